@@ -1,0 +1,76 @@
+# add_fastk_library(NAME sources... [NO_MLIR] [DEPENDS targets...] [LINK targets...])
+# add_fastk_tool(NAME sources... [NO_MLIR] [LINK targets...])
+# add_fastk_unittest(NAME sources... [NO_MLIR] [LINK targets...])
+#
+# Every target of fastk is made by one of these: they give it the warnings, the
+# precompiled MLIR headers (24 s a translation unit without, 6 s with) and the
+# MLIR libraries of the chosen link mode. NO_MLIR is for what must not depend on
+# LLVM: the worker and all it is made of.
+
+add_library(FastkWarnings INTERFACE)
+target_compile_options(FastkWarnings INTERFACE
+  -Wall -Wextra -Werror -Wno-unused-parameter -Wshadow=local)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  target_compile_options(FastkWarnings INTERFACE -Wno-shadow)
+endif()
+if(FASTK_SANITIZE)
+  target_compile_options(FastkWarnings INTERFACE
+    -fsanitize=address,undefined -fno-sanitize=vptr -fno-omit-frame-pointer
+    -fno-sanitize-recover=undefined)
+  target_link_options(FastkWarnings INTERFACE -fsanitize=address,undefined)
+endif()
+
+add_library(FastkMLIR INTERFACE)
+if(FASTK_STATIC_LLVM)
+  include(StaticLLVM)
+  target_link_libraries(FastkMLIR INTERFACE ${FASTK_STATIC_MLIR_LIBS})
+else()
+  target_link_libraries(FastkMLIR INTERFACE MLIR LLVM)
+endif()
+
+# The one precompiled header; every MLIR library reuses it.
+file(WRITE ${CMAKE_BINARY_DIR}/pch.cpp.in "// Holds the precompiled MLIR headers.\n")
+configure_file(${CMAKE_BINARY_DIR}/pch.cpp.in ${CMAKE_BINARY_DIR}/pch.cpp COPYONLY)
+add_library(FastkPCH STATIC ${CMAKE_BINARY_DIR}/pch.cpp)
+target_precompile_headers(FastkPCH PRIVATE ${CMAKE_CURRENT_LIST_DIR}/../pch.h)
+target_link_libraries(FastkPCH PRIVATE FastkWarnings)
+
+function(_fastk_configure target)
+  cmake_parse_arguments(ARG "NO_MLIR" "" "LINK;DEPENDS" ${ARGN})
+  target_link_libraries(${target} PRIVATE FastkWarnings)
+  if(ARG_LINK)
+    target_link_libraries(${target} PUBLIC ${ARG_LINK})
+  endif()
+  if(NOT ARG_NO_MLIR)
+    target_link_libraries(${target} PUBLIC FastkMLIR)
+    target_precompile_headers(${target} REUSE_FROM FastkPCH)
+    add_dependencies(${target} FastkTableGen)
+  endif()
+  if(ARG_DEPENDS)
+    add_dependencies(${target} ${ARG_DEPENDS})
+  endif()
+endfunction()
+
+function(add_fastk_library name)
+  cmake_parse_arguments(ARG "NO_MLIR" "" "LINK;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  _fastk_configure(${name} ${ARGN})
+endfunction()
+
+function(add_fastk_tool name)
+  cmake_parse_arguments(ARG "NO_MLIR" "" "LINK;DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  _fastk_configure(${name} ${ARGN})
+endfunction()
+
+# One GoogleTest program; `ninja check-fastk-unit` runs them all.
+function(add_fastk_unittest name)
+  cmake_parse_arguments(ARG "NO_MLIR" "" "LINK;DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  _fastk_configure(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE GTest::gtest GTest::gmock GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/unittests)
+  add_test(NAME ${name} COMMAND ${name})
+  set_property(GLOBAL APPEND PROPERTY FASTK_UNITTESTS ${name})
+endfunction()
