@@ -131,14 +131,8 @@ FailureOr<ApplySummary> fastk::applyWinners(ModuleOp module,
     FailureOr<CanonicalForm> form = computeCanonicalForm(workload);
     if (failed(form))
       return failure();
-    OpBuilder builder(module.getContext());
-    OwningOpRef<ModuleOp> scratch = ModuleOp::create(workload.getLoc());
-    builder.setInsertionPointToEnd(scratch->getBody());
-    FailureOr<LoweringOp> asked = buildDefaultLowering(builder, *form, target);
-    if (failed(asked))
-      return failure();
     outcome.key = form->key;
-    outcome.shapes = describeShapes(*asked);
+    outcome.shapes = describeShapes(form->getLowering());
 
     auto [entry, isNew] = lookups.try_emplace(form->key);
     if (isNew)
@@ -147,7 +141,7 @@ FailureOr<ApplySummary> fastk::applyWinners(ModuleOp module,
     BankLookup &found = entry->second;
     // Equal hashes never suffice: the patterns themselves must be the same.
     if (found.winner && !isSamePattern(found.winner->getLowering().getPattern(),
-                                       asked->getPattern())) {
+                                       form->getPattern())) {
       outcome.reason = "the stored pattern has this key but is another region";
     } else if (found.winner) {
       outcome.kind = WorkloadOutcome::Hit;
