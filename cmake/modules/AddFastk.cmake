@@ -9,10 +9,7 @@
 
 add_library(FastkWarnings INTERFACE)
 target_compile_options(FastkWarnings INTERFACE
-  -Wall -Wextra -Werror -Wno-unused-parameter -Wshadow=local)
-if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  target_compile_options(FastkWarnings INTERFACE -Wno-shadow)
-endif()
+  -fno-exceptions -Wall -Wextra -Werror -Wno-unused-parameter)
 if(FASTK_SANITIZE)
   target_compile_options(FastkWarnings INTERFACE
     -fsanitize=address,undefined -fno-sanitize=vptr -fno-omit-frame-pointer
@@ -34,10 +31,15 @@ configure_file(${CMAKE_BINARY_DIR}/pch.cpp.in ${CMAKE_BINARY_DIR}/pch.cpp COPYON
 add_library(FastkPCH STATIC ${CMAKE_BINARY_DIR}/pch.cpp)
 target_precompile_headers(FastkPCH PRIVATE ${CMAKE_CURRENT_LIST_DIR}/../pch.h)
 target_link_libraries(FastkPCH PRIVATE FastkWarnings)
+set_target_properties(FastkPCH PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+target_compile_options(FastkPCH PRIVATE -fPIC)
 
 function(_fastk_configure target)
   cmake_parse_arguments(ARG "NO_MLIR" "" "LINK;DEPENDS" ${ARGN})
   target_link_libraries(${target} PRIVATE FastkWarnings)
+  # -fPIC for programs too, not -fPIE: a precompiled header serves one of them.
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${target} PRIVATE -fPIC)
   if(ARG_LINK)
     target_link_libraries(${target} PUBLIC ${ARG_LINK})
   endif()
@@ -61,6 +63,7 @@ function(add_fastk_tool name)
   cmake_parse_arguments(ARG "NO_MLIR" "" "LINK;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   _fastk_configure(${name} ${ARGN})
+  set_property(GLOBAL APPEND PROPERTY FASTK_TOOLS ${name})
 endfunction()
 
 # One GoogleTest program; `ninja check-fastk-unit` runs them all.

@@ -1,0 +1,46 @@
+//===- FastkDialect.td - The fastk dialect ------------------*- tablegen -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_DIALECT_FASTK_FASTKDIALECT_TD
+#define FASTK_DIALECT_FASTK_FASTKDIALECT_TD
+
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+
+def FastkDialect : Dialect {
+  let name = "fastk";
+  let cppNamespace = "::fastk";
+  let summary = "Workloads, and the kernels that search found for them";
+  let description = [{
+    A *workload* is a subgraph of linalg, arith, math and tensor ops that is
+    optimised as one. A *lowering* is a kernel for one workload, found by
+    search, stored as a pattern with the program that replaces it. A *call* is a
+    workload that was replaced by a lowering.
+
+    Winners live in a bank, a directory with one folder per lowering; see
+    docs/formats/bank.md. The key that names a workload is defined in
+    docs/key.md.
+  }];
+}
+
+// The error class a kernel was measured to hold. The order matters: a later
+// class accepts everything that an earlier one does.
+def Fastk_Precision : I32EnumAttr<"Precision", "measured error class", [
+    I32EnumAttrCase<"ieee", 0>,
+    I32EnumAttrCase<"tf32", 1>,
+    I32EnumAttrCase<"half", 2>]> {
+  let cppNamespace = "::fastk";
+}
+
+def Fastk_Language : I32EnumAttr<"Language", "language a variant is written in", [
+    I32EnumAttrCase<"generic", 0, "default">,
+    I32EnumAttrCase<"schedule", 1>,
+    I32EnumAttrCase<"c", 2>]> {
+  let cppNamespace = "::fastk";
+}
+
+#endif // FASTK_DIALECT_FASTK_FASTKDIALECT_TD

@@ -1,0 +1,51 @@
+//===- Evaluator.h - Where evaluations run ----------------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The interface between the search and whatever evaluates: one variant in, one
+// verdict out. An evaluator compiles, validates and times; it decides nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_EVALUATE_EVALUATOR_H
+#define FASTK_EVALUATE_EVALUATOR_H
+
+#include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Propose/Proposer.h"
+#include "fastk/Worker/Verdict.h"
+#include "llvm/Support/Error.h"
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace fastk {
+
+/// What one evaluation is asked to do.
+struct EvaluationRequest {
+  /// The workload as a `fastk.lowering` of language `default`: the baseline,
+  /// and the source of the oracle.
+  LoweringOp workload;
+  /// The variant to be judged.
+  const Variant &candidate;
+  /// The best variant so far, timed beside the candidate.
+  const Variant *incumbent = nullptr;
+  Precision acceptedPrecision = Precision::ieee;
+  /// A would-be winner: fresh process, fresh data, more trials and samples.
+  bool promote = false;
+};
+
+class Evaluator {
+public:
+  virtual ~Evaluator();
+  /// An error means that the evaluation could not be made (no worker, disk
+  /// full); a bad candidate is a verdict, never an error.
+  virtual llvm::Expected<Verdict>
+  evaluate(const EvaluationRequest &request) = 0;
+};
+
+} // namespace fastk
+
+#endif // FASTK_EVALUATE_EVALUATOR_H

@@ -1,0 +1,24 @@
+//===- ApplyWinners.td - The pass that applies the bank *- tablegen -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+def FastkApplyWinnersPass
+    : Pass<"fastk-apply-winners", "::mlir::ModuleOp"> {
+  let summary = "Replace workloads by the winners of a bank";
+  let description = [{
+    Looks up the key of each `fastk.workload` in the banks, first bank first,
+    confirms that the winner's pattern is the same region, imports the
+    `fastk.lowering` and replaces the workload by a `fastk.call`. Each decision
+    is a remark: hit, miss with the reason, or stale.
+  }];
+  let options = [
+    ListOption<"bank", "bank", "std::string", "Bank folders, first wins">,
+    Option<"target", "target", "std::string", "\"host\"", "What to compile for">,
+    Option<"precision", "precision", "std::string", "\"ieee\"",
+           "Loosest error class accepted: ieee, tf32 or half">
+  ];
+  let dependentDialects = ["::fastk::FastkDialect"];
+}

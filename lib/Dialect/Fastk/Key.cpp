@@ -1,0 +1,47 @@
+//===- Key.cpp - The key that names a workload ----------------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Dialect/Fastk/Key.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/Block.h"
+#include "mlir/IR/Operation.h"
+#include "mlir/IR/OperationSupport.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/SHA256.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+std::string fastk::serializePattern(Region &pattern) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  OpPrintingFlags flags;
+  flags.printGenericOpForm().useLocalScope().enableDebugInfo(false);
+  flags.elideLargeElementsAttrs(-1).elideLargeResourceString(-1);
+  // The op that holds the region carries names and records; only the region
+  // has meaning. Naming it through the parent keeps SSA numbers local to it.
+  AsmState state(pattern.getParentOp(), flags);
+  Block &block = pattern.front();
+  os << "(";
+  llvm::interleaveComma(block.getArguments(), os, [&](BlockArgument arg) {
+    arg.printAsOperand(os, state);
+    os << ": " << arg.getType();
+  });
+  os << ")\n";
+  for (Operation &op : block) {
+    op.print(os, state);
+    os << "\n";
+  }
+  return text;
+}
+
+std::string fastk::computeKey(Region &pattern) {
+  std::string text = serializePattern(pattern);
+  llvm::SHA256 hash;
+  hash.update(text);
+  return llvm::toHex(hash.final(), /*LowerCase=*/true);
+}
