@@ -227,7 +227,8 @@ std::unique_ptr<Child> Child::start(std::string name, const ProgramImage *image,
   message.addressSpaceBytes =
       uint64_t(options.memoryBytes) + uint64_t(options.bufferBytes) +
       (uint64_t(512) << 20) + uint64_t(options.threadLimit) * (9u << 20);
-  message.largestMapping = uint64_t(options.memoryBytes);
+  message.largestMapping =
+      uint64_t(options.memoryBytes) + uint64_t(options.bufferBytes);
   message.fileBytes = uint64_t(options.fileBytes);
   message.cpuSeconds = uint64_t(options.cpuSeconds) + 1;
   message.uid = ownUser();
@@ -482,7 +483,7 @@ void Child::explainDeath(const char *doing, Failure &failure) {
         seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, int(denied - 1));
     uint64_t argument = control->deniedArgument.load();
     bool tooLarge = call && !std::strcmp(call, "mmap") &&
-                    argument > uint64_t(options.memoryBytes);
+                    argument > uint64_t(options.memoryBytes + options.bufferBytes);
     if (tooLarge) {
       snprintf(text, sizeof(text),
                "the %s asked for %.4g GB at once %s; limits.memory_bytes "
