@@ -34,6 +34,24 @@ static ElementType oracleType(const Tensor &tensor) {
   return isFloat(tensor.type) ? ElementType::F64 : tensor.type;
 }
 
+static std::vector<double> rowMeans(const Reader &reference, int64_t elements,
+                                    int64_t row) {
+  constexpr int64_t piece = 1024;
+  double values[piece];
+  std::vector<double> means;
+  for (int64_t start = 0; start < elements; start += row) {
+    double sum = 0;
+    for (int64_t at = start; at < start + row; at += piece) {
+      int64_t stop = std::min(at + piece, start + row);
+      reference(at, stop, values);
+      for (int64_t i = 0; i < stop - at; ++i)
+        sum += values[i];
+    }
+    means.push_back(sum / double(row));
+  }
+  return means;
+}
+
 /// More than this is not kept for the stale competitor.
 static constexpr int64_t keptElements = int64_t(1) << 24;
 
@@ -78,6 +96,7 @@ void Competitors::judge(const std::vector<const void *> &inputs,
       int64_t row = tensor.rowLength() > 1 ? tensor.rowLength() : elements;
       Reader reference = readerOf(oracleType(tensor), references[o]);
       Reader fake;
+      std::vector<double> means;
       auto constant = [](double value) {
         return [=](int64_t begin, int64_t end, double *out) {
           std::fill(out, out + (end - begin), value);
@@ -101,17 +120,10 @@ void Competitors::judge(const std::vector<const void *> &inputs,
       } else if (entry.name == rowMean) {
         if (elements < 2)
           continue;
-        fake = [=](int64_t begin, int64_t end, double *out) {
-          for (int64_t i = begin; i < end;) {
-            int64_t start = i / row * row;
-            double sum = 0, value;
-            for (int64_t j = start; j < start + row; ++j) {
-              reference(j, j + 1, &value);
-              sum += value;
-            }
-            for (; i < end && i < start + row; ++i)
-              out[i - begin] = sum / double(row);
-          }
+        means = rowMeans(reference, elements, row);
+        fake = [&means, row](int64_t begin, int64_t end, double *out) {
+          for (int64_t i = begin; i < end; ++i)
+            out[i - begin] = means[size_t(i / row)];
         };
       } else if (entry.name == tile) {
         if (elements < 2)

@@ -482,8 +482,9 @@ void Child::explainDeath(const char *doing, Failure &failure) {
     char *call =
         seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, int(denied - 1));
     uint64_t argument = control->deniedArgument.load();
-    bool tooLarge = call && !std::strcmp(call, "mmap") &&
-                    argument > uint64_t(options.memoryBytes + options.bufferBytes);
+    bool tooLarge =
+        call && !std::strcmp(call, "mmap") &&
+        argument > uint64_t(options.memoryBytes + options.bufferBytes);
     if (tooLarge) {
       snprintf(text, sizeof(text),
                "the %s asked for %.4g GB at once %s; limits.memory_bytes "
