@@ -72,9 +72,8 @@ Colour PatternGraph::hashAttr(Attribute attr) {
   if (!inserted)
     return it->second;
   Colour hash;
-  auto dense = dyn_cast<DenseElementsAttr>(attr);
-  if (dense && !dense.isSplat() &&
-      dense.getElementType().isIntOrIndexOrFloat()) {
+  auto dense = dyn_cast<DenseIntOrFPElementsAttr>(attr);
+  if (dense && !dense.isSplat()) {
     // Printing a weight is slow; its bytes say the same.
     ArrayRef<char> raw = dense.getRawData();
     hash = mix(hashType(dense.getType()),
