@@ -74,13 +74,27 @@ SmallVector<Value> OrderedEmitter::orderedOperands(Operation *op) {
   SmallVector<Value> operands(op->getOperands());
   if (!hasUnorderedOperands(op))
     return operands;
-  // Constants on the right, as upstream's folds have them.
+  // The way people write it: what was computed, inputs in the order of their
+  // maps, the accumulator, and constants last, as upstream's folds have them.
+  auto describe = [](Value value) -> std::pair<int, AffineMap> {
+    if (Operation *def = value.getDefiningOp())
+      return {isConstant(def) ? 3 : 0, AffineMap()};
+    auto arg = cast<BlockArgument>(value);
+    auto generic = dyn_cast<linalg::GenericOp>(arg.getOwner()->getParentOp());
+    if (!generic)
+      return {0, AffineMap()};
+    return {arg.getArgNumber() < generic.getNumDpsInputs() ? 1 : 2,
+            generic.getIndexingMapsArray()[arg.getArgNumber()]};
+  };
   llvm::sort(operands, [&](Value a, Value b) {
-    auto rank = [&](Value value) {
-      Operation *def = value.getDefiningOp();
-      return std::make_pair(def && isConstant(def), graph.colourOf(value));
-    };
-    return rank(a) < rank(b);
+    auto [kindA, mapA] = describe(a);
+    auto [kindB, mapB] = describe(b);
+    if (kindA != kindB)
+      return kindA < kindB;
+    if (mapA && mapB)
+      if (int maps = compareMaps(mapA, mapB))
+        return maps < 0;
+    return graph.colourOf(a) < graph.colourOf(b);
   });
   return operands;
 }
