@@ -44,9 +44,8 @@ collectTargets(ModuleOp module) {
     if (failed(form))
       return WalkResult::interrupt();
     std::string key = form->key;
-    auto [entry, isNew] =
-        targets.insert({key, Target{workload.getName().str(), CanonicalForm(),
-                                    0, nullptr}});
+    auto [entry, isNew] = targets.insert(
+        {key, Target{workload.getName().str(), CanonicalForm(), 0, nullptr}});
     if (isNew)
       entry->second.form = std::move(*form);
     ++entry->second.count;
@@ -85,8 +84,8 @@ static std::vector<SearchSeed> seedsFrom(const Winner *winner) {
   WinnerRecord record = winner->getRecord();
   SearchSeed seed;
   seed.idea.id = record.ideaId.empty() ? "bank/winner" : record.ideaId;
-  seed.idea.category = parseIdeaCategory(record.category)
-                           .value_or(IdeaCategory::MemoryAccess);
+  seed.idea.category =
+      parseIdeaCategory(record.category).value_or(IdeaCategory::MemoryAccess);
   seed.idea.title = record.title;
   seed.idea.text = record.text;
   seed.variant.ideaId = seed.idea.id;
@@ -158,17 +157,23 @@ fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
         llvm::formatv("{0} [{1}/{2}]", features.name, index + 1, wanted.size());
     std::unique_ptr<SearchProgress> progress = createStreamProgress(
         llvm::errs(), llvm::sys::Process::StandardErrIsDisplayed(), title);
-    SearchInput input{
-        ProposalContext{*workload, features, roofline, device,
-                        options.precision, static_cast<int>(device.threads), 0,
-                        roofline.floorSeconds(device), {}, {}},
-        proposerPointers,
-        evaluator,
-        /*journal=*/nullptr,
-        progress.get(),
-        seeds,
-        /*clock=*/nullptr,
-        options.stopRequested};
+    SearchInput input{ProposalContext{*workload,
+                                      features,
+                                      roofline,
+                                      device,
+                                      options.precision,
+                                      static_cast<int>(device.threads),
+                                      0,
+                                      roofline.floorSeconds(device),
+                                      {},
+                                      {}},
+                      proposerPointers,
+                      evaluator,
+                      /*journal=*/nullptr,
+                      progress.get(),
+                      seeds,
+                      /*clock=*/nullptr,
+                      options.stopRequested};
     std::string folder = options.journal + "/" +
                          StringRef(target->form.key).take_front(16).str() +
                          "-" + stringifyPrecision(options.precision).str();

@@ -8,6 +8,7 @@
 #include "fastk/Transforms/ApplyWinners.h"
 #include "fastk/Analysis/CanonicalForm.h"
 #include "fastk/Transforms/Passes.h"
+#include "fastk/Transforms/ReplaceByCall.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringMap.h"
@@ -90,25 +91,6 @@ static LoweringOp importLowering(ModuleOp module, SymbolTable &symbols,
   return clone;
 }
 
-/// Replaces a workload by a call of `lowering`, operands and results in
-/// canonical order.
-static void replaceByCall(WorkloadOp workload, const CanonicalForm &form,
-                          LoweringOp lowering) {
-  OpBuilder builder(workload);
-  SmallVector<Value> inputs = llvm::map_to_vector(
-      form.inputOrder, [&](unsigned i) { return workload.getInputs()[i]; });
-  SmallVector<Type> types =
-      llvm::map_to_vector(form.outputOrder, [&](unsigned i) {
-        return workload.getOutputs()[i].getType();
-      });
-  auto call = CallOp::create(builder, workload.getLoc(), types,
-                             lowering.getSymName(), inputs,
-                             /*inits=*/ValueRange());
-  for (auto [result, i] : llvm::zip_equal(call.getOutputs(), form.outputOrder))
-    workload.getOutputs()[i].replaceAllUsesWith(result);
-  workload.erase();
-}
-
 FailureOr<ApplySummary> fastk::applyWinners(ModuleOp module,
                                             const BankStack &banks,
                                             StringRef target,
@@ -158,9 +140,9 @@ FailureOr<ApplySummary> fastk::applyWinners(ModuleOp module,
     }
     emitRemark(workload, outcome);
     if (outcome.kind == WorkloadOutcome::Hit)
-      replaceByCall(
-          workload, *form,
-          importLowering(module, symbols, found.winner->getLowering()));
+      replaceByCall(workload, *form,
+                    importLowering(module, symbols, found.winner->getLowering())
+                        .getSymName());
     summary.workloads.push_back(std::move(outcome));
   }
   return summary;

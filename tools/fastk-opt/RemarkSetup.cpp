@@ -22,12 +22,11 @@ LogicalResult fastk::setUpRemarks(MLIRContext &context) {
       return std::nullopt;
     return text;
   };
-  remark::RemarkCategories categories{
-      filter(config.getRemarksAllFilter()),
-      filter(config.getRemarksPassedFilter()),
-      filter(config.getRemarksMissedFilter()),
-      filter(config.getRemarksAnalyseFilter()),
-      filter(config.getRemarksFailedFilter())};
+  remark::RemarkCategories categories{filter(config.getRemarksAllFilter()),
+                                      filter(config.getRemarksPassedFilter()),
+                                      filter(config.getRemarksMissedFilter()),
+                                      filter(config.getRemarksAnalyseFilter()),
+                                      filter(config.getRemarksFailedFilter())};
   std::unique_ptr<remark::detail::RemarkEmittingPolicyBase> policy;
   if (config.getRemarkPolicy() == RemarkPolicy::REMARK_POLICY_ALL)
     policy = std::make_unique<remark::RemarkEmittingPolicyAll>();

@@ -23,14 +23,25 @@
 
 /// Options of mlir-opt that ask for what the driver does not do.
 static bool isMlirOptOption(llvm::StringRef name) {
-  static constexpr llvm::StringRef kOptions[] = {
-      "pass-pipeline",       "split-input-file",    "verify-diagnostics",
-      "verify-roundtrip",    "emit-bytecode",       "show-dialects",
-      "load-pass-plugin",    "load-dialect-plugin", "run-reproducer",
-      "irdl-file",           "dump-pass-pipeline",  "list-passes",
-      "help-passes",         "verify-each",         "no-implicit-module",
-      "output-split-marker", "profile-actions-to",  "log-actions-to",
-      "allow-unregistered-dialect"};
+  static constexpr llvm::StringRef kOptions[] = {"pass-pipeline",
+                                                 "split-input-file",
+                                                 "verify-diagnostics",
+                                                 "verify-roundtrip",
+                                                 "emit-bytecode",
+                                                 "show-dialects",
+                                                 "load-pass-plugin",
+                                                 "load-dialect-plugin",
+                                                 "run-reproducer",
+                                                 "irdl-file",
+                                                 "dump-pass-pipeline",
+                                                 "list-passes",
+                                                 "help-passes",
+                                                 "verify-each",
+                                                 "no-implicit-module",
+                                                 "output-split-marker",
+                                                 "profile-actions-to",
+                                                 "log-actions-to",
+                                                 "allow-unregistered-dialect"};
   return llvm::is_contained(kOptions, name);
 }
 

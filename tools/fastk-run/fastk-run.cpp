@@ -55,9 +55,9 @@ static cl::opt<std::string> targetName("target", cl::cat(category),
 static cl::list<std::string>
     banks("bank", cl::cat(category), cl::value_desc("DIR"),
           cl::desc("banks of winners, first wins (default: see fastk-opt)"));
-static cl::opt<std::string> precisionName(
-    "precision", cl::cat(category), cl::init("ieee"),
-    cl::desc("loosest error class accepted: ieee, tf32 or half"));
+static cl::opt<std::string>
+    precisionName("precision", cl::cat(category), cl::init("ieee"),
+                  cl::desc("loosest error class accepted: ieee, tf32 or half"));
 static cl::opt<std::string>
     fusion("fusion", cl::cat(category), cl::init("greedy"),
            cl::desc("how workloads are formed: op, greedy or whole"));
@@ -97,9 +97,10 @@ static int fail(llvm::Error error) {
 }
 
 /// Compiles the model to a shared library in `folder` and loads it.
-static llvm::Expected<CompiledLibrary>
-compileModelFor(ModuleOp model, Mode mode, Precision precision,
-                llvm::StringRef folder) {
+static llvm::Expected<CompiledLibrary> compileModelFor(ModuleOp model,
+                                                       Mode mode,
+                                                       Precision precision,
+                                                       llvm::StringRef folder) {
   auto failed = [&] {
     return llvm::createStringError("the model could not be compiled");
   };
@@ -239,9 +240,8 @@ int main(int argc, char **argv) {
       "Exit codes: 0 done, 1 the input or the options are wrong, 2 --check "
       "found a wrong result.\n");
   if (targetName != "host")
-    return fail(llvm::createStringError(
-        "unknown target '" + targetName +
-        "': this build compiles for host"));
+    return fail(llvm::createStringError("unknown target '" + targetName +
+                                        "': this build compiles for host"));
   std::optional<Precision> precision = symbolizePrecision(precisionName);
   if (!precision)
     return fail(llvm::createStringError("unknown precision '" + precisionName +
@@ -289,8 +289,8 @@ int main(int argc, char **argv) {
 
   if (!outputFolder.empty()) {
     if (std::error_code ec = llvm::sys::fs::create_directories(outputFolder))
-      return fail(llvm::createStringError(ec, outputFolder + ": " +
-                                                  ec.message()));
+      return fail(
+          llvm::createStringError(ec, outputFolder + ": " + ec.message()));
     for (size_t i = 0; i < outputs.size(); ++i)
       if (llvm::Error error = writeNpy(
               outputFolder + "/out" + std::to_string(i) + ".npy", outputs[i]))
@@ -310,7 +310,8 @@ int main(int argc, char **argv) {
     std::optional<CompiledLibrary> baseline;
     const CompiledFunction *baselineFunction = nullptr;
     if (!isLibrary) {
-      auto compiled = compileModelFor(*model, Mode::Default, *precision, folder);
+      auto compiled =
+          compileModelFor(*model, Mode::Default, *precision, folder);
       if (!compiled)
         return fail(compiled.takeError());
       baseline = std::move(*compiled);
