@@ -1,0 +1,43 @@
+// Elementwise ops on 5000 elements.
+//   OP  GELU, ADD (two operands), HALFADD (FP16), INT (i32 a*b+a)
+//   T   result type
+
+#include <math.h>
+#define COUNT 5000
+#define GELU 1
+#define ADD 2
+#define HALFADD 3
+#define INT 4
+#define IGNORES 5 // an add whose second operand has no effect
+#ifndef T
+#define T float
+#endif
+
+#if OP == GELU
+void fastk_kernel(const float *x, T *y, void *workspace) {
+  for (int i = 0; i < COUNT; ++i)
+    y[i] = (T)0.5 * x[i] *
+           (sizeof(T) == 8 ? 1 + erf(x[i] * 0.70710678118654752440)
+                           : (T)(1 + erff(x[i] * 0.70710678f)));
+}
+#elif OP == HALFADD
+void fastk_kernel(const _Float16 *x, const _Float16 *z, T *y, void *w) {
+  for (int i = 0; i < COUNT; ++i)
+    y[i] = (T)((float)x[i] + (float)z[i]);
+}
+#elif OP == INT
+void fastk_kernel(const int *x, const int *z, int *y, void *w) {
+  for (int i = 0; i < COUNT; ++i)
+    y[i] = x[i] * z[i] + x[i];
+}
+#elif OP == IGNORES
+void fastk_kernel(const float *x, const float *z, T *y, void *w) {
+  for (int i = 0; i < COUNT; ++i)
+    y[i] = (T)x[i] + (T)x[i];
+}
+#else
+void fastk_kernel(const float *x, const float *z, T *y, void *w) {
+  for (int i = 0; i < COUNT; ++i)
+    y[i] = (T)x[i] + (T)z[i];
+}
+#endif
