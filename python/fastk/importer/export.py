@@ -105,6 +105,12 @@ def _export_once(build, fake_mode):
     with torch.no_grad(), fake_mode or contextlib.nullcontext():
         module, args, kwargs = build()
         arguments = arguments_of(module, args, kwargs)
+        for name, role, tensor in arguments:
+            if str(tensor.dtype).removeprefix("torch.") not in _DTYPES:
+                raise ImporterError(
+                    f"the {role} '{name}' has type {tensor.dtype}",
+                    f"fastk takes {', '.join(_DTYPES)}",
+                )
         named = weights_of(module)
         weights = [tensor.detach() for _, tensor in named.values()]
         if fake_mode:

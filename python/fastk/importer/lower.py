@@ -11,10 +11,14 @@ text and never bytecode, without locations, and what 22.1.8 would misread or
 cannot parse is refused here.
 """
 
+import contextlib
 import gc
+import os
 import re
+import sys
+import tempfile
 
-from . import decompositions, source
+from . import decompositions, literals, source
 from .errors import ImporterError
 
 #: Dialects of the result; anything else is a left-over of the lowering.
@@ -33,8 +37,8 @@ _DIALECTS = {
 
 _REMEDIES = {
     "tm_tensor": (
-        "cumsum, cumprod, sort, topk and scatter have no linalg form: compute "
-        "them outside the module, or a cumsum as a product with a triangular matrix"
+        "cumsum, cumprod, sort, topk, nonzero and scatter have no linalg form: "
+        "compute them outside the module, or a cumsum as a product with a triangular matrix"
     ),
     "ml_program": (
         "the module draws random numbers (dropout?): call module.eval() "
@@ -49,7 +53,6 @@ _REMEDIES = {
 def program_text(program, func_name, report):
     """Lowers `program`; returns (text, decomposed ExportedProgram)."""
     from torch_mlir import fx
-    from torch_mlir.compiler_utils import TorchMlirCompilerError
     from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
     report("decomposing")
@@ -60,18 +63,19 @@ def program_text(program, func_name, report):
         from .export import export_failure
 
         raise export_failure(error) from error
+    _check_outputs(program)
     report("lowering to linalg with torch-mlir")
-    try:
-        module = fx.export_and_import(
-            program,
-            output_type="linalg-on-tensors",
-            func_name=func_name,
-            decomposition_table={},
-        )
-    except TorchMlirCompilerError as error:
-        raise _lowering_failure(str(error), program) from error
-    except Exception as error:  # the FX importer raises anything
-        raise _lowering_failure(source.first_line(error), program) from error
+    with _captured_stderr() as diagnostics:
+        try:
+            module = fx.export_and_import(
+                program,
+                output_type="linalg-on-tensors",
+                func_name=func_name,
+                decomposition_table={},
+                hooks=literals.hooks(),
+            )
+        except Exception as error:  # the FX importer raises anything
+            raise _lowering_failure(error, diagnostics(), program) from error
     _clean(module)
     text = module.operation.get_asm(enable_debug_info=False).strip() + "\n"
     # torch-mlir can hang at the interpreter's exit while a module is alive.
@@ -79,6 +83,42 @@ def program_text(program, func_name, report):
     gc.collect()
     check_text(text)
     return text, program
+
+
+@contextlib.contextmanager
+def _captured_stderr():
+    """Yields a function that returns what was written to fd 2 so far.
+
+    torch-mlir's C++ side writes its diagnostics there, not to sys.stderr.
+    """
+    sys.stderr.flush()
+    saved = os.dup(2)
+    with tempfile.TemporaryFile() as stream:
+
+        def read():
+            sys.stderr.flush()
+            stream.seek(0)
+            return stream.read().decode(errors="replace")
+
+        os.dup2(stream.fileno(), 2)
+        try:
+            yield read
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
+
+
+def _check_outputs(program):
+    """Refuses results that are no tensors: linalg has none."""
+    from torch.export.graph_signature import TensorArgument
+
+    for index, spec in enumerate(program.graph_signature.output_specs):
+        if not isinstance(spec.arg, TensorArgument):
+            value = getattr(spec.arg, "value", spec.arg)
+            raise ImporterError(
+                f"forward returns {value!r} as result {index}, which is no tensor",
+                "return tensors only; wrap the module in one that drops the rest",
+            )
 
 
 def _walk(module):
@@ -96,14 +136,18 @@ def _walk(module):
 
 def _clean(module):
     """Drops what fastk does not need; refuses what it cannot take."""
-    for operation in _walk(module):
-        dialect = operation.name.split(".")[0]
-        if dialect not in _DIALECTS:
-            raise ImporterError(
-                f"'{operation.name}' is left over after the lowering to linalg",
-                _REMEDIES.get(dialect, _REMEDIES["torch"]),
-                _location(str(operation.location)),
-            )
+    operations = _walk(module)
+    left = [op for op in operations if op.name.split(".")[0] not in _DIALECTS]
+    if left:
+        # The op that says most: terminators and globals only come along.
+        left.sort(key=lambda op: op.name.endswith((".yield", ".global")))
+        operation = left[0]
+        raise ImporterError(
+            f"'{operation.name}' is left over after the lowering to linalg",
+            _REMEDIES.get(operation.name.split(".")[0], _REMEDIES["torch"]),
+            _location(str(operation.location)),
+        )
+    for operation in operations:
         for name in [a.name if hasattr(a, "name") else a for a in operation.attributes]:
             if name.startswith("torch."):
                 del operation.attributes[name]
@@ -141,33 +185,41 @@ def check_text(text):
         )
 
 
-def _lowering_failure(message, program):
+def _lowering_failure(error, diagnostics, program):
     """Names the ATen op and the user's line behind a failed lowering."""
-    found = re.search(r"torch\.operator[^\n]*?\"torch\.(aten\.[\w.]+)\"", message)
-    found = found or re.search(r"'?torch\.((?:aten|prims|prim)\.[\w.]+)", message)
-    found = found or re.search(r"\b(aten[.:]+[\w.]+)", message)
-    if not found:
-        found = re.search(r"failed to legalize operation '([\w.]+)'", message)
+    lines = [line for line in diagnostics.splitlines() if "error:" in line]
+    text = lines[0] if lines else str(error)
+    found = re.search(r'name = "torch\.(aten\.[\w.]+)"', text)
+    found = found or re.search(r"torch\.(aten\.[\w.]+|prims\.[\w.]+)", text)
+    found = found or re.search(r"\b(aten(?:::|\.)[\w.]+)", text)
     op = found.group(1).rstrip(".").replace("::", ".") if found else None
-    where = None
-    if op:
-        where = _node_line(program, op)
-    if where is None:
-        where = _location(message)
-    diagnostics = [
-        line.strip()
-        for line in message.splitlines()
-        if "error:" in line or "note:" in line
-    ]
-    detail = diagnostics[0] if diagnostics else message.strip().splitlines()[0]
-    # The location is said already, and better.
-    detail = re.sub(r"^.*?error: ", "", detail)
+    where = _location(text)
+    if where and not op:
+        op = _op_at(program, where)
+    where = where or (_node_line(program, op) if op else None)
+    detail = source.first_line(error)
+    if lines:
+        # The place is said already, and the op's whole print says little more.
+        detail = lines[0].partition("error: ")[2].partition(': %')[0]
     return ImporterError(
-        (f"torch-mlir cannot lower {op}: " if op else "torch-mlir fails: ") + detail,
-        (f"write {op} with simpler ops in the module" if op else "simplify the module")
-        + ", or add a decomposition to fastk.importer.decompositions",
+        f"torch-mlir cannot lower {op or 'the module'}: {detail}",
+        f"write {op or 'it'} with simpler ops in the module, or add a decomposition "
+        "to fastk.importer.decompositions",
         where,
     )
+
+
+def _user_frames(node):
+    frames = re.findall(r'File "([^"]+)", line (\d+)', node.stack_trace or "")
+    return [(f, int(n)) for f, n in frames if not source.is_library(f)]
+
+
+def _op_at(program, where):
+    """The first ATen op of `program` that stems from (file, line) `where`."""
+    for node in program.graph.nodes:
+        if node.op == "call_function" and where in _user_frames(node):
+            return str(node.target)
+    return None
 
 
 def _node_line(program, op):
@@ -178,8 +230,7 @@ def _node_line(program, op):
             target == op or target.rpartition(".")[0] == op
         ):
             continue
-        frames = re.findall(r'File "([^"]+)", line (\d+)', node.stack_trace or "")
-        frames = [(f, int(n)) for f, n in frames if not source.is_library(f)]
+        frames = _user_frames(node)
         if frames:
             return frames[-1]
     return None

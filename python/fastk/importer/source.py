@@ -30,21 +30,18 @@ def split(spec):
 
 def user_line(error):
     """The innermost (file, line) of `error`'s traceback outside of libraries."""
-    ours = os.path.dirname(os.path.abspath(__file__))
     found = None
     for frame in traceback.extract_tb(error.__traceback__):
-        name = frame.filename
-        # The models in golden.py are user code, the rest of this folder is not.
-        is_ours = os.path.dirname(os.path.abspath(name)) == ours and not (
-            name.endswith("golden.py")
-        )
-        if not (is_ours or is_library(name)):
-            found = (name, frame.lineno)
+        if not is_library(frame.filename):
+            found = (frame.filename, frame.lineno)
     return found
 
 
 def is_library(path):
-    """True for installed packages and for code without a file."""
+    """True for installed packages, the importer, and code without a file."""
+    folder, name = os.path.split(os.path.abspath(path))
+    if folder == os.path.dirname(os.path.abspath(__file__)):
+        return name != "golden.py"  # its models are user code
     return (
         path.startswith("<")
         or f"{os.sep}site-packages{os.sep}" in path
@@ -114,8 +111,6 @@ def call(function):
 
     Returns (module, args tuple, kwargs dict). Tensors may be fake or real.
     """
-    import torch
-
     label = getattr(function, "__name__", str(function))
     try:
         result = function()
