@@ -128,17 +128,25 @@ def export(build, report):
       build: called under the fake mode, returns (module, args, kwargs).
       report: called with a line of text when a phase begins.
     """
-    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
     report("exporting with torch.export")
     try:
-        return _export_once(build, FakeTensorMode(allow_non_fake_inputs=True))
+        program, arguments = _export_once(
+            build, FakeTensorMode(allow_non_fake_inputs=True)
+        )
+        empty = [n for n, t in program.constants.items() if isinstance(t, FakeTensor)]
+        if not empty:
+            return program, arguments
+        # A tensor that is no registered buffer is a constant of the result, so
+        # its values are needed, and a fake tensor has none.
+        reason = f"{empty[0]} is a constant, not a registered buffer"
     except ImporterError:
         raise
     except Exception as error:  # torch.export raises anything
         if not source.is_fake_tensor_failure(error):
             raise export_failure(error) from error
-        reason = source.first_line(error)
+        reason = source.first_line(error)[:120]
     report(f"exporting again with real tensors ({reason})")
     try:
         return _export_once(build, None)
