@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-#===- regenerate-golden.py - Golden inputs from torch -*- Python -*-===#
+# ===- regenerate-golden.py - Golden inputs from torch -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#===----------------------------------------------------------------------===#
+# ===----------------------------------------------------------------------===#
 """Regenerates test/Inputs/golden from python/fastk/importer/golden.py.
 
     python scripts/regenerate-golden.py            writes what changed
@@ -86,7 +86,9 @@ def main():
         contents = generate(options.folder)
         drift = [path for path, text in contents.items() if read(path) != text]
         known = {os.path.basename(path) for path in contents}
-        extra = [name for name in sorted(os.listdir(options.folder)) if name not in known]
+        extra = [
+            name for name in sorted(os.listdir(options.folder)) if name not in known
+        ]
         for name in extra:
             path = os.path.join(options.folder, name)
             print(f"{path}: no model in golden.py has this name", file=sys.stderr)

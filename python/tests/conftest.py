@@ -1,9 +1,9 @@
-#===- conftest.py - What the Python tests share -*- Python -*-===#
+# ===- conftest.py - What the Python tests share -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#===----------------------------------------------------------------------===#
+# ===----------------------------------------------------------------------===#
 """Fixtures: the project's folders, MLIR's tools, and the importer's command."""
 
 import os
@@ -22,7 +22,9 @@ GOLDEN_PY = PYTHON / "fastk" / "importer" / "golden.py"
 
 def tool(name):
     """The path of one of LLVM 22's tools, as Debian names them."""
-    found = shutil.which(f"{name}-22") or shutil.which(name, path="/usr/lib/llvm-22/bin")
+    found = shutil.which(f"{name}-22") or shutil.which(
+        name, path="/usr/lib/llvm-22/bin"
+    )
     assert found, f"{name}-22 is not installed: run scripts/install-deps.sh"
     return found
 
@@ -75,7 +77,8 @@ def model(tmp_path):
     def write(body, name="build"):
         path = tmp_path / "model_file.py"
         path.write_text(
-            "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n" + body
+            "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
+            + body
         )
         return f"{path}:{name}"
 

@@ -1,9 +1,9 @@
-#===- test_command.py - python -m fastk.importer -*- Python -*-===#
+# ===- test_command.py - python -m fastk.importer -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#===----------------------------------------------------------------------===#
+# ===----------------------------------------------------------------------===#
 """The command on good input."""
 
 import json

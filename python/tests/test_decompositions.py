@@ -1,9 +1,9 @@
-#===- test_decompositions.py - Decompositions against torch -*- Python -*-===#
+# ===- test_decompositions.py - Decompositions against torch -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#===----------------------------------------------------------------------===#
+# ===----------------------------------------------------------------------===#
 """Each decomposition computes what the ATen op it replaces computes."""
 
 import pytest
@@ -29,10 +29,22 @@ def cases(dtype):
     var = r(6).abs() + 0.5
     yield aten.gelu.default, (r(40, 9),), {}
     yield aten.gelu.default, (r(40, 9),), {"approximate": "tanh"}
-    yield aten.native_layer_norm.default, (r(3, 5, 7), [5, 7], r(5, 7), r(5, 7), 1e-5), {}
+    yield (
+        aten.native_layer_norm.default,
+        (r(3, 5, 7), [5, 7], r(5, 7), r(5, 7), 1e-5),
+        {},
+    )
     yield aten.native_layer_norm.default, (r(3, 5, 7), [7], None, None, 1e-3), {}
-    yield aten.native_group_norm.default, (r(3, 6, 5, 4), r(6), r(6), 3, 6, 20, 2, 1e-5), {}
-    yield aten.native_group_norm.default, (r(3, 6, 5, 4), None, None, 3, 6, 20, 3, 1e-5), {}
+    yield (
+        aten.native_group_norm.default,
+        (r(3, 6, 5, 4), r(6), r(6), 3, 6, 20, 2, 1e-5),
+        {},
+    )
+    yield (
+        aten.native_group_norm.default,
+        (r(3, 6, 5, 4), None, None, 3, 6, 20, 3, 1e-5),
+        {},
+    )
     norm = aten._native_batch_norm_legit_no_training.default
     yield norm, (r(3, 6, 5, 4), r(6), r(6), r(6), var, 0.1, 1e-5), {}
     yield norm, (r(3, 6, 5), None, None, r(6), var, 0.1, 1e-5), {}

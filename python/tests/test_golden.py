@@ -1,9 +1,9 @@
-#===- test_golden.py - The golden inputs -*- Python -*-===#
+# ===- test_golden.py - The golden inputs -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#===----------------------------------------------------------------------===#
+# ===----------------------------------------------------------------------===#
 """The golden inputs are up to date, complete, and nothing but structure."""
 
 import json

@@ -1,9 +1,9 @@
-#===- test_golden_numerics.py - Golden inputs against torch -*- Python -*-===#
+# ===- test_golden_numerics.py - Golden inputs against torch -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#===----------------------------------------------------------------------===#
+# ===----------------------------------------------------------------------===#
 """Every small golden input, promoted to f64, computes what torch does in f64.
 
 This checks the imports themselves, before any of fastk: stock MLIR lowers the

@@ -1,9 +1,9 @@
-#===- test_import_errors.py - What bad input gets -*- Python -*-===#
+# ===- test_import_errors.py - What bad input gets -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#===----------------------------------------------------------------------===#
+# ===----------------------------------------------------------------------===#
 """Every error path: the cause, the place and the remedy; nothing half-written."""
 
 import os
@@ -173,9 +173,7 @@ GOOD = "def build():\n    return nn.ReLU(), (torch.randn(3),)\n"
 
 def test_output_folder_is_missing(importer, model, tmp_path):
     out = tmp_path / "none" / "out.mlir"
-    refused(
-        importer(model(GOOD), "-o", out), ["cannot write", "No such file"], out
-    )
+    refused(importer(model(GOOD), "-o", out), ["cannot write", "No such file"], out)
 
 
 def test_output_is_a_folder(importer, model, tmp_path):

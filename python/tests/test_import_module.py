@@ -1,9 +1,9 @@
-#===- test_import_module.py - The Python API -*- Python -*-===#
+# ===- test_import_module.py - The Python API -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#===----------------------------------------------------------------------===#
+# ===----------------------------------------------------------------------===#
 """import_module: what the text and the sidecar say for modules of each kind."""
 
 import sys
@@ -42,12 +42,36 @@ def test_weights_are_the_first_arguments(parses):
         "torch": "2.13.0",
         "torch_mlir": "20261001",
         "arguments": [
-            {"index": 0, "name": "weight", "role": "parameter", "shape": [5, 8], "dtype": "f32"},
-            {"index": 1, "name": "bias", "role": "parameter", "shape": [5], "dtype": "f32"},
-            {"index": 2, "name": "input", "role": "input", "shape": [3, 8], "dtype": "f32"},
+            {
+                "index": 0,
+                "name": "weight",
+                "role": "parameter",
+                "shape": [5, 8],
+                "dtype": "f32",
+            },
+            {
+                "index": 1,
+                "name": "bias",
+                "role": "parameter",
+                "shape": [5],
+                "dtype": "f32",
+            },
+            {
+                "index": 2,
+                "name": "input",
+                "role": "input",
+                "shape": [3, 8],
+                "dtype": "f32",
+            },
         ],
         "results": [
-            {"index": 0, "name": "output0", "role": "output", "shape": [3, 5], "dtype": "f32"}
+            {
+                "index": 0,
+                "name": "output0",
+                "role": "output",
+                "shape": [3, 5],
+                "dtype": "f32",
+            }
         ],
     }
 
@@ -176,7 +200,9 @@ def test_plain_attention_has_no_scan_for_masked_rows():
     plain = import_module(Wrap(attention), (q, q, q)).text
     assert "arith.andi" not in plain and "xi1>" not in plain
     mask = torch.ones(8, 8, dtype=torch.bool)
-    masked = import_module(Wrap(lambda q, m: attention(q, q, q, attn_mask=m)), (q, mask))
+    masked = import_module(
+        Wrap(lambda q, m: attention(q, q, q, attn_mask=m)), (q, mask)
+    )
     assert "arith.andi" in masked.text
 
 

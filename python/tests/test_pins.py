@@ -1,13 +1,12 @@
-#===- test_pins.py - The pinned pair -*- Python -*-===#
+# ===- test_pins.py - The pinned pair -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#===----------------------------------------------------------------------===#
+# ===----------------------------------------------------------------------===#
 """The pair of wheels is named once, repeated exactly, and checked."""
 
 import tomllib
-
 from conftest import PYTHON, python
 
 from fastk.importer import pins

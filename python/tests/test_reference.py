@@ -1,9 +1,9 @@
-#===- test_reference.py - python -m fastk.importer.reference -*- Python -*-===#
+# ===- test_reference.py - python -m fastk.importer.reference -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#===----------------------------------------------------------------------===#
+# ===----------------------------------------------------------------------===#
 """Reference data: its order, types and values, and its errors."""
 
 import json
@@ -78,8 +78,7 @@ def test_no_part_of_a_model_is_neutral(name):
 
 def test_integers_keep_the_examples_values(tmp_path, model):
     spec = model(
-        "def build():\n"
-        "    return nn.Embedding(10, 4), (torch.tensor([3, 9, 3]),)\n"
+        "def build():\n    return nn.Embedding(10, 4), (torch.tensor([3, 9, 3]),)\n"
     )
     assert run(spec, "--outdir", tmp_path).returncode == 0
     weight, ids = load(tmp_path, "in")

@@ -1,9 +1,9 @@
-#===- __init__.py - The importer's Python API -*- Python -*-===#
+# ===- __init__.py - The importer's Python API -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#===----------------------------------------------------------------------===#
+# ===----------------------------------------------------------------------===#
 """Imports PyTorch modules as MLIR text: linalg on tensors, weights as arguments.
 
     from fastk.importer import import_module

@@ -1,9 +1,9 @@
-#===- __main__.py - python -m fastk.importer -*- Python -*-===#
+# ===- __main__.py - python -m fastk.importer -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#===----------------------------------------------------------------------===#
+# ===----------------------------------------------------------------------===#
 """The command: python -m fastk.importer FILE.py:NAME -o model.mlir."""
 
 import argparse

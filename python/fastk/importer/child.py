@@ -1,9 +1,9 @@
-#===- child.py - Runs the import in a child process -*- Python -*-===#
+# ===- child.py - Runs the import in a child process -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#===----------------------------------------------------------------------===#
+# ===----------------------------------------------------------------------===#
 """Runs one import in a forked child and reports its progress.
 
 The child alone loads torch-mlir: its private LLVM never meets another one in
@@ -96,9 +96,7 @@ def _child(task, writer, scratch):
             answer = {"error": ["out of memory", "import a smaller model", None]}
         except Exception as error:
             text = "".join(traceback.format_exception(error))
-            answer = {
-                "error": [f"internal error of the importer:\n{text}", None, None]
-            }
+            answer = {"error": [f"internal error of the importer:\n{text}", None, None]}
         send(answer)
         status = 0
     finally:

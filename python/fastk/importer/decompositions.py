@@ -1,9 +1,9 @@
-#===- decompositions.py - ATen ops rewritten before torch-mlir -*- Python -*-===#
+# ===- decompositions.py - ATen ops rewritten before torch-mlir -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#===----------------------------------------------------------------------===#
+# ===----------------------------------------------------------------------===#
 """ATen decompositions that replace torch-mlir's own.
 
 torch-mlir lowers every op below, but in a form that is less exact or more

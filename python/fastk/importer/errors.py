@@ -1,9 +1,9 @@
-#===- errors.py - What the importer raises -*- Python -*-===#
+# ===- errors.py - What the importer raises -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#===----------------------------------------------------------------------===#
+# ===----------------------------------------------------------------------===#
 """The one exception of the importer."""
 
 

@@ -1,9 +1,9 @@
-#===- export.py - Module to ExportedProgram -*- Python -*-===#
+# ===- export.py - Module to ExportedProgram -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#===----------------------------------------------------------------------===#
+# ===----------------------------------------------------------------------===#
 """torch.export with the weights as arguments.
 
 Parameters and buffers become the first arguments of the imported function, in
@@ -163,7 +163,9 @@ def export_failure(error):
     where = source.user_line(error)
     op = getattr(error, "func", None)
     if op is None:
-        found = re.search(r"\b(?:torch\.ops\.)?(aten[.:]{1,2}\w+(?:\.\w+)?)", str(error))
+        found = re.search(
+            r"\b(?:torch\.ops\.)?(aten[.:]{1,2}\w+(?:\.\w+)?)", str(error)
+        )
         op = found.group(1) if found else None
     message = f"torch.export fails: {source.first_line(error)}"
     if op is not None:

@@ -1,9 +1,9 @@
-#===- files.py - Atomic file writes -*- Python -*-===#
+# ===- files.py - Atomic file writes -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#===----------------------------------------------------------------------===#
+# ===----------------------------------------------------------------------===#
 """Writes files whole or not at all."""
 
 import contextlib

@@ -1,9 +1,9 @@
-#===- literals.py - Tensor constants by value -*- Python -*-===#
+# ===- literals.py - Tensor constants by value -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#===----------------------------------------------------------------------===#
+# ===----------------------------------------------------------------------===#
 """Tensor constants as dense attributes, not as resources.
 
 torch-mlir makes every tensor constant a `dense_resource`, named by shape and

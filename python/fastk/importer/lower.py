@@ -1,9 +1,9 @@
-#===- lower.py - ExportedProgram to linalg text -*- Python -*-===#
+# ===- lower.py - ExportedProgram to linalg text -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#===----------------------------------------------------------------------===#
+# ===----------------------------------------------------------------------===#
 """torch-mlir: from an ExportedProgram to text of linalg on tensors.
 
 The text is for MLIR 22.1.8, torch-mlir's own MLIR is newer. So the result is
@@ -200,7 +200,7 @@ def _lowering_failure(error, diagnostics, program):
     detail = source.first_line(error)
     if lines:
         # The place is said already, and the op's whole print says little more.
-        detail = lines[0].partition("error: ")[2].partition(': %')[0]
+        detail = lines[0].partition("error: ")[2].partition(": %")[0]
     return ImporterError(
         f"torch-mlir cannot lower {op or 'the module'}: {detail}",
         f"write {op or 'it'} with simpler ops in the module, or add a decomposition "

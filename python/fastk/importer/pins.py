@@ -1,9 +1,9 @@
-#===- pins.py - The pinned pair of wheels -*- Python -*-===#
+# ===- pins.py - The pinned pair of wheels -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#===----------------------------------------------------------------------===#
+# ===----------------------------------------------------------------------===#
 """The one pair of torch and torch-mlir that the importer works with.
 
 torch-mlir follows torch's internals closely: another pair imports some models

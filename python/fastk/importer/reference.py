@@ -1,9 +1,9 @@
-#===- reference.py - Reference data from torch -*- Python -*-===#
+# ===- reference.py - Reference data from torch -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#===----------------------------------------------------------------------===#
+# ===----------------------------------------------------------------------===#
 """Reference data: inputs, weights and the outputs PyTorch computes from them.
 
     python -m fastk.importer.reference FILE.py:NAME --outdir DIR [--seed N]

@@ -1,9 +1,9 @@
-#===- source.py - FILE.py:NAME to module and inputs -*- Python -*-===#
+# ===- source.py - FILE.py:NAME to module and inputs -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#===----------------------------------------------------------------------===#
+# ===----------------------------------------------------------------------===#
 """Finds the function that FILE.py:NAME names, and checks what it returns."""
 
 import difflib
@@ -65,7 +65,9 @@ def load(spec):
     module_name = os.path.splitext(os.path.basename(path))[0]
     loader_spec = importlib.util.spec_from_file_location(module_name, path)
     if loader_spec is None:
-        raise ImporterError(f"'{path}' is not a Python file", "name a file ending in .py")
+        raise ImporterError(
+            f"'{path}' is not a Python file", "name a file ending in .py"
+        )
     loaded = importlib.util.module_from_spec(loader_spec)
     # As `python FILE.py` would: its neighbours can be imported, and pickling or
     # dataclasses find the module by its name.
