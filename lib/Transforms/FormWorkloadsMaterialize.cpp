@@ -83,9 +83,10 @@ private:
       return;
     }
     if (int def = graph.definition(value); def >= 0)
-      copy(inside, graph.nodes[def]);
-    else
-      inside.clone(*value.getDefiningOp(), mapping);
+      return copy(inside, graph.nodes[def]);
+    for (Value operand : value.getDefiningOp()->getOperands())
+      require(inside, operand);
+    inside.clone(*value.getDefiningOp(), mapping);
   }
 
   const BlockGraph &graph;
