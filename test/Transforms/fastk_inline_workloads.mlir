@@ -5,7 +5,7 @@
 // RUN: fastk-opt %s --fastk-inline-workloads | FileCheck %s
 
 // RUN: sed -n -e 's|^// transformer: ||p' %s > %t.main
-// RUN: fastk-opt %golden/transformer_block_small.mlir --mlir-print-local-scope | sed -e '/^module/d' -e '/^}/d' > %t.model
+// RUN: fastk-opt %golden/transformer_block_small.mlir --verify-each --mlir-print-local-scope | sed -e '/^module/d' -e '/^}/d' > %t.model
 // RUN: fastk-opt %golden/transformer_block_small.mlir --mlir-print-local-scope --fastk-form-workloads --fastk-inline-workloads | sed -e '/^module/d' -e '/^}/d' -e 's/@forward/@dissolved/' > %t.greedy
 // RUN: cat %t.main %t.model %t.greedy | fastk-opt --inline --cse | FileCheck %s --check-prefix=SAME
 // RUN: fastk-opt %golden/transformer_block_small.mlir --mlir-print-local-scope --fastk-form-workloads=fusion=op --fastk-inline-workloads | sed -e '/^module/d' -e '/^}/d' -e 's/@forward/@dissolved/' > %t.op
@@ -13,7 +13,7 @@
 // RUN: fastk-opt %golden/transformer_block_small.mlir --mlir-print-local-scope --fastk-form-workloads=fusion=whole --fastk-inline-workloads | sed -e '/^module/d' -e '/^}/d' -e 's/@forward/@dissolved/' > %t.whole
 // RUN: cat %t.main %t.model %t.whole | fastk-opt --inline --cse | FileCheck %s --check-prefix=SAME
 // RUN: sed -n -e 's|^// attention: ||p' %s > %t.main
-// RUN: fastk-opt %golden/attention_causal_f16_small.mlir --mlir-print-local-scope | sed -e '/^module/d' -e '/^}/d' > %t.model
+// RUN: fastk-opt %golden/attention_causal_f16_small.mlir --verify-each --mlir-print-local-scope | sed -e '/^module/d' -e '/^}/d' > %t.model
 // RUN: fastk-opt %golden/attention_causal_f16_small.mlir --mlir-print-local-scope --fastk-form-workloads --fastk-inline-workloads | sed -e '/^module/d' -e '/^}/d' -e 's/@forward/@dissolved/' > %t.greedy
 // RUN: cat %t.main %t.model %t.greedy | fastk-opt --inline --cse | FileCheck %s --check-prefix=SAME
 // One changed constant is seen: the check can fail.
