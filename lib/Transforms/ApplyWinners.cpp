@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Transforms/ApplyWinners.h"
+#include "ReplaceWorkload.h"
 #include "fastk/Analysis/CanonicalForm.h"
 #include "fastk/Transforms/Passes.h"
-#include "fastk/Transforms/ReplaceByCall.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringMap.h"
@@ -140,9 +140,9 @@ FailureOr<ApplySummary> fastk::applyWinners(ModuleOp module,
     }
     emitRemark(workload, outcome);
     if (outcome.kind == WorkloadOutcome::Hit)
-      replaceByCall(workload, *form,
-                    importLowering(module, symbols, found.winner->getLowering())
-                        .getSymName());
+      replaceByCall(
+          workload, *form,
+          importLowering(module, symbols, found.winner->getLowering()));
     summary.workloads.push_back(std::move(outcome));
   }
   return summary;

@@ -1,71 +1,88 @@
-//===- LowerWorkloads.cpp - Call the default lowering of what is left -----===//
+//===- LowerWorkloads.cpp - Workloads become calls of lowerings -----------===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
+#include "ReplaceWorkload.h"
 #include "fastk/Analysis/CanonicalForm.h"
 #include "fastk/Transforms/Passes.h"
-#include "fastk/Transforms/ReplaceByCall.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/IR/SymbolTable.h"
+
+using namespace mlir;
 
 namespace fastk {
 #define GEN_PASS_DEF_FASTKLOWERWORKLOADSPASS
 #include "fastk/Transforms/Passes.h.inc"
-} // namespace fastk
-
-using namespace mlir;
-using namespace fastk;
-
-void fastk::replaceByCall(WorkloadOp workload, const CanonicalForm &form,
-                          StringRef symbol) {
-  OpBuilder builder(workload);
-  SmallVector<Value> inputs = llvm::map_to_vector(
-      form.inputOrder, [&](unsigned i) { return workload.getInputs()[i]; });
-  SmallVector<Type> types =
-      llvm::map_to_vector(form.outputOrder, [&](unsigned i) {
-        return workload.getOutputs()[i].getType();
-      });
-  auto call = CallOp::create(builder, workload.getLoc(), types, symbol, inputs,
-                             /*inits=*/ValueRange());
-  for (auto [result, i] : llvm::zip_equal(call.getOutputs(), form.outputOrder))
-    workload.getOutputs()[i].replaceAllUsesWith(result);
-  workload.erase();
-}
 
 namespace {
 struct FastkLowerWorkloadsPass
-    : public fastk::impl::FastkLowerWorkloadsPassBase<FastkLowerWorkloadsPass> {
+    : impl::FastkLowerWorkloadsPassBase<FastkLowerWorkloadsPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    SymbolTable symbols(module);
+    SymbolTable symbols(getOperation());
     SmallVector<WorkloadOp> workloads;
-    module.walk([&](WorkloadOp op) { workloads.push_back(op); });
-    for (WorkloadOp workload : workloads) {
-      if (!workload.hasStaticShape()) {
-        workload.emitOpError()
-            << "has operands or results of dynamic shape; kernels are made for "
-               "static shapes (required by 'fastk-lower-workloads')";
+    getOperation().walk([&](WorkloadOp op) { workloads.push_back(op); });
+    for (WorkloadOp workload : workloads)
+      if (failed(lower(workload, symbols)))
         return signalPassFailure();
-      }
-      FailureOr<CanonicalForm> form = computeCanonicalForm(workload);
-      if (failed(form))
-        return signalPassFailure();
-      // Equal layers share one kernel.
-      std::string symbol = LoweringOp::symbolForKey(form->key);
-      if (!symbols.lookup<LoweringOp>(symbol)) {
-        OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-        FailureOr<LoweringOp> lowering =
-            buildDefaultLowering(builder, *form, target);
-        if (failed(lowering))
-          return signalPassFailure();
-        symbols.insert(*lowering);
-      }
-      replaceByCall(workload, *form, symbol);
+  }
+
+private:
+  LogicalResult lower(WorkloadOp workload, SymbolTable &symbols) {
+    if (!workload.hasStaticShape()) {
+      StringRef function;
+      if (auto parent = workload->getParentOfType<FunctionOpInterface>())
+        function = parent.getName();
+      remark::missed(workload.getLoc(), remark::RemarkOpts::name("dissolved")
+                                            .category("fastk")
+                                            .function(function))
+          << remark::metric("workload", workload.getName())
+          << remark::reason(
+                 "only workloads on tensors of static shape have a lowering")
+          << remark::suggest("export the model with static shapes");
+      IRRewriter rewriter(&getContext());
+      inlineWorkload(rewriter, workload);
+      return success();
     }
+    FailureOr<CanonicalForm> form = computeCanonicalForm(workload);
+    if (failed(form))
+      return failure();
+    FailureOr<LoweringOp> lowering = findOrBuild(workload, *form, symbols);
+    if (failed(lowering))
+      return failure();
+    replaceByCall(workload, *form, *lowering);
+    return success();
+  }
+
+  /// The lowering of this key in the module, whatever its language; a default
+  /// one is made where there is none.
+  FailureOr<LoweringOp> findOrBuild(WorkloadOp workload, CanonicalForm &form,
+                                    SymbolTable &symbols) {
+    std::string symbol = LoweringOp::symbolForKey(form.key);
+    if (Operation *present = symbols.lookup(symbol)) {
+      auto lowering = dyn_cast<LoweringOp>(present);
+      if (lowering && isSamePattern(lowering.getPattern(), form.getPattern()))
+        return lowering;
+      InFlightDiagnostic diag =
+          workload.emitOpError()
+          << "needs the symbol '@" << symbol
+          << "', which names something else in this module: rename that "
+             "(required by 'fastk-lower-workloads')";
+      diag.attachNote(present->getLoc()) << "symbol defined here";
+      return diag;
+    }
+    OpBuilder builder(&getContext());
+    builder.setInsertionPointToEnd(getOperation().getBody());
+    FailureOr<LoweringOp> lowering =
+        buildDefaultLowering(builder, form, target);
+    if (succeeded(lowering))
+      symbols.insert(*lowering);
+    return lowering;
   }
 };
 } // namespace
+} // namespace fastk
