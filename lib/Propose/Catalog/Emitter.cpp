@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/StringExtras.h"
+#include <cmath>
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -867,7 +868,7 @@ CValue Scope::literal(Attribute attribute, Type type) {
   std::string text;
   if (v != v)
     text = "NAN";
-  else if (v > 1.7e308 * 10 || v < -1.7e308 * 10)
+  else if (std::isinf(v))
     text = v > 0 ? "INFINITY" : "(-INFINITY)";
   else {
     llvm::raw_string_ostream os(text);
