@@ -60,6 +60,12 @@ def python(*arguments, flags=(), path=(), **options):
     )
 
 
+@pytest.fixture(autouse=True)
+def scratch(tmp_path_factory, monkeypatch):
+    """Logs and reproducers of failed imports go to pytest's own folder."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path_factory.mktemp("scratch")))
+
+
 @pytest.fixture
 def importer():
     """Runs `python -m fastk.importer` with the given arguments."""
