@@ -46,6 +46,10 @@ static cl::opt<std::string>
 static cl::opt<bool>
     check("check", cl::cat(category),
           cl::desc("compare with the oracle, the model computed in f64"));
+static cl::opt<bool> runOracle(
+    "oracle", cl::cat(category),
+    cl::desc("run the oracle instead: the model computed in f64, with results "
+             "in f64"));
 static cl::opt<bool> showTime("time", cl::cat(category),
                               cl::desc("time the model beside its default "
                                        "lowering, interleaved"));
@@ -265,17 +269,22 @@ int main(int argc, char **argv) {
   llvm::SourceMgr sourceMgr;
   SourceMgrDiagnosticHandler handler(sourceMgr, &context);
   OwningOpRef<ModuleOp> model;
-  if (isLibrary && check)
+  if (isLibrary && (check || runOracle))
     return fail(llvm::createStringError(
-        "--check needs the model: a library has no oracle"));
+        "--check and --oracle need the model: a library has no oracle"));
+  if (check && runOracle)
+    return fail(llvm::createStringError(
+        "--oracle is what --check compares with: use one of them"));
   if (!isLibrary) {
     model = loadModel(inputPath, sourceMgr, &context);
     if (!model || failed(checkModel(*model)))
       return 1;
   }
   llvm::Expected<CompiledLibrary> library =
-      isLibrary ? CompiledLibrary::open(inputPath)
-                : compileModelFor(*model, Mode::Winners, *precision, folder);
+      isLibrary
+          ? CompiledLibrary::open(inputPath)
+          : compileModelFor(*model, runOracle ? Mode::Oracle : Mode::Winners,
+                            *precision, folder);
   if (!library)
     return fail(library.takeError());
   auto function = library->find(entry);
