@@ -72,10 +72,9 @@ private:
   Journal(std::string directory, FileLock lock)
       : directory(std::move(directory)), lock(std::move(lock)) {}
 
-  /// An event as read: its JSON, and for a verdict the worker's own text.
   struct Event {
     llvm::json::Object fields;
-    std::string verdict;
+    std::optional<worker::Verdict> verdict;
     double elapsed = 0;
   };
 
