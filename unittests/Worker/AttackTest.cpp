@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "WorkerHarness.h"
-#include <gtest/gtest.h>
 #include <chrono>
+#include <gtest/gtest.h>
 
 using namespace fastk::worker;
 using namespace fastk::worker::test;
@@ -88,11 +88,10 @@ static const Attack attacks[] = {
     {"SKIP_LATER", Mode::Evaluate, Status::Wrong, "timed call"},
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    All, AttackTest, ::testing::ValuesIn(attacks),
-    [](const ::testing::TestParamInfo<Attack> &info) {
-      return std::string(info.param.name);
-    });
+INSTANTIATE_TEST_SUITE_P(All, AttackTest, ::testing::ValuesIn(attacks),
+                         [](const ::testing::TestParamInfo<Attack> &info) {
+                           return std::string(info.param.name);
+                         });
 
 /// The twin without the attack passes the same way.
 TEST(AttackTwin, HonestIsAccepted) {
@@ -120,8 +119,8 @@ TEST(AttackTwin, HashedCacheGainsNothing) {
 
 /// A write into the unused rest of the last page is found by the canaries.
 TEST(AttackTwin, CanariesFindSmallOverruns) {
-  Job job = elementwiseJob(
-      "ADD", compile("elementwise.c", "-DOP=ADD -DOVERRUN=1"));
+  Job job =
+      elementwiseJob("ADD", compile("elementwise.c", "-DOP=ADD -DOVERRUN=1"));
   Verdict verdict = judge(job);
   EXPECT_EQ(verdict.status, Status::Wrong) << explain(verdict);
   EXPECT_NE(verdict.reason.find("wrote outside result 0"), std::string::npos)

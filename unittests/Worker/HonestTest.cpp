@@ -25,12 +25,12 @@ static void expectWrong(const Job &job) {
 
 /// Whatever the order of summation.
 TEST(Honest, MatmulInAnyOrderIsIeee) {
-  for (const char *method : {"NAIVE", "BLOCKED", "KAHAN", "REVERSED",
-                             "PARALLEL", "WORKSPACE"}) {
+  for (const char *method :
+       {"NAIVE", "BLOCKED", "KAHAN", "REVERSED", "PARALLEL", "WORKSPACE"}) {
     SCOPED_TRACE(method);
-    expectClass(matmulJob(compile("matmul.c", std::string("-DMETHOD=") +
-                                                  method)),
-                Precision::IEEE);
+    expectClass(
+        matmulJob(compile("matmul.c", std::string("-DMETHOD=") + method)),
+        Precision::IEEE);
   }
 }
 
@@ -75,8 +75,8 @@ TEST(Honest, Softmax) {
 }
 
 TEST(Honest, SoftmaxWithoutMaximumOverflows) {
-  expectWrong(rowwiseJob(
-      "SOFTMAX", compile("rowwise.c", "-DOP=SOFTMAX -DVARIANT=NOMAX")));
+  expectWrong(rowwiseJob("SOFTMAX",
+                         compile("rowwise.c", "-DOP=SOFTMAX -DVARIANT=NOMAX")));
 }
 
 TEST(Honest, LayerNorm) {
@@ -92,16 +92,18 @@ TEST(Honest, LayerNormByMomentsCancels) {
   Verdict verdict = judge(
       rowwiseJob("NORM", compile("rowwise.c", "-DOP=NORM -DVARIANT=MOMENTS")));
   EXPECT_EQ(verdict.status, Status::Wrong) << explain(verdict);
-  EXPECT_EQ(verdict.errors.back().distribution, "mean_1000");
+  // Right where the mean is small.
+  EXPECT_EQ(verdict.errors.front().precision, Precision::IEEE);
+  EXPECT_NE(verdict.errors.back().distribution, "normal");
 }
 
 TEST(Honest, WorthlessRowOperations) {
   for (const char *variant : {"ZEROS", "MEAN"})
     expectWrong(rowwiseJob(
-        "SOFTMAX", compile("rowwise.c", std::string("-DOP=SOFTMAX -DVARIANT=") +
-                                            variant)));
-  expectWrong(rowwiseJob("NORM",
-                         compile("rowwise.c", "-DOP=NORM -DVARIANT=COPY")));
+        "SOFTMAX", compile("rowwise.c",
+                           std::string("-DOP=SOFTMAX -DVARIANT=") + variant)));
+  expectWrong(
+      rowwiseJob("NORM", compile("rowwise.c", "-DOP=NORM -DVARIANT=COPY")));
 }
 
 TEST(Honest, Elementwise) {
@@ -109,17 +111,16 @@ TEST(Honest, Elementwise) {
               Precision::IEEE);
   expectClass(elementwiseJob("ADD", compile("elementwise.c", "-DOP=ADD")),
               Precision::IEEE);
-  expectClass(elementwiseJob(
-                  "HALFADD",
-                  compile("elementwise.c", "-DT=_Float16 -DOP=HALFADD")),
+  expectClass(elementwiseJob("HALFADD", compile("elementwise.c",
+                                                "-DT=_Float16 -DOP=HALFADD")),
               Precision::IEEE);
 }
 
 TEST(Honest, IntegersMustBeEqual) {
   expectClass(elementwiseJob("INT", compile("elementwise.c", "-DOP=INT")),
               Precision::IEEE);
-  expectWrong(elementwiseJob(
-      "INT", compile("elementwise.c", "-DOP=INT -Dz=x")));
+  expectWrong(
+      elementwiseJob("INT", compile("elementwise.c", "-DOP=INT -DWRONG=4999")));
 }
 
 TEST(Honest, ReductionsInLanes) {
@@ -129,8 +130,8 @@ TEST(Honest, ReductionsInLanes) {
 
 /// A workload whose operand does not matter cannot be judged.
 TEST(Honest, IgnoredOperandIsUnfit) {
-  Verdict verdict = judge(elementwiseJob(
-      "IGNORES", compile("elementwise.c", "-DOP=IGNORES")));
+  Verdict verdict = judge(
+      elementwiseJob("IGNORES", compile("elementwise.c", "-DOP=IGNORES")));
   EXPECT_EQ(verdict.status, Status::Unfit) << explain(verdict);
   EXPECT_NE(verdict.reason.find("operand 1"), std::string::npos);
 }

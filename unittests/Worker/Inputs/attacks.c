@@ -76,6 +76,7 @@ static void product(const float *a, const float *b, float *c) {
 }
 
 static int calls;
+void *volatile sink;
 static void *idle(void *x) {
   for (;;)
     pause();
@@ -150,7 +151,7 @@ void fastk_kernel(const float *a, const float *b, float *c, void *workspace) {
     memory[i] = 1;
 #elif ATTACK == ALLOCATE_SLOWLY
   for (;;)
-    memset((void *)(volatile char *)malloc(1 << 20), 1, 1 << 20);
+    memset(sink = malloc(1 << 20), 1, 1 << 20);
 #elif ATTACK == EXIT
   product(a, b, c);
   exit(0);
