@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Transforms/ApplyWinners.h"
+#include "ReplaceWorkload.h"
 #include "fastk/Analysis/CanonicalForm.h"
 #include "fastk/Transforms/Passes.h"
 #include "mlir/IR/Remarks.h"
@@ -31,11 +32,11 @@ std::string ApplySummary::str() const {
   auto plural = [](unsigned count, StringRef one, StringRef many) {
     return llvm::formatv("{0} {1}", count, count == 1 ? one : many).str();
   };
-  std::string text =
-      plural(workloads.size(), "workload", "workloads") + ": " +
-      plural(count(WorkloadOutcome::Hit), "hit", "hits") + ", " +
-      plural(count(WorkloadOutcome::Miss), "miss", "misses") + ", " +
-      plural(count(WorkloadOutcome::Stale), "stale", "stale");
+  std::string text = plural(workloads.size(), "workload", "workloads") + ": " +
+                     plural(count(WorkloadOutcome::Hit), "hit", "hits") + ", " +
+                     plural(count(WorkloadOutcome::Miss), "miss", "misses") +
+                     ", " +
+                     plural(count(WorkloadOutcome::Stale), "stale", "stale");
   if (unsigned dynamic = count(WorkloadOutcome::Dynamic))
     text += llvm::formatv(", {0} of dynamic shape", dynamic);
   return text;
@@ -90,24 +91,6 @@ static LoweringOp importLowering(ModuleOp module, SymbolTable &symbols,
   return clone;
 }
 
-/// Replaces a workload by a call of `lowering`, operands and results in
-/// canonical order.
-static void replaceByCall(WorkloadOp workload, const CanonicalForm &form,
-                          LoweringOp lowering) {
-  OpBuilder builder(workload);
-  SmallVector<Value> inputs = llvm::map_to_vector(
-      form.inputOrder, [&](unsigned i) { return workload.getInputs()[i]; });
-  SmallVector<Type> types = llvm::map_to_vector(
-      form.outputOrder,
-      [&](unsigned i) { return workload.getOutputs()[i].getType(); });
-  auto call = CallOp::create(builder, workload.getLoc(), types,
-                             lowering.getSymName(), inputs,
-                             /*inits=*/ValueRange());
-  for (auto [result, i] : llvm::zip_equal(call.getOutputs(), form.outputOrder))
-    workload.getOutputs()[i].replaceAllUsesWith(result);
-  workload.erase();
-}
-
 FailureOr<ApplySummary> fastk::applyWinners(ModuleOp module,
                                             const BankStack &banks,
                                             StringRef target,
@@ -119,8 +102,9 @@ FailureOr<ApplySummary> fastk::applyWinners(ModuleOp module,
   SmallVector<WorkloadOp> workloads;
   module.walk([&](WorkloadOp op) { workloads.push_back(op); });
   for (WorkloadOp workload : workloads) {
-    WorkloadOutcome outcome{WorkloadOutcome::Miss, workload.getName().str(),
-                            "", "", "", workload.getLoc()};
+    WorkloadOutcome outcome{
+        WorkloadOutcome::Miss, workload.getName().str(), "", "", "",
+        workload.getLoc()};
     if (!workload.hasStaticShape()) {
       outcome.kind = WorkloadOutcome::Dynamic;
       outcome.reason = "winners are stored for static shapes only";
@@ -146,10 +130,9 @@ FailureOr<ApplySummary> fastk::applyWinners(ModuleOp module,
     } else if (found.winner) {
       outcome.kind = WorkloadOutcome::Hit;
       WinnerRecord record = found.winner->getRecord();
-      outcome.reason =
-          llvm::formatv("{0} ({1:f2}x the default lowering when recorded)",
-                        record.title.empty() ? "winner" : record.title,
-                        record.speedup);
+      outcome.reason = llvm::formatv(
+          "{0} ({1:f2}x the default lowering when recorded)",
+          record.title.empty() ? "winner" : record.title, record.speedup);
     } else {
       outcome.kind =
           found.stale.empty() ? WorkloadOutcome::Miss : WorkloadOutcome::Stale;
@@ -173,10 +156,9 @@ struct FastkApplyWinnersPass
   void runOnOperation() override {
     std::optional<Precision> loosest = symbolizePrecision(precision);
     if (!loosest) {
-      getOperation().emitError()
-          << "unknown precision '" << precision
-          << "': choose ieee, tf32 or half (required by "
-             "'fastk-apply-winners')";
+      getOperation().emitError() << "unknown precision '" << precision
+                                 << "': choose ieee, tf32 or half (required by "
+                                    "'fastk-apply-winners')";
       return signalPassFailure();
     }
     llvm::Expected<BankStack> banks =

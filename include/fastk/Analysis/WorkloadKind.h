@@ -63,7 +63,9 @@ struct ConvolutionFeatures {
   std::string elementType, accumulator;
 };
 
-enum class InputRole { Data, Weight, Bias, Scale, Mask, Index };
+/// As the roles of a worker's job. Positive wins over the others: what stands
+/// under a root, a logarithm or a division.
+enum class InputRole { Data, Weight, Bias, Scale, Positive, Mask, Index };
 llvm::StringRef stringify(InputRole role);
 
 /// An operand of the workload, to choose what values to draw.

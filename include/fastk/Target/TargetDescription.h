@@ -51,8 +51,10 @@ struct TargetDescription {
   /// arithmetic, 16 with matrix tiles).
   double f16OpsPerSecond = 0, bf16OpsPerSecond = 0;
   /// False when other programs were busy while the rates were measured. Such a
-  /// description is measured again by the next process, keeping the maxima.
+  /// description is measured again by the next processes, keeping the maxima,
+  /// until a quiet moment or eight attempts.
   bool measuredIdle = true;
+  unsigned attempts = 1;
 
   /// All last-level cache that may hold a workload's operands, in bytes.
   int64_t cacheBytes() const;
@@ -65,10 +67,15 @@ struct TargetDescription {
 /// error.
 TargetDescription describeHost();
 
+/// The same with the cache file named, and without keeping the result for the
+/// rest of the process.
+TargetDescription describeHost(const std::string &cachePath);
+
 /// The text of a cache file, and back. Parsing gives nothing unless the text is
 /// whole, of this version, and plausible.
 std::string toJSON(const TargetDescription &description);
-std::optional<TargetDescription> parseTargetDescription(const std::string &text);
+std::optional<TargetDescription>
+parseTargetDescription(const std::string &text);
 
 /// Where describeHost() keeps its file; empty when no folder is known.
 std::string hostCachePath();

@@ -1,0 +1,1 @@
+#include "fastk/Analysis/WorkloadKind.h"
