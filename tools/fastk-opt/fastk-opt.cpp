@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Transforms/Passes.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
@@ -13,6 +14,9 @@
 
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
+  fastk::registerFastkFormWorkloadsPass();
+  fastk::registerFastkInlineWorkloadsPass();
+  fastk::registerFastkPrintAnalysisPass();
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
