@@ -76,8 +76,8 @@ static Kind kindOf(Operation *op) {
 static bool isCast(Operation *op) {
   return isa<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp,
              arith::TruncIOp, arith::IndexCastOp, arith::IndexCastUIOp,
-             arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp,
-             arith::FPToUIOp, arith::BitcastOp>(op);
+             arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp, arith::FPToUIOp,
+             arith::BitcastOp>(op);
 }
 
 ScalarNode *ScalarGraph::add(Kind kind, Operation *op, Operation *owner,
@@ -195,8 +195,8 @@ void ScalarGraph::visit(Operation *op) {
     return;
   }
   for (Value result : op->getResults())
-    values[result] = add(kindOf(op), op, nullptr, operands,
-                         elementsOf(result.getType()));
+    values[result] =
+        add(kindOf(op), op, nullptr, operands, elementsOf(result.getType()));
 }
 
 /// The kind of a reduction whose body folds into accumulator `index`.
@@ -241,9 +241,9 @@ void ScalarGraph::visitLinalg(linalg::LinalgOp op) {
     Operation *combiner = nullptr;
     Value folded;
     bool isSum = reductionKind(op, 0, combiner, folded) == Kind::ReduceSum;
-    bool windowed = llvm::any_of(
-        op.getIndexingMapsArray(),
-        [](AffineMap map) { return !map.isProjectedPermutation(true); });
+    bool windowed = llvm::any_of(op.getIndexingMapsArray(), [](AffineMap map) {
+      return !map.isProjectedPermutation(true);
+    });
     Operation *product = isSum ? folded.getDefiningOp() : nullptr;
     while (product && isCast(product))
       product = product->getOperand(0).getDefiningOp();
@@ -251,9 +251,10 @@ void ScalarGraph::visitLinalg(linalg::LinalgOp op) {
       SmallVector<ScalarNode *> operands;
       for (OpOperand *operand : op.getDpsInputOperands())
         operands.push_back(lookup(operand->get()));
-      bool square = operands.size() == 1 ||
-                    (operands.size() == 2 && operands[0] == operands[1] &&
-                     op.getIndexingMapsArray()[0] == op.getIndexingMapsArray()[1]);
+      bool square =
+          operands.size() == 1 ||
+          (operands.size() == 2 && operands[0] == operands[1] &&
+           op.getIndexingMapsArray()[0] == op.getIndexingMapsArray()[1]);
       if (!square && operands.size() >= 2) {
         operands.push_back(lookup(op.getDpsInits()[0]));
         values[op->getResult(0)] =
@@ -300,8 +301,7 @@ void ScalarGraph::visitLinalg(linalg::LinalgOp op) {
     }
     auto [kind, combiner, folded] = reductions[i];
     SmallVector<ScalarNode *> operands = {folded ? scalarOf(folded) : yielded};
-    values[result] =
-        add(kind, op, op, operands, elementsOf(result.getType()));
+    values[result] = add(kind, op, op, operands, elementsOf(result.getType()));
   }
 }
 

@@ -90,8 +90,8 @@ public:
 
 private:
   ScalarNode *add(ScalarNode::Kind kind, mlir::Operation *op,
-                  mlir::Operation *owner,
-                  llvm::ArrayRef<ScalarNode *> operands, double elements);
+                  mlir::Operation *owner, llvm::ArrayRef<ScalarNode *> operands,
+                  double elements);
   ScalarNode *lookup(mlir::Value value);
   void visit(mlir::Operation *op);
   void visitLinalg(mlir::linalg::LinalgOp op);

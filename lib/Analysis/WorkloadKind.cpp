@@ -69,10 +69,11 @@ llvm::StringRef stringify(InputRole role) {
 /// Smaller wins when a workload holds several.
 static unsigned rankOf(WorkloadKind kind) {
   static constexpr WorkloadKind order[] = {
-      WorkloadKind::Attention, WorkloadKind::Convolution,
-      WorkloadKind::Contraction, WorkloadKind::Softmax, WorkloadKind::Norm,
-      WorkloadKind::Pooling, WorkloadKind::Reduction,
-      WorkloadKind::Elementwise, WorkloadKind::Other};
+      WorkloadKind::Attention,   WorkloadKind::Convolution,
+      WorkloadKind::Contraction, WorkloadKind::Softmax,
+      WorkloadKind::Norm,        WorkloadKind::Pooling,
+      WorkloadKind::Reduction,   WorkloadKind::Elementwise,
+      WorkloadKind::Other};
   return std::distance(std::begin(order), llvm::find(order, kind));
 }
 
@@ -119,8 +120,7 @@ static int innermostDim(Value value, Type &storage) {
     int inner = innermostDim(input->get(), storage);
     if (inner < 0)
       return -1;
-    AffineExpr expr =
-        linalgOp.getMatchingIndexingMap(input).getResult(inner);
+    AffineExpr expr = linalgOp.getMatchingIndexingMap(input).getResult(inner);
     AffineMap out =
         linalgOp.getMatchingIndexingMap(linalgOp.getDpsInitOperand(0));
     for (auto [r, result] : llvm::enumerate(out.getResults()))
@@ -134,8 +134,7 @@ static int innermostDim(Value value, Type &storage) {
   }
   if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
     int inner = innermostDim(collapse.getSrc(), storage);
-    for (auto [i, group] :
-         llvm::enumerate(collapse.getReassociationIndices()))
+    for (auto [i, group] : llvm::enumerate(collapse.getReassociationIndices()))
       if (llvm::is_contained(group, inner))
         return i;
     return -1;
@@ -237,7 +236,8 @@ static std::string contractionName(const ContractionFeatures &features) {
 static std::string convolutionName(const ConvolutionFeatures &features) {
   std::string prefix;
   if (features.groups > 1)
-    prefix = features.groups == features.inputChannels ? "depthwise_" : "grouped_";
+    prefix =
+        features.groups == features.inputChannels ? "depthwise_" : "grouped_";
   return prefix + "conv" + std::to_string(features.output.size()) + "d";
 }
 
@@ -281,8 +281,9 @@ static std::string wordFor(const ScalarNode &node, bool afterProduct) {
   case Kind::Min:
     return "min";
   case Kind::Compare:
-    return llvm::all_of(node.users,
-                        [](ScalarNode *n) { return n->kind == Kind::Select; }) &&
+    return llvm::all_of(
+               node.users,
+               [](ScalarNode *n) { return n->kind == Kind::Select; }) &&
                    !node.users.empty()
                ? ""
                : "compare";
@@ -485,7 +486,8 @@ WorkloadFeatures analyzeWorkload(Block &body) {
       features.reductionLength =
           std::max(features.reductionLength, reducedLength(node.owner));
     features.piecewise |= node.kind == Kind::Select || node.kind == Kind::Max ||
-                          node.kind == Kind::Min || node.kind == Kind::Compare ||
+                          node.kind == Kind::Min ||
+                          node.kind == Kind::Compare ||
                           node.kind == Kind::PoolMax || node.kind == Kind::Abs;
     std::string word;
     bool isProduct = false;
@@ -532,8 +534,9 @@ WorkloadFeatures analyzeWorkload(Block &body) {
   if (words.empty()) {
     bool converts = false, moves = false;
     body.walk([&](Operation *op) {
-      converts |= isa<arith::ExtFOp, arith::TruncFOp, arith::SIToFPOp,
-                      arith::FPToSIOp>(op);
+      converts |=
+          isa<arith::ExtFOp, arith::TruncFOp, arith::SIToFPOp, arith::FPToSIOp>(
+              op);
       if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
         moves |= llvm::any_of(linalgOp.getIndexingMapsArray(),
                               [](AffineMap map) { return !map.isIdentity(); });
@@ -541,7 +544,7 @@ WorkloadFeatures analyzeWorkload(Block &body) {
     bool constant = llvm::none_of(graph.results, [&](ScalarNode *node) {
       return fromInputs.contains(node);
     });
-    words.push_back(constant ? "fill"
+    words.push_back(constant   ? "fill"
                     : converts ? "cast"
                     : moves    ? "permute"
                                : "copy");
@@ -560,7 +563,8 @@ WorkloadFeatures analyzeWorkload(Block &body) {
 
   for (const NamedGroup &group : groups)
     if (group.reduction && (!features.rows || group.kind == features.kind))
-      features.rowLength = reducedLength(group.reduction->owner, &features.rows);
+      features.rowLength =
+          reducedLength(group.reduction->owner, &features.rows);
   if (!features.rows && features.kind == WorkloadKind::Reduction)
     for (const ScalarNode &node : graph.nodes)
       if (node.isReduction() && fromInputs.contains(&node))

@@ -218,11 +218,11 @@ private:
         // The data: where the small statistics meet it.
         bool data = at->elements < user->elements &&
                     (user->kind == Kind::Mul || user->kind == Kind::Div);
-        if (data || (parameter && with->elements <= user->elements &&
-                     !(with->kind == Kind::Input && step > 0 &&
-                       with->elements == user->elements &&
-                       at->elements == user->elements &&
-                       user->kind == Kind::Add)))
+        if (data ||
+            (parameter && with->elements <= user->elements &&
+             !(with->kind == Kind::Input && step > 0 &&
+               with->elements == user->elements &&
+               at->elements == user->elements && user->kind == Kind::Add)))
           if (!next || user->elements < next->elements)
             next = user;
       }
@@ -231,7 +231,8 @@ private:
       ScalarNode *with = other(next, at);
       claim(group, next);
       // The data's own centring.
-      if (with->kind == Kind::Sub && with->operands[1]->elements < with->elements)
+      if (with->kind == Kind::Sub &&
+          with->operands[1]->elements < with->elements)
         claim(group, with);
       at = next;
     }
@@ -239,11 +240,11 @@ private:
 
   void matchNorm(ScalarNode *root) {
     bool reciprocal = root->kind == Kind::Rsqrt;
-    bool quotient = root->kind == Kind::Sqrt &&
-                    llvm::any_of(root->users, [&](ScalarNode *user) {
-                      return user->kind == Kind::Div &&
-                             user->operands[1] == root;
-                    });
+    bool quotient =
+        root->kind == Kind::Sqrt &&
+        llvm::any_of(root->users, [&](ScalarNode *user) {
+          return user->kind == Kind::Div && user->operands[1] == root;
+        });
     if ((!reciprocal && !quotient) || root->group >= 0)
       return;
     ScalarNode *variance = skipConstants(root->operands[0]);
@@ -296,45 +297,37 @@ private:
             named.name = "group_norm";
   }
 
-  /// What is computed once a channel around `root`.
+  /// True for what follows from parameters of a channel alone.
+  static bool isPerChannel(ScalarNode *node, double channels) {
+    if (node->elements > channels || node->isReduction())
+      return false;
+    return llvm::all_of(node->operands, [&](ScalarNode *operand) {
+      return isPerChannel(operand, channels);
+    });
+  }
+
+  /// What is computed once a channel from `root`, and what goes into that.
   void claimPerChannel(int group, ScalarNode *root) {
-    bool changed = true;
-    while (changed) {
-      changed = false;
-      for (ScalarNode &node : graph.nodes) {
-        if (node.group >= 0 || node.op == nullptr || node.isReduction() ||
-            node.isConstant() || node.elements > root->elements)
-          continue;
-        auto small = [&](ScalarNode *n) {
-          return n->group == group || n->isConstant() ||
-                 (n->kind == Kind::Input && n->elements <= root->elements);
-        };
-        bool touches =
-            llvm::any_of(node.operands,
-                         [&](ScalarNode *n) { return n->group == group; }) ||
-            llvm::any_of(node.users, [&](ScalarNode *user) {
-              return user->group == group;
-            });
-        if (!node.operands.empty() && touches &&
-            llvm::all_of(node.operands, small)) {
-          node.group = group;
-          changed = true;
-        }
-      }
+    for (ScalarNode &node : graph.nodes) {
+      bool touches = llvm::any_of(
+          node.operands, [&](ScalarNode *n) { return n->group == group; });
+      if (node.group < 0 && touches && isPerChannel(&node, root->elements))
+        claimBackwards(group, &node, {});
     }
   }
 
   /// x * scale + shift with both from the group.
   void claimShift(int group) {
     for (ScalarNode &node : graph.nodes)
-      if (node.group < 0 && (node.kind == Kind::Mul || node.kind == Kind::Add) &&
+      if (node.group < 0 &&
+          (node.kind == Kind::Mul || node.kind == Kind::Add) &&
           node.operands.size() == 2)
         for (unsigned i : {0, 1}) {
           ScalarNode *a = node.operands[i], *b = node.operands[1 - i];
           bool scales = node.kind == Kind::Mul && a->group == group &&
                         a->elements < node.elements;
-          bool shifts = node.kind == Kind::Add && a->group == group &&
-                        b->group == group;
+          bool shifts =
+              node.kind == Kind::Add && a->group == group && b->group == group;
           if (scales || shifts)
             node.group = group;
         }
@@ -353,7 +346,7 @@ private:
     if (!product)
       return;
     ScalarNode *with = product->operands[0] == plusOne ? product->operands[1]
-                                                        : product->operands[0];
+                                                       : product->operands[0];
     if (with->constant) { // 0.5 * (1 + erf(..)), then times x.
       ScalarNode *outer = userOf(product, Kind::Mul);
       if (!outer)

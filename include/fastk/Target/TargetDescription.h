@@ -74,7 +74,8 @@ TargetDescription describeHost(const std::string &cachePath);
 /// The text of a cache file, and back. Parsing gives nothing unless the text is
 /// whole, of this version, and plausible.
 std::string toJSON(const TargetDescription &description);
-std::optional<TargetDescription> parseTargetDescription(const std::string &text);
+std::optional<TargetDescription>
+parseTargetDescription(const std::string &text);
 
 /// Where describeHost() keeps its file; empty when no folder is known.
 std::string hostCachePath();
