@@ -304,8 +304,8 @@ Facts evaluateScalarOp(Operation *op, ArrayRef<Facts> operands, unsigned dims) {
           return;
         for (unsigned i : {0, 1})
           if (operands[i].integer->isConstant())
-            result.integer = operands[1 - i].integer->scaled(
-                operands[i].integer->constant);
+            result.integer =
+                operands[1 - i].integer->scaled(operands[i].integer->constant);
       })
       .Case([&](arith::CmpIOp compareOp) {
         if (result.fromInputs)

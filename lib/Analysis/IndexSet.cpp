@@ -16,13 +16,18 @@ namespace fastk {
 
 DimSet DimSet::none(int64_t size) {
   DimSet set(size);
-  set.bits.emplace(size);
+  set.bits.emplace(std::min(size, kTracked));
   return set;
 }
 
 void DimSet::insert(int64_t i) {
-  if (bits && i >= 0 && i < extent)
+  if (bits && i >= 0 && i < static_cast<int64_t>(bits->size()))
     bits->set(i);
+}
+
+void DimSet::normalize() {
+  if (bits && static_cast<int64_t>(bits->count()) == extent)
+    bits.reset();
 }
 
 int64_t DimSet::countBetween(int64_t low, int64_t high) const {
@@ -32,6 +37,9 @@ int64_t DimSet::countBetween(int64_t low, int64_t high) const {
     return 0;
   if (!bits)
     return high - low + 1;
+  high = std::min<int64_t>(high, static_cast<int64_t>(bits->size()) - 1);
+  if (low > high)
+    return 0;
   int64_t n = 0;
   for (int i = bits->find_first_in(low, high + 1); i >= 0;
        i = bits->find_first_in(i + 1, high + 1)) {
@@ -57,6 +65,7 @@ void DimSet::intersect(const DimSet &other) {
     bits = other.bits;
   else
     *bits &= *other.bits;
+  normalize();
 }
 
 void DimSet::unite(const DimSet &other) {
@@ -66,11 +75,12 @@ void DimSet::unite(const DimSet &other) {
     bits.reset();
   else
     *bits |= *other.bits;
+  normalize();
 }
 
 SmallVector<int64_t> DimSet::members() const {
   SmallVector<int64_t> result;
-  for (int64_t i = 0; i < extent; ++i)
+  for (int64_t i = 0; i < std::min(extent, kTracked); ++i)
     if (contains(i))
       result.push_back(i);
   return result;
@@ -193,7 +203,7 @@ static SmallVector<Component> components(const Box &box,
 /// of the last dimension that the constraints leave.
 template <typename Visitor>
 static void visitIntervals(const Component &component, const Box &box,
-                      Visitor visit) {
+                           Visitor visit) {
   unsigned outer = component.dims.size() - 1;
   unsigned last = component.dims.back();
   SmallVector<SmallVector<int64_t>> values;
@@ -257,9 +267,10 @@ double countPoints(const Box &box, const Constraints &constraints,
       return 0;
     if (counted.size() == component.dims.size()) {
       double points = 0;
-      visitIntervals(component, box, [&](ArrayRef<int64_t>, int64_t lo, int64_t hi) {
-        points += box[component.dims.back()].countBetween(lo, hi);
-      });
+      visitIntervals(
+          component, box, [&](ArrayRef<int64_t>, int64_t lo, int64_t hi) {
+            points += box[component.dims.back()].countBetween(lo, hi);
+          });
       result *= points;
       continue;
     }
@@ -303,25 +314,26 @@ void project(Box &box, const Constraints &constraints) {
     bool contiguous = true;
     SmallVector<std::pair<int64_t, int64_t>> intervals;
     visitIntervals(component, box,
-              [&](ArrayRef<int64_t> point, int64_t low, int64_t high) {
-                if (box[last].countBetween(low, high) == 0)
-                  return;
-                for (auto [i, value] : llvm::enumerate(point))
-                  seen[i].insert(value);
-                if (maxHigh >= 0 && (low > maxHigh + 1 || high < minLow - 1))
-                  contiguous = false;
-                minLow = std::min(minLow, low);
-                maxHigh = std::max(maxHigh, high);
-                if (!contiguous || intervals.empty() ||
-                    intervals.back() != std::pair(low, high))
-                  intervals.emplace_back(low, high);
-              });
+                   [&](ArrayRef<int64_t> point, int64_t low, int64_t high) {
+                     if (box[last].countBetween(low, high) == 0)
+                       return;
+                     for (auto [i, value] : llvm::enumerate(point))
+                       seen[i].insert(value);
+                     if (maxHigh >= 0 &&
+                         (low > maxHigh + 1 || high < minLow - 1))
+                       contiguous = false;
+                     minLow = std::min(minLow, low);
+                     maxHigh = std::max(maxHigh, high);
+                     if (!contiguous || intervals.empty() ||
+                         intervals.back() != std::pair(low, high))
+                       intervals.emplace_back(low, high);
+                   });
     if (contiguous) {
-      for (int64_t i = minLow; i <= maxHigh; ++i)
+      for (int64_t i = minLow; i <= std::min(maxHigh, DimSet::kTracked); ++i)
         seen.back().insert(i);
     } else {
       for (auto [low, high] : intervals)
-        for (int64_t i = low; i <= high; ++i)
+        for (int64_t i = low; i <= std::min(high, DimSet::kTracked); ++i)
           seen.back().insert(i);
     }
     for (auto [i, d] : llvm::enumerate(component.dims))

@@ -21,15 +21,19 @@
 
 namespace fastk {
 
-/// A subset of [0, size).
+/// A subset of [0, size). Parts of dimensions longer than kTracked are known up
+/// to there only: what lies beyond is left out, so counts never say too much.
 class DimSet {
 public:
+  static constexpr int64_t kTracked = 1 << 24;
   static DimSet all(int64_t size) { return DimSet(size); }
   static DimSet none(int64_t size);
   int64_t size() const { return extent; }
   bool isAll() const { return !bits; }
   int64_t count() const { return bits ? bits->count() : extent; }
-  bool contains(int64_t i) const { return !bits || bits->test(i); }
+  bool contains(int64_t i) const {
+    return !bits || (i < static_cast<int64_t>(bits->size()) && bits->test(i));
+  }
   void insert(int64_t i);
   /// Members in [low, high].
   int64_t countBetween(int64_t low, int64_t high) const;
@@ -37,6 +41,8 @@ public:
   void intersect(const DimSet &other);
   void unite(const DimSet &other);
   llvm::SmallVector<int64_t> members() const;
+  /// Forgets the bits when all are set: counting is then immediate.
+  void normalize();
 
 private:
   explicit DimSet(int64_t size) : extent(size) {}

@@ -12,7 +12,6 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 using namespace mlir;
 
@@ -80,8 +79,7 @@ static DimSet image(const LinearForm &form, const Box &box, int64_t size) {
     if (form.coefficients[d])
       dims.push_back(d);
   if (dims.size() == 1 && form.coefficients[dims[0]] == 1 &&
-      form.constant == 0 && box[dims[0]].isAll() &&
-      box[dims[0]].size() == size)
+      form.constant == 0 && box[dims[0]].isAll() && box[dims[0]].size() == size)
     return DimSet::all(size);
   DimSet values = DimSet::none(size);
   SmallVector<int64_t> reached = {form.constant};
@@ -96,6 +94,7 @@ static DimSet image(const LinearForm &form, const Box &box, int64_t size) {
   }
   for (int64_t value : reached)
     values.insert(value);
+  values.normalize();
   return values;
 }
 
@@ -120,8 +119,8 @@ void RooflineBuilder::demandOperand(const Body &body, OpOperand &operand,
     auto form = LinearForm::ofExpr(expr, map.getNumDims());
     if (!form) {
       // Not known: one index.
-      result.box.push_back(image(LinearForm::ofConstant(0, map.getNumDims()),
-                                 projected, size));
+      result.box.push_back(
+          image(LinearForm::ofConstant(0, map.getNumDims()), projected, size));
       plain = false;
       continue;
     }
@@ -171,8 +170,8 @@ void RooflineBuilder::demandReshaped(Value source, const Demand &use,
   for (auto [i, group] : llvm::enumerate(groups)) {
     // `many` indexes the larger space, i the smaller.
     if (expands) {
-      bool whole = llvm::all_of(
-          group, [&](int64_t d) { return use.box[d].isAll(); });
+      bool whole =
+          llvm::all_of(group, [&](int64_t d) { return use.box[d].isAll(); });
       unsigned real = 0;
       for (int64_t d : group) {
         bool unit = use.box[d].size() == 1;
@@ -299,9 +298,9 @@ void RooflineBuilder::count(const Body &body, Operation *scalar,
     linalgOp.getReductionDims(reduced);
     for (unsigned d : reduced)
       length *= use.box[d].count();
-    bool fromConstant =
-        llvm::all_of(linalgOp.getDpsInits(),
-                     [&](Value init) { return !factsOf(init).fromInputs; });
+    bool fromConstant = llvm::all_of(linalgOp.getDpsInits(), [&](Value init) {
+      return !factsOf(init).fromInputs;
+    });
     if (fromConstant && length > 0)
       points *= (length - 1) / length;
   }
@@ -450,7 +449,7 @@ static double fastConvolutionFactor(linalg::LinalgOp op) {
 
 void RooflineBuilder::countContraction(const Body &body, Operation *multiply,
                                        double pairs) {
-  if (mayReassociate(body.op))
+  if (reassociable.contains(body.op))
     return;
   pairs /= fastConvolutionFactor(body.op);
   // A constant factor (a mean as a matrix product) leaves additions.
@@ -459,7 +458,8 @@ void RooflineBuilder::countContraction(const Body &body, Operation *multiply,
   for (Value operand : multiply->getOperands()) {
     auto it = body.facts.find(operand);
     Type type = operand.getType();
-    if (it != body.facts.end() && isa_and_nonnull<FloatType>(it->second.storage))
+    if (it != body.facts.end() &&
+        isa_and_nonnull<FloatType>(it->second.storage))
       type = it->second.storage;
     bits = std::max(bits, type.getIntOrFloatBitWidth());
     brain &= type.isBF16();
@@ -483,9 +483,13 @@ static bool isProduct(linalg::LinalgOp op) {
   });
 }
 
-/// True when the result is linear in operand `operand`, the others fixed.
-static bool isLinearIn(linalg::LinalgOp op, OpOperand &operand) {
-  DenseSet<Value> path = {op.getMatchingBlockArgument(&operand)};
+/// True when the body is linear in the operands that `path` holds, together.
+static bool isLinear(linalg::LinalgOp op, const DenseSet<Value> &operands) {
+  DenseSet<Value> path;
+  for (OpOperand &operand : op->getOpOperands())
+    if (operands.contains(operand.get()) &&
+        operand.getOperandNumber() < op.getBlock()->getNumArguments())
+      path.insert(op.getMatchingBlockArgument(&operand));
   for (Operation &scalar : op.getBlock()->without_terminator()) {
     SmallVector<unsigned> on;
     for (OpOperand &use : scalar.getOpOperands())
@@ -505,70 +509,43 @@ static bool isLinearIn(linalg::LinalgOp op, OpOperand &operand) {
   return true;
 }
 
-bool RooflineBuilder::mayReassociate(linalg::LinalgOp op) const {
-  // Also the consumer of a product that may be reassociated with it.
-  SmallVector<Value> work;
-  auto source = [](Value value) {
-    while (Operation *def = value.getDefiningOp()) {
-      if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(
-              def)) {
-        value = def->getOperand(0);
-        continue;
-      }
-      break;
-    }
-    return value;
-  };
-  std::function<bool(Value)> comesFromProduct = [&](Value value) {
-    auto def = source(value).getDefiningOp<linalg::LinalgOp>();
-    if (!def)
-      return false;
-    if (isProduct(def))
-      return true;
-    if (def.getNumReductionLoops())
-      return false;
-    return llvm::any_of(def.getDpsInputOperands(), [&](OpOperand *operand) {
-      return isa<ShapedType>(operand->get().getType()) &&
-             isLinearIn(def, *operand) && comesFromProduct(operand->get());
-    });
-  };
-  for (OpOperand *operand : op.getDpsInputOperands())
-    if (isLinearIn(op, *operand) && comesFromProduct(operand->get()))
-      return true;
-
-  work.append(op->getResults().begin(), op->getResults().end());
-  bool any = false;
-  DenseSet<Value> seen;
-  while (!work.empty()) {
-    Value value = work.pop_back_val();
-    if (!seen.insert(value).second)
+/// A product that is only ever summed again, by other products or by sums, may
+/// be computed in another order, or not at all: (A·B)·C as A·(B·C), the sum of
+/// A·B from the sums of A. Neither it nor what consumes it is charged.
+void RooflineBuilder::findReassociable() {
+  for (Operation &first : block.without_terminator()) {
+    auto product = dyn_cast<linalg::LinalgOp>(first);
+    if (!product || !isProduct(product))
       continue;
-    for (OpOperand &use : value.getUses()) {
-      Operation *user = use.getOwner();
-      auto live = [&](Value v) {
-        auto it = demands.find(v);
-        return it != demands.end() && it->second;
-      };
-      if (user->getNumResults() && llvm::none_of(user->getResults(), live))
+    DenseSet<Value> reached(first.result_begin(), first.result_end());
+    SmallVector<Operation *> ends;
+    bool linear = true;
+    for (Operation *op = first.getNextNode(); op && linear;
+         op = op->getNextNode()) {
+      if (llvm::none_of(op->getOperands(),
+                        [&](Value v) { return reached.contains(v); }))
         continue;
-      if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(
-              user)) {
-        work.push_back(user->getResult(0));
+      auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+      if (linalgOp) {
+        linear = isLinear(linalgOp, reached);
+        bool summed = llvm::any_of(linalgOp.getDpsInputOperands(),
+                                   [&](OpOperand *operand) {
+                                     return reached.contains(operand->get());
+                                   });
+        if (linalgOp.getNumReductionLoops() && summed)
+          ends.push_back(op);
+        else
+          reached.insert(op->result_begin(), op->result_end());
         continue;
       }
-      auto linalgUser = dyn_cast<linalg::LinalgOp>(user);
-      if (!linalgUser || !isLinearIn(linalgUser, use))
-        return false;
-      if (linalgUser.getNumReductionLoops() == 0) {
-        work.append(user->getResults().begin(), user->getResults().end());
-        continue;
-      }
-      if (linalgUser.isDpsInit(&use))
-        return false;
-      any = true;
+      linear = isa<tensor::TensorDialect>(op->getDialect());
+      reached.insert(op->result_begin(), op->result_end());
     }
+    if (!linear || ends.empty())
+      continue;
+    reassociable.insert(&first);
+    reassociable.insert(ends.begin(), ends.end());
   }
-  return any;
 }
 
 void RooflineBuilder::visitScalar(const Body &body, Operation *scalar,
@@ -606,8 +583,8 @@ void RooflineBuilder::visitScalar(const Body &body, Operation *scalar,
     if (isa<arith::SelectOp>(scalar) && i > 0) {
       const Facts &condition = body.facts.find(scalar->getOperand(0))->second;
       if (!condition.fromInputs && condition.predicate) {
-        Predicate taken = i == 1 ? *condition.predicate
-                                 : negate(*condition.predicate);
+        Predicate taken =
+            i == 1 ? *condition.predicate : negate(*condition.predicate);
         if (!taken.exact)
           operandUse.constraints.push_back(never(body.loops.size()));
         addConstraints(operandUse.constraints, taken.holds);
@@ -660,8 +637,7 @@ void RooflineBuilder::visitLinalg(linalg::LinalgOp op) {
       loops.constraints.push_back(form.substitute(forms, body.loops.size()));
     mergeDemand(needs[yield->getOperand(i)], loops);
   }
-  for (Operation &scalar :
-       llvm::reverse(op.getBlock()->without_terminator())) {
+  for (Operation &scalar : llvm::reverse(op.getBlock()->without_terminator())) {
     std::optional<Demand> use;
     for (Value value : scalar.getResults())
       if (auto it = needs.find(value); it != needs.end() && it->second)
@@ -672,7 +648,8 @@ void RooflineBuilder::visitLinalg(linalg::LinalgOp op) {
   for (OpOperand &operand : op->getOpOperands()) {
     if (operand.getOperandNumber() >= op.getBlock()->getNumArguments())
       break;
-    auto it = needs.find(op.getBlock()->getArgument(operand.getOperandNumber()));
+    auto it =
+        needs.find(op.getBlock()->getArgument(operand.getOperandNumber()));
     if (it != needs.end() && it->second)
       demandOperand(body, operand, *it->second);
   }
@@ -789,8 +766,10 @@ void RooflineBuilder::visitTensorOp(Operation *op, const Demand &use) {
         for (Value input : concat.getInputs()) {
           Demand read = use;
           int64_t size = shapeOf(input)[dim];
-          DimSet set = DimSet::none(size);
-          for (int64_t i = 0; i < size; ++i)
+          DimSet set =
+              use.box[dim].isAll() ? DimSet::all(size) : DimSet::none(size);
+          for (int64_t i = 0;
+               !set.isAll() && i < std::min(size, DimSet::kTracked); ++i)
             if (use.box[dim].contains(offset + i))
               set.insert(i);
           for (LinearForm &form : read.constraints)
@@ -808,12 +787,13 @@ void RooflineBuilder::visitTensorOp(Operation *op, const Demand &use) {
           int64_t size = pad.getSourceType().getDimSize(d);
           if (ShapedType::isDynamic(low))
             low = 0;
-          DimSet set = DimSet::none(size);
-          for (int64_t i = 0; i < size; ++i)
+          DimSet set =
+              use.box[d].isAll() ? DimSet::all(size) : DimSet::none(size);
+          for (int64_t i = 0;
+               !set.isAll() && i < std::min(size, DimSet::kTracked); ++i)
             if (use.box[d].contains(i + low))
               set.insert(i);
-          if (set.count() == size)
-            set = DimSet::all(size);
+          set.normalize();
           read.box[d] = set;
           for (LinearForm &form : read.constraints)
             form.constant += form.coefficients[d] * low;
@@ -889,6 +869,7 @@ static double bytesOf(Type type) {
 Roofline RooflineBuilder::build() {
   for (Operation &op : block.without_terminator())
     computeFacts(&op);
+  findReassociable();
   for (Value value : block.getTerminator()->getOperands()) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type) {
@@ -905,9 +886,8 @@ Roofline RooflineBuilder::build() {
     auto it = demands.find(argument);
     if (it == demands.end() || !it->second)
       continue;
-    double points = isa<RankedTensorType>(argument.getType())
-                        ? it->second->points()
-                        : 1;
+    double points =
+        isa<RankedTensorType>(argument.getType()) ? it->second->points() : 1;
     result.readBytes +=
         static_cast<int64_t>(points * bytesOf(argument.getType()));
   }

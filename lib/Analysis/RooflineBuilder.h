@@ -71,13 +71,13 @@ private:
   void countContraction(const Body &body, mlir::Operation *multiply,
                         double pairs);
 
-  /// True where a linear consumer may be computed instead: every use of the
-  /// product ends in another product or in a sum.
-  bool mayReassociate(mlir::linalg::LinalgOp op) const;
+  void findReassociable();
 
   mlir::Block &block;
   llvm::DenseMap<mlir::Value, Facts> tensorFacts;
   llvm::DenseMap<mlir::Value, std::optional<Demand>> demands;
+  /// Products whose order of summation a kernel may choose.
+  llvm::DenseSet<mlir::Operation *> reassociable;
   Roofline result;
   double elementwise[2][3] = {{0, 0, 0}, {0, 0, 0}};
 };

@@ -182,8 +182,8 @@ void RooflineBuilder::computeFacts(Operation *op) {
         unsigned dims = slice.getType().getRank();
         SmallVector<std::optional<LinearForm>> forms;
         for (unsigned d = 0; d < dims; ++d) {
-          LinearForm form = LinearForm::ofDim(d, dims).scaled(
-              slice.getStaticStrides()[d]);
+          LinearForm form =
+              LinearForm::ofDim(d, dims).scaled(slice.getStaticStrides()[d]);
           form.constant = slice.getStaticOffsets()[d];
           forms.push_back(form);
         }

@@ -115,7 +115,8 @@ double fmaOpsPerSecond(const FmaKernel &kernel, double budget) {
       iterations *= 2;
       continue;
     }
-    best = std::max(best, 2.0 * kFmaChains * kernel.lanes * iterations / seconds);
+    best =
+        std::max(best, 2.0 * kFmaChains * kernel.lanes * iterations / seconds);
   }
   return best;
 }
@@ -241,7 +242,8 @@ double memoryBytesPerSecond(const fastk::TargetDescription &host,
                             const StreamKernels &kernels) {
   // Four times the caches, so that most of it is not in them; whatever is makes
   // the rate too high, never too low.
-  size_t total = std::clamp<size_t>(4 * host.cacheBytes(), 64u << 20, 256u << 20);
+  size_t total =
+      std::clamp<size_t>(4 * host.cacheBytes(), 64u << 20, 256u << 20);
   size_t bytes = total / host.threads / 4096 * 4096;
   std::vector<Buffer> from(host.threads), to(host.threads);
   std::atomic<bool> failed{false};
@@ -300,7 +302,8 @@ void fastk::measureRates(TargetDescription &host) {
     rates[thread].f32 = fmaOpsPerSecond(single, 0.08);
     rates[thread].f64 = fmaOpsPerSecond(twice, 0.08);
     rates[thread].cache = cacheBytesPerSecond(streams, host.l1Bytes, 0.06);
-    rates[thread].share = (processorSeconds() - processor) / secondsSince(start);
+    rates[thread].share =
+        (processorSeconds() - processor) / secondsSince(start);
   });
   Rates best;
   for (const Rates &rate : rates) {

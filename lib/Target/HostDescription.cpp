@@ -58,8 +58,8 @@ std::vector<int> allowedProcessors() {
       break;
   }
   if (result.empty())
-    for (unsigned cpu = 0; cpu < std::max(1u, std::thread::hardware_concurrency());
-         ++cpu)
+    for (unsigned cpu = 0;
+         cpu < std::max(1u, std::thread::hardware_concurrency()); ++cpu)
       result.push_back(cpu);
   return result;
 }
@@ -80,7 +80,8 @@ void readCaches(TargetDescription &host, const std::vector<int> &processors) {
   std::map<std::string, int64_t> thirdLevel;
   for (int cpu : processors)
     for (int index = 0; index < 8; ++index) {
-      std::string folder = cpuFolder(cpu) + "/cache/index" + std::to_string(index);
+      std::string folder =
+          cpuFolder(cpu) + "/cache/index" + std::to_string(index);
       std::string level = readLine(folder + "/level");
       if (level.empty())
         break;
@@ -207,12 +208,12 @@ bool sameMachine(const TargetDescription &a, const TargetDescription &b) {
 }
 
 void keepMaxima(TargetDescription &into, const TargetDescription &other) {
-  for (auto rate :
-       {&TargetDescription::memoryBytesPerSecond,
-        &TargetDescription::cacheBytesPerSecond,
-        &TargetDescription::f32OpsPerSecond, &TargetDescription::f64OpsPerSecond,
-        &TargetDescription::f16OpsPerSecond,
-        &TargetDescription::bf16OpsPerSecond})
+  for (auto rate : {&TargetDescription::memoryBytesPerSecond,
+                    &TargetDescription::cacheBytesPerSecond,
+                    &TargetDescription::f32OpsPerSecond,
+                    &TargetDescription::f64OpsPerSecond,
+                    &TargetDescription::f16OpsPerSecond,
+                    &TargetDescription::bf16OpsPerSecond})
     into.*rate = std::max(into.*rate, other.*rate);
 }
 

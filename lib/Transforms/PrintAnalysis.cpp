@@ -37,13 +37,13 @@ void printKind(raw_ostream &os, const WorkloadFeatures &features) {
     os << "  rows: " << features.rows << " x " << features.rowLength << "\n";
   for (const ContractionFeatures &c : features.contractions)
     os << "  contraction: batch " << c.batch << ", m " << c.m << ", n " << c.n
-       << ", k " << c.k << ", " << c.typeA << (c.transposedA ? " transposed" : "")
-       << " x " << c.typeB << (c.transposedB ? " transposed" : "") << " -> "
-       << c.accumulator << "\n";
+       << ", k " << c.k << ", " << c.typeA
+       << (c.transposedA ? " transposed" : "") << " x " << c.typeB
+       << (c.transposedB ? " transposed" : "") << " -> " << c.accumulator
+       << "\n";
   for (const ConvolutionFeatures &c : features.convolutions) {
-    os << "  convolution: batch " << c.batch << ", channels "
-       << c.inputChannels << " -> " << c.outputChannels << ", groups "
-       << c.groups;
+    os << "  convolution: batch " << c.batch << ", channels " << c.inputChannels
+       << " -> " << c.outputChannels << ", groups " << c.groups;
     auto list = [&](StringRef label, ArrayRef<int64_t> values) {
       os << ", " << label << " ";
       llvm::interleave(values, os, "x");
@@ -66,9 +66,8 @@ void printKind(raw_ostream &os, const WorkloadFeatures &features) {
 void printRoofline(raw_ostream &os, const Roofline &roofline,
                    const TargetDescription &target) {
   const OperationCounts &ops = roofline.ops;
-  os << "  bytes: " << roofline.compulsoryBytes() << " ("
-     << roofline.readBytes << " read, " << roofline.writtenBytes
-     << " written)\n  ops:";
+  os << "  bytes: " << roofline.compulsoryBytes() << " (" << roofline.readBytes
+     << " read, " << roofline.writtenBytes << " written)\n  ops:";
   auto print = [&](StringRef name, double count) {
     if (count)
       os << " " << name << " " << llvm::format("%.0f", count);
@@ -84,8 +83,8 @@ void printRoofline(raw_ostream &os, const Roofline &roofline,
   print("integer", ops.integer);
   print("foldable", ops.foldable);
   os << "\n  floor: "
-     << llvm::format("%.4g", 1e6 * roofline.floorSeconds(target,
-                                                         CacheState::Cold))
+     << llvm::format("%.4g",
+                     1e6 * roofline.floorSeconds(target, CacheState::Cold))
      << " us, " << stringify(roofline.bound(target, CacheState::Cold))
      << " bound, " << llvm::format("%.4g", roofline.intensity())
      << " op/byte\n";
@@ -93,8 +92,7 @@ void printRoofline(raw_ostream &os, const Roofline &roofline,
     os << "  not modelled: " << name << "\n";
 }
 
-struct PrintAnalysis
-    : public impl::FastkPrintAnalysisPassBase<PrintAnalysis> {
+struct PrintAnalysis : public impl::FastkPrintAnalysisPassBase<PrintAnalysis> {
   using FastkPrintAnalysisPassBase::FastkPrintAnalysisPassBase;
 
   void runOnOperation() override {
