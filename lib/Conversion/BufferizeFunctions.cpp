@@ -102,12 +102,17 @@ LogicalResult fastk::bufferizeFunctions(ModuleOp module) {
   // Concatenations have no bufferization; as insertions they do.
   RewritePatternSet patterns(context);
   tensor::populateDecomposeTensorConcatPatterns(patterns);
-  if (failed(applyPatternsGreedily(module, std::move(patterns))))
-    return failure();
+  FrozenRewritePatternSet frozen(std::move(patterns));
+  for (auto func : module.getOps<func::FuncOp>())
+    if (failed(applyPatternsGreedily(func, frozen)))
+      return failure();
 
+  // On functions only, here and below: the patterns of the lowerings beside
+  // them are canonical, and any change would break their keys.
   {
     PassManager passes(context);
-    passes.addPass(bufferization::createEmptyTensorEliminationPass());
+    passes.nest<func::FuncOp>().addPass(
+        bufferization::createEmptyTensorEliminationPass());
     if (failed(passes.run(module)))
       return failure();
   }
@@ -116,14 +121,17 @@ LogicalResult fastk::bufferizeFunctions(ModuleOp module) {
   options.bufferizeFunctionBoundaries = true;
   options.setFunctionBoundaryTypeConversion(
       bufferization::LayoutMapOption::IdentityLayoutMap);
+  options.opFilter.denyOperation([](Operation *op) {
+    return isa<LoweringOp>(op) || op->getParentOfType<LoweringOp>();
+  });
   bufferization::BufferizationState state;
   if (failed(bufferization::runOneShotModuleBufferize(module, options, state)))
     return failure();
   bufferization::removeBufferizationAttributesInModule(module);
 
   PassManager passes(context);
-  passes.addPass(createCanonicalizerPass());
-  passes.addPass(createCSEPass());
+  passes.nest<func::FuncOp>().addPass(createCanonicalizerPass());
+  passes.nest<func::FuncOp>().addPass(createCSEPass());
   if (failed(passes.run(module)))
     return failure();
   for (auto func : module.getOps<func::FuncOp>())

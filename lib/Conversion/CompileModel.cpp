@@ -193,9 +193,10 @@ fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
 
   if (failed(bufferizeFunctions(*host)))
     return failure();
-  lowerCalls(*host, workspaces);
+  // The kernels take over the symbols of the lowerings.
   for (auto lowering : llvm::make_early_inc_range(host->getOps<LoweringOp>()))
     lowering.erase();
+  lowerCalls(*host, workspaces);
   if (failed(lowerToLLVMDialect(*host, target, /*approximate=*/true)))
     return failure();
   std::unique_ptr<llvm::Module> result =

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostPipeline.h"
+#include "LowerGeneric.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
@@ -85,21 +86,26 @@ static void lowerStridedCopies(ModuleOp module) {
   }
 }
 
-/// What no schedule has taken: parallel loops around serial ones.
-static LogicalResult lowerLinalgToLoops(ModuleOp module) {
+/// What no schedule has taken: packed contractions, and loops for the rest.
+static LogicalResult lowerLinalg(ModuleOp module, const LoopOptions &options) {
   SmallVector<linalg::LinalgOp> ops;
   module.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
   IRRewriter rewriter(module.getContext());
   for (linalg::LinalgOp op : ops) {
     rewriter.setInsertionPoint(op);
-    bool nested = op->getParentOfType<scf::ForallOp>() ||
-                  op->getParentOfType<scf::ParallelOp>();
-    auto loops = nested ? linalg::linalgOpToLoops(rewriter, op)
-                        : linalg::linalgOpToParallelLoops(rewriter, op);
-    if (failed(loops))
-      return op.emitError() << "cannot be lowered to loops (required by "
-                               "'fastk.default_lowering')";
-    rewriter.eraseOp(op);
+    auto generic = dyn_cast<linalg::GenericOp>(*op);
+    if (!generic) {
+      FailureOr<linalg::GenericOp> made =
+          linalg::generalizeNamedOp(rewriter, op);
+      if (failed(made))
+        return op.emitError() << "cannot be lowered to loops (required by "
+                                 "'fastk.default_lowering')";
+      generic = *made;
+    }
+    if (lowerContraction(rewriter, generic, options))
+      continue;
+    if (failed(lowerToLoops(rewriter, generic, options)))
+      return failure();
   }
   return success();
 }
@@ -146,6 +152,12 @@ struct ApproximateMathPass
   }
 };
 
+struct PlaceThreadBuffersPass
+    : PassWrapper<PlaceThreadBuffersPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlaceThreadBuffersPass)
+  void runOnOperation() override { placeThreadBuffers(getOperation()); }
+};
+
 /// Vector ops to those that have an LLVM counterpart.
 struct LowerVectorsPass
     : PassWrapper<LowerVectorsPass, OperationPass<func::FuncOp>> {
@@ -173,7 +185,11 @@ LogicalResult fastk::lowerToLLVMDialect(ModuleOp module,
                                         bool approximate) {
   MLIRContext *context = module.getContext();
   lowerStridedCopies(module);
-  if (failed(lowerLinalgToLoops(module)))
+  LoopOptions loops;
+  loops.vectorBytes = target.vectorBytes;
+  loops.threads = target.threads;
+  loops.relaxed = approximate;
+  if (failed(lowerLinalg(module, loops)))
     return failure();
   {
     PassManager passes(context);
@@ -212,6 +228,7 @@ LogicalResult fastk::lowerToLLVMDialect(ModuleOp module,
   passes.addPass(memref::createExpandStridedMetadataPass());
   passes.addPass(createLowerAffinePass());
   passes.addPass(createConvertSCFToOpenMPPass());
+  passes.addPass(std::make_unique<PlaceThreadBuffersPass>());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createSCFToControlFlowPass());
   passes.addPass(createConvertComplexToStandardPass());

@@ -38,6 +38,10 @@ mlir::LogicalResult lowerToLLVMDialect(mlir::ModuleOp module,
 /// meet.
 mlir::LogicalResult planBuffers(mlir::func::FuncOp func);
 
+/// Gives each thread of a parallel region its own temporaries, for as long as
+/// the region runs. After the conversion to OpenMP.
+void placeThreadBuffers(mlir::ModuleOp module);
+
 /// Sets triple, data layout and the target attributes of every function.
 void attachTarget(llvm::Module &module, const HostTarget &target);
 

@@ -7,12 +7,13 @@
 //
 // Temporaries of the function's own block share one allocation: each gets an
 // offset that no other temporary alive at the same time overlaps. Temporaries
-// of a parallel loop's body are small and go on the stack of the thread, or are
-// freed where the body ends.
+// of a parallel loop's body are made once for each thread, small ones on its
+// stack.
 //
 //===----------------------------------------------------------------------===//
 
 #include "HostPipeline.h"
+#include "mlir/Dialect/OpenMP/OpenMPDialect.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
@@ -20,9 +21,9 @@ using namespace fastk;
 
 /// A page-aligned temporary does not share cache lines with its neighbour.
 static constexpr int64_t kAlignment = 64;
-/// Bodies of parallel loops may use this much of a thread's stack (OpenMP's
-/// default is megabytes).
-static constexpr int64_t kStackBytes = 64 * 1024;
+/// The temporaries of a parallel loop may use this much of each thread's stack
+/// (OpenMP's default is 4 MB).
+static constexpr int64_t kStackBytes = 256 * 1024;
 
 static int64_t byteSize(MemRefType type) {
   Type element = type.getElementType();
@@ -98,17 +99,9 @@ LogicalResult fastk::planBuffers(func::FuncOp func) {
 
   OpBuilder builder(func.getContext());
   for (auto [alloc, last] : nested) {
-    int64_t size = byteSize(alloc.getType());
-    // Only a parallel body has its own stack frame for each iteration.
-    if (size <= kStackBytes && isa<scf::ParallelOp>(alloc->getParentOp())) {
-      builder.setInsertionPoint(alloc);
-      auto alloca =
-          memref::AllocaOp::create(builder, alloc.getLoc(), alloc.getType(),
-                                   builder.getI64IntegerAttr(kAlignment));
-      alloc.replaceAllUsesWith(alloca.getResult());
-      alloc.erase();
+    // A thread's own buffers are placed when it is known what a thread is.
+    if (alloc->getParentOfType<scf::ParallelOp>())
       continue;
-    }
     alloc.setAlignment(kAlignment);
     builder.setInsertionPointAfter(last);
     memref::DeallocOp::create(builder, alloc.getLoc(), alloc);
@@ -166,4 +159,32 @@ LogicalResult fastk::planBuffers(func::FuncOp func) {
   builder.setInsertionPoint(entry.getTerminator());
   memref::DeallocOp::create(builder, loc, arena);
   return success();
+}
+
+void fastk::placeThreadBuffers(ModuleOp module) {
+  OpBuilder builder(module.getContext());
+  module.walk([&](omp::ParallelOp parallel) {
+    SmallVector<memref::AllocOp> allocs;
+    parallel.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
+    Block &entry = parallel.getRegion().front();
+    int64_t stack = 0;
+    for (memref::AllocOp alloc : allocs) {
+      builder.setInsertionPointToStart(&entry);
+      int64_t size = byteSize(alloc.getType());
+      auto alignment = builder.getI64IntegerAttr(kAlignment);
+      Value buffer;
+      if (stack + size <= kStackBytes) {
+        stack += size;
+        buffer = memref::AllocaOp::create(builder, alloc.getLoc(),
+                                          alloc.getType(), alignment);
+      } else {
+        buffer = memref::AllocOp::create(
+            builder, alloc.getLoc(), alloc.getType(), ValueRange{}, alignment);
+        builder.setInsertionPoint(entry.getTerminator());
+        memref::DeallocOp::create(builder, alloc.getLoc(), buffer);
+      }
+      alloc.replaceAllUsesWith(buffer);
+      alloc.erase();
+    }
+  });
 }

@@ -12,8 +12,8 @@
 using namespace mlir;
 using namespace fastk;
 
-/// Runs one pass on the module, with the printing and timing that the user asked
-/// for.
+/// Runs one pass on the module, with the printing and timing that the user
+/// asked for.
 static LogicalResult runPass(ModuleOp module, std::unique_ptr<Pass> pass,
                              bool onFunctions = false) {
   PassManager manager(module.getContext());

@@ -52,10 +52,6 @@ static llvm::Expected<worker::Tensor> toTensor(Type type) {
 }
 
 static worker::Role toRole(const InputFeatures &input) {
-  // Values that a root or a logarithm is taken of matter more than their place
-  // in the op: a NaN everywhere proves nothing.
-  if (input.positive)
-    return worker::Role::Positive;
   switch (input.role) {
   case InputRole::Data:
     return worker::Role::Data;
@@ -69,12 +65,14 @@ static worker::Role toRole(const InputFeatures &input) {
     return worker::Role::Mask;
   case InputRole::Index:
     return worker::Role::Index;
+  case InputRole::Positive:
+    return worker::Role::Positive;
   }
   return worker::Role::Data;
 }
 
-llvm::Expected<worker::Job>
-fastk::buildJob(LoweringOp workload, const WorkloadFeatures &features) {
+llvm::Expected<worker::Job> fastk::buildJob(LoweringOp workload,
+                                            const WorkloadFeatures &features) {
   worker::Job job;
   job.id = workload.getKey().str();
   FunctionType type = workload.getWorkloadType();

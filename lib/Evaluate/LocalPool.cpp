@@ -86,10 +86,10 @@ llvm::Expected<CompiledKernel> LocalPool::compile(LoweringOp lowering,
   kernel.workspaceBytes = lowering.getWorkspace();
   ProcessLimits limits;
   limits.seconds = options.compileSeconds;
-  llvm::Expected<ProcessResult> result = runProcess(
-      options.compiler,
-      {"--compile-kernel=" + role.str(), "-", "-o", kernel.path}, text, limits,
-      scratch);
+  llvm::Expected<ProcessResult> result =
+      runProcess(options.compiler,
+                 {"--compile-kernel=" + role.str(), "-", "-o", kernel.path},
+                 text, limits, scratch);
   if (!result)
     return result.takeError();
   if (result->timedOut)
@@ -103,13 +103,12 @@ llvm::Expected<CompiledKernel> LocalPool::compile(LoweringOp lowering,
   return kernel;
 }
 
-llvm::Expected<CompiledKernel>
-LocalPool::compileVariant(LoweringOp workload, const Variant &variant,
-                          Precision precision) {
-  OwningOpRef<ModuleOp> module =
-      buildWinner(workload, variant.language, variant.program,
-                  variant.workspaceBytes, workload.getTarget(), precision,
-                  WinnerRecord());
+llvm::Expected<CompiledKernel> LocalPool::compileVariant(LoweringOp workload,
+                                                         const Variant &variant,
+                                                         Precision precision) {
+  OwningOpRef<ModuleOp> module = buildWinner(
+      workload, variant.language, variant.program, variant.workspaceBytes,
+      workload.getTarget(), precision, WinnerRecord());
   return compile(*module->getOps<LoweringOp>().begin(), "program");
 }
 

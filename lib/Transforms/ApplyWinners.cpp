@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Transforms/ApplyWinners.h"
+#include "ReplaceWorkload.h"
 #include "fastk/Analysis/CanonicalForm.h"
 #include "fastk/Transforms/Passes.h"
 #include "mlir/IR/Remarks.h"
@@ -88,25 +89,6 @@ static LoweringOp importLowering(ModuleOp module, SymbolTable &symbols,
   auto clone = cast<LoweringOp>(winner->clone());
   symbols.insert(clone, module.getBody()->end());
   return clone;
-}
-
-/// Replaces a workload by a call of `lowering`, operands and results in
-/// canonical order.
-static void replaceByCall(WorkloadOp workload, const CanonicalForm &form,
-                          LoweringOp lowering) {
-  OpBuilder builder(workload);
-  SmallVector<Value> inputs = llvm::map_to_vector(
-      form.inputOrder, [&](unsigned i) { return workload.getInputs()[i]; });
-  SmallVector<Type> types =
-      llvm::map_to_vector(form.outputOrder, [&](unsigned i) {
-        return workload.getOutputs()[i].getType();
-      });
-  auto call = CallOp::create(builder, workload.getLoc(), types,
-                             lowering.getSymName(), inputs,
-                             /*inits=*/ValueRange());
-  for (auto [result, i] : llvm::zip_equal(call.getOutputs(), form.outputOrder))
-    workload.getOutputs()[i].replaceAllUsesWith(result);
-  workload.erase();
 }
 
 FailureOr<ApplySummary> fastk::applyWinners(ModuleOp module,

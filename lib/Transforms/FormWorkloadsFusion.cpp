@@ -57,34 +57,42 @@ void fastk::form::fuseOp(BlockGraph &graph) {
 //===----------------------------------------------------------------------===//
 
 void fastk::form::fuseWhole(BlockGraph &graph) {
-  // The level of an op is the number of ops on the way to it that must stay
-  // outside. Ops of one level are one group: a way out of it and back goes
-  // through such an op, and so comes back at a higher level.
-  std::vector<unsigned> level(graph.nodes.size(), 0);
+  // The level of an op says how often the way to it alternates between compute
+  // and ops that must stay outside. Compute ops of one level are one group: a
+  // way out of it and back comes back at a higher level. For each node, the
+  // level of a compute op and of an outside op that read it.
+  struct Level {
+    unsigned compute = 0, outside = 0;
+  };
+  std::vector<Level> levels(graph.nodes.size());
   DenseMap<unsigned, int> groupOfLevel;
   for (unsigned index = 0; index < graph.nodes.size(); ++index) {
     Node &node = graph.nodes[index];
+    Level &level = levels[index];
     auto require = [&](int def) {
-      if (def >= 0)
-        level[index] = std::max(level[index], level[def]);
+      if (def < 0)
+        return;
+      level.compute = std::max(level.compute, levels[def].compute);
+      level.outside = std::max(level.outside, levels[def].outside);
     };
     for (Value use : node.uses)
       require(graph.definition(use));
     require(node.previousEffect);
-    if (node.role == Role::Outside && !node.uses.empty())
-      ++level[index];
+    if (node.role == Role::Outside)
+      level.compute = level.outside;
     if (node.role != Role::Compute)
       continue;
-    auto [it, isNew] = groupOfLevel.try_emplace(level[index], -1);
+    level.outside = level.compute + 1;
+    auto [it, isNew] = groupOfLevel.try_emplace(level.compute, -1);
     if (isNew)
       it->second = graph.newGroup(index);
     else if (!graph.tryJoin(index, it->second))
       graph.newGroup(index);
   }
   placeStrays(graph, [&](unsigned node) {
-    auto it = groupOfLevel.find(level[node]);
-    if (it == groupOfLevel.end())
-      groupOfLevel[level[node]] = graph.newGroup(node);
+    auto [it, isNew] = groupOfLevel.try_emplace(levels[node].compute, -1);
+    if (isNew)
+      it->second = graph.newGroup(node);
     else if (!graph.tryJoin(node, it->second))
       graph.newGroup(node);
   });

@@ -42,10 +42,16 @@ static bool comesFromMember(const BlockGraph &graph, Value value, int group) {
 bool BlockGraph::isInternal(Value value, int group) const {
   int def = definition(value);
   if (def < 0) {
-    // A constant of an enclosing block.
+    // Of an enclosing block: constants, and what is filled with them.
     Operation *op = value.getDefiningOp();
-    return op && op->hasTrait<OpTrait::ConstantLike>() &&
-           !isa<ShapedType>(value.getType());
+    if (!op)
+      return false;
+    if (op->hasTrait<OpTrait::ConstantLike>())
+      return !isa<ShapedType>(value.getType());
+    return isa<tensor::EmptyOp, linalg::FillOp>(op) &&
+           llvm::all_of(op->getOperands(), [&](Value operand) {
+             return isInternal(operand, group);
+           });
   }
   const Node &node = nodes[def];
   switch (node.role) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FormWorkloadsGraph.h"
+#include "fastk/Analysis/WorkloadKind.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -16,23 +17,6 @@
 using namespace mlir;
 using namespace fastk;
 using namespace fastk::form;
-
-/// What the group's strongest members are; for people only.
-static StringRef nameOf(const Group &group) {
-  switch (group.kind) {
-  case GroupKind::Attention:
-    return "attention";
-  case GroupKind::Contraction:
-    return group.hasConvolution ? "conv" : "matmul";
-  case GroupKind::Reduction:
-    return "reduction";
-  case GroupKind::Opaque:
-    return group.hasPooling ? "pooling" : "workload";
-  case GroupKind::Elementwise:
-    return "elementwise";
-  }
-  llvm_unreachable("unknown kind");
-}
 
 namespace {
 /// Builds the workload of one group: copies of its members in block order, each
@@ -54,7 +38,7 @@ public:
     Location loc = graph.nodes[group.members.back()].op->getLoc();
     YieldOp::create(inside, loc, yielded);
     auto workload = WorkloadOp::create(
-        builder, loc, ValueRange(yielded).getTypes(), nameOf(group), operands);
+        builder, loc, ValueRange(yielded).getTypes(), "workload", operands);
     workload.getBody().push_back(new Block());
     Block &dest = workload.getBody().front();
     for (Value operand : operands) {
@@ -62,6 +46,8 @@ public:
       body.getArgument(arg.getArgNumber()).replaceAllUsesWith(arg);
     }
     dest.getOperations().splice(dest.end(), body.getOperations());
+    // Names come from the structure of the finished body.
+    workload.setName(analyzeWorkload(workload.getBody()).name);
     return workload;
   }
 
@@ -83,9 +69,10 @@ private:
       return;
     }
     if (int def = graph.definition(value); def >= 0)
-      copy(inside, graph.nodes[def]);
-    else
-      inside.clone(*value.getDefiningOp(), mapping);
+      return copy(inside, graph.nodes[def]);
+    for (Value operand : value.getDefiningOp()->getOperands())
+      require(inside, operand);
+    inside.clone(*value.getDefiningOp(), mapping);
   }
 
   const BlockGraph &graph;

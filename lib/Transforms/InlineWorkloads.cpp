@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ReplaceWorkload.h"
 #include "fastk/Transforms/Passes.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/PatternMatch.h"
@@ -35,15 +36,6 @@ struct FastkInlineWorkloadsPass
       DominanceInfo dominance(function);
       eliminateCommonSubExpressions(rewriter, dominance, function);
     }
-  }
-
-private:
-  static void inlineWorkload(RewriterBase &rewriter, WorkloadOp workload) {
-    auto yield = cast<YieldOp>(workload.getBodyBlock()->getTerminator());
-    rewriter.inlineBlockBefore(workload.getBodyBlock(), workload,
-                               workload.getInputs());
-    rewriter.replaceOp(workload, yield.getValues());
-    rewriter.eraseOp(yield);
   }
 };
 } // namespace

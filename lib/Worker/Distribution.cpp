@@ -127,6 +127,7 @@ public:
     level += level < 0 ? -0.5 : 0.5;
     // Keeps |x|^2 summed over a row within the type.
     largest = largestValue(tensor.type);
+    multiplies = job.kind != Kind::Elementwise && job.kind != Kind::Pooling;
   }
 
   double at(int64_t i) const {
@@ -238,7 +239,7 @@ private:
       return level;
     case Law::Mixed: {
       // Row by row: within a row, an error is measured against the row.
-      double limit = tensor.type == ElementType::F16 ? 3 : 30;
+      double limit = tensor.type == ElementType::F16 ? 3 : multiplies ? 15 : 30;
       double exponent =
           (2 * uniformOf(bitsAt(seed ^ 0xabcd, i / row)) - 1) * limit;
       return normalOf(bits) * std::pow(10.0, exponent);
@@ -292,6 +293,8 @@ private:
   int64_t spike = 0;
   double level = 1;
   double largest = 0;
+  /// The op multiplies operands with each other: squares must fit.
+  bool multiplies = true;
 };
 
 } // namespace

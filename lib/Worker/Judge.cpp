@@ -221,12 +221,14 @@ Bounds fastk::worker::capOf(const Job &job, size_t output,
 static Bounds ieeeBounds(const Job &job, size_t output, const Difficulty &d) {
   Roundoff u = roundoffOf(job, output);
   double root = std::min(u.rootK, separation / 8);
-  // Any order of summation passes: blocks, vectors, one after another.
+  // Any order of summation passes: blocks, vectors, one after another. The
+  // slope knows the 2-norm of the terms, partial sums may reach their 1-norm:
+  // up to root K more.
   Bounds floor;
-  floor.max = (16 + 2 * root) * u.compute +
-              0.5 * root * d.slopeMax * u.compute + 2 * u.output;
+  floor.max = (16 + 2 * root) * u.compute + 2 * root * d.slopeMax * u.compute +
+              2 * u.output;
   floor.frobenius = (4 + 0.5 * root) * u.compute +
-                    0.5 * root * d.slopeFrobenius * u.compute + 0.6 * u.output;
+                    root * d.slopeFrobenius * u.compute + 0.6 * u.output;
   Bounds relative = {4 * d.baseline.max + 4 * u.output,
                      2 * d.baseline.frobenius + 2 * u.compute};
   Bounds cap = capOf(job, output, d);

@@ -28,8 +28,8 @@ LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
   else if (role == "oracle")
     kernelRole = KernelRole::Oracle;
   else
-    return module.emitError() << "--compile-kernel takes program or oracle, not '"
-                              << role << "'";
+    return module.emitError()
+           << "--compile-kernel takes program or oracle, not '" << role << "'";
   if (output.empty() || output == "-")
     return module.emitError()
            << "--compile-kernel writes a shared library: name it with -o";
@@ -39,5 +39,6 @@ LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
       lowerings.front(), kernelRole, "fastk_kernel", context, target);
   if (failed(kernel))
     return failure();
-  return emitSharedLibrary(lowerings.front().getLoc(), **kernel, target, output);
+  return emitSharedLibrary(lowerings.front().getLoc(), **kernel, target,
+                           output);
 }

@@ -19,7 +19,8 @@ using namespace fastk;
 using llvm::StringRef;
 namespace cl = llvm::cl;
 
-static const char *const kOverview = R"(fastk-opt: compile a model with the fastest kernels found for it
+static const char *const kOverview =
+    R"(fastk-opt: compile a model with the fastest kernels found for it
 
   fastk-opt model.mlir                      apply the known winners, print the module
   fastk-opt model.mlir --search             search the rest first; winners go to the bank
@@ -63,7 +64,10 @@ struct CommandLine {
   cl::opt<std::string> emit{"emit", cl::init("mlir"), cl::cat(category),
                             cl::desc("mlir, llvm, obj or so")};
   cl::opt<std::string> search{
-      "search", cl::ValueOptional, cl::init("none"), cl::cat(category),
+      "search",
+      cl::ValueOptional,
+      cl::init("none"),
+      cl::cat(category),
       cl::value_desc("all"),
       cl::desc("search the workloads that have no winner; with =all also those "
                "that have one")};
@@ -74,25 +78,27 @@ struct CommandLine {
   cl::opt<std::string> strategy{"strategy", cl::init("branching"),
                                 cl::cat(category),
                                 cl::desc("branching or sequential")};
-  cl::opt<int> rounds{"rounds", cl::init(5), cl::cat(category),
-                      cl::desc("rounds of a search (default 5)")};
-  cl::opt<int> ideas{"ideas", cl::init(4), cl::cat(category),
-                     cl::desc("ideas a round (default 4)")};
+  cl::opt<int> rounds{"rounds", cl::init(SearchOptions().rounds),
+                      cl::cat(category), cl::desc("rounds of a search")};
+  cl::opt<int> ideas{"ideas", cl::init(SearchOptions().ideas),
+                     cl::cat(category), cl::desc("ideas a round")};
   cl::opt<int> implementations{
-      "implementations", cl::init(2), cl::cat(category),
-      cl::desc("realisations of an idea (default 2)")};
-  cl::opt<int> parents{"parents", cl::init(4), cl::cat(category),
-                       cl::desc("variants that seed a round (default 4)")};
-  cl::opt<int> repairs{"repairs", cl::init(3), cl::cat(category),
-                       cl::desc("repairs of a failed variant (default 3)")};
+      "implementations", cl::init(SearchOptions().implementations),
+      cl::cat(category), cl::desc("realisations of an idea")};
+  cl::opt<int> parents{"parents", cl::init(SearchOptions().parents),
+                       cl::cat(category),
+                       cl::desc("variants that seed a round")};
+  cl::opt<int> repairs{"repairs", cl::init(SearchOptions().repairs),
+                       cl::cat(category),
+                       cl::desc("repairs of a failed variant")};
   cl::opt<uint64_t> seed{"seed", cl::init(0), cl::cat(category),
                          cl::desc("seed of the search's choices")};
   cl::opt<std::string> budget{
       "budget", cl::cat(category), cl::value_desc("evaluations=N,minutes=N"),
       cl::desc("hard limits of the search, for the whole model")};
-  cl::opt<std::string> evaluator{
-      "evaluator", cl::init("local"), cl::cat(category),
-      cl::desc("where evaluations run: local")};
+  cl::opt<std::string> evaluator{"evaluator", cl::init("local"),
+                                 cl::cat(category),
+                                 cl::desc("where evaluations run: local")};
   cl::opt<std::string> journal{
       "journal", cl::cat(category), cl::value_desc("DIR"),
       cl::desc("log of the search; an existing one is resumed. Default: beside "
@@ -117,34 +123,6 @@ struct CommandLine {
 static std::nullopt_t reject(const llvm::Twine &message) {
   llvm::WithColor::error(llvm::errs(), "fastk-opt") << message << "\n";
   return std::nullopt;
-}
-
-/// "evaluations=40,minutes=5" into `options`; returns what is wrong with it.
-static std::string parseBudget(StringRef text, SearchOptions &options) {
-  llvm::SmallVector<StringRef> parts;
-  text.split(parts, ',', -1, /*KeepEmpty=*/false);
-  for (StringRef part : parts) {
-    auto [name, value] = part.split('=');
-    double amount;
-    if (value.getAsDouble(amount) || amount < 0)
-      return ("--budget: '" + part +
-              "' is not a limit; write for example evaluations=100,minutes=10")
-          .str();
-    if (name == "evaluations")
-      options.budget.evaluations = static_cast<int64_t>(amount);
-    else if (name == "minutes")
-      options.budget.minutes = amount;
-    else if (name == "tokens" || name == "usd")
-      return ("--budget: " + name +
-              " limits a proposer that calls a language model; the catalog and "
-              "files:DIR cost none")
-          .str();
-    else
-      return ("--budget: unknown limit '" + name +
-              "'; there are evaluations and minutes")
-          .str();
-  }
-  return "";
 }
 
 std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
@@ -208,7 +186,7 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   if (line.evaluator != "local")
     return reject("unknown evaluator '" + line.evaluator + "': choose local");
   SearchOptions &search = options.searchOptions;
-  if (auto strategy = parseStrategy(line.strategy))
+  if (auto strategy = parseSearchStrategy(line.strategy))
     search.strategy = *strategy;
   else
     return reject("unknown strategy '" + line.strategy +
@@ -228,8 +206,10 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   search.parents = line.parents;
   search.repairs = line.repairs;
   search.seed = line.seed;
-  if (std::string problem = parseBudget(line.budget, search); !problem.empty())
-    return reject(problem);
+  llvm::Expected<SearchBudget> budget = parseSearchBudget(line.budget);
+  if (!budget)
+    return reject("--budget: " + llvm::toString(budget.takeError()));
+  search.budget = *budget;
   options.journal = line.journal;
   options.report = line.report;
   options.threads = line.threads;

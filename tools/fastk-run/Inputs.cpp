@@ -35,8 +35,8 @@ static HostTensor generate(const TensorType &type, std::mt19937_64 &engine) {
 }
 
 llvm::Expected<std::vector<HostTensor>>
-fastk::makeInputs(const Signature &signature,
-                  llvm::ArrayRef<std::string> files, uint64_t seed) {
+fastk::makeInputs(const Signature &signature, llvm::ArrayRef<std::string> files,
+                  uint64_t seed) {
   if (files.size() > signature.inputs.size())
     return llvm::createStringError(
         "--inputs names " + std::to_string(files.size()) +

@@ -46,6 +46,10 @@ static cl::opt<std::string>
 static cl::opt<bool>
     check("check", cl::cat(category),
           cl::desc("compare with the oracle, the model computed in f64"));
+static cl::opt<bool> runOracle(
+    "oracle", cl::cat(category),
+    cl::desc("run the oracle instead: the model computed in f64, with results "
+             "in f64"));
 static cl::opt<bool> showTime("time", cl::cat(category),
                               cl::desc("time the model beside its default "
                                        "lowering, interleaved"));
@@ -55,9 +59,9 @@ static cl::opt<std::string> targetName("target", cl::cat(category),
 static cl::list<std::string>
     banks("bank", cl::cat(category), cl::value_desc("DIR"),
           cl::desc("banks of winners, first wins (default: see fastk-opt)"));
-static cl::opt<std::string> precisionName(
-    "precision", cl::cat(category), cl::init("ieee"),
-    cl::desc("loosest error class accepted: ieee, tf32 or half"));
+static cl::opt<std::string>
+    precisionName("precision", cl::cat(category), cl::init("ieee"),
+                  cl::desc("loosest error class accepted: ieee, tf32 or half"));
 static cl::opt<std::string>
     fusion("fusion", cl::cat(category), cl::init("greedy"),
            cl::desc("how workloads are formed: op, greedy or whole"));
@@ -97,9 +101,10 @@ static int fail(llvm::Error error) {
 }
 
 /// Compiles the model to a shared library in `folder` and loads it.
-static llvm::Expected<CompiledLibrary>
-compileModelFor(ModuleOp model, Mode mode, Precision precision,
-                llvm::StringRef folder) {
+static llvm::Expected<CompiledLibrary> compileModelFor(ModuleOp model,
+                                                       Mode mode,
+                                                       Precision precision,
+                                                       llvm::StringRef folder) {
   auto failed = [&] {
     return llvm::createStringError("the model could not be compiled");
   };
@@ -239,9 +244,8 @@ int main(int argc, char **argv) {
       "Exit codes: 0 done, 1 the input or the options are wrong, 2 --check "
       "found a wrong result.\n");
   if (targetName != "host")
-    return fail(llvm::createStringError(
-        "unknown target '" + targetName +
-        "': this build compiles for host"));
+    return fail(llvm::createStringError("unknown target '" + targetName +
+                                        "': this build compiles for host"));
   std::optional<Precision> precision = symbolizePrecision(precisionName);
   if (!precision)
     return fail(llvm::createStringError("unknown precision '" + precisionName +
@@ -265,17 +269,22 @@ int main(int argc, char **argv) {
   llvm::SourceMgr sourceMgr;
   SourceMgrDiagnosticHandler handler(sourceMgr, &context);
   OwningOpRef<ModuleOp> model;
-  if (isLibrary && check)
+  if (isLibrary && (check || runOracle))
     return fail(llvm::createStringError(
-        "--check needs the model: a library has no oracle"));
+        "--check and --oracle need the model: a library has no oracle"));
+  if (check && runOracle)
+    return fail(llvm::createStringError(
+        "--oracle is what --check compares with: use one of them"));
   if (!isLibrary) {
     model = loadModel(inputPath, sourceMgr, &context);
     if (!model || failed(checkModel(*model)))
       return 1;
   }
   llvm::Expected<CompiledLibrary> library =
-      isLibrary ? CompiledLibrary::open(inputPath)
-                : compileModelFor(*model, Mode::Winners, *precision, folder);
+      isLibrary
+          ? CompiledLibrary::open(inputPath)
+          : compileModelFor(*model, runOracle ? Mode::Oracle : Mode::Winners,
+                            *precision, folder);
   if (!library)
     return fail(library.takeError());
   auto function = library->find(entry);
@@ -289,8 +298,8 @@ int main(int argc, char **argv) {
 
   if (!outputFolder.empty()) {
     if (std::error_code ec = llvm::sys::fs::create_directories(outputFolder))
-      return fail(llvm::createStringError(ec, outputFolder + ": " +
-                                                  ec.message()));
+      return fail(
+          llvm::createStringError(ec, outputFolder + ": " + ec.message()));
     for (size_t i = 0; i < outputs.size(); ++i)
       if (llvm::Error error = writeNpy(
               outputFolder + "/out" + std::to_string(i) + ".npy", outputs[i]))
@@ -310,7 +319,8 @@ int main(int argc, char **argv) {
     std::optional<CompiledLibrary> baseline;
     const CompiledFunction *baselineFunction = nullptr;
     if (!isLibrary) {
-      auto compiled = compileModelFor(*model, Mode::Default, *precision, folder);
+      auto compiled =
+          compileModelFor(*model, Mode::Default, *precision, folder);
       if (!compiled)
         return fail(compiled.takeError());
       baseline = std::move(*compiled);

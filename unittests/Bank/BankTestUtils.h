@@ -19,16 +19,25 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "gtest/gtest.h"
+#include <cstdlib>
 #include <fstream>
+#include <unistd.h>
 
 namespace fastk::test {
 
-/// A folder that goes with the test.
+/// A folder that goes with the test, on the disk.
 class TemporaryFolder {
 public:
   TemporaryFolder() {
     EXPECT_FALSE(llvm::sys::fs::createUniqueDirectory("fastk-test", path));
   }
+  /// One below `parent`.
+  explicit TemporaryFolder(llvm::StringRef parent) {
+    path = parent;
+    llvm::sys::path::append(path, "fastk-test-XXXXXX");
+    EXPECT_NE(mkdtemp(const_cast<char *>(path.c_str())), nullptr);
+  }
+  TemporaryFolder(const TemporaryFolder &) = delete;
   ~TemporaryFolder() { llvm::sys::fs::remove_directories(path); }
   std::string str() const { return path.str().str(); }
   std::string file(llvm::StringRef name) const {
@@ -37,6 +46,14 @@ public:
 
 private:
   llvm::SmallString<128> path;
+};
+
+/// One in memory where the system has that: a killed process loses nothing that
+/// it wrote, flushed or not, and thousands of flushes take no time.
+class MemoryFolder : public TemporaryFolder {
+public:
+  MemoryFolder()
+      : TemporaryFolder(access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp") {}
 };
 
 inline std::string readAll(const std::string &path) {

@@ -36,8 +36,8 @@ using JournalBinding = std::vector<std::pair<std::string, std::string>>;
 class Journal {
 public:
   /// Opens `directory`, and makes it when there is none. Locks it: one search
-  /// at a time. A last line that a crash cut is dropped, and note() says so; any
-  /// other damage is an error that names the line.
+  /// at a time. A last line that a crash cut is dropped, and note() says so;
+  /// any other damage is an error that names the line.
   static llvm::Expected<std::unique_ptr<Journal>>
   open(llvm::StringRef directory, const JournalBinding &binding);
   ~Journal();
@@ -50,7 +50,8 @@ public:
   double elapsedSeconds() const { return elapsed; }
 
   /// What is recorded under `name`, with the seconds behind it.
-  template <typename T> struct Recorded {
+  template <typename T>
+  struct Recorded {
     T value;
     double elapsed;
   };
@@ -71,10 +72,9 @@ private:
   Journal(std::string directory, FileLock lock)
       : directory(std::move(directory)), lock(std::move(lock)) {}
 
-  /// An event as read: its JSON, and for a verdict the worker's own text.
   struct Event {
     llvm::json::Object fields;
-    std::string verdict;
+    std::optional<worker::Verdict> verdict;
     double elapsed = 0;
   };
 

@@ -69,13 +69,13 @@ struct TrajectoryRow {
 
 /// Why a search ended.
 enum class SearchEnd {
-  Rounds,      ///< All rounds were made.
-  Budget,      ///< Evaluations or minutes ran out.
-  Floor,       ///< 95 % of the floor was reached.
-  Stagnation,  ///< Rounds stopped paying.
-  Exhausted,   ///< The proposers had no more to say.
-  Unfit,       ///< The workload cannot be judged; `detail` says why.
-  Interrupted  ///< The user asked for it; the journal is intact.
+  Rounds,     ///< All rounds were made.
+  Budget,     ///< Evaluations or minutes ran out.
+  Floor,      ///< 95 % of the floor was reached.
+  Stagnation, ///< Rounds stopped paying.
+  Exhausted,  ///< The proposers had no more to say.
+  Unfit,      ///< The workload cannot be judged; `detail` says why.
+  Interrupted ///< The user asked for it; the journal is intact.
 };
 llvm::StringRef stringify(SearchEnd end);
 

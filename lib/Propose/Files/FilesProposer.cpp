@@ -68,8 +68,7 @@ public:
   }
 
   Expected<std::vector<Variant>> realise(const ProposalContext &context,
-                                         const Idea &idea,
-                                         int count) override {
+                                         const Idea &idea, int count) override {
     for (const HandWritten &entry : entries)
       if (entry.idea.id == idea.id && count > 0)
         return std::vector<Variant>{entry.variant};
@@ -124,9 +123,8 @@ static Error readPlan(const Twine &path, HandWritten &entry) {
       entry.variant.workspaceBytes = *bytes;
     } else if (name == "key") {
       if (!string || string->size() < 8 || string->size() > 64 ||
-          !all_of(*string, [](char c) {
-            return isDigit(c) || (c >= 'a' && c <= 'f');
-          }))
+          !all_of(*string,
+                  [](char c) { return isDigit(c) || (c >= 'a' && c <= 'f'); }))
         return fileProblem(path, "'key' must be 8 to 64 lower-case hex digits, "
                                  "the beginning of a workload's key");
       entry.key = string->str();
@@ -200,8 +198,8 @@ fastk::createFilesProposer(StringRef directory) {
                                   "one folder per variant");
   std::vector<std::string> folders;
   std::error_code code;
-  for (sys::fs::directory_iterator it(directory, code), end;
-       !code && it != end; it.increment(code))
+  for (sys::fs::directory_iterator it(directory, code), end; !code && it != end;
+       it.increment(code))
     if (!sys::path::filename(it->path()).starts_with(".") &&
         sys::fs::is_directory(it->path()))
       folders.push_back(it->path());

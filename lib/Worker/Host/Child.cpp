@@ -126,13 +126,14 @@ static std::vector<std::string> environment(const ChildOptions &options) {
       "PATH=", "LANG=C", "MALLOC_ARENA_MAX=2",
       "OMP_NUM_THREADS=" + std::to_string(options.threads),
       "OMP_THREAD_LIMIT=" + std::to_string(options.threads),
-      "OMP_DYNAMIC=FALSE", "OMP_PROC_BIND=FALSE", "OMP_MAX_ACTIVE_LEVELS=1",
-      // Long enough to bridge the regions of one kernel, short enough to leave
-      // the processors alone between calls.
-      "KMP_BLOCKTIME=1ms", "KMP_WARNINGS=FALSE",
-      // Shared memory files are not to be had in the sandbox.
-      "KMP_REGISTER_LIB_ENV=1"};
-  variables.pop_back();
+      "OMP_DYNAMIC=FALSE",
+      (options.threads > 1 ? "OMP_PROC_BIND=TRUE" : "OMP_PROC_BIND=FALSE"),
+      "OMP_PLACES=threads", "OMP_MAX_ACTIVE_LEVELS=1",
+      // Workers of OpenMP spin between calls, as in a model that runs one
+      // kernel after another: waking them would cost more than a small kernel
+      // and land them on any processor. They burn nothing: a program that is
+      // not being called is stopped.
+      "KMP_BLOCKTIME=infinite", "KMP_WARNINGS=FALSE"};
   if (const char *paths = getenv("LD_LIBRARY_PATH"))
     variables.push_back(std::string("LD_LIBRARY_PATH=") + paths);
   return variables;
@@ -507,6 +508,18 @@ void Child::explainDeath(const char *doing, Failure &failure) {
     if (signal == SIGSYS) {
       failure = {Status::Refused,
                  "the " + name + " made a forbidden system call " + doing};
+      return;
+    }
+    // Allocations that failed are the usual end of a program that takes too
+    // much: libraries and the stack take a little themselves.
+    if (signal != SIGKILL &&
+        used.peakMemoryBytes > options.memoryBytes / 10 * 8) {
+      snprintf(text, sizeof(text),
+               "the %s died of signal %d %s after taking %.3g GB; "
+               "limits.memory_bytes allows %.3g GB",
+               name.c_str(), signal, doing, double(used.peakMemoryBytes) * 1e-9,
+               double(options.memoryBytes) * 1e-9);
+      failure = {Status::Memory, text};
       return;
     }
     const char *hint =
