@@ -99,8 +99,8 @@ static SmallVector<unsigned> cloneBody(WorkloadOp workload, Region &pattern) {
     merged.set(index);
   }
   block.eraseArguments(merged);
+  // Locations stay until the end, for diagnostics.
   pattern.walk([](Operation *op) {
-    op->setLoc(UnknownLoc::get(op->getContext()));
     op->setDiscardableAttrs(ArrayRef<NamedAttribute>());
   });
   return inputs;
@@ -122,6 +122,27 @@ static void reorder(Region &pattern, canonical::InputIdentity identity,
   pattern.takeBody(ordered);
   compose(form.inputOrder, order.inputs);
   compose(form.outputOrder, order.outputs);
+}
+
+/// Simplifies until nothing changes. Each step may make work for the others:
+/// merging two computations leaves an op with one operand twice, and dropping
+/// an operand leaves dead ones. Equal computations are equal text once they are
+/// written in order, so CSE finds them all.
+static void settle(CanonicalForm &form, canonical::DeadResults deadResults) {
+  constexpr int kMaxRounds = 16;
+  LoweringOp lowering = form.getLowering();
+  Region &pattern = lowering.getPattern();
+  for (int round = 0; round < kMaxRounds; ++round) {
+    canonical::simplifyRegion(pattern);
+    bool changed = canonical::normalizeGenerics(pattern, deadResults);
+    reorder(pattern, canonical::InputIdentity::Position, form);
+    bool merged = false;
+    IRRewriter rewriter(form.module->getContext());
+    DominanceInfo dominance;
+    eliminateCommonSubExpressions(rewriter, dominance, lowering, &merged);
+    if (!changed && !merged)
+      return;
+  }
 }
 
 FailureOr<CanonicalForm> fastk::computeCanonicalForm(WorkloadOp workload) {
@@ -147,22 +168,10 @@ FailureOr<CanonicalForm> fastk::computeCanonicalForm(WorkloadOp workload) {
       failed(canonical::generalizeRegion(pattern)))
     return failure();
 
-  // Each step may make work for the others: merging two computations leaves an
-  // op with one operand twice, and dropping an operand leaves dead ones. Equal
-  // computations are equal text once they are written in order, so CSE finds
-  // them all.
-  constexpr int kMaxRounds = 16;
-  for (int round = 0; round < kMaxRounds; ++round) {
-    canonical::simplifyRegion(pattern);
-    bool changed = canonical::normalizeGenerics(pattern);
-    reorder(pattern, canonical::InputIdentity::Position, form);
-    bool merged = false;
-    IRRewriter rewriter(context);
-    DominanceInfo dominance;
-    eliminateCommonSubExpressions(rewriter, dominance, lowering, &merged);
-    if (!changed && !merged)
-      break;
-  }
+  // Results that nothing uses are dropped last: of two equal ops of which each
+  // lends one result, merging leaves one op, dropping would leave two.
+  settle(form, canonical::DeadResults::Keep);
+  settle(form, canonical::DeadResults::Drop);
   reorder(pattern, canonical::InputIdentity::Structure, form);
 
   form.key = computeKey(pattern);

@@ -24,10 +24,13 @@ mlir::LogicalResult generalizeRegion(mlir::Region &region);
 /// would make the result depend on the spelling.
 void simplifyRegion(mlir::Region &region);
 
+/// What becomes of results that nothing uses, of ops that have others.
+enum class DeadResults { Keep, Drop };
+
 /// Brings each linalg.generic on tensors to one shape: constants and scalars
 /// inside the body, no operand twice, no unused operand, no dead result, no
 /// value in `outs` that is never read. Returns true when something changed.
-bool normalizeGenerics(mlir::Region &region);
+bool normalizeGenerics(mlir::Region &region, DeadResults deadResults);
 
 /// Where arguments and yielded values of a re-emitted region came from.
 struct Order {

@@ -59,8 +59,6 @@ void fastk::canonical::simplifyRegion(Region &region) {
        {"affine", "arith", "complex", "linalg", "math", "scf", "tensor"})
     if (Dialect *dialect = context->getLoadedDialect(name))
       dialect->getCanonicalizationPatterns(patterns);
-  // Only patterns of ops that occur, and of those that these become: building
-  // all of them would take longer than applying them.
   for (RegisteredOperationName op : context->getRegisteredOperations()) {
     StringRef dialect = op.getDialectNamespace();
     if (dialect == "affine" || dialect == "arith" || dialect == "complex" ||
@@ -94,11 +92,12 @@ public:
                        op.getMatchingBlockArgument(&operand), true});
   }
 
-  bool run() {
+  bool run(DeadResults deadResults) {
     rewriter.setInsertionPoint(op);
     inlineScalars();
     mergeOutputs();
-    dropDeadOutputs();
+    if (deadResults == DeadResults::Drop)
+      dropDeadOutputs();
     mergeInputs();
     dropUnusedInputs();
     clearUnreadInits();
@@ -354,7 +353,8 @@ void GenericNormalizer::rebuild() {
   rewriter.eraseOp(op);
 }
 
-bool fastk::canonical::normalizeGenerics(Region &region) {
+bool fastk::canonical::normalizeGenerics(Region &region,
+                                         DeadResults deadResults) {
   IRRewriter rewriter(region.getContext());
   SmallVector<linalg::GenericOp> generics;
   region.walk([&](linalg::GenericOp op) {
@@ -369,7 +369,7 @@ bool fastk::canonical::normalizeGenerics(Region &region) {
       changed = true;
       continue;
     }
-    changed |= GenericNormalizer(op, rewriter).run();
+    changed |= GenericNormalizer(op, rewriter).run(deadResults);
   }
   return changed;
 }

@@ -13,8 +13,7 @@
 #include "fastk/Search/Search.h"
 #include "fastk/Search/SearchReport.h"
 #include "fastk/Target/TargetDescription.h"
-#include "llvm/ADT/MapVector.h"
-#include "llvm/Support/Chrono.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Process.h"
 #include <chrono>
@@ -23,32 +22,28 @@ using namespace mlir;
 using namespace fastk;
 
 namespace {
-/// A distinct workload: its canonical form and how often the model has it.
+/// A distinct workload.
 struct Target {
   std::string name;
   CanonicalForm form;
-  unsigned count = 1;
   /// The known winner, when it is searched all the same.
   std::unique_ptr<Winner> known;
 };
 } // namespace
 
 /// The distinct workloads of static shape, in order of first appearance.
-static llvm::Expected<llvm::MapVector<std::string, Target>>
-collectTargets(ModuleOp module) {
-  llvm::MapVector<std::string, Target> targets;
+static llvm::Expected<std::vector<Target>> collectTargets(ModuleOp module) {
+  std::vector<Target> targets;
+  llvm::StringSet<> seen;
   WalkResult result = module.walk([&](WorkloadOp workload) -> WalkResult {
     if (!workload.hasStaticShape())
       return WalkResult::advance();
     FailureOr<CanonicalForm> form = computeCanonicalForm(workload);
     if (failed(form))
       return WalkResult::interrupt();
-    std::string key = form->key;
-    auto [entry, isNew] = targets.insert(
-        {key, Target{workload.getName().str(), CanonicalForm(), 0, nullptr}});
-    if (isNew)
-      entry->second.form = std::move(*form);
-    ++entry->second.count;
+    if (seen.insert(form->key).second)
+      targets.push_back(
+          Target{workload.getName().str(), std::move(*form), nullptr});
     return WalkResult::advance();
   });
   if (result.wasInterrupted())
@@ -110,9 +105,9 @@ fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
     proposerPointers.push_back(proposer.get());
 
   SmallVector<Target *> wanted;
-  for (auto &[key, target] : *targets) {
-    BankLookup found = banks.lookup(key, options.target, options.precision,
-                                    module.getContext());
+  for (Target &target : *targets) {
+    BankLookup found = banks.lookup(target.form.key, options.target,
+                                    options.precision, module.getContext());
     if (found.winner && !options.searchHits)
       continue;
     target.known = std::move(found.winner);

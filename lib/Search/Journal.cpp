@@ -355,8 +355,7 @@ Journal::findVariants(StringRef name) {
     variant.workspaceBytes = object->getInteger("workspace_bytes").value_or(0);
     if (const json::Object *parameters = object->getObject("parameters"))
       for (auto &[parameter, number] : *parameters)
-        variant.parameters[parameter.str()] =
-            number.getAsInteger().value_or(0);
+        variant.parameters[parameter.str()] = number.getAsInteger().value_or(0);
     StringRef digest = object->getString("program").value_or("");
     std::string path = programPath(directory, variant.language, digest);
     Expected<std::string> program =

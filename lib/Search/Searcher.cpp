@@ -631,6 +631,14 @@ Searcher::askVerdict(const Variant &variant, const Variant *incumbent,
   Expected<worker::Verdict> verdict =
       input.evaluator.evaluate({input.workload.workload, variant, incumbent,
                                 input.workload.acceptedPrecision, promote});
+  // A terminal sends its interrupt to children too: what failed while the user
+  // asked to stop says nothing of the variant. What passed is kept.
+  if (input.stopRequested && input.stopRequested() &&
+      (!verdict || verdict->status != worker::Status::OK)) {
+    consumeError(verdict.takeError());
+    stop(SearchEnd::Interrupted);
+    return std::nullopt;
+  }
   if (!verdict)
     return verdict.takeError();
   double end = elapsedNow();

@@ -163,7 +163,8 @@ private:
   /// Structural laws are for the data; parameters stay random, so that no
   /// kernel gets away with ignoring them.
   Law lawFor(const Job &job, size_t index) const {
-    bool parameter = tensor.role == Role::Weight || tensor.role == Role::Bias;
+    bool parameter = tensor.role == Role::Weight || tensor.role == Role::Bias ||
+                     tensor.role == Role::Positive;
     switch (trial.law) {
     case Law::Spike:
     case Law::SpikeLast: {

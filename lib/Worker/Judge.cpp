@@ -52,6 +52,8 @@ struct Partial {
   Measure measure;
   double errorSquares = 0;
   double referenceSquares = 0;
+  /// Of r^2 / 2^64 squared, so that no square of FP32 data overflows.
+  double referenceFourths = 0;
 };
 
 } // namespace
@@ -99,6 +101,7 @@ Measure fastk::worker::measure(const Tensor &tensor, const Reader &output,
           double error = std::fabs(y - r);
           sum.errorSquares += error * error;
           sum.referenceSquares += r * r;
+          sum.referenceFourths += (r * r) * 0x1p-64 * (r * r) * 0x1p-64;
           if (error <= tiny)
             continue;
           double scale = std::fabs(r) + mean;
@@ -113,16 +116,20 @@ Measure fastk::worker::measure(const Tensor &tensor, const Reader &output,
     }
   });
   Measure result;
-  double errorSquares = 0, referenceSquares = 0;
+  double errorSquares = 0, referenceSquares = 0, referenceFourths = 0;
   for (const Partial &sum : partials) {
     errorSquares += sum.errorSquares;
     referenceSquares += sum.referenceSquares;
+    referenceFourths += sum.referenceFourths;
     if ((result.mismatches == 0 && sum.measure.mismatches > 0) ||
         (result.mismatches == 0 && sum.measure.max > result.max))
       result.where = sum.measure.where;
     result.mismatches += sum.measure.mismatches;
     result.max = std::max(result.max, sum.measure.max);
   }
+  double scaled = referenceSquares * 0x1p-64;
+  if (referenceFourths > 0 && std::isfinite(referenceFourths))
+    result.carriers = std::max(1.0, scaled * scaled / referenceFourths);
   double floor = tiny * tiny * double(elements);
   if (errorSquares <= floor)
     result.frobenius = 0;
@@ -227,8 +234,13 @@ static Bounds ieeeBounds(const Job &job, size_t output, const Difficulty &d) {
   Bounds floor;
   floor.max = (16 + 2 * root) * u.compute + 2 * root * d.slopeMax * u.compute +
               2 * u.output;
-  floor.frobenius = (4 + 0.5 * root) * u.compute +
-                    root * d.slopeFrobenius * u.compute + 0.6 * u.output;
+  // A norm of few elements is one error rather than their average: up to five
+  // times the root mean square.
+  double few = 1 + 4 / std::sqrt(d.carriers);
+  floor.frobenius =
+      ((4 + 0.5 * root) * u.compute + root * d.slopeFrobenius * u.compute) *
+          few +
+      0.6 * u.output * std::min(few, 1.6);
   Bounds relative = {4 * d.baseline.max + 4 * u.output,
                      2 * d.baseline.frobenius + 2 * u.compute};
   Bounds cap = capOf(job, output, d);

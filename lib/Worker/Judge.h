@@ -30,6 +30,8 @@ struct Measure {
   int64_t mismatches = 0;
   /// Where the first mismatch or the largest error is.
   int64_t where = 0;
+  /// How many elements of the reference carry its norm: (sum r^2)^2 / sum r^4.
+  double carriers = 1;
 };
 
 /// Elements [begin, end) of some output as doubles.
@@ -58,6 +60,8 @@ struct Difficulty {
   /// inputs; 0 where not measured.
   double slopeMax = 0;
   double slopeFrobenius = 0;
+  /// Elements that carry the oracle's norm; few of them average nothing.
+  double carriers = 1;
   /// The baseline was right to the last bit on exact data: so must be others.
   bool exact = false;
   /// Tests range: the half class need not hold.

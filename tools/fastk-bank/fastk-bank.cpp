@@ -310,6 +310,13 @@ int main(int argc, char **argv) {
   if (banks.empty())
     banks = defaultBanks(argv[0]);
 
+  // Outlives the winners that are read into it.
+  DialectRegistry registry;
+  registry.insert<FastkDialect, affine::AffineDialect, arith::ArithDialect,
+                  complex::ComplexDialect, linalg::LinalgDialect,
+                  math::MathDialect, scf::SCFDialect, tensor::TensorDialect>();
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+
   std::vector<Row> rows;
   for (const std::string &directory : banks) {
     llvm::Expected<Bank> bank = Bank::open(directory);
@@ -328,10 +335,5 @@ int main(int argc, char **argv) {
 
   if (list)
     return runList(rows);
-  DialectRegistry registry;
-  registry.insert<FastkDialect, affine::AffineDialect, arith::ArithDialect,
-                  complex::ComplexDialect, linalg::LinalgDialect,
-                  math::MathDialect, scf::SCFDialect, tensor::TensorDialect>();
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   return runShowOrVerify(rows, context, show);
 }

@@ -107,7 +107,7 @@ struct CommandLine {
       "report", cl::cat(category), cl::value_desc("FILE.json"),
       cl::desc("write what was found: workloads, trajectory, verdicts, costs")};
   cl::opt<unsigned> threads{
-      "threads", cl::init(0), cl::cat(category),
+      "num-threads", cl::init(0), cl::cat(category),
       cl::desc("threads that kernels are measured with; 0: all processors")};
   cl::opt<int> requireHits{
       "require-hits", cl::init(-1), cl::cat(category), cl::value_desc("N"),
@@ -206,10 +206,12 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   search.parents = line.parents;
   search.repairs = line.repairs;
   search.seed = line.seed;
-  llvm::Expected<SearchBudget> budget = parseSearchBudget(line.budget);
-  if (!budget)
-    return reject("--budget: " + llvm::toString(budget.takeError()));
-  search.budget = *budget;
+  if (!line.budget.empty()) {
+    llvm::Expected<SearchBudget> budget = parseSearchBudget(line.budget);
+    if (!budget)
+      return reject("--" + llvm::toString(budget.takeError()));
+    search.budget = *budget;
+  }
   options.journal = line.journal;
   options.report = line.report;
   options.threads = line.threads;

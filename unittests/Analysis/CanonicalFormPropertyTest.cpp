@@ -90,7 +90,8 @@ func.func @f(%x: tensor<6x6xf32>, %y: tensor<6x6xf32>)
       outs(%f0, %f1, %f2 : tensor<6xf32>, tensor<6xf32>, tensor<6xi32>) {
   ^bb0(%a: f32, %b: f32, %c: f32, %sum: f32, %max: f32, %arg: i32):
     %d = arith.subf %a, %b : f32
-    %t = arith.mulf %d, %c : f32
+    %g = arith.mulf %c, %a : f32
+    %t = arith.mulf %d, %g : f32
     %s = arith.addf %sum, %t : f32
     %p = arith.cmpf ogt, %t, %max : f32
     %v = arith.select %p, %t, %max : f32
@@ -116,6 +117,9 @@ func.func @f(%x: tensor<4x16xf32>, %y: tensor<16x4xf32>) -> tensor<4x4xf32> {
 struct Case {
   std::string name;
   Module module;
+  /// Some change may amount to a renaming of the operands, as turning ab - cd
+  /// into cd - ab is when all four are alike.
+  bool isSymmetric = false;
 };
 
 std::vector<Case> cases() {
@@ -124,8 +128,8 @@ std::vector<Case> cases() {
     result.push_back(
         {llvm::sys::path::stem(path).str(), wrapFileIntoWorkload(path)});
   result.push_back(
-      {"symmetric operands", wrapIntoWorkload(kSymmetricOperands)});
-  result.push_back({"ring", wrapIntoWorkload(kRing)});
+      {"symmetric operands", wrapIntoWorkload(kSymmetricOperands), true});
+  result.push_back({"ring", wrapIntoWorkload(kRing), true});
   result.push_back({"several outputs", wrapIntoWorkload(kSeveralOutputs)});
   result.push_back({"softmax", wrapIntoWorkload(kSoftmax)});
   return result;
@@ -136,11 +140,14 @@ std::vector<Case> cases() {
 TEST(CanonicalFormProperty, equivalentRewritesKeepTheKey) {
   constexpr unsigned kTrials = 200;
   ArrayRef<EquivalentRewrite> rewrites = equivalentRewrites();
+  unsigned first = 0;
   for (Case &test : cases()) {
     ASSERT_TRUE(test.module) << test.name;
     std::string key = keyOf(*test.module);
     ASSERT_EQ(key.size(), 64u) << test.name;
-    for (unsigned seed = 0; seed < kTrials; ++seed) {
+    // Other dice for each case.
+    first += 10000;
+    for (unsigned seed = first; seed < first + kTrials; ++seed) {
       Random random(seed);
       Module module = test.module->clone();
       std::string done;
@@ -164,14 +171,18 @@ TEST(CanonicalFormProperty, changesOfMeaningChangeTheKey) {
   constexpr unsigned kTrials = 400;
   ArrayRef<EquivalentRewrite> rewrites = equivalentRewrites();
   std::map<std::string, unsigned> applied;
-  unsigned total = 0;
+  unsigned total = 0, first = 0;
   for (Case &test : cases()) {
     ASSERT_TRUE(test.module) << test.name;
+    if (test.isSymmetric)
+      continue;
     FailureOr<CanonicalForm> form =
         computeCanonicalForm(getWorkload(*test.module));
     ASSERT_TRUE(succeeded(form)) << test.name;
     Module canonical = canonicalModule(*form);
-    for (unsigned seed = 0; seed < kTrials; ++seed) {
+    // Other dice for each case.
+    first += 10000;
+    for (unsigned seed = first; seed < first + kTrials; ++seed) {
       Random random(seed);
       Module module = canonical->clone();
       std::string what = mutateMeaning(module, random);

@@ -22,7 +22,7 @@ using namespace fastk::test;
 template <typename OpTy>
 static SmallVector<OpTy> collect(Module &module) {
   SmallVector<OpTy> ops;
-  getWorkload(*module).walk([&](OpTy op) { ops.push_back(op); });
+  getWorkload(*module).getBody().walk([&](OpTy op) { ops.push_back(op); });
   return ops;
 }
 
@@ -60,7 +60,7 @@ static std::string changeConstant(Module &module, Random &random) {
 
 static std::string swapOperands(Module &module, Random &random) {
   SmallVector<Operation *> ops;
-  getWorkload(*module).walk([&](Operation *op) {
+  getWorkload(*module).getBody().walk([&](Operation *op) {
     if (isa<arith::SubFOp, arith::SubIOp, arith::DivFOp, math::PowFOp>(op))
       if (op->getOperand(0) != op->getOperand(1))
         ops.push_back(op);
@@ -80,7 +80,7 @@ static std::string swapOperands(Module &module, Random &random) {
 
 static std::string changePredicate(Module &module, Random &random) {
   SmallVector<Operation *> ops;
-  getWorkload(*module).walk([&](Operation *op) {
+  getWorkload(*module).getBody().walk([&](Operation *op) {
     if (isa<arith::CmpFOp, arith::CmpIOp>(op))
       ops.push_back(op);
   });
@@ -165,7 +165,7 @@ static std::string replaceOp(Module &module, Random &random) {
       {"arith.negf", "math.absf"},
       {"math.absf", "arith.negf"}};
   SmallVector<Operation *> ops;
-  getWorkload(*module).walk([&](Operation *op) {
+  getWorkload(*module).getBody().walk([&](Operation *op) {
     if (others.count(op->getName().getStringRef()))
       ops.push_back(op);
   });
@@ -184,7 +184,7 @@ static std::string replaceOp(Module &module, Random &random) {
 
 static std::string setFastMath(Module &module, Random &random) {
   SmallVector<Operation *> ops;
-  getWorkload(*module).walk(
+  getWorkload(*module).getBody().walk(
       [&](arith::ArithFastMathInterface op) { ops.push_back(op); });
   Operation *op = pick(ops, random);
   if (!op)
@@ -238,7 +238,7 @@ static std::string rewire(Module &module, Random &random) {
 /// Removes an op with one operand of its result's type.
 static std::string removeOp(Module &module, Random &random) {
   SmallVector<Operation *> ops;
-  getWorkload(*module).walk([&](Operation *op) {
+  getWorkload(*module).getBody().walk([&](Operation *op) {
     if (op->getNumOperands() == 1 && op->getNumResults() == 1 &&
         op->getOperand(0).getType() == op->getResult(0).getType())
       ops.push_back(op);
@@ -256,7 +256,9 @@ static std::string insertOp(Module &module, Random &random) {
   SmallVector<OpOperand *> uses;
   for (linalg::GenericOp generic : collect<linalg::GenericOp>(module))
     for (OpOperand &use : generic.getBody()->getTerminator()->getOpOperands())
-      if (isa<FloatType>(use.get().getType()))
+      // Of a constant, the op may fold to the constant itself.
+      if (isa<FloatType>(use.get().getType()) &&
+          !use.get().getDefiningOp<arith::ConstantOp>())
         uses.push_back(&use);
   OpOperand *use = pick(uses, random);
   if (!use)

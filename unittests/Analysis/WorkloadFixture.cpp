@@ -49,7 +49,8 @@ static void wrap(ModuleOp module) {
   Block *outer = new Block();
   for (BlockArgument arg : old.getArguments())
     outer->addArgument(arg.getType(), arg.getLoc());
-  OpBuilder builder = OpBuilder::atBlockEnd(outer);
+  OpBuilder builder(module.getContext());
+  builder.setInsertionPointToEnd(outer);
   auto workload = WorkloadOp::create(builder, func.getLoc(), results, "whole",
                                      outer->getArguments());
   func::ReturnOp::create(builder, ret->getLoc(), workload.getResults());

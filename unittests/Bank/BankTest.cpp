@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BankTestUtils.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "gmock/gmock.h"
 #include <chrono>
 
@@ -203,6 +204,17 @@ TEST(Bank, ExplainsAMiss) {
   EXPECT_THAT(bank.explainMiss(keyOf(context, 24), "host", Precision::ieee,
                                "softmax", "8xf32", &context.context),
               HasSubstr("2 winners, none named 'softmax'"));
+}
+
+// The winner of the first release loads, and would be written the same today.
+TEST(Bank, FormatOneDoesNotDrift) {
+  TestContext context;
+  context.context.loadDialect<mlir::linalg::LinalgDialect>();
+  std::string folder = FASTK_TEST_BANK "/host/relu-64x128xf32-0e03df74";
+  auto winner = Bank::load(folder, &context.context);
+  ASSERT_TRUE(static_cast<bool>(winner)) << llvm::toString(winner.takeError());
+  EXPECT_EQ(printLoweringFile((*winner)->getLowering()),
+            readAll(folder + "/lowering.mlir"));
 }
 
 // What a compile pays for a big bank: opening it and one lookup.

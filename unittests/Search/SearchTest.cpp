@@ -294,6 +294,27 @@ TEST(Search, InterruptEndsBetweenEvaluations) {
   EXPECT_THAT(result.noWinnerReason, HasSubstr("run it again"));
 }
 
+// What an evaluation says that the interrupt itself may have broken is neither
+// believed nor recorded; what passed is kept.
+TEST(Search, FailureDuringAnInterruptIsNotBelieved) {
+  for (const char *program : {"crash", "broken", "ok 500"}) {
+    World world(1, [&](int, int) { return std::string(program); });
+    MemoryFolder folder;
+    bool stop = false;
+    world.stopRequested = [&] { return stop; };
+    world.evaluator.onCall = [&](size_t) { stop = true; };
+    SearchOptions options;
+    SearchResult result =
+        world.search(options, world.openJournal(folder.str(), options).get());
+    EXPECT_EQ(result.end, SearchEnd::Interrupted);
+    bool passed = llvm::StringRef(program).starts_with("ok");
+    EXPECT_EQ(result.history.size(), passed ? 1u : 0u);
+    EXPECT_EQ(llvm::StringRef(readAll(folder.file("journal.jsonl")))
+                  .count("\"type\":\"evaluation\""),
+              passed ? 1u : 0u);
+  }
+}
+
 TEST(Search, SeedsAreTriedFirstAndMayWin) {
   World world(2, hill);
   Variant seed;

@@ -30,7 +30,7 @@ class AttackTest : public ::testing::TestWithParam<Attack> {};
 static Job attackJob(const std::string &name, Mode mode) {
   Job job = matmulJob(compile("attacks.c", "-DATTACK=" + name));
   job.mode = mode;
-  job.limits.wallSeconds = 1;
+  job.limits.wallSeconds = name == "ALLOCATE_SLOWLY" ? 10 : 1;
   job.limits.memoryBytes = int64_t(1) << 28;
   return job;
 }

@@ -94,6 +94,7 @@ TEST(Judge, ClassesStayApart) {
   for (int64_t k : {1, 16, 1000, 4096, 65536, 1 << 22}) {
     Job job = contraction(k);
     Difficulty d;
+    d.carriers = 4096;
     d.slopeFrobenius = 1.41;
     d.slopeMax = 6;
     // Even when the baseline is as bad as can be.

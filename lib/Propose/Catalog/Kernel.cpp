@@ -183,7 +183,10 @@ bool KernelEmitter::materialize(Value value) {
   program.body += std::string("  ") + cTypeOf(*elem) + " *const " +
                   buffer.pointer + " = " +
                   program.workspacePointer(*elem, offset) + ";\n";
-  if (!produce(value, buffer))
+  inProgress.insert(value.getAsOpaquePointer());
+  bool done = produce(value, buffer);
+  inProgress.erase(value.getAsOpaquePointer());
+  if (!done)
     return false;
   program.buffers[value.getAsOpaquePointer()] = buffer;
   return true;
@@ -198,8 +201,13 @@ bool KernelEmitter::materializeUses(
       continue;
     changed = true;
     Value target = use.value;
-    if (matchContraction(target))
+    if (matchContraction(target)) {
       target = advance(target);
+      if (inProgress.count(stripReshapes(target).getAsOpaquePointer()))
+        target = use.value;
+    }
+    if (inProgress.count(stripReshapes(target).getAsOpaquePointer()))
+      return program.fail("a value that is needed to compute itself");
     // The same value again: what reads it cannot be expressed either.
     if (program.buffers.count(stripReshapes(target).getAsOpaquePointer()))
       return program.fail("a reshape of a value that is not linear");
@@ -249,6 +257,8 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
         return i.terms.empty() || sum.terms.count(i.terms.begin()->first);
       });
       bool worth = c->mSize >= 4 && c->nSize >= 4;
+      full &= cast<RankedTensorType>(use.value.getType()).getNumElements() ==
+              type.getNumElements();
       if (full && worth && !chosen) {
         chosen = &use;
         contraction = c;
@@ -295,20 +305,45 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
       stages.push_back("nest");
       return emitNest(root, destination, index);
     }
-    // Loops over rows: reductions of rows stay, all else comes before.
+    // Loops over rows: reductions of rows stay, all else comes before. What a
+    // reduction reads is looked at in the same way.
     bool changed = false;
-    if (!materializeUses(
-            found,
-            [&](const Use &u) {
-              if (u.value == root)
-                return true;
-              auto c = matchContraction(u.value);
-              if (c && c->mSize >= 4 && c->nSize >= 4)
-                return false;
-              return bool(matchReduction(u.value));
-            },
-            changed))
+    auto staysInNest = [&](const Use &u) {
+      if (u.value == root)
+        return true;
+      auto c = matchContraction(u.value);
+      if (c && c->mSize >= 4 && c->nSize >= 4)
+        return false;
+      return bool(matchReduction(u.value));
+    };
+    std::vector<Use> kept = found.uses;
+    std::set<void *> looked;
+    if (!materializeUses(found, staysInNest, changed))
       return false;
+    while (!changed && !kept.empty()) {
+      Use use = kept.back();
+      kept.pop_back();
+      if (!looked.insert(use.value.getAsOpaquePointer()).second)
+        continue;
+      auto reduction = matchReduction(use.value);
+      auto loops = reduction
+                       ? loopsAt(reduction->op, reduction->result, use.index)
+                       : std::nullopt;
+      if (!loops)
+        continue;
+      SmallVector<int64_t> ranges = reduction->op.getStaticLoopRanges();
+      for (unsigned d : reduction->reductionDims)
+        (*loops)[d] = ranges[d] == 1 ? Lin(0)
+                                     : Lin::ofVar(program.newVar(
+                                           program.fresh("r"), ranges[d]));
+      Discovery inside = discoverWith(
+          [&](Scope &s) { s.reductionElement(*reduction, *loops); });
+      if (!inside.failure.empty())
+        return program.fail(inside.failure);
+      if (!materializeUses(inside, staysInNest, changed))
+        return false;
+      kept.insert(kept.end(), inside.uses.begin(), inside.uses.end());
+    }
     if (changed)
       continue;
     stages.push_back("nest");
@@ -575,9 +610,11 @@ bool KernelEmitter::emit(Block &pattern, CKernel &kernel) {
     outs.push_back(buffer);
   }
   for (auto [i, operand] : llvm::enumerate(terminator->getOperands())) {
+    Value root = stripReshapes(operand);
+    inProgress.insert(root.getAsOpaquePointer());
     if (!produce(operand, outs[i]))
       return false;
-    Value root = stripReshapes(operand);
+    inProgress.erase(root.getAsOpaquePointer());
     program.buffers.insert({root.getAsOpaquePointer(), outs[i]});
   }
   if (!program.failure.empty())

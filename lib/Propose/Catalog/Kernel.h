@@ -140,6 +140,8 @@ private:
   Parameters parameters;
   Parameters used;
   std::vector<std::string> stages;
+  /// Values whose stage is being emitted.
+  std::set<void *> inProgress;
 };
 
 } // namespace catalog

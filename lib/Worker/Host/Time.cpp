@@ -343,8 +343,12 @@ bool Timer::decide(bool final, bool &done) {
   const Contestant *rival = incumbent ? incumbent : baseline;
   double rivalNs = quantile(rival->ns, 0.5);
   size_t samples = candidate->ns.size();
+  // With three samples the interval is their range: one disturbed sample does
+  // not drop a candidate.
+  const Ratio &overRival =
+      incumbent ? *timing.speedupOverIncumbent : *timing.speedupOverBaseline;
   if (job.mode == Mode::Evaluate && job.time.screenRatio > 0 && samples >= 3 &&
-      timing.candidate->medianNs > job.time.screenRatio * rivalNs) {
+      overRival.high * job.time.screenRatio < 1) {
     snprintf(text, sizeof(text),
              "dropped after %zu samples: %.4g us, more than %.3g times the "
              "%s's %.4g us",
@@ -356,12 +360,11 @@ bool Timer::decide(bool final, bool &done) {
   done = false;
   if (int64_t(samples) >= job.time.minSamples &&
       verdict.audit.auditedCalls >= 2) {
-    const Ratio &ratio =
-        incumbent ? *timing.speedupOverIncumbent : *timing.speedupOverBaseline;
-    double width = (ratio.high - ratio.low) / (2 * ratio.median);
+    double width = (overRival.high - overRival.low) / (2 * overRival.median);
     double wanted = job.mode == Mode::Promote ? 0.003 : 0.01;
     // Precise enough, or lost for certain.
-    done = width < wanted || (job.mode == Mode::Evaluate && ratio.high < 0.95);
+    done =
+        width < wanted || (job.mode == Mode::Evaluate && overRival.high < 0.95);
   }
   if (!final)
     return true;

@@ -146,6 +146,7 @@ Validation::Outcome Validation::prepare(Case &trial,
     for (size_t o = 0; o < job.outputs.size(); ++o) {
       Measure m = session.measureOutput(o, baselineOutputs, oracleOutputs);
       difficulties[o].baseline = m;
+      difficulties[o].carriers = m.carriers;
       difficulties[o].rangeOnly = testsRange(trial.law);
       difficulties[o].exact =
           isExact(trial.law, job.kind) && m.max == 0 && m.mismatches == 0;
@@ -177,25 +178,37 @@ bool Validation::measureSlope(const Case &trial,
     return true;
   // Several units, so that rounding to the operand's type moves all alike.
   double delta = 4 * coarsest;
-  for (size_t i = 0; i < job.inputs.size(); ++i)
-    perturb(job.inputs[i], bitsAt(trial.seed, 500 + i), delta,
-            inputs.buffers[i].data());
-  session.rehash(inputs);
-  if (!callTrusted(*oracle, otherOracle, "oracle"))
-    return false;
-  for (size_t o = 0; o < job.outputs.size(); ++o) {
-    if (!isFloat(job.outputs[o].type))
-      continue;
-    // Infinities that come or go count as no change.
-    Tensor wide = job.outputs[o];
-    Measure m =
-        measure(wide, readerOf(ElementType::F64, otherOracle.buffers[o].data()),
-                readerOf(ElementType::F64, oracleOutputs.buffers[o].data()));
-    auto slope = [&](double change) {
-      return std::isfinite(change) ? change / delta : 1 / delta;
-    };
-    difficulties[o].slopeMax = slope(m.max);
-    difficulties[o].slopeFrobenius = slope(m.frobenius);
+  double carriers = 1e300;
+  for (size_t o = 0; o < job.outputs.size(); ++o)
+    if (isFloat(job.outputs[o].type))
+      carriers = std::min(carriers, difficulties[o].carriers);
+  // One random direction says little about a few elements: try several, and
+  // count the worst.
+  uint64_t draws = carriers < 16 ? 8 : carriers < 256 ? 3 : 1;
+  for (uint64_t draw = 0; draw < draws; ++draw) {
+    if (draw > 0)
+      session.fill(inputs, trial, placement);
+    for (size_t i = 0; i < job.inputs.size(); ++i)
+      perturb(job.inputs[i], bitsAt(trial.seed, 500 + i + 1000 * draw), delta,
+              inputs.buffers[i].data());
+    session.rehash(inputs);
+    if (!callTrusted(*oracle, otherOracle, "oracle"))
+      return false;
+    for (size_t o = 0; o < job.outputs.size(); ++o) {
+      if (!isFloat(job.outputs[o].type))
+        continue;
+      Measure m =
+          measure(job.outputs[o],
+                  readerOf(ElementType::F64, otherOracle.buffers[o].data()),
+                  readerOf(ElementType::F64, oracleOutputs.buffers[o].data()));
+      // Infinities that come or go count as no change.
+      auto slope = [&](double change) {
+        return std::isfinite(change) ? change / delta : 1 / delta;
+      };
+      Difficulty &d = difficulties[o];
+      d.slopeMax = std::max(d.slopeMax, slope(m.max));
+      d.slopeFrobenius = std::max(d.slopeFrobenius, slope(m.frobenius));
+    }
   }
   session.fill(inputs, trial, placement);
   return true;

@@ -86,6 +86,8 @@ static void *idle(void *x) {
 static const float *lateA, *lateB;
 static float *lateC;
 static void *late(void *x) {
+  struct timespec wait = {0, 100000000};
+  nanosleep(&wait, 0);
   product(lateA, lateB, lateC);
   return x;
 }
@@ -207,8 +209,13 @@ void fastk_kernel(const float *a, const float *b, float *c, void *workspace) {
     memcpy(values[used++], c, M * N * 4);
   }
 #elif ATTACK == SKIP_LATER
-  if (calls > 24 && calls % 2)
-    return;
+  // Being called on the same addresses again, it takes itself for timed.
+  static const float *seen[4096];
+  static int repeats;
+  for (int i = 0; i + 1 < calls; ++i)
+    if (seen[i % 4096] == a && ++repeats > 4)
+      return;
+  seen[(calls - 1) % 4096] = a;
   product(a, b, c);
 #elif ATTACK == LATE_THREAD
   static pthread_t thread;
