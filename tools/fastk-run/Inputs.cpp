@@ -83,7 +83,7 @@ static HostTensor generate(const TensorType &type,
 
 llvm::Expected<std::vector<HostTensor>>
 fastk::makeInputs(const Signature &signature, llvm::ArrayRef<std::string> files,
-                  uint64_t seed) {
+                  llvm::ArrayRef<InputFeatures> features, uint64_t seed) {
   if (files.size() > signature.inputs.size())
     return llvm::createStringError(
         "--inputs names " + std::to_string(files.size()) +
