@@ -97,6 +97,7 @@ void KernelEmitter::packBlock(Writer &w, const std::string &dst, int64_t ldy,
   if (!transpose) {
     w.open("for (long y = 0; y < " + yCount + "; ++y)");
     w.line("const long " + y + " = " + yBase + " + y;");
+    w.line("(void)" + y + ";");
     vectorLoop(
         w, "x", xCount, xVar, xBase,
         [&](Scope &scope) {
@@ -116,12 +117,14 @@ void KernelEmitter::packBlock(Writer &w, const std::string &dst, int64_t ldy,
                    : "for (; y + " + lanes + " <= " + yCount +
                          "; y += " + lanes + ")");
     w.line("const long " + y + " = " + yBase + " + y;");
+    w.line("(void)" + y + ";");
     w.line("vf32 r[" + lanes + "];");
     // Rows past the end repeat the last one: their results are never used.
     w.open("for (int i = 0; i < " + lanes + "; ++i)");
     w.line("const long last = " + xLimit + " - 1;");
     w.line("const long wanted = " + xBase + " + x0 + i;");
     w.line("const long " + x + " = wanted < last ? wanted : last;");
+    w.line("(void)" + x + ";");
     Scope scope(program, w.out, w.indent);
     scope.vectorVar = yVar;
     scope.merged = merged;
@@ -568,6 +571,7 @@ bool KernelEmitter::emitContraction(Value root, const Buffer &destination,
       w.open(partial ? std::string("if (j < cols)")
                      : "for (; j + " + lanes + " <= cols; j += " + lanes + ")");
       w.line("const long " + n + " = " + n + "0 + j;");
+      w.line("(void)" + n + ";");
       Scope scope(program, w.out, w.indent);
       scope.vectorVar = nVar;
       scope.merged = merged;

@@ -333,6 +333,9 @@ Value catalog::stripReshapes(Value value) {
       value = expand.getSrc();
     else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
       value = collapse.getSrc();
+    else if (auto pad = dyn_cast<tensor::PadOp>(op);
+             pad && pad.hasZeroLowPad() && pad.hasZeroHighPad())
+      value = pad.getSource();
     else
       break;
   }
@@ -738,8 +741,9 @@ CValue Scope::at(Value value, ArrayRef<Lin> index) {
       return remember(opaque(value, index));
     return remember(at(op->getOperand(0), *source));
   }
-  if (auto cast = dyn_cast<tensor::CastOp>(op))
-    return remember(at(cast.getSource(), index));
+  if (auto pad = dyn_cast<tensor::PadOp>(op);
+      pad && pad.hasZeroLowPad() && pad.hasZeroHighPad())
+    return remember(at(pad.getSource(), index));
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
     auto offsets = slice.getStaticOffsets(), strides = slice.getStaticStrides();
     if (llvm::any_of(offsets, ShapedType::isDynamic) ||
@@ -1006,7 +1010,17 @@ CValue Scope::scalarOp(Operation *op, ArrayRef<CValue> in) {
       .Case<arith::AddFOp>([&](auto) { return infix("+"); })
       .Case<arith::SubFOp>([&](auto) { return infix("-"); })
       .Case<arith::MulFOp>([&](auto) { return infix("*"); })
-      .Case<arith::DivFOp>([&](auto) { return infix("/"); })
+      .Case<arith::DivFOp>([&](auto) {
+        // A division of many by one can be one division and products.
+        if (in[0].vector && !in[1].vector) {
+          program.sharedDivisors = true;
+          if (program.reciprocals) {
+            CValue inverse = define(elem, false, "1 / " + in[1].text);
+            return define(elem, true, arg(0) + " * " + splat(inverse).text);
+          }
+        }
+        return infix("/");
+      })
       .Case<arith::NegFOp>(
           [&](auto) { return define(elem, vector, "-" + arg(0)); })
       .Case<arith::MaximumFOp>(

@@ -139,6 +139,10 @@ public:
   /// Why the emission failed; empty when it did not.
   std::string failure;
   unsigned counter = 0;
+  /// Divide by what is the same for all lanes by multiplying with its inverse.
+  bool reciprocals = false;
+  /// Whether there was such a division.
+  mutable bool sharedDivisors = false;
 
   bool fail(const llvm::Twine &why) {
     if (failure.empty())

@@ -369,6 +369,7 @@ void KernelEmitter::vectorLoop(Writer &w, const std::string &counter,
                    : "for (; " + counter + " + " + lanes + " <= " + count +
                          "; " + counter + " += " + lanes + ")");
     w.line("const long " + name + " = " + base + " + " + counter + ";");
+    w.line("(void)" + name + ";");
     Scope scope(program, w.out, w.indent);
     scope.vectorVar = var;
     scope.merged = merged;
@@ -469,6 +470,7 @@ bool KernelEmitter::emitPad(Value value, const Buffer &destination) {
                  Lin(low[rank - 1]);
   w.line(type + " *const line = " + destination.pointer + " + " +
          program.linText(rowStart) + ";");
+  w.line("(void)line;");
   if (!inside.empty()) {
     w.open("if (!(" + Twine(inside) + "))");
     w.line("for (long x = 0; x < " + Twine(to[rank - 1]) + "; ++x) line[x] = (" +
@@ -580,6 +582,8 @@ bool KernelEmitter::emitInsert(Value value, const Buffer &destination) {
 //===----------------------------------------------------------------------===//
 
 bool KernelEmitter::emit(Block &pattern, CKernel &kernel) {
+  program.reciprocals = parameters.count("reciprocal") &&
+                        parameters["reciprocal"] != 0;
   std::string signature;
   auto addParameter = [&](Type type, const std::string &name, bool isConst,
                           Buffer &buffer) {
@@ -628,6 +632,9 @@ bool KernelEmitter::emit(Block &pattern, CKernel &kernel) {
                   "void fastk_kernel(" + signature + "void *workspace) {\n" +
                   unused + "  (void)workspace;\n" + program.body + "}\n";
   kernel.workspaceBytes = program.workspaceBytes;
+  if (program.sharedDivisors)
+    used["reciprocal"] = program.reciprocals;
+  used["vectorBytes"] = machine.vectorBytes;
   kernel.parameters = used;
   kernel.stages = stages;
   return true;
@@ -680,7 +687,13 @@ CKernel catalog::emitCKernel(Block &pattern, const Machine &machine,
     }
   }
   // Generics that fill: read like fills, through their bodies.
-  KernelEmitter emitter(machine, parameters);
+  Machine used = machine;
+  auto width = parameters.find("vectorBytes");
+  if (width != parameters.end() &&
+      (width->second == 16 || width->second == 32 || width->second == 64) &&
+      width->second <= machine.vectorBytes)
+    used.vectorBytes = width->second;
+  KernelEmitter emitter(used, parameters);
   if (!emitter.emit(*body, kernel)) {
     kernel.failure = emitter.failure();
     kernel.source.clear();

@@ -119,7 +119,7 @@ FK_INLINE vf32 fk_log_f32(vf32 x) {
   r = r - (vf32)0.5f * f2 + f + e * (vf32)0.693145751953125f;
   r = x == (vf32)INFINITY ? (vf32)INFINITY : r;
   r = x == (vf32)0.0f ? (vf32)-INFINITY : r;
-  return (x < (vf32)0.0f) | (x != x) ? (vf32)NAN : r;
+  return ((x < (vf32)0.0f) | (x != x)) ? (vf32)NAN : r;
 }
 )";
 
