@@ -14,6 +14,7 @@ def FastkPromoteToF64Pass
     f64. Integers keep their type.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::complex::ComplexDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];
 }

@@ -1,0 +1,112 @@
+//===- HostCodegen.h - From lowerings and models to host code ---*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Everything between a `fastk.lowering`, or a module of functions that call
+// lowerings, and a shared library for the host.
+//
+// Kernel ABI: `void symbol(const T *in0, ..., T *out0, ..., void *workspace)`;
+// operands, then results, in canonical order; contiguous row-major, 64-byte
+// aligned, no aliasing. i1 takes a byte.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_CONVERSION_HOSTCODEGEN_H
+#define FASTK_CONVERSION_HOSTCODEGEN_H
+
+#include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringRef.h"
+#include <memory>
+#include <string>
+
+namespace llvm {
+class LLVMContext;
+class Module;
+} // namespace llvm
+
+namespace fastk {
+
+/// The processor that code is made for.
+struct HostTarget {
+  /// Target triple, CPU and features as LLVM names them.
+  std::string triple, cpu, features;
+  /// Width of the widest SIMD register in bytes: 16, 32 or 64.
+  unsigned vectorBytes = 16;
+  /// Threads that parallel loops are cut for. The number that run is OpenMP's.
+  unsigned threads = 1;
+
+  /// The machine this process runs on. `threads` honours OMP_NUM_THREADS.
+  static HostTarget detect();
+};
+
+/// What a kernel is compiled for.
+enum class KernelRole {
+  /// The lowering's own program.
+  Program,
+  /// The lowering's pattern, promoted to f64 and lowered without
+  /// approximations: every float result is `double *`.
+  Oracle,
+};
+
+/// Registers the dialects, external models and translations that host code
+/// generation needs. Call it before the context is made.
+void registerHostCodegen(mlir::DialectRegistry &registry);
+
+/// Compiles one lowering to LLVM IR: a module with the one exported function
+/// `symbol` (the kernel ABI above), not yet optimised. Errors are diagnostics
+/// at the lowering.
+mlir::FailureOr<std::unique_ptr<llvm::Module>>
+compileKernel(LoweringOp lowering, KernelRole role, llvm::StringRef symbol,
+              llvm::LLVMContext &context, const HostTarget &target);
+
+/// Refuses, with an error at `loc` that says why, a C program that does what a
+/// variant may not do: includes that are not on the allow-list, inline
+/// assembly, constructors, mutable static data, external symbols that are not
+/// on the allow-list, a signature that does not take `numPointers` pointers.
+/// Nothing of the program is run. On success the compiled, unoptimised module
+/// is returned, its `fastk_kernel` named `symbol`.
+mlir::FailureOr<std::unique_ptr<llvm::Module>>
+compileCProgram(mlir::Location loc, llvm::StringRef source,
+                unsigned numPointers, llvm::StringRef symbol,
+                llvm::LLVMContext &context, const HostTarget &target);
+
+/// Compiles a module of functions on tensors and the lowerings they call to one
+/// LLVM module. Each public function `f` becomes
+///   `void f(const T *in0, ..., T *out0, ...)` and
+///   `void f_packed(void **pointers)`, the same pointers in an array, with
+///   `const char fastk_signature_f[]`: JSON, `{"inputs": [{"dtype": "f32",
+///   "shape": [4, 8]}, ...], "outputs": [...]}`.
+/// The input is left as it was. Every tensor must have a static shape.
+mlir::FailureOr<std::unique_ptr<llvm::Module>>
+compileModel(mlir::ModuleOp model, llvm::LLVMContext &context,
+             const HostTarget &target);
+
+/// Optimises `module` at O3 for `target`. Call it once, before the emitters.
+mlir::LogicalResult optimizeModule(llvm::Module &module,
+                                   const HostTarget &target);
+
+/// Writes an object file of an optimised module. Equal modules give equal
+/// bytes. Errors go to `loc`.
+mlir::LogicalResult emitObject(mlir::Location loc, llvm::Module &module,
+                               const HostTarget &target, llvm::StringRef path);
+
+/// The text of `module`.
+std::string emitLLVMText(const llvm::Module &module);
+
+/// Links objects to a shared library with OpenMP and libm.
+mlir::LogicalResult linkSharedLibrary(mlir::Location loc,
+                                      llvm::ArrayRef<std::string> objects,
+                                      llvm::StringRef path);
+
+/// optimizeModule, emitObject to a temporary file and linkSharedLibrary.
+mlir::LogicalResult emitSharedLibrary(mlir::Location loc, llvm::Module &module,
+                                      const HostTarget &target,
+                                      llvm::StringRef path);
+
+} // namespace fastk
+
+#endif // FASTK_CONVERSION_HOSTCODEGEN_H

@@ -1,0 +1,36 @@
+//===- LoadModel.h - Reading a model and refusing bad ones ------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_DRIVER_LOADMODEL_H
+#define FASTK_DRIVER_LOADMODEL_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Support/LLVM.h"
+#include "llvm/Support/SourceMgr.h"
+
+namespace fastk {
+
+/// Every dialect, extension and interface that the driver's pipelines need.
+void registerFastkDialects(mlir::DialectRegistry &registry);
+
+/// Reads a module from a file, or from standard input for "-", into `sourceMgr`
+/// and parses it. Errors are reported with their place; those that come from
+/// another dialect's IR say what to do about it.
+mlir::OwningOpRef<mlir::ModuleOp> loadModel(llvm::StringRef path,
+                                            llvm::SourceMgr &sourceMgr,
+                                            mlir::MLIRContext *context);
+
+/// Refuses what no pipeline of fastk can compile: left-over torch ops, random
+/// number state, tensors without elements in a kernel, tensors larger than the
+/// address space. Every refusal names the op and the remedy.
+mlir::LogicalResult checkModel(mlir::ModuleOp module);
+
+} // namespace fastk
+
+#endif // FASTK_DRIVER_LOADMODEL_H

@@ -1,0 +1,70 @@
+//===- Signature.h - What a compiled function takes -------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_RUNTIME_SIGNATURE_H
+#define FASTK_RUNTIME_SIGNATURE_H
+
+#include "fastk/Worker/ElementType.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace fastk {
+
+/// Element type and shape of an argument or a result. All are contiguous and
+/// row-major; a scalar has no dimensions.
+struct TensorType {
+  worker::ElementType element = worker::ElementType::F32;
+  std::vector<int64_t> shape;
+
+  int64_t elements() const;
+  int64_t bytes() const { return elements() * worker::byteSize(element); }
+  /// "4x128xf32"
+  std::string str() const;
+  bool operator==(const TensorType &other) const {
+    return element == other.element && shape == other.shape;
+  }
+};
+
+/// What the string constant `fastk_signature_<function>` of a compiled library
+/// says: {"inputs": [{"dtype": "f32", "shape": [4, 128]}], "outputs": [...]}.
+struct Signature {
+  std::vector<TensorType> inputs, outputs;
+
+  static llvm::Expected<Signature> parse(llvm::StringRef json);
+};
+
+/// A tensor that owns 64-byte aligned memory, as compiled code wants it.
+class HostTensor {
+public:
+  HostTensor() = default;
+  /// Memory is zeroed.
+  explicit HostTensor(TensorType type);
+
+  const TensorType &type() const { return tensorType; }
+  void *data() const { return memory.get(); }
+  double load(int64_t index) const {
+    return worker::loadElement(tensorType.element, memory.get(), index);
+  }
+  void store(int64_t index, double value) {
+    worker::storeElement(tensorType.element, memory.get(), index, value);
+  }
+
+private:
+  struct Free {
+    void operator()(void *pointer) const { std::free(pointer); }
+  };
+  TensorType tensorType;
+  std::unique_ptr<void, Free> memory;
+};
+
+} // namespace fastk
+
+#endif // FASTK_RUNTIME_SIGNATURE_H

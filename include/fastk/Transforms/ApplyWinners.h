@@ -1,0 +1,46 @@
+//===- ApplyWinners.h - Replace workloads by the bank's winners -*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_TRANSFORMS_APPLYWINNERS_H
+#define FASTK_TRANSFORMS_APPLYWINNERS_H
+
+#include "fastk/Bank/Bank.h"
+#include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <string>
+#include <vector>
+
+namespace fastk {
+
+/// What became of one workload.
+struct WorkloadOutcome {
+  enum Kind { Hit, Miss, Stale, Dynamic };
+  Kind kind = Miss;
+  std::string name, key, shapes;
+  /// Why it is no hit.
+  std::string reason;
+  mlir::Location location;
+};
+
+struct ApplySummary {
+  std::vector<WorkloadOutcome> workloads;
+  unsigned count(WorkloadOutcome::Kind kind) const;
+  /// "6 workloads: 4 hits, 1 miss, 1 stale"
+  std::string str() const;
+};
+
+/// Replaces each `fastk.workload` of `module` that has a winner in `banks` by a
+/// `fastk.call`, and imports the lowerings. Each decision is a remark of
+/// category "fastk". Fails only on IR that cannot be canonicalised.
+mlir::FailureOr<ApplySummary> applyWinners(mlir::ModuleOp module,
+                                           const BankStack &banks,
+                                           llvm::StringRef target,
+                                           Precision loosest);
+
+} // namespace fastk
+
+#endif // FASTK_TRANSFORMS_APPLYWINNERS_H

@@ -1,0 +1,165 @@
+//===- Job.h - What the worker is asked to evaluate -------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A job is everything one evaluation needs: the shapes and types of a workload,
+// the shared objects that compute it, and the rules they are judged by. Its
+// JSON form (format 1) is described in docs/formats/job.md.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_WORKER_JOB_H
+#define FASTK_WORKER_JOB_H
+
+#include "fastk/Worker/ElementType.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace fastk::worker {
+
+/// The only job format there is.
+inline constexpr int64_t jobFormat = 1;
+
+/// evaluate: validate, then time briefly. validate: no timing. promote: more
+/// trials, repeated runs, longer timing with an A/A control.
+enum class Mode { Evaluate, Validate, Promote };
+
+/// The kind of op decides which input distributions are drawn.
+enum class Kind {
+  Contraction,
+  Convolution,
+  Softmax,
+  Norm,
+  Attention,
+  Reduction,
+  Elementwise,
+  Pooling,
+  Other
+};
+
+/// Error classes, tightest first. None: not even the loosest holds.
+enum class Precision { IEEE, TF32, Half, None };
+
+/// What an operand means to the op; it decides the values that are legal.
+enum class Role {
+  Data,     ///< Any real number.
+  Weight,   ///< As data, but never given infinities or extreme magnitudes.
+  Scale,    ///< Multiplies a normalised value: around 1, both signs.
+  Bias,     ///< As weight.
+  Positive, ///< Strictly positive: variances, denominators, arguments of log.
+  Index,    ///< An integer in `range`, which is required.
+  Mask      ///< Integer: 0 or 1. Float: 0 or -inf, never a whole row of -inf.
+};
+
+std::string_view toString(Mode mode);
+std::string_view toString(Kind kind);
+std::string_view toString(Precision precision);
+std::string_view toString(Role role);
+std::optional<Mode> parseMode(std::string_view text);
+std::optional<Kind> parseKind(std::string_view text);
+std::optional<Precision> parsePrecision(std::string_view text);
+std::optional<Role> parseRole(std::string_view text);
+
+/// One operand or result: contiguous, row-major, 64-byte aligned.
+struct Tensor {
+  ElementType type = ElementType::F32;
+  /// Every extent is at least 1. Empty for a scalar.
+  std::vector<int64_t> shape;
+  /// Inputs only.
+  Role role = Role::Data;
+  /// Inputs only: values are kept within [first, second].
+  std::optional<std::pair<double, double>> range;
+
+  int64_t elements() const;
+  int64_t bytes() const;
+  /// Elements of the innermost dimension; 1 for a scalar.
+  int64_t rowLength() const;
+};
+
+/// A shared object that exports `fastk_kernel`.
+struct Program {
+  std::string path;
+  /// Size of the scratch buffer passed as the last argument.
+  int64_t workspaceBytes = 0;
+};
+
+struct ValidateOptions {
+  /// Fresh seeds of N(0,1), on top of one trial per other distribution.
+  int64_t trials = 3;
+  /// Check that zeros, copies, means... are rejected on these inputs, and that
+  /// the oracle reacts to every operand.
+  bool competitors = true;
+};
+
+enum class Cache { Cold, Warm };
+std::string_view toString(Cache cache);
+std::optional<Cache> parseCache(std::string_view text);
+
+struct TimeOptions {
+  /// OpenMP threads of every program; 0: all processors of the worker.
+  int64_t threads = 0;
+  int64_t minSamples = 7;
+  /// For the whole timing phase, all programs together.
+  double maxSeconds = 2.0;
+  /// Dropped early when slower than this times the incumbent (the baseline
+  /// where there is none). 0 never drops.
+  double screenRatio = 1.3;
+  /// Cold: operands are flushed from the caches before every sample.
+  Cache cache = Cache::Cold;
+};
+
+struct Limits {
+  /// Longest a single call may take. 0: the larger of 10 s and 20 times the
+  /// baseline's call.
+  double wallSeconds = 0;
+  /// Address space a program may take on top of its buffers and libraries.
+  int64_t memoryBytes = int64_t(4) << 30;
+  /// Threads alive at once in one program; 0: four per timing thread plus 8.
+  int64_t threads = 0;
+  /// Largest file a program may write. Writing is denied anyway.
+  int64_t fileBytes = 0;
+};
+
+struct Job {
+  std::string id;
+  Mode mode = Mode::Evaluate;
+  std::vector<Tensor> inputs;
+  std::vector<Tensor> outputs;
+  /// Takes the same inputs; every float output is double.
+  Program oracle;
+  /// The default lowering, IEEE class: the trusted kernel errors compare with.
+  Program baseline;
+  std::optional<Program> incumbent;
+  Program candidate;
+  Kind kind = Kind::Other;
+  /// Longest chain of additions into one output element; 1 for elementwise.
+  int64_t reductionLength = 1;
+  /// The loosest class accepted.
+  Precision acceptedPrecision = Precision::IEEE;
+  ValidateOptions validate;
+  TimeOptions time;
+  /// The time no kernel can beat, in nanoseconds. 0: unknown, not checked.
+  double floorNs = 0;
+  Limits limits;
+};
+
+/// Reads a job. On failure returns nothing and sets \p error to one sentence
+/// that names the place in the JSON (as `$.inputs[0].type`) and the remedy.
+/// Fields absent from the text take the defaults above; for promote the
+/// defaults are 10 trials and 5 s.
+std::optional<Job> parseJob(std::string_view text, std::string &error);
+
+/// The job as JSON, every field written out.
+std::string toJSON(const Job &job);
+
+} // namespace fastk::worker
+
+#endif // FASTK_WORKER_JOB_H

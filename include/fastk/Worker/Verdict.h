@@ -1,0 +1,149 @@
+//===- Verdict.h - What the worker found ------------------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The verdict on one job. Its JSON form (format 1) is described in
+// docs/formats/verdict.md. Numbers that are not finite are written as null and
+// read back as infinity.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_WORKER_VERDICT_H
+#define FASTK_WORKER_VERDICT_H
+
+#include "fastk/Worker/Job.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fastk::worker {
+
+inline constexpr int64_t verdictFormat = 1;
+
+enum class Status {
+  OK,         ///< Right within the accepted class; timed unless mode=validate.
+  Wrong,      ///< Judged wrong, or wrote where it must not.
+  Crash,      ///< The process died or left during a call.
+  Timeout,    ///< A call took longer than limits.wall_seconds.
+  Memory,     ///< Asked for more than limits.memory_bytes.
+  Refused,    ///< Did what the sandbox forbids, or tampered with the clock.
+  Impossible, ///< Faster than 0.97 of the floor.
+  Slow,       ///< Dropped early: slower than screen_ratio times the incumbent.
+  Unfit,      ///< The job's inputs cannot tell right from wrong.
+  Error       ///< The worker, the oracle, the baseline or the incumbent failed.
+};
+
+std::string_view toString(Status status);
+std::optional<Status> parseStatus(std::string_view text);
+
+/// Errors of the candidate on one distribution and trial, worst output. All are
+/// relative: see docs/validation.md for the normalisation.
+struct TrialError {
+  std::string distribution;
+  int64_t trial = 0;
+  int64_t output = 0;
+  double maxNormalized = 0;
+  double relativeFrobenius = 0;
+  /// The same errors of the baseline, the trusted kernel.
+  double referenceMax = 0;
+  double referenceFrobenius = 0;
+  /// Elements whose NaN or infinity differs from the oracle's.
+  int64_t nanMismatch = 0;
+  /// The bounds of the accepted class on this trial.
+  double bound = 0;
+  double boundFrobenius = 0;
+  /// The tightest class that holds on this trial.
+  Precision precision = Precision::None;
+};
+
+struct Timing {
+  double medianNs = 0;
+  double p10Ns = 0;
+  double p90Ns = 0;
+  int64_t samples = 0;
+};
+
+/// A ratio with its bootstrap 95 % confidence interval. Above 1: faster.
+struct Ratio {
+  double median = 0;
+  double low = 0;
+  double high = 0;
+};
+
+struct TimingReport {
+  std::optional<Timing> candidate;
+  std::optional<Timing> baseline;
+  std::optional<Timing> incumbent;
+  std::optional<Ratio> speedupOverBaseline;
+  std::optional<Ratio> speedupOverIncumbent;
+  /// Baseline over baseline, in two processes; far from 1: do not trust the
+  /// run.
+  std::optional<Ratio> aaRatio;
+  /// Cost of calling an empty kernel, measured the same way. Contained in every
+  /// time above, never subtracted.
+  double handshakeNs = 0;
+  /// The baseline takes less than five handshakes: ratios are biased towards 1.
+  bool belowResolution = false;
+  int64_t threads = 0;
+  Cache cache = Cache::Cold;
+};
+
+struct Competitor {
+  std::string name;
+  bool rejected = false;
+  std::string reason;
+};
+
+struct Resources {
+  int64_t peakMemoryBytes = 0;
+  double cpuSeconds = 0;
+  double wallSeconds = 0;
+};
+
+/// What is needed to repeat the evaluation, and what it covered.
+struct Audit {
+  /// Secret while the job ran.
+  uint64_t seed = 0;
+  /// FNV-1a of the candidate's bytes as they were loaded.
+  uint64_t candidateHash = 0;
+  int64_t trials = 0;
+  std::vector<std::string> distributions;
+  /// "name: why", distributions that are not legal for this op.
+  std::vector<std::string> leftOut;
+  /// Timed calls whose whole output was compared, and of these the ones on
+  /// never-seen inputs against the oracle.
+  int64_t timedOutputsChecked = 0;
+  int64_t auditedCalls = 0;
+  /// Repeated runs on one input (promote): bitwise equal or not.
+  std::optional<bool> bitwiseDeterministic;
+};
+
+struct Verdict {
+  std::string id;
+  Status status = Status::Error;
+  std::string reason;
+  Precision precision = Precision::None;
+  std::vector<TrialError> errors;
+  TimingReport timing;
+  std::vector<Competitor> competitors;
+  std::vector<std::string> protections;
+  std::vector<std::string> missingProtections;
+  Resources resources;
+  Audit audit;
+};
+
+/// One line of JSON without a newline at its end.
+std::string toJSON(const Verdict &verdict);
+
+/// Reads a verdict; as parseJob, unknown fields are errors.
+std::optional<Verdict> parseVerdict(std::string_view text, std::string &error);
+
+} // namespace fastk::worker
+
+#endif // FASTK_WORKER_VERDICT_H

@@ -1,0 +1,202 @@
+//===- CompileKernel.cpp - One lowering to LLVM IR ------------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "HostPipeline.h"
+#include "fastk/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Transform/IR/TransformDialect.h"
+#include "mlir/Dialect/Transform/IR/TransformOps.h"
+#include "mlir/Dialect/Transform/Interfaces/TransformInterfaces.h"
+#include "mlir/Dialect/Transform/Transforms/TransformInterpreterUtils.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+using namespace fastk;
+
+/// The named sequence that a schedule variant must define.
+static constexpr StringLiteral kScheduleEntry = "__fastk_schedule";
+
+/// A module with one function on tensors, a copy of the lowering's pattern.
+static FailureOr<OwningOpRef<ModuleOp>>
+createPatternFunction(LoweringOp lowering, StringRef symbol) {
+  FunctionType type = lowering.getWorkloadType();
+  auto isSupported = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.hasStaticShape() &&
+           (tensor.getElementType().isIntOrIndexOrFloat() ||
+            isa<ComplexType>(tensor.getElementType()));
+  };
+  for (Type operand :
+       llvm::concat<const Type>(type.getInputs(), type.getResults()))
+    if (!isSupported(operand)) {
+      lowering.emitOpError()
+          << "has an operand or result of type " << operand
+          << "; kernels take tensors of static shape (required by "
+             "'fastk.kernel_abi')";
+      return failure();
+    }
+  OwningOpRef<ModuleOp> module = ModuleOp::create(lowering.getLoc());
+  OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
+  auto func = func::FuncOp::create(builder, lowering.getLoc(), symbol, type);
+  IRMapping mapping;
+  lowering.getPattern().cloneInto(&func.getBody(), mapping);
+  auto yield = cast<YieldOp>(func.getBody().front().getTerminator());
+  builder.setInsertionPoint(yield);
+  func::ReturnOp::create(builder, yield.getLoc(), yield.getValues());
+  yield.erase();
+  return module;
+}
+
+/// Applies the schedule that `lowering` carries to its function.
+static LogicalResult applySchedule(LoweringOp lowering, func::FuncOp func) {
+  auto source = lowering.getSource();
+  if (!source)
+    return lowering.emitOpError()
+           << "has no source: read " << *lowering.getFile()
+           << " into it first (required by 'fastk.language')";
+  MLIRContext *context = lowering.getContext();
+  auto buffer =
+      llvm::MemoryBuffer::getMemBufferCopy(*source, *lowering.getFile());
+  llvm::SourceMgr manager;
+  manager.AddNewSourceBuffer(std::move(buffer), SMLoc());
+  ParserConfig config(context);
+  OwningOpRef<ModuleOp> schedule = parseSourceFile<ModuleOp>(manager, config);
+  if (!schedule)
+    return lowering.emitOpError()
+           << "schedule " << *lowering.getFile()
+           << " does not parse (required by 'fastk.schedule')";
+  auto entry =
+      schedule->lookupSymbol<transform::NamedSequenceOp>(kScheduleEntry);
+  if (!entry || entry.isDeclaration() ||
+      entry.getFunctionType().getNumInputs() != 1 ||
+      entry.getFunctionType().getNumResults() != 0 ||
+      !(*schedule)->hasAttr(
+          transform::TransformDialect::kWithNamedSequenceAttrName))
+    return lowering.emitOpError()
+           << "schedule " << *lowering.getFile()
+           << " must be a module with 'transform.with_named_sequence' and a "
+              "transform.named_sequence @"
+           << kScheduleEntry
+           << " of one argument and no result (required by 'fastk.schedule')";
+  transform::TransformOptions options;
+  options.enableExpensiveChecks(false);
+  if (failed(transform::applyTransformNamedSequence(func, entry, ModuleOp(),
+                                                    options)))
+    return lowering.emitOpError()
+           << "schedule " << *lowering.getFile()
+           << " could not be applied (required by 'fastk.schedule')";
+  // A schedule may rewrite the body, never the contract.
+  if (failed(verify(func->getParentOp())))
+    return lowering.emitOpError()
+           << "schedule " << *lowering.getFile()
+           << " leaves invalid IR (required by 'fastk.schedule')";
+  return success();
+}
+
+/// The default schedule on a copy: what it cannot do must not cost the kernel.
+static void applyDefaultSchedule(OwningOpRef<ModuleOp> &module,
+                                 const HostTarget &target) {
+  OwningOpRef<ModuleOp> scheduled(module->clone());
+  PassManager passes(module->getContext());
+  FastkDefaultSchedulePassOptions options;
+  options.vectorBytes = target.vectorBytes;
+  options.threads = target.threads;
+  passes.addNestedPass<func::FuncOp>(createFastkDefaultSchedulePass(options));
+  // The copy's troubles are not the user's.
+  ScopedDiagnosticHandler silence(module->getContext(),
+                                  [](Diagnostic &) { return success(); });
+  if (succeeded(passes.run(*scheduled)))
+    module = std::move(scheduled);
+}
+
+/// Appends the workspace, which is last in the ABI whether it is used or not.
+static void appendWorkspace(func::FuncOp func) {
+  Type pointer = LLVM::LLVMPointerType::get(func.getContext());
+  func.getBody().front().addArgument(pointer, func.getLoc());
+  func.setFunctionType(FunctionType::get(
+      func.getContext(), func.getBody().front().getArgumentTypes(), {}));
+}
+
+/// From a module with one function on tensors to LLVM IR.
+static FailureOr<std::unique_ptr<llvm::Module>>
+compileFunction(ModuleOp module, StringRef symbol, llvm::LLVMContext &context,
+                const HostTarget &target, bool approximate) {
+  if (failed(bufferizeFunctions(module)))
+    return failure();
+  auto func = module.lookupSymbol<func::FuncOp>(symbol);
+  appendWorkspace(func);
+  if (failed(lowerToLLVMDialect(module, target, approximate)))
+    return failure();
+  // No two of a kernel's buffers overlap.
+  auto llvmFunc = module.lookupSymbol<LLVM::LLVMFuncOp>(symbol);
+  UnitAttr unit = UnitAttr::get(module.getContext());
+  for (unsigned i = 0, e = llvmFunc.getNumArguments(); i < e; ++i)
+    llvmFunc.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), unit);
+  std::unique_ptr<llvm::Module> result =
+      translateModuleToLLVMIR(module, context, symbol);
+  if (!result) {
+    emitError(module.getLoc())
+        << "kernel " << symbol << " could not be translated to LLVM IR";
+    return failure();
+  }
+  attachTarget(*result, target);
+  return result;
+}
+
+FailureOr<std::unique_ptr<llvm::Module>>
+fastk::compileKernel(LoweringOp lowering, KernelRole role, StringRef symbol,
+                     llvm::LLVMContext &context, const HostTarget &target) {
+  loadHostDialects(lowering.getContext());
+  if (role == KernelRole::Program && lowering.getLanguage() == Language::c) {
+    if (!lowering.getSource()) {
+      lowering.emitOpError() << "has no source: read " << *lowering.getFile()
+                             << " into it first (required by 'fastk.language')";
+      return failure();
+    }
+    FunctionType type = lowering.getWorkloadType();
+    return compileCProgram(lowering.getLoc(), *lowering.getSource(),
+                           type.getNumInputs() + type.getNumResults() + 1,
+                           symbol, context, target);
+  }
+
+  auto module = createPatternFunction(lowering, symbol);
+  if (failed(module))
+    return failure();
+  auto func = (*module)->lookupSymbol<func::FuncOp>(symbol);
+  if (role == KernelRole::Oracle) {
+    PassManager passes(lowering.getContext());
+    passes.addNestedPass<func::FuncOp>(createFastkPromoteToF64Pass());
+    if (failed(passes.run(**module)))
+      return failure();
+    return compileFunction(**module, symbol, context, target,
+                           /*approximate=*/false);
+  }
+  if (lowering.getLanguage() == Language::schedule) {
+    if (failed(applySchedule(lowering, func)))
+      return failure();
+    return compileFunction(**module, symbol, context, target,
+                           /*approximate=*/true);
+  }
+
+  // The scheduled version, or the plain one when it does not make it to LLVM.
+  OwningOpRef<ModuleOp> plain((*module)->clone());
+  applyDefaultSchedule(*module, target);
+  {
+    ScopedDiagnosticHandler silence(lowering.getContext(),
+                                    [](Diagnostic &) { return success(); });
+    auto result = compileFunction(**module, symbol, context, target, true);
+    if (succeeded(result))
+      return result;
+  }
+  return compileFunction(*plain, symbol, context, target, true);
+}

@@ -1,0 +1,229 @@
+//===- CompileModel.cpp - Functions that call lowerings to LLVM IR --------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "HostPipeline.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Linker/Linker.h"
+
+using namespace mlir;
+using namespace fastk;
+
+/// Refuses what the host's calling convention cannot express, before anything
+/// is changed.
+static LogicalResult checkModel(ModuleOp model) {
+  for (auto func : model.getOps<func::FuncOp>()) {
+    if (func.isDeclaration())
+      return func.emitError() << "has no body; fastk compiles whole models "
+                                 "(required by 'fastk.compile_model')";
+    WalkResult walk = func.walk([&](Operation *op) {
+      if (isa<WorkloadOp>(op)) {
+        op->emitError() << "is left in the module: run fastk-lower-workloads "
+                           "first (required by 'fastk.compile_model')";
+        return WalkResult::interrupt();
+      }
+      auto isDynamic = [](Type type) {
+        auto shaped = dyn_cast<ShapedType>(type);
+        return shaped && !shaped.hasStaticShape();
+      };
+      for (Type type : op->getResultTypes())
+        if (isDynamic(type)) {
+          op->emitError()
+              << "makes " << type
+              << ": fastk compiles models of static shape to code; import the "
+                 "model with example inputs of the size you want (required by "
+                 "'fastk.static_shape')";
+          return WalkResult::interrupt();
+        }
+      return WalkResult::advance();
+    });
+    if (walk.wasInterrupted())
+      return failure();
+    for (Type type : llvm::concat<const Type>(func.getArgumentTypes(),
+                                              func.getResultTypes())) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      if (!tensor || !tensor.hasStaticShape())
+        return func.emitError()
+               << "takes or returns " << type
+               << ": the functions of a compiled model take tensors of static "
+                  "shape; import the model with example inputs of the size "
+                  "you want (required by 'fastk.static_shape')";
+    }
+  }
+  return success();
+}
+
+/// {"dtype": ..., "shape": [...]} of each tensor.
+static llvm::json::Array describeTypes(TypeRange types) {
+  llvm::json::Array result;
+  for (Type type : types) {
+    auto tensor = cast<RankedTensorType>(type);
+    std::string dtype;
+    llvm::raw_string_ostream(dtype) << tensor.getElementType();
+    result.push_back(llvm::json::Object{
+        {"dtype", dtype}, {"shape", llvm::json::Array(tensor.getShape())}});
+  }
+  return result;
+}
+
+/// Turns fastk.call on memrefs into calls of the kernels by name. `workspace`
+/// bytes of each function's own allocation serve all of its calls in turn.
+static void lowerCalls(ModuleOp module,
+                       const llvm::StringMap<int64_t> &workspaces) {
+  MLIRContext *context = module.getContext();
+  Type pointer = LLVM::LLVMPointerType::get(context);
+  OpBuilder builder(context);
+  for (auto func : llvm::to_vector(module.getOps<func::FuncOp>())) {
+    SmallVector<CallOp> calls;
+    int64_t bytes = 0;
+    func.walk([&](CallOp call) {
+      calls.push_back(call);
+      bytes = std::max(bytes, workspaces.lookup(call.getLowering()));
+    });
+    if (calls.empty())
+      continue;
+    Location loc = func.getLoc();
+    builder.setInsertionPointToStart(&func.getBody().front());
+    Value workspace;
+    if (bytes > 0) {
+      auto alloc = memref::AllocOp::create(
+          builder, loc, MemRefType::get({bytes}, builder.getI8Type()),
+          ValueRange{}, builder.getI64IntegerAttr(64));
+      Value address =
+          memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, alloc);
+      address = arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
+                                           address);
+      workspace = LLVM::IntToPtrOp::create(builder, loc, pointer, address);
+      // Its use is hidden behind the integer: the plan must not overlay it.
+      builder.setInsertionPoint(func.getBody().front().getTerminator());
+      memref::AssumeAlignmentOp::create(builder, loc, alloc, 64);
+    } else {
+      workspace = LLVM::ZeroOp::create(builder, loc, pointer);
+    }
+    for (CallOp call : calls) {
+      SmallVector<Value> operands(call->getOperands());
+      operands.push_back(workspace);
+      StringRef name = call.getLowering();
+      auto callee = module.lookupSymbol<func::FuncOp>(name);
+      if (!callee) {
+        builder.setInsertionPointToEnd(module.getBody());
+        callee = func::FuncOp::create(
+            builder, call.getLoc(), name,
+            builder.getFunctionType(ValueRange(operands).getTypes(), {}));
+        callee.setPrivate();
+      }
+      builder.setInsertionPoint(call);
+      func::CallOp::create(builder, call.getLoc(), callee, operands);
+      call.erase();
+    }
+  }
+}
+
+/// `void f_packed(void **pointers)` and the signature of f.
+static void addPackedEntry(llvm::Module &module, StringRef name,
+                           const std::string &signature) {
+  llvm::LLVMContext &context = module.getContext();
+  llvm::Function *callee = module.getFunction(name);
+  auto *pointer = llvm::PointerType::get(context, 0);
+  auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(context),
+                                       {pointer}, /*isVarArg=*/false);
+  auto *packed =
+      llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
+                             (name + "_packed").str(), module);
+  llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", packed));
+  SmallVector<llvm::Value *> arguments;
+  for (unsigned i = 0, e = callee->arg_size(); i < e; ++i)
+    arguments.push_back(builder.CreateLoad(
+        pointer,
+        builder.CreateConstInBoundsGEP1_64(pointer, packed->getArg(0), i)));
+  builder.CreateCall(callee, arguments);
+  builder.CreateRetVoid();
+  auto *text = llvm::ConstantDataArray::getString(context, signature);
+  new llvm::GlobalVariable(module, text->getType(), /*isConstant=*/true,
+                           llvm::GlobalValue::ExternalLinkage, text,
+                           "fastk_signature_" + name);
+}
+
+FailureOr<std::unique_ptr<llvm::Module>>
+fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
+                    const HostTarget &target) {
+  loadHostDialects(model.getContext());
+  if (failed(checkModel(model)))
+    return failure();
+  OwningOpRef<ModuleOp> host(model.clone());
+
+  // The lowerings that are called, in the order of their symbols.
+  std::map<std::string, LoweringOp> lowerings;
+  llvm::StringMap<int64_t> workspaces;
+  WalkResult walk = model.walk([&](CallOp call) {
+    auto lowering = model.lookupSymbol<LoweringOp>(call.getLowering());
+    if (!lowering) {
+      call.emitOpError() << "'" << call.getLoweringAttr()
+                         << "' is not a fastk.lowering of this module "
+                            "(required by 'fastk.call')";
+      return WalkResult::interrupt();
+    }
+    lowerings[call.getLowering().str()] = lowering;
+    workspaces[call.getLowering()] = lowering.getWorkspace();
+    return WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return failure();
+
+  struct Entry {
+    std::string name, signature;
+  };
+  SmallVector<Entry> entries;
+  for (auto func : host->getOps<func::FuncOp>()) {
+    if (!func.isPublic())
+      continue;
+    std::string signature;
+    llvm::raw_string_ostream(signature) << llvm::json::Value(
+        llvm::json::Object{{"inputs", describeTypes(func.getArgumentTypes())},
+                           {"outputs", describeTypes(func.getResultTypes())}});
+    entries.push_back({func.getName().str(), signature});
+  }
+
+  if (failed(bufferizeFunctions(*host)))
+    return failure();
+  // The kernels take over the symbols of the lowerings.
+  for (auto lowering : llvm::make_early_inc_range(host->getOps<LoweringOp>()))
+    lowering.erase();
+  lowerCalls(*host, workspaces);
+  if (failed(lowerToLLVMDialect(*host, target, /*approximate=*/true)))
+    return failure();
+  std::unique_ptr<llvm::Module> result =
+      translateModuleToLLVMIR(*host, context, "model");
+  if (!result) {
+    emitError(model.getLoc()) << "model could not be translated to LLVM IR";
+    return failure();
+  }
+  attachTarget(*result, target);
+
+  for (auto &[symbol, lowering] : lowerings) {
+    auto kernel =
+        compileKernel(lowering, KernelRole::Program, symbol, context, target);
+    if (failed(kernel))
+      return failure();
+    if (llvm::Linker::linkModules(*result, std::move(*kernel))) {
+      emitError(lowering.getLoc())
+          << "kernel " << symbol << " could not be linked into the model";
+      return failure();
+    }
+    // Kept as a function of its own: a profile then names the workload.
+    llvm::Function *function = result->getFunction(symbol);
+    function->setLinkage(llvm::GlobalValue::InternalLinkage);
+    function->addFnAttr(llvm::Attribute::NoInline);
+  }
+  for (const Entry &entry : entries)
+    addPackedEntry(*result, entry.name, entry.signature);
+  attachTarget(*result, target);
+  return result;
+}

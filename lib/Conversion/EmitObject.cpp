@@ -1,0 +1,174 @@
+//===- EmitObject.cpp - LLVM IR to objects and shared libraries -----------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "HostPipeline.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace mlir;
+using namespace fastk;
+
+/// Codegen level and options of everything fastk emits. Null with a reason in
+/// `error` when LLVM lacks the target.
+static std::unique_ptr<llvm::TargetMachine>
+createTargetMachine(const HostTarget &target, std::string &error) {
+  static bool initialized = [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    return true;
+  }();
+  (void)initialized;
+  llvm::Triple triple(target.triple);
+  const llvm::Target *llvmTarget =
+      llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!llvmTarget)
+    return nullptr;
+  llvm::TargetOptions options;
+  // a*b+c in one rounding is within the ieee class; what is marked `contract`
+  // may become an FMA, nothing else is relaxed.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  return std::unique_ptr<llvm::TargetMachine>(llvmTarget->createTargetMachine(
+      triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
+      std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+}
+
+void fastk::attachTarget(llvm::Module &module, const HostTarget &target) {
+  std::string error;
+  if (auto machine = createTargetMachine(target, error)) {
+    module.setTargetTriple(machine->getTargetTriple());
+    module.setDataLayout(machine->createDataLayout());
+  }
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", target.cpu);
+    function.addFnAttr("target-features", target.features);
+    function.addFnAttr("prefer-vector-width",
+                       std::to_string(target.vectorBytes * 8));
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+  }
+}
+
+LogicalResult fastk::optimizeModule(llvm::Module &module,
+                                    const HostTarget &target) {
+  std::string error;
+  auto machine = createTargetMachine(target, error);
+  if (!machine)
+    return failure();
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopInterleaving = true;
+  tuning.LoopVectorization = true;
+  tuning.SLPVectorization = true;
+  tuning.LoopUnrolling = true;
+  llvm::PassBuilder builder(machine.get(), tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
+      .run(module, modules);
+  return success();
+}
+
+LogicalResult fastk::emitObject(Location loc, llvm::Module &module,
+                                const HostTarget &target, StringRef path) {
+  std::string error;
+  auto machine = createTargetMachine(target, error);
+  if (!machine)
+    return emitError(loc) << "no code generator for '" << target.triple
+                          << "': " << error
+                          << "; install an LLVM that targets this machine";
+  std::error_code code;
+  llvm::raw_fd_ostream stream(path, code, llvm::sys::fs::OF_None);
+  if (code)
+    return emitError(loc) << "cannot write '" << path
+                          << "': " << code.message();
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, stream, nullptr,
+                                   llvm::CodeGenFileType::ObjectFile))
+    return emitError(loc) << "'" << target.triple
+                          << "' cannot emit object files";
+  passes.run(module);
+  stream.close();
+  if (stream.has_error()) {
+    code = stream.error();
+    stream.clear_error();
+    return emitError(loc) << "cannot write '" << path
+                          << "': " << code.message();
+  }
+  return success();
+}
+
+std::string fastk::emitLLVMText(const llvm::Module &module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, nullptr);
+  return text;
+}
+
+LogicalResult fastk::linkSharedLibrary(Location loc,
+                                       ArrayRef<std::string> objects,
+                                       StringRef path) {
+  auto clang = llvm::sys::findProgramByName("clang-22");
+  if (!clang)
+    return emitError(loc)
+           << "clang-22 is not in PATH; fastk links with it: install clang-22";
+  SmallString<128> log;
+  if (std::error_code code =
+          llvm::sys::fs::createTemporaryFile("fastk-link", "log", log))
+    return emitError(loc) << "cannot make a temporary file: " << code.message();
+  std::string out = path.str();
+  // No build id: equal objects give equal bytes.
+  SmallVector<StringRef> args = {
+      "clang-22", "-shared", "-fuse-ld=lld", "-Wl,--build-id=none", "-o", out};
+  for (const std::string &object : objects)
+    args.push_back(object);
+  args.append({"-L/usr/lib/llvm-22/lib", "-Wl,-rpath,/usr/lib/llvm-22/lib",
+               "-lomp", "-lm"});
+  std::string error;
+  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),
+                                          StringRef(log)};
+  int status = llvm::sys::ExecuteAndWait(*clang, args, std::nullopt, redirects,
+                                         /*SecondsToWait=*/120, 0, &error);
+  LogicalResult result = success();
+  if (status != 0) {
+    auto buffer = llvm::MemoryBuffer::getFile(log);
+    StringRef said = buffer ? (*buffer)->getBuffer().take_front(2000) : "";
+    result = emitError(loc)
+             << "linking '" << path
+             << "' failed: " << (error.empty() ? said : StringRef(error));
+  }
+  (void)llvm::sys::fs::remove(log);
+  return result;
+}
+
+LogicalResult fastk::emitSharedLibrary(Location loc, llvm::Module &module,
+                                       const HostTarget &target,
+                                       StringRef path) {
+  SmallString<128> object;
+  if (std::error_code code =
+          llvm::sys::fs::createTemporaryFile("fastk", "o", object))
+    return emitError(loc) << "cannot make a temporary file: " << code.message();
+  LogicalResult result = success();
+  if (failed(optimizeModule(module, target)) ||
+      failed(emitObject(loc, module, target, object)) ||
+      failed(linkSharedLibrary(loc, {std::string(object)}, path)))
+    result = failure();
+  (void)llvm::sys::fs::remove(object);
+  return result;
+}

@@ -1,0 +1,50 @@
+//===- HostPipeline.h - Functions on tensors to the LLVM dialect -*- C++ -*-==//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The part that kernels and models share, and the schedules end in.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_CONVERSION_HOSTPIPELINE_H
+#define FASTK_LIB_CONVERSION_HOSTPIPELINE_H
+
+#include "fastk/Conversion/HostCodegen.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace fastk {
+
+/// Gives fastk.call its place in one-shot bufferization.
+void registerCallBufferization(mlir::DialectRegistry &registry);
+
+/// Loads what registerHostCodegen has registered.
+void loadHostDialects(mlir::MLIRContext *context);
+
+/// Turns the functions of `module`, on tensors of static shape, into functions
+/// on memrefs of identity layout whose results are trailing arguments.
+mlir::LogicalResult bufferizeFunctions(mlir::ModuleOp module);
+
+/// Lowers bufferized functions to loops, decides what runs in parallel, plans
+/// the buffers and lowers the rest to the LLVM dialect. `approximate` allows
+/// polynomials for exp, erf and the like (a few ulp of f32), never for f64.
+mlir::LogicalResult lowerToLLVMDialect(mlir::ModuleOp module,
+                                       const HostTarget &target,
+                                       bool approximate);
+
+/// Frees every allocation of `func` once, and overlays those whose lives do not
+/// meet.
+mlir::LogicalResult planBuffers(mlir::func::FuncOp func);
+
+/// Gives each thread of a parallel region its own temporaries, for as long as
+/// the region runs. After the conversion to OpenMP.
+void placeThreadBuffers(mlir::ModuleOp module);
+
+/// Sets triple, data layout and the target attributes of every function.
+void attachTarget(llvm::Module &module, const HostTarget &target);
+
+} // namespace fastk
+
+#endif // FASTK_LIB_CONVERSION_HOSTPIPELINE_H

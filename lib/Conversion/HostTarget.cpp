@@ -1,0 +1,40 @@
+//===- HostTarget.cpp - The processor that code is made for ---------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Conversion/HostCodegen.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Threading.h"
+#include "llvm/TargetParser/Host.h"
+
+using namespace fastk;
+
+HostTarget HostTarget::detect() {
+  HostTarget target;
+  target.triple = llvm::sys::getDefaultTargetTriple();
+  target.cpu = llvm::sys::getHostCPUName().str();
+  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  // A string map has no order; the text must not depend on its hash.
+  std::vector<std::string> names;
+  for (auto &feature : features)
+    names.push_back((feature.second ? "+" : "-") + feature.first().str());
+  llvm::sort(names, [](const std::string &a, const std::string &b) {
+    return llvm::StringRef(a).drop_front() < llvm::StringRef(b).drop_front();
+  });
+  target.features = llvm::join(names, ",");
+  if (features.lookup("avx512f"))
+    target.vectorBytes = 64;
+  else if (features.lookup("avx2"))
+    target.vectorBytes = 32;
+  target.threads = llvm::hardware_concurrency().compute_thread_count();
+  if (auto requested = llvm::sys::Process::GetEnv("OMP_NUM_THREADS")) {
+    unsigned count = 0;
+    if (!llvm::StringRef(*requested).getAsInteger(10, count) && count > 0)
+      target.threads = count;
+  }
+  return target;
+}

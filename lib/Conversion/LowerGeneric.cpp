@@ -1,0 +1,389 @@
+//===- LowerGeneric.cpp - linalg.generic on memrefs to loops --------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LowerGeneric.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace fastk;
+
+/// Reductions of at most this many steps are unrolled by LLVM inside the
+/// parallel loop around them, which it then vectorises.
+static constexpr int64_t kUnrolledReduction = 32;
+
+namespace {
+/// Lowers one op.
+class LoopEmitter {
+public:
+  LoopEmitter(RewriterBase &rewriter, linalg::GenericOp op,
+              const LoopOptions &options)
+      : rewriter(rewriter), op(op), options(options), loc(op.getLoc()) {}
+
+  LogicalResult emit();
+
+private:
+  void chooseOrder();
+  void findAccumulators();
+  /// The number of loops that must be open before `value` can be computed.
+  unsigned levelOfMap(AffineMap map) const;
+  void assignLevels();
+  /// Everything of the body that belongs right inside loop `level` - 1.
+  void emitBody(unsigned level);
+  void emitLoops(unsigned level);
+  void storeResults(ValueRange values);
+  SmallVector<Value> indices(AffineMap map);
+  bool isParallelContext() const {
+    return op->getParentOfType<scf::ParallelOp>() ||
+           op->getParentOfType<scf::ForallOp>();
+  }
+
+  RewriterBase &rewriter;
+  linalg::GenericOp op;
+  const LoopOptions &options;
+  Location loc;
+  /// Dimensions from the outermost loop in, and where each one is.
+  SmallVector<unsigned> order, position;
+  SmallVector<Value> sizes;
+  SmallVector<int64_t> staticSizes;
+  SmallVector<Value> ivs;
+  /// True when the reduction loops are innermost and carry the results.
+  bool inRegisters = false;
+  unsigned firstReduction = 0;
+  DenseMap<Operation *, unsigned> levels;
+  DenseMap<BlockArgument, unsigned> loadLevels;
+  DenseSet<Operation *> combiners;
+  IRMapping mapping;
+};
+} // namespace
+
+/// The factor of `dim` in a linear expression; 0 when it does not occur.
+static int64_t coefficient(AffineExpr expr, unsigned dim) {
+  if (auto d = dyn_cast<AffineDimExpr>(expr))
+    return d.getPosition() == dim;
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return 0;
+  if (binary.getKind() == AffineExprKind::Add)
+    return coefficient(binary.getLHS(), dim) +
+           coefficient(binary.getRHS(), dim);
+  if (binary.getKind() == AffineExprKind::Mul)
+    if (auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS()))
+      return coefficient(binary.getLHS(), dim) * constant.getValue();
+  return 0;
+}
+
+void LoopEmitter::chooseOrder() {
+  unsigned rank = op.getNumLoops();
+  auto iterators = op.getIteratorTypesArray();
+  // How well a dimension runs through memory: unit strides for it, any other
+  // stride against it.
+  SmallVector<int64_t> score(rank, 0);
+  for (AffineMap map : op.getIndexingMapsArray())
+    for (unsigned dim = 0; dim < rank; ++dim)
+      for (auto [i, expr] : llvm::enumerate(map.getResults())) {
+        int64_t factor = coefficient(expr, dim);
+        if (factor == 0)
+          continue;
+        bool last = i + 1 == map.getNumResults();
+        score[dim] += last && factor == 1 ? 4 : last ? -1 : -4;
+      }
+  SmallVector<unsigned> parallel, reduction;
+  int64_t reductionSteps = 1;
+  for (unsigned dim = 0; dim < rank; ++dim) {
+    if (iterators[dim] == utils::IteratorType::parallel) {
+      parallel.push_back(dim);
+      continue;
+    }
+    reduction.push_back(dim);
+    reductionSteps = ShapedType::isDynamic(staticSizes[dim])
+                         ? kUnrolledReduction + 1
+                         : std::min(reductionSteps * staticSizes[dim],
+                                    kUnrolledReduction + 1);
+  }
+  // Later dimensions are usually the inner ones: they win ties.
+  auto bestOf = [&](ArrayRef<unsigned> dims) -> std::optional<unsigned> {
+    std::optional<unsigned> best;
+    for (unsigned dim : dims)
+      if (!best || score[dim] >= score[*best])
+        best = dim;
+    return best;
+  };
+  auto moveToEnd = [&](SmallVector<unsigned> &dims, unsigned dim) {
+    llvm::erase(dims, dim);
+    dims.push_back(dim);
+  };
+  auto innerParallel = bestOf(parallel), innerReduction = bestOf(reduction);
+  if (innerParallel)
+    moveToEnd(parallel, *innerParallel);
+  if (innerReduction)
+    moveToEnd(reduction, *innerReduction);
+  inRegisters = !reduction.empty() &&
+                (parallel.empty() || reductionSteps <= kUnrolledReduction ||
+                 score[*innerReduction] >= score[*innerParallel]);
+  if (inRegisters || reduction.empty()) {
+    order = parallel;
+    order.append(reduction);
+    firstReduction = parallel.size();
+  } else {
+    order.assign(parallel.begin(), parallel.end() - 1);
+    order.append(reduction);
+    order.push_back(parallel.back());
+    firstReduction = order.size();
+  }
+  position.resize(rank);
+  for (auto [i, dim] : llvm::enumerate(order))
+    position[dim] = i;
+}
+
+void LoopEmitter::findAccumulators() {
+  if (!options.relaxed)
+    return;
+  Block *body = op.getBody();
+  auto yield = cast<linalg::YieldOp>(body->getTerminator());
+  for (auto [i, value] : llvm::enumerate(yield.getValues())) {
+    BlockArgument accumulator = body->getArgument(op.getNumDpsInputs() + i);
+    Operation *combiner = value.getDefiningOp();
+    if (isa_and_nonnull<arith::AddFOp, arith::MulFOp>(combiner) &&
+        accumulator.hasOneUse() &&
+        llvm::is_contained(combiner->getOperands(), accumulator))
+      combiners.insert(combiner);
+  }
+}
+
+unsigned LoopEmitter::levelOfMap(AffineMap map) const {
+  unsigned level = 0;
+  for (unsigned dim = 0; dim < map.getNumDims(); ++dim)
+    if (map.isFunctionOfDim(dim))
+      level = std::max(level, position[dim] + 1);
+  return level;
+}
+
+void LoopEmitter::assignLevels() {
+  Block *body = op.getBody();
+  unsigned deepest = order.size();
+  for (OpOperand &operand : op->getOpOperands()) {
+    BlockArgument argument = op.getMatchingBlockArgument(&operand);
+    bool isOutput = op.isDpsInit(&operand);
+    loadLevels[argument] =
+        isOutput ? deepest : levelOfMap(op.getMatchingIndexingMap(&operand));
+  }
+  for (Operation &inner : body->without_terminator()) {
+    unsigned level = 0;
+    if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
+      level = position[index.getDim()] + 1;
+    } else if (inner.getNumRegions() || !isMemoryEffectFree(&inner)) {
+      level = deepest;
+    } else {
+      for (Value operand : inner.getOperands()) {
+        if (auto argument = dyn_cast<BlockArgument>(operand);
+            argument && argument.getOwner() == body)
+          level = std::max(level, loadLevels.lookup(argument));
+        else if (Operation *producer = operand.getDefiningOp();
+                 producer && producer->getBlock() == body)
+          level = std::max(level, levels.lookup(producer));
+      }
+    }
+    levels[&inner] = level;
+  }
+}
+
+SmallVector<Value> LoopEmitter::indices(AffineMap map) {
+  SmallVector<Value> result;
+  for (AffineExpr expr : map.getResults()) {
+    AffineMap single = AffineMap::get(map.getNumDims(), 0, expr);
+    // By dimension; those of loops not yet open do not occur in the map.
+    SmallVector<OpFoldResult> operands;
+    for (Value iv : ivs)
+      operands.push_back(iv ? OpFoldResult(iv)
+                            : OpFoldResult(rewriter.getIndexAttr(0)));
+    OpFoldResult folded =
+        affine::makeComposedFoldedAffineApply(rewriter, loc, single, operands);
+    result.push_back(getValueOrCreateConstantIndexOp(rewriter, loc, folded));
+  }
+  return result;
+}
+
+void LoopEmitter::emitBody(unsigned level) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    BlockArgument argument = op.getMatchingBlockArgument(&operand);
+    if (loadLevels[argument] != level || argument.use_empty() ||
+        mapping.contains(argument))
+      continue;
+    Value value = operand.get();
+    if (isa<MemRefType>(value.getType()))
+      value = memref::LoadOp::create(
+          rewriter, loc, value, indices(op.getMatchingIndexingMap(&operand)));
+    mapping.map(argument, value);
+  }
+  for (Operation &inner : op.getBody()->without_terminator()) {
+    if (levels[&inner] != level)
+      continue;
+    if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
+      mapping.map(index.getResult(), ivs[index.getDim()]);
+      continue;
+    }
+    Operation *clone = rewriter.clone(inner, mapping);
+    if (!options.relaxed)
+      continue;
+    if (auto fast = dyn_cast<arith::ArithFastMathInterface>(clone)) {
+      // Conversions have no flags unless given.
+      auto flags = arith::FastMathFlags::contract;
+      if (arith::FastMathFlagsAttr given = fast.getFastMathFlagsAttr())
+        flags = flags | given.getValue();
+      else
+        continue;
+      if (combiners.contains(&inner))
+        flags = flags | arith::FastMathFlags::reassoc;
+      clone->setAttr(fast.getFastMathAttrName(),
+                     arith::FastMathFlagsAttr::get(clone->getContext(), flags));
+    }
+  }
+}
+
+void LoopEmitter::storeResults(ValueRange values) {
+  for (auto [i, value] : llvm::enumerate(values)) {
+    OpOperand *init = op.getDpsInitOperand(i);
+    memref::StoreOp::create(rewriter, loc, value, init->get(),
+                            indices(op.getMatchingIndexingMap(init)));
+  }
+}
+
+void LoopEmitter::emitLoops(unsigned level) {
+  auto yield = cast<linalg::YieldOp>(op.getBody()->getTerminator());
+  if (inRegisters && level == firstReduction) {
+    // The accumulators enter the loops here and leave them here.
+    SmallVector<Value> accumulators;
+    for (unsigned i = 0, e = op.getNumDpsInits(); i < e; ++i) {
+      OpOperand *init = op.getDpsInitOperand(i);
+      accumulators.push_back(
+          memref::LoadOp::create(rewriter, loc, init->get(),
+                                 indices(op.getMatchingIndexingMap(init))));
+    }
+    emitBody(level);
+    Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+    Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
+    SmallVector<scf::ForOp> loops;
+    ValueRange carried = accumulators;
+    for (unsigned i = level; i < order.size(); ++i) {
+      auto loop = scf::ForOp::create(rewriter, loc, zero, sizes[order[i]], one,
+                                     carried);
+      loops.push_back(loop);
+      ivs[order[i]] = loop.getInductionVar();
+      rewriter.setInsertionPointToStart(loop.getBody());
+      carried = loop.getRegionIterArgs();
+      if (i + 1 == order.size())
+        for (unsigned k = 0, e = op.getNumDpsInits(); k < e; ++k)
+          mapping.map(op.getRegionOutputArgs()[k], carried[k]);
+      emitBody(i + 1);
+    }
+    SmallVector<Value> results;
+    for (Value value : yield.getValues())
+      results.push_back(mapping.lookupOrDefault(value));
+    for (scf::ForOp loop : llvm::reverse(loops)) {
+      rewriter.setInsertionPointToEnd(loop.getBody());
+      scf::YieldOp::create(rewriter, loc, results);
+      results.assign(loop.getResults().begin(), loop.getResults().end());
+      rewriter.setInsertionPointAfter(loop);
+    }
+    storeResults(results);
+    return;
+  }
+  emitBody(level);
+  if (level == order.size()) {
+    SmallVector<Value> results;
+    for (Value value : yield.getValues())
+      results.push_back(mapping.lookupOrDefault(value));
+    storeResults(results);
+    return;
+  }
+  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+  Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
+  auto iterators = op.getIteratorTypesArray();
+
+  // The outermost loops run in parallel, as many as the threads need; the last
+  // parallel one is what LLVM vectorises, so it is cut in pieces instead.
+  if (level == 0 && !isParallelContext() &&
+      iterators[order[0]] == utils::IteratorType::parallel) {
+    unsigned last = 0;
+    while (last + 1 < order.size() &&
+           iterators[order[last + 1]] == utils::IteratorType::parallel)
+      ++last;
+    bool lastIsInnermost = last + 1 == order.size();
+    int64_t wanted = 4 * options.threads, trips = 1;
+    unsigned count = 0;
+    unsigned available = lastIsInnermost ? last : last + 1;
+    while (count < available && trips < wanted) {
+      int64_t size = staticSizes[order[count++]];
+      trips *= ShapedType::isDynamic(size) ? wanted : size;
+    }
+    if (count > 0 && trips >= options.threads) {
+      SmallVector<Value> uppers;
+      for (unsigned i = 0; i < count; ++i)
+        uppers.push_back(sizes[order[i]]);
+      SmallVector<Value> lowers(count, zero), steps(count, one);
+      auto loop = scf::ParallelOp::create(rewriter, loc, lowers, uppers, steps);
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.setInsertionPointToStart(loop.getBody());
+      for (unsigned i = 0; i < count; ++i) {
+        ivs[order[i]] = loop.getInductionVars()[i];
+        if (i + 1 < count)
+          emitBody(i + 1);
+      }
+      emitLoops(count);
+      return;
+    }
+    if (order.size() == 1 && options.threads > 1) {
+      Value pieces =
+          arith::ConstantIndexOp::create(rewriter, loc, options.threads);
+      Value length =
+          arith::CeilDivUIOp::create(rewriter, loc, sizes[order[0]], pieces);
+      auto loop = scf::ParallelOp::create(rewriter, loc, ValueRange{zero},
+                                          ValueRange{pieces}, ValueRange{one});
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.setInsertionPointToStart(loop.getBody());
+      Value from = arith::MulIOp::create(rewriter, loc,
+                                         loop.getInductionVars()[0], length);
+      Value to = arith::AddIOp::create(rewriter, loc, from, length);
+      to = arith::MinUIOp::create(rewriter, loc, to, sizes[order[0]]);
+      auto piece = scf::ForOp::create(rewriter, loc, from, to, one);
+      rewriter.setInsertionPointToStart(piece.getBody());
+      ivs[order[0]] = piece.getInductionVar();
+      emitLoops(1);
+      return;
+    }
+  }
+  auto loop = scf::ForOp::create(rewriter, loc, zero, sizes[order[level]], one);
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointToStart(loop.getBody());
+  ivs[order[level]] = loop.getInductionVar();
+  emitLoops(level + 1);
+}
+
+LogicalResult LoopEmitter::emit() {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(op);
+  staticSizes = op.getStaticLoopRanges();
+  for (Range range : cast<linalg::LinalgOp>(op.getOperation())
+                         .createLoopRanges(rewriter, loc))
+    sizes.push_back(getValueOrCreateConstantIndexOp(rewriter, loc, range.size));
+  ivs.resize(op.getNumLoops());
+  chooseOrder();
+  findAccumulators();
+  assignLevels();
+  emitLoops(0);
+  rewriter.eraseOp(op);
+  return success();
+}
+
+LogicalResult fastk::lowerToLoops(RewriterBase &rewriter, linalg::GenericOp op,
+                                  const LoopOptions &options) {
+  return LoopEmitter(rewriter, op, options).emit();
+}

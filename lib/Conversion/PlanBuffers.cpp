@@ -1,0 +1,190 @@
+//===- PlanBuffers.cpp - Where a function's temporaries live --------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Temporaries of the function's own block share one allocation: each gets an
+// offset that no other temporary alive at the same time overlaps. Temporaries
+// of a parallel loop's body are made once for each thread, small ones on its
+// stack.
+//
+//===----------------------------------------------------------------------===//
+
+#include "HostPipeline.h"
+#include "mlir/Dialect/OpenMP/OpenMPDialect.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+using namespace fastk;
+
+/// A page-aligned temporary does not share cache lines with its neighbour.
+static constexpr int64_t kAlignment = 64;
+/// The temporaries of a parallel loop may use this much of each thread's stack
+/// (OpenMP's default is 4 MB).
+static constexpr int64_t kStackBytes = 256 * 1024;
+
+static int64_t byteSize(MemRefType type) {
+  Type element = type.getElementType();
+  int64_t bytes;
+  if (auto complex = dyn_cast<ComplexType>(element))
+    bytes = 2 * llvm::divideCeil(
+                    complex.getElementType().getIntOrFloatBitWidth(), 8);
+  else if (isa<IndexType>(element))
+    bytes = 8;
+  else
+    bytes = llvm::PowerOf2Ceil(
+        llvm::divideCeil(element.getIntOrFloatBitWidth(), 8));
+  return type.getNumElements() * bytes;
+}
+
+/// The last operation of `alloc`'s block that uses it, directly or through
+/// views. Null when the buffer leaves through something that is not a view.
+static Operation *findLastUse(memref::AllocOp alloc) {
+  Operation *last = alloc;
+  SmallVector<Value> worklist = {alloc.getResult()};
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    for (Operation *user : value.getUsers()) {
+      if (user->hasTrait<OpTrait::IsTerminator>())
+        return nullptr;
+      for (Value result : user->getResults())
+        if (isa<BaseMemRefType>(result.getType())) {
+          if (!isa<ViewLikeOpInterface>(user))
+            return nullptr;
+          worklist.push_back(result);
+        }
+      Operation *ancestor = alloc->getBlock()->findAncestorOpInBlock(*user);
+      if (!ancestor)
+        return nullptr;
+      if (last->isBeforeInBlock(ancestor))
+        last = ancestor;
+    }
+  }
+  return last;
+}
+
+LogicalResult fastk::planBuffers(func::FuncOp func) {
+  struct Interval {
+    memref::AllocOp alloc;
+    Operation *last;
+    int64_t size, offset;
+  };
+  Block &entry = func.getBody().front();
+  SmallVector<Interval> intervals;
+  SmallVector<std::pair<memref::AllocOp, Operation *>> nested;
+  WalkResult walk = func.walk([&](memref::AllocOp alloc) {
+    if (alloc.use_empty()) {
+      alloc.erase();
+      return WalkResult::advance();
+    }
+    Operation *last = findLastUse(alloc);
+    if (!last || !alloc.getDynamicSizes().empty()) {
+      alloc.emitError()
+          << "cannot tell where this buffer ends: it has a dynamic size or "
+             "leaves its block through control flow; fastk plans buffers of "
+             "static size in structured code (required by "
+             "'fastk.buffer_planning')";
+      return WalkResult::interrupt();
+    }
+    if (alloc->getBlock() == &entry)
+      intervals.push_back({alloc, last, byteSize(alloc.getType()), -1});
+    else
+      nested.push_back({alloc, last});
+    return WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return failure();
+
+  OpBuilder builder(func.getContext());
+  for (auto [alloc, last] : nested) {
+    // A thread's own buffers are placed when it is known what a thread is.
+    if (alloc->getParentOfType<scf::ParallelOp>())
+      continue;
+    alloc.setAlignment(kAlignment);
+    builder.setInsertionPointAfter(last);
+    memref::DeallocOp::create(builder, alloc.getLoc(), alloc);
+  }
+
+  // Largest first, each at the lowest offset that is free while it lives.
+  SmallVector<Interval *> order;
+  for (Interval &interval : intervals)
+    order.push_back(&interval);
+  // Pointers into one vector: their order is that of the program.
+  llvm::sort(order, [](Interval *a, Interval *b) {
+    return std::make_pair(-a->size, a) < std::make_pair(-b->size, b);
+  });
+  int64_t total = 0;
+  SmallVector<Interval *> placed;
+  for (Interval *interval : order) {
+    int64_t offset = 0;
+    // `placed` is kept in the order of offsets.
+    for (Interval *other : placed) {
+      bool meet = !(interval->last->isBeforeInBlock(other->alloc) ||
+                    other->last->isBeforeInBlock(interval->alloc));
+      if (!meet)
+        continue;
+      if (offset + interval->size <= other->offset)
+        break;
+      offset = std::max(offset, static_cast<int64_t>(llvm::alignTo(
+                                    other->offset + other->size, kAlignment)));
+    }
+    interval->offset = offset;
+    total = std::max(total, offset + interval->size);
+    placed.insert(llvm::upper_bound(placed, interval,
+                                    [](Interval *a, Interval *b) {
+                                      return a->offset < b->offset;
+                                    }),
+                  interval);
+  }
+  if (intervals.empty() || total == 0)
+    return success();
+
+  builder.setInsertionPointToStart(&entry);
+  Location loc = func.getLoc();
+  auto arena = memref::AllocOp::create(
+      builder, loc, MemRefType::get({total}, builder.getI8Type()), ValueRange{},
+      builder.getI64IntegerAttr(kAlignment));
+  for (Interval &interval : intervals) {
+    builder.setInsertionPoint(interval.alloc);
+    Value offset =
+        arith::ConstantIndexOp::create(builder, loc, interval.offset);
+    auto view = memref::ViewOp::create(builder, interval.alloc.getLoc(),
+                                       interval.alloc.getType(), arena, offset,
+                                       ValueRange{});
+    interval.alloc.replaceAllUsesWith(view.getResult());
+    interval.alloc.erase();
+  }
+  builder.setInsertionPoint(entry.getTerminator());
+  memref::DeallocOp::create(builder, loc, arena);
+  return success();
+}
+
+void fastk::placeThreadBuffers(ModuleOp module) {
+  OpBuilder builder(module.getContext());
+  module.walk([&](omp::ParallelOp parallel) {
+    SmallVector<memref::AllocOp> allocs;
+    parallel.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
+    Block &entry = parallel.getRegion().front();
+    int64_t stack = 0;
+    for (memref::AllocOp alloc : allocs) {
+      builder.setInsertionPointToStart(&entry);
+      int64_t size = byteSize(alloc.getType());
+      auto alignment = builder.getI64IntegerAttr(kAlignment);
+      Value buffer;
+      if (stack + size <= kStackBytes) {
+        stack += size;
+        buffer = memref::AllocaOp::create(builder, alloc.getLoc(),
+                                          alloc.getType(), alignment);
+      } else {
+        buffer = memref::AllocOp::create(
+            builder, alloc.getLoc(), alloc.getType(), ValueRange{}, alignment);
+        builder.setInsertionPoint(entry.getTerminator());
+        memref::DeallocOp::create(builder, alloc.getLoc(), buffer);
+      }
+      alloc.replaceAllUsesWith(buffer);
+      alloc.erase();
+    }
+  });
+}

@@ -1,0 +1,174 @@
+//===- ApplyWinners.cpp - Replace workloads by the bank's winners ---------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Transforms/ApplyWinners.h"
+#include "ReplaceWorkload.h"
+#include "fastk/Analysis/CanonicalForm.h"
+#include "fastk/Transforms/Passes.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace fastk {
+#define GEN_PASS_DEF_FASTKAPPLYWINNERSPASS
+#include "fastk/Transforms/Passes.h.inc"
+} // namespace fastk
+
+using namespace mlir;
+using namespace fastk;
+
+unsigned ApplySummary::count(WorkloadOutcome::Kind kind) const {
+  return llvm::count_if(workloads, [&](const WorkloadOutcome &outcome) {
+    return outcome.kind == kind;
+  });
+}
+
+std::string ApplySummary::str() const {
+  auto plural = [](unsigned count, StringRef one, StringRef many) {
+    return llvm::formatv("{0} {1}", count, count == 1 ? one : many).str();
+  };
+  std::string text = plural(workloads.size(), "workload", "workloads") + ": " +
+                     plural(count(WorkloadOutcome::Hit), "hit", "hits") + ", " +
+                     plural(count(WorkloadOutcome::Miss), "miss", "misses") +
+                     ", " +
+                     plural(count(WorkloadOutcome::Stale), "stale", "stale");
+  if (unsigned dynamic = count(WorkloadOutcome::Dynamic))
+    text += llvm::formatv(", {0} of dynamic shape", dynamic);
+  return text;
+}
+
+static remark::RemarkOpts remarkOpts(Operation *op, StringRef name) {
+  StringRef function = "<unknown function>";
+  if (auto func = op->getParentOfType<FunctionOpInterface>())
+    function = func.getName();
+  return remark::RemarkOpts::name(name).category("fastk").function(function);
+}
+
+static void emitRemark(WorkloadOp workload, const WorkloadOutcome &outcome) {
+  Location loc = workload.getLoc();
+  switch (outcome.kind) {
+  case WorkloadOutcome::Hit:
+    remark::passed(loc, remarkOpts(workload, "apply-winner"))
+        << remark::metric("workload", outcome.name)
+        << remark::metric("key", StringRef(outcome.key).take_front(16))
+        << remark::reason("{0}", outcome.reason);
+    return;
+  case WorkloadOutcome::Miss:
+    remark::missed(loc, remarkOpts(workload, "no-winner"))
+        << remark::metric("workload", outcome.name)
+        << remark::metric("key", StringRef(outcome.key).take_front(16))
+        << remark::reason("{0}", outcome.reason)
+        << remark::suggest("search for one with fastk-opt --search");
+    return;
+  case WorkloadOutcome::Stale:
+    remark::failed(loc, remarkOpts(workload, "stale-winner"))
+        << remark::metric("workload", outcome.name)
+        << remark::metric("key", StringRef(outcome.key).take_front(16))
+        << remark::reason("{0}", outcome.reason)
+        << remark::suggest("find it again with fastk-opt --search");
+    return;
+  case WorkloadOutcome::Dynamic:
+    remark::missed(loc, remarkOpts(workload, "dynamic-shape"))
+        << remark::metric("workload", outcome.name)
+        << remark::reason("{0}", outcome.reason)
+        << remark::suggest("export the model with static shapes");
+    return;
+  }
+}
+
+/// Puts the winner's lowering into `module`, unless an equal layer did already.
+static LoweringOp importLowering(ModuleOp module, SymbolTable &symbols,
+                                 LoweringOp winner) {
+  if (auto present = symbols.lookup<LoweringOp>(winner.getSymName()))
+    return present;
+  auto clone = cast<LoweringOp>(winner->clone());
+  symbols.insert(clone, module.getBody()->end());
+  return clone;
+}
+
+FailureOr<ApplySummary> fastk::applyWinners(ModuleOp module,
+                                            const BankStack &banks,
+                                            StringRef target,
+                                            Precision loosest) {
+  ApplySummary summary;
+  SymbolTable symbols(module);
+  // Equal layers share a key: each key is looked up once.
+  llvm::StringMap<BankLookup> lookups;
+  SmallVector<WorkloadOp> workloads;
+  module.walk([&](WorkloadOp op) { workloads.push_back(op); });
+  for (WorkloadOp workload : workloads) {
+    WorkloadOutcome outcome{
+        WorkloadOutcome::Miss, workload.getName().str(), "", "", "",
+        workload.getLoc()};
+    if (!workload.hasStaticShape()) {
+      outcome.kind = WorkloadOutcome::Dynamic;
+      outcome.reason = "winners are stored for static shapes only";
+      emitRemark(workload, outcome);
+      summary.workloads.push_back(std::move(outcome));
+      continue;
+    }
+    FailureOr<CanonicalForm> form = computeCanonicalForm(workload);
+    if (failed(form))
+      return failure();
+    outcome.key = form->key;
+    outcome.shapes = describeShapes(form->getLowering());
+
+    auto [entry, isNew] = lookups.try_emplace(form->key);
+    if (isNew)
+      entry->second =
+          banks.lookup(form->key, target, loosest, module.getContext());
+    BankLookup &found = entry->second;
+    // Equal hashes never suffice: the patterns themselves must be the same.
+    if (found.winner && !isSamePattern(found.winner->getLowering().getPattern(),
+                                       form->getPattern())) {
+      outcome.reason = "the stored pattern has this key but is another region";
+    } else if (found.winner) {
+      outcome.kind = WorkloadOutcome::Hit;
+      WinnerRecord record = found.winner->getRecord();
+      outcome.reason = llvm::formatv(
+          "{0} ({1:f2}x the default lowering when recorded)",
+          record.title.empty() ? "winner" : record.title, record.speedup);
+    } else {
+      outcome.kind =
+          found.stale.empty() ? WorkloadOutcome::Miss : WorkloadOutcome::Stale;
+      outcome.reason = found.reason;
+    }
+    emitRemark(workload, outcome);
+    if (outcome.kind == WorkloadOutcome::Hit)
+      replaceByCall(
+          workload, *form,
+          importLowering(module, symbols, found.winner->getLowering()));
+    summary.workloads.push_back(std::move(outcome));
+  }
+  return summary;
+}
+
+namespace {
+struct FastkApplyWinnersPass
+    : public fastk::impl::FastkApplyWinnersPassBase<FastkApplyWinnersPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    std::optional<Precision> loosest = symbolizePrecision(precision);
+    if (!loosest) {
+      getOperation().emitError() << "unknown precision '" << precision
+                                 << "': choose ieee, tf32 or half (required by "
+                                    "'fastk-apply-winners')";
+      return signalPassFailure();
+    }
+    llvm::Expected<BankStack> banks =
+        BankStack::open(std::vector<std::string>(bank.begin(), bank.end()));
+    if (!banks) {
+      getOperation().emitError() << llvm::toString(banks.takeError());
+      return signalPassFailure();
+    }
+    if (failed(applyWinners(getOperation(), *banks, target, *loosest)))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,264 @@
+//===- Verdict.cpp - What the worker found --------------------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Worker/Verdict.h"
+#include "JSONReader.h"
+#include "Names.h"
+#include <limits>
+
+using namespace fastk::worker;
+
+static constexpr Name<Status> statusNames[] = {
+    {Status::OK, "ok"},
+    {Status::Wrong, "wrong"},
+    {Status::Crash, "crash"},
+    {Status::Timeout, "timeout"},
+    {Status::Memory, "memory"},
+    {Status::Refused, "refused"},
+    {Status::Impossible, "impossible"},
+    {Status::Slow, "slow"},
+    {Status::Unfit, "unfit"},
+    {Status::Error, "error"}};
+
+std::string_view fastk::worker::toString(Status s) {
+  return nameOf(statusNames, s);
+}
+std::optional<Status> fastk::worker::parseStatus(std::string_view t) {
+  return valueOf(statusNames, t);
+}
+
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+static Json toJson(const Timing &timing) {
+  return {{"median_ns", number(timing.medianNs)},
+          {"p10_ns", number(timing.p10Ns)},
+          {"p90_ns", number(timing.p90Ns)},
+          {"samples", timing.samples}};
+}
+
+static Json toJson(const Ratio &ratio) {
+  return {{"median", number(ratio.median)},
+          {"low", number(ratio.low)},
+          {"high", number(ratio.high)}};
+}
+
+static Json toJson(const TrialError &error) {
+  return {{"distribution", error.distribution},
+          {"trial", error.trial},
+          {"output", error.output},
+          {"max_normalized", number(error.maxNormalized)},
+          {"relative_frobenius", number(error.relativeFrobenius)},
+          {"reference_max", number(error.referenceMax)},
+          {"reference_frobenius", number(error.referenceFrobenius)},
+          {"nan_mismatch", error.nanMismatch},
+          {"bound", number(error.bound)},
+          {"bound_frobenius", number(error.boundFrobenius)},
+          {"precision", toString(error.precision)}};
+}
+
+std::string fastk::worker::toJSON(const Verdict &verdict) {
+  Json json;
+  json["format"] = verdictFormat;
+  json["id"] = verdict.id;
+  json["status"] = toString(verdict.status);
+  json["reason"] = verdict.reason;
+  json["precision"] = toString(verdict.precision);
+  json["errors"] = Json::array();
+  for (const TrialError &error : verdict.errors)
+    json["errors"].push_back(toJson(error));
+
+  const TimingReport &report = verdict.timing;
+  Json timing = Json::object();
+  if (report.candidate)
+    timing["candidate"] = toJson(*report.candidate);
+  if (report.baseline)
+    timing["baseline"] = toJson(*report.baseline);
+  if (report.incumbent)
+    timing["incumbent"] = toJson(*report.incumbent);
+  if (report.speedupOverBaseline)
+    timing["speedup_over_baseline"] = toJson(*report.speedupOverBaseline);
+  if (report.speedupOverIncumbent)
+    timing["speedup_over_incumbent"] = toJson(*report.speedupOverIncumbent);
+  if (report.aaRatio)
+    timing["aa_ratio"] = toJson(*report.aaRatio);
+  timing["handshake_ns"] = number(report.handshakeNs);
+  timing["below_resolution"] = report.belowResolution;
+  timing["threads"] = report.threads;
+  timing["cache"] = toString(report.cache);
+  json["timing"] = timing;
+
+  json["competitors"] = Json::array();
+  for (const Competitor &competitor : verdict.competitors)
+    json["competitors"].push_back({{"name", competitor.name},
+                                   {"rejected", competitor.rejected},
+                                   {"reason", competitor.reason}});
+  json["protections"] = verdict.protections;
+  json["missing_protections"] = verdict.missingProtections;
+  json["resources"] = {{"peak_memory_bytes", verdict.resources.peakMemoryBytes},
+                       {"cpu_seconds", number(verdict.resources.cpuSeconds)},
+                       {"wall_seconds", number(verdict.resources.wallSeconds)}};
+  const Audit &audit = verdict.audit;
+  json["audit"] = {{"seed", audit.seed},
+                   {"candidate_hash", audit.candidateHash},
+                   {"trials", audit.trials},
+                   {"distributions", audit.distributions},
+                   {"left_out", audit.leftOut},
+                   {"timed_outputs_checked", audit.timedOutputsChecked},
+                   {"audited_calls", audit.auditedCalls}};
+  if (audit.bitwiseDeterministic)
+    json["audit"]["bitwise_deterministic"] = *audit.bitwiseDeterministic;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+static std::optional<Timing> readTiming(ObjectReader &parent, const char *key,
+                                        std::string &error) {
+  std::optional<Timing> result;
+  parent.readObject(
+      key,
+      [&](const Json &value, std::string path) {
+        ObjectReader reader(value, path, error);
+        Timing timing;
+        reader.readDouble("median_ns", timing.medianNs, 0, infinity);
+        reader.readDouble("p10_ns", timing.p10Ns, 0, infinity);
+        reader.readDouble("p90_ns", timing.p90Ns, 0, infinity);
+        reader.readInt("samples", timing.samples, 0, INT64_MAX);
+        if (reader.finish())
+          result = timing;
+      },
+      true);
+  return result;
+}
+
+static std::optional<Ratio> readRatio(ObjectReader &parent, const char *key,
+                                      std::string &error) {
+  std::optional<Ratio> result;
+  parent.readObject(
+      key,
+      [&](const Json &value, std::string path) {
+        ObjectReader reader(value, path, error);
+        Ratio ratio;
+        reader.readDouble("median", ratio.median, 0, infinity);
+        reader.readDouble("low", ratio.low, 0, infinity);
+        reader.readDouble("high", ratio.high, 0, infinity);
+        if (reader.finish())
+          result = ratio;
+      },
+      true);
+  return result;
+}
+
+static TrialError readTrialError(const Json &value, std::string path,
+                                 std::string &error) {
+  TrialError trial;
+  ObjectReader reader(value, std::move(path), error);
+  reader.readString("distribution", trial.distribution);
+  reader.readInt("trial", trial.trial, 0, INT64_MAX);
+  reader.readInt("output", trial.output, 0, INT64_MAX, true);
+  reader.readDouble("max_normalized", trial.maxNormalized, 0, infinity);
+  reader.readDouble("relative_frobenius", trial.relativeFrobenius, 0, infinity);
+  reader.readDouble("reference_max", trial.referenceMax, 0, infinity);
+  reader.readDouble("reference_frobenius", trial.referenceFrobenius, 0,
+                    infinity);
+  reader.readInt("nan_mismatch", trial.nanMismatch, 0, INT64_MAX);
+  reader.readDouble("bound", trial.bound, 0, infinity);
+  reader.readDouble("bound_frobenius", trial.boundFrobenius, 0, infinity, true);
+  reader.readEnum("precision", trial.precision, parsePrecision,
+                  "ieee, tf32, half, none", true);
+  reader.finish();
+  return trial;
+}
+
+std::optional<Verdict> fastk::worker::parseVerdict(std::string_view text,
+                                                   std::string &error) {
+  std::optional<Json> document = parseDocument(text, "verdict", error);
+  if (!document)
+    return std::nullopt;
+  Verdict verdict;
+  ObjectReader reader(*document, "$", error);
+  int64_t format = 0;
+  reader.readInt("format", format, 0, INT64_MAX);
+  if (reader.ok() && format != verdictFormat)
+    reader.fail("format", "is " + std::to_string(format) +
+                              "; format 1 is the only one known, use the "
+                              "worker that belongs to this fastk");
+  reader.readString("id", verdict.id);
+  reader.readEnum("status", verdict.status, parseStatus,
+                  "ok, wrong, crash, timeout, memory, refused, impossible, "
+                  "slow, unfit, error");
+  reader.readString("reason", verdict.reason);
+  reader.readEnum("precision", verdict.precision, parsePrecision,
+                  "ieee, tf32, half, none");
+  reader.readArray("errors", [&](const Json &value, std::string path) {
+    verdict.errors.push_back(readTrialError(value, std::move(path), error));
+  });
+  reader.readObject("timing", [&](const Json &value, std::string path) {
+    ObjectReader timing(value, path, error);
+    TimingReport &report = verdict.timing;
+    report.candidate = readTiming(timing, "candidate", error);
+    report.baseline = readTiming(timing, "baseline", error);
+    report.incumbent = readTiming(timing, "incumbent", error);
+    report.speedupOverBaseline =
+        readRatio(timing, "speedup_over_baseline", error);
+    report.speedupOverIncumbent =
+        readRatio(timing, "speedup_over_incumbent", error);
+    report.aaRatio = readRatio(timing, "aa_ratio", error);
+    timing.readDouble("handshake_ns", report.handshakeNs, 0, infinity, true);
+    timing.readBool("below_resolution", report.belowResolution, true);
+    timing.readInt("threads", report.threads, 0, 65536, true);
+    timing.readEnum("cache", report.cache, parseCache, "cold, warm", true);
+    timing.finish();
+  });
+  reader.readArray("competitors", [&](const Json &value, std::string path) {
+    ObjectReader competitor(value, path, error);
+    Competitor result;
+    competitor.readString("name", result.name);
+    competitor.readBool("rejected", result.rejected);
+    competitor.readString("reason", result.reason);
+    competitor.finish();
+    verdict.competitors.push_back(result);
+  });
+  reader.readStrings("protections", verdict.protections);
+  reader.readStrings("missing_protections", verdict.missingProtections);
+  reader.readObject("resources", [&](const Json &value, std::string path) {
+    ObjectReader resources(value, path, error);
+    resources.readInt("peak_memory_bytes", verdict.resources.peakMemoryBytes, 0,
+                      INT64_MAX);
+    resources.readDouble("cpu_seconds", verdict.resources.cpuSeconds, 0,
+                         infinity);
+    resources.readDouble("wall_seconds", verdict.resources.wallSeconds, 0,
+                         infinity);
+    resources.finish();
+  });
+  reader.readObject("audit", [&](const Json &value, std::string path) {
+    ObjectReader reader(value, path, error);
+    Audit &audit = verdict.audit;
+    reader.readUnsigned("seed", audit.seed);
+    reader.readUnsigned("candidate_hash", audit.candidateHash);
+    reader.readInt("trials", audit.trials, 0, INT64_MAX);
+    reader.readStrings("distributions", audit.distributions);
+    reader.readStrings("left_out", audit.leftOut);
+    reader.readInt("timed_outputs_checked", audit.timedOutputsChecked, 0,
+                   INT64_MAX);
+    reader.readInt("audited_calls", audit.auditedCalls, 0, INT64_MAX);
+    bool deterministic = false;
+    if (reader.readBool("bitwise_deterministic", deterministic, true))
+      audit.bitwiseDeterministic = deterministic;
+    reader.finish();
+  });
+  if (!reader.finish())
+    return std::nullopt;
+  return verdict;
+}

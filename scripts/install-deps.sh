@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Installs what fastk is built from, on Debian 12. Run as root or with sudo
+# rights; safe to run again.
+#
+#   scripts/install-deps.sh            what the compiler needs
+#   scripts/install-deps.sh --import   and the importer: Torch and torch-mlir, in .venv
+#   scripts/install-deps.sh --lint     and pre-commit with its tools
+set -o errexit -o nounset -o pipefail
+
+# fastk is written for this LLVM and no other: MLIR's API and textual IR change
+# with every release.
+readonly LLVM=22
+readonly LLVM_EXACT=22.1
+
+readonly PACKAGES=(
+  "llvm-${LLVM}-dev" "libmlir-${LLVM}-dev" "mlir-${LLVM}-tools" "llvm-${LLVM}-tools"
+  "llvm-${LLVM}-linker-tools" "clang-${LLVM}" "lld-${LLVM}" "libclang-rt-${LLVM}-dev"
+  "libomp-${LLVM}-dev" "clang-format-${LLVM}" "clang-tidy-${LLVM}"
+  cmake ninja-build ccache git ca-certificates
+  nlohmann-json3-dev libcurl4-openssl-dev libseccomp-dev googletest libgtest-dev libgmock-dev
+  libedit-dev zlib1g-dev libzstd-dev libxml2-dev # wanted by LLVM's CMake files
+  python3 python3-venv
+)
+
+usage() { sed -n '2,8s/^# \{0,1\}//p' "$0"; }
+
+import=no lint=no
+for arg in "$@"; do
+  case "$arg" in
+    --import) import=yes ;;
+    --lint) lint=yes ;;
+    -h | --help) usage; exit 0 ;;
+    *) echo "install-deps: unknown argument '$arg'" >&2; usage >&2; exit 1 ;;
+  esac
+done
+cd "$(dirname "$0")/.."
+
+run_as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"
+  elif command -v sudo >/dev/null; then sudo "$@"
+  else
+    echo "install-deps: needs root to install packages: run it as root, or install sudo" >&2
+    exit 1
+  fi
+}
+
+install_packages() {
+  local missing=()
+  for package in "$@"; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+  done
+  [ ${#missing[@]} = 0 ] && return
+  if ! command -v apt-get >/dev/null; then
+    echo "install-deps: this script knows Debian 12 only; install these by hand: ${missing[*]}" >&2
+    exit 1
+  fi
+  echo "install-deps: installing ${#missing[@]} packages"
+  run_as_root apt-get update -q
+  run_as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -q -y --no-install-recommends "${missing[@]}" || {
+    echo "install-deps: apt-get failed. LLVM ${LLVM_EXACT} comes from Debian 12's own archives;" \
+      "check that bookworm, bookworm-updates and bookworm-security are enabled" >&2
+    exit 1
+  }
+}
+
+install_packages "${PACKAGES[@]}"
+version=$("llvm-config-${LLVM}" --version)
+case "$version" in
+  "${LLVM_EXACT}".*) echo "install-deps: LLVM $version" ;;
+  *)
+    echo "install-deps: llvm-config-${LLVM} says $version but fastk needs ${LLVM_EXACT}.x" >&2
+    exit 1
+    ;;
+esac
+
+if [ "$import" = yes ] || [ "$lint" = yes ]; then
+  [ -x .venv/bin/python ] || python3 -m venv .venv
+fi
+if [ "$import" = yes ]; then
+  # The wheels are large: do nothing when the wanted pair is there already.
+  .venv/bin/python -c 'import torch, torch_mlir, numpy, pytest, fastk' 2>/dev/null || {
+    echo "install-deps: installing Torch and torch-mlir into .venv (about 75 s)"
+    .venv/bin/pip install -q -e 'python[import,test]'
+  }
+fi
+if [ "$lint" = yes ]; then
+  .venv/bin/pip install -q pre-commit==4.6.0
+fi

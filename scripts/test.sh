@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Installs, builds and runs every test of fastk: unit, lit and Python.
+set -o errexit -o nounset -o pipefail
+cd "$(dirname "$0")/.."
+scripts/install-deps.sh --import
+scripts/build.sh dev
+failed=()
+cmake --build build/dev --target check-fastk-unit || failed+=("unit tests")
+cmake --build build/dev --target check-fastk-lit || failed+=("lit tests")
+.venv/bin/python -m pytest -q python/tests || failed+=("Python tests")
+if [ ${#failed[@]} != 0 ]; then
+  printf 'test.sh: FAILED: %s\n' "${failed[*]}" >&2
+  exit 1
+fi
+echo "test.sh: all tests passed"

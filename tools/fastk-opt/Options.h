@@ -1,0 +1,52 @@
+//===- Options.h - Command line of the compiler driver ----------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_TOOLS_FASTK_OPT_OPTIONS_H
+#define FASTK_TOOLS_FASTK_OPT_OPTIONS_H
+
+#include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Search/Search.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fastk {
+
+enum class EmitKind { MLIR, LLVM, Object, SharedLibrary };
+enum class SearchScope { None, Misses, All };
+
+/// The options of docs/commands.md, parsed and checked.
+struct DriverOptions {
+  std::string input = "-";
+  std::string output = "-";
+  /// Empty: the default banks.
+  std::vector<std::string> banks;
+  std::string target = "host";
+  Precision precision = Precision::ieee;
+  std::string fusion = "greedy";
+  EmitKind emit = EmitKind::MLIR;
+  SearchScope search = SearchScope::None;
+  std::vector<std::string> proposers;
+  SearchOptions searchOptions;
+  /// Empty: beside the bank.
+  std::string journal;
+  std::string report;
+  unsigned threads = 0;
+  std::optional<unsigned> requireHits;
+  bool explainMiss = false;
+  /// Compile the one lowering of the input instead of a model: what evaluations
+  /// run in a child process.
+  std::optional<std::string> compileKernel;
+};
+
+/// Parses the command line, or prints what is wrong with it and the remedy and
+/// returns nothing. May exit for --help and --version.
+std::optional<DriverOptions> parseDriverOptions(int argc, char **argv);
+
+} // namespace fastk
+
+#endif // FASTK_TOOLS_FASTK_OPT_OPTIONS_H
