@@ -130,9 +130,8 @@ void compile(Prepared &p) {
     llvm::raw_fd_ostream os(source, ec);
     os << p.kernel.source;
   }
-  std::optional<llvm::StringRef> redirects[] = {std::nullopt,
-                                                llvm::StringRef(log),
-                                                llvm::StringRef(log)};
+  std::optional<llvm::StringRef> redirects[] = {
+      std::nullopt, llvm::StringRef(log), llvm::StringRef(log)};
   int rc = llvm::sys::ExecuteAndWait(
       *clang,
       {*clang, "-O1", "-march=native", "-fopenmp", "-ffp-contract=fast",
@@ -147,8 +146,7 @@ void compile(Prepared &p) {
 }
 
 void run(Prepared &p) {
-  Block &block =
-      (*p.module->getOps<func::FuncOp>().begin()).getBody().front();
+  Block &block = (*p.module->getOps<func::FuncOp>().begin()).getBody().front();
   std::mt19937 random(7);
   std::uniform_real_distribution<double> draw(-p.test->range, p.test->range);
   std::vector<Array> inputs;
@@ -219,8 +217,7 @@ void run(Prepared &p) {
       double want = expected[r].data[i],
              got = readElement(data + i * bytesOf(element), element);
       bool same = want == got || (want != want && got != got) ||
-                  std::fabs(want - got) <=
-                      relative * (0.5 + std::fabs(want));
+                  std::fabs(want - got) <= relative * (0.5 + std::fabs(want));
       if (!same && ++wrong <= 3)
         ADD_FAILURE() << "result " << r << " element " << i << ": " << got
                       << " instead of " << want;

@@ -74,9 +74,8 @@ EPILOGUE
     tail = "  return %p : tensor<BxMxNxf32>";
     break;
   case Epilogue::Bias:
-    tail = generic("%p, %bias", "#id, #col",
-                   "tensor<BxMxNxf32>, tensor<Nxf32>", "%x: f32, %y: f32",
-                   "    %v = arith.addf %x, %y : f32");
+    tail = generic("%p, %bias", "#id, #col", "tensor<BxMxNxf32>, tensor<Nxf32>",
+                   "%x: f32, %y: f32", "    %v = arith.addf %x, %y : f32");
     break;
   case Epilogue::BiasGelu:
     tail = generic(
@@ -87,14 +86,14 @@ EPILOGUE
         "   %h = arith.mulf %g, %half : f32\n    %v = arith.mulf %s, %h : f32");
     break;
   case Epilogue::Residual:
-    tail = generic("%p, %res", "#id, #id",
-                   "tensor<BxMxNxf32>, tensor<BxMxNxf32>", "%x: f32, %y: f32",
-                   "    %v = arith.addf %x, %y : f32");
+    tail =
+        generic("%p, %res", "#id, #id", "tensor<BxMxNxf32>, tensor<BxMxNxf32>",
+                "%x: f32, %y: f32", "    %v = arith.addf %x, %y : f32");
     break;
   case Epilogue::RowScale:
-    tail = generic("%p, %row", "#id, #row",
-                   "tensor<BxMxNxf32>, tensor<BxMx1xf32>", "%x: f32, %y: f32",
-                   "    %v = arith.mulf %x, %y : f32");
+    tail =
+        generic("%p, %row", "#id, #row", "tensor<BxMxNxf32>, tensor<BxMx1xf32>",
+                "%x: f32, %y: f32", "    %v = arith.mulf %x, %y : f32");
     break;
   case Epilogue::TruncateF16:
     tail = generic("%p", "#id", "tensor<BxMxNxf32>", "%x: f32",
@@ -110,8 +109,9 @@ EPILOGUE
              "%z : f32");
   if (!half) {
     // Plain operands, so that they can be used without a copy.
-    text = replaceAll(text, "    %x = arith.mulf %x0, %half : f32\n    %y = "
-                            "arith.addf %y0, %z : f32",
+    text = replaceAll(text,
+                      "    %x = arith.mulf %x0, %half : f32\n    %y = "
+                      "arith.addf %y0, %z : f32",
                       "");
     text = replaceAll(text, "%x0: IN, %y0: IN", "%x: IN, %y: IN");
   }
@@ -179,10 +179,10 @@ FINISH
   text = replaceAll(text, "ITER",
                     middle ? "[\"parallel\", \"reduction\", \"parallel\"]"
                            : "[\"parallel\", \"parallel\", \"reduction\"]");
-  text = replaceAll(text, "TYPE", llvm::formatv("{0}x{1}x{2}xf32", a, b, c).str());
-  return replaceAll(
-      text, "ROWS",
-      llvm::formatv("{0}x{1}xf32", a, middle ? c : b).str());
+  text =
+      replaceAll(text, "TYPE", llvm::formatv("{0}x{1}x{2}xf32", a, b, c).str());
+  return replaceAll(text, "ROWS",
+                    llvm::formatv("{0}x{1}xf32", a, middle ? c : b).str());
 }
 
 /// Layer norm of a x b x c over the last two dimensions.
@@ -238,7 +238,8 @@ func.func @f(%x: tensor<TYPE>, %g: tensor<BC>, %h: tensor<BC>) -> tensor<TYPE> {
 }
 )";
   text = replaceAll(text, "COUNT", llvm::formatv("{0}.0", b * c).str());
-  text = replaceAll(text, "TYPE", llvm::formatv("{0}x{1}x{2}xf32", a, b, c).str());
+  text =
+      replaceAll(text, "TYPE", llvm::formatv("{0}x{1}x{2}xf32", a, b, c).str());
   text = replaceAll(text, "BC", llvm::formatv("{0}x{1}xf32", b, c).str());
   return replaceAll(text, "<Ax", llvm::formatv("<{0}x", a).str());
 }
@@ -284,10 +285,15 @@ TAIL
   return %q : tensor<RESULT>)";
   }
   text = replaceAll(text, "TAIL", tail);
-  text = replaceAll(text, "INPUT", llvm::formatv("{0}x{1}x{2}x{3}xf32", n, c, h, w).str());
-  text = replaceAll(text, "PADDED", llvm::formatv("{0}x{1}x{2}x{3}xf32", n, c, h + 2 * pad, w + 2 * pad).str());
+  text = replaceAll(text, "INPUT",
+                    llvm::formatv("{0}x{1}x{2}x{3}xf32", n, c, h, w).str());
+  text = replaceAll(
+      text, "PADDED",
+      llvm::formatv("{0}x{1}x{2}x{3}xf32", n, c, h + 2 * pad, w + 2 * pad)
+          .str());
   text = replaceAll(text, "PAD", std::to_string(pad));
-  text = replaceAll(text, "WEIGHT", llvm::formatv("{0}x{1}x{2}x{3}xf32", f, c, k, k).str());
+  text = replaceAll(text, "WEIGHT",
+                    llvm::formatv("{0}x{1}x{2}x{3}xf32", f, c, k, k).str());
   text = replaceAll(text, "CONV", conv);
   text = replaceAll(text, "RESULT", result);
   text = replaceAll(text, "STRIDE", std::to_string(stride));
@@ -394,8 +400,8 @@ FINISH
     %ok = arith.cmpi sle, %j, %i : index
     %t = arith.select %ok, %t0, %ninf : f32)"
                            : "    %t = arith.addf %t0, %z : f32");
-  std::string cast = half ? " = arith.extf %?0 : f16 to f32"
-                          : " = arith.addf %?0, %z : f32";
+  std::string cast =
+      half ? " = arith.extf %?0 : f16 to f32" : " = arith.addf %?0, %z : f32";
   auto castOf = [&](llvm::StringRef name) {
     return "    %" + name.str() + replaceAll(cast, "?", name);
   };
@@ -403,17 +409,22 @@ FINISH
   text = replaceAll(text, "CAST1", castOf("y"));
   text = replaceAll(
       text, "FINISH",
-      half ? R"(  %h = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel"]} ins(%o : tensor<BxRxDxf32>) outs(%eh : tensor<BxRxDxIN>) {
+      half
+          ? R"(  %h = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel"]} ins(%o : tensor<BxRxDxf32>) outs(%eh : tensor<BxRxDxIN>) {
   ^bb0(%x: f32, %y: IN):
     %t = arith.truncf %x : f32 to f16
     linalg.yield %t : f16
   } -> tensor<BxRxDxIN>
   return %h : tensor<BxRxDxIN>)"
-           : "  return %o : tensor<BxRxDxf32>");
-  text = replaceAll(text, "BxRxDx", llvm::formatv("{0}x{1}x{2}x", batch, rows, depth).str());
-  text = replaceAll(text, "BxRxKx", llvm::formatv("{0}x{1}x{2}x", batch, rows, keys).str());
-  text = replaceAll(text, "BxKxDx", llvm::formatv("{0}x{1}x{2}x", batch, keys, depth).str());
-  text = replaceAll(text, "BxRx1x", llvm::formatv("{0}x{1}x1x", batch, rows).str());
+          : "  return %o : tensor<BxRxDxf32>");
+  text = replaceAll(text, "BxRxDx",
+                    llvm::formatv("{0}x{1}x{2}x", batch, rows, depth).str());
+  text = replaceAll(text, "BxRxKx",
+                    llvm::formatv("{0}x{1}x{2}x", batch, rows, keys).str());
+  text = replaceAll(text, "BxKxDx",
+                    llvm::formatv("{0}x{1}x{2}x", batch, keys, depth).str());
+  text = replaceAll(text, "BxRx1x",
+                    llvm::formatv("{0}x{1}x1x", batch, rows).str());
   return replaceAll(text, "IN", half ? "f16" : "f32");
 }
 
