@@ -60,7 +60,9 @@ std::string KernelEmitter::microKernel(unsigned rows, unsigned vectors,
   each([&](unsigned i, unsigned j) { return acc(i, j) + " = (vf32)0.0f;"; });
   t.close();
   t.open("else");
-  each([&](unsigned i, unsigned j) { return acc(i, j) + " = " + place(i, j) + ";"; });
+  each([&](unsigned i, unsigned j) {
+    return acc(i, j) + " = " + place(i, j) + ";";
+  });
   t.close();
   t.open("for (long k = 0; k < count; ++k)");
   for (unsigned j = 0; j < vectors; ++j)
@@ -78,7 +80,9 @@ std::string KernelEmitter::microKernel(unsigned rows, unsigned vectors,
   t.line("a += " + num(kStride) + ";");
   t.line("b += ldb;");
   t.close();
-  each([&](unsigned i, unsigned j) { return place(i, j) + " = " + acc(i, j) + ";"; });
+  each([&](unsigned i, unsigned j) {
+    return place(i, j) + " = " + acc(i, j) + ";";
+  });
   t.close();
   program.functions += "\n";
   return name;
@@ -97,12 +101,13 @@ void KernelEmitter::packBlock(Writer &w, const std::string &dst, int64_t ldy,
   if (!transpose) {
     w.open("for (long y = 0; y < " + yCount + "; ++y)");
     w.line("const long " + y + " = " + yBase + " + y;");
+    w.line("(void)" + y + ";");
     vectorLoop(
         w, "x", xCount, xVar, xBase,
         [&](Scope &scope) {
           CValue v = scope.splat(scope.convert(element(scope), Elem::F32));
-          scope.line("*(vf32u *)(" + dst + " + y * " + num(ldy) + " + x) = " +
-                     v.text + ";");
+          scope.line("*(vf32u *)(" + dst + " + y * " + num(ldy) +
+                     " + x) = " + v.text + ";");
         },
         merged);
     w.close();
@@ -116,12 +121,14 @@ void KernelEmitter::packBlock(Writer &w, const std::string &dst, int64_t ldy,
                    : "for (; y + " + lanes + " <= " + yCount +
                          "; y += " + lanes + ")");
     w.line("const long " + y + " = " + yBase + " + y;");
+    w.line("(void)" + y + ";");
     w.line("vf32 r[" + lanes + "];");
     // Rows past the end repeat the last one: their results are never used.
     w.open("for (int i = 0; i < " + lanes + "; ++i)");
     w.line("const long last = " + xLimit + " - 1;");
     w.line("const long wanted = " + xBase + " + x0 + i;");
     w.line("const long " + x + " = wanted < last ? wanted : last;");
+    w.line("(void)" + x + ";");
     Scope scope(program, w.out, w.indent);
     scope.vectorVar = yVar;
     scope.merged = merged;
@@ -231,8 +238,7 @@ bool KernelEmitter::emitContraction(Value root, const Buffer &destination,
   for (auto &value : {std::function<CValue(Scope &)>(aValue),
                       std::function<CValue(Scope &)>(bValue)}) {
     while (true) {
-      Discovery found =
-          discoverWith([&](Scope &s) { value(s); }, merged);
+      Discovery found = discoverWith([&](Scope &s) { value(s); }, merged);
       if (!found.failure.empty())
         return program.fail(found.failure);
       for (Use &expensive : found.expensive)
@@ -249,9 +255,8 @@ bool KernelEmitter::emitContraction(Value root, const Buffer &destination,
   };
   auto aLoads = loadsOf(aValue), bLoads = loadsOf(bValue);
   auto unitAlong = [](ArrayRef<std::pair<Buffer, Lin>> loads, unsigned var) {
-    return llvm::any_of(loads, [&](auto &load) {
-      return load.second.coefficient(var) == 1;
-    });
+    return llvm::any_of(
+        loads, [&](auto &load) { return load.second.coefficient(var) == 1; });
   };
   bool aAlongK = unitAlong(aLoads, kVar), aAlongM = unitAlong(aLoads, mVar),
        bAlongN = unitAlong(bLoads, nVar), bAlongK = unitAlong(bLoads, kVar);
@@ -266,7 +271,10 @@ bool KernelEmitter::emitContraction(Value root, const Buffer &destination,
                                      : vectors == 2 ? 14
                                      : vectors == 3 ? 8
                                                     : 6)
-                                  : (vectors == 1 ? 12 : vectors == 2 ? 6 : vectors == 3 ? 4 : 3);
+                                  : (vectors == 1   ? 12
+                                     : vectors == 2 ? 6
+                                     : vectors == 3 ? 4
+                                                    : 3);
   int64_t mr = parameter("mr", std::min<int64_t>(maxRows, M), 1, 28);
   mr = std::min(mr, std::min(maxRows, M));
   used["mr"] = mr;
@@ -287,8 +295,11 @@ bool KernelEmitter::emitContraction(Value root, const Buffer &destination,
   int64_t prefetch = parameter("prefetch", 0, 0, 64);
   // Which loop the threads share: 0 the batch, 1 rows, 2 columns.
   int64_t threads = program.threads;
-  int64_t parallel = parameter(
-      "par", batches >= threads ? 0 : M >= N || M >= 32 * threads ? 1 : 2, 0, 2);
+  int64_t parallel = parameter("par",
+                               batches >= threads            ? 0
+                               : M >= N || M >= 32 * threads ? 1
+                                                             : 2,
+                               0, 2);
   if (batches == 1 && parallel == 0)
     parallel = M >= N ? 1 : 2;
   used["par"] = parallel;
@@ -297,8 +308,7 @@ bool KernelEmitter::emitContraction(Value root, const Buffer &destination,
     // One load of f32 and nothing else.
     if (loads.size() != 1 || loads[0].first.elem != Elem::F32)
       return false;
-    std::string text =
-        discoverWith([&](Scope &s) { value(s); }, merged).text;
+    std::string text = discoverWith([&](Scope &s) { value(s); }, merged).text;
     return llvm::count(text, '\n') == 1;
   };
   bool packA = parameter("packA", 1, 0, 1) || !plain(aLoads, aValue);
@@ -328,11 +338,13 @@ bool KernelEmitter::emitContraction(Value root, const Buffer &destination,
     s.store(destination, s.linear(root, rootIndex), s.at(root, rootIndex));
   };
   while (true) {
-    Discovery found = discoverWith([&](Scope &s) {
-      s.at(initial, initialIndex);
-      s.bound[use.value.getAsOpaquePointer()] = {"0", Elem::F32, true};
-      s.at(root, rootIndex);
-    }, merged);
+    Discovery found = discoverWith(
+        [&](Scope &s) {
+          s.at(initial, initialIndex);
+          s.bound[use.value.getAsOpaquePointer()] = {"0", Elem::F32, true};
+          s.at(root, rootIndex);
+        },
+        merged);
     if (!found.failure.empty())
       return program.fail(found.failure);
     bool changed = false;
@@ -380,7 +392,8 @@ bool KernelEmitter::emitContraction(Value root, const Buffer &destination,
   std::map<int64_t, std::string> kernels;
   kernels[mr] = microKernel(mr, vectors, rowStride, kStride, prefetch);
   if (M % mr)
-    kernels[M % mr] = microKernel(M % mr, vectors, rowStride, kStride, prefetch);
+    kernels[M % mr] =
+        microKernel(M % mr, vectors, rowStride, kStride, prefetch);
 
   // Workspace.
   bool sharedB = parallel == 1;
@@ -393,10 +406,12 @@ bool KernelEmitter::emitContraction(Value root, const Buffer &destination,
 
   Writer w(program.body);
   w.line("/* Product of " + num(M) + " x " + num(N) + " x " + num(K) +
-         (batches > 1 ? ", " + num(batches) + " times" : std::string()) + ". */");
+         (batches > 1 ? ", " + num(batches) + " times" : std::string()) +
+         ". */");
   w.line("#pragma omp parallel num_threads(" + Twine(threads) + ")");
   w.open("");
-  w.line("const long tid = omp_get_thread_num(), team = omp_get_num_threads();");
+  w.line(
+      "const long tid = omp_get_thread_num(), team = omp_get_num_threads();");
   w.line("(void)tid;");
   w.line("(void)team;");
   if (packB)
@@ -425,7 +440,8 @@ bool KernelEmitter::emitContraction(Value root, const Buffer &destination,
   int64_t mUnits = (M + mr - 1) / mr, nUnits = (N + nr - 1) / nr;
   auto bounds = [&](const char *name, int64_t units, int64_t unit,
                     int64_t extent, bool shared) {
-    std::string lo = std::string(name) + "Begin", hi = std::string(name) + "End";
+    std::string lo = std::string(name) + "Begin",
+                hi = std::string(name) + "End";
     if (!shared) {
       w.line("const long " + lo + " = 0, " + hi + " = " + num(extent) + ";");
       return;
@@ -434,27 +450,27 @@ bool KernelEmitter::emitContraction(Value root, const Buffer &destination,
            num(unit) + ";");
     w.line("const long " + std::string(name) + "Limit = " + num(units) +
            " * (tid + 1) / team * " + num(unit) + ";");
-    w.line("const long " + hi + " = " + name + "Limit < " + num(extent) + " ? " +
-           name + "Limit : " + num(extent) + ";");
+    w.line("const long " + hi + " = " + name + "Limit < " + num(extent) +
+           " ? " + name + "Limit : " + num(extent) + ";");
   };
   bounds("m", mUnits, mr, M, parallel == 1);
   bounds("n", nUnits, nr, N, parallel == 2);
   w.open("for (long jc = nBegin; jc < nEnd; jc += " + num(nc) + ")");
-  w.line("const long nb = nEnd - jc < " + num(nc) + " ? nEnd - jc : " + num(nc) +
-         ";");
+  w.line("const long nb = nEnd - jc < " + num(nc) +
+         " ? nEnd - jc : " + num(nc) + ";");
   w.open("for (long pc = 0; pc < " + num(K) + "; pc += " + num(kc) + ")");
   w.line("const long kb = " + num(K) + " - pc < " + num(kc) + " ? " + num(K) +
          " - pc : " + num(kc) + ";");
   if (packB) {
     w.line("/* Panels of B: k rows of " + num(nr) + " columns. */");
-    w.open(sharedB ? "for (long jp = tid * " + num(nr) + "; jp < nb; jp += team * " +
-                         num(nr) + ")"
+    w.open(sharedB ? "for (long jp = tid * " + num(nr) +
+                         "; jp < nb; jp += team * " + num(nr) + ")"
                    : "for (long jp = 0; jp < nb; jp += " + num(nr) + ")");
     w.line("float *const panel = bp + jp * kb;");
     bool transpose = !bAlongN && bAlongK;
     if (!transpose)
-      w.line("const long width = nb - jp < " + num(nr) + " ? nb - jp : " +
-             num(nr) + ";");
+      w.line("const long width = nb - jp < " + num(nr) +
+             " ? nb - jp : " + num(nr) + ";");
     packBlock(w, "panel", nr, nVar, "jc + jp",
               transpose ? num(nr) : std::string("width"), num(N), kVar, "pc",
               "kb", transpose, bValue, merged);
@@ -463,8 +479,8 @@ bool KernelEmitter::emitContraction(Value root, const Buffer &destination,
       w.line("#pragma omp barrier");
   }
   w.open("for (long ic = mBegin; ic < mEnd; ic += " + num(mc) + ")");
-  w.line("const long mb = mEnd - ic < " + num(mc) + " ? mEnd - ic : " + num(mc) +
-         ";");
+  w.line("const long mb = mEnd - ic < " + num(mc) +
+         " ? mEnd - ic : " + num(mc) + ";");
   if (packA) {
     w.line("/* Rows of A. */");
     w.line("{");
@@ -568,6 +584,7 @@ bool KernelEmitter::emitContraction(Value root, const Buffer &destination,
       w.open(partial ? std::string("if (j < cols)")
                      : "for (; j + " + lanes + " <= cols; j += " + lanes + ")");
       w.line("const long " + n + " = " + n + "0 + j;");
+      w.line("(void)" + n + ";");
       Scope scope(program, w.out, w.indent);
       scope.vectorVar = nVar;
       scope.merged = merged;

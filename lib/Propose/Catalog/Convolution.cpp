@@ -105,8 +105,8 @@ bool KernelEmitter::emitConvolution(Value root, const Buffer &destination,
        read.loads[0].first.elem != Elem::F16)) {
     auto arg = dyn_cast<BlockArgument>(input);
     Value operand = arg ? op->getOperand(arg.getArgNumber()) : Value();
-    if (!operand || program.buffers.count(
-                        stripReshapes(operand).getAsOpaquePointer()))
+    if (!operand ||
+        program.buffers.count(stripReshapes(operand).getAsOpaquePointer()))
       return program.fail("a convolution of an input that is computed");
     if (!materialize(operand))
       return false;
@@ -129,8 +129,7 @@ bool KernelEmitter::emitConvolution(Value root, const Buffer &destination,
     merged.push_back({kVars, kMerged});
     kVar = kMerged;
   }
-  Discovery weights =
-      discoverWith([&](Scope &s) { weightValue(s); }, merged);
+  Discovery weights = discoverWith([&](Scope &s) { weightValue(s); }, merged);
   if (!weights.failure.empty())
     return program.fail(weights.failure);
   bool alongChannels = llvm::any_of(
@@ -146,7 +145,10 @@ bool KernelEmitter::emitConvolution(Value root, const Buffer &destination,
                          : vectors == 2 ? 14
                          : vectors == 3 ? 8
                                         : 6)
-                      : (vectors == 1 ? 12 : vectors == 2 ? 6 : vectors == 3 ? 4 : 3);
+                      : (vectors == 1   ? 12
+                         : vectors == 2 ? 6
+                         : vectors == 3 ? 4
+                                        : 3);
   most = std::min<int64_t>(most, W);
   // The row is cut into equal tiles, as few as the registers allow.
   int64_t tiles = (X + most - 1) / most;
@@ -159,9 +161,9 @@ bool KernelEmitter::emitConvolution(Value root, const Buffer &destination,
   // Epilogue, as for a product.
   Value initial = op.getDpsInits()[c.reduction.result];
   SmallVector<Lin> initialIndex;
-  for (AffineExpr expr : op.getIndexingMapsArray()[op.getNumDpsInputs() +
-                                                   c.reduction.result]
-                             .getResults())
+  for (AffineExpr expr :
+       op.getIndexingMapsArray()[op.getNumDpsInputs() + c.reduction.result]
+           .getResults())
     initialIndex.push_back(*evaluateAffine(expr, *loops));
   while (true) {
     Discovery found = discoverWith([&](Scope &s) {
@@ -244,8 +246,8 @@ bool KernelEmitter::emitConvolution(Value root, const Buffer &destination,
          " products. */");
   w.line("#pragma omp parallel num_threads(" + Twine(threads) + ")");
   w.open("");
-  w.line("float *const packed = " + program.workspacePointer(Elem::F32, offset) +
-         ";");
+  w.line("float *const packed = " +
+         program.workspacePointer(Elem::F32, offset) + ";");
   w.line("#pragma omp for schedule(static)");
   w.open("for (long q = 0; q < " + num(panels) + "; ++q)");
   w.line("float *const panel = packed + q * " + num(panelFloats) + ";");
@@ -283,8 +285,9 @@ bool KernelEmitter::emitConvolution(Value root, const Buffer &destination,
            " % " + num(program.vars[var].extent) + ";");
   }
   const std::string x = program.vars[xVar].name, f = program.vars[fVar].name;
-  w.line("const long width = " + num(F) + " - q * " + num(nr) + " < " + num(nr) +
-         " ? " + num(F) + " - q * " + num(nr) + " : " + num(nr) + ";");
+  w.line("const long width = " + num(F) + " - q * " + num(nr) + " < " +
+         num(nr) + " ? " + num(F) + " - q * " + num(nr) + " : " + num(nr) +
+         ";");
   w.open("for (long " + x + " = 0; " + x + " < " + num(X) + "; " + x +
          " += " + num(mr) + ")");
   w.line("const long pixels = " + num(X) + " - " + x + " < " + num(mr) + " ? " +
@@ -306,8 +309,9 @@ bool KernelEmitter::emitConvolution(Value root, const Buffer &destination,
   // Turn the tile a vector of channels at a time.
   w.open("for (long j0 = 0; j0 < width; j0 += " + num(W) + ")");
   w.line("vf32 r[" + num(W) + "];");
-  w.line("for (int i = 0; i < " + num(W) + "; ++i) r[i] = i < pixels ? *(vf32 *)(tile + i * " +
-         num(nr) + " + j0) : (vf32)0.0f;");
+  w.line("for (int i = 0; i < " + num(W) +
+         "; ++i) r[i] = i < pixels ? *(vf32 *)(tile + i * " + num(nr) +
+         " + j0) : (vf32)0.0f;");
   w.line("fk_transpose(r);");
   w.open("for (long j = 0; j < " + num(W) + " && j0 + j < width; ++j)");
   w.line("const long " + f + " = q * " + num(nr) + " + j0 + j;");

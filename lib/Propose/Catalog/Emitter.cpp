@@ -11,9 +11,9 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/StringExtras.h"
-#include <cmath>
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace fastk;
@@ -223,9 +223,8 @@ std::optional<Lin> catalog::evaluateAffine(AffineExpr expr,
 
 /// Splits a linear index over dimensions; nullopt when a part is not provably
 /// inside its dimension.
-static std::optional<SmallVector<Lin>> delinearize(const Program &program,
-                                                   Lin lin,
-                                                   ArrayRef<int64_t> shape) {
+static std::optional<SmallVector<Lin>>
+delinearize(const Program &program, Lin lin, ArrayRef<int64_t> shape) {
   SmallVector<Lin> result(shape.size());
   int64_t stride = 1;
   for (int64_t extent : shape)
@@ -261,9 +260,9 @@ static std::optional<SmallVector<Lin>> delinearize(const Program &program,
   return result;
 }
 
-std::optional<SmallVector<Lin>>
-catalog::reshapeIndex(const Program &program, Operation *reshape,
-                      ArrayRef<Lin> index) {
+std::optional<SmallVector<Lin>> catalog::reshapeIndex(const Program &program,
+                                                      Operation *reshape,
+                                                      ArrayRef<Lin> index) {
   SmallVector<Lin> source;
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(reshape)) {
     auto shape = expand.getResultType().getShape();
@@ -296,8 +295,7 @@ catalog::reshapeIndex(const Program &program, Operation *reshape,
 
 std::optional<SmallVector<Lin>>
 catalog::loopsAt(linalg::GenericOp op, unsigned result, ArrayRef<Lin> index) {
-  AffineMap map =
-      op.getIndexingMapsArray()[op.getNumDpsInputs() + result];
+  AffineMap map = op.getIndexingMapsArray()[op.getNumDpsInputs() + result];
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   SmallVector<Lin> loops(ranges.size());
   llvm::SmallBitVector known(ranges.size());
@@ -333,6 +331,9 @@ Value catalog::stripReshapes(Value value) {
       value = expand.getSrc();
     else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
       value = collapse.getSrc();
+    else if (auto pad = dyn_cast<tensor::PadOp>(op);
+             pad && pad.hasZeroLowPad() && pad.hasZeroHighPad())
+      value = pad.getSource();
     else
       break;
   }
@@ -341,8 +342,10 @@ Value catalog::stripReshapes(Value value) {
 
 static std::optional<CombinerKind> combinerOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, std::optional<CombinerKind>>(op)
-      .Case<arith::AddFOp, arith::AddIOp>([](auto) { return CombinerKind::Add; })
-      .Case<arith::MulFOp, arith::MulIOp>([](auto) { return CombinerKind::Mul; })
+      .Case<arith::AddFOp, arith::AddIOp>(
+          [](auto) { return CombinerKind::Add; })
+      .Case<arith::MulFOp, arith::MulIOp>(
+          [](auto) { return CombinerKind::Mul; })
       .Case<arith::MaximumFOp>([](auto) { return CombinerKind::Max; })
       .Case<arith::MinimumFOp>([](auto) { return CombinerKind::Min; })
       .Case<arith::MaxNumFOp>([](auto) { return CombinerKind::MaxNum; })
@@ -379,8 +382,7 @@ std::optional<Reduction> catalog::matchReduction(Value value) {
   op.getParallelDims(reduction.parallelDims);
   op.getReductionDims(reduction.reductionDims);
   auto yield = cast<linalg::YieldOp>(op.getBody()->getTerminator());
-  Operation *combiner =
-      yield.getOperand(reduction.result).getDefiningOp();
+  Operation *combiner = yield.getOperand(reduction.result).getDefiningOp();
   if (!combiner || combiner->getBlock() != op.getBody() ||
       combiner->getNumOperands() != 2)
     return std::nullopt;
@@ -388,8 +390,8 @@ std::optional<Reduction> catalog::matchReduction(Value value) {
   if (!kind)
     return std::nullopt;
   reduction.kind = *kind;
-  Value accumulator = op.getBody()->getArgument(op.getNumDpsInputs() +
-                                                reduction.result);
+  Value accumulator =
+      op.getBody()->getArgument(op.getNumDpsInputs() + reduction.result);
   if (combiner->getOperand(0) == accumulator)
     reduction.element = combiner->getOperand(1);
   else if (combiner->getOperand(1) == accumulator)
@@ -649,10 +651,9 @@ CValue Scope::horizontal(CombinerKind kind, const CValue &v) {
     std::string list;
     for (unsigned i = 0; i < program.lanes; ++i)
       list += ", " + std::to_string(i ^ half);
-    CValue swapped =
-        define(v.elem, true,
-               "__builtin_shufflevector(" + sum.text + ", " + sum.text + list +
-                   ")");
+    CValue swapped = define(v.elem, true,
+                            "__builtin_shufflevector(" + sum.text + ", " +
+                                sum.text + list + ")");
     sum = combine(kind, sum, swapped);
   }
   if (v.elem == Elem::I1)
@@ -688,8 +689,8 @@ CValue Scope::opaque(Value value, ArrayRef<Lin> index) {
                          : "an argument";
   program.fail("no expression computes the result of " + what);
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  Elem elem = type ? elemOf(type.getElementType()).value_or(Elem::F32)
-                   : Elem::F32;
+  Elem elem =
+      type ? elemOf(type.getElementType()).value_or(Elem::F32) : Elem::F32;
   return {"0", computeElem(elem), false};
 }
 
@@ -738,8 +739,9 @@ CValue Scope::at(Value value, ArrayRef<Lin> index) {
       return remember(opaque(value, index));
     return remember(at(op->getOperand(0), *source));
   }
-  if (auto cast = dyn_cast<tensor::CastOp>(op))
-    return remember(at(cast.getSource(), index));
+  if (auto pad = dyn_cast<tensor::PadOp>(op);
+      pad && pad.hasZeroLowPad() && pad.hasZeroHighPad())
+    return remember(at(pad.getSource(), index));
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
     auto offsets = slice.getStaticOffsets(), strides = slice.getStaticStrides();
     if (llvm::any_of(offsets, ShapedType::isDynamic) ||
@@ -883,7 +885,8 @@ CValue Scope::literal(Attribute attribute, Type type) {
   return {text, compute, false};
 }
 
-CValue Scope::compareFloats(arith::CmpFPredicate predicate, CValue a, CValue b) {
+CValue Scope::compareFloats(arith::CmpFPredicate predicate, CValue a,
+                            CValue b) {
   bool vector = a.vector || b.vector;
   a = unify(a, vector);
   b = unify(b, vector);
@@ -953,7 +956,8 @@ CValue Scope::compareFloats(arith::CmpFPredicate predicate, CValue a, CValue b) 
 
 /// A function of the C library, lane by lane when the operands are vectors.
 CValue Scope::mapCall(const char *name, Elem elem, ArrayRef<CValue> operands) {
-  bool vector = llvm::any_of(operands, [](const CValue &v) { return v.vector; });
+  bool vector =
+      llvm::any_of(operands, [](const CValue &v) { return v.vector; });
   std::string args;
   for (const CValue &operand : operands)
     args += (args.empty() ? "" : ", ") + unify(operand, vector).text;
@@ -1006,7 +1010,17 @@ CValue Scope::scalarOp(Operation *op, ArrayRef<CValue> in) {
       .Case<arith::AddFOp>([&](auto) { return infix("+"); })
       .Case<arith::SubFOp>([&](auto) { return infix("-"); })
       .Case<arith::MulFOp>([&](auto) { return infix("*"); })
-      .Case<arith::DivFOp>([&](auto) { return infix("/"); })
+      .Case<arith::DivFOp>([&](auto) {
+        // A division of many by one can be one division and products.
+        if (in[0].vector && !in[1].vector) {
+          program.sharedDivisors = true;
+          if (program.reciprocals) {
+            CValue inverse = define(elem, false, "1 / " + in[1].text);
+            return define(elem, true, arg(0) + " * " + splat(inverse).text);
+          }
+        }
+        return infix("/");
+      })
       .Case<arith::NegFOp>(
           [&](auto) { return define(elem, vector, "-" + arg(0)); })
       .Case<arith::MaximumFOp>(
@@ -1146,13 +1160,12 @@ CValue Scope::scalarOp(Operation *op, ArrayRef<CValue> in) {
       })
       .Case<math::RsqrtOp>([&](auto) {
         CValue root = builtin("sqrt", "sqrt");
-        CValue one = unify({elem == Elem::F64 ? "1.0" : "1.0f", elem, false},
-                           vector);
+        CValue one =
+            unify({elem == Elem::F64 ? "1.0" : "1.0f", elem, false}, vector);
         return define(elem, vector, one.text + " / " + root.text);
       })
       .Case<math::FmaOp>([&](auto) {
-        return define(elem, vector,
-                      arg(0) + " * " + arg(1) + " + " + arg(2));
+        return define(elem, vector, arg(0) + " * " + arg(1) + " + " + arg(2));
       })
       .Case<math::FPowIOp>([&](math::FPowIOp power) {
         auto exponent = power.getRhs().getDefiningOp<arith::ConstantOp>();
@@ -1171,8 +1184,7 @@ CValue Scope::scalarOp(Operation *op, ArrayRef<CValue> in) {
         if (n < 0) {
           CValue one = unify({elem == Elem::F64 ? "1.0" : "1.0f", elem, false},
                              base.vector);
-          product =
-              define(elem, base.vector, one.text + " / " + product.text);
+          product = define(elem, base.vector, one.text + " / " + product.text);
         }
         return product;
       })

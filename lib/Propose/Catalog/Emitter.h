@@ -8,8 +8,9 @@
 // The heart of the catalog: "the C expression for element (i, j, …) of this
 // tensor". A value that lies in a buffer is loaded; a value that does not is
 // computed on the spot from its producers, through reshapes, slices, broadcasts
-// and elementwise bodies. Prologues and epilogues of any family are made so, and
-// a thing that cannot be expressed makes the emission fail: never wrong code.
+// and elementwise bodies. Prologues and epilogues of any family are made so,
+// and a thing that cannot be expressed makes the emission fail: never wrong
+// code.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,7 +67,8 @@ struct Lin {
   std::string key() const;
 };
 
-/// A variable of a loop: its spelling in C and its extent (values 0 … extent-1).
+/// A variable of a loop: its spelling in C and its extent (values 0 …
+/// extent-1).
 struct Var {
   std::string name;
   int64_t extent = 1;
@@ -139,6 +141,10 @@ public:
   /// Why the emission failed; empty when it did not.
   std::string failure;
   unsigned counter = 0;
+  /// Divide by what is the same for all lanes by multiplying with its inverse.
+  bool reciprocals = false;
+  /// Whether there was such a division.
+  mutable bool sharedDivisors = false;
 
   bool fail(const llvm::Twine &why) {
     if (failure.empty())
@@ -149,7 +155,9 @@ public:
     vars.push_back({name.str(), extent});
     return vars.size() - 1;
   }
-  std::string fresh(const char *stem) { return stem + std::to_string(counter++); }
+  std::string fresh(const char *stem) {
+    return stem + std::to_string(counter++);
+  }
   /// Reserves bytes of the workspace, aligned to 64; the offset.
   int64_t reserve(int64_t bytes);
   /// A C expression for `type` pointer at an offset of the workspace.
@@ -231,8 +239,7 @@ private:
   CValue scalarOp(mlir::Operation *op, llvm::ArrayRef<CValue> operands);
   CValue compareFloats(mlir::arith::CmpFPredicate predicate, CValue a,
                        CValue b);
-  CValue mapCall(const char *name, Elem elem,
-                 llvm::ArrayRef<CValue> operands);
+  CValue mapCall(const char *name, Elem elem, llvm::ArrayRef<CValue> operands);
   CValue literal(mlir::Attribute attribute, mlir::Type type);
   CValue indexValue(const Lin &lin);
   CValue unify(CValue value, bool vector);
@@ -253,9 +260,8 @@ std::optional<llvm::SmallVector<Lin>> reshapeIndex(const Program &program,
                                                    mlir::Operation *reshape,
                                                    llvm::ArrayRef<Lin> index);
 /// Loops of a generic at an index of one of its results.
-std::optional<llvm::SmallVector<Lin>> loopsAt(mlir::linalg::GenericOp op,
-                                              unsigned result,
-                                              llvm::ArrayRef<Lin> index);
+std::optional<llvm::SmallVector<Lin>>
+loopsAt(mlir::linalg::GenericOp op, unsigned result, llvm::ArrayRef<Lin> index);
 
 /// True when computing an element of the value (with its elementwise producers)
 /// calls exp, erf, tanh and the like.

@@ -30,8 +30,8 @@ static constexpr int64_t kMaxWorkspace = int64_t(1) << 30;
 //===----------------------------------------------------------------------===//
 
 /// Loops that a value of a body depends on through the maps of the operands.
-static bool loopsOf(linalg::GenericOp op, Value value, llvm::SmallBitVector &dims,
-                    bool &windowed) {
+static bool loopsOf(linalg::GenericOp op, Value value,
+                    llvm::SmallBitVector &dims, bool &windowed) {
   if (auto arg = dyn_cast<BlockArgument>(value)) {
     if (arg.getOwner() != op.getBody())
       return false;
@@ -106,9 +106,8 @@ int64_t KernelEmitter::parameter(const std::string &name, int64_t fallback,
   return value;
 }
 
-Discovery
-KernelEmitter::discoverWith(llvm::function_ref<void(Scope &)> body,
-                            const std::vector<MergedVars> &merged) {
+Discovery KernelEmitter::discoverWith(llvm::function_ref<void(Scope &)> body,
+                                      const std::vector<MergedVars> &merged) {
   Discovery found;
   Program scratch = program;
   std::string text;
@@ -143,9 +142,9 @@ Value KernelEmitter::advance(Value value) {
   while (true) {
     Value end = current;
     // Through reshapes with one user.
-    while (end.hasOneUse() &&
-           isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
-               *end.user_begin()))
+    while (
+        end.hasOneUse() &&
+        isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(*end.user_begin()))
       end = (*end.user_begin())->getResult(0);
     // One op, but perhaps twice an operand of it (x · sigmoid(x)).
     Operation *user = nullptr;
@@ -192,9 +191,9 @@ bool KernelEmitter::materialize(Value value) {
   return true;
 }
 
-bool KernelEmitter::materializeUses(
-    const Discovery &discovery, llvm::function_ref<bool(const Use &)> keep,
-    bool &changed) {
+bool KernelEmitter::materializeUses(const Discovery &discovery,
+                                    llvm::function_ref<bool(const Use &)> keep,
+                                    bool &changed) {
   changed = false;
   for (const Use &use : discovery.uses) {
     if (keep(use))
@@ -224,7 +223,8 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
   root = stripReshapes(root);
   auto type = dyn_cast<RankedTensorType>(root.getType());
   if (!type || !type.hasStaticShape() || type.getNumElements() == 0)
-    return program.fail("a value that is not a tensor of static, non-zero shape");
+    return program.fail(
+        "a value that is not a tensor of static, non-zero shape");
   Operation *def = root.getDefiningOp();
   if (isa_and_nonnull<tensor::PadOp>(def))
     return emitPad(root, destination);
@@ -234,9 +234,8 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
   SmallVector<Lin> index;
   for (auto [d, extent] : llvm::enumerate(type.getShape()))
     index.push_back(
-        extent == 1
-            ? Lin(0)
-            : Lin::ofVar(program.newVar(program.fresh("d"), extent)));
+        extent == 1 ? Lin(0)
+                    : Lin::ofVar(program.newVar(program.fresh("d"), extent)));
 
   for (int attempt = 0; attempt < 200; ++attempt) {
     Discovery found = discover(root, index);
@@ -269,8 +268,10 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
       Use use = *chosen;
       bool changed = false;
       if (!materializeUses(
-              found, [&](const Use &u) { return u.value == use.value &&
-                                                u.index == use.index; },
+              found,
+              [&](const Use &u) {
+                return u.value == use.value && u.index == use.index;
+              },
               changed))
         return false;
       if (changed)
@@ -333,9 +334,10 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
         continue;
       SmallVector<int64_t> ranges = reduction->op.getStaticLoopRanges();
       for (unsigned d : reduction->reductionDims)
-        (*loops)[d] = ranges[d] == 1 ? Lin(0)
-                                     : Lin::ofVar(program.newVar(
-                                           program.fresh("r"), ranges[d]));
+        (*loops)[d] =
+            ranges[d] == 1
+                ? Lin(0)
+                : Lin::ofVar(program.newVar(program.fresh("r"), ranges[d]));
       Discovery inside = discoverWith(
           [&](Scope &s) { s.reductionElement(*reduction, *loops); });
       if (!inside.failure.empty())
@@ -369,6 +371,7 @@ void KernelEmitter::vectorLoop(Writer &w, const std::string &counter,
                    : "for (; " + counter + " + " + lanes + " <= " + count +
                          "; " + counter + " += " + lanes + ")");
     w.line("const long " + name + " = " + base + " + " + counter + ";");
+    w.line("(void)" + name + ";");
     Scope scope(program, w.out, w.indent);
     scope.vectorVar = var;
     scope.merged = merged;
@@ -407,7 +410,8 @@ bool KernelEmitter::emitPad(Value value, const Buffer &destination) {
       llvm::any_of(low, [](int64_t v) { return v < 0; }) ||
       llvm::any_of(high, [](int64_t v) { return v < 0; }))
     return program.fail("a pad that is not a constant around a tensor");
-  auto from = pad.getSourceType().getShape(), to = pad.getResultType().getShape();
+  auto from = pad.getSourceType().getShape(),
+       to = pad.getResultType().getShape();
   SmallVector<Lin> source, target;
   SmallVector<unsigned> outer;
   std::string inside;
@@ -417,8 +421,8 @@ bool KernelEmitter::emitPad(Value value, const Buffer &destination) {
     return program.fail("a pad of rank zero");
   for (unsigned d = 0; d < rank; ++d) {
     // The variable runs over the target, but over the source in the last one.
-    unsigned var = program.newVar(program.fresh("p"),
-                                  d + 1 == rank ? from[d] : to[d]);
+    unsigned var =
+        program.newVar(program.fresh("p"), d + 1 == rank ? from[d] : to[d]);
     if (d + 1 == rank) {
       inner = var;
       source.push_back(Lin::ofVar(var));
@@ -431,7 +435,8 @@ bool KernelEmitter::emitPad(Value value, const Buffer &destination) {
     if (low[d] || high[d])
       inside += (inside.empty() ? "" : " && ") + program.vars[var].name +
                 " >= " + std::to_string(low[d]) + " && " +
-                program.vars[var].name + " < " + std::to_string(low[d] + from[d]);
+                program.vars[var].name + " < " +
+                std::to_string(low[d] + from[d]);
   }
   while (true) {
     Discovery found = discover(pad.getSource(), source);
@@ -452,10 +457,9 @@ bool KernelEmitter::emitPad(Value value, const Buffer &destination) {
   std::string number;
   if (auto f = dyn_cast<FloatAttr>(constant.getValue())) {
     double v = f.getValueAsDouble();
-    number = v != v ? "NAN"
-             : v - v != 0
-                 ? (v > 0 ? "INFINITY" : "-INFINITY")
-                 : llvm::formatv("{0:f6}", v).str();
+    number = v != v       ? "NAN"
+             : v - v != 0 ? (v > 0 ? "INFINITY" : "-INFINITY")
+                          : llvm::formatv("{0:f6}", v).str();
     if (v == v && v - v == 0 && v != double(int64_t(v)))
       return program.fail("a padding value that is not whole");
   } else if (auto i = dyn_cast<IntegerAttr>(constant.getValue())) {
@@ -465,25 +469,25 @@ bool KernelEmitter::emitPad(Value value, const Buffer &destination) {
   }
   (void)padType;
   std::string type = cTypeOf(destination.elem);
-  Lin rowStart = scope.linear(value, target) - Lin::ofVar(inner) -
-                 Lin(low[rank - 1]);
+  Lin rowStart =
+      scope.linear(value, target) - Lin::ofVar(inner) - Lin(low[rank - 1]);
   w.line(type + " *const line = " + destination.pointer + " + " +
          program.linText(rowStart) + ";");
+  w.line("(void)line;");
   if (!inside.empty()) {
     w.open("if (!(" + Twine(inside) + "))");
-    w.line("for (long x = 0; x < " + Twine(to[rank - 1]) + "; ++x) line[x] = (" +
-           type + ")" + number + ";");
+    w.line("for (long x = 0; x < " + Twine(to[rank - 1]) +
+           "; ++x) line[x] = (" + type + ")" + number + ";");
     w.line("continue;");
     w.close();
   }
   if (low[rank - 1])
     w.line("for (long x = 0; x < " + Twine(low[rank - 1]) +
            "; ++x) line[x] = (" + type + ")" + number + ";");
-  vectorLoop(w, "x", std::to_string(from[rank - 1]), inner, "0",
-             [&](Scope &s) {
-               s.store(destination, s.linear(value, target),
-                       s.at(pad.getSource(), source));
-             });
+  vectorLoop(w, "x", std::to_string(from[rank - 1]), inner, "0", [&](Scope &s) {
+    s.store(destination, s.linear(value, target),
+            s.at(pad.getSource(), source));
+  });
   if (high[rank - 1])
     w.line("for (long x = " + Twine(low[rank - 1] + from[rank - 1]) + "; x < " +
            Twine(to[rank - 1]) + "; ++x) line[x] = (" + type + ")" + number +
@@ -537,7 +541,8 @@ bool KernelEmitter::emitInsert(Value value, const Buffer &destination) {
       return program.fail("an insert_slice at dynamic offsets");
     if (!insert.getDest().getDefiningOp<tensor::EmptyOp>())
       ok &= addPart(insert.getDest(), zeros, ones, none);
-    ok &= addPart(insert.getSource(), offsets, strides, insert.getDroppedDims());
+    ok &=
+        addPart(insert.getSource(), offsets, strides, insert.getDroppedDims());
   } else {
     auto concat = value.getDefiningOp<tensor::ConcatOp>();
     int64_t offset = 0;
@@ -580,14 +585,17 @@ bool KernelEmitter::emitInsert(Value value, const Buffer &destination) {
 //===----------------------------------------------------------------------===//
 
 bool KernelEmitter::emit(Block &pattern, CKernel &kernel) {
+  program.reciprocals =
+      parameters.count("reciprocal") && parameters["reciprocal"] != 0;
   std::string signature;
   auto addParameter = [&](Type type, const std::string &name, bool isConst,
                           Buffer &buffer) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     auto elem = tensor ? elemOf(tensor.getElementType()) : std::nullopt;
     if (!elem || !tensor.hasStaticShape())
-      return program.fail("an operand that is not a static tensor of a type the "
-                          "catalog knows");
+      return program.fail(
+          "an operand that is not a static tensor of a type the "
+          "catalog knows");
     buffer.pointer = name;
     buffer.elem = *elem;
     signature += (isConst ? "const " : "") + std::string(cTypeOf(*elem)) +
@@ -624,10 +632,13 @@ bool KernelEmitter::emit(Block &pattern, CKernel &kernel) {
   std::string unused;
   for (size_t i = 0; i < pattern.getNumArguments(); ++i)
     unused += "  (void)in" + std::to_string(i) + ";\n";
-  kernel.source = preamble(program) + program.functions +
-                  "void fastk_kernel(" + signature + "void *workspace) {\n" +
-                  unused + "  (void)workspace;\n" + program.body + "}\n";
+  kernel.source = preamble(program) + program.functions + "void fastk_kernel(" +
+                  signature + "void *workspace) {\n" + unused +
+                  "  (void)workspace;\n" + program.body + "}\n";
   kernel.workspaceBytes = program.workspaceBytes;
+  if (program.sharedDivisors)
+    used["reciprocal"] = program.reciprocals;
+  used["vectorBytes"] = machine.vectorBytes;
   kernel.parameters = used;
   kernel.stages = stages;
   return true;
@@ -680,7 +691,13 @@ CKernel catalog::emitCKernel(Block &pattern, const Machine &machine,
     }
   }
   // Generics that fill: read like fills, through their bodies.
-  KernelEmitter emitter(machine, parameters);
+  Machine used = machine;
+  auto width = parameters.find("vectorBytes");
+  if (width != parameters.end() &&
+      (width->second == 16 || width->second == 32 || width->second == 64) &&
+      width->second <= machine.vectorBytes)
+    used.vectorBytes = width->second;
+  KernelEmitter emitter(used, parameters);
   if (!emitter.emit(*body, kernel)) {
     kernel.failure = emitter.failure();
     kernel.source.clear();

@@ -93,9 +93,8 @@ private:
   /// Where the chain of elementwise consumers of a value ends.
   mlir::Value advance(mlir::Value value);
   Discovery discover(mlir::Value value, llvm::ArrayRef<Lin> index);
-  Discovery
-  discoverWith(llvm::function_ref<void(Scope &)> body,
-               const std::vector<MergedVars> &merged = {});
+  Discovery discoverWith(llvm::function_ref<void(Scope &)> body,
+                         const std::vector<MergedVars> &merged = {});
   bool materializeUses(const Discovery &discovery,
                        llvm::function_ref<bool(const Use &)> keep,
                        bool &changed);

@@ -106,9 +106,9 @@ unsigned NestEmitter::visitWith(llvm::function_ref<void(Scope &)> body) {
       continue;
     }
     auto reduction = matchReduction(use.value);
-    auto loops =
-        reduction ? loopsAt(reduction->op, reduction->result, use.index)
-                  : std::nullopt;
+    auto loops = reduction
+                     ? loopsAt(reduction->op, reduction->result, use.index)
+                     : std::nullopt;
     if (!loops) {
       program.fail("a value that is neither elementwise nor a known reduction");
       return 0;
@@ -134,16 +134,17 @@ unsigned NestEmitter::visitWith(llvm::function_ref<void(Scope &)> body) {
     row.level =
         visitWith([&](Scope &s) { s.reductionElement(*reduction, *loops); });
     // Its initial value may depend on others too.
-    row.level = std::max(row.level, visitWith([&](Scope &s) {
-                           AffineMap map = reduction->op.getIndexingMapsArray()
-                                               [reduction->op.getNumDpsInputs() +
-                                                reduction->result];
-                           SmallVector<Lin> index;
-                           for (AffineExpr expr : map.getResults())
-                             index.push_back(*evaluateAffine(expr, *loops));
-                           s.at(reduction->op.getDpsInits()[reduction->result],
-                                index);
-                         }));
+    row.level = std::max(
+        row.level, visitWith([&](Scope &s) {
+          AffineMap map =
+              reduction->op
+                  .getIndexingMapsArray()[reduction->op.getNumDpsInputs() +
+                                          reduction->result];
+          SmallVector<Lin> index;
+          for (AffineExpr expr : map.getResults())
+            index.push_back(*evaluateAffine(expr, *loops));
+          s.at(reduction->op.getDpsInits()[reduction->result], index);
+        }));
     auto elem =
         elemOf(cast<RankedTensorType>(use.value.getType()).getElementType());
     if (!elem || *elem == Elem::I8 || *elem == Elem::I16) {
@@ -221,7 +222,8 @@ void NestEmitter::innerLoops(Writer &w, ArrayRef<unsigned> loops,
                              unsigned copies,
                              llvm::function_ref<void(Scope &, unsigned)> body) {
   unsigned opened = 0;
-  ArrayRef<unsigned> outer = acrossRows || loops.empty() ? loops : loops.drop_back();
+  ArrayRef<unsigned> outer =
+      acrossRows || loops.empty() ? loops : loops.drop_back();
   bool shared = false;
   for (unsigned var : outer) {
     const std::string &name = program.vars[var].name;
@@ -269,7 +271,8 @@ void NestEmitter::innerLoops(Writer &w, ArrayRef<unsigned> loops,
       for (unsigned u = 0; u < copies; ++u) {
         w.line("{");
         ++w.indent;
-        w.line("const long " + name + " = at + " + num(u * program.lanes) + ";");
+        w.line("const long " + name + " = at + " + num(u * program.lanes) +
+               ";");
         Scope scope(program, w.out, w.indent);
         scope.vectorVar = var;
         scope.merged = merged;
@@ -329,19 +332,20 @@ void NestEmitter::emitReductionPass(Writer &w, unsigned level) {
             loop = loop + Lin::ofVar(group.front()->inner[i], c);
           }
     bool keeps = kept && keptLevel == level;
-    auto emitBodies = [&](Scope &s,
-                          llvm::function_ref<void(RowReduction &, CValue)> use) {
-      std::vector<std::pair<Lin, CValue>> stores;
-      if (keeps)
-        s.onComputed = [&](Value v, ArrayRef<Lin> index, const CValue &value) {
-          if (v == kept->value)
-            stores.push_back({s.linear(v, index), value});
+    auto emitBodies =
+        [&](Scope &s, llvm::function_ref<void(RowReduction &, CValue)> use) {
+          std::vector<std::pair<Lin, CValue>> stores;
+          if (keeps)
+            s.onComputed = [&](Value v, ArrayRef<Lin> index,
+                               const CValue &value) {
+              if (v == kept->value)
+                stores.push_back({s.linear(v, index), value});
+            };
+          for (RowReduction *r : group)
+            use(*r, s.reductionElement(r->reduction, r->loops));
+          for (auto &[lin, value] : stores)
+            s.store(keptBuffer, lin, value);
         };
-      for (RowReduction *r : group)
-        use(*r, s.reductionElement(r->reduction, r->loops));
-      for (auto &[lin, value] : stores)
-        s.store(keptBuffer, lin, value);
-    };
     SmallVector<unsigned> loops;
     std::vector<MergedVars> merged = mergePass(
         group.front()->inner,
@@ -429,10 +433,11 @@ void NestEmitter::emitReductionPass(Writer &w, unsigned level) {
         std::string type = cTypeOf(elem == Elem::I1 ? Elem::I32 : elem);
         std::string parts = r->result + "_parts";
         w.line(type + " *const " + parts + " = (" + type +
-               " *)((char *)workspace + " + num(r->partials) + " + (row & 1) * " +
-               num(64 * program.threads) + ");");
-        w.line(parts + "[tid * " + num(64 / (elem == Elem::I1 ? 4 : bytesOf(elem))) + "] = " +
-               sum.text + ";");
+               " *)((char *)workspace + " + num(r->partials) +
+               " + (row & 1) * " + num(64 * program.threads) + ");");
+        w.line(parts + "[tid * " +
+               num(64 / (elem == Elem::I1 ? 4 : bytesOf(elem))) +
+               "] = " + sum.text + ";");
         w.line("#pragma omp barrier");
         std::string total = program.fresh("total");
         w.line(type + " " + total + " = " + parts + "[0];");
@@ -440,8 +445,8 @@ void NestEmitter::emitReductionPass(Writer &w, unsigned level) {
         Scope inside(program, w.out, w.indent);
         CValue next = inside.combine(
             r->reduction.kind, {total, elem, false},
-            {parts + "[i * " + num(64 / (elem == Elem::I1 ? 4 : bytesOf(elem))) +
-                 "]",
+            {parts + "[i * " +
+                 num(64 / (elem == Elem::I1 ? 4 : bytesOf(elem))) + "]",
              elem, false});
         inside.line(total + " = " + next.text + ";");
         w.close();
@@ -449,8 +454,8 @@ void NestEmitter::emitReductionPass(Writer &w, unsigned level) {
       }
       // The initial value takes part once.
       linalg::GenericOp op = r->reduction.op;
-      AffineMap map = op.getIndexingMapsArray()[op.getNumDpsInputs() +
-                                                r->reduction.result];
+      AffineMap map =
+          op.getIndexingMapsArray()[op.getNumDpsInputs() + r->reduction.result];
       SmallVector<Lin> index;
       for (AffineExpr expr : map.getResults())
         index.push_back(*evaluateAffine(expr, r->loops));
@@ -543,8 +548,7 @@ bool NestEmitter::run() {
     int64_t innermost = 0;
     for (const RowReduction &r : reductions)
       if (!r.inner.empty())
-        innermost =
-            std::max(innermost, program.vars[r.inner.back()].extent);
+        innermost = std::max(innermost, program.vars[r.inner.back()].extent);
     bool shortRows = innermost < program.lanes / 2 && !rows.empty();
     acrossRows = !rows.empty() && (shortRows || across > along);
     if (!rows.empty())
@@ -555,7 +559,8 @@ bool NestEmitter::run() {
   // Non-temporal stores need whole, aligned vectors.
   int64_t last = inner.empty() ? 1 : program.vars[inner.back()].extent;
   bool aligned = last % program.lanes == 0;
-  streaming &= aligned && bytesOf(destination.elem) <= 4 && !acrossRows && !inner.empty();
+  streaming &= aligned && bytesOf(destination.elem) <= 4 && !acrossRows &&
+               !inner.empty();
 
   if (reductions.empty()) {
     // Elementwise: all loops are inner, the threads share them.
@@ -569,9 +574,8 @@ bool NestEmitter::run() {
 
   // An expensive elementwise value that a reduction computes and the last pass
   // needs again is kept in a row buffer, or in the result itself.
-  int64_t keep = reductions.empty() || acrossRows
-                     ? 0
-                     : kernel.parameter("keep", 1, 0, 2);
+  int64_t keep =
+      reductions.empty() || acrossRows ? 0 : kernel.parameter("keep", 1, 0, 2);
   int64_t keptRow = 0;
   if (keep && innerCount > 1) {
     Discovery last =
@@ -649,7 +653,8 @@ bool NestEmitter::run() {
   std::string what = reductions.empty()
                          ? "Elementwise."
                          : "Rows: " + num(rowCount) + ", " + num(innerCount) +
-                               " elements each, " + num(levels + 1) + " passes.";
+                               " elements each, " + num(levels + 1) +
+                               " passes.";
   w.line("/* " + what + " */");
   int64_t rowBytes = (keptRow * 4 + 63) / 64 * 64;
   int64_t rowOffset = keptRow ? program.reserve(rowBytes * threads) : 0;
@@ -665,8 +670,8 @@ bool NestEmitter::run() {
     int64_t units = rowCount;
     if (acrossRows) {
       int64_t extent = program.vars[rows.back()].extent;
-      units = rowCount / extent *
-              ((extent + program.lanes - 1) / program.lanes);
+      units =
+          rowCount / extent * ((extent + program.lanes - 1) / program.lanes);
     }
     w.line("#pragma omp parallel num_threads(" + Twine(threads) + ")");
     w.open("");

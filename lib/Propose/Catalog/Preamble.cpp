@@ -119,7 +119,7 @@ FK_INLINE vf32 fk_log_f32(vf32 x) {
   r = r - (vf32)0.5f * f2 + f + e * (vf32)0.693145751953125f;
   r = x == (vf32)INFINITY ? (vf32)INFINITY : r;
   r = x == (vf32)0.0f ? (vf32)-INFINITY : r;
-  return (x < (vf32)0.0f) | (x != x) ? (vf32)NAN : r;
+  return ((x < (vf32)0.0f) | (x != x)) ? (vf32)NAN : r;
 }
 )";
 
@@ -158,7 +158,7 @@ static std::string helperText(StringRef name, unsigned w) {
                        : s == "f64" ? "double"
                        : s == "f16" ? "_Float16"
                        : s == "b8"  ? "uint8_t"
-                       : "int" + s.substr(1) + "_t";
+                                    : "int" + s.substr(1) + "_t";
   std::string v = "v" + s;
   std::string mask = "  const vbool m = __builtin_convertvector(" +
                      iotaText(w, "vi32") + " < (int)n, vbool);\n";
@@ -168,8 +168,7 @@ static std::string helperText(StringRef name, unsigned w) {
            "  return __builtin_masked_load(m, p, (" + v + ")0);\n}\n";
   if (stem == "store")
     return "FK_INLINE void fk_" + name.str() + "(" + scalar + " *p, " + v +
-           " v, long n) {\n" + mask +
-           "  __builtin_masked_store(m, v, p);\n}\n";
+           " v, long n) {\n" + mask + "  __builtin_masked_store(m, v, p);\n}\n";
   if (stem == "gather")
     return "FK_INLINE " + v + " fk_" + name.str() + "(const " + scalar +
            " *p, long stride, long n) {\n  " + v + " v = (" + v +
@@ -188,11 +187,11 @@ static std::string helperText(StringRef name, unsigned w) {
     std::string f = function.str() + (type == "f32" ? "f" : "");
     if (stem == "1")
       return "FK_INLINE " + vt + " fk_" + name.str() + "(" + vt +
-             " a) {\n  for (int i = 0; i < " + num(w) + "; ++i)\n    a[i] = " +
-             f + "(a[i]);\n  return a;\n}\n";
+             " a) {\n  for (int i = 0; i < " + num(w) +
+             "; ++i)\n    a[i] = " + f + "(a[i]);\n  return a;\n}\n";
     return "FK_INLINE " + vt + " fk_" + name.str() + "(" + vt + " a, " + vt +
-           " b) {\n  for (int i = 0; i < " + num(w) + "; ++i)\n    a[i] = " + f +
-           "(a[i], b[i]);\n  return a;\n}\n";
+           " b) {\n  for (int i = 0; i < " + num(w) +
+           "; ++i)\n    a[i] = " + f + "(a[i], b[i]);\n  return a;\n}\n";
   }
   // Extrema. The first argument is the accumulator: max and min return NaN if
   // either is NaN, maxnum and minnum the other one.
@@ -209,11 +208,12 @@ static std::string helperText(StringRef name, unsigned w) {
 
 std::string fastk::catalog::preamble(const Program &program) {
   unsigned w = program.lanes;
-  std::string text = "#include <float.h>\n#include <limits.h>\n#include "
-                     "<math.h>\n#include <omp.h>\n#include <stddef.h>\n#include "
-                     "<stdint.h>\n#include <string.h>\n\n"
-                     "#define FK_INLINE static inline "
-                     "__attribute__((always_inline, unused))\n";
+  std::string text =
+      "#include <float.h>\n#include <limits.h>\n#include "
+      "<math.h>\n#include <omp.h>\n#include <stddef.h>\n#include "
+      "<stdint.h>\n#include <string.h>\n\n"
+      "#define FK_INLINE static inline "
+      "__attribute__((always_inline, unused))\n";
   auto vectorType = [&](const char *scalar, const char *suffix, int bytes) {
     std::string lanes = num(w);
     text += std::string("typedef ") + scalar + " v" + suffix +
@@ -230,8 +230,8 @@ std::string fastk::catalog::preamble(const Program &program) {
   vectorType("int16_t", "i16", 2);
   vectorType("int8_t", "i8", 1);
   vectorType("uint8_t", "b8", 1);
-  text += "typedef _Bool vbool __attribute__((ext_vector_type(" + num(w) +
-          ")));\n";
+  text +=
+      "typedef _Bool vbool __attribute__((ext_vector_type(" + num(w) + ")));\n";
   std::set<std::string> used = program.usedHelpers();
   if (used.erase("iota"))
     text += "#define FK_IOTA " + iotaText(w, "vi64") + "\n";

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the catalog's ideas are realised with: C from the body of a workload, for
-// any shapes and any prologue or epilogue that the emitter can express, tuned by
-// numeric parameters (docs/catalog.md lists them).
+// What the catalog's ideas are realised with: C from the body of a workload,
+// for any shapes and any prologue or epilogue that the emitter can express,
+// tuned by numeric parameters (docs/catalog.md lists them).
 //
 //===----------------------------------------------------------------------===//
 
