@@ -196,7 +196,8 @@ TEST_P(Resume, AfterKillMinusNine) {
   }
   std::mt19937 random(GetParam() == SearchStrategy::Branching ? 1 : 2);
   int allKills = 0;
-  for (int trial = 0; trial < 10; ++trial) {
+  int trial = 0;
+  for (; trial < 10 || allKills < 10; ++trial) {
     MemoryFolder folder;
     int kills = 0;
     for (bool ended = false; !ended;) {
@@ -229,8 +230,7 @@ TEST_P(Resume, AfterKillMinusNine) {
                                             whole->evaluator.calls.end()));
     EXPECT_LE(count, static_cast<int>(unique.size()) + kills);
   }
-  EXPECT_GE(allKills, 10);
-  printf("%d kills in 10 searches of %zu evaluations\n", allKills,
+  printf("%d kills in %d searches of %zu evaluations\n", allKills, trial,
          whole->evaluator.calls.size());
 }
 
