@@ -133,15 +133,14 @@ static void settle(CanonicalForm &form, canonical::DeadResults deadResults) {
   LoweringOp lowering = form.getLowering();
   Region &pattern = lowering.getPattern();
   for (int round = 0; round < kMaxRounds; ++round) {
-    canonical::simplifyRegion(pattern);
-    bool changed = canonical::normalizeGenerics(pattern, deadResults);
+    bool changed = canonical::simplifyRegion(pattern);
+    changed |= canonical::normalizeGenerics(pattern, deadResults);
+    if (!changed && round > 0)
+      return;
     reorder(pattern, canonical::InputIdentity::Position, form);
-    bool merged = false;
     IRRewriter rewriter(form.module->getContext());
     DominanceInfo dominance;
-    eliminateCommonSubExpressions(rewriter, dominance, lowering, &merged);
-    if (!changed && !merged)
-      return;
+    eliminateCommonSubExpressions(rewriter, dominance, lowering);
   }
 }
 
@@ -171,7 +170,8 @@ FailureOr<CanonicalForm> fastk::computeCanonicalForm(WorkloadOp workload) {
   // Results that nothing uses are dropped last: of two equal ops of which each
   // lends one result, merging leaves one op, dropping would leave two.
   settle(form, canonical::DeadResults::Keep);
-  settle(form, canonical::DeadResults::Drop);
+  if (canonical::normalizeGenerics(pattern, canonical::DeadResults::Drop))
+    settle(form, canonical::DeadResults::Drop);
   reorder(pattern, canonical::InputIdentity::Structure, form);
 
   form.key = computeKey(pattern);

@@ -202,7 +202,9 @@ void PatternGraph::addGeneric(linalg::GenericOp op) {
     else
       parts.push_back({node, 1});
   }
-  addBlock(*op.getBody());
+  // Not the terminator: it would give the outputs an order.
+  for (Operation &inner : op.getBody()->without_terminator())
+    addOp(inner);
   SmallVector<unsigned, 2> outputs;
   for (auto [init, value] :
        llvm::zip_equal(inits, op.getBody()->getTerminator()->getOperands())) {

@@ -21,8 +21,9 @@ mlir::LogicalResult generalizeRegion(mlir::Region &region);
 
 /// Upstream's folds and canonicalisation patterns of the dialects that bodies
 /// are made of. Every linalg op must be generic already: patterns on named ops
-/// would make the result depend on the spelling.
-void simplifyRegion(mlir::Region &region);
+/// would make the result depend on the spelling. Returns true when something
+/// changed.
+bool simplifyRegion(mlir::Region &region);
 
 /// What becomes of results that nothing uses, of ops that have others.
 enum class DeadResults { Keep, Drop };

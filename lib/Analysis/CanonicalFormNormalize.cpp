@@ -52,7 +52,7 @@ LogicalResult fastk::canonical::generalizeRegion(Region &region) {
 // Upstream's patterns
 //===----------------------------------------------------------------------===//
 
-void fastk::canonical::simplifyRegion(Region &region) {
+bool fastk::canonical::simplifyRegion(Region &region) {
   MLIRContext *context = region.getContext();
   RewritePatternSet patterns(context);
   for (StringRef name :
@@ -70,7 +70,9 @@ void fastk::canonical::simplifyRegion(Region &region) {
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   // Patterns that do not come to rest leave a body that is still right; it may
   // then have a key of its own.
-  (void)applyPatternsGreedily(region, std::move(patterns), config);
+  bool changed = false;
+  (void)applyPatternsGreedily(region, std::move(patterns), config, &changed);
+  return changed;
 }
 
 //===----------------------------------------------------------------------===//

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Transform/IR/TransformOps.h"
 #include "mlir/Dialect/Transform/Interfaces/TransformInterfaces.h"
 #include "mlir/Dialect/Transform/Transforms/TransformInterpreterUtils.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/Passes.h"
@@ -103,20 +104,40 @@ static LogicalResult applySchedule(LoweringOp lowering, func::FuncOp func) {
   return success();
 }
 
-/// The default schedule on a copy: what it cannot do must not cost the kernel.
-static void applyDefaultSchedule(OwningOpRef<ModuleOp> &module,
-                                 const HostTarget &target) {
-  OwningOpRef<ModuleOp> scheduled(module->clone());
+namespace {
+/// Keeps diagnostics from the user while something is tried, and remembers the
+/// first error.
+class Attempt {
+public:
+  explicit Attempt(MLIRContext *context)
+      : handler(context, [this](Diagnostic &diagnostic) {
+          // Remarks are about what was tried; they go on.
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)
+            return failure();
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Error &&
+              reason.empty())
+            reason = diagnostic.str();
+          return success();
+        }) {}
+  StringRef getReason() const {
+    return reason.empty() ? StringRef("unknown") : StringRef(reason);
+  }
+
+private:
+  std::string reason;
+  ScopedDiagnosticHandler handler;
+};
+} // namespace
+
+/// Runs the default schedule.
+static LogicalResult applyDefaultSchedule(ModuleOp module,
+                                          const HostTarget &target) {
   PassManager passes(module->getContext());
   FastkDefaultSchedulePassOptions options;
   options.vectorBytes = target.vectorBytes;
   options.threads = target.threads;
   passes.addNestedPass<func::FuncOp>(createFastkDefaultSchedulePass(options));
-  // The copy's troubles are not the user's.
-  ScopedDiagnosticHandler silence(module->getContext(),
-                                  [](Diagnostic &) { return success(); });
-  if (succeeded(passes.run(*scheduled)))
-    module = std::move(scheduled);
+  return passes.run(module);
 }
 
 /// Appends the workspace, which is last in the ABI whether it is used or not.
@@ -153,6 +174,31 @@ compileFunction(ModuleOp module, StringRef symbol, llvm::LLVMContext &context,
   return result;
 }
 
+/// The scheduled version, or the plain one when that does not make it to LLVM:
+/// a schedule may cost speed, never the kernel.
+static FailureOr<std::unique_ptr<llvm::Module>>
+compileScheduled(OwningOpRef<ModuleOp> module, StringRef symbol,
+                 llvm::LLVMContext &context, const HostTarget &target,
+                 bool approximate) {
+  Location loc = module->getLoc();
+  std::string reason;
+  {
+    OwningOpRef<ModuleOp> scheduled(module->clone());
+    Attempt attempt(module->getContext());
+    if (succeeded(applyDefaultSchedule(*scheduled, target))) {
+      auto result =
+          compileFunction(*scheduled, symbol, context, target, approximate);
+      if (succeeded(result))
+        return result;
+    }
+    reason = attempt.getReason().str();
+  }
+  remark::missed(loc,
+                 remark::RemarkOpts::name("default-schedule").category("fastk"))
+      << remark::reason("fell back to plain loops: {0}", reason);
+  return compileFunction(*module, symbol, context, target, approximate);
+}
+
 FailureOr<std::unique_ptr<llvm::Module>>
 fastk::compileKernel(LoweringOp lowering, KernelRole role, StringRef symbol,
                      llvm::LLVMContext &context, const HostTarget &target) {
@@ -178,8 +224,8 @@ fastk::compileKernel(LoweringOp lowering, KernelRole role, StringRef symbol,
     passes.addNestedPass<func::FuncOp>(createFastkPromoteToF64Pass());
     if (failed(passes.run(**module)))
       return failure();
-    return compileFunction(**module, symbol, context, target,
-                           /*approximate=*/false);
+    return compileScheduled(std::move(*module), symbol, context, target,
+                            /*approximate=*/false);
   }
   if (lowering.getLanguage() == Language::schedule) {
     if (failed(applySchedule(lowering, func)))
@@ -188,15 +234,6 @@ fastk::compileKernel(LoweringOp lowering, KernelRole role, StringRef symbol,
                            /*approximate=*/true);
   }
 
-  // The scheduled version, or the plain one when it does not make it to LLVM.
-  OwningOpRef<ModuleOp> plain((*module)->clone());
-  applyDefaultSchedule(*module, target);
-  {
-    ScopedDiagnosticHandler silence(lowering.getContext(),
-                                    [](Diagnostic &) { return success(); });
-    auto result = compileFunction(**module, symbol, context, target, true);
-    if (succeeded(result))
-      return result;
-  }
-  return compileFunction(*plain, symbol, context, target, true);
+  return compileScheduled(std::move(*module), symbol, context, target,
+                          /*approximate=*/true);
 }

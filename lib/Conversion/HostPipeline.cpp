@@ -16,6 +16,7 @@
 #include "mlir/Dialect/SCF/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -102,8 +103,14 @@ static LogicalResult lowerLinalg(ModuleOp module, const LoopOptions &options) {
                                  "'fastk.default_lowering')";
       generic = *made;
     }
-    if (lowerContraction(rewriter, generic, options))
+    Location loc = generic.getLoc();
+    if (lowerContraction(rewriter, generic, options)) {
+      remark::passed(
+          loc,
+          remark::RemarkOpts::name("packed-contraction").category("fastk"));
       continue;
+    }
+    remark::passed(loc, remark::RemarkOpts::name("loops").category("fastk"));
     if (failed(lowerToLoops(rewriter, generic, options)))
       return failure();
   }

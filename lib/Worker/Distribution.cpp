@@ -55,6 +55,11 @@ bool fastk::worker::testsRange(Law law) { return law == Law::Mixed; }
 bool fastk::worker::sitsOnBreakpoints(Law law) {
   return law == Law::Breakpoints;
 }
+bool fastk::worker::isCoherent(Law law) {
+  return law == Law::Equal || law == Law::ConstantRows || law == Law::Ties ||
+         law == Law::Runs || law == Law::Alternating || law == Law::Signs ||
+         law == Law::Breakpoints;
+}
 bool fastk::worker::isCore(Law law) { return law == Law::Normal; }
 
 std::vector<Case> fastk::worker::planCases(const Job &job, uint64_t seed) {

@@ -63,6 +63,8 @@ bool testsRange(Law law);
 /// Sits exactly on discontinuities, where the response to a perturbation of
 /// the inputs says nothing about rounding.
 bool sitsOnBreakpoints(Law law);
+/// Repeats values, so that rounding errors do not average out.
+bool isCoherent(Law law);
 /// The trials that must be legal for every op.
 bool isCore(Law law);
 

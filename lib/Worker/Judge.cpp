@@ -215,7 +215,7 @@ Bounds fastk::worker::capOf(const Job &job, size_t output,
   double growth = std::min(8 * u.rootK, separation / 8);
   double limited = std::min(8 * u.rootK, separation);
   auto cap = [&](double slope) {
-    double bound = 64 * u.compute + growth * u.compute +
+    double bound = 512 * u.compute + growth * u.compute +
                    limited * slope * u.compute + 8 * u.output;
     // Intermediate results may be rounded to the storage type.
     if (u.storage > u.compute)
@@ -234,12 +234,14 @@ static Bounds ieeeBounds(const Job &job, size_t output, const Difficulty &d) {
   Bounds floor;
   floor.max = (16 + 2 * root) * u.compute + 2 * root * d.slopeMax * u.compute +
               2 * u.output;
-  // A norm of few elements is one error rather than their average: up to five
-  // times the root mean square.
-  double few = 1 + 4 / std::sqrt(d.carriers);
+  // A norm of few elements, or of elements that all round alike, is one error
+  // rather than the average of many: up to five times the root mean square.
+  // Where all terms of a sum are equal, errors add up instead of cancelling.
+  double few = d.coherent ? 5 : 1 + 4 / std::sqrt(d.carriers);
+  if (d.coherent)
+    floor.max *= 3;
   floor.frobenius =
-      ((4 + 0.5 * root) * u.compute + root * d.slopeFrobenius * u.compute) *
-          few +
+      ((8 + root) * u.compute + root * d.slopeFrobenius * u.compute) * few +
       0.6 * u.output * std::min(few, 1.6);
   Bounds relative = {4 * d.baseline.max + 4 * u.output,
                      2 * d.baseline.frobenius + 2 * u.compute};

@@ -62,6 +62,8 @@ struct Difficulty {
   double slopeFrobenius = 0;
   /// Elements that carry the oracle's norm; few of them average nothing.
   double carriers = 1;
+  /// The inputs repeat values: rounding errors of all elements are alike.
+  bool coherent = false;
   /// The baseline was right to the last bit on exact data: so must be others.
   bool exact = false;
   /// Tests range: the half class need not hold.

@@ -2,6 +2,16 @@
 // linear with GELU, linear with residual.
 
 // RUN: fastk-opt %golden/transformer_block_small.mlir --fastk-form-workloads | FileCheck %s
+// RUN: fastk-opt %golden/transformer_block_small.mlir --fastk-form-workloads | FileCheck %s --check-prefix=NAMES
+
+// NAMES: fastk.workload "layer_norm"
+// NAMES: fastk.workload "matmul_bias"
+// NAMES: fastk.workload "attention_causal"
+// NAMES: fastk.workload "matmul_bias_add"
+// NAMES: fastk.workload "layer_norm"
+// NAMES: fastk.workload "matmul_bias_gelu_tanh"
+// NAMES: fastk.workload "matmul_bias_add"
+// NAMES-NOT: fastk.workload
 
 // The reshapes between workloads stay outside: they cost nothing and would only
 // make keys differ.

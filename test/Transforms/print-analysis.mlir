@@ -5,6 +5,12 @@
 // RUN: not fastk-opt %s --fastk-print-analysis=target=moon -o /dev/null 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=BAD
 
+// RUN: fastk-opt %golden/mlp_small.mlir --fastk-form-workloads --fastk-print-analysis=target=host -o /dev/null \
+// RUN:   | FileCheck %s --check-prefix=HOST
+
+// HOST: name: matmul_bias_gelu
+// HOST: floor: {{[0-9.e-]+}} us, {{memory|compute}} bound
+
 // BAD: error: fastk-print-analysis: unknown target 'moon'; use round or host
 
 // The module stays as it is.

@@ -232,6 +232,9 @@ TEST(CanonicalFormProperty, canonicalFormIsAFixpoint) {
         << test.name;
     EXPECT_TRUE(isSamePattern(form->getPattern(), again->getPattern()))
         << test.name;
+    // Where operands are images of each other, any of the images will do.
+    if (test.isSymmetric)
+      continue;
     for (auto [position, index] : llvm::enumerate(again->inputOrder))
       EXPECT_EQ(position, index) << test.name;
     for (auto [position, index] : llvm::enumerate(again->outputOrder))

@@ -121,7 +121,7 @@ TEST(CanonicalForm, keysOfGoldenInputsDoNotChange) {
       {"conv2d_relu_maxpool_small",
        "f40ace1b91ba488ec905f70df0424b1dc174af15e35dc69108e21d83816cb643"},
       {"transformer_block_small",
-       "f8cbd33586158e0cecccf53c454ffd498287f7acca03c478e9645a6ac289f83f"},
+       "4dbb3255bc354dc2cec126b1e29dadccd1e4c78bed12afdb21db611a9b35d2ab"},
   };
   for (auto [name, key] : keys) {
     Module module = wrapFileIntoWorkload(goldenPath(name));

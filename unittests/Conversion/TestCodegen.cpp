@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelHarness.h"
+#include "fastk/Transforms/Passes.h"
+#include "mlir/IR/Remarks.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
@@ -31,6 +33,7 @@ static llvm::cl::opt<bool> oracle("oracle");
 static llvm::cl::opt<bool> wholeModel("model");
 static llvm::cl::opt<bool> optimize("optimize");
 static llvm::cl::opt<bool> timing("timing");
+static llvm::cl::opt<bool> remarks("remarks");
 
 static double now() {
   return std::chrono::duration<double>(
@@ -45,6 +48,15 @@ int main(int argc, char **argv) {
   registerHostCodegen(registry);
   MLIRContext context(registry);
   context.loadDialect<FastkDialect>();
+  if (remarks) {
+    remark::RemarkCategories categories{"fastk", "fastk", "fastk", "fastk",
+                                         "fastk"};
+    if (failed(remark::enableOptimizationRemarks(
+            context, nullptr,
+            std::make_unique<remark::RemarkEmittingPolicyAll>(), categories,
+            /*printAsEmitRemarks=*/true)))
+      return 1;
+  }
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
   OwningOpRef<ModuleOp> module =
@@ -52,6 +64,17 @@ int main(int argc, char **argv) {
   if (!module)
     return 1;
   HostTarget target = HostTarget::detect();
+  if (emit == "schedule") {
+    PassManager passes(&context);
+    FastkDefaultSchedulePassOptions options;
+    options.vectorBytes = target.vectorBytes;
+    options.threads = target.threads;
+    passes.addNestedPass<func::FuncOp>(createFastkDefaultSchedulePass(options));
+    if (failed(passes.run(*module)))
+      return 1;
+    module->print(llvm::outs());
+    return 0;
+  }
   llvm::LLVMContext llvmContext;
   double start = now();
   FailureOr<std::unique_ptr<llvm::Module>> compiled = failure();

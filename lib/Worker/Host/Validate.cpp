@@ -147,6 +147,7 @@ Validation::Outcome Validation::prepare(Case &trial,
       Measure m = session.measureOutput(o, baselineOutputs, oracleOutputs);
       difficulties[o].baseline = m;
       difficulties[o].carriers = m.carriers;
+      difficulties[o].coherent = isCoherent(trial.law);
       difficulties[o].rangeOnly = testsRange(trial.law);
       difficulties[o].exact =
           isExact(trial.law, job.kind) && m.max == 0 && m.mismatches == 0;
