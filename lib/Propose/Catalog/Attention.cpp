@@ -7,10 +7,10 @@
 //
 // O = f(Q·K)·V, where f works on rows: softmax with or without a scale and a
 // mask, or anything else that a nest of rows expresses. For a block of rows the
-// scores, what f makes of them and the product with V are computed one after the
-// other, in buffers that stay in the second-level cache; the whole matrix of
-// scores never exists. Full rows are kept, so no rescaling is needed and f may
-// be anything. Where every use of a score is masked, its tile is not computed.
+// scores, what f makes of them and the product with V are computed one after
+// the other, in buffers that stay in the second-level cache; the whole matrix
+// of scores never exists. Full rows are kept, so no rescaling is needed and f
+// may be anything.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,8 +52,7 @@ bool KernelEmitter::emitAttention(Value root, const Buffer &destination,
                : Value();
   };
   auto single = [&](const Lin &lin) -> std::optional<unsigned> {
-    if (lin.terms.size() != 1 || lin.constant ||
-        lin.terms.begin()->second != 1)
+    if (lin.terms.size() != 1 || lin.constant || lin.terms.begin()->second != 1)
       return std::nullopt;
     return lin.terms.begin()->first;
   };
@@ -109,9 +108,8 @@ bool KernelEmitter::emitAttention(Value root, const Buffer &destination,
         continue;
       }
       auto reduction = matchReduction(u.value);
-      auto at = reduction
-                    ? loopsAt(reduction->op, reduction->result, u.index)
-                    : std::nullopt;
+      auto at = reduction ? loopsAt(reduction->op, reduction->result, u.index)
+                          : std::nullopt;
       if (!at || reduction->reductionDims.size() != 1)
         return false;
       // The row's reductions see it with their own variable: use ours.
@@ -119,8 +117,8 @@ bool KernelEmitter::emitAttention(Value root, const Buffer &destination,
       if (reduction->op.getStaticLoopRanges()[reduction->reductionDims[0]] !=
           program.vars[kVar].extent)
         return false;
-      Discovery below = discoverWith(
-          [&](Scope &s) { s.reductionElement(*reduction, *at); });
+      Discovery below =
+          discoverWith([&](Scope &s) { s.reductionElement(*reduction, *at); });
       if (!below.failure.empty())
         return false;
       for (const Use &v : below.uses) {
@@ -154,10 +152,8 @@ bool KernelEmitter::emitAttention(Value root, const Buffer &destination,
     swapped = true;
   else if (rowsOf != mVar || keysOf != kVar)
     return program.fail("scores at other rows");
-  SmallVector<int64_t> innerRanges =
-      inner->reduction.op.getStaticLoopRanges();
-  unsigned eVar =
-      program.newVar(program.fresh("e"), innerRanges[inner->k[0]]);
+  SmallVector<int64_t> innerRanges = inner->reduction.op.getStaticLoopRanges();
+  unsigned eVar = program.newVar(program.fresh("e"), innerRanges[inner->k[0]]);
   (*innerLoops)[inner->k[0]] = Lin::ofVar(eVar);
   linalg::GenericOp innerOp = inner->reduction.op;
   Value qBody = swapped ? inner->rhs : inner->lhs,
@@ -207,8 +203,9 @@ bool KernelEmitter::emitAttention(Value root, const Buffer &destination,
   }
   auto unitAlong = [&](llvm::function_ref<CValue(Scope &)> value,
                        unsigned var) {
-    return llvm::any_of(discoverWith([&](Scope &s) { value(s); }).loads,
-                        [&](auto &l) { return l.second.coefficient(var) == 1; });
+    return llvm::any_of(
+        discoverWith([&](Scope &s) { value(s); }).loads,
+        [&](auto &l) { return l.second.coefficient(var) == 1; });
   };
 
   const int64_t W = program.lanes, M = program.vars[mVar].extent,
@@ -222,8 +219,8 @@ bool KernelEmitter::emitAttention(Value root, const Buffer &destination,
   int64_t nr = vectors * W;
   int64_t pitch = roundUp(K, nr) + W, vPitch = roundUp(D, nr);
   int64_t fit = std::max<int64_t>(1, machine.l2Bytes / (pitch * 8) / mr) * mr;
-  int64_t qb = parameter("qb", std::min<int64_t>(std::max(fit, 2 * mr), 112),
-                         1, 1024);
+  int64_t qb =
+      parameter("qb", std::min<int64_t>(std::max(fit, 2 * mr), 112), 1, 1024);
   qb = std::min(roundUp(qb, mr), roundUp(M, mr));
   used["qb"] = qb;
   used["fuse"] = 1;
@@ -243,7 +240,8 @@ bool KernelEmitter::emitAttention(Value root, const Buffer &destination,
 
   int64_t threads = program.threads;
   int64_t keyBytes = roundUp(K, nr) * E * 4, vBytes = vPitch * K * 4,
-          scoreBytes = qb * pitch * 4 + 64, qBytes = roundUp(qb * qPitch * 4, 64);
+          scoreBytes = qb * pitch * 4 + 64,
+          qBytes = roundUp(qb * qPitch * 4, 64);
   keyBytes = roundUp(keyBytes, 64);
   vBytes = roundUp(vBytes, 64);
   scoreBytes = roundUp(scoreBytes, 64);
@@ -255,7 +253,8 @@ bool KernelEmitter::emitAttention(Value root, const Buffer &destination,
          num(M) + " x " + num(K) + " scores. */");
   w.line("#pragma omp parallel num_threads(" + Twine(threads) + ")");
   w.open("");
-  w.line("const long tid = omp_get_thread_num(), team = omp_get_num_threads();");
+  w.line(
+      "const long tid = omp_get_thread_num(), team = omp_get_num_threads();");
   w.line("char *const own = (char *)workspace + " + num(offset) + " + tid * " +
          num(own) + ";");
   int64_t at = 0;
@@ -271,8 +270,9 @@ bool KernelEmitter::emitAttention(Value root, const Buffer &destination,
   place("queries", qBytes);
   w.line("long current = -1;");
   w.line("const long tasks = " + num(batches * blocks) + ";");
-  w.open("for (long task = tasks * tid / team; task < tasks * (tid + 1) / team; "
-         "++task)");
+  w.open(
+      "for (long task = tasks * tid / team; task < tasks * (tid + 1) / team; "
+      "++task)");
   w.line("const long matrix = task / " + num(blocks) + ";");
   unsigned startVar = program.newVar(program.fresh("first"), M);
   const std::string m0 = program.vars[startVar].name;
@@ -333,8 +333,8 @@ bool KernelEmitter::emitAttention(Value root, const Buffer &destination,
   };
   w.open("for (long j = 0; j < " + num(K) + "; j += " + num(nr) + ")");
   w.open("for (long i = 0; i < rows; i += " + num(mr) + ")");
-  w.line("const long height = rows - i < " + num(mr) + " ? rows - i : " +
-         num(mr) + ";");
+  w.line("const long height = rows - i < " + num(mr) +
+         " ? rows - i : " + num(mr) + ";");
   callKernel(first, "(" + num(E) + ", queries + i * " + num(qPitch) +
                         ", keys + j * " + num(E) + ", " + num(nr) +
                         ", scores + i * " + num(pitch) + " + j, " + num(pitch) +
@@ -345,7 +345,8 @@ bool KernelEmitter::emitAttention(Value root, const Buffer &destination,
   // Rows.
   std::string nothing;
   Scope probe(program, nothing, 0);
-  auto blockBuffer = [&](const char *pointer, const Lin &linear, Buffer &buffer) {
+  auto blockBuffer = [&](const char *pointer, const Lin &linear,
+                         Buffer &buffer) {
     int64_t row = linear.coefficient(mVar);
     if (linear.coefficient(kVar) != 1 || row < K)
       return program.fail("scores that are not contiguous along the keys");
@@ -376,8 +377,8 @@ bool KernelEmitter::emitAttention(Value root, const Buffer &destination,
   w.line("const long width = " + num(D) + " - j < " + num(nr) + " ? " + num(D) +
          " - j : " + num(nr) + ";");
   w.open("for (long i = 0; i < rows; i += " + num(mr) + ")");
-  w.line("const long height = rows - i < " + num(mr) + " ? rows - i : " +
-         num(mr) + ";");
+  w.line("const long height = rows - i < " + num(mr) +
+         " ? rows - i : " + num(mr) + ";");
   w.line("float tile[" + num(mr * nr) + "] __attribute__((aligned(64)));");
   callKernel(second, "(" + num(K) + ", weights + i * " + num(pitch) +
                          ", values + j * " + num(K) + ", " + num(nr) +
@@ -386,9 +387,8 @@ bool KernelEmitter::emitAttention(Value root, const Buffer &destination,
   w.line("const long " + m + " = " + m0 + " + i + r;");
   w.line("(void)" + m + ";");
   vectorLoop(w, "x", "width", dVar, "j", [&](Scope &s) {
-    s.bound[use.value.getAsOpaquePointer()] =
-        s.define(Elem::F32, true,
-                 "*(const vf32u *)(tile + r * " + num(nr) + " + x)");
+    s.bound[use.value.getAsOpaquePointer()] = s.define(
+        Elem::F32, true, "*(const vf32u *)(tile + r * " + num(nr) + " + x)");
     s.store(destination, s.linear(root, rootIndex), s.at(root, rootIndex));
   });
   w.close();
