@@ -65,8 +65,9 @@ static LogicalResult moveResultsToArguments(func::FuncOp func) {
   Block &entry = func.getBody().front();
   auto ret = cast<func::ReturnOp>(entry.getTerminator());
   OpBuilder builder(func);
-  SmallVector<Value> results(ret.getOperands());
-  for (Value result : results) {
+  for (unsigned i = 0, e = ret.getNumOperands(); i < e; ++i) {
+    // Read anew: an earlier result may have moved this one.
+    Value result = ret.getOperand(i);
     auto type = dyn_cast<MemRefType>(result.getType());
     if (!type || !type.hasStaticShape())
       return func.emitError()
@@ -106,7 +107,9 @@ LogicalResult fastk::bufferizeFunctions(ModuleOp module) {
     return failure();
 
   {
+    // Calls stand without the lowerings they name for a while.
     PassManager passes(context);
+    passes.enableVerifier(false);
     passes.addPass(bufferization::createEmptyTensorEliminationPass());
     if (failed(passes.run(module)))
       return failure();
@@ -122,6 +125,7 @@ LogicalResult fastk::bufferizeFunctions(ModuleOp module) {
   bufferization::removeBufferizationAttributesInModule(module);
 
   PassManager passes(context);
+  passes.enableVerifier(false);
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   if (failed(passes.run(module)))

@@ -191,11 +191,12 @@ fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
     entries.push_back({func.getName().str(), signature});
   }
 
+  // Patterns are compiled on their own; here they would be bufferized as well.
+  for (auto lowering : llvm::make_early_inc_range(host->getOps<LoweringOp>()))
+    lowering.erase();
   if (failed(bufferizeFunctions(*host)))
     return failure();
   lowerCalls(*host, workspaces);
-  for (auto lowering : llvm::make_early_inc_range(host->getOps<LoweringOp>()))
-    lowering.erase();
   if (failed(lowerToLLVMDialect(*host, target, /*approximate=*/true)))
     return failure();
   std::unique_ptr<llvm::Module> result =
