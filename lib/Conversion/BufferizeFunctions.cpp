@@ -103,14 +103,17 @@ LogicalResult fastk::bufferizeFunctions(ModuleOp module) {
   // Concatenations have no bufferization; as insertions they do.
   RewritePatternSet patterns(context);
   tensor::populateDecomposeTensorConcatPatterns(patterns);
-  if (failed(applyPatternsGreedily(module, std::move(patterns))))
-    return failure();
+  FrozenRewritePatternSet frozen(std::move(patterns));
+  for (auto func : module.getOps<func::FuncOp>())
+    if (failed(applyPatternsGreedily(func, frozen)))
+      return failure();
 
   {
     // Calls stand without the lowerings they name for a while.
     PassManager passes(context);
     passes.enableVerifier(false);
-    passes.addPass(bufferization::createEmptyTensorEliminationPass());
+    passes.nest<func::FuncOp>().addPass(
+        bufferization::createEmptyTensorEliminationPass());
     if (failed(passes.run(module)))
       return failure();
   }
@@ -119,6 +122,9 @@ LogicalResult fastk::bufferizeFunctions(ModuleOp module) {
   options.bufferizeFunctionBoundaries = true;
   options.setFunctionBoundaryTypeConversion(
       bufferization::LayoutMapOption::IdentityLayoutMap);
+  options.opFilter.denyOperation([](Operation *op) {
+    return isa<LoweringOp>(op) || op->getParentOfType<LoweringOp>();
+  });
   bufferization::BufferizationState state;
   if (failed(bufferization::runOneShotModuleBufferize(module, options, state)))
     return failure();
@@ -126,8 +132,8 @@ LogicalResult fastk::bufferizeFunctions(ModuleOp module) {
 
   PassManager passes(context);
   passes.enableVerifier(false);
-  passes.addPass(createCanonicalizerPass());
-  passes.addPass(createCSEPass());
+  passes.nest<func::FuncOp>().addPass(createCanonicalizerPass());
+  passes.nest<func::FuncOp>().addPass(createCSEPass());
   if (failed(passes.run(module)))
     return failure();
   for (auto func : module.getOps<func::FuncOp>())

@@ -58,8 +58,7 @@ OwningOpRef<ModuleOp> fastk::loadModel(StringRef path,
                                        llvm::SourceMgr &sourceMgr,
                                        MLIRContext *context) {
   std::string message;
-  std::unique_ptr<llvm::MemoryBuffer> file =
-      openInputFile(path, &message);
+  std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(path, &message);
   if (!file) {
     llvm::errs() << "fastk: error: " << message << "\n";
     return nullptr;
@@ -78,15 +77,15 @@ OwningOpRef<ModuleOp> fastk::loadModel(StringRef path,
   ScopedDiagnosticHandler watch(context, [&](Diagnostic &diag) {
     std::string text = diag.str();
     if (size_t at = text.find("ialect `"); at != std::string::npos)
-      remedy = remedyFor(
-          StringRef(text).drop_front(at + 8).take_until([](char c) {
-            return c == '\'';
-          }));
-    else if (size_t at = text.find("operation being parsed with an unregistered "
-                                   "dialect");
+      remedy = remedyFor(StringRef(text).drop_front(at + 8).take_until(
+          [](char c) { return c == '\''; }));
+    else if (size_t at =
+                 text.find("operation being parsed with an unregistered "
+                           "dialect");
              at != std::string::npos)
-      remedy = "fastk knows no such dialect: lower the op to linalg, or load its "
-               "dialect with --load-dialect-plugin";
+      remedy =
+          "fastk knows no such dialect: lower the op to linalg, or load its "
+          "dialect with --load-dialect-plugin";
     if (!remedy.empty())
       diag.attachNote() << remedy;
     return failure(); // let the next handler print it
@@ -100,9 +99,8 @@ static std::optional<int64_t> byteSize(RankedTensorType type) {
   for (int64_t dim : type.getShape())
     if (llvm::MulOverflow(bits, dim, bits))
       return std::nullopt;
-  unsigned width = type.getElementType().isIntOrFloat()
-                       ? type.getElementTypeBitWidth()
-                       : 64;
+  unsigned width =
+      type.getElementType().isIntOrFloat() ? type.getElementTypeBitWidth() : 64;
   if (llvm::MulOverflow(bits, int64_t(llvm::divideCeil(width, 8)), bits))
     return std::nullopt;
   return bits;

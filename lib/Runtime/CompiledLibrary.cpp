@@ -103,13 +103,14 @@ CompiledLibrary::find(StringRef name) const {
   for (const CompiledFunction &function : entries)
     if (function.name == name)
       return &function;
-  std::string known = llvm::join(
-      llvm::map_range(entries,
-                      [](const CompiledFunction &f) { return f.name; }),
-      ", ");
+  std::string known =
+      llvm::join(llvm::map_range(
+                     entries, [](const CompiledFunction &f) { return f.name; }),
+                 ", ");
   return llvm::createStringError(
-      path + (name.empty() ? ": has several functions: choose one with "
-                             "--entry: "
-                           : ": has no function '" + name + "': it has ") +
+      path +
+      (name.empty() ? ": has several functions: choose one with "
+                      "--entry: "
+                    : ": has no function '" + name + "': it has ") +
       known);
 }

@@ -120,14 +120,15 @@ llvm::Error fastk::writeNpy(StringRef path, const HostTensor &tensor) {
   header += "), }";
   // The data begins at a multiple of 64 bytes; the header ends in a newline.
   size_t prefix = 6 + 2 + 2;
-  header.resize(llvm::alignTo(prefix + header.size() + 1, 64) - prefix - 1, ' ');
+  header.resize(llvm::alignTo(prefix + header.size() + 1, 64) - prefix - 1,
+                ' ');
   header += '\n';
 
   llvm::Expected<llvm::sys::fs::TempFile> file =
       llvm::sys::fs::TempFile::create(path + ".%%%%%%");
   if (!file)
-    return problem(path, "cannot be written: " +
-                             llvm::toString(file.takeError()));
+    return problem(path,
+                   "cannot be written: " + llvm::toString(file.takeError()));
   llvm::raw_fd_ostream os(file->FD, /*shouldClose=*/false);
   os << StringRef(kMagic, 6) << '\x01' << '\0' << char(header.size() & 0xff)
      << char(header.size() >> 8) << header;

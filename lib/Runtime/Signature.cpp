@@ -28,7 +28,8 @@ std::string TensorType::str() const {
   return text + std::string(worker::toString(element));
 }
 
-static bool fromArray(const json::Array *array, std::vector<TensorType> &types) {
+static bool fromArray(const json::Array *array,
+                      std::vector<TensorType> &types) {
   if (!array)
     return false;
   for (const json::Value &value : *array) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Transforms/ApplyWinners.h"
+#include "ReplaceWorkload.h"
 #include "fastk/Analysis/CanonicalForm.h"
 #include "fastk/Transforms/Passes.h"
 #include "mlir/IR/Remarks.h"
@@ -90,25 +91,6 @@ static LoweringOp importLowering(ModuleOp module, SymbolTable &symbols,
   return clone;
 }
 
-/// Replaces a workload by a call of `lowering`, operands and results in
-/// canonical order.
-static void replaceByCall(WorkloadOp workload, const CanonicalForm &form,
-                          LoweringOp lowering) {
-  OpBuilder builder(workload);
-  SmallVector<Value> inputs = llvm::map_to_vector(
-      form.inputOrder, [&](unsigned i) { return workload.getInputs()[i]; });
-  SmallVector<Type> types =
-      llvm::map_to_vector(form.outputOrder, [&](unsigned i) {
-        return workload.getOutputs()[i].getType();
-      });
-  auto call = CallOp::create(builder, workload.getLoc(), types,
-                             lowering.getSymName(), inputs,
-                             /*inits=*/ValueRange());
-  for (auto [result, i] : llvm::zip_equal(call.getOutputs(), form.outputOrder))
-    workload.getOutputs()[i].replaceAllUsesWith(result);
-  workload.erase();
-}
-
 FailureOr<ApplySummary> fastk::applyWinners(ModuleOp module,
                                             const BankStack &banks,
                                             StringRef target,
@@ -133,14 +115,8 @@ FailureOr<ApplySummary> fastk::applyWinners(ModuleOp module,
     FailureOr<CanonicalForm> form = computeCanonicalForm(workload);
     if (failed(form))
       return failure();
-    OpBuilder builder(module.getContext());
-    OwningOpRef<ModuleOp> scratch = ModuleOp::create(workload.getLoc());
-    builder.setInsertionPointToEnd(scratch->getBody());
-    FailureOr<LoweringOp> asked = buildDefaultLowering(builder, *form, target);
-    if (failed(asked))
-      return failure();
     outcome.key = form->key;
-    outcome.shapes = describeShapes(*asked);
+    outcome.shapes = describeShapes(form->getLowering());
 
     auto [entry, isNew] = lookups.try_emplace(form->key);
     if (isNew)
@@ -149,7 +125,7 @@ FailureOr<ApplySummary> fastk::applyWinners(ModuleOp module,
     BankLookup &found = entry->second;
     // Equal hashes never suffice: the patterns themselves must be the same.
     if (found.winner && !isSamePattern(found.winner->getLowering().getPattern(),
-                                       asked->getPattern())) {
+                                       form->getPattern())) {
       outcome.reason = "the stored pattern has this key but is another region";
     } else if (found.winner) {
       outcome.kind = WorkloadOutcome::Hit;

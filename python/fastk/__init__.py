@@ -1,7 +1,7 @@
-#===- __init__.py - The fastk package -*- Python -*-===#
+# ===- __init__.py - The fastk package -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#===----------------------------------------------------------------------===#
+# ===----------------------------------------------------------------------===#
 """fastk: a compiler that makes the kernels of PyTorch models faster by search."""

@@ -4,19 +4,78 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Two programs in one: with pass flags, or any other option that only mlir-opt
+// has, it is mlir-opt with fastk's passes and dialect; without, it is the
+// compiler driver.
+//
+//===----------------------------------------------------------------------===//
 
-#include "fastk/Dialect/Fastk/FastkDialect.h"
-#include "mlir/InitAllDialects.h"
-#include "mlir/InitAllExtensions.h"
+#include "Driver.h"
+#include "fastk/Conversion/HostCodegen.h"
+#include "fastk/Driver/LoadModel.h"
+#include "fastk/Transforms/Passes.h"
 #include "mlir/InitAllPasses.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+
+/// Options of mlir-opt that ask for what the driver does not do.
+static bool isMlirOptOption(llvm::StringRef name) {
+  static constexpr llvm::StringRef kOptions[] = {"pass-pipeline",
+                                                 "split-input-file",
+                                                 "verify-diagnostics",
+                                                 "verify-roundtrip",
+                                                 "emit-bytecode",
+                                                 "show-dialects",
+                                                 "load-pass-plugin",
+                                                 "load-dialect-plugin",
+                                                 "run-reproducer",
+                                                 "irdl-file",
+                                                 "dump-pass-pipeline",
+                                                 "list-passes",
+                                                 "help-passes",
+                                                 "verify-each",
+                                                 "no-implicit-module",
+                                                 "output-split-marker",
+                                                 "profile-actions-to",
+                                                 "log-actions-to",
+                                                 "allow-unregistered-dialect"};
+  return llvm::is_contained(kOptions, name);
+}
+
+static bool wantsMlirOpt(int argc, char **argv) {
+  for (llvm::StringRef argument : llvm::ArrayRef(argv + 1, argc - 1)) {
+    if (argument == "--")
+      return false;
+    if (!argument.consume_front("-"))
+      continue;
+    argument.consume_front("-");
+    llvm::StringRef name = argument.split('=').first;
+    if (isMlirOptOption(name) || mlir::PassInfo::lookup(name) ||
+        mlir::PassPipelineInfo::lookup(name))
+      return true;
+  }
+  return false;
+}
 
 int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
   mlir::registerAllPasses();
+  fastk::registerFastkPasses();
   mlir::DialectRegistry registry;
-  mlir::registerAllDialects(registry);
-  mlir::registerAllExtensions(registry);
-  registry.insert<fastk::FastkDialect>();
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "fastk-opt\n", registry));
+  if (wantsMlirOpt(argc, argv)) {
+    fastk::registerFastkDialects(registry);
+    fastk::registerHostCodegen(registry);
+    return mlir::asMainReturnCode(mlir::MlirOptMain(
+        argc, argv, "fastk-opt: mlir-opt with fastk's passes\n", registry));
+  }
+  std::string executable = llvm::sys::fs::getMainExecutable(
+      argv[0], reinterpret_cast<void *>(&wantsMlirOpt));
+  std::optional<fastk::DriverOptions> options =
+      fastk::parseDriverOptions(argc, argv);
+  if (!options)
+    return fastk::kExitWrong;
+  return fastk::runDriver(*options, registry, executable);
 }

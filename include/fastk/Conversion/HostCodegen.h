@@ -57,18 +57,18 @@ enum class KernelRole {
 void registerHostCodegen(mlir::DialectRegistry &registry);
 
 /// Compiles one lowering to LLVM IR: a module with the one exported function
-/// `symbol` (the kernel ABI above), not yet optimised. Errors are diagnostics at
-/// the lowering.
+/// `symbol` (the kernel ABI above), not yet optimised. Errors are diagnostics
+/// at the lowering.
 mlir::FailureOr<std::unique_ptr<llvm::Module>>
 compileKernel(LoweringOp lowering, KernelRole role, llvm::StringRef symbol,
               llvm::LLVMContext &context, const HostTarget &target);
 
 /// Refuses, with an error at `loc` that says why, a C program that does what a
-/// variant may not do: includes that are not on the allow-list, inline assembly,
-/// constructors, mutable static data, external symbols that are not on the
-/// allow-list, a signature that does not take `numPointers` pointers. Nothing of
-/// the program is run. On success the compiled, unoptimised module is returned,
-/// its `fastk_kernel` named `symbol`.
+/// variant may not do: includes that are not on the allow-list, inline
+/// assembly, constructors, mutable static data, external symbols that are not
+/// on the allow-list, a signature that does not take `numPointers` pointers.
+/// Nothing of the program is run. On success the compiled, unoptimised module
+/// is returned, its `fastk_kernel` named `symbol`.
 mlir::FailureOr<std::unique_ptr<llvm::Module>>
 compileCProgram(mlir::Location loc, llvm::StringRef source,
                 unsigned numPointers, llvm::StringRef symbol,

@@ -42,7 +42,7 @@ public:
   virtual ~Evaluator();
   /// An error means that the evaluation could not be made (no worker, disk
   /// full); a bad candidate is a verdict, never an error.
-  virtual llvm::Expected<Verdict>
+  virtual llvm::Expected<worker::Verdict>
   evaluate(const EvaluationRequest &request) = 0;
 };
 

@@ -103,6 +103,9 @@ public:
   virtual ~Proposer();
   /// "catalog", "files:DIR": as the user named it.
   virtual llvm::StringRef name() const = 0;
+  /// True when every idea is to be tried in the first round, however many the
+  /// user asked for: a person wrote them to be measured.
+  virtual bool wantsAllTried() const { return false; }
   /// Up to `count` ideas that were not tried yet, best first. Fewer, or none,
   /// when the proposer has no more to say.
   virtual llvm::Expected<std::vector<Idea>>

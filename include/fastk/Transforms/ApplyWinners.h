@@ -34,8 +34,8 @@ struct ApplySummary {
 };
 
 /// Replaces each `fastk.workload` of `module` that has a winner in `banks` by a
-/// `fastk.call`, and imports the lowerings. Each decision is a remark of category
-/// "fastk". Fails only on IR that cannot be canonicalised.
+/// `fastk.call`, and imports the lowerings. Each decision is a remark of
+/// category "fastk". Fails only on IR that cannot be canonicalised.
 mlir::FailureOr<ApplySummary> applyWinners(mlir::ModuleOp module,
                                            const BankStack &banks,
                                            llvm::StringRef target,

@@ -14,5 +14,9 @@ def FastkCanonicalizeWorkloadsPass
     attribute `fastk.key`. The compiler itself computes canonical forms on
     copies; this pass is for looking at them and for tests.
   }];
-  let dependentDialects = ["::fastk::FastkDialect"];
+  let dependentDialects = ["::fastk::FastkDialect", "::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
 }

@@ -19,8 +19,16 @@ def FastkFormWorkloadsPass
       attention is one workload; other elementwise chains are one each.
     * `fusion=whole`: each function body as few workloads as dependences allow.
 
+    Cheap producers (constants, fills, masks and positions, broadcasts, casts to
+    wider types, slices, pads, transposes that feed contractions) are copied into
+    every workload that reads them; views come in between members and stay
+    outside at the border. No workload comes to depend on itself, and ops with
+    side effects keep their order.
+
     Ops that cannot be part of a workload (dynamic shapes, side effects, control
-    flow) stay where they are, each with a remark that says why.
+    flow) stay where they are, each with a remark that says why. The regions of
+    control flow are formed on their own. One analysis remark a function counts
+    workloads, compute ops and ops left outside.
   }];
   let options = [
     Option<"fusion", "fusion", "std::string", "\"greedy\"",

@@ -18,5 +18,6 @@ include "fastk/Transforms/ApplyWinners.td"
 include "fastk/Transforms/CanonicalizeWorkloads.td"
 include "fastk/Transforms/InlineWorkloads.td"
 include "fastk/Transforms/DefaultSchedule.td"
+include "fastk/Transforms/PrintAnalysis.td"
 
 #endif // FASTK_TRANSFORMS_PASSES_TD

@@ -107,8 +107,9 @@ LogicalResult LoweringOp::verify() {
     return emitOpError() << "symbol '@" << getSymName() << "' must be '@"
                          << symbolForKey(getKey())
                          << "', from its key (required by 'fastk.key')";
-  if (getWorkspace() < 0)
-    return emitOpError() << "workspace of " << getWorkspace()
+  // The accessor is unsigned; the attribute is not.
+  if (int64_t bytes = getWorkspaceAttr().getInt(); bytes < 0)
+    return emitOpError() << "workspace of " << bytes
                          << " bytes is negative (required by "
                             "'fastk.workspace')";
   bool isDefault = getLanguage() == Language::generic;

@@ -13,6 +13,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
+#include <limits>
 
 using namespace mlir;
 
@@ -20,8 +21,15 @@ std::string fastk::serializePattern(Region &pattern) {
   std::string text;
   llvm::raw_string_ostream os(text);
   OpPrintingFlags flags;
+  // Every flag that changes the text is set: their defaults come from the
+  // command line, and a key does not. Nothing is elided, so that two constants
+  // that differ in one element differ here.
+  constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
   flags.printGenericOpForm().useLocalScope().enableDebugInfo(false);
-  flags.elideLargeElementsAttrs(-1).elideLargeResourceString(-1);
+  flags.elideLargeElementsAttrs(kNoLimit).elideLargeResourceString(kNoLimit);
+  flags.printLargeElementsAttrWithHex(100);
+  flags.skipRegions(false).printValueUsers(false).printUniqueSSAIDs(false);
+  flags.printNameLocAsPrefix(false).assumeVerified(false);
   // The op that holds the region carries names and records; only the region
   // has meaning. Naming it through the parent keeps SSA numbers local to it.
   AsmState state(pattern.getParentOp(), flags);

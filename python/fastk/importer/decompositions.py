@@ -1,9 +1,9 @@
-#===- decompositions.py - ATen ops rewritten before torch-mlir -*- Python -*-===#
+# ===- decompositions.py - ATen ops rewritten before torch-mlir -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#===----------------------------------------------------------------------===#
+# ===----------------------------------------------------------------------===#
 """ATen decompositions that replace torch-mlir's own.
 
 torch-mlir lowers every op below, but in a form that is less exact or more
@@ -18,9 +18,9 @@ CPU kernels:
 - batch norm in eval mode: torch-mlir's reciprocal asserts that no element is
   zero, inside the loop. Here: one multiply and one add per element, as in
   PyTorch's kernel.
-- ``scaled_dot_product_attention`` without a mask or causal: no row is ever
-  wholly masked, so the scan for such rows is left out, and the scores are
-  scaled once instead of query and key each.
+- ``scaled_dot_product_attention``: the scores are scaled once, instead of query
+  and key each; plain and causal attention, where no row is ever wholly masked,
+  go without the scan for such rows.
 """
 
 import math
@@ -104,28 +104,31 @@ def table():
         scale=None,
         enable_gqa=False,
     ):
-        if attn_mask is not None or dropout_p != 0.0 or enable_gqa:
-            # Rows may be masked wholly, or heads differ: PyTorch's own form.
-            return aten._scaled_dot_product_attention_math.default(
-                query,
-                key,
-                value,
-                attn_mask,
-                dropout_p,
-                is_causal,
-                scale=scale,
-                enable_gqa=enable_gqa,
-            )[0]
         dtype = query.dtype
         wide = _widened(torch, dtype)
+        query, key, value = query.to(wide), key.to(wide), value.to(wide)
+        if enable_gqa:
+            key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
+            value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
         if scale is None:
             scale = 1.0 / math.sqrt(query.shape[-1])
-        scores = query.to(wide) @ key.to(wide).transpose(-2, -1) * scale
+        scores = query @ key.transpose(-2, -1) * scale
         if is_causal:
             row = torch.arange(query.shape[-2], device=query.device).unsqueeze(1)
             column = torch.arange(key.shape[-2], device=query.device).unsqueeze(0)
             scores = torch.where(column <= row, scores, float("-inf"))
-        return (torch.softmax(scores, -1) @ value.to(wide)).to(dtype)
+        if attn_mask is None:
+            weights = torch.softmax(scores, -1)
+        else:
+            if attn_mask.dtype == torch.bool:
+                scores = torch.where(attn_mask, scores, float("-inf"))
+            else:
+                scores = scores + attn_mask.to(wide)
+            # A mask may hide a whole row, which is zero then.
+            weights = aten._safe_softmax(scores, -1)
+        if dropout_p != 0.0:
+            weights = torch.dropout(weights, dropout_p, True)
+        return (weights @ value).to(dtype)
 
     return {
         aten.gelu.default: gelu,

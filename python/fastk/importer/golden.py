@@ -1,9 +1,9 @@
-#===- golden.py - The models behind the golden inputs -*- Python -*-===#
+# ===- golden.py - The models behind the golden inputs -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-#===----------------------------------------------------------------------===#
+# ===----------------------------------------------------------------------===#
 """The models whose imports are the golden inputs of the test tree.
 
 Each function returns ``(module, example_inputs)`` as ``python -m
@@ -46,9 +46,7 @@ class Attention(nn.Module):
         self.causal = causal
 
     def forward(self, query, key, value):
-        return F.scaled_dot_product_attention(
-            query, key, value, is_causal=self.causal
-        )
+        return F.scaled_dot_product_attention(query, key, value, is_causal=self.causal)
 
 
 class BasicBlock(nn.Module):

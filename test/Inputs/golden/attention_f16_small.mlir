@@ -20,26 +20,31 @@ module {
       %26 = arith.extf %in : f16 to f32
       linalg.yield %26 : f32
     } -> tensor<2x3x40x24xf32>
-    %3 = tensor.empty() : tensor<2x3x24x40xf32>
-    %transposed = linalg.transpose ins(%2 : tensor<2x3x40x24xf32>) outs(%3 : tensor<2x3x24x40xf32>) permutation = [0, 1, 3, 2] 
+    %3 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%arg2 : tensor<2x3x40x24xf16>) outs(%0 : tensor<2x3x40x24xf32>) {
+    ^bb0(%in: f16, %out: f32):
+      %26 = arith.extf %in : f16 to f32
+      linalg.yield %26 : f32
+    } -> tensor<2x3x40x24xf32>
+    %4 = tensor.empty() : tensor<2x3x24x40xf32>
+    %transposed = linalg.transpose ins(%2 : tensor<2x3x40x24xf32>) outs(%4 : tensor<2x3x24x40xf32>) permutation = [0, 1, 3, 2] 
     %collapsed = tensor.collapse_shape %1 [[0, 1], [2], [3]] : tensor<2x3x40x24xf32> into tensor<6x40x24xf32>
     %collapsed_2 = tensor.collapse_shape %transposed [[0, 1], [2], [3]] : tensor<2x3x24x40xf32> into tensor<6x24x40xf32>
-    %4 = tensor.empty() : tensor<6x40x40xf32>
-    %5 = linalg.fill ins(%cst : f32) outs(%4 : tensor<6x40x40xf32>) -> tensor<6x40x40xf32>
-    %6 = linalg.batch_matmul ins(%collapsed, %collapsed_2 : tensor<6x40x24xf32>, tensor<6x24x40xf32>) outs(%5 : tensor<6x40x40xf32>) -> tensor<6x40x40xf32>
-    %expanded = tensor.expand_shape %6 [[0, 1], [2], [3]] output_shape [2, 3, 40, 40] : tensor<6x40x40xf32> into tensor<2x3x40x40xf32>
-    %7 = tensor.empty() : tensor<2x3x40x40xf32>
-    %8 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%expanded : tensor<2x3x40x40xf32>) outs(%7 : tensor<2x3x40x40xf32>) {
+    %5 = tensor.empty() : tensor<6x40x40xf32>
+    %6 = linalg.fill ins(%cst : f32) outs(%5 : tensor<6x40x40xf32>) -> tensor<6x40x40xf32>
+    %7 = linalg.batch_matmul ins(%collapsed, %collapsed_2 : tensor<6x40x24xf32>, tensor<6x24x40xf32>) outs(%6 : tensor<6x40x40xf32>) -> tensor<6x40x40xf32>
+    %expanded = tensor.expand_shape %7 [[0, 1], [2], [3]] output_shape [2, 3, 40, 40] : tensor<6x40x40xf32> into tensor<2x3x40x40xf32>
+    %8 = tensor.empty() : tensor<2x3x40x40xf32>
+    %9 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%expanded : tensor<2x3x40x40xf32>) outs(%8 : tensor<2x3x40x40xf32>) {
     ^bb0(%in: f32, %out: f32):
       %26 = arith.truncf %cst_1 : f64 to f32
       %27 = arith.mulf %in, %26 : f32
       linalg.yield %27 : f32
     } -> tensor<2x3x40x40xf32>
-    %9 = tensor.empty() : tensor<2x3x40xi64>
-    %10 = linalg.fill ins(%c0_i64 : i64) outs(%9 : tensor<2x3x40xi64>) -> tensor<2x3x40xi64>
-    %11 = tensor.empty() : tensor<2x3x40xf32>
-    %12 = linalg.fill ins(%cst_0 : f32) outs(%11 : tensor<2x3x40xf32>) -> tensor<2x3x40xf32>
-    %13:2 = linalg.generic {indexing_maps = [#map, #map1, #map1], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%8 : tensor<2x3x40x40xf32>) outs(%12, %10 : tensor<2x3x40xf32>, tensor<2x3x40xi64>) {
+    %10 = tensor.empty() : tensor<2x3x40xi64>
+    %11 = linalg.fill ins(%c0_i64 : i64) outs(%10 : tensor<2x3x40xi64>) -> tensor<2x3x40xi64>
+    %12 = tensor.empty() : tensor<2x3x40xf32>
+    %13 = linalg.fill ins(%cst_0 : f32) outs(%12 : tensor<2x3x40xf32>) -> tensor<2x3x40xf32>
+    %14:2 = linalg.generic {indexing_maps = [#map, #map1, #map1], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%9 : tensor<2x3x40x40xf32>) outs(%13, %11 : tensor<2x3x40xf32>, tensor<2x3x40xi64>) {
     ^bb0(%in: f32, %out: f32, %out_7: i64):
       %26 = linalg.index 3 : index
       %27 = arith.index_cast %26 : index to i64
@@ -48,36 +53,31 @@ module {
       %30 = arith.select %29, %27, %out_7 : i64
       linalg.yield %28, %30 : f32, i64
     } -> (tensor<2x3x40xf32>, tensor<2x3x40xi64>)
-    %expanded_3 = tensor.expand_shape %13#0 [[0], [1], [2, 3]] output_shape [2, 3, 40, 1] : tensor<2x3x40xf32> into tensor<2x3x40x1xf32>
-    %14 = linalg.generic {indexing_maps = [#map, #map2, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%8, %expanded_3 : tensor<2x3x40x40xf32>, tensor<2x3x40x1xf32>) outs(%7 : tensor<2x3x40x40xf32>) {
+    %expanded_3 = tensor.expand_shape %14#0 [[0], [1], [2, 3]] output_shape [2, 3, 40, 1] : tensor<2x3x40xf32> into tensor<2x3x40x1xf32>
+    %15 = linalg.generic {indexing_maps = [#map, #map2, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%9, %expanded_3 : tensor<2x3x40x40xf32>, tensor<2x3x40x1xf32>) outs(%8 : tensor<2x3x40x40xf32>) {
     ^bb0(%in: f32, %in_7: f32, %out: f32):
       %26 = arith.subf %in, %in_7 : f32
       linalg.yield %26 : f32
     } -> tensor<2x3x40x40xf32>
-    %15 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%14 : tensor<2x3x40x40xf32>) outs(%7 : tensor<2x3x40x40xf32>) {
+    %16 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%15 : tensor<2x3x40x40xf32>) outs(%8 : tensor<2x3x40x40xf32>) {
     ^bb0(%in: f32, %out: f32):
       %26 = math.exp %in : f32
       linalg.yield %26 : f32
     } -> tensor<2x3x40x40xf32>
-    %16 = tensor.empty() : tensor<2x3x40x1xf32>
-    %17 = linalg.fill ins(%cst : f32) outs(%16 : tensor<2x3x40x1xf32>) -> tensor<2x3x40x1xf32>
-    %18 = linalg.generic {indexing_maps = [#map, #map2], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%15 : tensor<2x3x40x40xf32>) outs(%17 : tensor<2x3x40x1xf32>) {
+    %17 = tensor.empty() : tensor<2x3x40x1xf32>
+    %18 = linalg.fill ins(%cst : f32) outs(%17 : tensor<2x3x40x1xf32>) -> tensor<2x3x40x1xf32>
+    %19 = linalg.generic {indexing_maps = [#map, #map2], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%16 : tensor<2x3x40x40xf32>) outs(%18 : tensor<2x3x40x1xf32>) {
     ^bb0(%in: f32, %out: f32):
       %26 = arith.addf %in, %out : f32
       linalg.yield %26 : f32
     } -> tensor<2x3x40x1xf32>
-    %19 = linalg.generic {indexing_maps = [#map, #map2, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%15, %18 : tensor<2x3x40x40xf32>, tensor<2x3x40x1xf32>) outs(%7 : tensor<2x3x40x40xf32>) {
+    %20 = linalg.generic {indexing_maps = [#map, #map2, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%16, %19 : tensor<2x3x40x40xf32>, tensor<2x3x40x1xf32>) outs(%8 : tensor<2x3x40x40xf32>) {
     ^bb0(%in: f32, %in_7: f32, %out: f32):
       %26 = arith.divf %in, %in_7 : f32
       linalg.yield %26 : f32
     } -> tensor<2x3x40x40xf32>
-    %20 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%arg2 : tensor<2x3x40x24xf16>) outs(%0 : tensor<2x3x40x24xf32>) {
-    ^bb0(%in: f16, %out: f32):
-      %26 = arith.extf %in : f16 to f32
-      linalg.yield %26 : f32
-    } -> tensor<2x3x40x24xf32>
-    %collapsed_4 = tensor.collapse_shape %19 [[0, 1], [2], [3]] : tensor<2x3x40x40xf32> into tensor<6x40x40xf32>
-    %collapsed_5 = tensor.collapse_shape %20 [[0, 1], [2], [3]] : tensor<2x3x40x24xf32> into tensor<6x40x24xf32>
+    %collapsed_4 = tensor.collapse_shape %20 [[0, 1], [2], [3]] : tensor<2x3x40x40xf32> into tensor<6x40x40xf32>
+    %collapsed_5 = tensor.collapse_shape %3 [[0, 1], [2], [3]] : tensor<2x3x40x24xf32> into tensor<6x40x24xf32>
     %21 = tensor.empty() : tensor<6x40x24xf32>
     %22 = linalg.fill ins(%cst : f32) outs(%21 : tensor<6x40x24xf32>) -> tensor<6x40x24xf32>
     %23 = linalg.batch_matmul ins(%collapsed_4, %collapsed_5 : tensor<6x40x40xf32>, tensor<6x40x24xf32>) outs(%22 : tensor<6x40x24xf32>) -> tensor<6x40x24xf32>

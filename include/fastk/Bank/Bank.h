@@ -1,0 +1,149 @@
+//===- Bank.h - A directory of winners --------------------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One folder per winner; docs/formats/bank.md describes the files. Reading
+// never executes anything that a bank holds. A winner that cannot be used is
+// never dropped silently: it is handed out as stale, with the reason.
+//
+// The object is an index of one directory as it was when it was opened, plus
+// what was written through it. It may be used by one thread at a time; any
+// number of processes may read and write the directory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_BANK_BANK_H
+#define FASTK_BANK_BANK_H
+
+#include "fastk/Bank/Winner.h"
+#include "fastk/Bank/WinnerHeader.h"
+#include "llvm/ADT/StringMap.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace fastk {
+
+/// A winner that was found and cannot be used.
+struct StaleWinner {
+  std::string folder;
+  std::string reason;
+};
+
+/// What a bank has for one key.
+struct BankLookup {
+  /// The hit: parsed, verified, with its program. Null on a miss.
+  std::unique_ptr<Winner> winner;
+  /// Why there is no winner; empty on a hit. Names the stale ones, if that is
+  /// what stood in the way.
+  std::string reason;
+  /// Winners of this key that were skipped, hit or miss.
+  std::vector<StaleWinner> stale;
+};
+
+/// What a write did.
+enum class WriteOutcome {
+  Stored,      ///< There was none.
+  Replaced,    ///< The stored one was slower, or stale.
+  KeptExisting ///< The stored one is as fast, faster, or the same program.
+};
+
+struct WriteResult {
+  WriteOutcome outcome = WriteOutcome::Stored;
+  std::string folder;
+};
+
+/// One winner's folder, as `list` and `verify` see it.
+struct BankEntry {
+  std::string folder;
+  /// Set when the head of lowering.mlir could be read.
+  std::optional<WinnerHeader> header;
+  /// Why it could not.
+  std::string problem;
+};
+
+class Bank {
+public:
+  /// Opens a bank. A directory that does not exist is an empty bank: it is made
+  /// by the first write. Cheap: it lists folders, and reads no file of a folder
+  /// that is named as write() names it.
+  static llvm::Expected<Bank> open(llvm::StringRef directory);
+
+  llvm::StringRef getDirectory() const { return directory; }
+  size_t size() const { return entries.size(); }
+
+  /// The fastest winner of `key` on `target` within the class `loosest`. It is
+  /// parsed in `context`, whose dialects decide what can be read.
+  BankLookup lookup(llvm::StringRef key, llvm::StringRef target,
+                    Precision loosest, mlir::MLIRContext *context) const;
+
+  /// Stores a module made by buildWinner(), with the trajectory's JSON text. A
+  /// reader sees the whole winner or none of it. Of two winners for one key,
+  /// target and precision the faster stays: by median where machine and threads
+  /// are the same, else by speed-up over the default lowering; a gain below 1 %
+  /// is noise and changes nothing.
+  llvm::Expected<WriteResult> write(mlir::ModuleOp winner,
+                                    llvm::StringRef trajectory);
+
+  /// Every folder with its head, in order of folder name.
+  std::vector<BankEntry> list() const;
+
+  /// Reads one winner in full: parses, verifies the key, checks the program's
+  /// digest. The error says why it is stale.
+  static llvm::Expected<std::unique_ptr<Winner>>
+  load(llvm::StringRef folder, mlir::MLIRContext *context);
+
+  /// The text of --explain-miss: the winners nearest to a missed workload, and
+  /// what keeps each from matching.
+  std::string explainMiss(llvm::StringRef key, llvm::StringRef target,
+                          Precision loosest, llvm::StringRef name,
+                          llvm::StringRef shapes,
+                          mlir::MLIRContext *context) const;
+
+private:
+  /// A folder, and the eight hex digits its name ends in ("" if it does not:
+  /// the name was changed by hand, and the head says the key).
+  struct IndexEntry {
+    std::string folder;
+    std::string key8;
+  };
+
+  void index(llvm::StringRef folder);
+  std::vector<BankEntry> entriesOf(llvm::StringRef key) const;
+
+  std::string directory;
+  std::vector<IndexEntry> entries;
+};
+
+/// Several banks; the first that has a winner wins, and new winners go to the
+/// first.
+class BankStack {
+public:
+  static llvm::Expected<BankStack>
+  open(llvm::ArrayRef<std::string> directories);
+
+  BankLookup lookup(llvm::StringRef key, llvm::StringRef target,
+                    Precision loosest, mlir::MLIRContext *context) const;
+  llvm::Expected<WriteResult> write(mlir::ModuleOp winner,
+                                    llvm::StringRef trajectory);
+  std::string explainMiss(llvm::StringRef key, llvm::StringRef target,
+                          Precision loosest, llvm::StringRef name,
+                          llvm::StringRef shapes,
+                          mlir::MLIRContext *context) const;
+  llvm::ArrayRef<Bank> getBanks() const { return banks; }
+
+private:
+  std::vector<Bank> banks;
+};
+
+/// Where winners are looked for without --bank: the folders of $FASTK_BANK
+/// (separated by ':'), the user's cache ($XDG_CACHE_HOME/fastk/bank or
+/// ~/.cache/fastk/bank), the shipped bank beside the executable (../winners).
+std::vector<std::string> defaultBanks(llvm::StringRef executable);
+
+} // namespace fastk
+
+#endif // FASTK_BANK_BANK_H

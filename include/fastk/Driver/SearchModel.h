@@ -1,0 +1,54 @@
+//===- SearchModel.h - Search the workloads of a model ----------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_DRIVER_SEARCHMODEL_H
+#define FASTK_DRIVER_SEARCHMODEL_H
+
+#include "fastk/Bank/Bank.h"
+#include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Evaluate/Evaluator.h"
+#include "fastk/Search/SearchOptions.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace fastk {
+
+struct SearchModelOptions {
+  std::string target = "host";
+  Precision precision = Precision::ieee;
+  /// Search workloads that have a winner, too; the winner is then a seed.
+  bool searchHits = false;
+  /// As the user names them: "catalog", "files:DIR".
+  std::vector<std::string> proposers;
+  /// The budget is for the whole model: each workload gets an equal share of
+  /// what is left.
+  SearchOptions search;
+  /// Folder of journals, one subfolder a workload.
+  std::string journal;
+  /// File for the report; empty for none.
+  std::string report;
+  unsigned threads = 0;
+  std::function<bool()> stopRequested;
+};
+
+enum class SearchModelEnd { Done, Interrupted };
+
+/// Searches each distinct workload of `module` that has no winner in `banks`,
+/// in order of appearance, and writes what is found to the first bank. Progress
+/// and trajectories go to standard error. An error means that the search could
+/// not go on; what was measured and stored until then is kept.
+llvm::Expected<SearchModelEnd> searchModel(mlir::ModuleOp module,
+                                           BankStack &banks,
+                                           Evaluator &evaluator,
+                                           const SearchModelOptions &options);
+
+} // namespace fastk
+
+#endif // FASTK_DRIVER_SEARCHMODEL_H

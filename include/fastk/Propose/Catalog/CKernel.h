@@ -1,0 +1,58 @@
+//===- CKernel.h - C kernels from canonical patterns ------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the catalog's ideas are realised with: C from the body of a workload,
+// for any shapes and any prologue or epilogue that the emitter can express,
+// tuned by numeric parameters (docs/catalog.md lists them).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_PROPOSE_CATALOG_CKERNEL_H
+#define FASTK_PROPOSE_CATALOG_CKERNEL_H
+
+#include "mlir/IR/Block.h"
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace fastk {
+namespace catalog {
+
+using Parameters = std::map<std::string, int64_t>;
+
+/// The machine a kernel is made for.
+struct Machine {
+  /// 16, 32 or 64.
+  unsigned vectorBytes = 16;
+  unsigned threads = 1;
+  int64_t l1Bytes = 32 << 10, l2Bytes = 512 << 10, l3Bytes = 8 << 20;
+};
+
+struct CKernel {
+  /// One file that defines fastk_kernel; empty when the pattern has something
+  /// the emitter cannot express, and then `failure` says what.
+  std::string source;
+  int64_t workspaceBytes = 0;
+  /// The parameters that had an effect, with the values that were taken.
+  Parameters parameters;
+  /// What each stage is, in order: "contraction", "convolution", "nest", "pad",
+  /// "insert", "attention".
+  std::vector<std::string> stages;
+  std::string failure;
+};
+
+/// Emits a kernel for the body of a workload (named linalg ops or generics,
+/// terminated by the values it returns). Parameters that are absent take
+/// defaults derived from the machine; those out of range are clamped.
+CKernel emitCKernel(mlir::Block &pattern, const Machine &machine,
+                    const Parameters &parameters);
+
+} // namespace catalog
+} // namespace fastk
+
+#endif // FASTK_PROPOSE_CATALOG_CKERNEL_H

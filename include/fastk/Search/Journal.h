@@ -1,0 +1,103 @@
+//===- Journal.h - The append-only log of one search ------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The search's only state. A search is a deterministic procedure whose effects
+// (what a proposer said, what an evaluation found) are recorded here under a
+// name; asked again, it finds the answer here. So a search that was killed goes
+// on by running again from the start, and nothing that was recorded is done a
+// second time. docs/formats/journal.md describes the files.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_SEARCH_JOURNAL_H
+#define FASTK_SEARCH_JOURNAL_H
+
+#include "fastk/Bank/DurableFile.h"
+#include "fastk/Propose/Proposer.h"
+#include "fastk/Worker/Verdict.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/JSON.h"
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fastk {
+
+/// What a journal belongs to, name by name: key, target, precision, options,
+/// seed, versions. A journal is resumed under exactly the same binding.
+using JournalBinding = std::vector<std::pair<std::string, std::string>>;
+
+class Journal {
+public:
+  /// Opens `directory`, and makes it when there is none. Locks it: one search
+  /// at a time. A last line that a crash cut is dropped, and note() says so;
+  /// any other damage is an error that names the line.
+  static llvm::Expected<std::unique_ptr<Journal>>
+  open(llvm::StringRef directory, const JournalBinding &binding);
+  ~Journal();
+
+  /// Empty, or what was dropped when the journal was opened.
+  llvm::StringRef note() const { return noteText; }
+  /// Events that were there when it was opened, the header not counted.
+  size_t resumedEvents() const { return resumed; }
+  /// Seconds of searching behind the last event.
+  double elapsedSeconds() const { return elapsed; }
+
+  /// What is recorded under `name`, with the seconds behind it.
+  template <typename T>
+  struct Recorded {
+    T value;
+    double elapsed;
+  };
+  std::optional<Recorded<std::vector<Idea>>> findIdeas(llvm::StringRef name);
+  llvm::Expected<std::optional<Recorded<std::vector<Variant>>>>
+  findVariants(llvm::StringRef name);
+  std::optional<Recorded<worker::Verdict>> findVerdict(llvm::StringRef name);
+
+  /// Records an event durably: when this returns, a crash no longer loses it.
+  llvm::Error recordIdeas(llvm::StringRef name, llvm::ArrayRef<Idea> ideas,
+                          double elapsed);
+  llvm::Error recordVariants(llvm::StringRef name,
+                             llvm::ArrayRef<Variant> variants, double elapsed);
+  llvm::Error recordVerdict(llvm::StringRef name,
+                            const worker::Verdict &verdict, double elapsed);
+
+private:
+  Journal(std::string directory, FileLock lock)
+      : directory(std::move(directory)), lock(std::move(lock)) {}
+
+  struct Event {
+    llvm::json::Object fields;
+    std::optional<worker::Verdict> verdict;
+    double elapsed = 0;
+  };
+
+  std::string filePath() const { return directory + "/journal.jsonl"; }
+  llvm::Error read(const JournalBinding &binding);
+  llvm::Error readLine(llvm::StringRef line, size_t number,
+                       const JournalBinding &binding);
+  llvm::Error append(llvm::StringRef body);
+  llvm::Expected<std::string> storeProgram(const Variant &variant);
+  const Event *find(llvm::StringRef type, llvm::StringRef name) const;
+
+  std::string directory;
+  FileLock lock;
+  std::string noteText;
+  llvm::StringMap<Event> events;
+  size_t resumed = 0;
+  double elapsed = 0;
+  int descriptor = -1;
+  /// Length of the file up to the last whole line.
+  uint64_t length = 0;
+  bool hasHeader = false;
+};
+
+} // namespace fastk
+
+#endif // FASTK_SEARCH_JOURNAL_H

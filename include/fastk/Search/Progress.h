@@ -1,0 +1,59 @@
+//===- Progress.h - What a search shows while it runs -----------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_SEARCH_PROGRESS_H
+#define FASTK_SEARCH_PROGRESS_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/raw_ostream.h"
+#include <memory>
+
+namespace fastk {
+
+/// Where a search stands.
+struct SearchStanding {
+  /// "1", "2", "sweep", "promote"; "" before the first.
+  llvm::StringRef round;
+  int rounds = 0;
+  int evaluations = 0;
+  /// 0: no limit.
+  int64_t evaluationBudget = 0;
+  double elapsedSeconds = 0;
+  double bestSeconds = 0, baselineSeconds = 0, floorSeconds = 0;
+  /// Baseline over best, measured side by side.
+  double bestSpeedup = 0;
+  llvm::StringRef bestTitle;
+  /// What is or was worked on.
+  llvm::StringRef title;
+};
+
+class SearchProgress {
+public:
+  virtual ~SearchProgress();
+  virtual void note(llvm::StringRef text) = 0;
+  /// An evaluation begins.
+  virtual void evaluating(const SearchStanding &standing) = 0;
+  /// It ended with this status; `reason` is empty when it passed.
+  virtual void evaluated(const SearchStanding &standing, llvm::StringRef status,
+                         llvm::StringRef reason) = 0;
+  virtual void roundEnded(const SearchStanding &standing) = 0;
+  /// The search is over; leaves the terminal clean.
+  virtual void ended() = 0;
+};
+
+/// Writes to `os`, as a rule stderr. With a terminal a status line that is
+/// rewritten by every evaluation; without one only a line per round.
+std::unique_ptr<SearchProgress> createStreamProgress(llvm::raw_ostream &os,
+                                                     bool isTerminal,
+                                                     llvm::StringRef workload);
+
+/// "1.25 ms", three digits.
+std::string formatSeconds(double seconds);
+
+} // namespace fastk
+
+#endif // FASTK_SEARCH_PROGRESS_H

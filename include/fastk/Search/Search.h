@@ -1,0 +1,128 @@
+//===- Search.h - Finding a faster variant of a workload --------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A search over the variants of one workload, in rounds: proposers give ideas,
+// each idea is realised several times, every variant is evaluated, the best
+// become parents of the next round; numeric parameters are swept by plain
+// hill-climbing; the would-be winner is measured a second time, and only that
+// measurement counts. docs/search.md tells it in full.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_SEARCH_SEARCH_H
+#define FASTK_SEARCH_SEARCH_H
+
+#include "fastk/Evaluate/Evaluator.h"
+#include "fastk/Propose/Proposer.h"
+#include "fastk/Search/Journal.h"
+#include "fastk/Search/Progress.h"
+#include "fastk/Search/SearchOptions.h"
+#include "fastk/Worker/Verdict.h"
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fastk {
+
+/// A variant that a search begins with: a winner of the bank.
+struct SearchSeed {
+  Idea idea;
+  Variant variant;
+};
+
+/// What is searched, and with what. All references outlive the search.
+struct SearchInput {
+  /// history, parents and baselineSeconds are filled in by the search.
+  ProposalContext workload;
+  llvm::ArrayRef<Proposer *> proposers;
+  Evaluator &evaluator;
+  /// Null: nothing is recorded, and nothing can be resumed.
+  Journal *journal = nullptr;
+  /// Null: silent.
+  SearchProgress *progress = nullptr;
+  llvm::ArrayRef<SearchSeed> seeds;
+  /// Seconds on a clock that never goes back; the system's by default.
+  std::function<double()> clock;
+  /// Asked before every evaluation; true ends the search as interrupted.
+  std::function<bool()> stopRequested;
+};
+
+/// One line of the trajectory: the best variant of a round.
+struct TrajectoryRow {
+  /// "0" is the default lowering, then the rounds, "sweep" and "promoted".
+  std::string round;
+  double seconds = 0;
+  /// Of the default lowering in the same evaluation: what the percentage is of.
+  double baselineSeconds = 0;
+  worker::Precision precision = worker::Precision::None;
+  /// Empty for row 0 and for rounds in which nothing passed.
+  std::string ideaId, title, category;
+  std::map<std::string, int64_t> parameters;
+  int evaluations = 0;
+};
+
+/// Why a search ended.
+enum class SearchEnd {
+  Rounds,     ///< All rounds were made.
+  Budget,     ///< Evaluations or minutes ran out.
+  Floor,      ///< 95 % of the floor was reached.
+  Stagnation, ///< Rounds stopped paying.
+  Exhausted,  ///< The proposers had no more to say.
+  Unfit,      ///< The workload cannot be judged; `detail` says why.
+  Interrupted ///< The user asked for it; the journal is intact.
+};
+llvm::StringRef stringify(SearchEnd end);
+
+struct FoundWinner {
+  Idea idea;
+  Variant variant;
+  /// Of the promotion.
+  worker::Verdict verdict;
+  Precision precision = Precision::ieee;
+};
+
+struct SearchCounts {
+  /// Every evaluation, promotions included, and how many of them came from the
+  /// journal.
+  int evaluations = 0, replayed = 0;
+  int promotions = 0, repairs = 0, duplicates = 0;
+  int ideas = 0, variants = 0;
+  /// By status: "ok", "wrong", ...
+  std::map<std::string, int> statuses;
+};
+
+struct SearchResult {
+  SearchEnd end = SearchEnd::Rounds;
+  std::string detail;
+  std::vector<TrajectoryRow> trajectory;
+  std::optional<FoundWinner> winner;
+  /// Why there is none; empty when there is.
+  std::string noWinnerReason;
+  /// Everything evaluated, in order, promotions apart.
+  std::vector<TriedVariant> history;
+  SearchCounts counts;
+  /// Of the default lowering as first measured; the workload's floor.
+  double baselineSeconds = 0, floorSeconds = 0;
+  /// Searching time, what the journal holds included.
+  double elapsedSeconds = 0;
+};
+
+/// Searches. An error means that it could not go on (no worker, disk full,
+/// journal damaged); what was measured until then is in the journal.
+llvm::Expected<SearchResult> runSearch(const SearchInput &input,
+                                       const SearchOptions &options);
+
+/// What a journal of this search must be bound to. Budgets are left out: a
+/// search may be resumed with more.
+JournalBinding bindingOf(const SearchInput &input,
+                         const SearchOptions &options);
+
+} // namespace fastk
+
+#endif // FASTK_SEARCH_SEARCH_H

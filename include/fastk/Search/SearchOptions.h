@@ -1,0 +1,69 @@
+//===- SearchOptions.h - The shape of a search ------------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_SEARCH_SEARCHOPTIONS_H
+#define FASTK_SEARCH_SEARCHOPTIONS_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <cstdint>
+#include <optional>
+
+namespace fastk {
+
+enum class SearchStrategy {
+  /// Each round: several ideas, several realisations of each, several parents.
+  Branching,
+  /// One chain: each step one idea on the best so far. To compare against.
+  Sequential
+};
+llvm::StringRef stringify(SearchStrategy strategy);
+std::optional<SearchStrategy> parseSearchStrategy(llvm::StringRef text);
+
+/// Hard limits of one search; 0: none.
+struct SearchBudget {
+  /// Evaluations, promotions included.
+  int64_t evaluations = 0;
+  /// Wall time. No evaluation starts after it, nor one that would end after it
+  /// if it took as long as the others did.
+  double minutes = 0;
+};
+
+/// Parses "evaluations=N,minutes=N" (either may be left out).
+llvm::Expected<SearchBudget> parseSearchBudget(llvm::StringRef text);
+
+struct SearchOptions {
+  SearchStrategy strategy = SearchStrategy::Branching;
+  int rounds = 5;
+  /// Ideas of each proposer per round.
+  int ideas = 6;
+  /// Realisations of each idea.
+  int implementations = 2;
+  int parents = 4;
+  /// Attempts to mend a variant that failed.
+  int repairs = 2;
+  uint64_t seed = 0;
+  SearchBudget budget;
+
+  /// The search ends at this share of the floor,
+  double floorShare = 0.95;
+  /// and when `patience` rounds gained less than this.
+  double patienceGain = 0.03;
+  int patience = 2;
+  /// Evaluations of the numeric sweep after each round, and at the end for each
+  /// of the best variants.
+  int roundSweep = 8;
+  int finalSweep = 24;
+  /// Would-be winners that are measured again before the search gives up.
+  int promotions = 3;
+  /// What the lower end of the promotion's confidence interval must pass.
+  double promotionGain = 1.02;
+};
+
+} // namespace fastk
+
+#endif // FASTK_SEARCH_SEARCHOPTIONS_H

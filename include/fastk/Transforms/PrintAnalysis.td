@@ -1,0 +1,21 @@
+//===- PrintAnalysis.td - The pass that shows what is known *- tablegen -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+def FastkPrintAnalysisPass : Pass<"fastk-print-analysis"> {
+  let summary = "Print kind, bytes, operations and floor of every workload";
+  let description = [{
+    For each `fastk.workload`, `fastk.lowering` and `func.func` with a body, in
+    the order they stand: the derived name and kind, the compulsory bytes, the
+    operations by kind, and the floor on a made-up machine of round numbers
+    (1 Top/s, 100 GB/s, no caches; `target=host` measures this one). The module
+    stays as it is. docs/analysis.md explains each number.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"round\"",
+           "The device of the floor: round or host">
+  ];
+}

@@ -1,0 +1,32 @@
+//===- Worker.h - Evaluates one job -----------------------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_WORKER_WORKER_H
+#define FASTK_WORKER_WORKER_H
+
+#include "fastk/Worker/Job.h"
+#include "fastk/Worker/Verdict.h"
+
+namespace fastk::worker {
+
+/// Validates and times the candidate of \p job on this host. Every program
+/// runs in a process that re-executes this one with a hidden argument, so the
+/// caller's main() must begin with childMain(). Never fails: what goes wrong is
+/// the verdict.
+Verdict evaluate(const Job &job);
+
+/// Runs as a program's process if the command line says so; returns whether it
+/// did, with the exit code in \p code.
+bool childMain(int argc, char **argv, int &code);
+
+/// Kills all processes of programs. Safe in a signal handler.
+void killAllPrograms();
+
+} // namespace fastk::worker
+
+#endif // FASTK_WORKER_WORKER_H

@@ -1,0 +1,272 @@
+//===- Bank.cpp - Indexing and looking up winners -------------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Bank/Bank.h"
+#include "fastk/Bank/DurableFile.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include <fcntl.h>
+
+using namespace mlir;
+using namespace fastk;
+
+/// Enough for the attributes of any lowering that fastk writes.
+static constexpr size_t kHeaderBytes = 32 * 1024;
+
+/// The eight hex digits that end "softmax-64x128xf32-1f3a9c0b" or
+/// "...-1f3a9c0b-tf32"; empty for other names.
+static StringRef keyDigitsOfName(StringRef name) {
+  for (const char *suffix : {"-tf32", "-half"})
+    if (name.consume_back(suffix))
+      break;
+  StringRef tail = name.rsplit('-').second;
+  bool isKey =
+      tail.size() >= 8 && tail.size() <= 64 && llvm::all_of(tail, [](char c) {
+        return llvm::isDigit(c) || (c >= 'a' && c <= 'f');
+      });
+  return isKey ? tail.take_front(8) : "";
+}
+
+/// Calls `visit` with every folder in `directory` that is not hidden.
+static llvm::Error
+visitFolders(StringRef directory,
+             llvm::function_ref<void(StringRef path)> visit) {
+  std::error_code code;
+  // Links are listed, so that they are reported, and not followed.
+  llvm::sys::fs::directory_iterator it(directory, code,
+                                       /*follow_symlinks=*/false);
+  for (llvm::sys::fs::directory_iterator end; !code && it != end;
+       it.increment(code)) {
+    if (llvm::sys::path::filename(it->path()).starts_with("."))
+      continue;
+    llvm::sys::fs::file_type type = it->type();
+    if (type == llvm::sys::fs::file_type::type_unknown)
+      type = llvm::sys::fs::get_file_type(it->path(), /*Follow=*/false);
+    if (type == llvm::sys::fs::file_type::directory_file ||
+        type == llvm::sys::fs::file_type::symlink_file)
+      visit(it->path());
+  }
+  if (code)
+    return fileError(directory, "list the folder", code.value());
+  return llvm::Error::success();
+}
+
+static BankEntry readEntry(StringRef folder) {
+  BankEntry entry;
+  entry.folder = folder.str();
+  if (llvm::sys::fs::get_file_type(folder, /*Follow=*/false) ==
+      llvm::sys::fs::file_type::symlink_file) {
+    entry.problem = "is a symbolic link; a bank holds its winners itself";
+    return entry;
+  }
+  SmallString<256> path(folder);
+  llvm::sys::path::append(path, "lowering.mlir");
+  llvm::Expected<std::string> text =
+      readRegularFile(AT_FDCWD, path, path, kHeaderBytes, /*prefixOnly=*/true);
+  if (!text) {
+    entry.problem = llvm::toString(text.takeError());
+    return entry;
+  }
+  llvm::Expected<WinnerHeader> header = parseWinnerHeader(*text);
+  if (!header) {
+    entry.problem = (path + ": " + llvm::toString(header.takeError())).str();
+    return entry;
+  }
+  entry.header = std::move(*header);
+  return entry;
+}
+
+void Bank::index(StringRef folder) {
+  if (llvm::any_of(entries,
+                   [&](const IndexEntry &e) { return e.folder == folder; }))
+    return;
+  std::string key8 = keyDigitsOfName(llvm::sys::path::filename(folder)).str();
+  entries.push_back({folder.str(), key8});
+}
+
+llvm::Expected<Bank> Bank::open(StringRef directory) {
+  Bank bank;
+  bank.directory = directory.str();
+  if (!llvm::sys::fs::exists(directory))
+    return bank;
+  if (!llvm::sys::fs::is_directory(directory))
+    return llvm::createStringError(
+        std::make_error_code(std::errc::not_a_directory),
+        directory + ": not a folder; a bank is a folder of winners, see "
+                    "docs/formats/bank.md");
+  std::vector<std::string> folders;
+  llvm::Error inner = llvm::Error::success();
+  llvm::Error outer = visitFolders(directory, [&](StringRef target) {
+    llvm::Error error = visitFolders(
+        target, [&](StringRef folder) { folders.push_back(folder.str()); });
+    inner = llvm::joinErrors(std::move(inner), std::move(error));
+  });
+  if (llvm::Error error = llvm::joinErrors(std::move(outer), std::move(inner)))
+    return error;
+  llvm::sort(folders);
+  for (std::string &folder : folders) {
+    std::string key8 = keyDigitsOfName(llvm::sys::path::filename(folder)).str();
+    bank.entries.push_back({std::move(folder), std::move(key8)});
+  }
+  return bank;
+}
+
+std::vector<BankEntry> Bank::entriesOf(StringRef key) const {
+  std::vector<BankEntry> result;
+  for (const IndexEntry &entry : entries) {
+    if (!entry.key8.empty()) {
+      if (key.starts_with(entry.key8))
+        result.push_back(readEntry(entry.folder));
+      continue;
+    }
+    BankEntry read = readEntry(entry.folder);
+    if (read.header && read.header->key == key)
+      result.push_back(std::move(read));
+  }
+  return result;
+}
+
+std::vector<BankEntry> Bank::list() const {
+  std::vector<BankEntry> result;
+  for (const IndexEntry &entry : entries) {
+    result.push_back(readEntry(entry.folder));
+    BankEntry &read = result.back();
+    if (read.header && !entry.key8.empty() &&
+        !StringRef(read.header->key).starts_with(entry.key8)) {
+      read.problem = "the folder is named for key " + entry.key8 +
+                     "... but lowering.mlir says " +
+                     StringRef(read.header->key).take_front(8).str() +
+                     "...: the key was edited or the folder renamed";
+      read.header.reset();
+    }
+  }
+  return result;
+}
+
+BankLookup Bank::lookup(StringRef key, StringRef target, Precision loosest,
+                        MLIRContext *context) const {
+  BankLookup result;
+  std::vector<BankEntry> usable;
+  std::string otherTargets, looserClasses;
+  for (BankEntry &entry : entriesOf(key)) {
+    if (!entry.header) {
+      result.stale.push_back({entry.folder, entry.problem});
+      continue;
+    }
+    if (entry.header->key != key) {
+      // Another key that shares eight digits, or a key that was edited. Only
+      // the whole file tells which.
+      auto loaded = load(entry.folder, context);
+      if (!loaded)
+        result.stale.push_back(
+            {entry.folder, llvm::toString(loaded.takeError())});
+      continue;
+    }
+    if (entry.header->target != target) {
+      otherTargets += " " + entry.header->target;
+      continue;
+    }
+    if (entry.header->precision > loosest) {
+      looserClasses += " " + stringifyPrecision(entry.header->precision).str();
+      continue;
+    }
+    usable.push_back(std::move(entry));
+  }
+  // Fastest first; of equals the most exact, then by name: the same bank always
+  // gives the same winner.
+  llvm::sort(usable, [](const BankEntry &a, const BankEntry &b) {
+    return std::make_tuple(a.header->medianNs, a.header->precision, a.folder) <
+           std::make_tuple(b.header->medianNs, b.header->precision, b.folder);
+  });
+  for (const BankEntry &entry : usable) {
+    llvm::Expected<std::unique_ptr<Winner>> loaded =
+        load(entry.folder, context);
+    if (!loaded) {
+      result.stale.push_back(
+          {entry.folder, llvm::toString(loaded.takeError())});
+      continue;
+    }
+    // The head was read before the file: another process may have replaced it.
+    LoweringOp lowering = (*loaded)->getLowering();
+    if (lowering.getKey() != key || lowering.getTarget() != target ||
+        lowering.getPrecision() > loosest) {
+      result.stale.push_back({entry.folder, "changed while it was read"});
+      continue;
+    }
+    result.winner = std::move(*loaded);
+    return result;
+  }
+  if (!result.stale.empty()) {
+    result.reason = "stale: " + result.stale.front().folder + ": " +
+                    result.stale.front().reason;
+  } else if (!looserClasses.empty()) {
+    result.reason = "only winners of a looser precision:" + looserClasses;
+  } else if (!otherTargets.empty()) {
+    result.reason = "only winners for other targets:" + otherTargets;
+  } else {
+    result.reason = "no winner for this key";
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// BankStack
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<BankStack> BankStack::open(ArrayRef<std::string> directories) {
+  BankStack stack;
+  for (const std::string &directory : directories) {
+    llvm::Expected<Bank> bank = Bank::open(directory);
+    if (!bank)
+      return bank.takeError();
+    stack.banks.push_back(std::move(*bank));
+  }
+  return stack;
+}
+
+BankLookup BankStack::lookup(StringRef key, StringRef target, Precision loosest,
+                             MLIRContext *context) const {
+  BankLookup result;
+  if (banks.empty())
+    result.reason = "no bank";
+  for (const Bank &bank : banks) {
+    BankLookup found = bank.lookup(key, target, loosest, context);
+    llvm::append_range(result.stale, found.stale);
+    if (found.winner) {
+      result.winner = std::move(found.winner);
+      result.reason.clear();
+      return result;
+    }
+    // "no winner for this key" says least; keep what says more.
+    bool saysMore = found.reason != "no winner for this key";
+    if (result.reason.empty() ||
+        (saysMore && result.reason == "no winner for this key"))
+      result.reason = found.reason;
+  }
+  return result;
+}
+
+llvm::Expected<WriteResult> BankStack::write(ModuleOp winner,
+                                             StringRef trajectory) {
+  if (banks.empty())
+    return llvm::createStringError(
+        std::make_error_code(std::errc::invalid_argument),
+        "no bank to store the winner in; give one with --bank=DIR");
+  return banks.front().write(winner, trajectory);
+}
+
+std::string BankStack::explainMiss(StringRef key, StringRef target,
+                                   Precision loosest, StringRef name,
+                                   StringRef shapes,
+                                   MLIRContext *context) const {
+  std::string text;
+  for (const Bank &bank : banks)
+    text += bank.explainMiss(key, target, loosest, name, shapes, context);
+  return text;
+}

@@ -1,0 +1,255 @@
+//===- Winner.cpp - A lowering with how it was found ----------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Bank/Winner.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/SHA256.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace fastk;
+
+//===----------------------------------------------------------------------===//
+// The record as an attribute
+//===----------------------------------------------------------------------===//
+
+DictionaryAttr WinnerRecord::toAttribute(MLIRContext *context) const {
+  Builder b(context);
+  auto dictionary = [&](ArrayRef<std::pair<StringRef, Attribute>> fields) {
+    NamedAttrList list;
+    for (auto [name, value] : fields)
+      list.append(name, value);
+    return list.getDictionary(context);
+  };
+  auto string = [&](StringRef s) -> Attribute { return b.getStringAttr(s); };
+  auto integer = [&](int64_t i) -> Attribute { return b.getI64IntegerAttr(i); };
+  auto real = [&](double d) -> Attribute { return b.getF64FloatAttr(d); };
+  NamedAttrList errorList, parameterList;
+  for (auto &[name, value] : errors)
+    errorList.append(name, real(value));
+  for (auto &[name, value] : parameters)
+    parameterList.append(name, integer(value));
+  return dictionary({
+      {"name", string(name)},
+      {"shapes", string(shapes)},
+      {"idea", dictionary({{"id", string(ideaId)},
+                           {"category", string(category)},
+                           {"title", string(title)},
+                           {"text", string(text)}})},
+      {"machine", string(machine)},
+      {"threads", integer(threads)},
+      {"time", dictionary({{"median_ns", real(medianNs)},
+                           {"p10_ns", real(p10Ns)},
+                           {"p90_ns", real(p90Ns)},
+                           {"samples", integer(samples)}})},
+      {"baseline_ns", real(baselineNs)},
+      {"floor_ns", real(floorNs)},
+      {"speedup", dictionary({{"median", real(speedup)},
+                              {"low", real(speedupLow)},
+                              {"high", real(speedupHigh)}})},
+      {"errors", errorList.getDictionary(context)},
+      {"parameters", parameterList.getDictionary(context)},
+      {"mlir_version", string(mlirVersion)},
+      {"fastk_version", string(fastkVersion)},
+      {"seed", integer(seed)},
+      {"evaluations", integer(evaluations)},
+  });
+}
+
+WinnerRecord WinnerRecord::fromAttribute(DictionaryAttr attribute) {
+  WinnerRecord record;
+  if (!attribute)
+    return record;
+  auto string = [](DictionaryAttr from, StringRef name, std::string &to) {
+    if (auto value = from.getAs<StringAttr>(name))
+      to = value.getValue().str();
+  };
+  auto integer = [](DictionaryAttr from, StringRef name, int64_t &to) {
+    if (auto value = from.getAs<IntegerAttr>(name))
+      if (value.getValue().getBitWidth() <= 64)
+        to = value.getValue().getSExtValue();
+  };
+  auto real = [](DictionaryAttr from, StringRef name, double &to) {
+    if (auto value = from.getAs<FloatAttr>(name))
+      to = value.getValueAsDouble();
+  };
+  auto nested = [&](StringRef name) {
+    auto value = attribute.getAs<DictionaryAttr>(name);
+    return value ? value : DictionaryAttr::get(attribute.getContext());
+  };
+  string(attribute, "name", record.name);
+  string(attribute, "shapes", record.shapes);
+  string(nested("idea"), "id", record.ideaId);
+  string(nested("idea"), "category", record.category);
+  string(nested("idea"), "title", record.title);
+  string(nested("idea"), "text", record.text);
+  string(attribute, "machine", record.machine);
+  integer(attribute, "threads", record.threads);
+  real(nested("time"), "median_ns", record.medianNs);
+  real(nested("time"), "p10_ns", record.p10Ns);
+  real(nested("time"), "p90_ns", record.p90Ns);
+  integer(nested("time"), "samples", record.samples);
+  real(attribute, "baseline_ns", record.baselineNs);
+  real(attribute, "floor_ns", record.floorNs);
+  real(nested("speedup"), "median", record.speedup);
+  real(nested("speedup"), "low", record.speedupLow);
+  real(nested("speedup"), "high", record.speedupHigh);
+  for (NamedAttribute field : nested("errors"))
+    if (auto value = dyn_cast<FloatAttr>(field.getValue()))
+      record.errors[field.getName().str()] = value.getValueAsDouble();
+  for (NamedAttribute field : nested("parameters"))
+    if (auto value = dyn_cast<IntegerAttr>(field.getValue()))
+      record.parameters[field.getName().str()] = value.getInt();
+  string(attribute, "mlir_version", record.mlirVersion);
+  string(attribute, "fastk_version", record.fastkVersion);
+  integer(attribute, "seed", record.seed);
+  integer(attribute, "evaluations", record.evaluations);
+  return record;
+}
+
+LoweringOp Winner::getLowering() const {
+  return *module.get().getBody()->getOps<LoweringOp>().begin();
+}
+
+WinnerRecord Winner::getRecord() const {
+  return WinnerRecord::fromAttribute(getLowering().getRecordAttr());
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+std::string fastk::sha256(StringRef text) {
+  llvm::SHA256 hash;
+  hash.update(text);
+  return llvm::toHex(hash.final(), /*LowerCase=*/true);
+}
+
+StringRef fastk::programFileName(Language language) {
+  switch (language) {
+  case Language::generic:
+    return "";
+  case Language::schedule:
+    return "schedule.mlir";
+  case Language::c:
+    return "kernel.c";
+  }
+  llvm_unreachable("all languages are named above");
+}
+
+std::string fastk::describeShapes(LoweringOp lowering) {
+  SmallVector<std::string> shapes;
+  for (Type type : lowering.getPatternBlock()->getArgumentTypes()) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    if (auto shaped = dyn_cast<ShapedType>(type)) {
+      if (shaped.hasRank())
+        for (int64_t size : shaped.getShape())
+          os << (ShapedType::isDynamic(size) ? "d" : std::to_string(size))
+             << "x";
+      os << shaped.getElementType();
+    } else {
+      os << type;
+    }
+    if (!llvm::is_contained(shapes, text))
+      shapes.push_back(text);
+  }
+  return llvm::join(shapes, "_");
+}
+
+//===----------------------------------------------------------------------===//
+// Building and printing
+//===----------------------------------------------------------------------===//
+
+OwningOpRef<ModuleOp> fastk::buildWinner(LoweringOp workload, Language language,
+                                         StringRef program,
+                                         int64_t workspaceBytes,
+                                         StringRef target, Precision precision,
+                                         const WinnerRecord &record) {
+  MLIRContext *context = workload.getContext();
+  Builder b(context);
+  OwningOpRef<ModuleOp> module = ModuleOp::create(workload.getLoc());
+  auto lowering = cast<LoweringOp>(workload->clone());
+  module->getBody()->push_back(lowering);
+  lowering.setTarget(target);
+  lowering.setPrecision(precision);
+  lowering.setLanguage(language);
+  lowering.setWorkspace(workspaceBytes);
+  if (language == Language::generic) {
+    lowering.removeFileAttr();
+    lowering.removeDigestAttr();
+    lowering.removeSourceAttr();
+  } else {
+    lowering.setFile(programFileName(language));
+    lowering.setDigest(sha256(program));
+    lowering.setSource(program);
+  }
+  lowering.setRecordAttr(record.toAttribute(context));
+  return module;
+}
+
+/// One field a line; nested dictionaries are indented.
+static void printFields(DictionaryAttr dictionary, unsigned indent,
+                        raw_ostream &os) {
+  os << "{";
+  bool first = true;
+  for (NamedAttribute field : dictionary) {
+    os << (first ? "\n" : ",\n");
+    first = false;
+    os.indent(indent + 2);
+    StringRef name = field.getName();
+    bool bare = !name.empty() && (llvm::isAlpha(name[0]) || name[0] == '_') &&
+                llvm::all_of(name, [](char c) {
+                  return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.';
+                });
+    if (bare) {
+      os << name;
+    } else {
+      os << '"';
+      llvm::printEscapedString(name, os);
+      os << '"';
+    }
+    os << " = ";
+    if (auto nested = dyn_cast<DictionaryAttr>(field.getValue()))
+      printFields(nested, indent + 2, os);
+    else
+      field.getValue().print(os);
+  }
+  if (!first) {
+    os << "\n";
+    os.indent(indent);
+  }
+  os << "}";
+}
+
+std::string fastk::printLoweringFile(LoweringOp lowering) {
+  // MLIR prints all attributes on the op's first line, where no reader of a
+  // diff can tell what changed. They are printed here one a line; the regions
+  // stay as MLIR prints them, which is all that follows the first line.
+  NamedAttrList attributes(lowering->getAttrDictionary());
+  attributes.erase(lowering.getSymNameAttrName());
+  attributes.erase(lowering.getSourceAttrName());
+
+  OpPrintingFlags flags;
+  flags.useLocalScope().enableDebugInfo(false);
+  flags.elideLargeElementsAttrs(-1).elideLargeResourceString(-1);
+  std::string text;
+  llvm::raw_string_ostream bodyStream(text);
+  lowering->print(bodyStream, flags);
+
+  std::string file;
+  llvm::raw_string_ostream os(file);
+  os << "// RUN: fastk-opt %s\n";
+  os << "fastk.lowering @" << lowering.getSymName() << " attributes ";
+  printFields(attributes.getDictionary(lowering.getContext()), 0, os);
+  os << " pattern {\n" << StringRef(text).split('\n').second;
+  if (!StringRef(file).ends_with("\n"))
+    os << "\n";
+  return file;
+}

@@ -1,0 +1,200 @@
+//===- WriteWinner.cpp - Storing one winner atomically --------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Bank/Bank.h"
+#include "fastk/Bank/DurableFile.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include <cerrno>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+using namespace mlir;
+using namespace fastk;
+
+/// A write takes milliseconds; whoever holds the lock longer is in trouble.
+static constexpr double kLockSeconds = 30;
+
+/// A gain below this is noise (docs/formats/bank.md).
+static constexpr double kSmallestGain = 1.01;
+
+/// Lower-case letters, digits and a few signs: what is safe in a file name and
+/// in a shell.
+static std::string fileNamePart(StringRef text, size_t limit) {
+  std::string part;
+  for (char c : text.take_front(limit))
+    part += llvm::isAlnum(c) || c == '.' || c == '_' ? c : '_';
+  while (!part.empty() && part.front() == '.')
+    part.erase(part.begin());
+  return part.empty() ? "unnamed" : part;
+}
+
+/// "cuda:sm_90a" lives in sm_90a/, "host" in host/.
+static std::string targetFolder(StringRef target) {
+  StringRef arch = target.contains(':') ? target.split(':').second : target;
+  return fileNamePart(arch, 64);
+}
+
+static std::string winnerName(LoweringOp lowering, const WinnerRecord &record,
+                              unsigned keyDigits) {
+  std::string name =
+      fileNamePart(record.name, 60) + "-" +
+      fileNamePart(record.shapes.empty() ? describeShapes(lowering)
+                                         : record.shapes,
+                   80) +
+      "-" + lowering.getKey().take_front(keyDigits).str();
+  if (lowering.getPrecision() != Precision::ieee)
+    name += "-" + stringifyPrecision(lowering.getPrecision()).str();
+  return name;
+}
+
+/// True when `stored` should stay although `fresh` is offered.
+static bool keepsStored(LoweringOp storedOp, const WinnerRecord &stored,
+                        LoweringOp freshOp, const WinnerRecord &fresh) {
+  if (storedOp.getDigest() == freshOp.getDigest() &&
+      storedOp.getLanguage() == freshOp.getLanguage() &&
+      storedOp.getWorkspace() == freshOp.getWorkspace())
+    return true;
+  // Nanoseconds compare on one machine only.
+  if (stored.machine == fresh.machine && stored.threads == fresh.threads)
+    return stored.medianNs <= fresh.medianNs * kSmallestGain;
+  return stored.speedup * kSmallestGain >= fresh.speedup;
+}
+
+/// Puts the finished folder `temporary` in the place of `final`. With an
+/// existing winner the two are exchanged in one step; the old one is then under
+/// `temporary`.
+static llvm::Error moveIntoPlace(const std::string &temporary,
+                                 const std::string &final) {
+  if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, final.c_str(),
+                  RENAME_NOREPLACE) == 0)
+    return llvm::Error::success();
+  int errnum = errno;
+  if (errnum == EEXIST && ::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD,
+                                      final.c_str(), RENAME_EXCHANGE) == 0)
+    return llvm::Error::success();
+  if (errnum == EEXIST)
+    errnum = errno;
+  if (errnum != EINVAL && errnum != ENOSYS)
+    return fileError(final, "store the winner", errnum);
+  // A file system without these flags (NFS, some overlays). The old winner is
+  // out of sight for a moment: a reader takes that for a miss.
+  std::string old = temporary + ".old";
+  if (::rename(final.c_str(), old.c_str()) != 0 && errno != ENOENT)
+    return fileError(final, "replace", errno);
+  if (::rename(temporary.c_str(), final.c_str()) != 0) {
+    errnum = errno;
+    (void)::rename(old.c_str(), final.c_str());
+    return fileError(final, "store the winner", errnum);
+  }
+  return llvm::Error::success();
+}
+
+/// Temporary folders exist only while the lock is held: what is found under the
+/// lock was left by a process that died.
+static void removeDebris(StringRef directory) {
+  std::error_code code;
+  for (llvm::sys::fs::directory_iterator it(directory, code), end;
+       !code && it != end; it.increment(code))
+    if (llvm::sys::path::filename(it->path()).starts_with(".tmp-"))
+      llvm::sys::fs::remove_directories(it->path());
+}
+
+llvm::Expected<WriteResult> Bank::write(ModuleOp module, StringRef trajectory) {
+  auto lowerings = module.getOps<LoweringOp>();
+  assert(llvm::hasSingleElement(lowerings) && "made by buildWinner()");
+  LoweringOp lowering = *lowerings.begin();
+  assert(
+      (lowering.getLanguage() == Language::generic || lowering.getSource()) &&
+      "a winner comes with its program");
+  WinnerRecord record = WinnerRecord::fromAttribute(lowering.getRecordAttr());
+
+  if (llvm::Error error = createDirectories(directory))
+    return error;
+  llvm::Expected<FileLock> lock = FileLock::acquire(
+      directory + "/.lock", "the bank " + directory, kLockSeconds);
+  if (!lock)
+    return lock.takeError();
+  removeDebris(directory);
+
+  // Look again under the lock: another process may have written since open().
+  llvm::Expected<Bank> now = Bank::open(directory);
+  if (!now)
+    return now.takeError();
+  entries = now->entries;
+
+  WriteResult result;
+  std::string replaced;
+  for (BankEntry &entry : entriesOf(lowering.getKey())) {
+    if (!entry.header || entry.header->key != lowering.getKey() ||
+        entry.header->target != lowering.getTarget() ||
+        entry.header->precision != lowering.getPrecision())
+      continue;
+    llvm::Expected<std::unique_ptr<Winner>> stored =
+        load(entry.folder, module.getContext());
+    if (stored && keepsStored((*stored)->getLowering(), (*stored)->getRecord(),
+                              lowering, record)) {
+      result.outcome = WriteOutcome::KeptExisting;
+      result.folder = entry.folder;
+      return result;
+    }
+    if (!stored)
+      llvm::consumeError(stored.takeError()); // stale: the new one replaces it
+    replaced = entry.folder;
+    break;
+  }
+
+  std::string target = directory + "/" + targetFolder(lowering.getTarget());
+  std::string final = replaced;
+  if (final.empty()) {
+    final = target + "/" + winnerName(lowering, record, 8);
+    // The name is taken by a key that shares eight digits, or by a winner whose
+    // head cannot be read: neither is ours to overwrite.
+    for (unsigned digits : {16, 64})
+      if (llvm::sys::fs::exists(final))
+        final = target + "/" + winnerName(lowering, record, digits);
+  }
+
+  std::string temporary = directory + "/.tmp-" + std::to_string(::getpid());
+  llvm::scope_exit cleanUp([&] {
+    llvm::sys::fs::remove_directories(temporary);
+    llvm::sys::fs::remove_directories(temporary + ".old");
+  });
+  if (llvm::Error error = createDirectories(target))
+    return error;
+  if (llvm::Error error = createDirectories(temporary))
+    return error;
+  if (lowering.getLanguage() != Language::generic)
+    if (llvm::Error error = writeNewFile(
+            temporary + "/" + lowering.getFile()->str(), *lowering.getSource()))
+      return error;
+  if (llvm::Error error =
+          writeNewFile(temporary + "/trajectory.json", trajectory))
+    return error;
+  if (llvm::Error error = writeNewFile(temporary + "/lowering.mlir",
+                                       printLoweringFile(lowering)))
+    return error;
+  if (llvm::Error error = syncDirectory(temporary))
+    return error;
+  // What is stored must be what can be read: refuse before anyone sees it.
+  llvm::Expected<std::unique_ptr<Winner>> check =
+      load(temporary, module.getContext());
+  if (!check)
+    return check.takeError();
+  if (llvm::Error error = moveIntoPlace(temporary, final))
+    return error;
+  if (llvm::Error error = syncDirectory(target))
+    return error;
+  index(final);
+  result.outcome =
+      replaced.empty() ? WriteOutcome::Stored : WriteOutcome::Replaced;
+  result.folder = final;
+  return result;
+}

@@ -1,0 +1,210 @@
+//===- SearchModel.cpp - Search the workloads of a model ------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Driver/SearchModel.h"
+#include "fastk/Analysis/CanonicalForm.h"
+#include "fastk/Analysis/Roofline.h"
+#include "fastk/Analysis/WorkloadKind.h"
+#include "fastk/Propose/Proposer.h"
+#include "fastk/Search/Search.h"
+#include "fastk/Search/SearchReport.h"
+#include "fastk/Target/TargetDescription.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Process.h"
+#include <chrono>
+
+using namespace mlir;
+using namespace fastk;
+
+namespace {
+/// A distinct workload.
+struct Target {
+  std::string name;
+  CanonicalForm form;
+  /// The known winner, when it is searched all the same.
+  std::unique_ptr<Winner> known;
+};
+} // namespace
+
+/// The distinct workloads of static shape, in order of first appearance.
+static llvm::Expected<std::vector<Target>> collectTargets(ModuleOp module) {
+  std::vector<Target> targets;
+  llvm::StringSet<> seen;
+  WalkResult result = module.walk([&](WorkloadOp workload) -> WalkResult {
+    if (!workload.hasStaticShape())
+      return WalkResult::advance();
+    FailureOr<CanonicalForm> form = computeCanonicalForm(workload);
+    if (failed(form))
+      return WalkResult::interrupt();
+    if (seen.insert(form->key).second)
+      targets.push_back(
+          Target{workload.getName().str(), std::move(*form), nullptr});
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return llvm::createStringError("a workload has no canonical form");
+  return targets;
+}
+
+static llvm::Expected<std::vector<std::unique_ptr<Proposer>>>
+makeProposers(const std::vector<std::string> &names) {
+  std::vector<std::unique_ptr<Proposer>> proposers;
+  for (StringRef name : names) {
+    if (name == "catalog") {
+      proposers.push_back(createCatalogProposer());
+    } else if (name.consume_front("files:")) {
+      llvm::Expected<std::unique_ptr<Proposer>> files =
+          createFilesProposer(name);
+      if (!files)
+        return files.takeError();
+      proposers.push_back(std::move(*files));
+    } else {
+      return llvm::createStringError("unknown proposer '" + name +
+                                     "': choose catalog or files:DIR");
+    }
+  }
+  return proposers;
+}
+
+/// The known winner as what the search begins with.
+static std::vector<SearchSeed> seedsFrom(const Winner *winner) {
+  if (!winner)
+    return {};
+  LoweringOp lowering = winner->getLowering();
+  WinnerRecord record = winner->getRecord();
+  SearchSeed seed;
+  seed.idea.id = record.ideaId.empty() ? "bank/winner" : record.ideaId;
+  seed.idea.category =
+      parseIdeaCategory(record.category).value_or(IdeaCategory::MemoryAccess);
+  seed.idea.title = record.title;
+  seed.idea.text = record.text;
+  seed.variant.ideaId = seed.idea.id;
+  seed.variant.language = lowering.getLanguage();
+  seed.variant.program = lowering.getSource().value_or("").str();
+  seed.variant.workspaceBytes = lowering.getWorkspace();
+  seed.variant.parameters = record.parameters;
+  return {seed};
+}
+
+llvm::Expected<SearchModelEnd>
+fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
+                   const SearchModelOptions &options) {
+  auto targets = collectTargets(module);
+  if (!targets)
+    return targets.takeError();
+  auto proposers = makeProposers(options.proposers);
+  if (!proposers)
+    return proposers.takeError();
+  SmallVector<Proposer *> proposerPointers;
+  for (std::unique_ptr<Proposer> &proposer : *proposers)
+    proposerPointers.push_back(proposer.get());
+
+  SmallVector<Target *> wanted;
+  for (Target &target : *targets) {
+    BankLookup found = banks.lookup(target.form.key, options.target,
+                                    options.precision, module.getContext());
+    if (found.winner && !options.searchHits)
+      continue;
+    target.known = std::move(found.winner);
+    wanted.push_back(&target);
+  }
+  TargetDescription device = describeHost();
+  if (options.threads)
+    device.threads = options.threads;
+
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start = Clock::now();
+  int64_t evaluations = 0;
+  llvm::json::Array report;
+  SearchModelEnd end = SearchModelEnd::Done;
+  for (auto [index, target] : llvm::enumerate(wanted)) {
+    OpBuilder builder(module.getContext());
+    OwningOpRef<ModuleOp> scratch = ModuleOp::create(module.getLoc());
+    builder.setInsertionPointToEnd(scratch->getBody());
+    FailureOr<LoweringOp> workload =
+        buildDefaultLowering(builder, target->form, options.target);
+    if (failed(workload))
+      return llvm::createStringError("workload " + target->name +
+                                     " has no canonical form");
+    WorkloadFeatures features = analyzeWorkload(workload->getPattern());
+    Roofline roofline = computeRoofline(workload->getPattern());
+
+    // Hard limits of the whole run: an equal share of what is left for each.
+    SearchOptions search = options.search;
+    int64_t left = wanted.size() - index;
+    if (search.budget.evaluations)
+      search.budget.evaluations = std::max<int64_t>(
+          (options.search.budget.evaluations - evaluations) / left, 1);
+    if (search.budget.minutes > 0) {
+      double spent =
+          std::chrono::duration<double>(Clock::now() - start).count() / 60;
+      search.budget.minutes =
+          std::max((options.search.budget.minutes - spent) / left, 1e-3);
+    }
+
+    std::vector<SearchSeed> seeds = seedsFrom(target->known.get());
+    std::string title =
+        llvm::formatv("{0} [{1}/{2}]", features.name, index + 1, wanted.size());
+    std::unique_ptr<SearchProgress> progress = createStreamProgress(
+        llvm::errs(), llvm::sys::Process::StandardErrIsDisplayed(), title);
+    SearchInput input{ProposalContext{*workload,
+                                      features,
+                                      roofline,
+                                      device,
+                                      options.precision,
+                                      static_cast<int>(device.threads),
+                                      0,
+                                      roofline.floorSeconds(device),
+                                      {},
+                                      {}},
+                      proposerPointers,
+                      evaluator,
+                      /*journal=*/nullptr,
+                      progress.get(),
+                      seeds,
+                      /*clock=*/nullptr,
+                      options.stopRequested};
+    std::string folder = options.journal + "/" +
+                         StringRef(target->form.key).take_front(16).str() +
+                         "-" + stringifyPrecision(options.precision).str();
+    llvm::Expected<std::unique_ptr<Journal>> journal =
+        Journal::open(folder, bindingOf(input, search));
+    if (!journal)
+      return journal.takeError();
+    input.journal = journal->get();
+    if (!(*journal)->note().empty())
+      progress->note((*journal)->note());
+
+    llvm::Expected<SearchResult> result = runSearch(input, search);
+    progress->ended();
+    if (!result)
+      return result.takeError();
+    evaluations += result->counts.evaluations;
+    printTrajectory(*result, title, llvm::errs());
+    report.push_back(reportJson(input, search, *result));
+    if (result->winner) {
+      OwningOpRef<ModuleOp> winner = winnerModule(input, search, *result);
+      llvm::Expected<WriteResult> written =
+          banks.write(*winner, trajectoryJson(input, search, *result));
+      if (!written)
+        return written.takeError();
+      llvm::errs() << (written->outcome == WriteOutcome::KeptExisting
+                           ? "kept the winner in "
+                           : "stored in ")
+                   << written->folder << "\n";
+    }
+    if (result->end == SearchEnd::Interrupted) {
+      end = SearchModelEnd::Interrupted;
+      break;
+    }
+  }
+  if (!options.report.empty())
+    if (llvm::Error error = writeReport(options.report, std::move(report)))
+      return std::move(error);
+  return end;
+}

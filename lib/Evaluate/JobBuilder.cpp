@@ -1,0 +1,102 @@
+//===- JobBuilder.cpp - What the worker must know of a workload -----------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Evaluate/JobBuilder.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+using namespace mlir;
+using namespace fastk;
+
+std::optional<worker::ElementType> fastk::toElementType(Type type) {
+  using worker::ElementType;
+  if (type.isF64())
+    return ElementType::F64;
+  if (type.isF32())
+    return ElementType::F32;
+  if (type.isF16())
+    return ElementType::F16;
+  if (type.isBF16())
+    return ElementType::BF16;
+  if (type.isInteger(64) || type.isIndex())
+    return ElementType::I64;
+  if (type.isInteger(32))
+    return ElementType::I32;
+  if (type.isInteger(8))
+    return ElementType::I8;
+  if (type.isInteger(1))
+    return ElementType::I1;
+  return std::nullopt;
+}
+
+static llvm::Expected<worker::Tensor> toTensor(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  std::optional<worker::ElementType> element;
+  if (tensor && tensor.hasStaticShape())
+    element = toElementType(tensor.getElementType());
+  if (!element) {
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    return llvm::createStringError(
+        "operands of type " + text +
+        " cannot be evaluated: the worker draws f64, f32, f16, bf16, i64, i32, "
+        "i8 and i1 of static shape");
+  }
+  worker::Tensor result;
+  result.type = *element;
+  result.shape = tensor.getShape().vec();
+  return result;
+}
+
+static worker::Role toRole(const InputFeatures &input) {
+  switch (input.role) {
+  case InputRole::Data:
+    return worker::Role::Data;
+  case InputRole::Weight:
+    return worker::Role::Weight;
+  case InputRole::Bias:
+    return worker::Role::Bias;
+  case InputRole::Scale:
+    return worker::Role::Scale;
+  case InputRole::Mask:
+    return worker::Role::Mask;
+  case InputRole::Index:
+    return worker::Role::Index;
+  case InputRole::Positive:
+    return worker::Role::Positive;
+  }
+  return worker::Role::Data;
+}
+
+llvm::Expected<worker::Job> fastk::buildJob(LoweringOp workload,
+                                            const WorkloadFeatures &features) {
+  worker::Job job;
+  job.id = workload.getKey().str();
+  FunctionType type = workload.getWorkloadType();
+  for (auto [index, input] : llvm::enumerate(type.getInputs())) {
+    llvm::Expected<worker::Tensor> tensor = toTensor(input);
+    if (!tensor)
+      return tensor.takeError();
+    if (index < features.inputs.size()) {
+      const InputFeatures &feature = features.inputs[index];
+      tensor->role = toRole(feature);
+      if (feature.indexBound > 0)
+        tensor->range = {0.0, static_cast<double>(feature.indexBound - 1)};
+    }
+    job.inputs.push_back(std::move(*tensor));
+  }
+  for (Type output : type.getResults()) {
+    llvm::Expected<worker::Tensor> tensor = toTensor(output);
+    if (!tensor)
+      return tensor.takeError();
+    job.outputs.push_back(std::move(*tensor));
+  }
+  std::optional<worker::Kind> kind =
+      worker::parseKind(std::string_view(stringify(features.kind)));
+  job.kind = kind.value_or(worker::Kind::Other);
+  job.reductionLength = std::max<int64_t>(features.reductionLength, 1);
+  return job;
+}

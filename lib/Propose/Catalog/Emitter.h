@@ -1,0 +1,276 @@
+//===- Emitter.h - C for the values of a canonical pattern ------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The heart of the catalog: "the C expression for element (i, j, …) of this
+// tensor". A value that lies in a buffer is loaded; a value that does not is
+// computed on the spot from its producers, through reshapes, slices, broadcasts
+// and elementwise bodies. Prologues and epilogues of any family are made so,
+// and a thing that cannot be expressed makes the emission fail: never wrong
+// code.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_PROPOSE_CATALOG_EMITTER_H
+#define FASTK_LIB_PROPOSE_CATALOG_EMITTER_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/Twine.h"
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace fastk {
+namespace catalog {
+
+/// Element types of tensors. Floats of 16 bits are computed as F32.
+enum class Elem { I1, I8, I16, I32, I64, F16, F32, F64 };
+std::optional<Elem> elemOf(mlir::Type type);
+int64_t bytesOf(Elem elem);
+bool isFloat(Elem elem);
+/// The type that values of `elem` have in registers.
+Elem computeElem(Elem elem);
+/// "f32": suffix of vector types and helpers.
+const char *suffixOf(Elem elem);
+const char *cTypeOf(Elem elem);
+
+/// An index: a constant and a sum of loop variables times constants.
+struct Lin {
+  int64_t constant = 0;
+  std::map<unsigned, int64_t> terms;
+
+  Lin() = default;
+  Lin(int64_t c) : constant(c) {}
+  static Lin ofVar(unsigned var, int64_t coefficient = 1) {
+    Lin l;
+    l.terms[var] = coefficient;
+    return l;
+  }
+  int64_t coefficient(unsigned var) const {
+    auto it = terms.find(var);
+    return it == terms.end() ? 0 : it->second;
+  }
+  Lin operator+(const Lin &other) const;
+  Lin operator-(const Lin &other) const { return *this + other * -1; }
+  Lin operator*(int64_t factor) const;
+  bool operator==(const Lin &other) const {
+    return constant == other.constant && terms == other.terms;
+  }
+  std::string key() const;
+};
+
+/// A variable of a loop: its spelling in C and its extent (values 0 …
+/// extent-1).
+struct Var {
+  std::string name;
+  int64_t extent = 1;
+};
+
+/// Where a value lies: element (i, j, …) is at pointer[linear(i, j, …) - base].
+struct Buffer {
+  std::string pointer;
+  Elem elem = Elem::F32;
+  Lin base;
+};
+
+/// A C expression, a name or a literal, and its type.
+struct CValue {
+  std::string text = "0";
+  Elem elem = Elem::F32;
+  bool vector = false;
+};
+
+enum class CombinerKind {
+  Add,
+  Mul,
+  Max,
+  Min,
+  MaxNum,
+  MinNum,
+  And,
+  Or,
+  MaxS,
+  MinS,
+  MaxU,
+  MinU
+};
+
+/// One result of a generic that reduces with a known combiner.
+struct Reduction {
+  mlir::linalg::GenericOp op;
+  unsigned result = 0;
+  CombinerKind kind = CombinerKind::Add;
+  /// The value of the body that is combined into the accumulator.
+  mlir::Value element;
+  llvm::SmallVector<unsigned> parallelDims, reductionDims;
+};
+std::optional<Reduction> matchReduction(mlir::Value value);
+
+/// True for a generic without reductions whose output map permutes its loops.
+bool isElementwise(mlir::linalg::GenericOp op);
+/// Looks through expand_shape, collapse_shape and casts that keep the bytes.
+mlir::Value stripReshapes(mlir::Value value);
+/// What a contraction multiplies.
+struct Product {
+  mlir::Value lhs, rhs;
+};
+
+/// State of one C program.
+class Program {
+public:
+  Program(unsigned lanes, unsigned threads) : lanes(lanes), threads(threads) {}
+
+  /// Lanes of a vector of f32.
+  unsigned lanes;
+  unsigned threads;
+  std::vector<Var> vars;
+  std::map<void *, Buffer> buffers;
+  /// Text of the function's body.
+  std::string body;
+  /// Definitions in front of the function, in order.
+  std::string functions;
+  int64_t workspaceBytes = 0;
+  /// Why the emission failed; empty when it did not.
+  std::string failure;
+  unsigned counter = 0;
+  /// Divide by what is the same for all lanes by multiplying with its inverse.
+  bool reciprocals = false;
+  /// Whether there was such a division.
+  mutable bool sharedDivisors = false;
+
+  bool fail(const llvm::Twine &why) {
+    if (failure.empty())
+      failure = why.str();
+    return false;
+  }
+  unsigned newVar(const llvm::Twine &name, int64_t extent) {
+    vars.push_back({name.str(), extent});
+    return vars.size() - 1;
+  }
+  std::string fresh(const char *stem) {
+    return stem + std::to_string(counter++);
+  }
+  /// Reserves bytes of the workspace, aligned to 64; the offset.
+  int64_t reserve(int64_t bytes);
+  /// A C expression for `type` pointer at an offset of the workspace.
+  std::string workspacePointer(Elem elem, int64_t offset);
+  /// Notes that the helper is used; returns its name.
+  std::string helper(const std::string &name);
+  const std::set<std::string> &usedHelpers() const { return helpers; }
+  std::string linText(const Lin &lin) const;
+  /// Largest and smallest value of an index.
+  std::pair<int64_t, int64_t> range(const Lin &lin) const;
+
+private:
+  std::set<std::string> helpers;
+};
+
+/// Variables that were merged into one, outermost first.
+struct MergedVars {
+  llvm::SmallVector<unsigned> parts;
+  unsigned merged = 0;
+};
+
+/// A straight-line piece of C in which values are computed once.
+class Scope {
+  using Memo = std::map<void *, CValue>;
+
+public:
+  Scope(Program &program, std::string &out, unsigned indent)
+      : program(program), out(out), indent(indent) {}
+
+  /// The variable whose consecutive values fill the lanes; none is scalar code.
+  std::optional<unsigned> vectorVar;
+  /// Number of lanes that are valid; empty for all of them.
+  std::string partial;
+  std::vector<MergedVars> merged;
+  /// Values that are already at hand, whatever the index.
+  std::map<void *, CValue> bound;
+
+  struct ReductionUse {
+    mlir::Value value;
+    llvm::SmallVector<Lin> index;
+  };
+  /// Called for a reduction or another value that no expression can compute.
+  std::function<CValue(Scope &, mlir::Value, llvm::ArrayRef<Lin>)> onOpaque;
+  /// Told of each load.
+  std::function<void(const Buffer &, const Lin &)> onLoad;
+  /// Told of each elementwise value that is computed.
+  std::function<void(mlir::Value, llvm::ArrayRef<Lin>, const CValue &)>
+      onComputed;
+
+  CValue at(mlir::Value value, llvm::ArrayRef<Lin> index);
+  /// The combined value of a reduction at its loops.
+  CValue reductionElement(const Reduction &reduction,
+                          llvm::ArrayRef<Lin> loops);
+  /// A value of the body of a generic at its loops.
+  CValue bodyAt(mlir::linalg::GenericOp op, mlir::Value value,
+                llvm::ArrayRef<Lin> loops) {
+    Memo local;
+    return bodyValue(op, value, loops, local);
+  }
+  CValue load(const Buffer &buffer, const Lin &linear);
+  void store(const Buffer &buffer, const Lin &linear, CValue value,
+             bool nonTemporal = false);
+  CValue combine(CombinerKind kind, const CValue &a, const CValue &b);
+  /// One lane out of all.
+  CValue horizontal(CombinerKind kind, const CValue &v);
+  CValue splat(const CValue &value);
+  CValue convert(const CValue &value, Elem elem);
+  /// The linear address of an element of a row-major tensor.
+  Lin linear(mlir::Value value, llvm::ArrayRef<Lin> index);
+  /// Writes a line.
+  void line(const llvm::Twine &text);
+  /// Declares a constant and returns it.
+  CValue define(Elem elem, bool vector, const llvm::Twine &expression);
+  std::string neutral(CombinerKind kind, Elem elem);
+
+private:
+  CValue bodyValue(mlir::linalg::GenericOp op, mlir::Value value,
+                   llvm::ArrayRef<Lin> loops, Memo &memo);
+  CValue scalarOp(mlir::Operation *op, llvm::ArrayRef<CValue> operands);
+  CValue compareFloats(mlir::arith::CmpFPredicate predicate, CValue a,
+                       CValue b);
+  CValue mapCall(const char *name, Elem elem, llvm::ArrayRef<CValue> operands);
+  CValue literal(mlir::Attribute attribute, mlir::Type type);
+  CValue indexValue(const Lin &lin);
+  CValue unify(CValue value, bool vector);
+  CValue opaque(mlir::Value value, llvm::ArrayRef<Lin> index);
+  Lin mergeVars(const Lin &lin);
+
+  Program &program;
+  std::string &out;
+  unsigned indent;
+  std::map<std::pair<void *, std::string>, CValue> memo;
+};
+
+/// Evaluates an affine expression on loops; nullopt when it is not linear.
+std::optional<Lin> evaluateAffine(mlir::AffineExpr expr,
+                                  llvm::ArrayRef<Lin> dims);
+/// Index of a source of a reshape; nullopt when it is not linear.
+std::optional<llvm::SmallVector<Lin>> reshapeIndex(const Program &program,
+                                                   mlir::Operation *reshape,
+                                                   llvm::ArrayRef<Lin> index);
+/// Loops of a generic at an index of one of its results.
+std::optional<llvm::SmallVector<Lin>>
+loopsAt(mlir::linalg::GenericOp op, unsigned result, llvm::ArrayRef<Lin> index);
+
+/// True when computing an element of the value (with its elementwise producers)
+/// calls exp, erf, tanh and the like.
+bool isExpensive(mlir::Operation *op);
+
+/// Includes, vector types and the helpers that are used, in front of the code.
+std::string preamble(const Program &program);
+
+} // namespace catalog
+} // namespace fastk
+
+#endif // FASTK_LIB_PROPOSE_CATALOG_EMITTER_H

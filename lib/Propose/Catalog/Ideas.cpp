@@ -1,0 +1,347 @@
+//===- Ideas.cpp - What an expert would try -------------------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Ideas.h"
+
+using namespace fastk;
+using namespace fastk::catalog;
+
+// In the order they are proposed: within a round the first ones are those that
+// pay most often.
+static const std::vector<CatalogIdea> &table() {
+  static const std::vector<CatalogIdea> ideas = {
+      // Openings.
+      {"pack-panels",
+       IdeaCategory::MemoryAccess,
+       "pack operands into cache-sized panels",
+       "Cut the product into blocks that fit the caches and copy both operands "
+       "into contiguous panels in the order in which the inner kernel reads "
+       "them, so that every load is sequential, no two rows fight for one "
+       "cache set and the TLB holds all of it. Keep a tile of the result in "
+       "registers for a whole block of k, and finish it (bias, activation, "
+       "residual) while it is still in the first-level cache, so that the "
+       "result is written once.",
+       "contraction",
+       "",
+       true,
+       false,
+       {{}, {{"kc", 512}}, {{"kc", 128}, {"nc", 512}}}},
+      {"register-tile",
+       IdeaCategory::Compute,
+       "another shape of the register tile",
+       "The shape of the register tile decides how many loads feed each "
+       "multiply-add: more vectors across reuse a broadcast more often, more "
+       "rows reuse a vector of the other operand. Try wide and tall tiles that "
+       "still fit the register file without a spill.",
+       "contraction",
+       "",
+       true,
+       false,
+       {{{"nv", 3}, {"mr", 8}},
+        {{"nv", 4}, {"mr", 6}},
+        {{"nv", 1}, {"mr", 24}},
+        {{"nv", 2}, {"mr", 12}}}},
+      {"direct-window",
+       IdeaCategory::MemoryAccess,
+       "direct convolution on packed weights",
+       "Pack the weights so that a vector holds neighbouring output channels "
+       "and each step of the window is the next vector in memory. Keep a row "
+       "of "
+       "output pixels in registers and broadcast input elements straight from "
+       "the padded image: nothing is copied to columns, so the input is read "
+       "from the cache instead of being written and read several times over.",
+       "convolution",
+       "",
+       true,
+       false,
+       {{}, {{"panelsOutside", 0}}, {{"panelsOutside", 1}}}},
+      {"pixel-tile",
+       IdeaCategory::Compute,
+       "another tile of pixels and channels",
+       "Trade pixels against channels in the register tile of the convolution: "
+       "more pixels reuse a vector of weights, more vectors of channels reuse "
+       "a "
+       "broadcast input element. The tile should divide the row, so that no "
+       "lane is wasted at its end.",
+       "convolution",
+       "",
+       true,
+       false,
+       {{{"nv", 4}}, {{"nv", 1}}, {{"nv", 3}}, {{"mr", 8}}}},
+      {"row-passes",
+       IdeaCategory::MemoryAccess,
+       "all of a row at once, as few passes as it takes",
+       "Handle one row from beginning to end before the next one, so that only "
+       "the first pass over it reads memory and the later ones find it in the "
+       "cache. Reductions that do not depend on each other share a pass, "
+       "elementwise steps happen where their result is used, and a costly "
+       "intermediate (an exponential) is kept where the result goes instead of "
+       "being computed again.",
+       "nest",
+       "unroll",
+       true,
+       false,
+       {{}, {{"keep", 2}}, {{"keep", 0}}}},
+      {"row-blocks",
+       IdeaCategory::MemoryAccess,
+       "scores of a block of rows never leave the cache",
+       "Between two products only a block of rows of the intermediate matrix "
+       "is "
+       "alive: compute it, do the row-wise work on it (scale, mask, softmax) "
+       "and "
+       "multiply it by the second operand before the next block. The "
+       "intermediate stays in the second-level cache and never goes to memory, "
+       "where it would be far larger than the operands.",
+       "attention",
+       "",
+       true,
+       false,
+       {{}, {{"qb", 32}}, {{"qb", 128}}}},
+      {"two-products",
+       IdeaCategory::ControlFlow,
+       "whole matrices, one product after the other",
+       "Compute the intermediate matrix as a whole, then its rows, then the "
+       "second product: each part runs in its own best order and with its own "
+       "tiles. This pays when the intermediate matrix fits the cache anyway.",
+       "attention",
+       "",
+       true,
+       false,
+       {{{"fuse", 0}}}},
+      {"stream-results",
+       IdeaCategory::MemoryAccess,
+       "write results past the caches",
+       "Nothing reads the result again soon, and it is larger than the caches: "
+       "non-temporal stores avoid reading each line before it is overwritten, "
+       "a "
+       "third of the traffic of a kernel that reads and writes once.",
+       "nest",
+       "stream",
+       true,
+       true,
+       {{{"stream", 1}, {"keep", 2}}, {{"stream", 1}, {"keep", 0}}}},
+      {"plain-loops",
+       IdeaCategory::ControlFlow,
+       "no blocking, no packing",
+       "For a small product the copies and the nested blocks cost more than "
+       "they save. Run plain loops with the lanes along the columns and leave "
+       "the rest to the hardware's caches.",
+       "contraction",
+       "",
+       true,
+       false,
+       {{{"family", 1}}}},
+      {"schedule-tiles",
+       IdeaCategory::ControlFlow,
+       "tile, share among threads, vectorise by a schedule",
+       "Describe the loops instead of writing them: share the outer dimension "
+       "among the threads, tile the rest to the register file, fuse what "
+       "initialises and what follows into the tile, and vectorise. The "
+       "compiler "
+       "lowers exactly the ops of the workload, so nothing can be forgotten.",
+       "",
+       "",
+       true,
+       false,
+       {{{"tile", 0}}, {{"tile", 1}}},
+       true},
+      // Refinements of a parent.
+      {"one-pass-k",
+       IdeaCategory::Compute,
+       "the whole reduction in one block",
+       "Do not cut the reduction: the tile of the result then stays in "
+       "registers from the first product to the last and no partial sum is "
+       "ever "
+       "written or read back. The panels get longer; this pays while they "
+       "still "
+       "fit the second-level cache.",
+       "contraction",
+       "kc",
+       false,
+       false,
+       {{{"kc", 8192}}}},
+      {"share-columns",
+       IdeaCategory::Parallelism,
+       "threads share the columns",
+       "Let each thread own a range of columns with panels of its own: threads "
+       "never wait for each other, at the price of copying the other operand "
+       "once a thread.",
+       "contraction",
+       "par",
+       false,
+       false,
+       {{{"par", 2}}}},
+      {"share-rows",
+       IdeaCategory::Parallelism,
+       "threads share the rows",
+       "Let the threads pack the panels of the second operand together and "
+       "each "
+       "own a range of rows: the panels are packed once and read by all.",
+       "contraction",
+       "par",
+       false,
+       false,
+       {{{"par", 1}}}},
+      {"share-batch",
+       IdeaCategory::Parallelism,
+       "threads share the batch",
+       "Give whole products to each thread: there is no barrier inside a "
+       "product and every panel is private.",
+       "contraction",
+       "par",
+       false,
+       false,
+       {{{"par", 0}}}},
+      {"prefetch-panels",
+       IdeaCategory::Latency,
+       "prefetch the panel ahead",
+       "Ask for the panel of the second operand a few steps of k before it is "
+       "used, so that its way from the second-level cache overlaps with the "
+       "multiply-adds.",
+       "contraction",
+       "prefetch",
+       false,
+       false,
+       {{{"prefetch", 8}}, {{"prefetch", 16}}, {{"prefetch", 4}}}},
+      {"rows-in-place",
+       IdeaCategory::MemoryAccess,
+       "read the first operand where it lies",
+       "The elements of the first operand are broadcast one by one, so its "
+       "layout hardly matters: read them from where they lie and save the "
+       "copy.",
+       "contraction",
+       "packA",
+       false,
+       false,
+       {{{"packA", 0}}}},
+      {"columns-in-place",
+       IdeaCategory::MemoryAccess,
+       "read the second operand where it lies",
+       "The second operand is contiguous along the columns already: with few "
+       "rows it is not reused often enough to pay for a copy.",
+       "contraction",
+       "packB",
+       false,
+       false,
+       {{{"packB", 0}}, {{"packB", 0}, {"packA", 0}}}},
+      {"smaller-blocks",
+       IdeaCategory::MemoryAccess,
+       "blocks for the first-level cache",
+       "Shrink the blocks until a panel and its part of the first operand sit "
+       "in the first-level cache together, so that no inner step waits for the "
+       "second level.",
+       "contraction",
+       "mc",
+       false,
+       false,
+       {{{"mc", 112}, {"kc", 192}}, {{"mc", 224}}, {{"mc", 56}}}},
+      {"other-nesting",
+       IdeaCategory::ControlFlow,
+       "weights or image outermost",
+       "Walk all rows of the image for one panel of weights, or all panels for "
+       "one row: the one that is walked inside should be the one that fits the "
+       "cache.",
+       "convolution",
+       "panelsOutside",
+       false,
+       false,
+       {{{"panelsOutside", 0}}, {{"panelsOutside", 1}}}},
+      {"more-chains",
+       IdeaCategory::Latency,
+       "more independent accumulators",
+       "A reduction with one accumulator waits for the latency of each "
+       "addition. Several independent partial results hide it; too many cost "
+       "registers and a longer end.",
+       "nest",
+       "unroll",
+       false,
+       false,
+       {{{"unroll", 8}}, {{"unroll", 2}}, {{"unroll", 1}}}},
+      {"share-a-row",
+       IdeaCategory::Parallelism,
+       "threads share the elements of each row",
+       "There are too few rows to keep the threads busy, or a row is so long "
+       "that it does not fit one core's cache: let all threads work on the "
+       "same "
+       "row and exchange partial results after each pass.",
+       "nest",
+       "share",
+       false,
+       false,
+       {{{"share", 1}}, {{"share", 0}}}},
+      {"lanes-across",
+       IdeaCategory::Compute,
+       "lanes along neighbouring rows",
+       "Let each lane of a vector handle its own row: no horizontal reduction "
+       "is left at the end of a row, and contiguous loads are possible where "
+       "the reduced dimension is not the innermost one.",
+       "nest",
+       "across",
+       false,
+       false,
+       {{{"across", 1}}, {{"across", 0}}}},
+      {"recompute",
+       IdeaCategory::Compute,
+       "compute again instead of keeping",
+       "Computing an exponential a second time in registers can be cheaper "
+       "than "
+       "writing it to memory and reading it back.",
+       "nest",
+       "keep",
+       false,
+       false,
+       {{{"keep", 0}}, {{"keep", 2}}}},
+      {"reciprocal",
+       IdeaCategory::Precision,
+       "multiply by the reciprocal of a shared divisor",
+       "All elements of a row are divided by one number: divide once and "
+       "multiply. It costs at most one more rounding, well inside the error "
+       "class, and a division is an order of magnitude slower than a product.",
+       "",
+       "reciprocal",
+       false,
+       false,
+       {{{"reciprocal", 1}}}},
+      {"half-vectors",
+       IdeaCategory::Compute,
+       "vectors of half the width",
+       "Narrower vectors waste fewer lanes at the ends of short rows and keep "
+       "some processors at a higher clock.",
+       "",
+       "vectorBytes",
+       false,
+       false,
+       {{{"vectorBytes", 32}}, {{"vectorBytes", 16}}}},
+  };
+  return ideas;
+}
+
+llvm::ArrayRef<CatalogIdea> catalog::allIdeas() { return table(); }
+
+std::vector<int64_t> catalog::neighbouringValues(llvm::StringRef name,
+                                                 int64_t v) {
+  if (name == "mr")
+    return {v + 1, v - 1, v + 2, v - 2};
+  if (name == "nv")
+    return {v + 1, v - 1};
+  if (name == "kc" || name == "qb")
+    return {v + v / 2, v - v / 4, v * 2, v / 2};
+  if (name == "mc" || name == "nc")
+    return {v * 2, v / 2, v + v / 2, v - v / 4};
+  if (name == "prefetch")
+    return v == 0 ? std::vector<int64_t>{8, 4, 16}
+                  : std::vector<int64_t>{v * 2, v / 2, 0};
+  if (name == "unroll")
+    return v == 1 ? std::vector<int64_t>{2, 4}
+                  : std::vector<int64_t>{v * 2, v / 2};
+  if (name == "keep")
+    return v == 0 ? std::vector<int64_t>{1, 2} : std::vector<int64_t>{3 - v, 0};
+  if (name == "packA" || name == "packB" || name == "panelsOutside" ||
+      name == "stream" || name == "share")
+    return {1 - v};
+  return {};
+}

@@ -1,0 +1,149 @@
+//===- Kernel.h - A C kernel for a canonical pattern ------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Splits a pattern into stages, each of which writes one buffer, and emits each
+// stage by the family that fits: contraction, convolution, or a nest of loops
+// (rows, reductions, elementwise). What a stage reads and no buffer holds is
+// computed where it is read.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_PROPOSE_CATALOG_KERNEL_H
+#define FASTK_LIB_PROPOSE_CATALOG_KERNEL_H
+
+#include "Emitter.h"
+#include "fastk/Propose/Catalog/CKernel.h"
+
+namespace fastk {
+namespace catalog {
+
+/// A contraction: a sum of products of something that depends on m and k and
+/// something that depends on n and k. Dims are loops of the generic.
+struct Contraction {
+  Reduction reduction;
+  /// Values of the body.
+  mlir::Value lhs, rhs;
+  llvm::SmallVector<unsigned> batch, m, n, k;
+  /// Some operand reads at sums of loops: a window.
+  bool windowed = false;
+  int64_t mSize = 1, nSize = 1, kSize = 1;
+};
+std::optional<Contraction> matchContraction(mlir::Value value);
+
+/// A value that no expression computes, and where it was wanted.
+struct Use {
+  mlir::Value value;
+  llvm::SmallVector<Lin> index;
+};
+
+struct Discovery {
+  std::vector<Use> uses;
+  std::vector<std::pair<Buffer, Lin>> loads;
+  std::vector<Use> expensive;
+  std::string failure;
+  /// What was written.
+  std::string text;
+};
+
+/// Writes lines of C, indented by blocks.
+class Writer {
+public:
+  explicit Writer(std::string &out, unsigned indent = 1)
+      : out(out), indent(indent) {}
+  void line(const llvm::Twine &text) {
+    out.append(indent * 2, ' ');
+    out += text.str() + "\n";
+  }
+  void open(const llvm::Twine &text) {
+    line(text + " {");
+    ++indent;
+  }
+  void close() {
+    --indent;
+    line("}");
+  }
+  std::string &out;
+  unsigned indent;
+};
+
+class KernelEmitter {
+public:
+  KernelEmitter(const Machine &machine, const Parameters &parameters)
+      : program(machine.vectorBytes / 4, machine.threads), machine(machine),
+        parameters(parameters) {}
+
+  bool emit(mlir::Block &pattern, CKernel &kernel);
+  const std::string &failure() const { return program.failure; }
+
+private:
+  friend class NestEmitter;
+  friend class AttentionEmitter;
+
+  /// The value of a parameter, clamped to [lo, hi]; notes it as used.
+  int64_t parameter(const std::string &name, int64_t fallback, int64_t lo,
+                    int64_t hi);
+  /// Emits what writes `root` into `destination`, stages before it included.
+  bool produce(mlir::Value root, const Buffer &destination);
+  /// Produces a value into the workspace.
+  bool materialize(mlir::Value value);
+  /// Where the chain of elementwise consumers of a value ends.
+  mlir::Value advance(mlir::Value value);
+  Discovery discover(mlir::Value value, llvm::ArrayRef<Lin> index);
+  Discovery discoverWith(llvm::function_ref<void(Scope &)> body,
+                         const std::vector<MergedVars> &merged = {});
+  bool materializeUses(const Discovery &discovery,
+                       llvm::function_ref<bool(const Use &)> keep,
+                       bool &changed);
+
+  bool emitPad(mlir::Value value, const Buffer &destination);
+  bool emitInsert(mlir::Value value, const Buffer &destination);
+  bool emitContraction(mlir::Value root, const Buffer &destination,
+                       llvm::ArrayRef<Lin> rootIndex, const Use &use,
+                       const Contraction &contraction, bool merge);
+  bool emitConvolution(mlir::Value root, const Buffer &destination,
+                       llvm::ArrayRef<Lin> rootIndex, const Use &use,
+                       const Contraction &contraction);
+  bool emitNest(mlir::Value root, const Buffer &destination,
+                llvm::ArrayRef<Lin> rootIndex);
+  bool emitAttention(mlir::Value root, const Buffer &destination,
+                     llvm::ArrayRef<Lin> rootIndex, const Use &use,
+                     const Contraction &contraction);
+
+  /// A loop over `count` values from 0 in steps of a vector, with a partial
+  /// step at the end. `var` is the C name of the first value, which starts at
+  /// `base`.
+  void vectorLoop(Writer &w, const std::string &counter,
+                  const std::string &count, unsigned var,
+                  const std::string &base,
+                  llvm::function_ref<void(Scope &)> body,
+                  const std::vector<MergedVars> &merged = {});
+
+  /// Emits the register kernel for `rows` rows; its name.
+  std::string microKernel(unsigned rows, unsigned vectors, int64_t rowStride,
+                          int64_t kStride, unsigned prefetch);
+  /// Copies dst[y * ldy + x] = element(x, y), f32, x < xCount, y < yCount. With
+  /// `transpose` the source is read along y. Stores whole vectors along x.
+  void packBlock(Writer &w, const std::string &dst, int64_t ldy, unsigned xVar,
+                 const std::string &xBase, const std::string &xCount,
+                 const std::string &xLimit, unsigned yVar,
+                 const std::string &yBase, const std::string &yCount,
+                 bool transpose, llvm::function_ref<CValue(Scope &)> element,
+                 const std::vector<MergedVars> &merged);
+
+  Program program;
+  Machine machine;
+  Parameters parameters;
+  Parameters used;
+  std::vector<std::string> stages;
+  /// Values whose stage is being emitted.
+  std::set<void *> inProgress;
+};
+
+} // namespace catalog
+} // namespace fastk
+
+#endif // FASTK_LIB_PROPOSE_CATALOG_KERNEL_H

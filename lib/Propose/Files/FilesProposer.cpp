@@ -1,0 +1,221 @@
+//===- FilesProposer.cpp - Variants that a person wrote -------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One folder each: the program (kernel.c or schedule.mlir), plan.json
+//
+//   {"workspace_bytes": 4096, "key": "1f3a...", "name": "softmax"}
+//
+// of which every field may be left out and "key" (8 digits or more of it) and
+// "name" restrict the variant to a workload, and idea.md:
+//
+//   # Title in a few words
+//   Category: memory access
+//
+//   What the idea is and why it should pay.
+//
+// The folder is read once, when the proposer is made: a file that changes while
+// a search runs changes nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Analysis/WorkloadKind.h"
+#include "fastk/Propose/Proposer.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
+using namespace fastk;
+
+namespace {
+
+struct HandWritten {
+  Idea idea;
+  Variant variant;
+  /// Restrictions of plan.json; empty: any workload.
+  std::string key, name;
+};
+
+class FilesProposer : public Proposer {
+public:
+  FilesProposer(std::string name, std::vector<HandWritten> entries)
+      : shownName(std::move(name)), entries(std::move(entries)) {}
+
+  StringRef name() const override { return shownName; }
+  bool wantsAllTried() const override { return true; }
+
+  Expected<std::vector<Idea>> proposeIdeas(const ProposalContext &context,
+                                           int count) override {
+    std::vector<Idea> ideas;
+    for (const HandWritten &entry : entries) {
+      if (static_cast<int>(ideas.size()) >= count)
+        break;
+      bool tried = any_of(context.history, [&](const TriedVariant &each) {
+        return each.variant.ideaId == entry.idea.id;
+      });
+      if (!tried && fits(entry, context))
+        ideas.push_back(entry.idea);
+    }
+    return ideas;
+  }
+
+  Expected<std::vector<Variant>> realise(const ProposalContext &context,
+                                         const Idea &idea, int count) override {
+    for (const HandWritten &entry : entries)
+      if (entry.idea.id == idea.id && count > 0)
+        return std::vector<Variant>{entry.variant};
+    return std::vector<Variant>();
+  }
+
+private:
+  static bool fits(const HandWritten &entry, const ProposalContext &context) {
+    LoweringOp workload = context.workload;
+    return workload.getKey().starts_with(entry.key) &&
+           (entry.name.empty() || entry.name == context.features.name);
+  }
+
+  std::string shownName;
+  std::vector<HandWritten> entries;
+};
+
+} // namespace
+
+static Error fileProblem(const Twine &path, const Twine &problem) {
+  return createStringError(inconvertibleErrorCode(), path + ": " + problem);
+}
+
+static Expected<std::string> readText(const Twine &path) {
+  ErrorOr<std::unique_ptr<MemoryBuffer>> buffer =
+      MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer)
+    return fileProblem(path, "cannot read: " + buffer.getError().message());
+  return (*buffer)->getBuffer().str();
+}
+
+/// Fills in what plan.json says.
+static Error readPlan(const Twine &path, HandWritten &entry) {
+  Expected<std::string> text = readText(path);
+  if (!text)
+    return text.takeError();
+  Expected<json::Value> value = json::parse(*text);
+  if (!value)
+    return fileProblem(path, "not JSON: " + toString(value.takeError()));
+  json::Object *object = value->getAsObject();
+  if (!object)
+    return fileProblem(path, "must hold one object, as "
+                             "{\"workspace_bytes\": 0}");
+  for (auto &[field, content] : *object) {
+    StringRef name = field;
+    std::optional<StringRef> string = content.getAsString();
+    if (name == "workspace_bytes") {
+      std::optional<int64_t> bytes = content.getAsInteger();
+      if (!bytes || *bytes < 0)
+        return fileProblem(path, "'workspace_bytes' must be a whole number of "
+                                 "bytes, 0 or more");
+      entry.variant.workspaceBytes = *bytes;
+    } else if (name == "key") {
+      if (!string || string->size() < 8 || string->size() > 64 ||
+          !all_of(*string,
+                  [](char c) { return isDigit(c) || (c >= 'a' && c <= 'f'); }))
+        return fileProblem(path, "'key' must be 8 to 64 lower-case hex digits, "
+                                 "the beginning of a workload's key");
+      entry.key = string->str();
+    } else if (name == "name") {
+      if (!string)
+        return fileProblem(path, "'name' must be the display name of a "
+                                 "workload, as \"softmax\"");
+      entry.name = string->str();
+    } else {
+      return fileProblem(path, "unknown field '" + name +
+                                   "'; known are workspace_bytes, key, name");
+    }
+  }
+  return Error::success();
+}
+
+/// Reads idea.md.
+static Error readIdea(const Twine &path, Idea &idea) {
+  Expected<std::string> text = readText(path);
+  if (!text)
+    return text.takeError();
+  auto [first, rest] = StringRef(*text).ltrim().split('\n');
+  if (!first.consume_front("# ") || first.trim().empty())
+    return fileProblem(path, "must begin with a title, as '# Tile for L2'");
+  idea.title = first.trim().str();
+  auto [second, body] = rest.ltrim().split('\n');
+  if (!second.consume_front("Category:"))
+    return fileProblem(path, "needs a line 'Category: ...' after the title");
+  std::optional<IdeaCategory> category = parseIdeaCategory(second);
+  if (!category)
+    return fileProblem(path, "unknown category '" + second.trim() +
+                                 "'; known are memory access, async and "
+                                 "latency hiding, data type and precision, "
+                                 "compute and instructions, parallelism and "
+                                 "occupancy, control flow and loops");
+  idea.category = *category;
+  idea.text = body.trim().str();
+  return Error::success();
+}
+
+/// Reads one variant's folder.
+static Expected<HandWritten> readFolder(StringRef folder) {
+  HandWritten entry;
+  StringRef name = sys::path::filename(folder);
+  bool hasC = sys::fs::exists(folder + "/kernel.c");
+  bool hasSchedule = sys::fs::exists(folder + "/schedule.mlir");
+  if (hasC == hasSchedule)
+    return fileProblem(folder, hasC ? "holds both kernel.c and schedule.mlir; "
+                                      "give each its own folder"
+                                    : "holds neither kernel.c nor "
+                                      "schedule.mlir; add the program");
+  Expected<std::string> program =
+      readText(folder + (hasC ? "/kernel.c" : "/schedule.mlir"));
+  if (!program)
+    return program.takeError();
+  entry.variant.language = hasC ? Language::c : Language::schedule;
+  entry.variant.program = std::move(*program);
+  if (Error error = readPlan(folder + "/plan.json", entry))
+    return error;
+  if (Error error = readIdea(folder + "/idea.md", entry.idea))
+    return error;
+  entry.idea.id = ("files/" + name).str();
+  entry.variant.ideaId = entry.idea.id;
+  return entry;
+}
+
+Expected<std::unique_ptr<Proposer>>
+fastk::createFilesProposer(StringRef directory) {
+  if (!sys::fs::is_directory(directory))
+    return fileProblem(directory, "not a folder; files:DIR wants a folder with "
+                                  "one folder per variant");
+  std::vector<std::string> folders;
+  std::error_code code;
+  for (sys::fs::directory_iterator it(directory, code), end; !code && it != end;
+       it.increment(code))
+    if (!sys::path::filename(it->path()).starts_with(".") &&
+        sys::fs::is_directory(it->path()))
+      folders.push_back(it->path());
+  if (code)
+    return fileProblem(directory, "cannot list: " + code.message());
+  if (folders.empty())
+    return fileProblem(directory, "holds no variant; make one folder for each "
+                                  "with a program, plan.json and idea.md");
+  sort(folders);
+  std::vector<HandWritten> entries;
+  for (const std::string &folder : folders) {
+    Expected<HandWritten> entry = readFolder(folder);
+    if (!entry)
+      return entry.takeError();
+    entries.push_back(std::move(*entry));
+  }
+  return std::make_unique<FilesProposer>(("files:" + directory).str(),
+                                         std::move(entries));
+}

@@ -1,0 +1,395 @@
+//===- Journal.cpp - The append-only log of one search --------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Search/Journal.h"
+#include "fastk/Bank/Winner.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CRC.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace llvm;
+using namespace fastk;
+
+static constexpr int64_t kFormatVersion = 1;
+/// Far above what any search writes; a bound for a stray file.
+static constexpr size_t kFileLimit = size_t(1) << 30;
+
+static constexpr StringLiteral kLineStart = "{\"check\":\"";
+static constexpr StringLiteral kLineMiddle = "\",\"event\":";
+static constexpr StringLiteral kVerdictField = ",\"verdict\":";
+
+static Error damaged(const Twine &what) {
+  return createStringError(std::make_error_code(std::errc::invalid_argument),
+                           what);
+}
+
+static std::string checksum(StringRef body) {
+  return utohexstr(crc32(arrayRefFromStringRef(body)), /*LowerCase=*/true, 8);
+}
+
+static std::string text(json::Object object) {
+  std::string result;
+  raw_string_ostream os(result);
+  os << json::Value(std::move(object));
+  return result;
+}
+
+/// The event's body if the line is whole, else nothing.
+static std::optional<StringRef> bodyOf(StringRef line) {
+  if (!line.consume_front(kLineStart) || line.size() < 8)
+    return std::nullopt;
+  StringRef check = line.take_front(8);
+  line = line.drop_front(8);
+  if (!line.consume_front(kLineMiddle) || !line.consume_back("}"))
+    return std::nullopt;
+  if (checksum(line) != check)
+    return std::nullopt;
+  return line;
+}
+
+Journal::~Journal() {
+  if (descriptor >= 0)
+    ::close(descriptor);
+}
+
+Expected<std::unique_ptr<Journal>>
+Journal::open(StringRef directory, const JournalBinding &binding) {
+  if (Error error = createDirectories((directory + "/programs").str()))
+    return error;
+  Expected<FileLock> lock = FileLock::acquire(
+      (directory + "/.lock").str(), ("the journal " + directory).str(),
+      /*timeoutSeconds=*/1);
+  if (!lock)
+    return lock.takeError();
+  std::unique_ptr<Journal> journal(
+      new Journal(directory.str(), std::move(*lock)));
+  std::string path = journal->filePath();
+  journal->descriptor = ::open(
+      path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
+  if (journal->descriptor < 0)
+    return fileError(path, "open", errno);
+  if (Error error = journal->read(binding))
+    return error;
+  if (!journal->hasHeader) {
+    json::Object header{{"type", "header"}, {"format", kFormatVersion}};
+    json::Array bound;
+    for (const auto &[name, value] : binding)
+      bound.push_back(json::Array{name, value});
+    header["binding"] = std::move(bound);
+    if (Error error = journal->append(text(std::move(header))))
+      return error;
+    journal->hasHeader = true;
+    // The names of the file and of the folder, too, must survive.
+    if (Error error = syncDirectory(directory))
+      return error;
+  }
+  return journal;
+}
+
+Error Journal::read(const JournalBinding &binding) {
+  Expected<std::string> content =
+      readRegularFile(AT_FDCWD, filePath(), filePath(), kFileLimit);
+  if (!content)
+    return content.takeError();
+  StringRef rest = *content;
+  for (size_t number = 1; !rest.empty(); ++number) {
+    size_t end = rest.find('\n');
+    bool whole = end != StringRef::npos;
+    StringRef line = rest.take_front(end);
+    StringRef after = whole ? rest.drop_front(end + 1) : StringRef();
+    std::optional<StringRef> body =
+        whole ? bodyOf(line) : std::optional<StringRef>();
+    if (!body) {
+      // A crash can cut only what was written last.
+      if (!after.empty())
+        return damaged(
+            Twine(filePath()) + ":" + Twine(number) +
+            ": the line was changed or damaged (its checksum does not match); "
+            "restore the file, or keep only the " +
+            Twine(number - 1) +
+            " lines before it to lose what came later, or start another "
+            "journal with --journal=DIR");
+      noteText = (Twine(filePath()) + ":" + Twine(number) +
+                  ": the last line was cut by a crash and is dropped")
+                     .str();
+      break;
+    }
+    if (Error error = readLine(*body, number, binding))
+      return error;
+    length += end + 1;
+    rest = after;
+  }
+  // New events must follow a whole line.
+  if (length < content->size() && ::ftruncate(descriptor, length) != 0)
+    return fileError(filePath(), "cut the damaged last line", errno);
+  return Error::success();
+}
+
+Error Journal::readLine(StringRef body, size_t number,
+                        const JournalBinding &binding) {
+  auto problem = [&](const Twine &what) {
+    return damaged(Twine(filePath()) + ":" + Twine(number) + ": " + what);
+  };
+  // A verdict is kept in the worker's own words.
+  std::string verdict;
+  std::string shortened;
+  if (size_t at = body.find(kVerdictField); at != StringRef::npos) {
+    verdict = body.drop_front(at + kVerdictField.size()).drop_back().str();
+    shortened = (body.take_front(at) + "}").str();
+    body = shortened;
+  }
+  Expected<json::Value> value = json::parse(body);
+  if (!value)
+    return problem("not JSON: " + toString(value.takeError()));
+  json::Object *object = value->getAsObject();
+  std::optional<StringRef> type =
+      object ? object->getString("type") : std::nullopt;
+  if (!type)
+    return problem("not an event");
+
+  if (number == 1) {
+    if (*type != "header")
+      return problem("a journal begins with its header");
+    std::optional<int64_t> format = object->getInteger("format");
+    if (format != kFormatVersion)
+      return problem("has format " + Twine(format.value_or(0)) +
+                     ", this fastk reads format " + Twine(kFormatVersion) +
+                     "; start another journal with --journal=DIR");
+    std::map<std::string, std::string> was;
+    if (json::Array *bound = object->getArray("binding"))
+      for (json::Value &pair : *bound)
+        if (json::Array *both = pair.getAsArray(); both && both->size() == 2)
+          was[(*both)[0].getAsString().value_or("").str()] =
+              (*both)[1].getAsString().value_or("").str();
+    std::map<std::string, std::string> now(binding.begin(), binding.end());
+    std::string differences;
+    auto differ = [&](const std::string &name) {
+      auto show = [&](auto &map) {
+        auto it = map.find(name);
+        return it == map.end() ? std::string("absent") : it->second;
+      };
+      if (show(was) != show(now))
+        differences += (differences.empty() ? "" : ", ") + name + " was " +
+                       show(was) + " and is now " + show(now);
+    };
+    for (auto &[name, ignored] : was)
+      differ(name);
+    for (auto &[name, ignored] : now)
+      if (!was.count(name))
+        differ(name);
+    if (!differences.empty())
+      return createStringError(
+          std::make_error_code(std::errc::invalid_argument),
+          Twine(filePath()) + ": belongs to another search: " + differences +
+              "; search as before to resume it, or start another journal with "
+              "--journal=DIR");
+    hasHeader = true;
+    return Error::success();
+  }
+
+  std::optional<StringRef> name = object->getString("name");
+  std::optional<double> when = object->getNumber("elapsed");
+  if (!name || !when)
+    return problem("an event without name or time");
+  elapsed = std::max(elapsed, *when);
+  ++resumed;
+  std::string key = (*type + ":" + *name).str();
+  if (events.count(key))
+    return problem("records '" + Twine(key) + "' a second time");
+  Event &event = events[key];
+  event.elapsed = *when;
+  if (*type == "evaluation") {
+    std::string error;
+    event.verdict = worker::parseVerdict(verdict, error);
+    if (!event.verdict)
+      return problem("its verdict cannot be read: " + error);
+  }
+  event.fields = std::move(*object);
+  return Error::success();
+}
+
+const Journal::Event *Journal::find(StringRef type, StringRef name) const {
+  auto it = events.find((type + ":" + name).str());
+  return it == events.end() ? nullptr : &it->second;
+}
+
+Error Journal::append(StringRef body) {
+  std::string line =
+      (kLineStart + checksum(body) + kLineMiddle + body + "}\n").str();
+  size_t done = 0;
+  int errnum = 0;
+  while (done < line.size()) {
+    ssize_t n = ::write(descriptor, line.data() + done, line.size() - done);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0) {
+      errnum = errno;
+      break;
+    }
+    done += n;
+  }
+  if (errnum == 0 && ::fsync(descriptor) != 0)
+    errnum = errno;
+  if (errnum != 0) {
+    // Take back what got through. Should that fail too, the next run finds a
+    // cut last line.
+    (void)!::ftruncate(descriptor, length);
+    return fileError(filePath(), "append to the journal", errnum);
+  }
+  length += line.size();
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Ideas
+//===----------------------------------------------------------------------===//
+
+Error Journal::recordIdeas(StringRef name, ArrayRef<Idea> ideas,
+                           double elapsed) {
+  json::Array list;
+  for (const Idea &idea : ideas)
+    list.push_back(json::Object{{"id", json::fixUTF8(idea.id)},
+                                {"category", stringify(idea.category)},
+                                {"title", json::fixUTF8(idea.title)},
+                                {"text", json::fixUTF8(idea.text)}});
+  return append(text(json::Object{{"type", "ideas"},
+                                  {"name", name},
+                                  {"elapsed", elapsed},
+                                  {"ideas", std::move(list)}}));
+}
+
+std::optional<Journal::Recorded<std::vector<Idea>>>
+Journal::findIdeas(StringRef name) {
+  const Event *event = find("ideas", name);
+  if (!event)
+    return std::nullopt;
+  Recorded<std::vector<Idea>> result{{}, event->elapsed};
+  if (const json::Array *list = event->fields.getArray("ideas"))
+    for (const json::Value &value : *list)
+      if (const json::Object *object = value.getAsObject()) {
+        auto field = [&](StringRef key) {
+          return object->getString(key).value_or("").str();
+        };
+        Idea idea;
+        idea.id = field("id");
+        idea.category =
+            parseIdeaCategory(field("category")).value_or(idea.category);
+        idea.title = field("title");
+        idea.text = field("text");
+        result.value.push_back(std::move(idea));
+      }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Variants
+//===----------------------------------------------------------------------===//
+
+static std::string programPath(StringRef directory, Language language,
+                               StringRef digest) {
+  return (directory + "/programs/" + digest +
+          (language == Language::c ? ".c" : ".mlir"))
+      .str();
+}
+
+Expected<std::string> Journal::storeProgram(const Variant &variant) {
+  std::string digest = sha256(variant.program);
+  std::string path = programPath(directory, variant.language, digest);
+  if (!sys::fs::exists(path))
+    if (Error error = writeFileAtomically(path, variant.program))
+      return error;
+  return digest;
+}
+
+Error Journal::recordVariants(StringRef name, ArrayRef<Variant> variants,
+                              double elapsed) {
+  json::Array list;
+  for (const Variant &variant : variants) {
+    // The program first: an event never names a file that is not there.
+    Expected<std::string> digest = storeProgram(variant);
+    if (!digest)
+      return digest.takeError();
+    json::Object parameters;
+    for (auto &[parameter, value] : variant.parameters)
+      parameters[json::fixUTF8(parameter)] = value;
+    list.push_back(
+        json::Object{{"idea", json::fixUTF8(variant.ideaId)},
+                     {"language", stringifyLanguage(variant.language)},
+                     {"program", *digest},
+                     {"workspace_bytes", variant.workspaceBytes},
+                     {"parameters", std::move(parameters)}});
+  }
+  return append(text(json::Object{{"type", "variants"},
+                                  {"name", name},
+                                  {"elapsed", elapsed},
+                                  {"variants", std::move(list)}}));
+}
+
+Expected<std::optional<Journal::Recorded<std::vector<Variant>>>>
+Journal::findVariants(StringRef name) {
+  const Event *event = find("variants", name);
+  if (!event)
+    return std::nullopt;
+  Recorded<std::vector<Variant>> result{{}, event->elapsed};
+  const json::Array *list = event->fields.getArray("variants");
+  if (!list)
+    return result;
+  for (const json::Value &value : *list) {
+    const json::Object *object = value.getAsObject();
+    if (!object)
+      continue;
+    Variant variant;
+    variant.ideaId = object->getString("idea").value_or("").str();
+    variant.language =
+        symbolizeLanguage(object->getString("language").value_or(""))
+            .value_or(Language::c);
+    variant.workspaceBytes = object->getInteger("workspace_bytes").value_or(0);
+    if (const json::Object *parameters = object->getObject("parameters"))
+      for (auto &[parameter, number] : *parameters)
+        variant.parameters[parameter.str()] = number.getAsInteger().value_or(0);
+    StringRef digest = object->getString("program").value_or("");
+    std::string path = programPath(directory, variant.language, digest);
+    Expected<std::string> program =
+        readRegularFile(AT_FDCWD, path, path, kFileLimit);
+    if (!program)
+      return program.takeError();
+    if (sha256(*program) != digest)
+      return damaged(Twine(path) +
+                     ": was changed: its content no longer has the digest in "
+                     "its name; restore it, or start another journal with "
+                     "--journal=DIR");
+    variant.program = std::move(*program);
+    result.value.push_back(std::move(variant));
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Verdicts
+//===----------------------------------------------------------------------===//
+
+Error Journal::recordVerdict(StringRef name, const worker::Verdict &verdict,
+                             double elapsed) {
+  std::string body = text(json::Object{
+      {"type", "evaluation"}, {"name", name}, {"elapsed", elapsed}});
+  body.pop_back();
+  body += kVerdictField.str() + worker::toJSON(verdict) + "}";
+  return append(body);
+}
+
+std::optional<Journal::Recorded<worker::Verdict>>
+Journal::findVerdict(StringRef name) {
+  const Event *event = find("evaluation", name);
+  if (!event || !event->verdict)
+    return std::nullopt;
+  return Recorded<worker::Verdict>{*event->verdict, event->elapsed};
+}

@@ -1,0 +1,64 @@
+//===- Search.cpp - Finding a faster variant of a workload ----------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Search/Search.h"
+#include "Searcher.h"
+#include "fastk/Target/TargetDescription.h"
+#include "llvm/Config/llvm-config.h"
+
+using namespace llvm;
+using namespace fastk;
+
+StringRef fastk::stringify(SearchEnd end) {
+  switch (end) {
+  case SearchEnd::Rounds:
+    return "rounds";
+  case SearchEnd::Budget:
+    return "budget";
+  case SearchEnd::Floor:
+    return "floor";
+  case SearchEnd::Stagnation:
+    return "stagnation";
+  case SearchEnd::Exhausted:
+    return "exhausted";
+  case SearchEnd::Unfit:
+    return "unfit";
+  case SearchEnd::Interrupted:
+    return "interrupted";
+  }
+  llvm_unreachable("all ends are named above");
+}
+
+Expected<SearchResult> fastk::runSearch(const SearchInput &input,
+                                        const SearchOptions &options) {
+  return Searcher(input, options).run();
+}
+
+JournalBinding fastk::bindingOf(const SearchInput &input,
+                                const SearchOptions &options) {
+  LoweringOp workload = input.workload.workload;
+  std::string proposers;
+  for (Proposer *proposer : input.proposers)
+    proposers += (proposers.empty() ? "" : ",") + proposer->name().str();
+  return {
+      {"key", workload.getKey().str()},
+      {"target", workload.getTarget().str()},
+      {"precision", stringifyPrecision(input.workload.acceptedPrecision).str()},
+      {"machine", input.workload.target.model},
+      {"threads", std::to_string(input.workload.threads)},
+      {"proposer", proposers},
+      {"strategy", stringify(options.strategy).str()},
+      {"rounds", std::to_string(options.rounds)},
+      {"ideas", std::to_string(options.ideas)},
+      {"implementations", std::to_string(options.implementations)},
+      {"parents", std::to_string(options.parents)},
+      {"repairs", std::to_string(options.repairs)},
+      {"seed", std::to_string(options.seed)},
+      {"fastk version", FASTK_VERSION},
+      {"MLIR version", LLVM_VERSION_STRING},
+  };
+}

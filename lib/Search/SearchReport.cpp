@@ -1,0 +1,289 @@
+//===- SearchReport.cpp - What a search found -----------------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Search/SearchReport.h"
+#include "fastk/Analysis/WorkloadKind.h"
+#include "fastk/Bank/DurableFile.h"
+#include "fastk/Target/TargetDescription.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/Format.h"
+
+using namespace llvm;
+using namespace fastk;
+
+static std::string percentOf(double part, double whole) {
+  if (!(part > 0) || !(whole > 0))
+    return "-";
+  std::string text;
+  raw_string_ostream(text) << format("%.1f", 100 * part / whole);
+  return text;
+}
+
+static std::string join(const std::map<std::string, int64_t> &parameters) {
+  std::string text;
+  for (auto &[name, value] : parameters)
+    text += (text.empty() ? "" : " ") + name + "=" + std::to_string(value);
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// For people
+//===----------------------------------------------------------------------===//
+
+void fastk::printTrajectory(const SearchResult &result, StringRef title,
+                            raw_ostream &os) {
+  os << title << "\n";
+  std::vector<std::vector<std::string>> rows = {
+      {"round", "time", "% of baseline", "% of floor", "precision", "idea"}};
+  for (const TrajectoryRow &row : result.trajectory) {
+    bool passed = row.seconds > 0;
+    std::string idea = row.title;
+    if (!row.parameters.empty())
+      idea += " (" + join(row.parameters) + ")";
+    if (!passed)
+      idea = row.round == "0"
+                 ? "default lowering, not measured"
+                 : "nothing passed of " + std::to_string(row.evaluations) +
+                       " evaluated";
+    rows.push_back({row.round, formatSeconds(row.seconds),
+                    percentOf(row.baselineSeconds, row.seconds),
+                    percentOf(result.floorSeconds, row.seconds),
+                    passed ? std::string(worker::toString(row.precision)) : "-",
+                    idea});
+  }
+  std::vector<size_t> widths(rows.front().size());
+  for (const auto &row : rows)
+    for (auto [i, cell] : enumerate(row))
+      widths[i] = std::max(widths[i], cell.size());
+  for (const auto &row : rows) {
+    os << "  ";
+    for (auto [i, cell] : enumerate(row)) {
+      bool isNumber = i >= 1 && i <= 3;
+      bool isLast = i + 1 == row.size();
+      if (isNumber)
+        os.indent(widths[i] - cell.size());
+      os << cell;
+      if (!isNumber && !isLast)
+        os.indent(widths[i] - cell.size());
+      if (!isLast)
+        os << "  ";
+    }
+    os << "\n";
+  }
+  const SearchCounts &counts = result.counts;
+  os << "  baseline: the default lowering, measured beside each variant; 100 % "
+        "of the floor cannot be beaten\n";
+  os << "  " << counts.evaluations << " evaluations";
+  if (counts.replayed > 0)
+    os << " (" << counts.replayed << " from the journal)";
+  for (auto &[status, count] : counts.statuses)
+    os << ", " << count << " " << status;
+  if (counts.duplicates > 0)
+    os << ", " << counts.duplicates << " duplicates skipped";
+  os << ", " << format("%.0f s", result.elapsedSeconds) << "; ended by "
+     << stringify(result.end);
+  if (!result.detail.empty())
+    os << ": " << result.detail;
+  os << "\n";
+  if (!result.winner) {
+    os << "  no winner: " << result.noWinnerReason << "\n";
+    return;
+  }
+  const worker::TimingReport &timing = result.winner->verdict.timing;
+  os << "  winner: " << formatSeconds(timing.candidate->medianNs * 1e-9) << ", "
+     << format("%.2fx (%.2f to %.2f)", timing.speedupOverBaseline->median,
+               timing.speedupOverBaseline->low,
+               timing.speedupOverBaseline->high)
+     << " the default lowering, measured a second time on fresh data\n";
+}
+
+//===----------------------------------------------------------------------===//
+// For programs
+//===----------------------------------------------------------------------===//
+
+static json::Array trajectoryArray(const SearchResult &result) {
+  json::Array rows;
+  for (const TrajectoryRow &row : result.trajectory) {
+    json::Object parameters;
+    for (auto &[name, value] : row.parameters)
+      parameters[json::fixUTF8(name)] = value;
+    rows.push_back(json::Object{
+        {"round", row.round},
+        {"seconds", row.seconds},
+        {"baseline_seconds", row.baselineSeconds},
+        {"precision", std::string(worker::toString(row.precision))},
+        {"idea", json::fixUTF8(row.ideaId)},
+        {"title", json::fixUTF8(row.title)},
+        {"category", row.category},
+        {"parameters", std::move(parameters)},
+        {"evaluations", row.evaluations}});
+  }
+  return rows;
+}
+
+static json::Array triedArray(const SearchResult &result) {
+  json::Array tried;
+  for (const TriedVariant &each : result.history) {
+    json::Object parameters;
+    for (auto &[name, value] : each.variant.parameters)
+      parameters[json::fixUTF8(name)] = value;
+    tried.push_back(
+        json::Object{{"round", each.round},
+                     {"idea", json::fixUTF8(each.variant.ideaId)},
+                     {"language", stringifyLanguage(each.variant.language)},
+                     {"program", sha256(each.variant.program)},
+                     {"parameters", std::move(parameters)},
+                     {"status", each.status},
+                     {"reason", json::fixUTF8(each.reason)},
+                     {"seconds", each.seconds},
+                     {"baseline_seconds", each.baselineSeconds}});
+  }
+  return tried;
+}
+
+static json::Object costs(const SearchResult &result) {
+  json::Object statuses;
+  for (auto &[status, count] : result.counts.statuses)
+    statuses[status] = count;
+  return json::Object{{"evaluations", result.counts.evaluations},
+                      {"replayed", result.counts.replayed},
+                      {"promotions", result.counts.promotions},
+                      {"repairs", result.counts.repairs},
+                      {"duplicates", result.counts.duplicates},
+                      {"ideas", result.counts.ideas},
+                      {"variants", result.counts.variants},
+                      {"statuses", std::move(statuses)},
+                      {"seconds", result.elapsedSeconds}};
+}
+
+static json::Object optionsObject(const SearchInput &input,
+                                  const SearchOptions &options) {
+  json::Object object;
+  for (auto &[name, value] : bindingOf(input, options))
+    object[name] = json::fixUTF8(value);
+  object["budget_evaluations"] = options.budget.evaluations;
+  object["budget_minutes"] = options.budget.minutes;
+  return object;
+}
+
+static std::string render(json::Object object) {
+  std::string text;
+  raw_string_ostream os(text);
+  json::OStream(os, /*IndentSize=*/2).value(std::move(object));
+  os << "\n";
+  return text;
+}
+
+std::string fastk::trajectoryJson(const SearchInput &input,
+                                  const SearchOptions &options,
+                                  const SearchResult &result) {
+  return render(json::Object{{"format", 1},
+                             {"search", optionsObject(input, options)},
+                             {"floor_seconds", result.floorSeconds},
+                             {"baseline_seconds", result.baselineSeconds},
+                             {"trajectory", trajectoryArray(result)},
+                             {"tried", triedArray(result)},
+                             {"costs", costs(result)},
+                             {"end", stringify(result.end)}});
+}
+
+json::Object fastk::reportJson(const SearchInput &input,
+                               const SearchOptions &options,
+                               const SearchResult &result) {
+  LoweringOp workload = input.workload.workload;
+  json::Object object{{"name", json::fixUTF8(input.workload.features.name)},
+                      {"key", workload.getKey()},
+                      {"shapes", describeShapes(workload)},
+                      {"target", workload.getTarget()},
+                      {"search", optionsObject(input, options)},
+                      {"floor_seconds", result.floorSeconds},
+                      {"baseline_seconds", result.baselineSeconds},
+                      {"trajectory", trajectoryArray(result)},
+                      {"verdicts", triedArray(result)},
+                      {"costs", costs(result)},
+                      {"end", stringify(result.end)},
+                      {"end_detail", json::fixUTF8(result.detail)}};
+  if (!result.winner) {
+    object["winner"] = nullptr;
+    object["no_winner_reason"] = json::fixUTF8(result.noWinnerReason);
+    return object;
+  }
+  const FoundWinner &winner = *result.winner;
+  json::Object found{{"idea", json::fixUTF8(winner.idea.id)},
+                     {"title", json::fixUTF8(winner.idea.title)},
+                     {"category", stringify(winner.idea.category)},
+                     {"text", json::fixUTF8(winner.idea.text)},
+                     {"language", stringifyLanguage(winner.variant.language)},
+                     {"program", sha256(winner.variant.program)},
+                     {"precision", stringifyPrecision(winner.precision)}};
+  // The worker's own words, whole.
+  if (Expected<json::Value> verdict =
+          json::parse(worker::toJSON(winner.verdict)))
+    found["verdict"] = std::move(*verdict);
+  else
+    consumeError(verdict.takeError());
+  object["winner"] = std::move(found);
+  return object;
+}
+
+Error fastk::writeReport(StringRef path, json::Array workloads) {
+  return writeFileAtomically(
+      path, render(json::Object{{"format", 1},
+                                {"fastk_version", FASTK_VERSION},
+                                {"workloads", std::move(workloads)}}));
+}
+
+//===----------------------------------------------------------------------===//
+// For the bank
+//===----------------------------------------------------------------------===//
+
+WinnerRecord fastk::winnerRecord(const SearchInput &input,
+                                 const SearchOptions &options,
+                                 const SearchResult &result) {
+  const FoundWinner &winner = *result.winner;
+  const worker::TimingReport &timing = winner.verdict.timing;
+  WinnerRecord record;
+  record.name = input.workload.features.name;
+  record.shapes = describeShapes(input.workload.workload);
+  record.ideaId = winner.idea.id;
+  record.category = stringify(winner.idea.category).str();
+  record.title = winner.idea.title;
+  record.text = winner.idea.text;
+  record.machine = input.workload.target.model;
+  record.threads = timing.threads;
+  record.medianNs = timing.candidate->medianNs;
+  record.p10Ns = timing.candidate->p10Ns;
+  record.p90Ns = timing.candidate->p90Ns;
+  record.samples = timing.candidate->samples;
+  if (timing.baseline)
+    record.baselineNs = timing.baseline->medianNs;
+  record.speedup = timing.speedupOverBaseline->median;
+  record.speedupLow = timing.speedupOverBaseline->low;
+  record.speedupHigh = timing.speedupOverBaseline->high;
+  record.floorNs = result.floorSeconds * 1e9;
+  for (const worker::TrialError &error : winner.verdict.errors) {
+    double &worst = record.errors[error.distribution];
+    worst = std::max(worst, error.maxNormalized);
+  }
+  record.parameters = winner.variant.parameters;
+  record.mlirVersion = LLVM_VERSION_STRING;
+  record.fastkVersion = FASTK_VERSION;
+  record.seed = static_cast<int64_t>(options.seed);
+  record.evaluations = result.counts.evaluations;
+  return record;
+}
+
+mlir::OwningOpRef<mlir::ModuleOp>
+fastk::winnerModule(const SearchInput &input, const SearchOptions &options,
+                    const SearchResult &result) {
+  const FoundWinner &winner = *result.winner;
+  LoweringOp workload = input.workload.workload;
+  return buildWinner(workload, winner.variant.language, winner.variant.program,
+                     winner.variant.workspaceBytes, workload.getTarget(),
+                     winner.precision, winnerRecord(input, options, result));
+}

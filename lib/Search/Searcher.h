@@ -1,0 +1,106 @@
+//===- Searcher.h - The procedure of a search -------------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Deterministic but for its effects, and every effect goes through one of the
+// asking methods, which look into the journal first. All decisions are made
+// from what they return.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_SEARCH_SEARCHER_H
+#define FASTK_LIB_SEARCH_SEARCHER_H
+
+#include "fastk/Bank/Winner.h"
+#include "fastk/Search/Search.h"
+#include "llvm/ADT/StringSet.h"
+#include <random>
+#include <set>
+
+namespace fastk {
+
+class Searcher {
+public:
+  Searcher(const SearchInput &input, const SearchOptions &options);
+  llvm::Expected<SearchResult> run();
+
+private:
+  /// A variant that was evaluated.
+  struct Trial {
+    Idea idea;
+    Proposer *owner = nullptr;
+    TriedVariant tried;
+    worker::Verdict verdict;
+    /// Baseline over candidate; 0 unless it passed.
+    double speedup = 0;
+  };
+  /// The parts of a search, which leave one another a share of the budget.
+  enum class Phase { Rounds, Sweep, Promotion };
+  enum class TryOutcome { Evaluated, Duplicate, Stopped };
+
+  // Strategies.
+  llvm::Error runBranching();
+  llvm::Error runSequential();
+  llvm::Error tryIdea(const Idea &idea, Proposer &owner,
+                      const std::string &name, int count);
+  llvm::Error finalSweep();
+  llvm::Error promote();
+
+  // Steps.
+  llvm::Error trySeeds();
+  /// Hill-climbs from a trial in the space of its parameters.
+  llvm::Error sweep(size_t from, int limit);
+  llvm::Expected<TryOutcome> tryVariant(const Idea &idea, Proposer *owner,
+                                        const Variant &variant);
+  llvm::Error repair(const Idea &idea, Proposer *owner, size_t failed);
+  void endRound(int firstTrial, bool countsForPatience);
+
+  // Effects, recorded.
+  llvm::Expected<std::vector<Idea>>
+  askIdeas(Proposer &proposer, const std::string &name, int count);
+  llvm::Expected<std::vector<Variant>>
+  askVariants(const std::string &name,
+              llvm::function_ref<llvm::Expected<std::vector<Variant>>()> ask);
+  llvm::Expected<std::optional<worker::Verdict>>
+  askVerdict(const Variant &variant, const Variant *incumbent, bool promote);
+
+  // State of affairs.
+  ProposalContext context();
+  bool mayEvaluate();
+  double elapsedNow() const;
+  bool hasBest() const { return best.has_value(); }
+  Trial &bestTrial() { return trials[*best]; }
+  std::vector<size_t> survivors() const;
+  void chooseParents();
+  void stop(SearchEnd end, std::string detail = "");
+  SearchStanding standing(llvm::StringRef title) const;
+  TrajectoryRow rowOf(llvm::StringRef round, const Trial &trial) const;
+
+  const SearchInput &input;
+  const SearchOptions &options;
+  SearchResult result;
+  std::vector<Trial> trials;
+  std::optional<size_t> best;
+  /// What proposers see.
+  std::vector<TriedVariant> history, parents;
+  llvm::StringSet<> seen, swept;
+  llvm::StringMap<int> neighbourAsks;
+  std::mt19937_64 random;
+  Phase phase = Phase::Rounds;
+  std::string round;
+  int roundNumber = 0;
+  /// Set when the current phase, or the whole search, is over.
+  bool phaseOver = false, searchOver = false;
+  int errorsInARow = 0;
+  double bestAtLastGain = 0;
+  int roundsWithoutGain = 0;
+  double clockStart = 0, journalStart = 0;
+  std::vector<double> durations;
+};
+
+} // namespace fastk
+
+#endif // FASTK_LIB_SEARCH_SEARCHER_H

@@ -1,0 +1,178 @@
+//===- Competitors.cpp - Worthless outputs that must be rejected ----------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Competitors.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace fastk::worker;
+
+static constexpr const char *zeros = "zeros";
+static constexpr const char *ones = "ones";
+static constexpr const char *copy = "copy of an input";
+static constexpr const char *rowMean = "row mean";
+static constexpr const char *first = "first element";
+static constexpr const char *stale = "previous output";
+static constexpr const char *tile = "one tile missing";
+
+/// The input that a copying competitor would return for an output: the first
+/// of its size; -1 if there is none.
+static int copiedInput(const Job &job, size_t output) {
+  for (size_t i = 0; i < job.inputs.size(); ++i)
+    if (job.inputs[i].elements() == job.outputs[output].elements())
+      return int(i);
+  return -1;
+}
+
+/// How the oracle stores an output: integers as they are, the rest as double.
+static ElementType oracleType(const Tensor &tensor) {
+  return isFloat(tensor.type) ? ElementType::F64 : tensor.type;
+}
+
+static std::vector<double> rowMeans(const Reader &reference, int64_t elements,
+                                    int64_t row) {
+  constexpr int64_t piece = 1024;
+  double values[piece];
+  std::vector<double> means;
+  for (int64_t start = 0; start < elements; start += row) {
+    double sum = 0;
+    for (int64_t at = start; at < start + row; at += piece) {
+      int64_t stop = std::min(at + piece, start + row);
+      reference(at, stop, values);
+      for (int64_t i = 0; i < stop - at; ++i)
+        sum += values[i];
+    }
+    means.push_back(sum / double(row));
+  }
+  return means;
+}
+
+/// More than this is not kept for the stale competitor.
+static constexpr int64_t keptElements = int64_t(1) << 24;
+
+Competitors::Competitors(const Job &job) : job(job) {
+  bool anyCopy = false, anyRow = false, small = true;
+  int64_t largest = 0;
+  for (size_t o = 0; o < job.outputs.size(); ++o) {
+    anyCopy |= copiedInput(job, o) >= 0;
+    anyRow |= job.outputs[o].elements() > 1;
+    small &= job.outputs[o].elements() <= keptElements;
+    largest = std::max(largest, job.outputs[o].elements());
+  }
+  auto add = [&](const char *name) { entries.push_back({name, false, ""}); };
+  add(zeros);
+  add(ones);
+  if (anyCopy)
+    add(copy);
+  if (anyRow) {
+    add(rowMean);
+    add(first);
+    add(tile);
+  }
+  if (small)
+    add(stale);
+  synthetic = entries.size();
+}
+
+void Competitors::judge(const std::vector<const void *> &inputs,
+                        const std::vector<const void *> &references,
+                        const std::vector<Difficulty> &difficulties,
+                        const std::string &trialName) {
+  bool keep = false;
+  for (size_t k = 0; k < synthetic; ++k) {
+    Competitor &entry = entries[k];
+    bool isStale = entry.name == stale;
+    keep |= isStale && !entry.rejected;
+    if (entry.rejected || (isStale && previous.empty()))
+      continue;
+    for (size_t o = 0; o < job.outputs.size() && !entry.rejected; ++o) {
+      const Tensor &tensor = job.outputs[o];
+      int64_t elements = tensor.elements();
+      int64_t row = tensor.rowLength() > 1 ? tensor.rowLength() : elements;
+      Reader reference = readerOf(oracleType(tensor), references[o]);
+      Reader fake;
+      std::vector<double> means;
+      auto constant = [](double value) {
+        return [=](int64_t begin, int64_t end, double *out) {
+          std::fill(out, out + (end - begin), value);
+        };
+      };
+      if (entry.name == zeros) {
+        fake = constant(0);
+      } else if (entry.name == ones) {
+        fake = constant(1);
+      } else if (entry.name == copy) {
+        int input = copiedInput(job, o);
+        if (input < 0)
+          continue;
+        fake = readerOf(job.inputs[size_t(input)].type, inputs[size_t(input)]);
+      } else if (entry.name == first) {
+        if (elements < 2)
+          continue;
+        double value;
+        reference(0, 1, &value);
+        fake = constant(value);
+      } else if (entry.name == rowMean) {
+        if (elements < 2)
+          continue;
+        means = rowMeans(reference, elements, row);
+        fake = [&means, row](int64_t begin, int64_t end, double *out) {
+          for (int64_t i = begin; i < end; ++i)
+            out[i - begin] = means[size_t(i / row)];
+        };
+      } else if (entry.name == tile) {
+        if (elements < 2)
+          continue;
+        int64_t from = elements - std::max<int64_t>(1, elements / 16);
+        fake = [=](int64_t begin, int64_t end, double *out) {
+          reference(begin, end, out);
+          for (int64_t i = std::max(begin, from); i < end; ++i)
+            out[i - begin] = 0;
+        };
+      } else {
+        const std::vector<double> &old = previous[o];
+        fake = [&old](int64_t begin, int64_t end, double *out) {
+          std::copy(old.begin() + begin, old.begin() + end, out);
+        };
+      }
+      Measure m = measure(tensor, fake, reference);
+      bool passes;
+      if (isFloat(tensor.type)) {
+        Precision got = classify(job, o, m, difficulties[o]);
+        passes = got <= job.acceptedPrecision;
+      } else {
+        passes = m.mismatches == 0 && m.max == 0;
+      }
+      if (!passes) {
+        char text[160];
+        snprintf(text, sizeof(text), "rejected on %s: %s %.3g",
+                 trialName.c_str(),
+                 m.mismatches ? "mismatches" : "largest error",
+                 m.mismatches ? double(m.mismatches) : m.max);
+        entry.rejected = true;
+        entry.reason = text;
+      }
+    }
+  }
+  if (!keep)
+    return previous.clear();
+  previous.resize(job.outputs.size());
+  for (size_t o = 0; o < job.outputs.size(); ++o) {
+    int64_t elements = job.outputs[o].elements();
+    previous[o].resize(size_t(elements));
+    readerOf(oracleType(job.outputs[o]), references[o])(0, elements,
+                                                        previous[o].data());
+  }
+}
+
+std::string Competitors::unrejected() const {
+  for (const Competitor &entry : entries)
+    if (!entry.rejected)
+      return entry.name;
+  return {};
+}

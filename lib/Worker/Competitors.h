@@ -1,0 +1,55 @@
+//===- Competitors.h - Worthless outputs that must be rejected --*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A job whose inputs let zeros or a copy of the input pass cannot tell a good
+// kernel from a worthless one. The judge is tried on such outputs, made up
+// here, on the very trials the candidate is judged on.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_WORKER_COMPETITORS_H
+#define FASTK_LIB_WORKER_COMPETITORS_H
+
+#include "Judge.h"
+#include "fastk/Worker/Verdict.h"
+#include <string>
+#include <vector>
+
+namespace fastk::worker {
+
+class Competitors {
+public:
+  explicit Competitors(const Job &job);
+
+  /// Tries all that have not been rejected yet on one trial. \p inputs and
+  /// \p references are the tensors' data, references as the oracle gave them.
+  void judge(const std::vector<const void *> &inputs,
+             const std::vector<const void *> &references,
+             const std::vector<Difficulty> &difficulties,
+             const std::string &trialName);
+
+  /// Records a competitor judged elsewhere.
+  void record(Competitor competitor) {
+    entries.push_back(std::move(competitor));
+  }
+
+  const std::vector<Competitor> &results() const { return entries; }
+  /// The first that no trial rejected; empty when all are.
+  std::string unrejected() const;
+
+private:
+  const Job &job;
+  std::vector<Competitor> entries;
+  size_t synthetic = 0;
+  /// The previous trial's oracle results, kept while somebody needs them.
+  std::vector<std::vector<double>> previous;
+};
+
+} // namespace fastk::worker
+
+#endif // FASTK_LIB_WORKER_COMPETITORS_H

@@ -1,0 +1,84 @@
+//===- Distribution.h - The inputs a program is judged on -------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which distributions fit which kind of op, and their values.
+// docs/validation.md says what each one is there to catch.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_WORKER_DISTRIBUTION_H
+#define FASTK_LIB_WORKER_DISTRIBUTION_H
+
+#include "fastk/Worker/Job.h"
+#include <string>
+#include <vector>
+
+namespace fastk::worker {
+
+enum class Law {
+  Normal,
+  Shifted,
+  Scaled,
+  Pareto,
+  Spike,
+  SpikeLast,
+  Equal,
+  Mixed,
+  Mean1000,
+  ConstantRows,
+  Logits80,
+  Ties,
+  NegativeInfinity,
+  Integers,
+  Signs,
+  Alternating,
+  Runs,
+  Breakpoints,
+  Negatives
+};
+
+std::string_view toString(Law law);
+
+/// One trial.
+struct Case {
+  Law law = Law::Normal;
+  int64_t trial = 0;
+  uint64_t seed = 0;
+  /// Multiplies real operands; smaller where the op would overflow its type.
+  double scale = 1;
+};
+
+/// All trials of a job, N(0,1) first: most wrong candidates end there.
+std::vector<Case> planCases(const Job &job, uint64_t seed);
+
+/// Exact arithmetic: every partial sum is a small integer.
+bool isExact(Law law, Kind kind);
+/// Tests range rather than precision; the half class need not hold on it.
+bool testsRange(Law law);
+/// Sits exactly on discontinuities, where the response to a perturbation of
+/// the inputs says nothing about rounding.
+bool sitsOnBreakpoints(Law law);
+/// Repeats values, so that rounding errors do not average out.
+bool isCoherent(Law law);
+/// The trials that must be legal for every op.
+bool isCore(Law law);
+
+/// Fills operand \p index of the job.
+void fillInput(const Job &job, size_t index, const Case &trial, void *data);
+
+/// Moves every finite element of a float operand by the relative amount
+/// \p delta up or down, at random.
+void perturb(const Tensor &tensor, uint64_t seed, double delta, void *data);
+
+/// Redraws about one element in a thousand, at least 16 (or all), in place.
+void mutate(const Job &job, size_t index, const Case &trial, uint64_t seed,
+            void *data);
+
+} // namespace fastk::worker
+
+#endif // FASTK_LIB_WORKER_DISTRIBUTION_H

@@ -1,0 +1,130 @@
+//===- Child.h - A program in a process of its own --------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The worker's side of a child: start it, hand it buffers, call its kernel,
+// stop it between calls, and find out what went wrong.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_WORKER_HOST_CHILD_H
+#define FASTK_LIB_WORKER_HOST_CHILD_H
+
+#include "Protocol.h"
+#include "SharedBuffer.h"
+#include "fastk/Worker/Verdict.h"
+#include <memory>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace fastk::worker {
+
+/// What ended an evaluation early.
+struct Failure {
+  Status status = Status::Error;
+  std::string reason;
+};
+
+/// A shared object, read once: what is validated is what is timed, whatever
+/// happens to the file.
+class ProgramImage {
+public:
+  ProgramImage() = default;
+  ProgramImage(ProgramImage &&other) noexcept;
+  ProgramImage &operator=(ProgramImage &&other) noexcept;
+  ~ProgramImage();
+
+  bool read(const std::string &path, std::string &error);
+  int descriptor() const { return fd; }
+  /// FNV-1a of the bytes.
+  uint64_t hash() const { return digest; }
+
+private:
+  int fd = -1;
+  uint64_t digest = 0;
+};
+
+struct ChildOptions {
+  /// Of OpenMP.
+  int64_t threads = 1;
+  int64_t threadLimit = 16;
+  /// For the program's own use.
+  int64_t memoryBytes = 0;
+  /// Of all buffers it may have mapped at once.
+  int64_t bufferBytes = 0;
+  int64_t fileBytes = 0;
+  double cpuSeconds = 3600;
+};
+
+/// How one call went. The times mean nothing when it failed.
+struct CallTime {
+  double ns = 0;
+  double childNs = 0;
+};
+
+class Child {
+public:
+  /// Starts a process with the program loaded and waits until it is idle.
+  /// Without an image the kernel is empty. \p name is used in messages.
+  static std::unique_ptr<Child> start(std::string name,
+                                      const ProgramImage *image,
+                                      const ChildOptions &options,
+                                      Failure &failure);
+  ~Child();
+  Child(const Child &) = delete;
+  Child &operator=(const Child &) = delete;
+
+  /// Maps the buffers, operands first, at fresh addresses.
+  bool map(uint32_t slot, const std::vector<const SharedBuffer *> &buffers,
+           Failure &failure);
+  bool unmap(uint32_t slot, Failure &failure);
+
+  /// Calls the kernel on a mapped slot. The process is stopped again, all its
+  /// threads, when this returns. \p spin: the worker polls instead of sleeping
+  /// for the first 200 us; only sensible with a processor to spare.
+  bool call(uint32_t slot, double timeoutSeconds, CallTime &time,
+            Failure &failure, bool spin = false);
+
+  uint32_t protections() const;
+  /// Ends the process and collects what it used.
+  Resources finish();
+
+private:
+  Child() = default;
+  bool send(Message &message, const std::vector<int> &fds, Failure &failure);
+  bool waitFor(std::atomic<uint32_t> &word, uint32_t value, double seconds,
+               bool spin, const char *doing, Failure &failure);
+  /// Describes the end of the process; kills it if it is still there.
+  void explainDeath(const char *doing, Failure &failure);
+  void resume();
+  bool stop(Failure &failure);
+  void killAndReap();
+  /// Whether the process has ended, without reaping it.
+  bool hasEnded();
+
+  std::string name;
+  ChildOptions options;
+  pid_t pid = -1;
+  int socket = -1;
+  ControlPage *control = nullptr;
+  uint32_t sequence = 0;
+  bool stopped = false;
+  bool reaped = false;
+  int waitStatus = 0;
+  Resources used;
+};
+
+/// Kills every child of this process at once. Safe in a signal handler.
+void killAllChildren();
+
+/// Nanoseconds of the monotonic clock.
+uint64_t clockNs();
+
+} // namespace fastk::worker
+
+#endif // FASTK_LIB_WORKER_HOST_CHILD_H

@@ -1,0 +1,279 @@
+//===- ChildMain.cpp - The process a program runs in ----------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Protocol.h"
+#include "Sandbox.h"
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <dlfcn.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <utility>
+
+using namespace fastk::worker;
+
+namespace {
+
+/// One tensor as the kernel sees it: pages of a file between two pages that
+/// fault.
+struct Mapping {
+  char *base = nullptr;
+  size_t bytes = 0;
+  void *tensor = nullptr;
+};
+
+struct Slot {
+  uint32_t count = 0;
+  std::array<Mapping, maxBuffers> mappings;
+};
+
+using Kernel = void (*)();
+
+} // namespace
+
+static uint64_t nowNs() {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return uint64_t(now.tv_sec) * 1000000000u + uint64_t(now.tv_nsec);
+}
+
+static void futexWait(std::atomic<uint32_t> *word, uint32_t value) {
+  syscall(SYS_futex, word, FUTEX_WAIT, value, nullptr, nullptr, 0);
+}
+
+static void futexWake(std::atomic<uint32_t> *word) {
+  syscall(SYS_futex, word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
+
+/// Receives one message and its descriptors. Returns whether one came.
+static bool receive(Message &message, int (&fds)[maxBuffers],
+                    uint32_t &fdCount) {
+  struct iovec vector = {&message, sizeof(message)};
+  alignas(struct cmsghdr) char space[CMSG_SPACE(sizeof(int) * maxBuffers)];
+  struct msghdr header = {};
+  header.msg_iov = &vector;
+  header.msg_iovlen = 1;
+  header.msg_control = space;
+  header.msg_controllen = sizeof(space);
+  ssize_t got;
+  do
+    got = recvmsg(childSocket, &header, MSG_CMSG_CLOEXEC);
+  while (got < 0 && errno == EINTR);
+  fdCount = 0;
+  if (got != ssize_t(sizeof(message)))
+    return false;
+  for (struct cmsghdr *part = CMSG_FIRSTHDR(&header); part;
+       part = CMSG_NXTHDR(&header, part))
+    if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS) {
+      fdCount = uint32_t((part->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+      std::memcpy(fds, CMSG_DATA(part), fdCount * sizeof(int));
+    }
+  return true;
+}
+
+/// A page-aligned address nobody can guess; only a hint to the kernel.
+static void *randomAddress() {
+  uint64_t bits = 0;
+  if (getrandom(&bits, sizeof(bits), GRND_NONBLOCK) != sizeof(bits))
+    return nullptr;
+  return reinterpret_cast<void *>(0x100000000000u +
+                                  (bits & 0x7ffffff) * pageSize);
+}
+
+static bool mapBuffer(const BufferMessage &buffer, int fd, Mapping &mapping) {
+  mapping = Mapping();
+  size_t bytes = buffer.fileBytes + 2 * pageSize;
+  void *base = mmap(randomAddress(), bytes, PROT_NONE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED)
+    return false;
+  mapping.base = static_cast<char *>(base);
+  mapping.bytes = bytes;
+  int protection = PROT_READ | (buffer.writable ? PROT_WRITE : 0);
+  if (mmap(mapping.base + pageSize, buffer.fileBytes, protection,
+           MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd, 0) == MAP_FAILED)
+    return false;
+  mapping.tensor = mapping.base + pageSize + buffer.offset;
+  return true;
+}
+
+static void unmapSlot(Slot &slot) {
+  for (uint32_t i = 0; i < slot.count; ++i)
+    if (slot.mappings[i].base)
+      munmap(slot.mappings[i].base, slot.mappings[i].bytes);
+  slot.count = 0;
+}
+
+static bool mapSlot(const Message &message, const int *fds, uint32_t fdCount,
+                    Slot &slot) {
+  unmapSlot(slot);
+  uint32_t next = 0;
+  bool ok = true;
+  for (uint32_t i = 0; i < message.count && i < maxBuffers; ++i) {
+    slot.mappings[i] = Mapping();
+    slot.count = i + 1;
+    if (message.buffers[i].null)
+      continue;
+    if (next >= fdCount)
+      return false;
+    ok &= mapBuffer(message.buffers[i], fds[next++], slot.mappings[i]);
+  }
+  for (uint32_t i = 0; i < fdCount; ++i)
+    close(fds[i]);
+  return ok;
+}
+
+//===----------------------------------------------------------------------===//
+// Calling a function of an arity known only now
+//===----------------------------------------------------------------------===//
+
+template <size_t>
+using Pointer = void *;
+
+template <size_t... I>
+static void callWith(Kernel kernel, const Slot &slot,
+                     std::index_sequence<I...>) {
+  reinterpret_cast<void (*)(Pointer<I>...)>(kernel)(slot.mappings[I].tensor...);
+}
+
+template <size_t N>
+static void callArity(Kernel kernel, const Slot &slot) {
+  callWith(kernel, slot, std::make_index_sequence<N>());
+}
+
+template <size_t... N>
+static void callKernel(Kernel kernel, const Slot &slot,
+                       std::index_sequence<N...>) {
+  using Caller = void (*)(Kernel, const Slot &);
+  static constexpr Caller callers[] = {callArity<N>...};
+  callers[slot.count](kernel, slot);
+}
+
+/// What the cost of a call is measured with.
+static void emptyKernel() {}
+
+//===----------------------------------------------------------------------===//
+// The child
+//===----------------------------------------------------------------------===//
+
+static Kernel load(const Message &start, ControlPage *control, int program) {
+  if (!start.hasProgram)
+    return emptyKernel;
+  char path[64];
+  snprintf(path, sizeof(path), "/proc/self/fd/%d", program);
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    const char *why = dlerror();
+    strncpy(control->text, why ? why : "dlopen failed",
+            sizeof(control->text) - 1);
+    return nullptr;
+  }
+  void *symbol = dlsym(library, "fastk_kernel");
+  if (!symbol) {
+    strncpy(control->text, "it does not export 'fastk_kernel'",
+            sizeof(control->text) - 1);
+    return nullptr;
+  }
+  // OpenMP looks at the machine when first used: let it look now, while it
+  // still may.
+  if (void *query = dlsym(library, "omp_get_num_places"))
+    reinterpret_cast<int (*)()>(query)();
+  close(program);
+  return reinterpret_cast<Kernel>(symbol);
+}
+
+static void serveCall(ControlPage *control, const Message &message,
+                      Kernel kernel, const Slot &slot) {
+  uint32_t sequence = message.sequence;
+  control->ready.store(sequence);
+  futexWake(&control->ready);
+  // Spin a little: waking up costs more than a small kernel takes.
+  for (int i = 0; i < 20000; ++i) {
+    if (control->go.load(std::memory_order_acquire) == sequence)
+      break;
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+  while (control->go.load() != sequence) {
+    control->sleeping.store(1);
+    uint32_t seen = control->go.load();
+    if (seen != sequence)
+      futexWait(&control->go, seen);
+    control->sleeping.store(0);
+  }
+  uint64_t begin = nowNs();
+  callKernel(kernel, slot, std::make_index_sequence<maxBuffers + 1>());
+  uint64_t end = nowNs();
+  control->elapsedNs.store(end - begin, std::memory_order_relaxed);
+  control->done.store(sequence);
+  futexWake(&control->done);
+}
+
+int fastk::worker::runChild() {
+  prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  Message start;
+  int fds[maxBuffers];
+  uint32_t fdCount = 0;
+  if (!receive(start, fds, fdCount) || start.command != Command::Start ||
+      fdCount != 1 + start.hasProgram)
+    return 2;
+  auto *control = static_cast<ControlPage *>(
+      mmap(nullptr, pageSize, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0));
+  if (control == MAP_FAILED)
+    return 2;
+  close(fds[0]);
+  if (chdir("/") != 0)
+    return 2;
+  control->stage = StageLoading;
+  control->protections = enterSandbox(start, control);
+  Kernel kernel = load(start, control, fds[1]);
+  if (!kernel) {
+    control->stage = StageLoadFailed;
+    futexWake(&control->stage);
+    return 3;
+  }
+  bool locked = lockSandbox(start);
+  if (!locked)
+    control->protections &= ~uint32_t(ProtectSeccomp);
+  control->stage = StageIdle;
+  futexWake(&control->stage);
+
+  static std::array<Slot, maxSlots> slots;
+  Message message;
+  while (receive(message, fds, fdCount)) {
+    Slot &slot = slots[message.slot % maxSlots];
+    switch (message.command) {
+    case Command::Start:
+      return 2;
+    case Command::Map:
+      if (!mapSlot(message, fds, fdCount, slot))
+        return 4;
+      break;
+    case Command::Unmap:
+      unmapSlot(slot);
+      break;
+    case Command::Call:
+      serveCall(control, message, kernel, slot);
+      continue;
+    }
+    control->mapped.store(message.sequence);
+    futexWake(&control->mapped);
+  }
+  // The worker has gone, or closed the socket: an orderly end.
+  _exit(0);
+}

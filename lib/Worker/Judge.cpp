@@ -1,0 +1,294 @@
+//===- Judge.cpp - How wrong is an output ---------------------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Judge.h"
+#include "Parallel.h"
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+using namespace fastk::worker;
+
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Rows shorter than this are taken together: the mean of a few elements is no
+/// scale (three zeros of a ReLU would be one).
+static constexpr int64_t shortestRow = 32;
+
+Reader fastk::worker::readerOf(ElementType type, const void *data) {
+  if (type == ElementType::F64)
+    return [=](int64_t begin, int64_t end, double *out) {
+      std::memcpy(out, static_cast<const double *>(data) + begin,
+                  size_t(end - begin) * sizeof(double));
+    };
+  if (type == ElementType::F32)
+    return [=](int64_t begin, int64_t end, double *out) {
+      const auto *values = static_cast<const float *>(data);
+      for (int64_t i = begin; i < end; ++i)
+        out[i - begin] = values[i];
+    };
+  return [=](int64_t begin, int64_t end, double *out) {
+    for (int64_t i = begin; i < end; ++i)
+      out[i - begin] = loadElement(type, data, i);
+  };
+}
+
+static int64_t scaleRow(const Tensor &tensor) {
+  int64_t row = 1;
+  for (size_t i = tensor.shape.size(); i-- > 0 && row < shortestRow;)
+    row *= tensor.shape[i];
+  return row;
+}
+
+namespace {
+
+struct Partial {
+  Measure measure;
+  double errorSquares = 0;
+  double referenceSquares = 0;
+  /// Of r^2 / 2^64 squared, so that no square of FP32 data overflows.
+  double referenceFourths = 0;
+};
+
+} // namespace
+
+/// Elements read at a time: two such pieces stay in the first-level caches.
+static constexpr int64_t pieceLength = 1024;
+
+Measure fastk::worker::measure(const Tensor &tensor, const Reader &output,
+                               const Reader &reference) {
+  int64_t elements = tensor.elements();
+  int64_t row = scaleRow(tensor);
+  // Denormals are as good as zero: 0 against 1e-42 is no error.
+  double tiny = smallestNormal(tensor.type);
+  std::vector<Partial> partials(static_cast<size_t>(maxParts()));
+  parallelFor(elements, row, [&](int64_t part, int64_t begin, int64_t end) {
+    Partial &sum = partials[size_t(part)];
+    double out[pieceLength], ref[pieceLength];
+    for (int64_t first = begin; first < end; first += row) {
+      int64_t last = std::min(first + row, end);
+      double total = 0;
+      int64_t finite = 0;
+      for (int64_t at = first; at < last; at += pieceLength) {
+        int64_t stop = std::min(at + pieceLength, last);
+        reference(at, stop, ref);
+        for (int64_t i = 0; i < stop - at; ++i)
+          if (std::isfinite(ref[i])) {
+            total += std::fabs(ref[i]);
+            ++finite;
+          }
+      }
+      double mean = finite ? total / double(finite) : 0;
+      for (int64_t at = first; at < last; at += pieceLength) {
+        int64_t stop = std::min(at + pieceLength, last);
+        reference(at, stop, ref);
+        output(at, stop, out);
+        for (int64_t i = 0; i < stop - at; ++i) {
+          double y = out[i], r = ref[i];
+          if (!std::isfinite(r) || !std::isfinite(y)) {
+            bool alike =
+                (std::isnan(r) && std::isnan(y)) || (std::isinf(r) && r == y);
+            if (!alike && sum.measure.mismatches++ == 0)
+              sum.measure.where = at + i;
+            continue;
+          }
+          double error = std::fabs(y - r);
+          sum.errorSquares += error * error;
+          sum.referenceSquares += r * r;
+          sum.referenceFourths += (r * r) * 0x1p-64 * (r * r) * 0x1p-64;
+          if (error <= tiny)
+            continue;
+          double scale = std::fabs(r) + mean;
+          double normalized = scale > 0 ? error / scale : infinity;
+          if (normalized > sum.measure.max) {
+            sum.measure.max = normalized;
+            if (sum.measure.mismatches == 0)
+              sum.measure.where = at + i;
+          }
+        }
+      }
+    }
+  });
+  Measure result;
+  double errorSquares = 0, referenceSquares = 0, referenceFourths = 0;
+  for (const Partial &sum : partials) {
+    errorSquares += sum.errorSquares;
+    referenceSquares += sum.referenceSquares;
+    referenceFourths += sum.referenceFourths;
+    if ((result.mismatches == 0 && sum.measure.mismatches > 0) ||
+        (result.mismatches == 0 && sum.measure.max > result.max))
+      result.where = sum.measure.where;
+    result.mismatches += sum.measure.mismatches;
+    result.max = std::max(result.max, sum.measure.max);
+  }
+  double scaled = referenceSquares * 0x1p-64;
+  if (referenceFourths > 0 && std::isfinite(referenceFourths))
+    result.carriers = std::max(1.0, scaled * scaled / referenceFourths);
+  double floor = tiny * tiny * double(elements);
+  if (errorSquares <= floor)
+    result.frobenius = 0;
+  else
+    result.frobenius = referenceSquares > 0
+                           ? std::sqrt(errorSquares / referenceSquares)
+                           : infinity;
+  return result;
+}
+
+Measure fastk::worker::compareExact(const Tensor &tensor, const void *output,
+                                    const void *reference) {
+  Measure result;
+  int64_t size = byteSize(tensor.type);
+  const char *y = static_cast<const char *>(output);
+  const char *r = static_cast<const char *>(reference);
+  for (int64_t i = 0, n = tensor.elements(); i < n; ++i)
+    if (std::memcmp(y + i * size, r + i * size, size_t(size)) != 0 &&
+        result.mismatches++ == 0)
+      result.where = i;
+  if (result.mismatches) {
+    result.max = infinity;
+    result.frobenius = infinity;
+  }
+  return result;
+}
+
+bool fastk::worker::fits(const Tensor &tensor, const Reader &reference) {
+  double limit = largestValue(tensor.type);
+  std::vector<char> bad(size_t(maxParts()), 0);
+  parallelFor(tensor.elements(), 64,
+              [&](int64_t part, int64_t begin, int64_t end) {
+                double ref[pieceLength];
+                for (int64_t at = begin; at < end; at += pieceLength) {
+                  int64_t stop = std::min(at + pieceLength, end);
+                  reference(at, stop, ref);
+                  for (int64_t i = 0; i < stop - at; ++i)
+                    if (std::isfinite(ref[i]) && std::fabs(ref[i]) > limit)
+                      bad[size_t(part)] = 1;
+                }
+              });
+  return std::count(bad.begin(), bad.end(), 1) == 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Bounds
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Round-offs of a job.
+struct Roundoff {
+  double compute; ///< Of the arithmetic an IEEE kernel uses.
+  double output;  ///< Of the output's storage.
+  double storage; ///< Of the coarsest float type among the operands.
+  double rootK;
+};
+
+} // namespace
+
+static Roundoff roundoffOf(const Job &job, size_t output) {
+  Roundoff u;
+  ElementType type = job.outputs[output].type;
+  bool allDouble = type == ElementType::F64;
+  u.output = unitRoundoff(type);
+  u.storage = u.output;
+  for (const Tensor &input : job.inputs)
+    if (isFloat(input.type)) {
+      allDouble &= input.type == ElementType::F64;
+      u.storage = std::max(u.storage, unitRoundoff(input.type));
+    }
+  u.compute = unitRoundoff(allDouble ? ElementType::F64 : ElementType::F32);
+  u.rootK = std::sqrt(double(job.reductionLength));
+  return u;
+}
+
+/// An IEEE error never reaches an eighth of what TF32 operands would cause.
+static constexpr double separation = 1024;
+
+Bounds fastk::worker::capOf(const Job &job, size_t output,
+                            const Difficulty &d) {
+  Roundoff u = roundoffOf(job, output);
+  double growth = std::min(8 * u.rootK, separation / 8);
+  double limited = std::min(8 * u.rootK, separation);
+  auto cap = [&](double slope) {
+    double bound = 512 * u.compute + growth * u.compute +
+                   limited * slope * u.compute + 8 * u.output;
+    // Intermediate results may be rounded to the storage type.
+    if (u.storage > u.compute)
+      bound += 16 * u.storage + 8 * slope * u.storage;
+    return bound;
+  };
+  return {cap(d.slopeMax), cap(d.slopeFrobenius)};
+}
+
+static Bounds ieeeBounds(const Job &job, size_t output, const Difficulty &d) {
+  Roundoff u = roundoffOf(job, output);
+  double root = std::min(u.rootK, separation / 8);
+  // Any order of summation passes: blocks, vectors, one after another. The
+  // slope knows the 2-norm of the terms, partial sums may reach their 1-norm:
+  // up to root K more.
+  Bounds floor;
+  floor.max = (16 + 2 * root) * u.compute + 2 * root * d.slopeMax * u.compute +
+              2 * u.output;
+  // A norm of few elements, or of elements that all round alike, is one error
+  // rather than the average of many: up to five times the root mean square.
+  // Where all terms of a sum are equal, errors add up instead of cancelling.
+  double few = d.coherent ? 5 : 1 + 4 / std::sqrt(d.carriers);
+  if (d.coherent)
+    floor.max *= 3;
+  floor.frobenius =
+      ((8 + root) * u.compute + root * d.slopeFrobenius * u.compute) * few +
+      0.6 * u.output * std::min(few, 1.6);
+  Bounds relative = {4 * d.baseline.max + 4 * u.output,
+                     2 * d.baseline.frobenius + 2 * u.compute};
+  Bounds cap = capOf(job, output, d);
+  auto pick = [](double relative, double floor, double cap) {
+    return std::min(std::max(relative, floor), std::max(cap, floor));
+  };
+  return {pick(relative.max, floor.max, cap.max),
+          pick(relative.frobenius, floor.frobenius, cap.frobenius)};
+}
+
+Bounds fastk::worker::boundsOf(const Job &job, size_t output,
+                               Precision precision, const Difficulty &d) {
+  if (!isFloat(job.outputs[output].type))
+    return {0, 0};
+  // Round-off of TF32 and FP16 operands: 10 explicit bits.
+  constexpr double tf32 = 0x1p-11;
+  Bounds bounds = ieeeBounds(job, output, d);
+  switch (precision) {
+  case Precision::IEEE:
+    if (d.exact)
+      return {0, 0};
+    return bounds;
+  case Precision::TF32:
+    return {bounds.max + 2 * d.slopeMax * tf32 + 4 * tf32,
+            bounds.frobenius + 2 * d.slopeFrobenius * tf32 + tf32};
+  case Precision::Half:
+  case Precision::None:
+    return {std::max({bounds.max, 1e-2, 2 * d.slopeMax * tf32}),
+            std::max({bounds.frobenius, 1e-2, 2 * d.slopeFrobenius * tf32})};
+  }
+  return bounds;
+}
+
+Precision fastk::worker::classify(const Job &job, size_t output,
+                                  const Measure &m, const Difficulty &d) {
+  if (!isFloat(job.outputs[output].type))
+    return m.mismatches == 0 ? Precision::IEEE : Precision::None;
+  for (Precision precision :
+       {Precision::IEEE, Precision::TF32, Precision::Half}) {
+    if (precision == Precision::Half && d.rangeOnly)
+      return Precision::Half;
+    Bounds bounds = boundsOf(job, output, precision, d);
+    // Written so that a NaN fails.
+    if (m.mismatches == 0 && m.max <= bounds.max &&
+        m.frobenius <= bounds.frobenius)
+      return precision;
+  }
+  return Precision::None;
+}

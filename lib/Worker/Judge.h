@@ -1,0 +1,94 @@
+//===- Judge.h - How wrong is an output -------------------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Measures outputs against the oracle and draws the bounds of the precision
+// classes. docs/validation.md gives the reasons for every constant.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_WORKER_JUDGE_H
+#define FASTK_LIB_WORKER_JUDGE_H
+
+#include "fastk/Worker/Job.h"
+#include <functional>
+#include <vector>
+
+namespace fastk::worker {
+
+struct Measure {
+  /// Largest |y - r| / (|r| + mean |r| of the row).
+  double max = 0;
+  /// ||y - r|| / ||r|| over the finite elements.
+  double frobenius = 0;
+  /// Elements that are NaN or infinite in one and not alike in the other;
+  /// for integers: elements that differ.
+  int64_t mismatches = 0;
+  /// Where the first mismatch or the largest error is.
+  int64_t where = 0;
+  /// How many elements of the reference carry its norm: (sum r^2)^2 / sum r^4.
+  double carriers = 1;
+};
+
+/// Elements [begin, end) of some output as doubles.
+using Reader = std::function<void(int64_t begin, int64_t end, double *out)>;
+
+Reader readerOf(ElementType type, const void *data);
+
+/// Measures \p output, of type \p type, against \p reference of the same shape.
+/// Integers are compared bit by bit by compareExact instead.
+Measure measure(const Tensor &tensor, const Reader &output,
+                const Reader &reference);
+
+/// For integer outputs, and for floats where every bit is known.
+Measure compareExact(const Tensor &tensor, const void *output,
+                     const void *reference);
+
+/// Whether every finite value of \p reference is representable in \p type
+/// without overflow.
+bool fits(const Tensor &tensor, const Reader &reference);
+
+/// What is known about one trial before the candidate is judged.
+struct Difficulty {
+  /// Errors of the trusted kernel.
+  Measure baseline;
+  /// Change of the oracle's output per unit of relative perturbation of the
+  /// inputs; 0 where not measured.
+  double slopeMax = 0;
+  double slopeFrobenius = 0;
+  /// Elements that carry the oracle's norm; few of them average nothing.
+  double carriers = 1;
+  /// The inputs repeat values: rounding errors of all elements are alike.
+  bool coherent = false;
+  /// The baseline was right to the last bit on exact data: so must be others.
+  bool exact = false;
+  /// Tests range: the half class need not hold.
+  bool rangeOnly = false;
+};
+
+struct Bounds {
+  double max = 0;
+  double frobenius = 0;
+};
+
+/// The bounds of a class for output \p output of \p job.
+Bounds boundsOf(const Job &job, size_t output, Precision precision,
+                const Difficulty &difficulty);
+
+/// The most that the baseline itself may be off before it cannot be trusted.
+Bounds capOf(const Job &job, size_t output, const Difficulty &difficulty);
+
+/// The tightest class whose bounds hold.
+Precision classify(const Job &job, size_t output, const Measure &measure,
+                   const Difficulty &difficulty);
+
+/// The looser of two classes.
+inline Precision looser(Precision a, Precision b) { return a > b ? a : b; }
+
+} // namespace fastk::worker
+
+#endif // FASTK_LIB_WORKER_JUDGE_H

@@ -1,0 +1,52 @@
+//===- Random.h - Random numbers by position --------------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The number at a position depends on seed and position alone: any part of an
+// input can be made again, on any thread, without keeping a copy.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_WORKER_RANDOM_H
+#define FASTK_LIB_WORKER_RANDOM_H
+
+#include <cmath>
+#include <cstdint>
+
+namespace fastk::worker {
+
+/// The finaliser of splitmix64: every bit of the result depends on every bit
+/// of the argument.
+inline uint64_t mix(uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+inline uint64_t bitsAt(uint64_t seed, uint64_t index) {
+  return mix(mix(seed ^ 0x5851f42d4c957f2du) + index);
+}
+
+/// In (0, 1).
+inline double uniformOf(uint64_t bits) {
+  return (double(bits >> 11) + 0.5) * 0x1p-53;
+}
+
+/// N(0, 1) by Box and Muller, from one word: 32 bits each reach 6.6 sigma.
+inline double normalOf(uint64_t bits) {
+  double u = (double(bits >> 32) + 0.5) * 0x1p-32;
+  double v = double(bits & 0xffffffffu) * 0x1p-32;
+  return std::sqrt(-2 * std::log(u)) * std::cos(6.283185307179586 * v);
+}
+
+/// A seed nobody can guess.
+uint64_t secretSeed();
+
+} // namespace fastk::worker
+
+#endif // FASTK_LIB_WORKER_RANDOM_H

@@ -1,0 +1,192 @@
+# ===- __init__.py - The importer's Python API -*- Python -*-===#
+#
+# Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""Imports PyTorch modules as MLIR text: linalg on tensors, weights as arguments.
+
+    from fastk.importer import import_module
+    imported = import_module(torch.nn.Linear(8, 4), (torch.randn(2, 8),))
+    print(imported.text)
+
+On the command line: python -m fastk.importer FILE.py:NAME -o model.mlir.
+Neither needs torch before it is called; both run torch-mlir in a child process.
+"""
+
+import dataclasses
+import json
+
+from . import child, files
+from .errors import ImporterError
+from .pins import TORCH, TORCH_MLIR
+
+__all__ = ["ImportedModule", "ImporterError", "import_file", "import_module"]
+
+
+@dataclasses.dataclass(frozen=True)
+class ImportedModule:
+    """An imported module.
+
+    Attributes:
+      text: the MLIR text, one function.
+      sidecar: what the function's arguments and results are, as the JSON that
+        docs/importer.md describes.
+    """
+
+    text: str
+    sidecar: dict
+
+    def sidecar_text(self):
+        """The sidecar as it is written to disk: JSON, one argument a line."""
+        fields = []
+        for key, value in self.sidecar.items():
+            if isinstance(value, list):
+                lines = ",\n".join("    " + json.dumps(item) for item in value)
+                fields.append(f"  {json.dumps(key)}: [\n{lines}\n  ]")
+            else:
+                fields.append(f"  {json.dumps(key)}: {json.dumps(value)}")
+        return "{\n" + ",\n".join(fields) + "\n}\n"
+
+    def write(self, path, sidecar=True):
+        """Writes `path` and, unless told not to, `path`.json; both or none."""
+        contents = {path: self.text}
+        if sidecar:
+            contents[f"{path}.json"] = self.sidecar_text()
+        files.write_all(contents)
+
+
+def import_module(module, example_inputs, func_name="forward", progress=True):
+    """Imports a torch.nn.Module.
+
+    Args:
+      module: the module, as it is: call module.eval() before for inference.
+      example_inputs: a tuple of tensors (or a dict by argument name). Shapes and
+        types become the function's; values are used only if the model reads them.
+      func_name: the name of the function in the result.
+      progress: write progress to stderr once the import takes long.
+
+    Returns an ImportedModule; raises ImporterError.
+    """
+    _check_func_name(func_name)
+
+    def task(report):
+        from . import source
+
+        def build():
+            args, kwargs = source.check_example(
+                module, example_inputs, "import_module is given"
+            )
+            return module, args, kwargs
+
+        return import_in_process(build, func_name, report)
+
+    return ImportedModule(**child.run(task, type(module).__name__, progress))
+
+
+def import_file(spec, func_name="forward", progress=True):
+    """Imports what the function of "FILE.py:NAME" returns.
+
+    The function takes no arguments and returns (module, example_inputs). It is
+    called under fake tensors, so neither its weights nor its inputs take memory.
+
+    Returns an ImportedModule; raises ImporterError.
+    """
+    from . import source
+
+    source.split(spec)
+    _check_func_name(func_name)
+
+    def task(report):
+        report("loading torch and the file")
+        _prepare()
+        function = source.load(spec)
+        return import_in_process(lambda: source.call(function), func_name, report)
+
+    return ImportedModule(**child.run(task, spec, progress))
+
+
+def import_in_process(build, func_name="forward", report=lambda line: None):
+    """Imports in this process what `build` returns; what the child runs.
+
+    For processes that exist to import only: it loads torch-mlir and its LLVM.
+    Returns {"text", "sidecar"}; raises ImporterError.
+    """
+    _prepare()
+    from . import export, lower
+
+    program, arguments = export.export(build, report)
+    text, program = lower.program_text(program, func_name, report)
+    sidecar = {
+        "format": "fastk.import",
+        "version": 1,
+        "function": func_name,
+        "torch": TORCH,
+        "torch_mlir": TORCH_MLIR,
+        "arguments": [
+            {
+                "index": index,
+                "name": name,
+                "role": role,
+                "shape": list(tensor.shape),
+                "dtype": export.dtype_name(tensor.dtype),
+            }
+            for index, (name, role, tensor) in enumerate(arguments)
+        ],
+        "results": _results(program, arguments),
+    }
+    return {"text": text, "sidecar": sidecar}
+
+
+def _prepare():
+    from . import pins
+
+    pins.check()
+    import torch
+
+    # A fork has no copy of its parent's thread pool; one thread uses none.
+    torch.set_num_threads(1)
+
+
+def _results(program, arguments):
+    """The sidecar's results: updated weights first, then what forward returns."""
+    from torch.export.graph_signature import TensorArgument
+
+    from . import export
+
+    values = {node.name: node.meta.get("val") for node in program.graph.nodes}
+    inputs = [spec.arg.name for spec in program.graph_signature.input_specs]
+    names = {}
+    tensors = iter(arguments)
+    for spec in program.graph_signature.input_specs:
+        if spec.kind.name == "USER_INPUT" and isinstance(spec.arg, TensorArgument):
+            names[spec.arg.name] = next(tensors)[0]
+    assert len(names) == len(arguments), (inputs, [a[0] for a in arguments])
+    results, outputs = [], 0
+    for spec in program.graph_signature.output_specs:
+        if not isinstance(spec.arg, TensorArgument):
+            continue
+        if spec.kind.name == "USER_OUTPUT":
+            name, role = f"output{outputs}", "output"
+            outputs += 1
+        else:
+            name, role = names.get(spec.target, str(spec.target)), "updated"
+        value = values[spec.arg.name]
+        results.append(
+            {
+                "index": len(results),
+                "name": name,
+                "role": role,
+                "shape": list(value.shape),
+                "dtype": export.dtype_name(value.dtype),
+            }
+        )
+    return results
+
+
+def _check_func_name(name):
+    if not (name.isascii() and name.isidentifier()):
+        raise ImporterError(
+            f"'{name}' cannot name a function",
+            "use letters, digits and underscores, not beginning with a digit",
+        )

@@ -1,0 +1,114 @@
+# ===- __main__.py - python -m fastk.importer -*- Python -*-===#
+#
+# Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""The command: python -m fastk.importer FILE.py:NAME -o model.mlir."""
+
+import argparse
+import sys
+
+from . import ImporterError, import_file
+from .pins import PIP
+
+_DESCRIPTION = """\
+Imports a PyTorch module as MLIR text that fastk-opt reads: linalg on tensors.
+"""
+
+_EPILOG = f"""\
+FILE.py:NAME names a function without arguments that returns the module and
+example inputs for it:
+
+    # models.py
+    import torch
+
+    def mlp():
+        module = torch.nn.Sequential(
+            torch.nn.Linear(768, 3072), torch.nn.GELU(), torch.nn.Linear(3072, 768))
+        return module.eval(), (torch.randn(512, 768),)
+
+    python -m fastk.importer models.py:mlp -o mlp.mlir
+    fastk-opt mlp.mlir --search
+
+The function runs under fake tensors: a model of any size takes no memory. Only
+a model that reads values while it runs is imported with real tensors.
+
+Weights are arguments of the imported function, before the inputs: parameters,
+then buffers, then inputs. OUT.json beside the output says which is which.
+The module is imported as it is: for inference, return module.eval().
+
+It needs: {PIP}
+Exit codes: 0 done; 1 the input is wrong, with a diagnostic; 130 interrupted.
+"""
+
+
+def parser():
+    result = argparse.ArgumentParser(
+        prog="python -m fastk.importer",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    result.add_argument(
+        "source",
+        metavar="FILE.py:NAME",
+        help="a Python file and the function in it that returns "
+        "(module, example_inputs)",
+    )
+    result.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        default="-",
+        help="the MLIR file to write; - is stdout, which is the default",
+    )
+    result.add_argument(
+        "--func-name",
+        metavar="NAME",
+        default="forward",
+        help="the name of the function in the result (default: forward)",
+    )
+    result.add_argument(
+        "--no-sidecar",
+        action="store_true",
+        help="do not write OUT.json, which names the arguments and results",
+    )
+    result.add_argument(
+        "--quiet", action="store_true", help="no progress on stderr, only errors"
+    )
+    # argparse leaves with 2 for wrong options; in fastk's commands that is 1.
+    result.error = lambda message: _fail(result, message)
+    return result
+
+
+def _fail(parser_, message):
+    print(
+        f"{parser_.prog}: error: {message}\nremedy: see {parser_.prog} --help",
+        file=sys.stderr,
+    )
+    sys.exit(1)
+
+
+def main(argv=None):
+    options = parser().parse_args(argv)
+    try:
+        imported = import_file(
+            options.source, options.func_name, progress=not options.quiet
+        )
+        if options.output == "-":
+            sys.stdout.write(imported.text)
+            sys.stdout.flush()
+        else:
+            imported.write(options.output, sidecar=not options.no_sidecar)
+    except ImporterError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("fastk.importer: interrupted, nothing was written", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

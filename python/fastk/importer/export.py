@@ -1,0 +1,185 @@
+# ===- export.py - Module to ExportedProgram -*- Python -*-===#
+#
+# Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""torch.export with the weights as arguments.
+
+Parameters and buffers become the first arguments of the imported function, in
+the order of named_parameters() and named_buffers(), then come the inputs. So
+kernels depend on shapes only, a file holds no weights, and fake tensors
+suffice: importing needs neither memory nor real weights.
+"""
+
+import contextlib
+import inspect
+
+from . import source
+from .errors import ImporterError
+
+_DTYPES = {
+    "float64": "f64",
+    "float32": "f32",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "int64": "i64",
+    "int32": "i32",
+    "int16": "i16",
+    "int8": "i8",
+    "uint8": "ui8",
+    "bool": "i1",
+}
+
+
+def dtype_name(dtype):
+    """torch.float32 -> "f32"; a type MLIR has no short name for keeps torch's."""
+    name = str(dtype).removeprefix("torch.")
+    return _DTYPES.get(name, name)
+
+
+def weights_of(module):
+    """{name: (role, tensor)} in the order of the imported arguments."""
+    named = {name: ("parameter", p) for name, p in module.named_parameters()}
+    named.update((name, ("buffer", b)) for name, b in module.named_buffers())
+    return named
+
+
+def arguments_of(module, args, kwargs):
+    """The arguments of the imported function as [(name, role, tensor)].
+
+    Inputs that are no tensors are constants of the import and no arguments.
+    """
+    import torch
+    from torch.utils import _pytree as pytree
+
+    found = [(name, role, t) for name, (role, t) in weights_of(module).items()]
+    try:
+        names = [
+            p.name
+            for p in inspect.signature(module.forward).parameters.values()
+            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
+    except (TypeError, ValueError):
+        names = []
+    for index, arg in enumerate(args):
+        name = names[index] if index < len(names) else f"input{index}"
+        for path, leaf in pytree.tree_leaves_with_path(arg):
+            if isinstance(leaf, torch.Tensor):
+                found.append((name + pytree.keystr(path), "input", leaf))
+    for name, arg in kwargs.items():
+        for path, leaf in pytree.tree_leaves_with_path(arg):
+            if isinstance(leaf, torch.Tensor):
+                found.append((name + pytree.keystr(path), "input", leaf))
+    return found
+
+
+def _wrap(module, names):
+    import torch
+
+    class WeightsAsArguments(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            # Not as a submodule: its parameters must not be lifted again.
+            object.__setattr__(self, "wrapped", module)
+
+        def forward(self, weights, args, kwargs):
+            named = dict(zip(names, weights))
+            return torch.func.functional_call(self.wrapped, named, args, kwargs)
+
+    return WeightsAsArguments()
+
+
+def _export_once(build, fake_mode):
+    """Exports; returns (ExportedProgram, [(name, role, tensor)])."""
+    import torch
+    from torch.utils import _pytree as pytree
+
+    def fake(tensor):
+        # Contiguous and on the CPU, whatever the user's tensor is: the imported
+        # function has no layouts and no devices.
+        if not isinstance(tensor, torch.Tensor):
+            return tensor
+        return torch.empty(tensor.shape, dtype=tensor.dtype, device="cpu")
+
+    with torch.no_grad(), fake_mode or contextlib.nullcontext():
+        module, args, kwargs = build()
+        arguments = arguments_of(module, args, kwargs)
+        for name, role, tensor in arguments:
+            if str(tensor.dtype).removeprefix("torch.") not in _DTYPES:
+                raise ImporterError(
+                    f"the {role} '{name}' has type {tensor.dtype}",
+                    f"fastk takes {', '.join(_DTYPES)}",
+                )
+        named = weights_of(module)
+        weights = [tensor.detach() for _, tensor in named.values()]
+        if fake_mode:
+            weights, args, kwargs = pytree.tree_map(fake, (weights, args, kwargs))
+        program = torch.export.export(
+            _wrap(module, list(named)), (weights, args, kwargs), strict=False
+        )
+        return program, arguments
+
+
+def export(build, report):
+    """Exports what `build` returns, first with fake tensors, then with real ones.
+
+    Args:
+      build: called under the fake mode, returns (module, args, kwargs).
+      report: called with a line of text when a phase begins.
+    """
+    from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+
+    report("exporting with torch.export")
+    try:
+        program, arguments = _export_once(
+            build, FakeTensorMode(allow_non_fake_inputs=True)
+        )
+        empty = [n for n, t in program.constants.items() if isinstance(t, FakeTensor)]
+        if not empty:
+            return program, arguments
+        # A tensor that is no registered buffer is a constant of the result, so
+        # its values are needed, and a fake tensor has none.
+        reason = f"{empty[0]} is a constant, not a registered buffer"
+    except ImporterError:
+        raise
+    except Exception as error:  # torch.export raises anything
+        if not source.is_fake_tensor_failure(error):
+            raise export_failure(error) from error
+        reason = source.first_line(error)[:120]
+    report(f"exporting again with real tensors ({reason})")
+    try:
+        return _export_once(build, None)
+    except ImporterError:
+        raise
+    except Exception as error:
+        raise export_failure(error) from error
+
+
+def export_failure(error):
+    """The ImporterError for an exception of torch.export."""
+    import re
+
+    where = source.user_line(error)
+    op = getattr(error, "func", None)
+    if op is None:
+        found = re.search(
+            r"\b(?:torch\.ops\.)?(aten[.:]{1,2}\w+(?:\.\w+)?)", str(error)
+        )
+        op = found.group(1) if found else None
+    message = f"torch.export fails: {source.first_line(error)}"
+    if op is not None:
+        message += f" (at {op})"
+    kind = type(error).__name__
+    if kind in ("GuardOnDataDependentSymNode", "DataDependentOutputException") or (
+        "data-dependent" in str(error).lower()
+    ):
+        remedy = (
+            "the model reads a tensor's value to decide what to do: replace "
+            "if/while and .item() on tensors by torch.where or a constant"
+        )
+    elif kind in ("TypeError", "RuntimeError", "ValueError", "AttributeError"):
+        remedy = "check that module(*example_inputs) runs in PyTorch itself"
+    else:
+        remedy = "see https://pytorch.org/docs/stable/export.html for what export takes"
+    return ImporterError(message, remedy, where)

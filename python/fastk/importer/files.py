@@ -1,0 +1,53 @@
+# ===- files.py - Atomic file writes -*- Python -*-===#
+#
+# Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""Writes files whole or not at all."""
+
+import contextlib
+import os
+import tempfile
+
+from .errors import ImporterError
+
+
+def write_all(contents):
+    """Writes {path: text or bytes}: temporary files first, then renames.
+
+    A failure before the renames leaves every target as it was. Raises
+    ImporterError with the path and the system's reason.
+    """
+    staged = []
+    path = None
+    try:
+        for path, data in contents.items():
+            if os.path.isdir(path):
+                raise ImporterError(f"'{path}' is a folder", "name a file with -o")
+            folder = os.path.dirname(os.path.abspath(path))
+            handle, temporary = tempfile.mkstemp(
+                prefix=f".{os.path.basename(path)}.", dir=folder
+            )
+            staged.append((temporary, path))
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(data.encode() if isinstance(data, str) else data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            # mkstemp makes files private; the result is an ordinary file.
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(temporary, 0o666 & ~mask)
+        while staged:
+            temporary, path = staged[0]
+            os.replace(temporary, path)
+            staged.pop(0)
+    except OSError as error:
+        raise ImporterError(
+            f"cannot write '{path}': {error.strerror or error}",
+            "name a file in an existing folder that you may write, with free space",
+        ) from error
+    finally:
+        for temporary, _ in staged:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)

@@ -1,0 +1,236 @@
+# ===- lower.py - ExportedProgram to linalg text -*- Python -*-===#
+#
+# Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""torch-mlir: from an ExportedProgram to text of linalg on tensors.
+
+The text is for MLIR 22.1.8, torch-mlir's own MLIR is newer. So the result is
+text and never bytecode, without locations, and what 22.1.8 would misread or
+cannot parse is refused here.
+"""
+
+import contextlib
+import gc
+import os
+import re
+import sys
+import tempfile
+
+from . import decompositions, literals, source
+from .errors import ImporterError
+
+#: Dialects of the result; anything else is a left-over of the lowering.
+_DIALECTS = {
+    "builtin",
+    "func",
+    "linalg",
+    "tensor",
+    "arith",
+    "math",
+    "complex",
+    "affine",
+    "scf",
+    "cf",
+}
+
+_REMEDIES = {
+    "tm_tensor": (
+        "cumsum, cumprod, sort, topk, nonzero and scatter have no linalg form: "
+        "compute them outside the module, or a cumsum as a product with a triangular matrix"
+    ),
+    "ml_program": (
+        "the module draws random numbers (dropout?): call module.eval() "
+        "before returning it"
+    ),
+    "torch": (
+        "torch-mlir has no lowering for it: write it with simpler ops in the module"
+    ),
+}
+
+
+def program_text(program, func_name, report):
+    """Lowers `program`; returns (text, decomposed ExportedProgram)."""
+    from torch_mlir import fx
+    from torch_mlir.extras.fx_decomp_util import get_decomposition_table
+
+    report("decomposing")
+    table = {**get_decomposition_table(), **decompositions.table()}
+    try:
+        program = program.run_decompositions(table)
+    except Exception as error:
+        from .export import export_failure
+
+        raise export_failure(error) from error
+    _check_outputs(program)
+    report("lowering to linalg with torch-mlir")
+    with _captured_stderr() as diagnostics:
+        try:
+            module = fx.export_and_import(
+                program,
+                output_type="linalg-on-tensors",
+                func_name=func_name,
+                decomposition_table={},
+                hooks=literals.hooks(),
+            )
+        except Exception as error:  # the FX importer raises anything
+            raise _lowering_failure(error, diagnostics(), program) from error
+    _clean(module)
+    text = module.operation.get_asm(enable_debug_info=False).strip() + "\n"
+    # torch-mlir can hang at the interpreter's exit while a module is alive.
+    del module
+    gc.collect()
+    check_text(text)
+    return text, program
+
+
+@contextlib.contextmanager
+def _captured_stderr():
+    """Yields a function that returns what was written to fd 2 so far.
+
+    torch-mlir's C++ side writes its diagnostics there, not to sys.stderr.
+    """
+    sys.stderr.flush()
+    saved = os.dup(2)
+    with tempfile.TemporaryFile() as stream:
+
+        def read():
+            sys.stderr.flush()
+            stream.seek(0)
+            return stream.read().decode(errors="replace")
+
+        os.dup2(stream.fileno(), 2)
+        try:
+            yield read
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
+
+
+def _check_outputs(program):
+    """Refuses results that are no tensors: linalg has none."""
+    from torch.export.graph_signature import TensorArgument
+
+    for index, spec in enumerate(program.graph_signature.output_specs):
+        if not isinstance(spec.arg, TensorArgument):
+            value = getattr(spec.arg, "value", spec.arg)
+            raise ImporterError(
+                f"forward returns {value!r} as result {index}, which is no tensor",
+                "return tensors only; wrap the module in one that drops the rest",
+            )
+
+
+def _walk(module):
+    from torch_mlir import ir
+
+    found = []
+
+    def visit(operation):
+        found.append(operation.operation)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return found
+
+
+def _clean(module):
+    """Drops what fastk does not need; refuses what it cannot take."""
+    operations = _walk(module)
+    left = [op for op in operations if op.name.split(".")[0] not in _DIALECTS]
+    if left:
+        # The op that says most: terminators and globals only come along.
+        left.sort(key=lambda op: op.name.endswith((".yield", ".global")))
+        operation = left[0]
+        raise ImporterError(
+            f"'{operation.name}' is left over after the lowering to linalg",
+            _REMEDIES.get(operation.name.split(".")[0], _REMEDIES["torch"]),
+            _location(str(operation.location)),
+        )
+    for operation in operations:
+        for name in [a.name if hasattr(a, "name") else a for a in operation.attributes]:
+            if name.startswith("torch."):
+                del operation.attributes[name]
+    asserts = [op for op in _walk(module) if op.name == "cf.assert"]
+    for operation in asserts:
+        # torch's own reciprocal gives infinity here and does not stop.
+        if "tensor with zero element" in str(operation.attributes["msg"]):
+            condition = operation.operands[0].owner
+            operation.erase()
+            if not list(condition.results[0].uses):
+                condition.erase()
+
+
+def _location(text):
+    """The innermost (file, line) outside of libraries in a printed location."""
+    lines = [
+        (name, int(line))
+        for name, line in re.findall(r'"([^"]+\.py)":(\d+)', text)
+        if not source.is_library(name)
+    ]
+    return lines[0] if lines else None
+
+
+def check_text(text):
+    """Refuses constants that MLIR 22.1.8 would read as other values."""
+    # Since 2026 MLIR prints i1 constants in hex with a byte per element; 22.1.8
+    # reads the same text as a bit per element.
+    found = re.search(r'dense<"0x[0-9A-Fa-f]*"> : ((?:tensor|vector)<[^<>]*xi1>)', text)
+    if found:
+        raise ImporterError(
+            f"the module holds a constant of type {found.group(1)}, whose text "
+            "MLIR 22 and torch-mlir's MLIR read differently",
+            "compute the mask in forward (for instance with torch.arange and a "
+            "comparison), or pass it as an input or as a buffer",
+        )
+
+
+def _lowering_failure(error, diagnostics, program):
+    """Names the ATen op and the user's line behind a failed lowering."""
+    lines = [line for line in diagnostics.splitlines() if "error:" in line]
+    text = lines[0] if lines else str(error)
+    found = re.search(r'name = "torch\.(aten\.[\w.]+)"', text)
+    found = found or re.search(r"torch\.(aten\.[\w.]+|prims\.[\w.]+)", text)
+    found = found or re.search(r"\b(aten(?:::|\.)[\w.]+)", text)
+    op = found.group(1).rstrip(".").replace("::", ".") if found else None
+    where = _location(text)
+    if where and not op:
+        op = _op_at(program, where)
+    where = where or (_node_line(program, op) if op else None)
+    detail = source.first_line(error)
+    if lines:
+        # The place is said already, and the op's whole print says little more.
+        detail = lines[0].partition("error: ")[2].partition(": %")[0]
+    return ImporterError(
+        f"torch-mlir cannot lower {op or 'the module'}: {detail}",
+        f"write {op or 'it'} with simpler ops in the module, or add a decomposition "
+        "to fastk.importer.decompositions",
+        where,
+    )
+
+
+def _user_frames(node):
+    frames = re.findall(r'File "([^"]+)", line (\d+)', node.stack_trace or "")
+    return [(f, int(n)) for f, n in frames if not source.is_library(f)]
+
+
+def _op_at(program, where):
+    """The first ATen op of `program` that stems from (file, line) `where`."""
+    for node in program.graph.nodes:
+        if node.op == "call_function" and where in _user_frames(node):
+            return str(node.target)
+    return None
+
+
+def _node_line(program, op):
+    """(file, line) of the first node of `program` that calls ATen op `op`."""
+    for node in program.graph.nodes:
+        target = str(node.target)
+        if node.op != "call_function" or not (
+            target == op or target.rpartition(".")[0] == op
+        ):
+            continue
+        frames = _user_frames(node)
+        if frames:
+            return frames[-1]
+    return None

@@ -1,0 +1,45 @@
+# ===- pins.py - The pinned pair of wheels -*- Python -*-===#
+#
+# Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""The one pair of torch and torch-mlir that the importer works with.
+
+torch-mlir follows torch's internals closely: another pair imports some models
+wrongly or not at all, so a wrong pair is refused by name. Golden inputs belong
+to the pair. pyproject.toml repeats these numbers (a test compares them).
+"""
+
+import importlib.metadata
+
+from .errors import ImporterError
+
+TORCH = "2.13.0"
+TORCH_MLIR = "20261001"
+
+PIP = f"pip install torch=={TORCH} torch-mlir=={TORCH_MLIR}"
+
+
+def _installed(name):
+    try:
+        # Local labels name the build (2.13.0+cpu), not the version.
+        return importlib.metadata.version(name).split("+")[0]
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def check():
+    """Raises ImporterError unless exactly the pinned pair is installed."""
+    have = {"torch": _installed("torch"), "torch-mlir": _installed("torch-mlir")}
+    want = {"torch": TORCH, "torch-mlir": TORCH_MLIR}
+    if have == want:
+        return
+    wrong = ", ".join(
+        f"{name} is not installed" if have[name] is None else f"{name} is {have[name]}"
+        for name in want
+        if have[name] != want[name]
+    )
+    raise ImporterError(
+        f"the importer needs torch {TORCH} with torch-mlir {TORCH_MLIR}: {wrong}", PIP
+    )

@@ -1,0 +1,98 @@
+# ===- conftest.py - What the Python tests share -*- Python -*-===#
+#
+# Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""Fixtures: the project's folders, MLIR's tools, and the importer's command."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+PYTHON = pathlib.Path(__file__).resolve().parents[1]
+ROOT = PYTHON.parent
+GOLDEN = ROOT / "test" / "Inputs" / "golden"
+GOLDEN_PY = PYTHON / "fastk" / "importer" / "golden.py"
+
+
+def tool(name):
+    """The path of one of LLVM 22's tools, as Debian names them."""
+    found = shutil.which(f"{name}-22") or shutil.which(
+        name, path="/usr/lib/llvm-22/bin"
+    )
+    assert found, f"{name}-22 is not installed: run scripts/install-deps.sh"
+    return found
+
+
+@pytest.fixture(scope="session")
+def parses():
+    """A function that fails unless MLIR 22 parses and verifies a text."""
+
+    def check(text):
+        result = subprocess.run(
+            [tool("mlir-opt"), "-", "-o", os.devnull],
+            input=text,
+            text=True,
+            capture_output=True,
+            check=False,
+        )
+        assert result.returncode == 0, result.stderr
+
+    return check
+
+
+def python(*arguments, flags=(), path=(), **options):
+    """Runs Python with the package on its path; returns the finished process."""
+    environment = dict(os.environ)
+    environment["PYTHONPATH"] = os.pathsep.join([*map(str, path), str(PYTHON)])
+    return subprocess.run(
+        [sys.executable, *flags, *map(str, arguments)],
+        env=environment,
+        text=True,
+        capture_output=True,
+        check=False,
+        **options,
+    )
+
+
+@pytest.fixture(autouse=True)
+def scratch(tmp_path_factory, monkeypatch):
+    """Logs and reproducers of failed imports go to pytest's own folder."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path_factory.mktemp("scratch")))
+
+
+@pytest.fixture
+def importer():
+    """Runs `python -m fastk.importer` with the given arguments."""
+
+    def run(*arguments, **options):
+        return python("-m", "fastk.importer", *arguments, **options)
+
+    return run
+
+
+@pytest.fixture
+def model(tmp_path):
+    """Writes a model file; returns "FILE.py:build"."""
+
+    def write(body, name="build"):
+        path = tmp_path / "model_file.py"
+        path.write_text(
+            "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
+            + body
+        )
+        return f"{path}:{name}"
+
+    return write
+
+
+def pytest_sessionfinish(session, exitstatus):
+    """No test of this folder may be skipped: torch and MLIR are always there."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter and reporter.stats.get("skipped") and exitstatus == 0:
+        session.exitstatus = 1

@@ -1,0 +1,339 @@
+//===- fastk-bank.cpp - Lists, shows and verifies winners -----------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Bank/Bank.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace fastk;
+namespace cl = llvm::cl;
+namespace json = llvm::json;
+
+namespace {
+
+cl::OptionCategory category("Options");
+
+cl::SubCommand listCommand("list", "one line per winner: what, how fast, how");
+cl::SubCommand showCommand("show",
+                           "everything known of each winner, or of --key");
+cl::SubCommand
+    verifyCommand("verify",
+                  "read every winner in full and name the stale ones");
+
+cl::list<std::string> directories(cl::Positional, cl::desc("[DIR...]"),
+                                  cl::cat(category), cl::sub(listCommand),
+                                  cl::sub(showCommand), cl::sub(verifyCommand));
+cl::opt<bool> asJson("json", cl::desc("Print JSON instead of a table"),
+                     cl::cat(category), cl::sub(listCommand),
+                     cl::sub(showCommand), cl::sub(verifyCommand));
+cl::opt<std::string>
+    keyPrefix("key", cl::value_desc("HEX"),
+              cl::desc("Only winners whose key begins with these digits"),
+              cl::cat(category), cl::sub(listCommand), cl::sub(showCommand),
+              cl::sub(verifyCommand));
+
+constexpr char kOverview[] = R"(fastk-bank: the winners that fastk found
+
+A bank is a folder with one folder per winner: lowering.mlir (the workload it
+replaces and how it was measured), the program (kernel.c or schedule.mlir) and
+trajectory.json (how it was found). Reading a bank never runs what is in it.
+
+  fastk-bank list                what is there: key, name, shapes, target,
+                                 precision, time, against the default lowering
+  fastk-bank show --key=1f3a     all that is known of one winner
+  fastk-bank verify winners      check keys and digests of a bank
+  fastk-bank list --json | jq    the same for programs
+
+Without DIR: the folders of $FASTK_BANK, then ~/.cache/fastk/bank, then the
+bank shipped with fastk. DIR may be given several times.
+
+Exit codes: 0 done; 1 a bank or an option is wrong; 2 verify found stale winners
+)";
+
+/// "1.25 ms", with three digits.
+std::string formatTime(double nanoseconds) {
+  if (nanoseconds <= 0)
+    return "-";
+  const char *units[] = {"ns", "us", "ms", "s"};
+  int unit = 0;
+  while (nanoseconds >= 999.5 && unit < 3) {
+    nanoseconds /= 1000;
+    ++unit;
+  }
+  return llvm::formatv("{0} {1}",
+                       llvm::format(nanoseconds < 9.995   ? "%.2f"
+                                    : nanoseconds < 99.95 ? "%.1f"
+                                                          : "%.0f",
+                                    nanoseconds),
+                       units[unit])
+      .str();
+}
+
+std::string formatRatio(double ratio) {
+  return ratio <= 0 ? "-" : llvm::formatv("{0:f2}x", ratio).str();
+}
+
+void printTable(const std::vector<std::vector<std::string>> &rows,
+                raw_ostream &os) {
+  std::vector<size_t> widths;
+  for (const auto &row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (auto [i, cell] : llvm::enumerate(row))
+      widths[i] = std::max(widths[i], cell.size());
+  }
+  for (const auto &row : rows) {
+    for (auto [i, cell] : llvm::enumerate(row)) {
+      os << cell;
+      if (i + 1 < row.size())
+        os.indent(widths[i] - cell.size() + 2);
+    }
+    os << "\n";
+  }
+}
+
+/// A winner, read as far as the subcommand needs it.
+struct Row {
+  BankEntry entry;
+  std::string bank;
+  std::unique_ptr<Winner> winner;
+};
+
+json::Object headerJson(const Row &row) {
+  const WinnerHeader &head = *row.entry.header;
+  return json::Object{
+      {"folder", row.entry.folder},
+      {"bank", row.bank},
+      {"key", head.key},
+      {"format_version", head.formatVersion},
+      {"name", head.name},
+      {"shapes", head.shapes},
+      {"target", head.target},
+      {"precision", stringifyPrecision(head.precision)},
+      {"language", stringifyLanguage(head.language)},
+      {"median_ns", head.medianNs},
+      {"baseline_ns", head.baselineNs},
+      {"floor_ns", head.floorNs},
+      {"speedup", head.speedup},
+      {"speedup_low", head.speedupLow},
+      {"speedup_high", head.speedupHigh},
+      {"machine", head.machine},
+      {"threads", head.threads},
+      {"idea", head.title},
+      {"category", head.category},
+  };
+}
+
+void showWinner(const Row &row, raw_ostream &os) {
+  LoweringOp lowering = row.winner->getLowering();
+  WinnerRecord record = row.winner->getRecord();
+  auto line = [&](StringRef label, const Twine &value) {
+    os << "  " << llvm::left_justify(label, 12) << value << "\n";
+  };
+  os << record.name << " " << record.shapes << "\n";
+  line("folder", row.winner->folder);
+  line("key", lowering.getKey());
+  line("target", lowering.getTarget());
+  line("precision", stringifyPrecision(lowering.getPrecision()));
+  line("program", stringifyLanguage(lowering.getLanguage()) + " " +
+                      lowering.getFile().value_or("") + ", workspace " +
+                      Twine(lowering.getWorkspace()) + " bytes");
+  line("time", formatTime(record.medianNs) + " median, p10 " +
+                   formatTime(record.p10Ns) + ", p90 " +
+                   formatTime(record.p90Ns) + ", " + Twine(record.samples) +
+                   " samples");
+  line("baseline", formatTime(record.baselineNs) +
+                       " default lowering in the same run; " +
+                       formatRatio(record.speedup) + " (95 % confidence " +
+                       formatRatio(record.speedupLow) + " to " +
+                       formatRatio(record.speedupHigh) + ")");
+  if (record.floorNs > 0 && record.medianNs > 0)
+    line("floor",
+         formatTime(record.floorNs) + "; reached " +
+             llvm::formatv("{0:f1} %", 100 * record.floorNs / record.medianNs)
+                 .str());
+  line("machine", record.machine + ", " + Twine(record.threads) + " threads");
+  line("versions",
+       "fastk " + record.fastkVersion + ", MLIR " + record.mlirVersion);
+  for (auto &[distribution, error] : record.errors)
+    line("error", llvm::formatv("{0:e2} on {1}", error, distribution).str());
+  for (auto &[name, value] : record.parameters)
+    line("parameter", name + " = " + Twine(value));
+  line("idea", record.title + " (" + record.category + ")");
+  if (!record.text.empty())
+    line("", record.text);
+}
+
+int reportError(const Twine &message) {
+  llvm::errs() << "fastk-bank: error: " << message << "\n";
+  return 1;
+}
+
+int runList(std::vector<Row> &rows) {
+  if (asJson) {
+    json::OStream os(llvm::outs(), 2);
+    os.object([&] {
+      os.attribute("format", 1);
+      os.attributeArray("winners", [&] {
+        for (const Row &row : rows)
+          if (row.entry.header)
+            os.value(headerJson(row));
+      });
+      os.attributeArray("stale", [&] {
+        for (const Row &row : rows)
+          if (!row.entry.header)
+            os.value(json::Object{{"folder", row.entry.folder},
+                                  {"bank", row.bank},
+                                  {"reason", row.entry.problem}});
+      });
+    });
+    llvm::outs() << "\n";
+    return 0;
+  }
+  std::vector<std::vector<std::string>> table = {{"key", "name", "shapes",
+                                                  "target", "precision", "time",
+                                                  "vs baseline", "idea"}};
+  for (const Row &row : rows) {
+    if (!row.entry.header)
+      continue;
+    const WinnerHeader &head = *row.entry.header;
+    table.push_back({head.key.substr(0, 8), head.name, head.shapes, head.target,
+                     stringifyPrecision(head.precision).str(),
+                     formatTime(head.medianNs), formatRatio(head.speedup),
+                     head.title});
+  }
+  if (table.size() > 1)
+    printTable(table, llvm::outs());
+  for (const Row &row : rows)
+    if (!row.entry.header)
+      llvm::outs() << "stale: " << row.entry.folder << ": " << row.entry.problem
+                   << "\n";
+  return 0;
+}
+
+int runShowOrVerify(std::vector<Row> &rows, MLIRContext &context, bool show) {
+  size_t staleCount = 0;
+  for (Row &row : rows) {
+    if (!row.entry.header) {
+      ++staleCount;
+      continue;
+    }
+    llvm::Expected<std::unique_ptr<Winner>> winner =
+        Bank::load(row.entry.folder, &context);
+    if (winner) {
+      row.winner = std::move(*winner);
+      continue;
+    }
+    row.entry.problem = llvm::toString(winner.takeError());
+    ++staleCount;
+  }
+  if (asJson) {
+    json::OStream os(llvm::outs(), 2);
+    os.object([&] {
+      os.attribute("format", 1);
+      os.attributeArray("winners", [&] {
+        for (const Row &row : rows) {
+          if (!row.winner)
+            continue;
+          json::Object object = headerJson(row);
+          if (show) {
+            object["text"] = row.winner->getRecord().text;
+            object["workspace_bytes"] =
+                static_cast<int64_t>(row.winner->getLowering().getWorkspace());
+            object["program"] =
+                row.winner->getLowering().getSource().value_or("");
+          }
+          os.value(std::move(object));
+        }
+      });
+      os.attributeArray("stale", [&] {
+        for (const Row &row : rows)
+          if (!row.winner)
+            os.value(json::Object{{"folder", row.entry.folder},
+                                  {"bank", row.bank},
+                                  {"reason", row.entry.problem}});
+      });
+    });
+    llvm::outs() << "\n";
+  } else {
+    for (const Row &row : rows) {
+      if (!row.winner)
+        llvm::outs() << "stale: " << row.entry.folder << ": "
+                     << row.entry.problem << "\n";
+      else if (show)
+        showWinner(row, llvm::outs());
+    }
+    if (!show)
+      llvm::outs() << rows.size() - staleCount << " of " << rows.size()
+                   << " winners verified, " << staleCount << " stale\n";
+  }
+  return !show && staleCount > 0 ? 2 : 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  cl::HideUnrelatedOptions(category);
+  for (cl::SubCommand *command : {&listCommand, &showCommand, &verifyCommand})
+    cl::HideUnrelatedOptions(category, *command);
+  std::string complaint;
+  llvm::raw_string_ostream complaintStream(complaint);
+  if (!cl::ParseCommandLineOptions(argc, argv, kOverview, &complaintStream)) {
+    llvm::errs() << complaint;
+    return 1;
+  }
+  bool list = static_cast<bool>(listCommand);
+  bool show = static_cast<bool>(showCommand);
+  bool verify = static_cast<bool>(verifyCommand);
+  if (!list && !show && !verify)
+    return reportError("say what to do: list, show or verify; see --help");
+
+  std::vector<std::string> banks(directories.begin(), directories.end());
+  for (const std::string &directory : banks)
+    if (!llvm::sys::fs::exists(directory))
+      return reportError(directory + ": no such folder; give a bank, or none "
+                                     "to see the default ones");
+  if (banks.empty())
+    banks = defaultBanks(argv[0]);
+
+  // Outlives the winners that are read into it.
+  DialectRegistry registry;
+  registry.insert<FastkDialect, affine::AffineDialect, arith::ArithDialect,
+                  complex::ComplexDialect, linalg::LinalgDialect,
+                  math::MathDialect, scf::SCFDialect, tensor::TensorDialect>();
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+
+  std::vector<Row> rows;
+  for (const std::string &directory : banks) {
+    llvm::Expected<Bank> bank = Bank::open(directory);
+    if (!bank)
+      return reportError(llvm::toString(bank.takeError()));
+    for (BankEntry &entry : bank->list())
+      if (!entry.header || StringRef(entry.header->key).starts_with(keyPrefix))
+        rows.push_back({std::move(entry), directory, nullptr});
+  }
+  if (rows.empty() && !asJson) {
+    llvm::errs() << "no winners in";
+    for (const std::string &directory : banks)
+      llvm::errs() << " " << directory;
+    llvm::errs() << "\n";
+  }
+
+  if (list)
+    return runList(rows);
+  return runShowOrVerify(rows, context, show);
+}

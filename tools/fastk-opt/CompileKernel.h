@@ -1,0 +1,26 @@
+//===- CompileKernel.h - One lowering to a shared library -------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_TOOLS_FASTK_OPT_COMPILEKERNEL_H
+#define FASTK_TOOLS_FASTK_OPT_COMPILEKERNEL_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Support/LLVM.h"
+
+namespace fastk {
+
+/// `--compile-kernel=program|oracle`: compiles the one `fastk.lowering` of
+/// `module` to a shared library that exports `fastk_kernel`. Evaluations run it
+/// in a child process, so that a schedule that crashes or never ends costs one
+/// verdict.
+mlir::LogicalResult compileKernelLibrary(mlir::ModuleOp module,
+                                         llvm::StringRef role,
+                                         llvm::StringRef output);
+
+} // namespace fastk
+
+#endif // FASTK_TOOLS_FASTK_OPT_COMPILEKERNEL_H

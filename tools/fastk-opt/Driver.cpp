@@ -1,0 +1,214 @@
+//===- Driver.cpp - The compiler driver -----------------------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Driver.h"
+#include "CompileKernel.h"
+#include "RemarkSetup.h"
+#include "fastk/Bank/Bank.h"
+#include "fastk/Conversion/HostCodegen.h"
+#include "fastk/Driver/Compile.h"
+#include "fastk/Driver/LoadModel.h"
+#include "fastk/Driver/SearchModel.h"
+#include "fastk/Evaluate/LocalPool.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Signals.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/WithColor.h"
+#include <csignal>
+
+using namespace mlir;
+using namespace fastk;
+
+/// Set by the first SIGINT; the search looks at it between evaluations.
+static volatile std::sig_atomic_t interrupted = 0;
+
+static int fail(const llvm::Twine &message) {
+  llvm::WithColor::error(llvm::errs(), "fastk-opt") << message << "\n";
+  return kExitWrong;
+}
+
+static int fail(llvm::Error error) {
+  return fail(llvm::toString(std::move(error)));
+}
+
+/// A program beside this one.
+static std::string siblingOf(StringRef executable, StringRef name) {
+  llvm::SmallString<128> path(llvm::sys::path::parent_path(executable));
+  llvm::sys::path::append(path, name);
+  return std::string(path);
+}
+
+/// Searches what has no winner. Returns an exit code other than 0 when the
+/// compilation ends here.
+static int search(const DriverOptions &options, ModuleOp module,
+                  BankStack &banks, StringRef executable) {
+  LocalPoolOptions pool;
+  pool.compiler = executable.str();
+  pool.worker = siblingOf(executable, "fastk-worker");
+  pool.threads = options.threads;
+  llvm::Expected<std::unique_ptr<Evaluator>> evaluator = createLocalPool(pool);
+  if (!evaluator)
+    return fail(evaluator.takeError());
+
+  SearchModelOptions search;
+  search.target = options.target;
+  search.precision = options.precision;
+  search.searchHits = options.search == SearchScope::All;
+  search.proposers = options.proposers;
+  search.search = options.searchOptions;
+  search.threads = options.threads;
+  search.report = options.report;
+  // Beside the bank, so that it is found again by the same command.
+  search.journal =
+      options.journal.empty()
+          ? banks.getBanks().front().getDirectory().str() + ".journal"
+          : options.journal;
+  search.stopRequested = [] { return interrupted != 0; };
+  // The default action would kill the process in the middle of a line; the
+  // second Ctrl-C still does.
+  struct sigaction action = {};
+  action.sa_handler = [](int) { interrupted = 1; };
+  action.sa_flags = SA_RESETHAND;
+  sigaction(SIGINT, &action, nullptr);
+  llvm::Expected<SearchModelEnd> end =
+      searchModel(module, banks, **evaluator, search);
+  std::signal(SIGINT, SIG_DFL);
+  if (!end) {
+    // A child that the same Ctrl-C killed shows up as an error.
+    if (interrupted) {
+      llvm::consumeError(end.takeError());
+      end = SearchModelEnd::Interrupted;
+    } else {
+      return fail(end.takeError());
+    }
+  }
+  if (*end == SearchModelEnd::Interrupted) {
+    llvm::errs() << "fastk-opt: interrupted; the same command goes on from the "
+                    "journal in "
+                 << search.journal << "\n";
+    return kExitInterrupted;
+  }
+  return kExitDone;
+}
+
+/// Writes text to `path`, or removes what was written.
+static int writeText(StringRef path,
+                     llvm::function_ref<void(llvm::raw_ostream &)> write) {
+  std::error_code ec;
+  llvm::ToolOutputFile file(path, ec, llvm::sys::fs::OF_None);
+  if (ec)
+    return fail("cannot write " + path + ": " + ec.message());
+  write(file.os());
+  file.os().flush();
+  if (file.os().has_error()) {
+    ec = file.os().error();
+    file.os().clear_error();
+    return fail("cannot write " + path + ": " + ec.message());
+  }
+  file.keep();
+  return kExitDone;
+}
+
+static int emit(const DriverOptions &options, ModuleOp module) {
+  if (options.emit == EmitKind::MLIR) {
+    if (failed(inlineWorkloads(module)))
+      return kExitWrong;
+    return writeText(options.output, [&](llvm::raw_ostream &os) {
+      module->print(os, OpPrintingFlags());
+      os << "\n";
+    });
+  }
+  if (failed(lowerWorkloads(module, options.target)))
+    return kExitWrong;
+  llvm::LLVMContext context;
+  HostTarget target = HostTarget::detect();
+  FailureOr<std::unique_ptr<llvm::Module>> compiled =
+      compileModel(module, context, target);
+  if (failed(compiled))
+    return kExitWrong;
+  Location loc = module.getLoc();
+  if (options.emit == EmitKind::SharedLibrary)
+    return failed(emitSharedLibrary(loc, **compiled, target, options.output))
+               ? kExitWrong
+               : kExitDone;
+  if (failed(optimizeModule(**compiled, target)))
+    return kExitWrong;
+  if (options.emit == EmitKind::Object)
+    return failed(emitObject(loc, **compiled, target, options.output))
+               ? kExitWrong
+               : kExitDone;
+  return writeText(options.output, [&](llvm::raw_ostream &os) {
+    os << emitLLVMText(**compiled);
+  });
+}
+
+static void explainMisses(const ApplySummary &summary, const BankStack &banks,
+                          const DriverOptions &options, MLIRContext *context) {
+  for (const WorkloadOutcome &outcome : summary.workloads) {
+    if (outcome.kind == WorkloadOutcome::Hit)
+      continue;
+    llvm::errs() << "fastk-opt: " << outcome.name << " at " << outcome.location
+                 << ": " << outcome.reason << "\n";
+    if (outcome.kind != WorkloadOutcome::Dynamic)
+      llvm::errs() << banks.explainMiss(outcome.key, options.target,
+                                        options.precision, outcome.name,
+                                        outcome.shapes, context);
+  }
+}
+
+int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
+                     StringRef executable) {
+  registerFastkDialects(registry);
+  registerHostCodegen(registry);
+  MLIRContext context(registry);
+  llvm::SourceMgr sourceMgr;
+  SourceMgrDiagnosticHandler handler(sourceMgr, &context);
+  if (failed(setUpRemarks(context)))
+    return kExitWrong;
+  OwningOpRef<ModuleOp> module = loadModel(options.input, sourceMgr, &context);
+  if (!module || failed(checkModel(*module)))
+    return kExitWrong;
+  if (options.compileKernel)
+    return failed(compileKernelLibrary(*module, *options.compileKernel,
+                                       options.output))
+               ? kExitWrong
+               : kExitDone;
+  if (failed(formWorkloads(*module, options.fusion)))
+    return kExitWrong;
+
+  std::vector<std::string> folders =
+      options.banks.empty() ? defaultBanks(executable) : options.banks;
+  llvm::Expected<BankStack> banks = BankStack::open(folders);
+  if (!banks)
+    return fail(banks.takeError());
+  if (options.search != SearchScope::None)
+    if (int status = search(options, *module, *banks, executable))
+      return status;
+
+  FailureOr<ApplySummary> summary =
+      applyWinners(*module, *banks, options.target, options.precision);
+  if (failed(summary))
+    return kExitWrong;
+  if (options.explainMiss)
+    explainMisses(*summary, *banks, options, &context);
+  if (int status = emit(options, *module))
+    return status;
+  llvm::errs() << "fastk-opt: " << summary->str() << "\n";
+  unsigned hits = summary->count(WorkloadOutcome::Hit);
+  if (options.requireHits && hits < *options.requireHits) {
+    fail("--require-hits=" + llvm::Twine(*options.requireHits) + ": only " +
+         llvm::Twine(hits) +
+         " workloads have a winner; --explain-miss says why, --search finds "
+         "more");
+    return kExitRefused;
+  }
+  return kExitDone;
+}

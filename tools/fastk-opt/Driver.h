@@ -1,0 +1,31 @@
+//===- Driver.h - The compiler driver ---------------------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_TOOLS_FASTK_OPT_DRIVER_H
+#define FASTK_TOOLS_FASTK_OPT_DRIVER_H
+
+#include "Options.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+namespace fastk {
+
+/// Exit codes, as docs/commands.md promises them.
+enum ExitCode {
+  kExitDone = 0,
+  kExitWrong = 1,
+  kExitRefused = 2,
+  kExitInterrupted = 130
+};
+
+/// Compiles a model as `options` say. `executable` is the path of this program.
+int runDriver(const DriverOptions &options, mlir::DialectRegistry &registry,
+              llvm::StringRef executable);
+
+} // namespace fastk
+
+#endif // FASTK_TOOLS_FASTK_OPT_DRIVER_H

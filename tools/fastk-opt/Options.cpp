@@ -1,0 +1,224 @@
+//===- Options.cpp - Command line of the compiler driver ------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/ManagedStatic.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace fastk;
+using llvm::StringRef;
+namespace cl = llvm::cl;
+
+static const char *const kOverview =
+    R"(fastk-opt: compile a model with the fastest kernels found for it
+
+  fastk-opt model.mlir                      apply the known winners, print the module
+  fastk-opt model.mlir --search             search the rest first; winners go to the bank
+  fastk-opt model.mlir --emit=so -o model.so
+                                            a shared library, callable from C and Python
+  fastk-opt model.mlir --fastk-form-workloads
+                                            with pass flags it is mlir-opt: see --help-passes
+
+The input is linalg on tensors; `python -m fastk.importer` makes it from a Torch
+module. Results go to standard output (or -o), progress and the summary to
+standard error. Without --search nothing is searched, measured or sent anywhere.
+
+Exit codes: 0 done; 1 the input or the options are wrong; 2 a result was refused
+(--require-hits not met); 75 pending, run again later; 130 interrupted, journal
+intact.
+)";
+
+namespace {
+/// Made on demand: in mlir-opt mode none of these may exist, or MLIR's own
+/// options would collide with them.
+struct CommandLine {
+  cl::OptionCategory category{"fastk-opt options"};
+  cl::opt<std::string> input{cl::Positional, cl::init("-"), cl::cat(category),
+                             cl::desc("<model.mlir>")};
+  cl::opt<std::string> output{"o", cl::init("-"), cl::cat(category),
+                              cl::value_desc("file"),
+                              cl::desc("where the result goes")};
+  cl::list<std::string> banks{
+      "bank", cl::cat(category), cl::value_desc("DIR"),
+      cl::desc("folder of winners; repeatable, first wins; new winners go to "
+               "the first. Default: $FASTK_BANK, the user's cache folder, the "
+               "shipped bank")};
+  cl::opt<std::string> target{"target", cl::init("host"), cl::cat(category),
+                              cl::desc("what to compile for: host")};
+  cl::opt<std::string> precision{
+      "precision", cl::init("ieee"), cl::cat(category),
+      cl::desc("loosest error class accepted: ieee, tf32 or half")};
+  cl::opt<std::string> fusion{
+      "fusion", cl::init("greedy"), cl::cat(category),
+      cl::desc("how workloads are formed: op, greedy or whole")};
+  cl::opt<std::string> emit{"emit", cl::init("mlir"), cl::cat(category),
+                            cl::desc("mlir, llvm, obj or so")};
+  cl::opt<std::string> search{
+      "search",
+      cl::ValueOptional,
+      cl::init("none"),
+      cl::cat(category),
+      cl::value_desc("all"),
+      cl::desc("search the workloads that have no winner; with =all also those "
+               "that have one")};
+  cl::list<std::string> proposers{
+      "proposer", cl::cat(category), cl::value_desc("NAME"),
+      cl::desc("where ideas come from; repeatable: catalog (default), "
+               "files:DIR")};
+  cl::opt<std::string> strategy{"strategy", cl::init("branching"),
+                                cl::cat(category),
+                                cl::desc("branching or sequential")};
+  cl::opt<int> rounds{"rounds", cl::init(SearchOptions().rounds),
+                      cl::cat(category), cl::desc("rounds of a search")};
+  cl::opt<int> ideas{"ideas", cl::init(SearchOptions().ideas),
+                     cl::cat(category), cl::desc("ideas a round")};
+  cl::opt<int> implementations{
+      "implementations", cl::init(SearchOptions().implementations),
+      cl::cat(category), cl::desc("realisations of an idea")};
+  cl::opt<int> parents{"parents", cl::init(SearchOptions().parents),
+                       cl::cat(category),
+                       cl::desc("variants that seed a round")};
+  cl::opt<int> repairs{"repairs", cl::init(SearchOptions().repairs),
+                       cl::cat(category),
+                       cl::desc("repairs of a failed variant")};
+  cl::opt<uint64_t> seed{"seed", cl::init(0), cl::cat(category),
+                         cl::desc("seed of the search's choices")};
+  cl::opt<std::string> budget{
+      "budget", cl::cat(category), cl::value_desc("evaluations=N,minutes=N"),
+      cl::desc("hard limits of the search, for the whole model")};
+  cl::opt<std::string> evaluator{"evaluator", cl::init("local"),
+                                 cl::cat(category),
+                                 cl::desc("where evaluations run: local")};
+  cl::opt<std::string> journal{
+      "journal", cl::cat(category), cl::value_desc("DIR"),
+      cl::desc("log of the search; an existing one is resumed. Default: beside "
+               "the bank")};
+  cl::opt<std::string> report{
+      "report", cl::cat(category), cl::value_desc("FILE.json"),
+      cl::desc("write what was found: workloads, trajectory, verdicts, costs")};
+  cl::opt<unsigned> threads{
+      "num-threads", cl::init(0), cl::cat(category),
+      cl::desc("threads that kernels are measured with; 0: all processors")};
+  cl::opt<int> requireHits{
+      "require-hits", cl::init(-1), cl::cat(category), cl::value_desc("N"),
+      cl::desc("exit with 2 when fewer than N workloads have a winner")};
+  cl::opt<bool> explainMiss{
+      "explain-miss", cl::cat(category),
+      cl::desc("say for each workload without a winner why none matched")};
+  cl::opt<std::string> compileKernel{"compile-kernel", cl::Hidden,
+                                     cl::cat(category)};
+};
+} // namespace
+
+static std::nullopt_t reject(const llvm::Twine &message) {
+  llvm::WithColor::error(llvm::errs(), "fastk-opt") << message << "\n";
+  return std::nullopt;
+}
+
+std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
+  CommandLine line;
+  mlir::registerAsmPrinterCLOptions();
+  mlir::registerMLIRContextCLOptions();
+  mlir::registerPassManagerCLOptions();
+  mlir::registerDefaultTimingManagerCLOptions();
+  mlir::MlirOptMainConfig::registerCLOptions(*new mlir::DialectRegistry);
+  cl::HideUnrelatedOptions(line.category);
+  cl::ParseCommandLineOptions(argc, argv, kOverview);
+
+  DriverOptions options;
+  options.input = line.input;
+  options.output = line.output;
+  options.banks.assign(line.banks.begin(), line.banks.end());
+  options.target = line.target;
+  if (options.target != "host")
+    return reject("unknown target '" + options.target +
+                  "': this build compiles for host");
+  if (auto precision = symbolizePrecision(line.precision))
+    options.precision = *precision;
+  else
+    return reject("unknown precision '" + line.precision +
+                  "': choose ieee, tf32 or half");
+  options.fusion = line.fusion;
+  if (options.fusion != "op" && options.fusion != "greedy" &&
+      options.fusion != "whole")
+    return reject("unknown fusion '" + options.fusion +
+                  "': choose op, greedy or whole");
+  auto emit = llvm::StringSwitch<std::optional<EmitKind>>(line.emit)
+                  .Case("mlir", EmitKind::MLIR)
+                  .Case("llvm", EmitKind::LLVM)
+                  .Case("obj", EmitKind::Object)
+                  .Case("so", EmitKind::SharedLibrary)
+                  .Default(std::nullopt);
+  if (!emit)
+    return reject("unknown --emit=" + line.emit +
+                  ": choose mlir, llvm, obj or so");
+  options.emit = *emit;
+  if ((*emit == EmitKind::Object || *emit == EmitKind::SharedLibrary) &&
+      options.output == "-")
+    return reject("--emit=" + line.emit +
+                  " writes a binary file: name it with -o");
+  if (line.search == "none" && line.search.getNumOccurrences() == 0)
+    options.search = SearchScope::None;
+  else if (line.search.empty())
+    options.search = SearchScope::Misses;
+  else if (line.search == "all")
+    options.search = SearchScope::All;
+  else
+    return reject("unknown --search=" + line.search +
+                  ": write --search or --search=all");
+  options.proposers.assign(line.proposers.begin(), line.proposers.end());
+  if (options.proposers.empty())
+    options.proposers.push_back("catalog");
+  for (StringRef proposer : options.proposers)
+    if (proposer != "catalog" && !proposer.starts_with("files:"))
+      return reject("unknown proposer '" + proposer +
+                    "': choose catalog or files:DIR");
+  if (line.evaluator != "local")
+    return reject("unknown evaluator '" + line.evaluator + "': choose local");
+  SearchOptions &search = options.searchOptions;
+  if (auto strategy = parseSearchStrategy(line.strategy))
+    search.strategy = *strategy;
+  else
+    return reject("unknown strategy '" + line.strategy +
+                  "': choose branching or sequential");
+  for (const auto &[option, lowest] :
+       {std::pair<const cl::opt<int> *, int>{&line.rounds, 1},
+        {&line.ideas, 1},
+        {&line.implementations, 1},
+        {&line.parents, 1},
+        {&line.repairs, 0}})
+    if (*option < lowest)
+      return reject("--" + option->ArgStr + " must be at least " +
+                    llvm::Twine(lowest));
+  search.rounds = line.rounds;
+  search.ideas = line.ideas;
+  search.implementations = line.implementations;
+  search.parents = line.parents;
+  search.repairs = line.repairs;
+  search.seed = line.seed;
+  if (!line.budget.empty()) {
+    llvm::Expected<SearchBudget> budget = parseSearchBudget(line.budget);
+    if (!budget)
+      return reject("--" + llvm::toString(budget.takeError()));
+    search.budget = *budget;
+  }
+  options.journal = line.journal;
+  options.report = line.report;
+  options.threads = line.threads;
+  if (line.requireHits >= 0)
+    options.requireHits = line.requireHits;
+  options.explainMiss = line.explainMiss;
+  if (line.compileKernel.getNumOccurrences())
+    options.compileKernel = line.compileKernel;
+  return options;
+}

@@ -1,0 +1,358 @@
+//===- fastk-run.cpp - Compile, run, check and time a model ---------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Inputs.h"
+#include "fastk/Bank/Bank.h"
+#include "fastk/Conversion/HostCodegen.h"
+#include "fastk/Driver/Compile.h"
+#include "fastk/Driver/LoadModel.h"
+#include "fastk/Runtime/CompiledLibrary.h"
+#include "fastk/Runtime/Npy.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
+#include <chrono>
+#include <cmath>
+
+using namespace mlir;
+using namespace fastk;
+namespace cl = llvm::cl;
+
+static cl::OptionCategory category("fastk-run options");
+static cl::opt<std::string> inputPath(cl::Positional, cl::cat(category),
+                                      cl::desc("model.mlir or model.so"),
+                                      cl::Required);
+static cl::list<std::string>
+    inputFiles("inputs", cl::cat(category), cl::CommaSeparated,
+               cl::desc("arguments as .npy files, in order and separated by "
+                        "commas; the others are generated"),
+               cl::value_desc("a.npy,b.npy"));
+static cl::opt<std::string>
+    outputFolder("outputs", cl::cat(category),
+                 cl::desc("write the results to DIR/out0.npy, out1.npy, ..."),
+                 cl::value_desc("DIR"));
+static cl::opt<bool>
+    check("check", cl::cat(category),
+          cl::desc("compare with the oracle, the model computed in f64"));
+static cl::opt<bool> runOracle(
+    "oracle", cl::cat(category),
+    cl::desc("run the oracle instead: the model computed in f64, with results "
+             "in f64"));
+static cl::opt<bool> showTime("time", cl::cat(category),
+                              cl::desc("time the model beside its default "
+                                       "lowering, interleaved"));
+static cl::opt<std::string> targetName("target", cl::cat(category),
+                                       cl::init("host"),
+                                       cl::desc("host, the only one so far"));
+static cl::list<std::string>
+    banks("bank", cl::cat(category), cl::value_desc("DIR"),
+          cl::desc("banks of winners, first wins (default: see fastk-opt)"));
+static cl::opt<std::string>
+    precisionName("precision", cl::cat(category), cl::init("ieee"),
+                  cl::desc("loosest error class accepted: ieee, tf32 or half"));
+static cl::opt<std::string>
+    fusion("fusion", cl::cat(category), cl::init("greedy"),
+           cl::desc("how workloads are formed: op, greedy or whole"));
+static cl::opt<std::string>
+    entry("entry", cl::cat(category),
+          cl::desc("function to run, when there are several"));
+static cl::opt<uint64_t> seed("seed", cl::cat(category), cl::init(1),
+                              cl::desc("seed of the generated inputs"));
+static cl::opt<double>
+    seconds("seconds", cl::cat(category), cl::init(2.0),
+            cl::desc("how long --time measures, in seconds"));
+
+/// Bounds of --check: the rule of each class, relative to the scale of the
+/// output (its root mean square), as docs/validation.md gives them for a chain
+/// of ops: a whole model adds up the errors of its workloads.
+static double checkBound(Precision precision) {
+  switch (precision) {
+  case Precision::ieee:
+    return 1e-4;
+  case Precision::tf32:
+    return 5e-3;
+  case Precision::half:
+    return 1e-2;
+  }
+  return 0;
+}
+
+namespace {
+/// How a model is compiled for a run.
+enum class Mode { Winners, Default, Oracle };
+} // namespace
+
+static int fail(llvm::Error error) {
+  llvm::errs() << "fastk-run: error: " << llvm::toString(std::move(error))
+               << "\n";
+  return 1;
+}
+
+/// Compiles the model to a shared library in `folder` and loads it.
+static llvm::Expected<CompiledLibrary> compileModelFor(ModuleOp model,
+                                                       Mode mode,
+                                                       Precision precision,
+                                                       llvm::StringRef folder) {
+  auto failed = [&] {
+    return llvm::createStringError("the model could not be compiled");
+  };
+  OwningOpRef<ModuleOp> module(model.clone());
+  if (mode == Mode::Oracle && mlir::failed(promoteToF64(*module)))
+    return failed();
+  if (mlir::failed(formWorkloads(*module, fusion)))
+    return failed();
+  if (mode == Mode::Winners) {
+    std::vector<std::string> folders(banks.begin(), banks.end());
+    if (folders.empty())
+      folders = defaultBanks(llvm::sys::fs::getMainExecutable(
+          nullptr, reinterpret_cast<void *>(&fail)));
+    llvm::Expected<BankStack> stack = BankStack::open(folders);
+    if (!stack)
+      return stack.takeError();
+    FailureOr<ApplySummary> summary =
+        applyWinners(*module, *stack, targetName, precision);
+    if (mlir::failed(summary))
+      return failed();
+    llvm::errs() << "fastk-run: " << summary->str() << "\n";
+  }
+  if (mlir::failed(lowerWorkloads(*module, targetName)))
+    return failed();
+  llvm::LLVMContext context;
+  HostTarget target = HostTarget::detect();
+  auto compiled = compileModel(*module, context, target);
+  if (mlir::failed(compiled))
+    return failed();
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(path, mode == Mode::Winners   ? "winners.so"
+                                : mode == Mode::Default ? "default.so"
+                                                        : "oracle.so");
+  if (mlir::failed(
+          emitSharedLibrary(module->getLoc(), **compiled, target, path)))
+    return failed();
+  return CompiledLibrary::open(path);
+}
+
+/// A result without one finite value proves nothing, whatever it is compared
+/// with.
+static bool hasFiniteValue(const HostTensor &tensor) {
+  for (int64_t i = 0, e = tensor.type().elements(); i < e; ++i)
+    if (std::isfinite(tensor.load(i)))
+      return true;
+  return tensor.type().elements() == 0;
+}
+
+/// Largest error of `got` against `want`, relative to the root mean square of
+/// `want`; infinity where one is NaN or infinite and the other is not.
+static double relativeError(const HostTensor &got, const HostTensor &want) {
+  double sum = 0, worst = 0;
+  int64_t count = got.type().elements();
+  for (int64_t i = 0; i < count; ++i) {
+    double a = got.load(i), b = want.load(i);
+    if (std::isfinite(b))
+      sum += b * b;
+    if (std::isnan(a) && std::isnan(b))
+      continue;
+    if (!std::isfinite(a) || !std::isfinite(b)) {
+      if (a != b)
+        return INFINITY;
+      continue;
+    }
+    worst = std::max(worst, std::abs(a - b));
+  }
+  double scale = std::sqrt(sum / std::max<int64_t>(count, 1));
+  return scale > 0 ? worst / scale : worst;
+}
+
+static int checkOutputs(const std::vector<HostTensor> &outputs,
+                        const CompiledFunction &oracle,
+                        const std::vector<HostTensor> &inputs,
+                        Precision precision) {
+  std::vector<HostTensor> expected = oracle.makeOutputs();
+  oracle(inputs, expected);
+  double bound = checkBound(precision);
+  bool right = true;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!hasFiniteValue(expected[i])) {
+      right = false;
+      llvm::outs() << "check: result " << i
+                   << ": the oracle has no finite value: these inputs prove "
+                      "nothing; give others with --inputs: WRONG\n";
+      continue;
+    }
+    double error = relativeError(outputs[i], expected[i]);
+    bool isFloat = worker::isFloat(outputs[i].type().element);
+    // f16 and bf16 results are rounded once whatever the class.
+    double limit =
+        isFloat ? bound + 8 * worker::unitRoundoff(outputs[i].type().element)
+                : 0;
+    bool good = error <= limit;
+    right &= good;
+    llvm::outs() << llvm::formatv(
+        "check: result {0}: largest error {1:e2} of its scale against the f64 "
+        "oracle, limit {2:e2} ({3}): {4}\n",
+        i, error, limit, stringifyPrecision(precision), good ? "ok" : "WRONG");
+  }
+  return right ? 0 : 2;
+}
+
+static double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// Times the functions in turn, so that drift of the machine hits both.
+static void timeFunctions(const CompiledFunction &winners,
+                          const CompiledFunction *baseline,
+                          const std::vector<HostTensor> &inputs) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<HostTensor> outputs = winners.makeOutputs();
+  auto once = [&](const CompiledFunction &function) {
+    Clock::time_point start = Clock::now();
+    function(inputs, outputs);
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  std::vector<double> ours, theirs, ratios;
+  Clock::time_point end =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                         std::chrono::duration<double>(seconds));
+  once(winners);
+  if (baseline)
+    once(*baseline);
+  while (ours.size() < 5 || Clock::now() < end) {
+    ours.push_back(once(winners));
+    if (baseline) {
+      theirs.push_back(once(*baseline));
+      ratios.push_back(theirs.back() / ours.back());
+    }
+  }
+  llvm::outs() << llvm::formatv("time: {0:f3} ms, median of {1} runs",
+                                1e3 * median(ours), ours.size());
+  if (baseline)
+    llvm::outs() << llvm::formatv(
+        "; default lowering {0:f3} ms in the same run: {1:f2}x as fast",
+        1e3 * median(theirs), median(ratios));
+  llvm::outs() << "\n";
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  registerPassManagerCLOptions();
+  registerMLIRContextCLOptions();
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(
+      argc, argv,
+      "Compile a model with the winners of the bank, run it, check and time "
+      "it.\n\n"
+      "  fastk-run model.mlir --check --time\n"
+      "  fastk-run model.so --inputs a.npy,b.npy --outputs results\n\n"
+      "Exit codes: 0 done, 1 the input or the options are wrong, 2 --check "
+      "found a wrong result.\n");
+  if (targetName != "host")
+    return fail(llvm::createStringError("unknown target '" + targetName +
+                                        "': this build compiles for host"));
+  std::optional<Precision> precision = symbolizePrecision(precisionName);
+  if (!precision)
+    return fail(llvm::createStringError("unknown precision '" + precisionName +
+                                        "': choose ieee, tf32 or half"));
+
+  llvm::SmallString<128> folder;
+  if (std::error_code ec =
+          llvm::sys::fs::createUniqueDirectory("fastk-run", folder))
+    return fail(llvm::createStringError(ec, "cannot make a temporary folder: " +
+                                                ec.message()));
+  struct RemoveFolder {
+    llvm::StringRef path;
+    ~RemoveFolder() { llvm::sys::fs::remove_directories(path); }
+  } remove{folder};
+
+  bool isLibrary = llvm::StringRef(inputPath).ends_with(".so");
+  DialectRegistry registry;
+  registerFastkDialects(registry);
+  registerHostCodegen(registry);
+  MLIRContext context(registry);
+  llvm::SourceMgr sourceMgr;
+  SourceMgrDiagnosticHandler handler(sourceMgr, &context);
+  OwningOpRef<ModuleOp> model;
+  if (isLibrary && (check || runOracle))
+    return fail(llvm::createStringError(
+        "--check and --oracle need the model: a library has no oracle"));
+  if (check && runOracle)
+    return fail(llvm::createStringError(
+        "--oracle is what --check compares with: use one of them"));
+  if (!isLibrary) {
+    model = loadModel(inputPath, sourceMgr, &context);
+    if (!model || failed(checkModel(*model)))
+      return 1;
+  }
+  llvm::Expected<CompiledLibrary> library =
+      isLibrary
+          ? CompiledLibrary::open(inputPath)
+          : compileModelFor(*model, runOracle ? Mode::Oracle : Mode::Winners,
+                            *precision, folder);
+  if (!library)
+    return fail(library.takeError());
+  auto function = library->find(entry);
+  if (!function)
+    return fail(function.takeError());
+  SmallVector<InputFeatures> features;
+  if (model)
+    features = analyzeArguments(*model, (*function)->name, fusion);
+  auto inputs = makeInputs((*function)->signature, inputFiles, features, seed);
+  if (!inputs)
+    return fail(inputs.takeError());
+  std::vector<HostTensor> outputs = (*function)->makeOutputs();
+  (**function)(*inputs, outputs);
+
+  if (!outputFolder.empty()) {
+    if (std::error_code ec = llvm::sys::fs::create_directories(outputFolder))
+      return fail(
+          llvm::createStringError(ec, outputFolder + ": " + ec.message()));
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (llvm::Error error = writeNpy(
+              outputFolder + "/out" + std::to_string(i) + ".npy", outputs[i]))
+        return fail(std::move(error));
+  }
+  int status = 0;
+  if (check) {
+    auto oracle = compileModelFor(*model, Mode::Oracle, *precision, folder);
+    if (!oracle)
+      return fail(oracle.takeError());
+    auto oracleFunction = oracle->find((*function)->name);
+    if (!oracleFunction)
+      return fail(oracleFunction.takeError());
+    status = checkOutputs(outputs, **oracleFunction, *inputs, *precision);
+  }
+  if (showTime) {
+    std::optional<CompiledLibrary> baseline;
+    const CompiledFunction *baselineFunction = nullptr;
+    if (!isLibrary) {
+      auto compiled =
+          compileModelFor(*model, Mode::Default, *precision, folder);
+      if (!compiled)
+        return fail(compiled.takeError());
+      baseline = std::move(*compiled);
+      auto found = baseline->find((*function)->name);
+      if (!found)
+        return fail(found.takeError());
+      baselineFunction = *found;
+    }
+    timeFunctions(**function, baselineFunction, *inputs);
+  }
+  if (outputFolder.empty() && !check && !showTime)
+    for (const auto &[i, output] : llvm::enumerate(outputs))
+      llvm::outs() << "result " << i << ": " << output.type().str()
+                   << " (write it with --outputs DIR)\n";
+  return status;
+}

@@ -1,0 +1,133 @@
+//===- fastk-worker.cpp - A job on stdin, a verdict on stdout -------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Worker/Worker.h"
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <unistd.h>
+
+using namespace fastk::worker;
+
+static constexpr char help[] =
+    R"(OVERVIEW: fastk-worker - judges one program: is it right, and how fast
+
+USAGE: fastk-worker < job.json > verdict.json
+
+Reads one job, runs its programs on generated inputs in sandboxed processes, and
+writes one verdict. A job names shared objects, each exporting
+
+  void fastk_kernel(const T *in0, ..., T *out0, ..., void *workspace)
+
+  oracle     the same function with every float result as double
+  baseline   the trusted kernel to compare errors and times with
+  incumbent  the best so far (optional)
+  candidate  the program to judge; it is never trusted
+
+A job, to validate a candidate that adds two vectors:
+
+  {"format": 1, "id": "add", "mode": "validate",
+   "inputs": [{"type": "f32", "shape": [1024]}, {"type": "f32", "shape": [1024]}],
+   "outputs": [{"type": "f32", "shape": [1024]}],
+   "programs": {"oracle": {"path": "oracle.so"}, "baseline": {"path": "base.so"},
+                "candidate": {"path": "new.so"}},
+   "kind": "elementwise"}
+
+mode: validate checks only; evaluate also times; promote does both with more
+trials, repeated runs and an A/A control. docs/formats/job.md and verdict.md
+describe every field, docs/validation.md how a candidate is judged.
+
+OPTIONS:
+  --help     This text
+  --version  Version and formats
+
+EXIT CODES: 0 a verdict was written, whatever it says; 1 the job or the command
+line is wrong, with a diagnostic on stderr; 130, 143 interrupted, nothing written.
+)";
+
+/// More than this is no job.
+static constexpr size_t largestJob = size_t(64) << 20;
+
+static void onSignal(int signal) {
+  killAllPrograms();
+  _exit(128 + signal);
+}
+
+static bool readAll(std::string &text) {
+  char chunk[65536];
+  for (;;) {
+    ssize_t got = read(STDIN_FILENO, chunk, sizeof(chunk));
+    if (got == 0)
+      return true;
+    if (got < 0) {
+      if (errno == EINTR)
+        continue;
+      fprintf(stderr,
+              "fastk-worker: error: cannot read the job from stdin: %s\n",
+              strerror(errno));
+      return false;
+    }
+    text.append(chunk, size_t(got));
+    if (text.size() > largestJob) {
+      fprintf(stderr,
+              "fastk-worker: error: the job is larger than 64 MiB; programs "
+              "are named by path, not included\n");
+      return false;
+    }
+  }
+}
+
+int main(int argc, char **argv) {
+  int code = 0;
+  if (childMain(argc, argv, code))
+    return code;
+  if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+    fputs(help, stdout);
+    return 0;
+  }
+  if (argc == 2 && !strcmp(argv[1], "--version")) {
+    printf("fastk-worker (job format %lld, verdict format %lld)\n",
+           (long long)jobFormat, (long long)verdictFormat);
+    return 0;
+  }
+  if (argc > 1) {
+    fprintf(stderr,
+            "fastk-worker: error: unknown option '%s'; the job comes on stdin, "
+            "see --help\n",
+            argv[1]);
+    return 1;
+  }
+  if (isatty(STDIN_FILENO))
+    fprintf(stderr,
+            "fastk-worker: reading a job from the terminal; see --help\n");
+
+  struct sigaction action = {};
+  action.sa_handler = onSignal;
+  for (int signal : {SIGINT, SIGTERM, SIGHUP})
+    sigaction(signal, &action, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  std::string text, error;
+  if (!readAll(text))
+    return 1;
+  std::optional<Job> job = parseJob(text, error);
+  if (!job) {
+    fprintf(stderr, "fastk-worker: error: stdin: %s\n", error.c_str());
+    return 1;
+  }
+  std::string verdict = toJSON(evaluate(*job)) + "\n";
+  if (fwrite(verdict.data(), 1, verdict.size(), stdout) != verdict.size() ||
+      fflush(stdout) != 0) {
+    fprintf(stderr, "fastk-worker: error: cannot write the verdict: %s\n",
+            strerror(errno));
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,262 @@
+//===- WorkloadKindTest.cpp - Kinds, names, dimensions, roles -------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Analysis/WorkloadKind.h"
+#include "ParsedModule.h"
+
+using namespace fastk;
+
+namespace {
+
+struct Expected {
+  const char *file;
+  WorkloadKind kind;
+  const char *name;
+  int64_t reduction;
+};
+
+void PrintTo(const Expected &e, std::ostream *os) { *os << e.file; }
+
+const Expected kExpected[] = {
+    {"matmul_f32", WorkloadKind::Contraction, "matmul", 4096},
+    {"matmul_f16", WorkloadKind::Contraction, "matmul", 4096},
+    {"conv2d", WorkloadKind::Convolution, "conv2d_bias", 363},
+    {"conv2d_relu_maxpool", WorkloadKind::Convolution,
+     "conv2d_bias_relu_maxpool", 363},
+    {"softmax", WorkloadKind::Softmax, "softmax", 65536},
+    {"layernorm", WorkloadKind::Norm, "layer_norm", 4194304},
+    {"attention_f16", WorkloadKind::Attention, "attention", 4096},
+    {"attention_causal_f16", WorkloadKind::Attention, "attention_causal", 4096},
+    {"linear_gelu", WorkloadKind::Contraction, "matmul_bias_gelu", 768},
+    {"mlp", WorkloadKind::Contraction, "matmul_bias_gelu_matmul_bias", 3072},
+    {"resnet_block", WorkloadKind::Convolution,
+     "conv2d_batch_norm_relu_conv2d_batch_norm_add_relu", 576},
+    {"transformer_block", WorkloadKind::Attention,
+     "layer_norm_matmul_bias_attention_causal_matmul_bias_add_layer_norm_etc",
+     3072},
+};
+
+class Kinds : public ::testing::TestWithParam<Expected> {};
+
+void check(const WorkloadFeatures &features, const Expected &expected) {
+  EXPECT_EQ(features.kind, expected.kind);
+  EXPECT_EQ(features.name, expected.name);
+  EXPECT_EQ(features.reductionLength, expected.reduction);
+}
+
+TEST_P(Kinds, NamedForm) {
+  auto module = ParsedModule::golden(GetParam().file);
+  check(analyzeWorkload(module->body()), GetParam());
+}
+
+TEST_P(Kinds, GenericForm) {
+  auto module = ParsedModule::golden(GetParam().file);
+  module->generalize();
+  check(analyzeWorkload(module->body()), GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, Kinds, ::testing::ValuesIn(kExpected),
+                         [](const auto &info) {
+                           return std::string(info.param.file);
+                         });
+
+TEST(WorkloadKindWords, RoundTrip) {
+  for (const char *word :
+       {"contraction", "convolution", "softmax", "norm", "attention",
+        "reduction", "elementwise", "pooling", "other"}) {
+    auto kind = parseWorkloadKind(word);
+    ASSERT_TRUE(kind) << word;
+    EXPECT_EQ(stringify(*kind), word);
+  }
+  EXPECT_FALSE(parseWorkloadKind("Softmax"));
+}
+
+TEST(WorkloadFeatures, LinearLayer) {
+  auto module = ParsedModule::golden("linear_gelu");
+  WorkloadFeatures f = analyzeWorkload(module->body());
+  ASSERT_EQ(f.contractions.size(), 1u);
+  const ContractionFeatures &c = f.contractions.front();
+  EXPECT_EQ(c.m, 512);
+  EXPECT_EQ(c.n, 3072);
+  EXPECT_EQ(c.k, 768);
+  EXPECT_EQ(c.batch, 1);
+  EXPECT_FALSE(c.transposedA);
+  EXPECT_TRUE(c.transposedB); // Stored as (out, in).
+  EXPECT_EQ(f.epilogue, (llvm::SmallVector<std::string, 4>{"bias", "gelu"}));
+  ASSERT_EQ(f.inputs.size(), 3u);
+  EXPECT_EQ(f.inputs[0].role, InputRole::Weight);
+  EXPECT_EQ(f.inputs[1].role, InputRole::Bias);
+  EXPECT_EQ(f.inputs[2].role, InputRole::Data);
+}
+
+TEST(WorkloadFeatures, HalfPrecisionAttention) {
+  auto module = ParsedModule::golden("attention_f16");
+  WorkloadFeatures f = analyzeWorkload(module->body());
+  ASSERT_EQ(f.contractions.size(), 2u);
+  EXPECT_EQ(f.contractions[0].batch, 128);
+  EXPECT_EQ(f.contractions[0].k, 128);
+  EXPECT_EQ(f.contractions[0].typeA, "f16");
+  EXPECT_EQ(f.contractions[0].accumulator, "f32");
+  EXPECT_TRUE(f.contractions[0].transposedB);
+  EXPECT_FALSE(f.contractions[1].transposedB);
+  EXPECT_EQ(f.rows, 128 * 4096);
+  EXPECT_EQ(f.rowLength, 4096);
+  for (const InputFeatures &input : f.inputs)
+    EXPECT_EQ(input.role, InputRole::Data);
+}
+
+TEST(WorkloadFeatures, ConvolutionParameters) {
+  auto module = ParsedModule::golden("conv2d");
+  WorkloadFeatures f = analyzeWorkload(module->body());
+  ASSERT_EQ(f.convolutions.size(), 1u);
+  const ConvolutionFeatures &c = f.convolutions.front();
+  using Sizes = llvm::SmallVector<int64_t, 3>;
+  EXPECT_EQ(c.batch, 100);
+  EXPECT_EQ(c.inputChannels, 3);
+  EXPECT_EQ(c.outputChannels, 96);
+  EXPECT_EQ(c.groups, 1);
+  EXPECT_EQ(c.output, (Sizes{55, 55}));
+  EXPECT_EQ(c.kernel, (Sizes{11, 11}));
+  EXPECT_EQ(c.stride, (Sizes{4, 4}));
+  EXPECT_EQ(c.padding, (Sizes{2, 2}));
+  EXPECT_EQ(c.dilation, (Sizes{1, 1}));
+}
+
+TEST(WorkloadFeatures, NormsScaleAndBias) {
+  auto module = ParsedModule::golden("layernorm");
+  WorkloadFeatures f = analyzeWorkload(module->body());
+  EXPECT_EQ(f.rows, 16);
+  EXPECT_EQ(f.rowLength, 64 * 256 * 256);
+  ASSERT_EQ(f.inputs.size(), 3u);
+  EXPECT_EQ(f.inputs[0].role, InputRole::Scale);
+  EXPECT_EQ(f.inputs[1].role, InputRole::Bias);
+  EXPECT_EQ(f.inputs[2].role, InputRole::Data);
+}
+
+// The running variance stands under a root.
+TEST(WorkloadFeatures, BatchNormNeedsAPositiveVariance) {
+  auto module = ParsedModule::golden("resnet_block");
+  WorkloadFeatures f = analyzeWorkload(module->body());
+  ASSERT_EQ(f.inputs.size(), 13u);
+  EXPECT_EQ(f.inputs[7].role, InputRole::Positive);
+  EXPECT_TRUE(f.inputs[7].positive);
+  EXPECT_EQ(f.inputs[10].role, InputRole::Positive);
+  EXPECT_EQ(f.inputs[0].role, InputRole::Weight);
+  EXPECT_EQ(f.inputs[12].role, InputRole::Data);
+}
+
+constexpr const char *kMaps = R"(
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+)";
+
+WorkloadFeatures analyze(llvm::StringRef text) {
+  ParsedModule module((kMaps + text).str());
+  return analyzeWorkload(module.body());
+}
+
+// One generic that holds a whole silu reads the same as a chain of them.
+TEST(WorkloadNames, FusedSilu) {
+  WorkloadFeatures f = analyze(R"(
+func.func @f(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %c = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<8x4xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %n = arith.negf %x : f32
+    %y = math.exp %n : f32
+    %s = arith.addf %y, %c : f32
+    %d = arith.divf %c, %s : f32
+    %m = arith.mulf %x, %d : f32
+    linalg.yield %m : f32
+  } -> tensor<8x4xf32>
+  return %r : tensor<8x4xf32>
+})");
+  EXPECT_EQ(f.name, "silu");
+  EXPECT_EQ(f.kind, WorkloadKind::Elementwise);
+}
+
+TEST(WorkloadNames, MaximumIsRelu) {
+  WorkloadFeatures f = analyze(R"(
+func.func @f(%a: tensor<8x4xf32>, %b: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %c = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x4xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%a, %b : tensor<8x4xf32>, tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %s = arith.addf %x, %y : f32
+    %m = arith.maximumf %s, %c : f32
+    linalg.yield %m : f32
+  } -> tensor<8x4xf32>
+  return %r : tensor<8x4xf32>
+})");
+  EXPECT_EQ(f.name, "add_relu");
+  EXPECT_TRUE(f.piecewise);
+}
+
+TEST(WorkloadNames, RowSum) {
+  WorkloadFeatures f = analyze(R"(
+func.func @f(%a: tensor<8x4xf32>) -> tensor<8xf32> {
+  %c = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8xf32>
+  %z = linalg.fill ins(%c : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %r = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%a : tensor<8x4xf32>) outs(%z : tensor<8xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %s = arith.addf %x, %o : f32
+    linalg.yield %s : f32
+  } -> tensor<8xf32>
+  return %r : tensor<8xf32>
+})");
+  EXPECT_EQ(f.name, "sum");
+  EXPECT_EQ(f.kind, WorkloadKind::Reduction);
+  EXPECT_EQ(f.rows, 8);
+  EXPECT_EQ(f.rowLength, 4);
+}
+
+TEST(WorkloadNames, LogarithmNeedsPositive) {
+  WorkloadFeatures f = analyze(R"(
+func.func @f(%a: tensor<8x4xf32>, %b: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %e = tensor.empty() : tensor<8x4xf32>
+  %l = linalg.log ins(%a : tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %r = linalg.div ins(%l, %b : tensor<8x4xf32>, tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %r : tensor<8x4xf32>
+})");
+  EXPECT_EQ(f.name, "log_div");
+  EXPECT_TRUE(f.inputs[0].positive);
+  EXPECT_TRUE(f.inputs[1].nonZero);
+  EXPECT_EQ(f.inputs[1].role, InputRole::Positive);
+}
+
+TEST(WorkloadNames, Movement) {
+  WorkloadFeatures f = analyze(R"(
+func.func @f(%a: tensor<8x4xf32>) -> tensor<4x8xf32> {
+  %e = tensor.empty() : tensor<4x8xf32>
+  %r = linalg.transpose ins(%a : tensor<8x4xf32>) outs(%e : tensor<4x8xf32>) permutation = [1, 0]
+  return %r : tensor<4x8xf32>
+})");
+  EXPECT_EQ(f.name, "permute");
+  EXPECT_EQ(f.kind, WorkloadKind::Other);
+}
+
+TEST(WorkloadNames, GatherHasIndices) {
+  WorkloadFeatures f = analyze(R"(
+func.func @f(%table: tensor<100x16xf32>, %ids: tensor<8xi64>) -> tensor<8x16xf32> {
+  %e = tensor.empty() : tensor<8x16xf32>
+  %r = linalg.generic {indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]} ins(%ids : tensor<8xi64>) outs(%e : tensor<8x16xf32>) {
+  ^bb0(%i: i64, %o: f32):
+    %p = arith.index_cast %i : i64 to index
+    %j = linalg.index 1 : index
+    %x = tensor.extract %table[%p, %j] : tensor<100x16xf32>
+    linalg.yield %x : f32
+  } -> tensor<8x16xf32>
+  return %r : tensor<8x16xf32>
+})");
+  EXPECT_EQ(f.name, "gather");
+  EXPECT_EQ(f.inputs[1].role, InputRole::Index);
+  EXPECT_EQ(f.inputs[1].indexBound, 100);
+}
+
+} // namespace

@@ -1,0 +1,79 @@
+//===- WinnerHeaderTest.cpp - The head of lowering.mlir -------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BankTestUtils.h"
+#include "mlir/Parser/Parser.h"
+
+using namespace fastk;
+using namespace fastk::test;
+
+TEST(WinnerHeader, SaysWhatTheLoweringSays) {
+  TestContext context;
+  auto module = makeWinner(context, 8, 500, "", Precision::tf32, "cuda:sm_90a");
+  LoweringOp lowering = TestContext::loweringOf(*module);
+  auto header = parseWinnerHeader(printLoweringFile(lowering));
+  ASSERT_TRUE(static_cast<bool>(header)) << llvm::toString(header.takeError());
+  EXPECT_EQ(header->key, lowering.getKey());
+  EXPECT_EQ(header->formatVersion, LoweringOp::kFormatVersion);
+  EXPECT_EQ(header->target, "cuda:sm_90a");
+  EXPECT_EQ(header->precision, Precision::tf32);
+  EXPECT_EQ(header->language, Language::c);
+  EXPECT_EQ(header->file, "kernel.c");
+  EXPECT_EQ(header->digest, *lowering.getDigest());
+  EXPECT_EQ(header->name, "add");
+  EXPECT_EQ(header->shapes, "8xf32");
+  EXPECT_EQ(header->title, "add \"twice\"");
+  EXPECT_EQ(header->medianNs, 500);
+  EXPECT_EQ(header->speedup, 2);
+  EXPECT_EQ(header->threads, 2);
+}
+
+// Whoever runs the file through fastk-opt gets another layout and the same op.
+TEST(WinnerHeader, DoesNotDependOnTheLayout) {
+  TestContext context;
+  auto module = makeWinner(context, 8, 500);
+  LoweringOp lowering = TestContext::loweringOf(*module);
+  lowering.removeSourceAttr();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  lowering->print(os);
+  auto header = parseWinnerHeader(text);
+  ASSERT_TRUE(static_cast<bool>(header)) << llvm::toString(header.takeError());
+  EXPECT_EQ(header->key, lowering.getKey());
+  EXPECT_EQ(header->medianNs, 500);
+}
+
+TEST(WinnerHeader, FileRoundTrips) {
+  TestContext context;
+  auto module = makeWinner(context, 8, 500);
+  LoweringOp lowering = TestContext::loweringOf(*module);
+  std::string text = printLoweringFile(lowering);
+  auto parsed = mlir::parseSourceString<mlir::ModuleOp>(
+      text, mlir::ParserConfig(&context.context));
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(printLoweringFile(TestContext::loweringOf(*parsed)), text);
+  WinnerRecord record = WinnerRecord::fromAttribute(
+      TestContext::loweringOf(*parsed).getRecordAttr());
+  EXPECT_EQ(record.text, "A line\nand a pattern { in it.");
+  EXPECT_EQ(record.errors.at("wide range"), 0.1);
+  EXPECT_EQ(record.parameters.at("nr"), 16);
+}
+
+// No prefix of a file crashes the reader, and none passes for whole before the
+// attributes are.
+TEST(WinnerHeader, EveryCutIsAnErrorOrWhole) {
+  TestContext context;
+  auto module = makeWinner(context, 8, 500);
+  std::string text = printLoweringFile(TestContext::loweringOf(*module));
+  size_t end = text.find("} pattern {");
+  ASSERT_NE(end, std::string::npos);
+  for (size_t size = 0; size <= text.size(); ++size) {
+    auto header = parseWinnerHeader(llvm::StringRef(text).take_front(size));
+    EXPECT_EQ(static_cast<bool>(header), size > end) << size;
+    llvm::consumeError(header.takeError());
+  }
+}

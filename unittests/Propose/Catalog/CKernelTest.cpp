@@ -1,0 +1,229 @@
+//===- CKernelTest.cpp - The catalog's kernels compute what they should ---===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every family, at shapes that divide nothing, with every epilogue, at every
+// vector width, against the interpreter. Every kernel compiles without warnings
+// and writes nothing outside of its buffers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelRunner.h"
+#include "Patterns.h"
+
+#include "gtest/gtest.h"
+
+using namespace fastk::test;
+
+TEST(CatalogContraction, ShapesThatDivideNothing) {
+  std::vector<KernelCase> cases;
+  int64_t shapes[][4] = {{1, 64, 64, 64},  {1, 5, 4, 1},   {1, 17, 31, 13},
+                         {1, 97, 53, 300}, {3, 19, 33, 7}, {1, 128, 96, 513},
+                         {5, 4, 7, 29},    {1, 1, 37, 41}, {1, 43, 1, 11},
+                         {2, 70, 16, 600}};
+  for (auto &s : shapes)
+    for (bool transposed : {false, true})
+      cases.push_back(
+          {product(s[0], s[1], s[2], s[3], transposed, false, Epilogue::None),
+           {},
+           64,
+           2,
+           s[1] >= 4 && s[2] >= 4 ? "contraction" : "",
+           s[3] > 100 ? 0.1 : 0.5,
+           "product"});
+  checkKernels(cases);
+}
+
+TEST(CatalogContraction, Epilogues) {
+  std::vector<KernelCase> cases;
+  for (Epilogue e : {Epilogue::Bias, Epilogue::BiasGelu, Epilogue::Residual,
+                     Epilogue::RowScale, Epilogue::TruncateF16})
+    for (bool half : {false, true})
+      cases.push_back({product(2, 29, 45, 37, half, half, e),
+                       {{"kc", half ? 16 : 4096}},
+                       64,
+                       2,
+                       "contraction",
+                       0.4,
+                       "epilogue"});
+  checkKernels(cases);
+}
+
+TEST(CatalogContraction, Parameters) {
+  std::vector<KernelCase> cases;
+  std::string plain = product(1, 61, 96, 70, false, false, Epilogue::BiasGelu),
+              even = product(2, 56, 64, 48, false, false, Epilogue::None);
+  for (int64_t mr : {1, 4, 14, 28})
+    for (int64_t nv : {1, 2, 4})
+      cases.push_back({nv == 2 ? even : plain,
+                       {{"mr", mr}, {"nv", nv}, {"kc", 10 * mr}},
+                       64,
+                       2,
+                       "contraction",
+                       0.3,
+                       "tile"});
+  for (int64_t par : {0, 1, 2})
+    for (int64_t pack : {0, 1, 2, 3})
+      cases.push_back({par == 1 ? plain : even,
+                       {{"par", par},
+                        {"packA", pack & 1},
+                        {"packB", pack >> 1},
+                        {"prefetch", pack},
+                        {"mc", 20},
+                        {"nc", 33}},
+                       64,
+                       3,
+                       "contraction",
+                       0.3,
+                       "packing"});
+  for (unsigned bytes : {16u, 32u})
+    for (bool transposed : {false, true})
+      cases.push_back(
+          {product(1, 23, 29, 31, transposed, false, Epilogue::BiasGelu),
+           {},
+           bytes,
+           1,
+           "contraction",
+           0.5,
+           "narrow"});
+  checkKernels(cases);
+}
+
+TEST(CatalogRows, SoftmaxAndLogSoftmax) {
+  std::vector<KernelCase> cases;
+  int64_t shapes[][3] = {{3, 5, 97},    {1, 1, 1},    {2, 7, 16},
+                         {1, 1, 70000}, {2, 130, 33}, {4, 3, 5}};
+  for (auto &s : shapes)
+    for (bool middle : {false, true})
+      for (bool logarithm : {false, true})
+        cases.push_back({softmax(s[0], s[1], s[2], middle, logarithm),
+                         {},
+                         64,
+                         2,
+                         "nest",
+                         20,
+                         "softmax"});
+  checkKernels(cases);
+}
+
+TEST(CatalogRows, Parameters) {
+  std::vector<KernelCase> cases;
+  for (int64_t keep : {0, 1, 2})
+    for (int64_t stream : {0, 1})
+      for (int64_t unroll : {1, 8}) {
+        cases.push_back({softmax(2, 9, 160, false, false),
+                         {{"keep", keep},
+                          {"stream", stream},
+                          {"unroll", unroll},
+                          {"share", unroll == 8}},
+                         64,
+                         2,
+                         "nest",
+                         5,
+                         "softmax"});
+        cases.push_back(
+            {softmax(1, 3, 77, false, false),
+             {{"keep", keep}, {"across", stream}, {"unroll", unroll}},
+             32,
+             2,
+             "nest",
+             5,
+             "softmax"});
+      }
+  checkKernels(cases);
+}
+
+TEST(CatalogRows, LayerNorm) {
+  std::vector<KernelCase> cases;
+  int64_t shapes[][3] = {{7, 1, 96}, {1, 64, 129}, {3, 5, 7}, {40, 2, 64}};
+  for (auto &s : shapes)
+    for (unsigned bytes : {16u, 64u})
+      cases.push_back(
+          {layerNorm(s[0], s[1], s[2]), {}, bytes, 2, "nest", 1, "layer norm"});
+  checkKernels(cases);
+}
+
+TEST(CatalogConvolution, ShapesAndPooling) {
+  std::vector<KernelCase> cases;
+  //               n  c  h   w   f   k  s  p
+  int64_t s[][8] = {{2, 8, 14, 14, 16, 3, 1, 1},
+                    {1, 3, 31, 29, 20, 11, 4, 2},
+                    {1, 5, 9, 23, 33, 1, 1, 0},
+                    {2, 4, 12, 17, 7, 5, 2, 2},
+                    {1, 16, 8, 56, 64, 3, 1, 1}};
+  for (auto &c : s)
+    for (unsigned bytes : {32u, 64u})
+      cases.push_back({convolution(c[0], c[1], c[2], c[3], c[4], c[5], c[6],
+                                   c[7], bytes == 64 && c[2] > 10),
+                       {},
+                       bytes,
+                       2,
+                       "convolution",
+                       0.3,
+                       "convolution"});
+  cases.push_back({convolution(1, 4, 9, 30, 40, 3, 1, 1, false),
+                   {{"mr", 5}, {"nv", 3}, {"panelsOutside", 0}},
+                   64,
+                   2,
+                   "convolution",
+                   0.3,
+                   "convolution"});
+  cases.push_back({convolution(1, 4, 9, 30, 40, 3, 1, 1, false),
+                   {{"mr", 16}, {"nv", 1}, {"panelsOutside", 1}},
+                   64,
+                   2,
+                   "convolution",
+                   0.3,
+                   "convolution"});
+  checkKernels(cases);
+}
+
+TEST(CatalogElementwise, ChainsAndTheMathLibrary) {
+  std::vector<KernelCase> cases;
+  for (const char *op : {"math.exp %p : f32", "math.erf %p : f32",
+                         "math.tanh %p : f32", "math.sqrt %q : f32",
+                         "math.absf %p : f32", "arith.maximumf %p, %q : f32",
+                         "math.sin %p : f32", "arith.divf %p, %q : f32"})
+    cases.push_back({elementwise(37, 43, op), {}, 64, 2, "nest", 3, op});
+  cases.push_back({elementwise(1, 1, "arith.negf %p : f32"),
+                   {},
+                   64,
+                   2,
+                   "nest",
+                   3,
+                   "one element"});
+  cases.push_back({elementwise(64, 96, "arith.negf %p : f32"),
+                   {{"stream", 1}},
+                   64,
+                   2,
+                   "nest",
+                   3,
+                   "streaming"});
+  checkKernels(cases);
+}
+
+TEST(CatalogAttention, FullAndCausal) {
+  std::vector<KernelCase> cases;
+  int64_t shapes[][4] = {
+      {2, 40, 40, 24}, {1, 77, 77, 16}, {3, 20, 20, 33}, {1, 130, 130, 64}};
+  for (auto &s : shapes)
+    for (bool causal : {false, true})
+      cases.push_back({attention(s[0], s[1], s[2], s[3], causal, causal),
+                       {},
+                       64,
+                       2,
+                       "",
+                       1,
+                       causal ? "causal" : "full"});
+  cases.push_back({attention(2, 9, 50, 12, false, false),
+                   {},
+                   32,
+                   2,
+                   "",
+                   1,
+                   "cross attention"});
+  checkKernels(cases);
+}

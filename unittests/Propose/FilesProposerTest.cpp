@@ -1,0 +1,166 @@
+//===- FilesProposerTest.cpp - Variants that a person wrote ---------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Bank/BankTestUtils.h"
+#include "fastk/Analysis/Roofline.h"
+#include "fastk/Analysis/WorkloadKind.h"
+#include "fastk/Propose/Proposer.h"
+#include "fastk/Target/TargetDescription.h"
+#include "gmock/gmock.h"
+
+using namespace fastk;
+using namespace fastk::test;
+using testing::HasSubstr;
+
+namespace {
+
+class FilesProposerTest : public testing::Test {
+protected:
+  void SetUp() override {
+    module = context.workload(8);
+    features.name = "add";
+  }
+  void variant(const std::string &name, llvm::StringRef plan,
+               llvm::StringRef idea, llvm::StringRef file = "kernel.c") {
+    llvm::sys::fs::create_directories(folder.file(name));
+    writeAll(folder.file(name + "/" + file.str()), "program of " + name);
+    writeAll(folder.file(name + "/plan.json"), plan);
+    writeAll(folder.file(name + "/idea.md"), idea);
+  }
+  std::string failure() {
+    auto proposer = createFilesProposer(folder.str());
+    if (proposer)
+      return "";
+    return llvm::toString(proposer.takeError());
+  }
+  ProposalContext request() {
+    return ProposalContext{TestContext::loweringOf(*module),
+                           features,
+                           roofline,
+                           target,
+                           Precision::ieee,
+                           1,
+                           0,
+                           0,
+                           history,
+                           {}};
+  }
+  static constexpr llvm::StringLiteral kIdea =
+      "# Two at once\nCategory: compute and instructions\n\nAdd two\nlanes.\n";
+
+  TestContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  WorkloadFeatures features;
+  Roofline roofline;
+  TargetDescription target;
+  std::vector<TriedVariant> history;
+  TemporaryFolder folder;
+};
+
+TEST_F(FilesProposerTest, ReadsEveryFolder) {
+  variant("b", "{\"workspace_bytes\": 4096}", kIdea);
+  variant("a", "{}", kIdea, "schedule.mlir");
+  auto proposer = createFilesProposer(folder.str());
+  ASSERT_TRUE(static_cast<bool>(proposer));
+  EXPECT_EQ((*proposer)->name(), "files:" + folder.str());
+  EXPECT_TRUE((*proposer)->wantsAllTried());
+  auto ideas = (*proposer)->proposeIdeas(request(), 100);
+  ASSERT_TRUE(static_cast<bool>(ideas));
+  ASSERT_EQ(ideas->size(), 2u);
+  EXPECT_EQ((*ideas)[0].id, "files/a");
+  EXPECT_EQ((*ideas)[1].title, "Two at once");
+  EXPECT_EQ((*ideas)[1].category, IdeaCategory::Compute);
+  EXPECT_EQ((*ideas)[1].text, "Add two\nlanes.");
+  auto a = (*proposer)->realise(request(), (*ideas)[0], 2);
+  auto b = (*proposer)->realise(request(), (*ideas)[1], 2);
+  ASSERT_TRUE(a && b);
+  ASSERT_EQ(a->size(), 1u);
+  EXPECT_EQ(a->front().language, Language::schedule);
+  EXPECT_EQ(b->front().language, Language::c);
+  EXPECT_EQ(b->front().program, "program of b");
+  EXPECT_EQ(b->front().workspaceBytes, 4096);
+}
+
+TEST_F(FilesProposerTest, WhatWasTriedIsNotProposedAgain) {
+  variant("a", "{}", kIdea);
+  variant("b", "{}", kIdea);
+  auto proposer = createFilesProposer(folder.str());
+  ASSERT_TRUE(static_cast<bool>(proposer));
+  history.resize(1);
+  history[0].variant.ideaId = "files/a";
+  auto ideas = (*proposer)->proposeIdeas(request(), 100);
+  ASSERT_EQ(ideas->size(), 1u);
+  EXPECT_EQ(ideas->front().id, "files/b");
+}
+
+TEST_F(FilesProposerTest, OtherWorkloadsAreLeftOut) {
+  std::string key = keyOf(context, 8), other = keyOf(context, 9);
+  variant("right-key", "{\"key\": \"" + key.substr(0, 12) + "\"}", kIdea);
+  variant("wrong-key", "{\"key\": \"" + other + "\"}", kIdea);
+  variant("right-name", "{\"name\": \"add\"}", kIdea);
+  variant("wrong-name", "{\"name\": \"softmax\"}", kIdea);
+  auto proposer = createFilesProposer(folder.str());
+  ASSERT_TRUE(static_cast<bool>(proposer));
+  auto ideas = (*proposer)->proposeIdeas(request(), 100);
+  std::vector<std::string> ids;
+  for (const Idea &idea : *ideas)
+    ids.push_back(idea.id);
+  EXPECT_THAT(ids, testing::ElementsAre("files/right-key", "files/right-name"));
+}
+
+TEST_F(FilesProposerTest, ErrorsNameFileAndRemedy) {
+  struct Case {
+    const char *plan, *idea, *file, *problem;
+  };
+  const char *good = kIdea.data();
+  for (const Case &each : {
+           Case{"{", good, "plan.json", "not JSON"},
+           Case{"[]", good, "plan.json", "must hold one object"},
+           Case{"{\"workspace_bytes\": -1}", good, "plan.json", "0 or more"},
+           Case{"{\"workspace_bytes\": \"9\"}", good, "plan.json",
+                "whole number"},
+           Case{"{\"key\": \"xyz\"}", good, "plan.json", "8 to 64"},
+           Case{"{\"name\": 3}", good, "plan.json", "display name"},
+           Case{"{\"grid\": 1}", good, "plan.json", "unknown field 'grid'"},
+           Case{"{}", "Title", "idea.md", "must begin with a title"},
+           Case{"{}", "# Title\nSome text", "idea.md", "'Category: ...'"},
+           Case{"{}", "# Title\nCategory: magic", "idea.md",
+                "unknown category 'magic'"},
+       }) {
+    variant("v", each.plan, each.idea);
+    std::string message = failure();
+    EXPECT_THAT(message,
+                testing::StartsWith(folder.file("v/") + each.file + ": "));
+    EXPECT_THAT(message, HasSubstr(each.problem));
+  }
+}
+
+TEST_F(FilesProposerTest, MissingPieces) {
+  EXPECT_THAT(failure(), HasSubstr("holds no variant"));
+  variant("v", "{}", kIdea);
+  llvm::sys::fs::remove(folder.file("v/plan.json"));
+  EXPECT_THAT(failure(), HasSubstr("v/plan.json: cannot read"));
+  variant("v", "{}", kIdea, "schedule.mlir");
+  EXPECT_THAT(failure(), HasSubstr("both kernel.c and schedule.mlir"));
+  llvm::sys::fs::remove(folder.file("v/kernel.c"));
+  llvm::sys::fs::remove(folder.file("v/schedule.mlir"));
+  EXPECT_THAT(failure(), HasSubstr("neither kernel.c nor schedule.mlir"));
+  auto none = createFilesProposer(folder.file("none"));
+  ASSERT_FALSE(static_cast<bool>(none));
+  EXPECT_THAT(llvm::toString(none.takeError()), HasSubstr("not a folder"));
+}
+
+TEST(IdeaCategory, NamesRoundTrip) {
+  for (int i = 0; i < 6; ++i) {
+    auto category = static_cast<IdeaCategory>(i);
+    EXPECT_EQ(parseIdeaCategory(stringify(category)), category);
+  }
+  EXPECT_EQ(parseIdeaCategory("  Memory Access "), IdeaCategory::MemoryAccess);
+  EXPECT_FALSE(parseIdeaCategory("memory"));
+}
+
+} // namespace

@@ -1,0 +1,190 @@
+//===- JournalTest.cpp - Journals that were cut, changed or shared --------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SearchTestUtils.h"
+#include "gmock/gmock.h"
+#include <csignal>
+#include <sys/resource.h>
+
+using namespace fastk;
+using namespace fastk::test;
+using testing::HasSubstr;
+
+namespace {
+
+SearchOptions smallOptions() {
+  SearchOptions options;
+  options.rounds = 2;
+  options.ideas = 3;
+  options.implementations = 1;
+  options.roundSweep = 2;
+  options.finalSweep = 3;
+  return options;
+}
+
+std::string failureOf(World &world, const std::string &directory,
+                      const SearchOptions &options) {
+  auto journal = Journal::open(directory, bindingOf(world.input(), options));
+  if (journal)
+    return "";
+  return llvm::toString(journal.takeError());
+}
+
+TEST(Journal, OtherOptionsAreNamed) {
+  World world(8, hill);
+  MemoryFolder folder;
+  SearchOptions options = smallOptions();
+  world.search(options, world.openJournal(folder.str(), options).get());
+  options.rounds = 7;
+  options.seed = 3;
+  std::string message = failureOf(world, folder.str(), options);
+  EXPECT_THAT(message, HasSubstr("rounds was 2 and is now 7"));
+  EXPECT_THAT(message, HasSubstr("seed was 0 and is now 3"));
+  EXPECT_THAT(message, HasSubstr("--journal=DIR"));
+  EXPECT_THAT(message, testing::Not(HasSubstr("ideas was")));
+}
+
+TEST(Journal, OtherWorkloadIsNamed) {
+  World world(8, hill), other(8, hill);
+  other.module = other.context.workload(16);
+  MemoryFolder folder;
+  SearchOptions options = smallOptions();
+  world.search(options, world.openJournal(folder.str(), options).get());
+  EXPECT_THAT(failureOf(other, folder.str(), options), HasSubstr("key was"));
+}
+
+TEST(Journal, MoreBudgetGoesOn) {
+  MemoryFolder folder;
+  SearchOptions options = smallOptions();
+  options.patience = 100;
+  options.budget.evaluations = 6;
+  World first(8, hill);
+  first.search(options, first.openJournal(folder.str(), options).get());
+  EXPECT_EQ(first.evaluator.calls.size(), 6u);
+  options.budget.evaluations = 0;
+  World second(8, hill), whole(8, hill);
+  SearchResult resumed =
+      second.search(options, second.openJournal(folder.str(), options).get());
+  SearchResult reference = whole.search(options);
+  EXPECT_EQ(summary(second, resumed), summary(whole, reference));
+  for (const std::string &call : second.evaluator.calls)
+    EXPECT_FALSE(llvm::is_contained(first.evaluator.calls, call)) << call;
+}
+
+TEST(Journal, SecondSearchIsTurnedAway) {
+  World world(8, hill);
+  MemoryFolder folder;
+  auto journal = world.openJournal(folder.str(), smallOptions());
+  EXPECT_THAT(failureOf(world, folder.str(), smallOptions()),
+              HasSubstr("is in use by process " + std::to_string(getpid())));
+}
+
+TEST(Journal, DamageInTheMiddleNamesLineAndRemedy) {
+  World world(8, hill);
+  MemoryFolder folder;
+  SearchOptions options = smallOptions();
+  world.search(options, world.openJournal(folder.str(), options).get());
+  std::string path = folder.file("journal.jsonl");
+  std::string text = readAll(path);
+  std::vector<size_t> starts = {0};
+  for (size_t i = 0; i + 1 < text.size(); ++i)
+    if (text[i] == '\n')
+      starts.push_back(i + 1);
+  ASSERT_GT(starts.size(), 8u);
+  for (size_t line = 0; line + 1 < starts.size(); ++line) {
+    std::string damaged = text;
+    damaged[(starts[line] + starts[line + 1]) / 2] ^= 1;
+    writeAll(path, damaged);
+    std::string message = failureOf(world, folder.str(), options);
+    EXPECT_THAT(message,
+                HasSubstr("journal.jsonl:" + std::to_string(line + 1) + ":"));
+    EXPECT_THAT(message, HasSubstr("keep only the " + std::to_string(line) +
+                                   " lines before it"));
+    EXPECT_EQ(readAll(path), damaged) << "a damaged journal is left alone";
+  }
+}
+
+// Any one byte that changes is noticed, or is in the last line.
+TEST(Journal, EveryChangedByteIsNoticed) {
+  World world(3, hill);
+  MemoryFolder folder;
+  SearchOptions options = smallOptions();
+  options.rounds = 1;
+  world.search(options, world.openJournal(folder.str(), options).get());
+  std::string path = folder.file("journal.jsonl");
+  std::string text = readAll(path);
+  size_t lastLine = text.rfind('\n', text.size() - 2) + 1;
+  for (size_t at = 0; at < lastLine; at += 5) {
+    std::string damaged = text;
+    damaged[at] ^= 4;
+    writeAll(path, damaged);
+    EXPECT_NE(failureOf(world, folder.str(), options), "") << at;
+  }
+}
+
+TEST(Journal, ChangedProgramIsNamed) {
+  World world(3, hill);
+  MemoryFolder folder;
+  SearchOptions options = smallOptions();
+  world.search(options, world.openJournal(folder.str(), options).get());
+  std::error_code code;
+  llvm::sys::fs::directory_iterator it(folder.file("programs"), code);
+  std::string program = it->path();
+  writeAll(program, "something else");
+  auto journal = world.openJournal(folder.str(), options);
+  SearchInput input = world.input(journal.get());
+  auto result = runSearch(input, options);
+  ASSERT_FALSE(static_cast<bool>(result));
+  std::string message = llvm::toString(result.takeError());
+  EXPECT_THAT(message, HasSubstr(program));
+  EXPECT_THAT(message, HasSubstr("was changed"));
+}
+
+TEST(Journal, FileInPlaceOfTheFolder) {
+  World world(3, hill);
+  MemoryFolder folder;
+  writeAll(folder.file("file"), "");
+  EXPECT_THAT(failureOf(world, folder.file("file"), smallOptions()),
+              HasSubstr(folder.file("file")));
+}
+
+// A disk that fills up ends the search with the file's name, and what was
+// measured until then is kept. The limit on file sizes stands for the disk.
+TEST(Journal, FullDiskKeepsWhatWasMeasured) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  SearchOptions options = smallOptions();
+  World whole(8, hill);
+  std::string reference = summary(whole, whole.search(options));
+  rlimit old;
+  getrlimit(RLIMIT_FSIZE, &old);
+  for (rlim_t limit : {900, 1500, 3000, 5000, 8000}) {
+    MemoryFolder folder;
+    World first(8, hill);
+    {
+      auto journal = first.openJournal(folder.str(), options);
+      rlimit small = {limit, old.rlim_max};
+      ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+      SearchInput input = first.input(journal.get());
+      auto result = runSearch(input, options);
+      setrlimit(RLIMIT_FSIZE, &old);
+      ASSERT_FALSE(static_cast<bool>(result)) << limit;
+      EXPECT_THAT(llvm::toString(result.takeError()),
+                  HasSubstr("cannot append to the journal"));
+    }
+    World second(8, hill);
+    auto journal = second.openJournal(folder.str(), options);
+    ASSERT_TRUE(journal);
+    EXPECT_EQ(journal->note(), "") << "a failed append leaves no half line";
+    SearchResult resumed = second.search(options, journal.get());
+    EXPECT_EQ(summary(second, resumed), reference);
+    // Only the evaluation whose record found no room is made again.
+    EXPECT_LE(first.evaluator.calls.size() + second.evaluator.calls.size(),
+              whole.evaluator.calls.size() + 1);
+  }
+}
+
+} // namespace

@@ -1,0 +1,125 @@
+//===- ReportTest.cpp - Tables, reports, winners of a search --------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SearchTestUtils.h"
+#include "gmock/gmock.h"
+
+using namespace fastk;
+using namespace fastk::test;
+using testing::HasSubstr;
+
+TEST(Report, TrajectoryTable) {
+  World world(6, hill);
+  world.floorSeconds = 100e-9;
+  SearchOptions options;
+  options.rounds = 1;
+  SearchResult result = world.search(options);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printTrajectory(result, "add 8xf32", os);
+  EXPECT_THAT(text, HasSubstr("round        time  % of baseline  % of floor  "
+                              "precision  idea"))
+      << text;
+  EXPECT_THAT(text, HasSubstr("0         1.00 us          100.0        10.0  "
+                              "ieee       default lowering"))
+      << text;
+  EXPECT_THAT(text, HasSubstr("promoted   300 ns          333.3        33.3  "
+                              "ieee       idea 4 (p=7)"))
+      << text;
+  EXPECT_THAT(text, HasSubstr("winner: 300 ns, 3.33x (3.30 to 3.37) the "
+                              "default lowering"))
+      << text;
+}
+
+TEST(Report, NothingFoundSaysWhy) {
+  World world(2, [](int idea, int p) {
+    return "wrong " + std::to_string(idea) + std::to_string(p);
+  });
+  SearchResult result = world.search(SearchOptions());
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printTrajectory(result, "add", os);
+  EXPECT_THAT(text, HasSubstr("nothing passed of 4 evaluated")) << text;
+  EXPECT_THAT(text, HasSubstr("no winner: no variant passed: 4 wrong")) << text;
+}
+
+TEST(Report, JsonFile) {
+  World world(6, hill);
+  TemporaryFolder folder;
+  SearchOptions options;
+  SearchInput input = world.input();
+  auto result = runSearch(input, options);
+  ASSERT_TRUE(static_cast<bool>(result));
+  std::string path = folder.file("report.json");
+  llvm::json::Array workloads;
+  workloads.push_back(reportJson(input, options, *result));
+  ASSERT_FALSE(static_cast<bool>(writeReport(path, std::move(workloads))));
+  auto value = llvm::json::parse(readAll(path));
+  ASSERT_TRUE(static_cast<bool>(value));
+  auto *workload =
+      (*value->getAsObject()->getArray("workloads"))[0].getAsObject();
+  EXPECT_EQ(workload->getString("name"), "add");
+  EXPECT_EQ(workload->getObject("winner")->getString("idea"), "scripted/4");
+  EXPECT_EQ(
+      workload->getObject("winner")->getObject("verdict")->getString("status"),
+      "ok");
+  EXPECT_EQ(workload->getArray("verdicts")->size(), result->history.size());
+  EXPECT_EQ(workload->getObject("costs")->getInteger("evaluations"),
+            result->counts.evaluations);
+}
+
+TEST(Report, WinnerGoesIntoTheBank) {
+  World world(6, hill);
+  TemporaryFolder folder;
+  SearchOptions options;
+  SearchInput input = world.input();
+  auto result = runSearch(input, options);
+  ASSERT_TRUE(result && result->winner);
+  auto bank = Bank::open(folder.str());
+  auto written = bank->write(*winnerModule(input, options, *result),
+                             trajectoryJson(input, options, *result));
+  ASSERT_TRUE(static_cast<bool>(written));
+  BankLookup found = bank->lookup(keyOf(world.context, 8), "host",
+                                  Precision::ieee, &world.context.context);
+  ASSERT_TRUE(found.winner) << found.reason;
+  WinnerRecord record = found.winner->getRecord();
+  EXPECT_EQ(record.title, "idea 4");
+  EXPECT_EQ(record.parameters.at("p"), 7);
+  EXPECT_EQ(record.medianNs, 300);
+  EXPECT_EQ(record.machine, "test machine");
+  EXPECT_TRUE(static_cast<bool>(
+      llvm::json::parse(readAll(written->folder + "/trajectory.json"))));
+}
+
+TEST(Progress, OneLineARoundWithoutATerminal) {
+  World world(12, hill);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto progress = createStreamProgress(os, /*isTerminal=*/false, "add 8xf32");
+  world.progress = progress.get();
+  SearchOptions options;
+  options.rounds = 2;
+  SearchResult result = world.search(options);
+  EXPECT_EQ(llvm::StringRef(text).count('\n'),
+            2u + (text.find("sweep") != std::string::npos))
+      << text;
+  EXPECT_THAT(text, HasSubstr("add 8xf32: round 1/2, "));
+  EXPECT_THAT(text, HasSubstr("default lowering: idea 4"));
+  EXPECT_EQ(text.find('\r'), std::string::npos);
+}
+
+TEST(Progress, StatusLineOnATerminalIsCleared) {
+  World world(12, hill);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto progress = createStreamProgress(os, /*isTerminal=*/true, "add");
+  world.progress = progress.get();
+  world.search(SearchOptions());
+  EXPECT_GT(llvm::StringRef(text).count("\r\x1b[K"), 10u);
+  EXPECT_TRUE(llvm::StringRef(text).ends_with("\n") ||
+              llvm::StringRef(text).ends_with("\r\x1b[K"));
+}

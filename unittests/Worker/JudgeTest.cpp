@@ -1,0 +1,210 @@
+//===- JudgeTest.cpp - Errors, bounds and classes -----------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Judge.h"
+#include "Competitors.h"
+#include "Distribution.h"
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace fastk::worker;
+
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+static Tensor vector(int64_t n) {
+  return {ElementType::F32, {n}, Role::Data, {}};
+}
+
+static Measure compare(const std::vector<float> &y,
+                       const std::vector<double> &r) {
+  return measure(vector(int64_t(y.size())),
+                 readerOf(ElementType::F32, y.data()),
+                 readerOf(ElementType::F64, r.data()));
+}
+
+TEST(Judge, MeasuresAgainstTheRow) {
+  std::vector<float> y(64, 1);
+  std::vector<double> r(64, 1);
+  EXPECT_EQ(compare(y, r).max, 0);
+  y[10] = 1.5;
+  Measure m = compare(y, r);
+  EXPECT_DOUBLE_EQ(m.max, 0.25);
+  EXPECT_EQ(m.where, 10);
+  EXPECT_DOUBLE_EQ(m.frobenius, 0.5 / 8);
+}
+
+TEST(Judge, NothingPassesForNaN) {
+  float nan = std::nanf("");
+  std::vector<double> r(40, 1);
+  std::vector<float> y(40, 1);
+  y[3] = nan;
+  EXPECT_EQ(compare(y, r).mismatches, 1);
+  r[3] = nan;
+  EXPECT_EQ(compare(y, r).mismatches, 0);
+  y[3] = 1;
+  EXPECT_EQ(compare(y, r).mismatches, 1);
+  r[3] = infinity;
+  y[3] = -float(infinity);
+  EXPECT_EQ(compare(y, r).mismatches, 1);
+  y[3] = float(infinity);
+  EXPECT_EQ(compare(y, r).mismatches, 0);
+}
+
+TEST(Judge, ZeroRowsAndDenormals) {
+  std::vector<double> r(64, 0);
+  std::vector<float> y(64, 0);
+  y[1] = 1e-40f;
+  EXPECT_EQ(compare(y, r).max, 0);
+  y[1] = 1e-6f;
+  EXPECT_EQ(compare(y, r).max, infinity);
+}
+
+/// Parallel and serial judging agree.
+TEST(Judge, LargeOutputs) {
+  size_t n = 1 << 20;
+  std::vector<double> r(n, 2);
+  std::vector<float> y(n, 2);
+  y[n - 1] = 3;
+  y[7] = 2.5;
+  Measure m = compare(y, r);
+  EXPECT_DOUBLE_EQ(m.max, 0.25);
+  EXPECT_EQ(m.where, int64_t(n) - 1);
+  EXPECT_NEAR(m.frobenius, std::sqrt(1.25 / (4.0 * double(n))), 1e-12);
+}
+
+static Job contraction(int64_t k) {
+  Job job;
+  job.inputs = {{ElementType::F32, {64, k}, Role::Data, {}},
+                {ElementType::F32, {k, 64}, Role::Data, {}}};
+  job.outputs = {{ElementType::F32, {64, 64}, Role::Data, {}}};
+  job.kind = Kind::Contraction;
+  job.reductionLength = k;
+  return job;
+}
+
+/// What matters is that the classes stay apart for every length: rounding an
+/// operand to 10 bits is off by 0.42 * slope * 2^-11, never within ieee.
+TEST(Judge, ClassesStayApart) {
+  for (int64_t k : {1, 16, 1000, 4096, 65536, 1 << 22}) {
+    Job job = contraction(k);
+    Difficulty d;
+    d.carriers = 4096;
+    d.slopeFrobenius = 1.41;
+    d.slopeMax = 6;
+    // Even when the baseline is as bad as can be.
+    d.baseline.frobenius = 1;
+    d.baseline.max = 1;
+    Bounds ieee = boundsOf(job, 0, Precision::IEEE, d);
+    Bounds tf32 = boundsOf(job, 0, Precision::TF32, d);
+    Bounds half = boundsOf(job, 0, Precision::Half, d);
+    EXPECT_LT(ieee.frobenius, 0.42 * 1.41 * 0x1p-11) << k;
+    EXPECT_LT(ieee.frobenius, tf32.frobenius);
+    EXPECT_LE(tf32.frobenius, half.frobenius);
+    EXPECT_LT(half.max, 0.05);
+    // A plain sum, 0.3 sqrt(K) u, always passes.
+    d.baseline = Measure();
+    ieee = boundsOf(job, 0, Precision::IEEE, d);
+    if (k <= 65536)
+      EXPECT_GT(ieee.frobenius, 0.3 * std::sqrt(double(k)) * 0x1p-24) << k;
+  }
+}
+
+TEST(Judge, ExactMeansExact) {
+  Job job = contraction(64);
+  Difficulty d;
+  d.exact = true;
+  Measure m;
+  EXPECT_EQ(classify(job, 0, m, d), Precision::IEEE);
+  m.max = m.frobenius = 1e-8;
+  EXPECT_NE(classify(job, 0, m, d), Precision::IEEE);
+}
+
+TEST(Judge, NaNErrorsHoldNoClass) {
+  Job job = contraction(64);
+  Difficulty d;
+  Measure m;
+  m.max = std::nan("");
+  EXPECT_EQ(classify(job, 0, m, d), Precision::None);
+}
+
+/// Inputs depend on nothing but seed and position.
+TEST(Distribution, IsReproducibleAndLegal) {
+  Job job;
+  job.kind = Kind::Other;
+  job.inputs = {{ElementType::F32, {100, 70}, Role::Data, {}},
+                {ElementType::F16, {7000}, Role::Positive, {}},
+                {ElementType::I64, {7000}, Role::Index, {{3, 9}}},
+                {ElementType::I1, {7000}, Role::Mask, {}},
+                {ElementType::F32, {100, 70}, Role::Mask, {}},
+                {ElementType::F32, {7000}, Role::Data, {{-1, 1}}}};
+  job.outputs = {{ElementType::F32, {1}, Role::Data, {}}};
+  std::vector<Case> cases = planCases(job, 42);
+  for (Kind kind : {Kind::Contraction, Kind::Softmax, Kind::Norm,
+                    Kind::Elementwise, Kind::Pooling, Kind::Reduction}) {
+    job.kind = kind;
+    for (const Case &trial : planCases(job, 43))
+      cases.push_back(trial);
+  }
+  for (const Case &trial : cases)
+    for (size_t i = 0; i < job.inputs.size(); ++i) {
+      const Tensor &tensor = job.inputs[i];
+      std::vector<char> one(size_t(tensor.bytes())), two(one.size());
+      fillInput(job, i, trial, one.data());
+      fillInput(job, i, trial, two.data());
+      ASSERT_EQ(one, two);
+      for (int64_t k = 0; k < 7000; ++k) {
+        double x = loadElement(tensor.type, one.data(), k);
+        ASSERT_FALSE(std::isnan(x)) << toString(trial.law);
+        if (i == 1)
+          ASSERT_TRUE(x > 0 && x <= 65504) << toString(trial.law);
+        if (i == 2)
+          ASSERT_TRUE(x >= 3 && x <= 9);
+        if (i == 3)
+          ASSERT_TRUE(x == 0 || x == 1);
+        if (i == 4)
+          ASSERT_TRUE(x == 0 || (x == -infinity && k % 70 != 0));
+        if (i == 5)
+          ASSERT_TRUE(x >= -1 && x <= 1) << toString(trial.law);
+      }
+    }
+}
+
+TEST(Distribution, NormalHasItsMoments) {
+  Job job;
+  job.inputs = {{ElementType::F64, {200000}, Role::Data, {}}};
+  job.outputs = job.inputs;
+  std::vector<double> x(200000);
+  fillInput(job, 0, {Law::Normal, 0, 5, 1}, x.data());
+  double sum = 0, squares = 0, fourth = 0;
+  for (double v : x) {
+    sum += v;
+    squares += v * v;
+    fourth += v * v * v * v;
+  }
+  EXPECT_NEAR(sum / 200000, 0, 0.01);
+  EXPECT_NEAR(squares / 200000, 1, 0.02);
+  EXPECT_NEAR(fourth / 200000, 3, 0.15);
+}
+
+TEST(Distribution, SeedsDiffer) {
+  Job job;
+  job.inputs = {{ElementType::F32, {1000}, Role::Data, {}}};
+  job.outputs = job.inputs;
+  std::vector<float> a(1000), b(1000);
+  fillInput(job, 0, {Law::Normal, 0, 1, 1}, a.data());
+  fillInput(job, 0, {Law::Normal, 0, 2, 1}, b.data());
+  EXPECT_NE(a, b);
+  b = a;
+  mutate(job, 0, {Law::Normal, 0, 1, 1}, 99, b.data());
+  int changed = 0;
+  for (int i = 0; i < 1000; ++i)
+    changed += a[size_t(i)] != b[size_t(i)];
+  EXPECT_GE(changed, 10);
+  EXPECT_LE(changed, 16);
+}

@@ -1,0 +1,108 @@
+//===- TimingTest.cpp - Times, floors, screens, promotion ---------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Statistics.h"
+#include "WorkerHarness.h"
+#include <gtest/gtest.h>
+
+using namespace fastk::worker;
+using namespace fastk::worker::test;
+
+TEST(Statistics, Quantiles) {
+  EXPECT_EQ(quantile({3, 1, 2}, 0.5), 2);
+  EXPECT_EQ(quantile({4, 1, 2, 3}, 0.5), 2.5);
+  EXPECT_EQ(quantile({7}, 0.9), 7);
+}
+
+TEST(Statistics, PairedRatioCancelsDrift) {
+  std::vector<double> slow, fast;
+  for (int i = 0; i < 40; ++i) {
+    double drift = 1 + i * 0.1;
+    slow.push_back(200 * drift);
+    fast.push_back(100 * drift * (1 + 0.01 * (i % 3 - 1)));
+  }
+  Ratio ratio = pairedRatio(slow, fast, 1);
+  EXPECT_NEAR(ratio.median, 2, 0.03);
+  EXPECT_GT(ratio.low, 1.9);
+  EXPECT_LT(ratio.high, 2.1);
+  EXPECT_LE(ratio.low, ratio.median);
+  EXPECT_LE(ratio.median, ratio.high);
+}
+
+TEST(Timing, TheBaselineIsAsFastAsItself) {
+  Job job = matmulJob(compile("matmul.c", ""));
+  job.mode = Mode::Evaluate;
+  Verdict verdict = judge(job);
+  ASSERT_EQ(verdict.status, Status::OK) << explain(verdict);
+  ASSERT_TRUE(verdict.timing.speedupOverBaseline);
+  EXPECT_NEAR(verdict.timing.speedupOverBaseline->median, 1, 0.15);
+  EXPECT_GE(verdict.timing.candidate->samples, 7);
+  EXPECT_EQ(verdict.audit.timedOutputsChecked,
+            verdict.timing.candidate->samples);
+  EXPECT_GE(verdict.audit.auditedCalls, 2);
+  EXPECT_GT(verdict.timing.handshakeNs, 0);
+  EXPECT_LE(verdict.timing.candidate->p10Ns,
+            verdict.timing.candidate->medianNs);
+  EXPECT_LE(verdict.timing.candidate->medianNs,
+            verdict.timing.candidate->p90Ns);
+}
+
+TEST(Timing, SlowCandidatesAreDroppedEarly) {
+  Job job = matmulJob(compile("attacks.c", "-DATTACK=SLOW"));
+  job.mode = Mode::Evaluate;
+  Verdict verdict = judge(job);
+  EXPECT_EQ(verdict.status, Status::Slow) << explain(verdict);
+  EXPECT_EQ(verdict.precision, Precision::IEEE);
+  EXPECT_EQ(verdict.timing.candidate->samples, 3);
+}
+
+TEST(Timing, FasterThanTheFloorIsImpossible) {
+  Job job = matmulJob(compile("matmul.c", ""));
+  job.mode = Mode::Evaluate;
+  job.floorNs = 1e9;
+  Verdict verdict = judge(job);
+  EXPECT_EQ(verdict.status, Status::Impossible) << explain(verdict);
+  job.floorNs = 1;
+  verdict = judge(job);
+  EXPECT_EQ(verdict.status, Status::OK) << explain(verdict);
+}
+
+TEST(Timing, TheIncumbentIsTimedBeside) {
+  Job job = matmulJob(compile("matmul.c", ""));
+  job.mode = Mode::Evaluate;
+  job.incumbent = Program{compile("attacks.c", "-DATTACK=SLOW"), 0};
+  Verdict verdict = judge(job);
+  ASSERT_EQ(verdict.status, Status::OK) << explain(verdict);
+  ASSERT_TRUE(verdict.timing.speedupOverIncumbent);
+  EXPECT_GT(verdict.timing.speedupOverIncumbent->low, 10);
+  EXPECT_GT(verdict.timing.incumbent->medianNs, 20e6);
+}
+
+TEST(Timing, PromotionRepeatsAndControls) {
+  Job job = matmulJob(compile("matmul.c", "-DMETHOD=PARALLEL"));
+  job.mode = Mode::Promote;
+  job.validate.trials = 10;
+  job.time.maxSeconds = 1;
+  Verdict verdict = judge(job);
+  ASSERT_EQ(verdict.status, Status::OK) << explain(verdict);
+  EXPECT_GE(verdict.audit.trials, 20);
+  EXPECT_EQ(verdict.audit.bitwiseDeterministic, true);
+  ASSERT_TRUE(verdict.timing.aaRatio);
+  EXPECT_NEAR(verdict.timing.aaRatio->median, 1, 0.15);
+}
+
+TEST(Timing, WarmAndCold) {
+  Job job = matmulJob(compile("matmul.c", ""));
+  job.mode = Mode::Evaluate;
+  job.time.cache = Cache::Warm;
+  job.time.threads = 1;
+  Verdict verdict = judge(job);
+  ASSERT_EQ(verdict.status, Status::OK) << explain(verdict);
+  EXPECT_EQ(verdict.timing.cache, Cache::Warm);
+  EXPECT_EQ(verdict.timing.threads, 1);
+}

@@ -1,0 +1,83 @@
+//===- VerdictTest.cpp - Verdicts survive being written and read --------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Worker/Verdict.h"
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace fastk::worker;
+
+static Verdict full() {
+  Verdict v;
+  v.id = "x";
+  v.status = Status::Impossible;
+  v.reason = "too fast \xc3\x28";
+  v.precision = Precision::TF32;
+  v.errors = {
+      {"normal", 2, 1, 1e-7, 2e-8, 3e-7, 4e-8, 5, 1e-6, 2e-6, Precision::Half}};
+  v.timing.candidate = Timing{1, 2, 3, 4};
+  v.timing.baseline = Timing{5, 6, 7, 8};
+  v.timing.incumbent = Timing{9, 10, 11, 12};
+  v.timing.speedupOverBaseline = Ratio{1.5, 1.4, 1.6};
+  v.timing.speedupOverIncumbent = Ratio{1.1, 1.0, 1.2};
+  v.timing.aaRatio = Ratio{1, 0.99, 1.01};
+  v.timing.handshakeNs = 1300;
+  v.timing.belowResolution = true;
+  v.timing.threads = 2;
+  v.timing.cache = Cache::Warm;
+  v.competitors = {{"zeros", true, "rejected on normal"}};
+  v.protections = {"seccomp"};
+  v.missingProtections = {"landlock"};
+  v.resources = {1 << 20, 0.5, 1.5};
+  v.audit.seed = 0xfedcba9876543210u;
+  v.audit.candidateHash = 1;
+  v.audit.trials = 12;
+  v.audit.distributions = {"normal", "pareto"};
+  v.audit.leftOut = {"mixed: overflows"};
+  v.audit.timedOutputsChecked = 30;
+  v.audit.auditedCalls = 2;
+  v.audit.bitwiseDeterministic = false;
+  return v;
+}
+
+TEST(Verdict, RoundTrip) {
+  std::string text = toJSON(full()), error;
+  std::optional<Verdict> read = parseVerdict(text, error);
+  ASSERT_TRUE(read) << error << "\n" << text;
+  EXPECT_EQ(toJSON(*read), text);
+  EXPECT_EQ(read->audit.seed, 0xfedcba9876543210u);
+  EXPECT_EQ(read->audit.bitwiseDeterministic, false);
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+}
+
+TEST(Verdict, InfinityIsNull) {
+  Verdict v = full();
+  v.errors[0].maxNormalized = std::numeric_limits<double>::infinity();
+  std::string text = toJSON(v), error;
+  EXPECT_NE(text.find("\"max_normalized\":null"), std::string::npos);
+  std::optional<Verdict> read = parseVerdict(text, error);
+  ASSERT_TRUE(read) << error;
+  EXPECT_TRUE(std::isinf(read->errors[0].maxNormalized));
+}
+
+TEST(Verdict, EveryTruncationIsAnError) {
+  std::string text = toJSON(full());
+  for (size_t length = 0; length < text.size(); ++length) {
+    std::string error;
+    EXPECT_FALSE(parseVerdict(text.substr(0, length), error)) << length;
+    EXPECT_FALSE(error.empty());
+  }
+}
+
+TEST(Verdict, UnknownStatusIsAnError) {
+  std::string text = toJSON(full()), error;
+  text.replace(text.find("impossible"), 10, "splendid!!");
+  EXPECT_FALSE(parseVerdict(text, error));
+  EXPECT_EQ(error.find("$.status"), 0u) << error;
+}

@@ -1,0 +1,153 @@
+//===- WorkerHarness.cpp - Runs the real worker in tests ----------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WorkerHarness.h"
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <map>
+#include <sstream>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace fastk::worker;
+
+/// A folder that goes when the test program does.
+static const std::string &folder() {
+  struct Folder {
+    std::string path;
+    Folder() {
+      std::string pattern = ::testing::TempDir() + "fastk-worker-XXXXXX";
+      path = mkdtemp(pattern.data());
+    }
+    ~Folder() {
+      std::error_code ignored;
+      std::filesystem::remove_all(path, ignored);
+    }
+  };
+  static Folder folder;
+  return folder.path;
+}
+
+std::string test::compile(const std::string &file, const std::string &flags) {
+  static std::map<std::string, std::string> known;
+  std::string &path = known[file + " " + flags];
+  if (!path.empty())
+    return path;
+  path = folder() + "/" + std::to_string(known.size()) + ".so";
+  std::string command = std::string(FASTK_TEST_CC) +
+                        " -O2 -ffp-contract=off -shared -fPIC -fopenmp -w " +
+                        flags + " " FASTK_TEST_INPUTS "/" + file + " -o " +
+                        path + " -lm";
+  EXPECT_EQ(std::system(command.c_str()), 0) << command;
+  return path;
+}
+
+static std::string slurp(const std::string &path) {
+  std::ifstream stream(path);
+  std::stringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+test::Output test::runWorker(const std::string &input,
+                             const std::string &arguments) {
+  std::string base = folder() + "/run";
+  std::ofstream(base + ".in") << input;
+  std::string command = std::string(FASTK_WORKER " ") + arguments + " < " +
+                        base + ".in > " + base + ".out 2> " + base + ".err";
+  int status = std::system(command.c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status),
+          slurp(base + ".out"), slurp(base + ".err")};
+}
+
+Verdict test::judge(const Job &job) {
+  Output output = runWorker(toJSON(job));
+  EXPECT_EQ(output.code, 0) << output.err;
+  EXPECT_EQ(output.err, "");
+  std::string error;
+  std::optional<Verdict> verdict = parseVerdict(output.out, error);
+  EXPECT_TRUE(verdict) << error << "\n" << output.out;
+  if (!verdict)
+    return {};
+  EXPECT_EQ(verdict->id, job.id);
+  return *verdict;
+}
+
+static Job basicJob(const std::string &candidate) {
+  Job job;
+  job.id = "test";
+  job.mode = Mode::Validate;
+  job.candidate.path = candidate;
+  job.time.maxSeconds = 0.5;
+  job.limits.wallSeconds = 2;
+  return job;
+}
+
+Job test::matmulJob(const std::string &candidate) {
+  Job job = basicJob(candidate);
+  job.kind = Kind::Contraction;
+  job.reductionLength = 96;
+  job.inputs = {{ElementType::F32, {64, 96}, Role::Data, {}},
+                {ElementType::F32, {96, 48}, Role::Weight, {}}};
+  job.outputs = {{ElementType::F32, {64, 48}, Role::Data, {}}};
+  job.oracle.path = compile("matmul.c", "-DOUT=double");
+  job.baseline.path = compile("matmul.c", "");
+  job.candidate.workspaceBytes = 96 * 48 * 4;
+  return job;
+}
+
+Job test::rowwiseJob(const std::string &op, const std::string &candidate) {
+  Job job = basicJob(candidate);
+  job.kind = op == "NORM" ? Kind::Norm : Kind::Softmax;
+  job.reductionLength = 80;
+  job.inputs = {{ElementType::F32, {96, 80}, Role::Data, {}}};
+  if (op == "NORM") {
+    job.inputs.push_back({ElementType::F32, {80}, Role::Scale, {}});
+    job.inputs.push_back({ElementType::F32, {80}, Role::Bias, {}});
+  }
+  job.outputs = {{ElementType::F32, {96, 80}, Role::Data, {}}};
+  job.oracle.path = compile("rowwise.c", "-DT=double -DOP=" + op);
+  job.baseline.path = compile("rowwise.c", "-DOP=" + op);
+  return job;
+}
+
+Job test::elementwiseJob(const std::string &op, const std::string &candidate) {
+  Job job = basicJob(candidate);
+  job.kind = Kind::Elementwise;
+  ElementType type = op == "HALFADD" ? ElementType::F16
+                     : op == "INT"   ? ElementType::I32
+                                     : ElementType::F32;
+  job.inputs = {{type, {50, 100}, Role::Data, {}}};
+  if (op != "GELU")
+    job.inputs.push_back({type, {50, 100}, Role::Data, {}});
+  job.outputs = {{type, {50, 100}, Role::Data, {}}};
+  job.oracle.path = compile("elementwise.c", "-DT=double -DOP=" + op);
+  std::string result = op == "HALFADD" ? "_Float16" : "float";
+  job.baseline.path = compile("elementwise.c", "-DT=" + result + " -DOP=" + op);
+  return job;
+}
+
+Job test::reduceJob(const std::string &candidate) {
+  Job job = basicJob(candidate);
+  job.kind = Kind::Reduction;
+  job.reductionLength = 200;
+  job.inputs = {{ElementType::F32, {7, 200}, Role::Data, {}}};
+  job.outputs = {{ElementType::F32, {7}, Role::Data, {}}};
+  job.oracle.path = compile("reduce.c", "-DT=double");
+  job.baseline.path = compile("reduce.c", "");
+  return job;
+}
+
+std::string test::explain(const Verdict &verdict) {
+  return std::string(toString(verdict.status)) + " (" +
+         std::string(toString(verdict.precision)) + "): " + verdict.reason;
+}
