@@ -132,15 +132,18 @@ static void settle(CanonicalForm &form, canonical::DeadResults deadResults) {
   constexpr int kMaxRounds = 16;
   LoweringOp lowering = form.getLowering();
   Region &pattern = lowering.getPattern();
+  bool merged = true;
   for (int round = 0; round < kMaxRounds; ++round) {
     bool changed = canonical::simplifyRegion(pattern);
     changed |= canonical::normalizeGenerics(pattern, deadResults);
-    if (!changed && round > 0)
+    if (!changed && !merged)
       return;
     reorder(pattern, canonical::InputIdentity::Position, form);
     IRRewriter rewriter(form.module->getContext());
     DominanceInfo dominance;
-    eliminateCommonSubExpressions(rewriter, dominance, lowering);
+    // It compares an op before it looks into its regions, so what it merged
+    // inside two ops may make these equal only now.
+    eliminateCommonSubExpressions(rewriter, dominance, lowering, &merged);
   }
 }
 

@@ -106,11 +106,12 @@ static std::optional<std::string> findViolation(const llvm::Module &module,
     return "has an ifunc, which runs before the kernel; call the function "
            "directly";
 
+  if (module.getNamedGlobal("llvm.global_ctors") ||
+      module.getNamedGlobal("llvm.global_dtors"))
+    return "has a constructor or destructor, which runs outside the kernel; "
+           "remove the attribute";
   for (const llvm::GlobalVariable &global : module.globals()) {
     StringRef name = global.getName();
-    if (name == "llvm.global_ctors" || name == "llvm.global_dtors")
-      return "has a constructor or destructor, which runs outside the kernel; "
-             "remove the attribute";
     if (name == "llvm.used" || name == "llvm.compiler.used")
       return "has the attribute 'used'; remove it";
     if (global.isThreadLocal())

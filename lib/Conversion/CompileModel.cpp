@@ -191,11 +191,11 @@ fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
     entries.push_back({func.getName().str(), signature});
   }
 
-  if (failed(bufferizeFunctions(*host)))
-    return failure();
-  // The kernels take over the symbols of the lowerings.
+  // Patterns are compiled on their own; here they would be bufferized as well.
   for (auto lowering : llvm::make_early_inc_range(host->getOps<LoweringOp>()))
     lowering.erase();
+  if (failed(bufferizeFunctions(*host)))
+    return failure();
   lowerCalls(*host, workspaces);
   if (failed(lowerToLLVMDialect(*host, target, /*approximate=*/true)))
     return failure();

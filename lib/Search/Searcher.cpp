@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
+#include <chrono>
 
 using namespace llvm;
 using namespace fastk;
@@ -32,11 +33,9 @@ Searcher::Searcher(const SearchInput &input, const SearchOptions &options)
 }
 
 Expected<SearchResult> Searcher::run() {
-  clockStart = input.clock ? input.clock() : 0;
+  clockStart = clockNow();
   if (input.journal) {
     journalStart = input.journal->elapsedSeconds();
-    if (input.progress && !input.journal->note().empty())
-      input.progress->note(input.journal->note());
     if (input.progress && input.journal->resumedEvents() > 0)
       input.progress->note(
           "resuming: " + std::to_string(input.journal->resumedEvents()) +
@@ -691,8 +690,16 @@ bool Searcher::mayEvaluate() {
 // State of affairs
 //===----------------------------------------------------------------------===//
 
+double Searcher::clockNow() const {
+  if (input.clock)
+    return input.clock();
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
 double Searcher::elapsedNow() const {
-  return journalStart + (input.clock ? input.clock() - clockStart : 0);
+  return journalStart + clockNow() - clockStart;
 }
 
 ProposalContext Searcher::context() {

@@ -70,6 +70,7 @@ private:
   // State of affairs.
   ProposalContext context();
   bool mayEvaluate();
+  double clockNow() const;
   double elapsedNow() const;
   bool hasBest() const { return best.has_value(); }
   Trial &bestTrial() { return trials[*best]; }

@@ -31,6 +31,10 @@ static constexpr unsigned kMaxBodyOps = 48;
 /// reuse the other operand more; fewer keep the intermediate in the cache.
 static constexpr int64_t kContractionRows = 128;
 
+/// Elements of the largest intermediate that one trip may make: 4 MB of f32 for
+/// each thread.
+static constexpr int64_t kTripElements = 1 << 20;
+
 //===----------------------------------------------------------------------===//
 // Elementwise fusion
 //===----------------------------------------------------------------------===//
@@ -98,8 +102,9 @@ struct RowGroup {
   unsigned rowRank = 0;
   /// Members and their loops that run over the rows, in order.
   llvm::MapVector<Operation *, SmallVector<unsigned>> members;
-  bool hasContraction = false;
   unsigned reductions = 0;
+  /// Rows of the last dimension that one trip of the loop does.
+  int64_t tile = 1;
 };
 } // namespace
 
@@ -133,6 +138,14 @@ static bool isContraction(linalg::GenericOp op) {
          op.getNumDpsInputs() >= 2 && op.getNumParallelLoops() >= 2;
 }
 
+/// The largest divisor of `size` that is at most `limit`.
+static int64_t largestDivisor(int64_t size, int64_t limit) {
+  for (int64_t divisor = std::min(size, limit); divisor > 1; --divisor)
+    if (size % divisor == 0)
+      return divisor;
+  return 1;
+}
+
 /// The ops that end in `root` and can share its loops over the first `rowRank`
 /// dimensions, each used by members only.
 static RowGroup collectGroup(linalg::GenericOp root, unsigned rowRank) {
@@ -144,14 +157,33 @@ static RowGroup collectGroup(linalg::GenericOp root, unsigned rowRank) {
   SmallVector<unsigned> rows = leadingLoops(rootMap, rowRank);
   if (rows.empty() || root.getNumResults() != 1)
     return group;
-  auto note = [&](linalg::GenericOp op) {
-    if (isContraction(op))
-      group.hasContraction = true;
-    else if (op.getNumReductionLoops())
+  SmallVector<int64_t> rootSizes = root.getStaticLoopRanges();
+  // False when `op` does not belong into a loop over rows.
+  auto join = [&](linalg::GenericOp op, ArrayRef<unsigned> loops) {
+    if (isContraction(op)) {
+      // An operand that is the same for all rows would be packed for each.
+      bool sharesLast = true;
+      for (OpOperand *input : op.getDpsInputOperands()) {
+        AffineMap map = op.getMatchingIndexingMap(input);
+        if (map.getNumResults() + 1 < op.getNumParallelLoops())
+          continue;
+        if (llvm::none_of(loops, [&](unsigned loop) {
+              return map.isFunctionOfDim(loop);
+            }))
+          return false;
+        sharesLast &= map.isFunctionOfDim(loops.back());
+      }
+      // A single row has nothing to reuse.
+      if (!sharesLast)
+        group.tile = largestDivisor(rootSizes[rows.back()], kContractionRows);
+    } else if (op.getNumReductionLoops()) {
       ++group.reductions;
+    }
+    group.members[op] = SmallVector<unsigned>(loops);
+    return true;
   };
-  group.members[root] = rows;
-  note(root);
+  if (!join(root, rows))
+    return group;
   // Backwards through the block: an op comes after all of its producers.
   for (Operation *op = root->getPrevNode(); op; op = op->getPrevNode()) {
     auto generic = dyn_cast<linalg::GenericOp>(op);
@@ -181,36 +213,20 @@ static RowGroup collectGroup(linalg::GenericOp root, unsigned rowRank) {
     });
     if (!fits)
       continue;
-    group.members[generic] = loops;
-    note(generic);
+    join(generic, loops);
   }
   return group;
-}
-
-/// The largest divisor of `size` that is at most `limit`.
-static int64_t largestDivisor(int64_t size, int64_t limit) {
-  for (int64_t divisor = std::min(size, limit); divisor > 1; --divisor)
-    if (size % divisor == 0)
-      return divisor;
-  return 1;
 }
 
 /// Tiles the root over its rows and puts the other members into the loop.
 static LogicalResult fuseRows(RowGroup &group) {
   linalg::GenericOp root = group.root;
   IRRewriter rewriter(root.getContext());
-  SmallVector<int64_t> sizes = root.getStaticLoopRanges();
   SmallVector<unsigned> rows = group.members[root];
   SmallVector<OpFoldResult> tiles(root.getNumLoops(), rewriter.getIndexAttr(0));
   for (unsigned loop : rows)
     tiles[loop] = rewriter.getIndexAttr(1);
-  if (group.hasContraction) {
-    // A single row has nothing to reuse.
-    int64_t tile = largestDivisor(sizes[rows.back()], kContractionRows);
-    if (tile < 16 && tile < sizes[rows.back()])
-      return failure();
-    tiles[rows.back()] = rewriter.getIndexAttr(tile);
-  }
+  tiles[rows.back()] = rewriter.getIndexAttr(group.tile);
   scf::SCFTileAndFuseOptions options;
   options.tilingOptions.setTileSizes(tiles);
   options.tilingOptions.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
@@ -336,7 +352,14 @@ struct FastkDefaultSchedulePass
       int64_t rows = 1;
       for (int64_t size : type.getShape().take_front(rank))
         rows *= size;
-      if (rows < static_cast<int64_t>(threads))
+      int64_t trips = rows / group.tile, largest = 0;
+      for (auto &member : group.members)
+        if (member.first != root)
+          for (Type result : member.first->getResultTypes())
+            largest = std::max(largest,
+                               cast<RankedTensorType>(result).getNumElements());
+      if (trips < static_cast<int64_t>(threads) ||
+          largest / trips > kTripElements)
         continue;
       // More reductions; then more rows, which need less memory each.
       if (!best || group.members.size() >= best->members.size())

@@ -12,7 +12,6 @@
 #include "Random.h"
 #include <algorithm>
 #include <limits>
-#include <sys/random.h>
 
 using namespace fastk::worker;
 
@@ -39,13 +38,6 @@ static constexpr Name<Law> lawNames[] = {
 
 std::string_view fastk::worker::toString(Law law) {
   return nameOf(lawNames, law);
-}
-
-uint64_t fastk::worker::secretSeed() {
-  uint64_t seed = 0;
-  while (getrandom(&seed, sizeof(seed), 0) != ssize_t(sizeof(seed)))
-    ;
-  return seed;
 }
 
 bool fastk::worker::isExact(Law law, Kind kind) {
@@ -235,7 +227,8 @@ private:
       return 10 * normalOf(bits);
     case Law::Pareto: {
       // alpha = 1.5, scale 0.01, random sign.
-      double magnitude = 0.01 * std::pow(uniformOf(bits), -1 / 1.5);
+      double root = std::cbrt(uniformOf(bits));
+      double magnitude = 0.01 / (root * root);
       return bits & 1 ? magnitude : -magnitude;
     }
     case Law::Spike:

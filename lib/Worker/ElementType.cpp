@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 using namespace fastk::worker;
 
@@ -137,7 +138,7 @@ static uint16_t toBits16(double value, int mantissa, int minExponent,
                          (significand & ((1u << mantissa) - 1)));
 }
 
-static double fromBits16(uint16_t bits, int mantissa, int minExponent) {
+static double decode16(uint16_t bits, int mantissa, int minExponent) {
   int exponentBits = 15 - mantissa;
   int biased = (bits >> mantissa) & ((1 << exponentBits) - 1);
   double significand = bits & ((1 << mantissa) - 1);
@@ -153,17 +154,27 @@ static double fromBits16(uint16_t bits, int mantissa, int minExponent) {
   return (bits & 0x8000) ? -magnitude : magnitude;
 }
 
+/// All values of a 16-bit format: judging reads millions.
+static std::vector<double> valuesOf16(int mantissa, int minExponent) {
+  std::vector<double> values(65536);
+  for (uint32_t bits = 0; bits < 65536; ++bits)
+    values[bits] = decode16(uint16_t(bits), mantissa, minExponent);
+  return values;
+}
+
 uint16_t fastk::worker::toHalfBits(double value) {
   return toBits16(value, 10, -14, 15);
 }
 double fastk::worker::fromHalfBits(uint16_t bits) {
-  return fromBits16(bits, 10, -14);
+  static const std::vector<double> values = valuesOf16(10, -14);
+  return values[bits];
 }
 uint16_t fastk::worker::toBFloatBits(double value) {
   return toBits16(value, 7, -126, 127);
 }
 double fastk::worker::fromBFloatBits(uint16_t bits) {
-  return fromBits16(bits, 7, -126);
+  static const std::vector<double> values = valuesOf16(7, -126);
+  return values[bits];
 }
 
 template <typename T>

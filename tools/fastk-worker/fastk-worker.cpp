@@ -87,7 +87,7 @@ static bool readAll(std::string &text) {
 int main(int argc, char **argv) {
   int code = 0;
   if (childMain(argc, argv, code))
-    return code;
+    _exit(code); // What runs at exit may need what the sandbox has closed.
   if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
     fputs(help, stdout);
     return 0;

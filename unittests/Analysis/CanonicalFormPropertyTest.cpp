@@ -137,17 +137,18 @@ std::vector<Case> cases() {
 
 } // namespace
 
-TEST(CanonicalFormProperty, equivalentRewritesKeepTheKey) {
-  constexpr unsigned kTrials = 200;
+/// Applies a few random rewrites to each case, `trials` times.
+static void checkThatRewritesKeepTheKey(std::vector<Case> tests,
+                                        unsigned trials) {
   ArrayRef<EquivalentRewrite> rewrites = equivalentRewrites();
   unsigned first = 0;
-  for (Case &test : cases()) {
+  for (Case &test : tests) {
     ASSERT_TRUE(test.module) << test.name;
     std::string key = keyOf(*test.module);
     ASSERT_EQ(key.size(), 64u) << test.name;
     // Other dice for each case.
     first += 10000;
-    for (unsigned seed = first; seed < first + kTrials; ++seed) {
+    for (unsigned seed = first; seed < first + trials; ++seed) {
       Random random(seed);
       Module module = test.module->clone();
       std::string done;
@@ -165,6 +166,27 @@ TEST(CanonicalFormProperty, equivalentRewritesKeepTheKey) {
           << print(*module);
     }
   }
+}
+
+TEST(CanonicalFormProperty, equivalentRewritesKeepTheKey) {
+  checkThatRewritesKeepTheKey(cases(), /*trials=*/200);
+}
+
+// Workloads as formation makes them, rather than whole models.
+TEST(CanonicalFormProperty, equivalentRewritesKeepTheKeyOfFormedWorkloads) {
+  std::vector<Case> tests;
+  for (const char *name : {"transformer_block", "resnet_block", "mlp"}) {
+    std::string path =
+        std::string(FASTK_GOLDEN_DIR) + "/" + name + "_small.mlir";
+    for (Module &module : formWorkloads(path)) {
+      std::string label = std::string(name) + " " +
+                          getWorkload(*module).getName().str() + " " +
+                          std::to_string(tests.size());
+      tests.push_back({label, std::move(module)});
+    }
+  }
+  ASSERT_GE(tests.size(), 10u);
+  checkThatRewritesKeepTheKey(std::move(tests), /*trials=*/100);
 }
 
 TEST(CanonicalFormProperty, changesOfMeaningChangeTheKey) {

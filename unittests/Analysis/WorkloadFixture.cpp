@@ -6,9 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "WorkloadFixture.h"
+#include "fastk/Transforms/Passes.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -72,6 +75,34 @@ Module fastk::test::wrapIntoWorkload(StringRef text) {
 Module fastk::test::wrapFileIntoWorkload(StringRef path) {
   auto file = llvm::MemoryBuffer::getFile(path);
   return file ? wrapIntoWorkload((*file)->getBuffer()) : Module();
+}
+
+std::vector<Module> fastk::test::formWorkloads(StringRef path) {
+  std::vector<Module> result;
+  Module model = parseSourceFile<ModuleOp>(path, &context());
+  PassManager passes(&context());
+  passes.addPass(createFastkFormWorkloadsPass());
+  if (!model || failed(passes.run(*model)))
+    return result;
+  model->walk([&](WorkloadOp workload) {
+    Location loc = workload.getLoc();
+    Module module = ModuleOp::create(loc);
+    OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
+    auto func = func::FuncOp::create(
+        builder, loc, "f",
+        builder.getFunctionType(workload.getOperandTypes(),
+                                workload.getResultTypes()));
+    Block *entry = func.addEntryBlock();
+    builder.setInsertionPointToEnd(entry);
+    IRMapping mapping;
+    for (auto [operand, arg] :
+         llvm::zip_equal(workload.getInputs(), entry->getArguments()))
+      mapping.map(operand, arg);
+    Operation *copy = builder.clone(*workload, mapping);
+    func::ReturnOp::create(builder, loc, copy->getResults());
+    result.push_back(std::move(module));
+  });
+  return result;
 }
 
 Module fastk::test::parseQuietly(StringRef text) {

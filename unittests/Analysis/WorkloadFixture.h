@@ -27,6 +27,10 @@ std::vector<std::string> smallGoldenInputs();
 Module wrapIntoWorkload(llvm::StringRef text);
 Module wrapFileIntoWorkload(llvm::StringRef path);
 
+/// The workloads that greedy formation makes of a file, each in a module of its
+/// own.
+std::vector<Module> formWorkloads(llvm::StringRef path);
+
 /// Parses a module; null, without a word, when it is not valid.
 Module parseQuietly(llvm::StringRef text);
 

@@ -9,6 +9,8 @@
 #define FASTK_UNITTESTS_CONVERSION_KERNELHARNESS_H
 
 #include "fastk/Conversion/HostCodegen.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
 
 namespace fastk::test {
 

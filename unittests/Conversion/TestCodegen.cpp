@@ -50,7 +50,7 @@ int main(int argc, char **argv) {
   context.loadDialect<FastkDialect>();
   if (remarks) {
     remark::RemarkCategories categories{"fastk", "fastk", "fastk", "fastk",
-                                         "fastk"};
+                                        "fastk"};
     if (failed(remark::enableOptimizationRemarks(
             context, nullptr,
             std::make_unique<remark::RemarkEmittingPolicyAll>(), categories,

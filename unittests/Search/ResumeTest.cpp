@@ -137,53 +137,75 @@ TEST_P(Resume, AfterAnInterrupt) {
     SearchResult resumed = second->search(
         options, second->openJournal(folder.str(), options).get());
     EXPECT_EQ(summary(*second, resumed), expected);
-    expectDisjoint(first->evaluator.calls, second->evaluator.calls,
-                   std::to_string(after));
+    // The interrupt came during the last evaluation: if that failed it is not
+    // believed, and made again.
+    std::vector<std::string> kept = first->evaluator.calls;
+    if (!kept.empty() && !llvm::StringRef(kept.back()).contains("ok "))
+      kept.pop_back();
+    expectDisjoint(kept, second->evaluator.calls, std::to_string(after));
+    EXPECT_EQ(kept.size() + second->evaluator.calls.size(),
+              whole->evaluator.calls.size());
   }
 }
 
-// A real process, killed with -9 at random moments until it ends by itself. The
-// evaluator writes each call to a file of its own before it answers, so calls
-// are counted whatever becomes of the journal.
+/// A search in a process of its own, with its journal, a log of the evaluations
+/// it began and, at the end, its summary in `folder`.
+pid_t startSearch(const MemoryFolder &folder, const SearchOptions &options) {
+  pid_t child = fork();
+  if (child != 0)
+    return child;
+  auto world = makeWorld();
+  int log =
+      ::open(folder.file("calls").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  auto *evaluator = &world->evaluator;
+  evaluator->onCall = [&](size_t count) {
+    std::string line = evaluator->calls[count - 1] + "\n";
+    if (::write(log, line.data(), line.size()) < 0)
+      _exit(3);
+    // Evaluations take time, so that kills fall into them too.
+    std::this_thread::sleep_for(std::chrono::microseconds(300));
+  };
+  auto journal =
+      Journal::open(folder.file("journal"), bindingOf(world->input(), options));
+  if (!journal)
+    _exit(1);
+  SearchInput input = world->input(journal->get());
+  auto result = runSearch(input, options);
+  if (!result)
+    _exit(2);
+  writeAll(folder.file("end"), summary(*world, *result));
+  _exit(0);
+}
+
+// Killed with -9 at random moments until it ends by itself. Evaluations are
+// counted by a log beside the journal, so they are counted whatever becomes of
+// that.
 TEST_P(Resume, AfterKillMinusNine) {
   SearchOptions options = optionsOf(GetParam());
   auto whole = makeWorld();
   std::string expected = summary(*whole, whole->search(options));
-  std::mt19937 random(GetParam() == SearchStrategy::Branching ? 1 : 2);
-  for (int trial = 0; trial < 10; ++trial) {
+  using Clock = std::chrono::steady_clock;
+  Clock::duration unkilled;
+  {
     MemoryFolder folder;
-    std::string calls = folder.file("calls"), end = folder.file("end");
+    auto start = Clock::now();
+    int status;
+    waitpid(startSearch(folder, options), &status, 0);
+    unkilled = Clock::now() - start;
+    ASSERT_EQ(status, 0);
+  }
+  std::mt19937 random(GetParam() == SearchStrategy::Branching ? 1 : 2);
+  int allKills = 0;
+  int trial = 0;
+  for (; trial < 10 || allKills < 10; ++trial) {
+    MemoryFolder folder;
     int kills = 0;
     for (bool ended = false; !ended;) {
-      pid_t child = fork();
-      if (child == 0) {
-        auto world = makeWorld();
-        int log = ::open(calls.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-        auto *evaluator = &world->evaluator;
-        evaluator->onCall = [&](size_t count) {
-          // Evaluations take time, so that kills fall into them too.
-          std::this_thread::sleep_for(std::chrono::microseconds(300));
-          std::string line = evaluator->calls[count - 1] + "\n";
-          (void)!::write(log, line.data(), line.size());
-        };
-        auto journal = Journal::open(folder.file("journal"),
-                                     bindingOf(world->input(), options));
-        if (!journal)
-          _exit(1);
-        SearchInput input = world->input(journal->get());
-        auto result = runSearch(input, options);
-        if (!result)
-          _exit(2);
-        writeAll(end, summary(*world, *result));
-        _exit(0);
-      }
-      // A tenth of the search, on average.
-      std::this_thread::sleep_for(std::chrono::microseconds(random() % 12000));
+      pid_t child = startSearch(folder, options);
+      std::this_thread::sleep_for(unkilled * (random() % 1000) / 1000);
+      kill(child, SIGKILL);
       int status;
-      if (waitpid(child, &status, WNOHANG) == 0) {
-        kill(child, SIGKILL);
-        waitpid(child, &status, 0);
-      }
+      waitpid(child, &status, 0);
       if (WIFSIGNALED(status)) {
         ++kills;
       } else {
@@ -192,12 +214,13 @@ TEST_P(Resume, AfterKillMinusNine) {
       }
       ASSERT_LT(kills, 1000);
     }
-    EXPECT_EQ(readAll(end), expected);
-    // What was written to the journal is never evaluated again. An evaluation
-    // that a kill kept from being written is; at most one for each kill.
-    std::string log = readAll(calls);
+    allKills += kills;
+    EXPECT_EQ(readAll(folder.file("end")), expected);
+    // What is in the journal is never evaluated again; what a kill kept from
+    // getting there is, at most one evaluation for each kill.
+    std::string log = readAll(folder.file("calls"));
     std::set<std::string> unique;
-    size_t count = 0;
+    int count = 0;
     for (llvm::StringRef line :
          llvm::split(llvm::StringRef(log).rtrim(), '\n')) {
       unique.insert(line.str());
@@ -205,10 +228,10 @@ TEST_P(Resume, AfterKillMinusNine) {
     }
     EXPECT_EQ(unique, std::set<std::string>(whole->evaluator.calls.begin(),
                                             whole->evaluator.calls.end()));
-    EXPECT_LE(count, unique.size() + kills);
-    printf("%d kills, %zu evaluations, %zu repeated in flight\n", kills,
-           unique.size(), count - unique.size());
+    EXPECT_LE(count, static_cast<int>(unique.size()) + kills);
   }
+  printf("%d kills in %d searches of %zu evaluations\n", allKills, trial,
+         whole->evaluator.calls.size());
 }
 
 INSTANTIATE_TEST_SUITE_P(Strategies, Resume,

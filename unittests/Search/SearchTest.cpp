@@ -7,7 +7,9 @@
 
 #include "SearchTestUtils.h"
 #include "gmock/gmock.h"
+#include <chrono>
 #include <set>
+#include <thread>
 
 using namespace fastk;
 using namespace fastk::test;
@@ -121,6 +123,28 @@ TEST(Search, BudgetOfMinutesIsHard) {
   EXPECT_LE(world.evaluator.now, 120);
   EXPECT_GE(world.evaluator.now, 100) << "the time is used";
   EXPECT_TRUE(result.winner) << "time is left for the promotion";
+}
+
+// Without a clock of its own a search goes by the system's.
+TEST(Search, MinutesPassOnTheSystemsClock) {
+  World world(50, hill);
+  world.evaluator.onCall = [](size_t) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  };
+  SearchOptions options;
+  options.patience = 100;
+  options.budget.minutes = 0.1 / 60;
+  SearchInput input = world.input();
+  input.clock = nullptr;
+  auto start = std::chrono::steady_clock::now();
+  auto result = runSearch(input, options);
+  double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+  ASSERT_TRUE(static_cast<bool>(result));
+  EXPECT_EQ(result->end, SearchEnd::Budget);
+  EXPECT_GT(result->elapsedSeconds, 0.05);
+  EXPECT_LT(seconds, 1);
 }
 
 TEST(Search, StopsAtTheFloor) {

@@ -42,7 +42,8 @@ public:
   open(llvm::StringRef directory, const JournalBinding &binding);
   ~Journal();
 
-  /// Empty, or what was dropped when the journal was opened.
+  /// Empty, or what was dropped when the journal was opened: for whoever opened
+  /// it to show.
   llvm::StringRef note() const { return noteText; }
   /// Events that were there when it was opened, the header not counted.
   size_t resumedEvents() const { return resumed; }

@@ -47,7 +47,7 @@ struct SearchInput {
   /// Null: silent.
   SearchProgress *progress = nullptr;
   llvm::ArrayRef<SearchSeed> seeds;
-  /// Seconds on a clock that never goes back; the system's by default.
+  /// Seconds on a clock that never goes back; null: the system's.
   std::function<double()> clock;
   /// Asked before every evaluation; true ends the search as interrupted.
   std::function<bool()> stopRequested;

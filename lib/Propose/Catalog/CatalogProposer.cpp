@@ -127,6 +127,8 @@ llvm::Expected<std::vector<Idea>>
 CatalogProposer::proposeIdeas(const ProposalContext &context, int count) {
   std::vector<Idea> ideas;
   std::set<std::string> tried;
+  // Two refinements in either order are one: the first of them is proposed.
+  std::set<std::string> firstPrograms;
   for (const TriedVariant &variant : context.history)
     tried.insert(variant.variant.ideaId);
   auto add = [&](const CatalogIdea &idea, llvm::StringRef parent) {
@@ -143,7 +145,8 @@ CatalogProposer::proposeIdeas(const ProposalContext &context, int count) {
       llvm::consumeError(realised.takeError());
       return;
     }
-    if (!realised->empty())
+    if (!realised->empty() &&
+        firstPrograms.insert(realised->front().program).second)
       ideas.push_back(std::move(proposal));
   };
   CKernel plain = emit(context, {});

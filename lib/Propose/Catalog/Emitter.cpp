@@ -459,7 +459,7 @@ Lin Scope::linear(Value value, ArrayRef<Lin> index) {
 }
 
 CValue Scope::load(const Buffer &buffer, const Lin &linear) {
-  Lin lin = mergeVars(linear - buffer.base);
+  Lin lin = mergeVars(buffer.locate(linear));
   if (onLoad)
     onLoad(buffer, lin);
   int64_t stride = vectorVar ? lin.coefficient(*vectorVar) : 0;
@@ -492,7 +492,7 @@ CValue Scope::load(const Buffer &buffer, const Lin &linear) {
 
 void Scope::store(const Buffer &buffer, const Lin &linear, CValue value,
                   bool nonTemporal) {
-  Lin lin = mergeVars(linear - buffer.base);
+  Lin lin = mergeVars(buffer.locate(linear));
   int64_t stride = vectorVar ? lin.coefficient(*vectorVar) : 0;
   std::string address = program.linText(lin);
   std::string s = suffixOf(buffer.elem);

@@ -79,6 +79,17 @@ struct Buffer {
   std::string pointer;
   Elem elem = Elem::F32;
   Lin base;
+  /// Coefficients that differ from those of the tensor: a block whose rows are
+  /// farther apart than those of the tensor it is a part of.
+  std::map<unsigned, int64_t> pitch;
+
+  Lin locate(const Lin &linear) const {
+    Lin lin = linear - base;
+    for (auto [var, coefficient] : pitch)
+      if (lin.coefficient(var))
+        lin.terms[var] = coefficient;
+    return lin;
+  }
 };
 
 /// A C expression, a name or a literal, and its type.

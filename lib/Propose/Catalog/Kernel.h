@@ -109,6 +109,8 @@ private:
                        const Contraction &contraction);
   bool emitNest(mlir::Value root, const Buffer &destination,
                 llvm::ArrayRef<Lin> rootIndex);
+  bool emitRow(Writer &w, mlir::Value root, const Buffer &destination,
+               llvm::ArrayRef<Lin> rootIndex, unsigned along);
   bool emitAttention(mlir::Value root, const Buffer &destination,
                      llvm::ArrayRef<Lin> rootIndex, const Use &use,
                      const Contraction &contraction);

@@ -47,9 +47,13 @@ public:
         destination(destination), rootIndex(rootIndex) {}
 
   bool run();
+  /// Emits the passes of one row into an open block, by one thread: the root's
+  /// only free variable is `along`, all others are set already.
+  bool runInside(Writer &w, unsigned along);
 
 private:
   bool collect();
+  void chooseKept(int64_t innerCount, int64_t &keptRow);
   unsigned visit(Value value, ArrayRef<Lin> index);
   unsigned visitWith(llvm::function_ref<void(Scope &)> body);
   /// Merges neighbouring variables as far as every load allows.
@@ -73,6 +77,8 @@ private:
   std::vector<RowReduction> reductions;
   SmallVector<unsigned> rows, inner;
   unsigned levels = 0;
+  /// Reductions around the one that is being looked at.
+  unsigned depth = 0;
   /// Lanes along the last row variable instead of along the row.
   bool acrossRows = false;
   bool shareRow = false;
@@ -131,6 +137,14 @@ unsigned NestEmitter::visitWith(llvm::function_ref<void(Scope &)> body) {
       (*loops)[d] = Lin::ofVar(var);
     }
     row.loops = *loops;
+    // A product that another reduction reads would be computed once for each of
+    // that one's results.
+    auto product = matchContraction(use.value);
+    if (depth > 0 && product && product->mSize >= 4 && product->nSize >= 4) {
+      program.fail("a product inside of another reduction");
+      return 0;
+    }
+    ++depth;
     row.level =
         visitWith([&](Scope &s) { s.reductionElement(*reduction, *loops); });
     // Its initial value may depend on others too.
@@ -145,6 +159,7 @@ unsigned NestEmitter::visitWith(llvm::function_ref<void(Scope &)> body) {
             index.push_back(*evaluateAffine(expr, *loops));
           s.at(reduction->op.getDpsInits()[reduction->result], index);
         }));
+    --depth;
     auto elem =
         elemOf(cast<RankedTensorType>(use.value.getType()).getElementType());
     if (!elem || *elem == Elem::I8 || *elem == Elem::I16) {
@@ -504,79 +519,11 @@ void NestEmitter::emitRootPass(Writer &w) {
     program.buffers.erase(kept->value.getAsOpaquePointer());
 }
 
-bool NestEmitter::run() {
-  if (!collect())
-    return false;
-  // Variables of the root that a reduction depends on are rows. Where two
-  // reductions disagree, all of either are: some work is done twice, never
-  // wrong.
-  std::set<unsigned> rowSet;
-  for (const RowReduction &r : reductions)
-    for (const Lin &i : r.use.index)
-      for (auto [var, c] : i.terms)
-        rowSet.insert(var);
-  for (const RowReduction &r : reductions)
-    for (unsigned var : r.inner)
-      rowSet.erase(var);
-  for (const Lin &i : rootIndex)
-    if (!i.terms.empty()) {
-      unsigned var = i.terms.begin()->first;
-      if (reductions.empty() || !rowSet.count(var))
-        inner.push_back(var);
-      else
-        rows.push_back(var);
-    }
-  int64_t rowCount = 1, innerCount = rowElements();
-  for (unsigned var : rows)
-    rowCount *= program.vars[var].extent;
-
-  // Which way do the lanes run? Count the loads that are contiguous each way.
-  int64_t along = 0, across = 0;
-  if (!reductions.empty()) {
-    for (const RowReduction &r : reductions) {
-      auto found = kernel.discoverWith(
-          [&](Scope &s) { s.reductionElement(r.reduction, r.loops); });
-      for (auto &[buffer, lin] : found.loads) {
-        if (!r.inner.empty())
-          along += std::abs(lin.coefficient(r.inner.back())) == 1;
-        if (!rows.empty()) {
-          int64_t c = std::abs(lin.coefficient(rows.back()));
-          across += c == 1 || (c && c < 8 && r.inner.empty());
-        }
-      }
-    }
-    int64_t innermost = 0;
-    for (const RowReduction &r : reductions)
-      if (!r.inner.empty())
-        innermost = std::max(innermost, program.vars[r.inner.back()].extent);
-    bool shortRows = innermost < program.lanes / 2 && !rows.empty();
-    acrossRows = !rows.empty() && (shortRows || across > along);
-    if (!rows.empty())
-      acrossRows = kernel.parameter("across", acrossRows, 0, 1);
-  }
-  unroll = kernel.parameter("unroll", 4, 1, 8);
-  streaming = kernel.parameter("stream", 0, 0, 1);
-  // Non-temporal stores need whole, aligned vectors.
-  int64_t last = inner.empty() ? 1 : program.vars[inner.back()].extent;
-  bool aligned = last % program.lanes == 0;
-  streaming &= aligned && bytesOf(destination.elem) <= 4 && !acrossRows &&
-               !inner.empty();
-
-  if (reductions.empty()) {
-    // Elementwise: all loops are inner, the threads share them.
-    shareRow = true;
-  } else {
-    shareRow = !acrossRows && rowCount < program.threads &&
-               innerCount >= 4096 && program.threads > 1;
-    shareRow = kernel.parameter("share", shareRow, 0, 1);
-    shareRow &= !acrossRows;
-  }
-
+void NestEmitter::chooseKept(int64_t innerCount, int64_t &keptRow) {
   // An expensive elementwise value that a reduction computes and the last pass
   // needs again is kept in a row buffer, or in the result itself.
   int64_t keep =
       reductions.empty() || acrossRows ? 0 : kernel.parameter("keep", 1, 0, 2);
-  int64_t keptRow = 0;
   if (keep && innerCount > 1) {
     Discovery last =
         kernel.discoverWith([&](Scope &s) { s.at(root, rootIndex); });
@@ -647,7 +594,97 @@ bool NestEmitter::run() {
       kept.reset();
     }
   }
+}
 
+bool NestEmitter::runInside(Writer &w, unsigned along) {
+  if (!collect())
+    return false;
+  for (const RowReduction &r : reductions)
+    for (const Lin &i : r.use.index)
+      if (i.coefficient(along))
+        return program.fail("a reduction of rows varies along the row");
+  inner.push_back(along);
+  unroll = kernel.parameter("unroll", 4, 1, 8);
+  int64_t keptRow = 0;
+  // In the result or not at all: there is no buffer for a row here.
+  if (kernel.parameter("keep", 1, 0, 1))
+    chooseKept(program.vars[along].extent, keptRow);
+  for (unsigned level = 0; level < levels; ++level)
+    emitReductionPass(w, level);
+  emitRootPass(w);
+  return program.failure.empty();
+}
+
+bool NestEmitter::run() {
+  if (!collect())
+    return false;
+  // Variables of the root that a reduction depends on are rows. Where two
+  // reductions disagree, all of either are: some work is done twice, never
+  // wrong.
+  std::set<unsigned> rowSet;
+  for (const RowReduction &r : reductions)
+    for (const Lin &i : r.use.index)
+      for (auto [var, c] : i.terms)
+        rowSet.insert(var);
+  for (const RowReduction &r : reductions)
+    for (unsigned var : r.inner)
+      rowSet.erase(var);
+  for (const Lin &i : rootIndex)
+    if (!i.terms.empty()) {
+      unsigned var = i.terms.begin()->first;
+      if (reductions.empty() || !rowSet.count(var))
+        inner.push_back(var);
+      else
+        rows.push_back(var);
+    }
+  int64_t rowCount = 1, innerCount = rowElements();
+  for (unsigned var : rows)
+    rowCount *= program.vars[var].extent;
+
+  // Which way do the lanes run? Count the loads that are contiguous each way.
+  int64_t along = 0, across = 0;
+  if (!reductions.empty()) {
+    for (const RowReduction &r : reductions) {
+      auto found = kernel.discoverWith(
+          [&](Scope &s) { s.reductionElement(r.reduction, r.loops); });
+      for (auto &[buffer, lin] : found.loads) {
+        if (!r.inner.empty())
+          along += std::abs(lin.coefficient(r.inner.back())) == 1;
+        if (!rows.empty()) {
+          int64_t c = std::abs(lin.coefficient(rows.back()));
+          across += c == 1 || (c && c < 8 && r.inner.empty());
+        }
+      }
+    }
+    int64_t innermost = 0;
+    for (const RowReduction &r : reductions)
+      if (!r.inner.empty())
+        innermost = std::max(innermost, program.vars[r.inner.back()].extent);
+    bool shortRows = innermost < program.lanes / 2 && !rows.empty();
+    acrossRows = !rows.empty() && (shortRows || across > along);
+    if (!rows.empty())
+      acrossRows = kernel.parameter("across", acrossRows, 0, 1);
+  }
+  unroll = kernel.parameter("unroll", 4, 1, 8);
+  streaming = kernel.parameter("stream", 0, 0, 1);
+  // Non-temporal stores need whole, aligned vectors.
+  int64_t last = inner.empty() ? 1 : program.vars[inner.back()].extent;
+  bool aligned = last % program.lanes == 0;
+  streaming &= aligned && bytesOf(destination.elem) <= 4 && !acrossRows &&
+               !inner.empty();
+
+  if (reductions.empty()) {
+    // Elementwise: all loops are inner, the threads share them.
+    shareRow = true;
+  } else {
+    shareRow = !acrossRows && rowCount < program.threads &&
+               innerCount >= 4096 && program.threads > 1;
+    shareRow = kernel.parameter("share", shareRow, 0, 1);
+    shareRow &= !acrossRows;
+  }
+
+  int64_t keptRow = 0;
+  chooseKept(innerCount, keptRow);
   int64_t threads = program.threads;
   Writer w(program.body);
   std::string what = reductions.empty()
@@ -718,4 +755,9 @@ bool NestEmitter::run() {
 bool KernelEmitter::emitNest(Value root, const Buffer &destination,
                              ArrayRef<Lin> rootIndex) {
   return NestEmitter(*this, root, destination, rootIndex).run();
+}
+
+bool KernelEmitter::emitRow(Writer &w, Value root, const Buffer &destination,
+                            ArrayRef<Lin> rootIndex, unsigned along) {
+  return NestEmitter(*this, root, destination, rootIndex).runInside(w, along);
 }

@@ -374,7 +374,8 @@ bool Child::map(uint32_t slot, const std::vector<const SharedBuffer *> &buffers,
   resume();
   return send(message, fds, failure) &&
          waitFor(control->mapped, message.sequence, 60, false,
-                 "while mapping its buffers", failure);
+                 "while mapping its buffers", failure) &&
+         stop(failure);
 }
 
 bool Child::unmap(uint32_t slot, Failure &failure) {
@@ -385,7 +386,8 @@ bool Child::unmap(uint32_t slot, Failure &failure) {
   resume();
   return send(message, {}, failure) &&
          waitFor(control->mapped, message.sequence, 60, false,
-                 "while unmapping its buffers", failure);
+                 "while unmapping its buffers", failure) &&
+         stop(failure);
 }
 
 bool Child::call(uint32_t slot, double timeoutSeconds, CallTime &time,

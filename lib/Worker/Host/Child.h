@@ -79,7 +79,8 @@ public:
   Child(const Child &) = delete;
   Child &operator=(const Child &) = delete;
 
-  /// Maps the buffers, operands first, at fresh addresses.
+  /// Maps the buffers, operands first, at fresh addresses. A process is stopped
+  /// whenever it is not doing something asked for.
   bool map(uint32_t slot, const std::vector<const SharedBuffer *> &buffers,
            Failure &failure);
   bool unmap(uint32_t slot, Failure &failure);

@@ -34,6 +34,8 @@ private:
   bool callCandidate(const std::string &what);
   Outcome prepare(Case &trial, std::vector<Difficulty> &difficulties,
                   std::string &why);
+  void keepInputs();
+  void restoreInputs(const Case &trial);
   bool measureSlope(const Case &trial, std::vector<Difficulty> &difficulties);
   bool judgeTrial(const Case &trial,
                   const std::vector<Difficulty> &difficulties);
@@ -64,6 +66,8 @@ private:
   OutputSet oracleOutputs, otherOracle, baselineOutputs, candidateOutputs;
   Placement placement = Placement::End;
   double baselineSeconds = 0;
+  /// The trial's operands, unless they are too large to keep twice.
+  std::vector<std::vector<char>> kept;
 };
 
 } // namespace
@@ -168,6 +172,28 @@ Validation::Outcome Validation::prepare(Case &trial,
   return Outcome::LeftOut;
 }
 
+/// Operands up to this size are copied; larger ones are drawn again.
+static constexpr int64_t keptBytes = int64_t(1) << 30;
+
+void Validation::keepInputs() {
+  kept.clear();
+  int64_t bytes = 0;
+  for (const Tensor &tensor : job.inputs)
+    bytes += tensor.bytes();
+  if (bytes > keptBytes)
+    return;
+  for (const SharedBuffer &buffer : inputs.buffers)
+    kept.emplace_back(buffer.data(), buffer.data() + buffer.size());
+}
+
+void Validation::restoreInputs(const Case &trial) {
+  if (kept.size() != inputs.buffers.size())
+    return session.fill(inputs, trial, placement);
+  for (size_t i = 0; i < kept.size(); ++i)
+    std::memcpy(inputs.buffers[i].data(), kept[i].data(), kept[i].size());
+  session.rehash(inputs);
+}
+
 /// How strongly the op answers to small changes of its inputs. An error of the
 /// same relative size in the arithmetic is amplified alike, whoever makes it.
 bool Validation::measureSlope(const Case &trial,
@@ -186,9 +212,10 @@ bool Validation::measureSlope(const Case &trial,
   // One random direction says little about a few elements: try several, and
   // count the worst.
   uint64_t draws = carriers < 16 ? 8 : carriers < 256 ? 3 : 1;
+  keepInputs();
   for (uint64_t draw = 0; draw < draws; ++draw) {
     if (draw > 0)
-      session.fill(inputs, trial, placement);
+      restoreInputs(trial);
     for (size_t i = 0; i < job.inputs.size(); ++i)
       perturb(job.inputs[i], bitsAt(trial.seed, 500 + i + 1000 * draw), delta,
               inputs.buffers[i].data());
@@ -211,7 +238,7 @@ bool Validation::measureSlope(const Case &trial,
       d.slopeFrobenius = std::max(d.slopeFrobenius, slope(m.frobenius));
     }
   }
-  session.fill(inputs, trial, placement);
+  restoreInputs(trial);
   return true;
 }
 

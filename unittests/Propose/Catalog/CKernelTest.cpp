@@ -215,14 +215,14 @@ TEST(CatalogAttention, FullAndCausal) {
                        {},
                        64,
                        2,
-                       "",
+                       "attention",
                        1,
                        causal ? "causal" : "full"});
   cases.push_back({attention(2, 9, 50, 12, false, false),
                    {},
                    32,
                    2,
-                   "",
+                   "attention",
                    1,
                    "cross attention"});
   checkKernels(cases);

@@ -178,9 +178,9 @@ public:
     for (Value init : op.getDpsInits())
       outs.push_back(tensors[init]);
     unsigned inputs = op.getNumDpsInputs();
-    std::vector<const Array *> in;
+    std::vector<Array> in;
     for (Value v : op.getDpsInputs())
-      in.push_back(&tensors[v]);
+      in.push_back(tensors[v]);
     auto address = [&](const Array &array, AffineMap map,
                        llvm::ArrayRef<int64_t> loops) {
       SmallVector<int64_t> index = map.compose(loops);
@@ -202,8 +202,7 @@ public:
       llvm::DenseMap<Value, double> memo;
       for (unsigned i = 0; i < inputs; ++i)
         memo[op.getBody()->getArgument(i)] =
-            in[i]->data.empty() ? 0
-                                : in[i]->data[address(*in[i], maps[i], loops)];
+            in[i].data.empty() ? 0 : in[i].data[address(in[i], maps[i], loops)];
       SmallVector<int64_t> at;
       for (size_t o = 0; o < outs.size(); ++o) {
         at.push_back(address(outs[o], maps[inputs + o], loops));
@@ -265,6 +264,8 @@ public:
       if (auto dense = dyn_cast<DenseElementsAttr>(c.getValue()))
         tensors[c.getResult()] =
             make(c.getType(), constant(dense.getSplatValue<Attribute>()));
+      else
+        tensors[c.getResult()] = Array{{}, {constant(c.getValue())}};
     } else if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op)) {
       Array a = tensors[op.getOperand(0)];
       a.shape = make(op.getResult(0).getType(), 0).shape;

@@ -35,6 +35,7 @@ namespace {
 struct Prepared {
   const KernelCase *test = nullptr;
   OwningOpRef<ModuleOp> module;
+  Block *block = nullptr;
   catalog::CKernel kernel;
   std::string file, error;
 };
@@ -146,7 +147,7 @@ void compile(Prepared &p) {
 }
 
 void run(Prepared &p) {
-  Block &block = (*p.module->getOps<func::FuncOp>().begin()).getBody().front();
+  Block &block = *p.block;
   std::mt19937 random(7);
   std::uniform_real_distribution<double> draw(-p.test->range, p.test->range);
   std::vector<Array> inputs;
@@ -225,6 +226,27 @@ void run(Prepared &p) {
     EXPECT_EQ(wrong, 0u) << "of " << expected[r].data.size();
   }
 }
+
+/// Parses the text and makes every named op a generic: the interpreter knows no
+/// others.
+void parse(Prepared &p, MLIRContext &context) {
+  p.module = parseSourceString<ModuleOp>(p.test->text, &context);
+  if (!p.module)
+    return;
+  auto function = *p.module->getOps<func::FuncOp>().begin();
+  llvm::SmallVector<linalg::LinalgOp> named;
+  function.walk([&](linalg::LinalgOp op) {
+    if (!isa<linalg::GenericOp, linalg::FillOp>(op.getOperation()))
+      named.push_back(op);
+  });
+  IRRewriter rewriter(&context);
+  for (auto op : named) {
+    rewriter.setInsertionPoint(op);
+    if (failed(linalg::generalizeNamedOp(rewriter, op)))
+      return;
+  }
+  p.block = &function.getBody().front();
+}
 } // namespace
 
 void fastk::test::checkKernels(const std::vector<KernelCase> &cases) {
@@ -239,25 +261,20 @@ void fastk::test::checkKernels(const std::vector<KernelCase> &cases) {
     Prepared &p = prepared[i];
     p.test = &cases[i];
     p.file = (folder + "/k" + llvm::Twine(i)).str();
-    p.module = parseSourceString<ModuleOp>(cases[i].text, &context);
-    ASSERT_TRUE(p.module) << cases[i].text;
-    auto function = *p.module->getOps<func::FuncOp>().begin();
-    llvm::SmallVector<linalg::LinalgOp> named;
-    function.walk([&](linalg::LinalgOp op) {
-      if (!isa<linalg::GenericOp, linalg::FillOp>(op.getOperation()))
-        named.push_back(op);
-    });
-    IRRewriter rewriter(&context);
-    for (auto op : named) {
-      rewriter.setInsertionPoint(op);
-      ASSERT_TRUE(succeeded(linalg::generalizeNamedOp(rewriter, op)));
+    p.block = cases[i].block;
+    if (!p.block)
+      parse(p, context);
+    ASSERT_TRUE(p.block) << cases[i].text;
+    if (!cases[i].program.empty()) {
+      p.kernel.source = cases[i].program;
+      p.kernel.workspaceBytes = cases[i].workspaceBytes;
+      continue;
     }
     catalog::Machine machine;
     machine.vectorBytes = cases[i].vectorBytes;
     machine.threads = cases[i].threads;
     machine.l2Bytes = 1 << 20;
-    p.kernel = catalog::emitCKernel(function.getBody().front(), machine,
-                                    cases[i].parameters);
+    p.kernel = catalog::emitCKernel(*p.block, machine, cases[i].parameters);
     if (p.kernel.source.empty())
       p.error = "not emitted: " + p.kernel.failure;
   }

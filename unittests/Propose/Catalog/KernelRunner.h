@@ -26,6 +26,11 @@ struct KernelCase {
   /// Inputs are drawn from [-range, range].
   double range = 1;
   std::string name;
+  /// Instead of `text`: the pattern itself, which outlives the check.
+  mlir::Block *block = nullptr;
+  /// Instead of a kernel that is emitted here.
+  std::string program = {};
+  int64_t workspaceBytes = 0;
 };
 
 /// Emits, compiles with warnings as errors, runs and compares with the

@@ -1,0 +1,80 @@
+// RUN: fastk-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(fastk-default-schedule{threads=2}))' | FileCheck %s
+
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+// A softmax becomes one loop over rows with a row of temporaries.
+// CHECK-LABEL: func.func @softmax
+func.func @softmax(%x: tensor<32x64xf32>) -> tensor<32x64xf32> {
+  // CHECK: scf.forall (%{{.*}}) in (32)
+  // CHECK: tensor.empty() : tensor<1x64xf32>
+  // CHECK: arith.maximumf
+  // CHECK: math.exp
+  // CHECK: arith.addf
+  // CHECK: arith.divf
+  // CHECK: scf.forall.in_parallel
+  // CHECK-NOT: linalg.generic
+  // CHECK: return
+  %z = arith.constant 0.0 : f32
+  %m = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<32x64xf32>
+  %er = tensor.empty() : tensor<32xf32>
+  %im = linalg.fill ins(%m : f32) outs(%er : tensor<32xf32>) -> tensor<32xf32>
+  %iz = linalg.fill ins(%z : f32) outs(%er : tensor<32xf32>) -> tensor<32xf32>
+  %max = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+    ins(%x : tensor<32x64xf32>) outs(%im : tensor<32xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.maximumf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<32xf32>
+  %exp = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+    ins(%x, %max : tensor<32x64xf32>, tensor<32xf32>) outs(%e : tensor<32x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.subf %a, %b : f32
+    %1 = math.exp %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<32x64xf32>
+  %sum = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+    ins(%exp : tensor<32x64xf32>) outs(%iz : tensor<32xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<32xf32>
+  %r = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+    ins(%exp, %sum : tensor<32x64xf32>, tensor<32xf32>) outs(%e : tensor<32x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.divf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<32x64xf32>
+  return %r : tensor<32x64xf32>
+}
+
+// -----
+
+#id = affine_map<(i, j) -> (i, j)>
+// A chain of elementwise ops becomes one; what has one consumer moves into it.
+// CHECK-LABEL: func.func @elementwise
+func.func @elementwise(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  // CHECK: linalg.generic
+  // CHECK: math.tanh
+  // CHECK: math.exp
+  // CHECK-NOT: linalg.generic
+  // CHECK: return
+  %e = tensor.empty() : tensor<8x8xf32>
+  %0 = linalg.tanh ins(%x : tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = linalg.exp ins(%0 : tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %1 : tensor<8x8xf32>
+}
+
+// -----
+
+// A matmul whose weight is the same for all rows is not cut into rows: the
+// packed loop nest reads the weight once.
+// CHECK-LABEL: func.func @matmul
+func.func @matmul(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  // CHECK-NOT: scf.forall
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x64xf32>
+  %i = linalg.fill ins(%z : f32) outs(%e : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %0 = linalg.matmul ins(%a, %b : tensor<64x64xf32>, tensor<64x64xf32>) outs(%i : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %0 : tensor<64x64xf32>
+}
