@@ -40,7 +40,6 @@ function(_fastk_configure target)
   # -fPIC for programs too, not -fPIE: a precompiled header serves one of them.
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_compile_options(${target} PRIVATE -fPIC)
-  target_compile_definitions(${target} PRIVATE FASTK_VERSION="${PROJECT_VERSION}")
   if(ARG_LINK)
     target_link_libraries(${target} PUBLIC ${ARG_LINK})
   endif()
