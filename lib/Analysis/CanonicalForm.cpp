@@ -161,7 +161,8 @@ FailureOr<CanonicalForm> fastk::computeCanonicalForm(WorkloadOp workload) {
   auto lowering = LoweringOp::create(
       builder, loc, /*sym_name=*/"", /*key=*/"", LoweringOp::kFormatVersion,
       /*target=*/"", Precision::ieee, Language::generic, /*file=*/{},
-      /*digest=*/{}, /*source=*/{}, /*workspace=*/0, /*record=*/{});
+      /*digest=*/{}, /*seal=*/{}, /*source=*/{}, /*workspace=*/0,
+      /*record=*/{});
   Region &pattern = lowering.getPattern();
   form.inputOrder = cloneBody(workload, pattern);
   form.outputOrder =

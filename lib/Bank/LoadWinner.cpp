@@ -112,6 +112,9 @@ loadOnce(StringRef folder, MLIRContext *context, bool &retry) {
                         "a file of its own");
   if (lowering.getLanguage() == Language::generic)
     return winner;
+  if (!lowering.getSeal())
+    return stale(path +
+                 ": has no seal over what was proved of it; search again");
   StringRef file = *lowering.getFile();
   if (!isPlainName(file))
     return stale(path + ": program file '" + file +

@@ -11,6 +11,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
+#include <limits>
 
 using namespace mlir;
 using namespace fastk;
@@ -184,11 +185,13 @@ OwningOpRef<ModuleOp> fastk::buildWinner(LoweringOp workload, Language language,
   if (language == Language::generic) {
     lowering.removeFileAttr();
     lowering.removeDigestAttr();
+    lowering.removeSealAttr();
     lowering.removeSourceAttr();
   } else {
     lowering.setFile(programFileName(language));
     lowering.setDigest(sha256(program));
     lowering.setSource(program);
+    lowering.setSeal(lowering.computeSeal());
   }
   lowering.setRecordAttr(record.toAttribute(context));
   return module;
@@ -238,7 +241,9 @@ std::string fastk::printLoweringFile(LoweringOp lowering) {
 
   OpPrintingFlags flags;
   flags.useLocalScope().enableDebugInfo(false);
-  flags.elideLargeElementsAttrs(-1).elideLargeResourceString(-1);
+  // Nothing may be elided, whatever the command line says.
+  constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
+  flags.elideLargeElementsAttrs(kNoLimit).elideLargeResourceString(kNoLimit);
   std::string text;
   llvm::raw_string_ostream bodyStream(text);
   lowering->print(bodyStream, flags);

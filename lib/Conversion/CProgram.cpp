@@ -17,6 +17,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/Support/FileSystem.h"
@@ -44,8 +45,22 @@ static bool isAllowedHeader(StringRef name) {
 
 /// Functions that a program may call without defining them.
 static bool isAllowedExternal(StringRef name) {
-  if (name.starts_with("__kmpc_"))
-    return true;
+  // What clang emits for parallel loops and critical sections. Not the ones
+  // that keep memory between calls (__kmpc_threadprivate_cached, __kmpc_alloc).
+  if (name.consume_front("__kmpc_"))
+    return llvm::StringSwitch<bool>(name)
+        .Cases({"barrier", "critical", "end_critical", "flush", "fork_call",
+                "fork_call_if", "for_static_fini", "global_thread_num"},
+               true)
+        .Cases({"master", "end_master", "masked", "end_masked",
+                "push_num_threads", "push_proc_bind", "reduce", "end_reduce",
+                "reduce_nowait", "end_reduce_nowait"},
+               true)
+        .Cases({"serialized_parallel", "end_serialized_parallel", "single",
+                "end_single"},
+               true)
+        .Default(name.starts_with("for_static_init_") ||
+                 name.starts_with("dispatch_"));
   static const llvm::StringSet<> names = [] {
     llvm::StringSet<> set;
     for (StringRef plain :
@@ -95,6 +110,19 @@ static bool isForbiddenIntrinsic(StringRef name) {
   return false;
 }
 
+/// True for the lock of an OpenMP critical section: its uses are the calls that
+/// take and give it back, so that nothing else can be kept in it.
+static bool isCriticalLock(const llvm::GlobalVariable &global) {
+  return global.getName().starts_with(".gomp_critical_user_") &&
+         llvm::all_of(global.users(), [](const llvm::User *user) {
+           auto *call = dyn_cast<llvm::CallInst>(user);
+           const llvm::Function *callee =
+               call ? call->getCalledFunction() : nullptr;
+           return callee && (callee->getName() == "__kmpc_critical" ||
+                             callee->getName() == "__kmpc_end_critical");
+         });
+}
+
 /// Why `module` is refused, or nothing.
 static std::optional<std::string> findViolation(const llvm::Module &module,
                                                 unsigned numPointers) {
@@ -124,8 +152,7 @@ static std::optional<std::string> findViolation(const llvm::Module &module,
           .str();
     if (global.hasSection())
       return ("puts '" + name + "' into a section of its own; remove it").str();
-    // OpenMP keeps the lock of a critical section in such a variable.
-    if (!global.isConstant() && !name.starts_with(".gomp_critical_user_"))
+    if (!global.isConstant() && !isCriticalLock(global))
       return ("has the mutable static variable '" + name +
               "', which would remember earlier calls; make it const, or use "
               "the stack or the workspace")

@@ -101,9 +101,9 @@ static void lowerCalls(ModuleOp module,
       address = arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
                                            address);
       workspace = LLVM::IntToPtrOp::create(builder, loc, pointer, address);
-      // Its use is hidden behind the integer: the plan must not overlay it.
-      builder.setInsertionPoint(func.getBody().front().getTerminator());
-      memref::AssumeAlignmentOp::create(builder, loc, alloc, 64);
+      // Its uses are hidden behind the integer: without this the plan would put
+      // other buffers on top of it.
+      alloc->setAttr(kLiveToEndAttr, builder.getUnitAttr());
     } else {
       workspace = LLVM::ZeroOp::create(builder, loc, pointer);
     }

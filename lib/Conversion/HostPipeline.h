@@ -34,6 +34,10 @@ mlir::LogicalResult lowerToLLVMDialect(mlir::ModuleOp module,
                                        const HostTarget &target,
                                        bool approximate);
 
+/// Marks a memref.alloc of a function's own block whose memory is used to the
+/// end of the function in ways that the plan cannot see.
+inline constexpr llvm::StringLiteral kLiveToEndAttr = "fastk.live_to_end";
+
 /// Frees every allocation of `func` once, and overlays those whose lives do not
 /// meet.
 mlir::LogicalResult planBuffers(mlir::func::FuncOp func);

@@ -42,6 +42,8 @@ static int64_t byteSize(MemRefType type) {
 /// The last operation of `alloc`'s block that uses it, directly or through
 /// views. Null when the buffer leaves through something that is not a view.
 static Operation *findLastUse(memref::AllocOp alloc) {
+  if (alloc->hasAttr(kLiveToEndAttr))
+    return alloc->getBlock()->getTerminator();
   Operation *last = alloc;
   SmallVector<Value> worklist = {alloc.getResult()};
   while (!worklist.empty()) {

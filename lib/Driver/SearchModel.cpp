@@ -23,17 +23,20 @@ using namespace fastk;
 
 namespace {
 /// A distinct workload.
-struct Target {
+struct SearchedWorkload {
   std::string name;
   CanonicalForm form;
   /// The known winner, when it is searched all the same.
   std::unique_ptr<Winner> known;
+  /// Its place among those that share the budget.
+  size_t ordinal = 0;
 };
 } // namespace
 
 /// The distinct workloads of static shape, in order of first appearance.
-static llvm::Expected<std::vector<Target>> collectTargets(ModuleOp module) {
-  std::vector<Target> targets;
+static llvm::Expected<std::vector<SearchedWorkload>>
+collectTargets(ModuleOp module) {
+  std::vector<SearchedWorkload> targets;
   llvm::StringSet<> seen;
   WalkResult result = module.walk([&](WorkloadOp workload) -> WalkResult {
     if (!workload.hasStaticShape())
@@ -42,8 +45,8 @@ static llvm::Expected<std::vector<Target>> collectTargets(ModuleOp module) {
     if (failed(form))
       return WalkResult::interrupt();
     if (seen.insert(form->key).second)
-      targets.push_back(
-          Target{workload.getName().str(), std::move(*form), nullptr});
+      targets.push_back(SearchedWorkload{workload.getName().str(),
+                                         std::move(*form), nullptr, 0});
     return WalkResult::advance();
   });
   if (result.wasInterrupted())
@@ -104,19 +107,20 @@ fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
   for (std::unique_ptr<Proposer> &proposer : *proposers)
     proposerPointers.push_back(proposer.get());
 
-  auto journalOf = [&](const Target &target) {
+  auto journalOf = [&](const SearchedWorkload &target) {
     return options.journal + "/" +
            StringRef(target.form.key).take_front(16).str() + "-" +
            stringifyPrecision(options.precision).str();
   };
-  SmallVector<Target *> wanted;
+  SmallVector<SearchedWorkload *> wanted;
   size_t sharers = 0;
-  for (Target &target : *targets) {
+  for (SearchedWorkload &target : *targets) {
     BankLookup found = banks.lookup(target.form.key, options.target,
                                     options.precision, module.getContext());
     bool isWanted = !found.winner || options.searchHits;
     // What an earlier run of this search finished has had its share of the
     // budget: the others get the same as without the interruption.
+    target.ordinal = sharers;
     sharers += isWanted || llvm::sys::fs::exists(journalOf(target));
     if (!isWanted)
       continue;
@@ -141,11 +145,21 @@ fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
     WorkloadFeatures features = analyzeWorkload(workload->getPattern());
     Roofline roofline = computeRoofline(workload->getPattern());
 
-    // Hard limits of the whole run: an equal share for each.
+    // Hard limits of the whole run: an equal share for each, the remainder to
+    // the first ones.
     SearchOptions search = options.search;
-    if (search.budget.evaluations)
+    if (int64_t evaluations = search.budget.evaluations) {
+      int64_t count = static_cast<int64_t>(sharers);
       search.budget.evaluations =
-          std::max<int64_t>(search.budget.evaluations / sharers, 1);
+          evaluations / count +
+          (static_cast<int64_t>(target->ordinal) < evaluations % count);
+      if (search.budget.evaluations == 0) {
+        llvm::errs() << features.name << ": not searched: the budget of "
+                     << evaluations << " evaluations is for " << count
+                     << " workloads\n";
+        continue;
+      }
+    }
     search.budget.minutes /= static_cast<double>(sharers);
 
     std::vector<SearchSeed> seeds = seedsFrom(target->known.get());

@@ -18,6 +18,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include <limits>
 
 using namespace mlir;
 using namespace fastk;
@@ -75,7 +76,15 @@ llvm::Expected<CompiledKernel> LocalPool::compile(LoweringOp lowering,
   {
     llvm::raw_string_ostream os(text);
     os << "module {\n";
-    lowering->print(os, OpPrintingFlags().useLocalScope());
+    // In full, whatever the command line asks of printing: an elided constant
+    // would be another program.
+    constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
+    lowering->print(os, OpPrintingFlags()
+                            .useLocalScope()
+                            .enableDebugInfo(false)
+                            .elideLargeElementsAttrs(kNoLimit)
+                            .elideLargeResourceString(kNoLimit)
+                            .skipRegions(false));
     os << "\n}\n";
   }
   std::string name = sha256(role.str() + text);
@@ -89,6 +98,7 @@ llvm::Expected<CompiledKernel> LocalPool::compile(LoweringOp lowering,
   kernel.workspaceBytes = lowering.getWorkspace();
   ProcessLimits limits;
   limits.seconds = options.compileSeconds;
+  limits.memoryMegabytes = 8192;
   llvm::Expected<ProcessResult> result =
       runProcess(options.compiler,
                  {"--compile-kernel=" + role.str(), "-", "-o", kernel.path},
@@ -140,24 +150,28 @@ llvm::Expected<worker::Verdict>
 LocalPool::evaluate(const EvaluationRequest &request) {
   LoweringOp workload = request.workload;
   WorkloadFeatures features = analyzeWorkload(workload.getPattern());
+  // What cannot be judged ends the search of this workload, not of the model.
+  auto unfit = [&](const std::string &reason) {
+    worker::Verdict verdict;
+    verdict.id = workload.getKey().str();
+    verdict.status = worker::Status::Unfit;
+    verdict.reason = reason;
+    return verdict;
+  };
   llvm::Expected<worker::Job> job = buildJob(workload, features);
   if (!job)
-    return job.takeError();
+    return unfit(llvm::toString(job.takeError()));
 
-  auto trusted = [&](StringRef role, StringRef what) {
-    llvm::Expected<CompiledKernel> kernel = compile(workload, role);
-    if (kernel && !kernel->problem.empty())
-      kernel = llvm::createStringError("the " + what + " of " + features.name +
-                                       " does not compile: " + kernel->problem);
-    return kernel;
-  };
-  llvm::Expected<CompiledKernel> oracle = trusted("oracle", "oracle");
+  llvm::Expected<CompiledKernel> oracle = compile(workload, "oracle");
   if (!oracle)
     return oracle.takeError();
-  llvm::Expected<CompiledKernel> baseline =
-      trusted("program", "default lowering");
+  llvm::Expected<CompiledKernel> baseline = compile(workload, "program");
   if (!baseline)
     return baseline.takeError();
+  if (!oracle->problem.empty())
+    return unfit("its oracle does not compile: " + oracle->problem);
+  if (!baseline->problem.empty())
+    return unfit("its default lowering does not compile: " + baseline->problem);
   job->oracle = {oracle->path, oracle->workspaceBytes};
   job->baseline = {baseline->path, baseline->workspaceBytes};
 

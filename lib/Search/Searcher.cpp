@@ -411,6 +411,13 @@ Error Searcher::promote() {
       problem = "its precision did not hold on fresh data";
     else if (!ratio || !second.timing.candidate)
       problem = "it came back without times";
+    else if (const auto &control = second.timing.aaRatio;
+             control && (control->low > 1.02 || control->high < 0.98))
+      problem = "the baseline timed against itself gave " +
+                percent(control->median) +
+                ": the machine was too noisy for this measurement to count";
+    else if (second.timing.belowResolution)
+      problem = "it is too short to be timed against the cost of a call";
     else if (ratio->low <= options.promotionGain)
       problem = "at least " + percent(ratio->low) +
                 " of the default lowering's speed is sure, and " +

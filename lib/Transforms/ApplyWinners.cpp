@@ -81,14 +81,40 @@ static void emitRemark(WorkloadOp workload, const WorkloadOutcome &outcome) {
   }
 }
 
-/// Puts the winner's lowering into `module`, unless an equal layer did already.
-static LoweringOp importLowering(ModuleOp module, SymbolTable &symbols,
-                                 LoweringOp winner) {
-  if (auto present = symbols.lookup<LoweringOp>(winner.getSymName()))
-    return present;
+/// Puts the winner's lowering into `module`, in the place of what the module
+/// brought along under the same symbol: the bank decides what a key stands for.
+static FailureOr<LoweringOp>
+importLowering(WorkloadOp workload, SymbolTable &symbols, LoweringOp winner) {
+  if (Operation *present = symbols.lookup(winner.getSymName())) {
+    auto lowering = dyn_cast<LoweringOp>(present);
+    if (!lowering) {
+      InFlightDiagnostic diag =
+          workload.emitOpError()
+          << "needs the symbol '@" << winner.getSymName()
+          << "', which names something else in this module: rename that "
+             "(required by 'fastk-apply-winners')";
+      diag.attachNote(present->getLoc()) << "symbol defined here";
+      return diag;
+    }
+    if (lowering->getAttrDictionary() == winner->getAttrDictionary() &&
+        isSamePattern(lowering.getPattern(), winner.getPattern()))
+      return lowering;
+    symbols.erase(lowering);
+  }
   auto clone = cast<LoweringOp>(winner->clone());
-  symbols.insert(clone, module.getBody()->end());
+  symbols.insert(clone);
   return clone;
+}
+
+/// Winners that were passed over although there is a hit are named, too.
+static void reportShadowed(WorkloadOp workload, const WorkloadOutcome &outcome,
+                           ArrayRef<StaleWinner> stale) {
+  for (const StaleWinner &winner : stale)
+    remark::failed(workload.getLoc(), remarkOpts(workload, "stale-winner"))
+        << remark::metric("workload", outcome.name)
+        << remark::metric("key", StringRef(outcome.key).take_front(16))
+        << remark::reason("{0}", winner.reason)
+        << remark::suggest("find it again with fastk-opt --search=all");
 }
 
 FailureOr<ApplySummary> fastk::applyWinners(ModuleOp module,
@@ -130,19 +156,25 @@ FailureOr<ApplySummary> fastk::applyWinners(ModuleOp module,
     } else if (found.winner) {
       outcome.kind = WorkloadOutcome::Hit;
       WinnerRecord record = found.winner->getRecord();
-      outcome.reason = llvm::formatv(
-          "{0} ({1:f2}x the default lowering when recorded)",
-          record.title.empty() ? "winner" : record.title, record.speedup);
+      outcome.reason =
+          llvm::formatv("{0} ({1:f2}x the default lowering, measured on {2} "
+                        "with {3} threads)",
+                        record.title.empty() ? "winner" : record.title,
+                        record.speedup, record.machine, record.threads);
     } else {
       outcome.kind =
           found.stale.empty() ? WorkloadOutcome::Miss : WorkloadOutcome::Stale;
       outcome.reason = found.reason;
     }
     emitRemark(workload, outcome);
-    if (outcome.kind == WorkloadOutcome::Hit)
-      replaceByCall(
-          workload, *form,
-          importLowering(module, symbols, found.winner->getLowering()));
+    if (outcome.kind == WorkloadOutcome::Hit) {
+      reportShadowed(workload, outcome, found.stale);
+      FailureOr<LoweringOp> lowering =
+          importLowering(workload, symbols, found.winner->getLowering());
+      if (failed(lowering))
+        return failure();
+      replaceByCall(workload, *form, *lowering);
+    }
     summary.workloads.push_back(std::move(outcome));
   }
   return summary;

@@ -178,7 +178,7 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
     return kExitWrong;
   if (options.compileKernel)
     return failed(compileKernelLibrary(*module, *options.compileKernel,
-                                       options.output))
+                                       options.output, options.threads))
                ? kExitWrong
                : kExitDone;
   if (failed(formWorkloads(*module, options.fusion)))

@@ -20,5 +20,11 @@ def FastkApplyWinnersPass
     Option<"precision", "precision", "std::string", "\"ieee\"",
            "Loosest error class accepted: ieee, tf32 or half">
   ];
-  let dependentDialects = ["::fastk::FastkDialect"];
+  // Canonical forms are made of the upstream ones, and so are the patterns that
+  // are read from a bank.
+  let dependentDialects = [
+    "::fastk::FastkDialect", "::mlir::affine::AffineDialect",
+    "::mlir::arith::ArithDialect", "::mlir::complex::ComplexDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }

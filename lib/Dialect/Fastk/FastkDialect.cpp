@@ -94,6 +94,25 @@ std::string LoweringOp::symbolForKey(StringRef key) {
   return ("w_" + key.take_front(16)).str();
 }
 
+/// SHA-256 as 64 lower-case hex digits.
+static std::string sha256Hex(StringRef text) {
+  llvm::SHA256 hash;
+  hash.update(text);
+  return llvm::toHex(hash.final(), /*LowerCase=*/true);
+}
+
+std::string LoweringOp::computeSeal() {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << getKey() << "\n"
+     << getTarget() << "\n"
+     << stringifyPrecision(getPrecision()) << "\n"
+     << stringifyLanguage(getLanguage()) << "\n"
+     << static_cast<int64_t>(getWorkspace()) << "\n"
+     << getDigest().value_or("") << "\n";
+  return sha256Hex(text);
+}
+
 FunctionType LoweringOp::getWorkloadType() {
   Block *block = getPatternBlock();
   return FunctionType::get(getContext(), block->getArgumentTypes(),
@@ -129,10 +148,12 @@ LogicalResult LoweringOp::verify() {
     return emitOpError() << "language '" << stringifyLanguage(getLanguage())
                          << "' needs the program's file and digest (required "
                             "by 'fastk.language')";
+  if (auto seal = getSeal(); seal && *seal != computeSeal())
+    return emitOpError() << "was sealed with another key, target, precision, "
+                            "language, workspace or digest: one of them was "
+                            "edited (required by 'fastk.seal')";
   if (auto source = getSource()) {
-    llvm::SHA256 hash;
-    hash.update(*source);
-    std::string digest = llvm::toHex(hash.final(), /*LowerCase=*/true);
+    std::string digest = sha256Hex(*source);
     if (digest != *getDigest())
       return emitOpError() << "program " << *getFile() << " has digest "
                            << digest << " but the lowering was recorded with "

@@ -63,7 +63,11 @@ def Fastk_LoweringOp : Fastk_Op<"lowering", [
     meaning does not load.
 
     The program is a file beside the lowering (`file`, with the SHA-256 of its
-    bytes in `digest`); a reader of the bank puts its text into `source`.
+    bytes in `digest`); a reader of the bank puts its text into `source`. `seal`
+    is the SHA-256 over key, target, precision, language, workspace and digest:
+    what was proved belongs together, and a file in which one of them was edited
+    does not load. (It guards against mistakes; whoever forges a seal can forge
+    a program as well.)
     `workspace` is the number of scratch bytes that the program is given.
     `plan` holds the launches of a GPU program and is empty for the host.
     `record` says how the lowering was found and how fast and exact it was
@@ -81,6 +85,7 @@ def Fastk_LoweringOp : Fastk_Op<"lowering", [
     Fastk_Language:$language,
     OptionalAttr<StrAttr>:$file,
     OptionalAttr<StrAttr>:$digest,
+    OptionalAttr<StrAttr>:$seal,
     OptionalAttr<StrAttr>:$source,
     DefaultValuedAttr<I64Attr, "0">:$workspace,
     OptionalAttr<DictionaryAttr>:$record);
@@ -97,6 +102,8 @@ def Fastk_LoweringOp : Fastk_Op<"lowering", [
     ::mlir::Block *getPatternBlock() { return &getPattern().front(); }
     /// `w_` and the first 16 hex digits of `key`.
     static std::string symbolForKey(::llvm::StringRef key);
+    /// What `seal` must be, from the other attributes as they are.
+    std::string computeSeal();
     /// Operand and result types of the workload, in canonical order.
     ::mlir::FunctionType getWorkloadType();
   }];
