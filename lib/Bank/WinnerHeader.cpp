@@ -186,10 +186,8 @@ Expected<WinnerHeader> fastk::parseWinnerHeader(StringRef text) {
                      "' is not 64 hex digits");
   header.formatVersion = integer("format_version");
   header.target = string("target");
-  std::optional<Precision> precision =
-      symbolizePrecision(string("precision"));
-  std::optional<Language> language =
-      symbolizeLanguage(string("language"));
+  std::optional<Precision> precision = symbolizePrecision(string("precision"));
+  std::optional<Language> language = symbolizeLanguage(string("language"));
   if (!precision || !language)
     return malformed("its precision or language is unknown to this fastk");
   header.precision = *precision;
