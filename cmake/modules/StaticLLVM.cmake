@@ -35,8 +35,19 @@ set_target_properties(LLVM PROPERTIES
   IMPORTED_SONAME_${fastk_llvm_config} ""
   INTERFACE_LINK_LIBRARIES "${fastk_llvm_libs}")
 
-get_property(FASTK_STATIC_MLIR_LIBS GLOBAL PROPERTY MLIR_ALL_LIBS)
-# These want all of LLVM's backends.
-list(REMOVE_ITEM FASTK_STATIC_MLIR_LIBS
-  MLIRRegisterAllDialects MLIRRegisterAllExtensions MLIRRegisterAllPasses)
-list(APPEND FASTK_STATIC_MLIR_LIBS MLIROptLib ${fastk_llvm_libs})
+# MLIR's list has shared runtimes too, which its runner loads and fastk does not
+# use, and the archives that want all of LLVM's backends.
+set(FASTK_STATIC_MLIR_LIBS)
+get_property(fastk_mlir_libs GLOBAL PROPERTY MLIR_ALL_LIBS)
+foreach(lib ${fastk_mlir_libs} MLIROptLib)
+  get_target_property(type ${lib} TYPE)
+  if(type STREQUAL STATIC_LIBRARY AND NOT lib MATCHES "^MLIRRegisterAll|ExecutionEngine|^MLIRCAPI")
+    list(APPEND FASTK_STATIC_MLIR_LIBS ${lib})
+  endif()
+endforeach()
+list(REMOVE_DUPLICATES FASTK_STATIC_MLIR_LIBS)
+list(APPEND FASTK_STATIC_MLIR_LIBS ${fastk_llvm_libs})
+
+# What is not reached goes, symbols too: the programs are to be copied.
+add_link_options(-Wl,--gc-sections -Wl,--as-needed -Wl,--strip-all)
+set(CMAKE_SKIP_BUILD_RPATH ON)
