@@ -5,6 +5,8 @@ cd "$(dirname "$0")/.."
 scripts/install-deps.sh --import
 scripts/build.sh dev
 failed=()
+scripts/lint.sh --format || failed+=("clang-format")
+scripts/generate-docs.sh --check || failed+=("generated docs")
 cmake --build build/dev --target check-fastk-unit || failed+=("unit tests")
 cmake --build build/dev --target check-fastk-lit || failed+=("lit tests")
 .venv/bin/python -m pytest -q python/tests || failed+=("Python tests")

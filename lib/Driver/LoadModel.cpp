@@ -7,9 +7,8 @@
 
 #include "fastk/Driver/LoadModel.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Driver/RegisterMLIR.h"
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/InitAllDialects.h"
-#include "mlir/InitAllExtensions.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/MathExtras.h"
@@ -18,8 +17,7 @@ using namespace mlir;
 using namespace fastk;
 
 void fastk::registerFastkDialects(DialectRegistry &registry) {
-  registerAllDialects(registry);
-  registerAllExtensions(registry);
+  registerMLIRDialects(registry);
   registry.insert<FastkDialect>();
 }
 

@@ -9,6 +9,7 @@
 #include "fastk/Worker/Job.h"
 #include "JSONReader.h"
 #include "Names.h"
+#include <utility>
 
 using namespace fastk::worker;
 
@@ -94,7 +95,7 @@ static Tensor readTensor(const Json &value, std::string path, bool isInput,
   reader.readEnum("type", tensor.type, parseElementType,
                   "f64, f32, f16, bf16, i64, i32, i8, i1");
   int64_t elements = 1;
-  reader.readArray("shape", [&](const Json &extent, std::string where) {
+  reader.readArray("shape", [&](const Json &extent, const std::string &where) {
     const auto *number = extent.get_ptr<const uint64_t *>();
     if (!number || *number == 0 || *number > uint64_t(maxElements)) {
       error = where + ": is " +
@@ -119,7 +120,7 @@ static Tensor readTensor(const Json &value, std::string path, bool isInput,
     size_t count = 0;
     bool present = reader.readArray(
         "range",
-        [&](const Json &bound, std::string where) {
+        [&](const Json &bound, const std::string &where) {
           if (!bound.is_number()) {
             error = where + ": is " + bound.type_name() + "; write a number";
             return;
@@ -157,7 +158,7 @@ static Tensor readTensor(const Json &value, std::string path, bool isInput,
 static Program readProgram(const Json &value, std::string path,
                            std::string &error) {
   Program program;
-  ObjectReader reader(value, path, error);
+  ObjectReader reader(value, std::move(path), error);
   reader.readString("path", program.path);
   if (reader.ok() &&
       (program.path.empty() || program.path.find('\0') != std::string::npos))
@@ -199,7 +200,7 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
                                std::to_string(maxTensors) +
                                " together; form smaller workloads");
   reader.readObject("programs", [&](const Json &value, std::string path) {
-    ObjectReader programs(value, path, error);
+    ObjectReader programs(value, std::move(path), error);
     auto into = [&](Program &program) {
       return [&](const Json &value, std::string path) {
         program = readProgram(value, std::move(path), error);
@@ -228,7 +229,7 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
   reader.readObject(
       "validate",
       [&](const Json &value, std::string path) {
-        ObjectReader options(value, path, error);
+        ObjectReader options(value, std::move(path), error);
         options.readInt("trials", job.validate.trials, 1, 1000, true);
         options.readBool("competitors", job.validate.competitors, true);
         options.finish();
@@ -237,7 +238,7 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
   reader.readObject(
       "time",
       [&](const Json &value, std::string path) {
-        ObjectReader options(value, path, error);
+        ObjectReader options(value, std::move(path), error);
         options.readInt("threads", job.time.threads, 0, 1024, true);
         options.readInt("min_samples", job.time.minSamples, 3, 100000, true);
         options.readDouble("max_seconds", job.time.maxSeconds, 0.01, 86400,
@@ -252,7 +253,7 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
   reader.readObject(
       "limits",
       [&](const Json &value, std::string path) {
-        ObjectReader options(value, path, error);
+        ObjectReader options(value, std::move(path), error);
         options.readDouble("wall_seconds", job.limits.wallSeconds, 0, 86400,
                            true);
         options.readInt("memory_bytes", job.limits.memoryBytes,

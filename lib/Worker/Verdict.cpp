@@ -10,6 +10,7 @@
 #include "JSONReader.h"
 #include "Names.h"
 #include <limits>
+#include <utility>
 
 using namespace fastk::worker;
 
@@ -129,7 +130,7 @@ static std::optional<Timing> readTiming(ObjectReader &parent, const char *key,
   parent.readObject(
       key,
       [&](const Json &value, std::string path) {
-        ObjectReader reader(value, path, error);
+        ObjectReader reader(value, std::move(path), error);
         Timing timing;
         reader.readDouble("median_ns", timing.medianNs, 0, infinity);
         reader.readDouble("p10_ns", timing.p10Ns, 0, infinity);
@@ -148,7 +149,7 @@ static std::optional<Ratio> readRatio(ObjectReader &parent, const char *key,
   parent.readObject(
       key,
       [&](const Json &value, std::string path) {
-        ObjectReader reader(value, path, error);
+        ObjectReader reader(value, std::move(path), error);
         Ratio ratio;
         reader.readDouble("median", ratio.median, 0, infinity);
         reader.readDouble("low", ratio.low, 0, infinity);
@@ -205,7 +206,7 @@ std::optional<Verdict> fastk::worker::parseVerdict(std::string_view text,
     verdict.errors.push_back(readTrialError(value, std::move(path), error));
   });
   reader.readObject("timing", [&](const Json &value, std::string path) {
-    ObjectReader timing(value, path, error);
+    ObjectReader timing(value, std::move(path), error);
     TimingReport &report = verdict.timing;
     report.candidate = readTiming(timing, "candidate", error);
     report.baseline = readTiming(timing, "baseline", error);
@@ -222,7 +223,7 @@ std::optional<Verdict> fastk::worker::parseVerdict(std::string_view text,
     timing.finish();
   });
   reader.readArray("competitors", [&](const Json &value, std::string path) {
-    ObjectReader competitor(value, path, error);
+    ObjectReader competitor(value, std::move(path), error);
     Competitor result;
     competitor.readString("name", result.name);
     competitor.readBool("rejected", result.rejected);
@@ -233,7 +234,7 @@ std::optional<Verdict> fastk::worker::parseVerdict(std::string_view text,
   reader.readStrings("protections", verdict.protections);
   reader.readStrings("missing_protections", verdict.missingProtections);
   reader.readObject("resources", [&](const Json &value, std::string path) {
-    ObjectReader resources(value, path, error);
+    ObjectReader resources(value, std::move(path), error);
     resources.readInt("peak_memory_bytes", verdict.resources.peakMemoryBytes, 0,
                       INT64_MAX);
     resources.readDouble("cpu_seconds", verdict.resources.cpuSeconds, 0,
@@ -243,7 +244,7 @@ std::optional<Verdict> fastk::worker::parseVerdict(std::string_view text,
     resources.finish();
   });
   reader.readObject("audit", [&](const Json &value, std::string path) {
-    ObjectReader reader(value, path, error);
+    ObjectReader reader(value, std::move(path), error);
     Audit &audit = verdict.audit;
     reader.readUnsigned("seed", audit.seed);
     reader.readUnsigned("candidate_hash", audit.candidateHash);

@@ -14,8 +14,8 @@
 #include "Driver.h"
 #include "fastk/Conversion/HostCodegen.h"
 #include "fastk/Driver/LoadModel.h"
+#include "fastk/Driver/RegisterMLIR.h"
 #include "fastk/Transforms/Passes.h"
-#include "mlir/InitAllPasses.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/FileSystem.h"
@@ -62,7 +62,7 @@ static bool wantsMlirOpt(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  mlir::registerAllPasses();
+  fastk::registerMLIRPasses();
   fastk::registerFastkPasses();
   mlir::DialectRegistry registry;
   if (wantsMlirOpt(argc, argv)) {

@@ -95,7 +95,7 @@ TEST_F(BankFaults, EditedProgram) {
 }
 
 TEST_F(BankFaults, UnknownPrecision) {
-  edit("precision = 0", "precision = 7");
+  edit("precision<ieee>", "precision<exact>");
   EXPECT_THAT(staleReason(), HasSubstr("precision"));
 }
 

@@ -90,8 +90,8 @@ struct TestContext {
     state.addAttribute("format_version",
                        b.getI64IntegerAttr(LoweringOp::kFormatVersion));
     state.addAttribute("target", b.getStringAttr("host"));
-    state.addAttribute(
-        "language", b.getI32IntegerAttr(static_cast<int>(Language::generic)));
+    state.addAttribute("language",
+                       LanguageAttr::get(&context, Language::generic));
     auto lowering = llvm::cast<LoweringOp>(mlir::Operation::create(state));
     module->getBody()->push_back(lowering);
     std::string key = computeKey(lowering.getPattern());

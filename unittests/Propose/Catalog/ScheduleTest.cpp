@@ -6,13 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "../../../lib/Propose/Catalog/Schedules.h"
+#include "fastk/Driver/RegisterMLIR.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Transform/IR/TransformOps.h"
 #include "mlir/Dialect/Transform/Transforms/TransformInterpreterUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Verifier.h"
-#include "mlir/InitAllDialects.h"
-#include "mlir/InitAllExtensions.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 
@@ -46,8 +45,7 @@ static std::string replace(std::string text, const std::string &from,
 
 TEST(CatalogSchedule, TilesAndVectorisesAProduct) {
   DialectRegistry registry;
-  registerAllDialects(registry);
-  registerAllExtensions(registry);
+  registerMLIRDialects(registry);
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
   for (bool transposed : {false, true})
