@@ -144,11 +144,11 @@ TEST(Distribution, IsReproducibleAndLegal) {
                 {ElementType::F32, {100, 70}, Role::Mask, {}},
                 {ElementType::F32, {7000}, Role::Data, {{-1, 1}}}};
   job.outputs = {{ElementType::F32, {1}, Role::Data, {}}};
-  std::vector<Case> cases = planCases(job, 42);
+  std::vector<Case> cases = planCases(job, 42).cases;
   for (Kind kind : {Kind::Contraction, Kind::Softmax, Kind::Norm,
                     Kind::Elementwise, Kind::Pooling, Kind::Reduction}) {
     job.kind = kind;
-    for (const Case &trial : planCases(job, 43))
+    for (const Case &trial : planCases(job, 43).cases)
       cases.push_back(trial);
   }
   for (const Case &trial : cases)
