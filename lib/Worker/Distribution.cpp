@@ -11,6 +11,7 @@
 #include "Parallel.h"
 #include "Random.h"
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 using namespace fastk::worker;
@@ -54,7 +55,39 @@ bool fastk::worker::isCoherent(Law law) {
 }
 bool fastk::worker::isCore(Law law) { return law == Law::Normal; }
 
-std::vector<Case> fastk::worker::planCases(const Job &job, uint64_t seed) {
+/// What wrong kernels of a kind fail on first.
+static Law harshestOf(Kind kind) {
+  switch (kind) {
+  case Kind::Contraction:
+  case Kind::Convolution:
+  case Kind::Attention:
+    return Law::Mixed;
+  case Kind::Softmax:
+    return Law::Logits80;
+  case Kind::Norm:
+  case Kind::Other:
+    return Law::Mean1000;
+  case Kind::Reduction:
+    return Law::Alternating;
+  case Kind::Elementwise:
+    return Law::Breakpoints;
+  case Kind::Pooling:
+    return Law::Negatives;
+  }
+  return Law::Mixed;
+}
+
+/// Elements of all operands and results.
+static int64_t elementsOf(const Job &job) {
+  int64_t count = 0;
+  for (const Tensor &tensor : job.inputs)
+    count += tensor.elements();
+  for (const Tensor &tensor : job.outputs)
+    count += tensor.elements();
+  return count;
+}
+
+Plan fastk::worker::planCases(const Job &job, uint64_t seed) {
   std::vector<Law> laws = {Law::Shifted,   Law::Scaled, Law::Pareto, Law::Spike,
                            Law::SpikeLast, Law::Equal,  Law::Mixed};
   auto add = [&](std::initializer_list<Law> more) {
@@ -87,18 +120,32 @@ std::vector<Case> fastk::worker::planCases(const Job &job, uint64_t seed) {
     add({Law::Mean1000, Law::Breakpoints, Law::Negatives});
     break;
   }
-  std::vector<Case> cases;
+  Plan plan;
   auto addCase = [&](Law law, int64_t trial) {
-    cases.push_back({law, trial, bitsAt(seed, cases.size()), 1});
+    plan.cases.push_back({law, trial, bitsAt(seed, plan.cases.size()), 1});
   };
-  for (int64_t trial = 0; trial < job.validate.trials; ++trial)
+  bool brief = job.mode == Mode::Evaluate;
+  int64_t size = elementsOf(job);
+  // On so many elements one draw of N(0,1) has all there is to see.
+  int64_t normals = brief && size > largeElements ? 1 : job.validate.trials;
+  for (int64_t trial = 0; trial < normals; ++trial)
     addCase(Law::Normal, trial);
   // A promotion draws every distribution twice.
   int64_t rounds = job.mode == Mode::Promote ? 2 : 1;
+  if (brief && size > veryLargeElements) {
+    // The harshest, then the others in secret order.
+    auto harshest = std::find(laws.begin(), laws.end(), harshestOf(job.kind));
+    std::iter_swap(laws.begin(), harshest);
+    for (size_t i = laws.size(); i > 2; --i)
+      std::swap(laws[i - 1], laws[1 + bitsAt(seed ^ 0x9a3f, i) % (i - 1)]);
+    plan.required = size_t(normals) + subsetLaws;
+  }
   for (int64_t round = 0; round < rounds; ++round)
     for (Law law : laws)
       addCase(law, round);
-  return cases;
+  if (plan.required == 0)
+    plan.required = plan.cases.size();
+  return plan;
 }
 
 //===----------------------------------------------------------------------===//
@@ -127,33 +174,62 @@ public:
     multiplies = job.kind != Kind::Elementwise && job.kind != Kind::Pooling;
   }
 
-  double at(int64_t i) const {
-    uint64_t bits = bitsAt(seed, uint64_t(i));
-    if (!isFloat(tensor.type))
-      return integer(bits);
-    double value;
+  /// Elements [begin, end).
+  void values(int64_t begin, int64_t end, double *out) const {
+    int64_t count = end - begin;
+    uint64_t stream = streamOf(seed) + uint64_t(begin);
+    auto bitsOf = [=](int64_t k) { return mix(stream + uint64_t(k)); };
+    if (!isFloat(tensor.type)) {
+      for (int64_t k = 0; k < count; ++k)
+        out[k] = integer(bitsOf(k));
+      return;
+    }
     switch (tensor.role) {
     case Role::Mask:
       // The first element of a row stays, so that no row is empty.
-      return i % row != 0 && bits % 4 == 0
-                 ? -std::numeric_limits<double>::infinity()
-                 : 0;
+      for (int64_t k = 0; k < count; ++k)
+        out[k] = (begin + k) % row != 0 && bitsOf(k) % 4 == 0
+                     ? -std::numeric_limits<double>::infinity()
+                     : 0;
+      return;
     case Role::Positive:
-      value = std::fabs(draw(i, bits)) + 0.05;
+      draw(begin, end, out);
+      for (int64_t k = 0; k < count; ++k)
+        out[k] = std::fabs(out[k]) + 0.05;
       break;
     case Role::Scale:
-      value = law == Law::Integers ? double(int64_t(bits % 5)) - 2
-                                   : 1 + 0.5 * normalOf(bits);
+      for (int64_t k = 0; k < count; ++k) {
+        uint64_t bits = bitsOf(k);
+        out[k] = law == Law::Integers ? double(int64_t(bits % 5)) - 2
+                                      : 1 + 0.5 * normal.at(bits);
+      }
       break;
     default:
-      value = draw(i, bits) * trial.scale;
+      draw(begin, end, out);
+      if (trial.scale != 1)
+        for (int64_t k = 0; k < count; ++k)
+          out[k] *= trial.scale;
       break;
     }
-    if (std::isinf(value) && !tensor.range)
-      return value;
-    if (tensor.range)
-      return inside(value, bits);
-    return std::clamp(value, -largest, largest);
+    if (tensor.range) {
+      for (int64_t k = 0; k < count; ++k)
+        out[k] = inside(out[k], bitsOf(k));
+      return;
+    }
+    // Infinities stay.
+    if (law == Law::NegativeInfinity)
+      for (int64_t k = 0; k < count; ++k)
+        out[k] =
+            std::isinf(out[k]) ? out[k] : std::clamp(out[k], -largest, largest);
+    else
+      for (int64_t k = 0; k < count; ++k)
+        out[k] = std::max(-largest, std::min(out[k], largest));
+  }
+
+  double at(int64_t i) const {
+    double value;
+    values(i, i + 1, &value);
+    return value;
   }
 
 private:
@@ -217,72 +293,125 @@ private:
     return std::clamp(low + (high - low) * uniformOf(mix(bits)), low, high);
   }
 
-  double draw(int64_t i, uint64_t bits) const {
+  /// The law's values, before role and range. One loop per law.
+  void draw(int64_t begin, int64_t end, double *out) const {
+    uint64_t stream = streamOf(seed);
+    auto each = [&](auto value) {
+      for (int64_t i = begin; i < end; ++i)
+        out[i - begin] = value(i, mix(stream + uint64_t(i)));
+    };
+    // What is the same in a whole row is computed once a row.
+    auto eachRow = [&](auto prepare, auto value) {
+      for (int64_t first = begin; first < end;) {
+        int64_t number = first / row;
+        int64_t last = std::min((number + 1) * row, end);
+        auto common = prepare(number);
+        for (int64_t i = first; i < last; ++i)
+          out[i - begin] = value(common, mix(stream + uint64_t(i)));
+        first = last;
+      }
+    };
+    const NormalTable &n = normal;
     switch (law) {
     case Law::Normal:
-      return normalOf(bits);
+      return each([&](int64_t, uint64_t bits) { return n.at(bits); });
     case Law::Shifted:
-      return 5 + normalOf(bits);
+      return each([&](int64_t, uint64_t bits) { return 5 + n.at(bits); });
     case Law::Scaled:
-      return 10 * normalOf(bits);
-    case Law::Pareto: {
+      return each([&](int64_t, uint64_t bits) { return 10 * n.at(bits); });
+    case Law::Pareto:
       // alpha = 1.5, scale 0.01, random sign.
-      double root = std::cbrt(uniformOf(bits));
-      double magnitude = 0.01 / (root * root);
-      return bits & 1 ? magnitude : -magnitude;
-    }
+      return each([&](int64_t, uint64_t bits) {
+        double root = std::cbrt(uniformOf(bits));
+        double magnitude = 0.01 / (root * root);
+        return bits & 1 ? magnitude : -magnitude;
+      });
     case Law::Spike:
     case Law::SpikeLast:
-      return i == spike ? std::copysign(100.0, level) : 1e-3 * normalOf(bits);
+      each([&](int64_t, uint64_t bits) { return 1e-3 * n.at(bits); });
+      if (spike >= begin && spike < end)
+        out[spike - begin] = std::copysign(100.0, level);
+      return;
     case Law::Equal:
-      return level;
+      std::fill(out, out + (end - begin), level);
+      return;
     case Law::Mixed: {
       // Row by row: within a row, an error is measured against the row.
       double limit = tensor.type == ElementType::F16 ? 3 : multiplies ? 15 : 30;
-      double exponent =
-          (2 * uniformOf(bitsAt(seed ^ 0xabcd, i / row)) - 1) * limit;
-      return normalOf(bits) * std::pow(10.0, exponent);
+      return eachRow(
+          [&](int64_t number) {
+            return std::pow(
+                10.0,
+                (2 * uniformOf(bitsAt(seed ^ 0xabcd, uint64_t(number))) - 1) *
+                    limit);
+          },
+          [&](double factor, uint64_t bits) { return n.at(bits) * factor; });
     }
     case Law::Mean1000:
-      return 1000 + 0.1 * normalOf(bits);
-    case Law::ConstantRows:
+      return each(
+          [&](int64_t, uint64_t bits) { return 1000 + 0.1 * n.at(bits); });
+    case Law::ConstantRows: {
       // Every second sample is constant; the others give the scale.
-      return (i / sample) % 2 == 0 && elements > sample
-                 ? double(int64_t(bitsAt(seed, 5) % 7)) + 1
-                 : normalOf(bits);
-    case Law::Logits80:
-      return 160 * uniformOf(bits) - 80;
-    case Law::Ties: {
-      if (((i / row) & 1) == 0 && elements > row)
-        return double(int64_t(bitsAt(seed ^ 0x7135, i / row) % 9)) - 4;
-      return double(int64_t(bits % 3)) - 1;
+      double constant = double(int64_t(bitsAt(seed, 5) % 7)) + 1;
+      return each([&](int64_t i, uint64_t bits) {
+        return (i / sample) % 2 == 0 && elements > sample ? constant
+                                                          : n.at(bits);
+      });
     }
+    case Law::Logits80:
+      return each(
+          [&](int64_t, uint64_t bits) { return 160 * uniformOf(bits) - 80; });
+    case Law::Ties:
+      // NaN: the row is not constant.
+      return eachRow(
+          [&](int64_t number) {
+            if ((number & 1) == 0 && elements > row)
+              return double(
+                         int64_t(bitsAt(seed ^ 0x7135, uint64_t(number)) % 9)) -
+                     4;
+            return std::numeric_limits<double>::quiet_NaN();
+          },
+          [&](double constant, uint64_t bits) {
+            return std::isnan(constant) ? double(int64_t(bits % 3)) - 1
+                                        : constant;
+          });
     case Law::NegativeInfinity:
       // An op over any one axis still finds finite values.
-      if (bits % 4 == 0)
-        return -std::numeric_limits<double>::infinity();
-      return normalOf(mix(bits));
+      return each([&](int64_t, uint64_t bits) {
+        return bits % 4 == 0 ? -std::numeric_limits<double>::infinity()
+                             : n.at(mix(bits));
+      });
     case Law::Integers:
-      return double(int64_t(bits % 5)) - 2;
+      return each([&](int64_t, uint64_t bits) {
+        return double(int64_t(bits % 5)) - 2;
+      });
     case Law::Signs:
-      return bits & 1 ? 1 : -1;
+      return each(
+          [&](int64_t, uint64_t bits) { return bits & 1 ? 1.0 : -1.0; });
     case Law::Alternating:
-      return (i & 1 ? -1 : 1) * (1 + 0.01 * normalOf(bits));
+      return each([&](int64_t i, uint64_t bits) {
+        return (i & 1 ? -1 : 1) * (1 + 0.01 * n.at(bits));
+      });
     case Law::Runs:
-      return normalOf(bitsAt(seed, uint64_t(i / 97)));
+      return each([&](int64_t i, uint64_t) {
+        return n.at(bitsAt(seed, uint64_t(i / 97)));
+      });
     case Law::Breakpoints: {
       static constexpr double points[] = {0,  -0.0, 0.5, -0.5, 1,  -1,    2,
                                           -2, 3,    -3,  6,    -6, 1e-40, -20};
       constexpr size_t count = sizeof(points) / sizeof(points[0]);
-      return bits % 2 ? points[(bits >> 8) % count] : normalOf(mix(bits));
+      return each([&](int64_t, uint64_t bits) {
+        return bits % 2 ? points[(bits >> 8) % count] : n.at(mix(bits));
+      });
     }
     case Law::Negatives:
-      return -std::fabs(normalOf(bits)) - 0.1;
+      return each(
+          [&](int64_t, uint64_t bits) { return -std::fabs(n.at(bits)) - 0.1; });
     }
-    return 0;
   }
 
   const Tensor &tensor;
+  const NormalTable &normal = NormalTable::get();
   Case trial;
   uint64_t seed;
   int64_t elements;
@@ -298,30 +427,51 @@ private:
 
 } // namespace
 
+/// Elements made at a time: they stay in the first-level cache.
+static constexpr int64_t pieceLength = 1024;
+
 void fastk::worker::fillInput(const Job &job, size_t index, const Case &trial,
                               void *data) {
   Source source(job, index, trial);
   ElementType type = job.inputs[index].type;
   parallelFor(job.inputs[index].elements(), 64,
               [&](int64_t, int64_t begin, int64_t end) {
-                for (int64_t i = begin; i < end; ++i)
-                  storeElement(type, data, i, source.at(i));
+                double piece[pieceLength];
+                for (int64_t at = begin; at < end; at += pieceLength) {
+                  int64_t stop = std::min(at + pieceLength, end);
+                  source.values(at, stop, piece);
+                  storeElements(type, data, at, piece, stop - at);
+                }
               });
 }
 
 void fastk::worker::perturb(const Tensor &tensor, uint64_t seed, double delta,
-                            void *data) {
-  if (!isFloat(tensor.type) || tensor.role == Role::Mask)
+                            const void *from, void *to) {
+  if (!isFloat(tensor.type) || tensor.role == Role::Mask) {
+    if (from != to)
+      std::memcpy(to, from, size_t(tensor.bytes()));
     return;
+  }
+  double limit = largestValue(tensor.type);
+  uint64_t stream = streamOf(seed);
+  double up = 1 + delta, down = 1 - delta;
+  // One draw gives the signs of 64 elements.
   parallelFor(tensor.elements(), 64, [&](int64_t, int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      double value = loadElement(tensor.type, data, i);
-      if (!std::isfinite(value))
-        continue;
-      double factor = 1 + (bitsAt(seed, uint64_t(i)) & 1 ? delta : -delta);
-      double moved = value * factor;
-      if (std::fabs(moved) <= largestValue(tensor.type))
-        storeElement(tensor.type, data, i, moved);
+    double piece[pieceLength];
+    for (int64_t at = begin; at < end; at += pieceLength) {
+      int64_t stop = std::min(at + pieceLength, end);
+      loadElements(tensor.type, from, at, piece, stop - at);
+      for (int64_t k = 0; k < stop - at; k += 64) {
+        uint64_t signs = mix(stream + uint64_t((at + k) / 64));
+        int64_t last = std::min<int64_t>(k + 64, stop - at);
+        for (int64_t i = k; i < last; ++i, signs >>= 1) {
+          double moved = piece[i] * (signs & 1 ? up : down);
+          // Written so that NaN and infinities stay.
+          if (std::fabs(moved) <= limit)
+            piece[i] = moved;
+        }
+      }
+      storeElements(tensor.type, to, at, piece, stop - at);
     }
   });
 }

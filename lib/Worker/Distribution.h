@@ -53,8 +53,24 @@ struct Case {
   double scale = 1;
 };
 
-/// All trials of a job, N(0,1) first: most wrong candidates end there.
-std::vector<Case> planCases(const Job &job, uint64_t seed);
+/// The trials of a job, N(0,1) first: most wrong candidates end there.
+struct Plan {
+  std::vector<Case> cases;
+  /// The first so many are always run. The others are a reserve of mode
+  /// evaluate on very large tensors: they stand in for distributions that are
+  /// not legal, and run while a worthless result has passed all others.
+  size_t required = 0;
+};
+
+/// Beyond this many elements of all tensors, evaluate draws N(0,1) once.
+inline constexpr int64_t largeElements = int64_t(1) << 20;
+/// Beyond this many, evaluate draws a secret subset of the distributions.
+inline constexpr int64_t veryLargeElements = int64_t(1) << 22;
+/// Distributions in the subset besides N(0,1); the harshest for the kind of op
+/// is one of them.
+inline constexpr size_t subsetLaws = 3;
+
+Plan planCases(const Job &job, uint64_t seed);
 
 /// Exact arithmetic: every partial sum is a small integer.
 bool isExact(Law law, Kind kind);
@@ -71,9 +87,10 @@ bool isCore(Law law);
 /// Fills operand \p index of the job.
 void fillInput(const Job &job, size_t index, const Case &trial, void *data);
 
-/// Moves every finite element of a float operand by the relative amount
-/// \p delta up or down, at random.
-void perturb(const Tensor &tensor, uint64_t seed, double delta, void *data);
+/// Copies an operand, moving every finite element of a float by the relative
+/// amount \p delta up or down, at random. \p from and \p to may be the same.
+void perturb(const Tensor &tensor, uint64_t seed, double delta,
+             const void *from, void *to);
 
 /// Redraws about one element in a thousand, at least 16 (or all), in place.
 void mutate(const Job &job, size_t index, const Case &trial, uint64_t seed,

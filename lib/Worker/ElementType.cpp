@@ -119,6 +119,17 @@ static uint16_t toBits16(double value, int mantissa, int minExponent,
     return sign;
   if (std::isinf(magnitude))
     return sign | infinity;
+  // In the normal range, the bits of the double are those of the result but for
+  // rounding; a carry into the exponent, up to infinity, is right as it is.
+  uint64_t bits;
+  std::memcpy(&bits, &magnitude, sizeof(bits));
+  int natural = int(bits >> 52) - 1023;
+  if (natural >= minExponent && natural <= maxExponent) {
+    int shift = 52 - mantissa;
+    bits += (uint64_t(1) << (shift - 1)) - 1 + ((bits >> shift) & 1);
+    return sign | uint16_t((bits >> shift) -
+                           (uint64_t(1022 + minExponent) << mantissa));
+  }
   int exponent = std::ilogb(magnitude);
   if (exponent < minExponent)
     exponent = minExponent;
@@ -241,6 +252,49 @@ void fastk::worker::storeElement(ElementType type, void *data, int64_t index,
     return storeAs<int8_t>(data, index, saturate<int8_t>(value));
   case ElementType::I1:
     return storeAs<uint8_t>(data, index, value != 0);
+  }
+}
+
+// The type is looked at once; the loops know it.
+
+void fastk::worker::storeElements(ElementType type, void *data, int64_t index,
+                                  const double *values, int64_t count) {
+  auto loop = [&](auto store) {
+    for (int64_t i = 0; i < count; ++i)
+      store(index + i, values[i]);
+  };
+  switch (type) {
+  case ElementType::F64:
+    return loop([=](int64_t i, double v) { storeAs<double>(data, i, v); });
+  case ElementType::F32:
+    return loop(
+        [=](int64_t i, double v) { storeAs<float>(data, i, float(v)); });
+  case ElementType::F16:
+    return loop([=](int64_t i, double v) {
+      storeAs<uint16_t>(data, i, toHalfBits(v));
+    });
+  case ElementType::BF16:
+    return loop([=](int64_t i, double v) {
+      storeAs<uint16_t>(data, i, toBFloatBits(v));
+    });
+  default:
+    return loop([=](int64_t i, double v) { storeElement(type, data, i, v); });
+  }
+}
+
+void fastk::worker::loadElements(ElementType type, const void *data,
+                                 int64_t index, double *values, int64_t count) {
+  auto loop = [&](auto load) {
+    for (int64_t i = 0; i < count; ++i)
+      values[i] = load(index + i);
+  };
+  switch (type) {
+  case ElementType::F64:
+    return loop([=](int64_t i) { return loadAs<double>(data, i); });
+  case ElementType::F32:
+    return loop([=](int64_t i) { return double(loadAs<float>(data, i)); });
+  default:
+    return loop([=](int64_t i) { return loadElement(type, data, i); });
   }
 }
 

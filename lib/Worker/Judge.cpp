@@ -34,8 +34,7 @@ Reader fastk::worker::readerOf(ElementType type, const void *data) {
         out[i - begin] = values[i];
     };
   return [=](int64_t begin, int64_t end, double *out) {
-    for (int64_t i = begin; i < end; ++i)
-      out[i - begin] = loadElement(type, data, i);
+    loadElements(type, data, begin, out, end - begin);
   };
 }
 
@@ -61,6 +60,63 @@ struct Partial {
 /// Elements read at a time: two such pieces stay in the first-level caches.
 static constexpr int64_t pieceLength = 1024;
 
+/// Sums kept side by side, so that the compiler can use vectors.
+static constexpr int64_t lanes = 8;
+
+/// The sum of |r|; not finite where an element is not.
+static double sumOfMagnitudes(const double *ref, int64_t count) {
+  double sums[lanes] = {};
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes)
+    for (int64_t l = 0; l < lanes; ++l)
+      sums[l] += std::fabs(ref[i + l]);
+  double total = 0;
+  for (double sum : sums)
+    total += sum;
+  for (; i < count; ++i)
+    total += std::fabs(ref[i]);
+  return total;
+}
+
+/// Adds a piece to \p sum. False, with \p sum as it was, where an element is
+/// not finite or an error sets a new maximum: such pieces are rare, and are
+/// looked at one element after the other.
+static bool addUneventful(const double *out, const double *ref, int64_t count,
+                          double mean, double tiny, Partial &sum) {
+  double errors[lanes] = {}, squares[lanes] = {}, fourths[lanes] = {};
+  double largest[lanes] = {};
+  auto add = [&](int64_t i, int64_t l) {
+    double magnitude = std::fabs(ref[i]);
+    double error = std::fabs(out[i] - ref[i]);
+    double square = magnitude * magnitude, scaled = square * 0x1p-64;
+    errors[l] += error * error;
+    squares[l] += square;
+    fourths[l] += scaled * scaled;
+    double normalized = error > tiny ? error / (magnitude + mean) : 0;
+    largest[l] = normalized > largest[l] ? normalized : largest[l];
+  };
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes)
+    for (int64_t l = 0; l < lanes; ++l)
+      add(i + l, l);
+  for (int64_t l = 0; i < count; ++i, ++l)
+    add(i, l);
+  double error = 0, square = 0, fourth = 0, most = 0;
+  for (int64_t l = 0; l < lanes; ++l) {
+    error += errors[l];
+    square += squares[l];
+    fourth += fourths[l];
+    most = std::max(most, largest[l]);
+  }
+  // NaN and infinities of either side are in these sums.
+  if (!std::isfinite(error) || !std::isfinite(square) || most > sum.measure.max)
+    return false;
+  sum.errorSquares += error;
+  sum.referenceSquares += square;
+  sum.referenceFourths += fourth;
+  return true;
+}
+
 Measure fastk::worker::measure(const Tensor &tensor, const Reader &output,
                                const Reader &reference) {
   int64_t elements = tensor.elements();
@@ -78,6 +134,12 @@ Measure fastk::worker::measure(const Tensor &tensor, const Reader &output,
       for (int64_t at = first; at < last; at += pieceLength) {
         int64_t stop = std::min(at + pieceLength, last);
         reference(at, stop, ref);
+        double piece = sumOfMagnitudes(ref, stop - at);
+        if (std::isfinite(piece)) {
+          total += piece;
+          finite += stop - at;
+          continue;
+        }
         for (int64_t i = 0; i < stop - at; ++i)
           if (std::isfinite(ref[i])) {
             total += std::fabs(ref[i]);
@@ -89,6 +151,8 @@ Measure fastk::worker::measure(const Tensor &tensor, const Reader &output,
         int64_t stop = std::min(at + pieceLength, last);
         reference(at, stop, ref);
         output(at, stop, out);
+        if (addUneventful(out, ref, stop - at, mean, tiny, sum))
+          continue;
         for (int64_t i = 0; i < stop - at; ++i) {
           double y = out[i], r = ref[i];
           if (!std::isfinite(r) || !std::isfinite(y)) {
@@ -166,9 +230,13 @@ bool fastk::worker::fits(const Tensor &tensor, const Reader &reference) {
                 for (int64_t at = begin; at < end; at += pieceLength) {
                   int64_t stop = std::min(at + pieceLength, end);
                   reference(at, stop, ref);
-                  for (int64_t i = 0; i < stop - at; ++i)
-                    if (std::isfinite(ref[i]) && std::fabs(ref[i]) > limit)
-                      bad[size_t(part)] = 1;
+                  bool over = false;
+                  for (int64_t i = 0; i < stop - at; ++i) {
+                    double magnitude = std::fabs(ref[i]);
+                    over |= magnitude > limit && magnitude < infinity;
+                  }
+                  if (over)
+                    bad[size_t(part)] = 1;
                 }
               });
   return std::count(bad.begin(), bad.end(), 1) == 0;

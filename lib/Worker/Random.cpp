@@ -8,7 +8,6 @@
 
 #include "Random.h"
 #include <sys/random.h>
-#include <vector>
 
 using namespace fastk::worker;
 
@@ -34,19 +33,36 @@ static double inverseNormal(double p) {
   return p < 0.5 ? -x : x;
 }
 
+const NormalTable &NormalTable::get() {
+  static const NormalTable table;
+  return table;
+}
+
+NormalTable::NormalTable() {
+  middle[0] = middle[entries] = 0;
+  for (size_t i = 1; i < entries; ++i)
+    middle[i] = inverseNormal(double(i) / entries);
+  outer[0] = 0;
+  for (size_t i = 1; i <= outerEntries; ++i)
+    outer[i] = inverseNormal(double(i) / (double(entries) * fine));
+}
+
+double NormalTable::outside(uint64_t bits) const {
+  // By symmetry: the lower tail, and its mirror image.
+  bool upper = bits >> 63;
+  uint64_t low = upper ? ~bits : bits;
+  size_t index = low >> (52 - fineBits);
+  double x;
+  if (index < tail) {
+    x = inverseNormal(uniformOf(low));
+  } else {
+    double fraction = double(low & ((uint64_t(1) << (52 - fineBits)) - 1)) *
+                      (1.0 / double(uint64_t(1) << (52 - fineBits)));
+    x = outer[index] + fraction * (outer[index + 1] - outer[index]);
+  }
+  return upper ? -x : x;
+}
+
 double fastk::worker::normalOf(uint64_t bits) {
-  // Between two entries the function is a straight line to 1e-4, but for the
-  // outermost entries, where it is computed.
-  constexpr size_t entries = 4096, tail = 32;
-  static const std::vector<double> table = [] {
-    std::vector<double> values(entries + 1);
-    for (size_t i = 1; i < entries; ++i)
-      values[i] = inverseNormal(double(i) / entries);
-    return values;
-  }();
-  size_t index = bits >> 52;
-  if (index < tail || index >= entries - tail)
-    return inverseNormal(uniformOf(bits));
-  double fraction = double(bits & 0xfffffffffffffu) * 0x1p-52;
-  return table[index] + fraction * (table[index + 1] - table[index]);
+  return NormalTable::get().at(bits);
 }

@@ -9,9 +9,14 @@
 #include "Judge.h"
 #include "Competitors.h"
 #include "Distribution.h"
+#include "Random.h"
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
+#include <set>
+#include <string>
+#include <vector>
 
 using namespace fastk::worker;
 
@@ -54,6 +59,33 @@ TEST(Judge, NothingPassesForNaN) {
   EXPECT_EQ(compare(y, r).mismatches, 1);
   y[3] = float(infinity);
   EXPECT_EQ(compare(y, r).mismatches, 0);
+}
+
+/// What is seen in a short row is seen anywhere in one of many pieces.
+TEST(Judge, FindsOneElementInLongRows) {
+  constexpr size_t length = 5003;
+  for (size_t where : {size_t(0), size_t(1023), size_t(4321), length - 1}) {
+    std::vector<double> r(length, 1);
+    std::vector<float> y(length, 1);
+    y[where] = 1.5;
+    y[(where + 7) % length] = 1.25;
+    Measure m = compare(y, r);
+    EXPECT_DOUBLE_EQ(m.max, 0.25);
+    EXPECT_EQ(m.where, int64_t(where));
+    EXPECT_NEAR(m.frobenius, std::sqrt((0.25 + 0.0625) / length), 1e-12);
+    EXPECT_NEAR(m.carriers, length, 1e-6);
+    for (float bad : {std::nanf(""), float(infinity)}) {
+      y[where] = bad;
+      m = compare(y, r);
+      EXPECT_EQ(m.mismatches, 1);
+      EXPECT_EQ(m.where, int64_t(where));
+      // The others still count.
+      EXPECT_DOUBLE_EQ(m.max, 0.125);
+      r[where] = double(bad);
+      EXPECT_EQ(compare(y, r).mismatches, 0);
+      r[where] = 1;
+    }
+  }
 }
 
 TEST(Judge, ZeroRowsAndDenormals) {
@@ -144,11 +176,11 @@ TEST(Distribution, IsReproducibleAndLegal) {
                 {ElementType::F32, {100, 70}, Role::Mask, {}},
                 {ElementType::F32, {7000}, Role::Data, {{-1, 1}}}};
   job.outputs = {{ElementType::F32, {1}, Role::Data, {}}};
-  std::vector<Case> cases = planCases(job, 42);
+  std::vector<Case> cases = planCases(job, 42).cases;
   for (Kind kind : {Kind::Contraction, Kind::Softmax, Kind::Norm,
                     Kind::Elementwise, Kind::Pooling, Kind::Reduction}) {
     job.kind = kind;
-    for (const Case &trial : planCases(job, 43))
+    for (const Case &trial : planCases(job, 43).cases)
       cases.push_back(trial);
   }
   for (const Case &trial : cases)
@@ -190,6 +222,66 @@ TEST(Distribution, NormalHasItsMoments) {
   EXPECT_NEAR(sum / 200000, 0, 0.01);
   EXPECT_NEAR(squares / 200000, 1, 0.02);
   EXPECT_NEAR(fourth / 200000, 3, 0.15);
+}
+
+/// The tables meet each other, and the function where it is computed.
+TEST(Distribution, NormalInvertsItsDistributionFunction) {
+  for (uint64_t step = 1; step < 4000; ++step)
+    for (int shift : {0, 6, 8, 20, 30}) {
+      uint64_t bits = (step << 52) >> shift;
+      for (uint64_t b : {bits - 1, bits, bits + 12345, ~bits}) {
+        double p = uniformOf(b), x = normalOf(b);
+        double tail = std::min(p, 1 - p);
+        double back = 0.5 * std::erfc(std::fabs(x) * std::sqrt(0.5));
+        ASSERT_NEAR(back / tail, 1, 2e-3) << b;
+        ASSERT_TRUE(p < 0.5 ? x <= 0 : x >= 0) << b;
+      }
+    }
+}
+
+static std::vector<std::string> lawsOf(const Plan &plan, size_t count) {
+  std::vector<std::string> laws;
+  for (size_t i = 0; i < count; ++i)
+    laws.emplace_back(toString(plan.cases[i].law));
+  return laws;
+}
+
+/// Only evaluate saves trials, and only on large tensors.
+TEST(Distribution, PlansFollowModeAndSize) {
+  Job job;
+  job.kind = Kind::Softmax;
+  auto planFor = [&](Mode mode, int64_t rows, uint64_t seed) {
+    job.mode = mode;
+    job.validate.trials = mode == Mode::Promote ? 10 : 3;
+    job.inputs = {{ElementType::F32, {rows, 1024}, Role::Data, {}}};
+    job.outputs = job.inputs;
+    return planCases(job, seed);
+  };
+  for (int64_t rows : {8, 1024, 4096}) {
+    Plan promote = planFor(Mode::Promote, rows, 1);
+    EXPECT_EQ(promote.cases.size(), 10u + 2 * 10);
+    EXPECT_EQ(promote.required, promote.cases.size());
+    Plan validate = planFor(Mode::Validate, rows, 1);
+    EXPECT_EQ(validate.cases.size(), 3u + 10);
+    EXPECT_EQ(validate.required, validate.cases.size());
+  }
+  EXPECT_EQ(planFor(Mode::Evaluate, 8, 1).required, 13u);
+  EXPECT_EQ(planFor(Mode::Evaluate, 1024, 1).required, 11u);
+
+  // A subset, the harshest first, different from seed to seed; all others in
+  // reserve.
+  std::set<std::vector<std::string>> subsets;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Plan plan = planFor(Mode::Evaluate, 4096, seed);
+    ASSERT_EQ(plan.required, 4u);
+    std::vector<std::string> laws = lawsOf(plan, plan.required);
+    EXPECT_EQ(laws[0], "normal");
+    EXPECT_EQ(laws[1], "logits_80");
+    subsets.insert(laws);
+    laws = lawsOf(plan, plan.cases.size());
+    EXPECT_EQ(std::set<std::string>(laws.begin(), laws.end()).size(), 11u);
+  }
+  EXPECT_GT(subsets.size(), 5u);
 }
 
 TEST(Distribution, SeedsDiffer) {

@@ -8,6 +8,7 @@
 
 #include "Statistics.h"
 #include "WorkerHarness.h"
+#include <algorithm>
 #include <gtest/gtest.h>
 
 using namespace fastk::worker;
@@ -59,6 +60,60 @@ TEST(Timing, SlowCandidatesAreDroppedEarly) {
   EXPECT_EQ(verdict.status, Status::Slow) << explain(verdict);
   EXPECT_EQ(verdict.precision, Precision::IEEE);
   EXPECT_EQ(verdict.timing.candidate->samples, 3);
+  // After one trial, before the others are spent on it.
+  EXPECT_EQ(verdict.audit.trials, 1);
+  EXPECT_EQ(verdict.errors.size(), 1u);
+  EXPECT_EQ(verdict.audit.distributions, std::vector<std::string>{"normal"});
+}
+
+/// A screen must not let wrong candidates look merely slow.
+TEST(Timing, WrongComesBeforeSlow) {
+  Job job = largeJob("-DSLOW -DCOUNT_WRITTEN=8");
+  job.mode = Mode::Evaluate;
+  Verdict verdict = judge(job);
+  EXPECT_EQ(verdict.status, Status::Wrong) << explain(verdict);
+}
+
+TEST(Timing, TheScreenComparesWithTheIncumbent) {
+  Job job = largeJob("-DSLOW");
+  job.mode = Mode::Evaluate;
+  job.incumbent = job.candidate;
+  Verdict verdict = judge(job);
+  EXPECT_EQ(verdict.status, Status::OK) << explain(verdict);
+  job.incumbent = job.baseline;
+  verdict = judge(job);
+  EXPECT_EQ(verdict.status, Status::Slow) << explain(verdict);
+  EXPECT_TRUE(verdict.timing.speedupOverIncumbent);
+  EXPECT_EQ(verdict.audit.trials, 1);
+}
+
+TEST(Timing, LargeTensorsAreEvaluatedOnASubset) {
+  Job job = largeJob("");
+  job.mode = Mode::Evaluate;
+  Verdict verdict = judge(job);
+  ASSERT_EQ(verdict.status, Status::OK) << explain(verdict);
+  const std::vector<std::string> &laws = verdict.audit.distributions;
+  EXPECT_EQ(laws.size(), 4u);
+  EXPECT_EQ(std::count(laws.begin(), laws.end(), "normal"), 1);
+  EXPECT_EQ(std::count(laws.begin(), laws.end(), "breakpoints"), 1);
+}
+
+/// What a subset may miss, promotion does not.
+TEST(Timing, PromotionOfLargeTensorsRunsEverything) {
+  Job job = largeJob("");
+  job.mode = Mode::Promote;
+  job.validate.trials = 10;
+  job.time.maxSeconds = 0.5;
+  Verdict verdict = judge(job);
+  ASSERT_EQ(verdict.status, Status::OK) << explain(verdict);
+  EXPECT_EQ(verdict.audit.distributions.size(), 10u);
+  EXPECT_EQ(verdict.audit.trials, 10 + 2 * 9);
+
+  job = largeJob("-DWRONG_ON_EQUAL");
+  job.mode = Mode::Promote;
+  verdict = judge(job);
+  EXPECT_EQ(verdict.status, Status::Wrong) << explain(verdict);
+  EXPECT_EQ(verdict.errors.back().distribution, "equal");
 }
 
 TEST(Timing, FasterThanTheFloorIsImpossible) {

@@ -147,6 +147,16 @@ Job test::reduceJob(const std::string &candidate) {
   return job;
 }
 
+Job test::largeJob(const std::string &flags) {
+  Job job = basicJob(compile("large.c", flags));
+  job.kind = Kind::Elementwise;
+  job.inputs = {{ElementType::F32, {1536, 1536}, Role::Data, {}}};
+  job.outputs = {{ElementType::F32, {1536, 1536}, Role::Data, {}}};
+  job.oracle.path = compile("large.c", "-DT=double");
+  job.baseline.path = compile("large.c", "");
+  return job;
+}
+
 std::string test::explain(const Verdict &verdict) {
   return std::string(toString(verdict.status)) + " (" +
          std::string(toString(verdict.precision)) + "): " + verdict.reason;

@@ -36,6 +36,8 @@ Job matmulJob(const std::string &candidate);
 Job rowwiseJob(const std::string &op, const std::string &candidate);
 /// elementwise.c; \p op as there.
 Job elementwiseJob(const std::string &op, const std::string &candidate);
+/// large.c, of 4.7 million elements; \p flags are the candidate's.
+Job largeJob(const std::string &flags);
 Job reduceJob(const std::string &candidate);
 
 /// The fields of a verdict that say why, for messages of assertions.

@@ -50,6 +50,14 @@ double loadElement(ElementType type, const void *data, int64_t index);
 /// Integers saturate; i1 stores value != 0.
 void storeElement(ElementType type, void *data, int64_t index, double value);
 
+/// Stores \p count values from element \p index on, as storeElement does.
+void storeElements(ElementType type, void *data, int64_t index,
+                   const double *values, int64_t count);
+
+/// Reads \p count elements from element \p index on, as loadElement does.
+void loadElements(ElementType type, const void *data, int64_t index,
+                  double *values, int64_t count);
+
 /// \p value rounded to \p type and read back.
 double roundTo(ElementType type, double value);
 

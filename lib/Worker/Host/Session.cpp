@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Session.h"
+#include "../Parallel.h"
 #include "../Random.h"
 #include <algorithm>
 #include <cmath>
@@ -51,7 +52,7 @@ bool Session::open(Failure &failure) {
 }
 
 /// FNV-1a over words; inputs are read at memory speed.
-static uint64_t hashBytes(const char *data, size_t bytes) {
+static uint64_t hashPart(const char *data, size_t bytes) {
   uint64_t hash[4] = {1, 2, 3, 4};
   size_t i = 0;
   for (; i + 32 <= bytes; i += 32) {
@@ -64,6 +65,36 @@ static uint64_t hashBytes(const char *data, size_t bytes) {
   for (; i < bytes; ++i)
     tail = (tail ^ static_cast<unsigned char>(data[i])) * 0x100000001b3u;
   return mix(mix(mix(mix(hash[0]) + hash[1]) + hash[2]) + hash[3]) ^ tail;
+}
+
+/// The hash of the hashes of its pieces, which several threads compute.
+static uint64_t hashBytes(const char *data, size_t bytes) {
+  constexpr size_t piece = size_t(1) << 20;
+  size_t pieces = (bytes + piece - 1) / piece;
+  std::vector<uint64_t> hashes(pieces);
+  parallelFor(int64_t(bytes), int64_t(piece),
+              [&](int64_t, int64_t begin, int64_t end) {
+                for (size_t at = size_t(begin); at < size_t(end); at += piece)
+                  hashes[at / piece] =
+                      hashPart(data + at, std::min(piece, size_t(end) - at));
+              });
+  return hashPart(reinterpret_cast<const char *>(hashes.data()),
+                  pieces * sizeof(uint64_t));
+}
+
+static int64_t lastLevelCache() {
+  int64_t bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return bytes > 0 ? bytes : int64_t(64) << 20;
+}
+
+bool Session::mustFlush() const {
+  int64_t footprint = 0;
+  for (const Tensor &tensor : job.inputs)
+    footprint += tensor.bytes();
+  for (const Tensor &tensor : job.outputs)
+    footprint += tensor.bytes();
+  // What exceeds the caches evicts itself.
+  return job.time.cache == Cache::Cold && footprint <= 4 * lastLevelCache();
 }
 
 bool Session::createInputs(InputSet &set, Failure &failure) const {

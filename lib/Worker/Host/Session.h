@@ -69,10 +69,17 @@ public:
   Measure measureOutput(size_t output, const OutputSet &outputs,
                         const OutputSet &oracle) const;
 
+  /// Whether operands and results must be flushed from the caches before a
+  /// timed call.
+  bool mustFlush() const;
+
   const Job &job;
   Verdict &verdict;
   ProgramImage oracle, baseline, incumbent, candidate;
   int64_t threads = 1;
+  /// Memory for inputs that validation has done with; timing draws its own
+  /// values into it, so only the pages are used again.
+  std::vector<InputSet> spare;
   /// Of one call of the candidate; grows with the baseline's time.
   double wallSeconds = 10;
 };

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SharedBuffer.h"
+#include "../Parallel.h"
 #include "Protocol.h"
 #include <cerrno>
 #include <cstring>
@@ -100,7 +101,10 @@ void SharedBuffer::place(Placement placement) {
 void SharedBuffer::poison(unsigned char byte) {
   if (!base)
     return;
-  std::memset(data(), byte, bytes);
+  parallelFor(int64_t(bytes), int64_t(pageSize),
+              [&](int64_t, int64_t begin, int64_t end) {
+                std::memset(data() + begin, byte, size_t(end - begin));
+              });
   setCanaries();
 }
 

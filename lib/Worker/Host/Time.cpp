@@ -94,11 +94,6 @@ static int64_t availableMemory() {
   return int64_t(sysconf(_SC_AVPHYS_PAGES)) * sysconf(_SC_PAGESIZE);
 }
 
-static int64_t lastLevelCache() {
-  int64_t bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  return bytes > 0 ? bytes : int64_t(64) << 20;
-}
-
 bool Timer::create() {
   // Promotion carries the A/A control: the baseline against itself.
   contestants.push_back(
@@ -127,21 +122,21 @@ bool Timer::create() {
   int64_t bytes = 0;
   for (const Tensor &tensor : job.inputs)
     bytes += tensor.bytes();
-  int64_t footprint = bytes;
-  for (const Tensor &tensor : job.outputs) {
-    footprint += tensor.bytes();
+  for (const Tensor &tensor : job.outputs)
     bytes += tensor.bytes() * int64_t(contestants.size());
-  }
-  // What exceeds the caches evicts itself.
-  flush = job.time.cache == Cache::Cold && footprint <= 4 * lastLevelCache();
+  flush = session.mustFlush();
   size_t setCount = 3;
   while (setCount > 1 && int64_t(setCount) * bytes > availableMemory() / 2)
     --setCount;
 
   sets.resize(setCount);
   for (size_t s = 0; s < setCount; ++s) {
-    if (!session.createInputs(sets[s], failure))
+    if (!session.spare.empty()) {
+      sets[s] = std::move(session.spare.back());
+      session.spare.pop_back();
+    } else if (!session.createInputs(sets[s], failure)) {
       return false;
+    }
     trials.push_back({Law::Normal, int64_t(s), random(), 1});
     session.fill(sets[s], trials[s], s % 2 ? Placement::Start : Placement::End);
   }

@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Competitors.h"
+#include "../Parallel.h"
 #include "../Random.h"
+#include "../Statistics.h"
 #include "Session.h"
 #include <algorithm>
 #include <cmath>
@@ -29,16 +31,15 @@ private:
   enum class Outcome { Ready, LeftOut, Failed };
 
   bool create();
-  bool callTrusted(Child &child, OutputSet &outputs, const char *name,
-                   double *ns = nullptr);
+  bool callTrusted(Child &child, const InputSet &operands, OutputSet &outputs,
+                   const char *name, double *ns = nullptr);
   bool callCandidate(const std::string &what);
   Outcome prepare(Case &trial, std::vector<Difficulty> &difficulties,
                   std::string &why);
-  void keepInputs();
-  void restoreInputs(const Case &trial);
   bool measureSlope(const Case &trial, std::vector<Difficulty> &difficulties);
-  bool judgeTrial(const Case &trial,
-                  const std::vector<Difficulty> &difficulties);
+  bool judgeTrial(const Case &trial, std::vector<Difficulty> &difficulties,
+                  bool slopeKnown);
+  bool screen();
   bool checkOperands(const Case &trial,
                      const std::vector<Difficulty> &difficulties);
   bool checkHalfInputs(const Case &trial,
@@ -66,8 +67,8 @@ private:
   OutputSet oracleOutputs, otherOracle, baselineOutputs, candidateOutputs;
   Placement placement = Placement::End;
   double baselineSeconds = 0;
-  /// The trial's operands, unless they are too large to keep twice.
-  std::vector<std::vector<char>> kept;
+  /// The trial's operands, slightly moved; made when first needed.
+  InputSet moved;
 };
 
 } // namespace
@@ -80,18 +81,18 @@ bool Validation::create() {
          session.createOutputs(candidateOutputs, job.candidate, false, failure);
 }
 
-/// Runs the oracle or the baseline on the inputs as they are.
-bool Validation::callTrusted(Child &child, OutputSet &outputs, const char *name,
-                             double *ns) {
+/// Runs the oracle or the baseline.
+bool Validation::callTrusted(Child &child, const InputSet &operands,
+                             OutputSet &outputs, const char *name, double *ns) {
   CallTime time;
   Session::place(outputs, placement);
   Session::poison(outputs);
   // Trusted programs get the time that the machine needs.
   constexpr double seconds = 600;
-  if (!child.map(0, Session::buffersOf(inputs, outputs), failure) ||
+  if (!child.map(0, Session::buffersOf(operands, outputs), failure) ||
       !child.call(0, seconds, time, failure) || !child.unmap(0, failure))
     return blame(name);
-  std::string damage = session.damage(inputs, outputs);
+  std::string damage = session.damage(operands, outputs);
   if (!damage.empty()) {
     failure = {Status::Error, std::string("the ") + name + " " + damage};
     return false;
@@ -130,7 +131,7 @@ Validation::Outcome Validation::prepare(Case &trial,
   for (double scale : {1.0, 0.125, 1.0 / 64, 1.0 / 512}) {
     trial.scale = scale;
     session.fill(inputs, trial, placement);
-    if (!callTrusted(*oracle, oracleOutputs, "oracle"))
+    if (!callTrusted(*oracle, inputs, oracleOutputs, "oracle"))
       return Outcome::Failed;
     bool legal = true;
     for (size_t o = 0; o < job.outputs.size() && legal; ++o)
@@ -143,7 +144,7 @@ Validation::Outcome Validation::prepare(Case &trial,
     if (!legal)
       continue;
     double ns = 0;
-    if (!callTrusted(*baseline, baselineOutputs, "baseline", &ns))
+    if (!callTrusted(*baseline, inputs, baselineOutputs, "baseline", &ns))
       return Outcome::Failed;
     baselineSeconds = std::max(baselineSeconds, ns * 1e-9);
     difficulties.assign(job.outputs.size(), Difficulty());
@@ -165,39 +166,17 @@ Validation::Outcome Validation::prepare(Case &trial,
     }
     if (!legal)
       continue;
-    if (!sitsOnBreakpoints(trial.law) && !measureSlope(trial, difficulties))
-      return Outcome::Failed;
     return Outcome::Ready;
   }
   return Outcome::LeftOut;
-}
-
-/// Operands up to this size are copied; larger ones are drawn again.
-static constexpr int64_t keptBytes = int64_t(1) << 30;
-
-void Validation::keepInputs() {
-  kept.clear();
-  int64_t bytes = 0;
-  for (const Tensor &tensor : job.inputs)
-    bytes += tensor.bytes();
-  if (bytes > keptBytes)
-    return;
-  for (const SharedBuffer &buffer : inputs.buffers)
-    kept.emplace_back(buffer.data(), buffer.data() + buffer.size());
-}
-
-void Validation::restoreInputs(const Case &trial) {
-  if (kept.size() != inputs.buffers.size())
-    return session.fill(inputs, trial, placement);
-  for (size_t i = 0; i < kept.size(); ++i)
-    std::memcpy(inputs.buffers[i].data(), kept[i].data(), kept[i].size());
-  session.rehash(inputs);
 }
 
 /// How strongly the op answers to small changes of its inputs. An error of the
 /// same relative size in the arithmetic is amplified alike, whoever makes it.
 bool Validation::measureSlope(const Case &trial,
                               std::vector<Difficulty> &difficulties) {
+  if (sitsOnBreakpoints(trial.law))
+    return true;
   double coarsest = 0;
   for (const Tensor &input : job.inputs)
     coarsest = std::max(coarsest, unitRoundoff(input.type));
@@ -212,15 +191,17 @@ bool Validation::measureSlope(const Case &trial,
   // One random direction says little about a few elements: try several, and
   // count the worst.
   uint64_t draws = carriers < 16 ? 8 : carriers < 256 ? 3 : 1;
-  keepInputs();
+  if (moved.buffers.empty() && !session.createInputs(moved, failure))
+    return false;
   for (uint64_t draw = 0; draw < draws; ++draw) {
-    if (draw > 0)
-      restoreInputs(trial);
-    for (size_t i = 0; i < job.inputs.size(); ++i)
+    for (size_t i = 0; i < job.inputs.size(); ++i) {
+      moved.buffers[i].place(placement);
+      moved.buffers[i].setCanaries();
       perturb(job.inputs[i], bitsAt(trial.seed, 500 + i + 1000 * draw), delta,
-              inputs.buffers[i].data());
-    session.rehash(inputs);
-    if (!callTrusted(*oracle, otherOracle, "oracle"))
+              inputs.buffers[i].data(), moved.buffers[i].data());
+    }
+    session.rehash(moved);
+    if (!callTrusted(*oracle, moved, otherOracle, "oracle"))
       return false;
     for (size_t o = 0; o < job.outputs.size(); ++o) {
       if (!isFloat(job.outputs[o].type))
@@ -238,7 +219,6 @@ bool Validation::measureSlope(const Case &trial,
       d.slopeFrobenius = std::max(d.slopeFrobenius, slope(m.frobenius));
     }
   }
-  restoreInputs(trial);
   return true;
 }
 
@@ -264,8 +244,11 @@ static std::string describe(const TrialError &e, Precision accepted) {
   return text;
 }
 
+/// Without the slope the bounds are tighter: what is IEEE then is IEEE anyway,
+/// and the oracle need not run a second time. Else the slope is measured now.
 bool Validation::judgeTrial(const Case &trial,
-                            const std::vector<Difficulty> &difficulties) {
+                            std::vector<Difficulty> &difficulties,
+                            bool slopeKnown) {
   if (!callCandidate("on " + nameOf(trial)))
     return false;
   TrialError error;
@@ -273,6 +256,12 @@ bool Validation::judgeTrial(const Case &trial,
   error.trial = trial.trial;
   Precision got = judgeOutputs(session, candidateOutputs, oracleOutputs,
                                difficulties, error);
+  if (got != Precision::IEEE && !slopeKnown) {
+    if (!measureSlope(trial, difficulties))
+      return false;
+    got = judgeOutputs(session, candidateOutputs, oracleOutputs, difficulties,
+                       error);
+  }
   verdict.errors.push_back(error);
   verdict.precision = looser(verdict.precision, got);
   if (got > job.acceptedPrecision)
@@ -291,7 +280,7 @@ bool Validation::checkOperands(const Case &trial,
     other.seed = bitsAt(trial.seed, 9000 + i);
     fillInput(job, i, other, inputs.buffers[i].data());
     session.rehash(inputs);
-    if (!callTrusted(*oracle, otherOracle, "oracle"))
+    if (!callTrusted(*oracle, inputs, otherOracle, "oracle"))
       return false;
     bool reacts = false;
     for (size_t o = 0; o < job.outputs.size(); ++o) {
@@ -347,14 +336,18 @@ bool Validation::checkHalfInputs(const Case &trial,
       continue;
     any = true;
     char *data = inputs.buffers[i].data();
-    for (int64_t k = 0, n = tensor.elements(); k < n; ++k)
-      storeElement(tensor.type, data, k,
-                   fromHalfBits(toHalfBits(loadElement(tensor.type, data, k))));
+    parallelFor(
+        tensor.elements(), 64, [&](int64_t, int64_t begin, int64_t end) {
+          for (int64_t k = begin; k < end; ++k)
+            storeElement(
+                tensor.type, data, k,
+                fromHalfBits(toHalfBits(loadElement(tensor.type, data, k))));
+        });
   }
   if (!any)
     return true;
   session.rehash(inputs);
-  if (!callTrusted(*oracle, otherOracle, "oracle"))
+  if (!callTrusted(*oracle, inputs, otherOracle, "oracle"))
     return false;
   bool rejected = false;
   double largest = 0;
@@ -414,6 +407,90 @@ bool Validation::checkRepeats(const Case &trial,
   return true;
 }
 
+/// After one right trial, before more is spent: is the candidate surely much
+/// slower than its rival. Pairs of calls on the trial's inputs; whoever keeps
+/// results between calls looks fast here, and goes on to be timed in earnest.
+bool Validation::screen() {
+  constexpr int pairs = 3;
+  const Program &program = job.incumbent ? *job.incumbent : job.baseline;
+  const char *name = job.incumbent ? "incumbent" : "baseline";
+  std::unique_ptr<Child> incumbent;
+  OutputSet own;
+  if (job.incumbent) {
+    incumbent = session.start(name, &session.incumbent, &program, 2, failure);
+    if (!incumbent)
+      return blame(name);
+    if (!session.createOutputs(own, program, false, failure))
+      return false;
+  }
+  Child &rival = incumbent ? *incumbent : *baseline;
+  OutputSet &rivalOutputs = incumbent ? own : baselineOutputs;
+  bool flush = session.mustFlush();
+
+  // The candidate's result of the trial has been judged, the baseline's is in
+  // the difficulties: both may be overwritten.
+  auto call = [&](Child &child, OutputSet &outputs, double seconds,
+                  double &ns) {
+    Session::poison(outputs);
+    if (flush)
+      for (const SharedBuffer *buffer : Session::buffersOf(inputs, outputs))
+        buffer->flush();
+    CallTime time;
+    if (!child.call(0, seconds, time, failure))
+      return false;
+    ns = time.ns;
+    return true;
+  };
+  Session::place(rivalOutputs, placement);
+  constexpr double trusted = 600;
+  double ns = 0;
+  std::vector<double> mine, theirs;
+  if (!rival.map(0, Session::buffersOf(inputs, rivalOutputs), failure) ||
+      !call(rival, rivalOutputs, trusted, ns))
+    return blame(name);
+  if (!candidate->map(0, Session::buffersOf(inputs, candidateOutputs),
+                      failure) ||
+      !call(*candidate, candidateOutputs, session.wallSeconds, ns))
+    return false;
+  for (int pair = 0; pair < pairs; ++pair) {
+    if (!call(rival, rivalOutputs, trusted, ns))
+      return blame(name);
+    theirs.push_back(ns);
+    if (!call(*candidate, candidateOutputs, session.wallSeconds, ns))
+      return false;
+    mine.push_back(ns);
+  }
+  std::string damage = session.damage(inputs, candidateOutputs);
+  if (!damage.empty())
+    return wrong("the candidate " + damage + " (when screened)");
+  if (!candidate->unmap(0, failure))
+    return false;
+  if (!rival.unmap(0, failure))
+    return blame(name);
+  if (incumbent)
+    session.account(*incumbent);
+
+  // The interval of three pairs is their range: all must say so.
+  Ratio ratio = pairedRatio(theirs, mine, secretSeed());
+  if (ratio.high * job.time.screenRatio >= 1)
+    return true;
+  TimingReport &timing = verdict.timing;
+  timing.candidate = summarize(mine);
+  (job.incumbent ? timing.incumbent : timing.baseline) = summarize(theirs);
+  (job.incumbent ? timing.speedupOverIncumbent : timing.speedupOverBaseline) =
+      ratio;
+  char text[240];
+  snprintf(text, sizeof(text),
+           "dropped after one trial and %d samples: %.4g us, more than %.3g "
+           "times the %s's %.4g us",
+           pairs, timing.candidate->medianNs * 1e-3, job.time.screenRatio, name,
+           quantile(theirs, 0.5) * 1e-3);
+  failure = {Status::Slow, text};
+  ++verdict.audit.trials;
+  verdict.audit.distributions.emplace_back(toString(Law::Normal));
+  return false;
+}
+
 bool Validation::run(std::vector<Difficulty> &normalDifficulty) {
   oracle = session.start("oracle", &session.oracle, &job.oracle, 2, failure);
   if (!oracle)
@@ -429,10 +506,16 @@ bool Validation::run(std::vector<Difficulty> &normalDifficulty) {
 
   uint64_t seed = secretSeed();
   verdict.audit.seed = seed;
-  std::vector<Case> cases = planCases(job, seed);
+  Plan plan = planCases(job, seed);
   verdict.precision = Precision::IEEE;
   bool judged = false;
-  for (Case &trial : cases) {
+  size_t needed = plan.required;
+  for (size_t number = 0; number < plan.cases.size(); ++number) {
+    // Whether the workload is fit is not decided on a part of the trials.
+    if (number >= needed &&
+        (!job.validate.competitors || competitors.unrejected().empty()))
+      break;
+    Case &trial = plan.cases[number];
     placement = placement == Placement::End ? Placement::Start : Placement::End;
     std::vector<Difficulty> difficulties;
     std::string why;
@@ -447,8 +530,16 @@ bool Validation::run(std::vector<Difficulty> &normalDifficulty) {
         return false;
       }
       verdict.audit.leftOut.push_back(name + ": " + why);
+      ++needed;
       continue;
     }
+    // The first trial's slopes serve the timed calls as well; competitors are
+    // judged by the very bounds the candidate is; promotion leaves nothing out.
+    bool slopeKnown =
+        !judged || job.mode == Mode::Promote ||
+        (job.validate.competitors && !competitors.unrejected().empty());
+    if (slopeKnown && !measureSlope(trial, difficulties))
+      return false;
     if (isCore(trial.law))
       for (size_t o = 0; o < job.outputs.size(); ++o) {
         Bounds cap = capOf(job, o, difficulties[o]);
@@ -468,10 +559,12 @@ bool Validation::run(std::vector<Difficulty> &normalDifficulty) {
     if (job.validate.competitors)
       competitors.judge(session.dataOf(inputs), session.dataOf(oracleOutputs),
                         difficulties, nameOf(trial));
-    bool ok = judgeTrial(trial, difficulties);
+    bool ok = judgeTrial(trial, difficulties, slopeKnown);
     if (!judged) {
       judged = true;
       normalDifficulty = difficulties;
+      if (ok && job.mode == Mode::Evaluate && job.time.screenRatio > 0)
+        ok = screen();
       if (ok && job.validate.competitors)
         ok = checkOperands(trial, difficulties) &&
              checkHalfInputs(trial, difficulties);
@@ -502,6 +595,9 @@ bool Validation::run(std::vector<Difficulty> &normalDifficulty) {
   session.account(*oracle);
   session.account(*baseline);
   session.account(*candidate);
+  session.spare.push_back(std::move(inputs));
+  if (!moved.buffers.empty())
+    session.spare.push_back(std::move(moved));
   return true;
 }
 
