@@ -104,6 +104,14 @@ private:
     }
     if (c == '{')
       return read((path + ".").str(), values);
+    // #fastk.language<c> keeps what is between the brackets.
+    if (text.consume_front("#fastk.")) {
+      text = text.drop_until([](char c) { return c == '<'; });
+      if (!consume('<'))
+        return false;
+      values[path] = readWhile([](char c) { return isAlnum(c) || c == '_'; });
+      return consume('>');
+    }
     // A number keeps its digits; of anything else only the end matters.
     std::string token = readWhile(
         [](char c) { return isAlnum(c) || c == '-' || c == '+' || c == '.'; });
@@ -179,9 +187,9 @@ Expected<WinnerHeader> fastk::parseWinnerHeader(StringRef text) {
   header.formatVersion = integer("format_version");
   header.target = string("target");
   std::optional<Precision> precision =
-      symbolizePrecision(static_cast<uint32_t>(integer("precision")));
+      symbolizePrecision(string("precision"));
   std::optional<Language> language =
-      symbolizeLanguage(static_cast<uint32_t>(integer("language")));
+      symbolizeLanguage(string("language"));
   if (!precision || !language)
     return malformed("its precision or language is unknown to this fastk");
   header.precision = *precision;

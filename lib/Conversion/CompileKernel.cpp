@@ -89,6 +89,19 @@ static LogicalResult applySchedule(LoweringOp lowering, func::FuncOp func) {
               "transform.named_sequence @"
            << kScheduleEntry
            << " of one argument and no result (required by 'fastk.schedule')";
+  // Refused before it runs: what prints, and what runs any pass there is.
+  Operation *forbidden = nullptr;
+  schedule->walk([&](Operation *op) {
+    if (isa<transform::PrintOp, transform::ApplyRegisteredPassOp>(op))
+      forbidden = op;
+  });
+  if (forbidden)
+    return lowering.emitOpError()
+           << "schedule " << *lowering.getFile() << " uses '"
+           << forbidden->getName()
+           << "', which a schedule may not: it may transform the function and "
+              "nothing else (required by 'fastk.schedule')";
+  FunctionType before = func.getFunctionType();
   transform::TransformOptions options;
   options.enableExpensiveChecks(false);
   if (failed(transform::applyTransformNamedSequence(func, entry, ModuleOp(),
@@ -97,6 +110,10 @@ static LogicalResult applySchedule(LoweringOp lowering, func::FuncOp func) {
            << "schedule " << *lowering.getFile()
            << " could not be applied (required by 'fastk.schedule')";
   // A schedule may rewrite the body, never the contract.
+  if (func.getFunctionType() != before)
+    return lowering.emitOpError()
+           << "schedule " << *lowering.getFile()
+           << " changes the function's type (required by 'fastk.schedule')";
   if (failed(verify(func->getParentOp())))
     return lowering.emitOpError()
            << "schedule " << *lowering.getFile()

@@ -23,6 +23,7 @@
 
 #include "LowerGeneric.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -99,9 +100,27 @@ private:
   void loop(Value from, Value to, int64_t step,
             llvm::function_ref<void(Value)> body) {
     auto forOp = scf::ForOp::create(rewriter, loc, from, to, index(step));
+    disableUnrolling(forOp);
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPointToStart(forOp.getBody());
     body(forOp.getInductionVar());
+  }
+  /// The blocking is the unrolling. LLVM would unroll the copies of a panel as
+  /// well, and spend seconds on a convolution.
+  void disableUnrolling(scf::ForOp forOp) {
+    MLIRContext *context = rewriter.getContext();
+    auto unroll = LLVM::LoopUnrollAttr::get(
+        context, /*disable=*/rewriter.getBoolAttr(true), /*count=*/{},
+        /*runtimeDisable=*/{}, /*full=*/{}, /*followupUnrolled=*/{},
+        /*followupRemainder=*/{}, /*followupAll=*/{});
+    forOp->setDiscardableAttr(
+        "loop_annotation",
+        LLVM::LoopAnnotationAttr::get(
+            context, /*disableNonforced=*/{}, /*vectorize=*/{},
+            /*interleave=*/{}, unroll, /*unrollAndJam=*/{}, /*licm=*/{},
+            /*distribute=*/{}, /*pipeline=*/{}, /*peeled=*/{},
+            /*unswitch=*/{}, /*mustProgress=*/{}, /*isVectorized=*/{},
+            /*startLoc=*/{}, /*endLoc=*/{}, /*parallelAccesses=*/{}));
   }
   void branch(Value condition, llvm::function_ref<void()> yes,
               llvm::function_ref<void()> no) {
@@ -603,6 +622,7 @@ void ContractionEmitter::emitKernel(Value aPanel, Value bPanel, Value depthSize,
   SmallVector<Value> init(u.width * vectors, zero);
   auto kernel =
       scf::ForOp::create(rewriter, loc, index(0), depthSize, index(1), init);
+  disableUnrolling(kernel);
   {
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPointToStart(kernel.getBody());

@@ -14,6 +14,7 @@
 #include "fastk/Target/TargetDescription.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -53,6 +54,8 @@ private:
   /// By SHA-256 of the lowering's text and its role: baselines, oracles and
   /// incumbents are compiled once.
   llvm::StringMap<CompiledKernel> kernels;
+  /// Keys whose inputs were shown to tell right from wrong.
+  llvm::StringSet<> fitKeys;
 };
 } // namespace
 
@@ -183,6 +186,10 @@ LocalPool::evaluate(const EvaluationRequest &request) {
       std::string_view(stringifyPrecision(request.acceptedPrecision)));
   job->acceptedPrecision = precision.value_or(worker::Precision::IEEE);
   job->mode = request.promote ? worker::Mode::Promote : worker::Mode::Evaluate;
+  // Zeros, copies and means must fail on this workload's inputs: shown once in
+  // a search, and again on the fresh inputs of every promotion.
+  job->validate.competitors =
+      request.promote || !fitKeys.contains(workload.getKey());
   job->time.threads = options.threads;
   job->time.cache = options.cache;
   if (request.promote) {
@@ -199,7 +206,10 @@ LocalPool::evaluate(const EvaluationRequest &request) {
                                                      : RooflinePrecision::Half;
   job->floorNs = 1e9 * computeRoofline(workload.getPattern())
                            .floorSeconds(target, CacheState::Warm, floorClass);
-  return judge(*job);
+  llvm::Expected<worker::Verdict> verdict = judge(*job);
+  if (verdict && verdict->status == worker::Status::OK)
+    fitKeys.insert(workload.getKey());
+  return verdict;
 }
 
 llvm::Expected<std::unique_ptr<Evaluator>>

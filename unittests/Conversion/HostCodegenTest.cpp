@@ -92,6 +92,9 @@ TEST_F(HostCodegenTest, MatmulOfAnySize) {
             want[i * n + j] += double(a[i * k + l]) *
                                (transposed ? b[j * k + l] : b[l * n + j]);
       for (KernelRole role : {KernelRole::Program, KernelRole::Oracle}) {
+        // One size that has edges on every side is enough for the oracle.
+        if (role == KernelRole::Oracle && m != 13)
+          continue;
         auto kernel = compile(matmulText(m, n, k, transposed), role);
         ASSERT_TRUE(kernel);
         auto got = kernel->runF32({a, b}, m * n, role == KernelRole::Oracle);

@@ -82,6 +82,17 @@ TEST_F(VariantTest, ScheduleThatFails) {
                 "could not be applied");
 }
 
+TEST_F(VariantTest, ScheduleThatPrints) {
+  expectRefused(Language::schedule, R"(
+    module attributes {transform.with_named_sequence} {
+      transform.named_sequence @__fastk_schedule(%func: !transform.any_op {transform.readonly}) {
+        transform.print %func : !transform.any_op
+        transform.yield
+      }
+    })",
+                "uses 'transform.print'");
+}
+
 TEST_F(VariantTest, CProgramRuns) {
   expectDoubles(compile(pattern, KernelRole::Program, Language::c, R"(
     #include <math.h>

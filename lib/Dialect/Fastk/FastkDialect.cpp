@@ -10,6 +10,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/SHA256.h"
 
 using namespace mlir;
@@ -18,10 +19,17 @@ using namespace fastk;
 #include "fastk/Dialect/Fastk/FastkDialect.cpp.inc"
 #include "fastk/Dialect/Fastk/FastkEnums.cpp.inc"
 
+#define GET_ATTRDEF_CLASSES
+#include "fastk/Dialect/Fastk/FastkAttributes.cpp.inc"
+
 #define GET_OP_CLASSES
 #include "fastk/Dialect/Fastk/FastkOps.cpp.inc"
 
 void FastkDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "fastk/Dialect/Fastk/FastkAttributes.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "fastk/Dialect/Fastk/FastkOps.cpp.inc"

@@ -134,6 +134,15 @@ static std::vector<std::string> environment(const ChildOptions &options) {
       // and land them on any processor. They burn nothing: a program that is
       // not being called is stopped.
       "KMP_BLOCKTIME=infinite", "KMP_WARNINGS=FALSE"};
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  // What the sanitizer's own handlers and checks do, the sandbox forbids.
+  variables.push_back("ASAN_OPTIONS=handle_segv=0:handle_sigbus=0:"
+                      "handle_abort=0:handle_sigfpe=0:handle_sigill=0:"
+                      "use_sigaltstack=0:detect_leaks=0:"
+                      "allocator_may_return_null=1");
+#endif
+#endif
   if (const char *paths = getenv("LD_LIBRARY_PATH"))
     variables.push_back(std::string("LD_LIBRARY_PATH=") + paths);
   return variables;
@@ -316,6 +325,22 @@ bool Child::hasEnded() {
          info.si_pid == pid;
 }
 
+/// Bytes of memory of a process that are its own; buffers are shared.
+static int64_t ownMemory(pid_t pid) {
+  char path[64], text[256] = {};
+  snprintf(path, sizeof(path), "/proc/%d/statm", int(pid));
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return 0;
+  ssize_t got = ::read(fd, text, sizeof(text) - 1);
+  close(fd);
+  long long size = 0, resident = 0, shared = 0;
+  if (got <= 0 ||
+      sscanf(text, "%lld %lld %lld", &size, &resident, &shared) != 3)
+    return 0;
+  return int64_t(resident - shared) * sysconf(_SC_PAGESIZE);
+}
+
 bool Child::waitFor(std::atomic<uint32_t> &word, uint32_t value, double seconds,
                     bool spin, const char *doing, Failure &failure) {
   if (spin) {
@@ -331,6 +356,7 @@ bool Child::waitFor(std::atomic<uint32_t> &word, uint32_t value, double seconds,
     } while (clockNs() < until);
   }
   uint64_t deadline = clockNs() + uint64_t(seconds * 1e9);
+  bool slept = false;
   for (;;) {
     uint32_t seen = word.load();
     if (seen == value)
@@ -345,6 +371,20 @@ bool Child::waitFor(std::atomic<uint32_t> &word, uint32_t value, double seconds,
                "the %s did not return within %.3g s %s; it was killed",
                name.c_str(), seconds, doing);
       failure = {Status::Timeout, text};
+      killAndReap();
+      return false;
+    }
+    // The limit on address space leaves room for libraries and stacks; this
+    // one does not, and holds where that one cannot be set.
+    int64_t taken = slept ? ownMemory(pid) : 0;
+    slept = true;
+    if (taken > options.memoryBytes) {
+      char text[200];
+      snprintf(text, sizeof(text),
+               "the %s took %.3g GB %s; limits.memory_bytes allows %.3g GB",
+               name.c_str(), double(taken) * 1e-9, doing,
+               double(options.memoryBytes) * 1e-9);
+      failure = {Status::Memory, text};
       killAndReap();
       return false;
     }

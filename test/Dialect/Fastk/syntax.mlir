@@ -1,4 +1,4 @@
-// RUN: fastk-opt %s | fastk-opt | FileCheck %s
+// RUN: fastk-opt --verify-roundtrip %s | FileCheck %s
 
 // CHECK-LABEL: func.func @workload
 func.func @workload(%x: tensor<8xf32>) -> tensor<8xf32> {

@@ -59,7 +59,7 @@ func.func @yield(%x: tensor<8xf32>) -> tensor<8xf32> {
 // -----
 
 // lowering: valid, as the cases below start from it.
-fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 1 : i64, key = "b8b3dcb2ff0131a9aa3b2aa3ae86f679814c34d8651175c3fe11665475b0cd32", language = 0 : i32, target = "host"} pattern {
+fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 1 : i64, key = "b8b3dcb2ff0131a9aa3b2aa3ae86f679814c34d8651175c3fe11665475b0cd32", language = #fastk.language<default>, target = "host"} pattern {
 ^bb0(%a: tensor<8xf32>):
   fastk.yield %a : tensor<8xf32>
 }
@@ -68,7 +68,7 @@ fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 1 : i64, key = "
 
 // lowering: the pattern was edited.
 // expected-error-re @+1 {{'fastk.lowering' op pattern hashes to {{[0-9a-f]+}} but the key says b8b3dcb2ff0131a9aa3b2aa3ae86f679814c34d8651175c3fe11665475b0cd32: the pattern or the key was edited (required by 'fastk.key')}}
-fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 1 : i64, key = "b8b3dcb2ff0131a9aa3b2aa3ae86f679814c34d8651175c3fe11665475b0cd32", language = 0 : i32, target = "host"} pattern {
+fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 1 : i64, key = "b8b3dcb2ff0131a9aa3b2aa3ae86f679814c34d8651175c3fe11665475b0cd32", language = #fastk.language<default>, target = "host"} pattern {
 ^bb0(%a: tensor<9xf32>):
   fastk.yield %a : tensor<9xf32>
 }
@@ -77,7 +77,7 @@ fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 1 : i64, key = "
 
 // lowering: the key was edited.
 // expected-error @+1 {{'fastk.lowering' op pattern hashes to b8b3dcb2ff0131a9aa3b2aa3ae86f679814c34d8651175c3fe11665475b0cd32 but the key says 0000000000000000000000000000000000000000000000000000000000000000: the pattern or the key was edited (required by 'fastk.key')}}
-fastk.lowering @w_0000000000000000 attributes {format_version = 1 : i64, key = "0000000000000000000000000000000000000000000000000000000000000000", language = 0 : i32, target = "host"} pattern {
+fastk.lowering @w_0000000000000000 attributes {format_version = 1 : i64, key = "0000000000000000000000000000000000000000000000000000000000000000", language = #fastk.language<default>, target = "host"} pattern {
 ^bb0(%a: tensor<8xf32>):
   fastk.yield %a : tensor<8xf32>
 }
@@ -86,7 +86,7 @@ fastk.lowering @w_0000000000000000 attributes {format_version = 1 : i64, key = "
 
 // lowering: the symbol is not the key's.
 // expected-error @+1 {{'fastk.lowering' op symbol '@w_other' must be '@w_b8b3dcb2ff0131a9', from its key (required by 'fastk.key')}}
-fastk.lowering @w_other attributes {format_version = 1 : i64, key = "b8b3dcb2ff0131a9aa3b2aa3ae86f679814c34d8651175c3fe11665475b0cd32", language = 0 : i32, target = "host"} pattern {
+fastk.lowering @w_other attributes {format_version = 1 : i64, key = "b8b3dcb2ff0131a9aa3b2aa3ae86f679814c34d8651175c3fe11665475b0cd32", language = #fastk.language<default>, target = "host"} pattern {
 ^bb0(%a: tensor<8xf32>):
   fastk.yield %a : tensor<8xf32>
 }
@@ -95,7 +95,7 @@ fastk.lowering @w_other attributes {format_version = 1 : i64, key = "b8b3dcb2ff0
 
 // lowering: a key that is none.
 // expected-error @+1 {{'fastk.lowering' op key 'ABCD' is not 64 lower-case hex digits (required by 'fastk.key')}}
-fastk.lowering @w_ABCD attributes {format_version = 1 : i64, key = "ABCD", language = 0 : i32, target = "host"} pattern {
+fastk.lowering @w_ABCD attributes {format_version = 1 : i64, key = "ABCD", language = #fastk.language<default>, target = "host"} pattern {
 ^bb0(%a: tensor<8xf32>):
   fastk.yield %a : tensor<8xf32>
 }
@@ -104,7 +104,7 @@ fastk.lowering @w_ABCD attributes {format_version = 1 : i64, key = "ABCD", langu
 
 // lowering: another format version.
 // expected-error @+1 {{'fastk.lowering' op has format version 2 but this fastk reads version 1 (required by 'fastk.format_version')}}
-fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 2 : i64, key = "b8b3dcb2ff0131a9aa3b2aa3ae86f679814c34d8651175c3fe11665475b0cd32", language = 0 : i32, target = "host"} pattern {
+fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 2 : i64, key = "b8b3dcb2ff0131a9aa3b2aa3ae86f679814c34d8651175c3fe11665475b0cd32", language = #fastk.language<default>, target = "host"} pattern {
 ^bb0(%a: tensor<8xf32>):
   fastk.yield %a : tensor<8xf32>
 }
@@ -113,7 +113,7 @@ fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 2 : i64, key = "
 
 // lowering: negative workspace.
 // expected-error @+1 {{'fastk.lowering' op workspace of -1 bytes is negative (required by 'fastk.workspace')}}
-fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 1 : i64, key = "b8b3dcb2ff0131a9aa3b2aa3ae86f679814c34d8651175c3fe11665475b0cd32", language = 0 : i32, target = "host", workspace = -1 : i64} pattern {
+fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 1 : i64, key = "b8b3dcb2ff0131a9aa3b2aa3ae86f679814c34d8651175c3fe11665475b0cd32", language = #fastk.language<default>, target = "host", workspace = -1 : i64} pattern {
 ^bb0(%a: tensor<8xf32>):
   fastk.yield %a : tensor<8xf32>
 }
@@ -122,7 +122,7 @@ fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 1 : i64, key = "
 
 // lowering: the default language has no program.
 // expected-error @+1 {{'fastk.lowering' op language 'default' has no program: drop file, digest and source (required by 'fastk.language')}}
-fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 1 : i64, key = "b8b3dcb2ff0131a9aa3b2aa3ae86f679814c34d8651175c3fe11665475b0cd32", language = 0 : i32, target = "host", file = "kernel.c"} pattern {
+fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 1 : i64, key = "b8b3dcb2ff0131a9aa3b2aa3ae86f679814c34d8651175c3fe11665475b0cd32", language = #fastk.language<default>, target = "host", file = "kernel.c"} pattern {
 ^bb0(%a: tensor<8xf32>):
   fastk.yield %a : tensor<8xf32>
 }
@@ -131,7 +131,7 @@ fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 1 : i64, key = "
 
 // lowering: a program without its digest.
 // expected-error @+1 {{'fastk.lowering' op language 'c' needs the program's file and digest (required by 'fastk.language')}}
-fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 1 : i64, key = "b8b3dcb2ff0131a9aa3b2aa3ae86f679814c34d8651175c3fe11665475b0cd32", language = 2 : i32, target = "host", file = "kernel.c"} pattern {
+fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 1 : i64, key = "b8b3dcb2ff0131a9aa3b2aa3ae86f679814c34d8651175c3fe11665475b0cd32", language = #fastk.language<c>, target = "host", file = "kernel.c"} pattern {
 ^bb0(%a: tensor<8xf32>):
   fastk.yield %a : tensor<8xf32>
 }
@@ -140,7 +140,7 @@ fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 1 : i64, key = "
 
 // lowering: a program that is not the recorded one.
 // expected-error @+1 {{'fastk.lowering' op program kernel.c has digest e13e332bd08e13cbe2aee094e130ed23878b3b554be5b9a665a83e63caa987ae but the lowering was recorded with 0000000000000000000000000000000000000000000000000000000000000000 (required by 'fastk.digest')}}
-fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 1 : i64, key = "b8b3dcb2ff0131a9aa3b2aa3ae86f679814c34d8651175c3fe11665475b0cd32", language = 2 : i32, target = "host", file = "kernel.c", digest = "0000000000000000000000000000000000000000000000000000000000000000", source = "int x;"} pattern {
+fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 1 : i64, key = "b8b3dcb2ff0131a9aa3b2aa3ae86f679814c34d8651175c3fe11665475b0cd32", language = #fastk.language<c>, target = "host", file = "kernel.c", digest = "0000000000000000000000000000000000000000000000000000000000000000", source = "int x;"} pattern {
 ^bb0(%a: tensor<8xf32>):
   fastk.yield %a : tensor<8xf32>
 }
@@ -149,7 +149,7 @@ fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 1 : i64, key = "
 
 // lowering: pattern without a yield.
 // expected-error @+1 {{'fastk.lowering' op region must end in 'fastk.yield' (required by 'fastk.lowering')}}
-fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 1 : i64, key = "b8b3dcb2ff0131a9aa3b2aa3ae86f679814c34d8651175c3fe11665475b0cd32", language = 0 : i32, target = "host"} pattern {
+fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 1 : i64, key = "b8b3dcb2ff0131a9aa3b2aa3ae86f679814c34d8651175c3fe11665475b0cd32", language = #fastk.language<default>, target = "host"} pattern {
 ^bb0(%a: tensor<8xf32>):
   ub.unreachable
 }
@@ -167,7 +167,7 @@ func.func @missing(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // call: other types than the pattern.
 // expected-note @+1 {{lowering defined here}}
-fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 1 : i64, key = "b8b3dcb2ff0131a9aa3b2aa3ae86f679814c34d8651175c3fe11665475b0cd32", language = 0 : i32, target = "host"} pattern {
+fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 1 : i64, key = "b8b3dcb2ff0131a9aa3b2aa3ae86f679814c34d8651175c3fe11665475b0cd32", language = #fastk.language<default>, target = "host"} pattern {
 ^bb0(%a: tensor<8xf32>):
   fastk.yield %a : tensor<8xf32>
 }
@@ -180,7 +180,7 @@ func.func @types(%x: tensor<9xf32>) -> tensor<9xf32> {
 // -----
 
 // call: results on tensors or inits on memrefs, not both.
-fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 1 : i64, key = "b8b3dcb2ff0131a9aa3b2aa3ae86f679814c34d8651175c3fe11665475b0cd32", language = 0 : i32, target = "host"} pattern {
+fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 1 : i64, key = "b8b3dcb2ff0131a9aa3b2aa3ae86f679814c34d8651175c3fe11665475b0cd32", language = #fastk.language<default>, target = "host"} pattern {
 ^bb0(%a: tensor<8xf32>):
   fastk.yield %a : tensor<8xf32>
 }
@@ -193,7 +193,7 @@ func.func @both(%x: tensor<8xf32>, %m: memref<8xf32>) -> tensor<8xf32> {
 // -----
 
 // call: valid on tensors and on memrefs.
-fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 1 : i64, key = "b8b3dcb2ff0131a9aa3b2aa3ae86f679814c34d8651175c3fe11665475b0cd32", language = 0 : i32, target = "host"} pattern {
+fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 1 : i64, key = "b8b3dcb2ff0131a9aa3b2aa3ae86f679814c34d8651175c3fe11665475b0cd32", language = #fastk.language<default>, target = "host"} pattern {
 ^bb0(%a: tensor<8xf32>):
   fastk.yield %a : tensor<8xf32>
 }

@@ -19,6 +19,9 @@
 #include "fastk/Dialect/Fastk/FastkDialect.h.inc"
 #include "fastk/Dialect/Fastk/FastkEnums.h.inc"
 
+#define GET_ATTRDEF_CLASSES
+#include "fastk/Dialect/Fastk/FastkAttributes.h.inc"
+
 #define GET_OP_CLASSES
 #include "fastk/Dialect/Fastk/FastkOps.h.inc"
 

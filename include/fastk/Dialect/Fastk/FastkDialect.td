@@ -25,22 +25,36 @@ def FastkDialect : Dialect {
     docs/formats/bank.md. The key that names a workload is defined in
     docs/key.md.
   }];
+  let useDefaultAttributePrinterParser = 1;
 }
 
 // The error class a kernel was measured to hold. The order matters: a later
 // class accepts everything that an earlier one does.
-def Fastk_Precision : I32EnumAttr<"Precision", "measured error class", [
+def Fastk_PrecisionEnum : I32EnumAttr<"Precision", "measured error class", [
     I32EnumAttrCase<"ieee", 0>,
     I32EnumAttrCase<"tf32", 1>,
     I32EnumAttrCase<"half", 2>]> {
   let cppNamespace = "::fastk";
+  let genSpecializedAttr = 0;
 }
 
-def Fastk_Language : I32EnumAttr<"Language", "language a variant is written in", [
+def Fastk_LanguageEnum : I32EnumAttr<"Language", "language a variant is written in", [
     I32EnumAttrCase<"generic", 0, "default">,
     I32EnumAttrCase<"schedule", 1>,
     I32EnumAttrCase<"c", 2>]> {
   let cppNamespace = "::fastk";
+  let genSpecializedAttr = 0;
+}
+
+// Spelled out in files that people read: #fastk.precision<ieee>.
+def Fastk_Precision
+    : EnumAttr<FastkDialect, Fastk_PrecisionEnum, "precision"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Fastk_Language
+    : EnumAttr<FastkDialect, Fastk_LanguageEnum, "language"> {
+  let assemblyFormat = "`<` $value `>`";
 }
 
 #endif // FASTK_DIALECT_FASTK_FASTKDIALECT_TD
