@@ -14,9 +14,9 @@
 #include "fastk/Search/SearchReport.h"
 #include "fastk/Target/TargetDescription.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Process.h"
-#include <chrono>
 
 using namespace mlir;
 using namespace fastk;
@@ -104,11 +104,21 @@ fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
   for (std::unique_ptr<Proposer> &proposer : *proposers)
     proposerPointers.push_back(proposer.get());
 
+  auto journalOf = [&](const Target &target) {
+    return options.journal + "/" +
+           StringRef(target.form.key).take_front(16).str() + "-" +
+           stringifyPrecision(options.precision).str();
+  };
   SmallVector<Target *> wanted;
+  size_t sharers = 0;
   for (Target &target : *targets) {
     BankLookup found = banks.lookup(target.form.key, options.target,
                                     options.precision, module.getContext());
-    if (found.winner && !options.searchHits)
+    bool isWanted = !found.winner || options.searchHits;
+    // What an earlier run of this search finished has had its share of the
+    // budget: the others get the same as without the interruption.
+    sharers += isWanted || llvm::sys::fs::exists(journalOf(target));
+    if (!isWanted)
       continue;
     target.known = std::move(found.winner);
     wanted.push_back(&target);
@@ -117,9 +127,6 @@ fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
   if (options.threads)
     device.threads = options.threads;
 
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point start = Clock::now();
-  int64_t evaluations = 0;
   llvm::json::Array report;
   SearchModelEnd end = SearchModelEnd::Done;
   for (auto [index, target] : llvm::enumerate(wanted)) {
@@ -134,18 +141,12 @@ fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
     WorkloadFeatures features = analyzeWorkload(workload->getPattern());
     Roofline roofline = computeRoofline(workload->getPattern());
 
-    // Hard limits of the whole run: an equal share of what is left for each.
+    // Hard limits of the whole run: an equal share for each.
     SearchOptions search = options.search;
-    int64_t left = wanted.size() - index;
     if (search.budget.evaluations)
-      search.budget.evaluations = std::max<int64_t>(
-          (options.search.budget.evaluations - evaluations) / left, 1);
-    if (search.budget.minutes > 0) {
-      double spent =
-          std::chrono::duration<double>(Clock::now() - start).count() / 60;
-      search.budget.minutes =
-          std::max((options.search.budget.minutes - spent) / left, 1e-3);
-    }
+      search.budget.evaluations =
+          std::max<int64_t>(search.budget.evaluations / sharers, 1);
+    search.budget.minutes /= static_cast<double>(sharers);
 
     std::vector<SearchSeed> seeds = seedsFrom(target->known.get());
     std::string title =
@@ -169,11 +170,8 @@ fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
                       seeds,
                       /*clock=*/nullptr,
                       options.stopRequested};
-    std::string folder = options.journal + "/" +
-                         StringRef(target->form.key).take_front(16).str() +
-                         "-" + stringifyPrecision(options.precision).str();
     llvm::Expected<std::unique_ptr<Journal>> journal =
-        Journal::open(folder, bindingOf(input, search));
+        Journal::open(journalOf(*target), bindingOf(input, search));
     if (!journal)
       return journal.takeError();
     input.journal = journal->get();
@@ -184,7 +182,6 @@ fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
     progress->ended();
     if (!result)
       return result.takeError();
-    evaluations += result->counts.evaluations;
     printTrajectory(*result, title, llvm::errs());
     report.push_back(reportJson(input, search, *result));
     if (result->winner) {

@@ -27,11 +27,13 @@ static const char *const kOverview =
   fastk-opt model.mlir --emit=so -o model.so
                                             a shared library, callable from C and Python
   fastk-opt model.mlir --fastk-form-workloads
-                                            with pass flags it is mlir-opt: see --help-passes
+                                            with pass flags it is mlir-opt: see --list-passes
 
 The input is linalg on tensors; `python -m fastk.importer` makes it from a Torch
 module. Results go to standard output (or -o), progress and the summary to
 standard error. Without --search nothing is searched, measured or sent anywhere.
+MLIR's own options work too: --remarks-filter=fastk shows every decision,
+--mlir-timing where the time goes (--help-hidden lists them all).
 
 Exit codes: 0 done; 1 the input or the options are wrong; 2 a result was refused
 (--require-hits not met); 75 pending, run again later; 130 interrupted, journal
@@ -132,6 +134,9 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   mlir::registerPassManagerCLOptions();
   mlir::registerDefaultTimingManagerCLOptions();
   mlir::MlirOptMainConfig::registerCLOptions(*new mlir::DialectRegistry);
+  cl::AddExtraVersionPrinter([](llvm::raw_ostream &os) {
+    os << "fastk version " << FASTK_VERSION << "\n";
+  });
   cl::HideUnrelatedOptions(line.category);
   cl::ParseCommandLineOptions(argc, argv, kOverview);
 

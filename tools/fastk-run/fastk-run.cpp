@@ -74,9 +74,10 @@ static cl::opt<double>
     seconds("seconds", cl::cat(category), cl::init(2.0),
             cl::desc("how long --time measures, in seconds"));
 
-/// Bounds of --check: the rule of each class, relative to the scale of the
-/// output (its root mean square), as docs/validation.md gives them for a chain
-/// of ops: a whole model adds up the errors of its workloads.
+/// Bounds of --check, relative to the scale of the output (its root mean
+/// square). They are for whole models, which add up the errors of their
+/// workloads, and so much looser than what each winner was held to in its
+/// evaluation (docs/validation.md).
 static double checkBound(Precision precision) {
   switch (precision) {
   case Precision::ieee:

@@ -27,8 +27,7 @@ struct SearchModelOptions {
   bool searchHits = false;
   /// As the user names them: "catalog", "files:DIR".
   std::vector<std::string> proposers;
-  /// The budget is for the whole model: each workload gets an equal share of
-  /// what is left.
+  /// The budget is for the whole model: each workload gets an equal share.
   SearchOptions search;
   /// Folder of journals, one subfolder a workload.
   std::string journal;
