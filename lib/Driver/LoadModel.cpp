@@ -8,9 +8,11 @@
 #include "fastk/Driver/LoadModel.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Driver/RegisterMLIR.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -52,6 +54,42 @@ static StringRef remedyFor(StringRef dialect) {
   return "";
 }
 
+/// The line of the source that `loc` points at; empty when it points elsewhere.
+static StringRef sourceLine(Location loc, const llvm::SourceMgr &sourceMgr) {
+  auto place = dyn_cast<FileLineColLoc>(loc);
+  if (!place)
+    return "";
+  StringRef text =
+      sourceMgr.getMemoryBuffer(sourceMgr.getMainFileID())->getBuffer();
+  for (unsigned line = 1; line < place.getLine() && !text.empty(); ++line)
+    text = text.split('\n').second;
+  return text.split('\n').first;
+}
+
+/// What to do about an error of the parser.
+static StringRef remedyForMessage(const Diagnostic &diag,
+                                  const llvm::SourceMgr &sourceMgr) {
+  std::string text = diag.str();
+  StringRef line = sourceLine(diag.getLocation(), sourceMgr);
+  if (text.find("unregistered") != std::string::npos ||
+      text.find("not found") != std::string::npos ||
+      text.find("is unknown") != std::string::npos) {
+    // "torch.aten.mm" or !torch.vtensor: not part of a longer word.
+    for (const ForeignDialect &foreign : kForeignDialects)
+      for (StringRef prefix : {"\"", "!", " "})
+        if (line.contains((prefix + foreign.name + ".").str()))
+          return foreign.remedy;
+    if (text.find("unregistered") != std::string::npos ||
+        text.find("not found") != std::string::npos)
+      return "fastk knows no such dialect: lower the op to linalg, or load its "
+             "dialect with --load-dialect-plugin";
+  }
+  return "fastk reads what MLIR " LLVM_VERSION_STRING
+         " prints, linalg on tensors: a file that was cut, or written by "
+         "another version, does not parse; make it again with `python -m "
+         "fastk.importer`";
+}
+
 OwningOpRef<ModuleOp> fastk::loadModel(StringRef path,
                                        llvm::SourceMgr &sourceMgr,
                                        MLIRContext *context) {
@@ -69,24 +107,15 @@ OwningOpRef<ModuleOp> fastk::loadModel(StringRef path,
     return nullptr;
   }
 
-  // The parser's own message for a foreign op names the dialect but not what to
-  // do; a note after it does.
-  std::string remedy;
+  // The parser's own message for a foreign op or type names the dialect but not
+  // what to do; a note after it does. One note a file is enough.
+  bool isExplained = false;
   ScopedDiagnosticHandler watch(context, [&](Diagnostic &diag) {
-    std::string text = diag.str();
-    if (size_t at = text.find("ialect `"); at != std::string::npos)
-      remedy = remedyFor(StringRef(text).drop_front(at + 8).take_until(
-          [](char c) { return c == '\''; }));
-    else if (size_t at =
-                 text.find("operation being parsed with an unregistered "
-                           "dialect");
-             at != std::string::npos)
-      remedy =
-          "fastk knows no such dialect: lower the op to linalg, or load its "
-          "dialect with --load-dialect-plugin";
-    if (!remedy.empty())
-      diag.attachNote() << remedy;
-    return failure(); // let the next handler print it
+    if (diag.getSeverity() != DiagnosticSeverity::Error || isExplained)
+      return failure(); // let the next handler print it
+    diag.attachNote() << remedyForMessage(diag, sourceMgr);
+    isExplained = true;
+    return failure();
   });
   return parseSourceFile<ModuleOp>(sourceMgr, ParserConfig(context));
 }
@@ -104,6 +133,35 @@ static std::optional<int64_t> byteSize(RankedTensorType type) {
   return bits;
 }
 
+/// Sums over nothing are refused: torch gives no such model meaning worth
+/// compiling, and kernels assume at least one step of each loop.
+static LogicalResult checkNotEmpty(linalg::LinalgOp op) {
+  auto isEmpty = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && llvm::is_contained(tensor.getShape(), 0);
+  };
+  if (llvm::all_of(op->getResultTypes(), isEmpty))
+    return success();
+  for (Type type : op->getOperandTypes())
+    if (isEmpty(type))
+      return op.emitOpError() << "reads " << type
+                              << ", which has no elements: export the model "
+                                 "with example inputs that are not empty";
+  return success();
+}
+
+/// Buffers mean that the module is past what fastk starts from.
+static LogicalResult checkOnTensors(Operation *op) {
+  for (Type type :
+       llvm::concat<const Type>(op->getResultTypes(), op->getOperandTypes()))
+    if (isa<BaseMemRefType>(type))
+      return op->emitOpError()
+             << "works on " << type
+             << ": fastk reads linalg on tensors; give it the module as it was "
+                "before bufferization";
+  return success();
+}
+
 LogicalResult fastk::checkModel(ModuleOp module) {
   // x86-64 gives user space 47 bits of addresses.
   constexpr int64_t kAddressSpace = int64_t(1) << 47;
@@ -111,6 +169,11 @@ LogicalResult fastk::checkModel(ModuleOp module) {
     StringRef remedy = remedyFor(op->getName().getDialectNamespace());
     if (!remedy.empty())
       return op->emitOpError() << "cannot be compiled: " << remedy;
+    if (failed(checkOnTensors(op)))
+      return WalkResult::interrupt();
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+      if (failed(checkNotEmpty(linalgOp)))
+        return WalkResult::interrupt();
     for (Type type : op->getResultTypes()) {
       auto tensor = dyn_cast<RankedTensorType>(type);
       if (!tensor || !tensor.hasStaticShape())

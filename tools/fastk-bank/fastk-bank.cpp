@@ -251,7 +251,12 @@ int runShowOrVerify(std::vector<Row> &rows, MLIRContext &context, bool show) {
             continue;
           json::Object object = headerJson(row);
           if (show) {
-            object["text"] = row.winner->getRecord().text;
+            WinnerRecord record = row.winner->getRecord();
+            object["text"] = record.text;
+            json::Object errors;
+            for (auto &[distribution, error] : record.errors)
+              errors[distribution] = error;
+            object["errors"] = std::move(errors);
             object["workspace_bytes"] =
                 static_cast<int64_t>(row.winner->getLowering().getWorkspace());
             object["program"] =

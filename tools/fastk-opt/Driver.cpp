@@ -14,6 +14,9 @@
 #include "fastk/Driver/LoadModel.h"
 #include "fastk/Driver/SearchModel.h"
 #include "fastk/Evaluate/LocalPool.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FileSystem.h"
@@ -99,19 +102,24 @@ static int search(const DriverOptions &options, ModuleOp module,
   return kExitDone;
 }
 
+/// What to call an output in a message.
+static StringRef describe(StringRef path) {
+  return path == "-" ? "standard output" : path;
+}
+
 /// Writes text to `path`, or removes what was written.
 static int writeText(StringRef path,
                      llvm::function_ref<void(llvm::raw_ostream &)> write) {
   std::error_code ec;
   llvm::ToolOutputFile file(path, ec, llvm::sys::fs::OF_None);
   if (ec)
-    return fail("cannot write " + path + ": " + ec.message());
+    return fail("cannot write " + describe(path) + ": " + ec.message());
   write(file.os());
   file.os().flush();
   if (file.os().has_error()) {
     ec = file.os().error();
     file.os().clear_error();
-    return fail("cannot write " + path + ": " + ec.message());
+    return fail("cannot write " + describe(path) + ": " + ec.message());
   }
   file.keep();
   return kExitDone;
@@ -125,6 +133,13 @@ static int emit(const DriverOptions &options, ModuleOp module) {
       module->print(os, OpPrintingFlags());
       os << "\n";
     });
+  }
+  auto isEntry = [](func::FuncOp func) { return func.isPublic(); };
+  if (llvm::none_of(module.getOps<func::FuncOp>(), isEntry)) {
+    emitError(module.getLoc())
+        << "the module has no public func.func, so a compiled model would have "
+           "nothing to call: give the function that is the model no 'private'";
+    return kExitWrong;
   }
   if (failed(lowerWorkloads(module, options.target)))
     return kExitWrong;
@@ -171,8 +186,14 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
   MLIRContext context(registry);
   llvm::SourceMgr sourceMgr;
   SourceMgrDiagnosticHandler handler(sourceMgr, &context);
+  // The source is shown with a caret; a whole function in generic form after it
+  // would only bury the message.
+  context.printOpOnDiagnostic(false);
   if (failed(setUpRemarks(context)))
     return kExitWrong;
+  // Remarks come out when their engine ends: while the handler still prints.
+  auto printRemarks =
+      llvm::scope_exit([&] { context.setRemarkEngine(nullptr); });
   OwningOpRef<ModuleOp> module = loadModel(options.input, sourceMgr, &context);
   if (!module || failed(checkModel(*module)))
     return kExitWrong;
@@ -186,6 +207,14 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
 
   std::vector<std::string> folders =
       options.banks.empty() ? defaultBanks(executable) : options.banks;
+  // A search makes the folder; without one its name is probably mistyped.
+  if (options.search == SearchScope::None)
+    for (const std::string &folder : options.banks)
+      if (!llvm::sys::fs::exists(folder))
+        llvm::WithColor::warning(llvm::errs(), "fastk-opt")
+            << "--bank=" << folder
+            << ": no such folder, so no winners; check the path, or make them "
+               "with --search\n";
   llvm::Expected<BankStack> banks = BankStack::open(folders);
   if (!banks)
     return fail(banks.takeError());
@@ -199,16 +228,17 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
     return kExitWrong;
   if (options.explainMiss)
     explainMisses(*summary, *banks, options, &context);
+  // Refused before anything is written.
+  unsigned hits = summary->count(WorkloadOutcome::Hit);
+  if (options.requireHits && hits < *options.requireHits) {
+    llvm::errs() << "fastk-opt: " << summary->str() << "\n";
+    fail("--require-hits=" + llvm::Twine(*options.requireHits) + ": only " +
+         llvm::Twine(hits) + (hits == 1 ? " workload has" : " workloads have") +
+         " a winner; --explain-miss says why, --search finds more");
+    return kExitRefused;
+  }
   if (int status = emit(options, *module))
     return status;
   llvm::errs() << "fastk-opt: " << summary->str() << "\n";
-  unsigned hits = summary->count(WorkloadOutcome::Hit);
-  if (options.requireHits && hits < *options.requireHits) {
-    fail("--require-hits=" + llvm::Twine(*options.requireHits) + ": only " +
-         llvm::Twine(hits) +
-         " workloads have a winner; --explain-miss says why, --search finds "
-         "more");
-    return kExitRefused;
-  }
   return kExitDone;
 }

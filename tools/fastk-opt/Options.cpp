@@ -144,6 +144,9 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   options.input = line.input;
   options.output = line.output;
   options.banks.assign(line.banks.begin(), line.banks.end());
+  for (StringRef bank : options.banks)
+    if (bank.empty())
+      return reject("--bank is empty: name a folder");
   options.target = line.target;
   if (options.target != "host")
     return reject("unknown target '" + options.target +
@@ -220,6 +223,8 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   options.journal = line.journal;
   options.report = line.report;
   options.threads = line.threads;
+  if (line.requireHits.getNumOccurrences() && line.requireHits < 0)
+    return reject("--require-hits must be at least 0");
   if (line.requireHits >= 0)
     options.requireHits = line.requireHits;
   options.explainMiss = line.explainMiss;

@@ -17,16 +17,12 @@ LogicalResult fastk::setUpRemarks(MLIRContext &context) {
   MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
   if (!config.shouldEmitRemarks())
     return success();
-  auto filter = [](const std::string &text) -> std::optional<std::string> {
-    if (text.empty())
-      return std::nullopt;
-    return text;
-  };
-  remark::RemarkCategories categories{filter(config.getRemarksAllFilter()),
-                                      filter(config.getRemarksPassedFilter()),
-                                      filter(config.getRemarksMissedFilter()),
-                                      filter(config.getRemarksAnalyseFilter()),
-                                      filter(config.getRemarksFailedFilter())};
+  // A missing category turns the filter for all off, too: they are given
+  // always, empty where nothing was said.
+  remark::RemarkCategories categories{
+      config.getRemarksAllFilter(), config.getRemarksPassedFilter(),
+      config.getRemarksMissedFilter(), config.getRemarksAnalyseFilter(),
+      config.getRemarksFailedFilter()};
   std::unique_ptr<remark::detail::RemarkEmittingPolicyBase> policy;
   if (config.getRemarkPolicy() == RemarkPolicy::REMARK_POLICY_ALL)
     policy = std::make_unique<remark::RemarkEmittingPolicyAll>();

@@ -283,6 +283,7 @@ int main(int argc, char **argv) {
   registerFastkDialects(registry);
   registerHostCodegen(registry);
   MLIRContext context(registry);
+  context.printOpOnDiagnostic(false); // the source line is shown
   llvm::SourceMgr sourceMgr;
   SourceMgrDiagnosticHandler handler(sourceMgr, &context);
   OwningOpRef<ModuleOp> model;

@@ -1,0 +1,1 @@
+func.func @f(%a: !torch.vtensor<[4],f32>) { "torch.x"() : () -> () return }
