@@ -21,6 +21,7 @@ using namespace fastk;
 using namespace fastk::catalog;
 using llvm::ArrayRef;
 using llvm::SmallVector;
+using llvm::StringRef;
 using llvm::Twine;
 
 static std::string num(int64_t n) { return std::to_string(n); }
@@ -241,23 +242,46 @@ bool KernelEmitter::emitConvolution(Value root, const Buffer &destination,
   int64_t panelFloats = roundUp(K * nr, 16);
   int64_t offset = program.reserve(panels * panelFloats * 4);
   stages.push_back("convolution");
+  // What padded the input wrote nothing that packing reads: both share one
+  // parallel region, and the barrier behind the packing serves both.
   Writer w(program.body);
+  bool sharesRegion = program.regionEnd == program.body.size() &&
+                      StringRef(program.body).ends_with("  }\n") &&
+                      llvm::none_of(weights.loads, [&](auto &l) {
+                        return l.first.pointer == program.regionWrites;
+                      });
+  if (sharesRegion) {
+    program.body.resize(program.body.size() - StringRef("  }\n").size());
+    ++w.indent;
+  } else {
+    w.line("#pragma omp parallel num_threads(" + Twine(threads) + ")");
+    w.open("");
+  }
   w.line("/* Convolution: " + num(F) + " channels of " + num(K) +
          " products. */");
-  w.line("#pragma omp parallel num_threads(" + Twine(threads) + ")");
-  w.open("");
   w.line("float *const packed = " +
          program.workspacePointer(Elem::F32, offset) + ";");
+  // With fewer panels than threads each panel is packed in pieces.
+  int64_t pieces = std::max<int64_t>(
+      1, std::min((threads + panels - 1) / panels, K / (4 * W)));
+  int64_t pieceSteps = roundUp((K + pieces - 1) / pieces, W);
+  pieces = (K + pieceSteps - 1) / pieceSteps;
   w.line("#pragma omp for schedule(static)");
-  w.open("for (long q = 0; q < " + num(panels) + "; ++q)");
-  w.line("float *const panel = packed + q * " + num(panelFloats) + ";");
+  w.open("for (long piece = 0; piece < " + num(panels * pieces) + "; ++piece)");
+  w.line("const long q = piece / " + num(pieces) + ";");
+  w.line("const long step = piece % " + num(pieces) + " * " + num(pieceSteps) +
+         ";");
+  w.line("const long steps = " + num(K) + " - step < " + num(pieceSteps) +
+         " ? " + num(K) + " - step : " + num(pieceSteps) + ";");
+  w.line("float *const panel = packed + q * " + num(panelFloats) +
+         " + step * " + num(nr) + ";");
   if (alongChannels)
     w.line("const long width = " + num(F) + " - q * " + num(nr) + " < " +
            num(nr) + " ? " + num(F) + " - q * " + num(nr) + " : " + num(nr) +
            ";");
   packBlock(w, "panel", nr, fVar, "q * " + num(nr),
-            alongChannels ? std::string("width") : num(nr), num(F), kVar, "0",
-            num(K), !alongChannels, weightValue, merged);
+            alongChannels ? std::string("width") : num(nr), num(F), kVar,
+            "step", "steps", !alongChannels, weightValue, merged);
   w.close();
 
   int64_t rowCount = 1;

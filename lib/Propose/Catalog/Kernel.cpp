@@ -383,13 +383,16 @@ void KernelEmitter::vectorLoop(Writer &w, const std::string &counter,
 }
 
 /// Opens loops over the outer dimensions, in parallel over the flat index; the
-/// caller closes one block.
+/// caller closes two blocks: the loop and the parallel region. There is no
+/// barrier but the end of the region, so that a stage that does not read this
+/// one can go on in it.
 static void openRows(Program &program, Writer &w, ArrayRef<unsigned> vars) {
   int64_t total = 1;
   for (unsigned var : vars)
     total *= program.vars[var].extent;
-  w.line("#pragma omp parallel for schedule(static) num_threads(" +
-         Twine(program.threads) + ")");
+  w.line("#pragma omp parallel num_threads(" + Twine(program.threads) + ")");
+  w.open("");
+  w.line("#pragma omp for schedule(static) nowait");
   w.open("for (long row = 0; row < " + Twine(total) + "; ++row)");
   int64_t below = total;
   for (unsigned var : vars) {
@@ -493,6 +496,9 @@ bool KernelEmitter::emitPad(Value value, const Buffer &destination) {
            Twine(to[rank - 1]) + "; ++x) line[x] = (" + type + ")" + number +
            ";");
   w.close();
+  w.close();
+  program.regionEnd = program.body.size();
+  program.regionWrites = destination.pointer;
   return program.failure.empty();
 }
 
@@ -575,6 +581,7 @@ bool KernelEmitter::emitInsert(Value value, const Buffer &destination) {
                  s.store(destination, s.linear(value, part.to),
                          s.at(part.source, part.from));
                });
+    w.close();
     w.close();
   }
   return program.failure.empty();

@@ -181,6 +181,51 @@ TEST(CatalogConvolution, ShapesAndPooling) {
   checkKernels(cases);
 }
 
+// Panels of weights are packed in pieces when there are fewer than threads, in
+// the parallel region that pads the input.
+TEST(CatalogConvolution, MoreThreadsThanPanels) {
+  std::vector<KernelCase> cases;
+  //               n  c   h  w   f   k  s  p
+  int64_t s[][8] = {{1, 32, 7, 19, 40, 3, 1, 1},
+                    {1, 37, 6, 20, 16, 3, 2, 1},
+                    {1, 70, 5, 33, 33, 1, 1, 0}};
+  for (auto &c : s)
+    for (unsigned threads : {1u, 5u})
+      for (unsigned bytes : {16u, 64u})
+        cases.push_back(
+            {convolution(c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], false),
+             {},
+             bytes,
+             threads,
+             "convolution",
+             0.2,
+             "threads"});
+  checkKernels(cases);
+}
+
+// The weights are padded too, the last thing before the convolution: packing
+// them must wait for that.
+TEST(CatalogConvolution, PaddedWeights) {
+  std::string text = R"(
+func.func @f(%x: tensor<1x16x12x24xf32>, %w: tensor<32x16x2x2xf32>) -> tensor<1x32x10x22xf32> {
+  %z = arith.constant 0.0 : f32
+  %p = tensor.pad %w low[0, 0, 1, 0] high[0, 0, 0, 1] {
+  ^bb0(%i: index, %j: index, %k: index, %l: index):
+    tensor.yield %z : f32
+  } : tensor<32x16x2x2xf32> to tensor<32x16x3x3xf32>
+  %e = tensor.empty() : tensor<1x32x10x22xf32>
+  %b = linalg.fill ins(%z : f32) outs(%e : tensor<1x32x10x22xf32>) -> tensor<1x32x10x22xf32>
+  %y = linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%x, %p : tensor<1x16x12x24xf32>, tensor<32x16x3x3xf32>) outs(%b : tensor<1x32x10x22xf32>) -> tensor<1x32x10x22xf32>
+  return %y : tensor<1x32x10x22xf32>
+}
+)";
+  std::vector<KernelCase> cases;
+  for (unsigned threads : {2u, 7u})
+    cases.push_back(
+        {text, {}, 64, threads, "convolution", 0.3, "padded weights"});
+  checkKernels(cases);
+}
+
 TEST(CatalogElementwise, ChainsAndTheMathLibrary) {
   std::vector<KernelCase> cases;
   for (const char *op : {"math.exp %p : f32", "math.erf %p : f32",
