@@ -341,7 +341,7 @@ std::vector<int64_t> catalog::neighbouringValues(llvm::StringRef name,
   if (name == "keep")
     return v == 0 ? std::vector<int64_t>{1, 2} : std::vector<int64_t>{3 - v, 0};
   if (name == "packA" || name == "packB" || name == "panelsOutside" ||
-      name == "stream" || name == "share")
+      name == "stream" || name == "share" || name == "skip")
     return {1 - v};
   return {};
 }
