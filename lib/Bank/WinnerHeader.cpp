@@ -186,7 +186,10 @@ Expected<WinnerHeader> fastk::parseWinnerHeader(StringRef text) {
                      "' is not 64 hex digits");
   header.formatVersion = integer("format_version");
   header.target = string("target");
-  std::optional<Precision> precision = symbolizePrecision(string("precision"));
+  // MLIR does not print an attribute that has its default.
+  std::optional<Precision> precision = Precision::ieee;
+  if (values.count("precision"))
+    precision = symbolizePrecision(string("precision"));
   std::optional<Language> language = symbolizeLanguage(string("language"));
   if (!precision || !language)
     return malformed("its precision or language is unknown to this fastk");
