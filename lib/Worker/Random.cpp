@@ -42,6 +42,7 @@ NormalTable::NormalTable() {
   middle[0] = middle[entries] = 0;
   for (size_t i = 1; i < entries; ++i)
     middle[i] = inverseNormal(double(i) / entries);
+  middle[entries / 2] = 0; // exactly, whatever the iteration rounded to
   outer[0] = 0;
   for (size_t i = 1; i <= outerEntries; ++i)
     outer[i] = inverseNormal(double(i) / (double(entries) * fine));
