@@ -53,6 +53,9 @@ static std::string siblingOf(StringRef executable, StringRef name) {
 /// compilation ends here.
 static int search(const DriverOptions &options, ModuleOp module,
                   BankStack &banks, StringRef executable) {
+  if (banks.getBanks().empty())
+    return fail("there is no bank to store winners in: give one with "
+                "--bank=DIR, or set FASTK_BANK or HOME");
   LocalPoolOptions pool;
   pool.compiler = executable.str();
   pool.worker = siblingOf(executable, "fastk-worker");
@@ -77,13 +80,14 @@ static int search(const DriverOptions &options, ModuleOp module,
   search.stopRequested = [] { return interrupted != 0; };
   // The default action would kill the process in the middle of a line; the
   // second Ctrl-C still does.
-  struct sigaction action = {};
+  struct sigaction action = {}, before = {};
   action.sa_handler = [](int) { interrupted = 1; };
   action.sa_flags = SA_RESETHAND;
-  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGINT, &action, &before);
   llvm::Expected<SearchModelEnd> end =
       searchModel(module, banks, **evaluator, search);
-  std::signal(SIGINT, SIG_DFL);
+  // LLVM's own handler again, which removes half-written files.
+  sigaction(SIGINT, &before, nullptr);
   if (!end) {
     // A child that the same Ctrl-C killed shows up as an error.
     if (interrupted) {

@@ -25,6 +25,7 @@
 #include "llvm/Support/SourceMgr.h"
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 
 using namespace mlir;
 using namespace fastk;
@@ -249,6 +250,9 @@ static void timeFunctions(const CompiledFunction &winners,
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  // Before OpenMP starts: threads that move, or share a processor, make the
+  // times of small kernels bimodal. What the user set is kept.
+  setenv("OMP_PROC_BIND", "true", /*overwrite=*/0);
   registerPassManagerCLOptions();
   registerMLIRContextCLOptions();
   cl::HideUnrelatedOptions(category);

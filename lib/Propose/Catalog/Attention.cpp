@@ -225,6 +225,9 @@ bool KernelEmitter::emitAttention(Value root, const Buffer &destination,
   used["qb"] = qb;
   used["fuse"] = 1;
   int64_t blocks = (M + qb - 1) / qb;
+  // Keys beyond the rows of a block, whose weights are known to vanish.
+  auto reach = causalOffset(program, weights, weightsIndex, mVar, kVar);
+  bool skip = reach && parameter("skip", 1, 0, 1);
   int64_t qPitch = roundUp(E, W) + W;
   std::map<int64_t, std::string> first, second;
   std::set<int64_t> heights = {mr};
@@ -269,6 +272,8 @@ bool KernelEmitter::emitAttention(Value root, const Buffer &destination,
   place("weights", scoreBytes);
   place("queries", qBytes);
   w.line("long current = -1;");
+  if (skip)
+    w.line("int finite = 0;");
   w.line("const long tasks = " + num(batches * blocks) + ";");
   w.open(
       "for (long task = tasks * tid / team; task < tasks * (tid + 1) / team; "
@@ -312,7 +317,30 @@ bool KernelEmitter::emitAttention(Value root, const Buffer &destination,
               "0", num(K), turn, vValue, {});
   }
   w.close();
+  if (skip) {
+    // Zero times infinity or NaN is not zero: then no key is left out.
+    w.line("unsigned largest = 0;");
+    w.open("for (long j = 0; j < " + num(D) + "; ++j)");
+    w.open("for (long y = 0; y < " + num(K) + "; ++y)");
+    w.line("unsigned bits;");
+    w.line("__builtin_memcpy(&bits, values + j / " + num(nr) + " * " +
+           num(nr * K) + " + y * " + num(nr) + " + j % " + num(nr) +
+           ", sizeof(bits));");
+    w.line("bits &= 0x7f800000u;");
+    w.line("largest = bits > largest ? bits : largest;");
+    w.close();
+    w.close();
+    w.line("finite = largest < 0x7f800000u;");
+  }
   w.close();
+  if (skip) {
+    w.line("long reach = " + m0 + " + rows + " + num(*reach) + ";");
+    w.line("reach = reach < 1 ? 1 : reach;");
+    w.line("const long used = finite && reach < " + num(K) +
+           " ? reach : " + num(K) + ";");
+  } else {
+    w.line("const long used = " + num(K) + ";");
+  }
   w.line("{");
   ++w.indent;
   {
@@ -322,7 +350,7 @@ bool KernelEmitter::emitAttention(Value root, const Buffer &destination,
   }
   w.close();
 
-  // Scores.
+  // Scores; those that are left out are never looked at, whatever is there.
   auto callKernel = [&](std::map<int64_t, std::string> &kernels,
                         const std::string &arguments) {
     std::string text = "if (height == " + num(mr) + ") ";
@@ -331,7 +359,7 @@ bool KernelEmitter::emitAttention(Value root, const Buffer &destination,
       if (rows != mr)
         w.line("else if (height == " + num(rows) + ") " + name + arguments);
   };
-  w.open("for (long j = 0; j < " + num(K) + "; j += " + num(nr) + ")");
+  w.open("for (long j = 0; j < used; j += " + num(nr) + ")");
   w.open("for (long i = 0; i < rows; i += " + num(mr) + ")");
   w.line("const long height = rows - i < " + num(mr) +
          " ? rows - i : " + num(mr) + ";");
@@ -380,9 +408,9 @@ bool KernelEmitter::emitAttention(Value root, const Buffer &destination,
   w.line("const long height = rows - i < " + num(mr) +
          " ? rows - i : " + num(mr) + ";");
   w.line("float tile[" + num(mr * nr) + "] __attribute__((aligned(64)));");
-  callKernel(second, "(" + num(K) + ", weights + i * " + num(pitch) +
-                         ", values + j * " + num(K) + ", " + num(nr) +
-                         ", tile, " + num(nr) + ", 1);");
+  callKernel(second, "(used, weights + i * " + num(pitch) + ", values + j * " +
+                         num(K) + ", " + num(nr) + ", tile, " + num(nr) +
+                         ", 1);");
   w.open("for (long r = 0; r < height; ++r)");
   w.line("const long " + m + " = " + m0 + " + i + r;");
   w.line("(void)" + m + ";");

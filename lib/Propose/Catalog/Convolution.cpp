@@ -287,10 +287,11 @@ bool KernelEmitter::emitConvolution(Value root, const Buffer &destination,
   int64_t rowCount = 1;
   for (unsigned var : outer)
     rowCount *= program.vars[var].extent;
-  // Panels outside of rows keep the weights near, inside keep the input near.
-  int64_t weightBytes = panelFloats * 4;
-  bool panelsOutside =
-      parameter("panelsOutside", weightBytes > machine.l1Bytes ? 1 : 0, 0, 1);
+  // Panels outside of rows keep the weights near, inside keep the input near:
+  // better as long as all weights stay in the second-level cache.
+  int64_t weightBytes = panels * panelFloats * 4;
+  bool panelsOutside = parameter(
+      "panelsOutside", 2 * weightBytes > machine.l2Bytes ? 1 : 0, 0, 1);
   w.line("#pragma omp for schedule(static)");
   w.open("for (long task = 0; task < " + num(rowCount * panels) + "; ++task)");
   std::string row;

@@ -250,6 +250,18 @@ static const std::vector<CatalogIdea> &table() {
        false,
        false,
        {{{"panelsOutside", 0}}, {{"panelsOutside", 1}}}},
+      {"whole-rows",
+       IdeaCategory::ControlFlow,
+       "masked keys computed or left out",
+       "A causal mask makes the weights of all keys beyond a row zero. Leaving "
+       "whole blocks of them out of both products halves the work, but the "
+       "blocks of rows then differ in length: with few matrices the threads "
+       "may be better balanced when every block computes all keys.",
+       "attention",
+       "skip",
+       false,
+       false,
+       {{{"skip", 0}}, {{"skip", 1}}}},
       {"more-chains",
        IdeaCategory::Latency,
        "more independent accumulators",
@@ -341,7 +353,7 @@ std::vector<int64_t> catalog::neighbouringValues(llvm::StringRef name,
   if (name == "keep")
     return v == 0 ? std::vector<int64_t>{1, 2} : std::vector<int64_t>{3 - v, 0};
   if (name == "packA" || name == "packB" || name == "panelsOutside" ||
-      name == "stream" || name == "share")
+      name == "stream" || name == "share" || name == "skip")
     return {1 - v};
   return {};
 }

@@ -34,6 +34,14 @@ struct Contraction {
 };
 std::optional<Contraction> matchContraction(mlir::Value value);
 
+/// The offset for which element (m, k) of the weights of attention is proved to
+/// be zero (or to lie in a row of NaN) for all k > m + offset; nullopt without
+/// a proof. `index` is that of the weights, made of the two variables and
+/// others.
+std::optional<int64_t> causalOffset(const Program &program, mlir::Value weights,
+                                    llvm::ArrayRef<Lin> index, unsigned mVar,
+                                    unsigned kVar);
+
 /// A value that no expression computes, and where it was wanted.
 struct Use {
   mlir::Value value;

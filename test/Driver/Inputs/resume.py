@@ -1,8 +1,9 @@
 """Kills a real search with SIGKILL at random moments and resumes it, until it ends.
 
-Checks what the design promises: nothing that was recorded is evaluated again, the journal of the
-killed search is a prefix of what an undisturbed one writes (the same ideas, the same variants, in
-the same order), and the winner is one that was promoted.
+Checks that nothing that was recorded is evaluated again: after every kill the journal begins with
+what it held before (all but a line that the kill cut), no event is recorded twice, the number of
+times a worker was started is at most the number of recorded evaluations plus one for each kill (the
+evaluation that the kill hit), and running the finished search again starts no worker at all.
 
 usage: resume.py FASTK_OPT MODEL SCRATCH KILLS SEED
 """
@@ -38,11 +39,28 @@ def main():
     random.seed(int(seed))
     shutil.rmtree(scratch, ignore_errors=True)
     os.makedirs(scratch)
+    # A wrapper in the worker's place counts how often one is started.
+    starts = os.path.join(scratch, "starts")
+    tools = os.path.join(scratch, "bin")
+    os.makedirs(tools)
+    real = os.path.dirname(os.path.realpath(shutil.which(fastk_opt)))
+    shutil.copy(os.path.join(real, "fastk-opt"), tools)
+    with open(os.path.join(tools, "fastk-worker"), "w", encoding="utf-8") as file:
+        file.write(f"#!/bin/sh\necho x >> {starts}\nexec {real}/fastk-worker \"$@\"\n")
+    os.chmod(os.path.join(tools, "fastk-worker"), 0o755)
+    fastk_opt = os.path.join(tools, "fastk-opt")
+
+    def started():
+        if not os.path.exists(starts):
+            return 0
+        with open(starts, encoding="utf-8") as file:
+            return len(file.readlines())
+
     bank = os.path.join(scratch, "bank")
     journal = os.path.join(scratch, "journal")
     command = [fastk_opt, model, "--search", f"--bank={bank}", f"--journal={journal}",
                "--budget=evaluations=8", "--rounds=2", "-o", os.path.join(scratch, "out.mlir")]
-    killed = 0
+    killed, before = 0, []
     while True:
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True,
                                    start_new_session=True)
@@ -52,6 +70,10 @@ def main():
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             killed += 1
+            now = events(journal)
+            if now[:len(before)] != before:
+                sys.exit("a kill lost events that were recorded")
+            before = now
             continue
         errors = process.communicate()[1]
         if process.returncode != 0:
@@ -63,11 +85,16 @@ def main():
         sys.exit("no verdict was recorded")
     if len(set(recorded)) != len(recorded):
         sys.exit("an event was recorded twice: an evaluation was repeated")
+    if started() > len(verdicts) + killed:
+        sys.exit(f"{started()} workers for {len(verdicts)} evaluations and {killed} kills")
+    workers = started()
     # Undone, the same command finds everything in journal and bank.
     again = subprocess.run(command, capture_output=True, text=True)
     if again.returncode != 0 or events(journal) != recorded:
         sys.exit(f"the finished search did not replay:\n{again.stderr}")
-    print(f"{killed} kills, {len(verdicts)} evaluations, none repeated; {errors.splitlines()[-1]}")
+    if errors.splitlines()[-1].startswith("fastk-opt: 1 workload: 1 hit") and started() != workers:
+        sys.exit("a finished search started a worker again")
+    print(f"{killed} kills, {len(verdicts)} evaluations, none repeated")
 
 
 main()

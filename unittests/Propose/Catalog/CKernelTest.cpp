@@ -14,6 +14,13 @@
 #include "KernelRunner.h"
 #include "Patterns.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 
 using namespace fastk::test;
@@ -224,6 +231,74 @@ func.func @f(%x: tensor<1x16x12x24xf32>, %w: tensor<32x16x2x2xf32>) -> tensor<1x
     cases.push_back(
         {text, {}, 64, threads, "convolution", 0.3, "padded weights"});
   checkKernels(cases);
+}
+
+// Keys beyond the rows of a block are left out where the mask proves it.
+TEST(CatalogAttention, CausalBlocks) {
+  std::vector<KernelCase> cases;
+  int64_t shapes[][4] = {{2, 70, 70, 24}, {1, 90, 50, 33}, {3, 40, 130, 16}};
+  for (auto &s : shapes)
+    for (int64_t skip : {0, 1})
+      for (bool half : {false, true}) {
+        std::string causal = attention(s[0], s[1], s[2], s[3], half, true);
+        for (const char *condition :
+             {"sle, %j, %i", "slt, %j, %i", "sge, %i, %j"})
+          cases.push_back({replaceAll(causal, "sle, %j, %i", condition),
+                           {{"qb", 14}, {"skip", skip}},
+                           64,
+                           2,
+                           "attention",
+                           1,
+                           condition});
+      }
+  checkKernels(cases);
+}
+
+// Zero times infinity is NaN: a value that is not finite counts in every row.
+TEST(CatalogAttention, CausalWithInfiniteValues) {
+  std::string text = attention(2, 60, 60, 20, false, true);
+  std::string from = "%y = arith.addf %y0, %z : f32";
+  size_t at = text.rfind(from);
+  ASSERT_NE(at, std::string::npos);
+  text.replace(at, from.size(), R"(%far = arith.constant 45 : index
+    %key = linalg.index 3 : index
+    %inf = arith.constant 0x7F800000 : f32
+    %past = arith.cmpi sge, %key, %far : index
+    %y = arith.select %past, %inf, %y0 : f32)");
+  checkKernels({{text, {{"qb", 14}}, 64, 2, "attention", 1, "infinite"}});
+}
+
+// What proves that keys can be left out, and what does not.
+TEST(CatalogAttention, ProofOfTheMask) {
+  std::string causal = attention(1, 60, 60, 20, false, true);
+  auto proved = [](const std::string &text) {
+    mlir::MLIRContext context;
+    context.loadDialect<mlir::arith::ArithDialect, mlir::func::FuncDialect,
+                        mlir::linalg::LinalgDialect, mlir::math::MathDialect,
+                        mlir::tensor::TensorDialect>();
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    EXPECT_TRUE(module) << text;
+    fastk::catalog::Machine machine;
+    machine.vectorBytes = 64;
+    machine.threads = 2;
+    auto function = *module->getOps<mlir::func::FuncOp>().begin();
+    auto kernel =
+        fastk::catalog::emitCKernel(function.getBody().front(), machine, {});
+    EXPECT_EQ(kernel.failure, "");
+    return kernel.parameters.count("skip") != 0;
+  };
+  EXPECT_TRUE(proved(causal));
+  EXPECT_TRUE(proved(replaceAll(causal, "sle, %j, %i", "slt, %j, %i")));
+  EXPECT_FALSE(proved(attention(1, 60, 60, 20, false, false)));
+  // The other triangle, another condition, a finite mask.
+  EXPECT_FALSE(proved(replaceAll(causal, "sle, %j, %i", "sge, %j, %i")));
+  EXPECT_FALSE(proved(replaceAll(causal, "sle, %j, %i", "ne, %j, %i")));
+  EXPECT_FALSE(
+      proved(replaceAll(causal, "%ok, %t0, %ninf", "%ok, %t0, %scale")));
+  // A maximum of other rows, an exponential that is moved.
+  EXPECT_FALSE(proved(replaceAll(causal, "ins(%sc, %m :", "ins(%s, %m :")));
+  EXPECT_FALSE(
+      proved(replaceAll(causal, "%u = math.exp %t", "%u = math.cos %t")));
 }
 
 TEST(CatalogElementwise, ChainsAndTheMathLibrary) {
