@@ -137,10 +137,9 @@ static LogicalResult decideParallelism(ModuleOp module) {
   // Inner loops first: turning an outer one into loops moves its body.
   for (scf::ParallelOp op : llvm::reverse(serial)) {
     rewriter.setInsertionPoint(op);
+    // This erases the op.
     if (failed(scf::parallelForToNestedFors(rewriter, op)))
       return failure();
-    if (op.use_empty() && op->getBlock())
-      rewriter.eraseOp(op);
   }
   return success();
 }

@@ -7,8 +7,8 @@
 //
 // Everything on the ways from linalg to x86 and NVIDIA GPUs. Left out: the
 // dialects and conversions of other devices (AMD, Arm, Intel GPUs, SPIR-V,
-// WebAssembly), other front ends (TOSA, OpenACC, quant, sparse tensors,
-// ml_program) and other ways out (EmitC, MPI).
+// WebAssembly), other front ends (TOSA, OpenACC, quant, sparse tensors) and
+// other ways out (EmitC, MPI). ml_program is there to be refused by name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,6 +42,7 @@
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/Linalg/Transforms/RuntimeOpVerification.h"
+#include "mlir/Dialect/MLProgram/IR/MLProgram.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/IR/MemRefMemorySlot.h"
 #include "mlir/Dialect/MemRef/IR/ValueBoundsOpInterfaceImpl.h"
@@ -83,7 +84,8 @@ void fastk::registerMLIRDialects(DialectRegistry &registry) {
   // The dialects of the host, how they bufferize and how they become LLVM IR.
   registerHostCodegen(registry);
   registry.insert<async::AsyncDialect, DLTIDialect, gpu::GPUDialect,
-                  NVVM::NVVMDialect, nvgpu::NVGPUDialect, pdl::PDLDialect,
+                  ml_program::MLProgramDialect, NVVM::NVVMDialect,
+                  nvgpu::NVGPUDialect, pdl::PDLDialect,
                   pdl_interp::PDLInterpDialect, shape::ShapeDialect,
                   x86vector::X86VectorDialect>();
 
