@@ -73,6 +73,7 @@ def environment(threads):
     return dict(
         os.environ,
         OMP_NUM_THREADS=str(threads),
+        OMP_PROC_BIND="true",  # each contender has a process of its own
         MALLOC_MMAP_MAX_="0",
         MALLOC_TRIM_THRESHOLD_=str(1 << 40),
         MALLOC_TOP_PAD_=str(1 << 26),
