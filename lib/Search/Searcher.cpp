@@ -416,8 +416,6 @@ Error Searcher::promote() {
       problem = "the baseline timed against itself gave " +
                 percent(control->median) +
                 ": the machine was too noisy for this measurement to count";
-    else if (second.timing.belowResolution)
-      problem = "it is too short to be timed against the cost of a call";
     else if (ratio->low <= options.promotionGain)
       problem = "at least " + percent(ratio->low) +
                 " of the default lowering's speed is sure, and " +
