@@ -151,6 +151,43 @@ static void addPackedEntry(llvm::Module &module, StringRef name,
                            "fastk_signature_" + name);
 }
 
+/// The lowering's kernel. A winner that does not compile here (another clang, a
+/// rule that is newer than the winner) is as good as none: the model gets the
+/// default lowering of its pattern, and a warning says so.
+static FailureOr<std::unique_ptr<llvm::Module>>
+compileWinnerOrDefault(LoweringOp lowering, StringRef symbol,
+                       llvm::LLVMContext &context, const HostTarget &target) {
+  if (lowering.getLanguage() == Language::generic)
+    return compileKernel(lowering, KernelRole::Program, symbol, context,
+                         target);
+  std::string reason;
+  {
+    ScopedDiagnosticHandler collect(
+        lowering.getContext(), [&](Diagnostic &diagnostic) {
+          if (reason.empty() &&
+              diagnostic.getSeverity() == DiagnosticSeverity::Error)
+            reason = diagnostic.str();
+          return success();
+        });
+    auto kernel =
+        compileKernel(lowering, KernelRole::Program, symbol, context, target);
+    if (succeeded(kernel))
+      return kernel;
+  }
+  emitWarning(lowering.getLoc())
+      << "winner " << symbol << " does not compile here: " << reason
+      << "; its workloads take the default lowering (search again to replace "
+         "it)";
+  OwningOpRef<LoweringOp> fallback(cast<LoweringOp>(lowering->clone()));
+  fallback->setLanguage(Language::generic);
+  fallback->removeFileAttr();
+  fallback->removeDigestAttr();
+  fallback->removeSealAttr();
+  fallback->removeSourceAttr();
+  fallback->setWorkspace(0);
+  return compileKernel(*fallback, KernelRole::Program, symbol, context, target);
+}
+
 FailureOr<std::unique_ptr<llvm::Module>>
 fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
                     const HostTarget &target) {
@@ -208,8 +245,7 @@ fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
   attachTarget(*result, target);
 
   for (auto &[symbol, lowering] : lowerings) {
-    auto kernel =
-        compileKernel(lowering, KernelRole::Program, symbol, context, target);
+    auto kernel = compileWinnerOrDefault(lowering, symbol, context, target);
     if (failed(kernel))
       return failure();
     if (llvm::Linker::linkModules(*result, std::move(*kernel))) {
