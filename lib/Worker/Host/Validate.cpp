@@ -411,7 +411,10 @@ bool Validation::checkRepeats(const Case &trial,
 /// slower than its rival. Pairs of calls on the trial's inputs; whoever keeps
 /// results between calls looks fast here, and goes on to be timed in earnest.
 bool Validation::screen() {
-  constexpr int pairs = 3;
+  // Enough pairs that one disturbance (a scheduler's tick, 4 ms) cannot hit
+  // them all: at least three, and 20 ms of the candidate or 64 of them.
+  constexpr int fewestPairs = 3, mostPairs = 64;
+  constexpr double disturbanceNs = 20e6;
   const Program &program = job.incumbent ? *job.incumbent : job.baseline;
   const char *name = job.incumbent ? "incumbent" : "baseline";
   std::unique_ptr<Child> incumbent;
@@ -452,13 +455,17 @@ bool Validation::screen() {
                       failure) ||
       !call(*candidate, candidateOutputs, session.wallSeconds, ns))
     return false;
-  for (int pair = 0; pair < pairs; ++pair) {
+  double spentNs = 0;
+  int pairs = 0;
+  for (; pairs < fewestPairs || (pairs < mostPairs && spentNs < disturbanceNs);
+       ++pairs) {
     if (!call(rival, rivalOutputs, trusted, ns))
       return blame(name);
     theirs.push_back(ns);
     if (!call(*candidate, candidateOutputs, session.wallSeconds, ns))
       return false;
     mine.push_back(ns);
+    spentNs += ns;
   }
   std::string damage = session.damage(inputs, candidateOutputs);
   if (!damage.empty())
@@ -470,7 +477,7 @@ bool Validation::screen() {
   if (incumbent)
     session.account(*incumbent);
 
-  // The interval of three pairs is their range: all must say so.
+  // With three pairs the interval is their range: all must say so.
   Ratio ratio = pairedRatio(theirs, mine, secretSeed());
   if (ratio.high * job.time.screenRatio >= 1)
     return true;
