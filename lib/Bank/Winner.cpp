@@ -9,8 +9,10 @@
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -30,7 +32,13 @@ DictionaryAttr WinnerRecord::toAttribute(MLIRContext *context) const {
   };
   auto string = [&](StringRef s) -> Attribute { return b.getStringAttr(s); };
   auto integer = [&](int64_t i) -> Attribute { return b.getI64IntegerAttr(i); };
-  auto real = [&](double d) -> Attribute { return b.getF64FloatAttr(d); };
+  // Six digits are more than any measurement has, and what MLIR prints in
+  // decimal; others it prints as hexadecimal bits, for no one to read.
+  auto real = [&](double d) -> Attribute {
+    if (std::isfinite(d))
+      llvm::to_float(llvm::formatv("{0:e5}", d).str(), d);
+    return b.getF64FloatAttr(d);
+  };
   NamedAttrList errorList, parameterList;
   for (auto &[name, value] : errors)
     errorList.append(name, real(value));

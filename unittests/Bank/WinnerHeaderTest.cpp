@@ -47,6 +47,21 @@ TEST(WinnerHeader, DoesNotDependOnTheLayout) {
   EXPECT_EQ(header->medianNs, 500);
 }
 
+// MLIR spells a double that six digits do not give back in hexadecimal bits,
+// which nobody can read in a diff.
+TEST(WinnerHeader, TimesAreReadable) {
+  TestContext context;
+  for (double median : {5053325.0, 3398953.0, 78901.23456789, 1e9 / 3}) {
+    auto module = makeWinner(context, 8, median);
+    std::string text = printLoweringFile(TestContext::loweringOf(*module));
+    EXPECT_EQ(text.find("= 0x"), std::string::npos) << text;
+    auto header = parseWinnerHeader(text);
+    ASSERT_TRUE(static_cast<bool>(header))
+        << llvm::toString(header.takeError());
+    EXPECT_NEAR(header->medianNs / median, 1, 1e-5);
+  }
+}
+
 TEST(WinnerHeader, FileRoundTrips) {
   TestContext context;
   auto module = makeWinner(context, 8, 500);
