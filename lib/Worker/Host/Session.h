@@ -30,6 +30,13 @@ struct OutputSet {
   SharedBuffer workspace;
 };
 
+/// True when samples of one program have taken longer than one disturbance of
+/// the machine does: a scheduler's tick (4 ms) hits all samples of a short
+/// kernel, and must not have it dropped as slow.
+inline bool outlastsDisturbance(double spentNs, size_t samples) {
+  return spentNs >= 20e6 || samples >= 64;
+}
+
 class Session {
 public:
   Session(const Job &job, Verdict &verdict);

@@ -339,14 +339,11 @@ bool Timer::decide(bool final, bool &done) {
   double rivalNs = quantile(rival->ns, 0.5);
   size_t samples = candidate->ns.size();
   // With three samples the interval is their range: one disturbed sample does
-  // not drop a candidate. Nor does one disturbance: a scheduler's tick hits all
-  // samples of a short kernel, so they must have taken longer than one.
-  constexpr double disturbanceNs = 20e6;
-  constexpr size_t enoughSamples = 64;
+  // not drop a candidate, nor does one disturbance that hit them all.
   double spentNs = 0;
   for (double ns : candidate->ns)
     spentNs += ns;
-  bool isLasting = spentNs >= disturbanceNs || samples >= enoughSamples;
+  bool isLasting = outlastsDisturbance(spentNs, samples);
   const Ratio &overRival =
       incumbent ? *timing.speedupOverIncumbent : *timing.speedupOverBaseline;
   if (job.mode == Mode::Evaluate && job.time.screenRatio > 0 && samples >= 3 &&

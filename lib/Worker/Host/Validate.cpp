@@ -411,10 +411,7 @@ bool Validation::checkRepeats(const Case &trial,
 /// slower than its rival. Pairs of calls on the trial's inputs; whoever keeps
 /// results between calls looks fast here, and goes on to be timed in earnest.
 bool Validation::screen() {
-  // Enough pairs that one disturbance (a scheduler's tick, 4 ms) cannot hit
-  // them all: at least three, and 20 ms of the candidate or 64 of them.
-  constexpr int fewestPairs = 3, mostPairs = 64;
-  constexpr double disturbanceNs = 20e6;
+  constexpr int fewestPairs = 3;
   const Program &program = job.incumbent ? *job.incumbent : job.baseline;
   const char *name = job.incumbent ? "incumbent" : "baseline";
   std::unique_ptr<Child> incumbent;
@@ -457,8 +454,7 @@ bool Validation::screen() {
     return false;
   double spentNs = 0;
   int pairs = 0;
-  for (; pairs < fewestPairs || (pairs < mostPairs && spentNs < disturbanceNs);
-       ++pairs) {
+  for (; pairs < fewestPairs || !outlastsDisturbance(spentNs, pairs); ++pairs) {
     if (!call(rival, rivalOutputs, trusted, ns))
       return blame(name);
     theirs.push_back(ns);
