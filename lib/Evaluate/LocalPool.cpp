@@ -16,6 +16,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <limits>
@@ -30,6 +31,7 @@ struct CompiledKernel {
   int64_t workspaceBytes = 0;
   /// The compiler's first error; empty when it compiled.
   std::string problem;
+  bool timedOut = false;
 };
 
 class LocalPool : public Evaluator {
@@ -39,11 +41,18 @@ public:
         target(describeHost()) {}
   ~LocalPool() override { llvm::sys::fs::remove_directories(scratch); }
 
+  llvm::Expected<Provenance> provenance(LoweringOp workload) override;
   llvm::Expected<worker::Verdict>
   evaluate(const EvaluationRequest &request) override;
 
 private:
-  llvm::Expected<CompiledKernel> compile(LoweringOp lowering, StringRef role);
+  llvm::Expected<CompiledKernel> compile(LoweringOp lowering, StringRef role,
+                                         unsigned seconds);
+  /// The workload's default lowering or oracle.
+  llvm::Expected<CompiledKernel> compileTrusted(LoweringOp workload,
+                                                StringRef role) {
+    return compile(workload, role, options.trustedCompileSeconds);
+  }
   llvm::Expected<CompiledKernel> compileVariant(LoweringOp workload,
                                                 const Variant &variant,
                                                 Precision precision);
@@ -70,8 +79,8 @@ static std::string firstError(StringRef diagnostics) {
   return lines.empty() ? "no diagnostic" : lines.front().str();
 }
 
-llvm::Expected<CompiledKernel> LocalPool::compile(LoweringOp lowering,
-                                                  StringRef role) {
+llvm::Expected<CompiledKernel>
+LocalPool::compile(LoweringOp lowering, StringRef role, unsigned seconds) {
   std::string text;
   {
     llvm::raw_string_ostream os(text);
@@ -97,17 +106,21 @@ llvm::Expected<CompiledKernel> LocalPool::compile(LoweringOp lowering,
   kernel.path = std::string(path);
   kernel.workspaceBytes = lowering.getWorkspace();
   ProcessLimits limits;
-  limits.seconds = options.compileSeconds;
+  limits.seconds = seconds;
   limits.memoryMegabytes = 8192;
+  limits.cancelled = options.cancelled;
+  // It runs the C compiler and the linker, which must not outlive it either.
+  limits.parentDeathSignal = SIGTERM;
   llvm::Expected<ProcessResult> result =
       runProcess(options.compiler,
                  {"--compile-kernel=" + role.str(), "-", "-o", kernel.path},
                  text, limits, scratch);
   if (!result)
     return result.takeError();
+  kernel.timedOut = result->timedOut;
   if (result->timedOut)
-    kernel.problem = "compiling took longer than " +
-                     std::to_string(options.compileSeconds) + " s";
+    kernel.problem =
+        "compiling took longer than " + std::to_string(seconds) + " s";
   else if (result->exitCode < 0)
     kernel.problem = "the compiler crashed: " + firstError(result->diagnostics);
   else if (result->exitCode != 0)
@@ -122,7 +135,8 @@ llvm::Expected<CompiledKernel> LocalPool::compileVariant(LoweringOp workload,
   OwningOpRef<ModuleOp> module = buildWinner(
       workload, variant.language, variant.program, variant.workspaceBytes,
       workload.getTarget(), precision, WinnerRecord());
-  return compile(*module->getOps<LoweringOp>().begin(), "program");
+  return compile(*module->getOps<LoweringOp>().begin(), "program",
+                 options.compileSeconds);
 }
 
 llvm::Expected<worker::Verdict> LocalPool::judge(const worker::Job &job) {
@@ -130,6 +144,7 @@ llvm::Expected<worker::Verdict> LocalPool::judge(const worker::Job &job) {
   // The worker keeps its own watch on the programs; this only catches a worker
   // that hangs itself.
   limits.seconds = 1800;
+  limits.cancelled = options.cancelled;
   llvm::Expected<ProcessResult> result =
       runProcess(options.worker, {}, worker::toJSON(job), limits, scratch);
   if (!result)
@@ -144,6 +159,41 @@ llvm::Expected<worker::Verdict> LocalPool::judge(const worker::Job &job) {
         (result->diagnostics.empty() ? error
                                      : firstError(result->diagnostics)));
   return std::move(*verdict);
+}
+
+/// SHA-256 of a file's content.
+static llvm::Expected<std::string> digestOfFile(StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return llvm::createStringError(buffer.getError(),
+                                   "cannot read " + path + ": " +
+                                       buffer.getError().message());
+  return sha256((*buffer)->getBuffer());
+}
+
+llvm::Expected<Provenance> LocalPool::provenance(LoweringOp workload) {
+  llvm::Expected<std::string> worker = digestOfFile(options.worker);
+  if (!worker)
+    return worker.takeError();
+  Provenance parts = {{"worker", *worker}};
+  // Objects have no time and no build id in them: equal code, equal bytes.
+  for (auto [name, role] :
+       {std::pair<const char *, const char *>{"default lowering", "program"},
+        {"oracle", "oracle"}}) {
+    llvm::Expected<CompiledKernel> kernel = compileTrusted(workload, role);
+    if (!kernel)
+      return kernel.takeError();
+    if (!kernel->problem.empty()) {
+      parts.emplace_back(name, "does not compile");
+      continue;
+    }
+    llvm::Expected<std::string> digest = digestOfFile(kernel->path);
+    if (!digest)
+      return digest.takeError();
+    parts.emplace_back(name, *digest);
+  }
+  return parts;
 }
 
 llvm::Expected<worker::Verdict>
@@ -162,10 +212,10 @@ LocalPool::evaluate(const EvaluationRequest &request) {
   if (!job)
     return unfit(llvm::toString(job.takeError()));
 
-  llvm::Expected<CompiledKernel> oracle = compile(workload, "oracle");
+  llvm::Expected<CompiledKernel> oracle = compileTrusted(workload, "oracle");
   if (!oracle)
     return oracle.takeError();
-  llvm::Expected<CompiledKernel> baseline = compile(workload, "program");
+  llvm::Expected<CompiledKernel> baseline = compileTrusted(workload, "program");
   if (!baseline)
     return baseline.takeError();
   if (!oracle->problem.empty())
@@ -182,8 +232,11 @@ LocalPool::evaluate(const EvaluationRequest &request) {
   if (!candidate->problem.empty()) {
     worker::Verdict verdict;
     verdict.id = job->id;
-    verdict.status = worker::Status::Refused;
-    verdict.reason = "does not compile: " + candidate->problem;
+    verdict.status = candidate->timedOut ? worker::Status::CompileTimeout
+                                         : worker::Status::Refused;
+    verdict.reason = candidate->timedOut
+                         ? candidate->problem
+                         : "does not compile: " + candidate->problem;
     return verdict;
   }
   job->candidate = {candidate->path, candidate->workspaceBytes};

@@ -224,6 +224,7 @@ static bool isRepairable(worker::Status status) {
   case worker::Status::Timeout:
   case worker::Status::Memory:
   case worker::Status::Refused:
+  case worker::Status::CompileTimeout:
     return true;
   case worker::Status::OK:
   case worker::Status::Slow:
