@@ -184,6 +184,10 @@ fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
                       seeds,
                       /*clock=*/nullptr,
                       options.stopRequested};
+    llvm::Expected<Provenance> provenance = evaluator.provenance(*workload);
+    if (!provenance)
+      return provenance.takeError();
+    input.provenance = std::move(*provenance);
     llvm::Expected<std::unique_ptr<Journal>> journal =
         Journal::open(journalOf(*target), bindingOf(input, search));
     if (!journal)

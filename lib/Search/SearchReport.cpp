@@ -164,8 +164,11 @@ static json::Object costs(const SearchResult &result) {
 static json::Object optionsObject(const SearchInput &input,
                                   const SearchOptions &options) {
   json::Object object;
-  for (auto &[name, value] : bindingOf(input, options))
-    object[name] = json::fixUTF8(value);
+  JournalBinding binding = bindingOf(input, options);
+  for (const JournalBinding::Values *values :
+       {&binding.search, &binding.madeBy})
+    for (const auto &[name, value] : *values)
+      object[name] = json::fixUTF8(value);
   object["budget_evaluations"] = options.budget.evaluations;
   object["budget_minutes"] = options.budget.minutes;
   return object;
