@@ -55,6 +55,7 @@ namespace {
 struct Launch {
   const char *program;
   char *const *argv;
+  char *const *environment;
   const char *in, *out, *err;
   rlim_t memoryBytes;
   int deathSignal;
@@ -90,7 +91,7 @@ struct Launch {
     ready = ready && ::setrlimit(RLIMIT_DATA, &limit) == 0;
   }
   if (ready)
-    ::execv(launch.program, launch.argv);
+    ::execve(launch.program, launch.argv, launch.environment);
   int code = errno;
   (void)!::write(failure, &code, sizeof(code));
   ::_exit(127);
@@ -174,10 +175,19 @@ fastk::runProcess(StringRef program, llvm::ArrayRef<std::string> arguments,
   for (std::string &word : words)
     argv.push_back(word.data());
   argv.push_back(nullptr);
+  // A process that is killed cannot remove its temporary files: they are made
+  // where they are removed with everything else.
+  std::string temporary = "TMPDIR=" + std::string(directory);
+  std::vector<char *> environment = {temporary.data()};
+  for (char **each = environ; *each; ++each)
+    if (!StringRef(*each).starts_with("TMPDIR="))
+      environment.push_back(*each);
+  environment.push_back(nullptr);
   int code = 0;
   pid_t child =
-      start({path.c_str(), argv.data(), in.c_str(), out.c_str(), err.c_str(),
-             rlim_t(limits.memoryMegabytes) << 20, limits.parentDeathSignal},
+      start({path.c_str(), argv.data(), environment.data(), in.c_str(),
+             out.c_str(), err.c_str(), rlim_t(limits.memoryMegabytes) << 20,
+             limits.parentDeathSignal},
             code);
   if (child < 0) {
     llvm::sys::fs::remove_directories(directory);

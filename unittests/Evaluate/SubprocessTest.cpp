@@ -61,6 +61,13 @@ TEST_F(Subprocess, StreamsAndExitCode) {
   EXPECT_FALSE(result->timedOut);
 }
 
+TEST_F(Subprocess, TemporaryFilesAreRemoved) {
+  auto result = shell("touch $TMPDIR/left && echo $TMPDIR; kill -KILL $$");
+  ASSERT_TRUE(static_cast<bool>(result));
+  EXPECT_TRUE(llvm::StringRef(result->output).starts_with(folder.str()));
+  EXPECT_FALSE(llvm::sys::fs::exists(llvm::StringRef(result->output).rtrim()));
+}
+
 TEST_F(Subprocess, DeathByASignalIsAResult) {
   auto result = shell("kill -SEGV $$");
   ASSERT_TRUE(static_cast<bool>(result));

@@ -43,7 +43,8 @@ struct ProcessResult {
 /// Runs `program` with `input` on its standard input and waits for it. An error
 /// means that it could not be started, its files not be made, or that it was
 /// cancelled; a program that fails is a result. `scratch` is a folder for the
-/// redirected streams.
+/// redirected streams and for the program's own temporary files ($TMPDIR), all
+/// of which are removed.
 ///
 /// The process leads a group of its own: a terminal's interrupt does not reach
 /// it, and nothing that it started in its group outlives it. It does not
