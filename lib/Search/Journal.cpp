@@ -97,11 +97,39 @@ Journal::open(StringRef directory, const JournalBinding &binding) {
   return journal;
 }
 
+Journal::Spent Journal::spentIn(StringRef directory) {
+  Spent spent;
+  std::string path = (directory + "/journal.jsonl").str();
+  Expected<std::string> content =
+      readRegularFile(AT_FDCWD, path, path, kFileLimit);
+  if (!content) {
+    consumeError(content.takeError());
+    return spent;
+  }
+  SmallVector<StringRef> lines;
+  StringRef(*content).split(lines, '\n', -1, /*KeepEmpty=*/false);
+  for (StringRef line : lines) {
+    std::optional<StringRef> body = bodyOf(line);
+    if (!body)
+      continue;
+    Expected<json::Value> value = json::parse(*body);
+    if (!value) {
+      consumeError(value.takeError());
+      continue;
+    }
+    if (const json::Object *event = value->getAsObject()) {
+      spent.evaluations += event->getString("type") == StringRef("evaluation");
+      spent.seconds =
+          std::max(spent.seconds, event->getNumber("elapsed").value_or(0));
+    }
+  }
+  return spent;
+}
+
 Error Journal::openFile() {
   std::string path = filePath();
-  descriptor = ::open(path.c_str(),
-                      O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
-                      0644);
+  descriptor = ::open(
+      path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
   if (descriptor < 0)
     return fileError(path, "open", errno);
   return Error::success();

@@ -44,12 +44,21 @@ struct JournalBinding {
 class Journal {
 public:
   /// Opens `directory`, and makes it when there is none. Locks it: one search
-  /// at a time. A last line that a crash cut is dropped, a file that was made by
-  /// another fastk is renamed to journal.N.jsonl, and note() says so; any other
-  /// damage is an error that names the line.
+  /// at a time. A last line that a crash cut is dropped, a file that was made
+  /// by another fastk is renamed to journal.N.jsonl, and note() says so; any
+  /// other damage is an error that names the line.
   static llvm::Expected<std::unique_ptr<Journal>>
   open(llvm::StringRef directory, const JournalBinding &binding);
   ~Journal();
+
+  struct Spent {
+    int64_t evaluations = 0;
+    double seconds = 0;
+  };
+  /// What the search whose journal is in `directory` has spent, for those who
+  /// share a budget with it. Reads what can be read and says nothing of the
+  /// rest: zero where there is no journal.
+  static Spent spentIn(llvm::StringRef directory);
 
   /// Empty, or what was dropped or set aside when the journal was opened: for
   /// whoever opened it to show.
