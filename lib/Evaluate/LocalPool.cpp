@@ -161,6 +161,18 @@ llvm::Expected<worker::Verdict> LocalPool::judge(const worker::Job &job) {
   return std::move(*verdict);
 }
 
+static worker::Precision toWorker(Precision precision) {
+  switch (precision) {
+  case Precision::ieee:
+    return worker::Precision::IEEE;
+  case Precision::tf32:
+    return worker::Precision::TF32;
+  case Precision::half:
+    return worker::Precision::Half;
+  }
+  llvm_unreachable("all precisions are named above");
+}
+
 /// SHA-256 of a file's content.
 static llvm::Expected<std::string> digestOfFile(StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
@@ -249,9 +261,7 @@ LocalPool::evaluate(const EvaluationRequest &request) {
       job->incumbent = {incumbent->path, incumbent->workspaceBytes};
   }
 
-  std::optional<worker::Precision> precision = worker::parsePrecision(
-      std::string_view(stringifyPrecision(request.acceptedPrecision)));
-  job->acceptedPrecision = precision.value_or(worker::Precision::IEEE);
+  job->acceptedPrecision = toWorker(request.acceptedPrecision);
   job->mode = request.promote ? worker::Mode::Promote : worker::Mode::Evaluate;
   // Zeros, copies and means must fail on this workload's inputs: shown once in
   // a search, and again on the fresh inputs of every promotion.
