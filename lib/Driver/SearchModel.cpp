@@ -14,6 +14,7 @@
 #include "fastk/Search/Search.h"
 #include "fastk/Search/SearchReport.h"
 #include "fastk/Target/TargetDescription.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -191,7 +192,11 @@ fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
                       seeds,
                       /*clock=*/nullptr,
                       options.stopRequested};
+    evaluator.whileWaiting = [&] { progress->tick(); };
+    auto noTicks = llvm::scope_exit([&] { evaluator.whileWaiting = nullptr; });
+    progress->preparing("compiling the default lowering and the oracle");
     llvm::Expected<Provenance> provenance = evaluator.provenance(*workload);
+    progress->ended();
     if (!provenance)
       return provenance.takeError();
     input.provenance = std::move(*provenance);

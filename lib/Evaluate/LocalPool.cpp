@@ -57,6 +57,14 @@ private:
                                                 const Variant &variant,
                                                 Precision precision);
   llvm::Expected<worker::Verdict> judge(const worker::Job &job);
+  /// What is asked while a process runs.
+  std::function<bool()> watch() {
+    return [this] {
+      if (whileWaiting)
+        whileWaiting();
+      return options.cancelled && options.cancelled();
+    };
+  }
 
   LocalPoolOptions options;
   std::string scratch;
@@ -108,7 +116,7 @@ LocalPool::compile(LoweringOp lowering, StringRef role, unsigned seconds) {
   ProcessLimits limits;
   limits.seconds = seconds;
   limits.memoryMegabytes = 8192;
-  limits.cancelled = options.cancelled;
+  limits.cancelled = watch();
   // It runs the C compiler and the linker, which must not outlive it either.
   limits.parentDeathSignal = SIGTERM;
   llvm::Expected<ProcessResult> result =
@@ -144,7 +152,7 @@ llvm::Expected<worker::Verdict> LocalPool::judge(const worker::Job &job) {
   // The worker keeps its own watch on the programs; this only catches a worker
   // that hangs itself.
   limits.seconds = 1800;
-  limits.cancelled = options.cancelled;
+  limits.cancelled = watch();
   llvm::Expected<ProcessResult> result =
       runProcess(options.worker, {}, worker::toJSON(job), limits, scratch);
   if (!result)

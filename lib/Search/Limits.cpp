@@ -17,13 +17,18 @@ bool Searcher::hasEvaluationsLeft(bool promote) {
   if (limit == 0)
     return true;
   // Without its second measurement nothing can win.
+  int64_t kept = 0;
   if (!promote && limit >= 2)
-    limit -= std::clamp<int64_t>(limit / 10, 1, options.promotions);
-  if (result.counts.evaluations < limit)
+    kept = std::clamp<int64_t>(limit / 10, 1, options.promotions);
+  if (result.counts.evaluations < limit - kept)
     return true;
-  stop(SearchEnd::Budget, "its budget of " +
-                              std::to_string(options.budget.evaluations) +
-                              " evaluations is spent");
+  std::string text = "its budget of " + std::to_string(limit) +
+                     (limit == 1 ? " evaluation" : " evaluations") +
+                     " is spent";
+  if (kept > 0)
+    text += ", but for " + std::to_string(kept) +
+            " kept for the second measurement";
+  stop(SearchEnd::Budget, text);
   return false;
 }
 

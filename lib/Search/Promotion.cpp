@@ -29,7 +29,7 @@ static std::optional<Precision> precisionOf(worker::Precision precision) {
 Error Searcher::promote() {
   phase = Phase::Promotion;
   phaseOver = false;
-  round = "promote";
+  round = "second measurement";
   std::vector<size_t> order = survivors();
   if (order.empty()) {
     std::string counts;
@@ -50,6 +50,8 @@ Error Searcher::promote() {
       continue;
     if (attempts++ == options.promotions)
       break;
+    if (input.progress)
+      input.progress->evaluating(standing(trial.idea.title));
     Expected<std::optional<worker::Verdict>> verdict =
         askVerdict(trial.tried.variant, /*incumbent=*/nullptr,
                    /*promote=*/true);
@@ -102,8 +104,9 @@ Error Searcher::promote() {
                              "' failed its second measurement: " + problem;
   }
   if (attempts == 0)
-    result.noWinnerReason =
-        "no variant is faster than the default lowering: the best reached " +
-        percent(bestTrial().speedup) + " of its speed";
+    result.noWinnerReason = "the best variant reached " +
+                            percent(bestTrial().speedup) +
+                            " of its speed, and more than " +
+                            percent(options.promotionGain) + " is needed";
   return Error::success();
 }

@@ -17,6 +17,7 @@
 #include "fastk/Propose/Proposer.h"
 #include "fastk/Worker/Verdict.h"
 #include "llvm/Support/Error.h"
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,6 +54,10 @@ public:
   /// full); a bad candidate is a verdict, never an error.
   virtual llvm::Expected<worker::Verdict>
   evaluate(const EvaluationRequest &request) = 0;
+
+  /// Called several times a second while one of the above waits, if set: for
+  /// whoever shows progress.
+  std::function<void()> whileWaiting;
 };
 
 } // namespace fastk
