@@ -78,13 +78,23 @@ private:
 } // namespace
 
 /// The first line that says "error", without the place in the temporary file.
+/// Of a line that only announces another program's diagnostics ("C program does
+/// not compile:"), the first of those.
 static std::string firstError(StringRef diagnostics) {
+  constexpr StringRef kError = "error: ";
   SmallVector<StringRef> lines;
   diagnostics.split(lines, '\n', -1, /*KeepEmpty=*/false);
-  for (StringRef line : lines)
-    if (size_t at = line.find("error: "); at != StringRef::npos)
-      return line.drop_front(at + 7).str();
-  return lines.empty() ? "no diagnostic" : lines.front().str();
+  ArrayRef<StringRef> rest = lines;
+  auto isError = [&](StringRef line) { return line.contains(kError); };
+  rest = rest.drop_until(isError);
+  if (rest.empty())
+    return lines.empty() ? "no diagnostic" : lines.front().str();
+  StringRef line = rest.front();
+  if (line.rtrim().ends_with(":"))
+    if (ArrayRef<StringRef> inner = rest.drop_front().drop_until(isError);
+        !inner.empty())
+      return inner.front().trim().str();
+  return line.drop_front(line.find(kError) + kError.size()).str();
 }
 
 llvm::Expected<CompiledKernel>

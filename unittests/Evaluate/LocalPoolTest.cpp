@@ -158,7 +158,9 @@ TEST_F(LocalPool, ProgramThatDoesNotCompileIsRefused) {
   auto verdict = pool()->evaluate({TestContext::loweringOf(*module), variant});
   ASSERT_TRUE(static_cast<bool>(verdict));
   EXPECT_EQ(verdict->status, worker::Status::Refused);
-  EXPECT_THAT(verdict->reason, HasSubstr("does not compile"));
+  EXPECT_THAT(verdict->reason,
+              testing::MatchesRegex("does not compile: kernel.c:1:[0-9]+: "
+                                    "error: expected parameter declarator"));
 }
 
 TEST_F(LocalPool, CancelledIsAnErrorNotAVerdict) {
