@@ -202,27 +202,57 @@ static llvm::Expected<std::string> digestOfFile(StringRef path) {
   return sha256((*buffer)->getBuffer());
 }
 
+/// A C program for `workload`'s ABI whose code tells how C is compiled: loops
+/// to vectorise, a reduction, threads, a math function.
+static std::string probeProgram(LoweringOp workload) {
+  FunctionType type = workload.getWorkloadType();
+  std::string parameters;
+  for (size_t i = 0, e = type.getNumInputs() + type.getNumResults(); i < e; ++i)
+    parameters += "float *p" + std::to_string(i) + ", ";
+  return "#include <math.h>\nvoid fastk_kernel(" + parameters +
+         "void *workspace) {\n"
+         "#pragma omp parallel for\n"
+         "  for (long i = 0; i < 4096; ++i) {\n"
+         "    float sum = 0;\n"
+         "    for (long j = 0; j < 4096; ++j)\n"
+         "      sum += p0[j] * p0[4096 * j + i];\n"
+         "    p0[i] = sqrtf(sum);\n"
+         "  }\n"
+         "}\n";
+}
+
 llvm::Expected<Provenance> LocalPool::provenance(LoweringOp workload) {
   llvm::Expected<std::string> worker = digestOfFile(options.worker);
   if (!worker)
     return worker.takeError();
   Provenance parts = {{"worker", *worker}};
   // Objects have no time and no build id in them: equal code, equal bytes.
-  for (auto [name, role] :
-       {std::pair<const char *, const char *>{"default lowering", "program"},
-        {"oracle", "oracle"}}) {
-    llvm::Expected<CompiledKernel> kernel = compileTrusted(workload, role);
+  auto add = [&](const char *name,
+                 llvm::Expected<CompiledKernel> kernel) -> llvm::Error {
     if (!kernel)
       return kernel.takeError();
     if (!kernel->problem.empty()) {
       parts.emplace_back(name, "does not compile");
-      continue;
+      return llvm::Error::success();
     }
     llvm::Expected<std::string> digest = digestOfFile(kernel->path);
     if (!digest)
       return digest.takeError();
     parts.emplace_back(name, *digest);
-  }
+    return llvm::Error::success();
+  };
+  if (llvm::Error error =
+          add("default lowering", compileTrusted(workload, "program")))
+    return std::move(error);
+  if (llvm::Error error = add("oracle", compileTrusted(workload, "oracle")))
+    return std::move(error);
+  // Schedules go the way of the default lowering; C programs another.
+  Variant probe;
+  probe.language = Language::c;
+  probe.program = probeProgram(workload);
+  if (llvm::Error error =
+          add("C compiler", compileVariant(workload, probe, Precision::ieee)))
+    return std::move(error);
   return parts;
 }
 

@@ -98,7 +98,7 @@ protected:
 
 TEST_F(LocalPool, ProvenanceIsOfContent) {
   auto first = provenance(*module);
-  EXPECT_EQ(first.size(), 3u);
+  EXPECT_EQ(first.size(), 4u);
   for (const auto &[name, digest] : first)
     EXPECT_EQ(digest.size(), 64u) << name << " is " << digest;
   EXPECT_EQ(first, provenance(*module)) << "in another folder, compiled again";
@@ -125,6 +125,19 @@ TEST_F(LocalPool, ProvenanceSeesAnotherBaseline) {
   auto second = provenance(*module);
   EXPECT_NE(second["default lowering"], first["default lowering"]);
   EXPECT_EQ(second["oracle"], first["oracle"]);
+}
+
+// Another way of compiling C: the same default lowering, other variants.
+TEST_F(LocalPool, ProvenanceSeesAnotherCCompiler) {
+  auto first = provenance(*module);
+  options.compiler = script(
+      "compiler", "text=$(cat)\n"
+                  "printf '%s' \"$text\" | " FASTK_OPT " \"$@\" || exit 1\n"
+                  "case $text in *fastk_kernel*) echo >> \"$4\";; esac\n");
+  auto second = provenance(*module);
+  EXPECT_NE(second["C compiler"], first["C compiler"]);
+  EXPECT_EQ(second["C compiler"].size(), 64u);
+  EXPECT_EQ(second["default lowering"], first["default lowering"]);
 }
 
 TEST_F(LocalPool, CompileTimeoutHasItsOwnStatus) {
