@@ -46,6 +46,41 @@ static constexpr Name<TensorMap::Promotion> promotionNames[] = {
 static constexpr Name<TensorMap::Fill> fillNames[] = {
     {TensorMap::Fill::Zero, "zero"}, {TensorMap::Fill::NaN, "nan"}};
 
+std::string_view fastk::worker::toString(TensorMap::Type value) {
+  return nameOf(mapTypeNames, value);
+}
+std::optional<TensorMap::Type>
+fastk::worker::parseTensorMapType(std::string_view text) {
+  return valueOf(mapTypeNames, text);
+}
+std::string_view fastk::worker::toString(TensorMap::Interleave value) {
+  return nameOf(interleaveNames, value);
+}
+std::optional<TensorMap::Interleave>
+fastk::worker::parseInterleave(std::string_view text) {
+  return valueOf(interleaveNames, text);
+}
+std::string_view fastk::worker::toString(TensorMap::Swizzle value) {
+  return nameOf(swizzleNames, value);
+}
+std::optional<TensorMap::Swizzle>
+fastk::worker::parseSwizzle(std::string_view text) {
+  return valueOf(swizzleNames, text);
+}
+std::string_view fastk::worker::toString(TensorMap::Promotion value) {
+  return nameOf(promotionNames, value);
+}
+std::optional<TensorMap::Promotion>
+fastk::worker::parsePromotion(std::string_view text) {
+  return valueOf(promotionNames, text);
+}
+std::string_view fastk::worker::toString(TensorMap::Fill value) {
+  return nameOf(fillNames, value);
+}
+std::optional<TensorMap::Fill> fastk::worker::parseFill(std::string_view text) {
+  return valueOf(fillNames, text);
+}
+
 int64_t fastk::worker::byteSize(TensorMap::Type type) {
   switch (type) {
   case TensorMap::Type::U8:
@@ -167,6 +202,9 @@ readScalar(const Json &value, const std::string &where, std::string &error) {
           *type == PlanScalar::Type::F32 || *type == PlanScalar::Type::F64;
       if (isReal && number.is_number()) {
         scalar.real = number.get<double>();
+        // What the kernel is given, so that a plan read twice is the same.
+        if (*type == PlanScalar::Type::F32)
+          scalar.real = double(float(scalar.real));
         return scalar;
       }
       bool fits = number.is_number_integer() &&
@@ -334,6 +372,16 @@ static std::string toText(const BufferRef &ref) {
   return text;
 }
 
+/// The shortest decimal that gives the same float back: 1e-05, where the float
+/// as a double would be 9.999999747378752e-06.
+static double shortest(float value) {
+  char text[32];
+  auto [end, bad] = std::to_chars(text, text + sizeof(text), value);
+  double result = value;
+  std::from_chars(text, end, result);
+  return result;
+}
+
 static Json toJson(const PlanArgument &argument) {
   if (const auto *buffer = std::get_if<BufferRef>(&argument))
     return toText(*buffer);
@@ -341,8 +389,9 @@ static Json toJson(const PlanArgument &argument) {
     return "map" + std::to_string(map->index);
   const auto &scalar = std::get<PlanScalar>(argument);
   std::string key(nameOf(scalarNames, scalar.type));
-  if (scalar.type == PlanScalar::Type::F32 ||
-      scalar.type == PlanScalar::Type::F64)
+  if (scalar.type == PlanScalar::Type::F32)
+    return {{key, shortest(float(scalar.real))}};
+  if (scalar.type == PlanScalar::Type::F64)
     return {{key, scalar.real}};
   return {{key, scalar.integer}};
 }

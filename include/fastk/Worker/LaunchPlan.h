@@ -145,6 +145,18 @@ struct PlanLimits {
 /// Bytes of an element of that type.
 int64_t byteSize(TensorMap::Type type);
 
+/// The words of the JSON form.
+std::string_view toString(TensorMap::Type type);
+std::string_view toString(TensorMap::Interleave interleave);
+std::string_view toString(TensorMap::Swizzle swizzle);
+std::string_view toString(TensorMap::Promotion promotion);
+std::string_view toString(TensorMap::Fill fill);
+std::optional<TensorMap::Type> parseTensorMapType(std::string_view text);
+std::optional<TensorMap::Interleave> parseInterleave(std::string_view text);
+std::optional<TensorMap::Swizzle> parseSwizzle(std::string_view text);
+std::optional<TensorMap::Promotion> parsePromotion(std::string_view text);
+std::optional<TensorMap::Fill> parseFill(std::string_view text);
+
 /// Reads a plan. On failure returns nothing and sets \p error to one sentence
 /// that names the place in the JSON (as `$.steps[0].grid`) and the remedy.
 std::optional<LaunchPlan> parseLaunchPlan(std::string_view text,
