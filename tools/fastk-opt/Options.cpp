@@ -234,19 +234,18 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   // Without a search they would be accepted and mean nothing.
   if (options.search == SearchScope::None) {
     // The address of a list would be that of its values.
-    std::vector<const cl::Option *> ofSearch = {
-        std::addressof(line.proposers),
-        &line.strategy,
-        &line.rounds,
-        &line.ideas,
-        &line.implementations,
-        &line.parents,
-        &line.repairs,
-        &line.seed,
-        &line.budget,
-        &line.evaluator,
-        &line.journal,
-        &line.report};
+    std::vector<const cl::Option *> ofSearch = {std::addressof(line.proposers),
+                                                &line.strategy,
+                                                &line.rounds,
+                                                &line.ideas,
+                                                &line.implementations,
+                                                &line.parents,
+                                                &line.repairs,
+                                                &line.seed,
+                                                &line.budget,
+                                                &line.evaluator,
+                                                &line.journal,
+                                                &line.report};
     if (!options.compileKernel)
       ofSearch.push_back(&line.threads);
     for (const cl::Option *option : ofSearch)
