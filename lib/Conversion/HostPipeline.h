@@ -23,6 +23,10 @@ void registerCallBufferization(mlir::DialectRegistry &registry);
 /// Loads what registerHostCodegen has registered.
 void loadHostDialects(mlir::MLIRContext *context);
 
+/// A module with one function on tensors, a copy of the lowering's pattern.
+mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
+createPatternFunction(LoweringOp lowering, llvm::StringRef symbol);
+
 /// Turns the functions of `module`, on tensors of static shape, into functions
 /// on memrefs of identity layout whose results are trailing arguments.
 mlir::LogicalResult bufferizeFunctions(mlir::ModuleOp module);

@@ -9,6 +9,7 @@
 #include "CompileKernel.h"
 #include "RemarkSetup.h"
 #include "fastk/Bank/Bank.h"
+#include "fastk/Conversion/CudaCodegen.h"
 #include "fastk/Conversion/HostCodegen.h"
 #include "fastk/Driver/Compile.h"
 #include "fastk/Driver/LoadModel.h"
@@ -192,6 +193,7 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
                      StringRef executable) {
   registerFastkDialects(registry);
   registerHostCodegen(registry);
+  registerCudaCodegen(registry);
   MLIRContext context(registry);
   llvm::SourceMgr sourceMgr;
   SourceMgrDiagnosticHandler handler(sourceMgr, &context);
@@ -210,7 +212,8 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
     // Its C compiler and linker must not outlive the search that asked.
     endWithParent();
     return failed(compileKernelLibrary(*module, *options.compileKernel,
-                                       options.output, options.threads))
+                                       options.output, options.threads,
+                                       options.target))
                ? kExitWrong
                : kExitDone;
   }

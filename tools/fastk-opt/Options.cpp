@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
@@ -149,7 +150,8 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
     if (bank.empty())
       return reject("--bank is empty: name a folder");
   options.target = line.target;
-  if (options.target != "host")
+  if (options.target != "host" &&
+      !(line.compileKernel.getNumOccurrences() && planLimitsOf(options.target)))
     return reject("unknown target '" + options.target +
                   "': this build compiles for host");
   if (auto precision = symbolizePrecision(line.precision))
