@@ -20,6 +20,8 @@ namespace fastk::cuda {
 inline constexpr const char *nvrtcChildFlag = "--fastk-nvrtc-child";
 /// The child's end of the socket.
 inline constexpr int nvrtcChildSocket = 3;
+/// One page where the sandbox leaves a note of a forbidden call.
+inline constexpr int nvrtcChildNotes = 4;
 /// Exit codes beside 0 (a result was written) and 2 (a broken request).
 inline constexpr int outOfMemoryExit = 12;
 /// The worker's sandbox ends a process with this on a forbidden system call.

@@ -9,15 +9,20 @@
 #include "fastk/Cuda/CompileInChild.h"
 #include "Bytes.h"
 #include "ChildProtocol.h"
+#include "Protocol.h"
 #include "fastk/Cuda/CheckDeviceCode.h"
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
+#include <seccomp.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,16 +30,17 @@
 using namespace fastk::cuda;
 using Clock = std::chrono::steady_clock;
 
-/// Starts the child with \p socket as its descriptor 3 and nothing else of
-/// ours. Returns its process id, or -1 with errno.
-static pid_t startChild(const std::string &program, int socket) {
+/// Starts the child with \p socket as its descriptor 3, \p notes as 4, and nothing
+/// else of ours. Returns its process id, or -1 with errno.
+static pid_t startChild(const std::string &program, int socket, int notes) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, socket, nvrtcChildSocket);
   for (int fd = 0; fd <= 2; ++fd)
     posix_spawn_file_actions_addopen(&actions, fd, "/dev/null",
                                      fd == 0 ? O_RDONLY : O_WRONLY, 0);
-  posix_spawn_file_actions_addclosefrom_np(&actions, nvrtcChildSocket + 1);
+  posix_spawn_file_actions_adddup2(&actions, notes, nvrtcChildNotes);
+  posix_spawn_file_actions_addclosefrom_np(&actions, nvrtcChildNotes + 1);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none, all;
@@ -105,7 +111,8 @@ static Talk converse(int socket, std::string_view request, std::string &reply,
     }
     if (poller.revents & (POLLIN | POLLERR | POLLHUP)) {
       ssize_t got = recv(socket, chunk, sizeof(chunk), MSG_DONTWAIT);
-      if (got == 0)
+      // A child that ended without reading all resets the connection.
+      if (got == 0 || (got < 0 && errno == ECONNRESET))
         return Talk::Done;
       if (got < 0 && errno != EAGAIN && errno != EINTR)
         return Talk::Broken;
@@ -117,15 +124,34 @@ static Talk converse(int socket, std::string_view request, std::string &reply,
   }
 }
 
+/// The system call that the sandbox noted before it ended the child.
+static std::string forbiddenCall(int notes) {
+  std::atomic<uint32_t> call{0};
+  if (pread(notes, &call, sizeof(call),
+            offsetof(fastk::worker::ControlPage, deniedCall)) !=
+          ssize_t(sizeof(call)) ||
+      call == 0)
+    return "a system call";
+  std::string text = "system call " + std::to_string(call - 1);
+  if (char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE,
+                                                    int(call - 1))) {
+    text += std::string(" (") + name + ")";
+    free(name);
+  }
+  return text;
+}
+
 /// How a child that gave no result ended.
-static std::string describeEnd(int status, const CompileLimits &limits) {
+static std::string describeEnd(int status, const CompileLimits &limits,
+                               int notes) {
   std::string memory =
       std::to_string(limits.addressSpaceBytes >> 20) + " MiB of memory";
   if (WIFEXITED(status) && WEXITSTATUS(status) == outOfMemoryExit)
     return "the compiler ran out of its " + memory +
            ": instantiate and unroll less";
   if (WIFEXITED(status) && WEXITSTATUS(status) == forbiddenCallExit)
-    return "the compiler made a system call that its sandbox forbids";
+    return "the compiler made " + forbiddenCall(notes) +
+           ", which its sandbox forbids";
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
     return "the compiler's process could not be started";
   if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU ||
@@ -147,8 +173,10 @@ static const Headers &toolkitHeaders(const Nvrtc &nvrtc) {
 
 /// Adds the remedy where a header was not found.
 static void explainMissingHeader(CompileResult &result, const Nvrtc &nvrtc) {
-  if (result.ok() || result.log.find("could not open source file") ==
-                         std::string::npos)
+  // Both are said: one where there is no such name, one where it is a path.
+  if (result.ok() ||
+      (result.log.find("could not open source file") == std::string::npos &&
+       result.log.find("cannot open source file") == std::string::npos))
     return;
   std::string allowed;
   for (const std::string &name : allowedHeaders)
@@ -190,9 +218,16 @@ CompileResult fastk::cuda::compileInChild(const CompileRequest &request,
                    std::strerror(errno);
     return result;
   }
-  pid_t pid = startChild(limits.program, pair[1]);
+  int notes = memfd_create("fastk-nvrtc", MFD_CLOEXEC);
+  pid_t pid = notes < 0 || ftruncate(notes, fastk::worker::pageSize) != 0
+                  ? -1
+                  : startChild(limits.program, pair[1], notes);
   int startError = errno;
   close(pair[1]);
+  struct CloseNotes {
+    int fd;
+    ~CloseNotes() { close(fd); }
+  } closeNotes = {notes};
   if (pid < 0) {
     close(pair[0]);
     result.error = std::string("cannot start the compiler's process: ") +
@@ -234,7 +269,7 @@ CompileResult fastk::cuda::compileInChild(const CompileRequest &request,
   }
   CompileResult answer;
   if (!fromBytes(reply, answer)) {
-    result.error = describeEnd(status, limits);
+    result.error = describeEnd(status, limits, notes);
     return result;
   }
   explainMissingHeader(answer, *nvrtc);

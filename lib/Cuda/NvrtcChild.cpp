@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <new>
 #include <seccomp.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -80,8 +81,12 @@ static bool enterCompileSandbox(const CompileLimits &limits) {
   start.uid = geteuid() == 0
                   ? 1300000000u + uint32_t(getpid()) % 4194304u
                   : 0;
-  static ControlPage control; // Nobody reads it: the exit code says enough.
-  uint32_t active = enterSandbox(start, &control);
+  void *page = mmap(nullptr, pageSize, PROT_READ | PROT_WRITE, MAP_SHARED,
+                    nvrtcChildNotes, 0);
+  if (page == MAP_FAILED)
+    return false;
+  close(nvrtcChildNotes);
+  uint32_t active = enterSandbox(start, static_cast<ControlPage *>(page));
   return (active & ProtectSeccomp) && closeFileSystem();
 }
 

@@ -45,7 +45,7 @@ NVRTC_TEST(CompileAttack, FilesCannotBeIncluded) {
     CompileResult result = compile(source);
     EXPECT_FALSE(result.ok()) << source;
     EXPECT_FALSE(contains(result.error, "secret_of_the_host")) << source;
-    EXPECT_TRUE(contains(result.error, "could not open source file"))
+    EXPECT_TRUE(contains(result.error, " open source file"))
         << source << result.error;
     EXPECT_TRUE(contains(result.error, "Device code may include cuda_fp16.h"))
         << result.error;
@@ -133,11 +133,13 @@ NVRTC_TEST(CompileAttack, MemoryIsLimited) {
   CompileRequest request;
   request.source = "extern \"C\" __global__ void k(int *x) { x[0] = 1; }";
   CompileLimits limits;
-  limits.addressSpaceBytes = uint64_t(200) << 20;
+  limits.addressSpaceBytes = uint64_t(64) << 20;
   CompileResult result = compileInChild(request, limits);
 #if !defined(__has_feature) || !__has_feature(address_sanitizer)
   EXPECT_FALSE(result.ok());
-  EXPECT_TRUE(contains(result.error, "memory")) << result.error;
+  EXPECT_TRUE(contains(result.error, "memory") ||
+              contains(result.error, "OUT_OF_MEMORY"))
+      << result.error;
 #endif
 }
 

@@ -17,7 +17,8 @@
 //   memory       sm_80  cache-hinted 16-byte loads and stores, L2 policies, acquire/release counters
 //   cp.async     sm_80  16-byte copies to shared memory, groups
 //   matrices     sm_80  ldmatrix, mma.sync m16n8k16 (f16, bf16) and m16n8k8 (tf32)
-//   math         sm_80  exp2Fast, log2Fast, rcpFast, rsqrtFast, tanhFast, pow2i, toTF32, packed conversions
+//   conversion   sm_80  packed f16 and bf16 pairs
+//   math         sm_80  exp2Fast, log2Fast, rcpFast, rsqrtFast, tanhFast, pow2i, toTF32
 //   threads      sm_90  electOne
 //   cluster      sm_90  ctaRank, clusterArrive/Wait/Sync, mapaShared, remote loads and stores
 //   mbarrier     sm_90  init, fence, arrive, expectTx, wait by parity, remote arrive
@@ -53,6 +54,7 @@ FASTK_DEVICE u32 smemAddr(const void *p) { return (u32)__cvta_generic_to_shared(
 
 // ---------------------------------------------------------------- memory
 FASTK_DEVICE u64 policyEvictFirst() { u64 p; asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(p)); return p; }
+FASTK_DEVICE u64 policyEvictNormal() { u64 p; asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(p)); return p; }
 FASTK_DEVICE u64 policyEvictLast() { u64 p; asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(p)); return p; }
 /// Read once: through the read-only path, not kept in L1.
 FASTK_DEVICE float4 loadStream(const void *p) {
@@ -121,6 +123,16 @@ FASTK_DEVICE void mmaTF32(float (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) {
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
+// ---------------------------------------------------------------- conversion (16-bit values travel as u16, pairs as u32, `a` low)
+FASTK_DEVICE u32 packF16(float a, float b) { u32 r; asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(b), "f"(a)); return r; }
+FASTK_DEVICE u32 packBF16(float a, float b) { u32 r; asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(b), "f"(a)); return r; }
+FASTK_DEVICE float2 unpackF16(u32 v) {
+  float2 r;
+  asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %2;\ncvt.f32.f16 %0, l;\ncvt.f32.f16 %1, h;\n}" : "=f"(r.x), "=f"(r.y) : "r"(v));
+  return r;
+}
+FASTK_DEVICE float2 unpackBF16(u32 v) { return make_float2(__int_as_float(v << 16), __int_as_float(v & 0xffff0000u)); }
+
 // ---------------------------------------------------------------- math
 FASTK_DEVICE float exp2Fast(float x) { float r; asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x)); return r; }
 FASTK_DEVICE float rcpFast(float x) { float r; asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x)); return r; }
@@ -132,13 +144,6 @@ FASTK_DEVICE float rsqrtFast(float x) { float r; asm("rsqrt.approx.ftz.f32 %0, %
 FASTK_DEVICE float tanhFast(float x) { float r; asm("tanh.approx.f32 %0, %1;" : "=f"(r) : "f"(x)); return r; }
 /// Rounded to TF32's 10 bits of mantissa, as the bits of a float.
 FASTK_DEVICE u32 toTF32(float x) { u32 r; asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(x)); return r; }
-/// Two 16-bit floats in one register, `low` in the lower half.
-FASTK_DEVICE u32 packF16(float low, float high) {
-  u32 r; asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low)); return r;
-}
-FASTK_DEVICE u32 packBF16(float low, float high) {
-  u32 r; asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low)); return r;
-}
 
 #if __CUDA_ARCH__ >= 900
 
@@ -299,16 +304,6 @@ FASTK_DEVICE void waitPrevious() { asm volatile("griddepcontrol.wait;" ::: "memo
 /// The next kernel may be started once all blocks have said so or ended.
 FASTK_DEVICE void launchNext() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
 
-// ---------------------------------------------------------------- conversion (16-bit values travel as u16, pairs as u32, `a` low)
-FASTK_DEVICE u32 packF16(float a, float b) { u32 r; asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(b), "f"(a)); return r; }
-FASTK_DEVICE u32 packBF16(float a, float b) { u32 r; asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(b), "f"(a)); return r; }
-FASTK_DEVICE float2 unpackF16(u32 v) {
-  float2 r;
-  asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %2;\ncvt.f32.f16 %0, l;\ncvt.f32.f16 %1, h;\n}" : "=f"(r.x), "=f"(r.y) : "r"(v));
-  return r;
-}
-FASTK_DEVICE float2 unpackBF16(u32 v) { return make_float2(__int_as_float(v << 16), __int_as_float(v & 0xffff0000u)); }
-
 // ---------------------------------------------------------------- stmatrix
 /// The counterpart of ldmatrix4.
 FASTK_DEVICE void stmatrix4(void *row, u32 a, u32 b, u32 c, u32 d) {
@@ -414,11 +409,6 @@ FASTK_WGMMA_16(wgmmaBF16, 128, 128, 129, 130, 131, 132, "m64n256k16", "bf16")
 FASTK_WGMMA_16RS(wgmmaBF16RS, 128, 128, 129, 130, 131, 132, 133, 134, "m64n256k16", "bf16")
 FASTK_WGMMA_K(wgmmaTF32, 128, 128, 129, 130, "m64n256k8", "tf32")
 FASTK_WGMMA_K(wgmmaE4M3, 128, 128, 129, 130, "m64n256k32", "e4m3")
-/// One accumulator is pinned to its register here: what the compiler may not move across the asynchronous product.
-template <int R> FASTK_DEVICE void wgmmaPin(float (&d)[R]) {
-#pragma unroll
-  for (int i = 0; i < R; ++i) asm volatile("" : "+f"(d[i])::"memory");
-}
 
 #endif // sm_90a
 
