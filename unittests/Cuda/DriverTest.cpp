@@ -9,8 +9,10 @@
 #include "fastk/Cuda/Driver.h"
 #include "CudaTest.h"
 #include "fastk/Cuda/CompileInChild.h"
+#include "fastk/Cuda/QueryDevice.h"
 #include <cstring>
 
+using namespace fastk;
 using namespace fastk::cuda;
 
 namespace {
@@ -49,6 +51,32 @@ TEST(Driver, StickyErrors) {
   EXPECT_FALSE(isStickyError(CUDA_ERROR_OUT_OF_MEMORY));
   EXPECT_FALSE(isStickyError(CUDA_ERROR_NOT_READY));
   EXPECT_FALSE(isStickyError(CUDA_SUCCESS));
+}
+
+TEST(QueryDevice, WithoutADriverTheReasonIsTheDrivers) {
+  std::string error;
+  DeviceDescription device;
+  if (!Driver::get(error)) {
+    EXPECT_EQ(queryCudaDevice(device), error);
+    EXPECT_FALSE(error.empty());
+    EXPECT_TRUE(device.model.empty());
+  } else {
+    EXPECT_EQ(queryCudaDevice(device), "");
+    EXPECT_GT(device.multiprocessors, 0u);
+    EXPECT_GE(device.sharedBytesPerBlockOptIn, 99 << 10);
+    EXPECT_GT(device.peak.memory, 1e11);
+    EXPECT_NE(queryCudaDevice(device, 1000), "");
+    if (std::optional<DeviceDescription> known = describeDevice(device.arch);
+        known && known->model == device.model) {
+      EXPECT_EQ(device.multiprocessors, known->multiprocessors);
+      EXPECT_LE(device.l2Bytes, known->l2Bytes);
+      EXPECT_EQ(device.sharedBytesPerBlockOptIn,
+                known->sharedBytesPerBlockOptIn);
+      EXPECT_EQ(device.sharedBytesPerMultiprocessor,
+                known->sharedBytesPerMultiprocessor);
+      EXPECT_EQ(device.clockHz, known->clockHz);
+    }
+  }
 }
 
 /// A context on device 0, gone at the end.
