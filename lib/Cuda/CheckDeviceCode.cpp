@@ -19,19 +19,103 @@ using Names = std::set<std::string_view>;
 
 /// Instructions that may appear. Everything here computes, moves data between
 /// registers and memory, or orders threads of one launch.
-static const Names allowedInstructions = {
-    "abs", "activemask", "add", "addc", "alloca", "and", "applypriority",
-    "atom", "bar", "barrier", "bfe", "bfi", "bfind", "bmsk", "bra", "brev",
-    "brx", "call", "clz", "cnot", "copysign", "cos", "cp", "createpolicy",
-    "cvt", "cvta", "discard", "div", "dp2a", "dp4a", "elect", "ex2", "exit",
-    "fence", "fma", "fns", "getctarank", "griddepcontrol", "isspacep", "ld",
-    "ldmatrix", "ldu", "lg2", "lop3", "mad", "mad24", "madc", "mapa", "match",
-    "max", "mbarrier", "membar", "min", "mma", "mov", "movmatrix", "mul",
-    "mul24", "nanosleep", "neg", "not", "or", "popc", "prefetch", "prefetchu",
-    "prmt", "rcp", "red", "redux", "rem", "ret", "rsqrt", "sad", "selp", "set",
-    "setmaxnreg", "setp", "shf", "shfl", "shl", "shr", "sin", "slct", "sqrt",
-    "st", "stackrestore", "stacksave", "stmatrix", "sub", "subc", "szext",
-    "tanh", "testp", "vote", "wgmma", "wmma", "xor"};
+static const Names allowedInstructions = {"abs",
+                                          "activemask",
+                                          "add",
+                                          "addc",
+                                          "alloca",
+                                          "and",
+                                          "applypriority",
+                                          "atom",
+                                          "bar",
+                                          "barrier",
+                                          "bfe",
+                                          "bfi",
+                                          "bfind",
+                                          "bmsk",
+                                          "bra",
+                                          "brev",
+                                          "brx",
+                                          "call",
+                                          "clz",
+                                          "cnot",
+                                          "copysign",
+                                          "cos",
+                                          "cp",
+                                          "createpolicy",
+                                          "cvt",
+                                          "cvta",
+                                          "discard",
+                                          "div",
+                                          "dp2a",
+                                          "dp4a",
+                                          "elect",
+                                          "ex2",
+                                          "exit",
+                                          "fence",
+                                          "fma",
+                                          "fns",
+                                          "getctarank",
+                                          "griddepcontrol",
+                                          "isspacep",
+                                          "ld",
+                                          "ldmatrix",
+                                          "ldu",
+                                          "lg2",
+                                          "lop3",
+                                          "mad",
+                                          "mad24",
+                                          "madc",
+                                          "mapa",
+                                          "match",
+                                          "max",
+                                          "mbarrier",
+                                          "membar",
+                                          "min",
+                                          "mma",
+                                          "mov",
+                                          "movmatrix",
+                                          "mul",
+                                          "mul24",
+                                          "nanosleep",
+                                          "neg",
+                                          "not",
+                                          "or",
+                                          "popc",
+                                          "prefetch",
+                                          "prefetchu",
+                                          "prmt",
+                                          "rcp",
+                                          "red",
+                                          "redux",
+                                          "rem",
+                                          "ret",
+                                          "rsqrt",
+                                          "sad",
+                                          "selp",
+                                          "set",
+                                          "setmaxnreg",
+                                          "setp",
+                                          "shf",
+                                          "shfl",
+                                          "shl",
+                                          "shr",
+                                          "sin",
+                                          "slct",
+                                          "sqrt",
+                                          "st",
+                                          "stackrestore",
+                                          "stacksave",
+                                          "stmatrix",
+                                          "sub",
+                                          "subc",
+                                          "szext",
+                                          "tanh",
+                                          "testp",
+                                          "vote",
+                                          "wgmma",
+                                          "wmma",
+                                          "xor"};
 
 /// Why some others may not.
 static const std::map<std::string_view, const char *> refusedInstructions = {
@@ -49,12 +133,30 @@ static const std::map<std::string_view, const char *> refusedInstructions = {
     {"suq", "surfaces are not part of the plan"}};
 
 /// Special registers that may be read: where a thread stands in its launch.
-static const Names allowedRegisters = {
-    "tid", "ntid", "laneid", "warpid", "nwarpid", "ctaid", "nctaid", "smid",
-    "nsmid", "lanemask_eq", "lanemask_le", "lanemask_lt", "lanemask_ge",
-    "lanemask_gt", "is_explicit_cluster", "clusterid", "nclusterid",
-    "cluster_ctaid", "cluster_nctaid", "cluster_ctarank", "cluster_nctarank",
-    "total_smem_size", "aggr_smem_size", "dynamic_smem_size"};
+static const Names allowedRegisters = {"tid",
+                                       "ntid",
+                                       "laneid",
+                                       "warpid",
+                                       "nwarpid",
+                                       "ctaid",
+                                       "nctaid",
+                                       "smid",
+                                       "nsmid",
+                                       "lanemask_eq",
+                                       "lanemask_le",
+                                       "lanemask_lt",
+                                       "lanemask_ge",
+                                       "lanemask_gt",
+                                       "is_explicit_cluster",
+                                       "clusterid",
+                                       "nclusterid",
+                                       "cluster_ctaid",
+                                       "cluster_nctaid",
+                                       "cluster_ctarank",
+                                       "cluster_nctarank",
+                                       "total_smem_size",
+                                       "aggr_smem_size",
+                                       "dynamic_smem_size"};
 
 /// Special registers that may not, by prefix; redeclaring their names does not
 /// help.
@@ -88,9 +190,8 @@ public:
       checkTableUses(function);
     for (std::string_view name : called)
       if (!defined.count(name) && !externals.count(name))
-        refuse("external-function",
-               "a call of '" + std::string(name) +
-                   "', which the module does not define");
+        refuse("external-function", "a call of '" + std::string(name) +
+                                        "', which the module does not define");
     return std::move(refusals);
   }
 
@@ -197,7 +298,8 @@ private:
     else if (name == "__assertfail")
       why = "assert traps; remove it";
     else if (name == "malloc" || name == "free" || name == "cudaMalloc")
-      why = "the device heap outlives a launch; ask for a workspace in the plan";
+      why =
+          "the device heap outlives a launch; ask for a workspace in the plan";
     else if (name.compare(0, 4, "cuda") == 0)
       why = "the device runtime and device-side launches are not allowed; list "
             "launches in the plan";
@@ -226,8 +328,8 @@ private:
     if (shared || constant)
       return;
     if (!global) {
-      refuse("directive", "'" + std::string(head[0]) +
-                              "' at module scope is not allowed");
+      refuse("directive",
+             "'" + std::string(head[0]) + "' at module scope is not allowed");
       return;
     }
     bool numbers = initialised;
@@ -368,7 +470,8 @@ private:
       // "%pm0", "%clock64", "%clock_hi", "%globaltimer_lo"; "%p1" is no "%pm",
       // and a register called %pmask or %clocked is nobody's.
       std::string_view rest = base.substr(prefix.size());
-      if (rest.empty() || rest[0] == '_' || (rest[0] >= '0' && rest[0] <= '9')) {
+      if (rest.empty() || rest[0] == '_' ||
+          (rest[0] >= '0' && rest[0] <= '9')) {
         refuse("special-register",
                "'" + std::string(token) + "' is not allowed: " + why);
         return true;
@@ -425,7 +528,8 @@ private:
     for (bool changed = true; changed;) {
       changed = false;
       for (const Tokens &statement : function.instructions) {
-        std::string_view opcode = statement[0].substr(0, statement[0].find('.'));
+        std::string_view opcode =
+            statement[0].substr(0, statement[0].find('.'));
         if (!uses(statement, 2, tainted))
           continue;
         if (!passing.count(opcode))

@@ -67,7 +67,8 @@ std::optional<CompileResult> CompileCache::find(const std::string &key) const {
   std::string text = bytes.str();
   // The checksum in front: a file that was cut off or changed is a miss.
   CompileResult result;
-  if (text.size() < 64 || text.compare(0, 64, sha256(std::string_view(text).substr(64))) != 0 ||
+  if (text.size() < 64 ||
+      text.compare(0, 64, sha256(std::string_view(text).substr(64))) != 0 ||
       !fromBytes(std::string_view(text).substr(64), result))
     return std::nullopt;
   result.fromCache = true;

@@ -14,9 +14,9 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
@@ -30,8 +30,8 @@
 using namespace fastk::cuda;
 using Clock = std::chrono::steady_clock;
 
-/// Starts the child with \p socket as its descriptor 3, \p notes as 4, and nothing
-/// else of ours. Returns its process id, or -1 with errno.
+/// Starts the child with \p socket as its descriptor 3, \p notes as 4, and
+/// nothing else of ours. Returns its process id, or -1 with errno.
 static pid_t startChild(const std::string &program, int socket, int notes) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -98,8 +98,8 @@ static Talk converse(int socket, std::string_view request, std::string &reply,
     if (ready <= 0)
       continue;
     if (sending && (poller.revents & (POLLOUT | POLLERR | POLLHUP))) {
-      ssize_t put =
-          send(socket, request.data(), request.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      ssize_t put = send(socket, request.data(), request.size(),
+                         MSG_NOSIGNAL | MSG_DONTWAIT);
       if (put > 0)
         request.remove_prefix(size_t(put));
       else if (put < 0 && errno != EAGAIN && errno != EINTR)
@@ -133,8 +133,8 @@ static std::string forbiddenCall(int notes) {
       call == 0)
     return "a system call";
   std::string text = "system call " + std::to_string(call - 1);
-  if (char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE,
-                                                    int(call - 1))) {
+  if (char *name =
+          seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, int(call - 1))) {
     text += std::string(" (") + name + ")";
     free(name);
   }
@@ -154,8 +154,8 @@ static std::string describeEnd(int status, const CompileLimits &limits,
            ", which its sandbox forbids";
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
     return "the compiler's process could not be started";
-  if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU ||
-                              WTERMSIG(status) == SIGKILL))
+  if (WIFSIGNALED(status) &&
+      (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL))
     return "the compiler was killed: it used up its processor time or the "
            "machine's memory";
   if (WIFSIGNALED(status))
@@ -235,10 +235,10 @@ CompileResult fastk::cuda::compileInChild(const CompileRequest &request,
     return result;
   }
   std::string reply;
-  auto deadline =
-      Clock::now() + std::chrono::microseconds(int64_t(limits.wallSeconds * 1e6));
-  Talk talk = converse(pair[0], message.bytes, reply, deadline,
-                       3 * limits.outputBytes);
+  auto deadline = Clock::now() +
+                  std::chrono::microseconds(int64_t(limits.wallSeconds * 1e6));
+  Talk talk =
+      converse(pair[0], message.bytes, reply, deadline, 3 * limits.outputBytes);
   close(pair[0]);
   if (talk != Talk::Done)
     kill(-pid, SIGKILL);

@@ -21,8 +21,8 @@ static unsigned numberBefore(const std::string &line, const char *unit) {
   size_t begin = end;
   while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9')
     --begin;
-  return unsigned(std::strtoul(line.substr(begin, end - begin).c_str(), nullptr,
-                               10));
+  return unsigned(
+      std::strtoul(line.substr(begin, end - begin).c_str(), nullptr, 10));
 }
 
 static KernelFacts &entryOf(std::vector<KernelFacts> &kernels,

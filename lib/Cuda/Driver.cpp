@@ -119,8 +119,9 @@ std::string Driver::describe(CUresult result, const char *function) const {
 template <typename... Args>
 static bool resolve(void *library, const char *symbol,
                     DriverFunction<Args...> &function) {
-  function.pointer = reinterpret_cast<
-      typename DriverFunction<Args...>::Pointer>(dlsym(library, symbol));
+  function.pointer =
+      reinterpret_cast<typename DriverFunction<Args...>::Pointer>(
+          dlsym(library, symbol));
   return function.pointer;
 }
 
@@ -128,7 +129,8 @@ bool Driver::load(const std::string &path, Driver &driver, std::string &error) {
   void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char *why = dlerror();
-    error = "no NVIDIA driver: " + path + " was not found; install the driver " +
+    error = "no NVIDIA driver: " + path +
+            " was not found; install the driver " +
             "(525 or later) on a machine with an NVIDIA GPU, or compile for " +
             "one with --target=cuda:sm_90a (" +
             (why ? why : "the loader gave no reason") + ")";
@@ -242,8 +244,8 @@ std::string fastk::cuda::getAttributes(const Driver &driver,
       {CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, &attributes.constantBytes},
       {CU_FUNC_ATTRIBUTE_BINARY_VERSION, &attributes.binaryVersion}};
   for (auto [attribute, value] : wanted)
-    if (std::string error = driver.call(driver.cuFuncGetAttribute, value,
-                                        attribute, function);
+    if (std::string error =
+            driver.call(driver.cuFuncGetAttribute, value, attribute, function);
         !error.empty())
       return error;
   return "";

@@ -64,8 +64,7 @@ static void addLibrary(const fs::path &folder,
     return;
   Toolkit toolkit;
   toolkit.nvrtc = libraries.front().string();
-  if (std::vector<fs::path> builtins =
-          entries(folder, "libnvrtc-builtins.so.");
+  if (std::vector<fs::path> builtins = entries(folder, "libnvrtc-builtins.so.");
       !builtins.empty())
     toolkit.builtins = builtins.front().string();
   std::error_code error;
@@ -114,15 +113,17 @@ std::vector<Toolkit> fastk::cuda::findToolkits() {
   addRoot("/usr/local/cuda", found);
   for (const fs::path &root : entries("/usr/local", "cuda-"))
     addRoot(root, found);
-  for (const char *folder : {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64"})
+  for (const char *folder : {"/usr/lib/x86_64-linux-gnu",
+                             "/usr/lib/aarch64-linux-gnu", "/usr/lib64"})
     addLibrary(folder, {"/usr/include"}, found);
 
   std::vector<fs::path> venvs;
   if (const char *set = std::getenv("VIRTUAL_ENV"); set && *set)
     venvs.push_back(set);
   std::error_code error;
-  for (fs::path start : {fs::read_symlink("/proc/self/exe", error).parent_path(),
-                         fs::current_path(error)})
+  for (fs::path start :
+       {fs::read_symlink("/proc/self/exe", error).parent_path(),
+        fs::current_path(error)})
     for (int up = 0; up < 6 && !start.empty(); ++up) {
       venvs.push_back(start / ".venv");
       if (start == start.parent_path())
@@ -157,8 +158,8 @@ static std::vector<std::string> includedNames(const std::string &text) {
     if (at == line.npos || line.compare(at, 7, "include") != 0)
       continue;
     size_t begin = line.find_first_of("<\"", at + 7);
-    size_t end = begin == line.npos ? begin
-                                    : line.find_first_of(">\"", begin + 1);
+    size_t end =
+        begin == line.npos ? begin : line.find_first_of(">\"", begin + 1);
     if (end != line.npos)
       names.push_back(line.substr(begin + 1, end - begin - 1));
   }

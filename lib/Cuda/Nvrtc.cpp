@@ -128,7 +128,8 @@ static bool isArch(const std::string &arch) {
   if (digits == std::string::npos)
     return false;
   size_t end = digits;
-  while (end < arch.size() && std::isdigit(static_cast<unsigned char>(arch[end])))
+  while (end < arch.size() &&
+         std::isdigit(static_cast<unsigned char>(arch[end])))
     ++end;
   if (end < digits + 2)
     return false;
@@ -139,7 +140,8 @@ static bool isArch(const std::string &arch) {
 
 std::string fastk::cuda::checkRequest(const CompileRequest &request) {
   if (!isArch(request.arch))
-    return "'" + request.arch + "' is no GPU architecture; write sm_80, sm_90 "
+    return "'" + request.arch +
+           "' is no GPU architecture; write sm_80, sm_90 "
            "or sm_90a";
   constexpr size_t kLargest = size_t(4) << 20;
   if (request.source.size() > kLargest)
@@ -151,7 +153,8 @@ std::string fastk::cuda::checkRequest(const CompileRequest &request) {
       return "'" + name + "' is no macro name; use letters, digits and _";
     if (value.size() > 4096 || value.find('\n') != std::string::npos ||
         value.find('\0') != std::string::npos)
-      return "the value of macro '" + name + "' is longer than 4096 characters "
+      return "the value of macro '" + name +
+             "' is longer than 4096 characters "
              "or has more than one line";
   }
   if (request.maxRegisters > 255)
@@ -175,9 +178,8 @@ CompileResult Nvrtc::compile(const CompileRequest &request,
     names.push_back(name.c_str());
     texts.push_back(text.c_str());
   }
-  std::vector<std::string> options = {
-      "-arch=" + request.arch, "-std=c++17", "-default-device",
-      "--ptxas-options=-v"};
+  std::vector<std::string> options = {"-arch=" + request.arch, "-std=c++17",
+                                      "-default-device", "--ptxas-options=-v"};
   if (request.prelude)
     options.push_back(std::string("--pre-include=") + preludeName);
   if (request.fastMath)
@@ -192,9 +194,9 @@ CompileResult Nvrtc::compile(const CompileRequest &request,
 
   auto start = std::chrono::steady_clock::now();
   nvrtcProgram program = nullptr;
-  int code = functions->nvrtcCreateProgram(
-      &program, request.source.c_str(), "kernel.cu", int(names.size()),
-      texts.data(), names.data());
+  int code = functions->nvrtcCreateProgram(&program, request.source.c_str(),
+                                           "kernel.cu", int(names.size()),
+                                           texts.data(), names.data());
   if (code != 0) {
     result.error = std::string("nvrtcCreateProgram failed: ") +
                    functions->nvrtcGetErrorString(code);

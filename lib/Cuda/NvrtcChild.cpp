@@ -78,9 +78,7 @@ static bool enterCompileSandbox(const CompileLimits &limits) {
   start.fileBytes = 0;
   start.cpuSeconds = uint64_t(limits.wallSeconds) + 2;
   // A user of its own, so that its limit of threads is its own.
-  start.uid = geteuid() == 0
-                  ? 1300000000u + uint32_t(getpid()) % 4194304u
-                  : 0;
+  start.uid = geteuid() == 0 ? 1300000000u + uint32_t(getpid()) % 4194304u : 0;
   void *page = mmap(nullptr, pageSize, PROT_READ | PROT_WRITE, MAP_SHARED,
                     nvrtcChildNotes, 0);
   if (page == MAP_FAILED)

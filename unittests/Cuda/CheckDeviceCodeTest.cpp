@@ -24,9 +24,12 @@ std::string rules(const std::string &ptx) {
 
 std::string module(const std::string &body, const std::string &before = "") {
   return ".version 9.0\n.target sm_90a\n.address_size 64\n" + before +
-         "\n.visible .entry k(\n\t.param .u64 k_param_0\n)\n.maxntid 128, 1, 1\n"
-         "{\n\t.reg .pred \t%p<3>;\n\t.reg .b32 \t%r<8>;\n\t.reg .b64 \t%rd<8>;\n"
-         "\tld.param.u64 \t%rd1, [k_param_0];\n" + body + "\n\tret;\n}\n";
+         "\n.visible .entry k(\n\t.param .u64 k_param_0\n)\n.maxntid 128, 1, "
+         "1\n"
+         "{\n\t.reg .pred \t%p<3>;\n\t.reg .b32 \t%r<8>;\n\t.reg .b64 "
+         "\t%rd<8>;\n"
+         "\tld.param.u64 \t%rd1, [k_param_0];\n" +
+         body + "\n\tret;\n}\n";
 }
 
 TEST(CheckDeviceCode, OrdinaryCodePasses) {
@@ -49,30 +52,30 @@ $L__BB0_2:
 }
 
 TEST(CheckDeviceCode, Instructions) {
-  for (const char *bad : {"trap;", "@%p1 trap;", "brkpt;", "pmevent 3;",
-                          "@!%p1 brkpt ;", "tex.1d.v4.f32.f32 {%r1,%r1,%r1,%r1}, [%rd1, {%r2}];",
-                          "tensormap.replace.tile.rank.global.b1024.b32 [%rd1], 3;",
-                          "multimem.red.global.add.f32 [%rd1], %r1;",
-                          "suld.b.1d.b32.trap %r1, [%rd1, {%r2}];",
-                          "frobnicate %r1;", "{ trap; }", "L: trap;",
-                          "ret; trap;"})
+  for (const char *bad :
+       {"trap;", "@%p1 trap;", "brkpt;", "pmevent 3;", "@!%p1 brkpt ;",
+        "tex.1d.v4.f32.f32 {%r1,%r1,%r1,%r1}, [%rd1, {%r2}];",
+        "tensormap.replace.tile.rank.global.b1024.b32 [%rd1], 3;",
+        "multimem.red.global.add.f32 [%rd1], %r1;",
+        "suld.b.1d.b32.trap %r1, [%rd1, {%r2}];", "frobnicate %r1;",
+        "{ trap; }", "L: trap;", "ret; trap;"})
     EXPECT_EQ(rules(module(bad)), "instruction") << bad;
 }
 
 TEST(CheckDeviceCode, SpecialRegisters) {
-  for (const char *bad : {"mov.u64 %rd1, %clock64;", "mov.u32 %r1, %clock;",
-                          "mov.u32 %r1, %clock_hi;", "mov.u64 %rd1, %globaltimer;",
-                          "mov.u32 %r1, %globaltimer_lo;", "mov.u64 %rd1, %gridid;",
-                          "mov.u32 %r1, %pm0;", "mov.u64 %rd1, %pm1_64;",
-                          "mov.b32 %r1, %envreg3;",
-                          "mov.u64 %rd1, %current_graph_exec;",
-                          "mov.u32 %r1, %unheardof;",
-                          "add.u32 %r1, %r2, %clock;",
-                          "{ .reg .u64 %clock64; mov.u64 %rd1, %clock64; }"})
+  for (const char *bad :
+       {"mov.u64 %rd1, %clock64;", "mov.u32 %r1, %clock;",
+        "mov.u32 %r1, %clock_hi;", "mov.u64 %rd1, %globaltimer;",
+        "mov.u32 %r1, %globaltimer_lo;", "mov.u64 %rd1, %gridid;",
+        "mov.u32 %r1, %pm0;", "mov.u64 %rd1, %pm1_64;",
+        "mov.b32 %r1, %envreg3;", "mov.u64 %rd1, %current_graph_exec;",
+        "mov.u32 %r1, %unheardof;", "add.u32 %r1, %r2, %clock;",
+        "{ .reg .u64 %clock64; mov.u64 %rd1, %clock64; }"})
     EXPECT_EQ(rules(module(bad)).substr(0, 16), "special-register") << bad;
-  for (const char *good : {"mov.u32 %r1, %laneid;", "mov.u32 %r1, %ctaid.x;",
-                           "mov.u32 %r1, %cluster_ctarank;", "mov.u32 %r1, %smid;",
-                           "{ .reg .u32 %mine; mov.u32 %mine, 1; }"})
+  for (const char *good :
+       {"mov.u32 %r1, %laneid;", "mov.u32 %r1, %ctaid.x;",
+        "mov.u32 %r1, %cluster_ctarank;", "mov.u32 %r1, %smid;",
+        "{ .reg .u32 %mine; mov.u32 %mine, 1; }"})
     EXPECT_EQ(rules(module(good)), "") << good;
 }
 
@@ -82,28 +85,32 @@ TEST(CheckDeviceCode, ModuleVariables) {
             "global-variable");
   EXPECT_EQ(rules(module("", ".global .attribute(.managed) .align 4 .u32 n;")),
             "global-variable");
-  EXPECT_EQ(rules(module("", ".const .align 4 .b8 c[8] = {1, 2, 3, 4, 5, 6, 7, 8};\n"
-                             ".shared .align 4 .b8 s[8];\n"
-                             ".extern .shared .align 16 .b8 d[];")),
-            "");
+  EXPECT_EQ(
+      rules(module("", ".const .align 4 .b8 c[8] = {1, 2, 3, 4, 5, 6, 7, 8};\n"
+                       ".shared .align 4 .b8 s[8];\n"
+                       ".extern .shared .align 16 .b8 d[];")),
+      "");
   EXPECT_EQ(rules(module("", ".texref t;")), "directive");
 }
 
 TEST(CheckDeviceCode, TablesMayOnlyBeLoaded) {
   const char *table = ".global .align 4 .b8 t[8] = {1, 2, 3, 4, 5, 6, 7, 8};";
   for (const char *good :
-       {"ld.global.u32 %r1, [t+4];",
-        "mov.u64 %rd2, t; add.s64 %rd3, %rd2, %rd4; ld.global.u32 %r1, [%rd3];"})
+       {"ld.global.u32 %r1, [t+4];", "mov.u64 %rd2, t; add.s64 %rd3, %rd2, "
+                                     "%rd4; ld.global.u32 %r1, [%rd3];"})
     EXPECT_EQ(rules(module(good, table)), "") << good;
   for (const char *bad :
-       {"st.global.u32 [t], %r1;", "mov.u64 %rd2, t; st.global.u32 [%rd2], %r1;",
-        "mov.u64 %rd2, t; add.s64 %rd3, %rd2, 4; atom.global.add.u32 %r1, [%rd3], 1;",
+       {"st.global.u32 [t], %r1;",
+        "mov.u64 %rd2, t; st.global.u32 [%rd2], %r1;",
+        "mov.u64 %rd2, t; add.s64 %rd3, %rd2, 4; atom.global.add.u32 %r1, "
+        "[%rd3], 1;",
         "mov.u64 %rd2, t; cvta.global.u64 %rd3, %rd2; st.u64 [%rd1], %rd3;",
         "mov.u64 %rd2, t; mov.b64 {%r1, %r2}, %rd2; st.global.u32 [%rd1], %r2;",
         "mov.u64 %rd2, t; xor.b64 %rd3, %rd2, 5;",
         "mov.u64 %rd2, t; setp.lt.u64 %p1, %rd2, 5;",
         "red.global.add.u32 [t+4], 1;",
-        "L: st.global.u32 [%rd3], 1; add.s64 %rd3, %rd2, 4; mov.u64 %rd2, t; bra L;"})
+        "L: st.global.u32 [%rd3], 1; add.s64 %rd3, %rd2, 4; mov.u64 %rd2, t; "
+        "bra L;"})
     EXPECT_EQ(rules(module(bad, table)), "global-variable") << bad;
   // A table of addresses could hold a way to write.
   EXPECT_EQ(rules(module("", std::string(table) + ".global .u64 p = t;")),
@@ -111,20 +118,25 @@ TEST(CheckDeviceCode, TablesMayOnlyBeLoaded) {
 }
 
 TEST(CheckDeviceCode, Calls) {
-  EXPECT_EQ(rules(module("call.uni (%r1), printf, (%r2);",
-                         ".extern .func (.param .b32 r) vprintf (.param .b64 a);")),
-            "external-function external-function");
-  EXPECT_EQ(rules(module("call.uni f, (%r1);", ".func f(.param .b32 a) { ret; }")),
-            "");
+  EXPECT_EQ(
+      rules(module("call.uni (%r1), printf, (%r2);",
+                   ".extern .func (.param .b32 r) vprintf (.param .b64 a);")),
+      "external-function external-function");
+  EXPECT_EQ(
+      rules(module("call.uni f, (%r1);", ".func f(.param .b32 a) { ret; }")),
+      "");
   EXPECT_EQ(rules(module("call (%r1), %rd2, (%r3), proto;")), "indirect-call");
-  EXPECT_EQ(rules(module("proto: .callprototype _ (.param .b32 _); call %rd2, (%r3), proto;")),
-            "directive indirect-call");
+  EXPECT_EQ(
+      rules(module(
+          "proto: .callprototype _ (.param .b32 _); call %rd2, (%r3), proto;")),
+      "directive indirect-call");
 }
 
 // Text inside asm may close the function and go on.
 TEST(CheckDeviceCode, TextBehindAClosedBraceIsSeen) {
-  EXPECT_EQ(rules(module("ret; } .global .u32 n; .visible .entry other() { trap;")),
-            "global-variable instruction");
+  EXPECT_EQ(
+      rules(module("ret; } .global .u32 n; .visible .entry other() { trap;")),
+      "global-variable instruction");
   EXPECT_EQ(rules(module("} .extern .func malloc(); { ret;")).substr(0, 17),
             "external-function");
 }
@@ -141,10 +153,12 @@ TEST(CheckDeviceCode, WhatReadersCouldSeeDifferently) {
 }
 
 TEST(CheckDeviceCode, RandomTextNeverCrashes) {
-  const char *pieces[] = {"{", "}", ";", "@", "!", "%p1", "ld.global.u32", "[",
-                          "]", ",", "\"", "/*", "*/", "//", "\n", ".global", "=",
-                          ".func", ".entry", "(", ")", "call", ":", "x", " ",
-                          "1", ".version", ".target", "%", "."};
+  const char *pieces[] = {
+      "{",    "}",       ";", "@",     "!",      "%p1",      "ld.global.u32",
+      "[",    "]",       ",", "\"",    "/*",     "*/",       "//",
+      "\n",   ".global", "=", ".func", ".entry", "(",        ")",
+      "call", ":",       "x", " ",     "1",      ".version", ".target",
+      "%",    "."};
   uint64_t state = 1;
   for (int round = 0; round < 20000; ++round) {
     std::string text;
@@ -174,34 +188,46 @@ bool contains(const std::string &text, const char *part) {
 
 NVRTC_TEST(RefusedSources, StateThatOutlivesALaunch) {
   for (const char *source :
-       {"__device__ int n; extern \"C\" __global__ void k(int *x) { x[0] = n++; }",
-        "__managed__ int n; extern \"C\" __global__ void k(int *x) { x[0] = n++; }",
+       {"__device__ int n; extern \"C\" __global__ void k(int *x) { x[0] = "
+        "n++; }",
+        "__managed__ int n; extern \"C\" __global__ void k(int *x) { x[0] = "
+        "n++; }",
         "extern \"C\" __global__ void k(int *x) { static int n; x[0] = n++; }",
-        "extern \"C\" __global__ void k(int *x) { static int n = 5; x[0] = n++; }",
+        "extern \"C\" __global__ void k(int *x) { static int n = 5; x[0] = "
+        "n++; }",
         "template <class T> __device__ T v; "
         "extern \"C\" __global__ void k(int *x) { x[0] = v<int>++; }",
-        "__device__ const int n[2] = {1, 2}; extern \"C\" __global__ void k(int *x) { "
-        "volatile int *p = const_cast<int *>(n); p[threadIdx.x] += 1; x[0] = p[1]; }",
+        "__device__ const int n[2] = {1, 2}; extern \"C\" __global__ void "
+        "k(int *x) { "
+        "volatile int *p = const_cast<int *>(n); p[threadIdx.x] += 1; x[0] = "
+        "p[1]; }",
         "int n; extern \"C\" __global__ void k(int *x) { x[0] = n++; }"})
     EXPECT_TRUE(contains(refusal(source), "'global-variable'"))
-        << source << "\n" << refusal(source);
-  EXPECT_TRUE(contains(refusal("extern \"C\" __global__ void k(u64 *x) { int *p = "
-                               "(int *)malloc(64); p[0] = 1; x[0] = (u64)p; }"),
-                       "device heap"));
-  EXPECT_TRUE(contains(refusal("extern \"C\" __global__ void k(u64 *x) { x[0] = "
-                               "(u64)new int[4]; }"),
-                       "'external-function'"));
+        << source << "\n"
+        << refusal(source);
+  EXPECT_TRUE(
+      contains(refusal("extern \"C\" __global__ void k(u64 *x) { int *p = "
+                       "(int *)malloc(64); p[0] = 1; x[0] = (u64)p; }"),
+               "device heap"));
+  EXPECT_TRUE(
+      contains(refusal("extern \"C\" __global__ void k(u64 *x) { x[0] = "
+                       "(u64)new int[4]; }"),
+               "'external-function'"));
 }
 
 NVRTC_TEST(RefusedSources, OutputTrapsAndLaunches) {
-  EXPECT_TRUE(contains(refusal("extern \"C\" __global__ void k() { printf(\"x\"); }"),
-                       "device printf is not allowed"));
-  EXPECT_TRUE(contains(refusal("extern \"C\" __global__ void k(int *x) { assert(x[0]); }"),
-                       "assert traps"));
-  EXPECT_TRUE(contains(refusal("extern \"C\" __global__ void k() { __trap(); }"),
-                       "'trap' is not allowed"));
-  EXPECT_TRUE(contains(refusal("extern \"C\" __global__ void k() { __brkpt(); }"),
-                       "'brkpt' is not allowed"));
+  EXPECT_TRUE(
+      contains(refusal("extern \"C\" __global__ void k() { printf(\"x\"); }"),
+               "device printf is not allowed"));
+  EXPECT_TRUE(contains(
+      refusal("extern \"C\" __global__ void k(int *x) { assert(x[0]); }"),
+      "assert traps"));
+  EXPECT_TRUE(
+      contains(refusal("extern \"C\" __global__ void k() { __trap(); }"),
+               "'trap' is not allowed"));
+  EXPECT_TRUE(
+      contains(refusal("extern \"C\" __global__ void k() { __brkpt(); }"),
+               "'brkpt' is not allowed"));
   EXPECT_NE(refusal("__global__ void c() {} extern \"C\" __global__ void k() { "
                     "c<<<1, 1>>>(); }"),
             "");
@@ -219,27 +245,35 @@ NVRTC_TEST(RefusedSources, Clocks) {
 NVRTC_TEST(RefusedSources, WaysToHideAsm) {
   for (const char *source :
        {// Pasted, spliced, spelt in escapes, in a raw string, with digraphs.
-        "#define J(a, b) a##b\nextern \"C\" __global__ void k() { J(as, m)(\"trap;\"); }",
+        "#define J(a, b) a##b\nextern \"C\" __global__ void k() { J(as, "
+        "m)(\"trap;\"); }",
         "extern \"C\" __global__ void k() { as\\\nm(\"tr\\\nap;\"); }",
         "extern \"C\" __global__ void k() { asm(\"tr\" \"ap;\"); }",
         "extern \"C\" __global__ void k() { asm(\"\\164\\162\\x61\\x70;\"); }",
-        "extern \"C\" __global__ void k() <% __asm__ volatile(R\"(trap;)\"); %>",
-        "extern \"C\" __global__ void k() { asm(\"{ /* nothing */ trap; } // end\"); }",
-        "extern \"C\" __global__ void k() { asm(\"// begin inline asm\\n\\n trap;\"); }",
+        "extern \"C\" __global__ void k() <% __asm__ volatile(R\"(trap;)\"); "
+        "%>",
+        "extern \"C\" __global__ void k() { asm(\"{ /* nothing */ trap; } // "
+        "end\"); }",
+        "extern \"C\" __global__ void k() { asm(\"// begin inline asm\\n\\n "
+        "trap;\"); }",
         "extern \"C\" __global__ void k() { asm(\"@%%p1 trap;\"); }",
         "template <int N> __device__ void f() { asm(\"trap;\"); } "
         "extern \"C\" __global__ void k() { f<3>(); }"})
     EXPECT_TRUE(contains(refusal(source), "'trap' is not allowed") ||
                 contains(refusal(source), "does not compile"))
-        << source << "\n" << refusal(source);
+        << source << "\n"
+        << refusal(source);
   // NVRTC drops asm outside of functions.
   CompileRequest request;
   request.source = "asm(\".global .u32 n;\");\nextern \"C\" __global__ void "
                    "k(int *x) { x[0] = 1; }";
-  EXPECT_EQ(compileInChild(request).ptx.find(".global .u32"), std::string::npos);
-  EXPECT_NE(refusal("extern \"C\" __global__ void k(int *x) { asm(\"ret; } .global .u32 "
-                    "n; .visible .entry j() { ld.global.u32 %%r1, [n];\"); x[0] = 1; }"),
-            "");
+  EXPECT_EQ(compileInChild(request).ptx.find(".global .u32"),
+            std::string::npos);
+  EXPECT_NE(
+      refusal(
+          "extern \"C\" __global__ void k(int *x) { asm(\"ret; } .global .u32 "
+          "n; .visible .entry j() { ld.global.u32 %%r1, [n];\"); x[0] = 1; }"),
+      "");
 }
 
 NVRTC_TEST(RefusedSources, CallsThroughPointers) {

@@ -63,9 +63,9 @@ NVRTC_TEST(CompileAttack, FilesCannotBeLookedFor) {
 
 NVRTC_TEST(CompileAttack, EmbedCannotReadFiles) {
   SecretFile secret;
-  CompileResult result =
-      compile("__constant__ char text[] = {\n#embed \"" + secret.path +
-              "\"\n};\nextern \"C\" __global__ void k(char *x) { x[0] = text[0]; }");
+  CompileResult result = compile(
+      "__constant__ char text[] = {\n#embed \"" + secret.path +
+      "\"\n};\nextern \"C\" __global__ void k(char *x) { x[0] = text[0]; }");
   EXPECT_FALSE(result.ok());
   EXPECT_FALSE(contains(result.error, "secret_of_the_host"));
 }
@@ -77,10 +77,11 @@ template <int N, int M> struct Bomb {
   static const int value = Bomb<N - 1, 2 * M>::value + Bomb<N - 1, 2 * M + 1>::value;
 };
 template <int M> struct Bomb<0, M> { static const int value = M; };
-extern "C" __global__ void k(int *x) { x[0] = Bomb<28, 0>::value; })", 3);
-  double seconds = std::chrono::duration<double>(
-                       std::chrono::steady_clock::now() - start)
-                       .count();
+extern "C" __global__ void k(int *x) { x[0] = Bomb<28, 0>::value; })",
+                                 3);
+  double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
   EXPECT_FALSE(result.ok());
   EXPECT_LT(seconds, 8);
   EXPECT_TRUE(contains(result.error, "took longer than 3 s") ||
@@ -91,7 +92,8 @@ extern "C" __global__ void k(int *x) { x[0] = Bomb<28, 0>::value; })", 3);
 NVRTC_TEST(CompileAttack, ConstantLoopIsStopped) {
   CompileResult result = compile(R"(
 constexpr int spin() { long long i = 0; while (i < 1000000000000ll) ++i; return int(i); }
-extern "C" __global__ void k(int *x) { constexpr int v = spin(); x[0] = v; })", 3);
+extern "C" __global__ void k(int *x) { constexpr int v = spin(); x[0] = v; })",
+                                 3);
   EXPECT_FALSE(result.ok());
 }
 
@@ -113,7 +115,8 @@ NVRTC_TEST(CompileAttack, MacroBombIsStopped) {
 NVRTC_TEST(CompileAttack, EndlessLogIsCut) {
   std::string source = "#define Q(a) a a a a a a a a\n"
                        "#define W Q(Q(Q(Q(Q(_Pragma(\"message(\\\"" +
-                       std::string(2000, 'y') + "\\\")\"))))))\n"
+                       std::string(2000, 'y') +
+                       "\\\")\"))))))\n"
                        "W\nextern \"C\" __global__ void k(int *x) {}\n";
   CompileResult result = compile(source, 5);
   EXPECT_LE(result.log.size(), (size_t(1) << 20) + 1000);

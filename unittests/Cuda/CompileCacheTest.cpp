@@ -32,7 +32,9 @@ struct TemporaryFolder {
 
 CompileResult someResult() {
   CompileResult result;
-  result.cubin = std::string("\x7f" "ELF\0binary", 11);
+  result.cubin = std::string("\x7f"
+                             "ELF\0binary",
+                             11);
   result.ptx = ".version 9.0";
   result.log = "ptxas info    : Compiling entry function 'k' for 'sm_90a'\n"
                "ptxas info    : Used 12 registers\n";
@@ -47,9 +49,8 @@ TEST(Sha256, KnownAnswers) {
             "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(sha256("abc"),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  EXPECT_EQ(
-      sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
-      "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  EXPECT_EQ(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
   EXPECT_EQ(sha256(std::string(1000000, 'a')),
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
   std::set<std::string> different;

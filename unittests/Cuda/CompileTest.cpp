@@ -36,7 +36,8 @@ extern "C" __global__ void add(const float *a, const float *b, float *c) {
 NVRTC_TEST(Compile, CubinAndFacts) {
   CompileResult result = compile(kAdd);
   ASSERT_TRUE(result.ok()) << result.error;
-  EXPECT_EQ(result.cubin.substr(0, 4), "\x7f" "ELF");
+  EXPECT_EQ(result.cubin.substr(0, 4), "\x7f"
+                                       "ELF");
   EXPECT_TRUE(contains(result.ptx, ".target sm_90a"));
   const KernelFacts *add = result.kernel("add");
   ASSERT_TRUE(add);
@@ -59,7 +60,8 @@ NVRTC_TEST(Compile, OtherArchitectures) {
 
 NVRTC_TEST(Compile, DefinesAndRegisters) {
   CompileRequest request;
-  request.source = "extern \"C\" __global__ void k(float *x) { x[TILE] = SCALE; }";
+  request.source =
+      "extern \"C\" __global__ void k(float *x) { x[TILE] = SCALE; }";
   request.defines = {{"TILE", "64"}, {"SCALE", "(1.0f / 3)"}};
   request.maxRegisters = 32;
   CompileResult result = compileInChild(request);
@@ -112,9 +114,9 @@ NVRTC_TEST(Compile, ErrorsNameTheLineOfTheSource) {
 
 NVRTC_TEST(Compile, AllowedHeadersCompile) {
   for (const std::string &header : allowedHeaders) {
-    CompileResult result = compile(
-        "#include <" + header +
-        ">\nextern \"C\" __global__ void k(float *x) { x[0] = 1; }");
+    CompileResult result =
+        compile("#include <" + header +
+                ">\nextern \"C\" __global__ void k(float *x) { x[0] = 1; }");
     EXPECT_TRUE(result.ok()) << header << ": " << result.error;
   }
   CompileResult half = compile(R"(
@@ -171,25 +173,25 @@ TEST(CompileRequestTest, WrongRequestsAreRefusedBeforeCompiling) {
     return checkRequest(request);
   };
   EXPECT_EQ(reason([](CompileRequest &r) {}), "");
-  for (const char *arch : {"sm_90a --pre-include=/etc/passwd", "90", "sm_", "", "sm_9x"})
+  for (const char *arch :
+       {"sm_90a --pre-include=/etc/passwd", "90", "sm_", "", "sm_9x"})
     EXPECT_TRUE(contains(reason([&](CompileRequest &r) { r.arch = arch; }),
                          "no GPU architecture"))
         << arch;
-  EXPECT_TRUE(contains(reason([](CompileRequest &r) {
-                         r.defines = {{"A -I/", "1"}};
-                       }),
-                       "no macro name"));
-  EXPECT_TRUE(contains(reason([](CompileRequest &r) {
-                         r.defines = {{"A", "1\n#include <x>"}};
-                       }),
-                       "more than one line"));
+  EXPECT_TRUE(
+      contains(reason([](CompileRequest &r) { r.defines = {{"A -I/", "1"}}; }),
+               "no macro name"));
   EXPECT_TRUE(contains(
-      reason([](CompileRequest &r) { r.source.assign(5 << 20, ' '); }), "4 MiB"));
+      reason([](CompileRequest &r) { r.defines = {{"A", "1\n#include <x>"}}; }),
+      "more than one line"));
+  EXPECT_TRUE(
+      contains(reason([](CompileRequest &r) { r.source.assign(5 << 20, ' '); }),
+               "4 MiB"));
   EXPECT_TRUE(contains(
       reason([](CompileRequest &r) { r.source = std::string(1, '\0'); }),
       "null character"));
-  EXPECT_TRUE(contains(
-      reason([](CompileRequest &r) { r.maxRegisters = 300; }), "255"));
+  EXPECT_TRUE(
+      contains(reason([](CompileRequest &r) { r.maxRegisters = 300; }), "255"));
 }
 
 } // namespace

@@ -69,9 +69,10 @@ TEST(CompilerLog, Warnings) {
 // Diagnostics quote the source, indented; a quoted line is no fact.
 TEST(CompilerLog, QuotedSourceIsNoFact) {
   CompileResult result;
-  parseCompilerLog("  ptxas info    : Compiling entry function 'x' for 'sm_90a'\n"
-                   "  ptxas info    : Used 1 registers\n",
-                   result.kernels, result.warnings);
+  parseCompilerLog(
+      "  ptxas info    : Compiling entry function 'x' for 'sm_90a'\n"
+      "  ptxas info    : Used 1 registers\n",
+      result.kernels, result.warnings);
   EXPECT_TRUE(result.kernels.empty());
 }
 

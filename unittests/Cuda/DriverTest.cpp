@@ -157,8 +157,9 @@ GPU_TEST(DriverGpu, LimitsAreErrorsWithRemedies) {
             std::string::npos)
       << error;
   CUmodule module = nullptr;
-  EXPECT_NE(loadModule(gpu.driver, ".version 8.0\n.target sm_80\nnonsense;", module),
-            "");
+  EXPECT_NE(
+      loadModule(gpu.driver, ".version 8.0\n.target sm_80\nnonsense;", module),
+      "");
   CUdeviceptr memory = 0;
   EXPECT_NE(gpu.driver.call(gpu.driver.cuMemAlloc, &memory, size_t(1) << 50)
                 .find("CUDA_ERROR_OUT_OF_MEMORY"),
@@ -172,7 +173,8 @@ GPU_TEST(DriverGpu, StreamsEventsAndGraphs) {
       "extern \"C\" __global__ void k(u32 *x) { x[threadIdx.x] += 1; }");
   CUstream stream = nullptr;
   CUevent begin = nullptr, end = nullptr;
-  EXPECT_EQ(driver.call(driver.cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING), "");
+  EXPECT_EQ(driver.call(driver.cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING),
+            "");
   EXPECT_EQ(driver.call(driver.cuEventCreate, &begin, CU_EVENT_DEFAULT), "");
   EXPECT_EQ(driver.call(driver.cuEventCreate, &end, CU_EVENT_DEFAULT), "");
   CUdeviceptr memory = 0;
@@ -198,11 +200,13 @@ GPU_TEST(DriverGpu, StreamsEventsAndGraphs) {
   EXPECT_EQ(driver.call(driver.cuEventRecord, end, stream), "");
   EXPECT_EQ(driver.call(driver.cuStreamSynchronize, stream), "");
   float milliseconds = -1;
-  EXPECT_EQ(driver.call(driver.cuEventElapsedTime, &milliseconds, begin, end), "");
+  EXPECT_EQ(driver.call(driver.cuEventElapsedTime, &milliseconds, begin, end),
+            "");
   EXPECT_GT(milliseconds, 0);
   void *pinned = nullptr;
   EXPECT_EQ(driver.call(driver.cuMemHostAlloc, &pinned, size_t(128), 0u), "");
-  EXPECT_EQ(driver.call(driver.cuMemcpyDtoHAsync, pinned, memory, size_t(128), stream),
+  EXPECT_EQ(driver.call(driver.cuMemcpyDtoHAsync, pinned, memory, size_t(128),
+                        stream),
             "");
   EXPECT_EQ(driver.call(driver.cuStreamSynchronize, stream), "");
   for (int i = 0; i < 32; ++i)
@@ -248,13 +252,13 @@ extern "C" __global__ void k(const __grid_constant__ CUtensorMap map, float *y) 
   CUtensorMap map;
   cuuint64_t dims[] = {32, 32}, strides[] = {128};
   cuuint32_t box[] = {32, 16}, steps[] = {1, 1};
-  EXPECT_EQ(driver.call(driver.cuTensorMapEncodeTiled, &map,
-                        CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2u,
-                        reinterpret_cast<void *>(x), dims, strides, box, steps,
-                        CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
-                        CU_TENSOR_MAP_L2_PROMOTION_NONE,
-                        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
-            "");
+  EXPECT_EQ(
+      driver.call(
+          driver.cuTensorMapEncodeTiled, &map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+          2u, reinterpret_cast<void *>(x), dims, strides, box, steps,
+          CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+          CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+      "");
   EXPECT_EQ(setMaxDynamicShared(driver, k, 100000), "");
   Launch config;
   config.grid.x = config.cluster.x = 2;

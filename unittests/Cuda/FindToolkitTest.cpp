@@ -83,10 +83,9 @@ TEST_F(FindToolkit, PipLayoutAndItsNewestVersion) {
     if (toolkit.nvrtc.compare(0, root.size(), root) == 0)
       mine.push_back(toolkit.nvrtc.substr(root.size()));
   std::string base = "/lib/python3.11/site-packages/nvidia/";
-  EXPECT_EQ(mine, (std::vector<std::string>{
-                      base + "cu13/lib/libnvrtc.so.13",
-                      base + "cu12/lib/libnvrtc.so.13",
-                      base + "cu9/lib/libnvrtc.so.13"}));
+  EXPECT_EQ(mine, (std::vector<std::string>{base + "cu13/lib/libnvrtc.so.13",
+                                            base + "cu12/lib/libnvrtc.so.13",
+                                            base + "cu9/lib/libnvrtc.so.13"}));
 }
 
 TEST_F(FindToolkit, HeadersThatHeadersInclude) {
@@ -104,9 +103,9 @@ TEST_F(FindToolkit, HeadersThatHeadersInclude) {
   std::vector<std::string> names;
   for (const auto &[name, text] : headers)
     names.push_back(name);
-  EXPECT_EQ(names, (std::vector<std::string>{"crt/mma.h", "crt/mma.hpp",
-                                             "cuda_fp16.h", "mma.h", "mma.hpp",
-                                             "vector.h"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"crt/mma.h", "crt/mma.hpp", "cuda_fp16.h",
+                                      "mma.h", "mma.hpp", "vector.h"}));
   EXPECT_EQ(headers["mma.hpp"], "m\n");
   EXPECT_TRUE(readToolkitHeaders("").empty());
 }

@@ -71,20 +71,24 @@ std::string product(const std::string &call, unsigned accumulators) {
   return R"(
 extern "C" __global__ void __launch_bounds__(128, 1) product(float *x) {
   extern __shared__ __align__(1024) u8 shared[];
-  float d[)" + r + R"(];
+  float d[)" +
+         r + R"(];
   u32 a[4] = {threadIdx.x, 2, 3, 4};
   a[3] += a[0];
   u64 da = wgmmaDesc128B(smemAddr(shared)), db = wgmmaDesc(smemAddr(shared + 8192), 16, 1024, 1);
 #pragma unroll
-  for (int i = 0; i < )" + r + R"(; ++i) d[i] = 0;
+  for (int i = 0; i < )" +
+         r + R"(; ++i) d[i] = 0;
   wgmmaHold(d);
   wgmmaFence();
-  )" + call + R"(;
+  )" + call +
+         R"(;
   wgmmaCommit();
   wgmmaWait<0>();
   wgmmaHold(d);
 #pragma unroll
-  for (int i = 0; i < )" + r + R"(; ++i) x[i * 128 + threadIdx.x] = d[i];
+  for (int i = 0; i < )" +
+         r + R"(; ++i) x[i * 128 + threadIdx.x] = d[i];
 })";
 }
 
@@ -159,7 +163,8 @@ std::set<std::string> preludeNames() {
 
 // A wrapper that no test above compiles is not known to compile at all.
 TEST(PreludeText, EveryWrapperIsTested) {
-  std::string tested = std::string(kGeneric) + kHopper + kRegisters + product("", 1);
+  std::string tested =
+      std::string(kGeneric) + kHopper + kRegisters + product("", 1);
   for (const std::string &name : preludeNames())
     EXPECT_NE(tested.find(name), std::string::npos) << name;
   EXPECT_GT(preludeNames().size(), 70u);

@@ -27,8 +27,8 @@ public:
   /// In $FASTK_CACHE_DIR, $XDG_CACHE_HOME/fastk or ~/.cache/fastk, under
   /// "nvrtc". A cache without a folder never hits.
   CompileCache();
-  explicit CompileCache(std::string folder,
-                        uint64_t largestBytes = uint64_t(1) << 30);
+  explicit CompileCache(std::string folder, uint64_t largestBytes = uint64_t(1)
+                                                                    << 30);
 
   /// \p toolkitHeaders and \p nvrtcVersion are of the compiler in use.
   static std::string key(const CompileRequest &request,

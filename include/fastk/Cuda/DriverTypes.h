@@ -162,7 +162,9 @@ enum CUjit_option : int {
   CU_JIT_LOG_VERBOSE = 12
 };
 
-enum CUlibraryOption : int { CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE };
+enum CUlibraryOption : int {
+  CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE
+};
 
 enum CUlimit : int {
   CU_LIMIT_STACK_SIZE = 0,
