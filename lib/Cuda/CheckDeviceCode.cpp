@@ -325,8 +325,14 @@ private:
       if (head[i][0] != '.' && isName(head[i]))
         name = head[i];
     }
-    if (shared || constant)
+    if (shared)
       return;
+    if (constant) {
+      // Constant memory is device memory behind a cache: through a generic
+      // address it could be written.
+      tables.insert(name);
+      return;
+    }
     if (!global) {
       refuse("directive",
              "'" + std::string(head[0]) + "' at module scope is not allowed");
@@ -517,9 +523,9 @@ private:
   // Tables
   //===--------------------------------------------------------------------===//
 
-  /// Initialised tables (libdevice brings some for sin and cos, constant arrays
-  /// become some) live in memory that could be written. Their addresses, and
-  /// all that is computed from them, may feed loads only.
+  /// Constants and initialised tables (libdevice brings some for sin and cos,
+  /// constant arrays become some) live in memory that could be written. Their
+  /// addresses, and all that is computed from them, may feed loads only.
   void checkTableUses(const Function &function) {
     if (tables.empty())
       return;
@@ -550,10 +556,9 @@ private:
         continue;
       if (uses(statement, 1, tainted))
         refuse("global-variable",
-               "the address of a table in global memory is used by '" +
+               "the address of a table or constant is used by '" +
                    std::string(statement[0]) +
-                   "': such tables may only be read, directly; declare it "
-                   "__constant__");
+                   "': it may only be read, directly");
     }
   }
 

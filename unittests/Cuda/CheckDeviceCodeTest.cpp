@@ -112,6 +112,12 @@ TEST(CheckDeviceCode, TablesMayOnlyBeLoaded) {
         "L: st.global.u32 [%rd3], 1; add.s64 %rd3, %rd2, 4; mov.u64 %rd2, t; "
         "bra L;"})
     EXPECT_EQ(rules(module(bad, table)), "global-variable") << bad;
+  const char *constants = ".const .align 4 .b8 t[8];";
+  EXPECT_EQ(rules(module("ld.const.u32 %r1, [t+4];", constants)), "");
+  EXPECT_EQ(rules(module("mov.u64 %rd2, t; cvta.const.u64 %rd3, %rd2; "
+                         "st.u32 [%rd3], %r1;",
+                         constants)),
+            "global-variable");
   // A table of addresses could hold a way to write.
   EXPECT_EQ(rules(module("", std::string(table) + ".global .u64 p = t;")),
             "global-variable");
@@ -201,6 +207,10 @@ NVRTC_TEST(RefusedSources, StateThatOutlivesALaunch) {
         "k(int *x) { "
         "volatile int *p = const_cast<int *>(n); p[threadIdx.x] += 1; x[0] = "
         "p[1]; }",
+        // The compiler must not see which of the two is written.
+        "__constant__ int n[2]; extern \"C\" __global__ void k(int *x) { int "
+        "*p "
+        "= x[9] ? x : const_cast<int *>(n); p[threadIdx.x] = 7; x[0] = n[1]; }",
         "int n; extern \"C\" __global__ void k(int *x) { x[0] = n++; }"})
     EXPECT_TRUE(contains(refusal(source), "'global-variable'"))
         << source << "\n"

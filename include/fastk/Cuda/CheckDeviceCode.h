@@ -12,8 +12,9 @@
 //
 // Refused, because a candidate could cheat with it or take the device down:
 //
-//   * memory that outlives a launch: `.global` variables, unless initialised
-//     and only ever read by loads; device-heap calls; managed memory
+//   * memory that outlives a launch: `.global` variables, unless initialised,
+//     and constants, unless their addresses feed loads only; the device heap;
+//     managed memory
 //   * functions from outside: printf, assert, malloc, device-side launches
 //   * traps, breakpoints, performance counters; clocks and launch counters
 //   * calls through pointers; textures, surfaces, tensor maps written by device
