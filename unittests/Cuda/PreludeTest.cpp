@@ -25,6 +25,7 @@ extern "C" __global__ void generic(float *x, u32 *y, i64 *z, u16 *h) {
   float4 v = loadStream(x), w = loadHint(x + 4, first);
   storeStream(x + 8, v); storeHint(x + 12, w, last); storeHint(x + 16, w, normal);
   y[1] = loadAcquire(y + 2); addRelease(y + 3, 1);
+  storeRelaxed128(x + 128, 1, 2); ulonglong2 pair = loadRelaxed128(x + 132); z[1] = pair.x;
   cpAsync16(shared, x); cpAsync16Fill(shared + 16, x, 8); cpAsyncCommit(); cpAsyncWait<0>();
   u32 r[4], s[2];
   ldmatrix4(r, shared); ldmatrix4Trans(r, shared + 512); ldmatrix2(s, shared + 64);

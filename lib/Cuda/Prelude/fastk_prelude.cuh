@@ -79,6 +79,16 @@ FASTK_DEVICE void storeHint(void *p, float4 v, u64 policy) {
 FASTK_DEVICE u32 loadAcquire(const u32 *p) { u32 v; asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory"); return v; }
 FASTK_DEVICE void addRelease(u32 *p, u32 v) { asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory"); }
 
+/// 16 bytes at once, coherent in L2, never seen half: a value and its own "is there" flag need no fence between them.
+FASTK_DEVICE ulonglong2 loadRelaxed128(const void *p) {
+  ulonglong2 v;
+  asm volatile("{\n.reg .b128 q;\nld.relaxed.gpu.global.b128 q, [%2];\nmov.b128 {%0, %1}, q;\n}" : "=l"(v.x), "=l"(v.y) : "l"(p) : "memory");
+  return v;
+}
+FASTK_DEVICE void storeRelaxed128(void *p, u64 a, u64 b) {
+  asm volatile("{\n.reg .b128 q;\nmov.b128 q, {%1, %2};\nst.relaxed.gpu.global.b128 [%0], q;\n}" ::"l"(p), "l"(a), "l"(b) : "memory");
+}
+
 // ---------------------------------------------------------------- cp.async
 /// 16 bytes from global to shared memory, past the registers; both 16-byte aligned.
 FASTK_DEVICE void cpAsync16(void *dst, const void *src) {
