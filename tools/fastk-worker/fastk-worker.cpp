@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Worker/Worker.h"
 #include <cerrno>
 #include <csignal>
@@ -85,6 +86,8 @@ static bool readAll(std::string &text) {
 }
 
 int main(int argc, char **argv) {
+  if (fastk::cuda::isNvrtcChild(argc, argv))
+    _exit(fastk::cuda::nvrtcChildMain(argc, argv));
   int code = 0;
   if (childMain(argc, argv, code))
     _exit(code); // What runs at exit may need what the sandbox has closed.
