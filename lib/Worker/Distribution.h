@@ -29,6 +29,7 @@ enum class Law {
   SpikeLast,
   Equal,
   Mixed,
+  MixedHalf,
   Mean1000,
   ConstantRows,
   Logits80,
@@ -76,6 +77,8 @@ Plan planCases(const Job &job, uint64_t seed);
 bool isExact(Law law, Kind kind);
 /// Tests range rather than precision; the half class need not hold on it.
 bool testsRange(Law law);
+/// Draws values that FP16 operands, which the job accepts, cannot hold.
+bool exceedsHalf(const Job &job, Law law);
 /// Sits exactly on discontinuities, where the response to a perturbation of
 /// the inputs says nothing about rounding.
 bool sitsOnBreakpoints(Law law);

@@ -348,14 +348,15 @@ Precision fastk::worker::classify(const Job &job, size_t output,
                                   const Measure &m, const Difficulty &d) {
   if (!isFloat(job.outputs[output].type))
     return m.mismatches == 0 ? Precision::IEEE : Precision::None;
+  // No class forgives a NaN within its range.
+  if (m.mismatches != 0 || std::isnan(m.max) || std::isnan(m.frobenius))
+    return d.exceedsHalf ? Precision::Half : Precision::None;
   for (Precision precision :
        {Precision::IEEE, Precision::TF32, Precision::Half}) {
     if (precision == Precision::Half && d.rangeOnly)
       return Precision::Half;
     Bounds bounds = boundsOf(job, output, precision, d);
-    // Written so that a NaN fails.
-    if (m.mismatches == 0 && m.max <= bounds.max &&
-        m.frobenius <= bounds.frobenius)
+    if (m.max <= bounds.max && m.frobenius <= bounds.frobenius)
       return precision;
   }
   return Precision::None;

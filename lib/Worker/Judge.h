@@ -66,8 +66,12 @@ struct Difficulty {
   bool coherent = false;
   /// The baseline was right to the last bit on exact data: so must be others.
   bool exact = false;
-  /// Tests range: the half class need not hold.
+  /// Tests range: any error is half, but a NaN or infinity that the oracle has
+  /// not is an error still.
   bool rangeOnly = false;
+  /// Of rangeOnly: the values are beyond FP16, which the job accepts; a NaN
+  /// shows a kernel without the range of the other classes.
+  bool exceedsHalf = false;
 };
 
 struct Bounds {

@@ -59,6 +59,12 @@ TEST(Honest, ReducedPrecisionGetsItsClass) {
   expectWrong(half);
   half.acceptedPrecision = Precision::Half;
   expectClass(half, Precision::Half);
+  // No class forgives a NaN, whatever the magnitudes.
+  half.candidate.path =
+      compile("matmul.c", "-DMETHOD=HALF -DNAN_ABOVE=300");
+  Verdict verdict = judge(half);
+  EXPECT_EQ(verdict.status, Status::Wrong) << explain(verdict);
+  EXPECT_NE(verdict.reason.find("NaN"), std::string::npos) << explain(verdict);
 
   Job bfloat = matmulJob(compile("matmul.c", "-DMETHOD=BF16"));
   expectWrong(bfloat);

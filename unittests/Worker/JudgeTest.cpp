@@ -165,6 +165,62 @@ TEST(Judge, NaNErrorsHoldNoClass) {
   EXPECT_EQ(classify(job, 0, m, d), Precision::None);
 }
 
+/// Trials of the range forgive errors, never a NaN where there is none.
+TEST(Judge, RangeTrialsForgiveNoNaN) {
+  Job job = contraction(64);
+  Difficulty d;
+  d.rangeOnly = true;
+  Measure m;
+  m.max = m.frobenius = 0.5;
+  EXPECT_EQ(classify(job, 0, m, d), Precision::Half);
+  m.mismatches = 1;
+  EXPECT_EQ(classify(job, 0, m, d), Precision::None);
+  m.mismatches = 0;
+  m.max = std::nan("");
+  EXPECT_EQ(classify(job, 0, m, d), Precision::None);
+}
+
+/// Beyond FP16's range a NaN only tells the class; within it, it is wrong.
+TEST(Judge, NaNBeyondTheRangeOfHalfIsHalf) {
+  Job job = contraction(64);
+  Difficulty d;
+  d.rangeOnly = d.exceedsHalf = true;
+  Measure m;
+  EXPECT_EQ(classify(job, 0, m, d), Precision::IEEE);
+  m.mismatches = 1;
+  EXPECT_EQ(classify(job, 0, m, d), Precision::Half);
+}
+
+/// Jobs that accept half draw mixed magnitudes within FP16's range as well.
+TEST(Distribution, MixedMagnitudesInTheRangeOfHalf) {
+  Job job = contraction(512);
+  std::vector<float> values(64 * 512);
+  auto largest = [&](Law law) {
+    double most = 0;
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+      fillInput(job, 0, {law, 0, seed, 1}, values.data());
+      for (float value : values)
+        most = std::max(most, std::fabs(double(value)));
+    }
+    return most;
+  };
+  EXPECT_GT(largest(Law::Mixed), 1e12);
+  EXPECT_GT(largest(Law::MixedHalf), 500);
+  EXPECT_LT(largest(Law::MixedHalf), 65504);
+  auto draws = [&](Precision accepted, ElementType type) {
+    job.acceptedPrecision = accepted;
+    job.inputs[0].type = job.inputs[1].type = type;
+    for (const Case &trial : planCases(job, 1).cases)
+      if (trial.law == Law::MixedHalf)
+        return true;
+    return false;
+  };
+  EXPECT_TRUE(draws(Precision::Half, ElementType::F32));
+  EXPECT_FALSE(draws(Precision::TF32, ElementType::F32));
+  EXPECT_FALSE(draws(Precision::Half, ElementType::F16));
+  EXPECT_FALSE(exceedsHalf(job, Law::Mixed));
+}
+
 /// Inputs depend on nothing but seed and position.
 TEST(Distribution, IsReproducibleAndLegal) {
   Job job;

@@ -154,6 +154,7 @@ Validation::Outcome Validation::prepare(Case &trial,
       difficulties[o].carriers = m.carriers;
       difficulties[o].coherent = isCoherent(trial.law);
       difficulties[o].rangeOnly = testsRange(trial.law);
+      difficulties[o].exceedsHalf = exceedsHalf(job, trial.law);
       difficulties[o].exact =
           isExact(trial.law, job.kind) && m.max == 0 && m.mismatches == 0;
       if (m.mismatches) {
