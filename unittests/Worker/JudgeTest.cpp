@@ -8,7 +8,7 @@
 
 #include "Judge.h"
 #include "Competitors.h"
-#include "Distribution.h"
+#include "Inputs.h"
 #include "Random.h"
 #include <algorithm>
 #include <cmath>

@@ -14,6 +14,8 @@
 #ifndef FASTK_LIB_WORKER_HOST_CHILD_H
 #define FASTK_LIB_WORKER_HOST_CHILD_H
 
+#include "../Device.h"
+#include "ProgramImage.h"
 #include "Protocol.h"
 #include "SharedBuffer.h"
 #include "fastk/Worker/Verdict.h"
@@ -23,31 +25,6 @@
 #include <vector>
 
 namespace fastk::worker {
-
-/// What ended an evaluation early.
-struct Failure {
-  Status status = Status::Error;
-  std::string reason;
-};
-
-/// A shared object, read once: what is validated is what is timed, whatever
-/// happens to the file.
-class ProgramImage {
-public:
-  ProgramImage() = default;
-  ProgramImage(ProgramImage &&other) noexcept;
-  ProgramImage &operator=(ProgramImage &&other) noexcept;
-  ~ProgramImage();
-
-  bool read(const std::string &path, std::string &error);
-  int descriptor() const { return fd; }
-  /// FNV-1a of the bytes.
-  uint64_t hash() const { return digest; }
-
-private:
-  int fd = -1;
-  uint64_t digest = 0;
-};
 
 struct ChildOptions {
   /// Of OpenMP.
@@ -59,12 +36,6 @@ struct ChildOptions {
   int64_t bufferBytes = 0;
   int64_t fileBytes = 0;
   double cpuSeconds = 3600;
-};
-
-/// How one call went. The times mean nothing when it failed.
-struct CallTime {
-  double ns = 0;
-  double childNs = 0;
 };
 
 class Child {
@@ -119,12 +90,6 @@ private:
   int waitStatus = 0;
   Resources used;
 };
-
-/// Kills every child of this process at once. Safe in a signal handler.
-void killAllChildren();
-
-/// Nanoseconds of the monotonic clock.
-uint64_t clockNs();
 
 } // namespace fastk::worker
 
