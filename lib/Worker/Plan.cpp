@@ -26,6 +26,7 @@ static constexpr Name<Law> lawNames[] = {
     {Law::Mean1000, "mean_1000"},
     {Law::ConstantRows, "constant_rows"},
     {Law::Logits80, "logits_80"},
+    {Law::QueryKey80, "query_key_80"},
     {Law::Ties, "ties"},
     {Law::NegativeInfinity, "negative_infinity"},
     {Law::Integers, "integers"},
@@ -58,7 +59,7 @@ bool fastk::worker::sitsOnBreakpoints(Law law) {
 bool fastk::worker::isCoherent(Law law) {
   return law == Law::Equal || law == Law::ConstantRows || law == Law::Ties ||
          law == Law::Runs || law == Law::Alternating || law == Law::Signs ||
-         law == Law::Breakpoints;
+         law == Law::Breakpoints || law == Law::QueryKey80;
 }
 bool fastk::worker::isCore(Law law) { return law == Law::Normal; }
 
@@ -109,6 +110,8 @@ Plan fastk::worker::planCases(const Job &job, uint64_t seed) {
     add({Law::Logits80, Law::Ties, Law::NegativeInfinity});
     break;
   case Kind::Attention:
+    // Before the laws that also overflow exp, but leave no row all negative.
+    laws.insert(laws.begin(), Law::QueryKey80);
     add({Law::Ties});
     break;
   case Kind::Norm:

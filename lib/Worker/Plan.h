@@ -33,6 +33,7 @@ enum class Law {
   Mean1000,
   ConstantRows,
   Logits80,
+  QueryKey80,
   Ties,
   NegativeInfinity,
   Integers,

@@ -25,6 +25,9 @@ Source::Source(const Job &job, size_t index, const Case &trial)
   level = normalOf(bitsAt(seed, 77));
   // Never so close to zero that a constant operand says nothing.
   level += level < 0 ? -0.5 : 0.5;
+  double head = double(std::max<int64_t>(1, job.inputs[0].rowLength()));
+  alpha = 1 / std::sqrt(std::sqrt(head));
+  isQuery = index % 2 == 0;
   // Keeps |x|^2 summed over a row within the type.
   largest = largestValue(tensor.type);
   multiplies = job.kind != Kind::Elementwise && job.kind != Kind::Pooling;
@@ -110,6 +113,7 @@ Law Source::lawFor(const Job &job, size_t index) const {
   case Law::Mean1000:
   case Law::ConstantRows:
   case Law::Logits80:
+  case Law::QueryKey80:
   case Law::Ties:
   case Law::NegativeInfinity:
   case Law::Alternating:
@@ -210,6 +214,22 @@ void Source::draw(int64_t begin, int64_t end, double *out) const {
     return each([&](int64_t i, uint64_t bits) {
       return (i / sample) % 2 == 0 && elements > sample ? constant : n.at(bits);
     });
+  }
+  case Law::QueryKey80: {
+    // Query i is f_i alpha (1, 1, ...) plus noise, a key alpha (1, 1, ...) plus
+    // noise: with the usual factor 1 / sqrt(D) the logits of row i lie around
+    // f_i = +-80 to 120, a whole row on one side. The mean is the same along
+    // all axes, so it does not matter which one is contracted.
+    constexpr double key = 10;
+    return eachRow(
+        [&](int64_t number) {
+          if (!isQuery)
+            return key * alpha;
+          uint64_t bits = bitsAt(seed ^ 0x80f1, uint64_t(number));
+          double level = (80 + 40 * uniformOf(bits)) / key;
+          return (bits & 1 ? level : -level) * alpha;
+        },
+        [&](double mean, uint64_t bits) { return mean + 0.5 * n.at(bits); });
   }
   case Law::Logits80:
     return each(

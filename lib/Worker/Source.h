@@ -48,6 +48,10 @@ private:
   int64_t spike = 0;
   double level = 1;
   double largest = 0;
+  /// Of queries and keys: alpha^2 sqrt(D) = 1, D the length of a query.
+  double alpha = 1;
+  /// Its rows have factors; keys have none.
+  bool isQuery = false;
   /// The op multiplies operands with each other: squares must fit.
   bool multiplies = true;
 };

@@ -263,6 +263,42 @@ TEST(Distribution, IsReproducibleAndLegal) {
     }
 }
 
+/// Whole rows of logits around +-80 and beyond, whichever axis of the keys is
+/// contracted.
+TEST(Distribution, QueriesAndKeysGiveLargeLogits) {
+  constexpr int64_t count = 64, depth = 128;
+  Job job;
+  job.kind = Kind::Attention;
+  job.inputs = {{ElementType::F32, {count, depth}, Role::Data, {}},
+                {ElementType::F32, {count, depth}, Role::Data, {}}};
+  job.outputs = job.inputs;
+  for (bool transposed : {false, true}) {
+    if (transposed)
+      job.inputs[1].shape = {depth, count};
+    std::vector<float> q(count * depth), k(q.size());
+    fillInput(job, 0, {Law::QueryKey80, 0, 3, 1}, q.data());
+    fillInput(job, 1, {Law::QueryKey80, 0, 3, 1}, k.data());
+    int positive = 0, negative = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      double least = infinity, most = -infinity;
+      for (int64_t j = 0; j < count; ++j) {
+        double sum = 0;
+        for (int64_t d = 0; d < depth; ++d)
+          sum += double(q[size_t(i * depth + d)]) *
+                 k[size_t(transposed ? d * count + j : j * depth + d)];
+        sum /= std::sqrt(double(depth));
+        least = std::min(least, sum);
+        most = std::max(most, sum);
+      }
+      positive += least > 60 && most < 140;
+      negative += most < -60 && least > -140;
+    }
+    EXPECT_EQ(positive + negative, count);
+    EXPECT_GT(positive, count / 4);
+    EXPECT_GT(negative, count / 4);
+  }
+}
+
 TEST(Distribution, NormalHasItsMoments) {
   Job job;
   job.inputs = {{ElementType::F64, {200000}, Role::Data, {}}};
