@@ -158,7 +158,7 @@ bool Child::unmap(uint32_t slot, Failure &failure) {
 }
 
 bool Child::call(uint32_t slot, double timeoutSeconds, CallTime &time,
-                 Failure &failure, bool spin) {
+                 Failure &failure, bool spin, ResultWatch *watch) {
   Message message = {};
   message.command = Command::Call;
   message.sequence = ++sequence;
@@ -168,6 +168,8 @@ bool Child::call(uint32_t slot, double timeoutSeconds, CallTime &time,
       !waitFor(control->ready, message.sequence, 20, false, "before a call",
                failure))
     return false;
+  if (watch)
+    watch->beforeCall();
   uint64_t begin = clockNs();
   control->go.store(message.sequence);
   if (control->sleeping.load())
@@ -178,7 +180,13 @@ bool Child::call(uint32_t slot, double timeoutSeconds, CallTime &time,
   uint64_t end = clockNs();
   time.ns = double(end - begin);
   time.otherNs = double(control->elapsedNs.load());
-  return stop(failure);
+  if (watch)
+    watch->atReturn();
+  if (!stop(failure))
+    return false;
+  if (watch)
+    watch->whenStopped();
+  return true;
 }
 
 uint32_t Child::protections() const { return control->protections.load(); }

@@ -17,6 +17,7 @@
 #include "../Device.h"
 #include "ProgramImage.h"
 #include "Protocol.h"
+#include "ResultWatch.h"
 #include "SharedBuffer.h"
 #include "fastk/Worker/Verdict.h"
 #include <memory>
@@ -60,7 +61,7 @@ public:
   /// threads, when this returns. \p spin: the worker polls instead of sleeping
   /// for the first 200 us; only sensible with a processor to spare.
   bool call(uint32_t slot, double timeoutSeconds, CallTime &time,
-            Failure &failure, bool spin = false);
+            Failure &failure, bool spin = false, ResultWatch *watch = nullptr);
 
   uint32_t protections() const;
   /// Ends the process and collects what it used.

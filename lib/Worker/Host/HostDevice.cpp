@@ -10,6 +10,7 @@
 #include "../Statistics.h"
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <sched.h>
 #include <unistd.h>
 #include <utility>
@@ -45,12 +46,12 @@ namespace {
 /// A program in a child process.
 class HostProgram : public Running {
 public:
-  HostProgram(std::unique_ptr<Child> child, bool maySpin)
-      : child(std::move(child)), maySpin(maySpin) {}
+  HostProgram(const char *name, std::unique_ptr<Child> child, bool maySpin)
+      : name(name), child(std::move(child)), maySpin(maySpin) {}
 
   bool map(uint32_t slot, const Operands *operands, const Results *results,
            Failure &failure) override {
-    std::vector<const SharedBuffer *> all;
+    std::vector<const SharedBuffer *> all, own;
     if (operands)
       for (const SharedBuffer &buffer :
            static_cast<const HostOperands *>(operands)->buffers)
@@ -58,24 +59,58 @@ public:
     if (results) {
       const auto *set = static_cast<const HostResults *>(results);
       for (const SharedBuffer &buffer : set->buffers)
-        all.push_back(&buffer);
+        own.push_back(&buffer);
+      all.insert(all.end(), own.begin(), own.end());
       all.push_back(&set->workspace);
     }
+    watches[slot] = ResultWatch(own);
     return child->map(slot, all, failure);
   }
+
   bool unmap(uint32_t slot, Failure &failure) override {
-    return child->unmap(slot, failure);
+    // A thread that goes on may also die of the buffers being taken away.
+    bool unmapped = child->unmap(slot, failure);
+    if (!checkLate(slot, failure) || !unmapped)
+      return false;
+    watches.erase(slot);
+    return true;
   }
+
   bool call(uint32_t slot, double timeoutSeconds, CallTime &time,
             Failure &failure, bool timed) override {
-    return child->call(slot, timeoutSeconds, time, failure, timed && maySpin);
+    if (!child->call(slot, timeoutSeconds, time, failure, timed && maySpin,
+                     &watches[slot]))
+      return false;
+    if (watches[slot].wroteOutside())
+      return blame(failure);
+    // Results of earlier calls, which nobody has touched since.
+    for (const auto &entry : watches)
+      if (entry.first != slot && !checkLate(entry.first, failure))
+        return false;
+    return true;
   }
+
   Resources finish() override { return child->finish(); }
 
 private:
+  bool checkLate(uint32_t slot, Failure &failure) {
+    return !watches[slot].changedSinceStop() || blame(failure);
+  }
+
+  bool blame(Failure &failure) {
+    failure = {Status::Wrong,
+               std::string("the ") + name +
+                   " wrote results before its kernel was called or after it "
+                   "returned: work that no clock saw"};
+    return false;
+  }
+
+  const char *name;
   std::unique_ptr<Child> child;
   /// There is a processor that the program does not use.
   bool maySpin;
+  /// By slot.
+  std::map<uint32_t, ResultWatch> watches;
 };
 
 } // namespace
@@ -159,7 +194,7 @@ std::unique_ptr<Running> HostDevice::start(Part part, int64_t sets,
     return nullptr;
   if (verdict.protections.empty() && verdict.missingProtections.empty())
     listProtections(child->protections(), verdict);
-  return std::make_unique<HostProgram>(std::move(child),
+  return std::make_unique<HostProgram>(nameOf(part), std::move(child),
                                        threads < processors());
 }
 
