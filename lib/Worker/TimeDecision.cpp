@@ -108,7 +108,8 @@ bool Timer::checkAudited() {
   if (audited.size() >= 2 && !others.empty()) {
     double least = *std::min_element(audited.begin(), audited.end());
     double usual = quantile(others, 0.5);
-    if (least > 2 * usual &&
+    // On a busy machine some calls take twice as long, whatever their inputs.
+    if (least > 2 * usual && least > quantile(others, 0.9) &&
         least * timing.baseline->medianNs > 5 * timing.handshakeNs) {
       snprintf(text, sizeof(text),
                "calls on inputs never seen before take at least %.3g times as "

@@ -113,12 +113,13 @@ TEST(AttackTwin, HonestIsAccepted) {
 /// What a thread writes after the kernel has returned does not count.
 TEST(AttackTwin, WorkAfterTheReturnIsFound) {
   Verdict verdict = judge(attackJob("LATE_HALF", Mode::Evaluate));
-  EXPECT_EQ(verdict.status, Status::Wrong) << explain(verdict);
-  // The thread may not have got a processor while it was watched: then its
-  // part is missing.
-  EXPECT_TRUE(verdict.reason.find("after it returned") != std::string::npos ||
-              verdict.reason.find("NaN") != std::string::npos)
-      << explain(verdict);
+  // On a busy machine the thread may not get a processor while it is watched:
+  // then its part is wrong, or it is found writing when the buffers have gone.
+  bool found = false;
+  for (const char *reason : {"after it returned", "largest error", "outlived"})
+    found |= verdict.reason.find(reason) != std::string::npos;
+  EXPECT_TRUE(found) << explain(verdict);
+  EXPECT_EQ(verdict.precision, Precision::None);
 }
 
 /// A kernel may have threads of its own; it has to wait for them.

@@ -189,6 +189,13 @@ bool Child::call(uint32_t slot, double timeoutSeconds, CallTime &time,
   return true;
 }
 
+bool Child::linger(double seconds, Failure &failure) {
+  resume();
+  struct timespec wait = {0, long(seconds * 1e9)};
+  nanosleep(&wait, nullptr);
+  return stop(failure);
+}
+
 uint32_t Child::protections() const { return control->protections.load(); }
 
 Resources Child::finish() {

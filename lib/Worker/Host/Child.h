@@ -63,6 +63,9 @@ public:
   bool call(uint32_t slot, double timeoutSeconds, CallTime &time,
             Failure &failure, bool spin = false, ResultWatch *watch = nullptr);
 
+  /// Lets the process run for a moment, with nothing to do.
+  bool linger(double seconds, Failure &failure);
+
   uint32_t protections() const;
   /// Ends the process and collects what it used.
   Resources finish();

@@ -70,6 +70,9 @@ public:
   bool unmap(uint32_t slot, Failure &failure) override {
     // A thread that goes on may also die of the buffers being taken away.
     bool unmapped = child->unmap(slot, failure);
+    if (!unmapped && failure.status == Status::Crash)
+      failure.reason += "; between calls: of a thread that outlived its call, "
+                        "or of memory that the kernel destroyed";
     if (!checkLate(slot, failure) || !unmapped)
       return false;
     watches.erase(slot);
@@ -83,6 +86,10 @@ public:
       return false;
     if (watches[slot].wroteOutside())
       return blame(failure);
+    // Threads that go on writing show themselves when they are let.
+    if (calls++ < lingering &&
+        (!child->linger(0.005, failure) || !checkLate(slot, failure)))
+      return false;
     // Results of earlier calls, which nobody has touched since.
     for (const auto &entry : watches)
       if (entry.first != slot && !checkLate(entry.first, failure))
@@ -105,8 +112,12 @@ private:
     return false;
   }
 
+  /// So many calls are followed by a moment in which nothing may happen.
+  static constexpr int lingering = 2;
+
   const char *name;
   std::unique_ptr<Child> child;
+  int calls = 0;
   /// There is a processor that the program does not use.
   bool maySpin;
   /// By slot.
