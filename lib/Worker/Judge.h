@@ -41,8 +41,13 @@ Reader readerOf(ElementType type, const void *data);
 
 /// Measures \p output, of type \p type, against \p reference of the same shape.
 /// Integers are compared bit by bit by compareExact instead.
+/// \p from: only of the rows from that element on, which begins one.
 Measure measure(const Tensor &tensor, const Reader &output,
-                const Reader &reference);
+                const Reader &reference, int64_t from = 0);
+
+/// The elements that an error is measured against together: the innermost
+/// dimension, or as many as make 32.
+int64_t scaleRowOf(const Tensor &tensor);
 
 /// For integer outputs, and for floats where every bit is known.
 Measure compareExact(const Tensor &tensor, const void *output,

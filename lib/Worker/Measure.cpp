@@ -38,7 +38,7 @@ Reader fastk::worker::readerOf(ElementType type, const void *data) {
   };
 }
 
-static int64_t scaleRow(const Tensor &tensor) {
+int64_t fastk::worker::scaleRowOf(const Tensor &tensor) {
   int64_t row = 1;
   for (size_t i = tensor.shape.size(); i-- > 0 && row < shortestRow;)
     row *= tensor.shape[i];
@@ -118,15 +118,17 @@ static bool addUneventful(const double *out, const double *ref, int64_t count,
 }
 
 Measure fastk::worker::measure(const Tensor &tensor, const Reader &output,
-                               const Reader &reference) {
-  int64_t elements = tensor.elements();
-  int64_t row = scaleRow(tensor);
+                               const Reader &reference, int64_t from) {
+  int64_t elements = tensor.elements() - from;
+  int64_t row = scaleRowOf(tensor);
   // Denormals are as good as zero: 0 against 1e-42 is no error.
   double tiny = smallestNormal(tensor.type);
   std::vector<Partial> partials(static_cast<size_t>(maxParts()));
   parallelFor(elements, row, [&](int64_t part, int64_t begin, int64_t end) {
     Partial &sum = partials[size_t(part)];
     double out[pieceLength], ref[pieceLength];
+    begin += from;
+    end += from;
     for (int64_t first = begin; first < end; first += row) {
       int64_t last = std::min(first + row, end);
       double total = 0;
@@ -210,10 +212,23 @@ Measure fastk::worker::compareExact(const Tensor &tensor, const void *output,
   int64_t size = byteSize(tensor.type);
   const char *y = static_cast<const char *>(output);
   const char *r = static_cast<const char *>(reference);
-  for (int64_t i = 0, n = tensor.elements(); i < n; ++i)
-    if (std::memcmp(y + i * size, r + i * size, size_t(size)) != 0 &&
-        result.mismatches++ == 0)
-      result.where = i;
+  std::vector<Measure> partials(static_cast<size_t>(maxParts()));
+  parallelFor(tensor.elements(), 64,
+              [&](int64_t part, int64_t begin, int64_t end) {
+                Measure &own = partials[size_t(part)];
+                if (std::memcmp(y + begin * size, r + begin * size,
+                                size_t((end - begin) * size)) == 0)
+                  return;
+                for (int64_t i = begin; i < end; ++i)
+                  if (std::memcmp(y + i * size, r + i * size, size_t(size)) &&
+                      own.mismatches++ == 0)
+                    own.where = i;
+              });
+  for (const Measure &own : partials) {
+    if (result.mismatches == 0)
+      result.where = own.where;
+    result.mismatches += own.mismatches;
+  }
   if (result.mismatches) {
     result.max = infinity;
     result.frobenius = infinity;

@@ -110,6 +110,57 @@ TEST(Judge, LargeOutputs) {
   EXPECT_NEAR(m.frobenius, std::sqrt(1.25 / (4.0 * double(n))), 1e-12);
 }
 
+TEST(Judge, PartOfTheRows) {
+  Tensor tensor = {ElementType::F32, {1000, 300}, Role::Data, {}};
+  std::vector<double> r(300000, 1);
+  std::vector<float> y(300000, 1);
+  y[1000] = 5;
+  y[299999] = 2;
+  auto from = [&](int64_t row) {
+    return measure(tensor, readerOf(ElementType::F32, y.data()),
+                   readerOf(ElementType::F64, r.data()), row * 300);
+  };
+  EXPECT_DOUBLE_EQ(from(0).max, 2);
+  EXPECT_EQ(from(0).where, 1000);
+  EXPECT_DOUBLE_EQ(from(4).max, 0.5);
+  EXPECT_EQ(from(999).where, 299999);
+}
+
+/// Integers, on several threads.
+TEST(Judge, ExactComparisonOfLargeOutputs) {
+  Tensor tensor = {ElementType::I32, {1 << 20}, Role::Data, {}};
+  std::vector<int32_t> r(1 << 20, 7), y = r;
+  EXPECT_EQ(compareExact(tensor, y.data(), r.data()).mismatches, 0);
+  y[1000003] = 8;
+  y[600000] = 8;
+  Measure m = compareExact(tensor, y.data(), r.data());
+  EXPECT_EQ(m.mismatches, 2);
+  EXPECT_EQ(m.where, 600000);
+  EXPECT_EQ(m.max, infinity);
+}
+
+/// What is rejected on the last rows of a large result is rejected on all, and
+/// what is right there is looked at altogether.
+TEST(Judge, CompetitorsOfLargeOutputs) {
+  int64_t rows = 70, columns = 1 << 17;
+  Job job;
+  job.kind = Kind::Elementwise;
+  job.inputs = {{ElementType::F32, {rows, columns}, Role::Data, {}}};
+  job.outputs = job.inputs;
+  auto elements = size_t(rows * columns);
+  std::vector<float> x(elements);
+  fillInput(job, 0, {Law::Normal, 0, 1, 1}, x.data());
+  std::vector<double> r(x.begin(), x.end());
+  Competitors competitors(job);
+  competitors.judge({x.data()}, {r.data()}, {Difficulty()}, "normal");
+  EXPECT_EQ(competitors.unrejected(), "copy of an input");
+  r[5] += 1;
+  competitors.judge({x.data()}, {r.data()}, {Difficulty()}, "normal");
+  for (const Competitor &competitor : competitors.results())
+    EXPECT_TRUE(competitor.rejected || competitor.name == "previous output")
+        << competitor.name;
+}
+
 static Job contraction(int64_t k) {
   Job job;
   job.inputs = {{ElementType::F32, {64, k}, Role::Data, {}},
