@@ -58,7 +58,7 @@ void ResultWatch::atReturn() { copy(quickLines, first); }
 
 void ResultWatch::whenStopped() {
   copy(lines.size(), last);
-  outside |= std::memcmp(first.data(), last.data(), first.size()) != 0;
+  outside |= !std::equal(first.begin(), first.end(), last.begin());
 }
 
 bool ResultWatch::changedSinceStop() const {
