@@ -144,9 +144,10 @@ public:
   /// Empty unless the clocks of a call contradict each other; else the rest of
   /// a sentence that begins with the program's name.
   virtual std::string distrust(const CallTime &time) = 0;
-  /// The same for all samples of the candidate. \p handshakeP90 is the slow
-  /// tenth of calls of an empty kernel.
+  /// The same for all samples of the candidate. \p trusted are the baseline's,
+  /// \p handshakeP90 the slow tenth of calls of an empty kernel.
   virtual std::string distrust(const std::vector<CallTime> &times,
+                               const std::vector<CallTime> &trusted,
                                double handshakeP90) = 0;
 
   const Job &job;

@@ -88,7 +88,8 @@ bool Timer::checkFloor() {
 
 /// The clocks of both sides must tell the same story.
 bool Timer::checkClocks() {
-  std::string why = device.distrust(candidate->times, handshakeP90);
+  std::string why =
+      device.distrust(candidate->times, baseline->times, handshakeP90);
   return why.empty() ||
          reject(Status::Refused, ("the candidate" + why).c_str());
 }

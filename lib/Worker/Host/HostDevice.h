@@ -43,6 +43,7 @@ public:
   void flush(const Operands &operands, const Results &results) override;
   std::string distrust(const CallTime &time) override;
   std::string distrust(const std::vector<CallTime> &times,
+                       const std::vector<CallTime> &trusted,
                        double handshakeP90) override;
 
   // HostMemory.cpp: operands and results.
