@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 using namespace fastk::worker;
@@ -111,6 +112,8 @@ int main(int argc, char **argv) {
     fprintf(stderr,
             "fastk-worker: reading a job from the terminal; see --help\n");
 
+  // No program may look into this process, where oracle results are.
+  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   struct sigaction action = {};
   action.sa_handler = onSignal;
   for (int signal : {SIGINT, SIGTERM, SIGHUP})
