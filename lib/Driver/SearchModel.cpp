@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Driver/SearchModel.h"
-#include "fastk/Analysis/CanonicalForm.h"
 #include "fastk/Analysis/Roofline.h"
 #include "fastk/Analysis/WorkloadKind.h"
 #include "fastk/Propose/Proposer.h"
@@ -25,9 +24,12 @@ namespace {
 /// A distinct workload.
 struct SearchedWorkload {
   std::string name;
-  CanonicalForm form;
-  /// The known winner, when it is searched all the same.
-  std::unique_ptr<Winner> known;
+  /// Kept by the matcher.
+  CanonicalForm *form = nullptr;
+  /// The known winner, when it is searched all the same: kept by the matcher, or
+  /// here when it is another machine's.
+  const Winner *known = nullptr;
+  std::unique_ptr<Winner> foreign;
   /// Its place among those that share the budget.
   size_t ordinal = 0;
 };
@@ -35,18 +37,20 @@ struct SearchedWorkload {
 
 /// The distinct workloads of static shape, in order of first appearance.
 static llvm::Expected<std::vector<SearchedWorkload>>
-collectTargets(ModuleOp module) {
+collectTargets(ModuleOp module, WorkloadMatcher &matcher) {
   std::vector<SearchedWorkload> targets;
   llvm::StringSet<> seen;
   WalkResult result = module.walk([&](WorkloadOp workload) -> WalkResult {
     if (!workload.hasStaticShape())
       return WalkResult::advance();
-    FailureOr<CanonicalForm> form = computeCanonicalForm(workload);
+    FailureOr<CanonicalForm *> form = matcher.form(workload);
     if (failed(form))
       return WalkResult::interrupt();
-    if (seen.insert(form->key).second)
-      targets.push_back(SearchedWorkload{workload.getName().str(),
-                                         std::move(*form), nullptr, 0});
+    if (seen.insert((*form)->key).second) {
+      targets.emplace_back();
+      targets.back().name = workload.getName().str();
+      targets.back().form = *form;
+    }
     return WalkResult::advance();
   });
   if (result.wasInterrupted())
@@ -95,9 +99,10 @@ static std::vector<SearchSeed> seedsFrom(const Winner *winner) {
 }
 
 llvm::Expected<SearchModelEnd>
-fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
-                   const SearchModelOptions &options) {
-  auto targets = collectTargets(module);
+fastk::searchModel(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
+                   Evaluator &evaluator, const SearchModelOptions &options) {
+  const WinnerFilter &filter = matcher.getFilter();
+  auto targets = collectTargets(module, matcher);
   if (!targets)
     return targets.takeError();
   auto proposers = makeProposers(options.proposers);
@@ -109,14 +114,14 @@ fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
 
   auto journalOf = [&](const SearchedWorkload &target) {
     return options.journal + "/" +
-           StringRef(target.form.key).take_front(16).str() + "-" +
-           stringifyPrecision(options.precision).str();
+           StringRef(target.form->key).take_front(16).str() + "-" +
+           stringifyPrecision(filter.loosest).str();
   };
   SmallVector<SearchedWorkload *> wanted;
   size_t sharers = 0;
   for (SearchedWorkload &target : *targets) {
-    BankLookup found = banks.lookup(target.form.key, options.target,
-                                    options.precision, module.getContext());
+    const BankLookup &found =
+        matcher.lookup(target.form->key, module.getContext());
     bool isWanted = !found.winner || options.searchHits;
     // What an earlier run of this search finished has had its share of the
     // budget: the others get the same as without the interruption.
@@ -124,7 +129,14 @@ fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
     sharers += isWanted || llvm::sys::fs::exists(journalOf(target));
     if (!isWanted)
       continue;
-    target.known = std::move(found.winner);
+    target.known = found.winner.get();
+    if (found.otherMachine) {
+      WinnerFilter any = filter;
+      any.anyMachine = true;
+      target.foreign =
+          banks.lookup(target.form->key, any, module.getContext()).winner;
+      target.known = target.foreign.get();
+    }
     wanted.push_back(&target);
   }
   TargetDescription device = describeHost();
@@ -138,7 +150,7 @@ fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
     OwningOpRef<ModuleOp> scratch = ModuleOp::create(module.getLoc());
     builder.setInsertionPointToEnd(scratch->getBody());
     FailureOr<LoweringOp> workload =
-        buildDefaultLowering(builder, target->form, options.target);
+        buildDefaultLowering(builder, *target->form, filter.target);
     if (failed(workload))
       return llvm::createStringError("workload " + target->name +
                                      " has no canonical form");
@@ -162,7 +174,7 @@ fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
     }
     search.budget.minutes /= static_cast<double>(sharers);
 
-    std::vector<SearchSeed> seeds = seedsFrom(target->known.get());
+    std::vector<SearchSeed> seeds = seedsFrom(target->known);
     std::string title =
         llvm::formatv("{0} [{1}/{2}]", features.name, index + 1, wanted.size());
     std::unique_ptr<SearchProgress> progress = createStreamProgress(
@@ -171,7 +183,7 @@ fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
                                       features,
                                       roofline,
                                       device,
-                                      options.precision,
+                                      filter.loosest,
                                       static_cast<int>(device.threads),
                                       0,
                                       roofline.floorSeconds(device),
@@ -204,6 +216,7 @@ fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
           banks.write(*winner, trajectoryJson(input, search, *result));
       if (!written)
         return written.takeError();
+      matcher.searchedAgain(target->form->key);
       llvm::errs() << (written->outcome == WriteOutcome::KeptExisting
                            ? "kept the winner in "
                            : "stored in ")

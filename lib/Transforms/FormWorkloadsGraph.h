@@ -21,6 +21,7 @@
 #ifndef FASTK_LIB_TRANSFORMS_FORMWORKLOADSGRAPH_H
 #define FASTK_LIB_TRANSFORMS_FORMWORKLOADSGRAPH_H
 
+#include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"
@@ -166,8 +167,12 @@ void fuseGreedy(BlockGraph &graph);
 void fuseWhole(BlockGraph &graph);
 
 /// Replaces each live group by a `fastk.workload` and puts the block into an
-/// order in which definitions come first. Returns the number of workloads.
-unsigned materialize(BlockGraph &graph);
+/// order in which definitions come first. With `keep`, only the groups whose
+/// workload it accepts; the others stay as they are. Returns the number of
+/// workloads.
+unsigned
+materialize(BlockGraph &graph,
+            llvm::function_ref<bool(WorkloadOp workload)> keep = nullptr);
 
 } // namespace fastk::form
 

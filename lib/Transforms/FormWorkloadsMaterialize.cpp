@@ -133,7 +133,9 @@ static void sortBlock(Block &block,
   assert(placed == ops.size() && "groups depend on each other");
 }
 
-unsigned fastk::form::materialize(BlockGraph &graph) {
+unsigned
+fastk::form::materialize(BlockGraph &graph,
+                         function_ref<bool(WorkloadOp workload)> keep) {
   DenseMap<Operation *, unsigned> position;
   for (auto [index, node] : llvm::enumerate(graph.nodes))
     position[node.op] = index;
@@ -147,6 +149,12 @@ unsigned fastk::form::materialize(BlockGraph &graph) {
       continue;
     WorkloadOp workload =
         WorkloadBuilder(graph, group).build(builder, escapes[group]);
+    // Groups do not depend on each other in a cycle, so any of them may be left
+    // out.
+    if (keep && !keep(workload)) {
+      workload.erase();
+      continue;
+    }
     position[workload] = graph.groups[group].members.back();
     workloads.push_back({workload, group});
   }

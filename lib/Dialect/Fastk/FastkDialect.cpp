@@ -11,7 +11,6 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/SHA256.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -94,13 +93,6 @@ std::string LoweringOp::symbolForKey(StringRef key) {
   return ("w_" + key.take_front(16)).str();
 }
 
-/// SHA-256 as 64 lower-case hex digits.
-static std::string sha256Hex(StringRef text) {
-  llvm::SHA256 hash;
-  hash.update(text);
-  return llvm::toHex(hash.final(), /*LowerCase=*/true);
-}
-
 std::string LoweringOp::computeSeal() {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -110,7 +102,7 @@ std::string LoweringOp::computeSeal() {
      << stringifyLanguage(getLanguage()) << "\n"
      << static_cast<int64_t>(getWorkspace()) << "\n"
      << getDigest().value_or("") << "\n";
-  return sha256Hex(text);
+  return sha256(text);
 }
 
 FunctionType LoweringOp::getWorkloadType() {
@@ -153,7 +145,7 @@ LogicalResult LoweringOp::verify() {
                             "language, workspace or digest: one of them was "
                             "edited (required by 'fastk.seal')";
   if (auto source = getSource()) {
-    std::string digest = sha256Hex(*source);
+    std::string digest = sha256(*source);
     if (digest != *getDigest())
       return emitOpError() << "program " << *getFile() << " has digest "
                            << digest << " but the lowering was recorded with "

@@ -17,6 +17,12 @@
 
 using namespace mlir;
 
+std::string fastk::sha256(StringRef text) {
+  llvm::SHA256 hash;
+  hash.update(text);
+  return llvm::toHex(hash.final(), /*LowerCase=*/true);
+}
+
 std::string fastk::serializePattern(Region &pattern) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -48,8 +54,5 @@ std::string fastk::serializePattern(Region &pattern) {
 }
 
 std::string fastk::computeKey(Region &pattern) {
-  std::string text = serializePattern(pattern);
-  llvm::SHA256 hash;
-  hash.update(text);
-  return llvm::toHex(hash.final(), /*LowerCase=*/true);
+  return sha256(serializePattern(pattern));
 }
