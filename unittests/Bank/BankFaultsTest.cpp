@@ -40,7 +40,7 @@ protected:
     if (!bank)
       return "cannot open: " + llvm::toString(bank.takeError());
     BankLookup found =
-        bank->lookup(key, "host", Precision::half, &context.context);
+        bank->lookup(key, accepting(Precision::half), &context.context);
     EXPECT_FALSE(found.winner);
     EXPECT_EQ(found.stale.size(), 1u);
     if (found.stale.size() != 1)
@@ -51,7 +51,7 @@ protected:
   }
   bool hits() {
     auto bank = Bank::open(folder.str());
-    return bank->lookup(key, "host", Precision::half, &context.context)
+    return bank->lookup(key, accepting(Precision::half), &context.context)
                .winner != nullptr;
   }
   void edit(llvm::StringRef from, llvm::StringRef to) {
@@ -191,7 +191,7 @@ TEST_F(BankFaults, GarbageBytes) {
     writeAll(winner + "/lowering.mlir", damaged);
     auto bank = Bank::open(folder.str());
     BankLookup found =
-        bank->lookup(key, "host", Precision::half, &context.context);
+        bank->lookup(key, accepting(Precision::half), &context.context);
     // A changed record is still this winner; everything else is stale, or a
     // miss that says why. Nothing crashes.
     if (!found.winner) {
@@ -241,7 +241,7 @@ TEST_F(BankFaults, WriteThatFailsHalfWayLeavesNothing) {
     EXPECT_THAT(message, HasSubstr("ulimit -f"));
     auto now = Bank::open(folder.str());
     BankLookup found =
-        now->lookup(key, "host", Precision::ieee, &context.context);
+        now->lookup(key, accepting(), &context.context);
     ASSERT_TRUE(found.winner) << found.reason;
     EXPECT_EQ(found.winner->getRecord().medianNs, 500);
     for (const auto &debris : {".tmp-" + std::to_string(getpid())})
@@ -285,7 +285,7 @@ TEST(BankDisks, FullAndReadOnly) {
   EXPECT_THAT(message, HasSubstr("choose a folder you may write to"));
   auto now = Bank::open(folder.file("bank"));
   BankLookup found =
-      now->lookup(keyOf(context, 8), "host", Precision::ieee, &context.context);
+      now->lookup(keyOf(context, 8), accepting(), &context.context);
   EXPECT_TRUE(found.winner) << found.reason;
   umount(folder.str().c_str());
 }

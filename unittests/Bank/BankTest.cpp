@@ -33,7 +33,7 @@ TEST(Bank, MissingFolderIsEmpty) {
   Bank bank = mustOpen(folder.file("none"));
   EXPECT_EQ(bank.size(), 0u);
   BankLookup found =
-      bank.lookup(keyOf(context, 8), "host", Precision::ieee, &context.context);
+      bank.lookup(keyOf(context, 8), accepting(), &context.context);
   EXPECT_FALSE(found.winner);
   EXPECT_EQ(found.reason, "no winner for this key");
   EXPECT_FALSE(llvm::sys::fs::exists(folder.file("none")));
@@ -51,7 +51,7 @@ TEST(Bank, FindsWhatWasWritten) {
                                lowering.getKey().take_front(8).str());
   // Both the bank that wrote and one that is opened afterwards have it.
   for (const Bank &each : {bank, mustOpen(folder.file("bank"))}) {
-    BankLookup found = each.lookup(lowering.getKey(), "host", Precision::ieee,
+    BankLookup found = each.lookup(lowering.getKey(), accepting(),
                                    &context.context);
     ASSERT_TRUE(found.winner) << found.reason;
     EXPECT_EQ(*found.winner->getLowering().getSource(), *lowering.getSource());
@@ -71,15 +71,15 @@ TEST(Bank, TargetAndPrecisionMustMatch) {
   mustWrite(bank, *makeWinner(context, 8, 500, "", Precision::tf32));
   std::string key = keyOf(context, 8);
   BankLookup strict =
-      bank.lookup(key, "host", Precision::ieee, &context.context);
+      bank.lookup(key, accepting(), &context.context);
   EXPECT_FALSE(strict.winner);
   EXPECT_EQ(strict.reason, "only winners of a looser precision: tf32");
   EXPECT_TRUE(
-      bank.lookup(key, "host", Precision::tf32, &context.context).winner);
+      bank.lookup(key, accepting(Precision::tf32), &context.context).winner);
   EXPECT_TRUE(
-      bank.lookup(key, "host", Precision::half, &context.context).winner);
+      bank.lookup(key, accepting(Precision::half), &context.context).winner);
   BankLookup other =
-      bank.lookup(key, "cuda:sm_90a", Precision::half, &context.context);
+      bank.lookup(key, accepting(Precision::half, "cuda:sm_90a"), &context.context);
   EXPECT_FALSE(other.winner);
   EXPECT_EQ(other.reason, "only winners for other targets: host");
 }
@@ -94,7 +94,7 @@ TEST(Bank, FastestOfTheAcceptedPrecisionsWins) {
   EXPECT_EQ(bank.size(), 3u);
   auto precisionFor = [&](Precision loosest) {
     BankLookup found =
-        bank.lookup(keyOf(context, 8), "host", loosest, &context.context);
+        bank.lookup(keyOf(context, 8), accepting(loosest), &context.context);
     return found.winner->getLowering().getPrecision();
   };
   EXPECT_EQ(precisionFor(Precision::ieee), Precision::ieee);
@@ -117,7 +117,7 @@ TEST(Bank, FasterReplacesSlowerOnly) {
             WriteOutcome::Replaced);
   EXPECT_EQ(bank.size(), 1u);
   BankLookup found =
-      bank.lookup(keyOf(context, 8), "host", Precision::ieee, &context.context);
+      bank.lookup(keyOf(context, 8), accepting(), &context.context);
   ASSERT_TRUE(found.winner);
   EXPECT_EQ(found.winner->getRecord().medianNs, 400);
 }
@@ -152,7 +152,7 @@ TEST(Bank, DefaultLoweringNeedsNoProgram) {
                   "host", Precision::ieee, record);
   mustWrite(bank, *module);
   EXPECT_TRUE(
-      bank.lookup(keyOf(context, 8), "host", Precision::ieee, &context.context)
+      bank.lookup(keyOf(context, 8), accepting(), &context.context)
           .winner);
 }
 
@@ -170,7 +170,7 @@ TEST(BankStack, FirstBankWinsAndTakesNewWinners) {
   EXPECT_THAT(stored->folder, testing::StartsWith(first));
   auto medianOf = [&](int64_t size) {
     return stack
-        ->lookup(keyOf(context, size), "host", Precision::ieee,
+        ->lookup(keyOf(context, size), accepting(),
                  &context.context)
         .winner->getRecord()
         .medianNs;
@@ -178,7 +178,7 @@ TEST(BankStack, FirstBankWinsAndTakesNewWinners) {
   EXPECT_EQ(medianOf(8), 500);
   EXPECT_EQ(medianOf(16), 100);
   EXPECT_EQ(stack
-                ->lookup(keyOf(context, 24), "host", Precision::ieee,
+                ->lookup(keyOf(context, 24), accepting(),
                          &context.context)
                 .reason,
             "no winner for this key");
@@ -191,17 +191,17 @@ TEST(Bank, ExplainsAMiss) {
   mustWrite(bank, *makeWinner(context, 16, 100));
   mustWrite(bank, *makeWinner(context, 8, 100, "", Precision::half));
   std::string text =
-      bank.explainMiss(keyOf(context, 8), "host", Precision::ieee, "add",
+      bank.explainMiss(keyOf(context, 8), accepting(), "add",
                        "8xf32", &context.context);
   size_t precision = text.find("its precision is half, accepted is ieee");
   size_t shapes = text.find("its shapes are 16xf32, wanted 8xf32");
   ASSERT_NE(precision, std::string::npos) << text;
   ASSERT_NE(shapes, std::string::npos) << text;
   EXPECT_LT(precision, shapes) << "the nearest comes first";
-  EXPECT_THAT(bank.explainMiss(keyOf(context, 8), "host", Precision::ieee,
+  EXPECT_THAT(bank.explainMiss(keyOf(context, 8), accepting(),
                                "softmax", "8xf32", &context.context),
               HasSubstr("its precision is half"));
-  EXPECT_THAT(bank.explainMiss(keyOf(context, 24), "host", Precision::ieee,
+  EXPECT_THAT(bank.explainMiss(keyOf(context, 24), accepting(),
                                "softmax", "8xf32", &context.context),
               HasSubstr("2 winners, none named 'softmax'"));
 }
@@ -243,7 +243,7 @@ TEST(Bank, ThousandWinnersOpenFast) {
   Bank bank = mustOpen(folder.str());
   auto opened = Clock::now();
   bool hit =
-      bank.lookup(key, "host", Precision::ieee, &context.context).winner !=
+      bank.lookup(key, accepting(), &context.context).winner !=
       nullptr;
   auto found = Clock::now();
   size_t listed = bank.list().size();

@@ -60,7 +60,7 @@ TEST(BankWriters, FastestStaysWhoeverComesLast) {
     auto bank = Bank::open(folder.str());
     ASSERT_TRUE(static_cast<bool>(bank));
     BankLookup found =
-        bank->lookup(key, "host", Precision::ieee, &context.context);
+        bank->lookup(key, accepting(), &context.context);
     ++reads;
     ASSERT_TRUE(found.stale.empty()) << found.stale.front().reason;
     ASSERT_TRUE(found.winner || !seen) << "a winner went out of sight";
@@ -77,7 +77,7 @@ TEST(BankWriters, FastestStaysWhoeverComesLast) {
   auto bank = Bank::open(folder.str());
   ASSERT_EQ(bank->size(), 1u);
   BankLookup found =
-      bank->lookup(key, "host", Precision::ieee, &context.context);
+      bank->lookup(key, accepting(), &context.context);
   ASSERT_TRUE(found.winner);
   EXPECT_EQ(found.winner->getRecord().medianNs, 200);
 }
@@ -104,7 +104,7 @@ TEST(BankWriters, KilledWriterLeavesAWholeBank) {
     EXPECT_EQ(wait(child), 128 + SIGKILL);
     auto bank = Bank::open(folder.str());
     BankLookup found =
-        bank->lookup(key, "host", Precision::ieee, &context.context);
+        bank->lookup(key, accepting(), &context.context);
     ASSERT_TRUE(found.stale.empty()) << found.stale.front().reason;
     if (found.winner) {
       EXPECT_LE(found.winner->getRecord().medianNs, median);
