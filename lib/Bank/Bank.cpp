@@ -247,7 +247,8 @@ BankLookup Bank::lookup(StringRef key, const WinnerFilter &filter,
     result.reason = "stale: " + result.stale.front().folder + ": " +
                     result.stale.front().reason;
   } else if (!otherMachine.empty()) {
-    result.reason = otherMachine + " (--winners-from=any takes it all the same)";
+    result.reason =
+        otherMachine + " (--winners-from=any takes it all the same)";
     result.otherMachine = true;
   } else if (!looserClasses.empty()) {
     result.reason = "only winners of a looser precision:" + looserClasses;

@@ -67,12 +67,12 @@ static bool keepsStored(LoweringOp storedOp, const WinnerRecord &stored,
   return stored.medianNs <= fresh.medianNs * kSmallestGain;
 }
 
-/// Where the winner may go, the best place first. The plain name may be taken by
-/// a key that shares eight digits, or by another machine's winner of this key.
+/// Where the winner may go, the best place first. The plain name may be taken
+/// by a key that shares eight digits, or by another machine's winner of this
+/// key.
 static SmallVector<std::string> namesFor(LoweringOp lowering,
                                          const WinnerRecord &record) {
-  std::string machine =
-      "-m" + sha256(record.getMachine().str()).substr(0, 8);
+  std::string machine = "-m" + sha256(record.getMachine().str()).substr(0, 8);
   SmallVector<std::string> names;
   for (unsigned digits : {8, 16, 64}) {
     names.push_back(winnerName(lowering, record, digits));
@@ -87,8 +87,9 @@ static SmallVector<std::string> namesFor(LoweringOp lowering,
 static bool isFreeOrStale(StringRef path, MLIRContext *context) {
   llvm::sys::fs::file_type type =
       llvm::sys::fs::get_file_type(path, /*Follow=*/false);
-  if (type == llvm::sys::fs::file_type::file_not_found)
-    return true;
+  if (type == llvm::sys::fs::file_type::file_not_found ||
+      type == llvm::sys::fs::file_type::status_error)
+    return true; // What else is wrong with the path shows when it is written.
   if (type != llvm::sys::fs::file_type::directory_file)
     return false;
   llvm::Expected<std::unique_ptr<Winner>> present = Bank::load(path, context);
@@ -203,8 +204,9 @@ llvm::Expected<WriteResult> Bank::write(ModuleOp module, StringRef trajectory) {
   if (final.empty())
     return llvm::createStringError(
         std::make_error_code(std::errc::file_exists),
-        target + ": every name for the winner is taken; move away what begins "
-                 "with " +
+        target +
+            ": every name for the winner is taken; move away what begins "
+            "with " +
             winnerName(lowering, record, 8));
 
   std::string temporary = directory + "/.tmp-" + std::to_string(::getpid());

@@ -37,16 +37,15 @@ LogicalResult fastk::runSplitWorkloads(ModuleOp module, StringRef fusion,
   return runPass(module, createSplitWorkloadsPass(fusion, winners));
 }
 
-FailureOr<ApplySummary> fastk::compileWithWinners(ModuleOp module,
-                                                  StringRef fusion,
-                                                  WorkloadMatcher &matcher,
-                                                  function_ref<bool(ModuleOp)>
-                                                      search) {
+FailureOr<ApplySummary>
+fastk::compileWithWinners(ModuleOp module, StringRef fusion,
+                          WorkloadMatcher &matcher,
+                          function_ref<bool(ModuleOp)> search) {
   auto anyWinners = [&] {
     return matcher.getBanks().hasWinnersFor(matcher.getFilter().target);
   };
-  if (failed(runFormWorkloads(module, fusion,
-                              anyWinners() ? &matcher : nullptr)))
+  if (failed(
+          runFormWorkloads(module, fusion, anyWinners() ? &matcher : nullptr)))
     return failure();
   if (search && !search(module))
     return failure();

@@ -26,8 +26,8 @@ struct SearchedWorkload {
   std::string name;
   /// Kept by the matcher.
   CanonicalForm *form = nullptr;
-  /// The known winner, when it is searched all the same: kept by the matcher, or
-  /// here when it is another machine's.
+  /// The known winner, when it is searched all the same: kept by the matcher,
+  /// or here when it is another machine's.
   const Winner *known = nullptr;
   std::unique_ptr<Winner> foreign;
   /// Its place among those that share the budget.

@@ -128,13 +128,9 @@ FailureOr<ApplySummary> fastk::applyWinners(ModuleOp module,
   SmallVector<WorkloadOp> workloads;
   module.walk([&](WorkloadOp op) { workloads.push_back(op); });
   for (WorkloadOp workload : workloads) {
-    WorkloadOutcome outcome{WorkloadOutcome::Miss,
-                            workload.getName().str(),
-                            "",
-                            "",
-                            "",
-                            false,
-                            workload.getLoc()};
+    WorkloadOutcome outcome{
+        WorkloadOutcome::Miss, workload.getName().str(), "", "", "", false,
+        workload.getLoc()};
     if (!workload.hasStaticShape()) {
       outcome.kind = WorkloadOutcome::Dynamic;
       outcome.reason = "winners are stored for static shapes only";

@@ -48,8 +48,8 @@ static bool isControlFlow(Operation *op) {
   return op->getNumRegions() != 0 && isa<RegionBranchOpInterface>(op);
 }
 
-/// Blocks of control flow are formed on their own: nothing is fused into, out of
-/// or across a branch or loop.
+/// Blocks of control flow are formed on their own: nothing is fused into, out
+/// of or across a branch or loop.
 static SmallVector<Block *> blocksOf(FunctionOpInterface function) {
   SmallVector<Block *> blocks;
   function->walk<WalkOrder::PreOrder>([&](Operation *op) {

@@ -44,9 +44,8 @@ private:
     WorkloadMatcher matcher(opened->banks, opened->filter);
     if (!opened->banks.hasWinnersFor(target))
       return formWorkloads(getOperation(), fusion, nullptr);
-    return success(
-        succeeded(formWorkloads(getOperation(), fusion, &matcher)) &&
-        succeeded(splitWorkloads(getOperation(), fusion, matcher)));
+    return success(succeeded(formWorkloads(getOperation(), fusion, &matcher)) &&
+                   succeeded(splitWorkloads(getOperation(), fusion, matcher)));
   }
 
   WinnerQuery *winners = nullptr;

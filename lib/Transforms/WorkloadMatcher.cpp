@@ -46,10 +46,11 @@ bool WorkloadMatcher::hasWinner(WorkloadOp workload) {
                                        (*canonical)->getPattern());
 }
 
-FailureOr<PassBanks>
-fastk::openPassBanks(ModuleOp module, ArrayRef<std::string> folders,
-                     StringRef target, StringRef precision,
-                     StringRef winnersFrom, StringRef pass) {
+FailureOr<PassBanks> fastk::openPassBanks(ModuleOp module,
+                                          ArrayRef<std::string> folders,
+                                          StringRef target, StringRef precision,
+                                          StringRef winnersFrom,
+                                          StringRef pass) {
   std::optional<Precision> loosest = symbolizePrecision(precision);
   if (!loosest)
     return module.emitError()
@@ -58,8 +59,7 @@ fastk::openPassBanks(ModuleOp module, ArrayRef<std::string> folders,
   if (winnersFrom != "here" && winnersFrom != "any")
     return module.emitError()
            << "winners-from='" << winnersFrom
-           << "' is unknown: choose here or any (required by '" << pass
-           << "')";
+           << "' is unknown: choose here or any (required by '" << pass << "')";
   llvm::Expected<BankStack> banks = BankStack::open(folders);
   if (!banks)
     return module.emitError() << llvm::toString(banks.takeError());

@@ -65,9 +65,10 @@ struct CommandLine {
       cl::desc("how workloads are formed: op, greedy or whole")};
   cl::opt<std::string> winnersFrom{
       "winners-from", cl::init("here"), cl::cat(category),
-      cl::desc("here: only winners that were measured on this CPU model with as "
-               "many threads, as others may be slower than the default lowering; "
-               "any: all")};
+      cl::desc(
+          "here: only winners that were measured on this CPU model with as "
+          "many threads, as others may be slower than the default lowering; "
+          "any: all")};
   cl::opt<std::string> emit{"emit", cl::init("mlir"), cl::cat(category),
                             cl::desc("mlir, llvm, obj or so")};
   cl::opt<std::string> search{

@@ -127,9 +127,8 @@ static llvm::Expected<CompiledLibrary> compileModelFor(ModuleOp model,
     llvm::Expected<BankStack> stack = BankStack::open(folders);
     if (!stack)
       return stack.takeError();
-    WorkloadMatcher matcher(*stack,
-                            {targetName, precision, Machine::host(),
-                             /*anyMachine=*/winnersFrom == "any"});
+    WorkloadMatcher matcher(*stack, {targetName, precision, Machine::host(),
+                                     /*anyMachine=*/winnersFrom == "any"});
     FailureOr<ApplySummary> summary =
         compileWithWinners(*module, fusion, matcher);
     if (mlir::failed(summary))

@@ -102,9 +102,9 @@ public:
 
   /// Stores a module made by buildWinner(), with the trajectory's JSON text. A
   /// reader sees the whole winner or none of it. Of two winners for one key,
-  /// target, precision and machine the one with the smaller median stays; a gain
-  /// below 1 % is noise and changes nothing. Winners of different machines stand
-  /// side by side. A stale winner of the same name is replaced.
+  /// target, precision and machine the one with the smaller median stays; a
+  /// gain below 1 % is noise and changes nothing. Winners of different machines
+  /// stand side by side. A stale winner of the same name is replaced.
   llvm::Expected<WriteResult> write(mlir::ModuleOp winner,
                                     llvm::StringRef trajectory);
 

@@ -31,9 +31,9 @@ mlir::LogicalResult runSplitWorkloads(mlir::ModuleOp module,
                                       WinnerQuery &winners);
 
 /// From a fresh model to its winners: forms, splits and applies. `search`, if
-/// given, sees the workloads as `fusion` forms them, before any is split; it may
-/// add winners to the banks, and returns false to end here. Where the banks have
-/// nothing for the target, no region is looked up but those of `fusion`.
+/// given, sees the workloads as `fusion` forms them, before any is split; it
+/// may add winners to the banks, and returns false to end here. Where the banks
+/// have nothing for the target, no region is looked up but those of `fusion`.
 mlir::FailureOr<ApplySummary>
 compileWithWinners(mlir::ModuleOp module, llvm::StringRef fusion,
                    WorkloadMatcher &matcher,

@@ -37,17 +37,15 @@ struct SearchModelOptions {
 
 enum class SearchModelEnd { Done, Interrupted };
 
-/// Searches each distinct workload of `module` that `matcher` has no winner for,
-/// in order of appearance, and writes what is found to the first of `banks`,
-/// those of the matcher. A winner that was measured on another machine is a
-/// miss, and what its search begins with. Progress
-/// and trajectories go to standard error. An error means that the search could
-/// not go on; what was measured and stored until then is kept.
-llvm::Expected<SearchModelEnd> searchModel(mlir::ModuleOp module,
-                                           BankStack &banks,
-                                           WorkloadMatcher &matcher,
-                                           Evaluator &evaluator,
-                                           const SearchModelOptions &options);
+/// Searches each distinct workload of `module` that `matcher` has no winner
+/// for, in order of appearance, and writes what is found to the first of
+/// `banks`, those of the matcher. A winner that was measured on another machine
+/// is a miss, and what its search begins with. Progress and trajectories go to
+/// standard error. An error means that the search could not go on; what was
+/// measured and stored until then is kept.
+llvm::Expected<SearchModelEnd>
+searchModel(mlir::ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
+            Evaluator &evaluator, const SearchModelOptions &options);
 
 } // namespace fastk
 

@@ -34,8 +34,8 @@ struct ApplySummary {
   std::string str() const;
 };
 
-/// Replaces each `fastk.workload` of `module` that `matcher` has a winner for by a
-/// `fastk.call`, and imports the lowerings. Each decision is a remark of
+/// Replaces each `fastk.workload` of `module` that `matcher` has a winner for
+/// by a `fastk.call`, and imports the lowerings. Each decision is a remark of
 /// category "fastk". Fails only on IR that cannot be canonicalised.
 mlir::FailureOr<ApplySummary> applyWinners(mlir::ModuleOp module,
                                            WorkloadMatcher &matcher);

@@ -32,9 +32,9 @@ public:
   virtual void forget(WorkloadOp workload) = 0;
 };
 
-/// Forms the workloads of every function as `fusion` (op, greedy or whole) says.
-/// With `winners`, regions that are larger than `fusion` makes them are taken
-/// first where they have a winner.
+/// Forms the workloads of every function as `fusion` (op, greedy or whole)
+/// says. With `winners`, regions that are larger than `fusion` makes them are
+/// taken first where they have a winner.
 mlir::LogicalResult formWorkloads(mlir::ModuleOp module, llvm::StringRef fusion,
                                   WinnerQuery *winners);
 

@@ -57,8 +57,8 @@ struct PassBanks {
   WinnerFilter filter;
 };
 
-/// Opens the banks that a pass names, or says at `module` what is wrong with its
-/// options; `pass` is the name that the message ends in.
+/// Opens the banks that a pass names, or says at `module` what is wrong with
+/// its options; `pass` is the name that the message ends in.
 mlir::FailureOr<PassBanks>
 openPassBanks(mlir::ModuleOp module, llvm::ArrayRef<std::string> folders,
               llvm::StringRef target, llvm::StringRef precision,
