@@ -215,7 +215,12 @@ fastk::searchModel(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
       llvm::Expected<WriteResult> written =
           banks.write(*winner, trajectoryJson(input, search, *result));
       if (!written)
-        return written.takeError();
+        return llvm::createStringError(
+            llvm::inconvertibleErrorCode(),
+            llvm::toString(written.takeError()) +
+                "\nnothing that was measured is lost: the same command goes on "
+                "from the journal in " +
+                journalOf(*target));
       matcher.searchedAgain(target->form->key);
       llvm::errs() << (written->outcome == WriteOutcome::KeptExisting
                            ? "kept the winner in "

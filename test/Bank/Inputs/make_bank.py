@@ -5,8 +5,9 @@ prints. Such winners are applied, compared and listed like any others; their pro
 lowering itself.
 
 usage: make_bank.py BANK [--only=REGEX] [--median=NS] [--speedup=X] [--machine=NAME] [--cpu=NAME]
-                    [--threads=N] [--title=TEXT] [--folder=NAME] < MODULE
---only takes the lowerings whose text matches REGEX. Prints the key of each winner.
+                    [--threads=N] [--title=TEXT] [--folder=NAME] [--here] < MODULE
+--only takes the lowerings whose text matches REGEX; --here is the machine and the threads of this
+computer. Prints the key of each winner.
 """
 import argparse
 import os
@@ -31,7 +32,13 @@ def main():
     parser.add_argument("--threads", default="2")
     parser.add_argument("--title", default="a test")
     parser.add_argument("--folder", default="")
+    parser.add_argument("--here", action="store_true")
     options = parser.parse_args()
+    if options.here:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            options.machine = re.search(r"^(?:model name|CPU part)\s*: (.*)$", file.read(),
+                                        re.MULTILINE).group(1)
+        options.threads = str(len(os.sched_getaffinity(0)))
     text = sys.stdin.read()
     lowerings = re.findall(r"^  fastk\.lowering .*?^  }$", text, re.DOTALL | re.MULTILINE)
     lowerings = [each for each in lowerings if re.search(options.only, each, re.DOTALL)]
