@@ -12,6 +12,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <fcntl.h>
+#include <limits>
 
 using namespace mlir;
 using namespace fastk;
@@ -83,6 +84,9 @@ static BankEntry readEntry(StringRef folder) {
     return entry;
   }
   entry.header = std::move(*header);
+  // A pattern that was cut may have any number.
+  if (text->size() == kHeaderBytes)
+    entry.header->reductions = std::numeric_limits<unsigned>::max();
   return entry;
 }
 
@@ -136,11 +140,14 @@ std::vector<BankEntry> Bank::entriesOf(StringRef key) const {
   return result;
 }
 
-bool Bank::hasWinnersFor(StringRef target) const {
-  return llvm::any_of(entries, [&](const IndexEntry &entry) {
+std::optional<unsigned> Bank::mostReductions(StringRef target) const {
+  std::optional<unsigned> most;
+  for (const IndexEntry &entry : entries) {
     BankEntry read = readEntry(entry.folder);
-    return read.header && read.header->target == target;
-  });
+    if (read.header && read.header->target == target)
+      most = std::max(most.value_or(0), read.header->reductions);
+  }
+  return most;
 }
 
 std::vector<BankEntry> Bank::list() const {
@@ -317,9 +324,12 @@ llvm::Expected<WriteResult> BankStack::write(ModuleOp winner,
   return banks.front().write(winner, trajectory);
 }
 
-bool BankStack::hasWinnersFor(StringRef target) const {
-  return llvm::any_of(
-      banks, [&](const Bank &bank) { return bank.hasWinnersFor(target); });
+std::optional<unsigned> BankStack::mostReductions(StringRef target) const {
+  // No value is less than any.
+  std::optional<unsigned> most;
+  for (const Bank &bank : banks)
+    most = std::max(most, bank.mostReductions(target));
+  return most;
 }
 
 std::string BankStack::explainMiss(StringRef key, const WinnerFilter &filter,

@@ -182,6 +182,11 @@ Expected<WinnerHeader> fastk::parseWinnerHeader(StringRef text) {
     return malformed("the attributes of its fastk.lowering are cut or garbled");
 
   WinnerHeader header;
+  for (StringRef line = rest; !line.empty(); line = line.split('\n').second) {
+    StringRef iterators =
+        line.split('\n').first.split("iterator_types = [").second;
+    header.reductions += iterators.split(']').first.contains("\"reduction\"");
+  }
   auto string = [&](StringRef name) { return values.lookup(name); };
   auto number = [&](StringRef name) {
     double value = 0;

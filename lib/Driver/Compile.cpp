@@ -41,15 +41,13 @@ FailureOr<ApplySummary>
 fastk::compileWithWinners(ModuleOp module, StringRef fusion,
                           WorkloadMatcher &matcher,
                           function_ref<bool(ModuleOp)> search) {
-  auto anyWinners = [&] {
-    return matcher.getBanks().hasWinnersFor(matcher.getFilter().target);
-  };
-  if (failed(
-          runFormWorkloads(module, fusion, anyWinners() ? &matcher : nullptr)))
+  WinnerQuery *winners = matcher.anyWinners() ? &matcher : nullptr;
+  if (failed(runFormWorkloads(module, fusion, winners)))
     return failure();
   if (search && !search(module))
     return failure();
-  if (anyWinners() && failed(runSplitWorkloads(module, fusion, matcher)))
+  if (matcher.anyWinners() &&
+      failed(runSplitWorkloads(module, fusion, matcher)))
     return failure();
   return applyWinners(module, matcher);
 }

@@ -42,7 +42,7 @@ private:
     if (failed(opened))
       return failure();
     WorkloadMatcher matcher(opened->banks, opened->filter);
-    if (!opened->banks.hasWinnersFor(target))
+    if (!matcher.anyWinners())
       return formWorkloads(getOperation(), fusion, nullptr);
     return success(succeeded(formWorkloads(getOperation(), fusion, &matcher)) &&
                    succeeded(splitWorkloads(getOperation(), fusion, matcher)));

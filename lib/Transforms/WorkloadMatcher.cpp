@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Transforms/WorkloadMatcher.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Diagnostics.h"
 
 using namespace mlir;
@@ -31,8 +32,25 @@ const BankLookup &WorkloadMatcher::lookup(StringRef key, MLIRContext *context) {
   return entry->second;
 }
 
+std::optional<unsigned> WorkloadMatcher::largest() {
+  if (!mostReductions)
+    mostReductions = banks.mostReductions(filter.target);
+  return *mostReductions;
+}
+
+/// A canonical form has the reductions of its region, each once. Regions that
+/// repeat more than half of theirs are not worth the time that the canonical
+/// form of every whole model would cost.
+static constexpr uint64_t kMostRepeated = 2;
+
 bool WorkloadMatcher::hasWinner(WorkloadOp workload) {
-  if (!workload.hasStaticShape())
+  if (!workload.hasStaticShape() || !anyWinners())
+    return false;
+  uint64_t reductions = 0;
+  workload.walk([&](linalg::LinalgOp op) {
+    reductions += op.getNumReductionLoops() != 0;
+  });
+  if (reductions > kMostRepeated * *largest())
     return false;
   // A region that was only considered is no reason to complain.
   ScopedDiagnosticHandler quiet(workload.getContext(),

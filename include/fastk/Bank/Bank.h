@@ -108,9 +108,9 @@ public:
   llvm::Expected<WriteResult> write(mlir::ModuleOp winner,
                                     llvm::StringRef trajectory);
 
-  /// True when a winner for `target` is there, usable or not. Reads heads until
-  /// one is found.
-  bool hasWinnersFor(llvm::StringRef target) const;
+  /// The most reductions (contractions, convolutions, sums) that a pattern for
+  /// `target` has; none without a winner for it. Reads every head.
+  std::optional<unsigned> mostReductions(llvm::StringRef target) const;
 
   /// Every folder with its head, in order of folder name.
   std::vector<BankEntry> list() const;
@@ -150,7 +150,7 @@ public:
 
   BankLookup lookup(llvm::StringRef key, const WinnerFilter &filter,
                     mlir::MLIRContext *context) const;
-  bool hasWinnersFor(llvm::StringRef target) const;
+  std::optional<unsigned> mostReductions(llvm::StringRef target) const;
   llvm::Expected<WriteResult> write(mlir::ModuleOp winner,
                                     llvm::StringRef trajectory);
   std::string explainMiss(llvm::StringRef key, const WinnerFilter &filter,

@@ -26,6 +26,9 @@ struct WinnerHeader {
   std::string file, digest;
   std::string name, shapes, title, category, machine, cpu, mlirVersion;
   int64_t threads = 0;
+  /// Ops of the pattern that reduce (contractions, convolutions, sums), as far
+  /// as the text went.
+  unsigned reductions = 0;
   double medianNs = 0, baselineNs = 0, floorNs = 0;
   double speedup = 0, speedupLow = 0, speedupHigh = 0;
 

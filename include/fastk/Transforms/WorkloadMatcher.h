@@ -19,6 +19,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 #include <memory>
+#include <optional>
 
 namespace fastk {
 
@@ -39,16 +40,27 @@ public:
   /// What the banks have for a key, kept until searchedAgain().
   const BankLookup &lookup(llvm::StringRef key, mlir::MLIRContext *context);
   /// The banks may have a new winner for the key.
-  void searchedAgain(llvm::StringRef key) { lookups.erase(key); }
+  void searchedAgain(llvm::StringRef key) {
+    lookups.erase(key);
+    mostReductions.reset();
+  }
+
+  /// True when the banks have any winner for the target: without, no region is
+  /// worth a question.
+  bool anyWinners() { return largest() != std::nullopt; }
 
   bool hasWinner(WorkloadOp workload) override;
   void forget(WorkloadOp workload) override { forms.erase(workload); }
 
 private:
+  /// Banks' mostReductions(), read once.
+  std::optional<unsigned> largest();
+
   const BankStack &banks;
   WinnerFilter filter;
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<CanonicalForm>> forms;
   llvm::StringMap<BankLookup> lookups;
+  std::optional<std::optional<unsigned>> mostReductions;
 };
 
 /// What the options of a pass name: banks and what is accepted of them.
