@@ -63,18 +63,36 @@ static SmallVector<Block *> blocksOf(FunctionOpInterface function) {
   return blocks;
 }
 
+/// True when fusion=whole makes one region of the block, and that is too large
+/// for any winner: nothing stands between its ops that must stay outside.
+static bool isTooLargeAsOne(const form::BlockGraph &graph,
+                            uint64_t mostReductions) {
+  uint64_t reductions = 0;
+  for (const form::Node &node : graph.nodes) {
+    if (node.role == form::Role::Outside && !node.uses.empty() &&
+        !node.op->hasTrait<OpTrait::IsTerminator>())
+      return false;
+    reductions +=
+        node.role == form::Role::Compute && form::isReduction(node.op);
+  }
+  return reductions > mostReductions;
+}
+
 /// Makes workloads of those regions of `mode` that have a winner. `known` is a
 /// region that is known to have none.
 static unsigned takeWinners(Block &block, const FusionMode &mode,
                             FunctionOpInterface function, WinnerQuery &winners,
                             WorkloadOp known = nullptr) {
   form::BlockGraph graph(block, mode.replicateCheap);
+  uint64_t mostReductions = winners.mostReductions();
+  if (mode.fuse == form::fuseWhole && isTooLargeAsOne(graph, mostReductions))
+    return 0;
   mode.fuse(graph);
   auto isLive = [](const form::Group &group) { return !group.members.empty(); };
   size_t live = llvm::count_if(graph.groups, isLive);
   if (live == 0 || (known && live == 1))
     return 0;
-  return form::materialize(graph, [&](WorkloadOp workload) {
+  auto keep = [&](WorkloadOp workload) {
     if (!winners.hasWinner(workload)) {
       winners.forget(workload);
       return false;
@@ -83,7 +101,8 @@ static unsigned takeWinners(Block &block, const FusionMode &mode,
         << remark::metric("workload", workload.getName())
         << remark::metric("fusion", mode.name);
     return true;
-  });
+  };
+  return form::materialize(graph, keep, mostReductions);
 }
 
 static void formFunction(FunctionOpInterface function, size_t mode,

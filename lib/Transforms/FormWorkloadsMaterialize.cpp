@@ -133,9 +133,9 @@ static void sortBlock(Block &block,
   assert(placed == ops.size() && "groups depend on each other");
 }
 
-unsigned
-fastk::form::materialize(BlockGraph &graph,
-                         function_ref<bool(WorkloadOp workload)> keep) {
+unsigned fastk::form::materialize(BlockGraph &graph,
+                                  function_ref<bool(WorkloadOp workload)> keep,
+                                  uint64_t mostReductions) {
   DenseMap<Operation *, unsigned> position;
   for (auto [index, node] : llvm::enumerate(graph.nodes))
     position[node.op] = index;
@@ -146,6 +146,12 @@ fastk::form::materialize(BlockGraph &graph,
   OpBuilder builder(graph.block.getTerminator());
   for (unsigned group = 0; group < graph.groups.size(); ++group) {
     if (escapes[group].empty())
+      continue;
+    uint64_t reductions =
+        llvm::count_if(graph.groups[group].members, [&](unsigned member) {
+          return isReduction(graph.nodes[member].op);
+        });
+    if (reductions > mostReductions)
       continue;
     WorkloadOp workload =
         WorkloadBuilder(graph, group).build(builder, escapes[group]);

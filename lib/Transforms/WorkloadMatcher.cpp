@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Transforms/WorkloadMatcher.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Diagnostics.h"
 
 using namespace mlir;
@@ -32,10 +31,10 @@ const BankLookup &WorkloadMatcher::lookup(StringRef key, MLIRContext *context) {
   return entry->second;
 }
 
-std::optional<unsigned> WorkloadMatcher::largest() {
-  if (!mostReductions)
-    mostReductions = banks.mostReductions(filter.target);
-  return *mostReductions;
+std::optional<unsigned> WorkloadMatcher::largestPattern() {
+  if (!largest)
+    largest = banks.mostReductions(filter.target);
+  return *largest;
 }
 
 /// A canonical form has the reductions of its region, each once. Regions that
@@ -43,14 +42,12 @@ std::optional<unsigned> WorkloadMatcher::largest() {
 /// form of every whole model would cost.
 static constexpr uint64_t kMostRepeated = 2;
 
+uint64_t WorkloadMatcher::mostReductions() {
+  return kMostRepeated * largestPattern().value_or(0);
+}
+
 bool WorkloadMatcher::hasWinner(WorkloadOp workload) {
   if (!workload.hasStaticShape() || !anyWinners())
-    return false;
-  uint64_t reductions = 0;
-  workload.walk([&](linalg::LinalgOp op) {
-    reductions += op.getNumReductionLoops() != 0;
-  });
-  if (reductions > kMostRepeated * *largest())
     return false;
   // A region that was only considered is no reason to complain.
   ScopedDiagnosticHandler quiet(workload.getContext(),

@@ -26,6 +26,9 @@ namespace fastk {
 class WinnerQuery {
 public:
   virtual ~WinnerQuery() = default;
+  /// A region with more reductions (contractions, convolutions, sums) is too
+  /// large for any winner that is known: it need not be built to be asked for.
+  virtual uint64_t mostReductions() = 0;
   /// True when there is a usable winner for exactly this workload.
   virtual bool hasWinner(WorkloadOp workload) = 0;
   /// The workload is about to be erased: what is kept of it must go.

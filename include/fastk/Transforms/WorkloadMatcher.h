@@ -42,25 +42,26 @@ public:
   /// The banks may have a new winner for the key.
   void searchedAgain(llvm::StringRef key) {
     lookups.erase(key);
-    mostReductions.reset();
+    largest.reset();
   }
 
   /// True when the banks have any winner for the target: without, no region is
   /// worth a question.
-  bool anyWinners() { return largest() != std::nullopt; }
+  bool anyWinners() { return largestPattern() != std::nullopt; }
 
+  uint64_t mostReductions() override;
   bool hasWinner(WorkloadOp workload) override;
   void forget(WorkloadOp workload) override { forms.erase(workload); }
 
 private:
-  /// Banks' mostReductions(), read once.
-  std::optional<unsigned> largest();
+  /// What the banks say, read once.
+  std::optional<unsigned> largestPattern();
 
   const BankStack &banks;
   WinnerFilter filter;
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<CanonicalForm>> forms;
   llvm::StringMap<BankLookup> lookups;
-  std::optional<std::optional<unsigned>> mostReductions;
+  std::optional<std::optional<unsigned>> largest;
 };
 
 /// What the options of a pass name: banks and what is accepted of them.
