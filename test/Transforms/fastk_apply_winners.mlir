@@ -30,7 +30,7 @@
 
 // An edited winner is named with the reason and not applied.
 // STALE: remark: [Failure] stale-winner
-// STALE-SAME: was sealed with another key, target, precision, language, workspace or digest
+// STALE-SAME: was sealed with another key, target, precision, language, workspace, digest or plan
 
 // PRECISION: error: unknown precision 'exact': choose ieee, tf32 or half (required by 'fastk-apply-winners')
 
