@@ -65,6 +65,12 @@ struct CommandLine {
   cl::opt<std::string> fusion{
       "fusion", cl::init("greedy"), cl::cat(category),
       cl::desc("how workloads are formed: op, greedy or whole")};
+  cl::opt<std::string> winnersFrom{
+      "winners-from", cl::init("here"), cl::cat(category),
+      cl::desc(
+          "here: only winners that were measured on this CPU model with as "
+          "many threads, as others may be slower than the default lowering; "
+          "any: all")};
   cl::opt<std::string> emit{"emit", cl::init("mlir"), cl::cat(category),
                             cl::desc("mlir, llvm, obj or so")};
   cl::opt<std::string> search{
@@ -159,6 +165,10 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   else
     return reject("unknown precision '" + line.precision +
                   "': choose ieee, tf32 or half");
+  if (line.winnersFrom != "here" && line.winnersFrom != "any")
+    return reject("unknown --winners-from '" + line.winnersFrom +
+                  "': choose here or any");
+  options.winnersFromAny = line.winnersFrom == "any";
   options.fusion = line.fusion;
   if (options.fusion != "op" && options.fusion != "greedy" &&
       options.fusion != "whole")
