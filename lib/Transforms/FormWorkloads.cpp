@@ -5,8 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ElementwiseToLinalg.h"
 #include "FormWorkloadsGraph.h"
 #include "fastk/Transforms/Passes.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Remarks.h"
 
 using namespace mlir;
@@ -34,6 +37,8 @@ struct FastkFormWorkloadsPass
              "'fastk-form-workloads')";
       return signalPassFailure();
     }
+    if (failed(convertElementwiseToLinalg(getOperation())))
+      return signalPassFailure();
     for (auto function : getOperation().getOps<FunctionOpInterface>())
       if (!function.isExternal())
         formFunction(function, fuse);

@@ -25,6 +25,8 @@ def FastkFormWorkloadsPass
     outside at the border. No workload comes to depend on itself, and ops with
     side effects keep their order.
 
+    Arithmetic on whole tensors (`arith`, `math`) becomes linalg first.
+
     Ops that cannot be part of a workload (dynamic shapes, side effects, control
     flow) stay where they are, each with a remark that says why. The regions of
     control flow are formed on their own. One analysis remark a function counts
@@ -34,5 +36,7 @@ def FastkFormWorkloadsPass
     Option<"fusion", "fusion", "std::string", "\"greedy\"",
            "How workloads are formed: op, greedy or whole">
   ];
-  let dependentDialects = ["::fastk::FastkDialect"];
+  let dependentDialects = [
+    "::fastk::FastkDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"];
 }
