@@ -77,7 +77,7 @@ func.func @on_buffers(%x: memref<8xf32>) {
 }
 
 // Arithmetic on whole tensors is taken along, but not beside a scalar.
-// REMARK: Function=tensor_arith | Reason="arith.select is not an op that workloads are made of"
+// REMARK: Function=tensor_arith | Reason="arith.select takes a scalar that is known at run time only"
 // CHECK-LABEL: func.func @tensor_arith
 // CHECK: %[[S:.*]] = arith.select
 // CHECK: fastk.workload {{.*}}(%[[S]])
