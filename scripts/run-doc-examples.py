@@ -100,9 +100,6 @@ def complaint(block):
     if block.language not in LANGUAGES:
         known = ", ".join(sorted(LANGUAGES))
         return f"the fence must name its language, one of {known}"
-    for mark in block.marks:
-        if mark not in ("save", "in", "run-by", "not-run"):
-            return f"unknown comment '{mark}'"
     if block.language != "console":
         return None
     commands = [command for _, command, _, _ in block.examples()]
