@@ -9,6 +9,9 @@
 # goes on.
 set -o errexit -o nounset -o pipefail
 case "${1:-}" in -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+# What is named is named from where the person stands.
+[ -z "${1:-}" ] || set -- "$(realpath "$1")" "${@:2}"
+[ -z "${3:-}" ] || set -- "$1" "$2" "$(realpath "$3")"
 cd "$(dirname "$0")/.."
 model=${1:-test/Inputs/golden/transformer_block.mlir}
 minutes=${2:-4}
@@ -34,3 +37,7 @@ cmp "$out/model.mlir" "$out/again.mlir" && echo "$out/again.mlir equals $out/mod
 
 step "4. Run it: compare with the model in f64, time it beside the default lowering"
 "$bin/fastk-run" "$model" --bank="$bank" --check --time
+
+step "Done"
+echo "With more minutes, workloads that have no winner yet are searched on: scripts/demo.sh $model 20"
+echo "The commands are in $bin; README.md, \"Use it\", says how to bring your own model."
