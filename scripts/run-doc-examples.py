@@ -39,7 +39,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TIMEOUT = 300  # seconds for one command
+TIMEOUT = 900  # seconds for one command
 LANGUAGES = {"c", "cpp", "console", "json", "mlir", "python", "text", "toml"}
 
 
