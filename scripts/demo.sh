@@ -20,13 +20,19 @@ scripts/build.sh dev
 bin=build/dev/bin
 out=${3:-build/demo}
 bank=$out/bank
-mkdir -p "$out"
+mkdir -p "$bank"
 
 step() { printf '\n== %s\n' "$*"; }
 
 step "1. Search the workloads of $model for $minutes minutes; winners go to $bank"
 "$bin/fastk-opt" "$model" --search --bank="$bank" --budget="minutes=$minutes" \
   --report="$out/report.json" -o "$out/model.mlir"
+
+if ! ls "$bank"/host/*/lowering.mlir >/dev/null 2>&1; then
+  echo "demo: no faster kernel was proved in $minutes minutes; give it more, it goes on where it was:" \
+    "scripts/demo.sh $model $(awk "BEGIN { print 3 * $minutes }") $out" >&2
+  exit 2
+fi
 
 step "2. What was found"
 "$bin/fastk-bank" list "$bank"
