@@ -14,6 +14,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ManagedStatic.h"
 #include "llvm/Support/WithColor.h"
+#include <memory>
 
 using namespace fastk;
 using llvm::StringRef;
@@ -36,8 +37,8 @@ MLIR's own options work too: --remarks-filter=fastk shows every decision,
 --mlir-timing where the time goes (--help-hidden lists them all).
 
 Exit codes: 0 done; 1 the input or the options are wrong; 2 a result was refused
-(--require-hits not met); 75 pending, run again later; 130 interrupted, journal
-intact.
+(--require-hits not met); 130 or 143 a search was ended by SIGINT or SIGTERM, the
+journal is intact and the same command goes on.
 )";
 
 namespace {
@@ -230,5 +231,27 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   options.explainMiss = line.explainMiss;
   if (line.compileKernel.getNumOccurrences())
     options.compileKernel = line.compileKernel;
+  // Without a search they would be accepted and mean nothing.
+  if (options.search == SearchScope::None) {
+    // The address of a list would be that of its values.
+    std::vector<const cl::Option *> ofSearch = {std::addressof(line.proposers),
+                                                &line.strategy,
+                                                &line.rounds,
+                                                &line.ideas,
+                                                &line.implementations,
+                                                &line.parents,
+                                                &line.repairs,
+                                                &line.seed,
+                                                &line.budget,
+                                                &line.evaluator,
+                                                &line.journal,
+                                                &line.report};
+    if (!options.compileKernel)
+      ofSearch.push_back(&line.threads);
+    for (const cl::Option *option : ofSearch)
+      if (option->getNumOccurrences() > 0)
+        return reject("--" + option->ArgStr +
+                      " is for a search: add --search, or leave it out");
+  }
   return options;
 }
