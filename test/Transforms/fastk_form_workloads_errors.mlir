@@ -80,7 +80,7 @@ func.func @on_buffers(%x: memref<8xf32>) {
 // REMARK: Function=tensor_arith | Reason="arith.select takes a scalar that is known at run time only"
 // CHECK-LABEL: func.func @tensor_arith
 // CHECK: %[[S:.*]] = arith.select
-// CHECK: fastk.workload {{.*}}(%[[S]])
+// CHECK: fastk.workload {{.*}}%[[S]]
 func.func @tensor_arith(%p: i1, %x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
   %s = arith.select %p, %x, %y : tensor<8xf32>
   %a = arith.addf %s, %x : tensor<8xf32>
