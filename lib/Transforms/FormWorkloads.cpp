@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Transforms/FormWorkloads.h"
+#include "ElementwiseToLinalg.h"
 #include "FormWorkloadsGraph.h"
 #include "ReplaceWorkload.h"
 #include "mlir/IR/Remarks.h"
@@ -174,7 +175,7 @@ static void splitFunction(FunctionOpInterface function, size_t mode,
 LogicalResult fastk::formWorkloads(ModuleOp module, StringRef fusion,
                                    WinnerQuery *winners) {
   FailureOr<size_t> mode = findMode(module, fusion);
-  if (failed(mode))
+  if (failed(mode) || failed(convertElementwiseToLinalg(module)))
     return failure();
   for (auto function : module.getOps<FunctionOpInterface>())
     if (!function.isExternal())

@@ -25,6 +25,8 @@ def FastkFormWorkloadsPass
     outside at the border. No workload comes to depend on itself, and ops with
     side effects keep their order.
 
+    Arithmetic on whole tensors (`arith`, `math`) becomes linalg first.
+
     With `bank`, the largest region with a winner wins: regions larger than
     `fusion` forms are looked up first, then those that it forms, and one without
     a winner is split where smaller regions in it have one. What remains is
