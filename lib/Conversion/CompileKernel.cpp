@@ -152,7 +152,6 @@ static LogicalResult applyDefaultSchedule(ModuleOp module,
   PassManager passes(module->getContext());
   FastkDefaultSchedulePassOptions options;
   options.vectorBytes = target.vectorBytes;
-  options.threads = target.threads;
   passes.addNestedPass<func::FuncOp>(createFastkDefaultSchedulePass(options));
   return passes.run(module);
 }

@@ -23,6 +23,7 @@
 
 #include "LowerGeneric.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -37,6 +38,8 @@ static constexpr int64_t kDepth = 256;
 static constexpr int64_t kRows = 192;
 /// Columns packed at once: with kDepth 2 MB of the last cache.
 static constexpr int64_t kColumns = 2048;
+/// So many batches are enough for any number of threads.
+static constexpr int64_t kManyBatches = 512;
 
 namespace {
 /// Which way an operand lies in memory: address = base + sum of c_d * dim_d.
@@ -152,6 +155,7 @@ private:
   void emitKernel(Value aPanel, Value bPanel, Value depth, Value row,
                   Value column, Value rowsTo, Value columnsTo);
   Value sizeOf(ArrayRef<unsigned> dims);
+  Value countPieces(Value batches);
   int64_t staticSize(ArrayRef<unsigned> dims) const {
     int64_t product = 1;
     for (unsigned dim : dims) {
@@ -739,6 +743,28 @@ void ContractionEmitter::emitTile(Value rowsFrom, Value rowsTo,
   });
 }
 
+/// Into how many pieces the rows or columns of one batch are cut: as many as
+/// there are threads, for each piece packs the other operand for itself; one
+/// when the batches are enough for them all. Known when the kernel runs.
+Value ContractionEmitter::countPieces(Value batches) {
+  auto module = op->getParentOfType<ModuleOp>();
+  static constexpr StringLiteral name = "omp_get_max_threads";
+  if (!module.lookupSymbol(name)) {
+    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+    func::FuncOp::create(builder, loc, name,
+                         builder.getFunctionType({}, builder.getI32Type()))
+        .setPrivate();
+  }
+  Value threads = func::CallOp::create(rewriter, loc, name,
+                                       TypeRange(rewriter.getI32Type()))
+                      .getResult(0);
+  threads = arith::IndexCastUIOp::create(rewriter, loc, rewriter.getIndexType(),
+                                         threads);
+  Value enough = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::uge,
+                                       batches, mul(threads, index(2)));
+  return arith::SelectOp::create(rewriter, loc, enough, index(1), threads);
+}
+
 void ContractionEmitter::emit() {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
@@ -768,8 +794,7 @@ void ContractionEmitter::emit() {
                 op->getParentOfType<scf::ForallOp>();
   int64_t batches = staticSize(batch);
   bool split =
-      !nested && options.threads > 1 &&
-      (ShapedType::isDynamic(batches) || batches < 2 * options.threads);
+      !nested && (ShapedType::isDynamic(batches) || batches < kManyBatches);
   // The larger side is cut, in whole panels.
   int64_t staticRows = staticSize(u.dims), staticColumns = staticSize(v.dims);
   bool splitRows =
@@ -786,7 +811,9 @@ void ContractionEmitter::emit() {
   if (split) {
     int64_t width = splitRows ? u.width : v.width;
     Value panels = ceilDiv(splitRows ? rows : columns, width);
-    piece = mul(ceilDiv(panels, options.threads), index(width));
+    piece = mul(rewriter.createOrFold<arith::CeilDivUIOp>(
+                    loc, panels, countPieces(sizeOf(batch))),
+                index(width));
     lowers.push_back(index(0));
     uppers.push_back(splitRows ? rows : columns);
     steps.push_back(piece);
@@ -817,6 +844,12 @@ void ContractionEmitter::emit() {
   } else {
     auto parallel =
         scf::ParallelOp::create(rewriter, loc, lowers, uppers, steps);
+    int64_t work = 1;
+    for (int64_t size : sizes)
+      work = ShapedType::isDynamic(size) || work > (int64_t(1) << 40)
+                 ? kManyBatches << 32
+                 : work * size;
+    parallel->setAttr(kWorkAttr, rewriter.getI64IntegerAttr(work));
     rewriter.setInsertionPointToStart(parallel.getBody());
     body(parallel.getInductionVars());
   }

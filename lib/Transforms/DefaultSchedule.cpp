@@ -30,6 +30,11 @@ static constexpr unsigned kMaxBodyOps = 48;
 /// Rows of a contraction that are done together with what follows it. More rows
 /// reuse the other operand more; fewer keep the intermediate in the cache.
 static constexpr int64_t kContractionRows = 128;
+/// Fewer rows than this are not worth it.
+static constexpr int64_t kLeastContractionRows = 32;
+/// A contraction on its own keeps any number of threads busy; with its rows
+/// fused it must have this many trips. The code is the same for any number.
+static constexpr int64_t kContractionTrips = 16;
 
 /// Elements of the largest intermediate that one trip may make: 4 MB of f32 for
 /// each thread.
@@ -103,6 +108,8 @@ struct RowGroup {
   /// Members and their loops that run over the rows, in order.
   llvm::MapVector<Operation *, SmallVector<unsigned>> members;
   unsigned reductions = 0;
+  /// True when a contraction is among the members.
+  bool contraction = false;
   /// Rows of the last dimension that one trip of the loop does.
   int64_t tile = 1;
 };
@@ -146,6 +153,18 @@ static int64_t largestDivisor(int64_t size, int64_t limit) {
   return 1;
 }
 
+/// Rows of the last dimension of `rows` that a contraction does at once, so
+/// that threads have enough trips to share.
+static int64_t chooseTile(ArrayRef<int64_t> sizes, ArrayRef<unsigned> rows) {
+  int64_t batches = 1;
+  for (unsigned row : rows.drop_back())
+    batches *= sizes[row];
+  int64_t last = sizes[rows.back()];
+  int64_t limit = batches * last / (4 * kContractionTrips);
+  return largestDivisor(
+      last, std::clamp(limit, kLeastContractionRows, kContractionRows));
+}
+
 /// The ops that end in `root` and can share its loops over the first `rowRank`
 /// dimensions, each used by members only.
 static RowGroup collectGroup(linalg::GenericOp root, unsigned rowRank) {
@@ -174,8 +193,9 @@ static RowGroup collectGroup(linalg::GenericOp root, unsigned rowRank) {
         sharesLast &= map.isFunctionOfDim(loops.back());
       }
       // A single row has nothing to reuse.
+      group.contraction = true;
       if (!sharesLast)
-        group.tile = largestDivisor(rootSizes[rows.back()], kContractionRows);
+        group.tile = chooseTile(ArrayRef(rootSizes), rows);
     } else if (op.getNumReductionLoops()) {
       ++group.reductions;
     }
@@ -358,7 +378,7 @@ struct FastkDefaultSchedulePass
           for (Type result : member.first->getResultTypes())
             largest = std::max(largest,
                                cast<RankedTensorType>(result).getNumElements());
-      if (trips < static_cast<int64_t>(threads) ||
+      if (trips < (group.contraction ? kContractionTrips : 2) ||
           largest / trips > kTripElements)
         continue;
       // More reductions; then more rows, which need less memory each.

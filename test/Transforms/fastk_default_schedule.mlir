@@ -1,4 +1,4 @@
-// RUN: fastk-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(fastk-default-schedule{threads=2}))' | FileCheck %s
+// RUN: fastk-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(fastk-default-schedule))' | FileCheck %s
 
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>

@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace fastk;
 
 LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
-                                          StringRef output, unsigned threads) {
+                                          StringRef output) {
   auto lowerings = llvm::to_vector(module.getOps<LoweringOp>());
   if (lowerings.size() != 1)
     return module.emitError()
@@ -34,8 +34,6 @@ LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
     return module.emitError()
            << "--compile-kernel writes a shared library: name it with -o";
   HostTarget target = HostTarget::detect();
-  if (threads)
-    target.threads = threads;
   llvm::LLVMContext context;
   FailureOr<std::unique_ptr<llvm::Module>> kernel = compileKernel(
       lowerings.front(), kernelRole, "fastk_kernel", context, target);

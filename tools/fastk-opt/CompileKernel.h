@@ -16,11 +16,10 @@ namespace fastk {
 /// `--compile-kernel=program|oracle`: compiles the one `fastk.lowering` of
 /// `module` to a shared library that exports `fastk_kernel`. Evaluations run it
 /// in a child process, so that a schedule that crashes or never ends costs one
-/// verdict. `threads` is what parallel loops are cut for; 0: all processors.
+/// verdict.
 mlir::LogicalResult compileKernelLibrary(mlir::ModuleOp module,
                                          llvm::StringRef role,
-                                         llvm::StringRef output,
-                                         unsigned threads);
+                                         llvm::StringRef output);
 
 } // namespace fastk
 

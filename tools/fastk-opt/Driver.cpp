@@ -203,7 +203,7 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
     return kExitWrong;
   if (options.compileKernel)
     return failed(compileKernelLibrary(*module, *options.compileKernel,
-                                       options.output, options.threads))
+                                       options.output))
                ? kExitWrong
                : kExitDone;
   if (failed(formWorkloads(*module, options.fusion)))
