@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostPipeline.h"
+#include "ScheduleRules.h"
 #include "fastk/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Transform/IR/TransformDialect.h"
@@ -89,18 +90,9 @@ static LogicalResult applySchedule(LoweringOp lowering, func::FuncOp func) {
               "transform.named_sequence @"
            << kScheduleEntry
            << " of one argument and no result (required by 'fastk.schedule')";
-  // Refused before it runs: what prints, and what runs any pass there is.
-  Operation *forbidden = nullptr;
-  schedule->walk([&](Operation *op) {
-    if (isa<transform::PrintOp, transform::ApplyRegisteredPassOp>(op))
-      forbidden = op;
-  });
-  if (forbidden)
-    return lowering.emitOpError()
-           << "schedule " << *lowering.getFile() << " uses '"
-           << forbidden->getName()
-           << "', which a schedule may not: it may transform the function and "
-              "nothing else (required by 'fastk.schedule')";
+  // Refused before any of it runs.
+  if (failed(checkScheduleOps(*schedule, lowering)))
+    return failure();
   FunctionType before = func.getFunctionType();
   transform::TransformOptions options;
   options.enableExpensiveChecks(false);
