@@ -228,6 +228,7 @@ fastk::compileKernel(LoweringOp lowering, KernelRole role, StringRef symbol,
     return failure();
   auto func = (*module)->lookupSymbol<func::FuncOp>(symbol);
   if (role == KernelRole::Oracle) {
+    foldEmpty(**module);
     PassManager passes(lowering.getContext());
     passes.addNestedPass<func::FuncOp>(createFastkPromoteToF64Pass());
     if (failed(passes.run(**module)))
@@ -238,10 +239,12 @@ fastk::compileKernel(LoweringOp lowering, KernelRole role, StringRef symbol,
   if (lowering.getLanguage() == Language::schedule) {
     if (failed(applySchedule(lowering, func)))
       return failure();
+    foldEmpty(**module);
     return compileFunction(**module, symbol, context, target,
                            /*approximate=*/true);
   }
 
+  foldEmpty(**module);
   return compileScheduled(std::move(*module), symbol, context, target,
                           /*approximate=*/true);
 }

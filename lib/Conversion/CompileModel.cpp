@@ -231,6 +231,7 @@ fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
   // Patterns are compiled on their own; here they would be bufferized as well.
   for (auto lowering : llvm::make_early_inc_range(host->getOps<LoweringOp>()))
     lowering.erase();
+  foldEmpty(*host);
   if (failed(bufferizeFunctions(*host)))
     return failure();
   lowerCalls(*host, workspaces);
