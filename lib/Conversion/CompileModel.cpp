@@ -182,6 +182,8 @@ static void showNames(llvm::Module &module, ArrayRef<std::string> names) {
       taken->setName(name + ".kernel");
     function->setName(name);
     function->setLinkage(llvm::GlobalValue::ExternalLinkage);
+    // Being internal for a moment made it local for good.
+    function->setDSOLocal(false);
   }
 }
 
