@@ -4,6 +4,7 @@
 #
 #   scripts/install-deps.sh            what the compiler needs
 #   scripts/install-deps.sh --import   and the importer: Torch and torch-mlir, in .venv
+#   scripts/install-deps.sh --cuda     and CUDA's compile tools for a machine without CUDA, in .venv
 #   scripts/install-deps.sh --lint     and pre-commit with its tools
 set -o errexit -o nounset -o pipefail
 
@@ -22,12 +23,13 @@ readonly PACKAGES=(
   python3 python3-venv
 )
 
-usage() { sed -n '2,8s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,9s/^# \{0,1\}//p' "$0"; }
 
-import=no lint=no
+import=no cuda=no lint=no
 for arg in "$@"; do
   case "$arg" in
     --import) import=yes ;;
+    --cuda) cuda=yes ;;
     --lint) lint=yes ;;
     -h | --help) usage; exit 0 ;;
     *) echo "install-deps: unknown argument '$arg'" >&2; usage >&2; exit 1 ;;
@@ -74,7 +76,7 @@ case "$version" in
     ;;
 esac
 
-if [ "$import" = yes ] || [ "$lint" = yes ]; then
+if [ "$import" = yes ] || [ "$cuda" = yes ] || [ "$lint" = yes ]; then
   [ -x .venv/bin/python ] || python3 -m venv .venv
 fi
 if [ "$import" = yes ]; then
@@ -83,6 +85,14 @@ if [ "$import" = yes ]; then
     echo "install-deps: installing Torch and torch-mlir into .venv (about 75 s)"
     .venv/bin/pip install -q -e 'python[import,test]'
   }
+fi
+if [ "$cuda" = yes ]; then
+  # NVRTC, ptxas, libdevice and the headers that device code may include. All of
+  # one CUDA version: its driver is the oldest one that runs what they make.
+  # nvidia-nvvm is pinned here since nvidia-cuda-nvcc leaves it open.
+  echo "install-deps: installing CUDA 13.0's compile tools into .venv"
+  .venv/bin/pip install -q nvidia-cuda-nvrtc==13.0.88 nvidia-cuda-runtime==13.0.96 \
+    nvidia-cuda-crt==13.0.88 nvidia-cuda-nvcc==13.0.88 nvidia-nvvm==13.0.88
 fi
 if [ "$lint" = yes ]; then
   .venv/bin/pip install -q pre-commit==4.6.0

@@ -75,6 +75,8 @@ double Roofline::computeSeconds(const TargetDescription &target,
   double fast = std::max(f16, bf16);
   double split =
       std::max(f32, precision == RooflinePrecision::Half ? fast : fast / 3);
+  if (precision != RooflinePrecision::IEEE)
+    split = std::max(split, target.tf32OpsPerSecond);
   if (precision == RooflinePrecision::Half)
     f16 = bf16 = fast;
   double contraction = 2 * (contraction16 / f16 + contractionB16 / bf16 +

@@ -454,7 +454,10 @@ void RooflineBuilder::countContraction(const Body &body, Operation *multiply,
   pairs /= fastConvolutionFactor(body.op);
   // A constant factor (a mean as a matrix product) leaves additions.
   unsigned bits = 0;
-  bool brain = true, half = true;
+  // One operand that holds 16-bit values suffices: the other may be rounded
+  // (its error may vanish in the result's type), so one 16-bit product a pair
+  // is all that is certain. Attention in f16 multiplies f32 weights by f16.
+  bool brain = false, half = false;
   for (Value operand : multiply->getOperands()) {
     auto it = body.facts.find(operand);
     Type type = operand.getType();
@@ -462,8 +465,8 @@ void RooflineBuilder::countContraction(const Body &body, Operation *multiply,
         isa_and_nonnull<FloatType>(it->second.storage))
       type = it->second.storage;
     bits = std::max(bits, type.getIntOrFloatBitWidth());
-    brain &= type.isBF16();
-    half &= type.isF16();
+    brain |= type.isBF16();
+    half |= type.isF16();
   }
   if (bits > 32)
     result.contraction64 += pairs;

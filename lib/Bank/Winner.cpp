@@ -148,6 +148,10 @@ StringRef fastk::programFileName(Language language) {
     return "schedule.mlir";
   case Language::c:
     return "kernel.c";
+  case Language::cuda:
+    return "kernel.cu";
+  case Language::gpu:
+    return "kernel.mlir";
   }
   llvm_unreachable("all languages are named above");
 }

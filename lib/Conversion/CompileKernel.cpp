@@ -28,9 +28,8 @@ using namespace fastk;
 /// The named sequence that a schedule variant must define.
 static constexpr StringLiteral kScheduleEntry = "__fastk_schedule";
 
-/// A module with one function on tensors, a copy of the lowering's pattern.
-static FailureOr<OwningOpRef<ModuleOp>>
-createPatternFunction(LoweringOp lowering, StringRef symbol) {
+FailureOr<OwningOpRef<ModuleOp>>
+fastk::createPatternFunction(LoweringOp lowering, StringRef symbol) {
   FunctionType type = lowering.getWorkloadType();
   auto isSupported = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);

@@ -23,6 +23,10 @@ void registerCallBufferization(mlir::DialectRegistry &registry);
 /// Loads what registerHostCodegen has registered.
 void loadHostDialects(mlir::MLIRContext *context);
 
+/// A module with one function on tensors, a copy of the lowering's pattern.
+mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
+createPatternFunction(LoweringOp lowering, llvm::StringRef symbol);
+
 /// Removes loops of length zero from functions on tensors: a linalg op whose
 /// reduction is empty becomes its inits, and what has no elements a
 /// tensor.empty.

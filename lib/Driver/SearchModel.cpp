@@ -10,13 +10,16 @@
 #include "fastk/Analysis/Roofline.h"
 #include "fastk/Analysis/WorkloadKind.h"
 #include "fastk/Propose/Proposer.h"
+#include "fastk/Search/BudgetShares.h"
 #include "fastk/Search/Search.h"
 #include "fastk/Search/SearchReport.h"
 #include "fastk/Target/TargetDescription.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Process.h"
+#include <chrono>
 
 using namespace mlir;
 using namespace fastk;
@@ -28,8 +31,9 @@ struct SearchedWorkload {
   CanonicalForm form;
   /// The known winner, when it is searched all the same.
   std::unique_ptr<Winner> known;
-  /// Its place among those that share the budget.
-  size_t ordinal = 0;
+  bool isWanted = false;
+  /// Where its search is recorded.
+  std::string journal;
 };
 } // namespace
 
@@ -46,7 +50,7 @@ collectTargets(ModuleOp module) {
       return WalkResult::interrupt();
     if (seen.insert(form->key).second)
       targets.push_back(SearchedWorkload{workload.getName().str(),
-                                         std::move(*form), nullptr, 0});
+                                         std::move(*form), nullptr, false, ""});
     return WalkResult::advance();
   });
   if (result.wasInterrupted())
@@ -107,25 +111,21 @@ fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
   for (std::unique_ptr<Proposer> &proposer : *proposers)
     proposerPointers.push_back(proposer.get());
 
-  auto journalOf = [&](const SearchedWorkload &target) {
-    return options.journal + "/" +
-           StringRef(target.form.key).take_front(16).str() + "-" +
-           stringifyPrecision(options.precision).str();
-  };
-  SmallVector<SearchedWorkload *> wanted;
-  size_t sharers = 0;
+  SmallVector<SearchedWorkload *> sharers;
+  size_t wanted = 0;
   for (SearchedWorkload &target : *targets) {
+    target.journal = options.journal + "/" +
+                     StringRef(target.form.key).take_front(16).str() + "-" +
+                     stringifyPrecision(options.precision).str();
     BankLookup found = banks.lookup(target.form.key, options.target,
                                     options.precision, module.getContext());
-    bool isWanted = !found.winner || options.searchHits;
+    target.isWanted = !found.winner || options.searchHits;
+    wanted += target.isWanted;
     // What an earlier run of this search finished has had its share of the
     // budget: the others get the same as without the interruption.
-    target.ordinal = sharers;
-    sharers += isWanted || llvm::sys::fs::exists(journalOf(target));
-    if (!isWanted)
-      continue;
+    if (target.isWanted || llvm::sys::fs::exists(target.journal))
+      sharers.push_back(&target);
     target.known = std::move(found.winner);
-    wanted.push_back(&target);
   }
   TargetDescription device = describeHost();
   if (options.threads)
@@ -133,7 +133,22 @@ fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
 
   llvm::json::Array report;
   SearchModelEnd end = SearchModelEnd::Done;
-  for (auto [index, target] : llvm::enumerate(wanted)) {
+  BudgetShares shares(options.search.budget, sharers.size());
+  size_t number = 0;
+  for (SearchedWorkload *target : sharers) {
+    std::optional<SearchBudget> share = shares.next();
+    if (!target->isWanted) {
+      Journal::Spent spent = Journal::spentIn(target->journal);
+      // A search with a larger budget does not count for more than its share.
+      if (share)
+        shares.spend(
+            share->evaluations ? std::min(spent.evaluations, share->evaluations)
+                               : spent.evaluations,
+            share->minutes ? std::min(spent.seconds, share->minutes * 60)
+                           : spent.seconds);
+      continue;
+    }
+    auto start = std::chrono::steady_clock::now();
     OpBuilder builder(module.getContext());
     OwningOpRef<ModuleOp> scratch = ModuleOp::create(module.getLoc());
     builder.setInsertionPointToEnd(scratch->getBody());
@@ -145,26 +160,19 @@ fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
     WorkloadFeatures features = analyzeWorkload(workload->getPattern());
     Roofline roofline = computeRoofline(workload->getPattern());
 
-    // Hard limits of the whole run: an equal share for each, the remainder to
-    // the first ones.
     SearchOptions search = options.search;
-    if (int64_t evaluations = search.budget.evaluations) {
-      int64_t count = static_cast<int64_t>(sharers);
-      search.budget.evaluations =
-          evaluations / count +
-          (static_cast<int64_t>(target->ordinal) < evaluations % count);
-      if (search.budget.evaluations == 0) {
-        llvm::errs() << features.name << ": not searched: the budget of "
-                     << evaluations << " evaluations is for " << count
-                     << " workloads\n";
-        continue;
-      }
+    std::string title =
+        llvm::formatv("{0} [{1}/{2}]", features.name, ++number, wanted);
+    auto skip = [&] {
+      llvm::errs() << title << ": not searched: the budget is spent\n";
+    };
+    if (!share) {
+      skip();
+      continue;
     }
-    search.budget.minutes /= static_cast<double>(sharers);
+    search.budget = *share;
 
     std::vector<SearchSeed> seeds = seedsFrom(target->known.get());
-    std::string title =
-        llvm::formatv("{0} [{1}/{2}]", features.name, index + 1, wanted.size());
     std::unique_ptr<SearchProgress> progress = createStreamProgress(
         llvm::errs(), llvm::sys::Process::StandardErrIsDisplayed(), title);
     SearchInput input{ProposalContext{*workload,
@@ -184,8 +192,26 @@ fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
                       seeds,
                       /*clock=*/nullptr,
                       options.stopRequested};
+    evaluator.whileWaiting = [&] { progress->tick(); };
+    auto noTicks = llvm::scope_exit([&] { evaluator.whileWaiting = nullptr; });
+    progress->preparing("compiling the default lowering and the oracle");
+    llvm::Expected<Provenance> provenance = evaluator.provenance(*workload);
+    progress->ended();
+    if (!provenance)
+      return provenance.takeError();
+    input.provenance = std::move(*provenance);
+    // What this took is of the share, too.
+    double prepared =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+            .count();
+    if (search.budget.minutes > 0 && search.budget.minutes * 60 <= prepared) {
+      shares.spend(0, prepared);
+      skip();
+      continue;
+    }
+    search.budget.minutes -= search.budget.minutes > 0 ? prepared / 60 : 0;
     llvm::Expected<std::unique_ptr<Journal>> journal =
-        Journal::open(journalOf(*target), bindingOf(input, search));
+        Journal::open(target->journal, bindingOf(input, search));
     if (!journal)
       return journal.takeError();
     input.journal = journal->get();
@@ -196,6 +222,7 @@ fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
     progress->ended();
     if (!result)
       return result.takeError();
+    shares.spend(result->counts.evaluations, prepared + result->elapsedSeconds);
     printTrajectory(*result, title, llvm::errs());
     report.push_back(reportJson(input, search, *result));
     if (result->winner) {

@@ -7,5 +7,11 @@
 
 #include "fastk/Evaluate/Evaluator.h"
 
+using namespace fastk;
+
 // The one place where the vtable lives.
-fastk::Evaluator::~Evaluator() = default;
+Evaluator::~Evaluator() = default;
+
+llvm::Expected<Provenance> Evaluator::provenance(LoweringOp workload) {
+  return Provenance();
+}

@@ -68,7 +68,31 @@ static worker::Role toRole(const InputFeatures &input) {
   case InputRole::Positive:
     return worker::Role::Positive;
   }
-  return worker::Role::Data;
+  llvm_unreachable("all roles are named above");
+}
+
+static worker::Kind toKind(WorkloadKind kind) {
+  switch (kind) {
+  case WorkloadKind::Contraction:
+    return worker::Kind::Contraction;
+  case WorkloadKind::Convolution:
+    return worker::Kind::Convolution;
+  case WorkloadKind::Softmax:
+    return worker::Kind::Softmax;
+  case WorkloadKind::Norm:
+    return worker::Kind::Norm;
+  case WorkloadKind::Attention:
+    return worker::Kind::Attention;
+  case WorkloadKind::Reduction:
+    return worker::Kind::Reduction;
+  case WorkloadKind::Elementwise:
+    return worker::Kind::Elementwise;
+  case WorkloadKind::Pooling:
+    return worker::Kind::Pooling;
+  case WorkloadKind::Other:
+    return worker::Kind::Other;
+  }
+  llvm_unreachable("all kinds are named above");
 }
 
 llvm::Expected<worker::Job> fastk::buildJob(LoweringOp workload,
@@ -94,9 +118,7 @@ llvm::Expected<worker::Job> fastk::buildJob(LoweringOp workload,
       return tensor.takeError();
     job.outputs.push_back(std::move(*tensor));
   }
-  std::optional<worker::Kind> kind =
-      worker::parseKind(std::string_view(stringify(features.kind)));
-  job.kind = kind.value_or(worker::Kind::Other);
+  job.kind = toKind(features.kind);
   job.reductionLength = std::max<int64_t>(features.reductionLength, 1);
   return job;
 }

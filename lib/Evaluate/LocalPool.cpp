@@ -16,6 +16,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <limits>
@@ -30,6 +31,7 @@ struct CompiledKernel {
   int64_t workspaceBytes = 0;
   /// The compiler's first error; empty when it compiled.
   std::string problem;
+  bool timedOut = false;
 };
 
 class LocalPool : public Evaluator {
@@ -39,15 +41,30 @@ public:
         target(describeHost()) {}
   ~LocalPool() override { llvm::sys::fs::remove_directories(scratch); }
 
+  llvm::Expected<Provenance> provenance(LoweringOp workload) override;
   llvm::Expected<worker::Verdict>
   evaluate(const EvaluationRequest &request) override;
 
 private:
-  llvm::Expected<CompiledKernel> compile(LoweringOp lowering, StringRef role);
+  llvm::Expected<CompiledKernel> compile(LoweringOp lowering, StringRef role,
+                                         unsigned seconds);
+  /// The workload's default lowering or oracle.
+  llvm::Expected<CompiledKernel> compileTrusted(LoweringOp workload,
+                                                StringRef role) {
+    return compile(workload, role, options.trustedCompileSeconds);
+  }
   llvm::Expected<CompiledKernel> compileVariant(LoweringOp workload,
                                                 const Variant &variant,
                                                 Precision precision);
   llvm::Expected<worker::Verdict> judge(const worker::Job &job);
+  /// What is asked while a process runs.
+  std::function<bool()> watch() {
+    return [this] {
+      if (whileWaiting)
+        whileWaiting();
+      return options.cancelled && options.cancelled();
+    };
+  }
 
   LocalPoolOptions options;
   std::string scratch;
@@ -61,17 +78,27 @@ private:
 } // namespace
 
 /// The first line that says "error", without the place in the temporary file.
+/// Of a line that only announces another program's diagnostics ("C program does
+/// not compile:"), the first of those.
 static std::string firstError(StringRef diagnostics) {
+  constexpr StringRef kError = "error: ";
   SmallVector<StringRef> lines;
   diagnostics.split(lines, '\n', -1, /*KeepEmpty=*/false);
-  for (StringRef line : lines)
-    if (size_t at = line.find("error: "); at != StringRef::npos)
-      return line.drop_front(at + 7).str();
-  return lines.empty() ? "no diagnostic" : lines.front().str();
+  ArrayRef<StringRef> rest = lines;
+  auto isError = [&](StringRef line) { return line.contains(kError); };
+  rest = rest.drop_until(isError);
+  if (rest.empty())
+    return lines.empty() ? "no diagnostic" : lines.front().str();
+  StringRef line = rest.front();
+  if (line.rtrim().ends_with(":"))
+    if (ArrayRef<StringRef> inner = rest.drop_front().drop_until(isError);
+        !inner.empty())
+      return inner.front().trim().str();
+  return line.drop_front(line.find(kError) + kError.size()).str();
 }
 
-llvm::Expected<CompiledKernel> LocalPool::compile(LoweringOp lowering,
-                                                  StringRef role) {
+llvm::Expected<CompiledKernel>
+LocalPool::compile(LoweringOp lowering, StringRef role, unsigned seconds) {
   std::string text;
   {
     llvm::raw_string_ostream os(text);
@@ -97,17 +124,21 @@ llvm::Expected<CompiledKernel> LocalPool::compile(LoweringOp lowering,
   kernel.path = std::string(path);
   kernel.workspaceBytes = lowering.getWorkspace();
   ProcessLimits limits;
-  limits.seconds = options.compileSeconds;
+  limits.seconds = seconds;
   limits.memoryMegabytes = 8192;
+  limits.cancelled = watch();
+  // It runs the C compiler and the linker, which must not outlive it either.
+  limits.parentDeathSignal = SIGTERM;
   llvm::Expected<ProcessResult> result =
       runProcess(options.compiler,
                  {"--compile-kernel=" + role.str(), "-", "-o", kernel.path},
                  text, limits, scratch);
   if (!result)
     return result.takeError();
+  kernel.timedOut = result->timedOut;
   if (result->timedOut)
-    kernel.problem = "compiling took longer than " +
-                     std::to_string(options.compileSeconds) + " s";
+    kernel.problem =
+        "compiling took longer than " + std::to_string(seconds) + " s";
   else if (result->exitCode < 0)
     kernel.problem = "the compiler crashed: " + firstError(result->diagnostics);
   else if (result->exitCode != 0)
@@ -122,7 +153,8 @@ llvm::Expected<CompiledKernel> LocalPool::compileVariant(LoweringOp workload,
   OwningOpRef<ModuleOp> module = buildWinner(
       workload, variant.language, variant.program, variant.workspaceBytes,
       workload.getTarget(), precision, WinnerRecord());
-  return compile(*module->getOps<LoweringOp>().begin(), "program");
+  return compile(*module->getOps<LoweringOp>().begin(), "program",
+                 options.compileSeconds);
 }
 
 llvm::Expected<worker::Verdict> LocalPool::judge(const worker::Job &job) {
@@ -130,6 +162,7 @@ llvm::Expected<worker::Verdict> LocalPool::judge(const worker::Job &job) {
   // The worker keeps its own watch on the programs; this only catches a worker
   // that hangs itself.
   limits.seconds = 1800;
+  limits.cancelled = watch();
   llvm::Expected<ProcessResult> result =
       runProcess(options.worker, {}, worker::toJSON(job), limits, scratch);
   if (!result)
@@ -144,6 +177,83 @@ llvm::Expected<worker::Verdict> LocalPool::judge(const worker::Job &job) {
         (result->diagnostics.empty() ? error
                                      : firstError(result->diagnostics)));
   return std::move(*verdict);
+}
+
+static worker::Precision toWorker(Precision precision) {
+  switch (precision) {
+  case Precision::ieee:
+    return worker::Precision::IEEE;
+  case Precision::tf32:
+    return worker::Precision::TF32;
+  case Precision::half:
+    return worker::Precision::Half;
+  }
+  llvm_unreachable("all precisions are named above");
+}
+
+/// SHA-256 of a file's content.
+static llvm::Expected<std::string> digestOfFile(StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return llvm::createStringError(buffer.getError(),
+                                   "cannot read " + path + ": " +
+                                       buffer.getError().message());
+  return sha256((*buffer)->getBuffer());
+}
+
+/// A C program for `workload`'s ABI whose code tells how C is compiled: loops
+/// to vectorise, a reduction, threads, a math function.
+static std::string probeProgram(LoweringOp workload) {
+  FunctionType type = workload.getWorkloadType();
+  std::string parameters;
+  for (size_t i = 0, e = type.getNumInputs() + type.getNumResults(); i < e; ++i)
+    parameters += "float *p" + std::to_string(i) + ", ";
+  return "#include <math.h>\nvoid fastk_kernel(" + parameters +
+         "void *workspace) {\n"
+         "#pragma omp parallel for\n"
+         "  for (long i = 0; i < 4096; ++i) {\n"
+         "    float sum = 0;\n"
+         "    for (long j = 0; j < 4096; ++j)\n"
+         "      sum += p0[j] * p0[4096 * j + i];\n"
+         "    p0[i] = sqrtf(sum);\n"
+         "  }\n"
+         "}\n";
+}
+
+llvm::Expected<Provenance> LocalPool::provenance(LoweringOp workload) {
+  llvm::Expected<std::string> worker = digestOfFile(options.worker);
+  if (!worker)
+    return worker.takeError();
+  Provenance parts = {{"worker", *worker}};
+  // Objects have no time and no build id in them: equal code, equal bytes.
+  auto add = [&](const char *name,
+                 llvm::Expected<CompiledKernel> kernel) -> llvm::Error {
+    if (!kernel)
+      return kernel.takeError();
+    if (!kernel->problem.empty()) {
+      parts.emplace_back(name, "does not compile");
+      return llvm::Error::success();
+    }
+    llvm::Expected<std::string> digest = digestOfFile(kernel->path);
+    if (!digest)
+      return digest.takeError();
+    parts.emplace_back(name, *digest);
+    return llvm::Error::success();
+  };
+  if (llvm::Error error =
+          add("default lowering", compileTrusted(workload, "program")))
+    return std::move(error);
+  if (llvm::Error error = add("oracle", compileTrusted(workload, "oracle")))
+    return std::move(error);
+  // Schedules go the way of the default lowering; C programs another.
+  Variant probe;
+  probe.language = Language::c;
+  probe.program = probeProgram(workload);
+  if (llvm::Error error =
+          add("C compiler", compileVariant(workload, probe, Precision::ieee)))
+    return std::move(error);
+  return parts;
 }
 
 llvm::Expected<worker::Verdict>
@@ -162,10 +272,10 @@ LocalPool::evaluate(const EvaluationRequest &request) {
   if (!job)
     return unfit(llvm::toString(job.takeError()));
 
-  llvm::Expected<CompiledKernel> oracle = compile(workload, "oracle");
+  llvm::Expected<CompiledKernel> oracle = compileTrusted(workload, "oracle");
   if (!oracle)
     return oracle.takeError();
-  llvm::Expected<CompiledKernel> baseline = compile(workload, "program");
+  llvm::Expected<CompiledKernel> baseline = compileTrusted(workload, "program");
   if (!baseline)
     return baseline.takeError();
   if (!oracle->problem.empty())
@@ -182,8 +292,11 @@ LocalPool::evaluate(const EvaluationRequest &request) {
   if (!candidate->problem.empty()) {
     worker::Verdict verdict;
     verdict.id = job->id;
-    verdict.status = worker::Status::Refused;
-    verdict.reason = "does not compile: " + candidate->problem;
+    verdict.status = candidate->timedOut ? worker::Status::CompileTimeout
+                                         : worker::Status::Refused;
+    verdict.reason = candidate->timedOut
+                         ? candidate->problem
+                         : "does not compile: " + candidate->problem;
     return verdict;
   }
   job->candidate = {candidate->path, candidate->workspaceBytes};
@@ -196,9 +309,7 @@ LocalPool::evaluate(const EvaluationRequest &request) {
       job->incumbent = {incumbent->path, incumbent->workspaceBytes};
   }
 
-  std::optional<worker::Precision> precision = worker::parsePrecision(
-      std::string_view(stringifyPrecision(request.acceptedPrecision)));
-  job->acceptedPrecision = precision.value_or(worker::Precision::IEEE);
+  job->acceptedPrecision = toWorker(request.acceptedPrecision);
   job->mode = request.promote ? worker::Mode::Promote : worker::Mode::Evaluate;
   // Zeros, copies and means must fail on this workload's inputs: shown once in
   // a search, and again on the fresh inputs of every promotion.

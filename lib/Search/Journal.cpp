@@ -72,18 +72,20 @@ Journal::open(StringRef directory, const JournalBinding &binding) {
     return lock.takeError();
   std::unique_ptr<Journal> journal(
       new Journal(directory.str(), std::move(*lock)));
-  std::string path = journal->filePath();
-  journal->descriptor = ::open(
-      path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
-  if (journal->descriptor < 0)
-    return fileError(path, "open", errno);
+  if (Error error = journal->openFile())
+    return error;
   if (Error error = journal->read(binding))
     return error;
+  if (!journal->madeByOthers.empty())
+    if (Error error = journal->setAside())
+      return error;
   if (!journal->hasHeader) {
     json::Object header{{"type", "header"}, {"format", kFormatVersion}};
     json::Array bound;
-    for (const auto &[name, value] : binding)
-      bound.push_back(json::Array{name, value});
+    for (const JournalBinding::Values *values :
+         {&binding.search, &binding.madeBy})
+      for (const auto &[name, value] : *values)
+        bound.push_back(json::Array{name, value});
     header["binding"] = std::move(bound);
     if (Error error = journal->append(text(std::move(header))))
       return error;
@@ -93,6 +95,59 @@ Journal::open(StringRef directory, const JournalBinding &binding) {
       return error;
   }
   return journal;
+}
+
+Journal::Spent Journal::spentIn(StringRef directory) {
+  Spent spent;
+  std::string path = (directory + "/journal.jsonl").str();
+  Expected<std::string> content =
+      readRegularFile(AT_FDCWD, path, path, kFileLimit);
+  if (!content) {
+    consumeError(content.takeError());
+    return spent;
+  }
+  SmallVector<StringRef> lines;
+  StringRef(*content).split(lines, '\n', -1, /*KeepEmpty=*/false);
+  for (StringRef line : lines) {
+    std::optional<StringRef> body = bodyOf(line);
+    if (!body)
+      continue;
+    Expected<json::Value> value = json::parse(*body);
+    if (!value) {
+      consumeError(value.takeError());
+      continue;
+    }
+    if (const json::Object *event = value->getAsObject()) {
+      spent.evaluations += event->getString("type") == StringRef("evaluation");
+      spent.seconds =
+          std::max(spent.seconds, event->getNumber("elapsed").value_or(0));
+    }
+  }
+  return spent;
+}
+
+Error Journal::openFile() {
+  std::string path = filePath();
+  descriptor = ::open(
+      path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
+  if (descriptor < 0)
+    return fileError(path, "open", errno);
+  return Error::success();
+}
+
+Error Journal::setAside() {
+  std::string kept;
+  for (int number = 1; kept.empty() || sys::fs::exists(kept); ++number)
+    kept = directory + "/journal." + std::to_string(number) + ".jsonl";
+  // The lock keeps other searches out; a kill after this leaves a folder
+  // without a journal, which is where a search begins.
+  if (::rename(filePath().c_str(), kept.c_str()) != 0)
+    return fileError(filePath(), "rename", errno);
+  ::close(descriptor);
+  noteText = filePath() + " was made by another fastk (" + madeByOthers +
+             "); its verdicts do not count here: kept as " + kept +
+             ", searching afresh";
+  return openFile();
 }
 
 Error Journal::read(const JournalBinding &binding) {
@@ -125,12 +180,61 @@ Error Journal::read(const JournalBinding &binding) {
     }
     if (Error error = readLine(*body, number, binding))
       return error;
+    // Whatever comes after is not this search's business.
+    if (!madeByOthers.empty())
+      return Error::success();
     length += end + 1;
     rest = after;
   }
   // New events must follow a whole line.
   if (length < content->size() && ::ftruncate(descriptor, length) != 0)
     return fileError(filePath(), "cut the damaged last line", errno);
+  return Error::success();
+}
+
+/// Digests are shortened: people compare them by eye.
+static std::string shown(const std::string &value) {
+  bool isDigest = value.size() == 64 && all_of(value, isHexDigit);
+  return isDigest ? value.substr(0, 12) : value;
+}
+
+Error Journal::readHeader(const json::Object &header,
+                          const JournalBinding &binding) {
+  std::map<std::string, std::string> was;
+  if (const json::Array *bound = header.getArray("binding"))
+    for (const json::Value &pair : *bound)
+      if (const json::Array *both = pair.getAsArray();
+          both && both->size() == 2)
+        was[(*both)[0].getAsString().value_or("").str()] =
+            (*both)[1].getAsString().value_or("").str();
+  std::string otherSearch;
+  auto differ = [](std::string &list, const std::string &name,
+                   const std::string &before, const std::string &now) {
+    list += (list.empty() ? "" : ", ") + name + " was " + shown(before) +
+            " and is now " + shown(now);
+  };
+  auto compare = [&](const JournalBinding::Values &values, std::string &list) {
+    for (const auto &[name, now] : values) {
+      auto before = was.find(name);
+      if (before == was.end())
+        differ(list, name, "absent", now);
+      else if (before->second != now)
+        differ(list, name, before->second, now);
+      if (before != was.end())
+        was.erase(before);
+    }
+  };
+  compare(binding.search, otherSearch);
+  compare(binding.madeBy, madeByOthers);
+  for (const auto &[name, before] : was)
+    differ(madeByOthers, name, before, "absent");
+  if (!otherSearch.empty())
+    return createStringError(
+        std::make_error_code(std::errc::invalid_argument),
+        Twine(filePath()) + ": belongs to another search: " + otherSearch +
+            "; search as before to resume it, or start another journal with "
+            "--journal=DIR");
+  hasHeader = madeByOthers.empty();
   return Error::success();
 }
 
@@ -164,36 +268,7 @@ Error Journal::readLine(StringRef body, size_t number,
       return problem("has format " + Twine(format.value_or(0)) +
                      ", this fastk reads format " + Twine(kFormatVersion) +
                      "; start another journal with --journal=DIR");
-    std::map<std::string, std::string> was;
-    if (json::Array *bound = object->getArray("binding"))
-      for (json::Value &pair : *bound)
-        if (json::Array *both = pair.getAsArray(); both && both->size() == 2)
-          was[(*both)[0].getAsString().value_or("").str()] =
-              (*both)[1].getAsString().value_or("").str();
-    std::map<std::string, std::string> now(binding.begin(), binding.end());
-    std::string differences;
-    auto differ = [&](const std::string &name) {
-      auto show = [&](auto &map) {
-        auto it = map.find(name);
-        return it == map.end() ? std::string("absent") : it->second;
-      };
-      if (show(was) != show(now))
-        differences += (differences.empty() ? "" : ", ") + name + " was " +
-                       show(was) + " and is now " + show(now);
-    };
-    for (auto &[name, ignored] : was)
-      differ(name);
-    for (auto &[name, ignored] : now)
-      if (!was.count(name))
-        differ(name);
-    if (!differences.empty())
-      return createStringError(
-          std::make_error_code(std::errc::invalid_argument),
-          Twine(filePath()) + ": belongs to another search: " + differences +
-              "; search as before to resume it, or start another journal with "
-              "--journal=DIR");
-    hasHeader = true;
-    return Error::success();
+    return readHeader(*object, binding);
   }
 
   std::optional<StringRef> name = object->getString("name");

@@ -7,6 +7,7 @@
 
 #include "fastk/Search/Progress.h"
 #include "llvm/Support/Format.h"
+#include <chrono>
 
 using namespace llvm;
 using namespace fastk;
@@ -37,36 +38,51 @@ namespace {
 
 class StreamProgress : public SearchProgress {
 public:
-  StreamProgress(raw_ostream &os, bool isTerminal, StringRef workload)
-      : os(os), isTerminal(isTerminal), workload(workload) {}
+  StreamProgress(raw_ostream &os, bool isTerminal, StringRef workload,
+                 std::function<double()> clock)
+      : os(os), isTerminal(isTerminal), workload(workload),
+        clock(std::move(clock)) {}
 
   void note(StringRef text) override {
     clearLine();
     os << workload << ": " << text << "\n";
     os.flush();
   }
+  void preparing(StringRef what) override {
+    show(workload + ": " + what.str(), "", /*elapsed=*/0);
+  }
   void evaluating(const SearchStanding &standing) override {
-    if (!isTerminal)
-      return;
-    clearLine();
-    std::string line;
-    raw_string_ostream text(line);
-    describe(standing, text);
-    text << " | " << standing.title;
-    // A line that wraps cannot be taken back.
-    os << StringRef(line).take_front(kWidth);
-    os.flush();
-    lineIsOpen = true;
+    // Short, for a terminal's width: the line of the round tells the rest.
+    std::string after;
+    raw_string_ostream out(after);
+    if (standing.bestSpeedup > 0)
+      out << ", best " << format("%.2fx", standing.bestSpeedup)
+          << " default lowering";
+    out << ", trying: " << standing.title;
+    show(workload + ": " + whereOf(standing), after, standing.elapsedSeconds);
+  }
+  void tick() override {
+    // Once a second: what is being timed must not be disturbed.
+    if (lineIsOpen && clock() - drawnAt >= 1)
+      draw();
   }
   void evaluated(const SearchStanding &standing, StringRef status,
                  StringRef reason) override {}
   void roundEnded(const SearchStanding &standing) override {
     clearLine();
-    describe(standing, os);
+    std::string best = bestOf(standing);
+    os << workload << ": " << whereOf(standing) << ", "
+       << format("%.0f s", standing.elapsedSeconds) << ", "
+       << (best.empty() ? "nothing passed yet" : best);
+    if (!best.empty())
+      os << ": " << standing.bestTitle;
     os << "\n";
     os.flush();
   }
-  void ended() override { clearLine(); }
+  void ended() override {
+    clearLine();
+    os.flush();
+  }
 
 private:
   static constexpr size_t kWidth = 100;
@@ -77,8 +93,32 @@ private:
     os << "\r\x1b[K";
     lineIsOpen = false;
   }
-  void describe(const SearchStanding &standing, raw_ostream &out) {
-    out << workload << ": ";
+  /// The status line: `before`, the seconds, `after`.
+  void show(std::string before, std::string after, double elapsed) {
+    if (!isTerminal)
+      return;
+    lineStart = std::move(before);
+    lineEnd = std::move(after);
+    shownSeconds = elapsed;
+    shownAt = clock();
+    draw();
+  }
+  void draw() {
+    clearLine();
+    drawnAt = clock();
+    std::string line = lineStart;
+    raw_string_ostream(line)
+        << format(", %.0f s", shownSeconds + drawnAt - shownAt) << lineEnd;
+    // A line that wraps cannot be taken back.
+    os << StringRef(line).take_front(kWidth);
+    os.flush();
+    lineIsOpen = true;
+  }
+
+  /// "round 1/5, 6/7 evaluations".
+  static std::string whereOf(const SearchStanding &standing) {
+    std::string text;
+    raw_string_ostream out(text);
     int number;
     if (!standing.round.getAsInteger(10, number))
       out << "round " << standing.round << "/" << standing.rounds;
@@ -87,28 +127,47 @@ private:
     out << ", " << standing.evaluations;
     if (standing.evaluationBudget > 0)
       out << "/" << standing.evaluationBudget;
-    out << " evaluations, " << format("%.0f s", standing.elapsedSeconds);
-    if (standing.bestSeconds > 0) {
-      out << ", best " << formatSeconds(standing.bestSeconds) << ", "
-          << format("%.2fx", standing.bestSpeedup) << " default lowering";
-      if (standing.floorSeconds > 0)
-        out << ", "
-            << format("%.0f %% of floor",
-                      100 * standing.floorSeconds / standing.bestSeconds);
-      out << ": " << standing.bestTitle;
+    bool one = standing.evaluationBudget == 0 && standing.evaluations == 1;
+    out << (one ? " evaluation" : " evaluations");
+    return text;
+  }
+  /// "best 25.4 us, 1.07x default lowering, 0.4 % of floor".
+  static std::string bestOf(const SearchStanding &standing) {
+    std::string text;
+    if (!(standing.bestSeconds > 0))
+      return text;
+    raw_string_ostream out(text);
+    out << "best " << formatSeconds(standing.bestSeconds) << ", "
+        << format("%.2fx", standing.bestSpeedup) << " default lowering";
+    if (standing.floorSeconds > 0) {
+      double percent = 100 * standing.floorSeconds / standing.bestSeconds;
+      out << ", " << format(percent < 10 ? "%.1f" : "%.0f", percent)
+          << " % of floor";
     }
+    return text;
   }
 
   raw_ostream &os;
   bool isTerminal;
   std::string workload;
+  std::function<double()> clock;
   bool lineIsOpen = false;
+  std::string lineStart, lineEnd;
+  /// The seconds that the line began with, and when it did.
+  double shownSeconds = 0, shownAt = 0, drawnAt = 0;
 };
 
 } // namespace
 
 std::unique_ptr<SearchProgress>
 fastk::createStreamProgress(raw_ostream &os, bool isTerminal,
-                            StringRef workload) {
-  return std::make_unique<StreamProgress>(os, isTerminal, workload);
+                            StringRef workload, std::function<double()> clock) {
+  if (!clock)
+    clock = [] {
+      return std::chrono::duration<double>(
+                 std::chrono::steady_clock::now().time_since_epoch())
+          .count();
+    };
+  return std::make_unique<StreamProgress>(os, isTerminal, workload,
+                                          std::move(clock));
 }

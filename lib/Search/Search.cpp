@@ -8,6 +8,7 @@
 #include "fastk/Search/Search.h"
 #include "Searcher.h"
 #include "fastk/Target/TargetDescription.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Config/llvm-config.h"
 
 using namespace llvm;
@@ -44,7 +45,8 @@ JournalBinding fastk::bindingOf(const SearchInput &input,
   std::string proposers;
   for (Proposer *proposer : input.proposers)
     proposers += (proposers.empty() ? "" : ",") + proposer->name().str();
-  return {
+  JournalBinding binding;
+  binding.search = {
       {"key", workload.getKey().str()},
       {"target", workload.getTarget().str()},
       {"precision", stringifyPrecision(input.workload.acceptedPrecision).str()},
@@ -58,7 +60,9 @@ JournalBinding fastk::bindingOf(const SearchInput &input,
       {"parents", std::to_string(options.parents)},
       {"repairs", std::to_string(options.repairs)},
       {"seed", std::to_string(options.seed)},
-      {"fastk version", FASTK_VERSION},
-      {"MLIR version", LLVM_VERSION_STRING},
   };
+  binding.madeBy = {{"fastk version", FASTK_VERSION},
+                    {"MLIR version", LLVM_VERSION_STRING}};
+  llvm::append_range(binding.madeBy, input.provenance);
+  return binding;
 }

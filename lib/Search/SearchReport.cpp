@@ -31,9 +31,28 @@ static std::string join(const std::map<std::string, int64_t> &parameters) {
   return text;
 }
 
+/// "1 evaluation", "2 evaluations".
+static std::string counted(int64_t count, StringRef what) {
+  return (Twine(count) + " " + what + (count == 1 ? "" : "s")).str();
+}
+
 //===----------------------------------------------------------------------===//
 // For people
 //===----------------------------------------------------------------------===//
+
+/// Where nothing passed, why: whoever wrote the variants wants to mend them.
+static void printFailures(const SearchResult &result, raw_ostream &os) {
+  constexpr size_t kShown = 5;
+  if (any_of(result.history,
+             [](const TriedVariant &each) { return each.seconds > 0; }))
+    return;
+  for (const TriedVariant &each : ArrayRef(result.history).take_front(kShown))
+    os << "    " << each.variant.ideaId << ": " << each.status << ": "
+       << each.reason << "\n";
+  if (result.history.size() > kShown)
+    os << "    and " << result.history.size() - kShown
+       << " more: --report has them all\n";
+}
 
 void fastk::printTrajectory(const SearchResult &result, StringRef title,
                             raw_ostream &os) {
@@ -76,22 +95,31 @@ void fastk::printTrajectory(const SearchResult &result, StringRef title,
     os << "\n";
   }
   const SearchCounts &counts = result.counts;
-  os << "  baseline: the default lowering, measured beside each variant; 100 % "
-        "of the floor cannot be beaten\n";
-  os << "  " << counts.evaluations << " evaluations";
+  os << "  baseline: the default lowering, timed beside each variant: rows "
+        "compare by %, not by time\n"
+        "  floor: the time that no kernel can beat on this machine\n";
+  os << "  " << counted(counts.evaluations, "evaluation");
   if (counts.replayed > 0)
     os << " (" << counts.replayed << " from the journal)";
   for (auto &[status, count] : counts.statuses)
     os << ", " << count << " " << status;
+  if (counts.promotions > 0)
+    os << ", " << counted(counts.promotions, "second measurement");
   if (counts.duplicates > 0)
-    os << ", " << counts.duplicates << " duplicates skipped";
+    os << ", " << counted(counts.duplicates, "duplicate") << " skipped";
   os << ", " << format("%.0f s", result.elapsedSeconds) << "; ended by "
      << stringify(result.end);
   if (!result.detail.empty())
     os << ": " << result.detail;
   os << "\n";
   if (!result.winner) {
-    os << "  no winner: " << result.noWinnerReason << "\n";
+    // Never slower than the default lowering, and said when it is no faster.
+    bool isJudged =
+        result.end != SearchEnd::Interrupted && result.end != SearchEnd::Unfit;
+    os << (isJudged ? "  could not beat the default lowering, which stays: "
+                    : "  no winner, the default lowering stays: ")
+       << result.noWinnerReason << "\n";
+    printFailures(result, os);
     return;
   }
   const worker::TimingReport &timing = result.winner->verdict.timing;
@@ -164,8 +192,11 @@ static json::Object costs(const SearchResult &result) {
 static json::Object optionsObject(const SearchInput &input,
                                   const SearchOptions &options) {
   json::Object object;
-  for (auto &[name, value] : bindingOf(input, options))
-    object[name] = json::fixUTF8(value);
+  JournalBinding binding = bindingOf(input, options);
+  for (const JournalBinding::Values *values :
+       {&binding.search, &binding.madeBy})
+    for (const auto &[name, value] : *values)
+      object[name] = json::fixUTF8(value);
   object["budget_evaluations"] = options.budget.evaluations;
   object["budget_minutes"] = options.budget.minutes;
   return object;

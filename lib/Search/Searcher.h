@@ -22,12 +22,21 @@
 
 namespace fastk {
 
+/// Names a variant in the journal: SHA-256 of language, workspace and program.
+std::string digestOf(const Variant &variant);
+/// "101.5 %".
+std::string percent(double ratio);
+
 class Searcher {
 public:
   Searcher(const SearchInput &input, const SearchOptions &options);
   llvm::Expected<SearchResult> run();
 
 private:
+  /// A step of the sweep, or a new best without a duel, must gain more than the
+  /// noise between two measurements of one program.
+  static constexpr double kNoise = 1.005;
+
   /// A variant that was evaluated.
   struct Trial {
     Idea idea;
@@ -41,24 +50,24 @@ private:
   enum class Phase { Rounds, Sweep, Promotion };
   enum class TryOutcome { Evaluated, Duplicate, Stopped };
 
-  // Strategies.
+  // Strategies: Rounds.cpp.
   llvm::Error runBranching();
   llvm::Error runSequential();
   llvm::Error tryIdea(const Idea &idea, Proposer &owner,
                       const std::string &name, int count);
-  llvm::Error finalSweep();
-  llvm::Error promote();
-
-  // Steps.
   llvm::Error trySeeds();
-  /// Hill-climbs from a trial in the space of its parameters.
-  llvm::Error sweep(size_t from, int limit);
-  llvm::Expected<TryOutcome> tryVariant(const Idea &idea, Proposer *owner,
-                                        const Variant &variant);
   llvm::Error repair(const Idea &idea, Proposer *owner, size_t failed);
   void endRound(int firstTrial, bool countsForPatience);
 
-  // Effects, recorded.
+  // Sweep.cpp, Promotion.cpp, Trial.cpp.
+  /// Hill-climbs from a trial in the space of its parameters.
+  llvm::Error sweep(size_t from, int limit);
+  llvm::Error finalSweep();
+  llvm::Error promote();
+  llvm::Expected<TryOutcome> tryVariant(const Idea &idea, Proposer *owner,
+                                        const Variant &variant);
+
+  // Effects, recorded: Effects.cpp.
   llvm::Expected<std::vector<Idea>>
   askIdeas(Proposer &proposer, const std::string &name, int count);
   llvm::Expected<std::vector<Variant>>
@@ -67,15 +76,20 @@ private:
   llvm::Expected<std::optional<worker::Verdict>>
   askVerdict(const Variant &variant, const Variant *incumbent, bool promote);
 
-  // State of affairs.
-  ProposalContext context();
+  // Limits.cpp. False stops the search, or its phase.
+  bool hasEvaluationsLeft(bool promote);
   bool mayEvaluate();
   double clockNow() const;
   double elapsedNow() const;
-  bool hasBest() const { return best.has_value(); }
-  Trial &bestTrial() { return trials[*best]; }
+
+  // Parents.cpp. Trials that passed, best first.
   std::vector<size_t> survivors() const;
   void chooseParents();
+
+  // State of affairs.
+  ProposalContext context();
+  bool hasBest() const { return best.has_value(); }
+  Trial &bestTrial() { return trials[*best]; }
   void stop(SearchEnd end, std::string detail = "");
   SearchStanding standing(llvm::StringRef title) const;
   TrajectoryRow rowOf(llvm::StringRef round, const Trial &trial) const;

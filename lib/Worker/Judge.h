@@ -41,8 +41,13 @@ Reader readerOf(ElementType type, const void *data);
 
 /// Measures \p output, of type \p type, against \p reference of the same shape.
 /// Integers are compared bit by bit by compareExact instead.
+/// \p from: only of the rows from that element on, which begins one.
 Measure measure(const Tensor &tensor, const Reader &output,
-                const Reader &reference);
+                const Reader &reference, int64_t from = 0);
+
+/// The elements that an error is measured against together: the innermost
+/// dimension, or as many as make 32.
+int64_t scaleRowOf(const Tensor &tensor);
 
 /// For integer outputs, and for floats where every bit is known.
 Measure compareExact(const Tensor &tensor, const void *output,
@@ -66,8 +71,12 @@ struct Difficulty {
   bool coherent = false;
   /// The baseline was right to the last bit on exact data: so must be others.
   bool exact = false;
-  /// Tests range: the half class need not hold.
+  /// Tests range: any error is half, but a NaN or infinity that the oracle has
+  /// not is an error still.
   bool rangeOnly = false;
+  /// Of rangeOnly: the values are beyond FP16, which the job accepts; a NaN
+  /// shows a kernel without the range of the other classes.
+  bool exceedsHalf = false;
 };
 
 struct Bounds {

@@ -24,7 +24,8 @@ static constexpr Name<Status> statusNames[] = {
     {Status::Impossible, "impossible"},
     {Status::Slow, "slow"},
     {Status::Unfit, "unfit"},
-    {Status::Error, "error"}};
+    {Status::Error, "error"},
+    {Status::CompileTimeout, "compile_timeout"}};
 
 std::string_view fastk::worker::toString(Status s) {
   return nameOf(statusNames, s);
@@ -198,7 +199,7 @@ std::optional<Verdict> fastk::worker::parseVerdict(std::string_view text,
   reader.readString("id", verdict.id);
   reader.readEnum("status", verdict.status, parseStatus,
                   "ok, wrong, crash, timeout, memory, refused, impossible, "
-                  "slow, unfit, error");
+                  "slow, unfit, error, compile_timeout");
   reader.readString("reason", verdict.reason);
   reader.readEnum("precision", verdict.precision, parsePrecision,
                   "ieee, tf32, half, none");

@@ -9,12 +9,14 @@
 #include "CompileKernel.h"
 #include "RemarkSetup.h"
 #include "fastk/Bank/Bank.h"
+#include "fastk/Conversion/CudaCodegen.h"
 #include "fastk/Conversion/HostCodegen.h"
 #include "fastk/Conversion/WriteFile.h"
 #include "fastk/Driver/Compile.h"
 #include "fastk/Driver/LoadModel.h"
 #include "fastk/Driver/SearchModel.h"
 #include "fastk/Evaluate/LocalPool.h"
+#include "fastk/Evaluate/Subprocess.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -30,7 +32,8 @@
 using namespace mlir;
 using namespace fastk;
 
-/// Set by the first SIGINT; the search looks at it between evaluations.
+/// The first SIGINT or SIGTERM of a search, which ends at once: what runs is
+/// killed, what was recorded is kept.
 static volatile std::sig_atomic_t interrupted = 0;
 
 static int fail(const llvm::Twine &message) {
@@ -60,6 +63,7 @@ static int search(const DriverOptions &options, ModuleOp module,
   pool.compiler = executable.str();
   pool.worker = siblingOf(executable, "fastk-worker");
   pool.threads = options.threads;
+  pool.cancelled = [] { return interrupted != 0; };
   llvm::Expected<std::unique_ptr<Evaluator>> evaluator = createLocalPool(pool);
   if (!evaluator)
     return fail(evaluator.takeError());
@@ -79,17 +83,19 @@ static int search(const DriverOptions &options, ModuleOp module,
           : options.journal;
   search.stopRequested = [] { return interrupted != 0; };
   // The default action would kill the process in the middle of a line; the
-  // second Ctrl-C still does.
-  struct sigaction action = {}, before = {};
-  action.sa_handler = [](int) { interrupted = 1; };
+  // second signal still does.
+  struct sigaction action = {}, beforeInt = {}, beforeTerm = {};
+  action.sa_handler = [](int signal) { interrupted = signal; };
   action.sa_flags = SA_RESETHAND;
-  sigaction(SIGINT, &action, &before);
+  sigaction(SIGINT, &action, &beforeInt);
+  sigaction(SIGTERM, &action, &beforeTerm);
   llvm::Expected<SearchModelEnd> end =
       searchModel(module, banks, **evaluator, search);
-  // LLVM's own handler again, which removes half-written files.
-  sigaction(SIGINT, &before, nullptr);
+  // LLVM's own handlers again, which remove half-written files.
+  sigaction(SIGINT, &beforeInt, nullptr);
+  sigaction(SIGTERM, &beforeTerm, nullptr);
   if (!end) {
-    // A child that the same Ctrl-C killed shows up as an error.
+    // What was cancelled shows up as an error.
     if (interrupted) {
       llvm::consumeError(end.takeError());
       end = SearchModelEnd::Interrupted;
@@ -101,7 +107,7 @@ static int search(const DriverOptions &options, ModuleOp module,
     llvm::errs() << "fastk-opt: interrupted; the same command goes on from the "
                     "journal in "
                  << search.journal << "\n";
-    return kExitInterrupted;
+    return interrupted == SIGTERM ? kExitTerminated : kExitInterrupted;
   }
   return kExitDone;
 }
@@ -178,6 +184,7 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
                      StringRef executable) {
   registerFastkDialects(registry);
   registerHostCodegen(registry);
+  registerCudaCodegen(registry);
   MLIRContext context(registry);
   llvm::SourceMgr sourceMgr;
   SourceMgrDiagnosticHandler handler(sourceMgr, &context);
@@ -192,11 +199,14 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
   OwningOpRef<ModuleOp> module = loadModel(options.input, sourceMgr, &context);
   if (!module || failed(checkModel(*module)))
     return kExitWrong;
-  if (options.compileKernel)
+  if (options.compileKernel) {
+    // Its C compiler and linker must not outlive the search that asked.
+    endWithParent();
     return failed(compileKernelLibrary(*module, *options.compileKernel,
-                                       options.output))
+                                       options.output, options.target))
                ? kExitWrong
                : kExitDone;
+  }
   if (failed(formWorkloads(*module, options.fusion)))
     return kExitWrong;
 

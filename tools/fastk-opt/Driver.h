@@ -19,7 +19,9 @@ enum ExitCode {
   kExitDone = 0,
   kExitWrong = 1,
   kExitRefused = 2,
-  kExitInterrupted = 130
+  /// A search that SIGINT or SIGTERM ended, as a shell would say it.
+  kExitInterrupted = 130,
+  kExitTerminated = 143
 };
 
 /// Compiles a model as `options` say. `executable` is the path of this program.

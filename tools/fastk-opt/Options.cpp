@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
@@ -14,6 +15,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ManagedStatic.h"
 #include "llvm/Support/WithColor.h"
+#include <memory>
 
 using namespace fastk;
 using llvm::StringRef;
@@ -36,8 +38,8 @@ MLIR's own options work too: --remarks-filter=fastk shows every decision,
 --mlir-timing where the time goes (--help-hidden lists them all).
 
 Exit codes: 0 done; 1 the input or the options are wrong; 2 a result was refused
-(--require-hits not met); 75 pending, run again later; 130 interrupted, journal
-intact.
+(--require-hits not met); 130 or 143 a search was ended by SIGINT or SIGTERM, the
+journal is intact and the same command goes on.
 )";
 
 namespace {
@@ -148,7 +150,8 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
     if (bank.empty())
       return reject("--bank is empty: name a folder");
   options.target = line.target;
-  if (options.target != "host")
+  if (options.target != "host" &&
+      !(line.compileKernel.getNumOccurrences() && planLimitsOf(options.target)))
     return reject("unknown target '" + options.target +
                   "': this build compiles for host");
   if (auto precision = symbolizePrecision(line.precision))
@@ -230,5 +233,27 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   options.explainMiss = line.explainMiss;
   if (line.compileKernel.getNumOccurrences())
     options.compileKernel = line.compileKernel;
+  // Without a search they would be accepted and mean nothing.
+  if (options.search == SearchScope::None) {
+    // The address of a list would be that of its values.
+    std::vector<const cl::Option *> ofSearch = {std::addressof(line.proposers),
+                                                &line.strategy,
+                                                &line.rounds,
+                                                &line.ideas,
+                                                &line.implementations,
+                                                &line.parents,
+                                                &line.repairs,
+                                                &line.seed,
+                                                &line.budget,
+                                                &line.evaluator,
+                                                &line.journal,
+                                                &line.report};
+    if (!options.compileKernel)
+      ofSearch.push_back(&line.threads);
+    for (const cl::Option *option : ofSearch)
+      if (option->getNumOccurrences() > 0)
+        return reject("--" + option->ArgStr +
+                      " is for a search: add --search, or leave it out");
+  }
   return options;
 }

@@ -6,12 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Worker/Worker.h"
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 using namespace fastk::worker;
@@ -85,6 +87,8 @@ static bool readAll(std::string &text) {
 }
 
 int main(int argc, char **argv) {
+  if (fastk::cuda::isNvrtcChild(argc, argv))
+    _exit(fastk::cuda::nvrtcChildMain(argc, argv));
   int code = 0;
   if (childMain(argc, argv, code))
     _exit(code); // What runs at exit may need what the sandbox has closed.
@@ -108,6 +112,8 @@ int main(int argc, char **argv) {
     fprintf(stderr,
             "fastk-worker: reading a job from the terminal; see --help\n");
 
+  // No program may look into this process, where oracle results are.
+  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   struct sigaction action = {};
   action.sa_handler = onSignal;
   for (int signal : {SIGINT, SIGTERM, SIGHUP})

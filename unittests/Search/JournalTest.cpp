@@ -57,6 +57,74 @@ TEST(Journal, OtherWorkloadIsNamed) {
   EXPECT_THAT(failureOf(other, folder.str(), options), HasSubstr("key was"));
 }
 
+// A worker that was built again: its verdicts are not those of the old one.
+TEST(Journal, VerdictsOfOthersAreSetAside) {
+  MemoryFolder folder;
+  SearchOptions options = smallOptions();
+  World first(8, hill);
+  std::string expected = summary(
+      first,
+      first.search(options, first.openJournal(folder.str(), options).get()));
+  std::string old = readAll(folder.file("journal.jsonl"));
+
+  World second(8, hill);
+  second.provenance[0].second = std::string(64, 'c');
+  auto journal = second.openJournal(folder.str(), options);
+  ASSERT_TRUE(journal);
+  std::string note = journal->note().str();
+  EXPECT_THAT(note,
+              HasSubstr("worker was aaaaaaaaaaaa and is now cccccccccccc"));
+  EXPECT_THAT(note, testing::Not(HasSubstr("oracle")));
+  EXPECT_THAT(note, HasSubstr("kept as " + folder.file("journal.1.jsonl")));
+  EXPECT_EQ(llvm::StringRef(note).count('\n'), 0u);
+  EXPECT_EQ(journal->resumedEvents(), 0u);
+  EXPECT_EQ(journal->elapsedSeconds(), 0);
+  SearchResult fresh = second.search(options, journal.get());
+  EXPECT_EQ(summary(second, fresh), expected);
+  EXPECT_EQ(fresh.counts.replayed, 0);
+  EXPECT_EQ(second.evaluator.calls, first.evaluator.calls);
+  EXPECT_EQ(readAll(folder.file("journal.1.jsonl")), old);
+  journal.reset();
+
+  // The new one is resumed, and the old worker's return sets it aside in turn.
+  World third(8, hill);
+  third.provenance = second.provenance;
+  third.search(options, third.openJournal(folder.str(), options).get());
+  EXPECT_TRUE(third.evaluator.calls.empty());
+  World fourth(8, hill);
+  EXPECT_THAT(fourth.openJournal(folder.str(), options)->note().str(),
+              HasSubstr("journal.2.jsonl"));
+}
+
+// A part that the old journal does not name, or names alone, differs too.
+TEST(Journal, PartsThatCameOrWentAreDifferences) {
+  MemoryFolder folder;
+  SearchOptions options = smallOptions();
+  World first(3, hill);
+  first.provenance.clear();
+  first.search(options, first.openJournal(folder.str(), options).get());
+  World second(3, hill);
+  EXPECT_THAT(second.openJournal(folder.str(), options)->note().str(),
+              HasSubstr("worker was absent and is now aaaaaaaaaaaa"));
+  World third(3, hill);
+  third.provenance.clear();
+  EXPECT_THAT(third.openJournal(folder.str(), options)->note().str(),
+              HasSubstr("worker was aaaaaaaaaaaa and is now absent"));
+}
+
+// Other options are the user's mistake, whoever made the journal: it stays.
+TEST(Journal, OtherOptionsComeBeforeOtherMakers) {
+  MemoryFolder folder;
+  SearchOptions options = smallOptions();
+  World first(3, hill), second(3, hill);
+  first.search(options, first.openJournal(folder.str(), options).get());
+  options.rounds = 7;
+  second.provenance.clear();
+  EXPECT_THAT(failureOf(second, folder.str(), options),
+              HasSubstr("rounds was 2 and is now 7"));
+  EXPECT_FALSE(llvm::sys::fs::exists(folder.file("journal.1.jsonl")));
+}
+
 TEST(Journal, MoreBudgetGoesOn) {
   MemoryFolder folder;
   SearchOptions options = smallOptions();

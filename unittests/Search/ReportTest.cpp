@@ -44,7 +44,56 @@ TEST(Report, NothingFoundSaysWhy) {
   llvm::raw_string_ostream os(text);
   printTrajectory(result, "add", os);
   EXPECT_THAT(text, HasSubstr("nothing passed of 4 evaluated")) << text;
-  EXPECT_THAT(text, HasSubstr("no winner: no variant passed: 4 wrong")) << text;
+  EXPECT_THAT(
+      text, HasSubstr("  could not beat the default lowering, which stays: no "
+                      "variant passed: 4 wrong\n"))
+      << text;
+}
+
+static std::string tableOf(const SearchResult &result) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printTrajectory(result, "add", os);
+  return text;
+}
+
+TEST(Report, DefaultLoweringUnbeatenIsSaidPlainly) {
+  World world(2, [](int idea, int p) { return ok(1250, std::to_string(p)); });
+  world.proposer.sweeps = false;
+  SearchOptions options;
+  options.implementations = 1;
+  std::string text = tableOf(world.search(options));
+  EXPECT_THAT(text, HasSubstr("could not beat the default lowering, which "
+                              "stays: the best variant reached 80.0 % of its "
+                              "speed, and more than 102.0 % is needed\n"));
+  EXPECT_THAT(text, HasSubstr("1      1.25 us           80.0")) << text;
+  EXPECT_THAT(text, testing::Not(HasSubstr("winner:")));
+  EXPECT_THAT(text, testing::Not(HasSubstr("promoted")));
+  EXPECT_THAT(text, HasSubstr("  1 evaluation, 1 ok, 2 duplicates skipped, "));
+}
+
+TEST(Report, FailedSecondMeasurementIsSaidPlainly) {
+  World world(1, [](int, int p) { return "promote-slow 500"; });
+  world.proposer.sweeps = false;
+  SearchOptions options;
+  options.implementations = 1;
+  std::string text = tableOf(world.search(options));
+  EXPECT_THAT(text,
+              HasSubstr("could not beat the default lowering, which stays: "
+                        "'idea 0' failed its second measurement: at least "
+                        "99.0 % of the default lowering's speed is sure, and "
+                        "102.0 % is needed\n"));
+  EXPECT_THAT(text, HasSubstr("2 evaluations, 1 ok, 1 second measurement, "));
+}
+
+// Whether it can be beaten is not known then.
+TEST(Report, InterruptedIsNotBeaten) {
+  World world(6, hill);
+  world.stopRequested = [&] { return world.evaluator.calls.size() >= 3; };
+  std::string text = tableOf(world.search(SearchOptions()));
+  EXPECT_THAT(text, testing::Not(HasSubstr("could not beat")));
+  EXPECT_THAT(text, HasSubstr("no winner, the default lowering stays: the "
+                              "search was interrupted; run it again"));
 }
 
 TEST(Report, JsonFile) {
@@ -122,4 +171,59 @@ TEST(Progress, StatusLineOnATerminalIsCleared) {
   EXPECT_GT(llvm::StringRef(text).count("\r\x1b[K"), 10u);
   EXPECT_TRUE(llvm::StringRef(text).ends_with("\n") ||
               llvm::StringRef(text).ends_with("\r\x1b[K"));
+}
+
+// What takes long shows its seconds, and the shown time goes on by itself.
+TEST(Progress, TicksOnATerminal) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  double now = 100;
+  auto progress =
+      createStreamProgress(os, /*isTerminal=*/true, "add", [&] { return now; });
+  progress->tick();
+  EXPECT_EQ(text, "") << "nothing is shown yet";
+  progress->preparing("compiling the oracle");
+  EXPECT_EQ(text, "add: compiling the oracle, 0 s");
+  now += 0.5;
+  progress->tick();
+  EXPECT_EQ(text, "add: compiling the oracle, 0 s") << "once a second";
+  now += 2;
+  progress->tick();
+  EXPECT_TRUE(
+      llvm::StringRef(text).ends_with("\r\x1b[Kadd: compiling the oracle, 2 s"))
+      << text;
+  SearchStanding standing;
+  standing.round = "1";
+  standing.rounds = 5;
+  standing.evaluations = 3;
+  standing.elapsedSeconds = 40;
+  standing.title = "tile";
+  progress->evaluating(standing);
+  now += 3;
+  progress->tick();
+  EXPECT_TRUE(llvm::StringRef(text).ends_with(
+      "\r\x1b[Kadd: round 1/5, 3 evaluations, 43 s, trying: tile"))
+      << text;
+  progress->ended();
+  EXPECT_TRUE(llvm::StringRef(text).ends_with("\r\x1b[K"));
+}
+
+TEST(Progress, NothingButRoundsWithoutATerminal) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  double now = 0;
+  auto progress = createStreamProgress(os, /*isTerminal=*/false, "add",
+                                       [&] { return now; });
+  progress->preparing("compiling the oracle");
+  SearchStanding standing;
+  standing.round = "1";
+  standing.rounds = 5;
+  standing.evaluations = 4;
+  progress->evaluating(standing);
+  now = 10;
+  progress->tick();
+  progress->ended();
+  EXPECT_EQ(text, "");
+  progress->roundEnded(standing);
+  EXPECT_EQ(text, "add: round 1/5, 4 evaluations, 0 s, nothing passed yet\n");
 }

@@ -195,7 +195,8 @@ struct World {
                       progress,
                       seeds,
                       [this] { return evaluator.now; },
-                      stopRequested};
+                      stopRequested,
+                      provenance};
     return input;
   }
   SearchResult search(const SearchOptions &options,
@@ -230,6 +231,8 @@ struct World {
   std::vector<SearchSeed> seeds;
   SearchProgress *progress = nullptr;
   std::function<bool()> stopRequested;
+  Provenance provenance = {{"worker", std::string(64, 'a')},
+                           {"oracle", std::string(64, 'b')}};
   double floorSeconds = 0;
 };
 

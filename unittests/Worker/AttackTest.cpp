@@ -86,6 +86,14 @@ static const Attack attacks[] = {
     {"CACHE_POINTER", Mode::Evaluate, Status::Wrong, "timed call"},
     {"CACHE_CONTENT", Mode::Evaluate, Status::Wrong, "timed call"},
     {"SKIP_LATER", Mode::Evaluate, Status::Wrong, "timed call"},
+    {"TIMED_ONLY", Mode::Evaluate, Status::Wrong, "NaN"},
+    {"CLOCK_SET", Mode::Validate, Status::Refused, "'clock_settime'"},
+    {"CLOCK_VDSO", Mode::Validate, Status::Refused, "'mprotect'"},
+    {"PROC_MEMORY", Mode::Validate, Status::Refused, "'openat'"},
+    {"REMOTE_READ", Mode::Validate, Status::Refused, "'process_vm_readv'"},
+    {"PIDFD", Mode::Validate, Status::Refused, "'pidfd_open'"},
+    {"SHARED_MEMORY", Mode::Validate, Status::Refused, "'shmget'"},
+    {"DESCRIPTOR_SCAN", Mode::Validate, Status::Wrong, "NaN"},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, AttackTest, ::testing::ValuesIn(attacks),
@@ -100,6 +108,74 @@ TEST(AttackTwin, HonestIsAccepted) {
     EXPECT_EQ(verdict.status, Status::OK) << explain(verdict);
     EXPECT_EQ(verdict.precision, Precision::IEEE);
   }
+}
+
+/// What a thread writes after the kernel has returned does not count.
+TEST(AttackTwin, WorkAfterTheReturnIsFound) {
+  Verdict verdict = judge(attackJob("LATE_HALF", Mode::Evaluate));
+  // On a busy machine the thread may not get a processor while it is watched:
+  // then its part is wrong, or it is found writing when the buffers have gone.
+  bool found = false;
+  for (const char *reason : {"after it returned", "largest error", "outlived"})
+    found |= verdict.reason.find(reason) != std::string::npos;
+  EXPECT_TRUE(found) << explain(verdict);
+  EXPECT_EQ(verdict.precision, Precision::None);
+}
+
+/// A kernel may have threads of its own; it has to wait for them.
+TEST(AttackTwin, WaitingForAThreadIsAccepted) {
+  Job job = attackJob("HELPED", Mode::Evaluate);
+  job.time.screenRatio = 0;
+  Verdict verdict = judge(job);
+  EXPECT_EQ(verdict.status, Status::OK) << explain(verdict);
+}
+
+/// Other processes are out of sight even while the program is loaded, when it
+/// may still open files.
+TEST(AttackTwin, OtherProcessesCannotBeLookedInto) {
+  Verdict verdict = judge(attackJob("CONSTRUCTOR_LOOKS", Mode::Validate));
+  EXPECT_EQ(verdict.status, Status::OK) << explain(verdict);
+}
+
+/// A library's clock_gettime is not the worker's, nor that of its process.
+TEST(AttackTwin, InterposingTheClockGainsNothing) {
+  Verdict verdict = judge(attackJob("CLOCK_INTERPOSED", Mode::Evaluate));
+  EXPECT_EQ(verdict.status, Status::Slow) << explain(verdict);
+  EXPECT_GT(verdict.timing.candidate->medianNs, 20e6);
+}
+
+// The sanitizer brings a clock_gettime of its own, not found in the table.
+#if !defined(__SANITIZE_ADDRESS__) && !__has_feature(address_sanitizer)
+/// The clock of its own process is a program's to change, and of no use: the
+/// worker's counts, and the two are compared.
+TEST(AttackTwin, TamperingWithTheClockIsFound) {
+  for (auto [name, reason] :
+       {std::pair("CLOCK_FROZEN", "less per call than passed"),
+        std::pair("CLOCK_AHEAD", "more time than passed")}) {
+    Job job = attackJob(name, Mode::Evaluate);
+    job.time.screenRatio = 0;
+    Verdict verdict = judge(job);
+    EXPECT_EQ(verdict.status, Status::Refused) << explain(verdict);
+    EXPECT_NE(verdict.reason.find(reason), std::string::npos)
+        << explain(verdict);
+    // Who does not touch the clock may take as long.
+    job.candidate.path = compile("attacks.c", "-DATTACK=SLOW");
+    verdict = judge(job);
+    EXPECT_EQ(verdict.status, Status::OK) << explain(verdict);
+  }
+}
+#endif
+
+/// A thread that fills the results of known buffers before the kernel is
+/// called.
+TEST(AttackTwin, WorkBeforeTheCallIsFound) {
+  Job job = attackJob("EARLY_THREAD", Mode::Evaluate);
+  job.time.screenRatio = 0;
+  Verdict verdict = judge(job);
+  EXPECT_EQ(verdict.status, Status::Wrong) << explain(verdict);
+  EXPECT_NE(verdict.reason.find("before its kernel was called"),
+            std::string::npos)
+      << explain(verdict);
 }
 
 /// Rubbish on every descriptor harms nobody: the verdict is the worker's own.

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "WorkerHarness.h"
+#include <algorithm>
 #include <gtest/gtest.h>
 
 using namespace fastk::worker;
@@ -59,6 +60,11 @@ TEST(Honest, ReducedPrecisionGetsItsClass) {
   expectWrong(half);
   half.acceptedPrecision = Precision::Half;
   expectClass(half, Precision::Half);
+  // No class forgives a NaN, whatever the magnitudes.
+  half.candidate.path = compile("matmul.c", "-DMETHOD=HALF -DNAN_ABOVE=300");
+  Verdict verdict = judge(half);
+  EXPECT_EQ(verdict.status, Status::Wrong) << explain(verdict);
+  EXPECT_NE(verdict.reason.find("NaN"), std::string::npos) << explain(verdict);
 
   Job bfloat = matmulJob(compile("matmul.c", "-DMETHOD=BF16"));
   expectWrong(bfloat);
@@ -77,6 +83,29 @@ TEST(Honest, Softmax) {
 TEST(Honest, SoftmaxWithoutMaximumOverflows) {
   expectWrong(rowwiseJob("SOFTMAX",
                          compile("rowwise.c", "-DOP=SOFTMAX -DVARIANT=NOMAX")));
+}
+
+TEST(Honest, Attention) {
+  expectClass(attentionJob(compile("attention.c", "")), Precision::IEEE);
+  Job job = attentionJob(compile("attention.c", "-DVARIANT=ONLINE"));
+  expectClass(job, Precision::IEEE);
+  Verdict verdict = judge(job);
+  EXPECT_NE(std::find(verdict.audit.distributions.begin(),
+                      verdict.audit.distributions.end(), "query_key_80"),
+            verdict.audit.distributions.end());
+}
+
+/// Logits around 80 and more: exp of them overflows; whole rows around -80 and
+/// less: nothing is left of them, unless the maximum is subtracted.
+TEST(Honest, AttentionNeedsTheMaximum) {
+  for (const char *variant : {"NOMAX", "FROM_ZERO"}) {
+    Verdict verdict = judge(attentionJob(
+        compile("attention.c", std::string("-DVARIANT=") + variant)));
+    EXPECT_EQ(verdict.status, Status::Wrong) << explain(verdict);
+    EXPECT_EQ(verdict.errors.front().precision, Precision::IEEE);
+    EXPECT_EQ(verdict.errors.back().distribution, "query_key_80")
+        << explain(verdict);
+  }
 }
 
 TEST(Honest, LayerNorm) {

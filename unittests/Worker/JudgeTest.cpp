@@ -8,7 +8,7 @@
 
 #include "Judge.h"
 #include "Competitors.h"
-#include "Distribution.h"
+#include "Inputs.h"
 #include "Random.h"
 #include <algorithm>
 #include <cmath>
@@ -110,6 +110,57 @@ TEST(Judge, LargeOutputs) {
   EXPECT_NEAR(m.frobenius, std::sqrt(1.25 / (4.0 * double(n))), 1e-12);
 }
 
+TEST(Judge, PartOfTheRows) {
+  Tensor tensor = {ElementType::F32, {1000, 300}, Role::Data, {}};
+  std::vector<double> r(300000, 1);
+  std::vector<float> y(300000, 1);
+  y[1000] = 5;
+  y[299999] = 2;
+  auto from = [&](int64_t row) {
+    return measure(tensor, readerOf(ElementType::F32, y.data()),
+                   readerOf(ElementType::F64, r.data()), row * 300);
+  };
+  EXPECT_DOUBLE_EQ(from(0).max, 2);
+  EXPECT_EQ(from(0).where, 1000);
+  EXPECT_DOUBLE_EQ(from(4).max, 0.5);
+  EXPECT_EQ(from(999).where, 299999);
+}
+
+/// Integers, on several threads.
+TEST(Judge, ExactComparisonOfLargeOutputs) {
+  Tensor tensor = {ElementType::I32, {1 << 20}, Role::Data, {}};
+  std::vector<int32_t> r(1 << 20, 7), y = r;
+  EXPECT_EQ(compareExact(tensor, y.data(), r.data()).mismatches, 0);
+  y[1000003] = 8;
+  y[600000] = 8;
+  Measure m = compareExact(tensor, y.data(), r.data());
+  EXPECT_EQ(m.mismatches, 2);
+  EXPECT_EQ(m.where, 600000);
+  EXPECT_EQ(m.max, infinity);
+}
+
+/// What is rejected on the last rows of a large result is rejected on all, and
+/// what is right there is looked at altogether.
+TEST(Judge, CompetitorsOfLargeOutputs) {
+  int64_t rows = 70, columns = 1 << 17;
+  Job job;
+  job.kind = Kind::Elementwise;
+  job.inputs = {{ElementType::F32, {rows, columns}, Role::Data, {}}};
+  job.outputs = job.inputs;
+  auto elements = size_t(rows * columns);
+  std::vector<float> x(elements);
+  fillInput(job, 0, {Law::Normal, 0, 1, 1}, x.data());
+  std::vector<double> r(x.begin(), x.end());
+  Competitors competitors(job);
+  competitors.judge({x.data()}, {r.data()}, {Difficulty()}, "normal");
+  EXPECT_EQ(competitors.unrejected(), "copy of an input");
+  r[5] += 1;
+  competitors.judge({x.data()}, {r.data()}, {Difficulty()}, "normal");
+  for (const Competitor &competitor : competitors.results())
+    EXPECT_TRUE(competitor.rejected || competitor.name == "previous output")
+        << competitor.name;
+}
+
 static Job contraction(int64_t k) {
   Job job;
   job.inputs = {{ElementType::F32, {64, k}, Role::Data, {}},
@@ -165,6 +216,62 @@ TEST(Judge, NaNErrorsHoldNoClass) {
   EXPECT_EQ(classify(job, 0, m, d), Precision::None);
 }
 
+/// Trials of the range forgive errors, never a NaN where there is none.
+TEST(Judge, RangeTrialsForgiveNoNaN) {
+  Job job = contraction(64);
+  Difficulty d;
+  d.rangeOnly = true;
+  Measure m;
+  m.max = m.frobenius = 0.5;
+  EXPECT_EQ(classify(job, 0, m, d), Precision::Half);
+  m.mismatches = 1;
+  EXPECT_EQ(classify(job, 0, m, d), Precision::None);
+  m.mismatches = 0;
+  m.max = std::nan("");
+  EXPECT_EQ(classify(job, 0, m, d), Precision::None);
+}
+
+/// Beyond FP16's range a NaN only tells the class; within it, it is wrong.
+TEST(Judge, NaNBeyondTheRangeOfHalfIsHalf) {
+  Job job = contraction(64);
+  Difficulty d;
+  d.rangeOnly = d.exceedsHalf = true;
+  Measure m;
+  EXPECT_EQ(classify(job, 0, m, d), Precision::IEEE);
+  m.mismatches = 1;
+  EXPECT_EQ(classify(job, 0, m, d), Precision::Half);
+}
+
+/// Jobs that accept half draw mixed magnitudes within FP16's range as well.
+TEST(Distribution, MixedMagnitudesInTheRangeOfHalf) {
+  Job job = contraction(512);
+  std::vector<float> values(64 * 512);
+  auto largest = [&](Law law) {
+    double most = 0;
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+      fillInput(job, 0, {law, 0, seed, 1}, values.data());
+      for (float value : values)
+        most = std::max(most, std::fabs(double(value)));
+    }
+    return most;
+  };
+  EXPECT_GT(largest(Law::Mixed), 1e12);
+  EXPECT_GT(largest(Law::MixedHalf), 500);
+  EXPECT_LT(largest(Law::MixedHalf), 65504);
+  auto draws = [&](Precision accepted, ElementType type) {
+    job.acceptedPrecision = accepted;
+    job.inputs[0].type = job.inputs[1].type = type;
+    for (const Case &trial : planCases(job, 1).cases)
+      if (trial.law == Law::MixedHalf)
+        return true;
+    return false;
+  };
+  EXPECT_TRUE(draws(Precision::Half, ElementType::F32));
+  EXPECT_FALSE(draws(Precision::TF32, ElementType::F32));
+  EXPECT_FALSE(draws(Precision::Half, ElementType::F16));
+  EXPECT_FALSE(exceedsHalf(job, Law::Mixed));
+}
+
 /// Inputs depend on nothing but seed and position.
 TEST(Distribution, IsReproducibleAndLegal) {
   Job job;
@@ -205,6 +312,42 @@ TEST(Distribution, IsReproducibleAndLegal) {
           ASSERT_TRUE(x >= -1 && x <= 1) << toString(trial.law);
       }
     }
+}
+
+/// Whole rows of logits around +-80 and beyond, whichever axis of the keys is
+/// contracted.
+TEST(Distribution, QueriesAndKeysGiveLargeLogits) {
+  constexpr int64_t count = 64, depth = 128;
+  Job job;
+  job.kind = Kind::Attention;
+  job.inputs = {{ElementType::F32, {count, depth}, Role::Data, {}},
+                {ElementType::F32, {count, depth}, Role::Data, {}}};
+  job.outputs = job.inputs;
+  for (bool transposed : {false, true}) {
+    if (transposed)
+      job.inputs[1].shape = {depth, count};
+    std::vector<float> q(count * depth), k(q.size());
+    fillInput(job, 0, {Law::QueryKey80, 0, 3, 1}, q.data());
+    fillInput(job, 1, {Law::QueryKey80, 0, 3, 1}, k.data());
+    int positive = 0, negative = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      double least = infinity, most = -infinity;
+      for (int64_t j = 0; j < count; ++j) {
+        double sum = 0;
+        for (int64_t d = 0; d < depth; ++d)
+          sum += double(q[size_t(i * depth + d)]) *
+                 k[size_t(transposed ? d * count + j : j * depth + d)];
+        sum /= std::sqrt(double(depth));
+        least = std::min(least, sum);
+        most = std::max(most, sum);
+      }
+      positive += least > 60 && most < 140;
+      negative += most < -60 && least > -140;
+    }
+    EXPECT_EQ(positive + negative, count);
+    EXPECT_GT(positive, count / 4);
+    EXPECT_GT(negative, count / 4);
+  }
 }
 
 TEST(Distribution, NormalHasItsMoments) {

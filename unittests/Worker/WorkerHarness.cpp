@@ -120,6 +120,19 @@ Job test::rowwiseJob(const std::string &op, const std::string &candidate) {
   return job;
 }
 
+Job test::attentionJob(const std::string &candidate) {
+  Job job = basicJob(candidate);
+  job.kind = Kind::Attention;
+  job.reductionLength = 48;
+  job.inputs = {{ElementType::F32, {2, 40, 32}, Role::Data, {}},
+                {ElementType::F32, {2, 48, 32}, Role::Data, {}},
+                {ElementType::F32, {2, 48, 32}, Role::Data, {}}};
+  job.outputs = {{ElementType::F32, {2, 40, 32}, Role::Data, {}}};
+  job.oracle.path = compile("attention.c", "-DT=double");
+  job.baseline.path = compile("attention.c", "");
+  return job;
+}
+
 Job test::elementwiseJob(const std::string &op, const std::string &candidate) {
   Job job = basicJob(candidate);
   job.kind = Kind::Elementwise;

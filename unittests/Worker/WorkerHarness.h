@@ -34,6 +34,8 @@ Verdict judge(const Job &job);
 Job matmulJob(const std::string &candidate);
 /// rowwise.c; \p op is SOFTMAX or NORM.
 Job rowwiseJob(const std::string &op, const std::string &candidate);
+/// attention.c.
+Job attentionJob(const std::string &candidate);
 /// elementwise.c; \p op as there.
 Job elementwiseJob(const std::string &op, const std::string &candidate);
 /// large.c, of 4.7 million elements; \p flags are the candidate's.

@@ -27,7 +27,8 @@ struct SearchModelOptions {
   bool searchHits = false;
   /// As the user names them: "catalog", "files:DIR".
   std::vector<std::string> proposers;
-  /// The budget is for the whole model: each workload gets an equal share.
+  /// The budget is for the whole model: each workload gets an equal share of
+  /// what those before it left, see BudgetShares.
   SearchOptions search;
   /// Folder of journals, one subfolder a workload.
   std::string journal;

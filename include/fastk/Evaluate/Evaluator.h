@@ -17,9 +17,12 @@
 #include "fastk/Propose/Proposer.h"
 #include "fastk/Worker/Verdict.h"
 #include "llvm/Support/Error.h"
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace fastk {
 
@@ -37,13 +40,24 @@ struct EvaluationRequest {
   bool promote = false;
 };
 
+/// What verdicts were made with: each part's name and what identifies its
+/// content. Verdicts made with other parts do not compare.
+using Provenance = std::vector<std::pair<std::string, std::string>>;
+
 class Evaluator {
 public:
   virtual ~Evaluator();
+  /// What would judge and time variants of `workload`. Equal for equal content
+  /// of the parts, on every run. Nothing: this evaluator never changes.
+  virtual llvm::Expected<Provenance> provenance(LoweringOp workload);
   /// An error means that the evaluation could not be made (no worker, disk
   /// full); a bad candidate is a verdict, never an error.
   virtual llvm::Expected<worker::Verdict>
   evaluate(const EvaluationRequest &request) = 0;
+
+  /// Called several times a second while one of the above waits, if set: for
+  /// whoever shows progress.
+  std::function<void()> whileWaiting;
 };
 
 } // namespace fastk

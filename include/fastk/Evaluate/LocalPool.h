@@ -9,6 +9,7 @@
 #define FASTK_EVALUATE_LOCALPOOL_H
 
 #include "fastk/Evaluate/Evaluator.h"
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -24,12 +25,18 @@ struct LocalPoolOptions {
   std::string scratch;
   /// OpenMP threads of every program; 0: all processors.
   unsigned threads = 0;
-  /// Longest a compilation may take.
-  unsigned compileSeconds = 120;
+  /// Longest that compiling a variant may take. Below the C compiler's own
+  /// limit of 60 s (lib/Conversion/CProgram.cpp), so that every time-out is
+  /// seen here and told as one.
+  unsigned compileSeconds = 55;
+  /// The same for the baseline and the oracle, which are fastk's own.
+  unsigned trustedCompileSeconds = 300;
   /// The worker may look at the caches as they are (Warm) or flush them first.
   worker::Cache cache = worker::Cache::Cold;
   /// Seconds of timing for each evaluation; the worker's default when 0.
   double timeSeconds = 0;
+  /// True kills what runs at once; evaluate() then returns an error.
+  std::function<bool()> cancelled;
 };
 
 /// Compiles variants by child processes of `compiler` and hands them to a fresh

@@ -29,21 +29,39 @@
 
 namespace fastk {
 
-/// What a journal belongs to, name by name: key, target, precision, options,
-/// seed, versions. A journal is resumed under exactly the same binding.
-using JournalBinding = std::vector<std::pair<std::string, std::string>>;
+/// What a journal belongs to, name by name.
+struct JournalBinding {
+  using Values = std::vector<std::pair<std::string, std::string>>;
+  /// The user's choice: key, target, precision, options, seed. Another one is
+  /// an error, for the journal is that of another search.
+  Values search;
+  /// What made the verdicts: versions, and the content of the worker, the
+  /// baseline and the oracle. Where it differs the verdicts are of something
+  /// else: the file is set aside and the search starts afresh.
+  Values madeBy;
+};
 
 class Journal {
 public:
   /// Opens `directory`, and makes it when there is none. Locks it: one search
-  /// at a time. A last line that a crash cut is dropped, and note() says so;
-  /// any other damage is an error that names the line.
+  /// at a time. A last line that a crash cut is dropped, a file that was made
+  /// by another fastk is renamed to journal.N.jsonl, and note() says so; any
+  /// other damage is an error that names the line.
   static llvm::Expected<std::unique_ptr<Journal>>
   open(llvm::StringRef directory, const JournalBinding &binding);
   ~Journal();
 
-  /// Empty, or what was dropped when the journal was opened: for whoever opened
-  /// it to show.
+  struct Spent {
+    int64_t evaluations = 0;
+    double seconds = 0;
+  };
+  /// What the search whose journal is in `directory` has spent, for those who
+  /// share a budget with it. Reads what can be read and says nothing of the
+  /// rest: zero where there is no journal.
+  static Spent spentIn(llvm::StringRef directory);
+
+  /// Empty, or what was dropped or set aside when the journal was opened: for
+  /// whoever opened it to show.
   llvm::StringRef note() const { return noteText; }
   /// Events that were there when it was opened, the header not counted.
   size_t resumedEvents() const { return resumed; }
@@ -80,12 +98,19 @@ private:
   };
 
   std::string filePath() const { return directory + "/journal.jsonl"; }
+  /// Opens the file for appending, and makes it when there is none.
+  llvm::Error openFile();
   llvm::Error read(const JournalBinding &binding);
   llvm::Error readLine(llvm::StringRef line, size_t number,
                        const JournalBinding &binding);
   llvm::Error append(llvm::StringRef body);
   llvm::Expected<std::string> storeProgram(const Variant &variant);
   const Event *find(llvm::StringRef type, llvm::StringRef name) const;
+
+  llvm::Error readHeader(const llvm::json::Object &header,
+                         const JournalBinding &binding);
+  /// Keeps the file under another name and starts an empty one.
+  llvm::Error setAside();
 
   std::string directory;
   FileLock lock;
@@ -97,6 +122,8 @@ private:
   /// Length of the file up to the last whole line.
   uint64_t length = 0;
   bool hasHeader = false;
+  /// What made this journal and differs, in words; empty when nothing does.
+  std::string madeByOthers;
 };
 
 } // namespace fastk

@@ -10,13 +10,14 @@
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
+#include <functional>
 #include <memory>
 
 namespace fastk {
 
 /// Where a search stands.
 struct SearchStanding {
-  /// "1", "2", "sweep", "promote"; "" before the first.
+  /// "1", "2", "sweep", "second measurement"; "" before the first.
   llvm::StringRef round;
   int rounds = 0;
   int evaluations = 0;
@@ -35,6 +36,11 @@ class SearchProgress {
 public:
   virtual ~SearchProgress();
   virtual void note(llvm::StringRef text) = 0;
+  /// Something before the first evaluation takes its time: "compiling ...".
+  virtual void preparing(llvm::StringRef what) = 0;
+  /// To be called now and then while something is waited for: keeps the time
+  /// that is shown going, so that nothing looks as if it hung.
+  virtual void tick() = 0;
   /// An evaluation begins.
   virtual void evaluating(const SearchStanding &standing) = 0;
   /// It ended with this status; `reason` is empty when it passed.
@@ -46,10 +52,12 @@ public:
 };
 
 /// Writes to `os`, as a rule stderr. With a terminal a status line that is
-/// rewritten by every evaluation; without one only a line per round.
-std::unique_ptr<SearchProgress> createStreamProgress(llvm::raw_ostream &os,
-                                                     bool isTerminal,
-                                                     llvm::StringRef workload);
+/// rewritten by every evaluation and every second; without one only a line per
+/// round. `clock` gives seconds that never go back; null: the system's.
+std::unique_ptr<SearchProgress>
+createStreamProgress(llvm::raw_ostream &os, bool isTerminal,
+                     llvm::StringRef workload,
+                     std::function<double()> clock = nullptr);
 
 /// "1.25 ms", three digits.
 std::string formatSeconds(double seconds);

@@ -51,6 +51,8 @@ struct SearchInput {
   std::function<double()> clock;
   /// Asked before every evaluation; true ends the search as interrupted.
   std::function<bool()> stopRequested;
+  /// The evaluator's, for this workload: the journal is bound to it.
+  Provenance provenance = {};
 };
 
 /// One line of the trajectory: the best variant of a round.

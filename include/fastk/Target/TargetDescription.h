@@ -22,7 +22,7 @@ namespace fastk {
 /// A device as the floor and the proposers need it. Rates are of the whole
 /// device with all `threads` at work.
 struct TargetDescription {
-  /// "host" for now.
+  /// "host", or "cuda:<arch>" for one made by DeviceDescription::target().
   std::string target = "host";
   /// CPU model, as the system names it.
   std::string model;
@@ -50,6 +50,9 @@ struct TargetDescription {
   /// times what the instruction set promises (1, 2 with 16-bit vector
   /// arithmetic, 16 with matrix tiles).
   double f16OpsPerSecond = 0, bf16OpsPerSecond = 0;
+  /// Products of f32 operands rounded to TF32. 0 where there is no such
+  /// instruction, as on every host.
+  double tf32OpsPerSecond = 0;
   /// False when other programs were busy while the rates were measured. Such a
   /// description is measured again by the next processes, keeping the maxima,
   /// until a quiet moment or eight attempts.

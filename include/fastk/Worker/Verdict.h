@@ -36,7 +36,10 @@ enum class Status {
   Impossible, ///< Faster than 0.97 of the floor.
   Slow,       ///< Dropped early: slower than screen_ratio times the incumbent.
   Unfit,      ///< The job's inputs cannot tell right from wrong.
-  Error       ///< The worker, the oracle, the baseline or the incumbent failed.
+  Error,      ///< The worker, the oracle, the baseline or the incumbent failed.
+  /// Compiling the candidate took longer than the evaluator allows. Said by
+  /// evaluators only: a worker is given compiled programs.
+  CompileTimeout
 };
 
 std::string_view toString(Status status);

@@ -7,6 +7,7 @@
 
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Dialect/Fastk/Key.h"
+#include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringExtras.h"
@@ -22,6 +23,9 @@ using namespace fastk;
 #define GET_ATTRDEF_CLASSES
 #include "fastk/Dialect/Fastk/FastkAttributes.cpp.inc"
 
+#define GET_TYPEDEF_CLASSES
+#include "fastk/Dialect/Fastk/FastkTypes.cpp.inc"
+
 #define GET_OP_CLASSES
 #include "fastk/Dialect/Fastk/FastkOps.cpp.inc"
 
@@ -29,6 +33,10 @@ void FastkDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "fastk/Dialect/Fastk/FastkAttributes.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "fastk/Dialect/Fastk/FastkTypes.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
@@ -110,6 +118,10 @@ std::string LoweringOp::computeSeal() {
      << stringifyLanguage(getLanguage()) << "\n"
      << static_cast<int64_t>(getWorkspace()) << "\n"
      << getDigest().value_or("") << "\n";
+  // A plan that does not read has a diagnostic of its own.
+  if (!getPlan().empty())
+    if (FailureOr<worker::LaunchPlan> plan = readPlan(*this); succeeded(plan))
+      os << worker::toJSON(*plan);
   return sha256Hex(text);
 }
 
@@ -150,8 +162,8 @@ LogicalResult LoweringOp::verify() {
                             "by 'fastk.language')";
   if (auto seal = getSeal(); seal && *seal != computeSeal())
     return emitOpError() << "was sealed with another key, target, precision, "
-                            "language, workspace or digest: one of them was "
-                            "edited (required by 'fastk.seal')";
+                            "language, workspace, digest or plan: one of "
+                            "them was edited (required by 'fastk.seal')";
   if (auto source = getSource()) {
     std::string digest = sha256Hex(*source);
     if (digest != *getDigest())
@@ -173,7 +185,7 @@ LogicalResult LoweringOp::verifyRegions() {
                          << getKey()
                          << ": the pattern or the key was edited (required by "
                             "'fastk.key')";
-  return success();
+  return verifyPlan(*this);
 }
 
 //===----------------------------------------------------------------------===//

@@ -8,6 +8,7 @@
 #include "fastk/Dialect/Fastk/Key.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Block.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Operation.h"
 #include "mlir/IR/OperationSupport.h"
 #include "llvm/ADT/StringExtras.h"
@@ -17,7 +18,27 @@
 
 using namespace mlir;
 
+/// A copy of the op around `pattern` that has this region alone: values of a
+/// plan beside it would move the numbers of the pattern's.
+static Operation *copyWithoutOtherRegions(Region &pattern) {
+  Operation *parent = pattern.getParentOp();
+  Operation *copy = parent->cloneWithoutRegions();
+  IRMapping mapping;
+  pattern.cloneInto(&copy->getRegion(pattern.getRegionNumber()), mapping);
+  return copy;
+}
+
 std::string fastk::serializePattern(Region &pattern) {
+  Operation *parent = pattern.getParentOp();
+  if (llvm::any_of(parent->getRegions(), [&](Region &other) {
+        return &other != &pattern && !other.empty();
+      })) {
+    Operation *copy = copyWithoutOtherRegions(pattern);
+    std::string text =
+        serializePattern(copy->getRegion(pattern.getRegionNumber()));
+    copy->erase();
+    return text;
+  }
   std::string text;
   llvm::raw_string_ostream os(text);
   OpPrintingFlags flags;
@@ -32,7 +53,7 @@ std::string fastk::serializePattern(Region &pattern) {
   flags.printNameLocAsPrefix(false).assumeVerified(false);
   // The op that holds the region carries names and records; only the region
   // has meaning. Naming it through the parent keeps SSA numbers local to it.
-  AsmState state(pattern.getParentOp(), flags);
+  AsmState state(parent, flags);
   Block &block = pattern.front();
   os << "(";
   llvm::interleaveComma(block.getArguments(), os, [&](BlockArgument arg) {

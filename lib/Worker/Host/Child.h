@@ -14,7 +14,10 @@
 #ifndef FASTK_LIB_WORKER_HOST_CHILD_H
 #define FASTK_LIB_WORKER_HOST_CHILD_H
 
+#include "../Device.h"
+#include "ProgramImage.h"
 #include "Protocol.h"
+#include "ResultWatch.h"
 #include "SharedBuffer.h"
 #include "fastk/Worker/Verdict.h"
 #include <memory>
@@ -23,31 +26,6 @@
 #include <vector>
 
 namespace fastk::worker {
-
-/// What ended an evaluation early.
-struct Failure {
-  Status status = Status::Error;
-  std::string reason;
-};
-
-/// A shared object, read once: what is validated is what is timed, whatever
-/// happens to the file.
-class ProgramImage {
-public:
-  ProgramImage() = default;
-  ProgramImage(ProgramImage &&other) noexcept;
-  ProgramImage &operator=(ProgramImage &&other) noexcept;
-  ~ProgramImage();
-
-  bool read(const std::string &path, std::string &error);
-  int descriptor() const { return fd; }
-  /// FNV-1a of the bytes.
-  uint64_t hash() const { return digest; }
-
-private:
-  int fd = -1;
-  uint64_t digest = 0;
-};
 
 struct ChildOptions {
   /// Of OpenMP.
@@ -59,12 +37,6 @@ struct ChildOptions {
   int64_t bufferBytes = 0;
   int64_t fileBytes = 0;
   double cpuSeconds = 3600;
-};
-
-/// How one call went. The times mean nothing when it failed.
-struct CallTime {
-  double ns = 0;
-  double childNs = 0;
 };
 
 class Child {
@@ -89,7 +61,10 @@ public:
   /// threads, when this returns. \p spin: the worker polls instead of sleeping
   /// for the first 200 us; only sensible with a processor to spare.
   bool call(uint32_t slot, double timeoutSeconds, CallTime &time,
-            Failure &failure, bool spin = false);
+            Failure &failure, bool spin = false, ResultWatch *watch = nullptr);
+
+  /// Lets the process run for a moment, with nothing to do.
+  bool linger(double seconds, Failure &failure);
 
   uint32_t protections() const;
   /// Ends the process and collects what it used.
@@ -119,12 +94,6 @@ private:
   int waitStatus = 0;
   Resources used;
 };
-
-/// Kills every child of this process at once. Safe in a signal handler.
-void killAllChildren();
-
-/// Nanoseconds of the monotonic clock.
-uint64_t clockNs();
 
 } // namespace fastk::worker
 

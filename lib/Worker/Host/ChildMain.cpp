@@ -226,6 +226,8 @@ static void serveCall(ControlPage *control, const Message &message,
 
 int fastk::worker::runChild() {
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  // No program may look into the process of another, of the same user or not.
+  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   Message start;
   int fds[maxBuffers];
   uint32_t fdCount = 0;

@@ -281,6 +281,9 @@ static bool allowList() {
   // Reading limits: the new limit must be null.
   ok &= ruleWhen(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64),
                  {2, SCMP_CMP_EQ, 0, 0});
+  // Setting them is refused, not trapped: compilers try for a larger stack.
+  ok &= ruleWhen(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64),
+                 {2, SCMP_CMP_NE, 0, 0});
   // Printing asks whether it prints to a terminal.
   ok &= rule(filter, SCMP_ACT_ERRNO(ENOTTY), "ioctl");
   // glibc falls back to clone, whose flags can be seen.

@@ -15,16 +15,12 @@
 #ifndef FASTK_LIB_WORKER_HOST_SHAREDBUFFER_H
 #define FASTK_LIB_WORKER_HOST_SHAREDBUFFER_H
 
+#include "../Device.h"
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
 namespace fastk::worker {
-
-enum class Placement {
-  Start, ///< The tensor begins with a page: reads before it fault.
-  End    ///< It ends with a page, to 64 bytes: reads past it fault.
-};
 
 class SharedBuffer {
 public:

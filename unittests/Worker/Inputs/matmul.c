@@ -1,6 +1,7 @@
 // Matrix product 64x96 . 96x48, in the ways a kernel may be written.
 //   OUT     type of the result (double for the oracle)
 //   METHOD  which way
+//   NAN_ABOVE  operands beyond it give NaN
 
 #define M 64
 #define K 96
@@ -78,6 +79,11 @@ void fastk_kernel(const float *a, const float *b, OUT *c, void *workspace) {
       for (int k = 0; k < K; ++k)
         sum += (OUT)round16(a[i * K + k], METHOD) *
                (OUT)round16(B(k, j), METHOD);
+#endif
+#ifdef NAN_ABOVE
+      for (int k = 0; k < K; ++k)
+        if (a[i * K + k] > NAN_ABOVE)
+          sum = 0.0f / 0.0f;
 #endif
       c[i * N + j] = sum;
     }

@@ -22,6 +22,9 @@
 #define GET_ATTRDEF_CLASSES
 #include "fastk/Dialect/Fastk/FastkAttributes.h.inc"
 
+#define GET_TYPEDEF_CLASSES
+#include "fastk/Dialect/Fastk/FastkTypes.h.inc"
+
 #define GET_OP_CLASSES
 #include "fastk/Dialect/Fastk/FastkOps.h.inc"
 

@@ -8,6 +8,7 @@
 #ifndef FASTK_DIALECT_FASTK_FASTKDIALECT_TD
 #define FASTK_DIALECT_FASTK_FASTKDIALECT_TD
 
+include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 
@@ -26,6 +27,7 @@ def FastkDialect : Dialect {
     docs/key.md.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
 }
 
 // The error class a kernel was measured to hold. The order matters: a later
@@ -41,7 +43,9 @@ def Fastk_PrecisionEnum : I32EnumAttr<"Precision", "measured error class", [
 def Fastk_LanguageEnum : I32EnumAttr<"Language", "language a variant is written in", [
     I32EnumAttrCase<"generic", 0, "default">,
     I32EnumAttrCase<"schedule", 1>,
-    I32EnumAttrCase<"c", 2>]> {
+    I32EnumAttrCase<"c", 2>,
+    I32EnumAttrCase<"cuda", 3>,
+    I32EnumAttrCase<"gpu", 4>]> {
   let cppNamespace = "::fastk";
   let genSpecializedAttr = 0;
 }
@@ -55,6 +59,12 @@ def Fastk_Precision
 def Fastk_Language
     : EnumAttr<FastkDialect, Fastk_LanguageEnum, "language"> {
   let assemblyFormat = "`<` $value `>`";
+}
+
+// What a kernel takes by value to move tiles with the tensor memory accelerator.
+def Fastk_TensorMapType : TypeDef<FastkDialect, "TensorMap"> {
+  let mnemonic = "tensor_map";
+  let summary = "an encoded tensor map, 128 bytes by value";
 }
 
 #endif // FASTK_DIALECT_FASTK_FASTKDIALECT_TD

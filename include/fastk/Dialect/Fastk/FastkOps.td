@@ -9,13 +9,11 @@
 #define FASTK_DIALECT_FASTK_FASTKOPS_TD
 
 include "fastk/Dialect/Fastk/FastkDialect.td"
+include "fastk/Dialect/Fastk/FastkPlanOps.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
-
-class Fastk_Op<string mnemonic, list<Trait> traits = []>
-    : Op<FastkDialect, mnemonic, traits>;
 
 def Fastk_WorkloadOp : Fastk_Op<"workload", [
     IsolatedFromAbove, RecursiveMemoryEffects, SingleBlock]> {
@@ -64,12 +62,15 @@ def Fastk_LoweringOp : Fastk_Op<"lowering", [
 
     The program is a file beside the lowering (`file`, with the SHA-256 of its
     bytes in `digest`); a reader of the bank puts its text into `source`. `seal`
-    is the SHA-256 over key, target, precision, language, workspace and digest:
-    what was proved belongs together, and a file in which one of them was edited
+    is the SHA-256 over key, target, precision, language, workspace, digest and
+    plan: what was proved belongs together, and a file in which one of them was edited
     does not load. (It guards against mistakes; whoever forges a seal can forge
     a program as well.)
     `workspace` is the number of scratch bytes that the program is given.
-    `plan` holds the launches of a GPU program and is empty for the host.
+    `plan` holds the launches of a program in one of the languages `cuda` and
+    `gpu`: its block takes the operands and the results as memrefs and holds
+    plan ops, in order. For the host it is empty, and `workspace` is used instead
+    of `fastk.workspace`.
     `record` says how the lowering was found and how fast and exact it was
     measured to be; nothing in it changes what the lowering means.
 

@@ -1,4 +1,4 @@
-//===- Distribution.h - The inputs a program is judged on -------*- C++ -*-===//
+//===- Plan.h - Which inputs a program is judged on -------------*- C++ -*-===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,16 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Which distributions fit which kind of op, and their values.
+// The distributions that fit a kind of op, and the trials of a job.
 // docs/validation.md says what each one is there to catch.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_LIB_WORKER_DISTRIBUTION_H
-#define FASTK_LIB_WORKER_DISTRIBUTION_H
+#ifndef FASTK_LIB_WORKER_PLAN_H
+#define FASTK_LIB_WORKER_PLAN_H
 
 #include "fastk/Worker/Job.h"
-#include <string>
+#include <string_view>
 #include <vector>
 
 namespace fastk::worker {
@@ -29,9 +29,11 @@ enum class Law {
   SpikeLast,
   Equal,
   Mixed,
+  MixedHalf,
   Mean1000,
   ConstantRows,
   Logits80,
+  QueryKey80,
   Ties,
   NegativeInfinity,
   Integers,
@@ -76,6 +78,8 @@ Plan planCases(const Job &job, uint64_t seed);
 bool isExact(Law law, Kind kind);
 /// Tests range rather than precision; the half class need not hold on it.
 bool testsRange(Law law);
+/// Draws values that FP16 operands, which the job accepts, cannot hold.
+bool exceedsHalf(const Job &job, Law law);
 /// Sits exactly on discontinuities, where the response to a perturbation of
 /// the inputs says nothing about rounding.
 bool sitsOnBreakpoints(Law law);
@@ -84,18 +88,6 @@ bool isCoherent(Law law);
 /// The trials that must be legal for every op.
 bool isCore(Law law);
 
-/// Fills operand \p index of the job.
-void fillInput(const Job &job, size_t index, const Case &trial, void *data);
-
-/// Copies an operand, moving every finite element of a float by the relative
-/// amount \p delta up or down, at random. \p from and \p to may be the same.
-void perturb(const Tensor &tensor, uint64_t seed, double delta,
-             const void *from, void *to);
-
-/// Redraws about one element in a thousand, at least 16 (or all), in place.
-void mutate(const Job &job, size_t index, const Case &trial, uint64_t seed,
-            void *data);
-
 } // namespace fastk::worker
 
-#endif // FASTK_LIB_WORKER_DISTRIBUTION_H
+#endif // FASTK_LIB_WORKER_PLAN_H

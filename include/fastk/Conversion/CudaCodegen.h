@@ -1,0 +1,63 @@
+//===- CudaCodegen.h - From lowerings to programs for a GPU -----*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A program for a GPU is device code and a plan that launches it. Neither a GPU
+// nor CUDA is needed to make one; libdevice is, where the workload has math
+// functions.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_CONVERSION_CUDACODEGEN_H
+#define FASTK_CONVERSION_CUDACODEGEN_H
+
+#include "fastk/Conversion/HostCodegen.h"
+#include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Worker/LaunchPlan.h"
+#include "llvm/ADT/StringRef.h"
+#include <optional>
+#include <string>
+
+namespace fastk {
+
+/// The device that code is made for.
+struct CudaTarget {
+  /// "sm_90a", as in the target "cuda:sm_90a".
+  std::string chip = "sm_90a";
+  /// libdevice.10.bc, LLVM bitcode of CUDA's math functions. Empty: not found.
+  std::string libdevice;
+  worker::PlanLimits limits;
+
+  /// The target of that name, with libdevice looked for where docs/cuda.md
+  /// says; nothing for names that are no CUDA target.
+  static std::optional<CudaTarget> parse(llvm::StringRef target);
+};
+
+/// What the code of a DeviceProgram is.
+enum class DeviceCode { PTX, CudaC };
+
+struct DeviceProgram {
+  DeviceCode kind = DeviceCode::PTX;
+  /// The text of the program.
+  std::string code;
+  worker::LaunchPlan plan;
+};
+
+/// Registers the dialects and translations that CUDA code generation needs, on
+/// top of registerHostCodegen.
+void registerCudaCodegen(mlir::DialectRegistry &registry);
+
+/// Compiles one lowering for a GPU. For the role Oracle, and for a lowering in
+/// language `default`, the pattern is lowered by the compiler; a program in
+/// language `cuda` is passed on as it is. The oracle's float results are f64.
+/// Errors are diagnostics at the lowering.
+mlir::FailureOr<DeviceProgram> compileDeviceKernel(LoweringOp lowering,
+                                                   KernelRole role,
+                                                   const CudaTarget &target);
+
+} // namespace fastk
+
+#endif // FASTK_CONVERSION_CUDACODEGEN_H

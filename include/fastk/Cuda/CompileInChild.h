@@ -1,0 +1,53 @@
+//===- CompileInChild.h - Device code of others, compiled -------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A candidate's source is not trusted, and neither is the compiler that reads
+// it: it runs in a child process that can reach nothing and cannot stay. The
+// child loads NVRTC, gives up the file system, the network and its rights, then
+// reads the source.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_CUDA_COMPILEINCHILD_H
+#define FASTK_CUDA_COMPILEINCHILD_H
+
+#include "fastk/Cuda/Nvrtc.h"
+#include <cstdint>
+
+namespace fastk::cuda {
+
+/// Limits of one compilation.
+struct CompileLimits {
+  double wallSeconds = 10;
+  uint64_t addressSpaceBytes = uint64_t(4) << 30;
+  /// Of the log, the PTX and the cubin each.
+  uint64_t outputBytes = uint64_t(64) << 20;
+  /// The program to start as the child: its main() begins with
+  /// isNvrtcChild(). Empty: this program itself.
+  std::string program;
+};
+
+/// Whether this process was started by compileInChild(): then main() does
+/// nothing but `_exit(nvrtcChildMain(argc, argv))`.
+bool isNvrtcChild(int argc, char **argv);
+/// The child. Returns its exit code.
+int nvrtcChildMain(int argc, char **argv);
+
+/// Compiles in a child process of \p limits, then checks the PTX
+/// (CheckDeviceCode.h). Never fails otherwise than by CompileResult::error: a
+/// crash, a hang and an endless log of the compiler are texts, too. No cache.
+CompileResult compileInChild(const CompileRequest &request,
+                             const CompileLimits &limits = {});
+
+/// The same through the user's cache of results (CompileCache.h).
+CompileResult compileCached(const CompileRequest &request,
+                            const CompileLimits &limits = {});
+
+} // namespace fastk::cuda
+
+#endif // FASTK_CUDA_COMPILEINCHILD_H

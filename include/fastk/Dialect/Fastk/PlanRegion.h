@@ -1,0 +1,37 @@
+//===- PlanRegion.h - A plan as ops, and as data ----------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_DIALECT_FASTK_PLANREGION_H
+#define FASTK_DIALECT_FASTK_PLANREGION_H
+
+#include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Worker/LaunchPlan.h"
+
+namespace fastk {
+
+/// What a plan may ask of the devices of a target, as "cuda:sm_90a"; nothing
+/// for targets that have no plans or that this version does not know.
+std::optional<worker::PlanLimits> planLimitsOf(llvm::StringRef target);
+
+/// The plan region of a lowering as data. Ops that do not belong there, and
+/// words that no plan knows, are errors at the op.
+mlir::FailureOr<worker::LaunchPlan> readPlan(LoweringOp lowering);
+
+/// Replaces the plan region of a lowering by `plan`, whose buffers, tensor maps
+/// and words must be valid (worker::verifyLaunchPlan).
+void writePlan(LoweringOp lowering, const worker::LaunchPlan &plan);
+
+/// Sizes in bytes of the operands, or of the results, of a workload.
+std::vector<int64_t> bufferBytes(mlir::TypeRange types);
+
+/// Checks that a lowering has a plan exactly where its language needs one, and
+/// that the plan keeps every rule of its target.
+mlir::LogicalResult verifyPlan(LoweringOp lowering);
+
+} // namespace fastk
+
+#endif // FASTK_DIALECT_FASTK_PLANREGION_H

@@ -1,0 +1,43 @@
+//===- BudgetShares.h - One budget for several searches ---------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_SEARCH_BUDGETSHARES_H
+#define FASTK_SEARCH_BUDGETSHARES_H
+
+#include "fastk/Search/SearchOptions.h"
+#include <cstddef>
+#include <optional>
+
+namespace fastk {
+
+/// Deals the budget of a model out to its workloads, which are searched one
+/// after the other. Each gets an equal part of what is left when its turn
+/// comes: what those before it did not need (they reached the floor, stagnated,
+/// ran out of ideas) is shared by it and those after it. However they end,
+/// their sum keeps the hard limits.
+///
+/// A function of the budget and of what was spent alone, so that a run that was
+/// interrupted deals out the same shares again.
+class BudgetShares {
+public:
+  BudgetShares(const SearchBudget &total, size_t workloads)
+      : left(total), total(total), workloads(workloads) {}
+
+  /// The share of the next workload; nothing when a limit leaves it none.
+  std::optional<SearchBudget> next();
+  /// What the workload of the last next() used of its share.
+  void spend(int64_t evaluations, double seconds);
+
+private:
+  SearchBudget left, total;
+  /// Whose turn is to come.
+  size_t workloads;
+};
+
+} // namespace fastk
+
+#endif // FASTK_SEARCH_BUDGETSHARES_H

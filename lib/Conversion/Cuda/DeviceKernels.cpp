@@ -1,0 +1,135 @@
+//===- DeviceKernels.cpp - A function on memrefs to kernels and a plan ----===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "DeviceKernels.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+using namespace fastk;
+using worker::BufferRef;
+
+static int64_t elementBytes(Type type) {
+  if (isa<IndexType>(type))
+    return 8;
+  return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+}
+
+FailureOr<BufferRef> DeviceKernels::locate(Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<int64_t> strides;
+  int64_t offset = 0;
+  if (failed(type.getStridesAndOffset(strides, offset)) ||
+      ShapedType::isDynamic(offset))
+    return failure();
+  // The offset of a view's type counts from the buffer it was cut from.
+  BufferRef ref;
+  ref.offset = offset * elementBytes(type.getElementType());
+  while (Operation *op = memref.getDefiningOp()) {
+    if (auto view = dyn_cast<memref::ViewOp>(op)) {
+      auto shift = getConstantIntValue(view.getByteShift());
+      if (!shift)
+        return failure();
+      ref.offset += *shift;
+      memref = view.getSource();
+      continue;
+    }
+    if (isa<ViewLikeOpInterface>(op)) {
+      memref = op->getOperand(0);
+      continue;
+    }
+    if (!isa<memref::AllocOp>(op))
+      return failure();
+    ref.space = BufferRef::Space::Workspace;
+    return ref;
+  }
+  unsigned number = cast<BlockArgument>(memref).getArgNumber();
+  bool isInput = number < numInputs;
+  ref.space = isInput ? BufferRef::Space::Input : BufferRef::Space::Output;
+  ref.index = isInput ? number : number - numInputs;
+  return ref;
+}
+
+LogicalResult DeviceKernels::add(linalg::GenericOp op) {
+  // No point, no thread.
+  if (llvm::is_contained(op.getStaticLoopRanges(), 0))
+    return success();
+  std::string name = "k" + std::to_string(plan.steps.size());
+  FailureOr<DeviceKernel> kernel = wantsBlockKernel(op)
+                                       ? buildBlockKernel(module, op, name)
+                                       : buildThreadKernel(module, op, name);
+  if (failed(kernel))
+    return failure();
+  worker::Launch launch;
+  launch.kernel = kernel->name;
+  launch.grid = {kernel->blocks, 1, 1};
+  launch.block = {kernel->threads, 1, 1};
+  for (Value operand : kernel->operands) {
+    FailureOr<BufferRef> ref = locate(operand);
+    if (failed(ref))
+      return op.emitError()
+             << "works on a buffer whose place is not known when it is "
+                "compiled (required by 'fastk.device_kernels')";
+    launch.arguments.emplace_back(*ref);
+  }
+  plan.steps.emplace_back(std::move(launch));
+  return success();
+}
+
+/// A copy as a structured op.
+static linalg::GenericOp copyAsGeneric(OpBuilder &builder,
+                                       memref::CopyOp copy) {
+  unsigned rank = cast<MemRefType>(copy.getTarget().getType()).getRank();
+  AffineMap identity = builder.getMultiDimIdentityMap(rank);
+  SmallVector<utils::IteratorType> iterators(rank,
+                                             utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+      builder, copy.getLoc(), copy.getSource(), copy.getTarget(),
+      ArrayRef<AffineMap>{identity, identity}, iterators,
+      [](OpBuilder &builder, Location loc, ValueRange args) {
+        linalg::YieldOp::create(builder, loc, args[0]);
+      });
+}
+
+LogicalResult DeviceKernels::run() {
+  IRRewriter rewriter(func.getContext());
+  for (Operation &op : llvm::make_early_inc_range(
+           func.getBody().front().without_terminator())) {
+    if (auto alloc = dyn_cast<memref::AllocOp>(op)) {
+      plan.workspaces.push_back({alloc.getType().getNumElements(), false});
+      continue;
+    }
+    if (isa<ViewLikeOpInterface, memref::GetGlobalOp, memref::DeallocOp>(op) ||
+        op.hasTrait<OpTrait::ConstantLike>())
+      continue;
+    rewriter.setInsertionPoint(&op);
+    if (auto copy = dyn_cast<memref::CopyOp>(op)) {
+      if (failed(add(copyAsGeneric(rewriter, copy))))
+        return failure();
+      continue;
+    }
+    auto structured = dyn_cast<linalg::LinalgOp>(op);
+    if (!structured)
+      return op.emitError()
+             << "has no kernel: the default lowering for GPUs takes structured "
+                "ops on static shapes (required by 'fastk.device_kernels')";
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    if (!generic) {
+      FailureOr<linalg::GenericOp> made =
+          linalg::generalizeNamedOp(rewriter, structured);
+      if (failed(made))
+        return op.emitError() << "cannot be written as linalg.generic "
+                                 "(required by 'fastk.device_kernels')";
+      generic = *made;
+    }
+    if (failed(add(generic)))
+      return failure();
+  }
+  return success();
+}

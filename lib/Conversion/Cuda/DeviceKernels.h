@@ -1,0 +1,68 @@
+//===- DeviceKernels.h - linalg.generic on memrefs to kernels ---*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_CONVERSION_CUDA_DEVICEKERNELS_H
+#define FASTK_LIB_CONVERSION_CUDA_DEVICEKERNELS_H
+
+#include "fastk/Worker/LaunchPlan.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace fastk {
+
+/// Makes the kernels of a function on memrefs and the plan that launches them.
+/// The function's own block holds structured ops, views, and allocations that
+/// were planned into one arena, which becomes workspace 0; its first
+/// `numInputs` arguments are operands, the others results.
+class DeviceKernels {
+public:
+  DeviceKernels(mlir::gpu::GPUModuleOp module, mlir::func::FuncOp func,
+                unsigned numInputs)
+      : module(module), func(func), numInputs(numInputs) {}
+
+  /// Turns every op of the function into launches.
+  mlir::LogicalResult run();
+
+  worker::LaunchPlan plan;
+
+private:
+  mlir::LogicalResult add(mlir::linalg::GenericOp op);
+  /// The buffer and byte that a memref begins at.
+  mlir::FailureOr<worker::BufferRef> locate(mlir::Value memref);
+
+  mlir::gpu::GPUModuleOp module;
+  mlir::func::FuncOp func;
+  unsigned numInputs;
+};
+
+/// What a kernel is launched with, and the memrefs it takes in order.
+struct DeviceKernel {
+  std::string name;
+  int64_t blocks = 1, threads = 1;
+  llvm::SmallVector<mlir::Value> operands;
+};
+
+/// A kernel with one thread for every point of the parallel dimensions, which
+/// loops over the others. Any linalg.generic of static shape has one.
+mlir::FailureOr<DeviceKernel> buildThreadKernel(mlir::gpu::GPUModuleOp module,
+                                                mlir::linalg::GenericOp op,
+                                                llvm::StringRef name);
+
+/// Whether a block for every point pays: a long reduction along memory, every
+/// result combined by one op with a neutral element.
+bool wantsBlockKernel(mlir::linalg::GenericOp op);
+
+/// A kernel with one block for every point of the parallel dimensions, whose
+/// threads share the reduction.
+mlir::FailureOr<DeviceKernel> buildBlockKernel(mlir::gpu::GPUModuleOp module,
+                                               mlir::linalg::GenericOp op,
+                                               llvm::StringRef name);
+
+} // namespace fastk
+
+#endif // FASTK_LIB_CONVERSION_CUDA_DEVICEKERNELS_H

@@ -1,0 +1,89 @@
+//===- ThreadKernel.cpp - One thread a point ------------------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelBody.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace fastk;
+
+/// Threads of a block: enough warps to hide latency, few enough registers.
+static constexpr int64_t kThreads = 256;
+
+/// Whether the body looks at the old value of a result.
+static bool readsResult(linalg::GenericOp op, unsigned index) {
+  return op.payloadUsesValueFromOperand(op.getDpsInitOperand(index));
+}
+
+/// Loops over the reduction dimensions from `next` on; `values` go through
+/// them.
+static SmallVector<Value> reduce(KernelBody &body, ArrayRef<unsigned> dims,
+                                 MutableArrayRef<Value> indices,
+                                 ValueRange values) {
+  if (dims.empty())
+    return body.evaluate(indices, values);
+  auto loop = scf::ForOp::create(body.builder, body.loc, body.constant(0),
+                                 body.constant(body.extents[dims.front()]),
+                                 body.constant(1), values);
+  OpBuilder::InsertionGuard guard(body.builder);
+  body.builder.setInsertionPointToStart(loop.getBody());
+  indices[dims.front()] = loop.getInductionVar();
+  SmallVector<Value> results =
+      reduce(body, dims.drop_front(), indices, loop.getRegionIterArgs());
+  scf::YieldOp::create(body.builder, body.loc, results);
+  return llvm::to_vector_of<Value>(loop.getResults());
+}
+
+FailureOr<DeviceKernel> fastk::buildThreadKernel(gpu::GPUModuleOp module,
+                                                 linalg::GenericOp op,
+                                                 StringRef name) {
+  KernelBody body(op);
+  SmallVector<unsigned> order = body.orderForCoalescing(body.parallelDims);
+  int64_t points = body.countPoints(order);
+  DeviceKernel kernel;
+  kernel.name = name.str();
+  kernel.threads = std::min(kThreads, points);
+  kernel.blocks = llvm::divideCeil(points, kernel.threads);
+  body.createFunction(module, name, kernel.threads);
+  kernel.operands = body.operands;
+
+  OpBuilder &builder = body.builder;
+  Location loc = body.loc;
+  Value block = gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x);
+  Value thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
+  Value first =
+      arith::MulIOp::create(builder, loc, block, body.constant(kernel.threads));
+  Value number = arith::AddIOp::create(builder, loc, first, thread);
+  if (points % kernel.threads != 0) {
+    Value inside = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::ult, number, body.constant(points));
+    auto guard = scf::IfOp::create(builder, loc, inside,
+                                   /*withElseRegion=*/false);
+    builder.setInsertionPointToStart(guard.thenBlock());
+  }
+  SmallVector<Value> indices(body.extents.size());
+  body.delinearize(number, order, indices);
+
+  unsigned results = op.getNumDpsInits();
+  SmallVector<Value> values;
+  for (unsigned i = 0; i < results; ++i) {
+    if (readsResult(op, i)) {
+      values.push_back(body.loadResult(i, indices));
+      continue;
+    }
+    // Never read: any value of the type.
+    Type type =
+        cast<MemRefType>(op.getDpsInits()[i].getType()).getElementType();
+    values.push_back(arith::ConstantOp::create(
+        builder, loc, cast<TypedAttr>(builder.getZeroAttr(type))));
+  }
+  values = reduce(body, body.reductionDims, indices, values);
+  for (unsigned i = 0; i < results; ++i)
+    body.storeResult(i, indices, values[i]);
+  return kernel;
+}

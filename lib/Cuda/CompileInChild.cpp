@@ -1,0 +1,283 @@
+//===- CompileInChild.cpp - Device code of others, compiled ---------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Cuda/CompileInChild.h"
+#include "Bytes.h"
+#include "ChildProtocol.h"
+#include "Protocol.h"
+#include "fastk/Cuda/CheckDeviceCode.h"
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <seccomp.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace fastk::cuda;
+using Clock = std::chrono::steady_clock;
+
+/// Starts the child with \p socket as its descriptor 3, \p notes as 4, and
+/// nothing else of ours. Returns its process id, or -1 with errno.
+static pid_t startChild(const std::string &program, int socket, int notes) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, socket, nvrtcChildSocket);
+  for (int fd = 0; fd <= 2; ++fd)
+    posix_spawn_file_actions_addopen(&actions, fd, "/dev/null",
+                                     fd == 0 ? O_RDONLY : O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, notes, nvrtcChildNotes);
+  posix_spawn_file_actions_addclosefrom_np(&actions, nvrtcChildNotes + 1);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP |
+                                            POSIX_SPAWN_SETSIGMASK |
+                                            POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  // Nothing of the user's environment but where libraries are.
+  std::string libraries = "LD_LIBRARY_PATH=";
+  if (const char *paths = std::getenv("LD_LIBRARY_PATH"))
+    libraries += paths;
+  std::string sanitizer =
+      "ASAN_OPTIONS=handle_segv=0:handle_abort=0:use_sigaltstack=0:"
+      "detect_leaks=0:allocator_may_return_null=1";
+  std::string path = "PATH=", language = "LANG=C";
+  char *environment[] = {path.data(), language.data(), libraries.data(),
+                         sanitizer.data(), nullptr};
+  std::string name = "fastk-nvrtc", flag = nvrtcChildFlag;
+  char *arguments[] = {name.data(), flag.data(), nullptr};
+  pid_t pid = -1;
+  int code =
+      posix_spawn(&pid, program.empty() ? "/proc/self/exe" : program.c_str(),
+                  &actions, &attributes, arguments, environment);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (code != 0) {
+    errno = code;
+    return -1;
+  }
+  return pid;
+}
+
+enum class Talk { Done, TimedOut, TooMuch, Broken };
+
+/// Sends \p request and receives \p reply, both at once: a child that does not
+/// read must not block us.
+static Talk converse(int socket, std::string_view request, std::string &reply,
+                     Clock::time_point deadline, uint64_t largest) {
+  char chunk[65536];
+  bool sending = true;
+  for (;;) {
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+                    deadline - Clock::now())
+                    .count();
+    if (left <= 0)
+      return Talk::TimedOut;
+    struct pollfd poller = {socket, short(POLLIN | (sending ? POLLOUT : 0)), 0};
+    int ready = poll(&poller, 1, int(left));
+    if (ready < 0 && errno != EINTR)
+      return Talk::Broken;
+    if (ready <= 0)
+      continue;
+    if (sending && (poller.revents & (POLLOUT | POLLERR | POLLHUP))) {
+      ssize_t put = send(socket, request.data(), request.size(),
+                         MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (put > 0)
+        request.remove_prefix(size_t(put));
+      else if (put < 0 && errno != EAGAIN && errno != EINTR)
+        sending = false; // It has gone; what it left is read below.
+      if (request.empty()) {
+        shutdown(socket, SHUT_WR);
+        sending = false;
+      }
+    }
+    if (poller.revents & (POLLIN | POLLERR | POLLHUP)) {
+      ssize_t got = recv(socket, chunk, sizeof(chunk), MSG_DONTWAIT);
+      // A child that ended without reading all resets the connection.
+      if (got == 0 || (got < 0 && errno == ECONNRESET))
+        return Talk::Done;
+      if (got < 0 && errno != EAGAIN && errno != EINTR)
+        return Talk::Broken;
+      if (got > 0)
+        reply.append(chunk, size_t(got));
+      if (reply.size() > largest)
+        return Talk::TooMuch;
+    }
+  }
+}
+
+/// The system call that the sandbox noted before it ended the child.
+static std::string forbiddenCall(int notes) {
+  std::atomic<uint32_t> call{0};
+  if (pread(notes, &call, sizeof(call),
+            offsetof(fastk::worker::ControlPage, deniedCall)) !=
+          ssize_t(sizeof(call)) ||
+      call == 0)
+    return "a system call";
+  std::string text = "system call " + std::to_string(call - 1);
+  if (char *name =
+          seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, int(call - 1))) {
+    text += std::string(" (") + name + ")";
+    free(name);
+  }
+  return text;
+}
+
+/// How a child that gave no result ended.
+static std::string describeEnd(int status, const CompileLimits &limits,
+                               int notes) {
+  std::string memory =
+      std::to_string(limits.addressSpaceBytes >> 20) + " MiB of memory";
+  if (WIFEXITED(status) && WEXITSTATUS(status) == outOfMemoryExit)
+    return "the compiler ran out of its " + memory +
+           ": instantiate and unroll less";
+  if (WIFEXITED(status) && WEXITSTATUS(status) == forbiddenCallExit)
+    return "the compiler made " + forbiddenCall(notes) +
+           ", which its sandbox forbids";
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+    return "the compiler's process could not be started";
+  if (WIFSIGNALED(status) &&
+      (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL))
+    return "the compiler was killed: it used up its processor time or the "
+           "machine's memory";
+  if (WIFSIGNALED(status))
+    return std::string("the compiler crashed (") + strsignal(WTERMSIG(status)) +
+           ") or ran out of its " + memory + ": simplify the source";
+  return "the compiler ended without a result (exit code " +
+         std::to_string(WEXITSTATUS(status)) + ")";
+}
+
+/// The toolkit's headers, read once.
+static const Headers &toolkitHeaders(const Nvrtc &nvrtc) {
+  static const Headers headers = readToolkitHeaders(nvrtc.toolkit().include);
+  return headers;
+}
+
+/// Adds the remedy where a header was not found.
+static void explainMissingHeader(CompileResult &result, const Nvrtc &nvrtc) {
+  // Both are said: one where there is no such name, one where it is a path.
+  if (result.ok() ||
+      (result.log.find("could not open source file") == std::string::npos &&
+       result.log.find("cannot open source file") == std::string::npos))
+    return;
+  std::string allowed;
+  for (const std::string &name : allowedHeaders)
+    allowed += (allowed.empty() ? "" : ", ") + name;
+  result.error += "\nDevice code may include " + allowed +
+                  " and nothing else; the prelude (" + preludeName +
+                  ") is there without an include.";
+  if (nvrtc.toolkit().include.empty())
+    result.error += " These headers are not installed beside " +
+                    nvrtc.toolkit().nvrtc +
+                    ": run scripts/install-deps.sh --cuda.";
+}
+
+CompileResult fastk::cuda::compileInChild(const CompileRequest &request,
+                                          const CompileLimits &limits) {
+  CompileResult result;
+  result.error = checkRequest(request);
+  if (!result.ok())
+    return result;
+  const Nvrtc *nvrtc = Nvrtc::get(result.error);
+  if (!nvrtc)
+    return result;
+  result.nvrtcVersion = nvrtc->version();
+
+  CompileRequest whole = request;
+  for (const auto &[name, text] : toolkitHeaders(*nvrtc))
+    whole.headers.insert({name, text});
+  ByteWriter message;
+  message.text(nvrtc->toolkit().nvrtc);
+  message.text(nvrtc->toolkit().builtins);
+  message.number(uint64_t(limits.wallSeconds * 1000));
+  message.number(limits.addressSpaceBytes);
+  message.number(limits.outputBytes);
+  message.text(toBytes(whole));
+
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+    result.error = std::string("cannot start the compiler: socketpair: ") +
+                   std::strerror(errno);
+    return result;
+  }
+  int notes = memfd_create("fastk-nvrtc", MFD_CLOEXEC);
+  pid_t pid = notes < 0 || ftruncate(notes, fastk::worker::pageSize) != 0
+                  ? -1
+                  : startChild(limits.program, pair[1], notes);
+  int startError = errno;
+  close(pair[1]);
+  struct CloseNotes {
+    int fd;
+    ~CloseNotes() { close(fd); }
+  } closeNotes = {notes};
+  if (pid < 0) {
+    close(pair[0]);
+    result.error = std::string("cannot start the compiler's process: ") +
+                   std::strerror(startError);
+    return result;
+  }
+  std::string reply;
+  auto deadline = Clock::now() +
+                  std::chrono::microseconds(int64_t(limits.wallSeconds * 1e6));
+  Talk talk =
+      converse(pair[0], message.bytes, reply, deadline, 3 * limits.outputBytes);
+  close(pair[0]);
+  if (talk != Talk::Done)
+    kill(-pid, SIGKILL);
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+    ;
+  kill(-pid, SIGKILL); // Whatever it may have left.
+
+  switch (talk) {
+  case Talk::TimedOut: {
+    char text[160];
+    snprintf(text, sizeof(text),
+             "compiling took longer than %g s and was stopped: simplify "
+             "templates and constant expressions, unroll less",
+             limits.wallSeconds);
+    result.error = text;
+    return result;
+  }
+  case Talk::TooMuch:
+    result.error = "the compiler's output is larger than " +
+                   std::to_string(3 * limits.outputBytes >> 20) + " MiB";
+    return result;
+  case Talk::Broken:
+    result.error = "the connection to the compiler's process broke";
+    return result;
+  case Talk::Done:
+    break;
+  }
+  CompileResult answer;
+  if (!fromBytes(reply, answer)) {
+    result.error = describeEnd(status, limits, notes);
+    return result;
+  }
+  explainMissingHeader(answer, *nvrtc);
+  if (answer.ok())
+    if (std::vector<Refusal> refusals = checkDeviceCode(answer.ptx);
+        !refusals.empty()) {
+      answer.error = "refused: " + describe(refusals);
+      answer.cubin.clear();
+    }
+  return answer;
+}

@@ -1,0 +1,198 @@
+//===- FindToolkit.cpp - Where NVRTC and its headers are ------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Cuda/Nvrtc.h"
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+namespace fs = std::filesystem;
+using namespace fastk::cuda;
+
+const std::vector<std::string> fastk::cuda::allowedHeaders = {
+    "cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h", "mma.h"};
+
+/// Entries of \p folder that begin with \p prefix, the highest version first
+/// (12.10 after 12.9).
+static std::vector<fs::path> entries(const fs::path &folder,
+                                     const std::string &prefix) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end;
+       at.increment(error))
+    if (at->path().filename().string().compare(0, prefix.size(), prefix) == 0)
+      found.push_back(at->path());
+  auto version = [&](const fs::path &path) {
+    std::vector<int> numbers;
+    std::string rest = path.filename().string().substr(prefix.size());
+    for (size_t i = 0; i < rest.size();) {
+      if (rest[i] < '0' || rest[i] > '9') {
+        ++i;
+        continue;
+      }
+      int number = 0;
+      for (; i < rest.size() && rest[i] >= '0' && rest[i] <= '9'; ++i)
+        number = std::min(number * 10 + (rest[i] - '0'), 1000000);
+      numbers.push_back(number);
+    }
+    return numbers;
+  };
+  std::sort(found.begin(), found.end(),
+            [&](const fs::path &a, const fs::path &b) {
+              return version(a) > version(b);
+            });
+  return found;
+}
+
+/// Adds the libnvrtc of \p folder, if it has one. "libnvrtc.so.13" rather than
+/// "libnvrtc.so", which is there for linking only and may be missing.
+static void addLibrary(const fs::path &folder,
+                       const std::vector<fs::path> &includes,
+                       std::vector<Toolkit> &found) {
+  std::vector<fs::path> libraries = entries(folder, "libnvrtc.so.");
+  if (libraries.empty())
+    libraries = entries(folder, "libnvrtc.so");
+  if (libraries.empty())
+    return;
+  Toolkit toolkit;
+  toolkit.nvrtc = libraries.front().string();
+  if (std::vector<fs::path> builtins = entries(folder, "libnvrtc-builtins.so.");
+      !builtins.empty())
+    toolkit.builtins = builtins.front().string();
+  std::error_code error;
+  for (const fs::path &include : includes)
+    if (toolkit.include.empty() && fs::exists(include / "cuda_fp16.h", error))
+      toolkit.include = include.string();
+  found.push_back(toolkit);
+}
+
+/// Adds the toolkit whose root is \p root, or that keeps its library right in
+/// it.
+static void addRoot(const fs::path &root, std::vector<Toolkit> &found) {
+#if defined(__aarch64__)
+  const char *target = "sbsa-linux";
+#else
+  const char *target = "x86_64-linux";
+#endif
+  std::vector<fs::path> includes = {root / "include",
+                                    root / "targets" / target / "include",
+                                    root.parent_path() / "include"};
+  size_t before = found.size();
+  for (const fs::path &folder :
+       {root / "lib64", root / "lib", root / "targets" / target / "lib", root})
+    if (found.size() == before)
+      addLibrary(folder, includes, found);
+}
+
+static void addVenv(const fs::path &venv, std::vector<Toolkit> &found) {
+  for (const fs::path &python : entries(venv / "lib", "python3"))
+    for (const fs::path &cuda :
+         entries(python / "site-packages" / "nvidia", "cu"))
+      // cu13 and later; older wheels scatter over cuda_nvrtc, cuda_runtime ...
+      if (cuda.filename().string().find('_') == std::string::npos)
+        addRoot(cuda, found);
+}
+
+std::vector<Toolkit> fastk::cuda::findToolkits() {
+  std::vector<Toolkit> found;
+  if (const char *set = std::getenv("FASTK_CUDA_PATH"); set && *set) {
+    addRoot(set, found);
+    return found;
+  }
+  for (const char *name : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char *set = std::getenv(name); set && *set)
+      addRoot(set, found);
+  addRoot("/usr/local/cuda", found);
+  for (const fs::path &root : entries("/usr/local", "cuda-"))
+    addRoot(root, found);
+  for (const char *folder : {"/usr/lib/x86_64-linux-gnu",
+                             "/usr/lib/aarch64-linux-gnu", "/usr/lib64"})
+    addLibrary(folder, {"/usr/include"}, found);
+
+  std::vector<fs::path> venvs;
+  if (const char *set = std::getenv("VIRTUAL_ENV"); set && *set)
+    venvs.push_back(set);
+  std::error_code error;
+  for (fs::path start :
+       {fs::read_symlink("/proc/self/exe", error).parent_path(),
+        fs::current_path(error)})
+    for (int up = 0; up < 6 && !start.empty(); ++up) {
+      venvs.push_back(start / ".venv");
+      if (start == start.parent_path())
+        break;
+      start = start.parent_path();
+    }
+  for (const fs::path &venv : venvs)
+    addVenv(venv, found);
+  // One place may be reached in several ways.
+  std::set<std::string> seen;
+  std::vector<Toolkit> unique;
+  for (const Toolkit &toolkit : found)
+    if (seen.insert(fs::weakly_canonical(toolkit.nvrtc, error).string()).second)
+      unique.push_back(toolkit);
+  return unique;
+}
+
+//===----------------------------------------------------------------------===//
+// Headers
+//===----------------------------------------------------------------------===//
+
+/// The names that the include lines of \p text spell, whatever conditions they
+/// stand under.
+static std::vector<std::string> includedNames(const std::string &text) {
+  std::vector<std::string> names;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    size_t at = line.find_first_not_of(" \t");
+    if (at == line.npos || line[at] != '#')
+      continue;
+    at = line.find_first_not_of(" \t", at + 1);
+    if (at == line.npos || line.compare(at, 7, "include") != 0)
+      continue;
+    size_t begin = line.find_first_of("<\"", at + 7);
+    size_t end =
+        begin == line.npos ? begin : line.find_first_of(">\"", begin + 1);
+    if (end != line.npos)
+      names.push_back(line.substr(begin + 1, end - begin - 1));
+  }
+  return names;
+}
+
+Headers fastk::cuda::readToolkitHeaders(const std::string &includeFolder) {
+  Headers headers;
+  if (includeFolder.empty())
+    return headers;
+  // Folder of the file that spelled the name, and the name.
+  std::vector<std::pair<fs::path, std::string>> pending;
+  for (const std::string &name : allowedHeaders)
+    pending.push_back({"", name});
+  std::set<std::string> seen;
+  while (!pending.empty()) {
+    auto [folder, name] = pending.back();
+    pending.pop_back();
+    if (name.find("..") != name.npos || name[0] == '/')
+      continue;
+    for (const fs::path &relative : {folder / name, fs::path(name)}) {
+      std::ifstream file(fs::path(includeFolder) / relative);
+      if (!file)
+        continue; // For another compiler, or one that NVRTC has built in.
+      std::stringstream text;
+      text << file.rdbuf();
+      headers[name] = text.str();
+      headers[relative.string()] = text.str();
+      if (seen.insert(relative.string()).second)
+        for (const std::string &next : includedNames(text.str()))
+          pending.push_back({relative.parent_path(), next});
+      break;
+    }
+  }
+  return headers;
+}

@@ -1,0 +1,138 @@
+//===- NvrtcChild.cpp - The process that compiles -------------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Bytes.h"
+#include "ChildProtocol.h"
+#include "Sandbox.h"
+#include "fastk/Cuda/CompileInChild.h"
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <new>
+#include <seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+using namespace fastk::cuda;
+
+bool fastk::cuda::isNvrtcChild(int argc, char **argv) {
+  return argc == 2 && std::string_view(argv[1]) == nvrtcChildFlag;
+}
+
+static bool readAll(int fd, std::string &bytes) {
+  char chunk[65536];
+  for (;;) {
+    ssize_t got = read(fd, chunk, sizeof(chunk));
+    if (got == 0)
+      return true;
+    if (got < 0 && errno != EINTR)
+      return false;
+    if (got > 0)
+      bytes.append(chunk, size_t(got));
+  }
+}
+
+static bool writeAll(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t put = write(fd, bytes.data(), bytes.size());
+    if (put < 0 && errno != EINTR)
+      return false;
+    if (put > 0)
+      bytes.remove_prefix(size_t(put));
+  }
+  return true;
+}
+
+/// From here on every file is "not found": the compiler reports an #include of
+/// one as it reports a misspelt one, where a trap would look like a crash.
+static bool closeFileSystem() {
+  scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+  if (!filter)
+    return false;
+  bool ok = true;
+  for (const char *name :
+       {"open", "openat", "openat2", "stat", "lstat", "newfstatat", "statx",
+        "access", "faccessat", "faccessat2", "readlink", "readlinkat"}) {
+    int number = seccomp_syscall_resolve_name(name);
+    if (number >= 0)
+      ok &= seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOENT), number, 0) == 0;
+  }
+  ok = ok && seccomp_load(filter) == 0;
+  seccomp_release(filter);
+  return ok;
+}
+
+static bool enterCompileSandbox(const CompileLimits &limits) {
+  using namespace fastk::worker;
+  Message start = {};
+  start.threadLimit = 64;
+  start.addressSpaceBytes = limits.addressSpaceBytes;
+  start.fileBytes = 0;
+  start.cpuSeconds = uint64_t(limits.wallSeconds) + 2;
+  // A user of its own, so that its limit of threads is its own.
+  start.uid = geteuid() == 0 ? 1300000000u + uint32_t(getpid()) % 4194304u : 0;
+  void *page = mmap(nullptr, pageSize, PROT_READ | PROT_WRITE, MAP_SHARED,
+                    nvrtcChildNotes, 0);
+  if (page == MAP_FAILED)
+    return false;
+  close(nvrtcChildNotes);
+  uint32_t active = enterSandbox(start, static_cast<ControlPage *>(page));
+  return (active & ProtectSeccomp) && closeFileSystem();
+}
+
+static void onNoMemory() { _exit(outOfMemoryExit); }
+
+int fastk::cuda::nvrtcChildMain(int, char **) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  std::set_new_handler(onNoMemory);
+  std::string bytes;
+  if (!readAll(nvrtcChildSocket, bytes))
+    return 2;
+  ByteReader in(bytes);
+  Toolkit toolkit = {in.text(), in.text(), ""};
+  CompileLimits limits;
+  limits.wallSeconds = double(in.number()) / 1000;
+  limits.addressSpaceBytes = in.number();
+  limits.outputBytes = in.number();
+  CompileRequest request;
+  if (!fromBytes(in.text(), request) || !in.complete() || chdir("/") != 0)
+    return 2;
+
+  CompileResult result;
+  Nvrtc nvrtc;
+  if (Nvrtc::load(toolkit, nvrtc, result.error)) {
+    if (enterCompileSandbox(limits))
+      // The toolkit's headers travelled with the request.
+      result = nvrtc.compile(request, {});
+    else
+      result.error = "the sandbox of the compiler could not be set up: this "
+                     "kernel or container forbids seccomp; allow it";
+  }
+  // A long log keeps its beginning.
+  constexpr size_t kLongestLog = size_t(1) << 20;
+  for (std::string *text : {&result.log, &result.error})
+    if (text->size() > kLongestLog) {
+      text->resize(kLongestLog);
+      *text += "\n[cut: the compiler said more than 1 MiB]";
+    }
+  if (result.cubin.size() > limits.outputBytes ||
+      result.ptx.size() > limits.outputBytes) {
+    result.error = "the compiled code is larger than " +
+                   std::to_string(limits.outputBytes >> 20) +
+                   " MiB; unroll less";
+    result.cubin.clear();
+    result.ptx.clear();
+  }
+  if (!writeAll(nvrtcChildSocket, toBytes(result)))
+    return 2;
+  // NVRTC's own ending needs what the sandbox has closed.
+  _exit(0);
+}

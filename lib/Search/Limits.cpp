@@ -1,0 +1,72 @@
+//===- Limits.cpp - Budgets, interrupts and the clock ---------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Searcher.h"
+#include <algorithm>
+#include <chrono>
+
+using namespace llvm;
+using namespace fastk;
+
+bool Searcher::hasEvaluationsLeft(bool promote) {
+  int64_t limit = options.budget.evaluations;
+  if (limit == 0)
+    return true;
+  // Without its second measurement nothing can win.
+  int64_t kept = 0;
+  if (!promote && limit >= 2)
+    kept = std::clamp<int64_t>(limit / 10, 1, options.promotions);
+  if (result.counts.evaluations < limit - kept)
+    return true;
+  std::string text = "its budget of " + std::to_string(limit) +
+                     (limit == 1 ? " evaluation" : " evaluations") +
+                     " is spent";
+  if (kept > 0)
+    text += ", but for " + std::to_string(kept) +
+            " kept for the second measurement";
+  stop(SearchEnd::Budget, text);
+  return false;
+}
+
+bool Searcher::mayEvaluate() {
+  if (input.stopRequested && input.stopRequested()) {
+    stop(SearchEnd::Interrupted);
+    return false;
+  }
+  if (options.budget.minutes > 0) {
+    double limit = options.budget.minutes * 60;
+    if (phase != Phase::Promotion)
+      limit *= 0.9;
+    double expected = 0;
+    if (!durations.empty()) {
+      std::vector<double> sorted = durations;
+      std::nth_element(sorted.begin(), sorted.begin() + sorted.size() / 2,
+                       sorted.end());
+      expected = sorted[sorted.size() / 2];
+    }
+    if (elapsedNow() + expected > limit) {
+      std::string text;
+      raw_string_ostream(text) << format("its budget of %.3g minutes is spent",
+                                         options.budget.minutes);
+      stop(SearchEnd::Budget, text);
+      return false;
+    }
+  }
+  return true;
+}
+
+double Searcher::clockNow() const {
+  if (input.clock)
+    return input.clock();
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+double Searcher::elapsedNow() const {
+  return journalStart + clockNow() - clockStart;
+}

@@ -1,0 +1,227 @@
+//===- Rounds.cpp - The two strategies, round by round --------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Searcher.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+using namespace fastk;
+
+Error Searcher::trySeeds() {
+  round = "1";
+  roundNumber = 1;
+  for (const SearchSeed &seed : input.seeds) {
+    if (phaseOver)
+      break;
+    Expected<TryOutcome> outcome =
+        tryVariant(seed.idea, /*owner=*/nullptr, seed.variant);
+    if (!outcome)
+      return outcome.takeError();
+  }
+  return Error::success();
+}
+
+Error Searcher::runBranching() {
+  for (roundNumber = 1; roundNumber <= options.rounds && !phaseOver;
+       ++roundNumber) {
+    round = std::to_string(roundNumber);
+    int firstTrial = roundNumber == 1 ? 0 : trials.size();
+    int firstOfProposers = trials.size();
+    chooseParents();
+    // All ideas of a round are asked for before the first is tried, so that
+    // every proposer sees the same history.
+    struct Asked {
+      Idea idea;
+      Proposer *owner;
+      std::string name;
+    };
+    std::vector<Asked> asked;
+    for (auto [index, proposer] : enumerate(input.proposers)) {
+      if (phaseOver)
+        break;
+      std::string name = round + "/" + std::to_string(index);
+      bool all = roundNumber == 1 && proposer->wantsAllTried();
+      Expected<std::vector<Idea>> ideas =
+          askIdeas(*proposer, name, all ? 1 << 20 : options.ideas);
+      if (!ideas)
+        return ideas.takeError();
+      for (auto [number, idea] : enumerate(*ideas))
+        asked.push_back({idea, proposer, name + "/" + std::to_string(number)});
+    }
+    if (asked.empty() && !phaseOver) {
+      stop(SearchEnd::Exhausted, "the proposers had no further idea");
+      --roundNumber;
+      break;
+    }
+    for (const Asked &each : asked) {
+      if (phaseOver)
+        break;
+      if (Error error = tryIdea(each.idea, *each.owner, each.name,
+                                options.implementations))
+        return error;
+    }
+    bool triedAny = static_cast<int>(trials.size()) > firstOfProposers;
+    // The sweep starts at the round's best, if it is in reach of the best.
+    std::optional<size_t> promising;
+    for (size_t i = firstTrial; i < trials.size(); ++i)
+      if (trials[i].speedup > 0 &&
+          (!promising || trials[i].speedup > trials[*promising].speedup))
+        promising = i;
+    if (promising && !phaseOver &&
+        trials[*promising].speedup * 1.3 > bestTrial().speedup)
+      if (Error error = sweep(*promising, options.roundSweep))
+        return error;
+    endRound(firstTrial, /*countsForPatience=*/true);
+    if (!triedAny && !phaseOver)
+      stop(SearchEnd::Exhausted, "the proposers only repeated what was tried");
+  }
+  return Error::success();
+}
+
+Error Searcher::runSequential() {
+  // As many realisations as the branching search would make.
+  int steps = options.rounds * options.ideas * options.implementations;
+  size_t turn = 0;
+  for (roundNumber = 1; roundNumber <= steps && !phaseOver; ++roundNumber) {
+    round = std::to_string(roundNumber);
+    int firstTrial = roundNumber == 1 ? 0 : trials.size();
+    parents.clear();
+    if (hasBest())
+      parents.push_back(bestTrial().tried);
+    bool asked = false;
+    for (size_t i = 0; i < input.proposers.size() && !asked; ++i) {
+      size_t index = turn++ % input.proposers.size();
+      Proposer &proposer = *input.proposers[index];
+      std::string name = round + "/" + std::to_string(index);
+      Expected<std::vector<Idea>> ideas = askIdeas(proposer, name, 1);
+      if (!ideas)
+        return ideas.takeError();
+      if (ideas->empty())
+        continue;
+      asked = true;
+      if (Error error = tryIdea(ideas->front(), proposer, name, 1))
+        return error;
+    }
+    if (!asked) {
+      stop(SearchEnd::Exhausted, "the proposers had no further idea");
+      --roundNumber;
+      break;
+    }
+    endRound(firstTrial, /*countsForPatience=*/true);
+  }
+  return Error::success();
+}
+
+Error Searcher::tryIdea(const Idea &idea, Proposer &owner,
+                        const std::string &name, int count) {
+  ++result.counts.ideas;
+  Expected<std::vector<Variant>> variants = askVariants(
+      "realise/" + name, [&] { return owner.realise(context(), idea, count); });
+  if (!variants)
+    return variants.takeError();
+  if (static_cast<int>(variants->size()) > count)
+    variants->resize(count);
+  for (const Variant &variant : *variants) {
+    Expected<TryOutcome> outcome = tryVariant(idea, &owner, variant);
+    if (!outcome)
+      return outcome.takeError();
+    if (*outcome == TryOutcome::Evaluated && !phaseOver)
+      if (Error error = repair(idea, &owner, trials.size() - 1))
+        return error;
+    if (phaseOver)
+      break;
+  }
+  return Error::success();
+}
+
+/// What a proposer may be able to mend.
+static bool isRepairable(worker::Status status) {
+  switch (status) {
+  case worker::Status::Wrong:
+  case worker::Status::Crash:
+  case worker::Status::Timeout:
+  case worker::Status::Memory:
+  case worker::Status::Refused:
+  case worker::Status::CompileTimeout:
+    return true;
+  case worker::Status::OK:
+  case worker::Status::Slow:
+  case worker::Status::Impossible:
+  case worker::Status::Unfit:
+  case worker::Status::Error:
+    return false;
+  }
+  llvm_unreachable("all statuses are named above");
+}
+
+Error Searcher::repair(const Idea &idea, Proposer *owner, size_t failed) {
+  for (int attempt = 0; attempt < options.repairs && !phaseOver; ++attempt) {
+    if (!owner || !isRepairable(trials[failed].verdict.status))
+      return Error::success();
+    TriedVariant tried = trials[failed].tried;
+    Expected<std::vector<Variant>> mended =
+        askVariants("repair/" + digestOf(tried.variant),
+                    [&]() -> Expected<std::vector<Variant>> {
+                      Expected<std::optional<Variant>> variant =
+                          owner->repair(context(), idea, tried);
+                      if (!variant)
+                        return variant.takeError();
+                      std::vector<Variant> list;
+                      if (*variant)
+                        list.push_back(std::move(**variant));
+                      return list;
+                    });
+    if (!mended)
+      return mended.takeError();
+    if (mended->empty())
+      return Error::success();
+    ++result.counts.repairs;
+    Expected<TryOutcome> outcome = tryVariant(idea, owner, mended->front());
+    if (!outcome)
+      return outcome.takeError();
+    if (*outcome != TryOutcome::Evaluated)
+      return Error::success();
+    failed = trials.size() - 1;
+  }
+  return Error::success();
+}
+
+void Searcher::endRound(int firstTrial, bool countsForPatience) {
+  TrajectoryRow row;
+  std::optional<size_t> roundBest;
+  for (size_t i = firstTrial; i < trials.size(); ++i)
+    if (trials[i].speedup > 0 &&
+        (!roundBest || trials[i].speedup > trials[*roundBest].speedup))
+      roundBest = i;
+  if (roundBest)
+    row = rowOf(round, trials[*roundBest]);
+  row.round = round;
+  row.evaluations = trials.size() - firstTrial;
+  // A round that a limit cut off before its first evaluation has no line.
+  if (row.evaluations > 0)
+    result.trajectory.push_back(std::move(row));
+  if (input.progress)
+    input.progress->roundEnded(standing(""));
+  if (!countsForPatience || phaseOver)
+    return;
+  if (hasBest() &&
+      bestTrial().speedup > bestAtLastGain * (1 + options.patienceGain)) {
+    bestAtLastGain = bestTrial().speedup;
+    roundsWithoutGain = 0;
+    return;
+  }
+  // Until something passes there is nothing that could stagnate.
+  if (!hasBest())
+    return;
+  int patience = options.strategy == SearchStrategy::Branching
+                     ? options.patience
+                     : options.patience * options.ideas;
+  if (++roundsWithoutGain >= patience)
+    stop(SearchEnd::Stagnation, std::to_string(patience) +
+                                    " rounds gained less than " +
+                                    percent(options.patienceGain));
+}

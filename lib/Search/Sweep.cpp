@@ -1,0 +1,77 @@
+//===- Sweep.cpp - Hill-climbing over numeric parameters ------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Searcher.h"
+
+using namespace llvm;
+using namespace fastk;
+
+Error Searcher::sweep(size_t from, int limit) {
+  size_t current = from;
+  int used = 0;
+  while (used < limit && !phaseOver) {
+    Proposer *owner = trials[current].owner;
+    std::string digest = digestOf(trials[current].tried.variant);
+    // Where a full sweep found nothing better, another would ask the same.
+    if (!owner || swept.contains(digest))
+      return Error::success();
+    Variant around = trials[current].tried.variant;
+    int count = limit - used;
+    // Asked again later, the untried neighbours are others.
+    std::string name =
+        "neighbours/" + digest + "/" + std::to_string(neighbourAsks[digest]++);
+    Expected<std::vector<Variant>> variants = askVariants(
+        name, [&] { return owner->neighbours(context(), around, count); });
+    if (!variants)
+      return variants.takeError();
+    if (variants->empty())
+      swept.insert(digest);
+    Idea idea = trials[current].idea;
+    bool improved = false;
+    for (const Variant &variant : *variants) {
+      if (used >= limit)
+        break;
+      Expected<TryOutcome> outcome = tryVariant(idea, owner, variant);
+      if (!outcome)
+        return outcome.takeError();
+      if (*outcome == TryOutcome::Stopped)
+        return Error::success();
+      if (*outcome == TryOutcome::Duplicate)
+        continue;
+      ++used;
+      if (trials.back().speedup > trials[current].speedup * kNoise) {
+        current = trials.size() - 1;
+        improved = true;
+        break;
+      }
+    }
+    if (!improved)
+      return Error::success();
+  }
+  return Error::success();
+}
+
+Error Searcher::finalSweep() {
+  phase = Phase::Sweep;
+  phaseOver = false;
+  round = "sweep";
+  // The best of each idea: two variants of one idea would climb one hill.
+  std::vector<size_t> starts;
+  StringSet<> ideas;
+  for (size_t index : survivors())
+    if (static_cast<int>(starts.size()) < options.parents &&
+        ideas.insert(trials[index].idea.id).second)
+      starts.push_back(index);
+  size_t first = trials.size();
+  for (size_t index : starts)
+    if (!phaseOver)
+      if (Error error = sweep(index, options.finalSweep))
+        return error;
+  if (trials.size() > first)
+    endRound(first, /*countsForPatience=*/false);
+  return Error::success();
+}

@@ -1,0 +1,94 @@
+//===- Trial.cpp - One variant is tried -----------------------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Searcher.h"
+
+using namespace llvm;
+using namespace fastk;
+
+/// So many evaluations that fail through no fault of the candidate end a
+/// search: something else is broken.
+static constexpr int kErrorsInARow = 3;
+
+Expected<Searcher::TryOutcome> Searcher::tryVariant(const Idea &idea,
+                                                    Proposer *owner,
+                                                    const Variant &variant) {
+  ++result.counts.variants;
+  if (!seen.insert(digestOf(variant)).second) {
+    ++result.counts.duplicates;
+    return TryOutcome::Duplicate;
+  }
+  if (input.progress)
+    input.progress->evaluating(standing(idea.title));
+  Expected<std::optional<worker::Verdict>> verdict =
+      askVerdict(variant, hasBest() ? &bestTrial().tried.variant : nullptr,
+                 /*promote=*/false);
+  if (!verdict)
+    return verdict.takeError();
+  if (!*verdict)
+    return TryOutcome::Stopped;
+
+  Trial trial;
+  trial.idea = idea;
+  trial.owner = owner;
+  trial.verdict = std::move(**verdict);
+  const worker::TimingReport &timing = trial.verdict.timing;
+  trial.tried.variant = variant;
+  trial.tried.variant.ideaId = idea.id;
+  trial.tried.status = std::string(worker::toString(trial.verdict.status));
+  trial.tried.reason = trial.verdict.reason;
+  trial.tried.round = roundNumber;
+  if (timing.candidate)
+    trial.tried.seconds = timing.candidate->medianNs * 1e-9;
+  if (timing.baseline)
+    trial.tried.baselineSeconds = timing.baseline->medianNs * 1e-9;
+  if (result.baselineSeconds == 0)
+    result.baselineSeconds = trial.tried.baselineSeconds;
+  if (trial.verdict.status == worker::Status::OK && trial.tried.seconds > 0) {
+    // Side by side cancels drift; the quotient of medians is second best.
+    if (timing.speedupOverBaseline)
+      trial.speedup = timing.speedupOverBaseline->median;
+    else
+      trial.speedup = trial.tried.baselineSeconds / trial.tried.seconds;
+  }
+  ++result.counts.statuses[trial.tried.status];
+  history.push_back(trial.tried);
+  trials.push_back(std::move(trial));
+  const Trial &done = trials.back();
+
+  if (done.speedup > 0) {
+    bool better = !hasBest();
+    if (!better && timing.speedupOverIncumbent)
+      better = timing.speedupOverIncumbent->low > kNoise;
+    else if (!better)
+      better = done.speedup > bestTrial().speedup * kNoise;
+    if (better)
+      best = trials.size() - 1;
+  }
+  if (input.progress)
+    input.progress->evaluated(standing(idea.title), done.tried.status,
+                              done.tried.reason);
+
+  if (done.verdict.status == worker::Status::Unfit) {
+    stop(SearchEnd::Unfit, done.tried.reason);
+  } else if (done.verdict.status == worker::Status::Error) {
+    if (++errorsInARow == kErrorsInARow)
+      stop(SearchEnd::Unfit, std::to_string(kErrorsInARow) +
+                                 " evaluations in a row failed through no "
+                                 "fault of their variants: " +
+                                 done.tried.reason);
+  } else {
+    errorsInARow = 0;
+  }
+  if (hasBest() && result.floorSeconds > 0 &&
+      result.floorSeconds >= options.floorShare * bestTrial().tried.seconds)
+    stop(SearchEnd::Floor,
+         "the best variant reached " +
+             percent(result.floorSeconds / bestTrial().tried.seconds) +
+             " of the floor");
+  return TryOutcome::Evaluated;
+}

@@ -1,0 +1,67 @@
+//===- Device.cpp - What the protocol asks of a device --------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Device.h"
+
+using namespace fastk::worker;
+
+const char *fastk::worker::nameOf(Part part) {
+  switch (part) {
+  case Part::Oracle:
+    return "oracle";
+  case Part::Baseline:
+    return "baseline";
+  case Part::Incumbent:
+    return "incumbent";
+  case Part::Candidate:
+    return "candidate";
+  case Part::Control:
+    return "control";
+  case Part::Empty:
+    return "empty kernel";
+  }
+  return "?";
+}
+
+const Program *fastk::worker::programOf(const Job &job, Part part) {
+  switch (part) {
+  case Part::Oracle:
+    return &job.oracle;
+  case Part::Baseline:
+  case Part::Control:
+    return &job.baseline;
+  case Part::Incumbent:
+    return job.incumbent ? &*job.incumbent : nullptr;
+  case Part::Candidate:
+    return &job.candidate;
+  case Part::Empty:
+    return nullptr;
+  }
+  return nullptr;
+}
+
+Measure Device::compare(size_t output, const Results &results,
+                        const Results &reference) {
+  const Tensor &tensor = job.outputs[output];
+  const void *y = bytesOf(results, output);
+  const void *r = bytesOf(reference, output);
+  if (!isFloat(tensor.type))
+    return compareExact(tensor, y, r);
+  auto typeIn = [&](const Results &set) {
+    return set.ofOracle ? ElementType::F64 : tensor.type;
+  };
+  return measure(tensor, readerOf(typeIn(results), y),
+                 readerOf(typeIn(reference), r));
+}
+
+bool Device::fits(size_t output, const Results &oracle) {
+  const Tensor &tensor = job.outputs[output];
+  return !isFloat(tensor.type) ||
+         worker::fits(tensor,
+                      readerOf(ElementType::F64, bytesOf(oracle, output)));
+}

@@ -1,0 +1,158 @@
+//===- Device.h - What the protocol asks of a device ------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Validation and timing are written once, against this interface; a device
+// brings memory, a way to run programs and its clocks. What is judged are bytes
+// fetched from the device: a device may override compare(), fits() and the
+// drawing of operands to do the work where the bytes are, with the same result.
+// docs/validation.md says what a device has to guarantee.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_WORKER_DEVICE_H
+#define FASTK_LIB_WORKER_DEVICE_H
+
+#include "Judge.h"
+#include "Plan.h"
+#include "fastk/Worker/Verdict.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace fastk::worker {
+
+/// What ended an evaluation early.
+struct Failure {
+  Status status = Status::Error;
+  std::string reason;
+};
+
+/// Where tensors lie in what is allocated for them; it alternates, so that
+/// accesses on both sides of a tensor are found.
+enum class Placement {
+  Start, ///< The tensor begins with an allocation: reads before it fault.
+  End    ///< It ends with one, to 64 bytes: reads past it fault.
+};
+
+/// A program of a job by its part in it. Control is the baseline once more;
+/// Empty is a program that does nothing and takes no buffers.
+enum class Part { Oracle, Baseline, Incumbent, Candidate, Control, Empty };
+
+/// As it is called in messages.
+const char *nameOf(Part part);
+/// The program that takes the part; null for Empty and a missing incumbent.
+const Program *programOf(const Job &job, Part part);
+
+/// The operands of one call, in memory of a device.
+class Operands {
+public:
+  virtual ~Operands() = default;
+};
+
+/// Results and workspace of one call of one program.
+class Results {
+public:
+  explicit Results(bool ofOracle) : ofOracle(ofOracle) {}
+  virtual ~Results() = default;
+  /// Floats are stored as double.
+  const bool ofOracle;
+};
+
+/// How one call went. Means nothing when it failed.
+struct CallTime {
+  /// The clock of record.
+  double ns = 0;
+  /// Another clock, which the device compares with it.
+  double otherNs = 0;
+};
+
+/// A program ready to be called. It runs during call() only.
+class Running {
+public:
+  virtual ~Running() = default;
+  /// Binds buffers to a slot, at addresses not used before; null for Empty.
+  virtual bool map(uint32_t slot, const Operands *operands,
+                   const Results *results, Failure &failure) = 0;
+  virtual bool unmap(uint32_t slot, Failure &failure) = 0;
+  /// One call on a slot. On return the program does nothing any more, and what
+  /// it has not written is missing. \p timed: spend a processor on precision.
+  virtual bool call(uint32_t slot, double timeoutSeconds, CallTime &time,
+                    Failure &failure, bool timed = false) = 0;
+  /// Ends the program and tells what it used.
+  virtual Resources finish() = 0;
+};
+
+class Device {
+public:
+  explicit Device(const Job &job) : job(job) {}
+  virtual ~Device() = default;
+
+  /// Reads the programs. Fills what is known of them in \p verdict.
+  virtual bool open(Verdict &verdict, Failure &failure) = 0;
+  /// \p sets: buffer sets mapped at once.
+  virtual std::unique_ptr<Running>
+  start(Part part, int64_t sets, Verdict &verdict, Failure &failure) = 0;
+
+  virtual std::unique_ptr<Operands> createOperands(Failure &failure) = 0;
+  virtual std::unique_ptr<Results> createResults(Part part,
+                                                 Failure &failure) = 0;
+  /// Sets of operands to rotate in timing, at most \p wanted; fewer where
+  /// memory is short. \p bytes is what one set needs with all its results.
+  virtual size_t rotatingSets(size_t wanted, int64_t bytes) = 0;
+
+  /// Draws all operands of a trial.
+  virtual void fill(Operands &operands, const Case &trial,
+                    Placement placement) = 0;
+  /// Draws operand \p index alone, where it lies.
+  virtual void redraw(Operands &operands, size_t index, const Case &trial) = 0;
+  /// Draws about one element in a thousand of each operand anew.
+  virtual void mutate(Operands &operands, const Case &trial, uint64_t seed) = 0;
+  /// \p to becomes \p from with every element moved by \p delta (see Inputs.h).
+  virtual void perturb(const Operands &from, Operands &to, const Case &trial,
+                       uint64_t draw, double delta, Placement placement) = 0;
+  /// Rounds floats wider than FP16 to FP16. Returns whether there are any.
+  virtual bool roundToHalf(Operands &operands) = 0;
+
+  virtual void place(Results &results, Placement placement) = 0;
+  /// NaN in results and workspace, canaries around them.
+  virtual void poison(Results &results) = 0;
+  /// What a program has changed beside its results and workspace, as the rest
+  /// of a sentence; empty when nothing.
+  virtual std::string damage(const Operands &operands,
+                             const Results &results) = 0;
+
+  /// The bytes of an operand or a result, fetched from where they are; valid
+  /// until they change.
+  virtual const void *bytesOf(const Operands &operands, size_t index) = 0;
+  virtual const void *bytesOf(const Results &results, size_t index) = 0;
+  /// A hash of the bytes of all results.
+  virtual uint64_t hashOf(const Results &results) = 0;
+
+  /// Errors of result \p output of one call against another's.
+  virtual Measure compare(size_t output, const Results &results,
+                          const Results &reference);
+  /// Whether every finite oracle value fits the type of the result.
+  virtual bool fits(size_t output, const Results &oracle);
+
+  /// Before a timed call, where the job wants it cold.
+  virtual void flush(const Operands &operands, const Results &results) = 0;
+  /// Empty unless the clocks of a call contradict each other; else the rest of
+  /// a sentence that begins with the program's name.
+  virtual std::string distrust(const CallTime &time) = 0;
+  /// The same for all samples of the candidate. \p trusted are the baseline's,
+  /// \p handshakeP90 the slow tenth of calls of an empty kernel.
+  virtual std::string distrust(const std::vector<CallTime> &times,
+                               const std::vector<CallTime> &trusted,
+                               double handshakeP90) = 0;
+
+  const Job &job;
+};
+
+} // namespace fastk::worker
+
+#endif // FASTK_LIB_WORKER_DEVICE_H

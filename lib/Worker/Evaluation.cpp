@@ -1,0 +1,91 @@
+//===- Evaluation.cpp - From a job to its verdict -------------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Evaluation.h"
+#include "Clock.h"
+#include <algorithm>
+
+using namespace fastk::worker;
+
+Precision Evaluation::judge(const Results &outputs, const Results &oracle,
+                            const std::vector<Difficulty> &difficulties,
+                            TrialError &worst) const {
+  Precision precision = Precision::IEEE;
+  double worstShare = -1;
+  for (size_t o = 0; o < device.job.outputs.size(); ++o) {
+    const Difficulty &difficulty = difficulties[o];
+    Measure m = device.compare(o, outputs, oracle);
+    Precision got = classify(device.job, o, m, difficulty);
+    Bounds bounds =
+        boundsOf(device.job, o, device.job.acceptedPrecision, difficulty);
+    double share = m.mismatches ? 1e300
+                                : (m.max == 0 ? 0 : m.max / bounds.max) +
+                                      100 * double(got);
+    if (share > worstShare) {
+      worstShare = share;
+      worst.output = int64_t(o);
+      worst.maxNormalized = m.max;
+      worst.relativeFrobenius = m.frobenius;
+      worst.nanMismatch = m.mismatches;
+      worst.referenceMax = difficulty.baseline.max;
+      worst.referenceFrobenius = difficulty.baseline.frobenius;
+      worst.bound = bounds.max;
+      worst.boundFrobenius = bounds.frobenius;
+      worst.precision = got;
+    }
+    precision = looser(precision, got);
+  }
+  worst.precision = precision;
+  return precision;
+}
+
+void Evaluation::account(Running &program) {
+  Resources used = program.finish();
+  verdict.resources.peakMemoryBytes =
+      std::max(verdict.resources.peakMemoryBytes, used.peakMemoryBytes);
+  verdict.resources.cpuSeconds += used.cpuSeconds;
+}
+
+Verdict fastk::worker::evaluateOn(Device &device) {
+  const Job &job = device.job;
+  Verdict verdict;
+  verdict.id = job.id;
+  uint64_t begin = clockNs();
+  Failure failure;
+  bool ok;
+  {
+    Evaluation evaluation(device, verdict);
+    std::vector<Difficulty> difficulty;
+    ok = device.open(verdict, failure) &&
+         validateCandidate(evaluation, difficulty, failure) &&
+         (job.mode == Mode::Validate ||
+          timeCandidate(evaluation, difficulty, failure));
+  }
+  if (ok) {
+    verdict.status = Status::OK;
+    verdict.reason = "right in class " +
+                     std::string(toString(verdict.precision)) + " on " +
+                     std::to_string(verdict.audit.trials) + " trials";
+    if (verdict.timing.speedupOverBaseline) {
+      char text[120];
+      snprintf(text, sizeof(text), "; %.4g us, %.3g times the baseline's speed",
+               verdict.timing.candidate->medianNs * 1e-3,
+               verdict.timing.speedupOverBaseline->median);
+      verdict.reason += text;
+    }
+  } else {
+    verdict.status = failure.status;
+    verdict.reason = failure.reason;
+    bool wasRight =
+        failure.status == Status::Slow || failure.status == Status::Impossible;
+    if (!wasRight)
+      verdict.precision = Precision::None;
+  }
+  verdict.resources.wallSeconds = double(clockNs() - begin) * 1e-9;
+  return verdict;
+}

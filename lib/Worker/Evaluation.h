@@ -1,0 +1,65 @@
+//===- Evaluation.h - What the phases of an evaluation share ----*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_WORKER_EVALUATION_H
+#define FASTK_LIB_WORKER_EVALUATION_H
+
+#include "Device.h"
+#include <memory>
+#include <vector>
+
+namespace fastk::worker {
+
+/// True when samples of one program have taken longer than one disturbance of
+/// the machine does: a scheduler's tick (4 ms) hits all samples of a short
+/// kernel, and must not have it dropped as slow.
+inline bool outlastsDisturbance(double spentNs, size_t samples) {
+  return spentNs >= 20e6 || samples >= 64;
+}
+
+struct Evaluation {
+  Evaluation(Device &device, Verdict &verdict)
+      : device(device), verdict(verdict),
+        wallSeconds(device.job.limits.wallSeconds > 0
+                        ? device.job.limits.wallSeconds
+                        : 10) {}
+
+  /// Judges one set of results against the oracle's; the looser class over
+  /// results. \p worst receives the errors of the worst one.
+  Precision judge(const Results &outputs, const Results &oracle,
+                  const std::vector<Difficulty> &difficulties,
+                  TrialError &worst) const;
+
+  /// Ends a program and adds what it used to the verdict.
+  void account(Running &program);
+
+  Device &device;
+  Verdict &verdict;
+  /// Memory for operands that validation has done with; timing draws its own
+  /// values into it, so only the pages are used again.
+  std::vector<std::unique_ptr<Operands>> spare;
+  /// Of one call of the candidate; grows with the baseline's time.
+  double wallSeconds;
+};
+
+/// Checks the candidate on every trial. Fills errors, precision, competitors
+/// and audit of the verdict; on failure the verdict's status is in \p failure.
+/// \p difficulty receives what N(0,1) was like, for the timed calls.
+bool validateCandidate(Evaluation &evaluation,
+                       std::vector<Difficulty> &difficulty, Failure &failure);
+
+/// Times the programs. Fills timing and audit.
+bool timeCandidate(Evaluation &evaluation,
+                   const std::vector<Difficulty> &difficulty, Failure &failure);
+
+/// The whole protocol on a device. Never fails: what goes wrong is the verdict.
+Verdict evaluateOn(Device &device);
+
+} // namespace fastk::worker
+
+#endif // FASTK_LIB_WORKER_EVALUATION_H

@@ -1,0 +1,186 @@
+//===- ChildStart.cpp - Starting the process of a program -----------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Clock.h"
+#include "Child.h"
+#include "ChildRegistry.h"
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+using namespace fastk::worker;
+
+/// Nothing of the user's environment but where libraries are; OpenMP as every
+/// program of a job must see it.
+static std::vector<std::string> environment(const ChildOptions &options) {
+  std::vector<std::string> variables = {
+      "PATH=", "LANG=C", "MALLOC_ARENA_MAX=2",
+      "OMP_NUM_THREADS=" + std::to_string(options.threads),
+      "OMP_THREAD_LIMIT=" + std::to_string(options.threads),
+      "OMP_DYNAMIC=FALSE",
+      (options.threads > 1 ? "OMP_PROC_BIND=TRUE" : "OMP_PROC_BIND=FALSE"),
+      "OMP_PLACES=threads", "OMP_MAX_ACTIVE_LEVELS=1",
+      // Workers of OpenMP spin between calls, as in a model that runs one
+      // kernel after another: waking them would cost more than a small kernel
+      // and land them on any processor. They burn nothing: a program that is
+      // not being called is stopped.
+      "KMP_BLOCKTIME=infinite", "KMP_WARNINGS=FALSE"};
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  // What the sanitizer's own handlers and checks do, the sandbox forbids.
+  variables.push_back("ASAN_OPTIONS=handle_segv=0:handle_sigbus=0:"
+                      "handle_abort=0:handle_sigfpe=0:handle_sigill=0:"
+                      "use_sigaltstack=0:detect_leaks=0:"
+                      "allocator_may_return_null=1");
+#endif
+#endif
+  if (const char *paths = getenv("LD_LIBRARY_PATH"))
+    variables.push_back(std::string("LD_LIBRARY_PATH=") + paths);
+  return variables;
+}
+
+/// A user that no other process runs as, so that limits per user bind to this
+/// child alone. Only root can choose.
+static uint32_t ownUser() {
+  static uint32_t counter = 0;
+  if (geteuid() != 0)
+    return 0;
+  return 1000000000u + uint32_t(getpid()) % 4194304u * 64 + counter++ % 64;
+}
+
+std::unique_ptr<Child> Child::start(std::string name, const ProgramImage *image,
+                                    const ChildOptions &options,
+                                    Failure &failure) {
+  auto fail = [&](const char *doing) {
+    failure = {Status::Error, std::string("cannot start a process for the ") +
+                                  name + ": " + doing + ": " +
+                                  std::strerror(errno)};
+    return nullptr;
+  };
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+    return fail("socketpair");
+  std::unique_ptr<Child> child(new Child());
+  child->name = name;
+  child->options = options;
+  child->socket = pair[0];
+  int page = memfd_create("fastk-control", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (page < 0 || ftruncate(page, pageSize) != 0) {
+    close(pair[1]);
+    return fail("memfd_create");
+  }
+  fcntl(page, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+  void *mapped =
+      mmap(nullptr, pageSize, PROT_READ | PROT_WRITE, MAP_SHARED, page, 0);
+  if (mapped == MAP_FAILED) {
+    close(pair[1]);
+    close(page);
+    return fail("mmap");
+  }
+  child->control = static_cast<ControlPage *>(mapped);
+
+  std::vector<std::string> variables = environment(options);
+  std::vector<char *> pointers;
+  pointers.reserve(variables.size() + 1);
+  for (std::string &variable : variables)
+    pointers.push_back(variable.data());
+  pointers.push_back(nullptr);
+  char self[] = "fastk-worker";
+  std::string flag = childFlag;
+  char *arguments[] = {self, flag.data(), nullptr};
+
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, pair[1], childSocket);
+  for (int fd = 0; fd <= 2; ++fd)
+    posix_spawn_file_actions_addopen(&actions, fd, "/dev/null",
+                                     fd == 0 ? O_RDONLY : O_WRONLY, 0);
+  posix_spawn_file_actions_addclosefrom_np(&actions, childSocket + 1);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP |
+                                            POSIX_SPAWN_SETSIGMASK |
+                                            POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  int code = posix_spawn(&child->pid, "/proc/self/exe", &actions, &attributes,
+                         arguments, pointers.data());
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  close(pair[1]);
+  if (code != 0) {
+    close(page);
+    errno = code;
+    child->pid = -1;
+    return fail("posix_spawn");
+  }
+  rememberChild(child->pid);
+
+  Message message = {};
+  message.command = Command::Start;
+  message.hasProgram = image != nullptr;
+  message.threadLimit = uint32_t(options.threadLimit);
+  // Beside the program's own memory: buffers, libraries, stacks of threads.
+  message.addressSpaceBytes =
+      uint64_t(options.memoryBytes) + uint64_t(options.bufferBytes) +
+      (uint64_t(512) << 20) + uint64_t(options.threadLimit) * (9u << 20);
+  message.largestMapping =
+      uint64_t(options.memoryBytes) + uint64_t(options.bufferBytes);
+  message.fileBytes = uint64_t(options.fileBytes);
+  message.cpuSeconds = uint64_t(options.cpuSeconds) + 1;
+  message.uid = ownUser();
+  std::vector<int> fds = {page};
+  if (image)
+    fds.push_back(image->descriptor());
+  bool sent = child->send(message, fds, failure);
+  close(page);
+  if (!sent)
+    return nullptr;
+
+  // Loading runs constructors, so it is watched as a call is.
+  uint64_t deadline = clockNs() + 20'000'000'000u;
+  for (;;) {
+    uint32_t stage = child->control->stage.load();
+    if (stage == StageIdle)
+      return child;
+    if (stage == StageLoadFailed || stage == StageSetupFailed) {
+      std::string why(
+          child->control->text,
+          strnlen(child->control->text, sizeof(child->control->text)));
+      for (char &c : why)
+        if (static_cast<unsigned char>(c) < 32 ||
+            static_cast<unsigned char>(c) > 126)
+          c = '?';
+      failure = {Status::Refused, "the " + name + " cannot be loaded: " + why};
+      return nullptr;
+    }
+    if (clockNs() > deadline) {
+      failure = {Status::Timeout, "the " + name + " did not load within 20 s"};
+      return nullptr;
+    }
+    if (child->hasEnded() && child->control->stage.load() != StageLoadFailed) {
+      child->explainDeath("loading", failure);
+      return nullptr;
+    }
+    struct timespec wait = {0, 5'000'000};
+    syscall(SYS_futex, &child->control->stage, FUTEX_WAIT, stage, &wait,
+            nullptr, 0);
+  }
+}

@@ -1,0 +1,268 @@
+//===- HostDevice.cpp - Programs and clocks of this machine ---------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "HostDevice.h"
+#include "../Statistics.h"
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <sched.h>
+#include <unistd.h>
+#include <utility>
+
+using namespace fastk::worker;
+
+/// Processors this process may use.
+static int64_t processors() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0)
+    return std::max(1, CPU_COUNT(&set));
+  return std::max<int64_t>(1, sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+/// Bytes of memory the machine can still give.
+static int64_t availableMemory() {
+  std::ifstream info("/proc/meminfo");
+  std::string word;
+  int64_t kilobytes = 0;
+  while (info >> word)
+    if (word == "MemAvailable:" && info >> kilobytes)
+      return kilobytes * 1024;
+  return int64_t(sysconf(_SC_AVPHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+}
+
+static int64_t lastLevelCache() {
+  int64_t bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return bytes > 0 ? bytes : int64_t(64) << 20;
+}
+
+namespace {
+
+/// A program in a child process.
+class HostProgram : public Running {
+public:
+  HostProgram(const char *name, std::unique_ptr<Child> child, bool maySpin)
+      : name(name), child(std::move(child)), maySpin(maySpin) {}
+
+  bool map(uint32_t slot, const Operands *operands, const Results *results,
+           Failure &failure) override {
+    std::vector<const SharedBuffer *> all, own;
+    if (operands)
+      for (const SharedBuffer &buffer :
+           static_cast<const HostOperands *>(operands)->buffers)
+        all.push_back(&buffer);
+    if (results) {
+      const auto *set = static_cast<const HostResults *>(results);
+      for (const SharedBuffer &buffer : set->buffers)
+        own.push_back(&buffer);
+      all.insert(all.end(), own.begin(), own.end());
+      all.push_back(&set->workspace);
+    }
+    watches[slot] = ResultWatch(own);
+    return child->map(slot, all, failure);
+  }
+
+  bool unmap(uint32_t slot, Failure &failure) override {
+    // A thread that goes on may also die of the buffers being taken away.
+    bool unmapped = child->unmap(slot, failure);
+    if (!unmapped && failure.status == Status::Crash)
+      failure.reason += "; between calls: of a thread that outlived its call, "
+                        "or of memory that the kernel destroyed";
+    if (!checkLate(slot, failure) || !unmapped)
+      return false;
+    watches.erase(slot);
+    return true;
+  }
+
+  bool call(uint32_t slot, double timeoutSeconds, CallTime &time,
+            Failure &failure, bool timed) override {
+    if (!child->call(slot, timeoutSeconds, time, failure, timed && maySpin,
+                     &watches[slot]))
+      return false;
+    if (watches[slot].wroteOutside())
+      return blame(failure);
+    // Threads that go on writing show themselves when they are let.
+    if (calls++ < lingering &&
+        (!child->linger(0.005, failure) || !checkLate(slot, failure)))
+      return false;
+    // Results of earlier calls, which nobody has touched since.
+    for (const auto &entry : watches)
+      if (entry.first != slot && !checkLate(entry.first, failure))
+        return false;
+    return true;
+  }
+
+  Resources finish() override { return child->finish(); }
+
+private:
+  bool checkLate(uint32_t slot, Failure &failure) {
+    return !watches[slot].changedSinceStop() || blame(failure);
+  }
+
+  bool blame(Failure &failure) {
+    failure = {Status::Wrong,
+               std::string("the ") + name +
+                   " wrote results before its kernel was called or after it "
+                   "returned: work that no clock saw"};
+    return false;
+  }
+
+  /// So many calls are followed by a moment in which nothing may happen.
+  static constexpr int lingering = 2;
+
+  const char *name;
+  std::unique_ptr<Child> child;
+  int calls = 0;
+  /// There is a processor that the program does not use.
+  bool maySpin;
+  /// By slot.
+  std::map<uint32_t, ResultWatch> watches;
+};
+
+} // namespace
+
+bool HostDevice::open(Verdict &verdict, Failure &failure) {
+  threads = job.time.threads ? job.time.threads : processors();
+  verdict.timing.threads = threads;
+  verdict.timing.cache = job.time.cache;
+  for (auto [part, image] :
+       {std::pair(Part::Oracle, &oracle), std::pair(Part::Baseline, &baseline),
+        std::pair(Part::Incumbent, &incumbent),
+        std::pair(Part::Candidate, &candidate)}) {
+    const Program *program = programOf(job, part);
+    std::string error;
+    if (program && !image->read(program->path, error)) {
+      failure = {Status::Error, std::string("the ") + nameOf(part) +
+                                    " cannot be read: " + error};
+      return false;
+    }
+  }
+  verdict.audit.candidateHash = candidate.hash();
+  return true;
+}
+
+const ProgramImage *HostDevice::imageOf(Part part) const {
+  switch (part) {
+  case Part::Oracle:
+    return &oracle;
+  case Part::Baseline:
+  case Part::Control:
+    return &baseline;
+  case Part::Incumbent:
+    return &incumbent;
+  case Part::Candidate:
+    return &candidate;
+  case Part::Empty:
+    return nullptr;
+  }
+  return nullptr;
+}
+
+/// The protections in force, for the verdict.
+static void listProtections(uint32_t active, Verdict &verdict) {
+  static constexpr std::pair<Protection, const char *> names[] = {
+      {ProtectRlimits, "rlimits"},
+      {ProtectNoNewPrivileges, "no-new-privileges"},
+      {ProtectCapabilities, "no-capabilities"},
+      {ProtectUser, "own-user"},
+      {ProtectThreads, "thread-limit"},
+      {ProtectNetwork, "no-network"},
+      {ProtectLandlock, "landlock"},
+      {ProtectSeccomp, "seccomp"}};
+  for (auto [bit, text] : names)
+    (active & bit ? verdict.protections : verdict.missingProtections)
+        .push_back(text);
+  for (const char *always :
+       {"own-process", "sealed-inputs", "guard-pages", "canaries",
+        "poisoned-outputs", "scrubbed-environment", "watchdog"})
+    verdict.protections.push_back(always);
+}
+
+std::unique_ptr<Running> HostDevice::start(Part part, int64_t sets,
+                                           Verdict &verdict, Failure &failure) {
+  ChildOptions options;
+  options.threads = threads;
+  options.threadLimit =
+      job.limits.threads ? job.limits.threads : 4 * threads + 8;
+  options.memoryBytes = job.limits.memoryBytes;
+  options.fileBytes = job.limits.fileBytes;
+  const Program *program = programOf(job, part);
+  int64_t bytes = program ? program->workspaceBytes : 0;
+  for (const Tensor &tensor : job.inputs)
+    bytes += tensor.bytes();
+  for (const Tensor &tensor : job.outputs)
+    bytes += tensor.elements() * 8;
+  int64_t count = int64_t(job.inputs.size() + job.outputs.size()) + 1;
+  options.bufferBytes = sets * (bytes + count * 4 * int64_t(pageSize));
+  std::unique_ptr<Child> child =
+      Child::start(nameOf(part), imageOf(part), options, failure);
+  if (!child)
+    return nullptr;
+  if (verdict.protections.empty() && verdict.missingProtections.empty())
+    listProtections(child->protections(), verdict);
+  return std::make_unique<HostProgram>(nameOf(part), std::move(child),
+                                       threads < processors());
+}
+
+size_t HostDevice::rotatingSets(size_t wanted, int64_t bytes) {
+  while (wanted > 1 && int64_t(wanted) * bytes > availableMemory() / 2)
+    --wanted;
+  return wanted;
+}
+
+void HostDevice::flush(const Operands &operands, const Results &results) {
+  int64_t footprint = 0;
+  for (const Tensor &tensor : job.inputs)
+    footprint += tensor.bytes();
+  for (const Tensor &tensor : job.outputs)
+    footprint += tensor.bytes();
+  // What exceeds the caches evicts itself.
+  if (job.time.cache != Cache::Cold || footprint > 4 * lastLevelCache())
+    return;
+  for (const SharedBuffer &buffer :
+       static_cast<const HostOperands &>(operands).buffers)
+    buffer.flush();
+  const auto &set = static_cast<const HostResults &>(results);
+  for (const SharedBuffer &buffer : set.buffers)
+    buffer.flush();
+  set.workspace.flush();
+}
+
+std::string HostDevice::distrust(const CallTime &time) {
+  if (time.otherNs <= time.ns + 1000)
+    return {};
+  return "'s clock shows more time than passed: it was tampered with";
+}
+
+/// What the child's clock does not show of a call: waking up on both sides.
+static double medianGap(const std::vector<CallTime> &times) {
+  std::vector<double> gaps;
+  for (const CallTime &time : times)
+    gaps.push_back(time.ns - time.otherNs);
+  return quantile(gaps, 0.5);
+}
+
+std::string HostDevice::distrust(const std::vector<CallTime> &times,
+                                 const std::vector<CallTime> &trusted,
+                                 double handshakeP90) {
+  std::vector<double> ns;
+  for (const CallTime &time : times)
+    ns.push_back(time.ns);
+  double gap = medianGap(times);
+  // On a busy machine waking up takes long, for the baseline as well.
+  double allowed = 10 * handshakeP90 + 200e3 + 0.05 * quantile(ns, 0.5) +
+                   3 * std::max(0.0, medianGap(trusted));
+  if (gap <= allowed)
+    return {};
+  char text[200];
+  snprintf(text, sizeof(text),
+           "'s clock shows %.4g us less per call than passed (%.4g us "
+           "allowed): it was tampered with",
+           gap * 1e-3, allowed * 1e-3);
+  return text;
+}

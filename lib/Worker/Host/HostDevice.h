@@ -1,0 +1,75 @@
+//===- HostDevice.h - The machine the worker runs on ------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_WORKER_HOST_HOSTDEVICE_H
+#define FASTK_LIB_WORKER_HOST_HOSTDEVICE_H
+
+#include "../Device.h"
+#include "Child.h"
+#include "ProgramImage.h"
+#include "SharedBuffer.h"
+
+namespace fastk::worker {
+
+/// Operands in memory files, with a hash of each as the worker wrote it.
+class HostOperands : public Operands {
+public:
+  std::vector<SharedBuffer> buffers;
+  std::vector<uint64_t> hashes;
+};
+
+class HostResults : public Results {
+public:
+  using Results::Results;
+  std::vector<SharedBuffer> buffers;
+  SharedBuffer workspace;
+};
+
+/// Programs are shared objects, each in a sandboxed process of its own.
+class HostDevice : public Device {
+public:
+  explicit HostDevice(const Job &job) : Device(job) {}
+
+  // HostDevice.cpp: programs and clocks.
+  bool open(Verdict &verdict, Failure &failure) override;
+  std::unique_ptr<Running> start(Part part, int64_t sets, Verdict &verdict,
+                                 Failure &failure) override;
+  size_t rotatingSets(size_t wanted, int64_t bytes) override;
+  void flush(const Operands &operands, const Results &results) override;
+  std::string distrust(const CallTime &time) override;
+  std::string distrust(const std::vector<CallTime> &times,
+                       const std::vector<CallTime> &trusted,
+                       double handshakeP90) override;
+
+  // HostMemory.cpp: operands and results.
+  std::unique_ptr<Operands> createOperands(Failure &failure) override;
+  std::unique_ptr<Results> createResults(Part part, Failure &failure) override;
+  void fill(Operands &operands, const Case &trial,
+            Placement placement) override;
+  void redraw(Operands &operands, size_t index, const Case &trial) override;
+  void mutate(Operands &operands, const Case &trial, uint64_t seed) override;
+  void perturb(const Operands &from, Operands &to, const Case &trial,
+               uint64_t draw, double delta, Placement placement) override;
+  bool roundToHalf(Operands &operands) override;
+  void place(Results &results, Placement placement) override;
+  void poison(Results &results) override;
+  std::string damage(const Operands &operands, const Results &results) override;
+  const void *bytesOf(const Operands &operands, size_t index) override;
+  const void *bytesOf(const Results &results, size_t index) override;
+  uint64_t hashOf(const Results &results) override;
+
+private:
+  const ProgramImage *imageOf(Part part) const;
+
+  ProgramImage oracle, baseline, incumbent, candidate;
+  int64_t threads = 1;
+};
+
+} // namespace fastk::worker
+
+#endif // FASTK_LIB_WORKER_HOST_HOSTDEVICE_H

@@ -1,0 +1,33 @@
+//===- Inputs.h - Filling operands ------------------------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_WORKER_INPUTS_H
+#define FASTK_LIB_WORKER_INPUTS_H
+
+#include "Plan.h"
+
+namespace fastk::worker {
+
+/// Fills operand \p index of the job.
+void fillInput(const Job &job, size_t index, const Case &trial, void *data);
+
+/// Copies an operand, moving every finite element of a float by the relative
+/// amount \p delta up or down, at random. \p from and \p to may be the same.
+void perturb(const Tensor &tensor, uint64_t seed, double delta,
+             const void *from, void *to);
+
+/// Redraws about one element in a thousand, at least 16 (or all), in place.
+void mutate(const Job &job, size_t index, const Case &trial, uint64_t seed,
+            void *data);
+
+/// Rounds a float wider than FP16 to FP16, in place. Returns whether it is one.
+bool roundToHalf(const Tensor &tensor, void *data);
+
+} // namespace fastk::worker
+
+#endif // FASTK_LIB_WORKER_INPUTS_H

@@ -1,0 +1,473 @@
+//===- LaunchPlan.cpp - How a GPU program is launched ---------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Worker/LaunchPlan.h"
+#include "JSONReader.h"
+#include "Names.h"
+#include <charconv>
+
+using namespace fastk::worker;
+
+using Space = BufferRef::Space;
+
+static constexpr Name<Space> spaceNames[] = {
+    {Space::Input, "in"}, {Space::Output, "out"}, {Space::Workspace, "ws"}};
+static constexpr Name<PlanScalar::Type> scalarNames[] = {
+    {PlanScalar::Type::I32, "i32"},
+    {PlanScalar::Type::I64, "i64"},
+    {PlanScalar::Type::F32, "f32"},
+    {PlanScalar::Type::F64, "f64"}};
+static constexpr Name<TensorMap::Type> mapTypeNames[] = {
+    {TensorMap::Type::U8, "u8"},    {TensorMap::Type::U16, "u16"},
+    {TensorMap::Type::U32, "u32"},  {TensorMap::Type::I32, "i32"},
+    {TensorMap::Type::U64, "u64"},  {TensorMap::Type::I64, "i64"},
+    {TensorMap::Type::F16, "f16"},  {TensorMap::Type::F32, "f32"},
+    {TensorMap::Type::F64, "f64"},  {TensorMap::Type::BF16, "bf16"},
+    {TensorMap::Type::TF32, "tf32"}};
+static constexpr Name<TensorMap::Interleave> interleaveNames[] = {
+    {TensorMap::Interleave::None, "none"},
+    {TensorMap::Interleave::B16, "16B"},
+    {TensorMap::Interleave::B32, "32B"}};
+static constexpr Name<TensorMap::Swizzle> swizzleNames[] = {
+    {TensorMap::Swizzle::None, "none"},
+    {TensorMap::Swizzle::B32, "32B"},
+    {TensorMap::Swizzle::B64, "64B"},
+    {TensorMap::Swizzle::B128, "128B"}};
+static constexpr Name<TensorMap::Promotion> promotionNames[] = {
+    {TensorMap::Promotion::None, "none"},
+    {TensorMap::Promotion::B64, "64B"},
+    {TensorMap::Promotion::B128, "128B"},
+    {TensorMap::Promotion::B256, "256B"}};
+static constexpr Name<TensorMap::Fill> fillNames[] = {
+    {TensorMap::Fill::Zero, "zero"}, {TensorMap::Fill::NaN, "nan"}};
+
+std::string_view fastk::worker::toString(TensorMap::Type value) {
+  return nameOf(mapTypeNames, value);
+}
+std::optional<TensorMap::Type>
+fastk::worker::parseTensorMapType(std::string_view text) {
+  return valueOf(mapTypeNames, text);
+}
+std::string_view fastk::worker::toString(TensorMap::Interleave value) {
+  return nameOf(interleaveNames, value);
+}
+std::optional<TensorMap::Interleave>
+fastk::worker::parseInterleave(std::string_view text) {
+  return valueOf(interleaveNames, text);
+}
+std::string_view fastk::worker::toString(TensorMap::Swizzle value) {
+  return nameOf(swizzleNames, value);
+}
+std::optional<TensorMap::Swizzle>
+fastk::worker::parseSwizzle(std::string_view text) {
+  return valueOf(swizzleNames, text);
+}
+std::string_view fastk::worker::toString(TensorMap::Promotion value) {
+  return nameOf(promotionNames, value);
+}
+std::optional<TensorMap::Promotion>
+fastk::worker::parsePromotion(std::string_view text) {
+  return valueOf(promotionNames, text);
+}
+std::string_view fastk::worker::toString(TensorMap::Fill value) {
+  return nameOf(fillNames, value);
+}
+std::optional<TensorMap::Fill> fastk::worker::parseFill(std::string_view text) {
+  return valueOf(fillNames, text);
+}
+
+int64_t fastk::worker::byteSize(TensorMap::Type type) {
+  switch (type) {
+  case TensorMap::Type::U8:
+    return 1;
+  case TensorMap::Type::U16:
+  case TensorMap::Type::F16:
+  case TensorMap::Type::BF16:
+    return 2;
+  case TensorMap::Type::U32:
+  case TensorMap::Type::I32:
+  case TensorMap::Type::F32:
+  case TensorMap::Type::TF32:
+    return 4;
+  case TensorMap::Type::U64:
+  case TensorMap::Type::I64:
+  case TensorMap::Type::F64:
+    return 8;
+  }
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// More than any device has of anything; keeps sums far from overflow.
+static constexpr int64_t largest = int64_t(1) << 46;
+static constexpr size_t mostEntries = 4096;
+
+/// "in0", "ws1+4096".
+static std::optional<BufferRef> parseBuffer(std::string_view text) {
+  for (const Name<Space> &name : spaceNames) {
+    if (text.substr(0, name.text.size()) != name.text)
+      continue;
+    BufferRef ref;
+    ref.space = name.value;
+    const char *end = text.data() + text.size();
+    auto [at, bad] =
+        std::from_chars(text.data() + name.text.size(), end, ref.index);
+    if (bad != std::errc() || ref.index < 0)
+      return std::nullopt;
+    if (at == end)
+      return ref;
+    if (*at != '+')
+      return std::nullopt;
+    auto [last, wrong] = std::from_chars(at + 1, end, ref.offset);
+    if (wrong != std::errc() || last != end || ref.offset < 0 ||
+        ref.offset > largest)
+      return std::nullopt;
+    return ref;
+  }
+  return std::nullopt;
+}
+
+static constexpr const char *bufferWords =
+    "'in0', 'out0' or 'ws0', with '+BYTES' behind it for an offset";
+
+static void readBuffer(ObjectReader &reader, const char *key, BufferRef &ref) {
+  std::string text;
+  if (!reader.readString(key, text))
+    return;
+  if (std::optional<BufferRef> parsed = parseBuffer(text))
+    ref = *parsed;
+  else
+    reader.fail(key, "is '" + text.substr(0, 40) + "'; write " + bufferWords);
+}
+
+static bool readNumber(const Json &value, const std::string &where, int64_t low,
+                       int64_t &out, std::string &error) {
+  bool fits =
+      value.is_number_integer() && (!value.is_number_unsigned() ||
+                                    value.get<uint64_t>() <= uint64_t(largest));
+  out = fits ? value.get<int64_t>() : low - 1;
+  if (out >= low && out <= largest)
+    return true;
+  error = where + ": must be a whole number from " + std::to_string(low) +
+          " to 2^46";
+  return false;
+}
+
+static std::vector<int64_t> readNumbers(ObjectReader &reader, const char *key,
+                                        int64_t low, std::string &error,
+                                        bool optional = false) {
+  std::vector<int64_t> numbers;
+  reader.readArray(
+      key,
+      [&](const Json &value, const std::string &where) {
+        int64_t number = 0;
+        if (error.empty() && readNumber(value, where, low, number, error))
+          numbers.push_back(number);
+      },
+      optional);
+  return numbers;
+}
+
+static void readDim3(ObjectReader &reader, const char *key, Dim3 &out,
+                     std::string &error, bool optional) {
+  std::vector<int64_t> numbers = readNumbers(reader, key, 1, error, optional);
+  if (!reader.ok() || (optional && numbers.empty()))
+    return;
+  if (numbers.empty() || numbers.size() > 3) {
+    reader.fail(key, "has " + std::to_string(numbers.size()) +
+                         " extents; write one to three, as [132, 1, 1]");
+    return;
+  }
+  out = {1, 1, 1};
+  std::copy(numbers.begin(), numbers.end(), out.begin());
+}
+
+/// {"i32": 5}
+static std::optional<PlanScalar>
+readScalar(const Json &value, const std::string &where, std::string &error) {
+  if (value.size() == 1)
+    if (auto type = valueOf(scalarNames, value.begin().key())) {
+      const Json &number = value.begin().value();
+      PlanScalar scalar;
+      scalar.type = *type;
+      bool isReal =
+          *type == PlanScalar::Type::F32 || *type == PlanScalar::Type::F64;
+      if (isReal && number.is_number()) {
+        scalar.real = number.get<double>();
+        // What the kernel is given, so that a plan read twice is the same.
+        if (*type == PlanScalar::Type::F32)
+          scalar.real = double(float(scalar.real));
+        return scalar;
+      }
+      bool fits = number.is_number_integer() &&
+                  (!number.is_number_unsigned() ||
+                   number.get<uint64_t>() <= uint64_t(INT64_MAX));
+      int64_t integer = fits ? number.get<int64_t>() : 0;
+      if (*type == PlanScalar::Type::I32)
+        fits &= integer >= INT32_MIN && integer <= INT32_MAX;
+      if (!isReal && fits) {
+        scalar.integer = integer;
+        return scalar;
+      }
+    }
+  error = where + ": a scalar is {\"i32\": 5}, {\"i64\": 5}, {\"f32\": 0.5} or "
+                  "{\"f64\": 0.5}, with a value that the type holds";
+  return std::nullopt;
+}
+
+static std::optional<PlanArgument>
+readArgument(const Json &value, const std::string &where, std::string &error) {
+  if (value.is_object()) {
+    if (auto scalar = readScalar(value, where, error))
+      return PlanArgument(*scalar);
+    return std::nullopt;
+  }
+  if (const auto *text = value.get_ptr<const std::string *>()) {
+    if (auto buffer = parseBuffer(*text))
+      return PlanArgument(*buffer);
+    TensorMapRef map;
+    const char *end = text->data() + text->size();
+    if (text->rfind("map", 0) == 0) {
+      auto [at, bad] = std::from_chars(text->data() + 3, end, map.index);
+      if (bad == std::errc() && at == end && map.index >= 0)
+        return PlanArgument(map);
+    }
+  }
+  error = where + ": write " + bufferWords +
+          ", 'map0' for a tensor map, or a scalar as {\"i32\": 5}";
+  return std::nullopt;
+}
+
+static Launch readLaunch(ObjectReader &reader, std::string &error) {
+  Launch launch;
+  reader.readString("launch", launch.kernel);
+  readDim3(reader, "grid", launch.grid, error, false);
+  readDim3(reader, "block", launch.block, error, false);
+  readDim3(reader, "cluster", launch.cluster, error, true);
+  reader.readInt("shared_bytes", launch.sharedBytes, 0, largest, true);
+  reader.readBool("cooperative", launch.cooperative, true);
+  reader.readBool("overlaps_previous", launch.overlapsPrevious, true);
+  reader.readArray("arguments", [&](const Json &value, std::string where) {
+    if (!error.empty())
+      return;
+    if (auto argument = readArgument(value, where, error))
+      launch.arguments.push_back(*argument);
+  });
+  return launch;
+}
+
+static Memset readMemset(ObjectReader &reader) {
+  Memset memset;
+  readBuffer(reader, "memset", memset.target);
+  reader.readInt("bytes", memset.bytes, 1, largest);
+  int64_t value = 0;
+  reader.readInt("value", value, 0, 255, true);
+  memset.value = uint8_t(value);
+  return memset;
+}
+
+static TensorMap readTensorMap(const Json &value, std::string path,
+                               std::string &error) {
+  TensorMap map;
+  ObjectReader reader(value, std::move(path), error);
+  auto word = [&](const char *key, auto &out, const auto &table,
+                  const char *words, bool optional = true) {
+    reader.readEnum(
+        key, out, [&](std::string_view text) { return valueOf(table, text); },
+        words, optional);
+  };
+  readBuffer(reader, "buffer", map.buffer);
+  word("type", map.type, mapTypeNames,
+       "u8, u16, u32, i32, u64, i64, f16, f32, f64, bf16, tf32", false);
+  map.dims = readNumbers(reader, "dims", 1, error);
+  map.strides = readNumbers(reader, "strides", 1, error, true);
+  map.box = readNumbers(reader, "box", 1, error);
+  map.elementStrides = readNumbers(reader, "element_strides", 1, error, true);
+  word("interleave", map.interleave, interleaveNames, "none, 16B, 32B");
+  word("swizzle", map.swizzle, swizzleNames, "none, 32B, 64B, 128B");
+  word("l2_promotion", map.promotion, promotionNames, "none, 64B, 128B, 256B");
+  word("oob_fill", map.fill, fillNames, "zero, nan");
+  reader.finish();
+  return map;
+}
+
+std::optional<LaunchPlan> fastk::worker::parseLaunchPlan(std::string_view text,
+                                                         std::string &error) {
+  std::optional<Json> document = parseDocument(text, "plan", error);
+  if (!document)
+    return std::nullopt;
+  LaunchPlan plan;
+  ObjectReader reader(*document, "$", error);
+  int64_t format = 0;
+  reader.readInt("format", format, 0, INT64_MAX);
+  if (reader.ok() && format != planFormat)
+    reader.fail("format", "is " + std::to_string(format) +
+                              "; this version reads format 1");
+  auto full = [&](const char *key, size_t count) {
+    if (error.empty() && count >= mostEntries)
+      reader.fail(key, "has more than 4096 entries; no kernel needs that");
+    return !error.empty();
+  };
+  reader.readArray(
+      "workspaces",
+      [&](const Json &value, std::string path) {
+        if (full("workspaces", plan.workspaces.size()))
+          return;
+        Workspace workspace;
+        ObjectReader fields(value, std::move(path), error);
+        fields.readInt("bytes", workspace.bytes, 1, largest);
+        fields.readBool("zero", workspace.zero, true);
+        fields.finish();
+        plan.workspaces.push_back(workspace);
+      },
+      true);
+  reader.readArray(
+      "tensor_maps",
+      [&](const Json &value, std::string path) {
+        if (!full("tensor_maps", plan.tensorMaps.size()))
+          plan.tensorMaps.push_back(
+              readTensorMap(value, std::move(path), error));
+      },
+      true);
+  reader.readArray("steps", [&](const Json &value, const std::string &path) {
+    if (full("steps", plan.steps.size()))
+      return;
+    bool isLaunch = value.is_object() && value.contains("launch");
+    if (value.is_object() && isLaunch == value.contains("memset")) {
+      error = path + ": a step is a launch or a memset; write one of the "
+                     "fields 'launch' and 'memset'";
+      return;
+    }
+    ObjectReader fields(value, path, error);
+    if (isLaunch)
+      plan.steps.emplace_back(readLaunch(fields, error));
+    else
+      plan.steps.emplace_back(readMemset(fields));
+    fields.finish();
+  });
+  if (reader.ok() && plan.steps.empty())
+    reader.fail("steps", "is empty; a program launches something");
+  if (!reader.finish())
+    return std::nullopt;
+  return plan;
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+static std::string toText(const BufferRef &ref) {
+  std::string text(nameOf(spaceNames, ref.space));
+  text += std::to_string(ref.index);
+  if (ref.offset)
+    text += "+" + std::to_string(ref.offset);
+  return text;
+}
+
+/// The shortest decimal that gives the same float back: 1e-05, where the float
+/// as a double would be 9.999999747378752e-06.
+static double shortest(float value) {
+  char text[32];
+  auto [end, bad] = std::to_chars(text, text + sizeof(text), value);
+  double result = value;
+  std::from_chars(text, end, result);
+  return result;
+}
+
+static Json toJson(const PlanArgument &argument) {
+  if (const auto *buffer = std::get_if<BufferRef>(&argument))
+    return toText(*buffer);
+  if (const auto *map = std::get_if<TensorMapRef>(&argument))
+    return "map" + std::to_string(map->index);
+  const auto &scalar = std::get<PlanScalar>(argument);
+  std::string key(nameOf(scalarNames, scalar.type));
+  if (scalar.type == PlanScalar::Type::F32)
+    return {{key, shortest(float(scalar.real))}};
+  if (scalar.type == PlanScalar::Type::F64)
+    return {{key, scalar.real}};
+  return {{key, scalar.integer}};
+}
+
+static Json toJson(const Launch &launch) {
+  Json json;
+  json["launch"] = launch.kernel;
+  json["grid"] = launch.grid;
+  json["block"] = launch.block;
+  if (launch.cluster != Dim3{1, 1, 1})
+    json["cluster"] = launch.cluster;
+  if (launch.sharedBytes)
+    json["shared_bytes"] = launch.sharedBytes;
+  if (launch.cooperative)
+    json["cooperative"] = true;
+  if (launch.overlapsPrevious)
+    json["overlaps_previous"] = true;
+  json["arguments"] = Json::array();
+  for (const PlanArgument &argument : launch.arguments)
+    json["arguments"].push_back(toJson(argument));
+  return json;
+}
+
+static Json toJson(const Memset &memset) {
+  Json json;
+  json["memset"] = toText(memset.target);
+  json["bytes"] = memset.bytes;
+  json["value"] = memset.value;
+  return json;
+}
+
+static Json toJson(const TensorMap &map) {
+  Json json;
+  json["buffer"] = toText(map.buffer);
+  json["type"] = nameOf(mapTypeNames, map.type);
+  json["dims"] = map.dims;
+  json["strides"] = map.strides;
+  if (map.strides.empty())
+    json["strides"] = Json::array();
+  json["box"] = map.box;
+  if (!map.elementStrides.empty())
+    json["element_strides"] = map.elementStrides;
+  json["interleave"] = nameOf(interleaveNames, map.interleave);
+  json["swizzle"] = nameOf(swizzleNames, map.swizzle);
+  json["l2_promotion"] = nameOf(promotionNames, map.promotion);
+  json["oob_fill"] = nameOf(fillNames, map.fill);
+  return json;
+}
+
+std::string fastk::worker::toJSON(const LaunchPlan &plan) {
+  auto dump = [](const Json &json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  };
+  std::string text = "{\"format\": 1";
+  auto list = [&](const char *key, const auto &entries, auto toEntry) {
+    if (entries.empty())
+      return;
+    text += std::string(",\n \"") + key + "\": [";
+    const char *separator = "\n  ";
+    for (const auto &entry : entries) {
+      text += separator + dump(toEntry(entry));
+      separator = ",\n  ";
+    }
+    text += "]";
+  };
+  list("workspaces", plan.workspaces, [](const Workspace &workspace) {
+    Json json;
+    json["bytes"] = workspace.bytes;
+    if (workspace.zero)
+      json["zero"] = true;
+    return json;
+  });
+  list("tensor_maps", plan.tensorMaps,
+       [](const TensorMap &map) { return toJson(map); });
+  list("steps", plan.steps, [](const PlanStep &step) {
+    return std::visit([](const auto &each) { return toJson(each); }, step);
+  });
+  return text + "}\n";
+}

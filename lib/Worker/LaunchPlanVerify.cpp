@@ -1,0 +1,365 @@
+//===- LaunchPlanVerify.cpp - What a plan may not ask for -----------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The rules are those of the CUDA driver API for cuLaunchKernelEx and
+// cuTensorMapEncodeTiled, checked before anything runs, so that every violation
+// has a message of its own instead of CUDA_ERROR_INVALID_VALUE.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Worker/LaunchPlan.h"
+#include <algorithm>
+
+using namespace fastk::worker;
+
+namespace {
+
+class Verifier {
+public:
+  Verifier(const LaunchPlan &plan, const std::vector<int64_t> &inputBytes,
+           const std::vector<int64_t> &outputBytes, const PlanLimits &limits)
+      : plan(plan), inputBytes(inputBytes), outputBytes(outputBytes),
+        limits(limits) {}
+
+  std::vector<std::string> run();
+
+private:
+  void complain(std::string problem, const std::string &rule) {
+    problems.push_back(path + problem + " (" + rule + ")");
+  }
+  /// The size of the buffer that \p ref names, or -1 with a complaint.
+  int64_t bytesOf(const BufferRef &ref, const std::string &field);
+  void checkWorkspaces();
+  void check(const Launch &launch, bool isFirst);
+  void check(const Memset &memset);
+  void check(const TensorMap &map);
+  void checkBox(const TensorMap &map);
+  void checkExtent(const TensorMap &map);
+
+  const LaunchPlan &plan;
+  const std::vector<int64_t> &inputBytes, &outputBytes;
+  const PlanLimits &limits;
+  std::string path;
+  std::vector<std::string> problems;
+};
+
+} // namespace
+
+static std::string text(int64_t number) { return std::to_string(number); }
+
+static std::string text(const Dim3 &dims) {
+  return text(dims[0]) + "x" + text(dims[1]) + "x" + text(dims[2]);
+}
+
+/// Saturates: extents come from outside.
+static int64_t product(const Dim3 &dims) {
+  int64_t result = 1;
+  for (int64_t extent : dims)
+    if (__builtin_mul_overflow(result, extent, &result))
+      return INT64_MAX;
+  return result;
+}
+
+int64_t Verifier::bytesOf(const BufferRef &ref, const std::string &field) {
+  auto missing = [&](const char *what, const char *prefix, size_t count) {
+    complain(field + " names " + prefix + text(ref.index) + ", but there are " +
+                 text(int64_t(count)) + " " + what,
+             std::string("a buffer is an operand, a result or a workspace of "
+                         "the plan, counted from 0"));
+    return int64_t(-1);
+  };
+  size_t index = size_t(ref.index);
+  int64_t bytes = -1;
+  switch (ref.space) {
+  case BufferRef::Space::Input:
+    if (index >= inputBytes.size())
+      return missing("operands", "in", inputBytes.size());
+    bytes = inputBytes[index];
+    break;
+  case BufferRef::Space::Output:
+    if (index >= outputBytes.size())
+      return missing("results", "out", outputBytes.size());
+    bytes = outputBytes[index];
+    break;
+  case BufferRef::Space::Workspace:
+    if (index >= plan.workspaces.size())
+      return missing("workspaces", "ws", plan.workspaces.size());
+    bytes = plan.workspaces[index].bytes;
+    break;
+  }
+  if (ref.offset >= bytes) {
+    complain(field + " begins at byte " + text(ref.offset) +
+                 " of a buffer of " + text(bytes),
+             "an offset lies within its buffer");
+    return -1;
+  }
+  return bytes;
+}
+
+void Verifier::checkWorkspaces() {
+  int64_t total = 0;
+  for (const Workspace &workspace : plan.workspaces)
+    if (workspace.bytes > limits.workspaceBytes ||
+        __builtin_add_overflow(total, workspace.bytes, &total))
+      total = INT64_MAX;
+  if (total > limits.workspaceBytes) {
+    path = "$.workspaces";
+    complain(
+        ": take " +
+            (total == INT64_MAX ? std::string("far too many") : text(total)) +
+            " bytes together",
+        "all workspaces of a plan hold at most " + text(limits.workspaceBytes) +
+            " bytes");
+  }
+}
+
+void Verifier::check(const Launch &launch, bool isFirst) {
+  if (launch.kernel.empty())
+    complain(".launch: is empty", "a launch names an entry of the program");
+  if (product(launch.block) > limits.threadsPerBlock)
+    complain(".block: " + text(launch.block) + " is " +
+                 text(product(launch.block)) + " threads",
+             "a block has at most " + text(limits.threadsPerBlock) +
+                 " threads on this device");
+  for (size_t i = 0; i < 3; ++i) {
+    const char axis = "xyz"[i];
+    if (launch.block[i] > limits.block[i])
+      complain(".block: " + text(launch.block[i]) + " threads in " + axis,
+               std::string("a block has at most ") + text(limits.block[i]) +
+                   " threads in " + axis);
+    if (launch.grid[i] > limits.grid[i])
+      complain(".grid: " + text(launch.grid[i]) + " blocks in " + axis,
+               std::string("a grid has at most ") + text(limits.grid[i]) +
+                   " blocks in " + axis);
+    if (launch.grid[i] % launch.cluster[i] != 0)
+      complain(".cluster: " + text(launch.cluster[i]) +
+                   " does not divide the " + text(launch.grid[i]) +
+                   " blocks of the grid in " + axis,
+               "a grid is made of whole clusters");
+  }
+  if (product(launch.cluster) > limits.clusterBlocks)
+    complain(".cluster: " + text(launch.cluster) + " is " +
+                 text(product(launch.cluster)) + " blocks",
+             "a portable cluster has at most " + text(limits.clusterBlocks) +
+                 " blocks");
+  if (product(launch.cluster) > 1 && limits.capability < 90)
+    complain(".cluster: this device is sm_" + text(limits.capability),
+             "clusters need sm_90 or later");
+  if (launch.sharedBytes > limits.sharedBytes)
+    complain(".shared_bytes: " + text(launch.sharedBytes),
+             "a block has at most " + text(limits.sharedBytes) +
+                 " bytes of dynamic shared memory on this device");
+  if (launch.overlapsPrevious && isFirst)
+    complain(".overlaps_previous: no launch comes before this one",
+             "only a launch that directly follows another may overlap it");
+  if (launch.overlapsPrevious && limits.capability < 90)
+    complain(".overlaps_previous: this device is sm_" + text(limits.capability),
+             "programmatic stream serialisation needs sm_90 or later");
+  // At most 32 blocks live on a multiprocessor; how many of this kernel do, the
+  // driver says when it is loaded.
+  if (launch.cooperative && product(launch.grid) > 32 * limits.multiprocessors)
+    complain(".grid: " + text(product(launch.grid)) +
+                 " blocks of a cooperative launch",
+             "a cooperative grid is resident as a whole, at most 32 blocks on "
+             "each of " +
+                 text(limits.multiprocessors) + " multiprocessors");
+
+  int64_t bytes = 0;
+  auto take = [&](int64_t size, int64_t alignment) {
+    bytes = (bytes + alignment - 1) / alignment * alignment + size;
+  };
+  for (size_t i = 0; i < launch.arguments.size(); ++i) {
+    const PlanArgument &argument = launch.arguments[i];
+    std::string field = ".arguments[" + text(int64_t(i)) + "]:";
+    if (const auto *buffer = std::get_if<BufferRef>(&argument)) {
+      bytesOf(*buffer, field);
+      take(8, 8);
+    } else if (const auto *map = std::get_if<TensorMapRef>(&argument)) {
+      if (size_t(map->index) >= plan.tensorMaps.size())
+        complain(field + " names map" + text(map->index) + ", but there are " +
+                     text(int64_t(plan.tensorMaps.size())) + " tensor maps",
+                 "a tensor map is one of the plan, counted from 0");
+      take(128, 64);
+    } else {
+      PlanScalar::Type type = std::get<PlanScalar>(argument).type;
+      int64_t size =
+          type == PlanScalar::Type::I32 || type == PlanScalar::Type::F32 ? 4
+                                                                         : 8;
+      take(size, size);
+    }
+  }
+  if (bytes > limits.argumentBytes)
+    complain(".arguments: take " + text(bytes) + " bytes",
+             "the arguments of a launch take at most " +
+                 text(limits.argumentBytes) + " bytes");
+}
+
+void Verifier::check(const Memset &memset) {
+  if (memset.target.space == BufferRef::Space::Input)
+    complain(".memset: sets an operand", "operands are only read");
+  int64_t size = bytesOf(memset.target, ".memset:");
+  if (size >= 0 && memset.bytes > size - memset.target.offset)
+    complain(".bytes: sets " + text(memset.bytes) + " bytes from byte " +
+                 text(memset.target.offset) + " of a buffer of " + text(size),
+             "a memset stays within its buffer");
+}
+
+/// Bytes of a swizzled row, 0 where rows are not swizzled.
+static int64_t spanOf(TensorMap::Swizzle swizzle) {
+  switch (swizzle) {
+  case TensorMap::Swizzle::None:
+    return 0;
+  case TensorMap::Swizzle::B32:
+    return 32;
+  case TensorMap::Swizzle::B64:
+    return 64;
+  case TensorMap::Swizzle::B128:
+    return 128;
+  }
+  return 0;
+}
+
+void Verifier::checkBox(const TensorMap &map) {
+  int64_t size = byteSize(map.type);
+  int64_t boxBytes = size;
+  for (size_t i = 0; i < map.box.size(); ++i) {
+    if (map.box[i] > 256)
+      complain(".box[" + text(int64_t(i)) + "]: " + text(map.box[i]),
+               "a box has at most 256 elements in a dimension");
+    if (__builtin_mul_overflow(boxBytes, map.box[i], &boxBytes))
+      boxBytes = INT64_MAX;
+  }
+  if (boxBytes > limits.sharedBytes)
+    complain(".box: holds " + text(boxBytes) + " bytes",
+             "a box fits into shared memory, " + text(limits.sharedBytes) +
+                 " bytes");
+  if (map.box.empty() || map.box[0] > 256)
+    return;
+  int64_t row = map.box[0] * size;
+  if (map.interleave == TensorMap::Interleave::None && row % 16 != 0)
+    complain(".box[0]: is " + text(row) + " bytes",
+             "the innermost extent of a box is a multiple of 16 bytes");
+  int64_t span = spanOf(map.swizzle);
+  if (span && map.interleave == TensorMap::Interleave::None && row > span)
+    complain(".box[0]: is " + text(row) + " bytes, the swizzle " + text(span),
+             "the innermost extent of a box fits into the swizzle's span");
+}
+
+/// The map stays within its buffer: device code could read beyond it otherwise.
+void Verifier::checkExtent(const TensorMap &map) {
+  int64_t size = bytesOf(map.buffer, ".buffer:");
+  if (size < 0)
+    return;
+  int64_t last = 0;
+  bool overflow =
+      __builtin_mul_overflow(map.dims[0], byteSize(map.type), &last);
+  for (size_t i = 1; i < map.dims.size(); ++i) {
+    int64_t reach = 0;
+    overflow |=
+        __builtin_mul_overflow(map.dims[i] - 1, map.strides[i - 1], &reach) ||
+        __builtin_add_overflow(last, reach, &last);
+  }
+  if (overflow || last > size - map.buffer.offset)
+    complain(".dims: reach to byte " +
+                 (overflow ? std::string("2^63 and beyond")
+                           : text(last + map.buffer.offset)) +
+                 " of a buffer of " + text(size),
+             "a tensor map stays within its buffer");
+}
+
+void Verifier::check(const TensorMap &map) {
+  if (limits.capability < 90)
+    complain(": this device is sm_" + text(limits.capability),
+             "tensor maps need sm_90 or later");
+  size_t rank = map.dims.size();
+  bool interleaved = map.interleave != TensorMap::Interleave::None;
+  if (rank < (interleaved ? 3 : 1) || rank > 5) {
+    complain(".dims: has " + text(int64_t(rank)) + " dimensions",
+             "a tensor map has 1 to 5 dimensions, with interleave 3 to 5");
+    return;
+  }
+  auto sameRank = [&](const char *field, size_t count, size_t wanted,
+                      const char *rule) {
+    if (count == wanted)
+      return true;
+    complain(std::string(field) + ": has " + text(int64_t(count)) +
+                 " entries for " + text(int64_t(rank)) + " dimensions",
+             rule);
+    return false;
+  };
+  bool whole =
+      sameRank(".strides", map.strides.size(), rank - 1,
+               "strides are given for every dimension but the innermost");
+  sameRank(".box", map.box.size(), rank,
+           "a box has an extent for every dimension");
+  if (!map.elementStrides.empty())
+    sameRank(".element_strides", map.elementStrides.size(), rank,
+             "element strides are given for every dimension or for none");
+  bool wide = map.interleave == TensorMap::Interleave::B32;
+  int64_t alignment = wide ? 32 : 16;
+  if (map.buffer.offset % alignment != 0)
+    complain(".buffer: begins at byte " + text(map.buffer.offset),
+             "a tensor map begins at a multiple of " + text(alignment) +
+                 " bytes");
+  for (size_t i = 0; i < rank; ++i)
+    if (map.dims[i] > int64_t(1) << 32)
+      complain(".dims[" + text(int64_t(i)) + "]: " + text(map.dims[i]),
+               "an extent is at most 2^32");
+  for (size_t i = 0; i < map.strides.size(); ++i) {
+    if (map.strides[i] % alignment != 0)
+      complain(".strides[" + text(int64_t(i)) + "]: " + text(map.strides[i]) +
+                   " bytes",
+               "a stride is a multiple of " + text(alignment) + " bytes");
+    if (map.strides[i] >= int64_t(1) << 40)
+      complain(".strides[" + text(int64_t(i)) + "]: " + text(map.strides[i]) +
+                   " bytes",
+               "a stride is less than 2^40 bytes");
+  }
+  for (size_t i = 0; i < map.elementStrides.size(); ++i)
+    if (map.elementStrides[i] > 8)
+      complain(".element_strides[" + text(int64_t(i)) +
+                   "]: " + text(map.elementStrides[i]),
+               "an element stride is 1 to 8");
+  if (wide && map.swizzle != TensorMap::Swizzle::B32)
+    complain(".swizzle: does not fit interleave 32B",
+             "interleave 32B goes with swizzle 32B");
+  bool isFloat =
+      map.type == TensorMap::Type::F16 || map.type == TensorMap::Type::BF16 ||
+      map.type == TensorMap::Type::F32 || map.type == TensorMap::Type::TF32 ||
+      map.type == TensorMap::Type::F64;
+  if (map.fill == TensorMap::Fill::NaN && !isFloat)
+    complain(".oob_fill: is nan for an integer type",
+             "only float tensor maps are filled with NaN");
+  checkBox(map);
+  if (whole)
+    checkExtent(map);
+}
+
+std::vector<std::string> Verifier::run() {
+  checkWorkspaces();
+  for (size_t i = 0; i < plan.tensorMaps.size(); ++i) {
+    path = "$.tensor_maps[" + text(int64_t(i)) + "]";
+    check(plan.tensorMaps[i]);
+  }
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    path = "$.steps[" + text(int64_t(i)) + "]";
+    bool followsLaunch =
+        i > 0 && std::holds_alternative<Launch>(plan.steps[i - 1]);
+    if (const auto *launch = std::get_if<Launch>(&plan.steps[i]))
+      check(*launch, !followsLaunch);
+    else
+      check(std::get<Memset>(plan.steps[i]));
+  }
+  return std::move(problems);
+}
+
+std::vector<std::string> fastk::worker::verifyLaunchPlan(
+    const LaunchPlan &plan, const std::vector<int64_t> &inputBytes,
+    const std::vector<int64_t> &outputBytes, const PlanLimits &limits) {
+  return Verifier(plan, inputBytes, outputBytes, limits).run();
+}

@@ -1,0 +1,96 @@
+//===- Screen.cpp - Is the candidate surely too slow ----------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Random.h"
+#include "Statistics.h"
+#include "Validation.h"
+
+using namespace fastk::worker;
+
+/// After one right trial, before more is spent: is the candidate surely much
+/// slower than its rival. Pairs of calls on the trial's inputs; whoever keeps
+/// results between calls looks fast here, and goes on to be timed in earnest.
+bool Validation::screen() {
+  constexpr int fewestPairs = 3;
+  Part rivalPart = job.incumbent ? Part::Incumbent : Part::Baseline;
+  const char *name = nameOf(rivalPart);
+  std::unique_ptr<Running> incumbent;
+  std::unique_ptr<Results> own;
+  if (job.incumbent) {
+    if (!start(rivalPart, incumbent))
+      return false;
+    own = device.createResults(rivalPart, failure);
+    if (!own)
+      return false;
+  }
+  Running &rival = incumbent ? *incumbent : *baseline;
+  Results &rivalOutputs = own ? *own : *baselineOutputs;
+
+  // The candidate's result of the trial has been judged, the baseline's is in
+  // the difficulties: both may be overwritten.
+  auto call = [&](Running &program, Results &outputs, double seconds,
+                  double &ns) {
+    device.poison(outputs);
+    device.flush(*inputs, outputs);
+    CallTime time;
+    if (!program.call(0, seconds, time, failure))
+      return false;
+    ns = time.ns;
+    return true;
+  };
+  device.place(rivalOutputs, placement);
+  constexpr double trusted = 600;
+  double ns = 0;
+  std::vector<double> mine, theirs;
+  if (!rival.map(0, inputs.get(), &rivalOutputs, failure) ||
+      !call(rival, rivalOutputs, trusted, ns))
+    return blame(rivalPart);
+  if (!candidate->map(0, inputs.get(), candidateOutputs.get(), failure) ||
+      !call(*candidate, *candidateOutputs, evaluation.wallSeconds, ns))
+    return false;
+  double spentNs = 0;
+  int pairs = 0;
+  for (; pairs < fewestPairs || !outlastsDisturbance(spentNs, pairs); ++pairs) {
+    if (!call(rival, rivalOutputs, trusted, ns))
+      return blame(rivalPart);
+    theirs.push_back(ns);
+    if (!call(*candidate, *candidateOutputs, evaluation.wallSeconds, ns))
+      return false;
+    mine.push_back(ns);
+    spentNs += ns;
+  }
+  std::string damage = device.damage(*inputs, *candidateOutputs);
+  if (!damage.empty())
+    return wrong("the candidate " + damage + " (when screened)");
+  if (!candidate->unmap(0, failure))
+    return false;
+  if (!rival.unmap(0, failure))
+    return blame(rivalPart);
+  if (incumbent)
+    evaluation.account(*incumbent);
+
+  // With three pairs the interval is their range: all must say so.
+  Ratio ratio = pairedRatio(theirs, mine, secretSeed());
+  if (ratio.high * job.time.screenRatio >= 1)
+    return true;
+  TimingReport &timing = verdict.timing;
+  timing.candidate = summarize(mine);
+  (job.incumbent ? timing.incumbent : timing.baseline) = summarize(theirs);
+  (job.incumbent ? timing.speedupOverIncumbent : timing.speedupOverBaseline) =
+      ratio;
+  char text[240];
+  snprintf(text, sizeof(text),
+           "dropped after one trial and %d samples: %.4g us, more than %.3g "
+           "times the %s's %.4g us",
+           pairs, timing.candidate->medianNs * 1e-3, job.time.screenRatio, name,
+           quantile(theirs, 0.5) * 1e-3);
+  failure = {Status::Slow, text};
+  ++verdict.audit.trials;
+  verdict.audit.distributions.emplace_back(toString(Law::Normal));
+  return false;
+}

@@ -1,0 +1,209 @@
+//===- Time.cpp - The calls that are timed --------------------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Clock.h"
+#include "Statistics.h"
+#include "Timer.h"
+#include <algorithm>
+
+using namespace fastk::worker;
+
+bool Timer::create() {
+  // Promotion carries the A/A control: the baseline against itself.
+  std::vector<Part> parts = {Part::Candidate, Part::Baseline};
+  if (job.incumbent)
+    parts.push_back(Part::Incumbent);
+  if (job.mode == Mode::Promote)
+    parts.push_back(Part::Control);
+  for (Part part : parts)
+    contestants.push_back({part, nullptr, {}, {}, {}});
+  for (Contestant &contestant : contestants)
+    (contestant.part == Part::Candidate   ? candidate
+     : contestant.part == Part::Baseline  ? baseline
+     : contestant.part == Part::Incumbent ? incumbent
+                                          : control) = &contestant;
+
+  int64_t bytes = 0;
+  for (const Tensor &tensor : job.inputs)
+    bytes += tensor.bytes();
+  for (const Tensor &tensor : job.outputs)
+    bytes += tensor.bytes() * int64_t(contestants.size());
+  size_t setCount = device.rotatingSets(3, bytes);
+
+  auto placementOf = [](size_t set) {
+    return set % 2 ? Placement::Start : Placement::End;
+  };
+  sets.resize(setCount);
+  for (size_t s = 0; s < setCount; ++s) {
+    if (!evaluation.spare.empty()) {
+      sets[s] = std::move(evaluation.spare.back());
+      evaluation.spare.pop_back();
+    } else if (!(sets[s] = device.createOperands(failure))) {
+      return false;
+    }
+    trials.push_back({Law::Normal, int64_t(s), random(), 1});
+    device.fill(*sets[s], trials[s], placementOf(s));
+  }
+  evaluation.spare.clear();
+  for (Contestant &contestant : contestants) {
+    contestant.program =
+        device.start(contestant.part, int64_t(setCount), verdict, failure);
+    if (!contestant.program)
+      return blame(contestant);
+    contestant.outputs.resize(setCount);
+    for (size_t s = 0; s < setCount; ++s) {
+      std::unique_ptr<Results> &outputs = contestant.outputs[s];
+      if (!(outputs = device.createResults(contestant.part, failure)))
+        return false;
+      device.place(*outputs, placementOf(s));
+      device.poison(*outputs);
+      if (!contestant.program->map(uint32_t(s), sets[s].get(), outputs.get(),
+                                   failure))
+        return blame(contestant);
+    }
+  }
+  oracle = device.start(Part::Oracle, 2, verdict, failure);
+  return oracle &&
+         (oracleOutputs = device.createResults(Part::Oracle, failure));
+}
+
+bool Timer::blame(const Contestant &contestant) {
+  if (&contestant != candidate)
+    failure = {Status::Error, failure.reason};
+  return false;
+}
+
+/// What it costs to call a kernel that does nothing.
+bool Timer::calibrate() {
+  std::unique_ptr<Running> empty =
+      device.start(Part::Empty, 1, verdict, failure);
+  if (!empty || !empty->map(0, nullptr, nullptr, failure))
+    return false;
+  std::vector<double> ns;
+  for (int i = 0; i < 25; ++i) {
+    CallTime time;
+    if (!empty->call(0, 10, time, failure, true))
+      return false;
+    if (i >= 5)
+      ns.push_back(time.ns);
+  }
+  verdict.timing.handshakeNs = quantile(ns, 0.5);
+  handshakeP90 = quantile(ns, 0.9);
+  return true;
+}
+
+bool Timer::callOnce(Contestant &contestant, size_t set, CallTime &time) {
+  Results &outputs = *contestant.outputs[set];
+  device.poison(outputs);
+  device.flush(*sets[set], outputs);
+  double limit = &contestant == candidate ? evaluation.wallSeconds : 600;
+  if (!contestant.program->call(uint32_t(set), limit, time, failure, true))
+    return blame(contestant);
+  const char *name = nameOf(contestant.part);
+  std::string damage = device.damage(*sets[set], outputs);
+  if (!damage.empty()) {
+    failure = {&contestant == candidate ? Status::Wrong : Status::Error,
+               std::string("the ") + name + " " + damage + " in a timed call"};
+    return false;
+  }
+  std::string distrust = device.distrust(time);
+  if (!distrust.empty()) {
+    failure = {&contestant == candidate ? Status::Refused : Status::Error,
+               std::string("the ") + name + distrust};
+    return false;
+  }
+  return true;
+}
+
+/// One call of each program.
+bool Timer::block(size_t number, bool audit) {
+  size_t set = number % sets.size();
+  Case trial = trials[set];
+  if (audit) {
+    trial.seed = random();
+    for (size_t i = 0; i < job.inputs.size(); ++i)
+      device.redraw(*sets[set], i, trial);
+  } else {
+    device.mutate(*sets[set], trial, random());
+  }
+  std::vector<Contestant *> order;
+  for (Contestant &contestant : contestants)
+    order.push_back(&contestant);
+  for (size_t i = order.size(); i > 1; --i)
+    std::swap(order[i - 1], order[random() % i]);
+  for (Contestant *contestant : order) {
+    CallTime time;
+    if (!callOnce(*contestant, set, time))
+      return false;
+    contestant->times.push_back(time);
+    contestant->ns.push_back(time.ns);
+  }
+  return compareWithBaseline(set) && (!audit || auditOutput(set, trial));
+}
+
+bool Timer::run() {
+  if (!calibrate() || !create())
+    return false;
+  uint64_t begin = clockNs();
+  auto seconds = [&] { return double(clockNs() - begin) * 1e-9; };
+  double budget = job.time.maxSeconds;
+
+  // Warm-up: page tables, threads, clocks. Not recorded, but not unchecked:
+  // inputs and canaries are.
+  for (int round = 0; round < 2; ++round)
+    for (Contestant &contestant : contestants) {
+      CallTime time;
+      if (!callOnce(contestant, size_t(round) % sets.size(), time))
+        return false;
+      if (round > 0 && seconds() > budget / 4)
+        break;
+    }
+
+  // Two audits fall among the first samples, then about one in sixteen. All
+  // are secret: drawn here, after the candidate was built.
+  size_t least = size_t(job.time.minSamples);
+  size_t firstAudit = random() % (least - 1);
+  size_t secondAudit = firstAudit + 1 + random() % (least - 1 - firstAudit);
+  bool done = false;
+  for (size_t number = 0;; ++number) {
+    bool audit = number == firstAudit || number == secondAudit ||
+                 (number >= least && random() % 16 == 0);
+    if (audit)
+      auditBlocks.push_back(number);
+    if (!block(number, audit))
+      return false;
+    size_t samples = number + 1;
+    bool enough = samples >= least;
+    // One call so long that the minimum would take many times the budget:
+    // three samples must do.
+    if (!enough && samples >= 3 && seconds() > 4 * budget &&
+        verdict.audit.auditedCalls > 0)
+      enough = true;
+    bool over = enough && seconds() > budget;
+    // Looking costs a bootstrap: not after every small sample.
+    if (over || samples == 3 || (samples >= least && samples % 8 == 0) ||
+        samples == least) {
+      if (!decide(done))
+        return false;
+      if ((enough && done) || over)
+        break;
+    }
+  }
+  if (!decide(done) || !checkFloor() || !checkClocks() || !checkAudited())
+    return false;
+  for (Contestant &contestant : contestants)
+    evaluation.account(*contestant.program);
+  evaluation.account(*oracle);
+  return true;
+}
+
+bool fastk::worker::timeCandidate(Evaluation &evaluation,
+                                  const std::vector<Difficulty> &difficulty,
+                                  Failure &failure) {
+  return Timer(evaluation, difficulty, failure).run();
+}

@@ -1,0 +1,85 @@
+//===- Timer.h - How fast is the candidate ----------------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//
+// Blocks: in each, every program is called once, in random order, on the same
+// inputs, while all others are stopped. Before a block a few random elements of
+// its inputs are redrawn, so no call ever sees inputs that were seen before;
+// every output of the candidate is compared with the baseline's of the same
+// block. In a few blocks, at secret places, all inputs are new and the output
+// is judged against the oracle; these calls must take no longer than others.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_WORKER_TIMER_H
+#define FASTK_LIB_WORKER_TIMER_H
+
+#include "Evaluation.h"
+#include "Random.h"
+
+namespace fastk::worker {
+
+/// One program being timed.
+struct Contestant {
+  Part part;
+  std::unique_ptr<Running> program;
+  std::vector<std::unique_ptr<Results>> outputs; ///< One per set of operands.
+  std::vector<CallTime> times;
+  /// Of times, the clock of record.
+  std::vector<double> ns;
+};
+
+/// The timing of one candidate. Time.cpp makes the calls, TimeChecks.cpp checks
+/// what they gave, TimeDecision.cpp what the samples mean.
+class Timer {
+public:
+  Timer(Evaluation &evaluation, const std::vector<Difficulty> &difficulty,
+        Failure &failure)
+      : evaluation(evaluation), device(evaluation.device),
+        job(evaluation.device.job), verdict(evaluation.verdict),
+        difficulty(difficulty), failure(failure), seed(secretSeed()) {}
+
+  bool run();
+
+private:
+  bool create();
+  bool calibrate();
+  bool callOnce(Contestant &contestant, size_t set, CallTime &time);
+  bool block(size_t number, bool audit);
+  bool compareWithBaseline(size_t set);
+  bool auditOutput(size_t set, const Case &trial);
+  bool decide(bool &done);
+  bool checkFloor();
+  bool checkClocks();
+  bool checkAudited();
+  void report();
+  bool reject(Status status, const char *text);
+  bool blame(const Contestant &contestant);
+  uint64_t random() { return bitsAt(seed, counter++); }
+
+  Evaluation &evaluation;
+  Device &device;
+  const Job &job;
+  Verdict &verdict;
+  const std::vector<Difficulty> &difficulty;
+  Failure &failure;
+  uint64_t seed;
+  uint64_t counter = 0;
+
+  std::vector<Contestant> contestants;
+  Contestant *candidate = nullptr, *baseline = nullptr, *incumbent = nullptr,
+             *control = nullptr;
+  std::unique_ptr<Running> oracle;
+  std::unique_ptr<Results> oracleOutputs;
+  std::vector<std::unique_ptr<Operands>> sets;
+  std::vector<Case> trials;
+  std::vector<size_t> auditBlocks;
+  double handshakeP90 = 0;
+};
+
+} // namespace fastk::worker
+
+#endif // FASTK_LIB_WORKER_TIMER_H

@@ -1,0 +1,149 @@
+//===- Validate.cpp - The trials of a candidate ---------------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Random.h"
+#include "Validation.h"
+#include <algorithm>
+
+using namespace fastk::worker;
+
+bool Validation::start(Part part, std::unique_ptr<Running> &program) {
+  program = device.start(part, 2, verdict, failure);
+  if (!program && part != Part::Candidate)
+    return blame(part);
+  return program != nullptr;
+}
+
+bool Validation::create() {
+  inputs = device.createOperands(failure);
+  if (!inputs)
+    return false;
+  for (auto [part, set] : {std::pair(Part::Oracle, &oracleOutputs),
+                           std::pair(Part::Oracle, &otherOracle),
+                           std::pair(Part::Baseline, &baselineOutputs),
+                           std::pair(Part::Candidate, &candidateOutputs)})
+    if (!(*set = device.createResults(part, failure)))
+      return false;
+  return true;
+}
+
+void Validation::tryCompetitors(const Case &trial,
+                                const std::vector<Difficulty> &difficulties) {
+  std::vector<const void *> operands, references;
+  for (size_t i = 0; i < job.inputs.size(); ++i)
+    operands.push_back(device.bytesOf(*inputs, i));
+  for (size_t o = 0; o < job.outputs.size(); ++o)
+    references.push_back(device.bytesOf(*oracleOutputs, o));
+  competitors.judge(operands, references, difficulties, titleOf(trial));
+}
+
+bool Validation::run(std::vector<Difficulty> &normalDifficulty) {
+  if (!start(Part::Oracle, oracle) || !start(Part::Baseline, baseline) ||
+      !start(Part::Candidate, candidate) || !create())
+    return false;
+
+  uint64_t seed = secretSeed();
+  verdict.audit.seed = seed;
+  Plan plan = planCases(job, seed);
+  verdict.precision = Precision::IEEE;
+  bool judged = false;
+  size_t needed = plan.required;
+  for (size_t number = 0; number < plan.cases.size(); ++number) {
+    // Whether the workload is fit is not decided on a part of the trials.
+    if (number >= needed &&
+        (!job.validate.competitors || competitors.unrejected().empty()))
+      break;
+    Case &trial = plan.cases[number];
+    placement = placement == Placement::End ? Placement::Start : Placement::End;
+    std::vector<Difficulty> difficulties;
+    std::string why;
+    Outcome outcome = prepare(trial, difficulties, why);
+    if (outcome == Outcome::Failed)
+      return false;
+    std::string name(toString(trial.law));
+    if (outcome == Outcome::LeftOut) {
+      if (isCore(trial.law)) {
+        failure = {Status::Unfit, "the op cannot be judged even on N(0,1): " +
+                                      why + "; give its operands a range"};
+        return false;
+      }
+      verdict.audit.leftOut.push_back(name + ": " + why);
+      ++needed;
+      continue;
+    }
+    // The first trial's slopes serve the timed calls as well; competitors are
+    // judged by the very bounds the candidate is; promotion leaves nothing out.
+    bool slopeKnown =
+        !judged || job.mode == Mode::Promote ||
+        (job.validate.competitors && !competitors.unrejected().empty());
+    if (slopeKnown && !measureSlope(trial, difficulties))
+      return false;
+    if (isCore(trial.law))
+      for (size_t o = 0; o < job.outputs.size(); ++o) {
+        Bounds cap = capOf(job, o, difficulties[o]);
+        const Measure &m = difficulties[o].baseline;
+        if (isFloat(job.outputs[o].type) &&
+            !(m.max <= cap.max && m.frobenius <= cap.frobenius)) {
+          char text[300];
+          snprintf(text, sizeof(text),
+                   "the baseline disagrees with the oracle on N(0,1): result "
+                   "%zu is off by %.3g (at most %.3g), Frobenius %.3g (at "
+                   "most %.3g); one of them computes something else",
+                   o, m.max, cap.max, m.frobenius, cap.frobenius);
+          failure = {Status::Error, text};
+          return false;
+        }
+      }
+    if (job.validate.competitors)
+      tryCompetitors(trial, difficulties);
+    bool ok = judgeTrial(trial, difficulties, slopeKnown);
+    if (!judged) {
+      judged = true;
+      normalDifficulty = difficulties;
+      if (ok && job.mode == Mode::Evaluate && job.time.screenRatio > 0)
+        ok = screen();
+      if (ok && job.validate.competitors)
+        ok = checkOperands(trial, difficulties) &&
+             checkHalfInputs(trial, difficulties);
+      if (ok && job.mode == Mode::Promote)
+        ok = checkRepeats(trial, difficulties);
+    }
+    if (!ok) {
+      verdict.competitors = competitors.results();
+      return false;
+    }
+    ++verdict.audit.trials;
+    if (std::find(verdict.audit.distributions.begin(),
+                  verdict.audit.distributions.end(),
+                  name) == verdict.audit.distributions.end())
+      verdict.audit.distributions.push_back(name);
+  }
+  verdict.competitors = competitors.results();
+  if (job.validate.competitors) {
+    std::string weak = competitors.unrejected();
+    if (!weak.empty()) {
+      failure = {Status::Unfit,
+                 "the worthless result '" + weak +
+                     "' passes every trial of this job: its inputs cannot "
+                     "tell right from wrong; this workload cannot be searched"};
+      return false;
+    }
+  }
+  for (Running *program : {oracle.get(), baseline.get(), candidate.get()})
+    evaluation.account(*program);
+  evaluation.spare.push_back(std::move(inputs));
+  if (moved)
+    evaluation.spare.push_back(std::move(moved));
+  return true;
+}
+
+bool fastk::worker::validateCandidate(Evaluation &evaluation,
+                                      std::vector<Difficulty> &difficulty,
+                                      Failure &failure) {
+  return Validation(evaluation, failure).run(difficulty);
+}

@@ -1,0 +1,119 @@
+//===- ValidateOnce.cpp - What is checked on one trial only ---------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Clock.h"
+#include "Random.h"
+#include "Validation.h"
+#include <algorithm>
+
+using namespace fastk::worker;
+
+/// Every operand must matter to the oracle; and the candidate must follow when
+/// one operand alone changes.
+bool Validation::checkOperands(const Case &trial,
+                               const std::vector<Difficulty> &difficulties) {
+  for (size_t i = 0; i < job.inputs.size(); ++i) {
+    Case other = trial;
+    other.seed = bitsAt(trial.seed, 9000 + i);
+    device.redraw(*inputs, i, other);
+    if (!callTrusted(Part::Oracle, *inputs, *otherOracle))
+      return false;
+    bool reacts = false;
+    for (size_t o = 0; o < job.outputs.size(); ++o) {
+      Measure m = device.compare(o, *otherOracle, *oracleOutputs);
+      Bounds accepted =
+          boundsOf(job, o, job.acceptedPrecision, difficulties[o]);
+      reacts |= m.mismatches > 0 || m.max > accepted.max;
+    }
+    if (!reacts) {
+      failure = {Status::Unfit,
+                 "operand " + std::to_string(i) +
+                     " has no effect on the oracle's results: a kernel that "
+                     "ignores it would pass; give it another distribution or "
+                     "range, or take it out of the workload"};
+      return false;
+    }
+    if (!callCandidate("with operand " + std::to_string(i) + " redrawn"))
+      return false;
+    TrialError error;
+    error.distribution = "redrawn";
+    error.trial = int64_t(i);
+    Precision got =
+        evaluation.judge(*candidateOutputs, *otherOracle, difficulties, error);
+    if (got > job.acceptedPrecision) {
+      verdict.errors.push_back(error);
+      return wrong(
+          "the candidate does not follow when operand " + std::to_string(i) +
+          " alone is redrawn: " + describe(error, job.acceptedPrecision));
+    }
+    // Back to the trial's own values.
+    device.redraw(*inputs, i, trial);
+  }
+  return true;
+}
+
+/// What a kernel that rounds its operands to FP16 would return must not count
+/// as IEEE.
+bool Validation::checkHalfInputs(const Case &trial,
+                                 const std::vector<Difficulty> &difficulties) {
+  if (!device.roundToHalf(*inputs))
+    return true;
+  if (!callTrusted(Part::Oracle, *inputs, *otherOracle))
+    return false;
+  bool rejected = false;
+  double largest = 0;
+  for (size_t o = 0; o < job.outputs.size(); ++o) {
+    const Tensor &tensor = job.outputs[o];
+    // Coarser outputs hide it, and rightly so.
+    if (tensor.type != ElementType::F32 && tensor.type != ElementType::F64) {
+      rejected = true;
+      continue;
+    }
+    Measure m = device.compare(o, *otherOracle, *oracleOutputs);
+    largest = std::max(largest, m.max);
+    rejected |= classify(job, o, m, difficulties[o]) != Precision::IEEE;
+  }
+  char text[120];
+  snprintf(text, sizeof(text), "%s as ieee on %s: largest error %.3g",
+           rejected ? "rejected" : "accepted", titleOf(trial).c_str(), largest);
+  competitors.record({"operands rounded to f16", rejected, text});
+  device.fill(*inputs, trial, placement);
+  return true;
+}
+
+/// Repeated runs on one input: the same bits, or at least always in bounds.
+bool Validation::checkRepeats(const Case &trial,
+                              const std::vector<Difficulty> &difficulties) {
+  constexpr int repeats = 20;
+  uint64_t first = 0;
+  bool same = true;
+  uint64_t begin = clockNs();
+  for (int k = 0; k < repeats; ++k) {
+    if (!callCandidate("in repeated run " + std::to_string(k)))
+      return false;
+    uint64_t hash = device.hashOf(*candidateOutputs);
+    if (k == 0)
+      first = hash;
+    same &= hash == first;
+    TrialError error;
+    error.distribution = "repeated";
+    error.trial = k;
+    Precision got = evaluation.judge(*candidateOutputs, *oracleOutputs,
+                                     difficulties, error);
+    if (got > job.acceptedPrecision) {
+      verdict.errors.push_back(error);
+      return wrong("the candidate fails in run " + std::to_string(k) +
+                   " on one and the same input: " +
+                   describe(error, job.acceptedPrecision));
+    }
+    if (k >= 4 && clockNs() - begin > 20'000'000'000u)
+      break;
+  }
+  verdict.audit.bitwiseDeterministic = same;
+  return true;
+}

@@ -1,0 +1,196 @@
+//===- LocalPoolTest.cpp - Compiling, judging, and what made the verdict --===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Evaluate/LocalPool.h"
+#include "../Bank/BankTestUtils.h"
+#include "fastk/Analysis/CanonicalForm.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Parser/Parser.h"
+#include "gmock/gmock.h"
+#include <map>
+
+using namespace fastk;
+using namespace fastk::test;
+using testing::HasSubstr;
+
+namespace {
+
+class LocalPool : public testing::Test {
+protected:
+  LocalPool() {
+    context.loadDialect<FastkDialect, mlir::arith::ArithDialect,
+                        mlir::func::FuncDialect, mlir::linalg::LinalgDialect,
+                        mlir::tensor::TensorDialect>();
+    module = workload(64);
+    options.compiler = FASTK_OPT;
+    options.worker = FASTK_WORKER;
+    options.threads = 1;
+    options.timeSeconds = 0.1;
+  }
+  /// A `default` lowering of x + x on `size` floats.
+  mlir::OwningOpRef<mlir::ModuleOp> workload(int64_t size) {
+    std::string text = R"(
+      #id = affine_map<(i) -> (i)>
+      func.func @f(%x: tensor<Nxf32>) -> tensor<Nxf32> {
+        %r = fastk.workload "double"(%x) : (tensor<Nxf32>) -> tensor<Nxf32> {
+        ^bb0(%a: tensor<Nxf32>):
+          %e = tensor.empty() : tensor<Nxf32>
+          %y = linalg.generic {indexing_maps = [#id, #id],
+                               iterator_types = ["parallel"]}
+            ins(%a : tensor<Nxf32>) outs(%e : tensor<Nxf32>) {
+          ^bb1(%in: f32, %out: f32):
+            %s = arith.addf %in, %in : f32
+            linalg.yield %s : f32
+          } -> tensor<Nxf32>
+          fastk.yield %y : tensor<Nxf32>
+        }
+        return %r : tensor<Nxf32>
+      })";
+    for (size_t at; (at = text.find("Nx")) != std::string::npos;)
+      text.replace(at, 1, std::to_string(size));
+    auto parsed = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    mlir::OpBuilder builder(&context);
+    mlir::OwningOpRef<mlir::ModuleOp> result =
+        mlir::ModuleOp::create(builder.getUnknownLoc());
+    builder.setInsertionPointToEnd(result->getBody());
+    parsed->walk([&](WorkloadOp op) {
+      auto form = computeCanonicalForm(op);
+      EXPECT_TRUE(mlir::succeeded(form) && mlir::succeeded(buildDefaultLowering(
+                                               builder, *form, "host")));
+    });
+    return result;
+  }
+  /// An executable script.
+  std::string script(const std::string &name, const std::string &text) {
+    std::string path = folder.file(name);
+    writeAll(path, "#!/bin/sh\n" + text);
+    EXPECT_FALSE(llvm::sys::fs::setPermissions(
+        path, llvm::sys::fs::all_read | llvm::sys::fs::all_exe));
+    return path;
+  }
+  std::unique_ptr<Evaluator> pool() {
+    auto pool = createLocalPool(options);
+    if (!pool) {
+      ADD_FAILURE() << llvm::toString(pool.takeError());
+      return nullptr;
+    }
+    return std::move(*pool);
+  }
+  std::map<std::string, std::string> provenance(mlir::ModuleOp of) {
+    auto parts = pool()->provenance(TestContext::loweringOf(of));
+    if (!parts) {
+      ADD_FAILURE() << llvm::toString(parts.takeError());
+      return {};
+    }
+    return {parts->begin(), parts->end()};
+  }
+
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  TemporaryFolder folder;
+  LocalPoolOptions options;
+};
+
+TEST_F(LocalPool, ProvenanceIsOfContent) {
+  auto first = provenance(*module);
+  EXPECT_EQ(first.size(), 4u);
+  for (const auto &[name, digest] : first)
+    EXPECT_EQ(digest.size(), 64u) << name << " is " << digest;
+  EXPECT_EQ(first, provenance(*module)) << "in another folder, compiled again";
+
+  auto other = workload(128);
+  auto otherWorkload = provenance(*other);
+  EXPECT_EQ(otherWorkload["worker"], first["worker"]);
+  EXPECT_NE(otherWorkload["default lowering"], first["default lowering"]);
+  EXPECT_NE(otherWorkload["oracle"], first["oracle"]);
+
+  options.worker = script("worker", "exec " FASTK_WORKER " \"$@\"\n");
+  auto otherWorker = provenance(*module);
+  EXPECT_NE(otherWorker["worker"], first["worker"]);
+  EXPECT_EQ(otherWorker["default lowering"], first["default lowering"]);
+  EXPECT_EQ(otherWorker["oracle"], first["oracle"]);
+}
+
+// A compiler that emits other code for the default lowering alone.
+TEST_F(LocalPool, ProvenanceSeesAnotherBaseline) {
+  auto first = provenance(*module);
+  options.compiler = script("compiler", FASTK_OPT
+                            " \"$@\" || exit 1\n"
+                            "case $1 in *=program) echo >> \"$4\";; esac\n");
+  auto second = provenance(*module);
+  EXPECT_NE(second["default lowering"], first["default lowering"]);
+  EXPECT_EQ(second["oracle"], first["oracle"]);
+}
+
+// Another way of compiling C: the same default lowering, other variants.
+TEST_F(LocalPool, ProvenanceSeesAnotherCCompiler) {
+  auto first = provenance(*module);
+  options.compiler = script(
+      "compiler", "text=$(cat)\n"
+                  "printf '%s' \"$text\" | " FASTK_OPT " \"$@\" || exit 1\n"
+                  "case $text in *fastk_kernel*) echo >> \"$4\";; esac\n");
+  auto second = provenance(*module);
+  EXPECT_NE(second["C compiler"], first["C compiler"]);
+  EXPECT_EQ(second["C compiler"].size(), 64u);
+  EXPECT_EQ(second["default lowering"], first["default lowering"]);
+}
+
+TEST_F(LocalPool, CompileTimeoutHasItsOwnStatus) {
+  options.compileSeconds = 1;
+  // Sleeps over C programs; the rest it compiles.
+  options.compiler =
+      script("compiler", "text=$(cat)\n"
+                         "case $text in *'language = c'*|*fastk_kernel*) "
+                         "exec sleep 300;; esac\n"
+                         "printf '%s' \"$text\" | " FASTK_OPT " \"$@\"\n");
+  Variant variant;
+  variant.language = Language::c;
+  variant.program = "void fastk_kernel(const float *x, float *y, void *w) {}";
+  LoweringOp workload = TestContext::loweringOf(*module);
+  auto verdict = pool()->evaluate({workload, variant});
+  ASSERT_TRUE(static_cast<bool>(verdict));
+  EXPECT_EQ(verdict->status, worker::Status::CompileTimeout)
+      << worker::toString(verdict->status) << ": " << verdict->reason;
+  EXPECT_EQ(verdict->reason, "compiling took longer than 1 s");
+  // It survives the journal.
+  std::string error;
+  auto reread = worker::parseVerdict(worker::toJSON(*verdict), error);
+  ASSERT_TRUE(reread) << error;
+  EXPECT_EQ(reread->status, worker::Status::CompileTimeout);
+}
+
+TEST_F(LocalPool, ProgramThatDoesNotCompileIsRefused) {
+  Variant variant;
+  variant.language = Language::c;
+  variant.program = "void fastk_kernel(";
+  auto verdict = pool()->evaluate({TestContext::loweringOf(*module), variant});
+  ASSERT_TRUE(static_cast<bool>(verdict));
+  EXPECT_EQ(verdict->status, worker::Status::Refused);
+  EXPECT_THAT(verdict->reason,
+              testing::MatchesRegex("does not compile: kernel.c:1:[0-9]+: "
+                                    "error: expected parameter declarator"));
+}
+
+TEST_F(LocalPool, CancelledIsAnErrorNotAVerdict) {
+  bool stop = false;
+  options.cancelled = [&] { return stop; };
+  auto evaluator = pool();
+  stop = true;
+  Variant variant;
+  variant.language = Language::c;
+  variant.program = "void fastk_kernel(const float *x, float *y, void *w) {}";
+  LoweringOp workload = TestContext::loweringOf(*module);
+  auto verdict = evaluator->evaluate({workload, variant});
+  ASSERT_FALSE(static_cast<bool>(verdict));
+  EXPECT_EQ(llvm::toString(verdict.takeError()), "interrupted");
+  auto parts = evaluator->provenance(workload);
+  ASSERT_FALSE(static_cast<bool>(parts));
+  llvm::consumeError(parts.takeError());
+}
+
+} // namespace
