@@ -11,6 +11,7 @@
 #include "fastk/Bank/Bank.h"
 #include "fastk/Conversion/CudaCodegen.h"
 #include "fastk/Conversion/HostCodegen.h"
+#include "fastk/Conversion/WriteFile.h"
 #include "fastk/Driver/Compile.h"
 #include "fastk/Driver/LoadModel.h"
 #include "fastk/Driver/SearchModel.h"
@@ -25,7 +26,6 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/WithColor.h"
 #include <csignal>
 
@@ -116,21 +116,12 @@ static StringRef describe(StringRef path) {
   return path == "-" ? "standard output" : path;
 }
 
-/// Writes text to `path`, or removes what was written.
+/// Writes text to `path`, all of it or nothing.
 static int writeText(StringRef path,
                      llvm::function_ref<void(llvm::raw_ostream &)> write) {
-  std::error_code ec;
-  llvm::ToolOutputFile file(path, ec, llvm::sys::fs::OF_None);
-  if (ec)
+  if (std::error_code ec = writeFileAtomically(
+          path, [&](llvm::raw_pwrite_stream &os) { write(os); }))
     return fail("cannot write " + describe(path) + ": " + ec.message());
-  write(file.os());
-  file.os().flush();
-  if (file.os().has_error()) {
-    ec = file.os().error();
-    file.os().clear_error();
-    return fail("cannot write " + describe(path) + ": " + ec.message());
-  }
-  file.keep();
   return kExitDone;
 }
 
@@ -212,8 +203,7 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
     // Its C compiler and linker must not outlive the search that asked.
     endWithParent();
     return failed(compileKernelLibrary(*module, *options.compileKernel,
-                                       options.output, options.threads,
-                                       options.target))
+                                       options.output, options.target))
                ? kExitWrong
                : kExitDone;
   }

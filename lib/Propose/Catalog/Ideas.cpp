@@ -147,7 +147,7 @@ static const std::vector<CatalogIdea> &table() {
        "",
        true,
        false,
-       {{{"tile", 0}}, {{"tile", 1}}},
+       {{{"tile", 0}}, {{"tile", 1}}, {{"tile", 2}}, {{"tile", 3}}},
        true},
       // Refinements of a parent.
       {"one-pass-k",
