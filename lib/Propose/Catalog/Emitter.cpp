@@ -493,6 +493,8 @@ CValue Scope::load(const Buffer &buffer, const Lin &linear) {
 void Scope::store(const Buffer &buffer, const Lin &linear, CValue value,
                   bool nonTemporal) {
   Lin lin = mergeVars(buffer.locate(linear));
+  if (onStore)
+    onStore(buffer, lin);
   int64_t stride = vectorVar ? lin.coefficient(*vectorVar) : 0;
   std::string address = program.linText(lin);
   std::string s = suffixOf(buffer.elem);

@@ -217,8 +217,8 @@ public:
   };
   /// Called for a reduction or another value that no expression can compute.
   std::function<CValue(Scope &, mlir::Value, llvm::ArrayRef<Lin>)> onOpaque;
-  /// Told of each load.
-  std::function<void(const Buffer &, const Lin &)> onLoad;
+  /// Told of each load and of each store.
+  std::function<void(const Buffer &, const Lin &)> onLoad, onStore;
   /// Told of each elementwise value that is computed.
   std::function<void(mlir::Value, llvm::ArrayRef<Lin>, const CValue &)>
       onComputed;
