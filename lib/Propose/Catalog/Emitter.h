@@ -41,6 +41,9 @@ Elem computeElem(Elem elem);
 /// "f32": suffix of vector types and helpers.
 const char *suffixOf(Elem elem);
 const char *cTypeOf(Elem elem);
+/// Type of a value in registers. Truth values are 0/-1 in vectors of i32, 0/1
+/// in scalars.
+std::string registerType(Elem elem, bool vector);
 
 /// An index: a constant and a sum of loop variables times constants.
 struct Lin {
