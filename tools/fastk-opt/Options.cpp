@@ -118,7 +118,8 @@ struct CommandLine {
       cl::desc("write what was found: workloads, trajectory, verdicts, costs")};
   cl::opt<unsigned> threads{
       "num-threads", cl::init(0), cl::cat(category),
-      cl::desc("threads that kernels are measured with; 0: all processors")};
+      cl::desc("threads that kernels are measured with, and that winners must "
+               "have been measured with; 0: all processors")};
   cl::opt<int> requireHits{
       "require-hits", cl::init(-1), cl::cat(category), cl::value_desc("N"),
       cl::desc("exit with 2 when fewer than N workloads have a winner")};
@@ -258,8 +259,6 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
                                                 &line.evaluator,
                                                 &line.journal,
                                                 &line.report};
-    if (!options.compileKernel)
-      ofSearch.push_back(&line.threads);
     for (const cl::Option *option : ofSearch)
       if (option->getNumOccurrences() > 0)
         return reject("--" + option->ArgStr +

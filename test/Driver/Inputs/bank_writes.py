@@ -8,9 +8,7 @@ usage: bank_writes.py FASTK_OPT FASTK_BANK INPUTS SAMPLE_BANK SCRATCH
 """
 import ctypes
 import os
-import resource
 import shutil
-import signal
 import subprocess
 import sys
 
@@ -112,9 +110,12 @@ def permit(bank, mode):
         os.chmod(parent, mode)
 
 
-def small_files():
-    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
+def full_disk():
+    """The environment of a process that finds no room in the folder "small"."""
+    library = path("full_disk.so")
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "full_disk.c")
+    subprocess.run(["clang-22", "-shared", "-fPIC", "-O1", source, "-o", library], check=True)
+    return {**os.environ, "LD_PRELOAD": library}
 
 
 def main():
@@ -134,8 +135,7 @@ def main():
     refused("read-only", "read-only", copy_of_journal("read-only.journal"),
             preexec_fn=without_root)
     permit("read-only", 0o755)
-    refused("full", "small", copy_of_journal("small.journal"), preexec_fn=small_files,
-            restore_signals=False)
+    refused("full", "small", copy_of_journal("small.journal"), env=full_disk())
 
     # With room again the same commands store it, and measure nothing.
     for bank in ("read-only", "small"):
