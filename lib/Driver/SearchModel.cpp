@@ -246,7 +246,7 @@ fastk::searchModel(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
       shares.spend(search.budget.evaluations, prepared);
       pending += result->counts.pending;
       progress->note(llvm::formatv(
-          "{0} evaluations are pending, {1} are answered",
+          "{0} pending, {1} answered",
           result->counts.pending, result->counts.evaluations).str());
       end = SearchModelEnd::Pending;
       continue;

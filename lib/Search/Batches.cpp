@@ -51,8 +51,12 @@ Error Searcher::askTogether(ArrayRef<Variant> variants) {
     else
       ++result.counts.pending;
   }
-  if (result.counts.pending > 0)
-    stop(SearchEnd::Pending);
+  if (result.counts.pending == 0)
+    return Error::success();
+  // The others were answered; it is not their turn yet.
+  result.counts.evaluations +=
+      static_cast<int>(asked.size()) - result.counts.pending;
+  stop(SearchEnd::Pending);
   return Error::success();
 }
 
