@@ -36,6 +36,20 @@ static constexpr Name<Role> roleNames[] = {
 static constexpr Name<Cache> cacheNames[] = {{Cache::Cold, "cold"},
                                              {Cache::Warm, "warm"}};
 
+static constexpr Name<DeviceKind> deviceNames[] = {{DeviceKind::Host, "host"},
+                                                   {DeviceKind::Cuda, "cuda"}};
+static constexpr Name<Code> codeNames[] = {{Code::SharedObject, "so"},
+                                           {Code::PTX, "ptx"},
+                                           {Code::Cubin, "cubin"},
+                                           {Code::CUDA, "cuda"}};
+
+static std::optional<DeviceKind> parseDevice(std::string_view text) {
+  return valueOf(deviceNames, text);
+}
+static std::optional<Code> parseCode(std::string_view text) {
+  return valueOf(codeNames, text);
+}
+
 std::string_view fastk::worker::toString(Mode m) {
   return nameOf(modeNames, m);
 }
@@ -164,6 +178,17 @@ static Program readProgram(const Json &value, std::string path,
       (program.path.empty() || program.path.find('\0') != std::string::npos))
     reader.fail("path", "is empty or has a NUL; name a shared object");
   reader.readInt("workspace_bytes", program.workspaceBytes, 0, maxBytes, true);
+  reader.readEnum("code", program.code, parseCode, "so, ptx, cubin, cuda",
+                  true);
+  reader.readObject(
+      "plan",
+      [&](const Json &plan, const std::string &where) {
+        std::string problem;
+        program.plan = parseLaunchPlan(plan.dump(), problem);
+        if (!program.plan)
+          error = where + ": " + problem;
+      },
+      true);
   reader.finish();
   return program;
 }
@@ -182,6 +207,7 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
                               "; this worker reads format 1, use the worker "
                               "that belongs to the sender");
   reader.readString("id", job.id);
+  reader.readEnum("device", job.device, parseDevice, "host, cuda", true);
   reader.readEnum("mode", job.mode, parseMode, "evaluate, validate, promote");
   if (job.mode == Mode::Promote) {
     job.validate.trials = 10;
@@ -293,13 +319,22 @@ static Json toJson(const Tensor &tensor, bool isInput) {
 }
 
 static Json toJson(const Program &program) {
-  return {{"path", program.path}, {"workspace_bytes", program.workspaceBytes}};
+  Json json = {{"path", program.path},
+               {"workspace_bytes", program.workspaceBytes}};
+  if (program.code == Code::SharedObject)
+    return json;
+  json["code"] = nameOf(codeNames, program.code);
+  if (program.plan)
+    json["plan"] = Json::parse(toJSON(*program.plan));
+  return json;
 }
 
 std::string fastk::worker::toJSON(const Job &job) {
   Json json;
   json["format"] = jobFormat;
   json["id"] = job.id;
+  if (job.device != DeviceKind::Host)
+    json["device"] = nameOf(deviceNames, job.device);
   json["mode"] = toString(job.mode);
   json["inputs"] = Json::array();
   for (const Tensor &tensor : job.inputs)

@@ -143,12 +143,12 @@ TEST_F(FilesProposerTest, MissingPieces) {
   EXPECT_THAT(failure(), HasSubstr("holds no variant"));
   variant("v", "{}", kIdea);
   llvm::sys::fs::remove(folder.file("v/plan.json"));
-  EXPECT_THAT(failure(), HasSubstr("v/plan.json: cannot read"));
+  EXPECT_THAT(failure(), HasSubstr("v/plan.json: is missing: write {}"));
   variant("v", "{}", kIdea, "schedule.mlir");
   EXPECT_THAT(failure(), HasSubstr("both kernel.c and schedule.mlir"));
   llvm::sys::fs::remove(folder.file("v/kernel.c"));
   llvm::sys::fs::remove(folder.file("v/schedule.mlir"));
-  EXPECT_THAT(failure(), HasSubstr("neither kernel.c nor schedule.mlir"));
+  EXPECT_THAT(failure(), HasSubstr("none of kernel.c, schedule.mlir, kernel.cu"));
   auto none = createFilesProposer(folder.file("none"));
   ASSERT_FALSE(static_cast<bool>(none));
   EXPECT_THAT(llvm::toString(none.takeError()), HasSubstr("not a folder"));

@@ -29,7 +29,7 @@ namespace fastk::test {
 /// promotion). The number is nanoseconds; the baseline takes 1000.
 class ScriptedEvaluator : public Evaluator {
 public:
-  llvm::Expected<worker::Verdict>
+  llvm::Expected<std::optional<worker::Verdict>>
   evaluate(const EvaluationRequest &request) override {
     calls.push_back((request.promote ? "promote " : "") +
                     request.candidate.program);

@@ -16,6 +16,7 @@
 #define FASTK_WORKER_JOB_H
 
 #include "fastk/Worker/ElementType.h"
+#include "fastk/Worker/LaunchPlan.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -84,9 +85,18 @@ struct Tensor {
   int64_t rowLength() const;
 };
 
-/// A shared object that exports `fastk_kernel`.
+/// Where programs run.
+enum class DeviceKind { Host, Cuda };
+
+/// What the code of a program is: a shared object that exports `fastk_kernel`
+/// for the host; PTX, a cubin or CUDA-C source for a GPU.
+enum class Code { SharedObject, PTX, Cubin, CUDA };
+
 struct Program {
   std::string path;
+  Code code = Code::SharedObject;
+  /// How a GPU program is launched.
+  std::optional<LaunchPlan> plan;
   /// Size of the scratch buffer passed as the last argument.
   int64_t workspaceBytes = 0;
 };
@@ -130,6 +140,7 @@ struct Limits {
 
 struct Job {
   std::string id;
+  DeviceKind device = DeviceKind::Host;
   Mode mode = Mode::Evaluate;
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
