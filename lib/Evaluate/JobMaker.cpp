@@ -116,12 +116,12 @@ JobMaker::compile(LoweringOp lowering, StringRef role, unsigned seconds) {
   limits.cancelled = options.cancelled;
   // It runs the C compiler and the linker, which must not outlive it either.
   limits.parentDeathSignal = SIGTERM;
+  std::vector<std::string> arguments = {"--compile-kernel=" + role.str(), "-",
+                                        "-o", kernel.program.path};
+  if (!onHost)
+    arguments.push_back("--target=" + lowering.getTarget().str());
   llvm::Expected<ProcessResult> result =
-      runProcess(options.compiler,
-                 {"--compile-kernel=" + role.str(),
-                  "--target=" + lowering.getTarget().str(), "-", "-o",
-                  kernel.program.path},
-                 text, limits, scratch);
+      runProcess(options.compiler, arguments, text, limits, scratch);
   if (!result)
     return result.takeError();
   kernel.timedOut = result->timedOut;

@@ -40,8 +40,8 @@ MLIR's own options work too: --remarks-filter=fastk shows every decision,
 
 Exit codes: 0 done; 1 the input or the options are wrong; 2 a result was refused
 (--require-hits not met); 75 evaluations are pending (--evaluator=spool:DIR):
-answer them with fastk-worker --spool DIR and run the same command again; 130 or
-143 a search was ended by SIGINT or SIGTERM, the journal is intact and the same
+answer them with fastk-worker --spool DIR and run the same command again;
+130 or 143 a search was ended by SIGINT or SIGTERM, the journal is intact and the same
 command goes on.
 )";
 
