@@ -13,10 +13,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
-#include <unistd.h>
 
 using namespace mlir;
 using namespace fastk;
+
+/// Writing a job takes milliseconds; whoever holds the lock longer is in
+/// trouble.
+static constexpr double kLockSeconds = 30;
 
 /// Far above any program or verdict; a bound for a stray file.
 static constexpr size_t kFileLimit = 64 << 20;
@@ -134,10 +137,15 @@ Spool::evaluate(const EvaluationRequest &request) {
 llvm::Error
 Spool::write(const worker::Job &job,
              llvm::ArrayRef<std::pair<std::string, std::string>> files) {
+  llvm::Expected<FileLock> lock =
+      FileLock::acquire(options.directory + "/.lock",
+                        "the spool " + options.directory, kLockSeconds);
+  if (!lock)
+    return lock.takeError();
   std::string final = options.directory + "/" + job.id;
-  // Hidden until it is whole: a worker may be looking.
-  std::string temporary =
-      options.directory + "/.tmp-" + std::to_string(::getpid()) + "-" + job.id;
+  // Hidden until it is whole: a worker may be looking. What is found there
+  // under the lock was left by a process that died.
+  std::string temporary = options.directory + "/.tmp";
   llvm::scope_exit cleanUp(
       [&] { llvm::sys::fs::remove_directories(temporary); });
   llvm::sys::fs::remove_directories(temporary);

@@ -184,11 +184,17 @@ static Program readProgram(const Json &value, std::string path,
       "plan",
       [&](const Json &plan, const std::string &where) {
         std::string problem;
-        program.plan = parseLaunchPlan(plan.dump(), problem);
+        program.plan = parseLaunchPlan(
+            plan.dump(-1, ' ', false, Json::error_handler_t::replace), problem);
         if (!program.plan)
           error = where + ": " + problem;
       },
       true);
+  if (reader.ok() && (program.code == Code::SharedObject) == bool(program.plan))
+    reader.fail("plan", program.plan
+                            ? "is for device code; a shared object has none"
+                            : "is missing; device code needs the plan that "
+                              "launches it, see docs/formats/plan.md");
   reader.finish();
   return program;
 }
@@ -243,6 +249,20 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
     programs.readObject("candidate", into(job.candidate));
     programs.finish();
   });
+  auto fits = [&](const Program &program) {
+    return (program.code == Code::SharedObject) ==
+           (job.device == DeviceKind::Host);
+  };
+  if (reader.ok() &&
+      !(fits(job.oracle) && fits(job.baseline) && fits(job.candidate) &&
+        (!job.incumbent || fits(*job.incumbent))))
+    reader.fail("programs",
+                job.device == DeviceKind::Host
+                    ? "has device code, but the job is for the host; write "
+                      "\"device\": \"cuda\", or name shared objects"
+                    : "has a shared object, but the job is for a GPU; give "
+                      "every program a code of ptx, cubin or cuda and a plan");
+  reader.readString("gpu", job.gpu, true);
   reader.readEnum("kind", job.kind, parseKind,
                   "contraction, convolution, softmax, norm, attention, "
                   "reduction, elementwise, pooling, other");
@@ -335,6 +355,8 @@ std::string fastk::worker::toJSON(const Job &job) {
   json["id"] = job.id;
   if (job.device != DeviceKind::Host)
     json["device"] = nameOf(deviceNames, job.device);
+  if (!job.gpu.empty())
+    json["gpu"] = job.gpu;
   json["mode"] = toString(job.mode);
   json["inputs"] = Json::array();
   for (const Tensor &tensor : job.inputs)
