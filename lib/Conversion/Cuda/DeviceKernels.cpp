@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeviceKernels.h"
+#include "Contraction.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -61,15 +62,18 @@ LogicalResult DeviceKernels::add(linalg::GenericOp op) {
   if (llvm::is_contained(op.getStaticLoopRanges(), 0))
     return success();
   std::string name = "k" + std::to_string(plan.steps.size());
-  FailureOr<DeviceKernel> kernel = wantsBlockKernel(op)
-                                       ? buildBlockKernel(module, op, name)
-                                       : buildThreadKernel(module, op, name);
+  std::optional<Contraction> contraction = matchContraction(op);
+  FailureOr<DeviceKernel> kernel =
+      contraction ? buildContractionKernel(module, *contraction, name)
+      : wantsBlockKernel(op) ? buildBlockKernel(module, op, name)
+                             : buildThreadKernel(module, op, name);
   if (failed(kernel))
     return failure();
   worker::Launch launch;
   launch.kernel = kernel->name;
   launch.grid = {kernel->blocks, 1, 1};
   launch.block = {kernel->threads, 1, 1};
+  launch.sharedBytes = kernel->sharedBytes;
   for (Value operand : kernel->operands) {
     FailureOr<BufferRef> ref = locate(operand);
     if (failed(ref))

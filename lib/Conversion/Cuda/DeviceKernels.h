@@ -44,6 +44,8 @@ private:
 struct DeviceKernel {
   std::string name;
   int64_t blocks = 1, threads = 1;
+  /// Dynamic shared memory of a block.
+  int64_t sharedBytes = 0;
   llvm::SmallVector<mlir::Value> operands;
 };
 

@@ -48,6 +48,9 @@ public:
   llvm::SmallVector<mlir::Value> evaluate(mlir::ArrayRef<mlir::Value> indices,
                                           mlir::ValueRange accumulators);
 
+  /// Host values to those of the kernel.
+  const mlir::IRMapping &deviceValues() const { return mapping; }
+
   mlir::linalg::GenericOp op;
   mlir::OpBuilder builder;
   mlir::Location loc;
