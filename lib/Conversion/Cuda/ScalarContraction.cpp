@@ -258,40 +258,6 @@ SmallVector<Value> SliceMover::read(Value number, int64_t term, Value position,
   return emit.load(buffer, emit.toIndex(emit.add(start, term * pitch)), count);
 }
 
-/// Adds the tile to the result.
-static void storeTile(TileEmitter &emit, ArrayRef<Value> rows,
-                      ArrayRef<Value> columns, int64_t group,
-                      ArrayRef<Value> sums) {
-  const Contraction &contraction = emit.contraction;
-  TileOperand result = emit.operand(contraction.result());
-  bool alongColumns =
-      contraction.isVectorAccess(result.number, contraction.n, group);
-  int64_t width = alongColumns ? group : 1;
-  auto within = [&](const LoopGroup &space, Value index) {
-    return emit.less(index, space.size());
-  };
-  SmallVector<Value> columnOffsets, columnsInside;
-  for (size_t j = 0; j < columns.size(); j += width) {
-    columnOffsets.push_back(emit.offset(contraction.n, columns[j], result));
-    columnsInside.push_back(within(contraction.n, columns[j]));
-  }
-  for (auto [i, row] : llvm::enumerate(rows)) {
-    Value rowOffset = emit.offset(contraction.m, row, result);
-    Value rowInside = within(contraction.m, row);
-    for (size_t j = 0; j < columns.size(); j += width) {
-      ArrayRef<Value> mine = sums.slice(i * columns.size() + j, width);
-      emit.branch(emit.both(rowInside, columnsInside[j / width]), [&] {
-        Value place =
-            emit.place(result, {rowOffset, columnOffsets[j / width]});
-        SmallVector<Value> old = emit.load(result, place, width);
-        for (auto [value, sum] : llvm::zip_equal(old, mine))
-          value = arith::AddFOp::create(emit.builder, emit.loc, value, sum);
-        emit.store(result, place, old);
-      });
-    }
-  }
-}
-
 FailureOr<DeviceKernel>
 fastk::buildScalarContraction(gpu::GPUModuleOp module,
                               const Contraction &contraction, StringRef name) {
@@ -405,7 +371,7 @@ fastk::buildScalarContraction(gpu::GPUModuleOp module,
   for (int64_t j = 0; j < tile.threadColumns; ++j)
     columns.push_back(emit.add(emit.add(firstColumn, columnStart),
                                j / group * group * kLaneColumns + j % group));
-  storeTile(emit, rows, columns, group,
-            SmallVector<Value>(loop.getResults()));
+  emit.addToResult(rows, columns, group,
+                   SmallVector<Value>(loop.getResults()));
   return kernel;
 }

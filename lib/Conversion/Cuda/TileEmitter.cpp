@@ -265,6 +265,21 @@ void TileEmitter::branch(Value condition, llvm::function_ref<void()> then) {
   then();
 }
 
+/// The address that `buffer` begins at, in a space of NVVM.
+static Value addressOf(OpBuilder &builder, Location loc, Value buffer,
+                       unsigned space) {
+  Value address =
+      memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, buffer);
+  address = arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
+                                       address);
+  return LLVM::IntToPtrOp::create(
+      builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), space),
+      address);
+}
+
+static constexpr unsigned kShared = unsigned(NVVM::NVVMMemorySpace::Shared);
+static constexpr unsigned kGlobal = unsigned(NVVM::NVVMMemorySpace::Global);
+
 TileOperand TileEmitter::shared(Type element, int64_t elements) {
   auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
                                           gpu::AddressSpace::Workgroup);
@@ -276,14 +291,67 @@ TileOperand TileEmitter::shared(Type element, int64_t elements) {
                                    builder.getI64IntegerAttr(16));
   TileOperand operand;
   operand.element = element;
-  Value address =
-      memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, buffer);
-  address = arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
-                                       address);
-  operand.flat = LLVM::IntToPtrOp::create(
-      builder, loc,
-      LLVM::LLVMPointerType::get(builder.getContext(),
-                                 unsigned(NVVM::NVVMMemorySpace::Shared)),
-      address);
+  operand.flat = addressOf(builder, loc, buffer, kShared);
   return operand;
+}
+
+TileOperand TileEmitter::dynamicShared(Type element) {
+  // Of no size and external: it begins behind the static shared memory.
+  StringRef name = "fastk_shared";
+  auto module = func->getParentOfType<gpu::GPUModuleOp>();
+  if (!module.lookupSymbol(name)) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    LLVM::GlobalOp::create(
+        builder, loc, LLVM::LLVMArrayType::get(builder.getI8Type(), 0),
+        /*isConstant=*/false, LLVM::Linkage::External, name, Attribute(),
+        /*alignment=*/16, kShared);
+  }
+  TileOperand operand;
+  operand.element = element;
+  operand.flat = LLVM::AddressOfOp::create(
+      builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), kShared),
+      name);
+  return operand;
+}
+
+TileOperand TileEmitter::global(const TileOperand &operand) {
+  TileOperand result = operand;
+  // Parameters are generic addresses; those of global memory are the same.
+  Value generic = addressOf(builder, loc, operand.flat, 0);
+  result.flat = LLVM::AddrSpaceCastOp::create(
+      builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), kGlobal),
+      generic);
+  return result;
+}
+
+void TileEmitter::addToResult(ArrayRef<Value> rows, ArrayRef<Value> columns,
+                              int64_t group, ArrayRef<Value> sums) {
+  TileOperand result = operand(contraction.result());
+  bool alongColumns =
+      contraction.isVectorAccess(result.number, contraction.n, group);
+  int64_t width = alongColumns ? group : 1;
+  auto within = [&](const LoopGroup &space, Value index) {
+    return less(index, space.size());
+  };
+  SmallVector<Value> columnOffsets, columnsInside;
+  for (size_t j = 0; j < columns.size(); j += width) {
+    columnOffsets.push_back(offset(contraction.n, columns[j], result));
+    columnsInside.push_back(within(contraction.n, columns[j]));
+  }
+  for (auto [i, row] : llvm::enumerate(rows)) {
+    Value rowOffset = offset(contraction.m, row, result);
+    Value rowInside = within(contraction.m, row);
+    for (size_t j = 0; j < columns.size(); j += width) {
+      ArrayRef<Value> mine = sums.slice(i * columns.size() + j, width);
+      branch(both(rowInside, columnsInside[j / width]), [&] {
+        Value here =
+            place(result, {rowOffset, columnOffsets[j / width]});
+        SmallVector<Value> old = load(result, here, width);
+        for (auto [value, sum] : llvm::zip_equal(old, mine))
+          value = arith::AddFOp::create(builder, loc, value, sum);
+        store(result, here, old);
+      });
+    }
+  }
 }

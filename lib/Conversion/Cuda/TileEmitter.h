@@ -79,6 +79,18 @@ public:
   void branch(mlir::Value condition, llvm::function_ref<void()> then);
   /// `elements` of shared memory in a row, 16-byte aligned.
   TileOperand shared(mlir::Type element, int64_t elements);
+  /// The shared memory that the launch gives.
+  TileOperand dynamicShared(mlir::Type element);
+  /// The same operand as a pointer to global memory.
+  TileOperand global(const TileOperand &operand);
+  /// Pointer to the element at `place`, an index, of an operand that is a
+  /// pointer.
+  mlir::Value pointer(const TileOperand &operand, mlir::Value place);
+  /// Adds a thread's sums to the result, row by row; every `group` columns are
+  /// neighbours. What lies outside is left out.
+  void addToResult(llvm::ArrayRef<mlir::Value> rows,
+                   llvm::ArrayRef<mlir::Value> columns, int64_t group,
+                   llvm::ArrayRef<mlir::Value> sums);
 
   const Contraction &contraction;
   KernelBody body;
@@ -88,9 +100,6 @@ public:
   mlir::Type numberType;
 
 private:
-  /// Pointer to the element at `place` of shared memory.
-  mlir::Value pointer(const TileOperand &operand, mlir::Value place);
-
   mlir::Value batch;
 };
 
