@@ -40,24 +40,45 @@ static bool addStrides(AffineExpr expr, int64_t scale,
          addStrides(binary.getLHS(), scale * factor.getValue(), strides);
 }
 
-/// Strides of each operand along each loop, by operand.
-static std::optional<SmallVector<SmallVector<int64_t>>>
-operandStrides(linalg::GenericOp op) {
-  SmallVector<SmallVector<int64_t>> result;
-  for (OpOperand &operand : op->getOpOperands()) {
-    auto type = dyn_cast<MemRefType>(operand.get().getType());
-    SmallVector<int64_t> strides;
-    int64_t offset = 0;
-    if (!type || failed(type.getStridesAndOffset(strides, offset)))
+/// Strides of an operand along each loop of its op.
+static std::optional<SmallVector<int64_t>> stridesOf(linalg::GenericOp op,
+                                                     OpOperand &operand) {
+  auto type = dyn_cast<MemRefType>(operand.get().getType());
+  SmallVector<int64_t> strides;
+  int64_t offset = 0;
+  if (!type || failed(type.getStridesAndOffset(strides, offset)))
+    return std::nullopt;
+  SmallVector<int64_t> moves(op.getNumLoops(), 0);
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  for (auto [expr, stride] : llvm::zip_equal(map.getResults(), strides))
+    if (ShapedType::isDynamic(stride) || !addStrides(expr, stride, moves))
       return std::nullopt;
-    SmallVector<int64_t> &moves =
-        result.emplace_back(op.getNumLoops(), int64_t(0));
-    AffineMap map = op.getMatchingIndexingMap(&operand);
-    for (auto [expr, stride] : llvm::zip_equal(map.getResults(), strides))
-      if (ShapedType::isDynamic(stride) || !addStrides(expr, stride, moves))
-        return std::nullopt;
-  }
-  return result;
+  return moves;
+}
+
+/// Strides along the loops of `op`, which writes a memref, of an operand of
+/// `other`, which accesses the same memref by `otherMap`.
+static std::optional<SmallVector<int64_t>>
+stridesThrough(linalg::GenericOp op, linalg::GenericOp other,
+               AffineMap otherMap, OpOperand &operand) {
+  auto strides = stridesOf(other, operand);
+  if (!strides)
+    return std::nullopt;
+  SmallVector<int64_t> moves(op.getNumLoops(), 0);
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  for (auto [here, there] :
+       llvm::zip_equal(map.getResults(), otherMap.getResults()))
+    moves[cast<AffineDimExpr>(here).getPosition()] =
+        (*strides)[cast<AffineDimExpr>(there).getPosition()];
+  return moves;
+}
+
+/// The input of `op` that is `memref`.
+static OpOperand *inputOf(linalg::GenericOp op, Value memref) {
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (input->get() == memref)
+      return input;
+  return nullptr;
 }
 
 /// The ops of the body that `value` is computed by, in order, and the arguments
@@ -100,7 +121,7 @@ static bool collectSide(Value value, Contraction &contraction,
   side.result = value;
   side.body.assign(ops.begin(), ops.end());
   side.operands.assign(arguments.begin(), arguments.end());
-  if (llvm::is_contained(side.operands, contraction.result()))
+  if (llvm::is_contained(side.operands, contraction.sum))
     return false;
   llvm::sort(side.operands, [&](unsigned x, unsigned y) {
     auto count = [&](unsigned number) {
@@ -114,7 +135,7 @@ static bool collectSide(Value value, Contraction &contraction,
 
 static bool matchBody(Contraction &contraction) {
   linalg::GenericOp op = contraction.op;
-  if (op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0)
+  if (op.getNumReductionLoops() == 0)
     return false;
   BlockArgument accumulator = op.getRegionOutputArgs()[0];
   contraction.element = dyn_cast<FloatType>(accumulator.getType());
@@ -162,13 +183,56 @@ static void arrange(LoopGroup &group, ArrayRef<unsigned> preferences) {
   }
 }
 
-std::optional<Contraction> fastk::matchContraction(linalg::GenericOp op) {
+/// Sets the operands; returns the strides of each along each loop.
+static std::optional<SmallVector<SmallVector<int64_t>>>
+collectOperands(Contraction &contraction) {
+  linalg::GenericOp op = contraction.op;
+  SmallVector<SmallVector<int64_t>> result;
+  auto add = [&](Value memref, std::optional<SmallVector<int64_t>> strides) {
+    if (strides)
+      result.push_back(std::move(*strides));
+    contraction.operands.push_back(memref);
+  };
+  for (OpOperand &operand : op->getOpOperands())
+    add(operand.get(), stridesOf(op, operand));
+  Value sum = op.getDpsInits()[0];
+  contraction.sum = contraction.result = op.getNumDpsInputs();
+  contraction.startOperands = contraction.operands.size();
+  if (linalg::GenericOp start = contraction.fold.start) {
+    AffineMap map = start.getMatchingIndexingMap(start.getDpsInitOperand(0));
+    for (OpOperand *operand : start.getDpsInputOperands())
+      add(operand->get(), stridesThrough(op, start, map, *operand));
+  }
+  contraction.endOperands = contraction.operands.size();
+  if (linalg::GenericOp end = contraction.fold.end) {
+    AffineMap map = end.getMatchingIndexingMap(inputOf(end, sum));
+    for (OpOperand &operand : end->getOpOperands())
+      add(operand.get(), stridesThrough(op, end, map, operand));
+    contraction.result = contraction.operands.size() - 1;
+  }
+  if (result.size() != contraction.operands.size())
+    return std::nullopt;
+  return result;
+}
+
+bool Contraction::usesOperand(unsigned number) const {
+  if (number == result)
+    return true;
+  // Of the sums' memory only what nothing else stands for.
+  if (operands[number] == operands[sum])
+    return !fold.start && number == sum;
+  return true;
+}
+
+std::optional<Contraction> fastk::matchContraction(linalg::GenericOp op,
+                                                   ContractionFold fold) {
+  if (op.getNumDpsInits() != 1)
+    return std::nullopt;
   Contraction contraction;
   contraction.op = op;
-  if (!matchBody(contraction))
-    return std::nullopt;
-  auto strides = operandStrides(op);
-  if (!strides)
+  contraction.fold = fold;
+  auto strides = collectOperands(contraction);
+  if (!strides || !matchBody(contraction))
     return std::nullopt;
   auto moves = [&](const ContractionSide &side, unsigned dim) {
     return llvm::any_of(side.operands, [&](unsigned number) {
@@ -191,12 +255,12 @@ std::optional<Contraction> fastk::matchContraction(linalg::GenericOp op) {
                                                          : contraction.batch;
     // Two points of the result are two places.
     if (&group != &contraction.k && extent != 1 &&
-        loop.strides.back() == 0)
+        loop.strides[contraction.sum] == 0)
       return std::nullopt;
     group.loops.push_back(std::move(loop));
   }
   unsigned a = contraction.a.operands[0], b = contraction.b.operands[0];
-  unsigned c = contraction.result();
+  unsigned c = contraction.result;
   arrange(contraction.batch, {});
   arrange(contraction.m, {c, a});
   arrange(contraction.n, {c, b});
@@ -243,7 +307,7 @@ bool Contraction::isVectorAccess(unsigned number, const LoopGroup &group,
     for (const TileLoop &loop : each->loops)
       if (&loop != &group.loops.back() && loop.strides[number] % width != 0)
         return false;
-  Value memref = op->getOperand(number);
+  Value memref = operands[number];
   int64_t bits = cast<MemRefType>(memref.getType()).getElementTypeBitWidth();
   return bits >= 8 && beginsAligned(memref, width * bits / 8);
 }

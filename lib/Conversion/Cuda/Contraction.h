@@ -18,6 +18,7 @@
 
 #include "DeviceKernels.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "llvm/ADT/DenseMap.h"
 #include <optional>
 
 namespace fastk {
@@ -66,15 +67,21 @@ struct ContractionSide {
 };
 
 struct Contraction {
-  /// Mutable as handles of ops know no const.
-  mutable mlir::linalg::GenericOp op;
+  mlir::linalg::GenericOp op;
+  ContractionFold fold;
+  /// The op's operands, then the inputs of fold.start, then the operands of
+  /// fold.end. Their places here are the numbers of operands.
+  llvm::SmallVector<mlir::Value> operands;
+  /// Number of the first of fold.start, of the first of fold.end, of the op's
+  /// own result and of what the kernel writes.
+  unsigned startOperands = 0, endOperands = 0, sum = 0, result = 0;
   ContractionSide a, b;
   LoopGroup batch, m, n, k;
   /// Of products and sums.
   mlir::FloatType element;
 
-  /// Number of the result among the op's operands.
-  unsigned result() const { return op.getNumDpsInputs(); }
+  /// Whether the kernel reads or writes operand `number`.
+  bool usesOperand(unsigned number) const;
   /// Whether `width` neighbours along `group` can be moved at once in operand
   /// `number`: they lie together, begin at multiples of `width`, and none is
   /// outside when the first is inside.
@@ -84,7 +91,28 @@ struct Contraction {
 
 /// The op as a contraction that tiles pay for: a sum of products in f32 or f64
 /// with rows and columns enough, each factor computed from its own operands.
-std::optional<Contraction> matchContraction(mlir::linalg::GenericOp op);
+/// `fold` must be what findContractionFolds says.
+std::optional<Contraction> matchContraction(mlir::linalg::GenericOp op,
+                                            ContractionFold fold = {});
+
+/// Bytes of a buffer.
+struct ByteRange {
+  /// Equal for places in the same buffer.
+  int64_t buffer = 0;
+  int64_t begin = 0, end = 0;
+
+  bool overlaps(const ByteRange &other) const {
+    return buffer == other.buffer && begin < other.end && other.begin < end;
+  }
+};
+
+/// The elementwise ops of `func` that can be computed in the kernel of the
+/// contraction before or behind them, by contraction. `rangeOf` tells where a
+/// memref lies; memory is planned already, so that what lives at other times
+/// may lie in the same place.
+llvm::DenseMap<mlir::Operation *, ContractionFold> findContractionFolds(
+    mlir::func::FuncOp func,
+    llvm::function_ref<std::optional<ByteRange>(mlir::Value)> rangeOf);
 
 /// A kernel whose blocks compute tiles of the result: on tensor cores where the
 /// factors are f16 or bf16 values, otherwise by scalar arithmetic.

@@ -62,7 +62,8 @@ LogicalResult DeviceKernels::add(linalg::GenericOp op) {
   if (llvm::is_contained(op.getStaticLoopRanges(), 0))
     return success();
   std::string name = "k" + std::to_string(plan.steps.size());
-  std::optional<Contraction> contraction = matchContraction(op);
+  std::optional<Contraction> contraction =
+      matchContraction(op, folds.lookup(op));
   FailureOr<DeviceKernel> kernel =
       contraction ? buildContractionKernel(module, *contraction, name)
       : wantsBlockKernel(op) ? buildBlockKernel(module, op, name)
@@ -101,7 +102,36 @@ static linalg::GenericOp copyAsGeneric(OpBuilder &builder,
       });
 }
 
+void DeviceKernels::findFolds() {
+  auto rangeOf = [&](Value memref) -> std::optional<ByteRange> {
+    auto type = dyn_cast<MemRefType>(memref.getType());
+    // Constants are never written.
+    if (memref.getDefiningOp<memref::GetGlobalOp>())
+      return ByteRange{-1, 0, 0};
+    SmallVector<int64_t> strides;
+    int64_t offset = 0;
+    if (!type)
+      return std::nullopt;
+    FailureOr<BufferRef> ref = locate(memref);
+    if (failed(ref) || failed(type.getStridesAndOffset(strides, offset)))
+      return std::nullopt;
+    int64_t elements = 1;
+    for (auto [extent, stride] : llvm::zip_equal(type.getShape(), strides))
+      elements += (extent - 1) * stride;
+    return ByteRange{ref->index * 3 + int64_t(ref->space), ref->offset,
+                     ref->offset +
+                         elements * elementBytes(type.getElementType())};
+  };
+  folds = findContractionFolds(func, rangeOf);
+}
+
 LogicalResult DeviceKernels::run() {
+  findFolds();
+  llvm::SmallPtrSet<Operation *, 8> folded;
+  for (auto &[op, fold] : folds) {
+    folded.insert(fold.start);
+    folded.insert(fold.end);
+  }
   IRRewriter rewriter(func.getContext());
   for (Operation &op : llvm::make_early_inc_range(
            func.getBody().front().without_terminator())) {
@@ -109,7 +139,8 @@ LogicalResult DeviceKernels::run() {
       plan.workspaces.push_back({alloc.getType().getNumElements(), false});
       continue;
     }
-    if (isa<ViewLikeOpInterface, memref::GetGlobalOp, memref::DeallocOp>(op) ||
+    if (folded.contains(&op) ||
+        isa<ViewLikeOpInterface, memref::GetGlobalOp, memref::DeallocOp>(op) ||
         op.hasTrait<OpTrait::ConstantLike>())
       continue;
     rewriter.setInsertionPoint(&op);

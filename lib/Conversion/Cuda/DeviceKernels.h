@@ -12,8 +12,15 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace fastk {
+
+/// What else the kernel of a contraction computes; either may be null.
+struct ContractionFold {
+  /// Elementwise ops: what the sums begin with, and what becomes of them.
+  mlir::linalg::GenericOp start, end;
+};
 
 /// Makes the kernels of a function on memrefs and the plan that launches them.
 /// The function's own block holds structured ops, views, and allocations that
@@ -34,10 +41,13 @@ private:
   mlir::LogicalResult add(mlir::linalg::GenericOp op);
   /// The buffer and byte that a memref begins at.
   mlir::FailureOr<worker::BufferRef> locate(mlir::Value memref);
+  /// Finds what the kernels of contractions compute besides.
+  void findFolds();
 
   mlir::gpu::GPUModuleOp module;
   mlir::func::FuncOp func;
   unsigned numInputs;
+  llvm::DenseMap<mlir::Operation *, ContractionFold> folds;
 };
 
 /// What a kernel is launched with, and the memrefs it takes in order.

@@ -26,6 +26,10 @@ public:
   /// Makes the kernel's function and sets the builder to its beginning.
   mlir::gpu::GPUFuncOp createFunction(mlir::gpu::GPUModuleOp module,
                                       llvm::StringRef name, int64_t threads);
+  /// The same with the values of the host that the kernel uses given.
+  mlir::gpu::GPUFuncOp createFunction(mlir::gpu::GPUModuleOp module,
+                                      llvm::StringRef name, int64_t threads,
+                                      llvm::ArrayRef<mlir::Value> used);
 
   /// Stride in elements of an operand along a loop; 0 where it does not move.
   int64_t strideOf(unsigned operand, unsigned dim);

@@ -371,7 +371,7 @@ fastk::buildScalarContraction(gpu::GPUModuleOp module,
   for (int64_t j = 0; j < tile.threadColumns; ++j)
     columns.push_back(emit.add(emit.add(firstColumn, columnStart),
                                j / group * group * kLaneColumns + j % group));
-  emit.addToResult(rows, columns, group,
+  emit.storeResult(rows, columns, group,
                    SmallVector<Value>(loop.getResults()));
   return kernel;
 }

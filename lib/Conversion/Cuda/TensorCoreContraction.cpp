@@ -388,6 +388,6 @@ fastk::buildTensorCoreContraction(gpu::GPUModuleOp module,
     for (int64_t j = 0; j < columnBlocks * 2; ++j)
       sums.push_back(loop.getResult((i / 2 * columnBlocks + j / 2) * 4 +
                                     i % 2 * 2 + j % 2));
-  emit.addToResult(rows, columns, 2, sums);
+  emit.storeResult(rows, columns, 2, sums);
   return kernel;
 }

@@ -10,6 +10,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -19,23 +21,36 @@ static constexpr int64_t kBand = 8;
 
 /// i32 where every place inside one matrix fits.
 static Type chooseNumberType(const Contraction &contraction) {
-  linalg::GenericOp op = contraction.op;
   bool fits = true;
-  for (unsigned i = 0; i < op->getNumOperands(); ++i)
+  for (unsigned i = 0; i < contraction.operands.size(); ++i)
     fits &= contraction.m.reach(i) + contraction.n.reach(i) +
                 contraction.k.reach(i) <
             (int64_t(1) << 30);
   fits &= contraction.m.size() < (int64_t(1) << 30) &&
           contraction.n.size() < (int64_t(1) << 30) &&
           contraction.k.size() < (int64_t(1) << 30);
-  return IntegerType::get(op.getContext(), fits ? 32 : 64);
+  return IntegerType::get(contraction.element.getContext(), fits ? 32 : 64);
+}
+
+/// What the kernel takes from the host: memrefs, and constants of the bodies.
+static SmallVector<Value> usedValues(const Contraction &contraction) {
+  llvm::SetVector<Value> used;
+  for (auto [number, operand] : llvm::enumerate(contraction.operands))
+    if (contraction.usesOperand(number))
+      used.insert(operand);
+  for (linalg::GenericOp op :
+       {contraction.op, contraction.fold.start, contraction.fold.end})
+    if (op)
+      getUsedValuesDefinedAbove(op.getRegion(), used);
+  return used.takeVector();
 }
 
 TileEmitter::TileEmitter(gpu::GPUModuleOp module,
                          const Contraction &contraction, StringRef name,
                          int64_t threads)
     : contraction(contraction), body(contraction.op),
-      func(body.createFunction(module, name, threads)), builder(body.builder),
+      func(body.createFunction(module, name, threads,
+                               usedValues(contraction))), builder(body.builder),
       loc(body.loc), numberType(chooseNumberType(contraction)) {}
 
 Value TileEmitter::number(int64_t value) {
@@ -134,7 +149,7 @@ std::pair<Value, Value> TileEmitter::locateTile(int64_t rows, int64_t columns) {
 TileOperand TileEmitter::operand(unsigned number) {
   TileOperand result;
   result.number = number;
-  Value host = contraction.op->getOperand(number);
+  Value host = contraction.operands[number];
   Value device = body.deviceValues().lookup(host);
   auto type = cast<MemRefType>(device.getType());
   result.element = type.getElementType();
@@ -231,20 +246,35 @@ void TileEmitter::store(const TileOperand &operand, Value place,
     vector::StoreOp::create(builder, loc, vector, operand.flat, place);
 }
 
+/// A copy for the kernel, in which products and sums may fuse.
+static void cloneOp(OpBuilder &builder, Operation &op, IRMapping &values) {
+  Operation *copy = builder.clone(op, values);
+  if (auto math = dyn_cast<arith::ArithFastMathInterface>(copy))
+    copy->setAttr(math.getFastMathAttrName(),
+                  arith::FastMathFlagsAttr::get(
+                      builder.getContext(), arith::FastMathFlags::contract));
+}
+
 Value TileEmitter::compute(const ContractionSide &side,
                            ArrayRef<Value> loaded) {
   IRMapping values(body.deviceValues());
-  Block *block = contraction.op.getBlock();
+  linalg::GenericOp op = contraction.op;
+  Block *block = op.getBlock();
   for (auto [number, value] : llvm::zip_equal(side.operands, loaded))
     values.map(block->getArgument(number), value);
-  for (Operation *each : side.body) {
-    Operation *copy = builder.clone(*each, values);
-    if (auto math = dyn_cast<arith::ArithFastMathInterface>(copy))
-      copy->setAttr(math.getFastMathAttrName(),
-                    arith::FastMathFlagsAttr::get(
-                        builder.getContext(), arith::FastMathFlags::contract));
-  }
+  for (Operation *each : side.body)
+    cloneOp(builder, *each, values);
   return values.lookup(side.result);
+}
+
+Value TileEmitter::compute(linalg::GenericOp op, ArrayRef<Value> loaded) {
+  IRMapping values(body.deviceValues());
+  for (auto [argument, value] :
+       llvm::zip(op.getBlock()->getArguments(), loaded))
+    values.map(argument, value);
+  for (Operation &each : op.getBlock()->without_terminator())
+    cloneOp(builder, each, values);
+  return values.lookup(op.getBlock()->getTerminator()->getOperand(0));
 }
 
 Value TileEmitter::zero(Type type) {
@@ -325,32 +355,96 @@ TileOperand TileEmitter::global(const TileOperand &operand) {
   return result;
 }
 
-void TileEmitter::addToResult(ArrayRef<Value> rows, ArrayRef<Value> columns,
-                              int64_t group, ArrayRef<Value> sums) {
-  TileOperand result = operand(contraction.result());
-  bool alongColumns =
-      contraction.isVectorAccess(result.number, contraction.n, group);
-  int64_t width = alongColumns ? group : 1;
-  auto within = [&](const LoopGroup &space, Value index) {
-    return less(index, space.size());
-  };
-  SmallVector<Value> columnOffsets, columnsInside;
-  for (size_t j = 0; j < columns.size(); j += width) {
-    columnOffsets.push_back(offset(contraction.n, columns[j], result));
-    columnsInside.push_back(within(contraction.n, columns[j]));
+TileEmitter::Read TileEmitter::prepareRead(unsigned number,
+                                           ArrayRef<Value> columns,
+                                           int64_t width) {
+  Read read;
+  read.operand = operand(number);
+  for (Value column : columns)
+    read.offsets.push_back(offset(contraction.n, column, read.operand));
+  read.vector = width > 1 &&
+                contraction.isVectorAccess(number, contraction.n, width);
+  return read;
+}
+
+SmallVector<Value> TileEmitter::read(const Read &read, Value rowOffset,
+                                     size_t column, int64_t width) {
+  if (read.vector)
+    return load(read.operand,
+                place(read.operand, {rowOffset, read.offsets[column]}), width);
+  SmallVector<Value> values;
+  for (int64_t i = 0; i < width; ++i) {
+    // One value for all where columns make no difference.
+    if (i > 0 && !contraction.n.moves(read.operand.number)) {
+      values.push_back(values[0]);
+      continue;
+    }
+    Value here = place(read.operand, {rowOffset, read.offsets[column + i]});
+    values.push_back(load(read.operand, here, 1)[0]);
   }
+  return values;
+}
+
+void TileEmitter::storeResult(ArrayRef<Value> rows, ArrayRef<Value> columns,
+                              int64_t group, ArrayRef<Value> sums) {
+  unsigned number = contraction.result;
+  bool alongColumns = contraction.isVectorAccess(number, contraction.n, group);
+  int64_t width = alongColumns ? group : 1;
+  linalg::GenericOp start = contraction.fold.start, end = contraction.fold.end;
+  // Without a start the sums are added to what the result holds.
+  SmallVector<Read> startReads, endReads;
+  if (!start)
+    startReads.push_back(prepareRead(contraction.sum, columns, width));
+  else
+    for (unsigned i = contraction.startOperands; i < contraction.endOperands;
+         ++i)
+      startReads.push_back(prepareRead(i, columns, width));
+  Value sumMemory = contraction.operands[contraction.sum];
+  if (end)
+    for (unsigned i = 0; i < end.getNumDpsInputs(); ++i)
+      endReads.push_back(end->getOperand(i) == sumMemory
+                             ? Read()
+                             : prepareRead(contraction.endOperands + i, columns,
+                                           width));
+  Read result = prepareRead(number, columns, width);
+
+  SmallVector<Value> columnsInside;
+  for (Value column : columns)
+    columnsInside.push_back(less(column, contraction.n.size()));
+  auto readAll = [&](ArrayRef<Read> reads, Value row, size_t column) {
+    SmallVector<SmallVector<Value>> values;
+    for (const Read &each : reads)
+      values.push_back(each.operand.flat
+                           ? read(each, offset(contraction.m, row, each.operand),
+                                  column, width)
+                           : SmallVector<Value>(width));
+    return values;
+  };
+  auto at = [](ArrayRef<SmallVector<Value>> values, int64_t i, Value other) {
+    SmallVector<Value> result;
+    for (ArrayRef<Value> each : values)
+      result.push_back(each[i] ? each[i] : other);
+    return result;
+  };
   for (auto [i, row] : llvm::enumerate(rows)) {
-    Value rowOffset = offset(contraction.m, row, result);
-    Value rowInside = within(contraction.m, row);
+    Value rowInside = less(row, contraction.m.size());
     for (size_t j = 0; j < columns.size(); j += width) {
-      ArrayRef<Value> mine = sums.slice(i * columns.size() + j, width);
-      branch(both(rowInside, columnsInside[j / width]), [&] {
+      Value inside = both(rowInside, columnsInside[j]);
+      branch(inside, [&, i = i, row = row, j = j] {
+        auto starts = readAll(startReads, row, j);
+        auto ends = readAll(endReads, row, j);
+        SmallVector<Value> values;
+        for (int64_t e = 0; e < width; ++e) {
+          Value first = start ? compute(start, at(starts, e, nullptr))
+                              : starts[0][e];
+          Value value = arith::AddFOp::create(
+              builder, loc, first, sums[i * columns.size() + j + e]);
+          values.push_back(end ? compute(end, at(ends, e, value)) : value);
+        }
         Value here =
-            place(result, {rowOffset, columnOffsets[j / width]});
-        SmallVector<Value> old = load(result, here, width);
-        for (auto [value, sum] : llvm::zip_equal(old, mine))
-          value = arith::AddFOp::create(builder, loc, value, sum);
-        store(result, here, old);
+            place(result.operand, {offset(contraction.m, row, result.operand),
+                                   result.offsets[j]});
+        store(result.operand, here, values);
       });
     }
   }

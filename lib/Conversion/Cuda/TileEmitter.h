@@ -74,6 +74,9 @@ public:
   mlir::Value compute(const ContractionSide &side,
                       llvm::ArrayRef<mlir::Value> loaded);
   mlir::Value zero(mlir::Type type);
+  /// An elementwise op at one place, from the values of its operands.
+  mlir::Value compute(mlir::linalg::GenericOp op,
+                      llvm::ArrayRef<mlir::Value> values);
   void barrier();
   /// Emits `then` under `condition`; null is always.
   void branch(mlir::Value condition, llvm::function_ref<void()> then);
@@ -86,9 +89,10 @@ public:
   /// Pointer to the element at `place`, an index, of an operand that is a
   /// pointer.
   mlir::Value pointer(const TileOperand &operand, mlir::Value place);
-  /// Adds a thread's sums to the result, row by row; every `group` columns are
-  /// neighbours. What lies outside is left out.
-  void addToResult(llvm::ArrayRef<mlir::Value> rows,
+  /// Stores a thread's sums, given row by row, with what they begin with and
+  /// what becomes of them; every `group` columns are neighbours. What lies
+  /// outside is left out.
+  void storeResult(llvm::ArrayRef<mlir::Value> rows,
                    llvm::ArrayRef<mlir::Value> columns, int64_t group,
                    llvm::ArrayRef<mlir::Value> sums);
 
@@ -100,6 +104,19 @@ public:
   mlir::Type numberType;
 
 private:
+  /// An operand that is read where sums are stored.
+  struct Read {
+    TileOperand operand;
+    /// Of each column.
+    llvm::SmallVector<mlir::Value> offsets;
+    /// Neighbouring columns come at once.
+    bool vector = false;
+  };
+  Read prepareRead(unsigned number, llvm::ArrayRef<mlir::Value> columns,
+                   int64_t width);
+  llvm::SmallVector<mlir::Value> read(const Read &read, mlir::Value rowOffset,
+                                      size_t column, int64_t width);
+
   mlir::Value batch;
 };
 
