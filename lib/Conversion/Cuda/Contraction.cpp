@@ -216,8 +216,13 @@ collectOperands(Contraction &contraction) {
 }
 
 bool Contraction::usesOperand(unsigned number) const {
-  if (number == result)
+  if (number == result || (part != ContractionPart::Whole && number == partial))
     return true;
+  if (part == ContractionPart::Products)
+    return llvm::is_contained(a.operands, number) ||
+           llvm::is_contained(b.operands, number);
+  if (part == ContractionPart::Sums && number < sum)
+    return false;
   // Of the sums' memory only what nothing else stands for.
   if (operands[number] == operands[sum])
     return !fold.start && number == sum;

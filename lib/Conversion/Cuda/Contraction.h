@@ -66,8 +66,13 @@ struct ContractionSide {
   mlir::Value result;
 };
 
+/// Which part of the work a kernel does: all of it, the products of parts of
+/// the sums, or adding up those parts.
+enum class ContractionPart { Whole, Products, Sums };
+
 struct Contraction {
   mlir::linalg::GenericOp op;
+  ContractionPart part = ContractionPart::Whole;
   ContractionFold fold;
   /// The op's operands, then the inputs of fold.start, then the operands of
   /// fold.end. Their places here are the numbers of operands.
@@ -79,6 +84,8 @@ struct Contraction {
   LoopGroup batch, m, n, k;
   /// Of products and sums.
   mlir::FloatType element;
+  /// Number of the memory for parts of sums, where there is one.
+  unsigned partial = 0;
 
   /// Whether the kernel reads or writes operand `number`.
   bool usesOperand(unsigned number) const;
@@ -113,6 +120,25 @@ struct ByteRange {
 llvm::DenseMap<mlir::Operation *, ContractionFold> findContractionFolds(
     mlir::func::FuncOp func,
     llvm::function_ref<std::optional<ByteRange>(mlir::Value)> rangeOf);
+
+/// Into how many parts each sum is cut so that a small result keeps the device
+/// busy; 1 for none.
+int64_t chooseSplit(const Contraction &contraction);
+/// Elements of the parts of all sums.
+int64_t countPartials(const Contraction &contraction, int64_t split);
+/// The first step: parts of sums, to `partial`, a memref in one piece. The
+/// second adds them up.
+Contraction takeProducts(const Contraction &contraction, int64_t split,
+                         mlir::Value partial);
+Contraction takeSums(const Contraction &contraction, int64_t split,
+                     mlir::Value partial);
+mlir::FailureOr<DeviceKernel> buildSumsKernel(mlir::gpu::GPUModuleOp module,
+                                              const Contraction &contraction,
+                                              llvm::StringRef name);
+
+/// Seconds that the kernel takes, roughly.
+double estimateScalarContraction(const Contraction &contraction);
+double estimateTensorCoreContraction(const Contraction &contraction);
 
 /// A kernel whose blocks compute tiles of the result: on tensor cores where the
 /// factors are f16 or bf16 values, otherwise by scalar arithmetic.

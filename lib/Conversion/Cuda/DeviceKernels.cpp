@@ -48,6 +48,8 @@ FailureOr<BufferRef> DeviceKernels::locate(Value memref) {
     if (!isa<memref::AllocOp>(op))
       return failure();
     ref.space = BufferRef::Space::Workspace;
+    if (scratchAllocs.contains(op))
+      ref.index = *scratch;
     return ref;
   }
   unsigned number = cast<BlockArgument>(memref).getArgNumber();
@@ -61,13 +63,48 @@ LogicalResult DeviceKernels::add(linalg::GenericOp op) {
   // No point, no thread.
   if (llvm::is_contained(op.getStaticLoopRanges(), 0))
     return success();
-  std::string name = "k" + std::to_string(plan.steps.size());
-  std::optional<Contraction> contraction =
-      matchContraction(op, folds.lookup(op));
-  FailureOr<DeviceKernel> kernel =
-      contraction ? buildContractionKernel(module, *contraction, name)
-      : wantsBlockKernel(op) ? buildBlockKernel(module, op, name)
-                             : buildThreadKernel(module, op, name);
+  if (auto contraction = matchContraction(op, folds.lookup(op)))
+    return add(*contraction);
+  std::string name = nextName();
+  return launch(op, wantsBlockKernel(op) ? buildBlockKernel(module, op, name)
+                                         : buildThreadKernel(module, op, name));
+}
+
+LogicalResult DeviceKernels::add(const Contraction &contraction) {
+  linalg::GenericOp op = contraction.op;
+  int64_t split = chooseSplit(contraction);
+  if (split == 1)
+    return launch(op,
+                  buildContractionKernel(module, contraction, nextName()));
+  // One scratch memory serves all: launches follow each other.
+  int64_t elements = countPartials(contraction, split);
+  int64_t bytes = elements * elementBytes(contraction.element);
+  if (!scratch) {
+    scratch = plan.workspaces.size();
+    plan.workspaces.push_back({0, false});
+  }
+  plan.workspaces[*scratch].bytes =
+      std::max(plan.workspaces[*scratch].bytes, bytes);
+  OpBuilder builder(op);
+  auto partial = memref::AllocOp::create(
+      builder, op.getLoc(),
+      MemRefType::get({elements}, contraction.element));
+  scratchAllocs.insert(partial);
+  if (failed(launch(op, buildContractionKernel(
+                            module, takeProducts(contraction, split, partial),
+                            nextName()))))
+    return failure();
+  return launch(op, buildSumsKernel(module,
+                                    takeSums(contraction, split, partial),
+                                    nextName()));
+}
+
+std::string DeviceKernels::nextName() const {
+  return "k" + std::to_string(plan.steps.size());
+}
+
+LogicalResult DeviceKernels::launch(linalg::GenericOp op,
+                                    FailureOr<DeviceKernel> kernel) {
   if (failed(kernel))
     return failure();
   worker::Launch launch;

@@ -31,6 +31,10 @@ static int64_t depthOf(Type element) {
 static constexpr int64_t kLaneRows = 8, kLaneColumns = 4;
 /// The tile is chosen for a device of this size: that of an H200.
 static constexpr int64_t kMultiprocessors = 132;
+/// Warps that keep a multiprocessor busy.
+static constexpr double kBusyWarps = 12;
+/// What one multiprocessor of it reached in f32.
+static constexpr double kProductsPerSecond = 180e9;
 
 namespace {
 /// How the work of a tile is split.
@@ -63,25 +67,30 @@ static constexpr ScalarTile kTiles64[] = {
     {1, 2, 4, 4, 0.4, 8},  // 32 x 32
 };
 
-/// The tile with the least time: work of the busiest multiprocessor.
+/// Products that the busiest multiprocessor makes, counted as time of the best
+/// tile.
+static double workOf(const Contraction &contraction, const ScalarTile &tile) {
+  double blocks = double(llvm::divideCeil(contraction.m.size(), tile.rows())) *
+                  llvm::divideCeil(contraction.n.size(), tile.columns()) *
+                  contraction.batch.size();
+  double here = std::ceil(blocks / kMultiprocessors);
+  // Few warps wait for each other's loads.
+  double warps = std::min(here, double(tile.resident)) * tile.threads() / 32;
+  return here * tile.rows() * tile.columns() * contraction.k.size() /
+         (tile.speed * std::min(1.0, warps / kBusyWarps));
+}
+
 static ScalarTile chooseTile(const Contraction &contraction) {
   ArrayRef<ScalarTile> tiles(kTiles32);
   if (contraction.element.isF64())
     tiles = kTiles64;
-  const ScalarTile *best = nullptr;
-  double least = 0;
-  for (const ScalarTile &tile : tiles) {
-    double blocks = llvm::divideCeil(contraction.m.size(), tile.rows()) *
-                    llvm::divideCeil(contraction.n.size(), tile.columns()) *
-                    double(contraction.batch.size());
-    double time = std::ceil(blocks / kMultiprocessors) * tile.rows() *
-                  tile.columns() / tile.speed;
-    if (best && time >= least)
-      continue;
-    best = &tile;
-    least = time;
-  }
-  return *best;
+  return *llvm::min_element(tiles, [&](const auto &a, const auto &b) {
+    return workOf(contraction, a) < workOf(contraction, b);
+  });
+}
+
+double fastk::estimateScalarContraction(const Contraction &contraction) {
+  return workOf(contraction, chooseTile(contraction)) / kProductsPerSecond;
 }
 
 namespace {

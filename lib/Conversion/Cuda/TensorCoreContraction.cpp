@@ -29,6 +29,10 @@ static constexpr int64_t kDepth = 64;
 static constexpr int64_t kChunk = 8;
 /// The tile is chosen for a device of this size: that of an H200.
 static constexpr int64_t kMultiprocessors = 132;
+/// Warps that keep a multiprocessor busy.
+static constexpr double kBusyWarps = 8;
+/// What one multiprocessor of it reached.
+static constexpr double kProductsPerSecond = 1.3e12;
 
 namespace {
 struct TensorCoreTile {
@@ -38,6 +42,8 @@ struct TensorCoreTile {
   int64_t stages;
   /// Products per time, relative to the best tile.
   double speed;
+  /// Blocks that fit on a multiprocessor together.
+  int64_t resident;
 
   int64_t rows() const { return warpRows * rowsOfWarp; }
   int64_t columns() const { return warpColumns * columnsOfWarp; }
@@ -48,26 +54,33 @@ struct TensorCoreTile {
 
 /// All fit the 163 KB of sm_80.
 static constexpr TensorCoreTile kTiles[] = {
-    {2, 4, 64, 64, 3, 1.0},  // 128 x 256
-    {2, 2, 64, 64, 3, 0.85}, // 128 x 128
-    {2, 2, 32, 32, 3, 0.5},  // 64 x 64
+    {2, 4, 64, 64, 3, 1.0, 1},  // 128 x 256
+    {2, 2, 64, 64, 3, 0.85, 2}, // 128 x 128
+    {2, 2, 32, 32, 3, 0.5, 4},  // 64 x 64
 };
 
+/// Products that the busiest multiprocessor makes, counted as time of the best
+/// tile.
+static double workOf(const Contraction &contraction,
+                     const TensorCoreTile &tile) {
+  double blocks = double(llvm::divideCeil(contraction.m.size(), tile.rows())) *
+                  llvm::divideCeil(contraction.n.size(), tile.columns()) *
+                  contraction.batch.size();
+  double here = std::ceil(blocks / kMultiprocessors);
+  // Few warps wait for each other's loads.
+  double warps = std::min(here, double(tile.resident)) * tile.threads() / 32;
+  return here * tile.rows() * tile.columns() * contraction.k.size() /
+         (tile.speed * std::min(1.0, warps / kBusyWarps));
+}
+
 static TensorCoreTile chooseTile(const Contraction &contraction) {
-  const TensorCoreTile *best = nullptr;
-  double least = 0;
-  for (const TensorCoreTile &tile : kTiles) {
-    double blocks = llvm::divideCeil(contraction.m.size(), tile.rows()) *
-                    llvm::divideCeil(contraction.n.size(), tile.columns()) *
-                    double(contraction.batch.size());
-    double time = std::ceil(blocks / kMultiprocessors) * tile.rows() *
-                  tile.columns() / tile.speed;
-    if (best && time >= least)
-      continue;
-    best = &tile;
-    least = time;
-  }
-  return *best;
+  return *llvm::min_element(kTiles, [&](const auto &a, const auto &b) {
+    return workOf(contraction, a) < workOf(contraction, b);
+  });
+}
+
+double fastk::estimateTensorCoreContraction(const Contraction &contraction) {
+  return workOf(contraction, chooseTile(contraction)) / kProductsPerSecond;
 }
 
 /// The 16-bit type that a factor is widened from; null where it is anything

@@ -146,6 +146,27 @@ std::pair<Value, Value> TileEmitter::locateTile(int64_t rows, int64_t columns) {
   return {mul(row, rows), mul(column, columns)};
 }
 
+std::pair<Value, Value> TileEmitter::locatePoint(int64_t width,
+                                                 int64_t threads) {
+  Value block = gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x);
+  Value id = arith::IndexCastUIOp::create(builder, loc, numberType, block);
+  id = add(mul(id, threads), thread());
+  int64_t rows = contraction.m.size(), groups = contraction.n.size() / width;
+  int64_t points = contraction.batch.size() * rows * groups;
+  Value inside = points % threads == 0 ? Value() : less(id, points);
+  if (inside)
+    id = min(id, points - 1);
+  Value column = mul(rem(id, groups), width);
+  Value row = div(id, groups);
+  if (contraction.batch.size() > 1) {
+    batch = div(row, rows);
+    row = rem(row, rows);
+  }
+  if (inside)
+    row = select(inside, row, number(rows));
+  return {row, column};
+}
+
 TileOperand TileEmitter::operand(unsigned number) {
   TileOperand result;
   result.number = number;
@@ -393,9 +414,10 @@ void TileEmitter::storeResult(ArrayRef<Value> rows, ArrayRef<Value> columns,
   linalg::GenericOp start = contraction.fold.start, end = contraction.fold.end;
   // Without a start the sums are added to what the result holds.
   SmallVector<Read> startReads, endReads;
-  if (!start)
+  bool isPart = contraction.part == ContractionPart::Products;
+  if (!isPart && !start)
     startReads.push_back(prepareRead(contraction.sum, columns, width));
-  else
+  if (start)
     for (unsigned i = contraction.startOperands; i < contraction.endOperands;
          ++i)
       startReads.push_back(prepareRead(i, columns, width));
@@ -435,10 +457,12 @@ void TileEmitter::storeResult(ArrayRef<Value> rows, ArrayRef<Value> columns,
         auto ends = readAll(endReads, row, j);
         SmallVector<Value> values;
         for (int64_t e = 0; e < width; ++e) {
-          Value first = start ? compute(start, at(starts, e, nullptr))
-                              : starts[0][e];
-          Value value = arith::AddFOp::create(
-              builder, loc, first, sums[i * columns.size() + j + e]);
+          Value value = sums[i * columns.size() + j + e];
+          if (!isPart) {
+            Value first = start ? compute(start, at(starts, e, nullptr))
+                                : starts[0][e];
+            value = arith::AddFOp::create(builder, loc, first, value);
+          }
           values.push_back(end ? compute(end, at(ends, e, value)) : value);
         }
         Value here =

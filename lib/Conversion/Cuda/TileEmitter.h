@@ -53,6 +53,10 @@ public:
   /// the first column of its tile. Bands of row tiles share columns, so that
   /// what runs at the same time stays in L2.
   std::pair<mlir::Value, mlir::Value> locateTile(int64_t rows, int64_t columns);
+  /// A thread's own row and first of `width` columns, and the batch; the row is
+  /// past the end for threads too many.
+  std::pair<mlir::Value, mlir::Value> locatePoint(int64_t width,
+                                                  int64_t threads);
   int64_t countTiles(int64_t rows, int64_t columns) const;
 
   /// Operand `number` of the op in the block's batch.
