@@ -4,10 +4,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===#
-"""Runs one implementation of an operator on demand; started by host.py.
+"""Runs one implementation of an operator on demand; started by host.py and golden.py.
 
-    contender.py eager|compile GOLDEN_NAME DATA_DIR THREADS
-    contender.py library FILE.so DATA_DIR THREADS
+    contender.py eager|compile GOLDEN_NAME DATA_DIR THREADS [slow]
+    contender.py library FILE.so DATA_DIR THREADS [slow]
 
 A process of its own for each: two OpenMP runtimes in one process spin against
 each other. Reads commands, one a line, answers each with a line of JSON:
@@ -15,6 +15,9 @@ each other. Reads commands, one a line, answers each with a line of JSON:
     save FILE.npy     write the first result
     time SECONDS      call for about so long (5 times at least), after a call that
                       is not counted; answers {"times": [...], "faults": N}
+
+With `slow`, for calls that take seconds, no call is thrown away but the first, and
+one is enough.
 """
 
 import ctypes
@@ -137,16 +140,17 @@ class TorchContender:
         return self.keep.numpy()
 
 
-def block(contender, seconds):
+def block(contender, seconds, slow=False):
     """Calls for about `seconds`, after one that wakes threads.
 
     Returns {"times": seconds of each call, "faults": page faults per call}.
     """
-    contender.call()
+    if not slow:
+        contender.call()
     times = []
     faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     end = time.perf_counter() + seconds
-    while len(times) < 5 or time.perf_counter() < end:
+    while len(times) < (1 if slow else 5) or time.perf_counter() < end:
         start = time.perf_counter()
         contender.call()
         times.append(time.perf_counter() - start)
@@ -164,7 +168,8 @@ def make(kind, what, arrays, threads):
 
 
 def main():
-    kind, what, data, threads = sys.argv[1:]
+    kind, what, data, threads, *mode = sys.argv[1:]
+    slow = mode == ["slow"]
     # What libraries print must not mix with the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
@@ -177,7 +182,7 @@ def main():
         contender = make(kind, what, load_inputs(data), int(threads))
         contender.call()
         first = time.perf_counter() - start
-        for _ in range(2):
+        for _ in range(0 if slow else 2):
             contender.call()
     except Exception as error:  # whatever torch.compile raises is the answer
         answer({"error": f"{type(error).__name__}: {error}"})
@@ -186,9 +191,10 @@ def main():
     for line in sys.stdin:
         command, argument = line.split(maxsplit=1)
         if command == "time":
-            answer(block(contender, float(argument)))
+            answer(block(contender, float(argument), slow))
         elif command == "save":
-            contender.call()
+            if not slow:
+                contender.call()
             numpy.save(argument.strip(), contender.result())
             answer(True)
 

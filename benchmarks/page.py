@@ -230,6 +230,8 @@ def short_falls(operators):
 def tables(document):
     m, operators = document["machine"], document["operators"]
     parts = [
+        # scripts/run-doc-examples.py wants to know why no test runs it.
+        "<!-- not-run: takes an hour of a quiet machine -->\n"
         f"```console\n$ {m['command']}\n```",
         f"{m['date']}, commit {m['commit']}. {m['cpu']}, {m['processors']} processors, "
         f"{m['threads']} threads for each contender; {m['kernel']}; torch {m['torch']}, "

@@ -2,30 +2,48 @@
 # Installs, builds and runs fastk's main job on a model that is shipped: a GPT-2
 # style transformer block, imported from Torch.
 #
-#   scripts/demo.sh [MODEL.mlir] [MINUTES]     default: the block, 4 minutes
+#   scripts/demo.sh [MODEL.mlir] [MINUTES] [FOLDER]
+#
+# Default: the block, 4 minutes, build/demo. FOLDER gets the bank of winners, the
+# compiled model and a report; with the same folder again an interrupted search
+# goes on.
 set -o errexit -o nounset -o pipefail
-case "${1:-}" in -h | --help) sed -n '2,5s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case "${1:-}" in -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+# What is named is named from where the person stands.
+[ -z "${1:-}" ] || set -- "$(realpath "$1")" "${@:2}"
+[ -z "${3:-}" ] || set -- "$1" "$2" "$(realpath "$3")"
 cd "$(dirname "$0")/.."
 model=${1:-test/Inputs/golden/transformer_block.mlir}
 minutes=${2:-4}
 scripts/install-deps.sh
 scripts/build.sh dev
 bin=build/dev/bin
-bank=build/demo-bank
+out=${3:-build/demo}
+bank=$out/bank
+mkdir -p "$bank"
 
 step() { printf '\n== %s\n' "$*"; }
 
 step "1. Search the workloads of $model for $minutes minutes; winners go to $bank"
-# A search that was interrupted goes on from its journal.
 "$bin/fastk-opt" "$model" --search --bank="$bank" --budget="minutes=$minutes" \
-  --report=build/demo-report.json -o build/demo.mlir
+  --report="$out/report.json" -o "$out/model.mlir"
+
+if ! ls "$bank"/host/*/lowering.mlir >/dev/null 2>&1; then
+  echo "demo: no faster kernel was proved in $minutes minutes; give it more, it goes on where it was:" \
+    "scripts/demo.sh $model $(awk "BEGIN { print 3 * $minutes }") $out" >&2
+  exit 2
+fi
 
 step "2. What was found"
 "$bin/fastk-bank" list "$bank"
 
 step "3. Compile again: no search, the same winners, the same bytes"
-"$bin/fastk-opt" "$model" --bank="$bank" --require-hits=1 -o build/demo-again.mlir
-cmp build/demo.mlir build/demo-again.mlir && echo "build/demo-again.mlir equals build/demo.mlir"
+"$bin/fastk-opt" "$model" --bank="$bank" --require-hits=1 -o "$out/again.mlir"
+cmp "$out/model.mlir" "$out/again.mlir" && echo "$out/again.mlir equals $out/model.mlir"
 
 step "4. Run it: compare with the model in f64, time it beside the default lowering"
 "$bin/fastk-run" "$model" --bank="$bank" --check --time
+
+step "Done"
+echo "With more minutes, workloads that have no winner yet are searched on: scripts/demo.sh $model 20"
+echo "The commands are in $bin; README.md, \"Use it\", says how to bring your own model."

@@ -82,7 +82,7 @@ fi
 if [ "$import" = yes ]; then
   # The wheels are large: do nothing when the wanted pair is there already.
   .venv/bin/python -c 'import torch, torch_mlir, numpy, pytest, fastk' 2>/dev/null || {
-    echo "install-deps: installing Torch and torch-mlir into .venv (about 75 s)"
+    echo "install-deps: installing Torch and torch-mlir into .venv (a minute or two, more where pip has only the CUDA build)"
     .venv/bin/pip install -q -e 'python[import,test]'
   }
 fi

@@ -12,6 +12,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <fcntl.h>
+#include <limits>
 
 using namespace mlir;
 using namespace fastk;
@@ -20,8 +21,12 @@ using namespace fastk;
 static constexpr size_t kHeaderBytes = 32 * 1024;
 
 /// The eight hex digits that end "softmax-64x128xf32-1f3a9c0b" or
-/// "...-1f3a9c0b-tf32"; empty for other names.
+/// "...-1f3a9c0b-tf32" or "...-1f3a9c0b-m0a1b2c3d"; empty for other names.
 static StringRef keyDigitsOfName(StringRef name) {
+  auto [head, machine] = name.rsplit('-');
+  if (machine.size() == 9 && machine.consume_front("m") &&
+      llvm::all_of(machine, llvm::isHexDigit))
+    name = head;
   for (const char *suffix : {"-tf32", "-half"})
     if (name.consume_back(suffix))
       break;
@@ -79,6 +84,9 @@ static BankEntry readEntry(StringRef folder) {
     return entry;
   }
   entry.header = std::move(*header);
+  // A pattern that was cut may have any number.
+  if (text->size() == kHeaderBytes)
+    entry.header->reductions = std::numeric_limits<unsigned>::max();
   return entry;
 }
 
@@ -132,6 +140,16 @@ std::vector<BankEntry> Bank::entriesOf(StringRef key) const {
   return result;
 }
 
+std::optional<unsigned> Bank::mostReductions(StringRef target) const {
+  std::optional<unsigned> most;
+  for (const IndexEntry &entry : entries) {
+    BankEntry read = readEntry(entry.folder);
+    if (read.header && read.header->target == target)
+      most = std::max(most.value_or(0), read.header->reductions);
+  }
+  return most;
+}
+
 std::vector<BankEntry> Bank::list() const {
   std::vector<BankEntry> result;
   for (const IndexEntry &entry : entries) {
@@ -145,15 +163,45 @@ std::vector<BankEntry> Bank::list() const {
                      "...: the key was edited or the folder renamed";
       read.header.reset();
     }
+    if (read.header && !read.header->hasTime()) {
+      read.problem = read.header->timeProblem();
+      read.header.reset();
+    }
   }
   return result;
 }
 
-BankLookup Bank::lookup(StringRef key, StringRef target, Precision loosest,
+std::string WinnerFilter::refuseMachine(const WinnerHeader &header) const {
+  // The target of a device names its architecture; "host" names none.
+  if (anyMachine || header.target != "host" ||
+      machine.isComparable(header.getMachine()))
+    return "";
+  return "measured on " + header.getMachine().str() + "; this is " +
+         machine.str();
+}
+
+/// Best first. Nanoseconds of different machines do not compare: those of this
+/// one go first, by time, then the others by what they gained where they were
+/// measured; of equals the most exact, then by name. The same bank always gives
+/// the same winner.
+static void sortWinners(std::vector<BankEntry> &winners,
+                        const Machine &machine) {
+  auto rank = [&](const BankEntry &entry) {
+    const WinnerHeader &head = *entry.header;
+    bool here = machine.isComparable(head.getMachine());
+    return std::make_tuple(!here, here ? head.medianNs : -head.speedup,
+                           head.precision, StringRef(entry.folder));
+  };
+  llvm::sort(winners, [&](const BankEntry &a, const BankEntry &b) {
+    return rank(a) < rank(b);
+  });
+}
+
+BankLookup Bank::lookup(StringRef key, const WinnerFilter &filter,
                         MLIRContext *context) const {
   BankLookup result;
   std::vector<BankEntry> usable;
-  std::string otherTargets, looserClasses;
+  std::string otherTargets, looserClasses, otherMachine;
   for (BankEntry &entry : entriesOf(key)) {
     if (!entry.header) {
       result.stale.push_back({entry.folder, entry.problem});
@@ -168,22 +216,22 @@ BankLookup Bank::lookup(StringRef key, StringRef target, Precision loosest,
             {entry.folder, llvm::toString(loaded.takeError())});
       continue;
     }
-    if (entry.header->target != target) {
+    if (entry.header->target != filter.target) {
       otherTargets += " " + entry.header->target;
       continue;
     }
-    if (entry.header->precision > loosest) {
+    if (entry.header->precision > filter.loosest) {
       looserClasses += " " + stringifyPrecision(entry.header->precision).str();
+      continue;
+    }
+    if (std::string why = filter.refuseMachine(*entry.header); !why.empty()) {
+      if (otherMachine.empty())
+        otherMachine = std::move(why);
       continue;
     }
     usable.push_back(std::move(entry));
   }
-  // Fastest first; of equals the most exact, then by name: the same bank always
-  // gives the same winner.
-  llvm::sort(usable, [](const BankEntry &a, const BankEntry &b) {
-    return std::make_tuple(a.header->medianNs, a.header->precision, a.folder) <
-           std::make_tuple(b.header->medianNs, b.header->precision, b.folder);
-  });
+  sortWinners(usable, filter.machine);
   for (const BankEntry &entry : usable) {
     llvm::Expected<std::unique_ptr<Winner>> loaded =
         load(entry.folder, context);
@@ -194,8 +242,8 @@ BankLookup Bank::lookup(StringRef key, StringRef target, Precision loosest,
     }
     // The head was read before the file: another process may have replaced it.
     LoweringOp lowering = (*loaded)->getLowering();
-    if (lowering.getKey() != key || lowering.getTarget() != target ||
-        lowering.getPrecision() > loosest) {
+    if (lowering.getKey() != key || lowering.getTarget() != filter.target ||
+        lowering.getPrecision() > filter.loosest) {
       result.stale.push_back({entry.folder, "changed while it was read"});
       continue;
     }
@@ -205,6 +253,10 @@ BankLookup Bank::lookup(StringRef key, StringRef target, Precision loosest,
   if (!result.stale.empty()) {
     result.reason = "stale: " + result.stale.front().folder + ": " +
                     result.stale.front().reason;
+  } else if (!otherMachine.empty()) {
+    result.reason =
+        otherMachine + " (--winners-from=any takes it all the same)";
+    result.otherMachine = true;
   } else if (!looserClasses.empty()) {
     result.reason = "only winners of a looser precision:" + looserClasses;
   } else if (!otherTargets.empty()) {
@@ -230,13 +282,22 @@ llvm::Expected<BankStack> BankStack::open(ArrayRef<std::string> directories) {
   return stack;
 }
 
-BankLookup BankStack::lookup(StringRef key, StringRef target, Precision loosest,
+BankLookup BankStack::lookup(StringRef key, const WinnerFilter &filter,
                              MLIRContext *context) const {
+  if (filter.anyMachine) {
+    // A winner of this machine in the last bank is known to be a gain here;
+    // one from elsewhere in the first is not.
+    WinnerFilter here = filter;
+    here.anyMachine = false;
+    BankLookup found = lookup(key, here, context);
+    if (found.winner)
+      return found;
+  }
   BankLookup result;
   if (banks.empty())
     result.reason = "no bank";
   for (const Bank &bank : banks) {
-    BankLookup found = bank.lookup(key, target, loosest, context);
+    BankLookup found = bank.lookup(key, filter, context);
     llvm::append_range(result.stale, found.stale);
     if (found.winner) {
       result.winner = std::move(found.winner);
@@ -246,8 +307,10 @@ BankLookup BankStack::lookup(StringRef key, StringRef target, Precision loosest,
     // "no winner for this key" says least; keep what says more.
     bool saysMore = found.reason != "no winner for this key";
     if (result.reason.empty() ||
-        (saysMore && result.reason == "no winner for this key"))
+        (saysMore && result.reason == "no winner for this key")) {
       result.reason = found.reason;
+      result.otherMachine = found.otherMachine;
+    }
   }
   return result;
 }
@@ -261,12 +324,19 @@ llvm::Expected<WriteResult> BankStack::write(ModuleOp winner,
   return banks.front().write(winner, trajectory);
 }
 
-std::string BankStack::explainMiss(StringRef key, StringRef target,
-                                   Precision loosest, StringRef name,
-                                   StringRef shapes,
+std::optional<unsigned> BankStack::mostReductions(StringRef target) const {
+  // No value is less than any.
+  std::optional<unsigned> most;
+  for (const Bank &bank : banks)
+    most = std::max(most, bank.mostReductions(target));
+  return most;
+}
+
+std::string BankStack::explainMiss(StringRef key, const WinnerFilter &filter,
+                                   StringRef name, StringRef shapes,
                                    MLIRContext *context) const {
   std::string text;
   for (const Bank &bank : banks)
-    text += bank.explainMiss(key, target, loosest, name, shapes, context);
+    text += bank.explainMiss(key, filter, name, shapes, context);
   return text;
 }

@@ -15,9 +15,9 @@ using namespace fastk;
 /// More lines would hide the nearest one.
 static constexpr size_t kMostEntries = 5;
 
-std::string Bank::explainMiss(StringRef key, StringRef target,
-                              Precision loosest, StringRef name,
-                              StringRef shapes, MLIRContext *context) const {
+std::string Bank::explainMiss(StringRef key, const WinnerFilter &filter,
+                              StringRef name, StringRef shapes,
+                              MLIRContext *context) const {
   struct Line {
     int distance;
     std::string text;
@@ -47,15 +47,19 @@ std::string Bank::explainMiss(StringRef key, StringRef target,
         distance += 3;
       }
     }
-    if (head.target != target) {
+    if (head.target != filter.target) {
       differences.push_back("its target is " + head.target + ", wanted " +
-                            target.str());
+                            filter.target);
       distance += 2;
     }
-    if (head.precision > loosest) {
+    if (head.precision > filter.loosest) {
       differences.push_back(
           "its precision is " + stringifyPrecision(head.precision).str() +
-          ", accepted is " + stringifyPrecision(loosest).str());
+          ", accepted is " + stringifyPrecision(filter.loosest).str());
+      distance += 1;
+    }
+    if (std::string why = filter.refuseMachine(head); !why.empty()) {
+      differences.push_back(why);
       distance += 1;
     }
     if (head.key == key) {

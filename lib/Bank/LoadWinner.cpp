@@ -7,6 +7,7 @@
 
 #include "fastk/Bank/Bank.h"
 #include "fastk/Bank/DurableFile.h"
+#include "fastk/Dialect/Fastk/Key.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -78,6 +79,9 @@ loadOnce(StringRef folder, MLIRContext *context, bool &retry) {
       majorMinor(header->mlirVersion) != majorMinor(LLVM_VERSION_STRING))
     return stale(path + ": was validated with MLIR " + header->mlirVersion +
                  ", this is MLIR " LLVM_VERSION_STRING "; search again");
+
+  if (!header->hasTime())
+    return stale(path + ": " + header->timeProblem());
 
   std::string diagnostics;
   OwningOpRef<ModuleOp> module;

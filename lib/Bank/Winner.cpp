@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Bank/Winner.h"
+#include "fastk/Dialect/Fastk/Key.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <limits>
@@ -52,6 +52,7 @@ DictionaryAttr WinnerRecord::toAttribute(MLIRContext *context) const {
                            {"title", string(title)},
                            {"text", string(text)}})},
       {"machine", string(machine)},
+      {"cpu", string(cpu)},
       {"threads", integer(threads)},
       {"time", dictionary({{"median_ns", real(medianNs)},
                            {"p10_ns", real(p10Ns)},
@@ -99,6 +100,7 @@ WinnerRecord WinnerRecord::fromAttribute(DictionaryAttr attribute) {
   string(nested("idea"), "title", record.title);
   string(nested("idea"), "text", record.text);
   string(attribute, "machine", record.machine);
+  string(attribute, "cpu", record.cpu);
   integer(attribute, "threads", record.threads);
   real(nested("time"), "median_ns", record.medianNs);
   real(nested("time"), "p10_ns", record.p10Ns);
@@ -133,12 +135,6 @@ WinnerRecord Winner::getRecord() const {
 //===----------------------------------------------------------------------===//
 // Names
 //===----------------------------------------------------------------------===//
-
-std::string fastk::sha256(StringRef text) {
-  llvm::SHA256 hash;
-  hash.update(text);
-  return llvm::toHex(hash.final(), /*LowerCase=*/true);
-}
 
 StringRef fastk::programFileName(Language language) {
   switch (language) {

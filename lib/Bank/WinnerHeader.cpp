@@ -8,6 +8,8 @@
 #include "fastk/Bank/WinnerHeader.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
 
 using namespace llvm;
 using namespace fastk;
@@ -147,6 +149,18 @@ private:
 
 } // namespace
 
+bool WinnerHeader::hasTime() const {
+  return std::isfinite(medianNs) && medianNs > 0;
+}
+
+std::string WinnerHeader::timeProblem() const {
+  return formatv("its record has a median_ns of {0}, which is no time: nothing "
+                 "says that it is faster than the default lowering; search "
+                 "again",
+                 medianNs)
+      .str();
+}
+
 static Error malformed(const Twine &what) {
   return createStringError(std::make_error_code(std::errc::invalid_argument),
                            what);
@@ -168,6 +182,11 @@ Expected<WinnerHeader> fastk::parseWinnerHeader(StringRef text) {
     return malformed("the attributes of its fastk.lowering are cut or garbled");
 
   WinnerHeader header;
+  for (StringRef line = rest; !line.empty(); line = line.split('\n').second) {
+    StringRef iterators =
+        line.split('\n').first.split("iterator_types = [").second;
+    header.reductions += iterators.split(']').first.contains("\"reduction\"");
+  }
   auto string = [&](StringRef name) { return values.lookup(name); };
   auto number = [&](StringRef name) {
     double value = 0;
@@ -202,6 +221,7 @@ Expected<WinnerHeader> fastk::parseWinnerHeader(StringRef text) {
   header.title = string("record.idea.title");
   header.category = string("record.idea.category");
   header.machine = string("record.machine");
+  header.cpu = string("record.cpu");
   header.mlirVersion = string("record.mlir_version");
   header.threads = integer("record.threads");
   header.medianNs = number("record.time.median_ns");

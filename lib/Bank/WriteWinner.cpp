@@ -7,6 +7,7 @@
 
 #include "fastk/Bank/Bank.h"
 #include "fastk/Bank/DurableFile.h"
+#include "fastk/Dialect/Fastk/Key.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -55,17 +56,47 @@ static std::string winnerName(LoweringOp lowering, const WinnerRecord &record,
   return name;
 }
 
-/// True when `stored` should stay although `fresh` is offered.
+/// True when `stored`, of the same machine, should stay although `fresh` is
+/// offered.
 static bool keepsStored(LoweringOp storedOp, const WinnerRecord &stored,
                         LoweringOp freshOp, const WinnerRecord &fresh) {
   if (storedOp.getDigest() == freshOp.getDigest() &&
       storedOp.getLanguage() == freshOp.getLanguage() &&
       storedOp.getWorkspace() == freshOp.getWorkspace())
     return true;
-  // Nanoseconds compare on one machine only.
-  if (stored.machine == fresh.machine && stored.threads == fresh.threads)
-    return stored.medianNs <= fresh.medianNs * kSmallestGain;
-  return stored.speedup * kSmallestGain >= fresh.speedup;
+  return stored.medianNs <= fresh.medianNs * kSmallestGain;
+}
+
+/// Where the winner may go, the best place first. The plain name may be taken
+/// by a key that shares eight digits, or by another machine's winner of this
+/// key.
+static SmallVector<std::string> namesFor(LoweringOp lowering,
+                                         const WinnerRecord &record) {
+  std::string machine = "-m" + sha256(record.getMachine().str()).substr(0, 8);
+  SmallVector<std::string> names;
+  for (unsigned digits : {8, 16, 64}) {
+    names.push_back(winnerName(lowering, record, digits));
+    names.push_back(names.back() + machine);
+  }
+  return names;
+}
+
+/// True when nothing stands at `path`, or a folder that holds no usable winner,
+/// whatever is wrong with it. Links are left alone: what they name is not the
+/// bank's.
+static bool isFreeOrStale(StringRef path, MLIRContext *context) {
+  llvm::sys::fs::file_type type =
+      llvm::sys::fs::get_file_type(path, /*Follow=*/false);
+  if (type == llvm::sys::fs::file_type::file_not_found ||
+      type == llvm::sys::fs::file_type::status_error)
+    return true; // What else is wrong with the path shows when it is written.
+  if (type != llvm::sys::fs::file_type::directory_file)
+    return false;
+  llvm::Expected<std::unique_ptr<Winner>> present = Bank::load(path, context);
+  if (present)
+    return false;
+  llvm::consumeError(present.takeError());
+  return true;
 }
 
 /// Puts the finished folder `temporary` in the place of `final`. With an
@@ -139,28 +170,44 @@ llvm::Expected<WriteResult> Bank::write(ModuleOp module, StringRef trajectory) {
       continue;
     llvm::Expected<std::unique_ptr<Winner>> stored =
         load(entry.folder, module.getContext());
-    if (stored && keepsStored((*stored)->getLowering(), (*stored)->getRecord(),
-                              lowering, record)) {
+    if (!stored) {
+      // The new one replaces it, unless a usable one of this machine is there.
+      llvm::consumeError(stored.takeError());
+      if (replaced.empty())
+        replaced = entry.folder;
+      continue;
+    }
+    if (!(*stored)->getRecord().getMachine().isComparable(record.getMachine()))
+      continue;
+    if (keepsStored((*stored)->getLowering(), (*stored)->getRecord(), lowering,
+                    record)) {
       result.outcome = WriteOutcome::KeptExisting;
       result.folder = entry.folder;
       return result;
     }
-    if (!stored)
-      llvm::consumeError(stored.takeError()); // stale: the new one replaces it
     replaced = entry.folder;
     break;
   }
 
   std::string target = directory + "/" + targetFolder(lowering.getTarget());
   std::string final = replaced;
-  if (final.empty()) {
-    final = target + "/" + winnerName(lowering, record, 8);
-    // The name is taken by a key that shares eight digits, or by a winner whose
-    // head cannot be read: neither is ours to overwrite.
-    for (unsigned digits : {16, 64})
-      if (llvm::sys::fs::exists(final))
-        final = target + "/" + winnerName(lowering, record, digits);
+  for (StringRef name : namesFor(lowering, record)) {
+    if (!final.empty())
+      break;
+    std::string path = (target + "/" + name).str();
+    if (!isFreeOrStale(path, module.getContext()))
+      continue;
+    final = path;
+    if (llvm::sys::fs::exists(path))
+      replaced = path;
   }
+  if (final.empty())
+    return llvm::createStringError(
+        std::make_error_code(std::errc::file_exists),
+        target +
+            ": every name for the winner is taken; move away what begins "
+            "with " +
+            winnerName(lowering, record, 8));
 
   std::string temporary = directory + "/.tmp-" + std::to_string(::getpid());
   llvm::scope_exit cleanUp([&] {

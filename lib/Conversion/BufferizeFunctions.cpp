@@ -137,7 +137,8 @@ LogicalResult fastk::bufferizeFunctions(ModuleOp module) {
   if (failed(passes.run(module)))
     return failure();
   for (auto func : module.getOps<func::FuncOp>())
-    if (!func.isDeclaration() && failed(moveResultsToArguments(func)))
+    if (!func.isDeclaration() && (failed(moveResultsToArguments(func)) ||
+                                  failed(dropEmptyBuffers(func))))
       return failure();
   return success();
 }

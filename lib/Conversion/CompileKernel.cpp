@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostPipeline.h"
+#include "ScheduleRules.h"
 #include "fastk/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Transform/IR/TransformDialect.h"
@@ -88,18 +89,9 @@ static LogicalResult applySchedule(LoweringOp lowering, func::FuncOp func) {
               "transform.named_sequence @"
            << kScheduleEntry
            << " of one argument and no result (required by 'fastk.schedule')";
-  // Refused before it runs: what prints, and what runs any pass there is.
-  Operation *forbidden = nullptr;
-  schedule->walk([&](Operation *op) {
-    if (isa<transform::PrintOp, transform::ApplyRegisteredPassOp>(op))
-      forbidden = op;
-  });
-  if (forbidden)
-    return lowering.emitOpError()
-           << "schedule " << *lowering.getFile() << " uses '"
-           << forbidden->getName()
-           << "', which a schedule may not: it may transform the function and "
-              "nothing else (required by 'fastk.schedule')";
+  // Refused before any of it runs.
+  if (failed(checkScheduleOps(*schedule, lowering)))
+    return failure();
   FunctionType before = func.getFunctionType();
   transform::TransformOptions options;
   options.enableExpensiveChecks(false);
@@ -151,7 +143,6 @@ static LogicalResult applyDefaultSchedule(ModuleOp module,
   PassManager passes(module->getContext());
   FastkDefaultSchedulePassOptions options;
   options.vectorBytes = target.vectorBytes;
-  options.threads = target.threads;
   passes.addNestedPass<func::FuncOp>(createFastkDefaultSchedulePass(options));
   return passes.run(module);
 }
@@ -236,6 +227,7 @@ fastk::compileKernel(LoweringOp lowering, KernelRole role, StringRef symbol,
     return failure();
   auto func = (*module)->lookupSymbol<func::FuncOp>(symbol);
   if (role == KernelRole::Oracle) {
+    foldEmpty(**module);
     PassManager passes(lowering.getContext());
     passes.addNestedPass<func::FuncOp>(createFastkPromoteToF64Pass());
     if (failed(passes.run(**module)))
@@ -246,10 +238,12 @@ fastk::compileKernel(LoweringOp lowering, KernelRole role, StringRef symbol,
   if (lowering.getLanguage() == Language::schedule) {
     if (failed(applySchedule(lowering, func)))
       return failure();
+    foldEmpty(**module);
     return compileFunction(**module, symbol, context, target,
                            /*approximate=*/true);
   }
 
+  foldEmpty(**module);
   return compileScheduled(std::move(*module), symbol, context, target,
                           /*approximate=*/true);
 }

@@ -8,6 +8,7 @@
 #include "HostPipeline.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -126,7 +127,69 @@ static void lowerCalls(ModuleOp module,
   }
 }
 
+/// While the model is compiled its functions go by another name, so that none
+/// is taken for a function of the run-time libraries or one that the compiler
+/// makes.
+static constexpr StringLiteral kHidden = "fastk.model.";
+
+/// Refuses names that a library cannot export beside what fastk adds.
+static LogicalResult checkName(func::FuncOp func,
+                               const llvm::TargetLibraryInfo &known) {
+  StringRef name = func.getName();
+  llvm::LibFunc ignored;
+  StringRef why;
+  if (known.getLibFunc(name, ignored) || name.starts_with("omp_") ||
+      name.starts_with("__"))
+    why = "is that of a library function, which the compiled code may call";
+  else if (name.starts_with("fastk_signature_") ||
+           name.starts_with("fastk_packed_"))
+    why = "is kept for what fastk adds to the library";
+  if (why.empty())
+    return success();
+  return func.emitError() << "the name '" << name << "' " << why
+                          << ": give the function another one (required by "
+                             "'fastk.symbol')";
+}
+
+/// Hides the names of all functions of `module`, and those that call them.
+static LogicalResult hideNames(ModuleOp module, const HostTarget &target) {
+  llvm::TargetLibraryInfoImpl impl{llvm::Triple(target.triple)};
+  llvm::TargetLibraryInfo known(impl);
+  for (auto func : module.getOps<func::FuncOp>()) {
+    if (func.isPublic() && failed(checkName(func, known)))
+      return failure();
+    std::string hidden = (kHidden + func.getName()).str();
+    auto attr = StringAttr::get(module.getContext(), hidden);
+    if (failed(SymbolTable::replaceAllSymbolUses(func, attr, module)))
+      return func.emitError() << "cannot be renamed: a symbol is used in a way "
+                                 "that fastk does not know (required by "
+                                 "'fastk.symbol')";
+    func.setName(hidden);
+  }
+  return success();
+}
+
+/// Gives the functions that `names` lists their own names back. Others are
+/// nobody's business outside.
+static void showNames(llvm::Module &module, ArrayRef<std::string> names) {
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration() && function.getName().starts_with(kHidden))
+      function.setLinkage(llvm::GlobalValue::InternalLinkage);
+  for (const std::string &name : names) {
+    llvm::Function *function = module.getFunction((kHidden + name).str());
+    // A kernel of that name is internal: it takes any other.
+    if (llvm::GlobalValue *taken = module.getNamedValue(name))
+      taken->setName(name + ".kernel");
+    function->setName(name);
+    function->setLinkage(llvm::GlobalValue::ExternalLinkage);
+    // Being internal for a moment made it local for good.
+    function->setDSOLocal(false);
+  }
+}
+
 /// `void f_packed(void **pointers)` and the signature of f.
+/// Where the model itself has a function of the name f_packed, ours is
+/// fastk_packed_f.
 static void addPackedEntry(llvm::Module &module, StringRef name,
                            const std::string &signature) {
   llvm::LLVMContext &context = module.getContext();
@@ -134,9 +197,11 @@ static void addPackedEntry(llvm::Module &module, StringRef name,
   auto *pointer = llvm::PointerType::get(context, 0);
   auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(context),
                                        {pointer}, /*isVarArg=*/false);
-  auto *packed =
-      llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
-                             (name + "_packed").str(), module);
+  std::string packedName = (name + "_packed").str();
+  if (module.getNamedValue(packedName))
+    packedName = ("fastk_packed_" + name).str();
+  auto *packed = llvm::Function::Create(
+      type, llvm::GlobalValue::ExternalLinkage, packedName, module);
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", packed));
   SmallVector<llvm::Value *> arguments;
   for (unsigned i = 0, e = callee->arg_size(); i < e; ++i)
@@ -228,9 +293,12 @@ fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
     entries.push_back({func.getName().str(), signature});
   }
 
+  if (failed(hideNames(*host, target)))
+    return failure();
   // Patterns are compiled on their own; here they would be bufferized as well.
   for (auto lowering : llvm::make_early_inc_range(host->getOps<LoweringOp>()))
     lowering.erase();
+  foldEmpty(*host);
   if (failed(bufferizeFunctions(*host)))
     return failure();
   lowerCalls(*host, workspaces);
@@ -258,6 +326,10 @@ fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
     function->setLinkage(llvm::GlobalValue::InternalLinkage);
     function->addFnAttr(llvm::Attribute::NoInline);
   }
+  SmallVector<std::string> names;
+  for (const Entry &entry : entries)
+    names.push_back(entry.name);
+  showNames(*result, names);
   for (const Entry &entry : entries)
     addPackedEntry(*result, entry.name, entry.signature);
   attachTarget(*result, target);

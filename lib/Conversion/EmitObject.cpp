@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostPipeline.h"
+#include "fastk/Conversion/WriteFile.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -93,24 +94,21 @@ LogicalResult fastk::emitObject(Location loc, llvm::Module &module,
     return emitError(loc) << "no code generator for '" << target.triple
                           << "': " << error
                           << "; install an LLVM that targets this machine";
-  std::error_code code;
-  llvm::raw_fd_ostream stream(path, code, llvm::sys::fs::OF_None);
+  bool emitted = true;
+  std::error_code code =
+      writeFileAtomically(path, [&](llvm::raw_pwrite_stream &stream) {
+        llvm::legacy::PassManager passes;
+        emitted = !machine->addPassesToEmitFile(
+            passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile);
+        if (emitted)
+          passes.run(module);
+      });
+  if (!emitted)
+    return emitError(loc) << "'" << target.triple
+                          << "' cannot emit object files";
   if (code)
     return emitError(loc) << "cannot write '" << path
                           << "': " << code.message();
-  llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, stream, nullptr,
-                                   llvm::CodeGenFileType::ObjectFile))
-    return emitError(loc) << "'" << target.triple
-                          << "' cannot emit object files";
-  passes.run(module);
-  stream.close();
-  if (stream.has_error()) {
-    code = stream.error();
-    stream.clear_error();
-    return emitError(loc) << "cannot write '" << path
-                          << "': " << code.message();
-  }
   return success();
 }
 
@@ -132,14 +130,15 @@ LogicalResult fastk::linkSharedLibrary(Location loc,
   if (std::error_code code =
           llvm::sys::fs::createTemporaryFile("fastk-link", "log", log))
     return emitError(loc) << "cannot make a temporary file: " << code.message();
-  std::string out = path.str();
+  FileBeside out(path);
   // No build id: equal objects give equal bytes.
-  SmallVector<StringRef> args = {
-      "clang-22", "-shared", "-fuse-ld=lld", "-Wl,--build-id=none", "-o", out};
+  SmallVector<StringRef> args = {"clang-22",     "-shared",
+                                 "-fuse-ld=lld", "-Wl,--build-id=none",
+                                 "-o",           out.name()};
   for (const std::string &object : objects)
     args.push_back(object);
-  args.append({"-L/usr/lib/llvm-22/lib", "-Wl,-rpath,/usr/lib/llvm-22/lib",
-               "-lomp", "-lm"});
+  // By its soname: the loader finds libomp.so.5 as it finds any library.
+  args.append({"-L/usr/lib/llvm-22/lib", "-lomp", "-lm"});
   std::string error;
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),
                                           StringRef(log)};
@@ -148,10 +147,16 @@ LogicalResult fastk::linkSharedLibrary(Location loc,
   LogicalResult result = success();
   if (status != 0) {
     auto buffer = llvm::MemoryBuffer::getFile(log);
-    StringRef said = buffer ? (*buffer)->getBuffer().take_front(2000) : "";
+    std::string said =
+        buffer ? (*buffer)->getBuffer().take_front(2000).str() : "";
+    // The name that the user gave.
+    for (size_t at; (at = said.find(out.name().str())) != std::string::npos;)
+      said.replace(at, out.name().size(), path.str());
+    result = emitError(loc) << "linking '" << path
+                            << "' failed: " << (error.empty() ? said : error);
+  } else if (std::error_code code = out.keep()) {
     result = emitError(loc)
-             << "linking '" << path
-             << "' failed: " << (error.empty() ? said : StringRef(error));
+             << "cannot write '" << path << "': " << code.message();
   }
   (void)llvm::sys::fs::remove(log);
   return result;

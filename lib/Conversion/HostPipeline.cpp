@@ -28,6 +28,9 @@ static constexpr int64_t kParallelWork = 1 << 15;
 
 /// Scalar operations of one execution of `op`, loops of known length counted.
 static int64_t estimateWork(Operation *op) {
+  // Whoever cut a loop into pieces knew what it does in all.
+  if (auto work = op->getAttrOfType<IntegerAttr>(kWorkAttr))
+    return work.getInt();
   int64_t inner = 0;
   for (Region &region : op->getRegions())
     for (Block &block : region)
@@ -193,7 +196,6 @@ LogicalResult fastk::lowerToLLVMDialect(ModuleOp module,
   lowerStridedCopies(module);
   LoopOptions loops;
   loops.vectorBytes = target.vectorBytes;
-  loops.threads = target.threads;
   loops.relaxed = approximate;
   if (failed(lowerLinalg(module, loops)))
     return failure();

@@ -27,6 +27,15 @@ void loadHostDialects(mlir::MLIRContext *context);
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
 createPatternFunction(LoweringOp lowering, llvm::StringRef symbol);
 
+/// Removes loops of length zero from functions on tensors: a linalg op whose
+/// reduction is empty becomes its inits, and what has no elements a
+/// tensor.empty.
+void foldEmpty(mlir::ModuleOp module);
+
+/// The same after bufferization: copies of nothing go, and arguments without
+/// elements become pointers that nobody follows.
+mlir::LogicalResult dropEmptyBuffers(mlir::func::FuncOp func);
+
 /// Turns the functions of `module`, on tensors of static shape, into functions
 /// on memrefs of identity layout whose results are trailing arguments.
 mlir::LogicalResult bufferizeFunctions(mlir::ModuleOp module);

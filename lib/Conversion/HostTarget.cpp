@@ -7,8 +7,6 @@
 
 #include "fastk/Conversion/HostCodegen.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/Support/Process.h"
-#include "llvm/Support/Threading.h"
 #include "llvm/TargetParser/Host.h"
 
 using namespace fastk;
@@ -30,11 +28,5 @@ HostTarget HostTarget::detect() {
     target.vectorBytes = 64;
   else if (features.lookup("avx2"))
     target.vectorBytes = 32;
-  target.threads = llvm::hardware_concurrency().compute_thread_count();
-  if (auto requested = llvm::sys::Process::GetEnv("OMP_NUM_THREADS")) {
-    unsigned count = 0;
-    if (!llvm::StringRef(*requested).getAsInteger(10, count) && count > 0)
-      target.threads = count;
-  }
   return target;
 }

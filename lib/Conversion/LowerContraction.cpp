@@ -21,12 +21,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "LowerGeneric.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "ContractionEmitter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -37,580 +33,8 @@ static constexpr int64_t kDepth = 256;
 static constexpr int64_t kRows = 192;
 /// Columns packed at once: with kDepth 2 MB of the last cache.
 static constexpr int64_t kColumns = 2048;
-
-namespace {
-/// Which way an operand lies in memory: address = base + sum of c_d * dim_d.
-struct LinearAccess {
-  OpOperand *operand = nullptr;
-  /// Elements of the operand, as a 1-D buffer that begins at its base.
-  Value flat;
-  /// Strides of each loop dimension; 0 where it does not matter.
-  SmallVector<int64_t> factors;
-  int64_t constant = 0;
-};
-
-/// One factor of the product: what it reads and how the values become it.
-struct Side {
-  SmallVector<LinearAccess> accesses;
-  SmallVector<Operation *> body;
-  Value result;
-  /// The dimensions that make up a row (or column) number, outermost first.
-  SmallVector<unsigned> dims;
-  /// Width of a panel.
-  int64_t width = 0;
-  /// For each access, the addresses of a panel's rows (or columns).
-  SmallVector<Value> tables;
-};
-
-class ContractionEmitter {
-public:
-  ContractionEmitter(RewriterBase &rewriter, linalg::GenericOp op,
-                     const LoopOptions &options)
-      : rewriter(rewriter), op(op), options(options), loc(op.getLoc()) {}
-  bool match();
-  void emit();
-
-private:
-  bool matchBody();
-  bool collectAccess(OpOperand *operand, LinearAccess &access);
-  bool matchDims();
-  void chooseWidths();
-  void flatten(LinearAccess &access);
-
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(rewriter, loc, value);
-  }
-  Value add(Value a, Value b) {
-    return rewriter.createOrFold<arith::AddIOp>(loc, a, b);
-  }
-  Value mul(Value a, Value b) {
-    return rewriter.createOrFold<arith::MulIOp>(loc, a, b);
-  }
-  Value sub(Value a, Value b) {
-    return rewriter.createOrFold<arith::SubIOp>(loc, a, b);
-  }
-  Value min(Value a, Value b) {
-    return rewriter.createOrFold<arith::MinUIOp>(loc, a, b);
-  }
-  Value ceilDiv(Value a, int64_t b) {
-    return rewriter.createOrFold<arith::DivUIOp>(loc, add(a, index(b - 1)),
-                                                 index(b));
-  }
-  /// A loop from `from` to `to`; `body` is emitted inside.
-  void loop(Value from, Value to, int64_t step,
-            llvm::function_ref<void(Value)> body) {
-    auto forOp = scf::ForOp::create(rewriter, loc, from, to, index(step));
-    disableUnrolling(forOp);
-    OpBuilder::InsertionGuard guard(rewriter);
-    rewriter.setInsertionPointToStart(forOp.getBody());
-    body(forOp.getInductionVar());
-  }
-  /// The blocking is the unrolling. LLVM would unroll the copies of a panel as
-  /// well, and spend seconds on a convolution.
-  void disableUnrolling(scf::ForOp forOp) {
-    MLIRContext *context = rewriter.getContext();
-    auto unroll = LLVM::LoopUnrollAttr::get(
-        context, /*disable=*/rewriter.getBoolAttr(true), /*count=*/{},
-        /*runtimeDisable=*/{}, /*full=*/{}, /*followupUnrolled=*/{},
-        /*followupRemainder=*/{}, /*followupAll=*/{});
-    forOp->setDiscardableAttr(
-        "loop_annotation",
-        LLVM::LoopAnnotationAttr::get(
-            context, /*disableNonforced=*/{}, /*vectorize=*/{},
-            /*interleave=*/{}, unroll, /*unrollAndJam=*/{}, /*licm=*/{},
-            /*distribute=*/{}, /*pipeline=*/{}, /*peeled=*/{},
-            /*unswitch=*/{}, /*mustProgress=*/{}, /*isVectorized=*/{},
-            /*startLoc=*/{}, /*endLoc=*/{}, /*parallelAccesses=*/{}));
-  }
-  void branch(Value condition, llvm::function_ref<void()> yes,
-              llvm::function_ref<void()> no) {
-    auto ifOp = scf::IfOp::create(rewriter, loc, condition,
-                                  /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(rewriter);
-    rewriter.setInsertionPointToStart(ifOp.thenBlock());
-    yes();
-    rewriter.setInsertionPointToStart(ifOp.elseBlock());
-    no();
-  }
-  Value less(Value a, Value b) {
-    return arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult, a,
-                                 b);
-  }
-  /// Address part of the flattened index `number` over `dims`.
-  Value offsetOf(const LinearAccess &access, ArrayRef<unsigned> dims,
-                 Value number);
-  /// True when consecutive numbers over `dims` are `factor` elements apart.
-  bool isLinear(const LinearAccess &access, ArrayRef<unsigned> dims,
-                int64_t &factor) const;
-  Value batchOffset(const LinearAccess &access);
-  /// Values of `side` from its loaded operands, scalars or vectors.
-  Value compute(const Side &side, ArrayRef<Value> loaded, int64_t lanes);
-  void pack(const Side &side, Value buffer, Value first, Value count,
-            Value depthFirst, Value depthCount);
-  void emitTile(Value rowsFrom, Value rowsTo, Value columnsFrom,
-                Value columnsTo);
-  void emitKernel(Value aPanel, Value bPanel, Value depth, Value row,
-                  Value column, Value rowsTo, Value columnsTo);
-  Value sizeOf(ArrayRef<unsigned> dims);
-  int64_t staticSize(ArrayRef<unsigned> dims) const {
-    int64_t product = 1;
-    for (unsigned dim : dims) {
-      if (ShapedType::isDynamic(sizes[dim]))
-        return ShapedType::kDynamic;
-      product *= sizes[dim];
-    }
-    return product;
-  }
-  int64_t bounded(ArrayRef<unsigned> dims, int64_t limit) const {
-    int64_t size = staticSize(dims);
-    return ShapedType::isDynamic(size) ? limit : std::min(size, limit);
-  }
-
-  RewriterBase &rewriter;
-  linalg::GenericOp op;
-  const LoopOptions &options;
-  Location loc;
-  SmallVector<int64_t> sizes;
-  SmallVector<Value> sizeValues;
-  Side u, v;
-  LinearAccess c;
-  SmallVector<unsigned> batch, depth;
-  DenseMap<unsigned, Value> batchIvs;
-  FloatType element;
-  int64_t lanes = 0;
-  Value aBuffer, bBuffer, tileBuffer;
-  int64_t blockRows = 0, blockColumns = 0, blockDepth = 0;
-};
-} // namespace
-
-/// Adds the factors of the linear expression `expr`, times `scale`.
-static bool addFactors(AffineExpr expr, int64_t scale,
-                       SmallVectorImpl<int64_t> &factors, int64_t &constant) {
-  if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
-    factors[dim.getPosition()] += scale;
-    return true;
-  }
-  if (auto number = dyn_cast<AffineConstantExpr>(expr)) {
-    constant += scale * number.getValue();
-    return true;
-  }
-  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (!binary)
-    return false;
-  if (binary.getKind() == AffineExprKind::Add)
-    return addFactors(binary.getLHS(), scale, factors, constant) &&
-           addFactors(binary.getRHS(), scale, factors, constant);
-  if (binary.getKind() == AffineExprKind::Mul)
-    if (auto number = dyn_cast<AffineConstantExpr>(binary.getRHS()))
-      return addFactors(binary.getLHS(), scale * number.getValue(), factors,
-                        constant);
-  return false;
-}
-
-bool ContractionEmitter::collectAccess(OpOperand *operand,
-                                       LinearAccess &access) {
-  access.operand = operand;
-  access.factors.assign(op.getNumLoops(), 0);
-  auto type = dyn_cast<MemRefType>(operand->get().getType());
-  if (!type)
-    return false;
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  if (failed(type.getStridesAndOffset(strides, offset)))
-    return false;
-  AffineMap map = op.getMatchingIndexingMap(operand);
-  for (auto [expr, stride] : llvm::zip(map.getResults(), strides))
-    if (ShapedType::isDynamic(stride) ||
-        !addFactors(expr, stride, access.factors, access.constant))
-      return false;
-  return true;
-}
-
-/// The ops of the body that `value` is computed by, in order, and the arguments
-/// they read. False when something other than element arithmetic is among them.
-static bool collectSlice(Value value, Block *body,
-                         llvm::SetVector<Operation *> &ops,
-                         llvm::SetVector<BlockArgument> &arguments) {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    if (argument.getOwner() == body)
-      arguments.insert(argument);
-    return true;
-  }
-  Operation *producer = value.getDefiningOp();
-  if (producer->getBlock() != body)
-    return true;
-  if (producer->getNumRegions() || producer->getNumResults() != 1 ||
-      !OpTrait::hasElementwiseMappableTraits(producer))
-    return producer->hasTrait<OpTrait::ConstantLike>() &&
-           (ops.insert(producer), true);
-  for (Value operand : producer->getOperands())
-    if (!collectSlice(operand, body, ops, arguments))
-      return false;
-  ops.insert(producer);
-  return true;
-}
-
-bool ContractionEmitter::matchBody() {
-  if (op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0)
-    return false;
-  Block *body = op.getBody();
-  BlockArgument accumulator = op.getRegionOutputArgs()[0];
-  element = dyn_cast<FloatType>(accumulator.getType());
-  if (!element || !(element.isF32() || element.isF64()) ||
-      !accumulator.hasOneUse())
-    return false;
-  auto yield = cast<linalg::YieldOp>(body->getTerminator());
-  auto sum = yield.getValues()[0].getDefiningOp<arith::AddFOp>();
-  if (!sum)
-    return false;
-  Value product = sum.getLhs() == accumulator   ? sum.getRhs()
-                  : sum.getRhs() == accumulator ? sum.getLhs()
-                                                : Value();
-  auto times = product ? product.getDefiningOp<arith::MulFOp>() : nullptr;
-  if (!times || !times->hasOneUse() || times->getBlock() != body)
-    return false;
-  auto collect = [&](Value value, Side &side) {
-    llvm::SetVector<Operation *> ops;
-    llvm::SetVector<BlockArgument> arguments;
-    if (!collectSlice(value, body, ops, arguments))
-      return false;
-    side.result = value;
-    side.body.assign(ops.begin(), ops.end());
-    for (BlockArgument argument : arguments) {
-      if (argument == accumulator)
-        return false;
-      LinearAccess access;
-      OpOperand *operand = &op->getOpOperand(argument.getArgNumber());
-      if (!collectAccess(operand, access))
-        return false;
-      side.accesses.push_back(access);
-    }
-    return !side.accesses.empty();
-  };
-  return collect(times.getLhs(), u) && collect(times.getRhs(), v) &&
-         collectAccess(op.getDpsInitOperand(0), c);
-}
-
-bool ContractionEmitter::matchDims() {
-  sizes = op.getStaticLoopRanges();
-  auto iterators = op.getIteratorTypesArray();
-  auto uses = [&](const Side &side, unsigned dim) {
-    return llvm::any_of(side.accesses, [&](const LinearAccess &access) {
-      return op.getMatchingIndexingMap(access.operand).isFunctionOfDim(dim);
-    });
-  };
-  AffineMap cMap = op.getMatchingIndexingMap(c.operand);
-  if (!cMap.isProjectedPermutation() || cMap.getNumResults() == 0)
-    return false;
-  unsigned last = cast<AffineDimExpr>(cMap.getResults().back()).getPosition();
-  // The columns are what lies next to each other in the result.
-  if (uses(u, last) && !uses(v, last))
-    std::swap(u, v);
-  if (uses(u, last) || !uses(v, last) || c.factors[last] != 1)
-    return false;
-
-  // Rows and columns, in the order of the result; of each the innermost group
-  // that is one run of equal steps in the result. The others become batches.
-  SmallVector<unsigned> rows, columns;
-  for (AffineExpr expr : llvm::reverse(cMap.getResults())) {
-    unsigned dim = cast<AffineDimExpr>(expr).getPosition();
-    bool inU = uses(u, dim), inV = uses(v, dim);
-    if (!inU && !inV)
-      return false;
-    SmallVector<unsigned> &group = inU ? rows : columns;
-    bool joins =
-        inU != inV &&
-        (group.empty() ||
-         (!ShapedType::isDynamic(sizes[group.back()]) &&
-          c.factors[dim] == c.factors[group.back()] * sizes[group.back()]));
-    if (joins)
-      group.push_back(dim);
-    else
-      batch.push_back(dim);
-  }
-  std::reverse(rows.begin(), rows.end());
-  std::reverse(columns.begin(), columns.end());
-  std::reverse(batch.begin(), batch.end());
-  u.dims = rows;
-  v.dims = columns;
-  for (unsigned dim = 0; dim < op.getNumLoops(); ++dim) {
-    if (iterators[dim] == utils::IteratorType::reduction)
-      depth.push_back(dim);
-    else if (!cMap.isFunctionOfDim(dim))
-      return false;
-  }
-  // Only the outermost of several dimensions may be of unknown length: the
-  // others are divided by.
-  for (ArrayRef<unsigned> dims :
-       {ArrayRef<unsigned>(rows), ArrayRef<unsigned>(columns),
-        ArrayRef<unsigned>(depth)})
-    for (unsigned dim : dims.drop_front(dims.empty() ? 0 : 1))
-      if (ShapedType::isDynamic(sizes[dim]))
-        return false;
-  if (rows.empty() || columns.empty())
-    return false;
-  // Too little to reuse: packing would cost more than it saves.
-  auto tooSmall = [&](ArrayRef<unsigned> dims, int64_t least) {
-    int64_t size = staticSize(dims);
-    return !ShapedType::isDynamic(size) && size < least;
-  };
-  return !tooSmall(rows, 4) && !tooSmall(columns, 8) && !tooSmall(depth, 4);
-}
-
-void ContractionEmitter::chooseWidths() {
-  lanes = options.vectorBytes * 8 / element.getWidth();
-  // 32 registers with AVX-512, 16 otherwise: two columns of vectors, and as
-  // many rows as leave room for the operands. Of the heights that fit, the one
-  // that wastes the fewest rows; the highest of equals.
-  int64_t highest = options.vectorBytes >= 64 ? 14 : 6;
-  int64_t lowest = options.vectorBytes >= 64 ? 8 : 4;
-  int64_t columns = staticSize(v.dims), rows = staticSize(u.dims);
-  v.width = 2 * lanes;
-  if (!ShapedType::isDynamic(columns) && columns <= lanes)
-    v.width = lanes;
-  u.width = highest;
-  if (ShapedType::isDynamic(rows))
-    return;
-  if (rows < highest) {
-    u.width = rows;
-    return;
-  }
-  double best = 0;
-  for (int64_t height = highest; height >= lowest; --height) {
-    int64_t padded = llvm::divideCeil(rows, height) * height;
-    // A kernel of fewer rows loads more for each product.
-    double quality = double(rows) / padded * (0.8 + 0.2 * height / highest);
-    if (quality > best) {
-      best = quality;
-      u.width = height;
-    }
-  }
-}
-
-bool ContractionEmitter::match() {
-  if (!op.hasPureBufferSemantics() || !matchBody() || !matchDims())
-    return false;
-  chooseWidths();
-  return true;
-}
-
-/// The buffer as one row of elements, so that an address is one number.
-void ContractionEmitter::flatten(LinearAccess &access) {
-  Value source = access.operand->get();
-  auto type = cast<MemRefType>(source.getType());
-  auto metadata =
-      memref::ExtractStridedMetadataOp::create(rewriter, loc, source);
-  auto flatType = MemRefType::get(
-      {ShapedType::kDynamic}, type.getElementType(),
-      StridedLayoutAttr::get(rewriter.getContext(), ShapedType::kDynamic, {1}),
-      type.getMemorySpace());
-  // The length only bounds what is never asked: all addresses are in range.
-  access.flat = memref::ReinterpretCastOp::create(
-      rewriter, loc, flatType, metadata.getBaseBuffer(),
-      OpFoldResult(metadata.getOffset()),
-      ArrayRef<OpFoldResult>{OpFoldResult(index(int64_t(1) << 40))},
-      ArrayRef<OpFoldResult>{OpFoldResult(rewriter.getIndexAttr(1))});
-}
-
-bool ContractionEmitter::isLinear(const LinearAccess &access,
-                                  ArrayRef<unsigned> dims,
-                                  int64_t &factor) const {
-  factor = access.factors[dims.back()];
-  int64_t expected = factor;
-  for (unsigned i = dims.size(); i-- > 0;) {
-    if (access.factors[dims[i]] != expected)
-      return false;
-    if (i > 0)
-      expected *= sizes[dims[i]];
-  }
-  return true;
-}
-
-Value ContractionEmitter::offsetOf(const LinearAccess &access,
-                                   ArrayRef<unsigned> dims, Value number) {
-  int64_t factor;
-  if (dims.empty())
-    return index(0);
-  if (isLinear(access, dims, factor))
-    return mul(number, index(factor));
-  Value offset = index(0);
-  for (unsigned i = dims.size(); i-- > 0;) {
-    Value digit = number;
-    if (i > 0) {
-      Value size = index(sizes[dims[i]]);
-      digit = arith::RemUIOp::create(rewriter, loc, number, size);
-      number = arith::DivUIOp::create(rewriter, loc, number, size);
-    }
-    if (access.factors[dims[i]])
-      offset = add(offset, mul(digit, index(access.factors[dims[i]])));
-  }
-  return offset;
-}
-
-Value ContractionEmitter::batchOffset(const LinearAccess &access) {
-  Value offset = index(access.constant);
-  for (unsigned dim : batch)
-    if (access.factors[dim])
-      offset = add(offset, mul(batchIvs[dim], index(access.factors[dim])));
-  return offset;
-}
-
-Value ContractionEmitter::compute(const Side &side, ArrayRef<Value> loaded,
-                                  int64_t width) {
-  IRMapping mapping;
-  for (auto [access, value] : llvm::zip(side.accesses, loaded))
-    mapping.map(op.getMatchingBlockArgument(access.operand), value);
-  auto widen = [&](Value value) -> Value {
-    if (width == 1 || isa<VectorType>(value.getType()))
-      return value;
-    return vector::BroadcastOp::create(
-        rewriter, loc, VectorType::get({width}, value.getType()), value);
-  };
-  for (Operation *inner : side.body) {
-    if (inner->hasTrait<OpTrait::ConstantLike>()) {
-      mapping.map(inner->getResult(0), rewriter.clone(*inner)->getResult(0));
-      continue;
-    }
-    OperationState state(loc, inner->getName());
-    for (Value operand : inner->getOperands())
-      state.addOperands(widen(mapping.lookupOrDefault(operand)));
-    Type type = inner->getResult(0).getType();
-    state.addTypes(width == 1 ? type : VectorType::get({width}, type));
-    state.addAttributes(inner->getAttrs());
-    mapping.map(inner->getResult(0), rewriter.create(state)->getResult(0));
-  }
-  return widen(mapping.lookupOrDefault(side.result));
-}
-
-/// Copies `count` rows (or columns) from `first` on and `depthCount` of the
-/// depth into panels of side.width, depth by depth.
-void ContractionEmitter::pack(const Side &side, Value buffer, Value first,
-                              Value count, Value depthFirst, Value depthCount) {
-  int64_t width = side.width;
-  SmallVector<Value> bases;
-  bool contiguous = width % lanes == 0, depthContiguous = true;
-  for (const LinearAccess &access : side.accesses) {
-    bases.push_back(batchOffset(access));
-    int64_t factor;
-    if (!isLinear(access, side.dims, factor) || (factor != 1 && factor != 0))
-      contiguous = false;
-    depthContiguous &= access.factors[depth.back()] == 1;
-  }
-  bool isI1 = llvm::any_of(side.accesses, [](const LinearAccess &access) {
-    return getElementTypeOrSelf(access.operand->get().getType()).isInteger(1);
-  });
-  contiguous &= !isI1;
-  Value zero = index(0);
-  Value zeroElement = arith::ConstantOp::create(
-      rewriter, loc, rewriter.getFloatAttr(element, 0.0));
-  Value panelSize = mul(depthCount, index(width));
-
-  auto copyOne = [&](ArrayRef<Value> offsets, Value target) {
-    SmallVector<Value> loaded;
-    for (auto [access, offset] : llvm::zip(side.accesses, offsets))
-      loaded.push_back(
-          memref::LoadOp::create(rewriter, loc, access.flat, offset));
-    memref::StoreOp::create(rewriter, loc, compute(side, loaded, 1), buffer,
-                            target);
-  };
-  auto offsetsAt = [&](ArrayRef<Value> from, ArrayRef<unsigned> dims,
-                       Value number) {
-    SmallVector<Value> result;
-    for (auto [access, base] : llvm::zip(side.accesses, from))
-      result.push_back(add(base, offsetOf(access, dims, number)));
-    return result;
-  };
-
-  loop(zero, ceilDiv(count, width), 1, [&](Value panel) {
-    Value start = mul(panel, index(width));
-    Value valid = min(index(width), sub(count, start));
-    Value target = mul(panel, panelSize);
-    Value number = add(first, start);
-
-    auto byDepth = [&]() {
-      // One slice of the panel at a time: what is next to each other is read
-      // together. The tables hold the address of each column.
-      loop(zero, valid, 1, [&](Value i) {
-        auto offsets = offsetsAt(bases, side.dims, add(number, i));
-        for (auto [table, offset] : llvm::zip(side.tables, offsets))
-          memref::StoreOp::create(rewriter, loc, offset, table, i);
-      });
-      auto gather = [&](Value depthNumber, Value to, Value from, Value until) {
-        SmallVector<Value> zeros(side.accesses.size(), zero);
-        auto depthOffsets = offsetsAt(zeros, depth, depthNumber);
-        loop(from, until, 1, [&](Value i) {
-          SmallVector<Value> offsets;
-          for (auto [table, offset] : llvm::zip(side.tables, depthOffsets))
-            offsets.push_back(
-                add(memref::LoadOp::create(rewriter, loc, table, i), offset));
-          copyOne(offsets, add(to, i));
-        });
-      };
-      loop(zero, depthCount, 1, [&](Value k) {
-        Value to = add(target, mul(k, index(width)));
-        Value depthNumber = add(depthFirst, k);
-        branch(
-            less(valid, index(width)),
-            [&]() {
-              gather(depthNumber, to, zero, valid);
-              loop(valid, index(width), 1, [&](Value i) {
-                memref::StoreOp::create(rewriter, loc, zeroElement, buffer,
-                                        add(to, i));
-              });
-            },
-            [&]() { gather(depthNumber, to, zero, index(width)); });
-      });
-    };
-    auto byVector = [&]() {
-      auto rowBases = offsetsAt(bases, side.dims, number);
-      loop(zero, depthCount, 1, [&](Value k) {
-        auto offsets = offsetsAt(rowBases, depth, add(depthFirst, k));
-        Value to = add(target, mul(k, index(width)));
-        for (int64_t lane = 0; lane < width; lane += lanes) {
-          SmallVector<Value> loaded;
-          for (auto [access, offset] : llvm::zip(side.accesses, offsets)) {
-            int64_t factor;
-            isLinear(access, side.dims, factor);
-            Type type = getElementTypeOrSelf(access.flat.getType());
-            if (factor == 0)
-              loaded.push_back(
-                  memref::LoadOp::create(rewriter, loc, access.flat, offset));
-            else
-              loaded.push_back(vector::LoadOp::create(
-                  rewriter, loc, VectorType::get({lanes}, type), access.flat,
-                  add(offset, index(lane))));
-          }
-          vector::StoreOp::create(rewriter, loc, compute(side, loaded, lanes),
-                                  buffer, add(to, index(lane)));
-        }
-      });
-    };
-    auto byRow = [&]() {
-      // Along the depth, which is contiguous, with strided stores.
-      loop(zero, valid, 1, [&](Value i) {
-        auto rowBases = offsetsAt(bases, side.dims, add(number, i));
-        Value to = add(target, i);
-        loop(zero, depthCount, 1, [&](Value k) {
-          copyOne(offsetsAt(rowBases, depth, add(depthFirst, k)),
-                  add(to, mul(k, index(width))));
-        });
-      });
-      loop(valid, index(width), 1, [&](Value i) {
-        Value to = add(target, i);
-        loop(zero, depthCount, 1, [&](Value k) {
-          memref::StoreOp::create(rewriter, loc, zeroElement, buffer,
-                                  add(to, mul(k, index(width))));
-        });
-      });
-    };
-    if (contiguous)
-      branch(less(valid, index(width)), byDepth, byVector);
-    else if (depthContiguous)
-      byRow();
-    else
-      byDepth();
-  });
-}
+/// So many batches are enough for any number of threads.
+static constexpr int64_t kManyBatches = 512;
 
 void ContractionEmitter::emitKernel(Value aPanel, Value bPanel, Value depthSize,
                                     Value row, Value column, Value rowsTo,
@@ -739,6 +163,28 @@ void ContractionEmitter::emitTile(Value rowsFrom, Value rowsTo,
   });
 }
 
+/// Into how many pieces the rows or columns of one batch are cut: as many as
+/// there are threads, for each piece packs the other operand for itself; one
+/// when the batches are enough for them all. Known when the kernel runs.
+Value ContractionEmitter::countPieces(Value batches) {
+  auto module = op->getParentOfType<ModuleOp>();
+  static constexpr StringLiteral name = "omp_get_max_threads";
+  if (!module.lookupSymbol(name)) {
+    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+    func::FuncOp::create(builder, loc, name,
+                         builder.getFunctionType({}, builder.getI32Type()))
+        .setPrivate();
+  }
+  Value threads = func::CallOp::create(rewriter, loc, name,
+                                       TypeRange(rewriter.getI32Type()))
+                      .getResult(0);
+  threads = arith::IndexCastUIOp::create(rewriter, loc, rewriter.getIndexType(),
+                                         threads);
+  Value enough = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::uge,
+                                       batches, mul(threads, index(2)));
+  return arith::SelectOp::create(rewriter, loc, enough, index(1), threads);
+}
+
 void ContractionEmitter::emit() {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
@@ -768,8 +214,7 @@ void ContractionEmitter::emit() {
                 op->getParentOfType<scf::ForallOp>();
   int64_t batches = staticSize(batch);
   bool split =
-      !nested && options.threads > 1 &&
-      (ShapedType::isDynamic(batches) || batches < 2 * options.threads);
+      !nested && (ShapedType::isDynamic(batches) || batches < kManyBatches);
   // The larger side is cut, in whole panels.
   int64_t staticRows = staticSize(u.dims), staticColumns = staticSize(v.dims);
   bool splitRows =
@@ -786,7 +231,9 @@ void ContractionEmitter::emit() {
   if (split) {
     int64_t width = splitRows ? u.width : v.width;
     Value panels = ceilDiv(splitRows ? rows : columns, width);
-    piece = mul(ceilDiv(panels, options.threads), index(width));
+    piece = mul(rewriter.createOrFold<arith::CeilDivUIOp>(
+                    loc, panels, countPieces(sizeOf(batch))),
+                index(width));
     lowers.push_back(index(0));
     uppers.push_back(splitRows ? rows : columns);
     steps.push_back(piece);
@@ -817,6 +264,12 @@ void ContractionEmitter::emit() {
   } else {
     auto parallel =
         scf::ParallelOp::create(rewriter, loc, lowers, uppers, steps);
+    int64_t work = 1;
+    for (int64_t size : sizes)
+      work = ShapedType::isDynamic(size) || work > (int64_t(1) << 40)
+                 ? kManyBatches << 32
+                 : work * size;
+    parallel->setAttr(kWorkAttr, rewriter.getI64IntegerAttr(work));
     rewriter.setInsertionPointToStart(parallel.getBody());
     body(parallel.getInductionVars());
   }

@@ -18,6 +18,12 @@ using namespace fastk;
 /// Reductions of at most this many steps are unrolled by LLVM inside the
 /// parallel loop around them, which it then vectorises.
 static constexpr int64_t kUnrolledReduction = 32;
+/// A parallel loop gets about this many trips: 64 threads still have four each,
+/// so that none has a third more than another. The code is the same for any
+/// number of threads.
+static constexpr int64_t kTrips = 256;
+/// The innermost loop is what LLVM vectorises: pieces of it stay this long.
+static constexpr int64_t kInnerPiece = 1024;
 
 namespace {
 /// Lowers one op.
@@ -37,6 +43,8 @@ private:
   void assignLevels();
   /// Everything of the body that belongs right inside loop `level` - 1.
   void emitBody(unsigned level);
+  std::optional<int64_t> countWork();
+  void emitPiece(unsigned dim, int64_t piece, int64_t size);
   void emitLoops(unsigned level);
   void storeResults(ValueRange values);
   SmallVector<Value> indices(AffineMap map);
@@ -56,6 +64,8 @@ private:
   SmallVector<Value> ivs;
   /// True when the reduction loops are innermost and carry the results.
   bool inRegisters = false;
+  /// True when LLVM vectorises the last of the leading parallel loops.
+  bool lastIsVectorised = false;
   unsigned firstReduction = 0;
   DenseMap<Operation *, unsigned> levels;
   DenseMap<BlockArgument, unsigned> loadLevels;
@@ -128,6 +138,8 @@ void LoopEmitter::chooseOrder() {
   inRegisters = !reduction.empty() &&
                 (parallel.empty() || reductionSteps <= kUnrolledReduction ||
                  score[*innerReduction] >= score[*innerParallel]);
+  lastIsVectorised = reduction.empty() ||
+                     (inRegisters && reductionSteps <= kUnrolledReduction);
   if (inRegisters || reduction.empty()) {
     order = parallel;
     order.append(reduction);
@@ -256,6 +268,47 @@ void LoopEmitter::storeResults(ValueRange values) {
   }
 }
 
+/// The scalar operations of the whole op, when its size is known.
+std::optional<int64_t> LoopEmitter::countWork() {
+  int64_t work = op.getBody()->getOperations().size();
+  for (int64_t size : staticSizes) {
+    if (ShapedType::isDynamic(size))
+      return std::nullopt;
+    work = llvm::SaturatingMultiply<uint64_t>(work, size) >> 62
+               ? int64_t(1) << 62
+               : work * size;
+  }
+  return work;
+}
+
+/// How many steps of a loop of `size` make one trip when `wanted` trips are
+/// enough: 1, or else a divisor of `size` where there is one near.
+static int64_t choosePiece(int64_t size, int64_t wanted, bool innermost) {
+  int64_t piece = std::max<int64_t>(llvm::divideCeil(size, wanted), 1);
+  if (innermost)
+    piece = llvm::alignTo(std::max(piece, kInnerPiece), 64);
+  for (int64_t divisor = piece; divisor > piece / 2; --divisor)
+    if (size % divisor == 0 && (!innermost || divisor % 16 == 0))
+      return divisor;
+  return piece;
+}
+
+/// Opens the loop over one piece of `dim`, whose number is in its place.
+void LoopEmitter::emitPiece(unsigned dim, int64_t piece, int64_t size) {
+  Value length = arith::ConstantIndexOp::create(rewriter, loc, piece);
+  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+  Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
+  Value from = arith::MulIOp::create(rewriter, loc, ivs[dim], length);
+  Value steps = length;
+  if (size % piece)
+    steps = arith::MinUIOp::create(
+        rewriter, loc, length,
+        arith::SubIOp::create(rewriter, loc, sizes[dim], from));
+  auto loop = scf::ForOp::create(rewriter, loc, zero, steps, one);
+  rewriter.setInsertionPointToStart(loop.getBody());
+  ivs[dim] = arith::AddIOp::create(rewriter, loc, from, loop.getInductionVar());
+}
+
 void LoopEmitter::emitLoops(unsigned level) {
   auto yield = cast<linalg::YieldOp>(op.getBody()->getTerminator());
   if (inRegisters && level == firstReduction) {
@@ -308,28 +361,39 @@ void LoopEmitter::emitLoops(unsigned level) {
   Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
   auto iterators = op.getIteratorTypesArray();
 
-  // The outermost loops run in parallel, as many as the threads need; the last
-  // parallel one is what LLVM vectorises, so it is cut in pieces instead.
+  // The outermost loops run in parallel, as many as give every thread its
+  // share; the last of them is cut in pieces when it is longer than that.
   if (level == 0 && !isParallelContext() &&
       iterators[order[0]] == utils::IteratorType::parallel) {
     unsigned last = 0;
     while (last + 1 < order.size() &&
            iterators[order[last + 1]] == utils::IteratorType::parallel)
       ++last;
-    bool lastIsInnermost = last + 1 == order.size();
-    int64_t wanted = 4 * options.threads, trips = 1;
-    unsigned count = 0;
-    unsigned available = lastIsInnermost ? last : last + 1;
-    while (count < available && trips < wanted) {
-      int64_t size = staticSizes[order[count++]];
-      trips *= ShapedType::isDynamic(size) ? wanted : size;
+    int64_t trips = 1, piece = 1;
+    SmallVector<Value> uppers;
+    while (uppers.size() <= last && piece == 1 && trips < kTrips) {
+      unsigned dim = order[uppers.size()];
+      int64_t size = staticSizes[dim];
+      if (ShapedType::isDynamic(size)) {
+        // How long it is shows at run time; long, usually.
+        uppers.push_back(sizes[dim]);
+        trips *= kTrips;
+        continue;
+      }
+      piece = choosePiece(size, llvm::divideCeil(kTrips, trips),
+                          uppers.size() == last && lastIsVectorised);
+      if (piece > 1 && piece >= size)
+        break;
+      int64_t pieces = llvm::divideCeil(size, piece);
+      uppers.push_back(arith::ConstantIndexOp::create(rewriter, loc, pieces));
+      trips *= pieces;
     }
-    if (count > 0 && trips >= options.threads) {
-      SmallVector<Value> uppers;
-      for (unsigned i = 0; i < count; ++i)
-        uppers.push_back(sizes[order[i]]);
+    if (trips > 1) {
+      unsigned count = uppers.size();
       SmallVector<Value> lowers(count, zero), steps(count, one);
       auto loop = scf::ParallelOp::create(rewriter, loc, lowers, uppers, steps);
+      if (std::optional<int64_t> work = countWork())
+        loop->setAttr(kWorkAttr, rewriter.getI64IntegerAttr(*work));
       OpBuilder::InsertionGuard guard(rewriter);
       rewriter.setInsertionPointToStart(loop.getBody());
       for (unsigned i = 0; i < count; ++i) {
@@ -337,26 +401,11 @@ void LoopEmitter::emitLoops(unsigned level) {
         if (i + 1 < count)
           emitBody(i + 1);
       }
+      // The last of them is the one that was cut, if any.
+      if (int64_t size = staticSizes[order[count - 1]];
+          !ShapedType::isDynamic(size) && piece > 1 && piece < size)
+        emitPiece(order[count - 1], piece, size);
       emitLoops(count);
-      return;
-    }
-    if (order.size() == 1 && options.threads > 1) {
-      Value pieces =
-          arith::ConstantIndexOp::create(rewriter, loc, options.threads);
-      Value length =
-          arith::CeilDivUIOp::create(rewriter, loc, sizes[order[0]], pieces);
-      auto loop = scf::ParallelOp::create(rewriter, loc, ValueRange{zero},
-                                          ValueRange{pieces}, ValueRange{one});
-      OpBuilder::InsertionGuard guard(rewriter);
-      rewriter.setInsertionPointToStart(loop.getBody());
-      Value from = arith::MulIOp::create(rewriter, loc,
-                                         loop.getInductionVars()[0], length);
-      Value to = arith::AddIOp::create(rewriter, loc, from, length);
-      to = arith::MinUIOp::create(rewriter, loc, to, sizes[order[0]]);
-      auto piece = scf::ForOp::create(rewriter, loc, from, to, one);
-      rewriter.setInsertionPointToStart(piece.getBody());
-      ivs[order[0]] = piece.getInductionVar();
-      emitLoops(1);
       return;
     }
   }

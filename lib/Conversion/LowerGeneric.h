@@ -13,12 +13,14 @@
 
 namespace fastk {
 
+/// On a parallel loop that was cut into pieces: the scalar operations of all of
+/// it, an i64, which the loops alone no longer tell.
+inline constexpr llvm::StringLiteral kWorkAttr = "fastk.work";
+
 /// What the two ways to loops have to know.
 struct LoopOptions {
   /// Width of a SIMD register in bytes.
   unsigned vectorBytes = 16;
-  /// Threads that parallel loops are cut for.
-  unsigned threads = 1;
   /// Allows sums in another order and fused multiply-adds. Both keep the ieee
   /// class; the oracle does without.
   bool relaxed = true;

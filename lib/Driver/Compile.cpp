@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Driver/Compile.h"
+#include "fastk/Transforms/FormWorkloads.h"
 #include "fastk/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -26,10 +27,29 @@ static LogicalResult runPass(ModuleOp module, std::unique_ptr<Pass> pass,
   return manager.run(module);
 }
 
-LogicalResult fastk::formWorkloads(ModuleOp module, StringRef fusion) {
-  FastkFormWorkloadsPassOptions options;
-  options.fusion = fusion.str();
-  return runPass(module, createFastkFormWorkloadsPass(options));
+LogicalResult fastk::runFormWorkloads(ModuleOp module, StringRef fusion,
+                                      WinnerQuery *winners) {
+  return runPass(module, createFormWorkloadsPass(fusion, winners));
+}
+
+LogicalResult fastk::runSplitWorkloads(ModuleOp module, StringRef fusion,
+                                       WinnerQuery &winners) {
+  return runPass(module, createSplitWorkloadsPass(fusion, winners));
+}
+
+FailureOr<ApplySummary>
+fastk::compileWithWinners(ModuleOp module, StringRef fusion,
+                          WorkloadMatcher &matcher,
+                          function_ref<bool(ModuleOp)> search) {
+  WinnerQuery *winners = matcher.anyWinners() ? &matcher : nullptr;
+  if (failed(runFormWorkloads(module, fusion, winners)))
+    return failure();
+  if (search && !search(module))
+    return failure();
+  if (matcher.anyWinners() &&
+      failed(runSplitWorkloads(module, fusion, matcher)))
+    return failure();
+  return applyWinners(module, matcher);
 }
 
 LogicalResult fastk::inlineWorkloads(ModuleOp module) {

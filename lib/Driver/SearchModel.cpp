@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Driver/SearchModel.h"
-#include "fastk/Analysis/CanonicalForm.h"
 #include "fastk/Analysis/Roofline.h"
 #include "fastk/Analysis/WorkloadKind.h"
 #include "fastk/Propose/Proposer.h"
@@ -28,9 +27,12 @@ namespace {
 /// A distinct workload.
 struct SearchedWorkload {
   std::string name;
-  CanonicalForm form;
-  /// The known winner, when it is searched all the same.
-  std::unique_ptr<Winner> known;
+  /// Kept by the matcher.
+  CanonicalForm *form = nullptr;
+  /// The known winner, when it is searched all the same: kept by the matcher,
+  /// or here when it is another machine's.
+  const Winner *known = nullptr;
+  std::unique_ptr<Winner> foreign;
   bool isWanted = false;
   /// Where its search is recorded.
   std::string journal;
@@ -39,18 +41,20 @@ struct SearchedWorkload {
 
 /// The distinct workloads of static shape, in order of first appearance.
 static llvm::Expected<std::vector<SearchedWorkload>>
-collectTargets(ModuleOp module) {
+collectTargets(ModuleOp module, WorkloadMatcher &matcher) {
   std::vector<SearchedWorkload> targets;
   llvm::StringSet<> seen;
   WalkResult result = module.walk([&](WorkloadOp workload) -> WalkResult {
     if (!workload.hasStaticShape())
       return WalkResult::advance();
-    FailureOr<CanonicalForm> form = computeCanonicalForm(workload);
+    FailureOr<CanonicalForm *> form = matcher.form(workload);
     if (failed(form))
       return WalkResult::interrupt();
-    if (seen.insert(form->key).second)
-      targets.push_back(SearchedWorkload{workload.getName().str(),
-                                         std::move(*form), nullptr, false, ""});
+    if (seen.insert((*form)->key).second) {
+      targets.emplace_back();
+      targets.back().name = workload.getName().str();
+      targets.back().form = *form;
+    }
     return WalkResult::advance();
   });
   if (result.wasInterrupted())
@@ -99,9 +103,10 @@ static std::vector<SearchSeed> seedsFrom(const Winner *winner) {
 }
 
 llvm::Expected<SearchModelEnd>
-fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
-                   const SearchModelOptions &options) {
-  auto targets = collectTargets(module);
+fastk::searchModel(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
+                   Evaluator &evaluator, const SearchModelOptions &options) {
+  const WinnerFilter &filter = matcher.getFilter();
+  auto targets = collectTargets(module, matcher);
   if (!targets)
     return targets.takeError();
   auto proposers = makeProposers(options.proposers);
@@ -115,17 +120,24 @@ fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
   size_t wanted = 0;
   for (SearchedWorkload &target : *targets) {
     target.journal = options.journal + "/" +
-                     StringRef(target.form.key).take_front(16).str() + "-" +
-                     stringifyPrecision(options.precision).str();
-    BankLookup found = banks.lookup(target.form.key, options.target,
-                                    options.precision, module.getContext());
+                     StringRef(target.form->key).take_front(16).str() + "-" +
+                     stringifyPrecision(filter.loosest).str();
+    const BankLookup &found =
+        matcher.lookup(target.form->key, module.getContext());
     target.isWanted = !found.winner || options.searchHits;
     wanted += target.isWanted;
     // What an earlier run of this search finished has had its share of the
     // budget: the others get the same as without the interruption.
     if (target.isWanted || llvm::sys::fs::exists(target.journal))
       sharers.push_back(&target);
-    target.known = std::move(found.winner);
+    target.known = found.winner.get();
+    if (target.isWanted && found.otherMachine) {
+      WinnerFilter any = filter;
+      any.anyMachine = true;
+      target.foreign =
+          banks.lookup(target.form->key, any, module.getContext()).winner;
+      target.known = target.foreign.get();
+    }
   }
   TargetDescription device = describeHost();
   if (options.threads)
@@ -153,7 +165,7 @@ fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
     OwningOpRef<ModuleOp> scratch = ModuleOp::create(module.getLoc());
     builder.setInsertionPointToEnd(scratch->getBody());
     FailureOr<LoweringOp> workload =
-        buildDefaultLowering(builder, target->form, options.target);
+        buildDefaultLowering(builder, *target->form, filter.target);
     if (failed(workload))
       return llvm::createStringError("workload " + target->name +
                                      " has no canonical form");
@@ -172,14 +184,14 @@ fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
     }
     search.budget = *share;
 
-    std::vector<SearchSeed> seeds = seedsFrom(target->known.get());
+    std::vector<SearchSeed> seeds = seedsFrom(target->known);
     std::unique_ptr<SearchProgress> progress = createStreamProgress(
         llvm::errs(), llvm::sys::Process::StandardErrIsDisplayed(), title);
     SearchInput input{ProposalContext{*workload,
                                       features,
                                       roofline,
                                       device,
-                                      options.precision,
+                                      filter.loosest,
                                       static_cast<int>(device.threads),
                                       0,
                                       roofline.floorSeconds(device),
@@ -230,7 +242,13 @@ fastk::searchModel(ModuleOp module, BankStack &banks, Evaluator &evaluator,
       llvm::Expected<WriteResult> written =
           banks.write(*winner, trajectoryJson(input, search, *result));
       if (!written)
-        return written.takeError();
+        return llvm::createStringError(
+            llvm::inconvertibleErrorCode(),
+            llvm::toString(written.takeError()) +
+                "\nnothing that was measured is lost: the same command goes on "
+                "from the journal in " +
+                target->journal);
+      matcher.searchedAgain(target->form->key);
       llvm::errs() << (written->outcome == WriteOutcome::KeptExisting
                            ? "kept the winner in "
                            : "stored in ")

@@ -9,6 +9,7 @@
 #include "fastk/Analysis/Roofline.h"
 #include "fastk/Analysis/WorkloadKind.h"
 #include "fastk/Bank/Winner.h"
+#include "fastk/Dialect/Fastk/Key.h"
 #include "fastk/Evaluate/JobBuilder.h"
 #include "fastk/Evaluate/Subprocess.h"
 #include "fastk/Target/TargetDescription.h"

@@ -83,8 +83,11 @@ llvm::Expected<CompiledLibrary> CompiledLibrary::open(StringRef path) {
     function.name = name;
     auto *text = static_cast<const char *>(
         dlsym(handle, (kSignaturePrefix + name).str().c_str()));
-    function.entry = reinterpret_cast<void (*)(void **)>(
-        dlsym(handle, (name + "_packed").c_str()));
+    // The first name where the model has a function of the second.
+    void *entry = dlsym(handle, ("fastk_packed_" + name).c_str());
+    if (!entry)
+      entry = dlsym(handle, (name + "_packed").c_str());
+    function.entry = reinterpret_cast<void (*)(void **)>(entry);
     if (!text || !function.entry)
       return problem("function '" + name + "' has no packed entry point");
     llvm::Expected<Signature> signature = Signature::parse(text);

@@ -7,6 +7,7 @@
 
 #include "fastk/Search/Journal.h"
 #include "fastk/Bank/Winner.h"
+#include "fastk/Dialect/Fastk/Key.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CRC.h"
 #include "llvm/Support/FileSystem.h"

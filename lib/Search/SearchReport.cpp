@@ -8,6 +8,7 @@
 #include "fastk/Search/SearchReport.h"
 #include "fastk/Analysis/WorkloadKind.h"
 #include "fastk/Bank/DurableFile.h"
+#include "fastk/Dialect/Fastk/Key.h"
 #include "fastk/Target/TargetDescription.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Config/llvm-config.h"
@@ -286,6 +287,7 @@ WinnerRecord fastk::winnerRecord(const SearchInput &input,
   record.title = winner.idea.title;
   record.text = winner.idea.text;
   record.machine = input.workload.target.model;
+  record.cpu = hostCpu();
   record.threads = timing.threads;
   record.medianNs = timing.candidate->medianNs;
   record.p10Ns = timing.candidate->p10Ns;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Searcher.h"
+#include "fastk/Dialect/Fastk/Key.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 

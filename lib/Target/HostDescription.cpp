@@ -241,6 +241,11 @@ constexpr unsigned kMaxAttempts = 8;
 
 } // namespace
 
+TargetDescription identifyHost() {
+  HalfFactors factors;
+  return identifyHost(factors);
+}
+
 TargetDescription measureHost() {
   HalfFactors factors;
   TargetDescription host = identifyHost(factors);

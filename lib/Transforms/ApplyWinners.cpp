@@ -7,11 +7,9 @@
 
 #include "fastk/Transforms/ApplyWinners.h"
 #include "ReplaceWorkload.h"
-#include "fastk/Analysis/CanonicalForm.h"
 #include "fastk/Transforms/Passes.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/SymbolTable.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace fastk {
@@ -39,6 +37,12 @@ std::string ApplySummary::str() const {
                      plural(count(WorkloadOutcome::Stale), "stale", "stale");
   if (unsigned dynamic = count(WorkloadOutcome::Dynamic))
     text += llvm::formatv(", {0} of dynamic shape", dynamic);
+  unsigned elsewhere = llvm::count_if(
+      workloads, [](const WorkloadOutcome &each) { return each.otherMachine; });
+  if (elsewhere)
+    text += llvm::formatv("; {0} measured on another machine: search again, or "
+                          "--winners-from=any",
+                          plural(elsewhere, "winner was", "winners were"));
   return text;
 }
 
@@ -118,18 +122,14 @@ static void reportShadowed(WorkloadOp workload, const WorkloadOutcome &outcome,
 }
 
 FailureOr<ApplySummary> fastk::applyWinners(ModuleOp module,
-                                            const BankStack &banks,
-                                            StringRef target,
-                                            Precision loosest) {
+                                            WorkloadMatcher &matcher) {
   ApplySummary summary;
   SymbolTable symbols(module);
-  // Equal layers share a key: each key is looked up once.
-  llvm::StringMap<BankLookup> lookups;
   SmallVector<WorkloadOp> workloads;
   module.walk([&](WorkloadOp op) { workloads.push_back(op); });
   for (WorkloadOp workload : workloads) {
     WorkloadOutcome outcome{
-        WorkloadOutcome::Miss, workload.getName().str(), "", "", "",
+        WorkloadOutcome::Miss, workload.getName().str(), "", "", "", false,
         workload.getLoc()};
     if (!workload.hasStaticShape()) {
       outcome.kind = WorkloadOutcome::Dynamic;
@@ -138,17 +138,13 @@ FailureOr<ApplySummary> fastk::applyWinners(ModuleOp module,
       summary.workloads.push_back(std::move(outcome));
       continue;
     }
-    FailureOr<CanonicalForm> form = computeCanonicalForm(workload);
-    if (failed(form))
+    FailureOr<CanonicalForm *> computed = matcher.form(workload);
+    if (failed(computed))
       return failure();
+    CanonicalForm *form = *computed;
     outcome.key = form->key;
     outcome.shapes = describeShapes(form->getLowering());
-
-    auto [entry, isNew] = lookups.try_emplace(form->key);
-    if (isNew)
-      entry->second =
-          banks.lookup(form->key, target, loosest, module.getContext());
-    BankLookup &found = entry->second;
+    const BankLookup &found = matcher.lookup(form->key, module.getContext());
     // Equal hashes never suffice: the patterns themselves must be the same.
     if (found.winner && !isSamePattern(found.winner->getLowering().getPattern(),
                                        form->getPattern())) {
@@ -157,14 +153,14 @@ FailureOr<ApplySummary> fastk::applyWinners(ModuleOp module,
       outcome.kind = WorkloadOutcome::Hit;
       WinnerRecord record = found.winner->getRecord();
       outcome.reason =
-          llvm::formatv("{0} ({1:f2}x the default lowering, measured on {2} "
-                        "with {3} threads)",
+          llvm::formatv("{0} ({1:f2}x the default lowering, measured on {2})",
                         record.title.empty() ? "winner" : record.title,
-                        record.speedup, record.machine, record.threads);
+                        record.speedup, record.getMachine().str());
     } else {
       outcome.kind =
           found.stale.empty() ? WorkloadOutcome::Miss : WorkloadOutcome::Stale;
       outcome.reason = found.reason;
+      outcome.otherMachine = found.otherMachine;
     }
     emitRemark(workload, outcome);
     if (outcome.kind == WorkloadOutcome::Hit) {
@@ -173,7 +169,9 @@ FailureOr<ApplySummary> fastk::applyWinners(ModuleOp module,
           importLowering(workload, symbols, found.winner->getLowering());
       if (failed(lowering))
         return failure();
+      // The form goes with the workload.
       replaceByCall(workload, *form, *lowering);
+      matcher.forget(workload);
     }
     summary.workloads.push_back(std::move(outcome));
   }
@@ -186,20 +184,13 @@ struct FastkApplyWinnersPass
   using Base::Base;
 
   void runOnOperation() override {
-    std::optional<Precision> loosest = symbolizePrecision(precision);
-    if (!loosest) {
-      getOperation().emitError() << "unknown precision '" << precision
-                                 << "': choose ieee, tf32 or half (required by "
-                                    "'fastk-apply-winners')";
+    FailureOr<PassBanks> opened = openPassBanks(
+        getOperation(), std::vector<std::string>(bank.begin(), bank.end()),
+        target, precision, winnersFrom, getArgument());
+    if (failed(opened))
       return signalPassFailure();
-    }
-    llvm::Expected<BankStack> banks =
-        BankStack::open(std::vector<std::string>(bank.begin(), bank.end()));
-    if (!banks) {
-      getOperation().emitError() << llvm::toString(banks.takeError());
-      return signalPassFailure();
-    }
-    if (failed(applyWinners(getOperation(), *banks, target, *loosest)))
+    WorkloadMatcher matcher(opened->banks, opened->filter);
+    if (failed(applyWinners(getOperation(), matcher)))
       signalPassFailure();
   }
 };

@@ -30,6 +30,11 @@ static constexpr unsigned kMaxBodyOps = 48;
 /// Rows of a contraction that are done together with what follows it. More rows
 /// reuse the other operand more; fewer keep the intermediate in the cache.
 static constexpr int64_t kContractionRows = 128;
+/// Fewer rows than this are not worth it.
+static constexpr int64_t kLeastContractionRows = 32;
+/// A contraction on its own keeps any number of threads busy; with its rows
+/// fused it must have this many trips. The code is the same for any number.
+static constexpr int64_t kContractionTrips = 16;
 
 /// Elements of the largest intermediate that one trip may make: 4 MB of f32 for
 /// each thread.
@@ -72,12 +77,38 @@ static bool isComputedOnce(AffineMap map) {
   return true;
 }
 
+/// A maximum of what a mask replaces by a constant. In one loop LLVM makes it a
+/// maximum under a condition, which it does not vectorise: four times slower
+/// for causal attention.
+static bool isMaskedExtremum(linalg::GenericOp producer,
+                             linalg::GenericOp consumer) {
+  if (consumer.getNumReductionLoops() == 0)
+    return false;
+  auto yielded = [](linalg::GenericOp op) {
+    return cast<linalg::YieldOp>(op.getBody()->getTerminator())
+        .getValues()[0]
+        .getDefiningOp();
+  };
+  auto isConstant = [](Value value) {
+    Operation *op = value.getDefiningOp();
+    return op && op->hasTrait<OpTrait::ConstantLike>();
+  };
+  auto select = dyn_cast_or_null<arith::SelectOp>(yielded(producer));
+  return select &&
+         (isConstant(select.getTrueValue()) ||
+          isConstant(select.getFalseValue())) &&
+         isa_and_nonnull<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
+                         arith::MinNumFOp>(yielded(consumer));
+}
+
 static bool shouldFuse(OpOperand *operand) {
   auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
   auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
   if (!consumer || !producer)
     return false;
   if (countOps(consumer) + countOps(producer) > kMaxBodyOps)
+    return false;
+  if (isMaskedExtremum(producer, consumer))
     return false;
   bool cheap = isCheap(producer);
   if (!producer->hasOneUse())
@@ -103,6 +134,8 @@ struct RowGroup {
   /// Members and their loops that run over the rows, in order.
   llvm::MapVector<Operation *, SmallVector<unsigned>> members;
   unsigned reductions = 0;
+  /// True when a contraction is among the members.
+  bool contraction = false;
   /// Rows of the last dimension that one trip of the loop does.
   int64_t tile = 1;
 };
@@ -146,6 +179,18 @@ static int64_t largestDivisor(int64_t size, int64_t limit) {
   return 1;
 }
 
+/// Rows of the last dimension of `rows` that a contraction does at once, so
+/// that threads have enough trips to share.
+static int64_t chooseTile(ArrayRef<int64_t> sizes, ArrayRef<unsigned> rows) {
+  int64_t batches = 1;
+  for (unsigned row : rows.drop_back())
+    batches *= sizes[row];
+  int64_t last = sizes[rows.back()];
+  int64_t limit = batches * last / (4 * kContractionTrips);
+  return largestDivisor(
+      last, std::clamp(limit, kLeastContractionRows, kContractionRows));
+}
+
 /// The ops that end in `root` and can share its loops over the first `rowRank`
 /// dimensions, each used by members only.
 static RowGroup collectGroup(linalg::GenericOp root, unsigned rowRank) {
@@ -174,8 +219,9 @@ static RowGroup collectGroup(linalg::GenericOp root, unsigned rowRank) {
         sharesLast &= map.isFunctionOfDim(loops.back());
       }
       // A single row has nothing to reuse.
+      group.contraction = true;
       if (!sharesLast)
-        group.tile = largestDivisor(rootSizes[rows.back()], kContractionRows);
+        group.tile = chooseTile(ArrayRef(rootSizes), rows);
     } else if (op.getNumReductionLoops()) {
       ++group.reductions;
     }
@@ -358,7 +404,7 @@ struct FastkDefaultSchedulePass
           for (Type result : member.first->getResultTypes())
             largest = std::max(largest,
                                cast<RankedTensorType>(result).getNumElements());
-      if (trips < static_cast<int64_t>(threads) ||
+      if (trips < (group.contraction ? kContractionTrips : 2) ||
           largest / trips > kTripElements)
         continue;
       // More reductions; then more rows, which need less memory each.

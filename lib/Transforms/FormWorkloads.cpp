@@ -5,83 +5,191 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fastk/Transforms/FormWorkloads.h"
+#include "ElementwiseToLinalg.h"
 #include "FormWorkloadsGraph.h"
-#include "fastk/Transforms/Passes.h"
+#include "ReplaceWorkload.h"
 #include "mlir/IR/Remarks.h"
 
 using namespace mlir;
-
-namespace fastk {
-#define GEN_PASS_DEF_FASTKFORMWORKLOADSPASS
-#include "fastk/Transforms/Passes.h.inc"
+using namespace fastk;
 
 namespace {
-struct FastkFormWorkloadsPass
-    : impl::FastkFormWorkloadsPassBase<FastkFormWorkloadsPass> {
-  using Base::Base;
-
-  void runOnOperation() override {
-    void (*fuse)(form::BlockGraph &) =
-        llvm::StringSwitch<void (*)(form::BlockGraph &)>(fusion)
-            .Case("op", form::fuseOp)
-            .Case("greedy", form::fuseGreedy)
-            .Case("whole", form::fuseWhole)
-            .Default(nullptr);
-    if (!fuse) {
-      getOperation().emitError()
-          << "fusion='" << fusion
-          << "' is unknown: use op, greedy or whole (required by "
-             "'fastk-form-workloads')";
-      return signalPassFailure();
-    }
-    for (auto function : getOperation().getOps<FunctionOpInterface>())
-      if (!function.isExternal())
-        formFunction(function, fuse);
-  }
-
-private:
-  void formFunction(FunctionOpInterface function,
-                    void (*fuse)(form::BlockGraph &)) {
-    auto about = [&](StringRef name) {
-      return remark::RemarkOpts::name(name).category("fastk").function(
-          function.getName());
-    };
-    // Blocks of control flow are formed on their own: nothing is fused into,
-    // out of or across a branch or loop.
-    SmallVector<Block *> blocks;
-    function->walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (op != function && !isControlFlow(op))
-        return WalkResult::skip();
-      for (Region &region : op->getRegions())
-        for (Block &block : region)
-          blocks.push_back(&block);
-      return WalkResult::advance();
-    });
-    unsigned workloads = 0, computeOps = 0, outside = 0;
-    for (Block *block : blocks) {
-      form::BlockGraph graph(*block, /*replicateCheap=*/fusion != "op");
-      for (const form::Node &node : graph.nodes) {
-        computeOps += node.role == form::Role::Compute;
-        if (node.reason.empty())
-          continue;
-        ++outside;
-        StringRef op = node.op->getName().getStringRef();
-        remark::missed(node.op->getLoc(), about("left-outside"))
-            << remark::reason("{0} {1}", op.str(), node.reason);
-      }
-      fuse(graph);
-      workloads += form::materialize(graph);
-    }
-    remark::analysis(function.getLoc(), about("workloads"))
-        << remark::metric("workloads", workloads)
-        << remark::metric("ops", computeOps)
-        << remark::metric("outside", outside);
-  }
-
-  /// Ops whose blocks may hold linalg on tensors, as against linalg bodies.
-  static bool isControlFlow(Operation *op) {
-    return op->getNumRegions() != 0 && isa<RegionBranchOpInterface>(op);
-  }
+/// One way to form workloads.
+struct FusionMode {
+  StringLiteral name;
+  void (*fuse)(form::BlockGraph &);
+  /// Whether cheap producers are copied into each workload.
+  bool replicateCheap;
 };
 } // namespace
-} // namespace fastk
+
+/// Each makes regions that lie within those of the one before.
+static constexpr FusionMode kModes[] = {{"whole", form::fuseWhole, true},
+                                        {"greedy", form::fuseGreedy, true},
+                                        {"op", form::fuseOp, false}};
+
+static FailureOr<size_t> findMode(ModuleOp module, StringRef fusion) {
+  for (auto [index, mode] : llvm::enumerate(kModes))
+    if (mode.name == fusion)
+      return index;
+  return module.emitError()
+         << "fusion='" << fusion
+         << "' is unknown: use op, greedy or whole (required by "
+            "'fastk-form-workloads')";
+}
+
+static remark::RemarkOpts about(FunctionOpInterface function, StringRef name) {
+  return remark::RemarkOpts::name(name).category("fastk").function(
+      function.getName());
+}
+
+/// Ops whose blocks may hold linalg on tensors, as against linalg bodies.
+static bool isControlFlow(Operation *op) {
+  return op->getNumRegions() != 0 && isa<RegionBranchOpInterface>(op);
+}
+
+/// Blocks of control flow are formed on their own: nothing is fused into, out
+/// of or across a branch or loop.
+static SmallVector<Block *> blocksOf(FunctionOpInterface function) {
+  SmallVector<Block *> blocks;
+  function->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op != function && !isControlFlow(op))
+      return WalkResult::skip();
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        blocks.push_back(&block);
+    return WalkResult::advance();
+  });
+  return blocks;
+}
+
+/// True when fusion=whole makes one region of the block, and that is too large
+/// for any winner: nothing stands between its ops that must stay outside.
+static bool isTooLargeAsOne(const form::BlockGraph &graph,
+                            uint64_t mostReductions) {
+  uint64_t reductions = 0;
+  for (const form::Node &node : graph.nodes) {
+    if (node.role == form::Role::Outside && !node.uses.empty() &&
+        !node.op->hasTrait<OpTrait::IsTerminator>())
+      return false;
+    reductions +=
+        node.role == form::Role::Compute && form::isReduction(node.op);
+  }
+  return reductions > mostReductions;
+}
+
+/// Makes workloads of those regions of `mode` that have a winner. `known` is a
+/// region that is known to have none.
+static unsigned takeWinners(Block &block, const FusionMode &mode,
+                            FunctionOpInterface function, WinnerQuery &winners,
+                            WorkloadOp known = nullptr) {
+  form::BlockGraph graph(block, mode.replicateCheap);
+  uint64_t mostReductions = winners.mostReductions();
+  if (mode.fuse == form::fuseWhole && isTooLargeAsOne(graph, mostReductions))
+    return 0;
+  mode.fuse(graph);
+  auto isLive = [](const form::Group &group) { return !group.members.empty(); };
+  size_t live = llvm::count_if(graph.groups, isLive);
+  if (live == 0 || (known && live == 1))
+    return 0;
+  auto keep = [&](WorkloadOp workload) {
+    if (!winners.hasWinner(workload)) {
+      winners.forget(workload);
+      return false;
+    }
+    remark::analysis(workload.getLoc(), about(function, "region-of-winner"))
+        << remark::metric("workload", workload.getName())
+        << remark::metric("fusion", mode.name);
+    return true;
+  };
+  return form::materialize(graph, keep, mostReductions);
+}
+
+static void formFunction(FunctionOpInterface function, size_t mode,
+                         WinnerQuery *winners) {
+  unsigned workloads = 0, computeOps = 0, outside = 0;
+  for (Block *block : blocksOf(function)) {
+    form::BlockGraph all(*block, kModes[mode].replicateCheap);
+    for (const form::Node &node : all.nodes) {
+      computeOps += node.role == form::Role::Compute;
+      if (node.reason.empty())
+        continue;
+      ++outside;
+      StringRef op = node.op->getName().getStringRef();
+      remark::missed(node.op->getLoc(), about(function, "left-outside"))
+          << remark::reason("{0} {1}", op.str(), node.reason);
+    }
+    unsigned taken = 0;
+    for (const FusionMode &larger : ArrayRef(kModes).take_front(mode))
+      if (winners)
+        taken += takeWinners(*block, larger, function, *winners);
+    workloads += taken;
+    auto formRest = [&](form::BlockGraph &graph) {
+      kModes[mode].fuse(graph);
+      workloads += form::materialize(graph);
+    };
+    if (taken == 0) {
+      formRest(all);
+    } else {
+      form::BlockGraph rest(*block, kModes[mode].replicateCheap);
+      formRest(rest);
+    }
+  }
+  remark::analysis(function.getLoc(), about(function, "workloads"))
+      << remark::metric("workloads", workloads)
+      << remark::metric("ops", computeOps)
+      << remark::metric("outside", outside);
+}
+
+static void splitFunction(FunctionOpInterface function, size_t mode,
+                          WinnerQuery &winners) {
+  SmallVector<WorkloadOp> workloads;
+  function->walk([&](WorkloadOp workload) { workloads.push_back(workload); });
+  IRRewriter rewriter(function->getContext());
+  llvm::SetVector<Block *> split;
+  for (WorkloadOp workload : workloads) {
+    if (winners.hasWinner(workload))
+      continue;
+    unsigned taken = 0;
+    for (const FusionMode &smaller : ArrayRef(kModes).drop_front(mode + 1))
+      taken += takeWinners(*workload.getBodyBlock(), smaller, function, winners,
+                           /*known=*/workload);
+    if (taken == 0)
+      continue;
+    remark::analysis(workload.getLoc(), about(function, "split"))
+        << remark::metric("workload", workload.getName())
+        << remark::metric("winners", taken)
+        << remark::reason("no winner for the whole of it");
+    split.insert(workload->getBlock());
+    winners.forget(workload);
+    inlineWorkload(rewriter, workload);
+  }
+  for (Block *block : split) {
+    form::BlockGraph rest(*block, kModes[mode].replicateCheap);
+    kModes[mode].fuse(rest);
+    form::materialize(rest);
+  }
+}
+
+LogicalResult fastk::formWorkloads(ModuleOp module, StringRef fusion,
+                                   WinnerQuery *winners) {
+  FailureOr<size_t> mode = findMode(module, fusion);
+  if (failed(mode) || failed(convertElementwiseToLinalg(module)))
+    return failure();
+  for (auto function : module.getOps<FunctionOpInterface>())
+    if (!function.isExternal())
+      formFunction(function, *mode, winners);
+  return success();
+}
+
+LogicalResult fastk::splitWorkloads(ModuleOp module, StringRef fusion,
+                                    WinnerQuery &winners) {
+  FailureOr<size_t> mode = findMode(module, fusion);
+  if (failed(mode))
+    return failure();
+  for (auto function : module.getOps<FunctionOpInterface>())
+    if (!function.isExternal())
+      splitFunction(function, *mode, winners);
+  return success();
+}

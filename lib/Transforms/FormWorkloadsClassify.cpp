@@ -36,6 +36,11 @@ SmallVector<int64_t, 4> form::reductionDomain(Operation *op) {
   return domain;
 }
 
+bool form::isReduction(Operation *op) {
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  return linalgOp && linalgOp.getNumReductionLoops() != 0;
+}
+
 int64_t form::iterationCount(Operation *op) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   if (!linalgOp)

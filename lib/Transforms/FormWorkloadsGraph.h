@@ -21,6 +21,7 @@
 #ifndef FASTK_LIB_TRANSFORMS_FORMWORKLOADSGRAPH_H
 #define FASTK_LIB_TRANSFORMS_FORMWORKLOADSGRAPH_H
 
+#include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"
@@ -28,6 +29,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -157,6 +159,8 @@ private:
 
 /// Loop sizes of a linalg op, unit loops dropped, reduced ones negative.
 llvm::SmallVector<int64_t, 4> reductionDomain(mlir::Operation *op);
+/// True for a linalg op that has a reduction loop.
+bool isReduction(mlir::Operation *op);
 /// The number of points in a linalg op's iteration space; 0 for other ops.
 int64_t iterationCount(mlir::Operation *op);
 
@@ -166,8 +170,13 @@ void fuseGreedy(BlockGraph &graph);
 void fuseWhole(BlockGraph &graph);
 
 /// Replaces each live group by a `fastk.workload` and puts the block into an
-/// order in which definitions come first. Returns the number of workloads.
-unsigned materialize(BlockGraph &graph);
+/// order in which definitions come first. With `keep`, only the groups whose
+/// workload it accepts, of those with at most `mostReductions`; the others stay
+/// as they are. Returns the number of workloads.
+unsigned
+materialize(BlockGraph &graph,
+            llvm::function_ref<bool(WorkloadOp workload)> keep = nullptr,
+            uint64_t mostReductions = std::numeric_limits<uint64_t>::max());
 
 } // namespace fastk::form
 

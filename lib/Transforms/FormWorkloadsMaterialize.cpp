@@ -133,7 +133,9 @@ static void sortBlock(Block &block,
   assert(placed == ops.size() && "groups depend on each other");
 }
 
-unsigned fastk::form::materialize(BlockGraph &graph) {
+unsigned fastk::form::materialize(BlockGraph &graph,
+                                  function_ref<bool(WorkloadOp workload)> keep,
+                                  uint64_t mostReductions) {
   DenseMap<Operation *, unsigned> position;
   for (auto [index, node] : llvm::enumerate(graph.nodes))
     position[node.op] = index;
@@ -145,8 +147,20 @@ unsigned fastk::form::materialize(BlockGraph &graph) {
   for (unsigned group = 0; group < graph.groups.size(); ++group) {
     if (escapes[group].empty())
       continue;
+    uint64_t reductions =
+        llvm::count_if(graph.groups[group].members, [&](unsigned member) {
+          return isReduction(graph.nodes[member].op);
+        });
+    if (reductions > mostReductions)
+      continue;
     WorkloadOp workload =
         WorkloadBuilder(graph, group).build(builder, escapes[group]);
+    // Groups do not depend on each other in a cycle, so any of them may be left
+    // out.
+    if (keep && !keep(workload)) {
+      workload.erase();
+      continue;
+    }
     position[workload] = graph.groups[group].members.back();
     workloads.push_back({workload, group});
   }

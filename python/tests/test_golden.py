@@ -61,6 +61,10 @@ def test_every_promised_input_is_there_at_both_sizes():
         assert name in golden.NAMES and f"{name}_small" in golden.NAMES
 
 
+#: Those that read at positions which are data: their bounds checks stay.
+CHECKED = ["embedding_small", "cross_entropy_small"]
+
+
 @pytest.mark.parametrize("name", golden.NAMES)
 def test_golden_input(name, parses):
     text = (GOLDEN / f"{name}.mlir").read_text()
@@ -68,9 +72,10 @@ def test_golden_input(name, parses):
     assert "loc(" not in text, "locations"
     assert "dense_resource" not in text and 'dense<"' not in text, "constants"
     assert "?" not in text, "dynamic shapes"
-    assert "cf.assert" not in text
+    assert ("cf.assert" in text) == (name in CHECKED)
     dialects = set(re.findall(r"^ +(?:%.*= )?\"?(\w+)\.\w+", text, re.MULTILINE))
-    assert dialects <= {"func", "linalg", "tensor", "arith", "math"}
+    allowed = {"func", "linalg", "tensor", "arith", "math"}
+    assert dialects <= (allowed | {"cf"} if name in CHECKED else allowed)
     sidecar = json.loads((GOLDEN / f"{name}.mlir.json").read_text())
     signature = re.search(r"@forward\((.*)\) -> (.*) \{", text)
     types = [

@@ -1,11 +1,13 @@
-// RUN: fastk-opt %s --fastk-apply-winners=bank=%S/../Bank/Inputs/v1 --remarks-filter=fastk 2>%t.hit | FileCheck %s --check-prefix=HIT
+// RUN: fastk-opt %s --fastk-apply-winners="bank=%S/../Bank/Inputs/v1 winners-from=any" --remarks-filter=fastk 2>%t.hit | FileCheck %s --check-prefix=HIT
 // RUN: FileCheck %s --check-prefix=REMARK < %t.hit
+// RUN: fastk-opt %s --fastk-apply-winners=bank=%S/../Bank/Inputs/v1 --remarks-filter=fastk 2>%t.elsewhere | FileCheck %s --check-prefix=MISS
+// RUN: FileCheck %s --check-prefix=ELSEWHERE < %t.elsewhere
 // RUN: rm -rf %t.bank && mkdir -p %t.bank
 // RUN: fastk-opt %s --fastk-apply-winners=bank=%t.bank --remarks-filter=fastk 2>%t.miss | FileCheck %s --check-prefix=MISS
 // RUN: FileCheck %s --check-prefix=MISSED < %t.miss
 // RUN: cp -r %S/../Bank/Inputs/v1/. %t.bank && chmod -R u+w %t.bank
 // RUN: sed -i 's/workspace = 0 : i64/workspace = 64 : i64/' %t.bank/host/*/lowering.mlir
-// RUN: fastk-opt %s --fastk-apply-winners=bank=%t.bank --remarks-filter=fastk 2>%t.stale | FileCheck %s --check-prefix=MISS
+// RUN: fastk-opt %s --fastk-apply-winners="bank=%t.bank winners-from=any" --remarks-filter=fastk 2>%t.stale | FileCheck %s --check-prefix=MISS
 // RUN: FileCheck %s --check-prefix=STALE < %t.stale
 // RUN: not fastk-opt %s --fastk-apply-winners=precision=exact 2>&1 | FileCheck %s --check-prefix=PRECISION
 
@@ -22,9 +24,13 @@
 // MISS-NOT: fastk.call
 // MISSED: remark: [Missed] no-winner
 
+// A winner of another machine is a miss unless it is asked for.
+// ELSEWHERE: remark: [Missed] no-winner
+// ELSEWHERE-SAME: measured on test machine with 2 threads; this is {{.+}} with {{[0-9]+}} thread{{.*}}(--winners-from=any takes it all the same)
+
 // An edited winner is named with the reason and not applied.
 // STALE: remark: [Failure] stale-winner
-// STALE-SAME: was sealed with another key, target, precision, language, workspace or digest
+// STALE-SAME: was sealed with another key, target, precision, language, workspace, digest or plan
 
 // PRECISION: error: unknown precision 'exact': choose ieee, tf32 or half (required by 'fastk-apply-winners')
 

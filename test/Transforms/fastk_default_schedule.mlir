@@ -1,4 +1,4 @@
-// RUN: fastk-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(fastk-default-schedule{threads=2}))' | FileCheck %s
+// RUN: fastk-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(fastk-default-schedule))' | FileCheck %s
 
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
@@ -77,4 +77,39 @@ func.func @matmul(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64x
   %i = linalg.fill ins(%z : f32) outs(%e : tensor<64x64xf32>) -> tensor<64x64xf32>
   %0 = linalg.matmul ins(%a, %b : tensor<64x64xf32>, tensor<64x64xf32>) outs(%i : tensor<64x64xf32>) -> tensor<64x64xf32>
   return %0 : tensor<64x64xf32>
+}
+
+// -----
+
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+// A masked value is made before its maximum is taken, not in one loop with it.
+// CHECK-LABEL: func.func @masked_maximum
+func.func @masked_maximum(%x: tensor<32x64xf32>) -> tensor<32xf32> {
+  // CHECK: arith.cmpi
+  // CHECK: arith.select
+  // CHECK-NEXT: linalg.yield
+  // CHECK-NOT: arith.select
+  // CHECK: ^bb0(%[[IN:.*]]: f32, %[[OUT:.*]]: f32):
+  // CHECK-NEXT: arith.maximumf %[[IN]], %[[OUT]]
+  %m = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<32x64xf32>
+  %er = tensor.empty() : tensor<32xf32>
+  %i = linalg.fill ins(%m : f32) outs(%er : tensor<32xf32>) -> tensor<32xf32>
+  %s = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+    ins(%x : tensor<32x64xf32>) outs(%e : tensor<32x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = linalg.index 0 : index
+    %c = linalg.index 1 : index
+    %k = arith.cmpi sle, %c, %r : index
+    %0 = arith.select %k, %a, %m : f32
+    linalg.yield %0 : f32
+  } -> tensor<32x64xf32>
+  %max = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+    ins(%s : tensor<32x64xf32>) outs(%i : tensor<32xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.maximumf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<32xf32>
+  return %max : tensor<32xf32>
 }

@@ -88,6 +88,17 @@ std::string formatRatio(double ratio) {
   return ratio <= 0 ? "-" : llvm::formatv("{0:f2}x", ratio).str();
 }
 
+/// Short for where a compile applies the winner by default.
+std::string formatMachine(const Machine &machine) {
+  static const Machine here = Machine::host();
+  if (machine.isComparable(here))
+    return "this machine";
+  return machine.model.empty()
+             ? "unknown"
+             : machine.model + ", " + std::to_string(machine.threads) +
+                   (machine.threads == 1 ? " thread" : " threads");
+}
+
 void printTable(const std::vector<std::vector<std::string>> &rows,
                 raw_ostream &os) {
   std::vector<size_t> widths;
@@ -132,6 +143,7 @@ json::Object headerJson(const Row &row) {
       {"speedup_low", head.speedupLow},
       {"speedup_high", head.speedupHigh},
       {"machine", head.machine},
+      {"cpu", head.cpu},
       {"threads", head.threads},
       {"idea", head.title},
       {"category", head.category},
@@ -166,7 +178,7 @@ void showWinner(const Row &row, raw_ostream &os) {
          formatTime(record.floorNs) + "; reached " +
              llvm::formatv("{0:f1} %", 100 * record.floorNs / record.medianNs)
                  .str());
-  line("machine", record.machine + ", " + Twine(record.threads) + " threads");
+  line("machine", record.getMachine().str());
   line("versions",
        "fastk " + record.fastkVersion + ", MLIR " + record.mlirVersion);
   for (auto &[distribution, error] : record.errors)
@@ -204,9 +216,9 @@ int runList(std::vector<Row> &rows) {
     llvm::outs() << "\n";
     return 0;
   }
-  std::vector<std::vector<std::string>> table = {{"key", "name", "shapes",
-                                                  "target", "precision", "time",
-                                                  "vs baseline", "idea"}};
+  std::vector<std::vector<std::string>> table = {
+      {"key", "name", "shapes", "target", "precision", "time", "vs baseline",
+       "measured on", "idea"}};
   for (const Row &row : rows) {
     if (!row.entry.header)
       continue;
@@ -214,7 +226,7 @@ int runList(std::vector<Row> &rows) {
     table.push_back({head.key.substr(0, 8), head.name, head.shapes, head.target,
                      stringifyPrecision(head.precision).str(),
                      formatTime(head.medianNs), formatRatio(head.speedup),
-                     head.title});
+                     formatMachine(head.getMachine()), head.title});
   }
   if (table.size() > 1)
     printTable(table, llvm::outs());

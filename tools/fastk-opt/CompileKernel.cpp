@@ -56,7 +56,7 @@ static LogicalResult compileDeviceProgram(LoweringOp lowering, KernelRole role,
 }
 
 LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
-                                          StringRef output, unsigned threads,
+                                          StringRef output,
                                           StringRef targetName) {
   auto lowerings = llvm::to_vector(module.getOps<LoweringOp>());
   if (lowerings.size() != 1)
@@ -82,8 +82,6 @@ LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
     return compileDeviceProgram(lowerings.front(), kernelRole, output, *device);
   }
   HostTarget target = HostTarget::detect();
-  if (threads)
-    target.threads = threads;
   llvm::LLVMContext context;
   FailureOr<std::unique_ptr<llvm::Module>> kernel = compileKernel(
       lowerings.front(), kernelRole, "fastk_kernel", context, target);

@@ -17,11 +17,10 @@ namespace fastk {
 /// `module` to a shared library that exports `fastk_kernel`, or for a `target`
 /// "cuda:..." to a folder with kernel.ptx (kernel.cu) and plan.json. Evaluations run it
 /// in a child process, so that a schedule that crashes or never ends costs one
-/// verdict. `threads` is what parallel loops are cut for; 0: all processors.
+/// verdict.
 mlir::LogicalResult compileKernelLibrary(mlir::ModuleOp module,
                                          llvm::StringRef role,
                                          llvm::StringRef output,
-                                         unsigned threads,
                                          llvm::StringRef target);
 
 } // namespace fastk

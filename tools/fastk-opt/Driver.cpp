@@ -11,6 +11,7 @@
 #include "fastk/Bank/Bank.h"
 #include "fastk/Conversion/CudaCodegen.h"
 #include "fastk/Conversion/HostCodegen.h"
+#include "fastk/Conversion/WriteFile.h"
 #include "fastk/Driver/Compile.h"
 #include "fastk/Driver/LoadModel.h"
 #include "fastk/Driver/SearchModel.h"
@@ -25,7 +26,6 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/WithColor.h"
 #include <csignal>
 
@@ -55,7 +55,8 @@ static std::string siblingOf(StringRef executable, StringRef name) {
 /// Searches what has no winner. Returns an exit code other than 0 when the
 /// compilation ends here.
 static int search(const DriverOptions &options, ModuleOp module,
-                  BankStack &banks, StringRef executable) {
+                  BankStack &banks, WorkloadMatcher &matcher,
+                  StringRef executable) {
   if (banks.getBanks().empty())
     return fail("there is no bank to store winners in: give one with "
                 "--bank=DIR, or set FASTK_BANK or HOME");
@@ -69,8 +70,6 @@ static int search(const DriverOptions &options, ModuleOp module,
     return fail(evaluator.takeError());
 
   SearchModelOptions search;
-  search.target = options.target;
-  search.precision = options.precision;
   search.searchHits = options.search == SearchScope::All;
   search.proposers = options.proposers;
   search.search = options.searchOptions;
@@ -90,7 +89,7 @@ static int search(const DriverOptions &options, ModuleOp module,
   sigaction(SIGINT, &action, &beforeInt);
   sigaction(SIGTERM, &action, &beforeTerm);
   llvm::Expected<SearchModelEnd> end =
-      searchModel(module, banks, **evaluator, search);
+      searchModel(module, banks, matcher, **evaluator, search);
   // LLVM's own handlers again, which remove half-written files.
   sigaction(SIGINT, &beforeInt, nullptr);
   sigaction(SIGTERM, &beforeTerm, nullptr);
@@ -117,21 +116,12 @@ static StringRef describe(StringRef path) {
   return path == "-" ? "standard output" : path;
 }
 
-/// Writes text to `path`, or removes what was written.
+/// Writes text to `path`, all of it or nothing.
 static int writeText(StringRef path,
                      llvm::function_ref<void(llvm::raw_ostream &)> write) {
-  std::error_code ec;
-  llvm::ToolOutputFile file(path, ec, llvm::sys::fs::OF_None);
-  if (ec)
+  if (std::error_code ec = writeFileAtomically(
+          path, [&](llvm::raw_pwrite_stream &os) { write(os); }))
     return fail("cannot write " + describe(path) + ": " + ec.message());
-  write(file.os());
-  file.os().flush();
-  if (file.os().has_error()) {
-    ec = file.os().error();
-    file.os().clear_error();
-    return fail("cannot write " + describe(path) + ": " + ec.message());
-  }
-  file.keep();
   return kExitDone;
 }
 
@@ -175,17 +165,18 @@ static int emit(const DriverOptions &options, ModuleOp module) {
   });
 }
 
-static void explainMisses(const ApplySummary &summary, const BankStack &banks,
-                          const DriverOptions &options, MLIRContext *context) {
+static void explainMisses(const ApplySummary &summary,
+                          const WorkloadMatcher &matcher,
+                          MLIRContext *context) {
   for (const WorkloadOutcome &outcome : summary.workloads) {
     if (outcome.kind == WorkloadOutcome::Hit)
       continue;
     llvm::errs() << "fastk-opt: " << outcome.name << " at " << outcome.location
                  << ": " << outcome.reason << "\n";
     if (outcome.kind != WorkloadOutcome::Dynamic)
-      llvm::errs() << banks.explainMiss(outcome.key, options.target,
-                                        options.precision, outcome.name,
-                                        outcome.shapes, context);
+      llvm::errs() << matcher.getBanks().explainMiss(
+          outcome.key, matcher.getFilter(), outcome.name, outcome.shapes,
+          context);
   }
 }
 
@@ -212,14 +203,10 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
     // Its C compiler and linker must not outlive the search that asked.
     endWithParent();
     return failed(compileKernelLibrary(*module, *options.compileKernel,
-                                       options.output, options.threads,
-                                       options.target))
+                                       options.output, options.target))
                ? kExitWrong
                : kExitDone;
   }
-  if (failed(formWorkloads(*module, options.fusion)))
-    return kExitWrong;
-
   std::vector<std::string> folders =
       options.banks.empty() ? defaultBanks(executable) : options.banks;
   // A search makes the folder; without one its name is probably mistyped.
@@ -233,16 +220,22 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
   llvm::Expected<BankStack> banks = BankStack::open(folders);
   if (!banks)
     return fail(banks.takeError());
-  if (options.search != SearchScope::None)
-    if (int status = search(options, *module, *banks, executable))
-      return status;
-
-  FailureOr<ApplySummary> summary =
-      applyWinners(*module, *banks, options.target, options.precision);
+  WorkloadMatcher matcher(*banks, {options.target, options.precision,
+                                   Machine::host(options.threads),
+                                   options.winnersFromAny});
+  auto searchFormed = [&](ModuleOp formed) -> int {
+    return options.search == SearchScope::None
+               ? kExitDone
+               : search(options, formed, *banks, matcher, executable);
+  };
+  int status = kExitDone;
+  FailureOr<ApplySummary> summary = compileWithWinners(
+      *module, options.fusion, matcher,
+      [&](ModuleOp formed) { return (status = searchFormed(formed)) == 0; });
   if (failed(summary))
-    return kExitWrong;
+    return status ? status : kExitWrong;
   if (options.explainMiss)
-    explainMisses(*summary, *banks, options, &context);
+    explainMisses(*summary, matcher, &context);
   // Refused before anything is written.
   unsigned hits = summary->count(WorkloadOutcome::Hit);
   if (options.requireHits && hits < *options.requireHits) {
@@ -252,8 +245,8 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
          " a winner; --explain-miss says why, --search finds more");
     return kExitRefused;
   }
-  if (int status = emit(options, *module))
-    return status;
+  if (int emitted = emit(options, *module))
+    return emitted;
   llvm::errs() << "fastk-opt: " << summary->str() << "\n";
   return kExitDone;
 }

@@ -65,6 +65,12 @@ struct CommandLine {
   cl::opt<std::string> fusion{
       "fusion", cl::init("greedy"), cl::cat(category),
       cl::desc("how workloads are formed: op, greedy or whole")};
+  cl::opt<std::string> winnersFrom{
+      "winners-from", cl::init("here"), cl::cat(category),
+      cl::desc(
+          "here: only winners that were measured on this CPU model with as "
+          "many threads, as others may be slower than the default lowering; "
+          "any: all")};
   cl::opt<std::string> emit{"emit", cl::init("mlir"), cl::cat(category),
                             cl::desc("mlir, llvm, obj or so")};
   cl::opt<std::string> search{
@@ -112,7 +118,8 @@ struct CommandLine {
       cl::desc("write what was found: workloads, trajectory, verdicts, costs")};
   cl::opt<unsigned> threads{
       "num-threads", cl::init(0), cl::cat(category),
-      cl::desc("threads that kernels are measured with; 0: all processors")};
+      cl::desc("threads that kernels are measured with, and that winners must "
+               "have been measured with; 0: all processors")};
   cl::opt<int> requireHits{
       "require-hits", cl::init(-1), cl::cat(category), cl::value_desc("N"),
       cl::desc("exit with 2 when fewer than N workloads have a winner")};
@@ -159,6 +166,10 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   else
     return reject("unknown precision '" + line.precision +
                   "': choose ieee, tf32 or half");
+  if (line.winnersFrom != "here" && line.winnersFrom != "any")
+    return reject("unknown --winners-from '" + line.winnersFrom +
+                  "': choose here or any");
+  options.winnersFromAny = line.winnersFrom == "any";
   options.fusion = line.fusion;
   if (options.fusion != "op" && options.fusion != "greedy" &&
       options.fusion != "whole")
@@ -248,8 +259,6 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
                                                 &line.evaluator,
                                                 &line.journal,
                                                 &line.report};
-    if (!options.compileKernel)
-      ofSearch.push_back(&line.threads);
     for (const cl::Option *option : ofSearch)
       if (option->getNumOccurrences() > 0)
         return reject("--" + option->ArgStr +

@@ -28,6 +28,8 @@ struct DriverOptions {
   std::string target = "host";
   Precision precision = Precision::ieee;
   std::string fusion = "greedy";
+  /// --winners-from=any: also winners that another machine measured.
+  bool winnersFromAny = false;
   EmitKind emit = EmitKind::MLIR;
   SearchScope search = SearchScope::None;
   std::vector<std::string> proposers;

@@ -20,6 +20,7 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
+#include <csignal>
 
 /// Options of mlir-opt that ask for what the driver does not do.
 static bool isMlirOptOption(llvm::StringRef name) {
@@ -62,6 +63,9 @@ static bool wantsMlirOpt(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  // A file beyond the shell's size limit (ulimit -f) is an error that names the
+  // file, not a crash.
+  std::signal(SIGXFSZ, SIG_IGN);
   fastk::registerMLIRPasses();
   fastk::registerFastkPasses();
   mlir::DialectRegistry registry;

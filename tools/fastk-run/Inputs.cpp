@@ -36,7 +36,7 @@ fastk::analyzeArguments(mlir::ModuleOp model, llvm::StringRef function,
   llvm::SmallVector<InputFeatures> features;
   mlir::OwningOpRef<mlir::ModuleOp> module(model.clone());
   auto func = module->lookupSymbol<mlir::func::FuncOp>(function);
-  if (!func || failed(formWorkloads(*module, fusion)))
+  if (!func || failed(runFormWorkloads(*module, fusion)))
     return features;
   features.resize(func.getNumArguments());
   func.walk([&](WorkloadOp workload) {

@@ -64,6 +64,9 @@ static cl::opt<std::string>
     precisionName("precision", cl::cat(category), cl::init("ieee"),
                   cl::desc("loosest error class accepted: ieee, tf32 or half"));
 static cl::opt<std::string>
+    winnersFrom("winners-from", cl::cat(category), cl::init("here"),
+                cl::desc("where winners were measured: here or any"));
+static cl::opt<std::string>
     fusion("fusion", cl::cat(category), cl::init("greedy"),
            cl::desc("how workloads are formed: op, greedy or whole"));
 static cl::opt<std::string>
@@ -113,9 +116,10 @@ static llvm::Expected<CompiledLibrary> compileModelFor(ModuleOp model,
   OwningOpRef<ModuleOp> module(model.clone());
   if (mode == Mode::Oracle && mlir::failed(promoteToF64(*module)))
     return failed();
-  if (mlir::failed(formWorkloads(*module, fusion)))
-    return failed();
-  if (mode == Mode::Winners) {
+  if (mode != Mode::Winners) {
+    if (mlir::failed(runFormWorkloads(*module, fusion)))
+      return failed();
+  } else {
     std::vector<std::string> folders(banks.begin(), banks.end());
     if (folders.empty())
       folders = defaultBanks(llvm::sys::fs::getMainExecutable(
@@ -123,8 +127,10 @@ static llvm::Expected<CompiledLibrary> compileModelFor(ModuleOp model,
     llvm::Expected<BankStack> stack = BankStack::open(folders);
     if (!stack)
       return stack.takeError();
+    WorkloadMatcher matcher(*stack, {targetName, precision, Machine::host(),
+                                     /*anyMachine=*/winnersFrom == "any"});
     FailureOr<ApplySummary> summary =
-        applyWinners(*module, *stack, targetName, precision);
+        compileWithWinners(*module, fusion, matcher);
     if (mlir::failed(summary))
       return failed();
     llvm::errs() << "fastk-run: " << summary->str() << "\n";
@@ -267,6 +273,9 @@ int main(int argc, char **argv) {
   if (targetName != "host")
     return fail(llvm::createStringError("unknown target '" + targetName +
                                         "': this build compiles for host"));
+  if (winnersFrom != "here" && winnersFrom != "any")
+    return fail(llvm::createStringError("unknown --winners-from '" +
+                                        winnersFrom + "': choose here or any"));
   std::optional<Precision> precision = symbolizePrecision(precisionName);
   if (!precision)
     return fail(llvm::createStringError("unknown precision '" + precisionName +

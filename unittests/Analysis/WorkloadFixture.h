@@ -19,7 +19,8 @@ using Module = mlir::OwningOpRef<mlir::ModuleOp>;
 /// A context in which everything that a workload may hold is loaded.
 mlir::MLIRContext &context();
 
-/// Paths of the golden inputs of small size, sorted.
+/// Paths of the golden inputs of small size, sorted; without those whose bounds
+/// checks keep them from being one workload.
 std::vector<std::string> smallGoldenInputs();
 
 /// Parses a module whose only function has no workload yet, and puts the whole

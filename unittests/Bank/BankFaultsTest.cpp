@@ -10,7 +10,6 @@
 #include "gmock/gmock.h"
 #include <csignal>
 #include <fcntl.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -40,7 +39,7 @@ protected:
     if (!bank)
       return "cannot open: " + llvm::toString(bank.takeError());
     BankLookup found =
-        bank->lookup(key, "host", Precision::half, &context.context);
+        bank->lookup(key, accepting(Precision::half), &context.context);
     EXPECT_FALSE(found.winner);
     EXPECT_EQ(found.stale.size(), 1u);
     if (found.stale.size() != 1)
@@ -51,7 +50,7 @@ protected:
   }
   bool hits() {
     auto bank = Bank::open(folder.str());
-    return bank->lookup(key, "host", Precision::half, &context.context)
+    return bank->lookup(key, accepting(Precision::half), &context.context)
                .winner != nullptr;
   }
   void edit(llvm::StringRef from, llvm::StringRef to) {
@@ -103,6 +102,70 @@ TEST_F(BankFaults, OtherFormatVersion) {
   edit("format_version = 1", "format_version = 2");
   EXPECT_THAT(staleReason(),
               HasSubstr("has format version 2, this fastk reads version 1"));
+}
+
+// A winner without a time would rank first, and nothing says that it is one.
+TEST_F(BankFaults, NoTime) {
+  for (const char *time :
+       {"median_ns = 0.000000e+00", "median_ns = -5.0",
+        "median_ns = 0x7FF8000000000000", "median_ns = 0x7FF0000000000000",
+        "middle_ns = 5.0"}) {
+    std::string text = readAll(winner + "/lowering.mlir");
+    edit("median_ns = 5.000000e+02", time);
+    std::string reason = staleReason();
+    EXPECT_THAT(reason, HasSubstr("which is no time")) << time;
+    EXPECT_THAT(reason, HasSubstr("search again"));
+    auto bank = Bank::open(folder.str());
+    ASSERT_EQ(bank->list().size(), 1u);
+    EXPECT_THAT(bank->list().front().problem, HasSubstr("which is no time"));
+    writeAll(winner + "/lowering.mlir", text);
+  }
+  edit("median_ns = 5.000000e+02", "median_ns = 0.000000e+00");
+  expectReplaceable();
+}
+
+// A slower winner with a time is taken before one without.
+TEST_F(BankFaults, NoTimeDoesNotRankFirst) {
+  auto bank = Bank::open(folder.str());
+  auto half =
+      bank->write(*makeWinner(context, 8, 900, "", Precision::half), "");
+  ASSERT_TRUE(static_cast<bool>(half));
+  edit("median_ns = 5.000000e+02", "median_ns = 0.000000e+00");
+  BankLookup found =
+      bank->lookup(key, accepting(Precision::half), &context.context);
+  ASSERT_TRUE(found.winner);
+  EXPECT_EQ(found.winner->folder, half->folder);
+  EXPECT_EQ(found.stale.size(), 1u);
+}
+
+// What cannot be read gives its name to the next winner, and is gone then.
+TEST_F(BankFaults, UnreadableHeadIsReplaced) {
+  for (const char *damage : {"", "garbage", "fastk.lowering @x attributes {"}) {
+    writeAll(winner + "/lowering.mlir", damage);
+    EXPECT_FALSE(staleReason().empty());
+    auto bank = Bank::open(folder.str());
+    auto result = bank->write(*makeWinner(context, 8, 900), "{}");
+    ASSERT_TRUE(static_cast<bool>(result));
+    EXPECT_EQ(result->outcome, WriteOutcome::Replaced);
+    EXPECT_EQ(result->folder, winner);
+    EXPECT_EQ(bank->size(), 1u);
+    BankLookup found = bank->lookup(key, accepting(), &context.context);
+    EXPECT_TRUE(found.winner) << found.reason;
+    EXPECT_TRUE(found.stale.empty());
+  }
+}
+
+// What a link names is not the bank's: it stays, and the winner goes beside it.
+TEST_F(BankFaults, LinkWithTheNameIsLeftAlone) {
+  std::string moved = folder.file("moved");
+  ASSERT_EQ(rename(winner.c_str(), moved.c_str()), 0);
+  ASSERT_EQ(symlink(moved.c_str(), winner.c_str()), 0);
+  auto bank = Bank::open(folder.str());
+  auto result = bank->write(*makeWinner(context, 8, 900), "{}");
+  ASSERT_TRUE(static_cast<bool>(result));
+  EXPECT_NE(result->folder, winner);
+  EXPECT_TRUE(llvm::sys::fs::exists(moved + "/kernel.c"));
+  EXPECT_TRUE(hits());
 }
 
 TEST_F(BankFaults, OtherMlirVersion) {
@@ -191,7 +254,7 @@ TEST_F(BankFaults, GarbageBytes) {
     writeAll(winner + "/lowering.mlir", damaged);
     auto bank = Bank::open(folder.str());
     BankLookup found =
-        bank->lookup(key, "host", Precision::half, &context.context);
+        bank->lookup(key, accepting(Precision::half), &context.context);
     // A changed record is still this winner; everything else is stale, or a
     // miss that says why. Nothing crashes.
     if (!found.winner) {
@@ -240,8 +303,7 @@ TEST_F(BankFaults, WriteThatFailsHalfWayLeavesNothing) {
     EXPECT_THAT(message, HasSubstr(folder.str()));
     EXPECT_THAT(message, HasSubstr("ulimit -f"));
     auto now = Bank::open(folder.str());
-    BankLookup found =
-        now->lookup(key, "host", Precision::ieee, &context.context);
+    BankLookup found = now->lookup(key, accepting(), &context.context);
     ASSERT_TRUE(found.winner) << found.reason;
     EXPECT_EQ(found.winner->getRecord().medianNs, 500);
     for (const auto &debris : {".tmp-" + std::to_string(getpid())})
@@ -258,36 +320,12 @@ TEST(DurableFile, FullDiskNamesFileAndRemedy) {
   EXPECT_THAT(message, HasSubstr("free some space"));
 }
 
-// The same on a full disk and a read-only one, where the user may mount them.
-TEST(BankDisks, FullAndReadOnly) {
-  TestContext context;
-  TemporaryFolder folder;
-  if (mount("tmpfs", folder.str().c_str(), "tmpfs", 0, "size=64k") != 0)
-    GTEST_SKIP() << "may not mount a file system here; the same paths are "
-                    "tested by WriteThatFailsHalfWayLeavesNothing";
-  auto bank = Bank::open(folder.file("bank"));
-  auto stored = bank->write(*makeWinner(context, 8, 500), "{}");
-  EXPECT_TRUE(static_cast<bool>(stored));
-  std::ofstream fill(folder.file("fill"), std::ios::binary);
-  for (int i = 0; i < 64; ++i)
-    fill << std::string(4096, 'x') << std::flush;
-  fill.close();
-  auto full = bank->write(*makeWinner(context, 8, 100), "{}");
-  EXPECT_FALSE(static_cast<bool>(full));
-  std::string message = llvm::toString(full.takeError());
-  EXPECT_THAT(message, HasSubstr("free some space"));
-  EXPECT_EQ(mount(nullptr, folder.str().c_str(), nullptr,
-                  MS_REMOUNT | MS_RDONLY, nullptr),
-            0);
-  auto readOnly = bank->write(*makeWinner(context, 8, 100), "{}");
-  EXPECT_FALSE(static_cast<bool>(readOnly));
-  message = llvm::toString(readOnly.takeError());
-  EXPECT_THAT(message, HasSubstr("choose a folder you may write to"));
-  auto now = Bank::open(folder.file("bank"));
-  BankLookup found =
-      now->lookup(keyOf(context, 8), "host", Precision::ieee, &context.context);
-  EXPECT_TRUE(found.winner) << found.reason;
-  umount(folder.str().c_str());
+TEST(DurableFile, ReadOnlyDiskNamesFileAndRemedy) {
+  for (int errnum : {EROFS, EACCES}) {
+    std::string message = llvm::toString(fileError("/some/x", "write", errnum));
+    EXPECT_THAT(message, HasSubstr("/some/x: cannot write"));
+    EXPECT_THAT(message, HasSubstr("you may write to"));
+  }
 }
 
 } // namespace

@@ -33,7 +33,7 @@ TEST(Bank, MissingFolderIsEmpty) {
   Bank bank = mustOpen(folder.file("none"));
   EXPECT_EQ(bank.size(), 0u);
   BankLookup found =
-      bank.lookup(keyOf(context, 8), "host", Precision::ieee, &context.context);
+      bank.lookup(keyOf(context, 8), accepting(), &context.context);
   EXPECT_FALSE(found.winner);
   EXPECT_EQ(found.reason, "no winner for this key");
   EXPECT_FALSE(llvm::sys::fs::exists(folder.file("none")));
@@ -51,8 +51,8 @@ TEST(Bank, FindsWhatWasWritten) {
                                lowering.getKey().take_front(8).str());
   // Both the bank that wrote and one that is opened afterwards have it.
   for (const Bank &each : {bank, mustOpen(folder.file("bank"))}) {
-    BankLookup found = each.lookup(lowering.getKey(), "host", Precision::ieee,
-                                   &context.context);
+    BankLookup found =
+        each.lookup(lowering.getKey(), accepting(), &context.context);
     ASSERT_TRUE(found.winner) << found.reason;
     EXPECT_EQ(*found.winner->getLowering().getSource(), *lowering.getSource());
     EXPECT_EQ(found.winner->getRecord().medianNs, 500);
@@ -70,16 +70,15 @@ TEST(Bank, TargetAndPrecisionMustMatch) {
   Bank bank = mustOpen(folder.str());
   mustWrite(bank, *makeWinner(context, 8, 500, "", Precision::tf32));
   std::string key = keyOf(context, 8);
-  BankLookup strict =
-      bank.lookup(key, "host", Precision::ieee, &context.context);
+  BankLookup strict = bank.lookup(key, accepting(), &context.context);
   EXPECT_FALSE(strict.winner);
   EXPECT_EQ(strict.reason, "only winners of a looser precision: tf32");
   EXPECT_TRUE(
-      bank.lookup(key, "host", Precision::tf32, &context.context).winner);
+      bank.lookup(key, accepting(Precision::tf32), &context.context).winner);
   EXPECT_TRUE(
-      bank.lookup(key, "host", Precision::half, &context.context).winner);
-  BankLookup other =
-      bank.lookup(key, "cuda:sm_90a", Precision::half, &context.context);
+      bank.lookup(key, accepting(Precision::half), &context.context).winner);
+  BankLookup other = bank.lookup(key, accepting(Precision::half, "cuda:sm_90a"),
+                                 &context.context);
   EXPECT_FALSE(other.winner);
   EXPECT_EQ(other.reason, "only winners for other targets: host");
 }
@@ -94,7 +93,7 @@ TEST(Bank, FastestOfTheAcceptedPrecisionsWins) {
   EXPECT_EQ(bank.size(), 3u);
   auto precisionFor = [&](Precision loosest) {
     BankLookup found =
-        bank.lookup(keyOf(context, 8), "host", loosest, &context.context);
+        bank.lookup(keyOf(context, 8), accepting(loosest), &context.context);
     return found.winner->getLowering().getPrecision();
   };
   EXPECT_EQ(precisionFor(Precision::ieee), Precision::ieee);
@@ -117,28 +116,129 @@ TEST(Bank, FasterReplacesSlowerOnly) {
             WriteOutcome::Replaced);
   EXPECT_EQ(bank.size(), 1u);
   BankLookup found =
-      bank.lookup(keyOf(context, 8), "host", Precision::ieee, &context.context);
+      bank.lookup(keyOf(context, 8), accepting(), &context.context);
   ASSERT_TRUE(found.winner);
   EXPECT_EQ(found.winner->getRecord().medianNs, 400);
 }
 
-TEST(Bank, OtherMachinesCompareBySpeedup) {
+/// The same winner as another machine measured it.
+static mlir::OwningOpRef<mlir::ModuleOp> measuredOn(TestContext &context,
+                                                    Machine machine,
+                                                    double medianNs,
+                                                    double speedup) {
+  auto module = makeWinner(context, 8, medianNs, machine.str());
+  WinnerRecord record = makeRecord(medianNs);
+  record.machine = machine.model;
+  record.cpu = machine.cpu;
+  record.threads = machine.threads;
+  record.speedup = speedup;
+  TestContext::loweringOf(*module).setRecordAttr(
+      record.toAttribute(&context.context));
+  return module;
+}
+
+static double medianFound(const Bank &bank, TestContext &context,
+                          const WinnerFilter &filter) {
+  BankLookup found = bank.lookup(keyOf(context, 8), filter, &context.context);
+  EXPECT_EQ(found.winner == nullptr, !found.reason.empty());
+  return found.winner ? found.winner->getRecord().medianNs : 0;
+}
+
+// Each of them is a winner where it was measured.
+TEST(Bank, WinnersOfSeveralMachinesStandSideBySide) {
   TestContext context;
   TemporaryFolder folder;
   Bank bank = mustOpen(folder.str());
-  mustWrite(bank, *makeWinner(context, 8, 500));
-  // Fewer nanoseconds on a faster machine, but less of a gain.
-  auto other = makeWinner(context, 8, 300);
-  WinnerRecord record = makeRecord(300);
-  record.machine = "faster machine";
-  record.speedup = 1.5;
-  TestContext::loweringOf(*other).setRecordAttr(
-      record.toAttribute(&context.context));
-  EXPECT_EQ(mustWrite(bank, *other).outcome, WriteOutcome::KeptExisting);
-  record.speedup = 2.5;
-  TestContext::loweringOf(*other).setRecordAttr(
-      record.toAttribute(&context.context));
-  EXPECT_EQ(mustWrite(bank, *other).outcome, WriteOutcome::Replaced);
+  Machine home = makeRecord(1).getMachine();
+  Machine more = {home.model, "", 4}, other = {"other", "", home.threads};
+  EXPECT_EQ(mustWrite(bank, *measuredOn(context, home, 500, 2)).outcome,
+            WriteOutcome::Stored);
+  for (const Machine &machine : {more, other}) {
+    EXPECT_EQ(mustWrite(bank, *measuredOn(context, machine, 400, 1.5)).outcome,
+              WriteOutcome::Stored);
+    EXPECT_EQ(mustWrite(bank, *measuredOn(context, machine, 450, 9)).outcome,
+              WriteOutcome::KeptExisting);
+    EXPECT_EQ(mustWrite(bank, *measuredOn(context, machine, 300, 1.5)).outcome,
+              WriteOutcome::Replaced);
+  }
+  EXPECT_EQ(bank.size(), 3u);
+  Bank reopened = mustOpen(folder.str());
+  for (auto [machine, median] :
+       {std::pair(home, 500.), std::pair(more, 300.), std::pair(other, 300.)}) {
+    WinnerFilter filter = accepting();
+    filter.machine = machine;
+    EXPECT_EQ(medianFound(reopened, context, filter), median) << machine.str();
+  }
+}
+
+TEST(Bank, OtherMachineIsAMissUnlessAskedFor) {
+  TestContext context;
+  TemporaryFolder folder;
+  Bank bank = mustOpen(folder.str());
+  mustWrite(bank, *measuredOn(context, {"fast", "", 2}, 100, 1.2));
+  mustWrite(bank, *measuredOn(context, {"slow", "", 2}, 900, 3));
+  WinnerFilter filter = accepting();
+  BankLookup missed = bank.lookup(keyOf(context, 8), filter, &context.context);
+  EXPECT_FALSE(missed.winner);
+  EXPECT_TRUE(missed.otherMachine);
+  EXPECT_EQ(missed.reason,
+            "measured on fast with 2 threads; this is test machine with 2 "
+            "threads (--winners-from=any takes it all the same)");
+  EXPECT_THAT(bank.explainMiss(keyOf(context, 8), filter, "add", "8xf32",
+                               &context.context),
+              HasSubstr("measured on slow with 2 threads"));
+  // Their nanoseconds say nothing here, their gains a little.
+  filter.anyMachine = true;
+  EXPECT_EQ(medianFound(bank, context, filter), 900);
+  // One of this machine goes first, however it compares.
+  mustWrite(bank, *measuredOn(context, filter.machine, 950, 1.1));
+  EXPECT_EQ(medianFound(bank, context, filter), 950);
+  // A device's target says what it is for.
+  mustWrite(bank,
+            *makeWinner(context, 16, 100, "", Precision::ieee, "cuda:sm_90a"));
+  WinnerFilter device = accepting(Precision::ieee, "cuda:sm_90a");
+  device.machine = {"other", "", 1};
+  EXPECT_TRUE(bank.lookup(keyOf(context, 16), device, &context.context).winner);
+}
+
+TEST(BankStack, ThisMachineBeatsTheFirstBank) {
+  TestContext context;
+  TemporaryFolder folder;
+  std::string first = folder.file("first"), second = folder.file("second");
+  Bank one = mustOpen(first), two = mustOpen(second);
+  mustWrite(one, *measuredOn(context, {"other", "", 2}, 100, 9));
+  mustWrite(two, *makeWinner(context, 8, 700));
+  auto stack = BankStack::open({first, second});
+  ASSERT_TRUE(static_cast<bool>(stack));
+  for (bool any : {false, true}) {
+    WinnerFilter filter = accepting();
+    filter.anyMachine = any;
+    BankLookup found =
+        stack->lookup(keyOf(context, 8), filter, &context.context);
+    ASSERT_TRUE(found.winner) << found.reason;
+    EXPECT_EQ(found.winner->getRecord().medianNs, 700);
+  }
+}
+
+TEST(Machine, ComparesWhatTimesDependOn) {
+  Machine machine = {"Xeon @ 2.20GHz", "skylake, 512-bit vectors", 8};
+  auto changed = [&](auto change) {
+    Machine other = machine;
+    change(other);
+    EXPECT_EQ(machine.isComparable(other), other.isComparable(machine));
+    return machine.isComparable(other);
+  };
+  EXPECT_TRUE(changed([](Machine &) {}));
+  EXPECT_TRUE(changed([](Machine &m) { m.model = "Xeon @ 2.80GHz"; }));
+  EXPECT_TRUE(changed([](Machine &m) { m.cpu = ""; }));
+  EXPECT_FALSE(changed([](Machine &m) { m.cpu = "skylake, 256-bit vectors"; }));
+  EXPECT_FALSE(changed([](Machine &m) { m.model = "Xeon Gold @ 2.20GHz"; }));
+  EXPECT_FALSE(changed([](Machine &m) { m.threads = 4; }));
+  EXPECT_FALSE(Machine().isComparable(Machine()));
+  Machine here = Machine::host(3);
+  EXPECT_EQ(here.threads, 3);
+  EXPECT_TRUE(here.isComparable(Machine::host(3)));
+  EXPECT_EQ(here.cpu, hostCpu());
 }
 
 TEST(Bank, DefaultLoweringNeedsNoProgram) {
@@ -152,8 +252,7 @@ TEST(Bank, DefaultLoweringNeedsNoProgram) {
                   "host", Precision::ieee, record);
   mustWrite(bank, *module);
   EXPECT_TRUE(
-      bank.lookup(keyOf(context, 8), "host", Precision::ieee, &context.context)
-          .winner);
+      bank.lookup(keyOf(context, 8), accepting(), &context.context).winner);
 }
 
 TEST(BankStack, FirstBankWinsAndTakesNewWinners) {
@@ -169,19 +268,15 @@ TEST(BankStack, FirstBankWinsAndTakesNewWinners) {
   ASSERT_TRUE(static_cast<bool>(stored));
   EXPECT_THAT(stored->folder, testing::StartsWith(first));
   auto medianOf = [&](int64_t size) {
-    return stack
-        ->lookup(keyOf(context, size), "host", Precision::ieee,
-                 &context.context)
+    return stack->lookup(keyOf(context, size), accepting(), &context.context)
         .winner->getRecord()
         .medianNs;
   };
   EXPECT_EQ(medianOf(8), 500);
   EXPECT_EQ(medianOf(16), 100);
-  EXPECT_EQ(stack
-                ->lookup(keyOf(context, 24), "host", Precision::ieee,
-                         &context.context)
-                .reason,
-            "no winner for this key");
+  EXPECT_EQ(
+      stack->lookup(keyOf(context, 24), accepting(), &context.context).reason,
+      "no winner for this key");
 }
 
 TEST(Bank, ExplainsAMiss) {
@@ -190,19 +285,18 @@ TEST(Bank, ExplainsAMiss) {
   Bank bank = mustOpen(folder.str());
   mustWrite(bank, *makeWinner(context, 16, 100));
   mustWrite(bank, *makeWinner(context, 8, 100, "", Precision::half));
-  std::string text =
-      bank.explainMiss(keyOf(context, 8), "host", Precision::ieee, "add",
-                       "8xf32", &context.context);
+  std::string text = bank.explainMiss(keyOf(context, 8), accepting(), "add",
+                                      "8xf32", &context.context);
   size_t precision = text.find("its precision is half, accepted is ieee");
   size_t shapes = text.find("its shapes are 16xf32, wanted 8xf32");
   ASSERT_NE(precision, std::string::npos) << text;
   ASSERT_NE(shapes, std::string::npos) << text;
   EXPECT_LT(precision, shapes) << "the nearest comes first";
-  EXPECT_THAT(bank.explainMiss(keyOf(context, 8), "host", Precision::ieee,
-                               "softmax", "8xf32", &context.context),
+  EXPECT_THAT(bank.explainMiss(keyOf(context, 8), accepting(), "softmax",
+                               "8xf32", &context.context),
               HasSubstr("its precision is half"));
-  EXPECT_THAT(bank.explainMiss(keyOf(context, 24), "host", Precision::ieee,
-                               "softmax", "8xf32", &context.context),
+  EXPECT_THAT(bank.explainMiss(keyOf(context, 24), accepting(), "softmax",
+                               "8xf32", &context.context),
               HasSubstr("2 winners, none named 'softmax'"));
 }
 
@@ -242,9 +336,7 @@ TEST(Bank, ThousandWinnersOpenFast) {
   auto start = Clock::now();
   Bank bank = mustOpen(folder.str());
   auto opened = Clock::now();
-  bool hit =
-      bank.lookup(key, "host", Precision::ieee, &context.context).winner !=
-      nullptr;
+  bool hit = bank.lookup(key, accepting(), &context.context).winner != nullptr;
   auto found = Clock::now();
   size_t listed = bank.list().size();
   auto end = Clock::now();

@@ -127,6 +127,13 @@ inline WinnerRecord makeRecord(double medianNs) {
   return record;
 }
 
+/// What a compile on the machine of makeRecord() accepts.
+inline WinnerFilter accepting(Precision loosest = Precision::ieee,
+                              llvm::StringRef target = "host") {
+  return {target.str(), loosest, makeRecord(1).getMachine(),
+          /*anyMachine=*/false};
+}
+
 /// A winner for x + x on `size` floats whose program contains `tag`.
 inline mlir::OwningOpRef<mlir::ModuleOp>
 makeWinner(TestContext &context, int64_t size, double medianNs,

@@ -59,8 +59,7 @@ TEST(BankWriters, FastestStaysWhoeverComesLast) {
   while (done == 0) {
     auto bank = Bank::open(folder.str());
     ASSERT_TRUE(static_cast<bool>(bank));
-    BankLookup found =
-        bank->lookup(key, "host", Precision::ieee, &context.context);
+    BankLookup found = bank->lookup(key, accepting(), &context.context);
     ++reads;
     ASSERT_TRUE(found.stale.empty()) << found.stale.front().reason;
     ASSERT_TRUE(found.winner || !seen) << "a winner went out of sight";
@@ -76,8 +75,7 @@ TEST(BankWriters, FastestStaysWhoeverComesLast) {
   EXPECT_GT(reads, 5u);
   auto bank = Bank::open(folder.str());
   ASSERT_EQ(bank->size(), 1u);
-  BankLookup found =
-      bank->lookup(key, "host", Precision::ieee, &context.context);
+  BankLookup found = bank->lookup(key, accepting(), &context.context);
   ASSERT_TRUE(found.winner);
   EXPECT_EQ(found.winner->getRecord().medianNs, 200);
 }
@@ -103,8 +101,7 @@ TEST(BankWriters, KilledWriterLeavesAWholeBank) {
     kill(child, SIGKILL);
     EXPECT_EQ(wait(child), 128 + SIGKILL);
     auto bank = Bank::open(folder.str());
-    BankLookup found =
-        bank->lookup(key, "host", Precision::ieee, &context.context);
+    BankLookup found = bank->lookup(key, accepting(), &context.context);
     ASSERT_TRUE(found.stale.empty()) << found.stale.front().reason;
     if (found.winner) {
       EXPECT_LE(found.winner->getRecord().medianNs, median);

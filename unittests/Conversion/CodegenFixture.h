@@ -91,8 +91,6 @@ class CodegenFixture : public testing::Test {
 protected:
   CodegenFixture() : context(makeRegistry()), target(HostTarget::detect()) {
     context.loadDialect<FastkDialect>();
-    // Two threads, so that parallel code is tested wherever this runs.
-    target.threads = 2;
   }
 
   static mlir::DialectRegistry makeRegistry() {

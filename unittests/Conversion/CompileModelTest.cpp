@@ -122,3 +122,65 @@ TEST_F(CompileModelTest, DeclarationIsRefused) {
       compileText("func.func private @main(tensor<6xf32>) -> tensor<6xf32>")));
   EXPECT_THAT(errors, HasSubstr("has no body"));
 }
+
+/// Names that the compiler uses itself: for the packed entry, for kernels (the
+/// lowering's symbol is CALL, another's is not taken), for OpenMP's bodies.
+TEST_F(CompileModelTest, NamesThatMeetOurOwn) {
+  auto module = compileText(R"(
+    func.func @f(%x: tensor<6xf32>) -> tensor<6xf32> {
+      %y = fastk.call CALL(%x) : (tensor<6xf32>) -> tensor<6xf32>
+      return %y : tensor<6xf32>
+    }
+    func.func @f_packed(%x: tensor<6xf32>) -> tensor<6xf32> {
+      return %x : tensor<6xf32>
+    }
+    func.func @main(%x: tensor<6xf32>) -> tensor<6xf32> {
+      %y = fastk.call CALL(%x) : (tensor<6xf32>) -> tensor<6xf32>
+      return %y : tensor<6xf32>
+    }
+    func.func @w_0123456789abcdef(%x: tensor<6xf32>) -> tensor<6xf32> {
+      return %x : tensor<6xf32>
+    }
+    func.func private @helper(%x: tensor<6xf32>) -> tensor<6xf32> {
+      %y = fastk.call CALL(%x) : (tensor<6xf32>) -> tensor<6xf32>
+      return %y : tensor<6xf32>
+    })");
+  ASSERT_TRUE(succeeded(module)) << errors;
+  void *library = load(**module);
+  ASSERT_TRUE(library) << errors;
+  EXPECT_EQ(dlsym(library, "helper"), nullptr);
+  EXPECT_EQ(dlsym(library, "fastk.model.helper"), nullptr);
+  std::pair<const char *, float> cases[] = {{"fastk_packed_f", 2},
+                                            {"f_packed_packed", 1},
+                                            {"main_packed", 2},
+                                            {"w_0123456789abcdef_packed", 1}};
+  for (auto [symbol, factor] : cases) {
+    SCOPED_TRACE(symbol);
+    auto entry = reinterpret_cast<void (*)(void **)>(dlsym(library, symbol));
+    ASSERT_TRUE(entry);
+    std::vector<float> x = {1, 2, 3, 4, 5, 6}, y(6, NAN);
+    void *pointers[] = {x.data(), y.data()};
+    entry(pointers);
+    for (int i = 0; i < 6; ++i)
+      EXPECT_EQ(y[i], factor * x[i]);
+  }
+  auto plain =
+      reinterpret_cast<void (*)(float *, float *)>(dlsym(library, "f_packed"));
+  ASSERT_TRUE(plain);
+  float in[6] = {7, 0, 0, 0, 0, 0}, out[6] = {};
+  plain(in, out);
+  EXPECT_EQ(out[0], 7);
+}
+
+TEST_F(CompileModelTest, NamesOfLibrariesAreRefused) {
+  for (const char *name : {"memcpy", "expf", "omp_get_max_threads",
+                           "__kmpc_fork_call", "fastk_signature_f"}) {
+    SCOPED_TRACE(name);
+    std::string text = "func.func @" + std::string(name) +
+                       "(%x: tensor<6xf32>) -> tensor<6xf32> {\n  return %x : "
+                       "tensor<6xf32>\n}";
+    EXPECT_TRUE(failed(compileText(text)));
+    EXPECT_THAT(errors, HasSubstr("the name '" + std::string(name) + "'"));
+    EXPECT_THAT(errors, HasSubstr("required by 'fastk.symbol'"));
+  }
+}

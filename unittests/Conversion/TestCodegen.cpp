@@ -68,7 +68,6 @@ int main(int argc, char **argv) {
     PassManager passes(&context);
     FastkDefaultSchedulePassOptions options;
     options.vectorBytes = target.vectorBytes;
-    options.threads = target.threads;
     passes.addNestedPass<func::FuncOp>(createFastkDefaultSchedulePass(options));
     if (failed(passes.run(*module)))
       return 1;

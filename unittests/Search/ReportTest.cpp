@@ -132,10 +132,13 @@ TEST(Report, WinnerGoesIntoTheBank) {
   auto written = bank->write(*winnerModule(input, options, *result),
                              trajectoryJson(input, options, *result));
   ASSERT_TRUE(static_cast<bool>(written));
-  BankLookup found = bank->lookup(keyOf(world.context, 8), "host",
-                                  Precision::ieee, &world.context.context);
+  WinnerFilter filter;
+  filter.anyMachine = true;
+  BankLookup found =
+      bank->lookup(keyOf(world.context, 8), filter, &world.context.context);
   ASSERT_TRUE(found.winner) << found.reason;
   WinnerRecord record = found.winner->getRecord();
+  EXPECT_EQ(record.cpu, hostCpu());
   EXPECT_EQ(record.title, "idea 4");
   EXPECT_EQ(record.parameters.at("p"), 7);
   EXPECT_EQ(record.medianNs, 300);

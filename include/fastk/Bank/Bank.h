@@ -33,6 +33,22 @@ struct StaleWinner {
   std::string reason;
 };
 
+/// Which winners a compile accepts.
+struct WinnerFilter {
+  std::string target = "host";
+  /// The loosest error class.
+  Precision loosest = Precision::ieee;
+  /// What is compiled for. A winner for the host that was timed on another
+  /// machine may be slower than the default lowering here: it is passed over,
+  /// unless `anyMachine`.
+  Machine machine;
+  bool anyMachine = false;
+
+  /// Why this winner is passed over for where it was measured; empty when it is
+  /// not.
+  std::string refuseMachine(const WinnerHeader &header) const;
+};
+
 /// What a bank has for one key.
 struct BankLookup {
   /// The hit: parsed, verified, with its program. Null on a miss.
@@ -40,6 +56,8 @@ struct BankLookup {
   /// Why there is no winner; empty on a hit. Names the stale ones, if that is
   /// what stood in the way.
   std::string reason;
+  /// True when the reason is that the winner was measured on another machine.
+  bool otherMachine = false;
   /// Winners of this key that were skipped, hit or miss.
   std::vector<StaleWinner> stale;
 };
@@ -75,18 +93,24 @@ public:
   llvm::StringRef getDirectory() const { return directory; }
   size_t size() const { return entries.size(); }
 
-  /// The fastest winner of `key` on `target` within the class `loosest`. It is
-  /// parsed in `context`, whose dialects decide what can be read.
-  BankLookup lookup(llvm::StringRef key, llvm::StringRef target,
-                    Precision loosest, mlir::MLIRContext *context) const;
+  /// The best winner of `key` that `filter` accepts: the fastest of those that
+  /// were measured on its machine; else, of those from anywhere, the one that
+  /// gained most over the default lowering. It is parsed in `context`, whose
+  /// dialects decide what can be read.
+  BankLookup lookup(llvm::StringRef key, const WinnerFilter &filter,
+                    mlir::MLIRContext *context) const;
 
   /// Stores a module made by buildWinner(), with the trajectory's JSON text. A
   /// reader sees the whole winner or none of it. Of two winners for one key,
-  /// target and precision the faster stays: by median where machine and threads
-  /// are the same, else by speed-up over the default lowering; a gain below 1 %
-  /// is noise and changes nothing.
+  /// target, precision and machine the one with the smaller median stays; a
+  /// gain below 1 % is noise and changes nothing. Winners of different machines
+  /// stand side by side. A stale winner of the same name is replaced.
   llvm::Expected<WriteResult> write(mlir::ModuleOp winner,
                                     llvm::StringRef trajectory);
+
+  /// The most reductions (contractions, convolutions, sums) that a pattern for
+  /// `target` has; none without a winner for it. Reads every head.
+  std::optional<unsigned> mostReductions(llvm::StringRef target) const;
 
   /// Every folder with its head, in order of folder name.
   std::vector<BankEntry> list() const;
@@ -98,9 +122,8 @@ public:
 
   /// The text of --explain-miss: the winners nearest to a missed workload, and
   /// what keeps each from matching.
-  std::string explainMiss(llvm::StringRef key, llvm::StringRef target,
-                          Precision loosest, llvm::StringRef name,
-                          llvm::StringRef shapes,
+  std::string explainMiss(llvm::StringRef key, const WinnerFilter &filter,
+                          llvm::StringRef name, llvm::StringRef shapes,
                           mlir::MLIRContext *context) const;
 
 private:
@@ -118,20 +141,20 @@ private:
   std::vector<IndexEntry> entries;
 };
 
-/// Several banks; the first that has a winner wins, and new winners go to the
-/// first.
+/// Several banks; the first that has a winner wins, one measured on the
+/// filter's machine before any other, and new winners go to the first.
 class BankStack {
 public:
   static llvm::Expected<BankStack>
   open(llvm::ArrayRef<std::string> directories);
 
-  BankLookup lookup(llvm::StringRef key, llvm::StringRef target,
-                    Precision loosest, mlir::MLIRContext *context) const;
+  BankLookup lookup(llvm::StringRef key, const WinnerFilter &filter,
+                    mlir::MLIRContext *context) const;
+  std::optional<unsigned> mostReductions(llvm::StringRef target) const;
   llvm::Expected<WriteResult> write(mlir::ModuleOp winner,
                                     llvm::StringRef trajectory);
-  std::string explainMiss(llvm::StringRef key, llvm::StringRef target,
-                          Precision loosest, llvm::StringRef name,
-                          llvm::StringRef shapes,
+  std::string explainMiss(llvm::StringRef key, const WinnerFilter &filter,
+                          llvm::StringRef name, llvm::StringRef shapes,
                           mlir::MLIRContext *context) const;
   llvm::ArrayRef<Bank> getBanks() const { return banks; }
 

@@ -8,6 +8,7 @@
 #ifndef FASTK_BANK_WINNER_H
 #define FASTK_BANK_WINNER_H
 
+#include "fastk/Bank/Machine.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -26,8 +27,9 @@ struct WinnerRecord {
   std::string name, shapes;
   /// The idea: stable id, one of the six categories, a few words, sentences.
   std::string ideaId, category, title, text;
-  /// CPU model, and how many threads the times were taken with.
-  std::string machine;
+  /// CPU model, its kind (see Machine) and how many threads the times were
+  /// taken with.
+  std::string machine, cpu;
   int64_t threads = 0;
   double medianNs = 0, p10Ns = 0, p90Ns = 0;
   int64_t samples = 0;
@@ -45,6 +47,8 @@ struct WinnerRecord {
   int64_t seed = 0, evaluations = 0;
 
   mlir::DictionaryAttr toAttribute(mlir::MLIRContext *context) const;
+  /// Where the times were taken.
+  Machine getMachine() const { return {machine, cpu, threads}; }
   /// Unknown fields are ignored, missing ones stay at their defaults.
   static WinnerRecord fromAttribute(mlir::DictionaryAttr attribute);
 };
@@ -59,9 +63,6 @@ struct Winner {
   LoweringOp getLowering() const;
   WinnerRecord getRecord() const;
 };
-
-/// SHA-256 as 64 lower-case hex digits.
-std::string sha256(llvm::StringRef text);
 
 /// The name of a program's file: "kernel.c", "schedule.mlir"; "" for `default`.
 llvm::StringRef programFileName(Language language);

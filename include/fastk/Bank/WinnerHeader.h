@@ -8,6 +8,7 @@
 #ifndef FASTK_BANK_WINNERHEADER_H
 #define FASTK_BANK_WINNERHEADER_H
 
+#include "fastk/Bank/Machine.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "llvm/Support/Error.h"
 #include <string>
@@ -23,10 +24,20 @@ struct WinnerHeader {
   Precision precision = Precision::ieee;
   Language language = Language::generic;
   std::string file, digest;
-  std::string name, shapes, title, category, machine, mlirVersion;
+  std::string name, shapes, title, category, machine, cpu, mlirVersion;
   int64_t threads = 0;
+  /// Ops of the pattern that reduce (contractions, convolutions, sums), as far
+  /// as the text went.
+  unsigned reductions = 0;
   double medianNs = 0, baselineNs = 0, floorNs = 0;
   double speedup = 0, speedupLow = 0, speedupHigh = 0;
+
+  /// False when no time was recorded that could rank it: nothing says that it
+  /// is faster than the default lowering. Such a winner is stale.
+  bool hasTime() const;
+  std::string timeProblem() const;
+  /// Where the times were taken.
+  Machine getMachine() const { return {machine, cpu, threads}; }
 };
 
 /// Parses the attributes of the first `fastk.lowering` in `text`, which may be

@@ -36,10 +36,10 @@ struct HostTarget {
   std::string triple, cpu, features;
   /// Width of the widest SIMD register in bytes: 16, 32 or 64.
   unsigned vectorBytes = 16;
-  /// Threads that parallel loops are cut for. The number that run is OpenMP's.
-  unsigned threads = 1;
 
-  /// The machine this process runs on. `threads` honours OMP_NUM_THREADS.
+  /// The machine this process runs on. How many processors it has, or may use,
+  /// is no part of the target: code is cut for any number of threads, and how
+  /// many run is found out when it is called.
   static HostTarget detect();
 };
 

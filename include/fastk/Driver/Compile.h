@@ -19,9 +19,25 @@
 
 namespace fastk {
 
-/// fastk-form-workloads.
-mlir::LogicalResult formWorkloads(mlir::ModuleOp module,
-                                  llvm::StringRef fusion);
+/// fastk-form-workloads. With `winners`, regions larger than `fusion` forms are
+/// taken first where they have a winner.
+mlir::LogicalResult runFormWorkloads(mlir::ModuleOp module,
+                                     llvm::StringRef fusion,
+                                     WinnerQuery *winners = nullptr);
+
+/// Splits the workloads without a winner in which smaller regions have one.
+mlir::LogicalResult runSplitWorkloads(mlir::ModuleOp module,
+                                      llvm::StringRef fusion,
+                                      WinnerQuery &winners);
+
+/// From a fresh model to its winners: forms, splits and applies. `search`, if
+/// given, sees the workloads as `fusion` forms them, before any is split; it
+/// may add winners to the banks, and returns false to end here. Where the banks
+/// have nothing for the target, no region is looked up but those of `fusion`.
+mlir::FailureOr<ApplySummary>
+compileWithWinners(mlir::ModuleOp module, llvm::StringRef fusion,
+                   WorkloadMatcher &matcher,
+                   llvm::function_ref<bool(mlir::ModuleOp)> search = nullptr);
 
 /// fastk-inline-workloads: what has no winner leaves as it came.
 mlir::LogicalResult inlineWorkloads(mlir::ModuleOp module);

@@ -8,10 +8,10 @@
 #ifndef FASTK_DRIVER_SEARCHMODEL_H
 #define FASTK_DRIVER_SEARCHMODEL_H
 
-#include "fastk/Bank/Bank.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Evaluate/Evaluator.h"
 #include "fastk/Search/SearchOptions.h"
+#include "fastk/Transforms/WorkloadMatcher.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <functional>
 #include <memory>
@@ -21,8 +21,6 @@
 namespace fastk {
 
 struct SearchModelOptions {
-  std::string target = "host";
-  Precision precision = Precision::ieee;
   /// Search workloads that have a winner, too; the winner is then a seed.
   bool searchHits = false;
   /// As the user names them: "catalog", "files:DIR".
@@ -40,14 +38,15 @@ struct SearchModelOptions {
 
 enum class SearchModelEnd { Done, Interrupted };
 
-/// Searches each distinct workload of `module` that has no winner in `banks`,
-/// in order of appearance, and writes what is found to the first bank. Progress
-/// and trajectories go to standard error. An error means that the search could
-/// not go on; what was measured and stored until then is kept.
-llvm::Expected<SearchModelEnd> searchModel(mlir::ModuleOp module,
-                                           BankStack &banks,
-                                           Evaluator &evaluator,
-                                           const SearchModelOptions &options);
+/// Searches each distinct workload of `module` that `matcher` has no winner
+/// for, in order of appearance, and writes what is found to the first of
+/// `banks`, those of the matcher. A winner that was measured on another machine
+/// is a miss, and what its search begins with. Progress and trajectories go to
+/// standard error. An error means that the search could not go on; what was
+/// measured and stored until then is kept.
+llvm::Expected<SearchModelEnd>
+searchModel(mlir::ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
+            Evaluator &evaluator, const SearchModelOptions &options);
 
 } // namespace fastk
 

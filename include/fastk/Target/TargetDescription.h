@@ -80,6 +80,10 @@ std::string toJSON(const TargetDescription &description);
 std::optional<TargetDescription>
 parseTargetDescription(const std::string &text);
 
+/// What the system says of this machine: everything but the rates, which stay
+/// 0. Takes a millisecond.
+TargetDescription identifyHost();
+
 /// Where describeHost() keeps its file; empty when no folder is known.
 std::string hostCachePath();
 

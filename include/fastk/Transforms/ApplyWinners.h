@@ -8,8 +8,7 @@
 #ifndef FASTK_TRANSFORMS_APPLYWINNERS_H
 #define FASTK_TRANSFORMS_APPLYWINNERS_H
 
-#include "fastk/Bank/Bank.h"
-#include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Transforms/WorkloadMatcher.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <string>
 #include <vector>
@@ -23,23 +22,23 @@ struct WorkloadOutcome {
   std::string name, key, shapes;
   /// Why it is no hit.
   std::string reason;
+  /// The reason is that the winner was measured on another machine.
+  bool otherMachine = false;
   mlir::Location location;
 };
 
 struct ApplySummary {
   std::vector<WorkloadOutcome> workloads;
   unsigned count(WorkloadOutcome::Kind kind) const;
-  /// "6 workloads: 4 hits, 1 miss, 1 stale"
+  /// "6 workloads: 4 hits, 1 miss, 1 stale", and what of it needs the user.
   std::string str() const;
 };
 
-/// Replaces each `fastk.workload` of `module` that has a winner in `banks` by a
-/// `fastk.call`, and imports the lowerings. Each decision is a remark of
+/// Replaces each `fastk.workload` of `module` that `matcher` has a winner for
+/// by a `fastk.call`, and imports the lowerings. Each decision is a remark of
 /// category "fastk". Fails only on IR that cannot be canonicalised.
 mlir::FailureOr<ApplySummary> applyWinners(mlir::ModuleOp module,
-                                           const BankStack &banks,
-                                           llvm::StringRef target,
-                                           Precision loosest);
+                                           WorkloadMatcher &matcher);
 
 } // namespace fastk
 

@@ -12,13 +12,17 @@ def FastkApplyWinnersPass
     Looks up the key of each `fastk.workload` in the banks, first bank first,
     confirms that the winner's pattern is the same region, imports the
     `fastk.lowering` and replaces the workload by a `fastk.call`. Each decision
-    is a remark: hit, miss with the reason, or stale.
+    is a remark: hit, miss with the reason, or stale. A winner for the host that
+    was measured on another machine, or with another number of threads, is a miss
+    unless `winners-from=any`.
   }];
   let options = [
     ListOption<"bank", "bank", "std::string", "Bank folders, first wins">,
     Option<"target", "target", "std::string", "\"host\"", "What to compile for">,
     Option<"precision", "precision", "std::string", "\"ieee\"",
-           "Loosest error class accepted: ieee, tf32 or half">
+           "Loosest error class accepted: ieee, tf32 or half">,
+    Option<"winnersFrom", "winners-from", "std::string", "\"here\"",
+           "Where winners for the host were measured: here or any">
   ];
   // Canonical forms are made of the upstream ones, and so are the patterns that
   // are read from a bank.

@@ -18,9 +18,7 @@ def FastkDefaultSchedulePass
   }];
   let options = [
     Option<"vectorBytes", "vector-bytes", "unsigned", "64",
-           "Width of a SIMD register in bytes">,
-    Option<"threads", "threads", "unsigned", "1",
-           "Threads that parallel loops are cut for">
+           "Width of a SIMD register in bytes">
   ];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",

@@ -25,6 +25,13 @@ def FastkFormWorkloadsPass
     outside at the border. No workload comes to depend on itself, and ops with
     side effects keep their order.
 
+    Arithmetic on whole tensors (`arith`, `math`) becomes linalg first.
+
+    With `bank`, the largest region with a winner wins: regions larger than
+    `fusion` forms are looked up first, then those that it forms, and one without
+    a winner is split where smaller regions in it have one. What remains is
+    formed as `fusion` says.
+
     Ops that cannot be part of a workload (dynamic shapes, side effects, control
     flow) stay where they are, each with a remark that says why. The regions of
     control flow are formed on their own. One analysis remark a function counts
@@ -32,7 +39,20 @@ def FastkFormWorkloadsPass
   }];
   let options = [
     Option<"fusion", "fusion", "std::string", "\"greedy\"",
-           "How workloads are formed: op, greedy or whole">
+           "How workloads are formed: op, greedy or whole">,
+    ListOption<"bank", "bank", "std::string",
+               "Bank folders that are asked for winners, first wins">,
+    Option<"target", "target", "std::string", "\"host\"",
+           "What the winners are for">,
+    Option<"precision", "precision", "std::string", "\"ieee\"",
+           "Loosest error class accepted: ieee, tf32 or half">,
+    Option<"winnersFrom", "winners-from", "std::string", "\"here\"",
+           "Where winners for the host were measured: here or any">
   ];
-  let dependentDialects = ["::fastk::FastkDialect"];
+  // Those of workloads, and of the canonical forms that a bank is asked with.
+  let dependentDialects = [
+    "::fastk::FastkDialect", "::mlir::affine::AffineDialect",
+    "::mlir::arith::ArithDialect", "::mlir::complex::ComplexDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }

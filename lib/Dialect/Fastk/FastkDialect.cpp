@@ -12,7 +12,6 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/SHA256.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -102,13 +101,6 @@ std::string LoweringOp::symbolForKey(StringRef key) {
   return ("w_" + key.take_front(16)).str();
 }
 
-/// SHA-256 as 64 lower-case hex digits.
-static std::string sha256Hex(StringRef text) {
-  llvm::SHA256 hash;
-  hash.update(text);
-  return llvm::toHex(hash.final(), /*LowerCase=*/true);
-}
-
 std::string LoweringOp::computeSeal() {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -122,7 +114,7 @@ std::string LoweringOp::computeSeal() {
   if (!getPlan().empty())
     if (FailureOr<worker::LaunchPlan> plan = readPlan(*this); succeeded(plan))
       os << worker::toJSON(*plan);
-  return sha256Hex(text);
+  return sha256(text);
 }
 
 FunctionType LoweringOp::getWorkloadType() {
@@ -165,7 +157,7 @@ LogicalResult LoweringOp::verify() {
                             "language, workspace, digest or plan: one of "
                             "them was edited (required by 'fastk.seal')";
   if (auto source = getSource()) {
-    std::string digest = sha256Hex(*source);
+    std::string digest = sha256(*source);
     if (digest != *getDigest())
       return emitOpError() << "program " << *getFile() << " has digest "
                            << digest << " but the lowering was recorded with "

@@ -18,6 +18,12 @@
 
 using namespace mlir;
 
+std::string fastk::sha256(StringRef text) {
+  llvm::SHA256 hash;
+  hash.update(text);
+  return llvm::toHex(hash.final(), /*LowerCase=*/true);
+}
+
 /// A copy of the op around `pattern` that has this region alone: values of a
 /// plan beside it would move the numbers of the pattern's.
 static Operation *copyWithoutOtherRegions(Region &pattern) {
@@ -69,8 +75,5 @@ std::string fastk::serializePattern(Region &pattern) {
 }
 
 std::string fastk::computeKey(Region &pattern) {
-  std::string text = serializePattern(pattern);
-  llvm::SHA256 hash;
-  hash.update(text);
-  return llvm::toHex(hash.final(), /*LowerCase=*/true);
+  return sha256(serializePattern(pattern));
 }

@@ -41,6 +41,9 @@ Elem computeElem(Elem elem);
 /// "f32": suffix of vector types and helpers.
 const char *suffixOf(Elem elem);
 const char *cTypeOf(Elem elem);
+/// Type of a value in registers. Truth values are 0/-1 in vectors of i32, 0/1
+/// in scalars.
+std::string registerType(Elem elem, bool vector);
 
 /// An index: a constant and a sum of loop variables times constants.
 struct Lin {
@@ -217,8 +220,8 @@ public:
   };
   /// Called for a reduction or another value that no expression can compute.
   std::function<CValue(Scope &, mlir::Value, llvm::ArrayRef<Lin>)> onOpaque;
-  /// Told of each load.
-  std::function<void(const Buffer &, const Lin &)> onLoad;
+  /// Told of each load and of each store.
+  std::function<void(const Buffer &, const Lin &)> onLoad, onStore;
   /// Told of each elementwise value that is computed.
   std::function<void(mlir::Value, llvm::ArrayRef<Lin>, const CValue &)>
       onComputed;

@@ -86,6 +86,23 @@ static const std::vector<CatalogIdea> &table() {
        true,
        false,
        {{}, {{"keep", 2}}, {{"keep", 0}}}},
+      {"next-row",
+       IdeaCategory::Latency,
+       "fetch the next row while this one is computed",
+       "Over a long row the first pass waits for memory and the others wait "
+       "for "
+       "arithmetic: neither is ever fully used. While the pass with the "
+       "exponentials (or the second moments) runs, ask for the same place of "
+       "the next row, and while the last pass writes, for the lines that the "
+       "next row will write. Then the first pass finds its row in the cache, "
+       "and memory works all the time.",
+       "nest",
+       "ahead",
+       true,
+       false,
+       {{{"ahead", 1}, {"aheadResult", 1}, {"reciprocal", 1}},
+        {{"ahead", 1}, {"aheadResult", 1}},
+        {{"ahead", 2}, {"aheadResult", 1}}}},
       {"row-blocks",
        IdeaCategory::MemoryAccess,
        "scores of a block of rows never leave the cache",
@@ -147,7 +164,7 @@ static const std::vector<CatalogIdea> &table() {
        "",
        true,
        false,
-       {{{"tile", 0}}, {{"tile", 1}}},
+       {{{"tile", 0}}, {{"tile", 1}}, {{"tile", 2}}, {{"tile", 3}}},
        true},
       // Refinements of a parent.
       {"one-pass-k",
@@ -273,6 +290,18 @@ static const std::vector<CatalogIdea> &table() {
        false,
        false,
        {{{"unroll", 8}}, {{"unroll", 2}}, {{"unroll", 1}}}},
+      {"fetch-next-row",
+       IdeaCategory::Latency,
+       "fetch the next row while this one is computed",
+       "Ask for the next row in a pass that is bound by arithmetic, so that "
+       "the pass that reads it first does not wait for memory.",
+       "nest",
+       "ahead",
+       false,
+       false,
+       {{{"ahead", 1}, {"aheadResult", 1}},
+        {{"ahead", 2}, {"aheadResult", 1}},
+        {{"ahead", 1}}}},
       {"share-a-row",
        IdeaCategory::Parallelism,
        "threads share the elements of each row",
@@ -350,10 +379,14 @@ std::vector<int64_t> catalog::neighbouringValues(llvm::StringRef name,
   if (name == "unroll")
     return v == 1 ? std::vector<int64_t>{2, 4}
                   : std::vector<int64_t>{v * 2, v / 2};
+  if (name == "ahead")
+    return v == 0 ? std::vector<int64_t>{1, 2}
+                  : std::vector<int64_t>{v + 1, v - 1};
   if (name == "keep")
     return v == 0 ? std::vector<int64_t>{1, 2} : std::vector<int64_t>{3 - v, 0};
   if (name == "packA" || name == "packB" || name == "panelsOutside" ||
-      name == "stream" || name == "share" || name == "skip")
+      name == "stream" || name == "share" || name == "skip" ||
+      name == "aheadResult")
     return {1 - v};
   return {};
 }

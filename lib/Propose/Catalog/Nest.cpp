@@ -63,6 +63,10 @@ private:
   void bindResults(Scope &scope, unsigned level);
   void emitReductionPass(Writer &w, unsigned level);
   void emitRootPass(Writer &w);
+  /// Notes what a pass loads in this scope, where the next row is fetched.
+  void watchLoads(Scope &scope, unsigned pass);
+  /// Prefetches what was noted, a row further on, and forgets it.
+  void fetchNextRow(Scope &scope, unsigned copy);
   void innerLoops(Writer &w, ArrayRef<unsigned> loops,
                   const std::vector<MergedVars> &merged, bool share,
                   unsigned unroll,
@@ -84,6 +88,12 @@ private:
   bool shareRow = false;
   bool streaming = false;
   int64_t unroll = 4;
+  /// The pass that fetches what the next row reads; 0 is none, for the first
+  /// pass waits for memory itself.
+  int64_t ahead = 0;
+  /// Whether the last pass fetches the lines that the next row writes.
+  bool aheadResult = false;
+  std::vector<std::pair<Buffer, Lin>> watched;
   /// An expensive value that an earlier pass keeps for the last one.
   std::optional<Use> kept;
   unsigned keptLevel = 0;
@@ -320,6 +330,52 @@ void NestEmitter::innerLoops(Writer &w, ArrayRef<unsigned> loops,
     w.close();
 }
 
+void NestEmitter::watchLoads(Scope &scope, unsigned pass) {
+  watched.clear();
+  bool last = pass == levels;
+  bool inputs = ahead && ahead == int64_t(pass);
+  if ((!inputs && !(last && aheadResult)) || !scope.vectorVar ||
+      !scope.partial.empty())
+    return;
+  auto note = [this](const Buffer &buffer, const Lin &lin) {
+    watched.push_back({buffer, lin});
+  };
+  if (inputs)
+    scope.onLoad = note;
+  if (last && aheadResult)
+    scope.onStore = note;
+}
+
+void NestEmitter::fetchNextRow(Scope &scope, unsigned copy) {
+  const int64_t lineBytes = 64;
+  std::set<std::string> done;
+  for (auto &[buffer, lin] : watched) {
+    // What a row keeps for itself is in the cache, what all rows share too.
+    int64_t rowStride = lin.coefficient(rows.back());
+    if (lin.coefficient(*scope.vectorVar) != 1 || !rowStride ||
+        (kept && buffer.pointer == keptBuffer.pointer &&
+         buffer.pointer != destination.pointer))
+      continue;
+    bool written = buffer.pointer == destination.pointer;
+    if (written && !aheadResult)
+      continue;
+    int64_t elementBytes = bytesOf(buffer.elem);
+    int64_t vectorBytes = program.lanes * elementBytes;
+    if (int64_t(copy) * vectorBytes % std::max(lineBytes, vectorBytes))
+      continue;
+    for (int64_t at = 0; at < vectorBytes; at += lineBytes) {
+      // Behind the last row the address is outside of the tensor: no pointer.
+      std::string address = "(uintptr_t)(" + buffer.pointer + " + " +
+                            program.linText(lin) + ") + " +
+                            num(rowStride * elementBytes + at);
+      if (done.insert(address).second)
+        scope.line("__builtin_prefetch((const void *)(" + address + "), " +
+                   (written ? "1" : "0") + ", 3);");
+    }
+  }
+  watched.clear();
+}
+
 void NestEmitter::emitReductionPass(Writer &w, unsigned level) {
   // Reductions over equal extents share their loops: the first one's variables
   // stand for those of the others.
@@ -407,6 +463,7 @@ void NestEmitter::emitReductionPass(Writer &w, unsigned level) {
     ++w.indent;
     innerLoops(w, loops, merged, shareRow, copies, [&](Scope &s, unsigned u) {
       bindResults(s, level);
+      watchLoads(s, level);
       emitBodies(s, [&](RowReduction &r, CValue v) {
         Elem elem = elemOfResult(r);
         v = s.convert(v, elem);
@@ -426,6 +483,7 @@ void NestEmitter::emitReductionPass(Writer &w, unsigned level) {
           mask = "(FK_IOTA < (int64_t)(" + s.partial + "))";
         s.line(acc + " = " + mask + " ? " + sum.text + " : " + acc + ";");
       });
+      fetchNextRow(s, u);
     });
     w.close();
     for (RowReduction *r : group) {
@@ -510,9 +568,11 @@ void NestEmitter::emitRootPass(Writer &w) {
       loops);
   w.line("{");
   ++w.indent;
-  innerLoops(w, loops, merged, shareRow, 1, [&](Scope &s, unsigned) {
+  innerLoops(w, loops, merged, shareRow, 1, [&](Scope &s, unsigned copy) {
     bindResults(s, ~0u);
+    watchLoads(s, levels);
     body(s);
+    fetchNextRow(s, copy);
   });
   w.close();
   if (kept)
@@ -681,6 +741,13 @@ bool NestEmitter::run() {
                innerCount >= 4096 && program.threads > 1;
     shareRow = kernel.parameter("share", shareRow, 0, 1);
     shareRow &= !acrossRows;
+  }
+
+  // Rows one after the other by one thread: the next one can be fetched early.
+  if (levels && !rows.empty() && !shareRow && !acrossRows &&
+      program.vars[rows.back()].extent > 1) {
+    ahead = kernel.parameter("ahead", 0, 0, levels);
+    aheadResult = kernel.parameter("aheadResult", 0, 0, 1) && !streaming;
   }
 
   int64_t keptRow = 0;

@@ -21,15 +21,49 @@ using namespace mlir;
 using namespace fastk;
 using namespace fastk::catalog;
 
-static int64_t largestDivisor(int64_t n, int64_t most) {
+int64_t catalog::largestDivisor(int64_t n, int64_t most) {
   for (int64_t d = std::min(n, most); d > 1; --d)
     if (n % d == 0)
       return d;
   return 1;
 }
 
+std::string catalog::joinNumbers(ArrayRef<int64_t> values) {
+  std::string joined;
+  for (int64_t v : values)
+    joined += (joined.empty() ? "" : ", ") + std::to_string(v);
+  return joined;
+}
+
+std::string catalog::spellIterators(ArrayRef<utils::IteratorType> types) {
+  std::string text;
+  for (utils::IteratorType type : types)
+    text += std::string(text.empty() ? "" : ", ") + "#linalg.iterator_type<" +
+            stringifyIteratorType(type).str() + ">";
+  return text;
+}
+
 ScheduleProgram catalog::emitSchedule(Block &pattern, const Machine &machine,
                                       const Parameters &parameters) {
+  for (auto emit : {emitProductSchedule, emitConvolutionSchedule,
+                    emitRowSchedule, emitElementwiseSchedule}) {
+    ScheduleProgram schedule = emit(pattern, machine, parameters);
+    if (!schedule.text.empty())
+      return schedule;
+  }
+  return {};
+}
+
+/// True for an operand of the workload, or one that is widened as it is read.
+static bool isRead(Value value) {
+  if (auto widen = value.getDefiningOp<arith::ExtFOp>())
+    value = widen.getIn();
+  return isa<BlockArgument>(value);
+}
+
+ScheduleProgram catalog::emitProductSchedule(Block &pattern,
+                                             const Machine &machine,
+                                             const Parameters &parameters) {
   ScheduleProgram schedule;
   // Exactly one op with reductions, and it is a plain product of matrices.
   linalg::LinalgOp found;
@@ -45,7 +79,7 @@ ScheduleProgram catalog::emitSchedule(Block &pattern, const Machine &machine,
   auto c = matchContraction(found->getResult(0));
   if (!c || c->windowed || !c->batch.empty() || c->m.size() != 1 ||
       c->n.size() != 1 || c->k.size() != 1 || found->getNumResults() != 1 ||
-      !isa<BlockArgument>(c->lhs) || !isa<BlockArgument>(c->rhs))
+      !isRead(c->lhs) || !isRead(c->rhs))
     return schedule;
   unsigned m = c->m[0], n = c->n[0], k = c->k[0];
   // The vectors run along the last dimension of the result.
@@ -57,12 +91,19 @@ ScheduleProgram catalog::emitSchedule(Block &pattern, const Machine &machine,
     std::swap(m, n);
   SmallVector<int64_t> ranges = c->reduction.op.getStaticLoopRanges();
   int64_t lanes = machine.vectorBytes / 4, threads = machine.threads;
-  if (ranges[m] % threads || ranges[n] % lanes)
+  if (ranges[m] % threads)
     return schedule;
   auto it = parameters.find("tile");
-  bool tall = it != parameters.end() && it->second == 1;
-  int64_t tm = largestDivisor(ranges[m] / threads, tall ? 8 : 4);
-  int64_t tn = tall || ranges[n] % (2 * lanes) ? lanes : 2 * lanes;
+  int64_t choice = it == parameters.end() ? 0 : it->second;
+  static constexpr int64_t kRows[] = {4, 8, 6, 8}, kVectors[] = {2, 1, 2, 2};
+  int64_t tm = largestDivisor(ranges[m] / threads, kRows[choice & 3]);
+  // Whole vectors where they divide the columns, else what does.
+  int64_t wide = lanes * kVectors[choice & 3];
+  int64_t tn = ranges[n] % wide == 0    ? wide
+               : ranges[n] % lanes == 0 ? lanes
+                                        : largestDivisor(ranges[n], wide);
+  if (tn < 4)
+    return schedule;
   int64_t tk = largestDivisor(ranges[k], 8);
   if (tk < 2)
     return schedule;
@@ -71,11 +112,7 @@ ScheduleProgram catalog::emitSchedule(Block &pattern, const Machine &machine,
   tile[m] = tm;
   tile[n] = tn;
   tile[k] = tk;
-  std::string iterators;
-  for (utils::IteratorType type : found.getIteratorTypesArray())
-    iterators += std::string(iterators.empty() ? "" : ", ") +
-                 "#linalg.iterator_type<" + stringifyIteratorType(type).str() +
-                 ">";
+  std::string iterators = spellIterators(found.getIteratorTypesArray());
   // The loop over k is the one whose position is k's.
   const char *text =
       R"(// Threads share the rows; tiles of {3} x {4} stay in registers over k.
@@ -101,14 +138,9 @@ module attributes {{transform.with_named_sequence} {{
   }
 }
 )";
-  auto list = [](ArrayRef<int64_t> values) {
-    std::string joined;
-    for (int64_t v : values)
-      joined += (joined.empty() ? "" : ", ") + std::to_string(v);
-    return joined;
-  };
-  schedule.text =
-      llvm::formatv(text, iterators, list(share), list(tile), tm, tn, k).str();
-  schedule.parameters = {{"tile", tall}, {"mr", tm}, {"nr", tn}, {"kr", tk}};
+  schedule.text = llvm::formatv(text, iterators, joinNumbers(share),
+                                joinNumbers(tile), tm, tn, k)
+                      .str();
+  schedule.parameters = {{"tile", choice}, {"mr", tm}, {"nr", tn}, {"kr", tk}};
   return schedule;
 }

@@ -9,6 +9,8 @@
 #define FASTK_LIB_PROPOSE_CATALOG_SCHEDULES_H
 
 #include "fastk/Propose/Catalog/CKernel.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace fastk {
 namespace catalog {
@@ -20,8 +22,33 @@ struct ScheduleProgram {
   Parameters parameters;
 };
 
+/// The schedule of the family that the pattern belongs to. `parameters` holds
+/// "tile", a number below kScheduleChoices, which stands for a set of sizes;
+/// those that were taken come back with the program.
 ScheduleProgram emitSchedule(mlir::Block &pattern, const Machine &machine,
                              const Parameters &parameters);
+inline constexpr int64_t kScheduleChoices = 4;
+
+// The families; each is empty for a pattern that is not its own.
+ScheduleProgram emitProductSchedule(mlir::Block &pattern,
+                                    const Machine &machine,
+                                    const Parameters &parameters);
+ScheduleProgram emitConvolutionSchedule(mlir::Block &pattern,
+                                        const Machine &machine,
+                                        const Parameters &parameters);
+ScheduleProgram emitRowSchedule(mlir::Block &pattern, const Machine &machine,
+                                const Parameters &parameters);
+ScheduleProgram emitElementwiseSchedule(mlir::Block &pattern,
+                                        const Machine &machine,
+                                        const Parameters &parameters);
+
+// What they share.
+/// The largest divisor of `n` that is at most `most`.
+int64_t largestDivisor(int64_t n, int64_t most);
+/// "1, 2, 3".
+std::string joinNumbers(llvm::ArrayRef<int64_t> values);
+/// The types of loops as an attribute spells them.
+std::string spellIterators(llvm::ArrayRef<mlir::utils::IteratorType> types);
 
 } // namespace catalog
 } // namespace fastk

@@ -143,6 +143,65 @@ TEST(CatalogRows, Parameters) {
   checkKernels(cases);
 }
 
+TEST(CatalogRows, NextRow) {
+  std::vector<KernelCase> cases;
+  for (int64_t ahead : {0, 1, 2})
+    for (int64_t result : {0, 1})
+      for (int64_t keep : {0, 1, 2})
+        cases.push_back(
+            {softmax(3, 5, 4 * 64 + keep, false, false),
+             {{"ahead", ahead}, {"aheadResult", result}, {"keep", keep}},
+             result ? 64u : 32u,
+             2,
+             "nest",
+             5,
+             "next row"});
+  for (int64_t ahead : {1, 2})
+    cases.push_back({layerNorm(7, 3, 96),
+                     {{"ahead", ahead}, {"aheadResult", 1}},
+                     64,
+                     2,
+                     "nest",
+                     1,
+                     "next row"});
+  checkKernels(cases);
+}
+
+static size_t countOf(llvm::StringRef text, llvm::StringRef part) {
+  return text.count(part);
+}
+
+TEST(CatalogRows, NextRowIsFetchedOnceALine) {
+  auto emitted = [](fastk::catalog::Parameters parameters, unsigned bytes) {
+    mlir::MLIRContext context;
+    context.loadDialect<mlir::arith::ArithDialect, mlir::func::FuncDialect,
+                        mlir::linalg::LinalgDialect, mlir::math::MathDialect,
+                        mlir::tensor::TensorDialect>();
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(
+        softmax(1, 64, 1024, false, false), &context);
+    fastk::catalog::Machine machine;
+    machine.vectorBytes = bytes;
+    machine.threads = 2;
+    auto function = *module->getOps<mlir::func::FuncOp>().begin();
+    return fastk::catalog::emitCKernel(function.getBody().front(), machine,
+                                       parameters)
+        .source;
+  };
+  EXPECT_EQ(countOf(emitted({}, 64), "__builtin_prefetch"), 0u);
+  // Four copies and the vectors after them; the result in the last pass.
+  std::string wide = emitted({{"ahead", 1}, {"aheadResult", 1}}, 64);
+  EXPECT_EQ(countOf(wide, "+ 4096), 0, 3)"), 5u) << wide;
+  EXPECT_EQ(countOf(wide, "+ 4096), 1, 3)"), 1u) << wide;
+  // Half a line a vector: every other copy.
+  std::string half = emitted({{"ahead", 1}}, 32);
+  EXPECT_EQ(countOf(half, "+ 4096), 0, 3)"), 3u) << half;
+  EXPECT_EQ(countOf(half, "+ 4096), 1, 3)"), 0u) << half;
+  // What a row buffer holds is not fetched.
+  EXPECT_EQ(
+      countOf(emitted({{"ahead", 2}, {"keep", 2}}, 64), "__builtin_prefetch"),
+      0u);
+}
+
 TEST(CatalogRows, LayerNorm) {
   std::vector<KernelCase> cases;
   int64_t shapes[][3] = {{7, 1, 96}, {1, 64, 129}, {3, 5, 7}, {40, 2, 64}};

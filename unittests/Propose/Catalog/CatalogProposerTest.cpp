@@ -14,7 +14,9 @@
 #include "fastk/Propose/Proposer.h"
 #include "fastk/Target/TargetDescription.h"
 
+#include "llvm/Support/Path.h"
 #include "gtest/gtest.h"
+#include <map>
 #include <set>
 
 using namespace fastk;
@@ -177,6 +179,14 @@ TEST(CatalogProposer, EveryVariantOfTwoRoundsIsRight) {
   }
 }
 
+/// Where the catalog has no C kernel yet, and what it says.
+static const std::map<llvm::StringRef, const char *> kNotEmitted = {
+    {"grouped_conv_small.mlir",
+     "a value that is neither elementwise nor a known reduction"},
+    {"transposed_conv_small.mlir", "the body uses a scalar argument"},
+    {"upsample_small.mlir", "the body uses a scalar argument"},
+};
+
 TEST(CatalogProposer, GoldenInputsAreRight) {
   std::vector<Request> requests;
   std::vector<KernelCase> cases;
@@ -189,6 +199,9 @@ TEST(CatalogProposer, GoldenInputsAreRight) {
     c.name = path;
     c.block = requests.back().form.getLowering().getPatternBlock();
     c.range = 0.5;
+    auto known = kNotEmitted.find(llvm::sys::path::filename(path));
+    if (known != kNotEmitted.end())
+      c.notEmitted = known->second;
     cases.push_back(c);
   }
   checkKernels(cases);

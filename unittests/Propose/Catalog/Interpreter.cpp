@@ -57,6 +57,8 @@ public:
       return std::fmin(a, b);
     if (isa<arith::MaxSIOp>(op))
       return std::max(a, b);
+    if (isa<arith::MinSIOp>(op))
+      return std::min(a, b);
     if (isa<arith::AndIOp>(op))
       return double(int64_t(a) & int64_t(b));
     if (isa<arith::OrIOp>(op))

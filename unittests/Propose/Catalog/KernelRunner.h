@@ -31,6 +31,8 @@ struct KernelCase {
   /// Instead of a kernel that is emitted here.
   std::string program = {};
   int64_t workspaceBytes = 0;
+  /// Why the catalog has no kernel for it; empty where it must have one.
+  std::string notEmitted = {};
 };
 
 /// Emits, compiles with warnings as errors, runs and compares with the

@@ -9,9 +9,13 @@
 #define FASTK_DIALECT_FASTK_KEY_H
 
 #include "mlir/IR/Region.h"
+#include "llvm/ADT/StringRef.h"
 #include <string>
 
 namespace fastk {
+
+/// SHA-256 as 64 lower-case hex digits: of keys, digests and seals.
+std::string sha256(llvm::StringRef text);
 
 /// The exact text that a key is the hash of: the region's single block in
 /// MLIR's generic form, with local scope and no locations, SSA names numbered

@@ -1,0 +1,58 @@
+//===- FormWorkloads.h - Which ops are one workload -------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Formation knows nothing of banks: it asks a WinnerQuery. Its two steps are
+// apart so that a search can come in between: what the search finds depends on
+// the first step alone, and with it found, the same compile without a search
+// gives the same module.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_TRANSFORMS_FORMWORKLOADS_H
+#define FASTK_TRANSFORMS_FORMWORKLOADS_H
+
+#include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+#include <memory>
+
+namespace fastk {
+
+/// Who knows which regions have a winner.
+class WinnerQuery {
+public:
+  virtual ~WinnerQuery() = default;
+  /// A region with more reductions (contractions, convolutions, sums) is too
+  /// large for any winner that is known: it need not be built to be asked for.
+  virtual uint64_t mostReductions() = 0;
+  /// True when there is a usable winner for exactly this workload.
+  virtual bool hasWinner(WorkloadOp workload) = 0;
+  /// The workload is about to be erased: what is kept of it must go.
+  virtual void forget(WorkloadOp workload) = 0;
+};
+
+/// Forms the workloads of every function as `fusion` (op, greedy or whole)
+/// says. With `winners`, regions that are larger than `fusion` makes them are
+/// taken first where they have a winner.
+mlir::LogicalResult formWorkloads(mlir::ModuleOp module, llvm::StringRef fusion,
+                                  WinnerQuery *winners);
+
+/// Splits workloads without a winner in which smaller regions have one: the
+/// largest first. What is left of them is formed anew as `fusion` says.
+mlir::LogicalResult splitWorkloads(mlir::ModuleOp module,
+                                   llvm::StringRef fusion,
+                                   WinnerQuery &winners);
+
+/// The same two steps as passes. `winners` outlives the pass.
+std::unique_ptr<mlir::Pass> createFormWorkloadsPass(llvm::StringRef fusion,
+                                                    WinnerQuery *winners);
+std::unique_ptr<mlir::Pass> createSplitWorkloadsPass(llvm::StringRef fusion,
+                                                     WinnerQuery &winners);
+
+} // namespace fastk
+
+#endif // FASTK_TRANSFORMS_FORMWORKLOADS_H

@@ -1,0 +1,229 @@
+//===- PackContraction.cpp - Operands copied into panels ------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ContractionEmitter.h"
+
+using namespace mlir;
+using namespace fastk;
+
+/// The buffer as one row of elements, so that an address is one number.
+void ContractionEmitter::flatten(LinearAccess &access) {
+  Value source = access.operand->get();
+  auto type = cast<MemRefType>(source.getType());
+  auto metadata =
+      memref::ExtractStridedMetadataOp::create(rewriter, loc, source);
+  auto flatType = MemRefType::get(
+      {ShapedType::kDynamic}, type.getElementType(),
+      StridedLayoutAttr::get(rewriter.getContext(), ShapedType::kDynamic, {1}),
+      type.getMemorySpace());
+  // The length only bounds what is never asked: all addresses are in range.
+  access.flat = memref::ReinterpretCastOp::create(
+      rewriter, loc, flatType, metadata.getBaseBuffer(),
+      OpFoldResult(metadata.getOffset()),
+      ArrayRef<OpFoldResult>{OpFoldResult(index(int64_t(1) << 40))},
+      ArrayRef<OpFoldResult>{OpFoldResult(rewriter.getIndexAttr(1))});
+}
+
+bool ContractionEmitter::isLinear(const LinearAccess &access,
+                                  ArrayRef<unsigned> dims,
+                                  int64_t &factor) const {
+  factor = access.factors[dims.back()];
+  int64_t expected = factor;
+  for (unsigned i = dims.size(); i-- > 0;) {
+    if (access.factors[dims[i]] != expected)
+      return false;
+    if (i > 0)
+      expected *= sizes[dims[i]];
+  }
+  return true;
+}
+
+Value ContractionEmitter::offsetOf(const LinearAccess &access,
+                                   ArrayRef<unsigned> dims, Value number) {
+  int64_t factor;
+  if (dims.empty())
+    return index(0);
+  if (isLinear(access, dims, factor))
+    return mul(number, index(factor));
+  Value offset = index(0);
+  for (unsigned i = dims.size(); i-- > 0;) {
+    Value digit = number;
+    if (i > 0) {
+      Value size = index(sizes[dims[i]]);
+      digit = arith::RemUIOp::create(rewriter, loc, number, size);
+      number = arith::DivUIOp::create(rewriter, loc, number, size);
+    }
+    if (access.factors[dims[i]])
+      offset = add(offset, mul(digit, index(access.factors[dims[i]])));
+  }
+  return offset;
+}
+
+Value ContractionEmitter::batchOffset(const LinearAccess &access) {
+  Value offset = index(access.constant);
+  for (unsigned dim : batch)
+    if (access.factors[dim])
+      offset = add(offset, mul(batchIvs[dim], index(access.factors[dim])));
+  return offset;
+}
+
+Value ContractionEmitter::compute(const Side &side, ArrayRef<Value> loaded,
+                                  int64_t width) {
+  IRMapping mapping;
+  for (auto [access, value] : llvm::zip(side.accesses, loaded))
+    mapping.map(op.getMatchingBlockArgument(access.operand), value);
+  auto widen = [&](Value value) -> Value {
+    if (width == 1 || isa<VectorType>(value.getType()))
+      return value;
+    return vector::BroadcastOp::create(
+        rewriter, loc, VectorType::get({width}, value.getType()), value);
+  };
+  for (Operation *inner : side.body) {
+    if (inner->hasTrait<OpTrait::ConstantLike>()) {
+      mapping.map(inner->getResult(0), rewriter.clone(*inner)->getResult(0));
+      continue;
+    }
+    OperationState state(loc, inner->getName());
+    for (Value operand : inner->getOperands())
+      state.addOperands(widen(mapping.lookupOrDefault(operand)));
+    Type type = inner->getResult(0).getType();
+    state.addTypes(width == 1 ? type : VectorType::get({width}, type));
+    state.addAttributes(inner->getAttrs());
+    mapping.map(inner->getResult(0), rewriter.create(state)->getResult(0));
+  }
+  return widen(mapping.lookupOrDefault(side.result));
+}
+
+/// Copies `count` rows (or columns) from `first` on and `depthCount` of the
+/// depth into panels of side.width, depth by depth.
+void ContractionEmitter::pack(const Side &side, Value buffer, Value first,
+                              Value count, Value depthFirst, Value depthCount) {
+  int64_t width = side.width;
+  SmallVector<Value> bases;
+  bool contiguous = width % lanes == 0, depthContiguous = true;
+  for (const LinearAccess &access : side.accesses) {
+    bases.push_back(batchOffset(access));
+    int64_t factor;
+    if (!isLinear(access, side.dims, factor) || (factor != 1 && factor != 0))
+      contiguous = false;
+    depthContiguous &= access.factors[depth.back()] == 1;
+  }
+  bool isI1 = llvm::any_of(side.accesses, [](const LinearAccess &access) {
+    return getElementTypeOrSelf(access.operand->get().getType()).isInteger(1);
+  });
+  contiguous &= !isI1;
+  Value zero = index(0);
+  Value zeroElement = arith::ConstantOp::create(
+      rewriter, loc, rewriter.getFloatAttr(element, 0.0));
+  Value panelSize = mul(depthCount, index(width));
+
+  auto copyOne = [&](ArrayRef<Value> offsets, Value target) {
+    SmallVector<Value> loaded;
+    for (auto [access, offset] : llvm::zip(side.accesses, offsets))
+      loaded.push_back(
+          memref::LoadOp::create(rewriter, loc, access.flat, offset));
+    memref::StoreOp::create(rewriter, loc, compute(side, loaded, 1), buffer,
+                            target);
+  };
+  auto offsetsAt = [&](ArrayRef<Value> from, ArrayRef<unsigned> dims,
+                       Value number) {
+    SmallVector<Value> result;
+    for (auto [access, base] : llvm::zip(side.accesses, from))
+      result.push_back(add(base, offsetOf(access, dims, number)));
+    return result;
+  };
+
+  loop(zero, ceilDiv(count, width), 1, [&](Value panel) {
+    Value start = mul(panel, index(width));
+    Value valid = min(index(width), sub(count, start));
+    Value target = mul(panel, panelSize);
+    Value number = add(first, start);
+
+    auto byDepth = [&]() {
+      // One slice of the panel at a time: what is next to each other is read
+      // together. The tables hold the address of each column.
+      loop(zero, valid, 1, [&](Value i) {
+        auto offsets = offsetsAt(bases, side.dims, add(number, i));
+        for (auto [table, offset] : llvm::zip(side.tables, offsets))
+          memref::StoreOp::create(rewriter, loc, offset, table, i);
+      });
+      auto gather = [&](Value depthNumber, Value to, Value from, Value until) {
+        SmallVector<Value> zeros(side.accesses.size(), zero);
+        auto depthOffsets = offsetsAt(zeros, depth, depthNumber);
+        loop(from, until, 1, [&](Value i) {
+          SmallVector<Value> offsets;
+          for (auto [table, offset] : llvm::zip(side.tables, depthOffsets))
+            offsets.push_back(
+                add(memref::LoadOp::create(rewriter, loc, table, i), offset));
+          copyOne(offsets, add(to, i));
+        });
+      };
+      loop(zero, depthCount, 1, [&](Value k) {
+        Value to = add(target, mul(k, index(width)));
+        Value depthNumber = add(depthFirst, k);
+        branch(
+            less(valid, index(width)),
+            [&]() {
+              gather(depthNumber, to, zero, valid);
+              loop(valid, index(width), 1, [&](Value i) {
+                memref::StoreOp::create(rewriter, loc, zeroElement, buffer,
+                                        add(to, i));
+              });
+            },
+            [&]() { gather(depthNumber, to, zero, index(width)); });
+      });
+    };
+    auto byVector = [&]() {
+      auto rowBases = offsetsAt(bases, side.dims, number);
+      loop(zero, depthCount, 1, [&](Value k) {
+        auto offsets = offsetsAt(rowBases, depth, add(depthFirst, k));
+        Value to = add(target, mul(k, index(width)));
+        for (int64_t lane = 0; lane < width; lane += lanes) {
+          SmallVector<Value> loaded;
+          for (auto [access, offset] : llvm::zip(side.accesses, offsets)) {
+            int64_t factor;
+            isLinear(access, side.dims, factor);
+            Type type = getElementTypeOrSelf(access.flat.getType());
+            if (factor == 0)
+              loaded.push_back(
+                  memref::LoadOp::create(rewriter, loc, access.flat, offset));
+            else
+              loaded.push_back(vector::LoadOp::create(
+                  rewriter, loc, VectorType::get({lanes}, type), access.flat,
+                  add(offset, index(lane))));
+          }
+          vector::StoreOp::create(rewriter, loc, compute(side, loaded, lanes),
+                                  buffer, add(to, index(lane)));
+        }
+      });
+    };
+    auto byRow = [&]() {
+      // Along the depth, which is contiguous, with strided stores.
+      loop(zero, valid, 1, [&](Value i) {
+        auto rowBases = offsetsAt(bases, side.dims, add(number, i));
+        Value to = add(target, i);
+        loop(zero, depthCount, 1, [&](Value k) {
+          copyOne(offsetsAt(rowBases, depth, add(depthFirst, k)),
+                  add(to, mul(k, index(width))));
+        });
+      });
+      loop(valid, index(width), 1, [&](Value i) {
+        Value to = add(target, i);
+        loop(zero, depthCount, 1, [&](Value k) {
+          memref::StoreOp::create(rewriter, loc, zeroElement, buffer,
+                                  add(to, mul(k, index(width))));
+        });
+      });
+    };
+    if (contiguous)
+      branch(less(valid, index(width)), byDepth, byVector);
+    else if (depthContiguous)
+      byRow();
+    else
+      byDepth();
+  });
+}

@@ -1,0 +1,81 @@
+//===- FormWorkloadsPass.cpp - Formation as passes ------------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The one place where formation meets a bank.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Transforms/FormWorkloads.h"
+#include "fastk/Transforms/Passes.h"
+#include "fastk/Transforms/WorkloadMatcher.h"
+
+using namespace mlir;
+
+namespace fastk {
+#define GEN_PASS_DEF_FASTKFORMWORKLOADSPASS
+#include "fastk/Transforms/Passes.h.inc"
+
+namespace {
+struct FastkFormWorkloadsPass
+    : impl::FastkFormWorkloadsPassBase<FastkFormWorkloadsPass> {
+  using Base::Base;
+  FastkFormWorkloadsPass(StringRef fusion, WinnerQuery *winners)
+      : winners(winners) {
+    this->fusion = fusion.str();
+  }
+
+  void runOnOperation() override {
+    if (failed(bank.empty() ? formWorkloads(getOperation(), fusion, winners)
+                            : formByBank()))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult formByBank() {
+    FailureOr<PassBanks> opened = openPassBanks(
+        getOperation(), std::vector<std::string>(bank.begin(), bank.end()),
+        target, precision, winnersFrom, getArgument());
+    if (failed(opened))
+      return failure();
+    WorkloadMatcher matcher(opened->banks, opened->filter);
+    if (!matcher.anyWinners())
+      return formWorkloads(getOperation(), fusion, nullptr);
+    return success(succeeded(formWorkloads(getOperation(), fusion, &matcher)) &&
+                   succeeded(splitWorkloads(getOperation(), fusion, matcher)));
+  }
+
+  WinnerQuery *winners = nullptr;
+};
+
+/// Not registered: in a pipeline `fastk-form-workloads{bank=DIR}` does both.
+struct SplitWorkloadsPass
+    : PassWrapper<SplitWorkloadsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SplitWorkloadsPass)
+  SplitWorkloadsPass(StringRef fusion, WinnerQuery &winners)
+      : fusion(fusion.str()), winners(winners) {}
+
+  StringRef getArgument() const final { return "fastk-split-workloads"; }
+  void runOnOperation() override {
+    if (failed(splitWorkloads(getOperation(), fusion, winners)))
+      signalPassFailure();
+  }
+
+  std::string fusion;
+  WinnerQuery &winners;
+};
+} // namespace
+
+std::unique_ptr<Pass> createFormWorkloadsPass(StringRef fusion,
+                                              WinnerQuery *winners) {
+  return std::make_unique<FastkFormWorkloadsPass>(fusion, winners);
+}
+
+std::unique_ptr<Pass> createSplitWorkloadsPass(StringRef fusion,
+                                               WinnerQuery &winners) {
+  return std::make_unique<SplitWorkloadsPass>(fusion, winners);
+}
+} // namespace fastk
