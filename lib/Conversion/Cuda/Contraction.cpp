@@ -253,11 +253,11 @@ std::optional<Contraction> fastk::matchContraction(linalg::GenericOp op,
     for (ArrayRef<int64_t> each : *strides)
       loop.strides.push_back(each[dim]);
     bool inA = moves(contraction.a, dim), inB = moves(contraction.b, dim);
-    LoopGroup &group =
-        iterators[dim] == utils::IteratorType::reduction ? contraction.k
-        : inA && !inB                                    ? contraction.m
-        : inB && !inA                                    ? contraction.n
-                                                         : contraction.batch;
+    LoopGroup &group = iterators[dim] == utils::IteratorType::reduction
+                           ? contraction.k
+                       : inA && !inB ? contraction.m
+                       : inB && !inA ? contraction.n
+                                     : contraction.batch;
     // Two points of the result are two places.
     if (&group != &contraction.k && extent != 1 &&
         loop.strides[contraction.sum] == 0)

@@ -51,9 +51,8 @@ struct LoopGroup {
     return !loops.empty() && loops.back().strides[number] == 1;
   }
   bool moves(unsigned number) const {
-    return llvm::any_of(loops, [&](const TileLoop &loop) {
-      return loop.strides[number] != 0;
-    });
+    return llvm::any_of(
+        loops, [&](const TileLoop &loop) { return loop.strides[number] != 0; });
   }
 };
 

@@ -74,8 +74,7 @@ LogicalResult DeviceKernels::add(const Contraction &contraction) {
   linalg::GenericOp op = contraction.op;
   int64_t split = chooseSplit(contraction);
   if (split == 1)
-    return launch(op,
-                  buildContractionKernel(module, contraction, nextName()));
+    return launch(op, buildContractionKernel(module, contraction, nextName()));
   // One scratch memory serves all: launches follow each other.
   int64_t elements = countPartials(contraction, split);
   int64_t bytes = elements * elementBytes(contraction.element);
@@ -87,16 +86,15 @@ LogicalResult DeviceKernels::add(const Contraction &contraction) {
       std::max(plan.workspaces[*scratch].bytes, bytes);
   OpBuilder builder(op);
   auto partial = memref::AllocOp::create(
-      builder, op.getLoc(),
-      MemRefType::get({elements}, contraction.element));
+      builder, op.getLoc(), MemRefType::get({elements}, contraction.element));
   scratchAllocs.insert(partial);
   if (failed(launch(op, buildContractionKernel(
                             module, takeProducts(contraction, split, partial),
                             nextName()))))
     return failure();
-  return launch(op, buildSumsKernel(module,
-                                    takeSums(contraction, split, partial),
-                                    nextName()));
+  return launch(op,
+                buildSumsKernel(module, takeSums(contraction, split, partial),
+                                nextName()));
 }
 
 std::string DeviceKernels::nextName() const {

@@ -146,8 +146,7 @@ SliceMover::SliceMover(TileEmitter &emit, const ContractionSide &side,
   bool depthVector = contraction.isVectorAccess(main, contraction.k, group);
   bool spaceVector = contraction.isVectorAccess(main, space, group);
   width = depthVector || spaceVector ? group : 1;
-  alongDepth = depthVector ||
-               (!spaceVector && contraction.k.runsAlong(main));
+  alongDepth = depthVector || (!spaceVector && contraction.k.runsAlong(main));
   slots = extent * depth / width;
   // Threads that write one column would meet in one bank.
   pitch = extent + (alongDepth ? group : 0);
@@ -220,8 +219,8 @@ SmallVector<Value> SliceMover::load(Value first) {
         Value each;
         if (alongDepth) {
           each = emit.place(
-              operand, {offset, emit.offset(contraction.k,
-                                            emit.add(term, i), operand)});
+              operand,
+              {offset, emit.offset(contraction.k, emit.add(term, i), operand)});
         } else {
           each = emit.place(
               operand, {emit.offset(space, emit.add(places[round], i), operand),
@@ -247,9 +246,8 @@ void SliceMover::store(ArrayRef<Value> values, Value number) {
   Value start = emit.mul(number, depth * pitch);
   for (int64_t round = 0; round < rounds(); ++round) {
     ArrayRef<Value> mine = values.slice(round * width, width);
-    Value place =
-        emit.add(start, emit.add(emit.mul(depths[round], pitch),
-                                 positions[round]));
+    Value place = emit.add(
+        start, emit.add(emit.mul(depths[round], pitch), positions[round]));
     emit.branch(works[round], [&] {
       if (!alongDepth) {
         emit.store(buffer, emit.toIndex(place), mine);
@@ -301,10 +299,9 @@ fastk::buildScalarContraction(gpu::GPUModuleOp module,
   Value rowStart = emit.add(
       emit.mul(emit.div(warp, tile.warpColumns), kLaneRows * tile.threadRows),
       emit.mul(laneRow, group));
-  Value columnStart =
-      emit.add(emit.mul(emit.rem(warp, tile.warpColumns),
-                        kLaneColumns * tile.threadColumns),
-               emit.mul(laneColumn, group));
+  Value columnStart = emit.add(emit.mul(emit.rem(warp, tile.warpColumns),
+                                        kLaneColumns * tile.threadColumns),
+                               emit.mul(laneColumn, group));
 
   int64_t depth = depthOf(contraction.element);
   int64_t slices = llvm::divideCeil(contraction.k.size(), depth);
@@ -352,8 +349,8 @@ fastk::buildScalarContraction(gpu::GPUModuleOp module,
     for (int64_t term = 0; term < depth; ++term) {
       SmallVector<Value> rows, columns;
       for (int64_t i = 0; i < tile.threadRows; i += group)
-        rows.append(a.read(current, term,
-                           emit.add(rowStart, i * kLaneRows), group));
+        rows.append(
+            a.read(current, term, emit.add(rowStart, i * kLaneRows), group));
       for (int64_t j = 0; j < tile.threadColumns; j += group)
         columns.append(b.read(current, term,
                               emit.add(columnStart, j * kLaneColumns), group));
@@ -380,7 +377,6 @@ fastk::buildScalarContraction(gpu::GPUModuleOp module,
   for (int64_t j = 0; j < tile.threadColumns; ++j)
     columns.push_back(emit.add(emit.add(firstColumn, columnStart),
                                j / group * group * kLaneColumns + j % group));
-  emit.storeResult(rows, columns, group,
-                   SmallVector<Value>(loop.getResults()));
+  emit.storeResult(rows, columns, group, SmallVector<Value>(loop.getResults()));
   return kernel;
 }

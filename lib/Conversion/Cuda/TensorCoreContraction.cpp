@@ -150,8 +150,7 @@ FragmentMover::FragmentMover(TileEmitter &emit, unsigned number,
   bool depthChunks = contraction.isVectorAccess(number, contraction.k, kChunk);
   bool spaceChunks = contraction.isVectorAccess(number, space, kChunk);
   byChunk = depthChunks || spaceChunks;
-  alongDepth =
-      depthChunks || (!spaceChunks && contraction.k.runsAlong(number));
+  alongDepth = depthChunks || (!spaceChunks && contraction.k.runsAlong(number));
   if (byChunk)
     operand = emit.global(operand);
   Value thread = emit.thread();
@@ -173,8 +172,8 @@ FragmentMover::FragmentMover(TileEmitter &emit, unsigned number,
     Value place = emit.add(first, position);
     // Beyond the edge the last ones are read again; nobody stores them.
     if (space.size() % extent != 0)
-      place = emit.min(place, space.size() -
-                                  (alongDepth || !byChunk ? 1 : kChunk));
+      place =
+          emit.min(place, space.size() - (alongDepth || !byChunk ? 1 : kChunk));
     places.push_back(place);
     offsets.push_back(emit.offset(space, place, operand));
   }
@@ -183,8 +182,7 @@ FragmentMover::FragmentMover(TileEmitter &emit, unsigned number,
 Value FragmentMover::swizzle(Value stage, Value row, Value chunk) {
   int64_t rowElements = alongDepth ? kDepth : extent;
   Value moved = emit.bitXor(chunk, emit.rem(row, 8));
-  Value inside =
-      emit.add(emit.mul(row, rowElements), emit.mul(moved, kChunk));
+  Value inside = emit.add(emit.mul(row, rowElements), emit.mul(moved, kChunk));
   return emit.toIndex(
       emit.add(emit.add(emit.mul(stage, stageElements), inside), start));
 }
@@ -289,10 +287,8 @@ SmallVector<Value> FragmentMover::read(Value stage, Value position,
   return words;
 }
 
-FailureOr<DeviceKernel>
-fastk::buildTensorCoreContraction(gpu::GPUModuleOp module,
-                                  const Contraction &contraction,
-                                  StringRef name) {
+FailureOr<DeviceKernel> fastk::buildTensorCoreContraction(
+    gpu::GPUModuleOp module, const Contraction &contraction, StringRef name) {
   TensorCoreTile tile = chooseTile(contraction);
   int64_t threads = tile.threads();
   TileEmitter emit(module, contraction, name, threads);
@@ -315,8 +311,7 @@ fastk::buildTensorCoreContraction(gpu::GPUModuleOp module,
                   tile.stageElements());
   Value thread = emit.thread();
   Value lane = emit.rem(thread, 32), warp = emit.div(thread, 32);
-  Value rowStart =
-      emit.mul(emit.div(warp, tile.warpColumns), tile.rowsOfWarp);
+  Value rowStart = emit.mul(emit.div(warp, tile.warpColumns), tile.rowsOfWarp);
   Value columnStart =
       emit.mul(emit.rem(warp, tile.warpColumns), tile.columnsOfWarp);
 
@@ -333,8 +328,8 @@ fastk::buildTensorCoreContraction(gpu::GPUModuleOp module,
     NVVM::CpAsyncCommitGroupOp::create(builder, loc);
   }
 
-  int64_t rowBlocks = tile.rowsOfWarp / 16, columnBlocks =
-                                                tile.columnsOfWarp / 8;
+  int64_t rowBlocks = tile.rowsOfWarp / 16,
+          columnBlocks = tile.columnsOfWarp / 8;
   Type sumType = LLVM::LLVMStructType::getLiteral(
       builder.getContext(), SmallVector<Type>(4, contraction.element));
   SmallVector<Value> start(rowBlocks * columnBlocks * 4,
@@ -357,8 +352,7 @@ fastk::buildTensorCoreContraction(gpu::GPUModuleOp module,
     for (int64_t term = 0; term < kDepth; term += 16) {
       SmallVector<SmallVector<Value>> rows, columns;
       for (int64_t i = 0; i < rowBlocks; ++i)
-        rows.push_back(
-            a.read(current, emit.add(rowStart, i * 16), term, true));
+        rows.push_back(a.read(current, emit.add(rowStart, i * 16), term, true));
       for (int64_t j = 0; j < columnBlocks; j += 2)
         columns.push_back(
             b.read(current, emit.add(columnStart, j * 8), term, false));
@@ -368,8 +362,8 @@ fastk::buildTensorCoreContraction(gpu::GPUModuleOp module,
       for (int64_t i = 0; i < rowBlocks; ++i)
         for (int64_t j = 0; j < columnBlocks; ++j) {
           ArrayRef<Value> column = columns[j / 2];
-          auto sum = MutableArrayRef<Value>(sums).slice(
-              (i * columnBlocks + j) * 4, 4);
+          auto sum =
+              MutableArrayRef<Value>(sums).slice((i * columnBlocks + j) * 4, 4);
           Value product = NVVM::MmaOp::create(
               builder, loc, sumType, rows[i], column.slice(j % 2 * 2, 2), sum,
               {16, 8, 16}, std::nullopt, std::nullopt, types,

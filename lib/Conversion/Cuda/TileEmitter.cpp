@@ -49,9 +49,9 @@ TileEmitter::TileEmitter(gpu::GPUModuleOp module,
                          const Contraction &contraction, StringRef name,
                          int64_t threads)
     : contraction(contraction), body(contraction.op),
-      func(body.createFunction(module, name, threads,
-                               usedValues(contraction))), builder(body.builder),
-      loc(body.loc), numberType(chooseNumberType(contraction)) {}
+      func(body.createFunction(module, name, threads, usedValues(contraction))),
+      builder(body.builder), loc(body.loc),
+      numberType(chooseNumberType(contraction)) {}
 
 Value TileEmitter::number(int64_t value) {
   return arith::ConstantOp::create(builder, loc,
@@ -61,8 +61,8 @@ Value TileEmitter::number(int64_t value) {
 Value TileEmitter::index(int64_t value) { return body.constant(value); }
 
 Value TileEmitter::toIndex(Value number) {
-  return builder.createOrFold<arith::IndexCastUIOp>(
-      loc, builder.getIndexType(), number);
+  return builder.createOrFold<arith::IndexCastUIOp>(loc, builder.getIndexType(),
+                                                    number);
 }
 
 Value TileEmitter::add(Value a, Value b) {
@@ -137,10 +137,10 @@ std::pair<Value, Value> TileEmitter::locateTile(int64_t rows, int64_t columns) {
     column = div(inside, kBand);
   } else {
     // The last band is less high.
-    Value left = arith::SubIOp::create(builder, loc, number(rowTiles), firstRow);
+    Value left =
+        arith::SubIOp::create(builder, loc, number(rowTiles), firstRow);
     Value height = min(left, kBand);
-    row = add(firstRow,
-              arith::RemUIOp::create(builder, loc, inside, height));
+    row = add(firstRow, arith::RemUIOp::create(builder, loc, inside, height));
     column = arith::DivUIOp::create(builder, loc, inside, height);
   }
   return {mul(row, rows), mul(column, columns)};
@@ -221,8 +221,8 @@ Value TileEmitter::place(const TileOperand &operand, ArrayRef<Value> offsets) {
 }
 
 Value TileEmitter::pointer(const TileOperand &operand, Value place) {
-  Value step = arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
-                                          place);
+  Value step =
+      arith::IndexCastOp::create(builder, loc, builder.getI64Type(), place);
   return LLVM::GEPOp::create(builder, loc, operand.flat.getType(),
                              operand.element, operand.flat, step);
 }
@@ -321,8 +321,8 @@ static Value addressOf(OpBuilder &builder, Location loc, Value buffer,
                        unsigned space) {
   Value address =
       memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, buffer);
-  address = arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
-                                       address);
+  address =
+      arith::IndexCastOp::create(builder, loc, builder.getI64Type(), address);
   return LLVM::IntToPtrOp::create(
       builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), space),
       address);
@@ -334,8 +334,8 @@ static constexpr unsigned kGlobal = unsigned(NVVM::NVVMMemorySpace::Global);
 TileOperand TileEmitter::shared(Type element, int64_t elements) {
   auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
                                           gpu::AddressSpace::Workgroup);
-  auto type = MemRefType::get({elements}, element, MemRefLayoutAttrInterface(),
-                              space);
+  auto type =
+      MemRefType::get({elements}, element, MemRefLayoutAttrInterface(), space);
   Value buffer = func.addWorkgroupAttribution(type, loc);
   func.setWorkgroupAttributionAttr(func.getNumWorkgroupAttributions() - 1,
                                    LLVM::LLVMDialect::getAlignAttrName(),
@@ -383,8 +383,8 @@ TileEmitter::Read TileEmitter::prepareRead(unsigned number,
   read.operand = operand(number);
   for (Value column : columns)
     read.offsets.push_back(offset(contraction.n, column, read.operand));
-  read.vector = width > 1 &&
-                contraction.isVectorAccess(number, contraction.n, width);
+  read.vector =
+      width > 1 && contraction.isVectorAccess(number, contraction.n, width);
   return read;
 }
 
@@ -424,10 +424,10 @@ void TileEmitter::storeResult(ArrayRef<Value> rows, ArrayRef<Value> columns,
   Value sumMemory = contraction.operands[contraction.sum];
   if (end)
     for (unsigned i = 0; i < end.getNumDpsInputs(); ++i)
-      endReads.push_back(end->getOperand(i) == sumMemory
-                             ? Read()
-                             : prepareRead(contraction.endOperands + i, columns,
-                                           width));
+      endReads.push_back(
+          end->getOperand(i) == sumMemory
+              ? Read()
+              : prepareRead(contraction.endOperands + i, columns, width));
   Read result = prepareRead(number, columns, width);
 
   SmallVector<Value> columnsInside;
@@ -437,7 +437,8 @@ void TileEmitter::storeResult(ArrayRef<Value> rows, ArrayRef<Value> columns,
     SmallVector<SmallVector<Value>> values;
     for (const Read &each : reads)
       values.push_back(each.operand.flat
-                           ? read(each, offset(contraction.m, row, each.operand),
+                           ? read(each,
+                                  offset(contraction.m, row, each.operand),
                                   column, width)
                            : SmallVector<Value>(width));
     return values;
@@ -459,8 +460,8 @@ void TileEmitter::storeResult(ArrayRef<Value> rows, ArrayRef<Value> columns,
         for (int64_t e = 0; e < width; ++e) {
           Value value = sums[i * columns.size() + j + e];
           if (!isPart) {
-            Value first = start ? compute(start, at(starts, e, nullptr))
-                                : starts[0][e];
+            Value first =
+                start ? compute(start, at(starts, e, nullptr)) : starts[0][e];
             value = arith::AddFOp::create(builder, loc, first, value);
           }
           values.push_back(end ? compute(end, at(ends, e, value)) : value);
