@@ -85,6 +85,8 @@ struct Contraction {
   mlir::FloatType element;
   /// Number of the memory for parts of sums, where there is one.
   unsigned partial = 0;
+  /// What the tile is chosen for.
+  worker::PlanLimits device;
 
   /// Whether the kernel reads or writes operand `number`.
   bool usesOperand(unsigned number) const;

@@ -63,8 +63,10 @@ LogicalResult DeviceKernels::add(linalg::GenericOp op) {
   // No point, no thread.
   if (llvm::is_contained(op.getStaticLoopRanges(), 0))
     return success();
-  if (auto contraction = matchContraction(op, folds.lookup(op)))
+  if (auto contraction = matchContraction(op, folds.lookup(op))) {
+    contraction->device = limits;
     return add(*contraction);
+  }
   std::string name = nextName();
   return launch(op, wantsBlockKernel(op) ? buildBlockKernel(module, op, name)
                                          : buildThreadKernel(module, op, name));
@@ -160,6 +162,30 @@ void DeviceKernels::findFolds() {
   folds = findContractionFolds(func, rangeOf);
 }
 
+void DeviceKernels::dropUnusedWorkspaces() {
+  std::vector<worker::Workspace> used;
+  auto references = [&](int64_t index) {
+    SmallVector<BufferRef *> refs;
+    for (worker::PlanStep &step : plan.steps)
+      if (auto *launch = std::get_if<worker::Launch>(&step))
+        for (worker::PlanArgument &argument : launch->arguments)
+          if (auto *ref = std::get_if<BufferRef>(&argument))
+            if (ref->space == BufferRef::Space::Workspace &&
+                ref->index == index)
+              refs.push_back(ref);
+    return refs;
+  };
+  for (auto [index, workspace] : llvm::enumerate(plan.workspaces)) {
+    SmallVector<BufferRef *> refs = references(index);
+    if (refs.empty())
+      continue;
+    for (BufferRef *ref : refs)
+      ref->index = used.size();
+    used.push_back(workspace);
+  }
+  plan.workspaces = std::move(used);
+}
+
 LogicalResult DeviceKernels::run() {
   findFolds();
   llvm::SmallPtrSet<Operation *, 8> folded;
@@ -201,5 +227,6 @@ LogicalResult DeviceKernels::run() {
     if (failed(add(generic)))
       return failure();
   }
+  dropUnusedWorkspaces();
   return success();
 }

@@ -41,8 +41,8 @@ struct Contraction;
 class DeviceKernels {
 public:
   DeviceKernels(mlir::gpu::GPUModuleOp module, mlir::func::FuncOp func,
-                unsigned numInputs)
-      : module(module), func(func), numInputs(numInputs) {}
+                unsigned numInputs, const worker::PlanLimits &limits)
+      : module(module), func(func), numInputs(numInputs), limits(limits) {}
 
   /// Turns every op of the function into launches.
   mlir::LogicalResult run();
@@ -60,10 +60,13 @@ private:
   mlir::FailureOr<worker::BufferRef> locate(mlir::Value memref);
   /// Finds what the kernels of contractions compute besides.
   void findFolds();
+  /// Folds leave memory that nobody takes.
+  void dropUnusedWorkspaces();
 
   mlir::gpu::GPUModuleOp module;
   mlir::func::FuncOp func;
   unsigned numInputs;
+  worker::PlanLimits limits;
   llvm::DenseMap<mlir::Operation *, ContractionFold> folds;
   /// The workspace of sums in parts, and what stands for it.
   std::optional<int64_t> scratch;

@@ -29,11 +29,9 @@ static int64_t depthOf(Type element) {
 }
 /// Threads of a warp along rows and columns.
 static constexpr int64_t kLaneRows = 8, kLaneColumns = 4;
-/// The tile is chosen for a device of this size: that of an H200.
-static constexpr int64_t kMultiprocessors = 132;
 /// Warps that keep a multiprocessor busy.
 static constexpr double kBusyWarps = 12;
-/// What one multiprocessor of it reached in f32.
+/// What one multiprocessor of an H200 reached in f32.
 static constexpr double kProductsPerSecond = 180e9;
 
 namespace {
@@ -73,7 +71,7 @@ static double workOf(const Contraction &contraction, const ScalarTile &tile) {
   double blocks = double(llvm::divideCeil(contraction.m.size(), tile.rows())) *
                   llvm::divideCeil(contraction.n.size(), tile.columns()) *
                   contraction.batch.size();
-  double here = std::ceil(blocks / kMultiprocessors);
+  double here = std::ceil(blocks / contraction.device.multiprocessors);
   // Few warps wait for each other's loads.
   double warps = std::min(here, double(tile.resident)) * tile.threads() / 32;
   return here * tile.rows() * tile.columns() * contraction.k.size() /

@@ -27,11 +27,9 @@ using namespace fastk;
 static constexpr int64_t kDepth = 64;
 /// Elements that are moved at once.
 static constexpr int64_t kChunk = 8;
-/// The tile is chosen for a device of this size: that of an H200.
-static constexpr int64_t kMultiprocessors = 132;
 /// Warps that keep a multiprocessor busy.
 static constexpr double kBusyWarps = 8;
-/// What one multiprocessor of it reached.
+/// What one multiprocessor of an H200 reached.
 static constexpr double kProductsPerSecond = 1.3e12;
 
 namespace {
@@ -49,10 +47,11 @@ struct TensorCoreTile {
   int64_t columns() const { return warpColumns * columnsOfWarp; }
   int64_t threads() const { return warpRows * warpColumns * 32; }
   int64_t stageElements() const { return (rows() + columns()) * kDepth; }
+  int64_t sharedBytes() const { return stages * stageElements() * 2; }
 };
 } // namespace
 
-/// All fit the 163 KB of sm_80.
+/// The last fits every device.
 static constexpr TensorCoreTile kTiles[] = {
     {2, 4, 64, 64, 3, 1.0, 1},  // 128 x 256
     {2, 2, 64, 64, 3, 0.85, 2}, // 128 x 128
@@ -66,7 +65,7 @@ static double workOf(const Contraction &contraction,
   double blocks = double(llvm::divideCeil(contraction.m.size(), tile.rows())) *
                   llvm::divideCeil(contraction.n.size(), tile.columns()) *
                   contraction.batch.size();
-  double here = std::ceil(blocks / kMultiprocessors);
+  double here = std::ceil(blocks / contraction.device.multiprocessors);
   // Few warps wait for each other's loads.
   double warps = std::min(here, double(tile.resident)) * tile.threads() / 32;
   return here * tile.rows() * tile.columns() * contraction.k.size() /
@@ -74,9 +73,14 @@ static double workOf(const Contraction &contraction,
 }
 
 static TensorCoreTile chooseTile(const Contraction &contraction) {
-  return *llvm::min_element(kTiles, [&](const auto &a, const auto &b) {
-    return workOf(contraction, a) < workOf(contraction, b);
+  auto tiles = llvm::make_filter_range(kTiles, [&](const TensorCoreTile &tile) {
+    return tile.sharedBytes() <= contraction.device.sharedBytes;
   });
+  TensorCoreTile best = *tiles.begin();
+  for (const TensorCoreTile &tile : tiles)
+    if (workOf(contraction, tile) < workOf(contraction, best))
+      best = tile;
+  return best;
 }
 
 double fastk::estimateTensorCoreContraction(const Contraction &contraction) {
@@ -300,7 +304,7 @@ FailureOr<DeviceKernel> fastk::buildTensorCoreContraction(
   kernel.threads = threads;
   kernel.blocks = emit.countTiles(tile.rows(), tile.columns());
   kernel.operands = emit.body.operands;
-  kernel.sharedBytes = tile.stages * tile.stageElements() * 2;
+  kernel.sharedBytes = tile.sharedBytes();
 
   auto [firstRow, firstColumn] = emit.locateTile(tile.rows(), tile.columns());
   TileOperand memory = emit.dynamicShared(element);

@@ -12,7 +12,10 @@
 // What a contraction's kernel computes besides, and what it may not.
 
 // The fill before, and bias, relu, residual and narrowing behind.
-// BIAS: "steps": [
+// The memory of the sums is not asked for: that of their parts alone.
+// BIAS: "workspaces": [
+// BIAS-NEXT: {"bytes":{{[0-9]+}}}],
+// BIAS-NEXT: "steps": [
 // BIAS-NOT: "launch":"k2"
 // BIAS: "out0"
 // BIAS: }]}

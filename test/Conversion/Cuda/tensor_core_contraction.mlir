@@ -11,6 +11,8 @@
 // RUN: fastk-opt %t/brain.mlir --fastk-form-workloads --fastk-lower-workloads -o %t/brain.low
 // RUN: fastk-opt %t/brain.low --compile-kernel=program --target=cuda:sm_90a -o %t/brain
 // RUN: cat %t/brain/plan.json %t/brain/kernel.ptx | FileCheck %s --check-prefix=BRAIN
+// RUN: fastk-opt %t/square.low --compile-kernel=program --target=cuda:sm_86 -o %t/small
+// RUN: cat %t/small/plan.json | FileCheck %s --check-prefix=SMALL
 
 // Products of f16 or bf16 with f32 sums: tensor cores, slices by cp.async.
 
@@ -25,6 +27,9 @@
 // SQUARE-DAG: ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
 // SQUARE-DAG: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
 // SQUARE-DAG: cvt.rn.f16{{(x2)?}}.f32
+
+// A device with less shared memory gets smaller tiles: 96 KB.
+// SMALL: "block":[128,1,1],"shared_bytes":98304
 
 // The depth is not along memory in the first operand, and along it in the
 // second; beyond the last of 72 terms come zeros.
