@@ -8,6 +8,7 @@
 #ifndef FASTK_LIB_CONVERSION_CUDA_DEVICEKERNELS_H
 #define FASTK_LIB_CONVERSION_CUDA_DEVICEKERNELS_H
 
+#include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Worker/LaunchPlan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -15,15 +16,23 @@
 
 namespace fastk {
 
+/// What a kernel is launched with, and the memrefs it takes in order.
+struct DeviceKernel {
+  std::string name;
+  int64_t blocks = 1, threads = 1;
+  llvm::SmallVector<mlir::Value> operands;
+};
+
 /// Makes the kernels of a function on memrefs and the plan that launches them.
 /// The function's own block holds structured ops, views, and allocations that
 /// were planned into one arena, which becomes workspace 0; its first
 /// `numInputs` arguments are operands, the others results.
 class DeviceKernels {
 public:
+  /// `groups` holds the functions that fastk.call ops of `func` name.
   DeviceKernels(mlir::gpu::GPUModuleOp module, mlir::func::FuncOp func,
-                unsigned numInputs)
-      : module(module), func(func), numInputs(numInputs) {}
+                unsigned numInputs, mlir::ModuleOp groups)
+      : module(module), func(func), groups(groups), numInputs(numInputs) {}
 
   /// Turns every op of the function into launches.
   mlir::LogicalResult run();
@@ -32,19 +41,17 @@ public:
 
 private:
   mlir::LogicalResult add(mlir::linalg::GenericOp op);
+  mlir::LogicalResult add(CallOp call);
+  /// One launch; `more` comes behind the kernel's operands.
+  mlir::LogicalResult launch(mlir::Operation *op, const DeviceKernel &kernel,
+                             llvm::ArrayRef<worker::BufferRef> more = {});
   /// The buffer and byte that a memref begins at.
   mlir::FailureOr<worker::BufferRef> locate(mlir::Value memref);
 
   mlir::gpu::GPUModuleOp module;
   mlir::func::FuncOp func;
+  mlir::ModuleOp groups;
   unsigned numInputs;
-};
-
-/// What a kernel is launched with, and the memrefs it takes in order.
-struct DeviceKernel {
-  std::string name;
-  int64_t blocks = 1, threads = 1;
-  llvm::SmallVector<mlir::Value> operands;
 };
 
 /// A kernel with one thread for every point of the parallel dimensions, which
