@@ -62,9 +62,10 @@ LogicalResult DeviceKernels::add(linalg::GenericOp op) {
   if (llvm::is_contained(op.getStaticLoopRanges(), 0))
     return success();
   std::string name = "k" + std::to_string(plan.steps.size());
-  FailureOr<DeviceKernel> kernel = wantsBlockKernel(op)
-                                       ? buildBlockKernel(module, op, name)
-                                       : buildThreadKernel(module, op, name);
+  FailureOr<DeviceKernel> kernel = buildVectorKernel(module, op, name);
+  if (failed(kernel))
+    kernel = wantsBlockKernel(op) ? buildBlockKernel(module, op, name)
+                                  : buildThreadKernel(module, op, name);
   if (failed(kernel))
     return failure();
   return launch(op, *kernel);

@@ -60,6 +60,12 @@ mlir::FailureOr<DeviceKernel> buildThreadKernel(mlir::gpu::GPUModuleOp module,
                                                 mlir::linalg::GenericOp op,
                                                 llvm::StringRef name);
 
+/// A kernel of an elementwise op whose threads take several vectors each.
+/// Nothing when an operand is not linear in the loops or the body reads memory.
+mlir::FailureOr<DeviceKernel> buildVectorKernel(mlir::gpu::GPUModuleOp module,
+                                                mlir::linalg::GenericOp op,
+                                                llvm::StringRef name);
+
 /// Whether a block for every point pays: a long reduction along memory, every
 /// result combined by one op with a neutral element.
 bool wantsBlockKernel(mlir::linalg::GenericOp op);
