@@ -7,6 +7,7 @@
 
 #include "DeviceKernels.h"
 #include "Contraction.h"
+#include "RowKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -68,8 +69,11 @@ LogicalResult DeviceKernels::add(linalg::GenericOp op) {
     return add(*contraction);
   }
   std::string name = nextName();
-  return launch(op, wantsBlockKernel(op) ? buildBlockKernel(module, op, name)
-                                         : buildThreadKernel(module, op, name));
+  FailureOr<DeviceKernel> kernel = buildVectorKernel(module, op, name);
+  if (failed(kernel))
+    kernel = wantsBlockKernel(op) ? buildBlockKernel(module, op, name)
+                                  : buildThreadKernel(module, op, name);
+  return launch(op, kernel);
 }
 
 LogicalResult DeviceKernels::add(const Contraction &contraction) {
@@ -103,24 +107,49 @@ std::string DeviceKernels::nextName() const {
   return "k" + std::to_string(plan.steps.size());
 }
 
-LogicalResult DeviceKernels::launch(linalg::GenericOp op,
+LogicalResult DeviceKernels::launch(Operation *op,
                                     FailureOr<DeviceKernel> kernel) {
   if (failed(kernel))
     return failure();
+  return launch(op, *kernel);
+}
+
+LogicalResult DeviceKernels::launch(Operation *op, const DeviceKernel &kernel,
+                                    ArrayRef<BufferRef> more) {
   worker::Launch launch;
-  launch.kernel = kernel->name;
-  launch.grid = {kernel->blocks, 1, 1};
-  launch.block = {kernel->threads, 1, 1};
-  launch.sharedBytes = kernel->sharedBytes;
-  for (Value operand : kernel->operands) {
+  launch.kernel = kernel.name;
+  launch.grid = {kernel.blocks, 1, 1};
+  launch.block = {kernel.threads, 1, 1};
+  launch.sharedBytes = kernel.sharedBytes;
+  for (Value operand : kernel.operands) {
     FailureOr<BufferRef> ref = locate(operand);
     if (failed(ref))
-      return op.emitError()
+      return op->emitError()
              << "works on a buffer whose place is not known when it is "
                 "compiled (required by 'fastk.device_kernels')";
     launch.arguments.emplace_back(*ref);
   }
+  for (const BufferRef &ref : more)
+    launch.arguments.emplace_back(ref);
   plan.steps.emplace_back(std::move(launch));
+  return success();
+}
+
+LogicalResult DeviceKernels::add(CallOp call) {
+  auto group = groups.lookupSymbol<func::FuncOp>(call.getLowering());
+  RowKernels rows = buildRowKernels(module, group, plan.steps.size());
+  SmallVector<BufferRef> scratch;
+  if (rows.scratchBytes) {
+    for (int64_t offset : rows.scratch)
+      scratch.push_back({BufferRef::Space::Workspace,
+                         int64_t(plan.workspaces.size()), offset});
+    plan.workspaces.push_back({rows.scratchBytes, false});
+  }
+  for (DeviceKernel &kernel : rows.kernels) {
+    kernel.operands.assign(call->operand_begin(), call->operand_end());
+    if (failed(launch(call, kernel, scratch)))
+      return failure();
+  }
   return success();
 }
 
@@ -207,6 +236,11 @@ LogicalResult DeviceKernels::run() {
     rewriter.setInsertionPoint(&op);
     if (auto copy = dyn_cast<memref::CopyOp>(op)) {
       if (failed(add(copyAsGeneric(rewriter, copy))))
+        return failure();
+      continue;
+    }
+    if (auto call = dyn_cast<CallOp>(op)) {
+      if (failed(add(call)))
         return failure();
       continue;
     }

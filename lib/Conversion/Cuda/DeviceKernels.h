@@ -8,6 +8,7 @@
 #ifndef FASTK_LIB_CONVERSION_CUDA_DEVICEKERNELS_H
 #define FASTK_LIB_CONVERSION_CUDA_DEVICEKERNELS_H
 
+#include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Worker/LaunchPlan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -40,9 +41,12 @@ struct Contraction;
 /// `numInputs` arguments are operands, the others results.
 class DeviceKernels {
 public:
+  /// `groups` holds the functions that fastk.call ops of `func` name.
   DeviceKernels(mlir::gpu::GPUModuleOp module, mlir::func::FuncOp func,
-                unsigned numInputs, const worker::PlanLimits &limits)
-      : module(module), func(func), numInputs(numInputs), limits(limits) {}
+                unsigned numInputs, mlir::ModuleOp groups,
+                const worker::PlanLimits &limits)
+      : module(module), func(func), groups(groups), numInputs(numInputs),
+        limits(limits) {}
 
   /// Turns every op of the function into launches.
   mlir::LogicalResult run();
@@ -52,10 +56,14 @@ public:
 private:
   mlir::LogicalResult add(mlir::linalg::GenericOp op);
   mlir::LogicalResult add(const Contraction &contraction);
+  mlir::LogicalResult add(CallOp call);
   std::string nextName() const;
-  /// Adds the step that launches the kernel of `op`.
-  mlir::LogicalResult launch(mlir::linalg::GenericOp op,
+  /// Adds the step that launches the kernel of `op`, or fails with it.
+  mlir::LogicalResult launch(mlir::Operation *op,
                              mlir::FailureOr<DeviceKernel> kernel);
+  /// One launch; `more` comes behind the kernel's operands.
+  mlir::LogicalResult launch(mlir::Operation *op, const DeviceKernel &kernel,
+                             llvm::ArrayRef<worker::BufferRef> more = {});
   /// The buffer and byte that a memref begins at.
   mlir::FailureOr<worker::BufferRef> locate(mlir::Value memref);
   /// Finds what the kernels of contractions compute besides.
@@ -65,6 +73,7 @@ private:
 
   mlir::gpu::GPUModuleOp module;
   mlir::func::FuncOp func;
+  mlir::ModuleOp groups;
   unsigned numInputs;
   worker::PlanLimits limits;
   llvm::DenseMap<mlir::Operation *, ContractionFold> folds;
@@ -76,6 +85,12 @@ private:
 /// A kernel with one thread for every point of the parallel dimensions, which
 /// loops over the others. Any linalg.generic of static shape has one.
 mlir::FailureOr<DeviceKernel> buildThreadKernel(mlir::gpu::GPUModuleOp module,
+                                                mlir::linalg::GenericOp op,
+                                                llvm::StringRef name);
+
+/// A kernel of an elementwise op whose threads take several vectors each.
+/// Nothing when an operand is not linear in the loops or the body reads memory.
+mlir::FailureOr<DeviceKernel> buildVectorKernel(mlir::gpu::GPUModuleOp module,
                                                 mlir::linalg::GenericOp op,
                                                 llvm::StringRef name);
 
