@@ -1,4 +1,5 @@
 # Configuration of fastk's lit tests. `ninja check-fastk-lit` runs them.
+import ctypes
 import os
 import platform
 
@@ -31,3 +32,19 @@ config.substitutions.append(("%golden", os.path.join(config.test_source_root, "I
 config.substitutions.append(("%fastk_libs", os.path.join(config.fastk_build_dir, "lib")))
 config.substitutions.append(("%fastk_src", config.fastk_source_dir))
 config.substitutions.append(("%shlibext", ".so"))
+
+
+def has_gpu():
+    """A driver is installed, starts, and has a device."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    count = ctypes.c_int(0)
+    return (driver.cuInit(0) == 0
+            and driver.cuDeviceGetCount(ctypes.byref(count)) == 0
+            and count.value > 0)
+
+
+if has_gpu():
+    config.available_features.add("cuda")

@@ -11,6 +11,7 @@
 #include "../Statistics.h"
 #include "CudaChild.h"
 #include "JudgeKernels.h"
+#include "fastk/Cuda/CheckDeviceCode.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Cuda/QueryDevice.h"
 #include <algorithm>
@@ -97,6 +98,11 @@ bool CudaDevice::prepare(Part part, Verdict &verdict, Failure &failure) {
   if (part == Part::Candidate)
     verdict.audit.candidateHash =
         hashBytes(image.bytes.data(), image.bytes.size());
+  // What our compiler makes of CUDA-C is checked there.
+  if (program->code == Code::PTX && part == Part::Candidate)
+    if (auto refusals = cuda::checkDeviceCode(image.bytes); !refusals.empty())
+      return fail(Status::Refused,
+                  "may not run: refused: " + cuda::describe(refusals));
   if (program->code != Code::CUDA)
     return true;
   cuda::CompileRequest request;
