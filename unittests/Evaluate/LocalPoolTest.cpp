@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Evaluate/LocalPool.h"
-#include "fastk/Target/DeviceDescription.h"
 #include "../Bank/BankTestUtils.h"
 #include "fastk/Analysis/CanonicalForm.h"
+#include "fastk/Target/DeviceDescription.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Parser/Parser.h"
@@ -121,8 +121,8 @@ TEST_F(LocalPool, ProvenanceIsOfContent) {
 // A compiler that emits other code for the default lowering alone.
 TEST_F(LocalPool, ProvenanceSeesAnotherBaseline) {
   auto first = provenance(*module);
-  options.jobs.compiler = script("compiler", FASTK_OPT
-                            " \"$@\" || exit 1\n"
+  options.jobs.compiler = script(
+      "compiler", FASTK_OPT " \"$@\" || exit 1\n"
                             "case $1 in *=program) echo >> \"$4\";; esac\n");
   auto second = provenance(*module);
   EXPECT_NE(second["default lowering"], first["default lowering"]);
@@ -221,13 +221,14 @@ TEST_F(LocalPool, JobsForAGPU) {
   // What the job names lies there while the worker runs.
   options.worker = script(
       "worker", "cat > " + folder.file("job") + "\n" +
-                    "cp $(grep -o '[^\"]*\\.cu' " + folder.file("job") +
-                    ") " + folder.file("candidate") + "\n" + "cp $(grep -o " +
+                    "cp $(grep -o '[^\"]*\\.cu' " + folder.file("job") + ") " +
+                    folder.file("candidate") + "\n" + "cp $(grep -o " +
                     "'[^\"]*\\.ptx' " + folder.file("job") + " | head -1) " +
                     folder.file("oracle") + "\n" + "cat " +
                     folder.file("answer") + "\n");
   Variant variant = deviceVariant(64);
-  auto verdict = pool()->evaluate({TestContext::loweringOf(*onDevice), variant});
+  auto verdict =
+      pool()->evaluate({TestContext::loweringOf(*onDevice), variant});
   ASSERT_TRUE(static_cast<bool>(verdict))
       << llvm::toString(verdict.takeError());
   EXPECT_EQ((*verdict)->reason, "as told");
@@ -270,8 +271,7 @@ TEST_F(LocalPool, WhatCannotRunIsRefused) {
               testing::HasSubstr("needs a plan that launches it"));
   Variant inC;
   inC.language = Language::c;
-  EXPECT_THAT(reasonOf(device, inC),
-              testing::HasSubstr("'c' is for the host"));
+  EXPECT_THAT(reasonOf(device, inC), testing::HasSubstr("'c' is for the host"));
 }
 
 } // namespace
