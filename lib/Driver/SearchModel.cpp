@@ -249,6 +249,7 @@ fastk::searchModel(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
                                    result->counts.pending,
                                    result->counts.evaluations)
                          .str());
+      report.push_back(reportJson(input, search, *result));
       end = SearchModelEnd::Pending;
       continue;
     }
