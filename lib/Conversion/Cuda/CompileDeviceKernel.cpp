@@ -33,6 +33,7 @@ static LogicalResult generalize(ModuleOp module) {
   PassManager passes(module.getContext());
   OpPassManager &functions = passes.nest<func::FuncOp>();
   functions.addPass(createLinalgGeneralizeNamedOpsPass());
+  functions.addPass(createLinalgInlineScalarOperandsPass());
   functions.addPass(createCanonicalizerPass());
   functions.addPass(createCSEPass());
   return passes.run(module);
