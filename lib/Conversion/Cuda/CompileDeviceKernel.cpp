@@ -59,6 +59,7 @@ lowerPattern(ModuleOp module, unsigned numInputs, const CudaTarget &target) {
     return failure();
   auto func = *module.getOps<func::FuncOp>().begin();
   OwningOpRef<ModuleOp> groups = ModuleOp::create(module.getLoc());
+  inlineCheapBroadcasts(func);
   outlineRowGroups(func, *groups);
   if (failed(fuseElementwise(module)) || failed(bufferizeFunctions(module)) ||
       failed(planBuffers(func)))

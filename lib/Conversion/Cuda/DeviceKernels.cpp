@@ -66,7 +66,9 @@ LogicalResult DeviceKernels::add(linalg::GenericOp op) {
       buildReduceKernels(module, op, plan.steps.size());
   if (succeeded(reduction))
     return launch(op, *reduction);
-  FailureOr<DeviceKernel> kernel = buildVectorKernel(module, op, name);
+  FailureOr<DeviceKernel> kernel = buildTileKernel(module, op, name);
+  if (failed(kernel))
+    kernel = buildVectorKernel(module, op, name);
   if (failed(kernel))
     kernel = wantsBlockKernel(op) ? buildBlockKernel(module, op, name)
                                   : buildThreadKernel(module, op, name);

@@ -69,6 +69,12 @@ mlir::FailureOr<DeviceKernel> buildVectorKernel(mlir::gpu::GPUModuleOp module,
                                                 mlir::linalg::GenericOp op,
                                                 llvm::StringRef name);
 
+/// A kernel of an elementwise op that reads operands along another dimension
+/// than it writes along, by squares in shared memory. Nothing for other ops.
+mlir::FailureOr<DeviceKernel> buildTileKernel(mlir::gpu::GPUModuleOp module,
+                                              mlir::linalg::GenericOp op,
+                                              llvm::StringRef name);
+
 /// Kernels that run one after the other, with `scratchBytes` of workspace
 /// between them. Where in it each buffer lies is in `scratch`: parameters of
 /// every kernel, behind its operands.
