@@ -146,13 +146,15 @@ bool OpAccess::isNarrow() const {
 
 SmallVector<Value> OpAccess::createFunction(OpBuilder &builder,
                                             gpu::GPUModuleOp module,
-                                            StringRef name, int64_t threads) {
+                                            StringRef name, int64_t threads,
+                                            TypeRange extra) {
   llvm::SetVector<Value> used;
   SmallVector<Type> types;
   for (auto [operand, span] : llvm::zip_equal(op->getOperands(), spans))
     if (auto type = dyn_cast<MemRefType>(operand.getType());
         type && used.insert(operand))
       types.push_back(MemRefType::get({span}, type.getElementType()));
+  types.append(extra.begin(), extra.end());
   Location loc = op.getLoc();
   builder.setInsertionPointToEnd(module.getBody());
   kernel = gpu::GPUFuncOp::create(builder, loc, name,

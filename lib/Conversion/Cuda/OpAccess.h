@@ -36,11 +36,12 @@ public:
   bool isNarrow() const;
 
   /// Makes the kernel, sets the builder into it and returns the op's memrefs
-  /// that are its parameters.
+  /// that are its parameters; `extra` ones come behind.
   llvm::SmallVector<mlir::Value> createFunction(mlir::OpBuilder &builder,
                                                 mlir::gpu::GPUModuleOp module,
                                                 llvm::StringRef name,
-                                                int64_t threads);
+                                                int64_t threads,
+                                                mlir::TypeRange extra = {});
   mlir::gpu::GPUFuncOp kernel;
 
   /// The body at a point. `given` may hold the values of some operands; null

@@ -20,10 +20,22 @@ std::optional<int64_t> PointAccess::columnStride() const {
 }
 
 bool PointAccess::isVector(int64_t width) const {
-  if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() < 8 ||
-      columnStride() != 1)
+  if (!element || !element.isIntOrFloat() ||
+      element.getIntOrFloatBitWidth() < 8)
     return false;
-  return llvm::all_of(ArrayRef(coefficients).take_front(split),
+  // The innermost loops that are one run in memory.
+  int64_t run = 1;
+  unsigned dim = extents.size();
+  for (; dim > split; --dim) {
+    if (extents[dim - 1] == 1)
+      continue;
+    if (coefficients[dim - 1] != run)
+      break;
+    run *= extents[dim - 1];
+  }
+  if (run == 1 || (dim > split && run % width != 0))
+    return false;
+  return llvm::all_of(ArrayRef(coefficients).take_front(dim),
                       [&](int64_t step) { return step % width == 0; });
 }
 

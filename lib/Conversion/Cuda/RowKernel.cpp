@@ -87,8 +87,8 @@ private:
 struct RowSchedule {
   /// Threads of a row in one block, and of a block.
   int64_t threads = 1, blockThreads = kLeastThreads;
-  /// Blocks of a row.
-  int64_t parts = 1;
+  /// Blocks of a row, and the chunks of each when there are several.
+  int64_t parts = 1, share = 0;
   /// Whether a thread holds all its chunks from pass to pass.
   bool holds = true;
 };
@@ -120,26 +120,10 @@ private:
             llvm::function_ref<SmallVector<Value>(ArrayRef<PointChunk>,
                                                   ValueRange)>
                 visit);
-  void finishReductions(ArrayRef<linalg::GenericOp> reductions,
-                        MutableArrayRef<Value> values);
   void storeRows();
   Value isLeader();
 
-  /// The type that a reduction's sum has: f32 for smaller floats.
-  Type sumType(linalg::GenericOp op, unsigned index) {
-    Type type = getElementTypeOrSelf(op->getResult(index).getType());
-    return isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32
-               ? builder.getF32Type()
-               : type;
-  }
-  Value neutral(linalg::GenericOp op, unsigned index);
-  Value combine(linalg::GenericOp op, unsigned index, Value a, Value b);
-  Value widen(Value value, Type type) {
-    return value.getType() == type
-               ? value
-               : arith::ExtFOp::create(builder, loc, type, value).getResult();
-  }
-  PointAccess partials(linalg::GenericOp op, unsigned index);
+  PointAccess partials(const Reduction &reduction);
 
   const RowGroup &group;
   const RowSchedule &schedule;
@@ -310,9 +294,12 @@ static RowSchedule scheduleRows(const RowGroup &group) {
   if (group.rows < 4 * kProcessors) {
     schedule.threads = schedule.blockThreads = kMaxThreads / 2;
     int64_t step = schedule.threads * kUnroll;
-    schedule.parts = std::min<int64_t>(
+    int64_t parts = std::min<int64_t>(
         llvm::divideCeil(8 * kProcessors, group.rows),
         std::max<int64_t>(1, chunks / step));
+    // Whole steps, and no part without any.
+    schedule.share = llvm::alignTo(llvm::divideCeil(chunks, parts), step);
+    schedule.parts = llvm::divideCeil(chunks, schedule.share);
   }
   return schedule;
 }
@@ -347,7 +334,7 @@ RowKernelBuilder::RowKernelBuilder(gpu::GPUModuleOp module,
         for (unsigned i = 0; i < op.getNumResults(); ++i) {
           partials.push_back(op.getResult(i));
           types.push_back(MemRefType::get({group.rows * schedule.parts},
-                                          sumType(op, i)));
+                                          Reduction(op, i).type));
         }
   builder.setInsertionPointToEnd(module.getBody());
   kernel = gpu::GPUFuncOp::create(builder, loc, name,
@@ -440,24 +427,6 @@ Value RowKernelBuilder::fullValue(Value value, const PointChunk &chunk,
   return fullValues[key(value)];
 }
 
-Value RowKernelBuilder::combine(linalg::GenericOp op, unsigned index, Value a,
-                                Value b) {
-  Operation *copy = builder.clone(*findCombiner(op, index).op);
-  copy->setOperands({a, b});
-  copy->getResult(0).setType(a.getType());
-  return copy->getResult(0);
-}
-
-Value RowKernelBuilder::neutral(linalg::GenericOp op, unsigned index) {
-  Type type = sumType(op, index);
-  // The op tells its neutral element for its own type.
-  Operation *copy = findCombiner(op, index).op->clone();
-  copy->getResult(0).setType(type);
-  std::optional<TypedAttr> value = arith::getNeutralElement(copy);
-  copy->destroy();
-  return arith::ConstantOp::create(builder, loc, *value);
-}
-
 SmallVector<Value> RowKernelBuilder::forChunks(
     unsigned pass, ValueRange initial,
     llvm::function_ref<SmallVector<Value>(ArrayRef<PointChunk>, ValueRange)>
@@ -468,20 +437,15 @@ SmallVector<Value> RowKernelBuilder::forChunks(
   int64_t all = llvm::divideCeil(group.columns, group.width);
   int64_t step = schedule.threads * kUnroll;
   // This block's chunks: full steps first.
-  int64_t share = schedule.parts == 1
-                      ? all
-                      : int64_t(llvm::alignTo(
-                            llvm::divideCeil(all, schedule.parts), step));
-  bool isEven = all % share == 0;
+  int64_t share = schedule.parts == 1 ? all : schedule.share;
+  bool isEven = share * schedule.parts == all;
   Value begin = emit.scale(part, share);
   Value end = isEven ? emit.add(begin, emit.constant(share))
                      : emit.minimum(emit.add(begin, emit.constant(share)),
                                     emit.constant(all));
   Value steps =
       isEven ? emit.constant(share / step)
-             : emit.divide(arith::SubIOp::create(
-                               builder, loc, end,
-                               emit.minimum(begin, end)),
+             : emit.divide(arith::SubIOp::create(builder, loc, end, begin),
                            step);
   auto chunkAt = [&](Value number, Value inside) {
     PointChunk chunk;
@@ -545,31 +509,12 @@ Value RowKernelBuilder::isLeader() {
   return isRowLeader;
 }
 
-/// From the values of the threads to those of the rows.
-void RowKernelBuilder::finishReductions(ArrayRef<linalg::GenericOp> reductions,
-                                        MutableArrayRef<Value> values) {
-  SmallVector<std::function<Value(Value, Value)>> combiners;
-  SmallVector<std::pair<linalg::GenericOp, unsigned>> names;
-  for (linalg::GenericOp op : reductions)
-    for (unsigned i = 0; i < op.getNumResults(); ++i) {
-      names.push_back({op, i});
-      combiners.push_back(
-          [this, op, i](Value a, Value b) { return combine(op, i, a, b); });
-    }
-  SmallVector<Reduced> reduced;
-  for (auto [value, combiner] : llvm::zip_equal(values, combiners))
-    reduced.push_back({value, combiner});
-  reduceInBlock(builder, loc, kernel, schedule.blockThreads, schedule.threads,
-                reduced);
-  for (auto [value, each] : llvm::zip_equal(values, reduced))
-    value = each.value;
-}
-
 /// The results of a level, where every block has left its part.
-PointAccess RowKernelBuilder::partials(linalg::GenericOp op, unsigned index) {
+PointAccess RowKernelBuilder::partials(const Reduction &reduction) {
   PointAccess access;
-  access.buffer = partialBuffers.lookup(op.getResult(index));
-  access.element = sumType(op, index);
+  linalg::GenericOp op = reduction.op;
+  access.buffer = partialBuffers.lookup(op->getResult(reduction.index));
+  access.element = reduction.type;
   access.extents = {group.rows, schedule.parts};
   access.coefficients = {schedule.parts, 1};
   access.split = 1;
@@ -581,15 +526,15 @@ void RowKernelBuilder::runPass(unsigned pass) {
   for (linalg::GenericOp op : group.ops)
     if (group.isReduction(op) && group.level.lookup(op) == pass)
       reductions.push_back(op);
-  SmallVector<std::pair<linalg::GenericOp, unsigned>> names;
+  std::vector<Reduction> names;
   for (linalg::GenericOp op : reductions)
     for (unsigned i = 0; i < op.getNumResults(); ++i)
-      names.push_back({op, i});
+      names.emplace_back(op, i);
 
   SmallVector<Value> values;
   if (pass < firstPass) {
     // Another kernel has run this pass.
-    for (auto [op, i] : names) {
+    for (const Reduction &each : names) {
       Value sum;
       for (int64_t first = 0; first < schedule.parts;
            first += schedule.threads) {
@@ -606,11 +551,11 @@ void RowKernelBuilder::runPass(unsigned pass) {
                                                         emit.constant(0))
                                     .getResult()
                               : number;
-        Value value = emit.load(partials(op, i), chunk, 0);
+        Value value = emit.load(partials(each), chunk, 0);
         if (inside)
           value = arith::SelectOp::create(builder, loc, inside, value,
-                                          neutral(op, i));
-        sum = sum ? combine(op, i, sum, value) : value;
+                                          each.neutral(builder));
+        sum = sum ? each.combine(builder, sum, value) : value;
       }
       values.push_back(sum);
     }
@@ -623,8 +568,8 @@ void RowKernelBuilder::runPass(unsigned pass) {
         stored.push_back({skipReshapes(output), unsigned(number)});
     // One sum a lane: they do not wait for each other.
     SmallVector<Value> sums;
-    for (auto [op, i] : names)
-      sums.append(group.width, neutral(op, i));
+    for (const Reduction &each : names)
+      sums.append(group.width, each.neutral(builder));
     if (!names.empty() || !stored.empty())
       sums = forChunks(
           pass, sums, [&](ArrayRef<PointChunk> several, ValueRange before) {
@@ -657,12 +602,12 @@ void RowKernelBuilder::runPass(unsigned pass) {
             }
             for (auto [chunk, mine] : llvm::zip_equal(several, contributions))
               for (auto [k, value] : llvm::enumerate(mine)) {
-                auto [op, i] = names[k / group.width];
-                Value wide = widen(value, sumType(op, i));
+                const Reduction &each = names[k / group.width];
+                Value wide = each.widen(builder, value);
                 if (chunk.inside)
                   wide = arith::SelectOp::create(builder, loc, chunk.inside,
-                                                 wide, neutral(op, i));
-                next[k] = combine(op, i, next[k], wide);
+                                                 wide, each.neutral(builder));
+                next[k] = each.combine(builder, next[k], wide);
               }
             for (auto [chunk, full] : llvm::zip_equal(several, toStore)) {
               if (stored.empty())
@@ -694,12 +639,12 @@ void RowKernelBuilder::runPass(unsigned pass) {
           });
     // The lanes of a thread.
     for (unsigned k = 0; k < names.size(); ++k) {
-      auto [op, i] = names[k];
       SmallVector<Value> lanes(
           ArrayRef(sums).slice(k * group.width, group.width));
       while (lanes.size() > 1) {
         for (size_t j = 0; j < lanes.size() / 2; ++j)
-          lanes[j] = combine(op, i, lanes[j], lanes[j + lanes.size() / 2]);
+          lanes[j] = names[k].combine(builder, lanes[j],
+                                      lanes[j + lanes.size() / 2]);
         lanes.resize(lanes.size() / 2);
       }
       values.push_back(lanes.front());
@@ -707,28 +652,31 @@ void RowKernelBuilder::runPass(unsigned pass) {
   }
   if (names.empty())
     return;
-  finishReductions(reductions, values);
+  SmallVector<Reduced> reduced;
+  for (auto [value, each] : llvm::zip_equal(values, names))
+    reduced.push_back({value, &each});
+  reduceInBlock(builder, loc, kernel, schedule.blockThreads, schedule.threads,
+                reduced);
   if (schedule.parts > 1 && pass >= firstPass) {
     // The next kernel goes on with it.
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(
         scf::IfOp::create(builder, loc, isLeader(), false).thenBlock());
-    for (auto [k, name] : llvm::enumerate(names)) {
+    for (const Reduced &each : reduced) {
       PointChunk chunk;
       chunk.row = row;
       chunk.column = part;
-      emit.store(partials(name.first, name.second), chunk, values[k]);
+      emit.store(partials(*each.reduction), chunk, each.value);
     }
     return;
   }
-  for (auto [k, name] : llvm::enumerate(names)) {
-    auto [op, i] = name;
-    Value init = operandValue(*op.getDpsInitOperand(i), nullptr, 0);
-    Type type = init.getType();
-    Value sum = combine(op, i, widen(init, values[k].getType()), values[k]);
-    if (sum.getType() != type)
-      sum = arith::TruncFOp::create(builder, loc, type, sum);
-    rowValues[op.getResult(i)] = sum;
+  for (const Reduced &each : reduced) {
+    const Reduction &name = *each.reduction;
+    linalg::GenericOp op = name.op;
+    Value init = operandValue(*op.getDpsInitOperand(name.index), nullptr, 0);
+    Value sum =
+        name.combine(builder, name.widen(builder, init), each.value);
+    rowValues[op->getResult(name.index)] = name.narrow(builder, sum);
   }
   // What follows from them alone, once.
   for (linalg::GenericOp op : group.ops)
@@ -815,11 +763,11 @@ DeviceKernel RowKernelBuilder::build() {
   return result;
 }
 
-RowKernels fastk::buildRowKernels(gpu::GPUModuleOp module, func::FuncOp func,
-                                  unsigned firstNumber) {
+SplitKernels fastk::buildRowKernels(gpu::GPUModuleOp module,
+                                    func::FuncOp func, unsigned firstNumber) {
   RowGroup group(func);
   RowSchedule schedule = scheduleRows(group);
-  RowKernels kernels;
+  SplitKernels kernels;
   auto nameOf = [&](unsigned number) {
     return "k" + std::to_string(firstNumber + number);
   };
