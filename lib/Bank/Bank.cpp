@@ -172,11 +172,10 @@ std::vector<BankEntry> Bank::list() const {
 }
 
 std::string WinnerFilter::refuseMachine(const WinnerHeader &header) const {
-  // The target of a device names its architecture; "host" names none.
-  if (anyMachine || header.target != "host" ||
-      machine.isComparable(header.getMachine()))
+  if (anyMachine || machine.isComparable(header.getMachine()))
     return "";
-  return "measured on " + header.getMachine().str() + "; this is " +
+  return "measured on " + header.getMachine().str() +
+         (header.target == "host" ? "; this is " : "; this is compiled for ") +
          machine.str();
 }
 

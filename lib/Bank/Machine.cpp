@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Bank/Machine.h"
-#include "fastk/Target/TargetDescription.h"
+#include "fastk/Target/DeviceDescription.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/TargetParser/Host.h"
 
@@ -26,6 +26,14 @@ Machine Machine::host(unsigned threads) {
   return {host.model, describeCpu(host), threads ? threads : host.threads};
 }
 
+Machine Machine::of(const std::string &target, unsigned threads) {
+  if (target == "host")
+    return host(threads);
+  StringRef arch = StringRef(target).split(':').second;
+  std::optional<DeviceDescription> device = describeDevice(arch.str());
+  return {device ? device->model : "", "", 0};
+}
+
 bool Machine::isComparable(const Machine &other) const {
   // "Intel(R) Xeon(R) CPU @ 2.30GHz" is sold at several clock rates.
   auto withoutClock = [](StringRef model) {
@@ -40,6 +48,8 @@ std::string Machine::str() const {
   std::string text = model.empty() ? "an unknown machine" : model;
   if (!cpu.empty())
     text += " (" + cpu + ")";
+  if (threads == 0)
+    return text;
   return text + " with " + std::to_string(threads) +
          (threads == 1 ? " thread" : " threads");
 }

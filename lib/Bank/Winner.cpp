@@ -7,6 +7,7 @@
 
 #include "fastk/Bank/Winner.h"
 #include "fastk/Dialect/Fastk/Key.h"
+#include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
@@ -180,7 +181,8 @@ OwningOpRef<ModuleOp> fastk::buildWinner(LoweringOp workload, Language language,
                                          StringRef program,
                                          int64_t workspaceBytes,
                                          StringRef target, Precision precision,
-                                         const WinnerRecord &record) {
+                                         const WinnerRecord &record,
+                                         const worker::LaunchPlan *plan) {
   MLIRContext *context = workload.getContext();
   Builder b(context);
   OwningOpRef<ModuleOp> module = ModuleOp::create(workload.getLoc());
@@ -190,6 +192,9 @@ OwningOpRef<ModuleOp> fastk::buildWinner(LoweringOp workload, Language language,
   lowering.setPrecision(precision);
   lowering.setLanguage(language);
   lowering.setWorkspace(workspaceBytes);
+  lowering.getPlan().getBlocks().clear();
+  if (plan)
+    writePlan(lowering, *plan);
   if (language == Language::generic) {
     lowering.removeFileAttr();
     lowering.removeDigestAttr();

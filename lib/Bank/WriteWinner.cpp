@@ -60,9 +60,9 @@ static std::string winnerName(LoweringOp lowering, const WinnerRecord &record,
 /// offered.
 static bool keepsStored(LoweringOp storedOp, const WinnerRecord &stored,
                         LoweringOp freshOp, const WinnerRecord &fresh) {
-  if (storedOp.getDigest() == freshOp.getDigest() &&
-      storedOp.getLanguage() == freshOp.getLanguage() &&
-      storedOp.getWorkspace() == freshOp.getWorkspace())
+  // Key, target and precision are the same: so is the seal of the same program
+  // with the same workspace and plan.
+  if (storedOp.getSeal() && storedOp.getSeal() == freshOp.getSeal())
     return true;
   return stored.medianNs <= fresh.medianNs * kSmallestGain;
 }

@@ -8,6 +8,7 @@
 #include "fastk/Driver/SearchModel.h"
 #include "fastk/Analysis/Roofline.h"
 #include "fastk/Analysis/WorkloadKind.h"
+#include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Propose/Proposer.h"
 #include "fastk/Search/BudgetShares.h"
 #include "fastk/Search/Search.h"
@@ -98,6 +99,11 @@ static std::vector<SearchSeed> seedsFrom(const Winner *winner) {
   seed.variant.language = lowering.getLanguage();
   seed.variant.program = lowering.getSource().value_or("").str();
   seed.variant.workspaceBytes = lowering.getWorkspace();
+  // It was verified when it was loaded.
+  if (!lowering.getPlan().empty())
+    if (FailureOr<worker::LaunchPlan> plan = readPlan(lowering);
+        succeeded(plan))
+      seed.variant.plan = std::move(*plan);
   seed.variant.parameters = record.parameters;
   return {seed};
 }
@@ -139,14 +145,15 @@ fastk::searchModel(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
       target.known = target.foreign.get();
     }
   }
-  TargetDescription device = describeHost();
-  if (options.threads)
+  TargetDescription device = options.device ? *options.device : describeHost();
+  if (options.threads && !options.device)
     device.threads = options.threads;
 
   llvm::json::Array report;
   SearchModelEnd end = SearchModelEnd::Done;
   BudgetShares shares(options.search.budget, sharers.size());
   size_t number = 0;
+  int pending = 0;
   for (SearchedWorkload *target : sharers) {
     std::optional<SearchBudget> share = shares.next();
     if (!target->isWanted) {
@@ -234,6 +241,16 @@ fastk::searchModel(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
     progress->ended();
     if (!result)
       return result.takeError();
+    if (result->end == SearchEnd::Pending) {
+      // Until it has ended nobody knows what it leaves of its share.
+      shares.spend(search.budget.evaluations, prepared);
+      pending += result->counts.pending;
+      progress->note(llvm::formatv(
+          "{0} pending, {1} answered",
+          result->counts.pending, result->counts.evaluations).str());
+      end = SearchModelEnd::Pending;
+      continue;
+    }
     shares.spend(result->counts.evaluations, prepared + result->elapsedSeconds);
     printTrajectory(*result, title, llvm::errs());
     report.push_back(reportJson(input, search, *result));
@@ -259,6 +276,12 @@ fastk::searchModel(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
       break;
     }
   }
+  if (end == SearchModelEnd::Pending)
+    llvm::errs() << pending
+                 << (pending == 1 ? " evaluation is" : " evaluations are")
+                 << " pending: answer with `" << evaluator.howToAnswer()
+                 << (filter.target == "host" ? "`" : "` on a machine with the GPU")
+                 << ", then run the same command again\n";
   if (!options.report.empty())
     if (llvm::Error error = writeReport(options.report, std::move(report)))
       return std::move(error);

@@ -46,6 +46,45 @@ Searcher::askVariants(const std::string &name,
   return variants;
 }
 
+/// What a proposer may be able to mend.
+static bool isRepairable(worker::Status status) {
+  switch (status) {
+  case worker::Status::Wrong:
+  case worker::Status::Crash:
+  case worker::Status::Timeout:
+  case worker::Status::Memory:
+  case worker::Status::Refused:
+  case worker::Status::CompileTimeout:
+    return true;
+  case worker::Status::OK:
+  case worker::Status::Slow:
+  case worker::Status::Impossible:
+  case worker::Status::Unfit:
+  case worker::Status::Error:
+    return false;
+  }
+  llvm_unreachable("all statuses are named above");
+}
+
+Expected<std::vector<Variant>> Searcher::askRepair(size_t failed) {
+  Proposer *owner = trials[failed].owner;
+  if (!owner || !isRepairable(trials[failed].verdict.status))
+    return std::vector<Variant>();
+  Idea idea = trials[failed].idea;
+  TriedVariant tried = trials[failed].tried;
+  return askVariants("repair/" + digestOf(tried.variant),
+                     [&]() -> Expected<std::vector<Variant>> {
+                       Expected<std::optional<Variant>> variant =
+                           owner->repair(context(), idea, tried);
+                       if (!variant)
+                         return variant.takeError();
+                       std::vector<Variant> list;
+                       if (*variant)
+                         list.push_back(std::move(**variant));
+                       return list;
+                     });
+}
+
 Expected<std::optional<worker::Verdict>>
 Searcher::askVerdict(const Variant &variant, const Variant *incumbent,
                      bool promote) {
@@ -54,6 +93,10 @@ Searcher::askVerdict(const Variant &variant, const Variant *incumbent,
   if (!hasEvaluationsLeft(promote))
     return std::nullopt;
   std::string name = (promote ? "promote/" : "evaluate/") + digestOf(variant);
+  if (auto asked = answers.find(name); asked != answers.end()) {
+    ++result.counts.evaluations;
+    return std::move(asked->second);
+  }
   if (input.journal)
     if (auto recorded = input.journal->findVerdict(name)) {
       ++result.counts.evaluations;
@@ -62,29 +105,45 @@ Searcher::askVerdict(const Variant &variant, const Variant *incumbent,
     }
   if (!mayEvaluate())
     return std::nullopt;
+  Expected<std::optional<worker::Verdict>> verdict =
+      obtainVerdict(name, {input.workload.workload, variant, incumbent,
+                           input.workload.acceptedPrecision, promote,
+                           /*firstOfBatch=*/false});
+  if (!verdict || *verdict) {
+    if (verdict)
+      ++result.counts.evaluations;
+    return verdict;
+  }
+  if (!searchOver) {
+    ++result.counts.pending;
+    stop(SearchEnd::Pending);
+  }
+  return std::nullopt;
+}
 
+Expected<std::optional<worker::Verdict>>
+Searcher::obtainVerdict(const std::string &name,
+                        const EvaluationRequest &request) {
   double start = elapsedNow();
-  Expected<worker::Verdict> verdict =
-      input.evaluator.evaluate({input.workload.workload, variant, incumbent,
-                                input.workload.acceptedPrecision, promote});
+  Expected<std::optional<worker::Verdict>> verdict =
+      input.evaluator.evaluate(request);
   // A terminal sends its interrupt to children too: what failed while the user
   // asked to stop says nothing of the variant. What passed is kept.
   if (input.stopRequested && input.stopRequested() &&
-      (!verdict || verdict->status != worker::Status::OK)) {
+      (!verdict || !*verdict || (*verdict)->status != worker::Status::OK)) {
     consumeError(verdict.takeError());
     stop(SearchEnd::Interrupted);
     return std::nullopt;
   }
-  if (!verdict)
-    return verdict.takeError();
+  if (!verdict || !*verdict)
+    return verdict;
   double end = elapsedNow();
   durations.push_back(end - start);
-  ++result.counts.evaluations;
-  verdict->reason = json::fixUTF8(verdict->reason);
+  (*verdict)->reason = json::fixUTF8((*verdict)->reason);
   // What is decided on is what a resumed search will read.
   std::string problem;
   std::optional<worker::Verdict> reread =
-      worker::parseVerdict(worker::toJSON(*verdict), problem);
+      worker::parseVerdict(worker::toJSON(**verdict), problem);
   if (!reread)
     return createStringError(inconvertibleErrorCode(),
                              "the evaluator returned a verdict that cannot be "

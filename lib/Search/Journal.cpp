@@ -372,9 +372,8 @@ Journal::findIdeas(StringRef name) {
 
 static std::string programPath(StringRef directory, Language language,
                                StringRef digest) {
-  return (directory + "/programs/" + digest +
-          (language == Language::c ? ".c" : ".mlir"))
-      .str();
+  StringRef extension = sys::path::extension(programFileName(language));
+  return (directory + "/programs/" + digest + extension).str();
 }
 
 Expected<std::string> Journal::storeProgram(const Variant &variant) {
@@ -397,12 +396,15 @@ Error Journal::recordVariants(StringRef name, ArrayRef<Variant> variants,
     json::Object parameters;
     for (auto &[parameter, value] : variant.parameters)
       parameters[json::fixUTF8(parameter)] = value;
-    list.push_back(
-        json::Object{{"idea", json::fixUTF8(variant.ideaId)},
-                     {"language", stringifyLanguage(variant.language)},
-                     {"program", *digest},
-                     {"workspace_bytes", variant.workspaceBytes},
-                     {"parameters", std::move(parameters)}});
+    json::Object fields{{"idea", json::fixUTF8(variant.ideaId)},
+                        {"language", stringifyLanguage(variant.language)},
+                        {"program", *digest},
+                        {"workspace_bytes", variant.workspaceBytes},
+                        {"parameters", std::move(parameters)}};
+    // As text: its numbers and their types are the plan's own business.
+    if (variant.plan)
+      fields["plan"] = worker::toJSON(*variant.plan);
+    list.push_back(std::move(fields));
   }
   return append(text(json::Object{{"type", "variants"},
                                   {"name", name},
@@ -432,6 +434,14 @@ Journal::findVariants(StringRef name) {
     if (const json::Object *parameters = object->getObject("parameters"))
       for (auto &[parameter, number] : *parameters)
         variant.parameters[parameter.str()] = number.getAsInteger().value_or(0);
+    if (std::optional<StringRef> plan = object->getString("plan")) {
+      std::string problem;
+      variant.plan = worker::parseLaunchPlan(plan->str(), problem);
+      if (!variant.plan)
+        return damaged(Twine(filePath()) + ": the plan of a variant of '" +
+                       name + "' cannot be read: " + problem +
+                       "; start another journal with --journal=DIR");
+    }
     StringRef digest = object->getString("program").value_or("");
     std::string path = programPath(directory, variant.language, digest);
     Expected<std::string> program =

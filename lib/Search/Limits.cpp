@@ -12,16 +12,28 @@
 using namespace llvm;
 using namespace fastk;
 
-bool Searcher::hasEvaluationsLeft(bool promote) {
+/// What of the budget is kept for promotions: without its second measurement
+/// nothing can win.
+static int64_t keptOf(const SearchOptions &options, bool promote) {
+  int64_t limit = options.budget.evaluations;
+  if (promote || limit < 2)
+    return 0;
+  return std::clamp<int64_t>(limit / 10, 1, options.promotions);
+}
+
+std::optional<int64_t> Searcher::evaluationsLeft(bool promote) const {
   int64_t limit = options.budget.evaluations;
   if (limit == 0)
+    return std::nullopt;
+  return std::max<int64_t>(
+      limit - keptOf(options, promote) - result.counts.evaluations, 0);
+}
+
+bool Searcher::hasEvaluationsLeft(bool promote) {
+  if (evaluationsLeft(promote).value_or(1) > 0)
     return true;
-  // Without its second measurement nothing can win.
-  int64_t kept = 0;
-  if (!promote && limit >= 2)
-    kept = std::clamp<int64_t>(limit / 10, 1, options.promotions);
-  if (result.counts.evaluations < limit - kept)
-    return true;
+  int64_t limit = options.budget.evaluations;
+  int64_t kept = keptOf(options, promote);
   std::string text = "its budget of " + std::to_string(limit) +
                      (limit == 1 ? " evaluation" : " evaluations") +
                      " is spent";

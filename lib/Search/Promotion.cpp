@@ -58,7 +58,7 @@ Error Searcher::promote() {
     if (!verdict)
       return verdict.takeError();
     if (!*verdict) {
-      if (result.noWinnerReason.empty() && result.end != SearchEnd::Interrupted)
+      if (result.noWinnerReason.empty() && !searchOver)
         result.noWinnerReason = "the budget ran out before '" +
                                 trial.idea.title +
                                 "' could be measured a second time";

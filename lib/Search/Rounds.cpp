@@ -57,13 +57,31 @@ Error Searcher::runBranching() {
       --roundNumber;
       break;
     }
+    std::vector<Planned> together;
+    if (answersLater() && roundNumber == 1)
+      for (const SearchSeed &seed : input.seeds)
+        together.push_back({seed.idea, /*owner=*/nullptr, seed.variant});
     for (const Asked &each : asked) {
       if (phaseOver)
         break;
+      if (answersLater()) {
+        Expected<std::vector<Variant>> variants =
+            realise(each.idea, *each.owner, each.name, options.implementations);
+        if (!variants)
+          return variants.takeError();
+        for (Variant &variant : *variants)
+          together.push_back({each.idea, each.owner, std::move(variant)});
+        continue;
+      }
       if (Error error = tryIdea(each.idea, *each.owner, each.name,
                                 options.implementations))
         return error;
     }
+    if (!together.empty() && !phaseOver)
+      if (Error error = tryTogether(std::move(together)))
+        return error;
+    if (searchOver && result.end == SearchEnd::Pending)
+      return Error::success();
     bool triedAny = static_cast<int>(trials.size()) > firstOfProposers;
     // The sweep starts at the round's best, if it is in reach of the best.
     std::optional<size_t> promising;
@@ -116,15 +134,23 @@ Error Searcher::runSequential() {
   return Error::success();
 }
 
-Error Searcher::tryIdea(const Idea &idea, Proposer &owner,
-                        const std::string &name, int count) {
+Expected<std::vector<Variant>> Searcher::realise(const Idea &idea,
+                                                 Proposer &owner,
+                                                 const std::string &name,
+                                                 int count) {
   ++result.counts.ideas;
   Expected<std::vector<Variant>> variants = askVariants(
       "realise/" + name, [&] { return owner.realise(context(), idea, count); });
+  if (variants && static_cast<int>(variants->size()) > count)
+    variants->resize(count);
+  return variants;
+}
+
+Error Searcher::tryIdea(const Idea &idea, Proposer &owner,
+                        const std::string &name, int count) {
+  Expected<std::vector<Variant>> variants = realise(idea, owner, name, count);
   if (!variants)
     return variants.takeError();
-  if (static_cast<int>(variants->size()) > count)
-    variants->resize(count);
   for (const Variant &variant : *variants) {
     Expected<TryOutcome> outcome = tryVariant(idea, &owner, variant);
     if (!outcome)
@@ -138,43 +164,9 @@ Error Searcher::tryIdea(const Idea &idea, Proposer &owner,
   return Error::success();
 }
 
-/// What a proposer may be able to mend.
-static bool isRepairable(worker::Status status) {
-  switch (status) {
-  case worker::Status::Wrong:
-  case worker::Status::Crash:
-  case worker::Status::Timeout:
-  case worker::Status::Memory:
-  case worker::Status::Refused:
-  case worker::Status::CompileTimeout:
-    return true;
-  case worker::Status::OK:
-  case worker::Status::Slow:
-  case worker::Status::Impossible:
-  case worker::Status::Unfit:
-  case worker::Status::Error:
-    return false;
-  }
-  llvm_unreachable("all statuses are named above");
-}
-
 Error Searcher::repair(const Idea &idea, Proposer *owner, size_t failed) {
   for (int attempt = 0; attempt < options.repairs && !phaseOver; ++attempt) {
-    if (!owner || !isRepairable(trials[failed].verdict.status))
-      return Error::success();
-    TriedVariant tried = trials[failed].tried;
-    Expected<std::vector<Variant>> mended =
-        askVariants("repair/" + digestOf(tried.variant),
-                    [&]() -> Expected<std::vector<Variant>> {
-                      Expected<std::optional<Variant>> variant =
-                          owner->repair(context(), idea, tried);
-                      if (!variant)
-                        return variant.takeError();
-                      std::vector<Variant> list;
-                      if (*variant)
-                        list.push_back(std::move(**variant));
-                      return list;
-                    });
+    Expected<std::vector<Variant>> mended = askRepair(failed);
     if (!mended)
       return mended.takeError();
     if (mended->empty())

@@ -28,6 +28,8 @@ StringRef fastk::stringify(SearchEnd end) {
     return "exhausted";
   case SearchEnd::Unfit:
     return "unfit";
+  case SearchEnd::Pending:
+    return "pending";
   case SearchEnd::Interrupted:
     return "interrupted";
   }

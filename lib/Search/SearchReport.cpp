@@ -287,8 +287,11 @@ WinnerRecord fastk::winnerRecord(const SearchInput &input,
   record.title = winner.idea.title;
   record.text = winner.idea.text;
   record.machine = input.workload.target.model;
-  record.cpu = hostCpu();
-  record.threads = timing.threads;
+  // Of a GPU the model says it all.
+  if (input.workload.target.target == "host") {
+    record.cpu = hostCpu();
+    record.threads = timing.threads;
+  }
   record.medianNs = timing.candidate->medianNs;
   record.p10Ns = timing.candidate->p10Ns;
   record.p90Ns = timing.candidate->p90Ns;
@@ -318,5 +321,6 @@ fastk::winnerModule(const SearchInput &input, const SearchOptions &options,
   LoweringOp workload = input.workload.workload;
   return buildWinner(workload, winner.variant.language, winner.variant.program,
                      winner.variant.workspaceBytes, workload.getTarget(),
-                     winner.precision, winnerRecord(input, options, result));
+                     winner.precision, winnerRecord(input, options, result),
+                     winner.variant.plan ? &*winner.variant.plan : nullptr);
 }

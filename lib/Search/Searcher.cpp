@@ -16,6 +16,7 @@ using namespace fastk;
 std::string fastk::digestOf(const Variant &variant) {
   return sha256(stringifyLanguage(variant.language).str() + " " +
                 std::to_string(variant.workspaceBytes) + "\n" +
+                (variant.plan ? worker::toJSON(*variant.plan) + "\n" : "") +
                 variant.program);
 }
 
@@ -45,8 +46,10 @@ Expected<SearchResult> Searcher::run() {
   result.trajectory.front().round = "0";
   result.trajectory.front().title = "default lowering";
 
-  if (Error error = trySeeds())
-    return std::move(error);
+  // Where answers come later the seeds go with the first round.
+  if (!answersLater() || options.strategy == SearchStrategy::Sequential)
+    if (Error error = trySeeds())
+      return std::move(error);
   if (Error error = options.strategy == SearchStrategy::Branching
                         ? runBranching()
                         : runSequential())
@@ -64,6 +67,9 @@ Expected<SearchResult> Searcher::run() {
     result.noWinnerReason = result.end == SearchEnd::Interrupted
                                 ? "the search was interrupted; run it again to "
                                   "go on where it was"
+                            : result.end == SearchEnd::Pending
+                                ? "evaluations are pending; run it again when "
+                                  "they are answered"
                                 : result.detail;
   result.trajectory.front().seconds = result.baselineSeconds;
   result.trajectory.front().baselineSeconds = result.baselineSeconds;
@@ -75,7 +81,8 @@ Expected<SearchResult> Searcher::run() {
 
 void Searcher::stop(SearchEnd end, std::string detail) {
   phaseOver = true;
-  if (end == SearchEnd::Interrupted || end == SearchEnd::Unfit)
+  if (end == SearchEnd::Interrupted || end == SearchEnd::Unfit ||
+      end == SearchEnd::Pending)
     searchOver = true;
   // The first cause stands: what a later phase runs into is its consequence.
   if (phase == Phase::Rounds || searchOver) {

@@ -22,7 +22,8 @@
 
 namespace fastk {
 
-/// Names a variant in the journal: SHA-256 of language, workspace and program.
+/// Names a variant in the journal: SHA-256 of language, workspace, plan and
+/// program.
 std::string digestOf(const Variant &variant);
 /// "101.5 %".
 std::string percent(double ratio);
@@ -55,9 +56,29 @@ private:
   llvm::Error runSequential();
   llvm::Error tryIdea(const Idea &idea, Proposer &owner,
                       const std::string &name, int count);
+  llvm::Expected<std::vector<Variant>> realise(const Idea &idea,
+                                               Proposer &owner,
+                                               const std::string &name,
+                                               int count);
   llvm::Error trySeeds();
   llvm::Error repair(const Idea &idea, Proposer *owner, size_t failed);
+  /// What its proposer makes of a failed trial; empty when it knows no remedy.
+  llvm::Expected<std::vector<Variant>> askRepair(size_t failed);
   void endRound(int firstTrial, bool countsForPatience);
+
+  // Batches.cpp: for evaluators that answer later.
+  /// A variant that is to be tried.
+  struct Planned {
+    Idea idea;
+    Proposer *owner = nullptr;
+    Variant variant;
+  };
+  bool answersLater() const { return !input.evaluator.howToAnswer().empty(); }
+  /// Tries variants together, then what their proposers mend of them.
+  llvm::Error tryTogether(std::vector<Planned> planned);
+  /// Asks for verdicts before any of them decides what comes next. The search
+  /// is over when one is pending.
+  llvm::Error askTogether(llvm::ArrayRef<Variant> variants);
 
   // Sweep.cpp, Promotion.cpp, Trial.cpp.
   /// Hill-climbs from a trial in the space of its parameters.
@@ -75,9 +96,15 @@ private:
               llvm::function_ref<llvm::Expected<std::vector<Variant>>()> ask);
   llvm::Expected<std::optional<worker::Verdict>>
   askVerdict(const Variant &variant, const Variant *incumbent, bool promote);
+  /// Asks the evaluator and records what it says. Nothing: the user ended the
+  /// search, or the answer is pending.
+  llvm::Expected<std::optional<worker::Verdict>>
+  obtainVerdict(const std::string &name, const EvaluationRequest &request);
 
   // Limits.cpp. False stops the search, or its phase.
   bool hasEvaluationsLeft(bool promote);
+  /// Evaluations that the budget leaves; nothing where it has no limit.
+  std::optional<int64_t> evaluationsLeft(bool promote) const;
   bool mayEvaluate();
   double clockNow() const;
   double elapsedNow() const;
@@ -102,6 +129,10 @@ private:
   /// What proposers see.
   std::vector<TriedVariant> history, parents;
   llvm::StringSet<> seen, swept;
+  /// Verdicts that were asked for in this run, ahead of their turn, and the
+  /// trial that was their incumbent.
+  llvm::StringMap<worker::Verdict> answers;
+  std::optional<size_t> batchIncumbent;
   llvm::StringMap<int> neighbourAsks;
   std::mt19937_64 random;
   Phase phase = Phase::Rounds;

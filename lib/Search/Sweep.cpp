@@ -30,6 +30,10 @@ Error Searcher::sweep(size_t from, int limit) {
       return variants.takeError();
     if (variants->empty())
       swept.insert(digest);
+    if (Error error = askTogether(*variants))
+      return error;
+    if (searchOver)
+      return Error::success();
     Idea idea = trials[current].idea;
     bool improved = false;
     for (const Variant &variant : *variants) {
@@ -46,7 +50,9 @@ Error Searcher::sweep(size_t from, int limit) {
       if (trials.back().speedup > trials[current].speedup * kNoise) {
         current = trials.size() - 1;
         improved = true;
-        break;
+        // What was asked for together is all there.
+        if (!answersLater())
+          break;
       }
     }
     if (!improved)

@@ -62,7 +62,10 @@ Expected<Searcher::TryOutcome> Searcher::tryVariant(const Idea &idea,
 
   if (done.speedup > 0) {
     bool better = !hasBest();
-    if (!better && timing.speedupOverIncumbent)
+    // In a batch all had the incumbent from before it.
+    bool isDuel = timing.speedupOverIncumbent &&
+                  (!answersLater() || best == batchIncumbent);
+    if (!better && isDuel)
       better = timing.speedupOverIncumbent->low > kNoise;
     else if (!better)
       better = done.speedup > bestTrial().speedup * kNoise;

@@ -79,6 +79,6 @@ FailureOr<PassBanks> fastk::openPassBanks(ModuleOp module,
   if (!banks)
     return module.emitError() << llvm::toString(banks.takeError());
   return PassBanks{std::move(*banks),
-                   {target.str(), *loosest, Machine::host(),
+                   {target.str(), *loosest, Machine::of(target.str()),
                     /*anyMachine=*/winnersFrom == "any"}};
 }

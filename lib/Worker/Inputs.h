@@ -10,6 +10,8 @@
 #define FASTK_LIB_WORKER_INPUTS_H
 
 #include "Plan.h"
+#include <utility>
+#include <vector>
 
 namespace fastk::worker {
 
@@ -21,7 +23,11 @@ void fillInput(const Job &job, size_t index, const Case &trial, void *data);
 void perturb(const Tensor &tensor, uint64_t seed, double delta,
              const void *from, void *to);
 
-/// Redraws about one element in a thousand, at least 16 (or all), in place.
+/// About one element in a thousand, at least 16 (or all), with new values.
+std::vector<std::pair<int64_t, double>>
+mutations(const Job &job, size_t index, const Case &trial, uint64_t seed);
+
+/// Makes the mutations in place.
 void mutate(const Job &job, size_t index, const Case &trial, uint64_t seed,
             void *data);
 

@@ -36,6 +36,20 @@ static constexpr Name<Role> roleNames[] = {
 static constexpr Name<Cache> cacheNames[] = {{Cache::Cold, "cold"},
                                              {Cache::Warm, "warm"}};
 
+static constexpr Name<DeviceKind> deviceNames[] = {{DeviceKind::Host, "host"},
+                                                   {DeviceKind::Cuda, "cuda"}};
+static constexpr Name<Code> codeNames[] = {{Code::SharedObject, "so"},
+                                           {Code::PTX, "ptx"},
+                                           {Code::Cubin, "cubin"},
+                                           {Code::CUDA, "cuda"}};
+
+static std::optional<DeviceKind> parseDevice(std::string_view text) {
+  return valueOf(deviceNames, text);
+}
+static std::optional<Code> parseCode(std::string_view text) {
+  return valueOf(codeNames, text);
+}
+
 std::string_view fastk::worker::toString(Mode m) {
   return nameOf(modeNames, m);
 }
@@ -164,6 +178,23 @@ static Program readProgram(const Json &value, std::string path,
       (program.path.empty() || program.path.find('\0') != std::string::npos))
     reader.fail("path", "is empty or has a NUL; name a shared object");
   reader.readInt("workspace_bytes", program.workspaceBytes, 0, maxBytes, true);
+  reader.readEnum("code", program.code, parseCode, "so, ptx, cubin, cuda",
+                  true);
+  reader.readObject(
+      "plan",
+      [&](const Json &plan, const std::string &where) {
+        std::string problem;
+        program.plan = parseLaunchPlan(
+            plan.dump(-1, ' ', false, Json::error_handler_t::replace), problem);
+        if (!program.plan)
+          error = where + ": " + problem;
+      },
+      true);
+  if (reader.ok() && (program.code == Code::SharedObject) == bool(program.plan))
+    reader.fail("plan", program.plan
+                            ? "is for device code; a shared object has none"
+                            : "is missing; device code needs the plan that "
+                              "launches it, see docs/formats/plan.md");
   reader.finish();
   return program;
 }
@@ -182,6 +213,7 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
                               "; this worker reads format 1, use the worker "
                               "that belongs to the sender");
   reader.readString("id", job.id);
+  reader.readEnum("device", job.device, parseDevice, "host, cuda", true);
   reader.readEnum("mode", job.mode, parseMode, "evaluate, validate, promote");
   if (job.mode == Mode::Promote) {
     job.validate.trials = 10;
@@ -217,6 +249,20 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
     programs.readObject("candidate", into(job.candidate));
     programs.finish();
   });
+  auto fits = [&](const Program &program) {
+    return (program.code == Code::SharedObject) ==
+           (job.device == DeviceKind::Host);
+  };
+  if (reader.ok() &&
+      !(fits(job.oracle) && fits(job.baseline) && fits(job.candidate) &&
+        (!job.incumbent || fits(*job.incumbent))))
+    reader.fail("programs",
+                job.device == DeviceKind::Host
+                    ? "has device code, but the job is for the host; write "
+                      "\"device\": \"cuda\", or name shared objects"
+                    : "has a shared object, but the job is for a GPU; give "
+                      "every program a code of ptx, cubin or cuda and a plan");
+  reader.readString("gpu", job.gpu, true);
   reader.readEnum("kind", job.kind, parseKind,
                   "contraction, convolution, softmax, norm, attention, "
                   "reduction, elementwise, pooling, other");
@@ -293,13 +339,24 @@ static Json toJson(const Tensor &tensor, bool isInput) {
 }
 
 static Json toJson(const Program &program) {
-  return {{"path", program.path}, {"workspace_bytes", program.workspaceBytes}};
+  Json json = {{"path", program.path},
+               {"workspace_bytes", program.workspaceBytes}};
+  if (program.code == Code::SharedObject)
+    return json;
+  json["code"] = nameOf(codeNames, program.code);
+  if (program.plan)
+    json["plan"] = Json::parse(toJSON(*program.plan));
+  return json;
 }
 
 std::string fastk::worker::toJSON(const Job &job) {
   Json json;
   json["format"] = jobFormat;
   json["id"] = job.id;
+  if (job.device != DeviceKind::Host)
+    json["device"] = nameOf(deviceNames, job.device);
+  if (!job.gpu.empty())
+    json["gpu"] = job.gpu;
   json["mode"] = toString(job.mode);
   json["inputs"] = Json::array();
   for (const Tensor &tensor : job.inputs)

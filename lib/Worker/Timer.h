@@ -49,7 +49,8 @@ private:
   bool calibrate();
   bool callOnce(Contestant &contestant, size_t set, CallTime &time);
   bool block(size_t number, bool audit);
-  bool compareWithBaseline(size_t set);
+  bool compareWithBaseline(size_t set, const Case &trial);
+  bool callOracle(const Operands &operands, Results &outputs);
   bool auditOutput(size_t set, const Case &trial);
   bool decide(bool &done);
   bool checkFloor();
@@ -74,6 +75,9 @@ private:
              *control = nullptr;
   std::unique_ptr<Running> oracle;
   std::unique_ptr<Results> oracleOutputs;
+  /// For the slope on the inputs of a call; made when first needed.
+  std::unique_ptr<Operands> moved;
+  std::unique_ptr<Results> otherOracle;
   std::vector<std::unique_ptr<Operands>> sets;
   std::vector<Case> trials;
   std::vector<size_t> auditBlocks;

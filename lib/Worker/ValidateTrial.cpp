@@ -6,10 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Random.h"
+#include "Slope.h"
 #include "Validation.h"
 #include <algorithm>
-#include <cmath>
 
 using namespace fastk::worker;
 
@@ -125,46 +124,14 @@ Validation::Outcome Validation::prepare(Case &trial,
   return Outcome::LeftOut;
 }
 
-/// How strongly the op answers to small changes of its inputs. An error of the
-/// same relative size in the arithmetic is amplified alike, whoever makes it.
 bool Validation::measureSlope(const Case &trial,
                               std::vector<Difficulty> &difficulties) {
-  if (sitsOnBreakpoints(trial.law))
-    return true;
-  double coarsest = 0;
-  for (const Tensor &input : job.inputs)
-    coarsest = std::max(coarsest, unitRoundoff(input.type));
-  if (coarsest == 0)
-    return true;
-  // Several units, so that rounding to the operand's type moves all alike.
-  double delta = 4 * coarsest;
-  double carriers = 1e300;
-  for (size_t o = 0; o < job.outputs.size(); ++o)
-    if (isFloat(job.outputs[o].type))
-      carriers = std::min(carriers, difficulties[o].carriers);
-  // One random direction says little about a few elements: try several, and
-  // count the worst.
-  uint64_t draws = carriers < 16 ? 8 : carriers < 256 ? 3 : 1;
-  if (!moved && !(moved = device.createOperands(failure)))
-    return false;
-  for (uint64_t draw = 0; draw < draws; ++draw) {
-    device.perturb(*inputs, *moved, trial, draw, delta, placement);
-    if (!callTrusted(Part::Oracle, *moved, *otherOracle))
-      return false;
-    for (size_t o = 0; o < job.outputs.size(); ++o) {
-      if (!isFloat(job.outputs[o].type))
-        continue;
-      Measure m = device.compare(o, *otherOracle, *oracleOutputs);
-      // Infinities that come or go count as no change.
-      auto slope = [&](double change) {
-        return std::isfinite(change) ? change / delta : 1 / delta;
-      };
-      Difficulty &d = difficulties[o];
-      d.slopeMax = std::max(d.slopeMax, slope(m.max));
-      d.slopeFrobenius = std::max(d.slopeFrobenius, slope(m.frobenius));
-    }
-  }
-  return true;
+  OracleRun run{*inputs, *oracleOutputs, placement,
+                [&](const Operands &operands, Results &outputs) {
+                  return callTrusted(Part::Oracle, operands, outputs);
+                }};
+  return worker::measureSlope(device, trial, run, moved, *otherOracle,
+                              difficulties, failure);
 }
 
 /// Without the slope the bounds are tighter: what is IEEE then is IEEE anyway,

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Bank/Bank.h"
+#include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
@@ -93,6 +94,8 @@ std::string formatMachine(const Machine &machine) {
   static const Machine here = Machine::host();
   if (machine.isComparable(here))
     return "this machine";
+  if (machine.threads == 0 && !machine.model.empty())
+    return machine.model;
   return machine.model.empty()
              ? "unknown"
              : machine.model + ", " + std::to_string(machine.threads) +
@@ -150,6 +153,52 @@ json::Object headerJson(const Row &row) {
   };
 }
 
+/// The plan of a verified winner; nothing for languages without.
+std::optional<worker::LaunchPlan> planOf(LoweringOp lowering) {
+  if (lowering.getPlan().empty())
+    return std::nullopt;
+  FailureOr<worker::LaunchPlan> plan = readPlan(lowering);
+  return succeeded(plan) ? std::optional(std::move(*plan)) : std::nullopt;
+}
+
+/// "132x1x1", without what is 1 at the end.
+std::string formatExtents(const worker::Dim3 &extents) {
+  std::string text = std::to_string(extents[0]);
+  if (extents[1] > 1 || extents[2] > 1)
+    text += "x" + std::to_string(extents[1]);
+  if (extents[2] > 1)
+    text += "x" + std::to_string(extents[2]);
+  return text;
+}
+
+/// One line a workspace and a step.
+void showPlan(const worker::LaunchPlan &plan,
+              llvm::function_ref<void(StringRef, const Twine &)> line) {
+  for (const worker::Workspace &workspace : plan.workspaces)
+    line("workspace", Twine(workspace.bytes) + " bytes" +
+                          (workspace.zero ? ", zeroed" : ""));
+  for (const worker::PlanStep &step : plan.steps) {
+    if (const auto *memset = std::get_if<worker::Memset>(&step)) {
+      line("memset", Twine(memset->bytes) + " bytes");
+      continue;
+    }
+    const auto &launch = std::get<worker::Launch>(step);
+    std::string text = launch.kernel + ", " + formatExtents(launch.grid) +
+                       " blocks of " + formatExtents(launch.block) +
+                       " threads";
+    if (launch.cluster != worker::Dim3{1, 1, 1})
+      text += ", clusters of " + formatExtents(launch.cluster);
+    if (launch.sharedBytes > 0)
+      text += ", " + std::to_string(launch.sharedBytes) +
+              " bytes of shared memory";
+    if (launch.cooperative)
+      text += ", cooperative";
+    if (launch.overlapsPrevious)
+      text += ", overlaps the previous";
+    line("launch", text);
+  }
+}
+
 void showWinner(const Row &row, raw_ostream &os) {
   LoweringOp lowering = row.winner->getLowering();
   WinnerRecord record = row.winner->getRecord();
@@ -161,9 +210,15 @@ void showWinner(const Row &row, raw_ostream &os) {
   line("key", lowering.getKey());
   line("target", lowering.getTarget());
   line("precision", stringifyPrecision(lowering.getPrecision()));
-  line("program", stringifyLanguage(lowering.getLanguage()) + " " +
-                      lowering.getFile().value_or("") + ", workspace " +
-                      Twine(lowering.getWorkspace()) + " bytes");
+  std::optional<worker::LaunchPlan> plan = planOf(lowering);
+  line("program",
+       stringifyLanguage(lowering.getLanguage()) + " " +
+           lowering.getFile().value_or("") +
+           (plan ? ""
+                 : ", workspace " + std::to_string(lowering.getWorkspace()) +
+                       " bytes"));
+  if (plan)
+    showPlan(*plan, line);
   line("time", formatTime(record.medianNs) + " median, p10 " +
                    formatTime(record.p10Ns) + ", p90 " +
                    formatTime(record.p90Ns) + ", " + Twine(record.samples) +
@@ -271,6 +326,9 @@ int runShowOrVerify(std::vector<Row> &rows, MLIRContext &context, bool show) {
             object["errors"] = std::move(errors);
             object["workspace_bytes"] =
                 static_cast<int64_t>(row.winner->getLowering().getWorkspace());
+            if (auto plan = planOf(row.winner->getLowering()))
+              object["plan"] =
+                  llvm::cantFail(json::parse(worker::toJSON(*plan)));
             object["program"] =
                 row.winner->getLowering().getSource().value_or("");
           }

@@ -9,6 +9,7 @@
 #include "CompileKernel.h"
 #include "RemarkSetup.h"
 #include "fastk/Bank/Bank.h"
+#include "fastk/Cuda/QueryDevice.h"
 #include "fastk/Conversion/CudaCodegen.h"
 #include "fastk/Conversion/HostCodegen.h"
 #include "fastk/Conversion/WriteFile.h"
@@ -16,6 +17,7 @@
 #include "fastk/Driver/LoadModel.h"
 #include "fastk/Driver/SearchModel.h"
 #include "fastk/Evaluate/LocalPool.h"
+#include "fastk/Evaluate/Spool.h"
 #include "fastk/Evaluate/Subprocess.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
@@ -52,6 +54,36 @@ static std::string siblingOf(StringRef executable, StringRef name) {
   return std::string(path);
 }
 
+/// The GPU of a cuda target. Of an architecture without a description nothing
+/// is known: no floor, and no model that winners could be of.
+static TargetDescription describeTarget(const DriverOptions &options) {
+  TargetDescription target;
+  if (options.device)
+    target = options.device->target();
+  target.target = options.target;
+  return target;
+}
+
+/// The GPU that local evaluations would run on must be the one that is searched
+/// for: a winner is of the device that measured it.
+static llvm::Error checkLocalDevice(const DriverOptions &options) {
+  DeviceDescription here;
+  std::string problem = cuda::queryCudaDevice(here);
+  if (!problem.empty())
+    return llvm::createStringError(
+        "--evaluator=local needs a GPU: " + problem +
+        "; with --evaluator=spool:DIR another machine evaluates");
+  if ("cuda:" + here.arch != options.target || !options.device ||
+      here.model != options.device->model)
+    return llvm::createStringError(
+        "the GPU here is " + here.model + " (cuda:" + here.arch + "), not " +
+        (options.device ? options.device->model : "the device of") + " (" +
+        options.target +
+        "): search with --target=cuda, or with --evaluator=spool:DIR for the "
+        "other");
+  return llvm::Error::success();
+}
+
 /// Searches what has no winner. Returns an exit code other than 0 when the
 /// compilation ends here.
 static int search(const DriverOptions &options, ModuleOp module,
@@ -60,12 +92,19 @@ static int search(const DriverOptions &options, ModuleOp module,
   if (banks.getBanks().empty())
     return fail("there is no bank to store winners in: give one with "
                 "--bank=DIR, or set FASTK_BANK or HOME");
-  LocalPoolOptions pool;
-  pool.compiler = executable.str();
-  pool.worker = siblingOf(executable, "fastk-worker");
-  pool.threads = options.threads;
-  pool.cancelled = [] { return interrupted != 0; };
-  llvm::Expected<std::unique_ptr<Evaluator>> evaluator = createLocalPool(pool);
+  JobMakerOptions jobs;
+  jobs.compiler = executable.str();
+  jobs.threads = options.threads;
+  jobs.cancelled = [] { return interrupted != 0; };
+  if (options.target != "host" && options.spool.empty())
+    if (llvm::Error error = checkLocalDevice(options))
+      return fail(std::move(error));
+  if (options.target != "host")
+    jobs.target = describeTarget(options);
+  llvm::Expected<std::unique_ptr<Evaluator>> evaluator =
+      options.spool.empty()
+          ? createLocalPool({jobs, siblingOf(executable, "fastk-worker")})
+          : createSpool({jobs, options.spool});
   if (!evaluator)
     return fail(evaluator.takeError());
 
@@ -75,6 +114,7 @@ static int search(const DriverOptions &options, ModuleOp module,
   search.search = options.searchOptions;
   search.threads = options.threads;
   search.report = options.report;
+  search.device = jobs.target;
   // Beside the bank, so that it is found again by the same command.
   search.journal =
       options.journal.empty()
@@ -108,7 +148,7 @@ static int search(const DriverOptions &options, ModuleOp module,
                  << search.journal << "\n";
     return interrupted == SIGTERM ? kExitTerminated : kExitInterrupted;
   }
-  return kExitDone;
+  return *end == SearchModelEnd::Pending ? kExitPending : kExitDone;
 }
 
 /// What to call an output in a message.
@@ -220,8 +260,11 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
   llvm::Expected<BankStack> banks = BankStack::open(folders);
   if (!banks)
     return fail(banks.takeError());
-  WorkloadMatcher matcher(*banks, {options.target, options.precision,
-                                   Machine::host(options.threads),
+  Machine machine = Machine::of(options.target, options.threads);
+  // --target=cuda: the GPU that is here.
+  if (options.device)
+    machine.model = options.device->model;
+  WorkloadMatcher matcher(*banks, {options.target, options.precision, machine,
                                    options.winnersFromAny});
   auto searchFormed = [&](ModuleOp formed) -> int {
     return options.search == SearchScope::None

@@ -19,6 +19,8 @@ enum ExitCode {
   kExitDone = 0,
   kExitWrong = 1,
   kExitRefused = 2,
+  /// Evaluations are not answered yet: run again later (sysexits' EX_TEMPFAIL).
+  kExitPending = 75,
   /// A search that SIGINT or SIGTERM ended, as a shell would say it.
   kExitInterrupted = 130,
   kExitTerminated = 143

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "fastk/Cuda/QueryDevice.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
@@ -38,8 +39,10 @@ MLIR's own options work too: --remarks-filter=fastk shows every decision,
 --mlir-timing where the time goes (--help-hidden lists them all).
 
 Exit codes: 0 done; 1 the input or the options are wrong; 2 a result was refused
-(--require-hits not met); 130 or 143 a search was ended by SIGINT or SIGTERM, the
-journal is intact and the same command goes on.
+(--require-hits not met); 75 evaluations are pending (--evaluator=spool:DIR):
+answer them with fastk-worker --spool DIR and run the same command again;
+130 or 143 a search was ended by SIGINT or SIGTERM, the journal is intact and the same
+command goes on.
 )";
 
 namespace {
@@ -58,7 +61,9 @@ struct CommandLine {
                "the first. Default: $FASTK_BANK, the user's cache folder, the "
                "shipped bank")};
   cl::opt<std::string> target{"target", cl::init("host"), cl::cat(category),
-                              cl::desc("what to compile for: host")};
+                              cl::desc("what to compile for: host; cuda:sm_90a "
+                                       "(or another architecture); cuda: the "
+                                       "GPU of this machine")};
   cl::opt<std::string> precision{
       "precision", cl::init("ieee"), cl::cat(category),
       cl::desc("loosest error class accepted: ieee, tf32 or half")};
@@ -69,8 +74,8 @@ struct CommandLine {
       "winners-from", cl::init("here"), cl::cat(category),
       cl::desc(
           "here: only winners that were measured on this CPU model with as "
-          "many threads, as others may be slower than the default lowering; "
-          "any: all")};
+          "many threads, or on the GPU that is compiled for, as others may be "
+          "slower than the default lowering; any: all")};
   cl::opt<std::string> emit{"emit", cl::init("mlir"), cl::cat(category),
                             cl::desc("mlir, llvm, obj or so")};
   cl::opt<std::string> search{
@@ -108,7 +113,10 @@ struct CommandLine {
       cl::desc("hard limits of the search, for the whole model")};
   cl::opt<std::string> evaluator{"evaluator", cl::init("local"),
                                  cl::cat(category),
-                                 cl::desc("where evaluations run: local")};
+                                 cl::value_desc("NAME"),
+                                 cl::desc("where evaluations run: local, or "
+                                          "spool:DIR, a folder of jobs for "
+                                          "fastk-worker --spool DIR")};
   cl::opt<std::string> journal{
       "journal", cl::cat(category), cl::value_desc("DIR"),
       cl::desc("log of the search; an existing one is resumed. Default: beside "
@@ -157,10 +165,23 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
     if (bank.empty())
       return reject("--bank is empty: name a folder");
   options.target = line.target;
-  if (options.target != "host" &&
-      !(line.compileKernel.getNumOccurrences() && planLimitsOf(options.target)))
+  if (options.target == "cuda") {
+    options.device.emplace();
+    if (std::string problem = cuda::queryCudaDevice(*options.device);
+        !problem.empty())
+      return reject("--target=cuda asks the GPU of this machine: " + problem +
+                    "; name the architecture to compile without one, as "
+                    "--target=cuda:sm_90a");
+    options.target = "cuda:" + options.device->arch;
+  } else if (StringRef arch = options.target; arch.consume_front("cuda:")) {
+    if (!planLimitsOf(options.target))
+      return reject("unknown architecture '" + arch +
+                    "': write sm_80 or later, as --target=cuda:sm_90a");
+    options.device = describeDevice(arch.str());
+  } else if (options.target != "host") {
     return reject("unknown target '" + options.target +
-                  "': this build compiles for host");
+                  "': choose host, cuda or cuda:sm_90a");
+  }
   if (auto precision = symbolizePrecision(line.precision))
     options.precision = *precision;
   else
@@ -185,6 +206,10 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
     return reject("unknown --emit=" + line.emit +
                   ": choose mlir, llvm, obj or so");
   options.emit = *emit;
+  if (*emit != EmitKind::MLIR && options.target != "host")
+    return reject("--emit=" + line.emit +
+                  ": not yet for cuda targets; --emit=mlir shows the module "
+                  "with its winners");
   if ((*emit == EmitKind::Object || *emit == EmitKind::SharedLibrary) &&
       options.output == "-")
     return reject("--emit=" + line.emit +
@@ -205,8 +230,14 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
     if (proposer != "catalog" && !proposer.starts_with("files:"))
       return reject("unknown proposer '" + proposer +
                     "': choose catalog or files:DIR");
-  if (line.evaluator != "local")
-    return reject("unknown evaluator '" + line.evaluator + "': choose local");
+  if (StringRef spool = line.evaluator; spool.consume_front("spool:")) {
+    if (spool.empty())
+      return reject("--evaluator=spool: names no folder: write spool:DIR");
+    options.spool = spool.str();
+  } else if (line.evaluator != "local") {
+    return reject("unknown evaluator '" + line.evaluator +
+                  "': choose local or spool:DIR");
+  }
   SearchOptions &search = options.searchOptions;
   if (auto strategy = parseSearchStrategy(line.strategy))
     search.strategy = *strategy;

@@ -10,6 +10,7 @@
 
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Search/Search.h"
+#include "fastk/Target/DeviceDescription.h"
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,7 +26,10 @@ struct DriverOptions {
   std::string output = "-";
   /// Empty: the default banks.
   std::vector<std::string> banks;
+  /// "host", or a GPU's with its architecture: "cuda:sm_90a".
   std::string target = "host";
+  /// The GPU that is compiled for, where the target is one that is known.
+  std::optional<DeviceDescription> device;
   Precision precision = Precision::ieee;
   std::string fusion = "greedy";
   /// --winners-from=any: also winners that another machine measured.
@@ -34,6 +38,8 @@ struct DriverOptions {
   SearchScope search = SearchScope::None;
   std::vector<std::string> proposers;
   SearchOptions searchOptions;
+  /// --evaluator=spool:DIR; empty: local.
+  std::string spool;
   /// Empty: beside the bank.
   std::string journal;
   std::string report;

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Spool.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Worker/Worker.h"
 #include <cerrno>
@@ -22,6 +23,7 @@ static constexpr char help[] =
     R"(OVERVIEW: fastk-worker - judges one program: is it right, and how fast
 
 USAGE: fastk-worker < job.json > verdict.json
+       fastk-worker --spool DIR
 
 Reads one job, runs its programs on generated inputs in sandboxed processes, and
 writes one verdict. A job names shared objects, each exporting
@@ -46,11 +48,17 @@ mode: validate checks only; evaluate also times; promote does both with more
 trials, repeated runs and an A/A control. docs/formats/job.md and verdict.md
 describe every field, docs/validation.md how a candidate is judged.
 
+With --spool, every DIR/job-*/job.json that has no verdict yet is answered by a
+verdict.json beside it; what `fastk-opt --evaluator=spool:DIR` wrote is answered so
+on any machine with the device, with no compiler and no network there. Interrupted,
+it goes on where it was.
+
 OPTIONS:
+  --spool DIR  Answer a folder of jobs
   --help     This text
   --version  Version and formats
 
-EXIT CODES: 0 a verdict was written, whatever it says; 1 the job or the command
+EXIT CODES: 0 every verdict was written, whatever it says; 1 the job or the command
 line is wrong, with a diagnostic on stderr; 130, 143 interrupted, nothing written.
 )";
 
@@ -60,6 +68,15 @@ static constexpr size_t largestJob = size_t(64) << 20;
 static void onSignal(int signal) {
   killAllPrograms();
   _exit(128 + signal);
+}
+
+/// Programs must not outlive the worker.
+static void catchSignals() {
+  struct sigaction action = {};
+  action.sa_handler = onSignal;
+  for (int signal : {SIGINT, SIGTERM, SIGHUP})
+    sigaction(signal, &action, nullptr);
+  signal(SIGPIPE, SIG_IGN);
 }
 
 static bool readAll(std::string &text) {
@@ -101,6 +118,10 @@ int main(int argc, char **argv) {
            (long long)jobFormat, (long long)verdictFormat);
     return 0;
   }
+  if (argc == 3 && !strcmp(argv[1], "--spool")) {
+    catchSignals();
+    return answerSpool(argv[2]);
+  }
   if (argc > 1) {
     fprintf(stderr,
             "fastk-worker: error: unknown option '%s'; the job comes on stdin, "
@@ -114,11 +135,7 @@ int main(int argc, char **argv) {
 
   // No program may look into this process, where oracle results are.
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-  struct sigaction action = {};
-  action.sa_handler = onSignal;
-  for (int signal : {SIGINT, SIGTERM, SIGHUP})
-    sigaction(signal, &action, nullptr);
-  signal(SIGPIPE, SIG_IGN);
+  catchSignals();
 
   std::string text, error;
   if (!readAll(text))

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BankTestUtils.h"
+#include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "gmock/gmock.h"
 #include <chrono>
@@ -193,12 +194,6 @@ TEST(Bank, OtherMachineIsAMissUnlessAskedFor) {
   // One of this machine goes first, however it compares.
   mustWrite(bank, *measuredOn(context, filter.machine, 950, 1.1));
   EXPECT_EQ(medianFound(bank, context, filter), 950);
-  // A device's target says what it is for.
-  mustWrite(bank,
-            *makeWinner(context, 16, 100, "", Precision::ieee, "cuda:sm_90a"));
-  WinnerFilter device = accepting(Precision::ieee, "cuda:sm_90a");
-  device.machine = {"other", "", 1};
-  EXPECT_TRUE(bank.lookup(keyOf(context, 16), device, &context.context).winner);
 }
 
 TEST(BankStack, ThisMachineBeatsTheFirstBank) {
@@ -350,4 +345,70 @@ TEST(Bank, ThousandWinnersOpenFast) {
   // Measured 2 ms; the bound leaves room for a busy or a sanitized machine and
   // still fails when opening begins to read or parse what it lists.
   EXPECT_LT(milliseconds(opened - start), 100);
+}
+
+/// A winner in CUDA-C for x + x on eight floats.
+static mlir::OwningOpRef<mlir::ModuleOp>
+makeDeviceWinner(TestContext &context, double medianNs, int64_t blocks) {
+  auto workload = context.workload(8);
+  WinnerRecord record = makeRecord(medianNs);
+  record.machine = "NVIDIA H200";
+  record.threads = 0;
+  record.shapes = "8xf32";
+  worker::LaunchPlan plan;
+  worker::Launch launch;
+  launch.kernel = "k";
+  launch.grid = {blocks, 1, 1};
+  launch.block = {32, 1, 1};
+  launch.arguments = {worker::BufferRef{},
+                      worker::BufferRef{worker::BufferRef::Space::Output}};
+  plan.steps.push_back(launch);
+  return buildWinner(TestContext::loweringOf(*workload), Language::cuda,
+                     "extern \"C\" __global__ void k() {}", 0, "cuda:sm_90a",
+                     Precision::ieee, record, &plan);
+}
+
+TEST(Bank, DeviceWinnersComeWithTheirPlan) {
+  TestContext context;
+  TemporaryFolder folder;
+  Bank bank = mustOpen(folder.str());
+  auto module = makeDeviceWinner(context, 500, 1);
+  ASSERT_TRUE(mlir::succeeded(mlir::verify(*module)));
+  WriteResult stored = mustWrite(bank, *module);
+  EXPECT_THAT(stored.folder, HasSubstr("/sm_90a/add-8xf32-"));
+  EXPECT_TRUE(llvm::sys::fs::exists(stored.folder + "/kernel.cu"));
+  WinnerFilter filter{"cuda:sm_90a", Precision::ieee,
+                      Machine::of("cuda:sm_90a"), false};
+  EXPECT_EQ(filter.machine.str(), "NVIDIA H200");
+  std::string key = keyOf(context, 8);
+  BankLookup found = bank.lookup(key, filter, &context.context);
+  ASSERT_TRUE(found.winner) << found.reason;
+  auto plan = readPlan(found.winner->getLowering());
+  ASSERT_TRUE(mlir::succeeded(plan));
+  EXPECT_EQ(worker::toJSON(*plan),
+            worker::toJSON(*readPlan(TestContext::loweringOf(*module))));
+  // Another GPU of the same architecture is another machine.
+  filter.machine.model = "NVIDIA H100 PCIe";
+  found = bank.lookup(key, filter, &context.context);
+  EXPECT_FALSE(found.winner);
+  EXPECT_TRUE(found.otherMachine);
+  EXPECT_EQ(found.reason, "measured on NVIDIA H200; this is compiled for "
+                          "NVIDIA H100 PCIe (--winners-from=any takes it all "
+                          "the same)");
+  // So is one that nothing is known of.
+  filter.machine = Machine::of("cuda:sm_80");
+  EXPECT_EQ(filter.refuseMachine(*bank.list().front().header),
+            "measured on NVIDIA H200; this is compiled for an unknown machine");
+}
+
+// The same program launched in another way is another winner.
+TEST(Bank, APlanMakesAnotherWinner) {
+  TestContext context;
+  TemporaryFolder folder;
+  Bank bank = mustOpen(folder.str());
+  mustWrite(bank, *makeDeviceWinner(context, 500, 1));
+  EXPECT_EQ(mustWrite(bank, *makeDeviceWinner(context, 300, 1)).outcome,
+            WriteOutcome::KeptExisting);
+  EXPECT_EQ(mustWrite(bank, *makeDeviceWinner(context, 300, 2)).outcome,
+            WriteOutcome::Replaced);
 }

@@ -27,10 +27,10 @@ protected:
                         mlir::func::FuncDialect, mlir::linalg::LinalgDialect,
                         mlir::tensor::TensorDialect>();
     module = workload(64);
-    options.compiler = FASTK_OPT;
+    options.jobs.compiler = FASTK_OPT;
     options.worker = FASTK_WORKER;
-    options.threads = 1;
-    options.timeSeconds = 0.1;
+    options.jobs.threads = 1;
+    options.jobs.timeSeconds = 0.1;
   }
   /// A `default` lowering of x + x on `size` floats.
   mlir::OwningOpRef<mlir::ModuleOp> workload(int64_t size) {
@@ -119,7 +119,7 @@ TEST_F(LocalPool, ProvenanceIsOfContent) {
 // A compiler that emits other code for the default lowering alone.
 TEST_F(LocalPool, ProvenanceSeesAnotherBaseline) {
   auto first = provenance(*module);
-  options.compiler = script("compiler", FASTK_OPT
+  options.jobs.compiler = script("compiler", FASTK_OPT
                             " \"$@\" || exit 1\n"
                             "case $1 in *=program) echo >> \"$4\";; esac\n");
   auto second = provenance(*module);
@@ -130,7 +130,7 @@ TEST_F(LocalPool, ProvenanceSeesAnotherBaseline) {
 // Another way of compiling C: the same default lowering, other variants.
 TEST_F(LocalPool, ProvenanceSeesAnotherCCompiler) {
   auto first = provenance(*module);
-  options.compiler = script(
+  options.jobs.compiler = script(
       "compiler", "text=$(cat)\n"
                   "printf '%s' \"$text\" | " FASTK_OPT " \"$@\" || exit 1\n"
                   "case $text in *fastk_kernel*) echo >> \"$4\";; esac\n");
@@ -141,9 +141,9 @@ TEST_F(LocalPool, ProvenanceSeesAnotherCCompiler) {
 }
 
 TEST_F(LocalPool, CompileTimeoutHasItsOwnStatus) {
-  options.compileSeconds = 1;
+  options.jobs.compileSeconds = 1;
   // Sleeps over C programs; the rest it compiles.
-  options.compiler =
+  options.jobs.compiler =
       script("compiler", "text=$(cat)\n"
                          "case $text in *'language = c'*|*fastk_kernel*) "
                          "exec sleep 300;; esac\n"
@@ -154,12 +154,12 @@ TEST_F(LocalPool, CompileTimeoutHasItsOwnStatus) {
   LoweringOp workload = TestContext::loweringOf(*module);
   auto verdict = pool()->evaluate({workload, variant});
   ASSERT_TRUE(static_cast<bool>(verdict));
-  EXPECT_EQ(verdict->status, worker::Status::CompileTimeout)
-      << worker::toString(verdict->status) << ": " << verdict->reason;
-  EXPECT_EQ(verdict->reason, "compiling took longer than 1 s");
+  EXPECT_EQ((*verdict)->status, worker::Status::CompileTimeout)
+      << worker::toString((*verdict)->status) << ": " << (*verdict)->reason;
+  EXPECT_EQ((*verdict)->reason, "compiling took longer than 1 s");
   // It survives the journal.
   std::string error;
-  auto reread = worker::parseVerdict(worker::toJSON(*verdict), error);
+  auto reread = worker::parseVerdict(worker::toJSON(**verdict), error);
   ASSERT_TRUE(reread) << error;
   EXPECT_EQ(reread->status, worker::Status::CompileTimeout);
 }
@@ -170,15 +170,15 @@ TEST_F(LocalPool, ProgramThatDoesNotCompileIsRefused) {
   variant.program = "void fastk_kernel(";
   auto verdict = pool()->evaluate({TestContext::loweringOf(*module), variant});
   ASSERT_TRUE(static_cast<bool>(verdict));
-  EXPECT_EQ(verdict->status, worker::Status::Refused);
-  EXPECT_THAT(verdict->reason,
+  EXPECT_EQ((*verdict)->status, worker::Status::Refused);
+  EXPECT_THAT((*verdict)->reason,
               testing::MatchesRegex("does not compile: kernel.c:1:[0-9]+: "
                                     "error: expected parameter declarator"));
 }
 
 TEST_F(LocalPool, CancelledIsAnErrorNotAVerdict) {
   bool stop = false;
-  options.cancelled = [&] { return stop; };
+  options.jobs.cancelled = [&] { return stop; };
   auto evaluator = pool();
   stop = true;
   Variant variant;

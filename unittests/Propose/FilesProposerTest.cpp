@@ -139,16 +139,69 @@ TEST_F(FilesProposerTest, ErrorsNameFileAndRemedy) {
   }
 }
 
+// Beside device code plan.json is a launch plan, in which key and name may stand.
+TEST_F(FilesProposerTest, DeviceCodeComesWithALaunchPlan) {
+  const char *plain = R"({"format": 1, "workspaces": [{"bytes": 64}],
+    "steps": [{"launch": "k", "grid": [8], "block": [32],
+               "arguments": ["in0", "out0", {"f32": 1e-5}]}]})";
+  std::string named = plain;
+  named.insert(1, "\"name\": \"add\", \"key\": \"" + keyOf(context, 8) + "\", ");
+  variant("plain", plain, kIdea, "kernel.cu");
+  variant("named", named, kIdea, "kernel.mlir");
+  variant("other", "{\"name\": \"softmax\", " + std::string(plain + 1), kIdea,
+          "kernel.cu");
+  auto proposer = createFilesProposer(folder.str());
+  ASSERT_TRUE(static_cast<bool>(proposer))
+      << llvm::toString(proposer.takeError());
+  auto ideas = (*proposer)->proposeIdeas(request(), 100);
+  ASSERT_EQ(ideas->size(), 2u);
+  std::string error;
+  auto expected = worker::parseLaunchPlan(plain, error);
+  ASSERT_TRUE(expected) << error;
+  Language languages[] = {Language::gpu, Language::cuda};
+  for (auto [idea, language] : llvm::zip(*ideas, languages)) {
+    auto variants = (*proposer)->realise(request(), idea, 1);
+    ASSERT_EQ(variants->size(), 1u);
+    EXPECT_EQ(variants->front().language, language);
+    ASSERT_TRUE(variants->front().plan);
+    EXPECT_EQ(worker::toJSON(*variants->front().plan),
+              worker::toJSON(*expected));
+  }
+}
+
+TEST_F(FilesProposerTest, ErrorsInALaunchPlan) {
+  for (auto [plan, problem] : {
+           std::pair{"{", "not JSON"},
+           {"[]", "must hold one object, a plan"},
+           {"{}", "$.format"},
+           {R"({"format": 1, "steps": [], "steps": []})", "given twice"},
+           {R"({"format": 1, "steps": [{"memset": "out0"}]})", "$.steps[0]"},
+           {R"({"format": 1, "workspace_bytes": 4,
+                "steps": [{"memset": "out0", "bytes": 8}]})",
+            "workspace_bytes"},
+           {R"({"format": 1, "key": "xyz", "steps": []})", "8 to 64"},
+       }) {
+    variant("v", plan, kIdea, "kernel.cu");
+    std::string message = failure();
+    EXPECT_THAT(message, testing::StartsWith(folder.file("v/plan.json: ")));
+    EXPECT_THAT(message, HasSubstr(problem)) << plan;
+  }
+  llvm::sys::fs::remove(folder.file("v/plan.json"));
+  EXPECT_THAT(failure(),
+              HasSubstr("v/plan.json: is missing: write how the program is "
+                        "launched, see docs/formats/plan.md"));
+}
+
 TEST_F(FilesProposerTest, MissingPieces) {
   EXPECT_THAT(failure(), HasSubstr("holds no variant"));
   variant("v", "{}", kIdea);
   llvm::sys::fs::remove(folder.file("v/plan.json"));
-  EXPECT_THAT(failure(), HasSubstr("v/plan.json: cannot read"));
+  EXPECT_THAT(failure(), HasSubstr("v/plan.json: is missing: write {}"));
   variant("v", "{}", kIdea, "schedule.mlir");
   EXPECT_THAT(failure(), HasSubstr("both kernel.c and schedule.mlir"));
   llvm::sys::fs::remove(folder.file("v/kernel.c"));
   llvm::sys::fs::remove(folder.file("v/schedule.mlir"));
-  EXPECT_THAT(failure(), HasSubstr("neither kernel.c nor schedule.mlir"));
+  EXPECT_THAT(failure(), HasSubstr("none of kernel.c, schedule.mlir, kernel.cu"));
   auto none = createFilesProposer(folder.file("none"));
   ASSERT_FALSE(static_cast<bool>(none));
   EXPECT_THAT(llvm::toString(none.takeError()), HasSubstr("not a folder"));

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SearchTestUtils.h"
+#include "fastk/Dialect/Fastk/Key.h"
 #include "gmock/gmock.h"
 #include <csignal>
 #include <sys/resource.h>
@@ -253,6 +254,42 @@ TEST(Journal, FullDiskKeepsWhatWasMeasured) {
     EXPECT_LE(first.evaluator.calls.size() + second.evaluator.calls.size(),
               whole.evaluator.calls.size() + 1);
   }
+}
+
+// Device code comes back with its plan, to the last bit; another plan for the
+// same program is another variant.
+TEST(Journal, PlansComeBack) {
+  MemoryFolder folder;
+  World world(8, hill);
+  SearchOptions options = smallOptions();
+  std::string error;
+  auto plan = worker::parseLaunchPlan(
+      R"({"format": 1, "workspaces": [{"bytes": 4097}],
+          "tensor_maps": [{"buffer": "in0+16", "type": "f32", "dims": [4],
+                           "box": [4]}],
+          "steps": [{"memset": "ws0", "bytes": 8, "value": 255},
+                    {"launch": "k", "grid": [8, 2], "block": [32],
+                     "arguments": ["map0", "out0", {"f64": 0.1},
+                                   {"i64": -9007199254740993}]}]})",
+      error);
+  ASSERT_TRUE(plan) << error;
+  Variant variant;
+  variant.ideaId = "files/k";
+  variant.language = Language::cuda;
+  variant.program = "extern \"C\" __global__ void k() {}";
+  variant.plan = *plan;
+  ASSERT_FALSE(world.openJournal(folder.str(), options)
+                   ->recordVariants("realise/1", variant, 0));
+  EXPECT_TRUE(llvm::sys::fs::exists(
+      folder.file("programs/" + sha256(variant.program) + ".cu")));
+  auto found =
+      world.openJournal(folder.str(), options)->findVariants("realise/1");
+  ASSERT_TRUE(found && *found);
+  const Variant &read = (*found)->value.front();
+  EXPECT_EQ(read.language, Language::cuda);
+  EXPECT_EQ(read.program, variant.program);
+  ASSERT_TRUE(read.plan);
+  EXPECT_EQ(worker::toJSON(*read.plan), worker::toJSON(*plan));
 }
 
 } // namespace

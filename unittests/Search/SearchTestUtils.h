@@ -21,6 +21,7 @@
 #include "fastk/Search/SearchReport.h"
 #include "fastk/Target/TargetDescription.h"
 #include <functional>
+#include <set>
 
 namespace fastk::test {
 
@@ -29,8 +30,15 @@ namespace fastk::test {
 /// promotion). The number is nanoseconds; the baseline takes 1000.
 class ScriptedEvaluator : public Evaluator {
 public:
-  llvm::Expected<worker::Verdict>
+  llvm::Expected<std::optional<worker::Verdict>>
   evaluate(const EvaluationRequest &request) override {
+    std::string job = (request.promote ? "promote " : "evaluate ") +
+                      request.candidate.program;
+    if (spool && !spool->answered.count(job)) {
+      spool->written.insert(job);
+      spool->firstOfBatch += request.firstOfBatch;
+      return std::nullopt;
+    }
     calls.push_back((request.promote ? "promote " : "") +
                     request.candidate.program);
     if (onCall)
@@ -75,6 +83,22 @@ public:
     return verdict;
   }
 
+  std::string howToAnswer() const override { return spool ? "wait" : ""; }
+
+  /// Jobs outlive the evaluator, as files do.
+  struct Spool {
+    std::set<std::string> written, answered;
+    int firstOfBatch = 0;
+    std::vector<std::string> unanswered() const {
+      std::vector<std::string> jobs;
+      for (const std::string &job : written)
+        if (!answered.count(job))
+          jobs.push_back(job);
+      return jobs;
+    }
+  };
+  /// Null: every request is answered at once.
+  Spool *spool = nullptr;
   std::vector<std::string> calls, incumbents;
   std::function<void(size_t)> onCall;
   double now = 0, secondsPerCall = 1;

@@ -72,6 +72,23 @@ TEST(Honest, ReducedPrecisionGetsItsClass) {
   expectWrong(bfloat);
 }
 
+/// Among hundreds of timed calls there are some on which the op is much worse
+/// conditioned than on the first trial: they are judged by what they are like.
+TEST(Honest, TimedCallsOnHardInputs) {
+  Job job = reluNormJob(compile("relu_norm.c", "-DREVERSED"));
+  job.mode = Mode::Evaluate;
+  job.time.minSamples = 1500;
+  job.time.maxSeconds = 20;
+  job.time.screenRatio = 0;
+  Verdict verdict = judge(job);
+  EXPECT_EQ(verdict.status, Status::OK) << explain(verdict);
+  EXPECT_EQ(verdict.precision, Precision::IEEE) << explain(verdict);
+
+  job.candidate.path = compile("relu_norm.c", "-DSKIPPED");
+  verdict = judge(job);
+  EXPECT_EQ(verdict.status, Status::Wrong) << explain(verdict);
+}
+
 TEST(Honest, Softmax) {
   expectClass(rowwiseJob("SOFTMAX", compile("rowwise.c", "-DOP=SOFTMAX")),
               Precision::IEEE);

@@ -89,6 +89,22 @@ TEST(JobErrors, NameThePlaceAndTheRemedy) {
       {R"("file_bytes":0)", R"("file_bytes":0,"file_bytes":0)", "$",
        "given twice"},
       {R"("id":"x")", R"("id":"x","x":1)", "$", "unknown field 'x'"},
+      {R"("id":"x")", R"("id":"x","device":"tpu")", "$.device", "cuda"},
+      {R"("id":"x")", R"("id":"x","device":"cuda")", "$.programs",
+       "code of ptx, cubin or cuda"},
+      {R"({"path":"c"})", R"({"path":"c","code":"elf"})",
+       "$.programs.candidate.code", "ptx"},
+      {R"({"path":"c"})", R"({"path":"c","code":"cuda"})",
+       "$.programs.candidate.plan", "docs/formats/plan.md"},
+      {R"({"path":"c"})", R"({"path":"c","code":"ptx","plan":{"format":2}})",
+       "$.programs.candidate.plan: $.format", "format"},
+      {R"({"path":"c"})",
+       R"({"path":"c","plan":{"format":1,"steps":[{"memset":"out0","bytes":8}]}})",
+       "$.programs.candidate.plan", "shared object has none"},
+      {R"({"path":"c"})",
+       R"({"path":"c","code":"ptx",)"
+       R"("plan":{"format":1,"steps":[{"memset":"out0","bytes":8}]}})",
+       "$.programs", "the job is for the host"},
   };
   for (const auto &c : cases) {
     std::string error = errorOf(c.from, c.to);

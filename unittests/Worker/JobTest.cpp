@@ -79,3 +79,28 @@ TEST(Job, RoundTrip) {
   EXPECT_EQ(read->incumbent->workspaceBytes, 3);
   EXPECT_EQ(read->time.cache, Cache::Warm);
 }
+
+TEST(Job, ForAGPU) {
+  std::string error;
+  std::optional<LaunchPlan> plan = parseLaunchPlan(
+      R"({"format":1,"steps":[{"launch":"k","grid":[8],"block":[32],
+          "arguments":["out0",{"f32":1e-5},{"i64":-9007199254740993}]}]})",
+      error);
+  ASSERT_TRUE(plan) << error;
+  Job job;
+  job.id = "softmax";
+  job.device = DeviceKind::Cuda;
+  job.gpu = "NVIDIA H200";
+  job.outputs = {{ElementType::F32, {4}, Role::Data, {}}};
+  job.oracle = {"oracle.ptx", 0, Code::PTX, plan};
+  job.baseline = {"baseline.cubin", 0, Code::Cubin, plan};
+  job.candidate = {"candidate.cu", 0, Code::CUDA, plan};
+  std::string text = toJSON(job);
+  std::optional<Job> read = parseJob(text, error);
+  ASSERT_TRUE(read) << error << "\n" << text;
+  EXPECT_EQ(toJSON(*read), text);
+  EXPECT_EQ(read->device, DeviceKind::Cuda);
+  EXPECT_EQ(read->gpu, "NVIDIA H200");
+  EXPECT_EQ(read->candidate.code, Code::CUDA);
+  EXPECT_EQ(toJSON(*read->candidate.plan), toJSON(*plan));
+}

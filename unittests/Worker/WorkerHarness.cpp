@@ -160,6 +160,20 @@ Job test::reduceJob(const std::string &candidate) {
   return job;
 }
 
+Job test::reluNormJob(const std::string &candidate) {
+  Job job = basicJob(candidate);
+  job.kind = Kind::Convolution;
+  job.reductionLength = 64;
+  job.inputs = {{ElementType::F32, {8, 64}, Role::Weight, {}},
+                {ElementType::F32, {64, 40}, Role::Data, {}},
+                {ElementType::F32, {8}, Role::Positive, {}},
+                {ElementType::F32, {8}, Role::Bias, {}}};
+  job.outputs = {{ElementType::F32, {8, 40}, Role::Data, {}}};
+  job.oracle.path = compile("relu_norm.c", "-DT=double");
+  job.baseline.path = compile("relu_norm.c", "");
+  return job;
+}
+
 Job test::largeJob(const std::string &flags) {
   Job job = basicJob(compile("large.c", flags));
   job.kind = Kind::Elementwise;

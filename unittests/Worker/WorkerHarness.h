@@ -41,6 +41,8 @@ Job elementwiseJob(const std::string &op, const std::string &candidate);
 /// large.c, of 4.7 million elements; \p flags are the candidate's.
 Job largeJob(const std::string &flags);
 Job reduceJob(const std::string &candidate);
+/// relu_norm.c.
+Job reluNormJob(const std::string &candidate);
 
 /// The fields of a verdict that say why, for messages of assertions.
 std::string explain(const Verdict &verdict);

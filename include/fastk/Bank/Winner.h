@@ -10,6 +10,7 @@
 
 #include "fastk/Bank/Machine.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Worker/LaunchPlan.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/Error.h"
@@ -71,11 +72,13 @@ llvm::StringRef programFileName(Language language);
 std::string describeShapes(LoweringOp lowering);
 
 /// A lowering of `workload`'s pattern by a program, ready for Bank::write:
-/// a module with one lowering that holds the program in `source`.
+/// a module with one lowering that holds the program in `source`. `plan` is for
+/// the languages that need one, and keeps the rules (worker::verifyLaunchPlan).
 mlir::OwningOpRef<mlir::ModuleOp>
 buildWinner(LoweringOp workload, Language language, llvm::StringRef program,
             int64_t workspaceBytes, llvm::StringRef target, Precision precision,
-            const WinnerRecord &record);
+            const WinnerRecord &record,
+            const worker::LaunchPlan *plan = nullptr);
 
 /// The text of lowering.mlir: one thing a line, without the program's source.
 std::string printLoweringFile(LoweringOp lowering);

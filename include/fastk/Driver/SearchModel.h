@@ -11,10 +11,12 @@
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Evaluate/Evaluator.h"
 #include "fastk/Search/SearchOptions.h"
+#include "fastk/Target/TargetDescription.h"
 #include "fastk/Transforms/WorkloadMatcher.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,10 +35,14 @@ struct SearchModelOptions {
   /// File for the report; empty for none.
   std::string report;
   unsigned threads = 0;
+  /// The GPU that is searched for; nothing: this machine's processors.
+  std::optional<TargetDescription> device;
   std::function<bool()> stopRequested;
 };
 
-enum class SearchModelEnd { Done, Interrupted };
+/// Pending: some evaluations are not answered yet. All workloads have asked for
+/// what they could; the same call goes on when there are answers.
+enum class SearchModelEnd { Done, Pending, Interrupted };
 
 /// Searches each distinct workload of `module` that `matcher` has no winner
 /// for, in order of appearance, and writes what is found to the first of

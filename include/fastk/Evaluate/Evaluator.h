@@ -38,6 +38,10 @@ struct EvaluationRequest {
   Precision acceptedPrecision = Precision::ieee;
   /// A would-be winner: fresh process, fresh data, more trials and samples.
   bool promote = false;
+  /// Where answers come later: nothing that is asked for together with this one
+  /// is pending so far. Its evaluation also shows that the workload's inputs
+  /// can tell right from wrong.
+  bool firstOfBatch = false;
 };
 
 /// What verdicts were made with: each part's name and what identifies its
@@ -51,9 +55,14 @@ public:
   /// of the parts, on every run. Nothing: this evaluator never changes.
   virtual llvm::Expected<Provenance> provenance(LoweringOp workload);
   /// An error means that the evaluation could not be made (no worker, disk
-  /// full); a bad candidate is a verdict, never an error.
-  virtual llvm::Expected<worker::Verdict>
+  /// full); a bad candidate is a verdict, never an error. Nothing: the request
+  /// is kept, and its answer pending. The same request gets it on a later run.
+  virtual llvm::Expected<std::optional<worker::Verdict>>
   evaluate(const EvaluationRequest &request) = 0;
+  /// Empty for evaluators that answer at once. For the others, what has to be
+  /// done to get the pending answers, as a command. A search asks such an
+  /// evaluator for many variants before it waits for the first.
+  virtual std::string howToAnswer() const { return ""; }
 
   /// Called several times a second while one of the above waits, if set: for
   /// whoever shows progress.

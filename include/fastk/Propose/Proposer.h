@@ -16,6 +16,7 @@
 #define FASTK_PROPOSE_PROPOSER_H
 
 #include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Worker/LaunchPlan.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -60,9 +61,13 @@ struct Idea {
 struct Variant {
   std::string ideaId;
   Language language = Language::c;
-  /// The program's text: C source, or a transform-dialect module.
+  /// The program's text: C source, a transform-dialect module, CUDA-C device
+  /// code, or a gpu.module.
   std::string program;
-  /// Scratch bytes the program wants.
+  /// How a program in language `cuda` or `gpu` is launched; nothing for the
+  /// others. It may break the rules of the target: evaluators check it.
+  std::optional<worker::LaunchPlan> plan;
+  /// Scratch bytes a program without a plan wants.
   int64_t workspaceBytes = 0;
   /// The numeric parameters this realisation was made with ("mr" -> 6). Values
   /// are already in the program's text; they are kept to be swept and shown.
@@ -126,8 +131,8 @@ public:
 
 /// The ideas of an expert, in the source tree (lib/Propose/Catalog).
 std::unique_ptr<Proposer> createCatalogProposer();
-/// Variants that a person wrote, one folder each: the program (kernel.c or
-/// schedule.mlir), plan.json, idea.md.
+/// Variants that a person wrote, one folder each: the program (kernel.c,
+/// schedule.mlir, kernel.cu or kernel.mlir), plan.json, idea.md.
 llvm::Expected<std::unique_ptr<Proposer>>
 createFilesProposer(llvm::StringRef directory);
 

@@ -77,6 +77,7 @@ enum class SearchEnd {
   Stagnation, ///< Rounds stopped paying.
   Exhausted,  ///< The proposers had no more to say.
   Unfit,      ///< The workload cannot be judged; `detail` says why.
+  Pending,    ///< Evaluations are unanswered; run again to go on.
   Interrupted ///< The user asked for it; the journal is intact.
 };
 llvm::StringRef stringify(SearchEnd end);
@@ -93,6 +94,8 @@ struct SearchCounts {
   /// Every evaluation, promotions included, and how many of them came from the
   /// journal.
   int evaluations = 0, replayed = 0;
+  /// Evaluations that were asked for and are not answered yet.
+  int pending = 0;
   int promotions = 0, repairs = 0, duplicates = 0;
   int ideas = 0, variants = 0;
   /// By status: "ok", "wrong", ...

@@ -16,6 +16,7 @@
 #define FASTK_WORKER_JOB_H
 
 #include "fastk/Worker/ElementType.h"
+#include "fastk/Worker/LaunchPlan.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -84,11 +85,21 @@ struct Tensor {
   int64_t rowLength() const;
 };
 
-/// A shared object that exports `fastk_kernel`.
+/// Where programs run.
+enum class DeviceKind { Host, Cuda };
+
+/// What the code of a program is: a shared object that exports `fastk_kernel`
+/// for the host; PTX, a cubin or CUDA-C source for a GPU.
+enum class Code { SharedObject, PTX, Cubin, CUDA };
+
 struct Program {
   std::string path;
-  /// Size of the scratch buffer passed as the last argument.
+  /// Size of the scratch buffer passed as the last argument; on the host only.
   int64_t workspaceBytes = 0;
+  Code code = Code::SharedObject;
+  /// How device code is launched: there exactly where the code is for a GPU.
+  /// Parsed, not verified (verifyLaunchPlan).
+  std::optional<LaunchPlan> plan;
 };
 
 struct ValidateOptions {
@@ -130,6 +141,10 @@ struct Limits {
 
 struct Job {
   std::string id;
+  DeviceKind device = DeviceKind::Host;
+  /// The GPU whose times are asked for, as its driver names it: "NVIDIA H200".
+  /// A machine with another one is not to answer. Empty: any.
+  std::string gpu;
   Mode mode = Mode::Evaluate;
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;

@@ -66,7 +66,7 @@ lowerPattern(ModuleOp module, unsigned numInputs, const CudaTarget &target) {
     return failure();
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   auto device = gpu::GPUModuleOp::create(builder, module.getLoc(), "fastk");
-  DeviceKernels kernels(device, func, numInputs, *groups);
+  DeviceKernels kernels(device, func, numInputs, *groups, target.limits);
   if (failed(kernels.run()))
     return failure();
   FailureOr<std::string> ptx = emitPTX(device, target);

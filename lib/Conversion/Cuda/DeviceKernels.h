@@ -13,16 +13,27 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace fastk {
+
+/// What else the kernel of a contraction computes; either may be null.
+struct ContractionFold {
+  /// Elementwise ops: what the sums begin with, and what becomes of them.
+  mlir::linalg::GenericOp start, end;
+};
 
 /// What a kernel is launched with, and the memrefs it takes in order.
 struct DeviceKernel {
   std::string name;
   int64_t blocks = 1, threads = 1;
+  /// Dynamic shared memory of a block.
+  int64_t sharedBytes = 0;
   llvm::SmallVector<mlir::Value> operands;
 };
 
+struct Contraction;
 struct SplitKernels;
 
 /// Makes the kernels of a function on memrefs and the plan that launches them.
@@ -33,8 +44,10 @@ class DeviceKernels {
 public:
   /// `groups` holds the functions that fastk.call ops of `func` name.
   DeviceKernels(mlir::gpu::GPUModuleOp module, mlir::func::FuncOp func,
-                unsigned numInputs, mlir::ModuleOp groups)
-      : module(module), func(func), groups(groups), numInputs(numInputs) {}
+                unsigned numInputs, mlir::ModuleOp groups,
+                const worker::PlanLimits &limits)
+      : module(module), func(func), groups(groups), numInputs(numInputs),
+        limits(limits) {}
 
   /// Turns every op of the function into launches.
   mlir::LogicalResult run();
@@ -43,18 +56,32 @@ public:
 
 private:
   mlir::LogicalResult add(mlir::linalg::GenericOp op);
+  mlir::LogicalResult add(const Contraction &contraction);
   mlir::LogicalResult add(CallOp call);
+  std::string nextName() const;
+  /// Adds the step that launches the kernel of `op`, or fails with it.
+  mlir::LogicalResult launch(mlir::Operation *op,
+                             mlir::FailureOr<DeviceKernel> kernel);
   /// One launch; `more` comes behind the kernel's operands.
   mlir::LogicalResult launch(mlir::Operation *op, const DeviceKernel &kernel,
                              llvm::ArrayRef<worker::BufferRef> more = {});
   mlir::LogicalResult launch(mlir::Operation *op, const SplitKernels &kernels);
   /// The buffer and byte that a memref begins at.
   mlir::FailureOr<worker::BufferRef> locate(mlir::Value memref);
+  /// Finds what the kernels of contractions compute besides.
+  void findFolds();
+  /// Folds leave memory that nobody takes.
+  void dropUnusedWorkspaces();
 
   mlir::gpu::GPUModuleOp module;
   mlir::func::FuncOp func;
   mlir::ModuleOp groups;
   unsigned numInputs;
+  worker::PlanLimits limits;
+  llvm::DenseMap<mlir::Operation *, ContractionFold> folds;
+  /// The workspace of sums in parts, and what stands for it.
+  std::optional<int64_t> scratch;
+  llvm::SmallPtrSet<mlir::Operation *, 4> scratchAllocs;
 };
 
 /// A kernel with one thread for every point of the parallel dimensions, which

@@ -5,12 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One folder each: the program (kernel.c or schedule.mlir), plan.json
+// One folder each: the program, plan.json
 //
 //   {"workspace_bytes": 4096, "key": "1f3a...", "name": "softmax"}
 //
 // of which every field may be left out and "key" (8 digits or more of it) and
-// "name" restrict the variant to a workload, and idea.md:
+// "name" restrict the variant to a workload, and idea.md. Beside kernel.cu and
+// kernel.mlir plan.json is a launch plan (docs/formats/plan.md), in which "key"
+// and "name" may stand, too. idea.md:
 //
 //   # Title in a few words
 //   Category: memory access
@@ -100,8 +102,20 @@ static Expected<std::string> readText(const Twine &path) {
   return (*buffer)->getBuffer().str();
 }
 
+/// True for programs that come with a launch plan.
+static bool hasLaunchPlan(Language language) {
+  return language == Language::cuda || language == Language::gpu;
+}
+
 /// Fills in what plan.json says.
 static Error readPlan(const Twine &path, HandWritten &entry) {
+  bool launches = hasLaunchPlan(entry.variant.language);
+  if (!sys::fs::exists(path))
+    return fileProblem(
+        path, launches ? "is missing: write how the program is launched, see "
+                         "docs/formats/plan.md"
+                       : "is missing: write {} where the program needs no "
+                         "workspace, {\"workspace_bytes\": N} where it does");
   Expected<std::string> text = readText(path);
   if (!text)
     return text.takeError();
@@ -110,12 +124,16 @@ static Error readPlan(const Twine &path, HandWritten &entry) {
     return fileProblem(path, "not JSON: " + toString(value.takeError()));
   json::Object *object = value->getAsObject();
   if (!object)
-    return fileProblem(path, "must hold one object, as "
-                             "{\"workspace_bytes\": 0}");
+    return fileProblem(path, launches ? "must hold one object, a plan"
+                                      : "must hold one object, as "
+                                        "{\"workspace_bytes\": 0}");
+  json::Object planFields;
   for (auto &[field, content] : *object) {
     StringRef name = field;
     std::optional<StringRef> string = content.getAsString();
-    if (name == "workspace_bytes") {
+    if (launches && name != "key" && name != "name") {
+      planFields[field] = content;
+    } else if (name == "workspace_bytes") {
       std::optional<int64_t> bytes = content.getAsInteger();
       if (!bytes || *bytes < 0)
         return fileProblem(path, "'workspace_bytes' must be a whole number of "
@@ -138,6 +156,17 @@ static Error readPlan(const Twine &path, HandWritten &entry) {
                                    "'; known are workspace_bytes, key, name");
     }
   }
+  if (!launches)
+    return Error::success();
+  // As it stands where it can be, so that fields given twice are found.
+  if (planFields.size() < object->size()) {
+    text->clear();
+    raw_string_ostream(*text) << json::Value(std::move(planFields));
+  }
+  std::string problem;
+  entry.variant.plan = worker::parseLaunchPlan(*text, problem);
+  if (!entry.variant.plan)
+    return fileProblem(path, problem);
   return Error::success();
 }
 
@@ -169,18 +198,30 @@ static Error readIdea(const Twine &path, Idea &idea) {
 static Expected<HandWritten> readFolder(StringRef folder) {
   HandWritten entry;
   StringRef name = sys::path::filename(folder);
-  bool hasC = sys::fs::exists(folder + "/kernel.c");
-  bool hasSchedule = sys::fs::exists(folder + "/schedule.mlir");
-  if (hasC == hasSchedule)
-    return fileProblem(folder, hasC ? "holds both kernel.c and schedule.mlir; "
-                                      "give each its own folder"
-                                    : "holds neither kernel.c nor "
-                                      "schedule.mlir; add the program");
-  Expected<std::string> program =
-      readText(folder + (hasC ? "/kernel.c" : "/schedule.mlir"));
+  struct File {
+    StringRef name;
+    Language language;
+  };
+  static constexpr File files[] = {{"kernel.c", Language::c},
+                                   {"schedule.mlir", Language::schedule},
+                                   {"kernel.cu", Language::cuda},
+                                   {"kernel.mlir", Language::gpu}};
+  const File *found = nullptr;
+  for (const File &file : files) {
+    if (!sys::fs::exists(folder + "/" + file.name))
+      continue;
+    if (found)
+      return fileProblem(folder, "holds both " + found->name + " and " +
+                                     file.name + "; give each its own folder");
+    found = &file;
+  }
+  if (!found)
+    return fileProblem(folder, "holds none of kernel.c, schedule.mlir, "
+                               "kernel.cu and kernel.mlir; add the program");
+  Expected<std::string> program = readText(folder + "/" + found->name);
   if (!program)
     return program.takeError();
-  entry.variant.language = hasC ? Language::c : Language::schedule;
+  entry.variant.language = found->language;
   entry.variant.program = std::move(*program);
   if (Error error = readPlan(folder + "/plan.json", entry))
     return error;

@@ -6,24 +6,33 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Evaluation.h"
-#include "ChildRegistry.h"
-#include "HostDevice.h"
 #include "fastk/Worker/Worker.h"
+#include "Cuda/ChildProtocol.h"
+#include "Cuda/CudaDevice.h"
+#include "Evaluation.h"
+#include "Host/ChildRegistry.h"
+#include "Host/HostDevice.h"
 #include <cstring>
 
 using namespace fastk::worker;
 
 Verdict fastk::worker::evaluate(const Job &job) {
+  if (job.device == DeviceKind::Cuda) {
+    CudaDevice device(job);
+    return evaluateOn(device);
+  }
   HostDevice device(job);
   return evaluateOn(device);
 }
 
 bool fastk::worker::childMain(int argc, char **argv, int &code) {
-  if (argc != 2 || std::strcmp(argv[1], childFlag) != 0)
+  if (argc != 2)
     return false;
-  code = runChild();
-  return true;
+  bool isHost = std::strcmp(argv[1], childFlag) == 0;
+  bool isCuda = std::strcmp(argv[1], cudaChildFlag) == 0;
+  if (isHost || isCuda)
+    code = isHost ? runChild() : runCudaChild();
+  return isHost || isCuda;
 }
 
 void fastk::worker::killAllPrograms() { killAllChildren(); }

@@ -1,0 +1,259 @@
+# ===- h200.py - Operators on a GPU, beside torch -*- Python -*-===#
+#
+# Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""Times GPU programs beside torch, in one process and one run.
+
+    python3 benchmarks/h200.py PROGRAMS [--rounds=50] [-o docs/benchmarks/h200.md]
+
+PROGRAMS holds a folder per operator (softmax, layernorm, matmul_f32, ...), and in it a
+folder per contender: `winner`, `default`, as `fastk-opt --compile-kernel=program
+--target=cuda:sm_90a ... -o FOLDER` writes them. Beside them run torch eager,
+torch.compile and torch.compile with max-autotune, all at torch's default precision
+flags, and the winner once more as A/A control.
+
+Before every timed call 512 MB are written, which empties the L2 cache; inputs rotate
+over three sets at different addresses; contenders take turns in random order; printed
+are medians of CUDA events. Each result is compared with torch in float64 on N(0,1), and
+must not be farther off than 4 times torch's own float32 error.
+
+Needs a GPU, its driver and torch; NVRTC where a program is CUDA-C. Exit codes: 0 done;
+1 wrong use, or something could not be run; 2 a result was wrong.
+"""
+
+import argparse
+import datetime
+import os
+import pathlib
+import random
+import shlex
+import subprocess
+import sys
+import time
+
+import cuda_program
+import torch
+
+BEGIN = "<!-- numbers: written by benchmarks/h200.py, do not edit -->"
+END = "<!-- end of numbers -->"
+SETS = 3
+FLUSH_BYTES = 512 << 20
+
+
+def unary(dimension):
+    return lambda x: torch.softmax(x, dimension)
+
+
+def layer_norm(x, weight, bias):
+    return torch.nn.functional.layer_norm(x, weight.shape, weight, bias, 1e-5)
+
+
+#: Operator -> what torch computes, the shapes of its operands, milliseconds asked for.
+OPERATORS = {
+    "softmax": (unary(1), [(4096, 65536)], 0.60),
+    "layernorm": (
+        layer_norm,
+        [(16, 64, 256, 256), (64, 256, 256), (64, 256, 256)],
+        0.22,
+    ),
+    "matmul_f32": (torch.matmul, [(4096, 4096), (4096, 4096)], 1.5),
+}
+
+
+class Operator:
+    """One operator with its contenders."""
+
+    def __init__(self, name, folder, compile_torch):
+        self.name = name
+        self.reference, shapes, self.bar = OPERATORS[name]
+        self.sets = [[torch.randn(s, device="cuda") for s in shapes] for _ in range(SETS)]
+        self.outputs = [
+            torch.empty_like(self.reference(*inputs)) for inputs in self.sets
+        ]
+        self.calls = {}
+        self.keep = []
+        for contender in sorted(folder.iterdir()):
+            if (contender / "plan.json").exists():
+                self.calls[contender.name] = self.bind(contender)
+        if "winner" in self.calls:
+            self.calls["winner again (A/A)"] = self.calls["winner"]
+        self.calls["torch eager"] = lambda i: self.reference(*self.sets[i])
+        if compile_torch:
+            for label, mode in (
+                ("torch.compile", "default"),
+                ("torch.compile max-autotune", "max-autotune-no-cudagraphs"),
+            ):
+                torch._dynamo.reset()
+                compiled = torch.compile(self.reference, mode=mode, dynamic=False)
+                for inputs in self.sets:
+                    compiled(*inputs)
+                self.calls[label] = lambda i, f=compiled: f(*self.sets[i])
+
+    def bind(self, folder):
+        program = cuda_program.Program(folder)
+        workspaces = [
+            torch.full((count,), 255, dtype=torch.uint8, device="cuda")
+            for count in program.workspace_bytes()
+        ]
+        runs = [
+            program.bind(
+                [x.data_ptr() for x in inputs],
+                [output.data_ptr()],
+                [w.data_ptr() for w in workspaces],
+            )
+            for inputs, output in zip(self.sets, self.outputs)
+        ]
+        self.keep.append((program, workspaces))
+
+        def call(i):
+            runs[i](torch.cuda.current_stream().cuda_stream)
+            return self.outputs[i]
+
+        return call
+
+    def check(self):
+        """Contender -> largest error and Frobenius error, and whether they pass."""
+        exact = self.reference(*[x.double() for x in self.sets[0]])
+        scale = exact.abs() + exact.abs().mean(-1, keepdim=True)
+
+        def errors(result):
+            difference = (result.double() - exact).abs()
+            return (
+                (difference / scale).max().item(),
+                (difference.norm() / exact.norm()).item(),
+            )
+
+        theirs = errors(self.calls["torch eager"](0))
+        found = {}
+        for name, call in self.calls.items():
+            if name.startswith("torch") or name.endswith("(A/A)"):
+                continue
+            self.outputs[0].fill_(float("nan"))
+            mine = errors(call(0))
+            right = (
+                mine[0] <= 4 * theirs[0] + 2 * 2**-23 and mine[1] <= 2 * theirs[1] + 1e-7
+            )
+            found[name] = (*mine, right)
+        found["torch eager"] = (*theirs, True)
+        return found
+
+    def time(self, rounds, flush):
+        """Contender -> sorted milliseconds."""
+        samples = {name: [] for name in self.calls}
+        for number in range(rounds + 3):
+            order = list(self.calls)
+            random.shuffle(order)
+            for name in order:
+                flush.fill_(number % 251)
+                begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+                begin.record()
+                self.calls[name](number % SETS)
+                end.record()
+                if number >= 3:
+                    samples[name].append((begin, end))
+            torch.cuda.synchronize()
+        return {
+            name: sorted(a.elapsed_time(b) for a, b in events)
+            for name, events in samples.items()
+        }
+
+
+def describe(rounds):
+    smi = subprocess.run(
+        [
+            "nvidia-smi",
+            "--query-gpu=name,driver_version,clocks.sm,clocks.mem,power.draw,temperature.gpu",
+            "--format=csv,noheader",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.strip()
+    commit = os.environ.get("FASTK_COMMIT", "") or subprocess.run(
+        ["git", "rev-parse", "--short=12", "HEAD"],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.strip()
+    command = shlex.join(["python3", "benchmarks/h200.py", *sys.argv[1:]])
+    return (
+        f"```console\n$ {command}\n```\n\n"
+        f"{datetime.date.today().isoformat()}, commit {commit or 'unknown'}. "
+        f"{smi} (name, driver, SM and memory clock, power, temperature after the run); "
+        f"torch {torch.__version__}, CUDA {torch.version.cuda}, cuDNN "
+        f"{torch.backends.cudnn.version()}, Python {sys.version.split()[0]}. {rounds} rounds."
+    )
+
+
+def table(operator, times, errors):
+    rows = [
+        f"### {operator.name}, asked: {operator.bar:g} ms",
+        "",
+        "| contender | median ms | p10 | p90 | best torch / it | largest error | Frobenius |",
+        "|---|--:|--:|--:|--:|--:|--:|",
+    ]
+
+    def median(name):
+        return times[name][len(times[name]) // 2]
+
+    best = min(median(name) for name in times if name.startswith("torch"))
+    for name in sorted(times, key=median):
+        values = times[name]
+        error = errors.get(name)
+        rows.append(
+            f"| {name} | {median(name):.4f} | {values[len(values) // 10]:.4f} "
+            f"| {values[len(values) * 9 // 10]:.4f} | {best / median(name):.2f}× "
+            + (f"| {error[0]:.2g} | {error[1]:.2g} |" if error else "| – | – |")
+        )
+    return "\n".join(rows)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("programs", type=pathlib.Path)
+    parser.add_argument("--rounds", type=int, default=50)
+    parser.add_argument(
+        "--no-compile", action="store_true", help="leave torch.compile out"
+    )
+    parser.add_argument("-o", "--output", help="the page to put the tables into")
+    options = parser.parse_args()
+    if not torch.cuda.is_available():
+        print("h200.py: error: torch sees no GPU", file=sys.stderr)
+        return 1
+    folders = [options.programs / name for name in OPERATORS]
+    folders = [folder for folder in folders if folder.is_dir()]
+    if not folders:
+        print(
+            f"h200.py: error: {options.programs} holds none of {', '.join(OPERATORS)}",
+            file=sys.stderr,
+        )
+        return 1
+    flush = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
+    parts, wrong = [], []
+    for folder in folders:
+        start = time.time()
+        operator = Operator(folder.name, folder, not options.no_compile)
+        errors = operator.check()
+        wrong += [f"{folder.name}: {n}" for n, e in errors.items() if not e[2]]
+        parts.append(table(operator, operator.time(options.rounds, flush), errors))
+        print(parts[-1], f"\n{time.time() - start:.0f} s\n", flush=True)
+        del operator
+        torch.cuda.empty_cache()
+    text = describe(options.rounds) + "\n\n" + "\n\n".join(parts) + "\n"
+    print(text)
+    if options.output:
+        page = pathlib.Path(options.output)
+        whole = page.read_text() if page.exists() else f"{BEGIN}\n{END}\n"
+        before, _, rest = whole.partition(BEGIN)
+        page.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{rest.partition(END)[2]}")
+    for each in wrong:
+        print(f"h200.py: wrong result: {each}", file=sys.stderr)
+    return 2 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,110 @@
+//===- JobMaker.h - From a request to what a worker can run -----*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What all evaluators share: the baseline, the oracle and the candidate are
+// compiled by child processes, plans are checked, and the job is filled in.
+// Where it is answered is the evaluator's business.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_EVALUATE_JOBMAKER_H
+#define FASTK_EVALUATE_JOBMAKER_H
+
+#include "fastk/Evaluate/Evaluator.h"
+#include "fastk/Target/TargetDescription.h"
+#include "fastk/Worker/Job.h"
+#include "llvm/ADT/StringMap.h"
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace fastk {
+
+struct JobMakerOptions {
+  /// `fastk-opt`, which compiles each kernel in a child process.
+  std::string compiler;
+  /// Where kernels are compiled to; removed in the end. Empty: the system's
+  /// temporary folder.
+  std::string scratch;
+  /// What is evaluated on, for the floor. Nothing: this machine.
+  std::optional<TargetDescription> target;
+  /// OpenMP threads of every program; 0: all processors.
+  unsigned threads = 0;
+  /// Longest that compiling a variant may take. Below the C compiler's own
+  /// limit of 60 s (lib/Conversion/CProgram.cpp), so that every time-out is
+  /// seen here and told as one.
+  unsigned compileSeconds = 55;
+  /// The same for the baseline and the oracle, which are fastk's own.
+  unsigned trustedCompileSeconds = 300;
+  /// The worker may look at the caches as they are (Warm) or flush them first.
+  worker::Cache cache = worker::Cache::Cold;
+  /// Seconds of timing for each evaluation; the worker's default when 0.
+  double timeSeconds = 0;
+  /// True kills what runs at once; an error is returned then.
+  std::function<bool()> cancelled;
+};
+
+/// A job, or the verdict where no worker is needed for it.
+struct PreparedJob {
+  /// Its programs lie in the scratch folder.
+  worker::Job job;
+  std::optional<worker::Verdict> verdict;
+};
+
+class JobMaker {
+public:
+  static llvm::Expected<std::unique_ptr<JobMaker>>
+  create(JobMakerOptions options);
+  ~JobMaker();
+
+  /// An error means that nothing can be said of the variant (disk full,
+  /// cancelled).
+  llvm::Expected<PreparedJob> make(const EvaluationRequest &request,
+                                   bool competitors);
+  /// What identifies the compiled baseline and oracle of a workload, and the
+  /// compiler of C.
+  llvm::Expected<Provenance> provenance(LoweringOp workload);
+  llvm::StringRef getScratch() const { return scratch; }
+
+private:
+  /// A compiled kernel, or why there is none.
+  struct CompiledKernel {
+    worker::Program program;
+    /// SHA-256 of code and plan.
+    std::string digest;
+    /// The compiler's first error; empty when it compiled.
+    std::string problem;
+    bool timedOut = false;
+  };
+
+  JobMaker(JobMakerOptions options, std::string scratch);
+  llvm::Expected<CompiledKernel> compile(LoweringOp lowering,
+                                         llvm::StringRef role,
+                                         unsigned seconds);
+  /// The workload's default lowering or oracle.
+  llvm::Expected<CompiledKernel> compileTrusted(LoweringOp workload,
+                                                llvm::StringRef role) {
+    return compile(workload, role, options.trustedCompileSeconds);
+  }
+  llvm::Expected<CompiledKernel> compileVariant(LoweringOp workload,
+                                                const Variant &variant,
+                                                Precision precision);
+  llvm::Expected<CompiledKernel> sourceProgram(const Variant &variant);
+  /// Reads what the child wrote for a GPU.
+  llvm::Error readDeviceProgram(llvm::StringRef folder, CompiledKernel &kernel);
+
+  JobMakerOptions options;
+  std::string scratch;
+  TargetDescription target;
+  /// By SHA-256 of the lowering's text and its role: baselines, oracles and
+  /// incumbents are compiled once.
+  llvm::StringMap<CompiledKernel> kernels;
+};
+
+} // namespace fastk
+
+#endif // FASTK_EVALUATE_JOBMAKER_H

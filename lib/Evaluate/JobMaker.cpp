@@ -1,0 +1,355 @@
+//===- JobMaker.cpp - From a request to what a worker can run -------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Evaluate/JobMaker.h"
+#include "CompilerMessages.h"
+#include "fastk/Analysis/Roofline.h"
+#include "fastk/Analysis/WorkloadKind.h"
+#include "fastk/Bank/DurableFile.h"
+#include "fastk/Bank/Winner.h"
+#include "fastk/Dialect/Fastk/Key.h"
+#include "fastk/Dialect/Fastk/PlanRegion.h"
+#include "fastk/Evaluate/JobBuilder.h"
+#include "fastk/Evaluate/Subprocess.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include <limits>
+
+using namespace mlir;
+using namespace fastk;
+
+llvm::Expected<std::unique_ptr<JobMaker>>
+JobMaker::create(JobMakerOptions options) {
+  if (!llvm::sys::fs::can_execute(options.compiler))
+    return llvm::createStringError(
+        options.compiler + " is missing or not executable: build it with "
+                           "scripts/build.sh, or install fastk whole");
+  llvm::SmallString<128> scratch;
+  std::error_code ec;
+  if (options.scratch.empty()) {
+    ec = llvm::sys::fs::createUniqueDirectory("fastk", scratch);
+  } else {
+    scratch = options.scratch;
+    ec = llvm::sys::fs::create_directories(scratch);
+  }
+  if (ec)
+    return llvm::createStringError(ec, "cannot make a folder for kernels: " +
+                                           ec.message());
+  return std::unique_ptr<JobMaker>(
+      new JobMaker(std::move(options), scratch.str().str()));
+}
+
+JobMaker::JobMaker(JobMakerOptions given, std::string scratch)
+    : options(std::move(given)), scratch(std::move(scratch)),
+      target(options.target ? *options.target : describeHost()) {}
+
+JobMaker::~JobMaker() { llvm::sys::fs::remove_directories(scratch); }
+
+static llvm::Expected<std::string> readWhole(const Twine &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return llvm::createStringError(buffer.getError(),
+                                   "cannot read " + path + ": " +
+                                       buffer.getError().message());
+  return (*buffer)->getBuffer().str();
+}
+
+llvm::Error JobMaker::readDeviceProgram(StringRef folder,
+                                        CompiledKernel &kernel) {
+  // What fastk's own compiler wrote: both files, one of two kinds of code.
+  bool isPtx = llvm::sys::fs::exists(folder + "/kernel.ptx");
+  kernel.program.code = isPtx ? worker::Code::PTX : worker::Code::CUDA;
+  kernel.program.path = (folder + (isPtx ? "/kernel.ptx" : "/kernel.cu")).str();
+  llvm::Expected<std::string> plan = readWhole(folder + "/plan.json");
+  if (!plan)
+    return plan.takeError();
+  std::string problem;
+  kernel.program.plan = worker::parseLaunchPlan(*plan, problem);
+  if (!kernel.program.plan)
+    return llvm::createStringError(folder + "/plan.json: " + problem);
+  llvm::Expected<std::string> code = readWhole(kernel.program.path);
+  if (!code)
+    return code.takeError();
+  kernel.digest = sha256(*plan + "\n" + *code);
+  return llvm::Error::success();
+}
+
+llvm::Expected<JobMaker::CompiledKernel>
+JobMaker::compile(LoweringOp lowering, StringRef role, unsigned seconds) {
+  std::string text;
+  {
+    llvm::raw_string_ostream os(text);
+    os << "module {\n";
+    // In full, whatever the command line asks of printing: an elided constant
+    // would be another program.
+    constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
+    lowering->print(os, OpPrintingFlags()
+                            .useLocalScope()
+                            .enableDebugInfo(false)
+                            .elideLargeElementsAttrs(kNoLimit)
+                            .elideLargeResourceString(kNoLimit)
+                            .skipRegions(false));
+    os << "\n}\n";
+  }
+  std::string name = sha256(role.str() + text);
+  if (auto known = kernels.find(name); known != kernels.end())
+    return known->second;
+
+  bool onHost = lowering.getTarget() == "host";
+  CompiledKernel kernel;
+  llvm::SmallString<128> path(scratch);
+  llvm::sys::path::append(path, StringRef(name).take_front(16) +
+                                    (onHost ? ".so" : ""));
+  kernel.program.path = std::string(path);
+  kernel.program.workspaceBytes = lowering.getWorkspace();
+  ProcessLimits limits;
+  limits.seconds = seconds;
+  limits.memoryMegabytes = 8192;
+  limits.cancelled = options.cancelled;
+  // It runs the C compiler and the linker, which must not outlive it either.
+  limits.parentDeathSignal = SIGTERM;
+  std::vector<std::string> arguments = {"--compile-kernel=" + role.str(), "-",
+                                        "-o", kernel.program.path};
+  if (!onHost)
+    arguments.push_back("--target=" + lowering.getTarget().str());
+  llvm::Expected<ProcessResult> result =
+      runProcess(options.compiler, arguments, text, limits, scratch);
+  if (!result)
+    return result.takeError();
+  kernel.timedOut = result->timedOut;
+  if (result->timedOut) {
+    kernel.problem =
+        "compiling took longer than " + std::to_string(seconds) + " s";
+  } else if (result->exitCode < 0) {
+    kernel.problem = "the compiler crashed: " + firstError(result->diagnostics);
+  } else if (result->exitCode != 0) {
+    kernel.problem = firstError(result->diagnostics);
+  } else if (onHost) {
+    // Objects have no time and no build id in them: equal code, equal bytes.
+    llvm::Expected<std::string> code = readWhole(kernel.program.path);
+    if (!code)
+      return code.takeError();
+    kernel.digest = sha256(*code);
+  } else if (llvm::Error error = readDeviceProgram(path, kernel)) {
+    return std::move(error);
+  }
+  kernels[name] = kernel;
+  return kernel;
+}
+
+llvm::Expected<JobMaker::CompiledKernel>
+JobMaker::sourceProgram(const Variant &variant) {
+  CompiledKernel kernel;
+  std::string digest = sha256(variant.program);
+  kernel.program.path = scratch + "/" + digest.substr(0, 16) + ".cu";
+  kernel.program.code = worker::Code::CUDA;
+  kernel.program.plan = variant.plan;
+  kernel.digest = sha256(worker::toJSON(*variant.plan) + "\n" + digest);
+  if (!llvm::sys::fs::exists(kernel.program.path))
+    if (llvm::Error error =
+            writeFileAtomically(kernel.program.path, variant.program))
+      return std::move(error);
+  return kernel;
+}
+
+/// What is wrong with a variant before anything is compiled; empty: nothing.
+static std::string checkVariant(LoweringOp workload, const Variant &variant) {
+  bool onHost = workload.getTarget() == "host";
+  StringRef language = stringifyLanguage(variant.language);
+  bool launches =
+      variant.language == Language::cuda || variant.language == Language::gpu;
+  if (onHost && launches)
+    return ("language '" + language +
+            "' is for GPUs: search with --target=cuda:sm_90a")
+        .str();
+  if (!onHost && variant.language == Language::c)
+    return "language 'c' is for the host: write the kernel in CUDA-C, as "
+           "kernel.cu with a plan.json";
+  if (!launches)
+    return "";
+  if (!variant.plan)
+    return ("language '" + language +
+            "' needs a plan that launches it, see docs/formats/plan.md")
+        .str();
+  std::optional<worker::PlanLimits> limits = planLimitsOf(workload.getTarget());
+  if (!limits)
+    return ("the limits of target '" + workload.getTarget() + "' are unknown")
+        .str();
+  FunctionType type = workload.getWorkloadType();
+  std::vector<std::string> problems = worker::verifyLaunchPlan(
+      *variant.plan, bufferBytes(type.getInputs()),
+      bufferBytes(type.getResults()), *limits);
+  if (problems.empty())
+    return "";
+  std::string text = "its plan breaks a rule: " + problems.front();
+  if (problems.size() > 1)
+    text += " (and " + std::to_string(problems.size() - 1) + " more)";
+  return text;
+}
+
+llvm::Expected<JobMaker::CompiledKernel>
+JobMaker::compileVariant(LoweringOp workload, const Variant &variant,
+                         Precision precision) {
+  CompiledKernel refused;
+  refused.problem = checkVariant(workload, variant);
+  if (!refused.problem.empty())
+    return refused;
+  // Device code is compiled where it runs, by the compiler that is there.
+  if (variant.language == Language::cuda)
+    return sourceProgram(variant);
+  OwningOpRef<ModuleOp> module = buildWinner(
+      workload, variant.language, variant.program, variant.workspaceBytes,
+      workload.getTarget(), precision, WinnerRecord(),
+      variant.plan ? &*variant.plan : nullptr);
+  llvm::Expected<CompiledKernel> kernel =
+      compile(*module->getOps<LoweringOp>().begin(), "program",
+              options.compileSeconds);
+  if (kernel && !kernel->problem.empty() && !kernel->timedOut)
+    kernel->problem = "does not compile: " + kernel->problem;
+  return kernel;
+}
+
+static worker::Precision toWorker(Precision precision) {
+  switch (precision) {
+  case Precision::ieee:
+    return worker::Precision::IEEE;
+  case Precision::tf32:
+    return worker::Precision::TF32;
+  case Precision::half:
+    return worker::Precision::Half;
+  }
+  llvm_unreachable("all precisions are named above");
+}
+
+/// A C program for `workload`'s ABI whose code tells how C is compiled: loops
+/// to vectorise, a reduction, threads, a math function.
+static std::string probeProgram(LoweringOp workload) {
+  FunctionType type = workload.getWorkloadType();
+  std::string parameters;
+  for (size_t i = 0, e = type.getNumInputs() + type.getNumResults(); i < e; ++i)
+    parameters += "float *p" + std::to_string(i) + ", ";
+  return "#include <math.h>\nvoid fastk_kernel(" + parameters +
+         "void *workspace) {\n"
+         "#pragma omp parallel for\n"
+         "  for (long i = 0; i < 4096; ++i) {\n"
+         "    float sum = 0;\n"
+         "    for (long j = 0; j < 4096; ++j)\n"
+         "      sum += p0[j] * p0[4096 * j + i];\n"
+         "    p0[i] = sqrtf(sum);\n"
+         "  }\n"
+         "}\n";
+}
+
+llvm::Expected<Provenance> JobMaker::provenance(LoweringOp workload) {
+  Provenance parts;
+  auto add = [&](const char *name,
+                 llvm::Expected<CompiledKernel> kernel) -> llvm::Error {
+    if (!kernel)
+      return kernel.takeError();
+    parts.emplace_back(name, kernel->problem.empty() ? kernel->digest
+                                                     : "does not compile");
+    return llvm::Error::success();
+  };
+  if (llvm::Error error =
+          add("default lowering", compileTrusted(workload, "program")))
+    return std::move(error);
+  if (llvm::Error error = add("oracle", compileTrusted(workload, "oracle")))
+    return std::move(error);
+  if (workload.getTarget() != "host")
+    return parts;
+  // Schedules go the way of the default lowering; C programs another.
+  Variant probe;
+  probe.language = Language::c;
+  probe.program = probeProgram(workload);
+  if (llvm::Error error =
+          add("C compiler", compileVariant(workload, probe, Precision::ieee)))
+    return std::move(error);
+  return parts;
+}
+
+llvm::Expected<PreparedJob> JobMaker::make(const EvaluationRequest &request,
+                                           bool competitors) {
+  LoweringOp workload = request.workload;
+  WorkloadFeatures features = analyzeWorkload(workload.getPattern());
+  PreparedJob prepared;
+  auto answer = [&](worker::Status status, const std::string &reason) {
+    prepared.verdict.emplace();
+    prepared.verdict->id = workload.getKey().str();
+    prepared.verdict->status = status;
+    prepared.verdict->reason = reason;
+    return std::move(prepared);
+  };
+  // What cannot be judged ends the search of this workload, not of the model.
+  auto unfit = [&](const std::string &reason) {
+    return answer(worker::Status::Unfit, reason);
+  };
+  llvm::Expected<worker::Job> built = buildJob(workload, features);
+  if (!built)
+    return unfit(llvm::toString(built.takeError()));
+  worker::Job &job = prepared.job;
+  job = std::move(*built);
+
+  llvm::Expected<CompiledKernel> oracle = compileTrusted(workload, "oracle");
+  if (!oracle)
+    return oracle.takeError();
+  llvm::Expected<CompiledKernel> baseline = compileTrusted(workload, "program");
+  if (!baseline)
+    return baseline.takeError();
+  if (!oracle->problem.empty())
+    return unfit("its oracle does not compile: " + oracle->problem);
+  if (!baseline->problem.empty())
+    return unfit("its default lowering does not compile: " + baseline->problem);
+  job.oracle = oracle->program;
+  job.baseline = baseline->program;
+
+  llvm::Expected<CompiledKernel> candidate =
+      compileVariant(workload, request.candidate, request.acceptedPrecision);
+  if (!candidate)
+    return candidate.takeError();
+  if (!candidate->problem.empty())
+    return answer(candidate->timedOut ? worker::Status::CompileTimeout
+                                      : worker::Status::Refused,
+                  candidate->problem);
+  job.candidate = candidate->program;
+  if (request.incumbent) {
+    llvm::Expected<CompiledKernel> incumbent =
+        compileVariant(workload, *request.incumbent, request.acceptedPrecision);
+    if (!incumbent)
+      return incumbent.takeError();
+    if (incumbent->problem.empty())
+      job.incumbent = incumbent->program;
+  }
+
+  if (workload.getTarget() != "host") {
+    job.device = worker::DeviceKind::Cuda;
+    job.gpu = target.model;
+  }
+  job.acceptedPrecision = toWorker(request.acceptedPrecision);
+  job.mode = request.promote ? worker::Mode::Promote : worker::Mode::Evaluate;
+  job.validate.competitors = competitors;
+  job.time.threads = options.threads;
+  job.time.cache = options.cache;
+  if (request.promote) {
+    job.validate.trials = 10;
+    job.time.maxSeconds = 5.0;
+    // A winner is told by its measurement, never dropped for being slow.
+    job.time.screenRatio = 0;
+  }
+  if (options.timeSeconds > 0)
+    job.time.maxSeconds = options.timeSeconds * (request.promote ? 2.5 : 1);
+  RooflinePrecision floorClass =
+      request.acceptedPrecision == Precision::ieee   ? RooflinePrecision::IEEE
+      : request.acceptedPrecision == Precision::tf32 ? RooflinePrecision::TF32
+                                                     : RooflinePrecision::Half;
+  job.floorNs = 1e9 * computeRoofline(workload.getPattern())
+                          .floorSeconds(target, CacheState::Warm, floorClass);
+  return prepared;
+}

@@ -1,0 +1,183 @@
+//===- Spool.cpp - Evaluations that another machine makes -----------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Evaluate/Spool.h"
+#include "fastk/Bank/DurableFile.h"
+#include "fastk/Dialect/Fastk/Key.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FileSystem.h"
+#include <cerrno>
+#include <cstdio>
+#include <fcntl.h>
+
+using namespace mlir;
+using namespace fastk;
+
+/// Writing a job takes milliseconds; whoever holds the lock longer is in
+/// trouble.
+static constexpr double kLockSeconds = 30;
+
+/// Far above any program or verdict; a bound for a stray file.
+static constexpr size_t kFileLimit = 64 << 20;
+
+namespace {
+class Spool : public Evaluator {
+public:
+  explicit Spool(SpoolOptions given) : options(std::move(given)) {
+    options.jobs.cancelled = [this, inner = options.jobs.cancelled] {
+      if (whileWaiting)
+        whileWaiting();
+      return inner && inner();
+    };
+  }
+  llvm::Error prepare() {
+    if (llvm::Error error = createDirectories(options.directory))
+      return error;
+    return JobMaker::create(options.jobs).moveInto(maker);
+  }
+
+  llvm::Expected<Provenance> provenance(LoweringOp workload) override {
+    llvm::Expected<Provenance> parts = maker->provenance(workload);
+    // Which worker will answer is not known here.
+    if (parts)
+      parts->insert(parts->begin(), {"worker", "answers a spool"});
+    return parts;
+  }
+  llvm::Expected<std::optional<worker::Verdict>>
+  evaluate(const EvaluationRequest &request) override;
+  std::string howToAnswer() const override {
+    return "fastk-worker --spool " + options.directory;
+  }
+
+private:
+  llvm::Error write(const worker::Job &job,
+                    llvm::ArrayRef<std::pair<std::string, std::string>> files);
+
+  SpoolOptions options;
+  std::unique_ptr<JobMaker> maker;
+};
+} // namespace
+
+llvm::Expected<std::optional<worker::Verdict>>
+Spool::evaluate(const EvaluationRequest &request) {
+  llvm::Expected<PreparedJob> prepared =
+      maker->make(request, request.promote || request.firstOfBatch);
+  if (!prepared)
+    return prepared.takeError();
+  if (prepared->verdict)
+    return std::move(prepared->verdict);
+  worker::Job &job = prepared->job;
+
+  // The programs under plain names, and what they hold.
+  std::vector<std::pair<std::string, std::string>> files;
+  auto add = [&](const char *name, worker::Program &program) -> llvm::Error {
+    llvm::Expected<std::string> content = readRegularFile(
+        AT_FDCWD, program.path, program.path, kFileLimit);
+    if (!content)
+      return content.takeError();
+    program.path = name + StringRef(program.path)
+                              .drop_front(StringRef(program.path).rfind('.'))
+                              .str();
+    files.emplace_back(program.path, std::move(*content));
+    return llvm::Error::success();
+  };
+  if (llvm::Error error = add("oracle", job.oracle))
+    return std::move(error);
+  if (llvm::Error error = add("baseline", job.baseline))
+    return std::move(error);
+  if (job.incumbent)
+    if (llvm::Error error = add("incumbent", *job.incumbent))
+      return std::move(error);
+  if (llvm::Error error = add("candidate", job.candidate))
+    return std::move(error);
+
+  // The name tells what is evaluated: neither what is known of the machine's
+  // rates by now nor who was first in a batch makes another job of it.
+  worker::Job named = job;
+  named.floorNs = 0;
+  named.validate.competitors = false;
+  std::string text = worker::toJSON(named);
+  for (const auto &[name, content] : files)
+    text += "\n" + name + " " + sha256(content);
+  job.id = "job-" + sha256(text).substr(0, 32);
+
+  std::string folder = options.directory + "/" + job.id;
+  if (!llvm::sys::fs::exists(folder + "/job.json")) {
+    if (llvm::Error error = write(job, files))
+      return std::move(error);
+    return std::nullopt;
+  }
+  std::string path = folder + "/verdict.json";
+  if (!llvm::sys::fs::exists(path))
+    return std::nullopt;
+  auto broken = [&](const llvm::Twine &problem) {
+    return llvm::createStringError(
+        llvm::inconvertibleErrorCode(),
+        path + ": " + problem + "; remove it and answer again with `" +
+            howToAnswer() + "`");
+  };
+  llvm::Expected<std::string> answer =
+      readRegularFile(AT_FDCWD, path, path, kFileLimit);
+  if (!answer)
+    return answer.takeError();
+  std::string problem;
+  std::optional<worker::Verdict> verdict =
+      worker::parseVerdict(*answer, problem);
+  if (!verdict)
+    return broken(problem);
+  if (verdict->id != job.id)
+    return broken("is the verdict on '" + verdict->id + "', of another job");
+  return verdict;
+}
+
+llvm::Error
+Spool::write(const worker::Job &job,
+             llvm::ArrayRef<std::pair<std::string, std::string>> files) {
+  llvm::Expected<FileLock> lock =
+      FileLock::acquire(options.directory + "/.lock",
+                        "the spool " + options.directory, kLockSeconds);
+  if (!lock)
+    return lock.takeError();
+  std::string final = options.directory + "/" + job.id;
+  // Hidden until it is whole: a worker may be looking. What is found there
+  // under the lock was left by a process that died.
+  std::string temporary = options.directory + "/.tmp";
+  llvm::scope_exit cleanUp(
+      [&] { llvm::sys::fs::remove_directories(temporary); });
+  llvm::sys::fs::remove_directories(temporary);
+  if (llvm::Error error = createDirectories(temporary))
+    return error;
+  for (const auto &[name, content] : files)
+    if (llvm::Error error = writeNewFile(temporary + "/" + name, content))
+      return error;
+  if (llvm::Error error =
+          writeNewFile(temporary + "/job.json", worker::toJSON(job) + "\n"))
+    return error;
+  if (llvm::Error error = syncDirectory(temporary))
+    return error;
+  // What stands there without a job.json is no job.
+  if (::rename(temporary.c_str(), final.c_str()) != 0) {
+    int errnum = errno;
+    if (errnum != EEXIST && errnum != ENOTEMPTY)
+      return fileError(final, "store the job", errnum);
+    // Another search may have been faster: its job is this one.
+    if (llvm::sys::fs::exists(final + "/job.json"))
+      return llvm::Error::success();
+    return llvm::createStringError(
+        final + ": stands in the way of a job and holds no job.json; remove "
+                "the folder");
+  }
+  return syncDirectory(options.directory);
+}
+
+llvm::Expected<std::unique_ptr<Evaluator>>
+fastk::createSpool(SpoolOptions options) {
+  auto spool = std::make_unique<Spool>(std::move(options));
+  if (llvm::Error error = spool->prepare())
+    return std::move(error);
+  return spool;
+}

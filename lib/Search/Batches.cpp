@@ -1,0 +1,100 @@
+//===- Batches.cpp - Many variants before the first answer ----------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An evaluator that answers later is asked for a whole round at once, and the
+// search ends as pending until all of it is answered. Run again it asks the
+// same, for every answer that it acts on is in the journal by then.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Searcher.h"
+
+using namespace llvm;
+using namespace fastk;
+
+Error Searcher::askTogether(ArrayRef<Variant> variants) {
+  if (!answersLater())
+    return Error::success();
+  batchIncumbent = best;
+  std::optional<Variant> incumbent;
+  if (hasBest())
+    incumbent = bestTrial().tried.variant;
+  StringSet<> asked;
+  std::optional<int64_t> left = evaluationsLeft(/*promote=*/false);
+  for (const Variant &variant : variants) {
+    std::string digest = digestOf(variant);
+    if (left && static_cast<int64_t>(asked.size()) >= *left)
+      break;
+    if (seen.contains(digest) || !asked.insert(digest).second)
+      continue;
+    std::string name = "evaluate/" + digest;
+    if (answers.contains(name) ||
+        (input.journal && input.journal->findVerdict(name)))
+      continue;
+    if (!mayEvaluate())
+      break;
+    Expected<std::optional<worker::Verdict>> verdict = obtainVerdict(
+        name,
+        {input.workload.workload, variant, incumbent ? &*incumbent : nullptr,
+         input.workload.acceptedPrecision, /*promote=*/false,
+         /*firstOfBatch=*/result.counts.pending == 0});
+    if (!verdict)
+      return verdict.takeError();
+    if (*verdict)
+      answers.try_emplace(name, std::move(**verdict));
+    else if (searchOver)
+      return Error::success();
+    else
+      ++result.counts.pending;
+  }
+  if (result.counts.pending == 0)
+    return Error::success();
+  // The others were answered; it is not their turn yet.
+  result.counts.evaluations +=
+      static_cast<int>(asked.size()) - result.counts.pending;
+  stop(SearchEnd::Pending);
+  return Error::success();
+}
+
+Error Searcher::tryTogether(std::vector<Planned> planned) {
+  for (int attempt = 0; !planned.empty(); ++attempt) {
+    std::vector<Variant> variants;
+    for (const Planned &each : planned)
+      variants.push_back(each.variant);
+    if (Error error = askTogether(variants))
+      return error;
+    // All were measured, so all count, also those after one that would have
+    // ended the round.
+    std::vector<size_t> tried;
+    for (const Planned &each : planned) {
+      if (searchOver)
+        return Error::success();
+      Expected<TryOutcome> outcome =
+          tryVariant(each.idea, each.owner, each.variant);
+      if (!outcome)
+        return outcome.takeError();
+      if (*outcome == TryOutcome::Stopped)
+        return Error::success();
+      if (*outcome == TryOutcome::Evaluated)
+        tried.push_back(trials.size() - 1);
+    }
+    planned.clear();
+    if (attempt == options.repairs || phaseOver)
+      return Error::success();
+    for (size_t index : tried) {
+      Expected<std::vector<Variant>> mended = askRepair(index);
+      if (!mended)
+        return mended.takeError();
+      if (mended->empty())
+        continue;
+      ++result.counts.repairs;
+      planned.push_back(
+          {trials[index].idea, trials[index].owner, mended->front()});
+    }
+  }
+  return Error::success();
+}

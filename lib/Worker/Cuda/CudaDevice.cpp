@@ -1,0 +1,217 @@
+//===- CudaDevice.cpp - Programs and clocks of a GPU ----------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaDevice.h"
+#include "../Hash.h"
+#include "../Statistics.h"
+#include "CudaChild.h"
+#include "JudgeKernels.h"
+#include "fastk/Cuda/CompileInChild.h"
+#include "fastk/Cuda/QueryDevice.h"
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+using namespace fastk;
+using namespace fastk::worker;
+
+/// Launches nothing: what calling a program costs.
+static const char *const emptyPTX = ".version 8.0\n.target sm_80\n"
+                                    ".address_size 64\n"
+                                    ".visible .entry nothing() { ret; }\n";
+
+CudaDevice::~CudaDevice() {
+  if (!context)
+    return;
+  for (cuda::CUdeviceptr memory : {scratch, flushed})
+    if (memory)
+      driver->cuMemFree(memory);
+  driver->cuCtxDestroy(context);
+}
+
+void CudaDevice::note(const std::string &error) {
+  if (trouble.empty())
+    trouble = error;
+}
+
+bool CudaDevice::loadOwnKernels(std::string &error) {
+  cuda::CompileRequest request;
+  request.source = judgeKernels;
+  request.arch = arch;
+  request.prelude = false;
+  cuda::CompileResult result = cuda::compileCached(request);
+  error = result.error;
+  if (error.empty())
+    error = cuda::loadModule(*driver, result.cubin, own);
+  for (auto [name, function] : {std::pair("fastk_hash", &hashKernel),
+                                std::pair("fastk_scatter", &scatterKernel),
+                                std::pair("fastk_compare", &compareKernel)})
+    if (error.empty())
+      error = cuda::getFunction(*driver, own, name, *function);
+  return error.empty();
+}
+
+static bool readFile(const std::string &path, std::string &bytes) {
+  std::ifstream file(path, std::ios::binary);
+  bytes.assign(std::istreambuf_iterator<char>(file), {});
+  return file.good() || file.eof();
+}
+
+/// Reads, compiles and verifies one program.
+bool CudaDevice::prepare(Part part, Verdict &verdict, Failure &failure) {
+  const Program *program = programOf(job, part);
+  if (!program)
+    return true;
+  const char *name = nameOf(part);
+  Image &image = images[part];
+  auto fail = [&](Status status, const std::string &reason) {
+    // Only the candidate is to blame for what it asks.
+    bool isCandidate = part == Part::Candidate;
+    failure = {isCandidate ? status : Status::Error,
+               std::string("the ") + name + " " + reason};
+    return false;
+  };
+  if (!readFile(program->path, image.bytes) || image.bytes.empty())
+    return fail(Status::Error, "cannot be read: " + program->path);
+  if (!program->plan || program->code == Code::SharedObject)
+    return fail(Status::Error, "is no program for a GPU: it needs 'code' (ptx, "
+                               "cubin or cuda) and a 'plan'");
+  image.plan = *program->plan;
+  std::vector<int64_t> inputBytes, outputBytes;
+  for (const Tensor &tensor : job.inputs)
+    inputBytes.push_back(tensor.bytes());
+  for (const Tensor &tensor : job.outputs)
+    outputBytes.push_back(part == Part::Oracle && isFloat(tensor.type)
+                              ? tensor.elements() * 8
+                              : tensor.bytes());
+  std::vector<std::string> problems =
+      verifyLaunchPlan(image.plan, inputBytes, outputBytes, limits);
+  if (!problems.empty())
+    return fail(Status::Refused,
+                "has a plan that may not run: " + problems.front());
+  if (part == Part::Candidate)
+    verdict.audit.candidateHash =
+        hashBytes(image.bytes.data(), image.bytes.size());
+  if (program->code != Code::CUDA)
+    return true;
+  cuda::CompileRequest request;
+  request.source = image.bytes;
+  request.arch = arch;
+  cuda::CompileResult result = cuda::compileCached(request);
+  if (!result.ok())
+    return fail(Status::Refused, "does not compile: " + result.error);
+  image.bytes = result.cubin;
+  return true;
+}
+
+bool CudaDevice::open(Verdict &verdict, Failure &failure) {
+  verdict.timing.cache = job.time.cache;
+  std::string error;
+  DeviceDescription description;
+  driver = cuda::Driver::get(error);
+  if (driver)
+    error = cuda::queryCudaDevice(description);
+  cuda::CUdevice device = 0;
+  if (error.empty())
+    error = driver->call(driver->cuDeviceGet, &device, 0);
+  if (error.empty())
+    error = driver->call(driver->cuCtxCreate, &context,
+                         unsigned(cuda::CU_CTX_SCHED_SPIN), device);
+  arch = description.arch;
+  limits.sharedBytes = description.sharedBytesPerBlockOptIn;
+  limits.multiprocessors = description.multiprocessors;
+  if (arch.size() > 3)
+    limits.capability = std::atoi(arch.c_str() + 3);
+  // Twice the L2 cache, and no less than 128 MB.
+  flushBytes =
+      std::max<size_t>(size_t(2 * description.l2Bytes), size_t(128) << 20);
+  if (error.empty())
+    error = driver->call(driver->cuMemAlloc, &scratch, size_t(4096));
+  if (error.empty())
+    error = driver->call(driver->cuMemAlloc, &flushed, flushBytes);
+  if (error.empty())
+    loadOwnKernels(error);
+  if (!error.empty()) {
+    failure = {Status::Error, error};
+    return false;
+  }
+  for (Part part :
+       {Part::Oracle, Part::Baseline, Part::Incumbent, Part::Candidate})
+    if (!prepare(part, verdict, failure))
+      return false;
+  for (const char *always :
+       {"device-code-only", "own-process", "own-context", "red-zones",
+        "poisoned-outputs", "poisoned-workspaces", "watchdog", "verified-plan"})
+    verdict.protections.push_back(always);
+  verdict.missingProtections.push_back("kernel-trace");
+  return true;
+}
+
+std::unique_ptr<Running> CudaDevice::start(Part part, int64_t, Verdict &,
+                                           Failure &failure) {
+  // A device that does not do what it did is no instrument.
+  if (!trouble.empty()) {
+    failure = {Status::Error, "the GPU failed the worker: " + trouble};
+    return nullptr;
+  }
+  if (part == Part::Empty) {
+    LaunchPlan plan;
+    Launch launch;
+    launch.kernel = "nothing";
+    plan.steps = {launch};
+    return CudaChild::start(part, emptyPTX, plan, failure);
+  }
+  const Image &image = images[part == Part::Control ? Part::Baseline : part];
+  return CudaChild::start(part, image.bytes, image.plan, failure);
+}
+
+size_t CudaDevice::rotatingSets(size_t wanted, int64_t bytes) {
+  size_t available = 0, total = 0;
+  if (driver->cuMemGetInfo(&available, &total))
+    return 1;
+  while (wanted > 1 && int64_t(wanted) * bytes > int64_t(available) / 2)
+    --wanted;
+  return wanted;
+}
+
+void CudaDevice::flush(const Operands &, const Results &) {
+  if (job.time.cache != Cache::Cold)
+    return;
+  note(driver->call(driver->cuMemsetD8, flushed, static_cast<unsigned char>(0),
+                    flushBytes));
+  note(driver->call(driver->cuCtxSynchronize));
+}
+
+std::string CudaDevice::distrust(const CallTime &time) {
+  // Events are stamped within what the host waits for.
+  if (time.ns <= time.otherNs * 1.02 + 2000)
+    return {};
+  return "'s events show more time than the host waited";
+}
+
+std::string CudaDevice::distrust(const std::vector<CallTime> &times,
+                                 const std::vector<CallTime> &trusted,
+                                 double handshakeP90) {
+  auto gapOf = [](const std::vector<CallTime> &calls) {
+    std::vector<double> gaps;
+    for (const CallTime &time : calls)
+      gaps.push_back(time.otherNs - time.ns);
+    return quantile(gaps, 0.5);
+  };
+  // What runs on after the last event is waited for by the host.
+  double gap = gapOf(times);
+  double allowed = 3 * gapOf(trusted) + 10 * handshakeP90 + 50e3;
+  if (gap <= allowed)
+    return {};
+  char text[200];
+  snprintf(text, sizeof(text),
+           " keeps the device busy for %.4g us after its last event (%.4g us "
+           "allowed): work that no clock saw",
+           gap * 1e-3, allowed * 1e-3);
+  return text;
+}

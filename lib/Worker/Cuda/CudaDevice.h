@@ -1,0 +1,149 @@
+//===- CudaDevice.h - A GPU as a device of the protocol ---------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All memory is the worker's, in a context of its own; programs open it by
+// handles, each in its process. The oracle's results are opened by the oracle
+// alone.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_WORKER_CUDA_CUDADEVICE_H
+#define FASTK_LIB_WORKER_CUDA_CUDADEVICE_H
+
+#include "../Device.h"
+#include "fastk/Cuda/Driver.h"
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace fastk::worker {
+
+/// A tensor or workspace on the GPU, with red zones on both sides.
+class DeviceMemory {
+public:
+  DeviceMemory() = default;
+  DeviceMemory(DeviceMemory &&other) noexcept;
+  DeviceMemory &operator=(DeviceMemory &&other) noexcept;
+  ~DeviceMemory();
+
+  std::string create(const cuda::Driver &driver, size_t bytes);
+  /// Moves the tensor within its allocation.
+  void place(Placement placement);
+  std::string setRedZones();
+  /// False where a red zone was written.
+  bool redZonesAlive() const;
+
+  cuda::CUdeviceptr address() const { return base + offset(); }
+  uint64_t offset() const { return begin; }
+  size_t size() const { return bytes; }
+  /// Of the allocation, red zones included.
+  size_t total() const;
+  const cuda::CUipcMemHandle &handle() const { return ipc; }
+
+private:
+  const cuda::Driver *driver = nullptr;
+  cuda::CUdeviceptr base = 0;
+  size_t bytes = 0;
+  uint64_t begin = 0;
+  cuda::CUipcMemHandle ipc = {};
+};
+
+/// Page-aligned bytes of the host.
+struct FreeBytes {
+  void operator()(char *data) const { std::free(data); }
+};
+using HostBytes = std::unique_ptr<char, FreeBytes>;
+
+/// Operands, with what the worker wrote into them.
+class CudaOperands : public Operands {
+public:
+  std::vector<DeviceMemory> memory;
+  std::vector<HostBytes> mirror;
+  std::vector<uint64_t> hashes;
+};
+
+class CudaResults : public Results {
+public:
+  using Results::Results;
+  std::vector<DeviceMemory> memory, workspaces;
+  /// What was fetched last, for bytesOf().
+  std::vector<HostBytes> fetched;
+};
+
+class CudaDevice : public Device {
+public:
+  explicit CudaDevice(const Job &job) : Device(job) {}
+  ~CudaDevice() override;
+
+  // CudaDevice.cpp: programs and clocks.
+  bool open(Verdict &verdict, Failure &failure) override;
+  std::unique_ptr<Running> start(Part part, int64_t sets, Verdict &verdict,
+                                 Failure &failure) override;
+  size_t rotatingSets(size_t wanted, int64_t bytes) override;
+  void flush(const Operands &operands, const Results &results) override;
+  std::string distrust(const CallTime &time) override;
+  std::string distrust(const std::vector<CallTime> &times,
+                       const std::vector<CallTime> &trusted,
+                       double handshakeP90) override;
+
+  // CudaMemory.cpp: operands and results.
+  std::unique_ptr<Operands> createOperands(Failure &failure) override;
+  std::unique_ptr<Results> createResults(Part part, Failure &failure) override;
+  void fill(Operands &operands, const Case &trial,
+            Placement placement) override;
+  void redraw(Operands &operands, size_t index, const Case &trial) override;
+  void mutate(Operands &operands, const Case &trial, uint64_t seed) override;
+  void perturb(const Operands &from, Operands &to, const Case &trial,
+               uint64_t draw, double delta, Placement placement) override;
+  bool roundToHalf(Operands &operands) override;
+  void place(Results &results, Placement placement) override;
+  void poison(Results &results) override;
+  std::string damage(const Operands &operands, const Results &results) override;
+  const void *bytesOf(const Operands &operands, size_t index) override;
+  const void *bytesOf(const Results &results, size_t index) override;
+  uint64_t hashOf(const Results &results) override;
+  Measure compare(size_t output, const Results &results,
+                  const Results &reference) override;
+  bool fits(size_t output, const Results &oracle) override;
+
+private:
+  /// What a part of the job is loaded from.
+  struct Image {
+    std::string bytes;
+    LaunchPlan plan;
+    /// Empty, or why it cannot be loaded, and whose fault it is.
+    Failure problem;
+  };
+
+  bool prepare(Part part, Verdict &verdict, Failure &failure);
+  bool loadOwnKernels(std::string &error);
+  /// Remembers the first error of our own; open() and start() report it.
+  void note(const std::string &error);
+  uint64_t hashOf(const DeviceMemory &memory);
+  void upload(CudaOperands &operands, size_t index);
+  std::string launchOwn(cuda::CUfunction function, unsigned blocks,
+                        void **arguments);
+
+  const cuda::Driver *driver = nullptr;
+  cuda::CUcontext context = nullptr;
+  cuda::CUmodule own = nullptr;
+  cuda::CUfunction hashKernel = nullptr, scatterKernel = nullptr,
+                   compareKernel = nullptr;
+  /// Small results of our own kernels, and what is written to empty the L2.
+  cuda::CUdeviceptr scratch = 0, flushed = 0;
+  size_t flushBytes = 0;
+  std::string arch;
+  PlanLimits limits;
+  std::map<Part, Image> images;
+  std::string trouble;
+};
+
+} // namespace fastk::worker
+
+#endif // FASTK_LIB_WORKER_CUDA_CUDADEVICE_H

@@ -1,0 +1,339 @@
+//===- CudaMemory.cpp - Operands and results on the GPU -------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Inputs.h"
+#include "../Random.h"
+#include "CudaDevice.h"
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+using namespace fastk;
+using namespace fastk::worker;
+using cuda::CUdeviceptr;
+
+static HostBytes hostBytes(size_t bytes) {
+  constexpr size_t page = 4096;
+  return HostBytes(static_cast<char *>(
+      std::aligned_alloc(page, (bytes + page) / page * page)));
+}
+
+static CudaOperands &cudaOf(Operands &operands) {
+  return static_cast<CudaOperands &>(operands);
+}
+static const CudaOperands &cudaOf(const Operands &operands) {
+  return static_cast<const CudaOperands &>(operands);
+}
+static CudaResults &cudaOf(Results &results) {
+  return static_cast<CudaResults &>(results);
+}
+static const CudaResults &cudaOf(const Results &results) {
+  return static_cast<const CudaResults &>(results);
+}
+
+std::unique_ptr<Operands> CudaDevice::createOperands(Failure &failure) {
+  auto set = std::make_unique<CudaOperands>();
+  set->memory.resize(job.inputs.size());
+  set->hashes.assign(job.inputs.size(), 0);
+  for (size_t i = 0; i < job.inputs.size(); ++i) {
+    size_t bytes = size_t(job.inputs[i].bytes());
+    set->mirror.push_back(hostBytes(bytes));
+    std::string error = set->memory[i].create(*driver, bytes);
+    if (error.empty() && !set->mirror.back())
+      error =
+          "the host has no memory for a copy of operand " + std::to_string(i);
+    if (!error.empty()) {
+      failure = {Status::Error, error};
+      return nullptr;
+    }
+  }
+  return set;
+}
+
+std::unique_ptr<Results> CudaDevice::createResults(Part part,
+                                                   Failure &failure) {
+  auto set = std::make_unique<CudaResults>(part == Part::Oracle);
+  std::string error;
+  auto add = [&](std::vector<DeviceMemory> &group, int64_t bytes) {
+    group.emplace_back();
+    if (error.empty())
+      error = group.back().create(*driver, size_t(bytes));
+  };
+  for (const Tensor &tensor : job.outputs)
+    add(set->memory, set->ofOracle && isFloat(tensor.type)
+                         ? tensor.elements() * 8
+                         : tensor.bytes());
+  set->fetched.resize(job.outputs.size());
+  if (const Program *program = programOf(job, part); program && program->plan)
+    for (const Workspace &workspace : program->plan->workspaces)
+      add(set->workspaces, workspace.bytes);
+  if (!error.empty()) {
+    failure = {Status::Error, error};
+    return nullptr;
+  }
+  return set;
+}
+
+std::string CudaDevice::launchOwn(cuda::CUfunction function, unsigned blocks,
+                                  void **arguments) {
+  cuda::Launch launch;
+  launch.grid.x = blocks;
+  launch.block.x = 256;
+  return cuda::launch(*driver, function, launch, arguments);
+}
+
+uint64_t CudaDevice::hashOf(const DeviceMemory &memory) {
+  CUdeviceptr address = memory.address();
+  uint64_t bytes = memory.size(), hash = 0;
+  void *arguments[] = {&address, &bytes, &scratch};
+  note(driver->call(driver->cuMemsetD8, scratch, static_cast<unsigned char>(0),
+                    sizeof(hash)));
+  note(launchOwn(hashKernel, 1056, arguments));
+  note(driver->call(driver->cuMemcpyDtoH, static_cast<void *>(&hash),
+                    CUdeviceptr(scratch), sizeof(hash)));
+  return hash;
+}
+
+void CudaDevice::upload(CudaOperands &operands, size_t index) {
+  DeviceMemory &memory = operands.memory[index];
+  note(driver->call(driver->cuMemcpyHtoD, memory.address(),
+                    static_cast<const void *>(operands.mirror[index].get()),
+                    memory.size()));
+  operands.hashes[index] = hashOf(memory);
+}
+
+void CudaDevice::fill(Operands &operands, const Case &trial,
+                      Placement placement) {
+  CudaOperands &set = cudaOf(operands);
+  for (size_t i = 0; i < job.inputs.size(); ++i) {
+    set.memory[i].place(placement);
+    note(set.memory[i].setRedZones());
+    fillInput(job, i, trial, set.mirror[i].get());
+    upload(set, i);
+  }
+}
+
+void CudaDevice::redraw(Operands &operands, size_t index, const Case &trial) {
+  CudaOperands &set = cudaOf(operands);
+  fillInput(job, index, trial, set.mirror[index].get());
+  upload(set, index);
+}
+
+void CudaDevice::mutate(Operands &operands, const Case &trial, uint64_t seed) {
+  CudaOperands &set = cudaOf(operands);
+  for (size_t i = 0; i < job.inputs.size(); ++i) {
+    // Places and values travel, not the operand.
+    ElementType type = job.inputs[i].type;
+    int size = int(byteSize(type));
+    auto changes = mutations(job, i, trial, seed);
+    // Of two changes of one element the last one counts, on both sides.
+    std::vector<uint64_t> places;
+    std::vector<char> values;
+    for (auto [at, value] : changes)
+      storeElement(type, set.mirror[i].get(), at, value);
+    for (auto [at, value] : changes) {
+      places.push_back(uint64_t(at));
+      const char *bytes = set.mirror[i].get() + at * size;
+      values.insert(values.end(), bytes, bytes + size);
+    }
+    CUdeviceptr deviceBytes = 0;
+    size_t placeBytes = places.size() * sizeof(uint64_t);
+    note(driver->call(driver->cuMemAlloc, &deviceBytes,
+                      placeBytes + values.size()));
+    CUdeviceptr deviceValues = deviceBytes + placeBytes;
+    note(driver->call(driver->cuMemcpyHtoD, deviceBytes,
+                      static_cast<const void *>(places.data()), placeBytes));
+    note(driver->call(driver->cuMemcpyHtoD, deviceValues,
+                      static_cast<const void *>(values.data()), values.size()));
+    CUdeviceptr address = set.memory[i].address();
+    uint64_t count = places.size();
+    void *arguments[] = {&address, &deviceBytes, &deviceValues, &count, &size};
+    note(launchOwn(scatterKernel, unsigned((count + 255) / 256), arguments));
+    note(driver->call(driver->cuCtxSynchronize));
+    driver->cuMemFree(deviceBytes);
+    set.hashes[i] = hashOf(set.memory[i]);
+  }
+}
+
+void CudaDevice::perturb(const Operands &from, Operands &to, const Case &trial,
+                         uint64_t draw, double delta, Placement placement) {
+  CudaOperands &set = cudaOf(to);
+  for (size_t i = 0; i < job.inputs.size(); ++i) {
+    set.memory[i].place(placement);
+    note(set.memory[i].setRedZones());
+    worker::perturb(job.inputs[i], bitsAt(trial.seed, 500 + i + 1000 * draw),
+                    delta, cudaOf(from).mirror[i].get(), set.mirror[i].get());
+    upload(set, i);
+  }
+}
+
+bool CudaDevice::roundToHalf(Operands &operands) {
+  CudaOperands &set = cudaOf(operands);
+  bool any = false;
+  for (size_t i = 0; i < job.inputs.size(); ++i)
+    if (worker::roundToHalf(job.inputs[i], set.mirror[i].get())) {
+      upload(set, i);
+      any = true;
+    }
+  return any;
+}
+
+void CudaDevice::place(Results &results, Placement placement) {
+  for (auto *group : {&cudaOf(results).memory, &cudaOf(results).workspaces})
+    for (DeviceMemory &memory : *group)
+      memory.place(placement);
+}
+
+void CudaDevice::poison(Results &results) {
+  // All bits set is a NaN in every float type.
+  for (auto *group : {&cudaOf(results).memory, &cudaOf(results).workspaces})
+    for (DeviceMemory &memory : *group) {
+      note(memory.setRedZones());
+      note(driver->call(driver->cuMemsetD8, memory.address(),
+                        static_cast<unsigned char>(0xFF), memory.size()));
+    }
+  note(driver->call(driver->cuCtxSynchronize));
+}
+
+std::string CudaDevice::damage(const Operands &operands,
+                               const Results &results) {
+  const CudaOperands &in = cudaOf(operands);
+  const CudaResults &out = cudaOf(results);
+  for (size_t i = 0; i < in.memory.size(); ++i)
+    if (in.hashes[i] != hashOf(in.memory[i]))
+      return "changed its inputs";
+  for (size_t i = 0; i < in.memory.size(); ++i)
+    if (!in.memory[i].redZonesAlive())
+      return "wrote around operand " + std::to_string(i);
+  for (size_t o = 0; o < out.memory.size(); ++o)
+    if (!out.memory[o].redZonesAlive())
+      return "wrote outside result " + std::to_string(o);
+  for (const DeviceMemory &workspace : out.workspaces)
+    if (!workspace.redZonesAlive())
+      return "wrote outside its workspace";
+  return {};
+}
+
+const void *CudaDevice::bytesOf(const Operands &operands, size_t index) {
+  return cudaOf(operands).mirror[index].get();
+}
+
+const void *CudaDevice::bytesOf(const Results &results, size_t index) {
+  // A cache of what the GPU holds.
+  auto &set = const_cast<CudaResults &>(cudaOf(results));
+  const DeviceMemory &memory = set.memory[index];
+  HostBytes &bytes = set.fetched[index];
+  if (!bytes)
+    bytes = hostBytes(memory.size());
+  note(driver->call(driver->cuMemcpyDtoH, static_cast<void *>(bytes.get()),
+                    memory.address(), memory.size()));
+  return bytes.get();
+}
+
+uint64_t CudaDevice::hashOf(const Results &results) {
+  uint64_t hash = 0;
+  for (const DeviceMemory &memory : cudaOf(results).memory)
+    hash = mix(hash) ^ hashOf(memory);
+  return hash;
+}
+
+//===----------------------------------------------------------------------===//
+// Judging where the bytes are
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// As in judge.cu.
+struct Sums {
+  double errorSquares = 0, referenceSquares = 0, referenceFourths = 0;
+  uint64_t largest = 0, mismatches = 0, firstMismatch = ~uint64_t(0),
+           overflows = 0;
+};
+} // namespace
+
+/// The number of a type in judge.cu; nothing for types it does not compare.
+static std::optional<int> numberOf(ElementType type) {
+  switch (type) {
+  case ElementType::F64:
+    return 0;
+  case ElementType::F32:
+    return 1;
+  case ElementType::F16:
+    return 2;
+  case ElementType::BF16:
+    return 3;
+  default:
+    return std::nullopt;
+  }
+}
+
+Measure CudaDevice::compare(size_t output, const Results &results,
+                            const Results &reference) {
+  const Tensor &tensor = job.outputs[output];
+  auto typeIn = [&](const Results &set) {
+    return numberOf(set.ofOracle ? ElementType::F64 : tensor.type);
+  };
+  if (!numberOf(tensor.type))
+    return Device::compare(output, results, reference);
+  CUdeviceptr y = cudaOf(results).memory[output].address();
+  CUdeviceptr r = cudaOf(reference).memory[output].address();
+  int yType = *typeIn(results), rType = *typeIn(reference);
+  uint64_t elements = uint64_t(tensor.elements());
+  uint64_t row = uint64_t(scaleRowOf(tensor));
+  double tiny = smallestNormal(tensor.type), limit = largestValue(tensor.type);
+  Sums sums;
+  note(driver->call(driver->cuMemcpyHtoD, scratch,
+                    static_cast<const void *>(&sums), sizeof(sums)));
+  void *arguments[] = {&y,   &yType, &r,     &rType,  &elements,
+                       &row, &tiny,  &limit, &scratch};
+  uint64_t rows = (elements + row - 1) / row;
+  note(launchOwn(compareKernel, unsigned(std::min<uint64_t>(rows, 1056)),
+                 arguments));
+  note(driver->call(driver->cuMemcpyDtoH, static_cast<void *>(&sums),
+                    CUdeviceptr(scratch), sizeof(sums)));
+
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  Measure result;
+  std::memcpy(&result.max, &sums.largest, sizeof(double));
+  result.mismatches = int64_t(sums.mismatches);
+  result.where = sums.mismatches ? int64_t(sums.firstMismatch) : 0;
+  double scaled = sums.referenceSquares * 0x1p-64;
+  if (sums.referenceFourths > 0 && std::isfinite(sums.referenceFourths))
+    result.carriers = std::max(1.0, scaled * scaled / sums.referenceFourths);
+  if (sums.errorSquares <= tiny * tiny * double(elements))
+    result.frobenius = 0;
+  else
+    result.frobenius =
+        sums.referenceSquares > 0
+            ? std::sqrt(sums.errorSquares / sums.referenceSquares)
+            : infinity;
+  return result;
+}
+
+bool CudaDevice::fits(size_t output, const Results &oracle) {
+  const Tensor &tensor = job.outputs[output];
+  if (!numberOf(tensor.type))
+    return Device::fits(output, oracle);
+  // Compared with itself: only the overflows are of interest.
+  CUdeviceptr r = cudaOf(oracle).memory[output].address();
+  int type = 0;
+  uint64_t elements = uint64_t(tensor.elements());
+  uint64_t row = uint64_t(scaleRowOf(tensor));
+  double tiny = 0, limit = largestValue(tensor.type);
+  Sums sums;
+  note(driver->call(driver->cuMemcpyHtoD, scratch,
+                    static_cast<const void *>(&sums), sizeof(sums)));
+  void *arguments[] = {&r,   &type, &r,     &type,   &elements,
+                       &row, &tiny, &limit, &scratch};
+  uint64_t rows = (elements + row - 1) / row;
+  note(launchOwn(compareKernel, unsigned(std::min<uint64_t>(rows, 1056)),
+                 arguments));
+  note(driver->call(driver->cuMemcpyDtoH, static_cast<void *>(&sums),
+                    CUdeviceptr(scratch), sizeof(sums)));
+  return sums.overflows == 0;
+}

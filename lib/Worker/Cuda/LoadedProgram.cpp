@@ -1,0 +1,210 @@
+//===- LoadedProgram.cpp - A GPU program, loaded and launched -------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LoadedProgram.h"
+#include <algorithm>
+
+using namespace fastk;
+using namespace fastk::worker;
+using cuda::CUdeviceptr;
+
+LoadedProgram::~LoadedProgram() {
+  if (module)
+    driver.cuModuleUnload(module);
+}
+
+static cuda::Launch toLaunch(const Launch &launch) {
+  auto dim = [](const Dim3 &extents) {
+    return cuda::Dim3{unsigned(extents[0]), unsigned(extents[1]),
+                      unsigned(extents[2])};
+  };
+  cuda::Launch result;
+  result.grid = dim(launch.grid);
+  result.block = dim(launch.block);
+  result.cluster = dim(launch.cluster);
+  result.dynamicSharedBytes = unsigned(launch.sharedBytes);
+  result.cooperative = launch.cooperative;
+  result.programmaticStreamSerialization = launch.overlapsPrevious;
+  return result;
+}
+
+/// A cooperative grid that does not fit would wait for itself.
+std::string LoadedProgram::checkResidency(const Launch &launch) const {
+  if (!launch.cooperative)
+    return {};
+  int blocks = 0, multiprocessors = 0;
+  cuda::CUdevice device = 0;
+  int64_t threads = launch.block[0] * launch.block[1] * launch.block[2];
+  std::string error = driver.call(driver.cuCtxGetDevice, &device);
+  if (error.empty())
+    error = driver.call(driver.cuDeviceGetAttribute, &multiprocessors,
+                        cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
+  if (error.empty())
+    error = driver.call(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor,
+                        &blocks, functions.at(launch.kernel), int(threads),
+                        size_t(launch.sharedBytes));
+  int64_t grid = launch.grid[0] * launch.grid[1] * launch.grid[2];
+  if (!error.empty() || grid <= int64_t(blocks) * multiprocessors)
+    return error;
+  return "the cooperative launch of " + launch.kernel + " has " +
+         std::to_string(grid) + " blocks, but only " +
+         std::to_string(int64_t(blocks) * multiprocessors) +
+         " are resident at once";
+}
+
+std::string LoadedProgram::load(std::string_view image, LaunchPlan thePlan) {
+  plan = std::move(thePlan);
+  std::string error = cuda::loadModule(driver, image, module);
+  for (const PlanStep &step : plan.steps) {
+    const auto *launch = std::get_if<Launch>(&step);
+    if (!launch || !error.empty())
+      continue;
+    cuda::CUfunction &function = functions[launch->kernel];
+    if (!function)
+      error =
+          cuda::getFunction(driver, module, launch->kernel.c_str(), function);
+    if (error.empty() && launch->sharedBytes > 48 * 1024)
+      error = cuda::setMaxDynamicShared(driver, function,
+                                        unsigned(launch->sharedBytes));
+    if (error.empty())
+      error = checkResidency(*launch);
+  }
+  return error;
+}
+
+static CUdeviceptr addressOf(const BufferRef &ref,
+                             const DeviceBuffers &buffers) {
+  const std::vector<CUdeviceptr> &group =
+      ref.space == BufferRef::Space::Input    ? buffers.inputs
+      : ref.space == BufferRef::Space::Output ? buffers.outputs
+                                              : buffers.workspaces;
+  return group.at(size_t(ref.index)) + CUdeviceptr(ref.offset);
+}
+
+static cuda::CUtensorMapDataType toDriver(TensorMap::Type type) {
+  switch (type) {
+  case TensorMap::Type::U8:
+    return cuda::CU_TENSOR_MAP_DATA_TYPE_UINT8;
+  case TensorMap::Type::U16:
+    return cuda::CU_TENSOR_MAP_DATA_TYPE_UINT16;
+  case TensorMap::Type::U32:
+    return cuda::CU_TENSOR_MAP_DATA_TYPE_UINT32;
+  case TensorMap::Type::I32:
+    return cuda::CU_TENSOR_MAP_DATA_TYPE_INT32;
+  case TensorMap::Type::U64:
+    return cuda::CU_TENSOR_MAP_DATA_TYPE_UINT64;
+  case TensorMap::Type::I64:
+    return cuda::CU_TENSOR_MAP_DATA_TYPE_INT64;
+  case TensorMap::Type::F16:
+    return cuda::CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+  case TensorMap::Type::F32:
+    return cuda::CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+  case TensorMap::Type::F64:
+    return cuda::CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
+  case TensorMap::Type::BF16:
+    return cuda::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+  case TensorMap::Type::TF32:
+    return cuda::CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
+  }
+  return cuda::CU_TENSOR_MAP_DATA_TYPE_UINT8;
+}
+
+std::string LoadedProgram::bind(const DeviceBuffers &buffers,
+                                std::vector<cuda::CUtensorMap> &maps) const {
+  maps.resize(plan.tensorMaps.size());
+  for (size_t i = 0; i < maps.size(); ++i) {
+    const TensorMap &map = plan.tensorMaps[i];
+    std::vector<cuda::cuuint64_t> dims(map.dims.begin(), map.dims.end());
+    std::vector<cuda::cuuint64_t> strides(map.strides.begin(),
+                                          map.strides.end());
+    std::vector<cuda::cuuint32_t> box(map.box.begin(), map.box.end());
+    std::vector<cuda::cuuint32_t> steps(map.elementStrides.begin(),
+                                        map.elementStrides.end());
+    steps.resize(dims.size(), 1);
+    strides.resize(std::max<size_t>(dims.size() - 1, 1), 0);
+    // The driver numbers these enumerations in the order of ours.
+    std::string error =
+        driver.call(driver.cuTensorMapEncodeTiled, &maps[i], toDriver(map.type),
+                    cuda::cuuint32_t(dims.size()),
+                    reinterpret_cast<void *>(addressOf(map.buffer, buffers)),
+                    const_cast<const cuda::cuuint64_t *>(dims.data()),
+                    const_cast<const cuda::cuuint64_t *>(strides.data()),
+                    const_cast<const cuda::cuuint32_t *>(box.data()),
+                    const_cast<const cuda::cuuint32_t *>(steps.data()),
+                    cuda::CUtensorMapInterleave(map.interleave),
+                    cuda::CUtensorMapSwizzle(map.swizzle),
+                    cuda::CUtensorMapL2promotion(map.promotion),
+                    cuda::CUtensorMapFloatOOBfill(map.fill));
+    if (!error.empty())
+      return "tensor map " + std::to_string(i) + ": " + error;
+  }
+  return {};
+}
+
+std::string LoadedProgram::enqueue(const DeviceBuffers &buffers,
+                                   std::vector<cuda::CUtensorMap> &maps,
+                                   cuda::CUstream stream) const {
+  std::string error;
+  for (size_t i = 0; i < plan.workspaces.size() && error.empty(); ++i)
+    if (plan.workspaces[i].zero)
+      error = driver.call(driver.cuMemsetD8Async, buffers.workspaces[i],
+                          static_cast<unsigned char>(0),
+                          size_t(plan.workspaces[i].bytes), stream);
+  for (const PlanStep &step : plan.steps) {
+    if (!error.empty())
+      break;
+    if (const auto *memset = std::get_if<Memset>(&step)) {
+      error = driver.call(driver.cuMemsetD8Async,
+                          addressOf(memset->target, buffers),
+                          static_cast<unsigned char>(memset->value),
+                          size_t(memset->bytes), stream);
+      continue;
+    }
+    const auto &launch = std::get<Launch>(step);
+    // Sized before pointers into it are taken.
+    union Value {
+      CUdeviceptr address;
+      int32_t i32;
+      int64_t i64;
+      float f32;
+      double f64;
+    };
+    std::vector<Value> values(launch.arguments.size());
+    std::vector<void *> arguments;
+    for (size_t i = 0; i < values.size(); ++i) {
+      const PlanArgument &argument = launch.arguments[i];
+      arguments.push_back(&values[i]);
+      if (const auto *buffer = std::get_if<BufferRef>(&argument)) {
+        values[i].address = addressOf(*buffer, buffers);
+      } else if (const auto *map = std::get_if<TensorMapRef>(&argument)) {
+        arguments.back() = &maps[size_t(map->index)];
+      } else {
+        const auto &scalar = std::get<PlanScalar>(argument);
+        switch (scalar.type) {
+        case PlanScalar::Type::I32:
+          values[i].i32 = int32_t(scalar.integer);
+          break;
+        case PlanScalar::Type::I64:
+          values[i].i64 = scalar.integer;
+          break;
+        case PlanScalar::Type::F32:
+          values[i].f32 = float(scalar.real);
+          break;
+        case PlanScalar::Type::F64:
+          values[i].f64 = scalar.real;
+          break;
+        }
+      }
+    }
+    cuda::Launch configuration = toLaunch(launch);
+    configuration.stream = stream;
+    error = cuda::launch(driver, functions.at(launch.kernel), configuration,
+                         arguments.data());
+  }
+  return error;
+}
