@@ -64,15 +64,18 @@ LogicalResult DeviceKernels::add(linalg::GenericOp op) {
   // No point, no thread.
   if (llvm::is_contained(op.getStaticLoopRanges(), 0))
     return success();
+  // A product that reads its larger operand once is a reduction.
+  if (!folds.contains(op)) {
+    FailureOr<SplitKernels> reduction =
+        buildReduceKernels(module, op, plan.steps.size());
+    if (succeeded(reduction))
+      return launch(op, *reduction);
+  }
   if (auto contraction = matchContraction(op, folds.lookup(op))) {
     contraction->device = limits;
     return add(*contraction);
   }
   std::string name = nextName();
-  FailureOr<SplitKernels> reduction =
-      buildReduceKernels(module, op, plan.steps.size());
-  if (succeeded(reduction))
-    return launch(op, *reduction);
   FailureOr<DeviceKernel> kernel = buildTileKernel(module, op, name);
   if (failed(kernel))
     kernel = buildVectorKernel(module, op, name);

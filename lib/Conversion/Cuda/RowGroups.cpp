@@ -199,8 +199,7 @@ struct Grouping {
           reads |= members.contains(source) && !(generic && isFree(generic));
         }
       auto generic = dyn_cast<linalg::GenericOp>(op);
-      if (generic && !follows && !taken.contains(&op) &&
-          isCandidate(generic)) {
+      if (generic && !follows && !taken.contains(&op) && isCandidate(generic)) {
         std::optional<Extent> extent = extentOf(generic, shape);
         if (extent && readsInPlace(generic)) {
           members[&op] = *extent;
@@ -260,9 +259,9 @@ static void outline(ArrayRef<Operation *> ops, Shape shape, ModuleOp groups,
     Operation *definition = value.getDefiningOp();
     Operation *source = skipReshapes(value).getDefiningOp();
     bool isOurs = source && members.contains(source);
-    bool isCopied = definition &&
-                    (isa<tensor::EmptyOp>(definition) ||
-                     definition->hasTrait<OpTrait::ConstantLike>());
+    bool isCopied =
+        definition && (isa<tensor::EmptyOp>(definition) ||
+                       definition->hasTrait<OpTrait::ConstantLike>());
     if (isOurs ? definition == source : !isCopied) {
       if (!isOurs)
         inputs.insert(value);
@@ -325,10 +324,10 @@ static void outline(ArrayRef<Operation *> ops, Shape shape, ModuleOp groups,
     for (Value operand : op->getOperands())
       if (!mapping.contains(operand)) {
         auto type = cast<RankedTensorType>(operand.getType());
-        mapping.map(operand, tensor::EmptyOp::create(builder, loc,
-                                                     type.getShape(),
-                                                     type.getElementType())
-                                 .getResult());
+        mapping.map(operand,
+                    tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                            type.getElementType())
+                        .getResult());
       }
     builder.clone(*op, mapping);
   }

@@ -73,9 +73,7 @@ struct RowGroup {
     return func.getBody().front().getTerminator()->getOperands();
   }
   /// The pass that stores a full result: the first one that can.
-  unsigned passOf(linalg::GenericOp op) const {
-    return level.lookup(op) + 1;
-  }
+  unsigned passOf(linalg::GenericOp op) const { return level.lookup(op) + 1; }
   unsigned lastPass() const;
 
 private:
@@ -115,11 +113,10 @@ private:
   void runPass(unsigned pass);
   /// Calls `visit` for the chunks that this thread works on, some at a time;
   /// the values go through all calls.
-  SmallVector<Value>
-  forChunks(unsigned pass, ValueRange values,
-            llvm::function_ref<SmallVector<Value>(ArrayRef<PointChunk>,
-                                                  ValueRange)>
-                visit);
+  SmallVector<Value> forChunks(
+      unsigned pass, ValueRange values,
+      llvm::function_ref<SmallVector<Value>(ArrayRef<PointChunk>, ValueRange)>
+          visit);
   void storeRows();
   Value isLeader();
 
@@ -201,9 +198,8 @@ void RowGroup::chooseWidth() {
                     !producerOf(operand.get());
       bool isWritten =
           op.isDpsInit(&operand) && isFull(op) &&
-          llvm::is_contained(
-              llvm::map_range(outputs(), skipReshapes),
-              op.getTiedOpResult(&operand));
+          llvm::is_contained(llvm::map_range(outputs(), skipReshapes),
+                             op.getTiedOpResult(&operand));
       if (!isRead && !isWritten)
         continue;
       PointAccess access = accessOf(operand);
@@ -260,8 +256,8 @@ void RowGroup::countHeldWords() {
     for (auto &[value, life] : lives)
       if (life.first <= pass && life.second > pass) {
         Type type = getElementTypeOrSelf(value.getType());
-        words += type.isIntOrFloat() && type.getIntOrFloatBitWidth() <= 32 ? 1
-                                                                           : 2;
+        words +=
+            type.isIntOrFloat() && type.getIntOrFloatBitWidth() <= 32 ? 1 : 2;
       }
     heldWords = std::max(heldWords, words);
   }
@@ -294,9 +290,9 @@ static RowSchedule scheduleRows(const RowGroup &group) {
   if (group.rows < 4 * kProcessors) {
     schedule.threads = schedule.blockThreads = kMaxThreads / 2;
     int64_t step = schedule.threads * kUnroll;
-    int64_t parts = std::min<int64_t>(
-        llvm::divideCeil(8 * kProcessors, group.rows),
-        std::max<int64_t>(1, chunks / step));
+    int64_t parts =
+        std::min<int64_t>(llvm::divideCeil(8 * kProcessors, group.rows),
+                          std::max<int64_t>(1, chunks / step));
     // Whole steps, and no part without any.
     schedule.share = llvm::alignTo(llvm::divideCeil(chunks, parts), step);
     schedule.parts = llvm::divideCeil(chunks, schedule.share);
@@ -341,13 +337,12 @@ RowKernelBuilder::RowKernelBuilder(gpu::GPUModuleOp module,
                                   builder.getFunctionType(types, TypeRange()));
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                   builder.getUnitAttr());
-  kernel.setKnownBlockSizeAttr(builder.getDenseI32ArrayAttr(
-      {int32_t(schedule.blockThreads), 1, 1}));
+  kernel.setKnownBlockSizeAttr(
+      builder.getDenseI32ArrayAttr({int32_t(schedule.blockThreads), 1, 1}));
   builder.setInsertionPointToStart(&kernel.getBody().front());
   builder.setInsertionPoint(gpu::ReturnOp::create(builder, loc));
-  for (auto [value, buffer] :
-       llvm::zip_equal(partials, kernel.getArguments().take_back(
-                                     partials.size())))
+  for (auto [value, buffer] : llvm::zip_equal(
+           partials, kernel.getArguments().take_back(partials.size())))
     partialBuffers[value] = buffer;
   result.name = name.str();
   result.threads = schedule.blockThreads;
@@ -368,9 +363,8 @@ Value RowKernelBuilder::operandValue(OpOperand &operand,
     return arith::ConstantOp::create(
         builder, loc, cast<TypedAttr>(constant.getSplatValue<Attribute>()));
   if (linalg::GenericOp producer = group.producerOf(value))
-    return group.isFull(producer)
-               ? fullValue(skipReshapes(value), *chunk, lane)
-               : rowValue(skipReshapes(value));
+    return group.isFull(producer) ? fullValue(skipReshapes(value), *chunk, lane)
+                                  : rowValue(skipReshapes(value));
   PointChunk whole;
   whole.row = row;
   whole.column = emit.constant(0);
@@ -444,9 +438,9 @@ SmallVector<Value> RowKernelBuilder::forChunks(
                      : emit.minimum(emit.add(begin, emit.constant(share)),
                                     emit.constant(all));
   Value steps =
-      isEven ? emit.constant(share / step)
-             : emit.divide(arith::SubIOp::create(builder, loc, end, begin),
-                           step);
+      isEven
+          ? emit.constant(share / step)
+          : emit.divide(arith::SubIOp::create(builder, loc, end, begin), step);
   auto chunkAt = [&](Value number, Value inside) {
     PointChunk chunk;
     chunk.row = row;
@@ -500,11 +494,10 @@ SmallVector<Value> RowKernelBuilder::forChunks(
 
 Value RowKernelBuilder::isLeader() {
   if (!isRowLeader) {
-    isRowLeader = arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::eq, thread, emit.constant(0));
+    isRowLeader = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                        thread, emit.constant(0));
     if (rowInside)
-      isRowLeader =
-          arith::AndIOp::create(builder, loc, isRowLeader, rowInside);
+      isRowLeader = arith::AndIOp::create(builder, loc, isRowLeader, rowInside);
   }
   return isRowLeader;
 }
@@ -546,11 +539,11 @@ void RowKernelBuilder::runPass(unsigned pass) {
         Value inside = mayLeave
                            ? emit.less(number, emit.constant(schedule.parts))
                            : Value();
-        chunk.column = inside ? arith::SelectOp::create(builder, loc, inside,
-                                                        number,
-                                                        emit.constant(0))
-                                    .getResult()
-                              : number;
+        chunk.column = inside
+                           ? arith::SelectOp::create(builder, loc, inside,
+                                                     number, emit.constant(0))
+                                 .getResult()
+                           : number;
         Value value = emit.load(partials(each), chunk, 0);
         if (inside)
           value = arith::SelectOp::create(builder, loc, inside, value,
@@ -621,16 +614,15 @@ void RowKernelBuilder::runPass(unsigned pass) {
               OpBuilder::InsertionGuard guard(builder);
               if (inside)
                 builder.setInsertionPointToStart(
-                    scf::IfOp::create(builder, loc, inside, false)
-                        .thenBlock());
+                    scf::IfOp::create(builder, loc, inside, false).thenBlock());
               for (auto [k, each] : llvm::enumerate(stored)) {
                 auto [value, number] = each;
                 auto op = value.getDefiningOp<linalg::GenericOp>();
                 OpOperand *init = op.getDpsInitOperand(
                     cast<OpResult>(value).getResultNumber());
                 PointAccess access = group.accessOf(*init);
-                access.buffer = kernel.getArgument(
-                    group.func.getNumArguments() + number);
+                access.buffer =
+                    kernel.getArgument(group.func.getNumArguments() + number);
                 emit.store(access, chunk,
                            ArrayRef(full).slice(k * group.width, group.width));
               }
@@ -643,8 +635,8 @@ void RowKernelBuilder::runPass(unsigned pass) {
           ArrayRef(sums).slice(k * group.width, group.width));
       while (lanes.size() > 1) {
         for (size_t j = 0; j < lanes.size() / 2; ++j)
-          lanes[j] = names[k].combine(builder, lanes[j],
-                                      lanes[j + lanes.size() / 2]);
+          lanes[j] =
+              names[k].combine(builder, lanes[j], lanes[j + lanes.size() / 2]);
         lanes.resize(lanes.size() / 2);
       }
       values.push_back(lanes.front());
@@ -674,8 +666,7 @@ void RowKernelBuilder::runPass(unsigned pass) {
     const Reduction &name = *each.reduction;
     linalg::GenericOp op = name.op;
     Value init = operandValue(*op.getDpsInitOperand(name.index), nullptr, 0);
-    Value sum =
-        name.combine(builder, name.widen(builder, init), each.value);
+    Value sum = name.combine(builder, name.widen(builder, init), each.value);
     rowValues[op->getResult(name.index)] = name.narrow(builder, sum);
   }
   // What follows from them alone, once.
@@ -709,10 +700,10 @@ void RowKernelBuilder::storeRows() {
 
 DeviceKernel RowKernelBuilder::build() {
   int64_t rowsOfBlock = schedule.blockThreads / schedule.threads;
-  Value block = emit.fromIndex(
-      gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
-  Value number = emit.fromIndex(
-      gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
+  Value block =
+      emit.fromIndex(gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
+  Value number =
+      emit.fromIndex(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
   part = emit.constant(0);
   bool hasPasses = firstPass <= lastPass;
   if (schedule.parts > 1 && hasPasses) {
@@ -763,8 +754,8 @@ DeviceKernel RowKernelBuilder::build() {
   return result;
 }
 
-SplitKernels fastk::buildRowKernels(gpu::GPUModuleOp module,
-                                    func::FuncOp func, unsigned firstNumber) {
+SplitKernels fastk::buildRowKernels(gpu::GPUModuleOp module, func::FuncOp func,
+                                    unsigned firstNumber) {
   RowGroup group(func);
   RowSchedule schedule = scheduleRows(group);
   SplitKernels kernels;
@@ -773,16 +764,16 @@ SplitKernels fastk::buildRowKernels(gpu::GPUModuleOp module,
   };
   unsigned last = group.lastPass();
   if (schedule.parts == 1) {
-    kernels.kernels.push_back(RowKernelBuilder(module, group, schedule,
-                                               nameOf(0), 1, last, true)
-                                  .build());
+    kernels.kernels.push_back(
+        RowKernelBuilder(module, group, schedule, nameOf(0), 1, last, true)
+            .build());
     return kernels;
   }
   for (unsigned pass = 1; pass <= last; ++pass)
-    kernels.kernels.push_back(
-        RowKernelBuilder(module, group, schedule, nameOf(pass - 1), pass, pass,
-                         pass > group.levels)
-            .build());
+    kernels.kernels.push_back(RowKernelBuilder(module, group, schedule,
+                                               nameOf(pass - 1), pass, pass,
+                                               pass > group.levels)
+                                  .build());
   if (last == group.levels) {
     // Nothing but rows is left: a block for each.
     RowKernelBuilder builder(module, group, schedule, nameOf(last), last + 1,
