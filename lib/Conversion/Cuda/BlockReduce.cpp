@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockReduce.h"
+#include "Access.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -14,6 +15,45 @@ using namespace mlir;
 using namespace fastk;
 
 static constexpr int64_t kWarp = 32;
+
+Reduction::Reduction(linalg::GenericOp op, unsigned index)
+    : op(op), index(index) {
+  Combiner found = findCombiner(op, index);
+  combiner = found.op;
+  contribution = found.contribution;
+  type = found.contribution.getType();
+  if (isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32)
+    type = Float32Type::get(op.getContext());
+}
+
+Value Reduction::combine(OpBuilder &builder, Value a, Value b) const {
+  Operation *copy = builder.clone(*combiner);
+  copy->setOperands({a, b});
+  copy->getResult(0).setType(type);
+  return copy->getResult(0);
+}
+
+Value Reduction::neutral(OpBuilder &builder) const {
+  // The op tells its neutral element for its own type.
+  Operation *copy = combiner->clone();
+  copy->getResult(0).setType(type);
+  std::optional<TypedAttr> value = arith::getNeutralElement(copy);
+  copy->destroy();
+  return arith::ConstantOp::create(builder, op.getLoc(), *value);
+}
+
+Value Reduction::widen(OpBuilder &builder, Value value) const {
+  if (value.getType() == type)
+    return value;
+  return arith::ExtFOp::create(builder, op.getLoc(), type, value);
+}
+
+Value Reduction::narrow(OpBuilder &builder, Value value) const {
+  if (value.getType() == contribution.getType())
+    return value;
+  return arith::TruncFOp::create(builder, op.getLoc(), contribution.getType(),
+                                 value);
+}
 
 /// The value of the lane whose number differs in the bits of `mask`. Shuffles
 /// move 32 bits.
@@ -57,8 +97,8 @@ void fastk::reduceInBlock(OpBuilder &builder, Location loc,
   auto exchangeAll = [&](int64_t lanes) {
     for (int64_t mask = lanes / 2; mask > 0; mask /= 2)
       for (Reduced &each : values)
-        each.value = each.combine(each.value,
-                                  shuffle(builder, loc, each.value, mask));
+        each.value = each.reduction->combine(
+            builder, each.value, shuffle(builder, loc, each.value, mask));
   };
   exchangeAll(std::min(threads, kWarp));
   if (threads <= kWarp || values.empty())

@@ -9,13 +9,37 @@
 #define FASTK_LIB_CONVERSION_CUDA_BLOCKREDUCE_H
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace fastk {
 
-/// One value to reduce, and how two are combined.
+/// How one result of an op is reduced in a kernel. Sums of floats smaller than
+/// f32 are f32 until they are stored.
+class Reduction {
+public:
+  /// The result must have a combiner (findCombiner).
+  Reduction(mlir::linalg::GenericOp op, unsigned index);
+
+  /// Of two values of `type`.
+  mlir::Value combine(mlir::OpBuilder &builder, mlir::Value a,
+                      mlir::Value b) const;
+  mlir::Value neutral(mlir::OpBuilder &builder) const;
+  /// Between the result's own type and `type`.
+  mlir::Value widen(mlir::OpBuilder &builder, mlir::Value value) const;
+  mlir::Value narrow(mlir::OpBuilder &builder, mlir::Value value) const;
+
+  mutable mlir::linalg::GenericOp op;
+  unsigned index;
+  /// The op in the body, and what it combines the result with.
+  mlir::Operation *combiner;
+  mlir::Value contribution;
+  mlir::Type type;
+};
+
+/// One value to reduce.
 struct Reduced {
   mlir::Value value;
-  llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine;
+  const Reduction *reduction;
 };
 
 /// Combines the values of each `threads` neighbouring threads (a power of two)

@@ -33,6 +33,7 @@ static LogicalResult generalize(ModuleOp module) {
   PassManager passes(module.getContext());
   OpPassManager &functions = passes.nest<func::FuncOp>();
   functions.addPass(createLinalgGeneralizeNamedOpsPass());
+  functions.addPass(createLinalgInlineScalarOperandsPass());
   functions.addPass(createCanonicalizerPass());
   functions.addPass(createCSEPass());
   return passes.run(module);
@@ -58,6 +59,7 @@ lowerPattern(ModuleOp module, unsigned numInputs, const CudaTarget &target) {
     return failure();
   auto func = *module.getOps<func::FuncOp>().begin();
   OwningOpRef<ModuleOp> groups = ModuleOp::create(module.getLoc());
+  inlineCheapBroadcasts(func);
   outlineRowGroups(func, *groups);
   if (failed(fuseElementwise(module)) || failed(bufferizeFunctions(module)) ||
       failed(planBuffers(func)))

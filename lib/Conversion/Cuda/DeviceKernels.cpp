@@ -64,12 +64,21 @@ LogicalResult DeviceKernels::add(linalg::GenericOp op) {
   // No point, no thread.
   if (llvm::is_contained(op.getStaticLoopRanges(), 0))
     return success();
+  // A product that reads its larger operand once is a reduction.
+  if (!folds.contains(op)) {
+    FailureOr<SplitKernels> reduction =
+        buildReduceKernels(module, op, plan.steps.size());
+    if (succeeded(reduction))
+      return launch(op, *reduction);
+  }
   if (auto contraction = matchContraction(op, folds.lookup(op))) {
     contraction->device = limits;
     return add(*contraction);
   }
   std::string name = nextName();
-  FailureOr<DeviceKernel> kernel = buildVectorKernel(module, op, name);
+  FailureOr<DeviceKernel> kernel = buildTileKernel(module, op, name);
+  if (failed(kernel))
+    kernel = buildVectorKernel(module, op, name);
   if (failed(kernel))
     kernel = wantsBlockKernel(op) ? buildBlockKernel(module, op, name)
                                   : buildThreadKernel(module, op, name);
@@ -135,22 +144,26 @@ LogicalResult DeviceKernels::launch(Operation *op, const DeviceKernel &kernel,
   return success();
 }
 
+LogicalResult DeviceKernels::launch(Operation *op,
+                                    const SplitKernels &kernels) {
+  SmallVector<BufferRef> scratch;
+  for (int64_t offset : kernels.scratch)
+    scratch.push_back({BufferRef::Space::Workspace,
+                       int64_t(plan.workspaces.size()), offset});
+  if (kernels.scratchBytes)
+    plan.workspaces.push_back({kernels.scratchBytes, false});
+  for (const DeviceKernel &kernel : kernels.kernels)
+    if (failed(launch(op, kernel, scratch)))
+      return failure();
+  return success();
+}
+
 LogicalResult DeviceKernels::add(CallOp call) {
   auto group = groups.lookupSymbol<func::FuncOp>(call.getLowering());
-  RowKernels rows = buildRowKernels(module, group, plan.steps.size());
-  SmallVector<BufferRef> scratch;
-  if (rows.scratchBytes) {
-    for (int64_t offset : rows.scratch)
-      scratch.push_back({BufferRef::Space::Workspace,
-                         int64_t(plan.workspaces.size()), offset});
-    plan.workspaces.push_back({rows.scratchBytes, false});
-  }
-  for (DeviceKernel &kernel : rows.kernels) {
+  SplitKernels rows = buildRowKernels(module, group, plan.steps.size());
+  for (DeviceKernel &kernel : rows.kernels)
     kernel.operands.assign(call->operand_begin(), call->operand_end());
-    if (failed(launch(call, kernel, scratch)))
-      return failure();
-  }
-  return success();
+  return launch(call, rows);
 }
 
 /// A copy as a structured op.

@@ -34,6 +34,7 @@ struct DeviceKernel {
 };
 
 struct Contraction;
+struct SplitKernels;
 
 /// Makes the kernels of a function on memrefs and the plan that launches them.
 /// The function's own block holds structured ops, views, and allocations that
@@ -64,6 +65,7 @@ private:
   /// One launch; `more` comes behind the kernel's operands.
   mlir::LogicalResult launch(mlir::Operation *op, const DeviceKernel &kernel,
                              llvm::ArrayRef<worker::BufferRef> more = {});
+  mlir::LogicalResult launch(mlir::Operation *op, const SplitKernels &kernels);
   /// The buffer and byte that a memref begins at.
   mlir::FailureOr<worker::BufferRef> locate(mlir::Value memref);
   /// Finds what the kernels of contractions compute besides.
@@ -93,6 +95,28 @@ mlir::FailureOr<DeviceKernel> buildThreadKernel(mlir::gpu::GPUModuleOp module,
 mlir::FailureOr<DeviceKernel> buildVectorKernel(mlir::gpu::GPUModuleOp module,
                                                 mlir::linalg::GenericOp op,
                                                 llvm::StringRef name);
+
+/// A kernel of an elementwise op that reads operands along another dimension
+/// than it writes along, by squares in shared memory. Nothing for other ops.
+mlir::FailureOr<DeviceKernel> buildTileKernel(mlir::gpu::GPUModuleOp module,
+                                              mlir::linalg::GenericOp op,
+                                              llvm::StringRef name);
+
+/// Kernels that run one after the other, with `scratchBytes` of workspace
+/// between them. Where in it each buffer lies is in `scratch`: parameters of
+/// every kernel, behind its operands.
+struct SplitKernels {
+  llvm::SmallVector<DeviceKernel> kernels;
+  int64_t scratchBytes = 0;
+  llvm::SmallVector<int64_t> scratch;
+};
+
+/// Kernels of a reduction whose threads lie along memory, whatever is reduced.
+/// Nothing when it is short, not linear, combined by more than one op, or reads
+/// its operands more than once. Kernels are named k<firstNumber> and so on.
+mlir::FailureOr<SplitKernels> buildReduceKernels(mlir::gpu::GPUModuleOp module,
+                                                 mlir::linalg::GenericOp op,
+                                                 unsigned firstNumber);
 
 /// Whether a block for every point pays: a long reduction along memory, every
 /// result combined by one op with a neutral element.

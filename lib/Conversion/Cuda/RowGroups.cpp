@@ -8,9 +8,12 @@
 #include "RowGroups.h"
 #include "Access.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/SetVector.h"
@@ -196,8 +199,7 @@ struct Grouping {
           reads |= members.contains(source) && !(generic && isFree(generic));
         }
       auto generic = dyn_cast<linalg::GenericOp>(op);
-      if (generic && !follows && !taken.contains(&op) &&
-          isCandidate(generic)) {
+      if (generic && !follows && !taken.contains(&op) && isCandidate(generic)) {
         std::optional<Extent> extent = extentOf(generic, shape);
         if (extent && readsInPlace(generic)) {
           members[&op] = *extent;
@@ -213,6 +215,36 @@ struct Grouping {
 };
 } // namespace
 
+void fastk::inlineCheapBroadcasts(func::FuncOp func) {
+  auto pointsOf = [](linalg::GenericOp op) {
+    int64_t points = 1;
+    for (int64_t extent : op.getStaticLoopRanges())
+      points *= extent;
+    return points;
+  };
+  auto isCheap = [](linalg::GenericOp op) {
+    return llvm::all_of(
+        op.getBody()->without_terminator(), [](Operation &inner) {
+          return isa<arith::ArithDialect>(inner.getDialect()) &&
+                 !isa<arith::DivFOp, arith::DivSIOp, arith::DivUIOp,
+                      arith::RemSIOp, arith::RemUIOp, arith::RemFOp>(inner);
+        });
+  };
+  RewritePatternSet patterns(func.getContext());
+  linalg::populateElementwiseOpsFusionPatterns(
+      patterns, [&](OpOperand *operand) {
+        auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
+        auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
+        return consumer && producer && producer.getNumResults() == 1 &&
+               consumer.getNumReductionLoops() == 0 &&
+               producer.getNumDpsInputs() == 1 &&
+               pointsOf(producer) < pointsOf(consumer) && isCheap(producer) &&
+               isa<BlockArgument>(skipReshapes(producer->getOperand(0)));
+      });
+  // Fewer launches is all that is lost when this gives up.
+  (void)applyPatternsGreedily(func, std::move(patterns));
+}
+
 /// Replaces `ops`, in their order, by a call of a function that holds them.
 /// What is gone, or must join no other group, is added to `taken`.
 static void outline(ArrayRef<Operation *> ops, Shape shape, ModuleOp groups,
@@ -227,9 +259,9 @@ static void outline(ArrayRef<Operation *> ops, Shape shape, ModuleOp groups,
     Operation *definition = value.getDefiningOp();
     Operation *source = skipReshapes(value).getDefiningOp();
     bool isOurs = source && members.contains(source);
-    bool isCopied = definition &&
-                    (isa<tensor::EmptyOp>(definition) ||
-                     definition->hasTrait<OpTrait::ConstantLike>());
+    bool isCopied =
+        definition && (isa<tensor::EmptyOp>(definition) ||
+                       definition->hasTrait<OpTrait::ConstantLike>());
     if (isOurs ? definition == source : !isCopied) {
       if (!isOurs)
         inputs.insert(value);
@@ -292,10 +324,10 @@ static void outline(ArrayRef<Operation *> ops, Shape shape, ModuleOp groups,
     for (Value operand : op->getOperands())
       if (!mapping.contains(operand)) {
         auto type = cast<RankedTensorType>(operand.getType());
-        mapping.map(operand, tensor::EmptyOp::create(builder, loc,
-                                                     type.getShape(),
-                                                     type.getElementType())
-                                 .getResult());
+        mapping.map(operand,
+                    tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                            type.getElementType())
+                        .getResult());
       }
     builder.clone(*op, mapping);
   }

@@ -22,6 +22,10 @@ namespace fastk {
 inline constexpr llvm::StringLiteral kRowsAttr = "fastk.rows";
 inline constexpr llvm::StringLiteral kColumnsAttr = "fastk.columns";
 
+/// Computes what is cheap and belongs to a column, such as the f32 of a norm's
+/// f16 weights, where it is used: the groups need nothing that is no row.
+void inlineCheapBroadcasts(mlir::func::FuncOp func);
+
 /// Moves every group of `func`, on tensors of static shape, into `groups` as a
 /// function and calls it in its place.
 void outlineRowGroups(mlir::func::FuncOp func, mlir::ModuleOp groups);

@@ -73,9 +73,7 @@ struct RowGroup {
     return func.getBody().front().getTerminator()->getOperands();
   }
   /// The pass that stores a full result: the first one that can.
-  unsigned passOf(linalg::GenericOp op) const {
-    return level.lookup(op) + 1;
-  }
+  unsigned passOf(linalg::GenericOp op) const { return level.lookup(op) + 1; }
   unsigned lastPass() const;
 
 private:
@@ -87,8 +85,8 @@ private:
 struct RowSchedule {
   /// Threads of a row in one block, and of a block.
   int64_t threads = 1, blockThreads = kLeastThreads;
-  /// Blocks of a row.
-  int64_t parts = 1;
+  /// Blocks of a row, and the chunks of each when there are several.
+  int64_t parts = 1, share = 0;
   /// Whether a thread holds all its chunks from pass to pass.
   bool holds = true;
 };
@@ -115,31 +113,14 @@ private:
   void runPass(unsigned pass);
   /// Calls `visit` for the chunks that this thread works on, some at a time;
   /// the values go through all calls.
-  SmallVector<Value>
-  forChunks(unsigned pass, ValueRange values,
-            llvm::function_ref<SmallVector<Value>(ArrayRef<PointChunk>,
-                                                  ValueRange)>
-                visit);
-  void finishReductions(ArrayRef<linalg::GenericOp> reductions,
-                        MutableArrayRef<Value> values);
+  SmallVector<Value> forChunks(
+      unsigned pass, ValueRange values,
+      llvm::function_ref<SmallVector<Value>(ArrayRef<PointChunk>, ValueRange)>
+          visit);
   void storeRows();
   Value isLeader();
 
-  /// The type that a reduction's sum has: f32 for smaller floats.
-  Type sumType(linalg::GenericOp op, unsigned index) {
-    Type type = getElementTypeOrSelf(op->getResult(index).getType());
-    return isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32
-               ? builder.getF32Type()
-               : type;
-  }
-  Value neutral(linalg::GenericOp op, unsigned index);
-  Value combine(linalg::GenericOp op, unsigned index, Value a, Value b);
-  Value widen(Value value, Type type) {
-    return value.getType() == type
-               ? value
-               : arith::ExtFOp::create(builder, loc, type, value).getResult();
-  }
-  PointAccess partials(linalg::GenericOp op, unsigned index);
+  PointAccess partials(const Reduction &reduction);
 
   const RowGroup &group;
   const RowSchedule &schedule;
@@ -217,9 +198,8 @@ void RowGroup::chooseWidth() {
                     !producerOf(operand.get());
       bool isWritten =
           op.isDpsInit(&operand) && isFull(op) &&
-          llvm::is_contained(
-              llvm::map_range(outputs(), skipReshapes),
-              op.getTiedOpResult(&operand));
+          llvm::is_contained(llvm::map_range(outputs(), skipReshapes),
+                             op.getTiedOpResult(&operand));
       if (!isRead && !isWritten)
         continue;
       PointAccess access = accessOf(operand);
@@ -276,8 +256,8 @@ void RowGroup::countHeldWords() {
     for (auto &[value, life] : lives)
       if (life.first <= pass && life.second > pass) {
         Type type = getElementTypeOrSelf(value.getType());
-        words += type.isIntOrFloat() && type.getIntOrFloatBitWidth() <= 32 ? 1
-                                                                           : 2;
+        words +=
+            type.isIntOrFloat() && type.getIntOrFloatBitWidth() <= 32 ? 1 : 2;
       }
     heldWords = std::max(heldWords, words);
   }
@@ -310,9 +290,12 @@ static RowSchedule scheduleRows(const RowGroup &group) {
   if (group.rows < 4 * kProcessors) {
     schedule.threads = schedule.blockThreads = kMaxThreads / 2;
     int64_t step = schedule.threads * kUnroll;
-    schedule.parts = std::min<int64_t>(
-        llvm::divideCeil(8 * kProcessors, group.rows),
-        std::max<int64_t>(1, chunks / step));
+    int64_t parts =
+        std::min<int64_t>(llvm::divideCeil(8 * kProcessors, group.rows),
+                          std::max<int64_t>(1, chunks / step));
+    // Whole steps, and no part without any.
+    schedule.share = llvm::alignTo(llvm::divideCeil(chunks, parts), step);
+    schedule.parts = llvm::divideCeil(chunks, schedule.share);
   }
   return schedule;
 }
@@ -347,20 +330,19 @@ RowKernelBuilder::RowKernelBuilder(gpu::GPUModuleOp module,
         for (unsigned i = 0; i < op.getNumResults(); ++i) {
           partials.push_back(op.getResult(i));
           types.push_back(MemRefType::get({group.rows * schedule.parts},
-                                          sumType(op, i)));
+                                          Reduction(op, i).type));
         }
   builder.setInsertionPointToEnd(module.getBody());
   kernel = gpu::GPUFuncOp::create(builder, loc, name,
                                   builder.getFunctionType(types, TypeRange()));
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                   builder.getUnitAttr());
-  kernel.setKnownBlockSizeAttr(builder.getDenseI32ArrayAttr(
-      {int32_t(schedule.blockThreads), 1, 1}));
+  kernel.setKnownBlockSizeAttr(
+      builder.getDenseI32ArrayAttr({int32_t(schedule.blockThreads), 1, 1}));
   builder.setInsertionPointToStart(&kernel.getBody().front());
   builder.setInsertionPoint(gpu::ReturnOp::create(builder, loc));
-  for (auto [value, buffer] :
-       llvm::zip_equal(partials, kernel.getArguments().take_back(
-                                     partials.size())))
+  for (auto [value, buffer] : llvm::zip_equal(
+           partials, kernel.getArguments().take_back(partials.size())))
     partialBuffers[value] = buffer;
   result.name = name.str();
   result.threads = schedule.blockThreads;
@@ -381,9 +363,8 @@ Value RowKernelBuilder::operandValue(OpOperand &operand,
     return arith::ConstantOp::create(
         builder, loc, cast<TypedAttr>(constant.getSplatValue<Attribute>()));
   if (linalg::GenericOp producer = group.producerOf(value))
-    return group.isFull(producer)
-               ? fullValue(skipReshapes(value), *chunk, lane)
-               : rowValue(skipReshapes(value));
+    return group.isFull(producer) ? fullValue(skipReshapes(value), *chunk, lane)
+                                  : rowValue(skipReshapes(value));
   PointChunk whole;
   whole.row = row;
   whole.column = emit.constant(0);
@@ -440,24 +421,6 @@ Value RowKernelBuilder::fullValue(Value value, const PointChunk &chunk,
   return fullValues[key(value)];
 }
 
-Value RowKernelBuilder::combine(linalg::GenericOp op, unsigned index, Value a,
-                                Value b) {
-  Operation *copy = builder.clone(*findCombiner(op, index).op);
-  copy->setOperands({a, b});
-  copy->getResult(0).setType(a.getType());
-  return copy->getResult(0);
-}
-
-Value RowKernelBuilder::neutral(linalg::GenericOp op, unsigned index) {
-  Type type = sumType(op, index);
-  // The op tells its neutral element for its own type.
-  Operation *copy = findCombiner(op, index).op->clone();
-  copy->getResult(0).setType(type);
-  std::optional<TypedAttr> value = arith::getNeutralElement(copy);
-  copy->destroy();
-  return arith::ConstantOp::create(builder, loc, *value);
-}
-
 SmallVector<Value> RowKernelBuilder::forChunks(
     unsigned pass, ValueRange initial,
     llvm::function_ref<SmallVector<Value>(ArrayRef<PointChunk>, ValueRange)>
@@ -468,21 +431,16 @@ SmallVector<Value> RowKernelBuilder::forChunks(
   int64_t all = llvm::divideCeil(group.columns, group.width);
   int64_t step = schedule.threads * kUnroll;
   // This block's chunks: full steps first.
-  int64_t share = schedule.parts == 1
-                      ? all
-                      : int64_t(llvm::alignTo(
-                            llvm::divideCeil(all, schedule.parts), step));
-  bool isEven = all % share == 0;
+  int64_t share = schedule.parts == 1 ? all : schedule.share;
+  bool isEven = share * schedule.parts == all;
   Value begin = emit.scale(part, share);
   Value end = isEven ? emit.add(begin, emit.constant(share))
                      : emit.minimum(emit.add(begin, emit.constant(share)),
                                     emit.constant(all));
   Value steps =
-      isEven ? emit.constant(share / step)
-             : emit.divide(arith::SubIOp::create(
-                               builder, loc, end,
-                               emit.minimum(begin, end)),
-                           step);
+      isEven
+          ? emit.constant(share / step)
+          : emit.divide(arith::SubIOp::create(builder, loc, end, begin), step);
   auto chunkAt = [&](Value number, Value inside) {
     PointChunk chunk;
     chunk.row = row;
@@ -536,40 +494,20 @@ SmallVector<Value> RowKernelBuilder::forChunks(
 
 Value RowKernelBuilder::isLeader() {
   if (!isRowLeader) {
-    isRowLeader = arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::eq, thread, emit.constant(0));
+    isRowLeader = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                        thread, emit.constant(0));
     if (rowInside)
-      isRowLeader =
-          arith::AndIOp::create(builder, loc, isRowLeader, rowInside);
+      isRowLeader = arith::AndIOp::create(builder, loc, isRowLeader, rowInside);
   }
   return isRowLeader;
 }
 
-/// From the values of the threads to those of the rows.
-void RowKernelBuilder::finishReductions(ArrayRef<linalg::GenericOp> reductions,
-                                        MutableArrayRef<Value> values) {
-  SmallVector<std::function<Value(Value, Value)>> combiners;
-  SmallVector<std::pair<linalg::GenericOp, unsigned>> names;
-  for (linalg::GenericOp op : reductions)
-    for (unsigned i = 0; i < op.getNumResults(); ++i) {
-      names.push_back({op, i});
-      combiners.push_back(
-          [this, op, i](Value a, Value b) { return combine(op, i, a, b); });
-    }
-  SmallVector<Reduced> reduced;
-  for (auto [value, combiner] : llvm::zip_equal(values, combiners))
-    reduced.push_back({value, combiner});
-  reduceInBlock(builder, loc, kernel, schedule.blockThreads, schedule.threads,
-                reduced);
-  for (auto [value, each] : llvm::zip_equal(values, reduced))
-    value = each.value;
-}
-
 /// The results of a level, where every block has left its part.
-PointAccess RowKernelBuilder::partials(linalg::GenericOp op, unsigned index) {
+PointAccess RowKernelBuilder::partials(const Reduction &reduction) {
   PointAccess access;
-  access.buffer = partialBuffers.lookup(op.getResult(index));
-  access.element = sumType(op, index);
+  linalg::GenericOp op = reduction.op;
+  access.buffer = partialBuffers.lookup(op->getResult(reduction.index));
+  access.element = reduction.type;
   access.extents = {group.rows, schedule.parts};
   access.coefficients = {schedule.parts, 1};
   access.split = 1;
@@ -581,15 +519,15 @@ void RowKernelBuilder::runPass(unsigned pass) {
   for (linalg::GenericOp op : group.ops)
     if (group.isReduction(op) && group.level.lookup(op) == pass)
       reductions.push_back(op);
-  SmallVector<std::pair<linalg::GenericOp, unsigned>> names;
+  std::vector<Reduction> names;
   for (linalg::GenericOp op : reductions)
     for (unsigned i = 0; i < op.getNumResults(); ++i)
-      names.push_back({op, i});
+      names.emplace_back(op, i);
 
   SmallVector<Value> values;
   if (pass < firstPass) {
     // Another kernel has run this pass.
-    for (auto [op, i] : names) {
+    for (const Reduction &each : names) {
       Value sum;
       for (int64_t first = 0; first < schedule.parts;
            first += schedule.threads) {
@@ -601,16 +539,16 @@ void RowKernelBuilder::runPass(unsigned pass) {
         Value inside = mayLeave
                            ? emit.less(number, emit.constant(schedule.parts))
                            : Value();
-        chunk.column = inside ? arith::SelectOp::create(builder, loc, inside,
-                                                        number,
-                                                        emit.constant(0))
-                                    .getResult()
-                              : number;
-        Value value = emit.load(partials(op, i), chunk, 0);
+        chunk.column = inside
+                           ? arith::SelectOp::create(builder, loc, inside,
+                                                     number, emit.constant(0))
+                                 .getResult()
+                           : number;
+        Value value = emit.load(partials(each), chunk, 0);
         if (inside)
           value = arith::SelectOp::create(builder, loc, inside, value,
-                                          neutral(op, i));
-        sum = sum ? combine(op, i, sum, value) : value;
+                                          each.neutral(builder));
+        sum = sum ? each.combine(builder, sum, value) : value;
       }
       values.push_back(sum);
     }
@@ -623,8 +561,8 @@ void RowKernelBuilder::runPass(unsigned pass) {
         stored.push_back({skipReshapes(output), unsigned(number)});
     // One sum a lane: they do not wait for each other.
     SmallVector<Value> sums;
-    for (auto [op, i] : names)
-      sums.append(group.width, neutral(op, i));
+    for (const Reduction &each : names)
+      sums.append(group.width, each.neutral(builder));
     if (!names.empty() || !stored.empty())
       sums = forChunks(
           pass, sums, [&](ArrayRef<PointChunk> several, ValueRange before) {
@@ -657,12 +595,12 @@ void RowKernelBuilder::runPass(unsigned pass) {
             }
             for (auto [chunk, mine] : llvm::zip_equal(several, contributions))
               for (auto [k, value] : llvm::enumerate(mine)) {
-                auto [op, i] = names[k / group.width];
-                Value wide = widen(value, sumType(op, i));
+                const Reduction &each = names[k / group.width];
+                Value wide = each.widen(builder, value);
                 if (chunk.inside)
                   wide = arith::SelectOp::create(builder, loc, chunk.inside,
-                                                 wide, neutral(op, i));
-                next[k] = combine(op, i, next[k], wide);
+                                                 wide, each.neutral(builder));
+                next[k] = each.combine(builder, next[k], wide);
               }
             for (auto [chunk, full] : llvm::zip_equal(several, toStore)) {
               if (stored.empty())
@@ -676,16 +614,15 @@ void RowKernelBuilder::runPass(unsigned pass) {
               OpBuilder::InsertionGuard guard(builder);
               if (inside)
                 builder.setInsertionPointToStart(
-                    scf::IfOp::create(builder, loc, inside, false)
-                        .thenBlock());
+                    scf::IfOp::create(builder, loc, inside, false).thenBlock());
               for (auto [k, each] : llvm::enumerate(stored)) {
                 auto [value, number] = each;
                 auto op = value.getDefiningOp<linalg::GenericOp>();
                 OpOperand *init = op.getDpsInitOperand(
                     cast<OpResult>(value).getResultNumber());
                 PointAccess access = group.accessOf(*init);
-                access.buffer = kernel.getArgument(
-                    group.func.getNumArguments() + number);
+                access.buffer =
+                    kernel.getArgument(group.func.getNumArguments() + number);
                 emit.store(access, chunk,
                            ArrayRef(full).slice(k * group.width, group.width));
               }
@@ -694,12 +631,12 @@ void RowKernelBuilder::runPass(unsigned pass) {
           });
     // The lanes of a thread.
     for (unsigned k = 0; k < names.size(); ++k) {
-      auto [op, i] = names[k];
       SmallVector<Value> lanes(
           ArrayRef(sums).slice(k * group.width, group.width));
       while (lanes.size() > 1) {
         for (size_t j = 0; j < lanes.size() / 2; ++j)
-          lanes[j] = combine(op, i, lanes[j], lanes[j + lanes.size() / 2]);
+          lanes[j] =
+              names[k].combine(builder, lanes[j], lanes[j + lanes.size() / 2]);
         lanes.resize(lanes.size() / 2);
       }
       values.push_back(lanes.front());
@@ -707,28 +644,30 @@ void RowKernelBuilder::runPass(unsigned pass) {
   }
   if (names.empty())
     return;
-  finishReductions(reductions, values);
+  SmallVector<Reduced> reduced;
+  for (auto [value, each] : llvm::zip_equal(values, names))
+    reduced.push_back({value, &each});
+  reduceInBlock(builder, loc, kernel, schedule.blockThreads, schedule.threads,
+                reduced);
   if (schedule.parts > 1 && pass >= firstPass) {
     // The next kernel goes on with it.
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(
         scf::IfOp::create(builder, loc, isLeader(), false).thenBlock());
-    for (auto [k, name] : llvm::enumerate(names)) {
+    for (const Reduced &each : reduced) {
       PointChunk chunk;
       chunk.row = row;
       chunk.column = part;
-      emit.store(partials(name.first, name.second), chunk, values[k]);
+      emit.store(partials(*each.reduction), chunk, each.value);
     }
     return;
   }
-  for (auto [k, name] : llvm::enumerate(names)) {
-    auto [op, i] = name;
-    Value init = operandValue(*op.getDpsInitOperand(i), nullptr, 0);
-    Type type = init.getType();
-    Value sum = combine(op, i, widen(init, values[k].getType()), values[k]);
-    if (sum.getType() != type)
-      sum = arith::TruncFOp::create(builder, loc, type, sum);
-    rowValues[op.getResult(i)] = sum;
+  for (const Reduced &each : reduced) {
+    const Reduction &name = *each.reduction;
+    linalg::GenericOp op = name.op;
+    Value init = operandValue(*op.getDpsInitOperand(name.index), nullptr, 0);
+    Value sum = name.combine(builder, name.widen(builder, init), each.value);
+    rowValues[op->getResult(name.index)] = name.narrow(builder, sum);
   }
   // What follows from them alone, once.
   for (linalg::GenericOp op : group.ops)
@@ -761,10 +700,10 @@ void RowKernelBuilder::storeRows() {
 
 DeviceKernel RowKernelBuilder::build() {
   int64_t rowsOfBlock = schedule.blockThreads / schedule.threads;
-  Value block = emit.fromIndex(
-      gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
-  Value number = emit.fromIndex(
-      gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
+  Value block =
+      emit.fromIndex(gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
+  Value number =
+      emit.fromIndex(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
   part = emit.constant(0);
   bool hasPasses = firstPass <= lastPass;
   if (schedule.parts > 1 && hasPasses) {
@@ -815,26 +754,26 @@ DeviceKernel RowKernelBuilder::build() {
   return result;
 }
 
-RowKernels fastk::buildRowKernels(gpu::GPUModuleOp module, func::FuncOp func,
-                                  unsigned firstNumber) {
+SplitKernels fastk::buildRowKernels(gpu::GPUModuleOp module, func::FuncOp func,
+                                    unsigned firstNumber) {
   RowGroup group(func);
   RowSchedule schedule = scheduleRows(group);
-  RowKernels kernels;
+  SplitKernels kernels;
   auto nameOf = [&](unsigned number) {
     return "k" + std::to_string(firstNumber + number);
   };
   unsigned last = group.lastPass();
   if (schedule.parts == 1) {
-    kernels.kernels.push_back(RowKernelBuilder(module, group, schedule,
-                                               nameOf(0), 1, last, true)
-                                  .build());
+    kernels.kernels.push_back(
+        RowKernelBuilder(module, group, schedule, nameOf(0), 1, last, true)
+            .build());
     return kernels;
   }
   for (unsigned pass = 1; pass <= last; ++pass)
-    kernels.kernels.push_back(
-        RowKernelBuilder(module, group, schedule, nameOf(pass - 1), pass, pass,
-                         pass > group.levels)
-            .build());
+    kernels.kernels.push_back(RowKernelBuilder(module, group, schedule,
+                                               nameOf(pass - 1), pass, pass,
+                                               pass > group.levels)
+                                  .build());
   if (last == group.levels) {
     // Nothing but rows is left: a block for each.
     RowKernelBuilder builder(module, group, schedule, nameOf(last), last + 1,
