@@ -75,8 +75,8 @@ Spool::evaluate(const EvaluationRequest &request) {
   // The programs under plain names, and what they hold.
   std::vector<std::pair<std::string, std::string>> files;
   auto add = [&](const char *name, worker::Program &program) -> llvm::Error {
-    llvm::Expected<std::string> content = readRegularFile(
-        AT_FDCWD, program.path, program.path, kFileLimit);
+    llvm::Expected<std::string> content =
+        readRegularFile(AT_FDCWD, program.path, program.path, kFileLimit);
     if (!content)
       return content.takeError();
     program.path = name + StringRef(program.path)
@@ -115,10 +115,10 @@ Spool::evaluate(const EvaluationRequest &request) {
   if (!llvm::sys::fs::exists(path))
     return std::nullopt;
   auto broken = [&](const llvm::Twine &problem) {
-    return llvm::createStringError(
-        llvm::inconvertibleErrorCode(),
-        path + ": " + problem + "; remove it and answer again with `" +
-            howToAnswer() + "`");
+    return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                   path + ": " + problem +
+                                       "; remove it and answer again with `" +
+                                       howToAnswer() + "`");
   };
   llvm::Expected<std::string> answer =
       readRegularFile(AT_FDCWD, path, path, kFileLimit);

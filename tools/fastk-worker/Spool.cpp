@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Spool.h"
+#include "fastk/Cuda/QueryDevice.h"
 #include "fastk/Worker/Worker.h"
 #include <algorithm>
 #include <chrono>
@@ -55,6 +56,26 @@ static bool writeWhole(const fs::path &path, const std::string &text) {
                             "the same command again");
 }
 
+/// Why this machine cannot answer a job; empty when it can. Such a job is left
+/// for a machine that can: an answer would be taken for the candidate's.
+static std::string unableToRun(const Job &job) {
+  std::string here;
+  if (job.device == DeviceKind::Cuda) {
+    static fastk::DeviceDescription device;
+    static const std::string problem = fastk::cuda::queryCudaDevice(device);
+    if (!problem.empty())
+      return problem;
+    here = device.model;
+  } else {
+    static const std::string model = fastk::identifyHost().model;
+    here = model;
+  }
+  if (job.machine.empty() || job.machine == here)
+    return "";
+  return "is for " + job.machine + ", this is " + here +
+         "; answer it on such a machine, or search for this one";
+}
+
 /// One job. \p status receives the verdict's.
 static bool answer(const fs::path &folder, std::string &status) {
   fs::path path = folder / "job.json";
@@ -66,6 +87,8 @@ static bool answer(const fs::path &folder, std::string &status) {
   std::optional<Job> job = parseJob(text, error);
   if (!job)
     return complain(path, error);
+  if (std::string why = unableToRun(*job); !why.empty())
+    return complain(path, why);
   auto resolve = [&](Program &program) {
     if (!program.path.empty())
       program.path = (folder / program.path).lexically_normal().string();

@@ -55,8 +55,8 @@ it goes on where it was.
 
 OPTIONS:
   --spool DIR  Answer a folder of jobs
-  --help     This text
-  --version  Version and formats
+  --help       This text
+  --version    Version and formats
 
 EXIT CODES: 0 every verdict was written, whatever it says; 1 the job or the command
 line is wrong, with a diagnostic on stderr; 130, 143 interrupted, nothing written.
@@ -118,6 +118,8 @@ int main(int argc, char **argv) {
            (long long)jobFormat, (long long)verdictFormat);
     return 0;
   }
+  // No program may look into this process, where oracle results are.
+  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   if (argc == 3 && !strcmp(argv[1], "--spool")) {
     catchSignals();
     return answerSpool(argv[2]);
@@ -133,8 +135,6 @@ int main(int argc, char **argv) {
     fprintf(stderr,
             "fastk-worker: reading a job from the terminal; see --help\n");
 
-  // No program may look into this process, where oracle results are.
-  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   catchSignals();
 
   std::string text, error;

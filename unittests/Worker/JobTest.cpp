@@ -51,6 +51,41 @@ TEST(Job, PromotionAsksForMore) {
   EXPECT_EQ(job->time.maxSeconds, 5);
 }
 
+/// A job for a GPU: every program has its code's kind and a plan.
+TEST(Job, RoundTripForAGPU) {
+  Job job;
+  job.id = "gpu";
+  job.device = DeviceKind::Cuda;
+  job.outputs = {{ElementType::F32, {8}, Role::Data, {}}};
+  LaunchPlan plan;
+  plan.workspaces = {{4096, true}};
+  Launch launch;
+  launch.kernel = "k";
+  launch.grid = {2, 1, 1};
+  launch.arguments = {BufferRef{BufferRef::Space::Output, 0, 0}};
+  plan.steps = {launch};
+  auto program = [&](const char *path, Code code) {
+    Program result;
+    result.path = path;
+    result.code = code;
+    result.plan = plan;
+    return result;
+  };
+  job.oracle = program("oracle.ptx", Code::PTX);
+  job.baseline = program("baseline.cubin", Code::Cubin);
+  job.candidate = program("candidate.cu", Code::CUDA);
+  std::string error, text = toJSON(job);
+  std::optional<Job> read = parseJob(text, error);
+  ASSERT_TRUE(read) << error << "\n" << text;
+  EXPECT_EQ(toJSON(*read), text);
+  EXPECT_EQ(read->device, DeviceKind::Cuda);
+  EXPECT_EQ(read->oracle.code, Code::PTX);
+  EXPECT_EQ(read->baseline.code, Code::Cubin);
+  EXPECT_EQ(read->candidate.code, Code::CUDA);
+  ASSERT_TRUE(read->candidate.plan);
+  EXPECT_EQ(toJSON(*read->candidate.plan), toJSON(plan));
+}
+
 TEST(Job, RoundTrip) {
   Job job;
   job.id = "all fields \xff\"";
@@ -59,10 +94,16 @@ TEST(Job, RoundTrip) {
                 {ElementType::BF16, {}, Role::Positive, {{0.5, 2}}},
                 {ElementType::I1, {3, 4}, Role::Mask, {}}};
   job.outputs = {{ElementType::F64, {1, 2, 3}, Role::Data, {}}};
-  job.oracle = {"o.so", 1};
-  job.baseline = {"b.so", 2};
-  job.incumbent = Program{"i.so", 3};
-  job.candidate = {"c.so", 4};
+  auto program = [](const char *path, int64_t workspaceBytes) {
+    Program result;
+    result.path = path;
+    result.workspaceBytes = workspaceBytes;
+    return result;
+  };
+  job.oracle = program("o.so", 1);
+  job.baseline = program("b.so", 2);
+  job.incumbent = program("i.so", 3);
+  job.candidate = program("c.so", 4);
   job.kind = Kind::Attention;
   job.reductionLength = 77;
   job.acceptedPrecision = Precision::Half;
@@ -90,7 +131,7 @@ TEST(Job, ForAGPU) {
   Job job;
   job.id = "softmax";
   job.device = DeviceKind::Cuda;
-  job.gpu = "NVIDIA H200";
+  job.machine = "NVIDIA H200";
   job.outputs = {{ElementType::F32, {4}, Role::Data, {}}};
   job.oracle = {"oracle.ptx", 0, Code::PTX, plan};
   job.baseline = {"baseline.cubin", 0, Code::Cubin, plan};
@@ -100,7 +141,7 @@ TEST(Job, ForAGPU) {
   ASSERT_TRUE(read) << error << "\n" << text;
   EXPECT_EQ(toJSON(*read), text);
   EXPECT_EQ(read->device, DeviceKind::Cuda);
-  EXPECT_EQ(read->gpu, "NVIDIA H200");
+  EXPECT_EQ(read->machine, "NVIDIA H200");
   EXPECT_EQ(read->candidate.code, Code::CUDA);
   EXPECT_EQ(toJSON(*read->candidate.plan), toJSON(*plan));
 }

@@ -99,7 +99,7 @@ struct Program {
   Code code = Code::SharedObject;
   /// How device code is launched: there exactly where the code is for a GPU.
   /// Parsed, not verified (verifyLaunchPlan).
-  std::optional<LaunchPlan> plan;
+  std::optional<LaunchPlan> plan = std::nullopt;
 };
 
 struct ValidateOptions {
@@ -142,9 +142,10 @@ struct Limits {
 struct Job {
   std::string id;
   DeviceKind device = DeviceKind::Host;
-  /// The GPU whose times are asked for, as its driver names it: "NVIDIA H200".
-  /// A machine with another one is not to answer. Empty: any.
-  std::string gpu;
+  /// Whose times are asked for: the CPU model as the system names it, the GPU
+  /// as its driver does ("NVIDIA H200"). Another machine is not to answer when
+  /// the job comes by a spool. Empty: any.
+  std::string machine;
   Mode mode = Mode::Evaluate;
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
