@@ -148,8 +148,8 @@ LogicalResult DeviceKernels::launch(Operation *op,
                                     const SplitKernels &kernels) {
   SmallVector<BufferRef> scratch;
   for (int64_t offset : kernels.scratch)
-    scratch.push_back({BufferRef::Space::Workspace,
-                       int64_t(plan.workspaces.size()), offset});
+    scratch.push_back(
+        {BufferRef::Space::Workspace, int64_t(plan.workspaces.size()), offset});
   if (kernels.scratchBytes)
     plan.workspaces.push_back({kernels.scratchBytes, false});
   for (const DeviceKernel &kernel : kernels.kernels)

@@ -54,7 +54,8 @@ static bool isCandidate(linalg::GenericOp op) {
     return false;
   for (Value operand : op->getOperands()) {
     auto type = dyn_cast<RankedTensorType>(operand.getType());
-    if (!type || !type.hasStaticShape() || type.getNumElements() == 0)
+    if (!type || !type.hasStaticShape() || type.getNumElements() == 0 ||
+        !type.getElementType().isIntOrFloat())
       return false;
     DenseElementsAttr constant;
     if (matchPattern(skipReshapes(operand), m_Constant(&constant)) &&
