@@ -130,6 +130,8 @@ def test_interrupt_leaves_130_and_nothing_behind(model, tmp_path):
         cwd=PYTHON,
         stderr=subprocess.PIPE,
         text=True,
+        # A test run in the background ignores it, and its children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     # The first progress line says that the import is under way.
     assert "fastk.importer" in process.stderr.readline()
