@@ -15,9 +15,9 @@ namespace fastk {
 
 /// `--compile-kernel=program|oracle`: compiles the one `fastk.lowering` of
 /// `module` to a shared library that exports `fastk_kernel`, or for a `target`
-/// "cuda:..." to a folder with kernel.ptx (kernel.cu) and plan.json. Evaluations run it
-/// in a child process, so that a schedule that crashes or never ends costs one
-/// verdict.
+/// "cuda:..." to a folder with kernel.ptx (kernel.cu) and plan.json.
+/// Evaluations run it in a child process, so that a schedule that crashes or
+/// never ends costs one verdict.
 mlir::LogicalResult compileKernelLibrary(mlir::ModuleOp module,
                                          llvm::StringRef role,
                                          llvm::StringRef output,

@@ -40,7 +40,8 @@ struct ScheduleRulesTest : CodegenFixture {
   /// A schedule that does `step` to %op, with `others` beside its entry.
   static std::string schedule(llvm::StringRef step,
                               llvm::StringRef others = "") {
-    return (R"(module attributes {transform.with_named_sequence} {
+    return (
+               R"(module attributes {transform.with_named_sequence} {
 )" + others + R"(
 transform.named_sequence @__fastk_schedule(%func: !transform.any_op {transform.readonly}) {
   %op = transform.structured.match ops{["linalg.generic"]} in %func : (!transform.any_op) -> !transform.any_op
@@ -130,9 +131,9 @@ TEST_F(ScheduleRulesTest, RefusedOpsInside) {
 }
 
 TEST_F(ScheduleRulesTest, OtherDialectsAreRefused) {
-  EXPECT_FALSE(compileToModule(
-      pattern, KernelRole::Program, Language::schedule,
-      schedule("", "func.func private @puts(i64) -> i32")));
+  EXPECT_FALSE(
+      compileToModule(pattern, KernelRole::Program, Language::schedule,
+                      schedule("", "func.func private @puts(i64) -> i32")));
   EXPECT_THAT(errors, HasSubstr("uses 'func.func'"));
   EXPECT_THAT(errors, HasSubstr("it is no transform op"));
 }
@@ -159,8 +160,8 @@ TEST_F(ScheduleRulesTest, AllowedStepsRun) {
 TEST_F(ScheduleRulesTest, TheListNamesOpsThatExist) {
   context.loadAllAvailableDialects();
   for (llvm::StringRef op : allowedScheduleOps())
-    EXPECT_TRUE(mlir::RegisteredOperationName::lookup(
-                    ("transform." + op).str(), &context))
+    EXPECT_TRUE(mlir::RegisteredOperationName::lookup(("transform." + op).str(),
+                                                      &context))
         << op.str();
   EXPECT_TRUE(llvm::is_sorted(allowedScheduleOps()));
 }

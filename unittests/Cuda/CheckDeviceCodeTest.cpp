@@ -34,20 +34,20 @@ std::string module(const std::string &body, const std::string &before = "") {
 
 TEST(CheckDeviceCode, OrdinaryCodePasses) {
   EXPECT_EQ(rules(module(R"(
-	cvta.to.global.u64 	%rd2, %rd1; // a comment with trap;
-	mov.u32 	%r1, %tid.x; /* trap; */
-	@%p1 bra 	$L__BB0_2;
-	ld.global.v4.u32 	{%r1, %r2, %r3, %r4}, [%rd2+16];
-	// begin inline asm
-	{
-	.reg .pred P;
-	mbarrier.try_wait.parity.shared::cta.b64 P, [%r1], %r2;
-	selp.u32 %r3, 1, 0, P;
-	}
-	// end inline asm
-	.pragma "nounroll";
+        cvta.to.global.u64         %rd2, %rd1; // a comment with trap;
+        mov.u32         %r1, %tid.x; /* trap; */
+        @%p1 bra         $L__BB0_2;
+        ld.global.v4.u32         {%r1, %r2, %r3, %r4}, [%rd2+16];
+        // begin inline asm
+        {
+        .reg .pred P;
+        mbarrier.try_wait.parity.shared::cta.b64 P, [%r1], %r2;
+        selp.u32 %r3, 1, 0, P;
+        }
+        // end inline asm
+        .pragma "nounroll";
 $L__BB0_2:
-	bar.sync 	0;)")),
+        bar.sync         0;)")),
             "");
 }
 
