@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Cuda/CompileInChild.h"
+#include "fastk/Worker/Spool.h"
 #include "fastk/Worker/Worker.h"
 #include <cerrno>
 #include <csignal>
@@ -22,6 +23,7 @@ static constexpr char help[] =
     R"(OVERVIEW: fastk-worker - judges one program: is it right, and how fast
 
 USAGE: fastk-worker < job.json > verdict.json
+       fastk-worker --spool DIR
 
 Reads one job, runs its programs on generated inputs in sandboxed processes, and
 writes one verdict. A job names shared objects, each exporting
@@ -47,11 +49,18 @@ trials, repeated runs and an A/A control. docs/formats/job.md and verdict.md
 describe every field, docs/validation.md how a candidate is judged.
 
 OPTIONS:
+  --spool DIR
+             Answer the jobs of a folder: each DIR/job-*/job.json that has no
+             verdict.json beside it gets one, whole or not at all. Paths in a job
+             are relative to its folder. Progress goes to stderr. Interrupted,
+             it loses at most the job at hand; run it again. Several workers may
+             share a folder. A search with --evaluator=spool:DIR writes it
   --help     This text
   --version  Version and formats
 
-EXIT CODES: 0 a verdict was written, whatever it says; 1 the job or the command
-line is wrong, with a diagnostic on stderr; 130, 143 interrupted, nothing written.
+EXIT CODES: 0 a verdict was written, whatever it says, or all jobs of the spool
+are answered; 1 the job or the command line is wrong, or jobs stay open, with a
+diagnostic on stderr; 130, 143 interrupted, nothing written.
 )";
 
 /// More than this is no job.
@@ -101,14 +110,19 @@ int main(int argc, char **argv) {
            (long long)jobFormat, (long long)verdictFormat);
     return 0;
   }
-  if (argc > 1) {
+  bool isSpool = argc > 1 && !strcmp(argv[1], "--spool");
+  if (isSpool && argc != 3) {
+    fprintf(stderr, "fastk-worker: error: --spool takes one folder, see --help\n");
+    return 1;
+  }
+  if (argc > 1 && !isSpool) {
     fprintf(stderr,
             "fastk-worker: error: unknown option '%s'; the job comes on stdin, "
             "see --help\n",
             argv[1]);
     return 1;
   }
-  if (isatty(STDIN_FILENO))
+  if (!isSpool && isatty(STDIN_FILENO))
     fprintf(stderr,
             "fastk-worker: reading a job from the terminal; see --help\n");
 
@@ -121,6 +135,12 @@ int main(int argc, char **argv) {
   signal(SIGPIPE, SIG_IGN);
 
   std::string text, error;
+  if (isSpool) {
+    if (answerSpool(argv[2], stderr, error))
+      return 0;
+    fprintf(stderr, "fastk-worker: error: %s\n", error.c_str());
+    return 1;
+  }
   if (!readAll(text))
     return 1;
   std::optional<Job> job = parseJob(text, error);
