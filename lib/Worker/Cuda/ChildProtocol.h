@@ -33,6 +33,8 @@ enum class CudaCommand : uint32_t { Start, Map, Unmap, Call };
 struct CudaRequest {
   CudaCommand command;
   uint32_t slot;
+  /// Of a call: nonzero to bring the clocks up and empty the L2 cache before.
+  uint64_t timed;
   uint64_t bytes;
 };
 

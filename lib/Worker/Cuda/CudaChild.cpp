@@ -101,13 +101,13 @@ void CudaChild::killAndReap() {
 
 bool CudaChild::ask(CudaCommand command, uint32_t slot,
                     const std::string &payload, double seconds,
-                    CudaReply &reply, Failure &failure) {
+                    CudaReply &reply, Failure &failure, bool timed) {
   const char *name = nameOf(part);
   if (pid < 0) {
     failure = {Status::Error, std::string("the ") + name + " has ended"};
     return false;
   }
-  CudaRequest request = {command, slot, payload.size()};
+  CudaRequest request = {command, slot, timed, payload.size()};
   std::string error;
   Received received = Received::Closed;
   if (sendAll(socket, &request, sizeof(request)) &&
@@ -170,9 +170,9 @@ bool CudaChild::unmap(uint32_t slot, Failure &failure) {
 }
 
 bool CudaChild::call(uint32_t slot, double timeoutSeconds, CallTime &time,
-                     Failure &failure, bool) {
+                     Failure &failure, bool timed) {
   CudaReply reply;
-  if (!ask(CudaCommand::Call, slot, {}, timeoutSeconds, reply, failure))
+  if (!ask(CudaCommand::Call, slot, {}, timeoutSeconds, reply, failure, timed))
     return false;
   time.ns = reply.eventNs;
   time.otherNs = reply.hostNs;

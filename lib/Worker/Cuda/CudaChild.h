@@ -37,7 +37,8 @@ public:
 private:
   explicit CudaChild(Part part) : part(part) {}
   bool ask(CudaCommand command, uint32_t slot, const std::string &payload,
-           double seconds, CudaReply &reply, Failure &failure);
+           double seconds, CudaReply &reply, Failure &failure,
+           bool timed = false);
   void killAndReap();
 
   Part part;
