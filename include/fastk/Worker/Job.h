@@ -94,11 +94,11 @@ enum class Code { SharedObject, PTX, Cubin, CUDA };
 
 struct Program {
   std::string path;
-  Code code = Code::SharedObject;
-  /// How a GPU program is launched.
-  std::optional<LaunchPlan> plan;
-  /// Size of the scratch buffer passed as the last argument.
+  /// Shared objects: size of the scratch buffer passed as the last argument.
   int64_t workspaceBytes = 0;
+  Code code = Code::SharedObject;
+  /// How a GPU program is launched, with its workspaces.
+  std::optional<LaunchPlan> plan = std::nullopt;
 };
 
 struct ValidateOptions {
