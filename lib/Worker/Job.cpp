@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Worker/Job.h"
-#include "JSONReader.h"
+#include "LaunchPlanJSON.h"
 #include "Names.h"
 #include <utility>
 
@@ -170,25 +170,29 @@ static Tensor readTensor(const Json &value, std::string path, bool isInput,
 }
 
 static Program readProgram(const Json &value, std::string path,
-                           std::string &error) {
+                           DeviceKind device, std::string &error) {
   Program program;
   ObjectReader reader(value, std::move(path), error);
+  bool isHost = device == DeviceKind::Host;
   reader.readString("path", program.path);
   if (reader.ok() &&
       (program.path.empty() || program.path.find('\0') != std::string::npos))
-    reader.fail("path", "is empty or has a NUL; name a shared object");
-  reader.readInt("workspace_bytes", program.workspaceBytes, 0, maxBytes, true);
-  reader.readEnum("code", program.code, parseCode, "so, ptx, cubin, cuda",
-                  true);
-  reader.readObject(
-      "plan",
-      [&](const Json &plan, const std::string &where) {
-        std::string problem;
-        program.plan = parseLaunchPlan(plan.dump(), problem);
-        if (!program.plan)
-          error = where + ": " + problem;
-      },
-      true);
+    reader.fail("path", std::string("is empty or has a NUL; name ") +
+                            (isHost ? "a shared object"
+                                    : "a file of device code"));
+  if (isHost) {
+    reader.readInt("workspace_bytes", program.workspaceBytes, 0, maxBytes,
+                   true);
+    reader.finish();
+    return program;
+  }
+  reader.readEnum("code", program.code, parseCode, "ptx, cubin, cuda");
+  if (reader.ok() && program.code == Code::SharedObject)
+    reader.fail("code", "is 'so', which runs on device 'host'; write one of "
+                        "ptx, cubin, cuda");
+  reader.readObject("plan", [&](const Json &plan, std::string where) {
+    program.plan = readLaunchPlan(plan, std::move(where), error);
+  });
   reader.finish();
   return program;
 }
@@ -229,7 +233,7 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
     ObjectReader programs(value, std::move(path), error);
     auto into = [&](Program &program) {
       return [&](const Json &value, std::string path) {
-        program = readProgram(value, std::move(path), error);
+        program = readProgram(value, std::move(path), job.device, error);
       };
     };
     programs.readObject("oracle", into(job.oracle));
@@ -237,7 +241,7 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
     programs.readObject(
         "incumbent",
         [&](const Json &value, std::string path) {
-          job.incumbent = readProgram(value, std::move(path), error);
+          job.incumbent = readProgram(value, std::move(path), job.device, error);
         },
         true);
     programs.readObject("candidate", into(job.candidate));
@@ -319,13 +323,13 @@ static Json toJson(const Tensor &tensor, bool isInput) {
 }
 
 static Json toJson(const Program &program) {
-  Json json = {{"path", program.path},
-               {"workspace_bytes", program.workspaceBytes}};
   if (program.code == Code::SharedObject)
-    return json;
-  json["code"] = nameOf(codeNames, program.code);
+    return {{"path", program.path},
+            {"workspace_bytes", program.workspaceBytes}};
+  Json json = {{"code", nameOf(codeNames, program.code)},
+               {"path", program.path}};
   if (program.plan)
-    json["plan"] = Json::parse(toJSON(*program.plan));
+    json["plan"] = jsonOf(*program.plan);
   return json;
 }
 
@@ -333,8 +337,7 @@ std::string fastk::worker::toJSON(const Job &job) {
   Json json;
   json["format"] = jobFormat;
   json["id"] = job.id;
-  if (job.device != DeviceKind::Host)
-    json["device"] = nameOf(deviceNames, job.device);
+  json["device"] = nameOf(deviceNames, job.device);
   json["mode"] = toString(job.mode);
   json["inputs"] = Json::array();
   for (const Tensor &tensor : job.inputs)

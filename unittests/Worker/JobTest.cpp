@@ -79,3 +79,36 @@ TEST(Job, RoundTrip) {
   EXPECT_EQ(read->incumbent->workspaceBytes, 3);
   EXPECT_EQ(read->time.cache, Cache::Warm);
 }
+
+TEST(Job, RoundTripOfAJobForAGPU) {
+  std::string text = R"({
+  "format": 1, "id": "x", "mode": "evaluate", "device": "cuda",
+  "inputs": [{"type": "f32", "shape": [2, 3]}],
+  "outputs": [{"type": "f32", "shape": []}],
+  "programs": {
+    "oracle": {"code": "ptx", "path": "oracle.ptx",
+               "plan": {"format": 1, "steps": [
+                 {"launch": "sum", "grid": [1, 1, 1], "block": [32, 1, 1],
+                  "arguments": ["in0", "out0"]}]}},
+    "baseline": {"code": "cubin", "path": "b.cubin",
+                 "plan": {"format": 1, "workspaces": [{"bytes": 8}], "steps": [
+                   {"memset": "ws0", "bytes": 8, "value": 0}]}},
+    "candidate": {"code": "cuda", "path": "kernel.cu",
+                  "plan": {"format": 1, "steps": [
+                    {"memset": "out0", "bytes": 4, "value": 1}]}}},
+  "kind": "reduction"})";
+  std::string error;
+  std::optional<Job> job = parseJob(text, error);
+  ASSERT_TRUE(job) << error;
+  EXPECT_EQ(job->device, DeviceKind::Cuda);
+  EXPECT_EQ(job->oracle.code, Code::PTX);
+  EXPECT_EQ(job->baseline.code, Code::Cubin);
+  EXPECT_EQ(job->candidate.code, Code::CUDA);
+  ASSERT_EQ(job->oracle.plan->steps.size(), 1u);
+  EXPECT_EQ(std::get<Launch>(job->oracle.plan->steps[0]).kernel, "sum");
+  EXPECT_EQ(job->baseline.plan->workspaces[0].bytes, 8);
+  std::string written = toJSON(*job);
+  std::optional<Job> read = parseJob(written, error);
+  ASSERT_TRUE(read) << error << "\n" << written;
+  EXPECT_EQ(toJSON(*read), written);
+}
