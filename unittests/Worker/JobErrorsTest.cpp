@@ -178,7 +178,7 @@ TEST(JobErrors, DeviceAndProgramsFitEachOther) {
       {R"({"code":"ptx","path":"o","plan":{"format":2,"steps":[]}})",
        "$.programs.oracle.plan.format", "format 1"},
       {R"({"code":"ptx","path":"o","plan":{"format":1,"steps":[{}]}})",
-       "$.programs.oracle.plan->steps[0]", "launch"}};
+       "$.programs.oracle.plan.steps[0]", "launch"}};
   for (const auto &[oracle, place, remedy] : cases) {
     std::string text = valid, error;
     text.replace(text.find(R"("mode":"evaluate")"), 17, onGpu);
