@@ -14,35 +14,12 @@
 #ifndef FASTK_LIB_WORKER_PLAN_H
 #define FASTK_LIB_WORKER_PLAN_H
 
+#include "ValueFormulas.h"
 #include "fastk/Worker/Job.h"
 #include <string_view>
 #include <vector>
 
 namespace fastk::worker {
-
-enum class Law {
-  Normal,
-  Shifted,
-  Scaled,
-  Pareto,
-  Spike,
-  SpikeLast,
-  Equal,
-  Mixed,
-  MixedHalf,
-  Mean1000,
-  ConstantRows,
-  Logits80,
-  QueryKey80,
-  Ties,
-  NegativeInfinity,
-  Integers,
-  Signs,
-  Alternating,
-  Runs,
-  Breakpoints,
-  Negatives
-};
 
 std::string_view toString(Law law);
 
