@@ -41,8 +41,9 @@ struct CudaRequest {
 /// Operands, then results, then workspaces.
 struct MapEntry {
   char handle[64];
-  /// Where the buffer begins in the allocation.
+  /// Where the buffer begins in the allocation, and the allocation's size.
   uint64_t offset;
+  uint64_t total;
   /// 0 operand, 1 result, 2 workspace.
   uint64_t kind;
 };

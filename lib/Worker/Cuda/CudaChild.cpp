@@ -146,6 +146,7 @@ bool CudaChild::map(uint32_t slot, const Operands *operands,
     MapEntry entry;
     std::memcpy(entry.handle, memory.handle().reserved, sizeof(entry.handle));
     entry.offset = memory.offset();
+    entry.total = memory.total();
     entry.kind = kind;
     payload.append(reinterpret_cast<const char *>(&entry), sizeof(entry));
   };

@@ -42,6 +42,8 @@ public:
   cuda::CUdeviceptr address() const { return base + offset(); }
   uint64_t offset() const { return begin; }
   size_t size() const { return bytes; }
+  /// Of the allocation, red zones included.
+  size_t total() const;
   const cuda::CUipcMemHandle &handle() const { return ipc; }
 
 private:

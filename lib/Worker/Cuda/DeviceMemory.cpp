@@ -36,12 +36,13 @@ DeviceMemory::~DeviceMemory() {
     driver->cuMemFree(base);
 }
 
+size_t DeviceMemory::total() const { return bytes + 2 * redZone + shift; }
+
 std::string DeviceMemory::create(const cuda::Driver &theDriver, size_t size) {
   driver = &theDriver;
   bytes = size;
   begin = redZone;
-  std::string error =
-      driver->call(driver->cuMemAlloc, &base, bytes + 2 * redZone + shift);
+  std::string error = driver->call(driver->cuMemAlloc, &base, total());
   if (error.empty())
     error = driver->call(driver->cuIpcGetMemHandle, &ipc, base);
   return error.empty() ? setRedZones() : error;
