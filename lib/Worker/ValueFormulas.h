@@ -19,6 +19,8 @@
 
 #ifdef __CUDACC_RTC__
 #define FASTK_FORMULA __device__ inline
+// Rare and long: not worth a copy wherever it is called.
+#define FASTK_RARE __device__ __noinline__
 typedef unsigned char uint8_t;
 typedef unsigned short uint16_t;
 typedef unsigned int uint32_t;
@@ -31,6 +33,7 @@ typedef long long int64_t;
 #include <cstdint>
 #include <cstring>
 #define FASTK_FORMULA inline
+#define FASTK_RARE inline
 #endif
 
 namespace fastk::worker {
@@ -95,7 +98,7 @@ FASTK_FORMULA bool isInfinite(double x) { return fabs(x) == infinityValue(); }
 
 /// Rounds a double to a 16-bit format with \p mantissa explicit bits and the
 /// given exponent range, in one rounding (through float it would be two).
-FASTK_FORMULA uint16_t toBits16(double value, int mantissa, int minExponent,
+FASTK_RARE uint16_t toBits16(double value, int mantissa, int minExponent,
                                 int maxExponent) {
   uint16_t sign = bitsOfDouble(value) >> 63 ? 0x8000 : 0;
   int exponentBits = 15 - mantissa;
@@ -147,7 +150,7 @@ FASTK_FORMULA double fromBits16(uint16_t bits, int mantissa, int minExponent) {
 /// The value that N(0, 1) stays below with probability \p p, by Newton's method
 /// on erfc from a start that is right to 4.5e-4 (Abramowitz and
 /// Stegun 26.2.23).
-FASTK_FORMULA double inverseNormal(double p) {
+FASTK_RARE double inverseNormal(double p) {
   double tail = p < 0.5 ? p : 1 - p;
   double t = sqrt(-2 * log(tail));
   double x = t - (2.515517 + t * (0.802853 + t * 0.010328)) /

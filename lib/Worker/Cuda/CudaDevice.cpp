@@ -28,7 +28,7 @@ static const char *const emptyPTX = ".version 8.0\n.target sm_80\n"
 CudaDevice::~CudaDevice() {
   if (!context)
     return;
-  for (cuda::CUdeviceptr memory : {scratch, flushed})
+  for (cuda::CUdeviceptr memory : {scratch, flushed, normalTables})
     if (memory)
       driver->cuMemFree(memory);
   driver->cuCtxDestroy(context);
@@ -48,8 +48,10 @@ bool CudaDevice::loadOwnKernels(std::string &error) {
   error = result.error;
   if (error.empty())
     error = cuda::loadModule(*driver, result.cubin, own);
-  for (auto [name, function] : {std::pair("fastk_hash", &hashKernel),
-                                std::pair("fastk_scatter", &scatterKernel),
+  for (auto [name, function] : {std::pair("fastk_fill", &fillKernel),
+                                std::pair("fastk_perturb", &perturbKernel),
+                                std::pair("fastk_round_to_half", &roundKernel),
+                                std::pair("fastk_hash", &hashKernel),
                                 std::pair("fastk_compare", &compareKernel)})
     if (error.empty())
       error = cuda::getFunction(*driver, own, name, *function);
@@ -109,7 +111,7 @@ bool CudaDevice::prepare(Part part, Verdict &verdict, Failure &failure) {
   return true;
 }
 
-bool CudaDevice::open(Verdict &verdict, Failure &failure) {
+bool CudaDevice::openMemory(Verdict &verdict, Failure &failure) {
   verdict.timing.cache = job.time.cache;
   std::string error;
   DeviceDescription description;
@@ -135,11 +137,19 @@ bool CudaDevice::open(Verdict &verdict, Failure &failure) {
   if (error.empty())
     error = driver->call(driver->cuMemAlloc, &flushed, flushBytes);
   if (error.empty())
+    error = uploadNormalTables();
+  if (error.empty())
     loadOwnKernels(error);
   if (!error.empty()) {
     failure = {Status::Error, error};
     return false;
   }
+  return true;
+}
+
+bool CudaDevice::open(Verdict &verdict, Failure &failure) {
+  if (!openMemory(verdict, failure))
+    return false;
   for (Part part :
        {Part::Oracle, Part::Baseline, Part::Incumbent, Part::Candidate})
     if (!prepare(part, verdict, failure))

@@ -60,12 +60,13 @@ struct FreeBytes {
 };
 using HostBytes = std::unique_ptr<char, FreeBytes>;
 
-/// Operands, with what the worker wrote into them.
+/// Operands, with the hash of what the worker made of each.
 class CudaOperands : public Operands {
 public:
   std::vector<DeviceMemory> memory;
-  std::vector<HostBytes> mirror;
   std::vector<uint64_t> hashes;
+  /// What was fetched last, for bytesOf().
+  std::vector<HostBytes> fetched;
 };
 
 class CudaResults : public Results {
@@ -83,6 +84,8 @@ public:
 
   // CudaDevice.cpp: programs and clocks.
   bool open(Verdict &verdict, Failure &failure) override;
+  /// The part of open() that asks no program: context and own kernels.
+  bool openMemory(Verdict &verdict, Failure &failure);
   std::unique_ptr<Running> start(Part part, int64_t sets, Verdict &verdict,
                                  Failure &failure) override;
   size_t rotatingSets(size_t wanted, int64_t bytes) override;
@@ -108,6 +111,8 @@ public:
   const void *bytesOf(const Operands &operands, size_t index) override;
   const void *bytesOf(const Results &results, size_t index) override;
   uint64_t hashOf(const Results &results) override;
+  /// Writes a result; for tests of the judge.
+  void write(Results &results, size_t index, const void *bytes);
   Measure compare(size_t output, const Results &results,
                   const Results &reference) override;
   bool fits(size_t output, const Results &oracle) override;
@@ -126,15 +131,19 @@ private:
   /// Remembers the first error of our own; open() and start() report it.
   void note(const std::string &error);
   uint64_t hashOf(const DeviceMemory &memory);
-  void upload(CudaOperands &operands, size_t index);
+  std::string uploadNormalTables();
+  void draw(CudaOperands &operands, size_t index, const Case &trial);
+  const void *fetch(const DeviceMemory &memory, HostBytes &bytes);
   std::string launchOwn(cuda::CUfunction function, unsigned blocks,
                         void **arguments);
 
   const cuda::Driver *driver = nullptr;
   cuda::CUcontext context = nullptr;
   cuda::CUmodule own = nullptr;
-  cuda::CUfunction hashKernel = nullptr, scatterKernel = nullptr,
-                   compareKernel = nullptr;
+  cuda::CUfunction fillKernel = nullptr, perturbKernel = nullptr,
+                   roundKernel = nullptr, hashKernel = nullptr, compareKernel = nullptr;
+  /// Of N(0,1): NormalEntries::middle, then outer.
+  cuda::CUdeviceptr normalTables = 0;
   /// Small results of our own kernels, and what is written to empty the L2.
   cuda::CUdeviceptr scratch = 0, flushed = 0;
   size_t flushBytes = 0;
