@@ -92,31 +92,29 @@ static void addRoot(const fs::path &root, std::vector<Toolkit> &found) {
       addLibrary(folder, includes, found);
 }
 
-static void addVenv(const fs::path &venv, std::vector<Toolkit> &found) {
+static void addVenv(const fs::path &venv, std::vector<fs::path> &roots) {
   for (const fs::path &python : entries(venv / "lib", "python3"))
     for (const fs::path &cuda :
          entries(python / "site-packages" / "nvidia", "cu"))
       // cu13 and later; older wheels scatter over cuda_nvrtc, cuda_runtime ...
       if (cuda.filename().string().find('_') == std::string::npos)
-        addRoot(cuda, found);
+        roots.push_back(cuda);
 }
 
-std::vector<Toolkit> fastk::cuda::findToolkits() {
-  std::vector<Toolkit> found;
-  if (const char *set = std::getenv("FASTK_CUDA_PATH"); set && *set) {
-    addRoot(set, found);
-    return found;
-  }
+/// The toolkits that the environment names, or that are installed.
+static std::vector<fs::path> installedRoots() {
+  std::vector<fs::path> roots;
   for (const char *name : {"CUDA_HOME", "CUDA_PATH"})
     if (const char *set = std::getenv(name); set && *set)
-      addRoot(set, found);
-  addRoot("/usr/local/cuda", found);
+      roots.push_back(set);
+  roots.push_back("/usr/local/cuda");
   for (const fs::path &root : entries("/usr/local", "cuda-"))
-    addRoot(root, found);
-  for (const char *folder : {"/usr/lib/x86_64-linux-gnu",
-                             "/usr/lib/aarch64-linux-gnu", "/usr/lib64"})
-    addLibrary(folder, {"/usr/include"}, found);
+    roots.push_back(root);
+  return roots;
+}
 
+/// The toolkits of pip packages.
+static std::vector<fs::path> pipRoots() {
   std::vector<fs::path> venvs;
   if (const char *set = std::getenv("VIRTUAL_ENV"); set && *set)
     venvs.push_back(set);
@@ -130,8 +128,46 @@ std::vector<Toolkit> fastk::cuda::findToolkits() {
         break;
       start = start.parent_path();
     }
+  std::vector<fs::path> roots;
   for (const fs::path &venv : venvs)
-    addVenv(venv, found);
+    addVenv(venv, roots);
+  return roots;
+}
+
+std::string fastk::cuda::findLibdevice() {
+  std::vector<fs::path> roots;
+  if (const char *set = std::getenv("FASTK_CUDA_PATH"); set && *set) {
+    roots.push_back(set);
+  } else {
+    roots = installedRoots();
+    // Debian's package of CUDA.
+    roots.push_back("/usr/lib/nvidia-cuda-toolkit");
+    for (const fs::path &root : pipRoots())
+      roots.push_back(root);
+  }
+  std::error_code error;
+  for (const fs::path &root : roots)
+    for (const char *folder : {"nvvm/libdevice", "libdevice", "."})
+      if (fs::path file = root / folder / "libdevice.10.bc";
+          fs::exists(file, error))
+        return file.lexically_normal().string();
+  return "";
+}
+
+std::vector<Toolkit> fastk::cuda::findToolkits() {
+  std::vector<Toolkit> found;
+  if (const char *set = std::getenv("FASTK_CUDA_PATH"); set && *set) {
+    addRoot(set, found);
+    return found;
+  }
+  for (const fs::path &root : installedRoots())
+    addRoot(root, found);
+  for (const char *folder : {"/usr/lib/x86_64-linux-gnu",
+                             "/usr/lib/aarch64-linux-gnu", "/usr/lib64"})
+    addLibrary(folder, {"/usr/include"}, found);
+  for (const fs::path &root : pipRoots())
+    addRoot(root, found);
+  std::error_code error;
   // One place may be reached in several ways.
   std::set<std::string> seen;
   std::vector<Toolkit> unique;

@@ -245,9 +245,11 @@ fastk::searchModel(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
       // Until it has ended nobody knows what it leaves of its share.
       shares.spend(search.budget.evaluations, prepared);
       pending += result->counts.pending;
-      progress->note(llvm::formatv(
-          "{0} pending, {1} answered",
-          result->counts.pending, result->counts.evaluations).str());
+      progress->note(llvm::formatv("{0} pending, {1} answered",
+                                   result->counts.pending,
+                                   result->counts.evaluations)
+                         .str());
+      report.push_back(reportJson(input, search, *result));
       end = SearchModelEnd::Pending;
       continue;
     }
@@ -280,7 +282,8 @@ fastk::searchModel(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
     llvm::errs() << pending
                  << (pending == 1 ? " evaluation is" : " evaluations are")
                  << " pending: answer with `" << evaluator.howToAnswer()
-                 << (filter.target == "host" ? "`" : "` on a machine with the GPU")
+                 << (filter.target == "host" ? "`"
+                                             : "` on a machine with the GPU")
                  << ", then run the same command again\n";
   if (!options.report.empty())
     if (llvm::Error error = writeReport(options.report, std::move(report)))

@@ -184,9 +184,9 @@ static std::string checkVariant(LoweringOp workload, const Variant &variant) {
     return ("the limits of target '" + workload.getTarget() + "' are unknown")
         .str();
   FunctionType type = workload.getWorkloadType();
-  std::vector<std::string> problems = worker::verifyLaunchPlan(
-      *variant.plan, bufferBytes(type.getInputs()),
-      bufferBytes(type.getResults()), *limits);
+  std::vector<std::string> problems =
+      worker::verifyLaunchPlan(*variant.plan, bufferBytes(type.getInputs()),
+                               bufferBytes(type.getResults()), *limits);
   if (problems.empty())
     return "";
   std::string text = "its plan breaks a rule: " + problems.front();
@@ -205,13 +205,12 @@ JobMaker::compileVariant(LoweringOp workload, const Variant &variant,
   // Device code is compiled where it runs, by the compiler that is there.
   if (variant.language == Language::cuda)
     return sourceProgram(variant);
-  OwningOpRef<ModuleOp> module = buildWinner(
-      workload, variant.language, variant.program, variant.workspaceBytes,
-      workload.getTarget(), precision, WinnerRecord(),
-      variant.plan ? &*variant.plan : nullptr);
-  llvm::Expected<CompiledKernel> kernel =
-      compile(*module->getOps<LoweringOp>().begin(), "program",
-              options.compileSeconds);
+  OwningOpRef<ModuleOp> module =
+      buildWinner(workload, variant.language, variant.program,
+                  variant.workspaceBytes, workload.getTarget(), precision,
+                  WinnerRecord(), variant.plan ? &*variant.plan : nullptr);
+  llvm::Expected<CompiledKernel> kernel = compile(
+      *module->getOps<LoweringOp>().begin(), "program", options.compileSeconds);
   if (kernel && !kernel->problem.empty() && !kernel->timedOut)
     kernel->problem = "does not compile: " + kernel->problem;
   return kernel;
@@ -328,8 +327,10 @@ llvm::Expected<PreparedJob> JobMaker::make(const EvaluationRequest &request,
       job.incumbent = incumbent->program;
   }
 
-  if (workload.getTarget() != "host")
+  if (workload.getTarget() != "host") {
     job.device = worker::DeviceKind::Cuda;
+    job.gpu = target.model;
+  }
   job.acceptedPrecision = toWorker(request.acceptedPrecision);
   job.mode = request.promote ? worker::Mode::Promote : worker::Mode::Evaluate;
   job.validate.competitors = competitors;

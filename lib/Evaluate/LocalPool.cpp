@@ -51,8 +51,8 @@ llvm::Expected<worker::Verdict> LocalPool::judge(const worker::Job &job) {
   // that hangs itself.
   limits.seconds = 1800;
   limits.cancelled = options.jobs.cancelled;
-  llvm::Expected<ProcessResult> result =
-      runProcess(options.worker, {}, worker::toJSON(job), limits, maker->getScratch());
+  llvm::Expected<ProcessResult> result = runProcess(
+      options.worker, {}, worker::toJSON(job), limits, maker->getScratch());
   if (!result)
     return result.takeError();
   std::string error;

@@ -13,10 +13,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
-#include <unistd.h>
 
 using namespace mlir;
 using namespace fastk;
+
+/// Writing a job takes milliseconds; whoever holds the lock longer is in
+/// trouble.
+static constexpr double kLockSeconds = 30;
 
 /// Far above any program or verdict; a bound for a stray file.
 static constexpr size_t kFileLimit = 64 << 20;
@@ -72,8 +75,8 @@ Spool::evaluate(const EvaluationRequest &request) {
   // The programs under plain names, and what they hold.
   std::vector<std::pair<std::string, std::string>> files;
   auto add = [&](const char *name, worker::Program &program) -> llvm::Error {
-    llvm::Expected<std::string> content = readRegularFile(
-        AT_FDCWD, program.path, program.path, kFileLimit);
+    llvm::Expected<std::string> content =
+        readRegularFile(AT_FDCWD, program.path, program.path, kFileLimit);
     if (!content)
       return content.takeError();
     program.path = name + StringRef(program.path)
@@ -112,10 +115,10 @@ Spool::evaluate(const EvaluationRequest &request) {
   if (!llvm::sys::fs::exists(path))
     return std::nullopt;
   auto broken = [&](const llvm::Twine &problem) {
-    return llvm::createStringError(
-        llvm::inconvertibleErrorCode(),
-        path + ": " + problem + "; remove it and answer again with `" +
-            howToAnswer() + "`");
+    return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                   path + ": " + problem +
+                                       "; remove it and answer again with `" +
+                                       howToAnswer() + "`");
   };
   llvm::Expected<std::string> answer =
       readRegularFile(AT_FDCWD, path, path, kFileLimit);
@@ -134,10 +137,15 @@ Spool::evaluate(const EvaluationRequest &request) {
 llvm::Error
 Spool::write(const worker::Job &job,
              llvm::ArrayRef<std::pair<std::string, std::string>> files) {
+  llvm::Expected<FileLock> lock =
+      FileLock::acquire(options.directory + "/.lock",
+                        "the spool " + options.directory, kLockSeconds);
+  if (!lock)
+    return lock.takeError();
   std::string final = options.directory + "/" + job.id;
-  // Hidden until it is whole: a worker may be looking.
-  std::string temporary =
-      options.directory + "/.tmp-" + std::to_string(::getpid()) + "-" + job.id;
+  // Hidden until it is whole: a worker may be looking. What is found there
+  // under the lock was left by a process that died.
+  std::string temporary = options.directory + "/.tmp";
   llvm::scope_exit cleanUp(
       [&] { llvm::sys::fs::remove_directories(temporary); });
   llvm::sys::fs::remove_directories(temporary);

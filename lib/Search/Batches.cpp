@@ -41,7 +41,7 @@ Error Searcher::askTogether(ArrayRef<Variant> variants) {
         name,
         {input.workload.workload, variant, incumbent ? &*incumbent : nullptr,
          input.workload.acceptedPrecision, /*promote=*/false,
-         /*firstOfBatch=*/asked.size() == 1});
+         /*firstOfBatch=*/result.counts.pending == 0});
     if (!verdict)
       return verdict.takeError();
     if (*verdict)

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Worker/Job.h"
-#include "LaunchPlanJSON.h"
+#include "JSONReader.h"
 #include "Names.h"
 #include <utility>
 
@@ -170,29 +170,31 @@ static Tensor readTensor(const Json &value, std::string path, bool isInput,
 }
 
 static Program readProgram(const Json &value, std::string path,
-                           DeviceKind device, std::string &error) {
+                           std::string &error) {
   Program program;
   ObjectReader reader(value, std::move(path), error);
-  bool isHost = device == DeviceKind::Host;
   reader.readString("path", program.path);
   if (reader.ok() &&
       (program.path.empty() || program.path.find('\0') != std::string::npos))
-    reader.fail("path", std::string("is empty or has a NUL; name ") +
-                            (isHost ? "a shared object"
-                                    : "a file of device code"));
-  if (isHost) {
-    reader.readInt("workspace_bytes", program.workspaceBytes, 0, maxBytes,
-                   true);
-    reader.finish();
-    return program;
-  }
-  reader.readEnum("code", program.code, parseCode, "ptx, cubin, cuda");
-  if (reader.ok() && program.code == Code::SharedObject)
-    reader.fail("code", "is 'so', which runs on device 'host'; write one of "
-                        "ptx, cubin, cuda");
-  reader.readObject("plan", [&](const Json &plan, std::string where) {
-    program.plan = readLaunchPlan(plan, std::move(where), error);
-  });
+    reader.fail("path", "is empty or has a NUL; name a shared object");
+  reader.readInt("workspace_bytes", program.workspaceBytes, 0, maxBytes, true);
+  reader.readEnum("code", program.code, parseCode, "so, ptx, cubin, cuda",
+                  true);
+  reader.readObject(
+      "plan",
+      [&](const Json &plan, const std::string &where) {
+        std::string problem;
+        program.plan = parseLaunchPlan(
+            plan.dump(-1, ' ', false, Json::error_handler_t::replace), problem);
+        if (!program.plan)
+          error = where + ": " + problem;
+      },
+      true);
+  if (reader.ok() && (program.code == Code::SharedObject) == bool(program.plan))
+    reader.fail("plan", program.plan
+                            ? "is for device code; a shared object has none"
+                            : "is missing; device code needs the plan that "
+                              "launches it, see docs/formats/plan.md");
   reader.finish();
   return program;
 }
@@ -233,7 +235,7 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
     ObjectReader programs(value, std::move(path), error);
     auto into = [&](Program &program) {
       return [&](const Json &value, std::string path) {
-        program = readProgram(value, std::move(path), job.device, error);
+        program = readProgram(value, std::move(path), error);
       };
     };
     programs.readObject("oracle", into(job.oracle));
@@ -241,12 +243,26 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
     programs.readObject(
         "incumbent",
         [&](const Json &value, std::string path) {
-          job.incumbent = readProgram(value, std::move(path), job.device, error);
+          job.incumbent = readProgram(value, std::move(path), error);
         },
         true);
     programs.readObject("candidate", into(job.candidate));
     programs.finish();
   });
+  auto fits = [&](const Program &program) {
+    return (program.code == Code::SharedObject) ==
+           (job.device == DeviceKind::Host);
+  };
+  if (reader.ok() &&
+      !(fits(job.oracle) && fits(job.baseline) && fits(job.candidate) &&
+        (!job.incumbent || fits(*job.incumbent))))
+    reader.fail("programs",
+                job.device == DeviceKind::Host
+                    ? "has device code, but the job is for the host; write "
+                      "\"device\": \"cuda\", or name shared objects"
+                    : "has a shared object, but the job is for a GPU; give "
+                      "every program a code of ptx, cubin or cuda and a plan");
+  reader.readString("gpu", job.gpu, true);
   reader.readEnum("kind", job.kind, parseKind,
                   "contraction, convolution, softmax, norm, attention, "
                   "reduction, elementwise, pooling, other");
@@ -323,13 +339,13 @@ static Json toJson(const Tensor &tensor, bool isInput) {
 }
 
 static Json toJson(const Program &program) {
+  Json json = {{"path", program.path},
+               {"workspace_bytes", program.workspaceBytes}};
   if (program.code == Code::SharedObject)
-    return {{"path", program.path},
-            {"workspace_bytes", program.workspaceBytes}};
-  Json json = {{"code", nameOf(codeNames, program.code)},
-               {"path", program.path}};
+    return json;
+  json["code"] = nameOf(codeNames, program.code);
   if (program.plan)
-    json["plan"] = jsonOf(*program.plan);
+    json["plan"] = Json::parse(toJSON(*program.plan));
   return json;
 }
 
@@ -337,7 +353,10 @@ std::string fastk::worker::toJSON(const Job &job) {
   Json json;
   json["format"] = jobFormat;
   json["id"] = job.id;
-  json["device"] = nameOf(deviceNames, job.device);
+  if (job.device != DeviceKind::Host)
+    json["device"] = nameOf(deviceNames, job.device);
+  if (!job.gpu.empty())
+    json["gpu"] = job.gpu;
   json["mode"] = toString(job.mode);
   json["inputs"] = Json::array();
   for (const Tensor &tensor : job.inputs)

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Worker/LaunchPlan.h"
-#include "LaunchPlanJSON.h"
+#include "JSONReader.h"
 #include "Names.h"
 #include <charconv>
 
@@ -299,10 +299,13 @@ static TensorMap readTensorMap(const Json &value, std::string path,
   return map;
 }
 
-LaunchPlan fastk::worker::readLaunchPlan(const Json &value, std::string path,
-                                         std::string &error) {
+std::optional<LaunchPlan> fastk::worker::parseLaunchPlan(std::string_view text,
+                                                         std::string &error) {
+  std::optional<Json> document = parseDocument(text, "plan", error);
+  if (!document)
+    return std::nullopt;
   LaunchPlan plan;
-  ObjectReader reader(value, std::move(path), error);
+  ObjectReader reader(*document, "$", error);
   int64_t format = 0;
   reader.readInt("format", format, 0, INT64_MAX);
   if (reader.ok() && format != planFormat)
@@ -352,17 +355,7 @@ LaunchPlan fastk::worker::readLaunchPlan(const Json &value, std::string path,
   });
   if (reader.ok() && plan.steps.empty())
     reader.fail("steps", "is empty; a program launches something");
-  reader.finish();
-  return plan;
-}
-
-std::optional<LaunchPlan> fastk::worker::parseLaunchPlan(std::string_view text,
-                                                         std::string &error) {
-  std::optional<Json> document = parseDocument(text, "plan", error);
-  if (!document)
-    return std::nullopt;
-  LaunchPlan plan = readLaunchPlan(*document, "$", error);
-  if (!error.empty())
+  if (!reader.finish())
     return std::nullopt;
   return plan;
 }
@@ -448,49 +441,33 @@ static Json toJson(const TensorMap &map) {
   return json;
 }
 
-static Json toJson(const Workspace &workspace) {
-  Json json;
-  json["bytes"] = workspace.bytes;
-  if (workspace.zero)
-    json["zero"] = true;
-  return json;
-}
-
-static Json toJson(const PlanStep &step) {
-  return std::visit([](const auto &each) { return toJson(each); }, step);
-}
-
-Json fastk::worker::jsonOf(const LaunchPlan &plan) {
-  Json json;
-  json["format"] = planFormat;
-  auto list = [&](const char *key, const auto &entries) {
-    for (const auto &entry : entries)
-      json[key].push_back(toJson(entry));
-  };
-  list("workspaces", plan.workspaces);
-  list("tensor_maps", plan.tensorMaps);
-  list("steps", plan.steps);
-  return json;
-}
-
 std::string fastk::worker::toJSON(const LaunchPlan &plan) {
   auto dump = [](const Json &json) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
   };
   std::string text = "{\"format\": 1";
-  auto list = [&](const char *key, const auto &entries) {
+  auto list = [&](const char *key, const auto &entries, auto toEntry) {
     if (entries.empty())
       return;
     text += std::string(",\n \"") + key + "\": [";
     const char *separator = "\n  ";
     for (const auto &entry : entries) {
-      text += separator + dump(toJson(entry));
+      text += separator + dump(toEntry(entry));
       separator = ",\n  ";
     }
     text += "]";
   };
-  list("workspaces", plan.workspaces);
-  list("tensor_maps", plan.tensorMaps);
-  list("steps", plan.steps);
+  list("workspaces", plan.workspaces, [](const Workspace &workspace) {
+    Json json;
+    json["bytes"] = workspace.bytes;
+    if (workspace.zero)
+      json["zero"] = true;
+    return json;
+  });
+  list("tensor_maps", plan.tensorMaps,
+       [](const TensorMap &map) { return toJson(map); });
+  list("steps", plan.steps, [](const PlanStep &step) {
+    return std::visit([](const auto &each) { return toJson(each); }, step);
+  });
   return text + "}\n";
 }

@@ -184,13 +184,12 @@ void showPlan(const worker::LaunchPlan &plan,
     }
     const auto &launch = std::get<worker::Launch>(step);
     std::string text = launch.kernel + ", " + formatExtents(launch.grid) +
-                       " blocks of " + formatExtents(launch.block) +
-                       " threads";
+                       " blocks of " + formatExtents(launch.block) + " threads";
     if (launch.cluster != worker::Dim3{1, 1, 1})
       text += ", clusters of " + formatExtents(launch.cluster);
     if (launch.sharedBytes > 0)
-      text += ", " + std::to_string(launch.sharedBytes) +
-              " bytes of shared memory";
+      text +=
+          ", " + std::to_string(launch.sharedBytes) + " bytes of shared memory";
     if (launch.cooperative)
       text += ", cooperative";
     if (launch.overlapsPrevious)

@@ -112,8 +112,7 @@ struct CommandLine {
       "budget", cl::cat(category), cl::value_desc("evaluations=N,minutes=N"),
       cl::desc("hard limits of the search, for the whole model")};
   cl::opt<std::string> evaluator{"evaluator", cl::init("local"),
-                                 cl::cat(category),
-                                 cl::value_desc("NAME"),
+                                 cl::cat(category), cl::value_desc("NAME"),
                                  cl::desc("where evaluations run: local, or "
                                           "spool:DIR, a folder of jobs for "
                                           "fastk-worker --spool DIR")};

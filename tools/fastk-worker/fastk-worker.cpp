@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Spool.h"
 #include "fastk/Cuda/CompileInChild.h"
-#include "fastk/Worker/Spool.h"
 #include "fastk/Worker/Worker.h"
 #include <cerrno>
 #include <csignal>
@@ -48,19 +48,18 @@ mode: validate checks only; evaluate also times; promote does both with more
 trials, repeated runs and an A/A control. docs/formats/job.md and verdict.md
 describe every field, docs/validation.md how a candidate is judged.
 
-OPTIONS:
-  --spool DIR
-             Answer the jobs of a folder: each DIR/job-*/job.json that has no
-             verdict.json beside it gets one, whole or not at all. Paths in a job
-             are relative to its folder. Progress goes to stderr. Interrupted,
-             it loses at most the job at hand; run it again. Several workers may
-             share a folder. A search with --evaluator=spool:DIR writes it
-  --help     This text
-  --version  Version and formats
+With --spool, every DIR/job-*/job.json that has no verdict yet is answered by a
+verdict.json beside it; what `fastk-opt --evaluator=spool:DIR` wrote is answered so
+on any machine with the device, with no compiler and no network there. Interrupted,
+it goes on where it was.
 
-EXIT CODES: 0 a verdict was written, whatever it says, or all jobs of the spool
-are answered; 1 the job or the command line is wrong, or jobs stay open, with a
-diagnostic on stderr; 130, 143 interrupted, nothing written.
+OPTIONS:
+  --spool DIR  Answer a folder of jobs
+  --help       This text
+  --version    Version and formats
+
+EXIT CODES: 0 every verdict was written, whatever it says; 1 the job or the command
+line is wrong, with a diagnostic on stderr; 130, 143 interrupted, nothing written.
 )";
 
 /// More than this is no job.
@@ -69,6 +68,15 @@ static constexpr size_t largestJob = size_t(64) << 20;
 static void onSignal(int signal) {
   killAllPrograms();
   _exit(128 + signal);
+}
+
+/// Programs must not outlive the worker.
+static void catchSignals() {
+  struct sigaction action = {};
+  action.sa_handler = onSignal;
+  for (int signal : {SIGINT, SIGTERM, SIGHUP})
+    sigaction(signal, &action, nullptr);
+  signal(SIGPIPE, SIG_IGN);
 }
 
 static bool readAll(std::string &text) {
@@ -110,37 +118,26 @@ int main(int argc, char **argv) {
            (long long)jobFormat, (long long)verdictFormat);
     return 0;
   }
-  bool isSpool = argc > 1 && !strcmp(argv[1], "--spool");
-  if (isSpool && argc != 3) {
-    fprintf(stderr, "fastk-worker: error: --spool takes one folder, see --help\n");
-    return 1;
+  // No program may look into this process, where oracle results are.
+  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  if (argc == 3 && !strcmp(argv[1], "--spool")) {
+    catchSignals();
+    return answerSpool(argv[2]);
   }
-  if (argc > 1 && !isSpool) {
+  if (argc > 1) {
     fprintf(stderr,
             "fastk-worker: error: unknown option '%s'; the job comes on stdin, "
             "see --help\n",
             argv[1]);
     return 1;
   }
-  if (!isSpool && isatty(STDIN_FILENO))
+  if (isatty(STDIN_FILENO))
     fprintf(stderr,
             "fastk-worker: reading a job from the terminal; see --help\n");
 
-  // No program may look into this process, where oracle results are.
-  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-  struct sigaction action = {};
-  action.sa_handler = onSignal;
-  for (int signal : {SIGINT, SIGTERM, SIGHUP})
-    sigaction(signal, &action, nullptr);
-  signal(SIGPIPE, SIG_IGN);
+  catchSignals();
 
   std::string text, error;
-  if (isSpool) {
-    if (answerSpool(argv[2], stderr, error))
-      return 0;
-    fprintf(stderr, "fastk-worker: error: %s\n", error.c_str());
-    return 1;
-  }
   if (!readAll(text))
     return 1;
   std::optional<Job> job = parseJob(text, error);

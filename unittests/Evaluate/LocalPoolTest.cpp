@@ -8,6 +8,7 @@
 #include "fastk/Evaluate/LocalPool.h"
 #include "../Bank/BankTestUtils.h"
 #include "fastk/Analysis/CanonicalForm.h"
+#include "fastk/Target/DeviceDescription.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Parser/Parser.h"
@@ -33,7 +34,8 @@ protected:
     options.jobs.timeSeconds = 0.1;
   }
   /// A `default` lowering of x + x on `size` floats.
-  mlir::OwningOpRef<mlir::ModuleOp> workload(int64_t size) {
+  mlir::OwningOpRef<mlir::ModuleOp> workload(int64_t size,
+                                             llvm::StringRef target = "host") {
     std::string text = R"(
       #id = affine_map<(i) -> (i)>
       func.func @f(%x: tensor<Nxf32>) -> tensor<Nxf32> {
@@ -61,7 +63,7 @@ protected:
     parsed->walk([&](WorkloadOp op) {
       auto form = computeCanonicalForm(op);
       EXPECT_TRUE(mlir::succeeded(form) && mlir::succeeded(buildDefaultLowering(
-                                               builder, *form, "host")));
+                                               builder, *form, target)));
     });
     return result;
   }
@@ -119,8 +121,8 @@ TEST_F(LocalPool, ProvenanceIsOfContent) {
 // A compiler that emits other code for the default lowering alone.
 TEST_F(LocalPool, ProvenanceSeesAnotherBaseline) {
   auto first = provenance(*module);
-  options.jobs.compiler = script("compiler", FASTK_OPT
-                            " \"$@\" || exit 1\n"
+  options.jobs.compiler = script(
+      "compiler", FASTK_OPT " \"$@\" || exit 1\n"
                             "case $1 in *=program) echo >> \"$4\";; esac\n");
   auto second = provenance(*module);
   EXPECT_NE(second["default lowering"], first["default lowering"]);
@@ -191,6 +193,85 @@ TEST_F(LocalPool, CancelledIsAnErrorNotAVerdict) {
   auto parts = evaluator->provenance(workload);
   ASSERT_FALSE(static_cast<bool>(parts));
   llvm::consumeError(parts.takeError());
+}
+
+/// A variant in CUDA-C that is launched with `threads` a block.
+Variant deviceVariant(int64_t threads) {
+  Variant variant;
+  variant.language = Language::cuda;
+  variant.program = "extern \"C\" __global__ void twice() {}";
+  worker::Launch launch;
+  launch.kernel = "twice";
+  launch.block = {threads, 1, 1};
+  launch.arguments = {worker::BufferRef{},
+                      worker::BufferRef{worker::BufferRef::Space::Output}};
+  variant.plan.emplace();
+  variant.plan->steps.push_back(launch);
+  return variant;
+}
+
+// For a GPU a job has device code and plans; the source goes as it is.
+TEST_F(LocalPool, JobsForAGPU) {
+  auto onDevice = workload(64, "cuda:sm_90a");
+  options.jobs.target = describeDevice("sm_90a")->target();
+  worker::Verdict answer;
+  answer.status = worker::Status::Wrong;
+  answer.reason = "as told";
+  writeAll(folder.file("answer"), worker::toJSON(answer));
+  // What the job names lies there while the worker runs.
+  options.worker = script(
+      "worker", "cat > " + folder.file("job") + "\n" +
+                    "cp $(grep -o '[^\"]*\\.cu' " + folder.file("job") + ") " +
+                    folder.file("candidate") + "\n" + "cp $(grep -o " +
+                    "'[^\"]*\\.ptx' " + folder.file("job") + " | head -1) " +
+                    folder.file("oracle") + "\n" + "cat " +
+                    folder.file("answer") + "\n");
+  Variant variant = deviceVariant(64);
+  auto verdict =
+      pool()->evaluate({TestContext::loweringOf(*onDevice), variant});
+  ASSERT_TRUE(static_cast<bool>(verdict))
+      << llvm::toString(verdict.takeError());
+  EXPECT_EQ((*verdict)->reason, "as told");
+  std::string error;
+  auto job = worker::parseJob(readAll(folder.file("job")), error);
+  ASSERT_TRUE(job) << error;
+  EXPECT_EQ(job->device, worker::DeviceKind::Cuda);
+  EXPECT_EQ(job->gpu, "NVIDIA H200");
+  EXPECT_GT(job->floorNs, 0);
+  EXPECT_EQ(job->oracle.code, worker::Code::PTX);
+  EXPECT_EQ(job->baseline.code, worker::Code::PTX);
+  EXPECT_EQ(job->candidate.code, worker::Code::CUDA);
+  ASSERT_TRUE(job->candidate.plan);
+  EXPECT_EQ(worker::toJSON(*job->candidate.plan),
+            worker::toJSON(*variant.plan));
+  EXPECT_EQ(readAll(folder.file("candidate")), variant.program);
+  EXPECT_THAT(readAll(folder.file("oracle")), testing::HasSubstr("sm_90a"));
+}
+
+// What cannot run is refused with the rule, and no worker is asked.
+TEST_F(LocalPool, WhatCannotRunIsRefused) {
+  auto onDevice = workload(64, "cuda:sm_90a");
+  LoweringOp device = TestContext::loweringOf(*onDevice);
+  LoweringOp host = TestContext::loweringOf(*module);
+  options.worker = script("worker", "exit 7\n");
+  auto reasonOf = [&](LoweringOp workload, const Variant &variant) {
+    auto verdict = pool()->evaluate({workload, variant});
+    if (!verdict)
+      return llvm::toString(verdict.takeError());
+    EXPECT_EQ((*verdict)->status, worker::Status::Refused);
+    return (*verdict)->reason;
+  };
+  EXPECT_THAT(reasonOf(device, deviceVariant(4096)),
+              testing::StartsWith("its plan breaks a rule: $.steps[0].block"));
+  EXPECT_THAT(reasonOf(host, deviceVariant(64)),
+              testing::HasSubstr("'cuda' is for GPUs: search with --target="));
+  Variant unplanned = deviceVariant(64);
+  unplanned.plan.reset();
+  EXPECT_THAT(reasonOf(device, unplanned),
+              testing::HasSubstr("needs a plan that launches it"));
+  Variant inC;
+  inC.language = Language::c;
+  EXPECT_THAT(reasonOf(device, inC), testing::HasSubstr("'c' is for the host"));
 }
 
 } // namespace

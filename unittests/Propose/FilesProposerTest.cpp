@@ -139,13 +139,15 @@ TEST_F(FilesProposerTest, ErrorsNameFileAndRemedy) {
   }
 }
 
-// Beside device code plan.json is a launch plan, in which key and name may stand.
+// Beside device code plan.json is a launch plan, in which key and name may
+// stand.
 TEST_F(FilesProposerTest, DeviceCodeComesWithALaunchPlan) {
   const char *plain = R"({"format": 1, "workspaces": [{"bytes": 64}],
     "steps": [{"launch": "k", "grid": [8], "block": [32],
                "arguments": ["in0", "out0", {"f32": 1e-5}]}]})";
   std::string named = plain;
-  named.insert(1, "\"name\": \"add\", \"key\": \"" + keyOf(context, 8) + "\", ");
+  named.insert(1,
+               "\"name\": \"add\", \"key\": \"" + keyOf(context, 8) + "\", ");
   variant("plain", plain, kIdea, "kernel.cu");
   variant("named", named, kIdea, "kernel.mlir");
   variant("other", "{\"name\": \"softmax\", " + std::string(plain + 1), kIdea,
@@ -201,7 +203,8 @@ TEST_F(FilesProposerTest, MissingPieces) {
   EXPECT_THAT(failure(), HasSubstr("both kernel.c and schedule.mlir"));
   llvm::sys::fs::remove(folder.file("v/kernel.c"));
   llvm::sys::fs::remove(folder.file("v/schedule.mlir"));
-  EXPECT_THAT(failure(), HasSubstr("none of kernel.c, schedule.mlir, kernel.cu"));
+  EXPECT_THAT(failure(),
+              HasSubstr("none of kernel.c, schedule.mlir, kernel.cu"));
   auto none = createFilesProposer(folder.file("none"));
   ASSERT_FALSE(static_cast<bool>(none));
   EXPECT_THAT(llvm::toString(none.takeError()), HasSubstr("not a folder"));

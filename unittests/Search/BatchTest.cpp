@@ -100,8 +100,8 @@ TEST(Batch, PartialAnswersLeadToTheSameEnd) {
   for (int trial = 0; trial < 5; ++trial) {
     Spool spool;
     MemoryFolder folder;
-    std::string end = runToTheEnd(
-        spool, folder, options, [&](std::vector<std::string> jobs) {
+    std::string end =
+        runToTheEnd(spool, folder, options, [&](std::vector<std::string> jobs) {
           std::shuffle(jobs.begin(), jobs.end(), random);
           jobs.resize(1 + random() % jobs.size());
           answerAll(spool, jobs);

@@ -89,6 +89,22 @@ TEST(JobErrors, NameThePlaceAndTheRemedy) {
       {R"("file_bytes":0)", R"("file_bytes":0,"file_bytes":0)", "$",
        "given twice"},
       {R"("id":"x")", R"("id":"x","x":1)", "$", "unknown field 'x'"},
+      {R"("id":"x")", R"("id":"x","device":"tpu")", "$.device", "cuda"},
+      {R"("id":"x")", R"("id":"x","device":"cuda")", "$.programs",
+       "code of ptx, cubin or cuda"},
+      {R"({"path":"c"})", R"({"path":"c","code":"elf"})",
+       "$.programs.candidate.code", "ptx"},
+      {R"({"path":"c"})", R"({"path":"c","code":"cuda"})",
+       "$.programs.candidate.plan", "docs/formats/plan.md"},
+      {R"({"path":"c"})", R"({"path":"c","code":"ptx","plan":{"format":2}})",
+       "$.programs.candidate.plan: $.format", "format"},
+      {R"({"path":"c"})",
+       R"({"path":"c","plan":{"format":1,"steps":[{"memset":"out0","bytes":8}]}})",
+       "$.programs.candidate.plan", "shared object has none"},
+      {R"({"path":"c"})",
+       R"({"path":"c","code":"ptx",)"
+       R"("plan":{"format":1,"steps":[{"memset":"out0","bytes":8}]}})",
+       "$.programs", "the job is for the host"},
   };
   for (const auto &c : cases) {
     std::string error = errorOf(c.from, c.to);
@@ -158,39 +174,4 @@ TEST(JobErrors, TheToolSaysSoOnStderr) {
   EXPECT_NE(output.err.find("error: stdin: $.id: is missing"),
             std::string::npos)
       << output.err;
-}
-
-TEST(JobErrors, DeviceAndProgramsFitEachOther) {
-  const std::string onGpu = R"("mode":"evaluate","device":"cuda")";
-  const std::string plan =
-      R"("plan":{"format":1,"steps":[{"memset":"out0","bytes":4,"value":0}]})";
-  struct {
-    std::string oracle, place, remedy;
-  } cases[] = {
-      {R"({"path":"o"})", "$.programs.oracle.code", "add it"},
-      {R"({"code":"so","path":"o",)" + plan + "}", "$.programs.oracle.code",
-       "ptx, cubin, cuda"},
-      {R"({"code":"sass","path":"o",)" + plan + "}", "$.programs.oracle.code",
-       "ptx, cubin, cuda"},
-      {R"({"code":"ptx","path":"o"})", "$.programs.oracle.plan", "add it"},
-      {R"({"code":"ptx","path":"o","workspace_bytes":1,)" + plan + "}",
-       "$.programs.oracle", "workspace_bytes"},
-      {R"({"code":"ptx","path":"o","plan":{"format":2,"steps":[]}})",
-       "$.programs.oracle.plan.format", "format 1"},
-      {R"({"code":"ptx","path":"o","plan":{"format":1,"steps":[{}]}})",
-       "$.programs.oracle.plan.steps[0]", "launch"}};
-  for (const auto &[oracle, place, remedy] : cases) {
-    std::string text = valid, error;
-    text.replace(text.find(R"("mode":"evaluate")"), 17, onGpu);
-    const std::string old = R"({"path":"o","workspace_bytes":0})";
-    text.replace(text.find(old), old.size(), oracle);
-    EXPECT_FALSE(parseJob(text, error)) << text;
-    EXPECT_EQ(error.find(place), 0u) << error;
-    EXPECT_NE(error.find(remedy), std::string::npos) << error;
-  }
-  // Device code on the host.
-  std::string text = valid, error;
-  text.replace(text.find(R"({"path":"b"})"), 12, R"({"path":"b","code":"ptx"})");
-  EXPECT_FALSE(parseJob(text, error));
-  EXPECT_EQ(error.find("$.programs.baseline"), 0u) << error;
 }

@@ -51,6 +51,41 @@ TEST(Job, PromotionAsksForMore) {
   EXPECT_EQ(job->time.maxSeconds, 5);
 }
 
+/// A job for a GPU: every program has its code's kind and a plan.
+TEST(Job, RoundTripForAGPU) {
+  Job job;
+  job.id = "gpu";
+  job.device = DeviceKind::Cuda;
+  job.outputs = {{ElementType::F32, {8}, Role::Data, {}}};
+  LaunchPlan plan;
+  plan.workspaces = {{4096, true}};
+  Launch launch;
+  launch.kernel = "k";
+  launch.grid = {2, 1, 1};
+  launch.arguments = {BufferRef{BufferRef::Space::Output, 0, 0}};
+  plan.steps = {launch};
+  auto program = [&](const char *path, Code code) {
+    Program result;
+    result.path = path;
+    result.code = code;
+    result.plan = plan;
+    return result;
+  };
+  job.oracle = program("oracle.ptx", Code::PTX);
+  job.baseline = program("baseline.cubin", Code::Cubin);
+  job.candidate = program("candidate.cu", Code::CUDA);
+  std::string error, text = toJSON(job);
+  std::optional<Job> read = parseJob(text, error);
+  ASSERT_TRUE(read) << error << "\n" << text;
+  EXPECT_EQ(toJSON(*read), text);
+  EXPECT_EQ(read->device, DeviceKind::Cuda);
+  EXPECT_EQ(read->oracle.code, Code::PTX);
+  EXPECT_EQ(read->baseline.code, Code::Cubin);
+  EXPECT_EQ(read->candidate.code, Code::CUDA);
+  ASSERT_TRUE(read->candidate.plan);
+  EXPECT_EQ(toJSON(*read->candidate.plan), toJSON(plan));
+}
+
 TEST(Job, RoundTrip) {
   Job job;
   job.id = "all fields \xff\"";
@@ -59,10 +94,16 @@ TEST(Job, RoundTrip) {
                 {ElementType::BF16, {}, Role::Positive, {{0.5, 2}}},
                 {ElementType::I1, {3, 4}, Role::Mask, {}}};
   job.outputs = {{ElementType::F64, {1, 2, 3}, Role::Data, {}}};
-  job.oracle = {"o.so", 1};
-  job.baseline = {"b.so", 2};
-  job.incumbent = Program{"i.so", 3};
-  job.candidate = {"c.so", 4};
+  auto program = [](const char *path, int64_t workspaceBytes) {
+    Program result;
+    result.path = path;
+    result.workspaceBytes = workspaceBytes;
+    return result;
+  };
+  job.oracle = program("o.so", 1);
+  job.baseline = program("b.so", 2);
+  job.incumbent = program("i.so", 3);
+  job.candidate = program("c.so", 4);
   job.kind = Kind::Attention;
   job.reductionLength = 77;
   job.acceptedPrecision = Precision::Half;
@@ -80,35 +121,27 @@ TEST(Job, RoundTrip) {
   EXPECT_EQ(read->time.cache, Cache::Warm);
 }
 
-TEST(Job, RoundTripOfAJobForAGPU) {
-  std::string text = R"({
-  "format": 1, "id": "x", "mode": "evaluate", "device": "cuda",
-  "inputs": [{"type": "f32", "shape": [2, 3]}],
-  "outputs": [{"type": "f32", "shape": []}],
-  "programs": {
-    "oracle": {"code": "ptx", "path": "oracle.ptx",
-               "plan": {"format": 1, "steps": [
-                 {"launch": "sum", "grid": [1, 1, 1], "block": [32, 1, 1],
-                  "arguments": ["in0", "out0"]}]}},
-    "baseline": {"code": "cubin", "path": "b.cubin",
-                 "plan": {"format": 1, "workspaces": [{"bytes": 8}], "steps": [
-                   {"memset": "ws0", "bytes": 8, "value": 0}]}},
-    "candidate": {"code": "cuda", "path": "kernel.cu",
-                  "plan": {"format": 1, "steps": [
-                    {"memset": "out0", "bytes": 4, "value": 1}]}}},
-  "kind": "reduction"})";
+TEST(Job, ForAGPU) {
   std::string error;
-  std::optional<Job> job = parseJob(text, error);
-  ASSERT_TRUE(job) << error;
-  EXPECT_EQ(job->device, DeviceKind::Cuda);
-  EXPECT_EQ(job->oracle.code, Code::PTX);
-  EXPECT_EQ(job->baseline.code, Code::Cubin);
-  EXPECT_EQ(job->candidate.code, Code::CUDA);
-  ASSERT_EQ(job->oracle.plan->steps.size(), 1u);
-  EXPECT_EQ(std::get<Launch>(job->oracle.plan->steps[0]).kernel, "sum");
-  EXPECT_EQ(job->baseline.plan->workspaces[0].bytes, 8);
-  std::string written = toJSON(*job);
-  std::optional<Job> read = parseJob(written, error);
-  ASSERT_TRUE(read) << error << "\n" << written;
-  EXPECT_EQ(toJSON(*read), written);
+  std::optional<LaunchPlan> plan = parseLaunchPlan(
+      R"({"format":1,"steps":[{"launch":"k","grid":[8],"block":[32],
+          "arguments":["out0",{"f32":1e-5},{"i64":-9007199254740993}]}]})",
+      error);
+  ASSERT_TRUE(plan) << error;
+  Job job;
+  job.id = "softmax";
+  job.device = DeviceKind::Cuda;
+  job.gpu = "NVIDIA H200";
+  job.outputs = {{ElementType::F32, {4}, Role::Data, {}}};
+  job.oracle = {"oracle.ptx", 0, Code::PTX, plan};
+  job.baseline = {"baseline.cubin", 0, Code::Cubin, plan};
+  job.candidate = {"candidate.cu", 0, Code::CUDA, plan};
+  std::string text = toJSON(job);
+  std::optional<Job> read = parseJob(text, error);
+  ASSERT_TRUE(read) << error << "\n" << text;
+  EXPECT_EQ(toJSON(*read), text);
+  EXPECT_EQ(read->device, DeviceKind::Cuda);
+  EXPECT_EQ(read->gpu, "NVIDIA H200");
+  EXPECT_EQ(read->candidate.code, Code::CUDA);
+  EXPECT_EQ(toJSON(*read->candidate.plan), toJSON(*plan));
 }

@@ -130,7 +130,7 @@ TEST(Timing, FasterThanTheFloorIsImpossible) {
 TEST(Timing, TheIncumbentIsTimedBeside) {
   Job job = matmulJob(compile("matmul.c", ""));
   job.mode = Mode::Evaluate;
-  job.incumbent = Program{compile("attacks.c", "-DATTACK=SLOW"), 0};
+  job.incumbent.emplace().path = compile("attacks.c", "-DATTACK=SLOW");
   Verdict verdict = judge(job);
   ASSERT_EQ(verdict.status, Status::OK) << explain(verdict);
   ASSERT_TRUE(verdict.timing.speedupOverIncumbent);

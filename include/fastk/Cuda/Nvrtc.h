@@ -44,6 +44,11 @@ struct Toolkit {
 /// All places that hold a libnvrtc, in the order above.
 std::vector<Toolkit> findToolkits();
 
+/// libdevice.10.bc, LLVM bitcode of CUDA's math functions, of the first place
+/// in the order above that has one; empty when none has. It needs no libnvrtc
+/// beside it.
+std::string findLibdevice();
+
 /// The headers of the toolkit that device code may include.
 extern const std::vector<std::string> allowedHeaders;
 

@@ -38,9 +38,9 @@ struct EvaluationRequest {
   Precision acceptedPrecision = Precision::ieee;
   /// A would-be winner: fresh process, fresh data, more trials and samples.
   bool promote = false;
-  /// The first of the variants that are asked for together, where answers come
-  /// later: the one whose evaluation also shows that the workload's inputs can
-  /// tell right from wrong.
+  /// Where answers come later: nothing that is asked for together with this one
+  /// is pending so far. Its evaluation also shows that the workload's inputs
+  /// can tell right from wrong.
   bool firstOfBatch = false;
 };
 

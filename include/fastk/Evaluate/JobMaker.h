@@ -82,9 +82,8 @@ private:
   };
 
   JobMaker(JobMakerOptions options, std::string scratch);
-  llvm::Expected<CompiledKernel> compile(LoweringOp lowering,
-                                         llvm::StringRef role,
-                                         unsigned seconds);
+  llvm::Expected<CompiledKernel>
+  compile(LoweringOp lowering, llvm::StringRef role, unsigned seconds);
   /// The workload's default lowering or oracle.
   llvm::Expected<CompiledKernel> compileTrusted(LoweringOp workload,
                                                 llvm::StringRef role) {

@@ -94,10 +94,11 @@ enum class Code { SharedObject, PTX, Cubin, CUDA };
 
 struct Program {
   std::string path;
-  /// Shared objects: size of the scratch buffer passed as the last argument.
+  /// Size of the scratch buffer passed as the last argument; on the host only.
   int64_t workspaceBytes = 0;
   Code code = Code::SharedObject;
-  /// How a GPU program is launched, with its workspaces.
+  /// How device code is launched: there exactly where the code is for a GPU.
+  /// Parsed, not verified (verifyLaunchPlan).
   std::optional<LaunchPlan> plan = std::nullopt;
 };
 
@@ -141,6 +142,9 @@ struct Limits {
 struct Job {
   std::string id;
   DeviceKind device = DeviceKind::Host;
+  /// The GPU whose times are asked for, as its driver names it: "NVIDIA H200".
+  /// A machine with another one is not to answer. Empty: any.
+  std::string gpu;
   Mode mode = Mode::Evaluate;
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;

@@ -8,12 +8,12 @@
 #include "../HostPipeline.h"
 #include "DeviceKernels.h"
 #include "EmitPTX.h"
+#include "RowGroups.h"
+#include "fastk/Cuda/Nvrtc.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Process.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -25,17 +25,27 @@ std::optional<CudaTarget> CudaTarget::parse(StringRef target) {
   CudaTarget result;
   result.chip = target.split(':').second.str();
   result.limits = *limits;
-  if (auto folder = llvm::sys::Process::GetEnv("FASTK_CUDA_PATH"))
-    result.libdevice = *folder + "/nvvm/libdevice/libdevice.10.bc";
+  result.libdevice = cuda::findLibdevice();
   return result;
+}
+
+static LogicalResult generalize(ModuleOp module) {
+  PassManager passes(module.getContext());
+  OpPassManager &functions = passes.nest<func::FuncOp>();
+  functions.addPass(createLinalgGeneralizeNamedOpsPass());
+  functions.addPass(createLinalgInlineScalarOperandsPass());
+  functions.addPass(createCanonicalizerPass());
+  functions.addPass(createCSEPass());
+  return passes.run(module);
 }
 
 /// One op per result instead of one per step: what lies between stays in
 /// registers.
 static LogicalResult fuseElementwise(ModuleOp module) {
   PassManager passes(module.getContext());
+  // Calls name functions of another module.
+  passes.enableVerifier(false);
   OpPassManager &functions = passes.nest<func::FuncOp>();
-  functions.addPass(createLinalgGeneralizeNamedOpsPass());
   functions.addPass(createLinalgElementwiseOpFusionPass());
   functions.addPass(createCanonicalizerPass());
   functions.addPass(createCSEPass());
@@ -45,14 +55,18 @@ static LogicalResult fuseElementwise(ModuleOp module) {
 /// The compiler's own lowering of a function on tensors.
 static FailureOr<DeviceProgram>
 lowerPattern(ModuleOp module, unsigned numInputs, const CudaTarget &target) {
-  if (failed(fuseElementwise(module)) || failed(bufferizeFunctions(module)))
+  if (failed(generalize(module)))
     return failure();
   auto func = *module.getOps<func::FuncOp>().begin();
-  if (failed(planBuffers(func)))
+  OwningOpRef<ModuleOp> groups = ModuleOp::create(module.getLoc());
+  inlineCheapBroadcasts(func);
+  outlineRowGroups(func, *groups);
+  if (failed(fuseElementwise(module)) || failed(bufferizeFunctions(module)) ||
+      failed(planBuffers(func)))
     return failure();
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   auto device = gpu::GPUModuleOp::create(builder, module.getLoc(), "fastk");
-  DeviceKernels kernels(device, func, numInputs);
+  DeviceKernels kernels(device, func, numInputs, *groups, target.limits);
   if (failed(kernels.run()))
     return failure();
   FailureOr<std::string> ptx = emitPTX(device, target);

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeviceKernels.h"
+#include "Contraction.h"
+#include "RowKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -47,6 +49,8 @@ FailureOr<BufferRef> DeviceKernels::locate(Value memref) {
     if (!isa<memref::AllocOp>(op))
       return failure();
     ref.space = BufferRef::Space::Workspace;
+    if (scratchAllocs.contains(op))
+      ref.index = *scratch;
     return ref;
   }
   unsigned number = cast<BlockArgument>(memref).getArgNumber();
@@ -60,26 +64,103 @@ LogicalResult DeviceKernels::add(linalg::GenericOp op) {
   // No point, no thread.
   if (llvm::is_contained(op.getStaticLoopRanges(), 0))
     return success();
-  std::string name = "k" + std::to_string(plan.steps.size());
-  FailureOr<DeviceKernel> kernel = wantsBlockKernel(op)
-                                       ? buildBlockKernel(module, op, name)
-                                       : buildThreadKernel(module, op, name);
+  if (auto contraction = matchContraction(op, folds.lookup(op))) {
+    contraction->device = limits;
+    return add(*contraction);
+  }
+  std::string name = nextName();
+  FailureOr<SplitKernels> reduction =
+      buildReduceKernels(module, op, plan.steps.size());
+  if (succeeded(reduction))
+    return launch(op, *reduction);
+  FailureOr<DeviceKernel> kernel = buildTileKernel(module, op, name);
+  if (failed(kernel))
+    kernel = buildVectorKernel(module, op, name);
+  if (failed(kernel))
+    kernel = wantsBlockKernel(op) ? buildBlockKernel(module, op, name)
+                                  : buildThreadKernel(module, op, name);
+  return launch(op, kernel);
+}
+
+LogicalResult DeviceKernels::add(const Contraction &contraction) {
+  linalg::GenericOp op = contraction.op;
+  int64_t split = chooseSplit(contraction);
+  if (split == 1)
+    return launch(op, buildContractionKernel(module, contraction, nextName()));
+  // One scratch memory serves all: launches follow each other.
+  int64_t elements = countPartials(contraction, split);
+  int64_t bytes = elements * elementBytes(contraction.element);
+  if (!scratch) {
+    scratch = plan.workspaces.size();
+    plan.workspaces.push_back({0, false});
+  }
+  plan.workspaces[*scratch].bytes =
+      std::max(plan.workspaces[*scratch].bytes, bytes);
+  OpBuilder builder(op);
+  auto partial = memref::AllocOp::create(
+      builder, op.getLoc(), MemRefType::get({elements}, contraction.element));
+  scratchAllocs.insert(partial);
+  if (failed(launch(op, buildContractionKernel(
+                            module, takeProducts(contraction, split, partial),
+                            nextName()))))
+    return failure();
+  return launch(op,
+                buildSumsKernel(module, takeSums(contraction, split, partial),
+                                nextName()));
+}
+
+std::string DeviceKernels::nextName() const {
+  return "k" + std::to_string(plan.steps.size());
+}
+
+LogicalResult DeviceKernels::launch(Operation *op,
+                                    FailureOr<DeviceKernel> kernel) {
   if (failed(kernel))
     return failure();
+  return launch(op, *kernel);
+}
+
+LogicalResult DeviceKernels::launch(Operation *op, const DeviceKernel &kernel,
+                                    ArrayRef<BufferRef> more) {
   worker::Launch launch;
-  launch.kernel = kernel->name;
-  launch.grid = {kernel->blocks, 1, 1};
-  launch.block = {kernel->threads, 1, 1};
-  for (Value operand : kernel->operands) {
+  launch.kernel = kernel.name;
+  launch.grid = {kernel.blocks, 1, 1};
+  launch.block = {kernel.threads, 1, 1};
+  launch.sharedBytes = kernel.sharedBytes;
+  for (Value operand : kernel.operands) {
     FailureOr<BufferRef> ref = locate(operand);
     if (failed(ref))
-      return op.emitError()
+      return op->emitError()
              << "works on a buffer whose place is not known when it is "
                 "compiled (required by 'fastk.device_kernels')";
     launch.arguments.emplace_back(*ref);
   }
+  for (const BufferRef &ref : more)
+    launch.arguments.emplace_back(ref);
   plan.steps.emplace_back(std::move(launch));
   return success();
+}
+
+LogicalResult DeviceKernels::launch(Operation *op,
+                                    const SplitKernels &kernels) {
+  SmallVector<BufferRef> scratch;
+  for (int64_t offset : kernels.scratch)
+    scratch.push_back({BufferRef::Space::Workspace,
+                       int64_t(plan.workspaces.size()), offset});
+  if (kernels.scratchBytes)
+    plan.workspaces.push_back({kernels.scratchBytes, false});
+  for (const DeviceKernel &kernel : kernels.kernels)
+    if (failed(launch(op, kernel, scratch)))
+      return failure();
+  return success();
+}
+
+LogicalResult DeviceKernels::add(CallOp call) {
+  auto group = groups.lookupSymbol<func::FuncOp>(call.getLowering());
+  SplitKernels rows = buildRowKernels(module, group, plan.steps.size());
+  for (DeviceKernel &kernel : rows.kernels)
+    kernel.operands.assign(call->operand_begin(), call->operand_end());
+  return launch(call, rows);
 }
 
 /// A copy as a structured op.
@@ -97,7 +178,60 @@ static linalg::GenericOp copyAsGeneric(OpBuilder &builder,
       });
 }
 
+void DeviceKernels::findFolds() {
+  auto rangeOf = [&](Value memref) -> std::optional<ByteRange> {
+    auto type = dyn_cast<MemRefType>(memref.getType());
+    // Constants are never written.
+    if (memref.getDefiningOp<memref::GetGlobalOp>())
+      return ByteRange{-1, 0, 0};
+    SmallVector<int64_t> strides;
+    int64_t offset = 0;
+    if (!type)
+      return std::nullopt;
+    FailureOr<BufferRef> ref = locate(memref);
+    if (failed(ref) || failed(type.getStridesAndOffset(strides, offset)))
+      return std::nullopt;
+    int64_t elements = 1;
+    for (auto [extent, stride] : llvm::zip_equal(type.getShape(), strides))
+      elements += (extent - 1) * stride;
+    return ByteRange{ref->index * 3 + int64_t(ref->space), ref->offset,
+                     ref->offset +
+                         elements * elementBytes(type.getElementType())};
+  };
+  folds = findContractionFolds(func, rangeOf);
+}
+
+void DeviceKernels::dropUnusedWorkspaces() {
+  std::vector<worker::Workspace> used;
+  auto references = [&](int64_t index) {
+    SmallVector<BufferRef *> refs;
+    for (worker::PlanStep &step : plan.steps)
+      if (auto *launch = std::get_if<worker::Launch>(&step))
+        for (worker::PlanArgument &argument : launch->arguments)
+          if (auto *ref = std::get_if<BufferRef>(&argument))
+            if (ref->space == BufferRef::Space::Workspace &&
+                ref->index == index)
+              refs.push_back(ref);
+    return refs;
+  };
+  for (auto [index, workspace] : llvm::enumerate(plan.workspaces)) {
+    SmallVector<BufferRef *> refs = references(index);
+    if (refs.empty())
+      continue;
+    for (BufferRef *ref : refs)
+      ref->index = used.size();
+    used.push_back(workspace);
+  }
+  plan.workspaces = std::move(used);
+}
+
 LogicalResult DeviceKernels::run() {
+  findFolds();
+  llvm::SmallPtrSet<Operation *, 8> folded;
+  for (auto &[op, fold] : folds) {
+    folded.insert(fold.start);
+    folded.insert(fold.end);
+  }
   IRRewriter rewriter(func.getContext());
   for (Operation &op : llvm::make_early_inc_range(
            func.getBody().front().without_terminator())) {
@@ -105,12 +239,18 @@ LogicalResult DeviceKernels::run() {
       plan.workspaces.push_back({alloc.getType().getNumElements(), false});
       continue;
     }
-    if (isa<ViewLikeOpInterface, memref::GetGlobalOp, memref::DeallocOp>(op) ||
+    if (folded.contains(&op) ||
+        isa<ViewLikeOpInterface, memref::GetGlobalOp, memref::DeallocOp>(op) ||
         op.hasTrait<OpTrait::ConstantLike>())
       continue;
     rewriter.setInsertionPoint(&op);
     if (auto copy = dyn_cast<memref::CopyOp>(op)) {
       if (failed(add(copyAsGeneric(rewriter, copy))))
+        return failure();
+      continue;
+    }
+    if (auto call = dyn_cast<CallOp>(op)) {
+      if (failed(add(call)))
         return failure();
       continue;
     }
@@ -131,5 +271,6 @@ LogicalResult DeviceKernels::run() {
     if (failed(add(generic)))
       return failure();
   }
+  dropUnusedWorkspaces();
   return success();
 }

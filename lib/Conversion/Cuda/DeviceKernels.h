@@ -8,12 +8,33 @@
 #ifndef FASTK_LIB_CONVERSION_CUDA_DEVICEKERNELS_H
 #define FASTK_LIB_CONVERSION_CUDA_DEVICEKERNELS_H
 
+#include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Worker/LaunchPlan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace fastk {
+
+/// What else the kernel of a contraction computes; either may be null.
+struct ContractionFold {
+  /// Elementwise ops: what the sums begin with, and what becomes of them.
+  mlir::linalg::GenericOp start, end;
+};
+
+/// What a kernel is launched with, and the memrefs it takes in order.
+struct DeviceKernel {
+  std::string name;
+  int64_t blocks = 1, threads = 1;
+  /// Dynamic shared memory of a block.
+  int64_t sharedBytes = 0;
+  llvm::SmallVector<mlir::Value> operands;
+};
+
+struct Contraction;
+struct SplitKernels;
 
 /// Makes the kernels of a function on memrefs and the plan that launches them.
 /// The function's own block holds structured ops, views, and allocations that
@@ -21,9 +42,12 @@ namespace fastk {
 /// `numInputs` arguments are operands, the others results.
 class DeviceKernels {
 public:
+  /// `groups` holds the functions that fastk.call ops of `func` name.
   DeviceKernels(mlir::gpu::GPUModuleOp module, mlir::func::FuncOp func,
-                unsigned numInputs)
-      : module(module), func(func), numInputs(numInputs) {}
+                unsigned numInputs, mlir::ModuleOp groups,
+                const worker::PlanLimits &limits)
+      : module(module), func(func), groups(groups), numInputs(numInputs),
+        limits(limits) {}
 
   /// Turns every op of the function into launches.
   mlir::LogicalResult run();
@@ -32,19 +56,32 @@ public:
 
 private:
   mlir::LogicalResult add(mlir::linalg::GenericOp op);
+  mlir::LogicalResult add(const Contraction &contraction);
+  mlir::LogicalResult add(CallOp call);
+  std::string nextName() const;
+  /// Adds the step that launches the kernel of `op`, or fails with it.
+  mlir::LogicalResult launch(mlir::Operation *op,
+                             mlir::FailureOr<DeviceKernel> kernel);
+  /// One launch; `more` comes behind the kernel's operands.
+  mlir::LogicalResult launch(mlir::Operation *op, const DeviceKernel &kernel,
+                             llvm::ArrayRef<worker::BufferRef> more = {});
+  mlir::LogicalResult launch(mlir::Operation *op, const SplitKernels &kernels);
   /// The buffer and byte that a memref begins at.
   mlir::FailureOr<worker::BufferRef> locate(mlir::Value memref);
+  /// Finds what the kernels of contractions compute besides.
+  void findFolds();
+  /// Folds leave memory that nobody takes.
+  void dropUnusedWorkspaces();
 
   mlir::gpu::GPUModuleOp module;
   mlir::func::FuncOp func;
+  mlir::ModuleOp groups;
   unsigned numInputs;
-};
-
-/// What a kernel is launched with, and the memrefs it takes in order.
-struct DeviceKernel {
-  std::string name;
-  int64_t blocks = 1, threads = 1;
-  llvm::SmallVector<mlir::Value> operands;
+  worker::PlanLimits limits;
+  llvm::DenseMap<mlir::Operation *, ContractionFold> folds;
+  /// The workspace of sums in parts, and what stands for it.
+  std::optional<int64_t> scratch;
+  llvm::SmallPtrSet<mlir::Operation *, 4> scratchAllocs;
 };
 
 /// A kernel with one thread for every point of the parallel dimensions, which
@@ -52,6 +89,34 @@ struct DeviceKernel {
 mlir::FailureOr<DeviceKernel> buildThreadKernel(mlir::gpu::GPUModuleOp module,
                                                 mlir::linalg::GenericOp op,
                                                 llvm::StringRef name);
+
+/// A kernel of an elementwise op whose threads take several vectors each.
+/// Nothing when an operand is not linear in the loops or the body reads memory.
+mlir::FailureOr<DeviceKernel> buildVectorKernel(mlir::gpu::GPUModuleOp module,
+                                                mlir::linalg::GenericOp op,
+                                                llvm::StringRef name);
+
+/// A kernel of an elementwise op that reads operands along another dimension
+/// than it writes along, by squares in shared memory. Nothing for other ops.
+mlir::FailureOr<DeviceKernel> buildTileKernel(mlir::gpu::GPUModuleOp module,
+                                              mlir::linalg::GenericOp op,
+                                              llvm::StringRef name);
+
+/// Kernels that run one after the other, with `scratchBytes` of workspace
+/// between them. Where in it each buffer lies is in `scratch`: parameters of
+/// every kernel, behind its operands.
+struct SplitKernels {
+  llvm::SmallVector<DeviceKernel> kernels;
+  int64_t scratchBytes = 0;
+  llvm::SmallVector<int64_t> scratch;
+};
+
+/// Kernels of a reduction whose threads lie along memory, whatever is reduced.
+/// Nothing when it is short, not linear, combined by more than one op, or reads
+/// its operands more than once. Kernels are named k<firstNumber> and so on.
+mlir::FailureOr<SplitKernels> buildReduceKernels(mlir::gpu::GPUModuleOp module,
+                                                 mlir::linalg::GenericOp op,
+                                                 unsigned firstNumber);
 
 /// Whether a block for every point pays: a long reduction along memory, every
 /// result combined by one op with a neutral element.

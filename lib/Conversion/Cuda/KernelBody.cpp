@@ -44,6 +44,12 @@ gpu::GPUFuncOp KernelBody::createFunction(gpu::GPUModuleOp module,
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(op.getRegion(), captured);
   used.insert(captured.begin(), captured.end());
+  return createFunction(module, name, threads, used.getArrayRef());
+}
+
+gpu::GPUFuncOp KernelBody::createFunction(gpu::GPUModuleOp module,
+                                          StringRef name, int64_t threads,
+                                          ArrayRef<Value> used) {
   SmallVector<Value> constants;
   SmallVector<Type> types;
   for (Value value : used) {

@@ -26,6 +26,10 @@ public:
   /// Makes the kernel's function and sets the builder to its beginning.
   mlir::gpu::GPUFuncOp createFunction(mlir::gpu::GPUModuleOp module,
                                       llvm::StringRef name, int64_t threads);
+  /// The same with the values of the host that the kernel uses given.
+  mlir::gpu::GPUFuncOp createFunction(mlir::gpu::GPUModuleOp module,
+                                      llvm::StringRef name, int64_t threads,
+                                      llvm::ArrayRef<mlir::Value> used);
 
   /// Stride in elements of an operand along a loop; 0 where it does not move.
   int64_t strideOf(unsigned operand, unsigned dim);
@@ -47,6 +51,9 @@ public:
   /// `accumulators` stand for the results' old values.
   llvm::SmallVector<mlir::Value> evaluate(mlir::ArrayRef<mlir::Value> indices,
                                           mlir::ValueRange accumulators);
+
+  /// Host values to those of the kernel.
+  const mlir::IRMapping &deviceValues() const { return mapping; }
 
   mlir::linalg::GenericOp op;
   mlir::OpBuilder builder;

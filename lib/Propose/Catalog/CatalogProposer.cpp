@@ -126,6 +126,9 @@ private:
 llvm::Expected<std::vector<Idea>>
 CatalogProposer::proposeIdeas(const ProposalContext &context, int count) {
   std::vector<Idea> ideas;
+  // What is here are programs for processors.
+  if (context.target.target != "host")
+    return ideas;
   std::set<std::string> tried;
   // Two refinements in either order are one: the first of them is proposed.
   std::set<std::string> firstPrograms;

@@ -1,0 +1,92 @@
+//===- Access.cpp - Where the ops of a kernel read and write --------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Access.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace fastk;
+
+std::optional<SmallVector<int64_t>>
+fastk::linearCoefficients(AffineMap map, ArrayRef<int64_t> strides,
+                          ArrayRef<int64_t> extents) {
+  if (map.getNumSymbols())
+    return std::nullopt;
+  bool isLinear = true;
+  map.walkExprs([&](AffineExpr expr) {
+    isLinear &= expr.getKind() != AffineExprKind::Mod &&
+                expr.getKind() != AffineExprKind::FloorDiv &&
+                expr.getKind() != AffineExprKind::CeilDiv;
+  });
+  if (!isLinear)
+    return std::nullopt;
+  auto offsetAt = [&](ArrayRef<int64_t> point) {
+    int64_t offset = 0;
+    for (auto [index, stride] : llvm::zip_equal(map.compose(point), strides))
+      offset += index * stride;
+    return offset;
+  };
+  SmallVector<int64_t> point(extents.size(), 0);
+  if (offsetAt(point) != 0)
+    return std::nullopt;
+  SmallVector<int64_t> coefficients;
+  for (auto [dim, extent] : llvm::enumerate(extents)) {
+    point[dim] = 1;
+    coefficients.push_back(extent == 1 ? 0 : offsetAt(point));
+    point[dim] = 0;
+  }
+  return coefficients;
+}
+
+SmallVector<int64_t> fastk::rowMajorStrides(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (unsigned i = shape.size(); i-- > 1;)
+    strides[i - 1] = strides[i] * shape[i];
+  return strides;
+}
+
+std::optional<int64_t> fastk::collapsedStride(ArrayRef<int64_t> coefficients,
+                                              ArrayRef<int64_t> extents) {
+  std::optional<int64_t> stride;
+  int64_t inner = 1;
+  for (unsigned i = extents.size(); i-- > 0;) {
+    if (extents[i] == 1)
+      continue;
+    if (!stride)
+      stride = coefficients[i];
+    else if (coefficients[i] != *stride * inner)
+      return std::nullopt;
+    inner *= extents[i];
+  }
+  return stride.value_or(0);
+}
+
+std::optional<unsigned> fastk::splitLoops(ArrayRef<int64_t> extents,
+                                          int64_t rows) {
+  int64_t count = 1;
+  unsigned split = 0;
+  while (split < extents.size() && (count < rows || extents[split] == 1))
+    count *= extents[split++];
+  if (count != rows)
+    return std::nullopt;
+  return split;
+}
+
+Combiner fastk::findCombiner(linalg::GenericOp op, unsigned index) {
+  SmallVector<Operation *> combiners;
+  if (!matchReduction(op.getRegionOutputArgs(), index, combiners) ||
+      combiners.size() != 1 || combiners.front()->getNumOperands() != 2 ||
+      !arith::getNeutralElement(combiners.front()))
+    return {};
+  Operation *combiner = combiners.front();
+  BlockArgument old = op.getRegionOutputArgs()[index];
+  if (!old.hasOneUse())
+    return {};
+  return {combiner, combiner->getOperand(combiner->getOperand(0) == old)};
+}

@@ -1,0 +1,199 @@
+//===- OpAccess.cpp - One op on memrefs, as points of rows ----------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpAccess.h"
+#include "Access.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace fastk;
+
+static bool isConstant(Value value) {
+  Operation *definition = value.getDefiningOp();
+  return definition && definition->hasTrait<OpTrait::ConstantLike>();
+}
+
+std::optional<OpAccess> OpAccess::of(linalg::GenericOp op) {
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op.getRegion(), captured);
+  if (!llvm::all_of(captured, isConstant))
+    return std::nullopt;
+  OpAccess result;
+  result.op = op;
+  result.extents = op.getStaticLoopRanges();
+  for (unsigned i = 0; i < result.extents.size(); ++i)
+    result.order.push_back(i);
+  for (OpOperand &operand : op->getOpOperands()) {
+    PointAccess access;
+    int64_t span = 1, offset = 0;
+    if (auto type = dyn_cast<MemRefType>(operand.get().getType())) {
+      SmallVector<int64_t> strides;
+      if (operand.get().getDefiningOp<memref::GetGlobalOp>() ||
+          failed(type.getStridesAndOffset(strides, offset)) ||
+          ShapedType::isDynamic(offset))
+        return std::nullopt;
+      auto coefficients = linearCoefficients(
+          op.getMatchingIndexingMap(&operand), strides, result.extents);
+      if (!coefficients || llvm::any_of(*coefficients, [](int64_t step) {
+            return step < 0;
+          }))
+        return std::nullopt;
+      access.element = type.getElementType();
+      access.extents = result.extents;
+      access.coefficients = *coefficients;
+      for (auto [extent, stride] : llvm::zip_equal(type.getShape(), strides))
+        span += (extent - 1) * stride;
+    } else if (!isConstant(operand.get())) {
+      return std::nullopt;
+    }
+    result.operands.push_back(access);
+    result.spans.push_back(span);
+    result.offsets.push_back(offset);
+  }
+  return result;
+}
+
+void OpAccess::reorder(ArrayRef<unsigned> wanted) {
+  auto permute = [&](auto &list) {
+    auto old = list;
+    for (auto [to, from] : llvm::enumerate(wanted))
+      list[to] = old[from];
+  };
+  permute(extents);
+  permute(order);
+  for (PointAccess &access : operands)
+    if (access.element) {
+      permute(access.coefficients);
+      access.extents = extents;
+    }
+}
+
+void OpAccess::orderLoopsBy(unsigned operand) {
+  SmallVector<unsigned> wanted;
+  for (unsigned i = 0; i < extents.size(); ++i)
+    wanted.push_back(i);
+  ArrayRef<int64_t> steps = operands[operand].coefficients;
+  llvm::sort(wanted, [&](unsigned a, unsigned b) {
+    bool aMoves = steps[a] != 0, bMoves = steps[b] != 0;
+    if (aMoves != bMoves)
+      return bMoves;
+    return steps[a] != steps[b] ? steps[a] > steps[b] : a < b;
+  });
+  reorder(wanted);
+}
+
+void OpAccess::splitAt(unsigned loops) {
+  split = loops;
+  for (PointAccess &access : operands)
+    access.split = loops;
+}
+
+void OpAccess::splitLongestRow() {
+  for (unsigned loops = 0; loops <= extents.size(); ++loops) {
+    splitAt(loops);
+    if (llvm::all_of(operands, [](const PointAccess &access) {
+          return !access.element || access.columnStride();
+        }))
+      return;
+  }
+}
+
+int64_t OpAccess::rows() const {
+  int64_t count = 1;
+  for (int64_t extent : ArrayRef(extents).take_front(split))
+    count *= extent;
+  return count;
+}
+
+int64_t OpAccess::columns() const {
+  int64_t count = 1;
+  for (int64_t extent : ArrayRef(extents).drop_front(split))
+    count *= extent;
+  return count;
+}
+
+int64_t OpAccess::widest() const {
+  int64_t bits = 128;
+  for (const PointAccess &access : operands)
+    if (access.element && access.isVector(1))
+      bits = std::min<int64_t>(
+          bits, std::max(16u, access.element.getIntOrFloatBitWidth()));
+  int64_t width = 128 / bits;
+  while (width > 1 && !llvm::all_of(llvm::zip_equal(operands, offsets),
+                                    [&](auto pair) {
+                                      auto &[access, offset] = pair;
+                                      return !access.element ||
+                                             !access.isVector(1) ||
+                                             (access.isVector(width) &&
+                                              offset % width == 0);
+                                    }))
+    width /= 2;
+  return width;
+}
+
+bool OpAccess::isNarrow() const {
+  // Indices run a little beyond the last point before they are clamped.
+  int64_t most = (int64_t(1) << 31) - (1 << 16);
+  return rows() * columns() < most &&
+         llvm::all_of(spans, [&](int64_t span) { return span < most; });
+}
+
+SmallVector<Value> OpAccess::createFunction(OpBuilder &builder,
+                                            gpu::GPUModuleOp module,
+                                            StringRef name, int64_t threads,
+                                            TypeRange extra) {
+  llvm::SetVector<Value> used;
+  SmallVector<Type> types;
+  for (auto [operand, span] : llvm::zip_equal(op->getOperands(), spans))
+    if (auto type = dyn_cast<MemRefType>(operand.getType());
+        type && used.insert(operand))
+      types.push_back(MemRefType::get({span}, type.getElementType()));
+  types.append(extra.begin(), extra.end());
+  Location loc = op.getLoc();
+  builder.setInsertionPointToEnd(module.getBody());
+  kernel = gpu::GPUFuncOp::create(builder, loc, name,
+                                  builder.getFunctionType(types, TypeRange()));
+  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
+                  builder.getUnitAttr());
+  kernel.setKnownBlockSizeAttr(
+      builder.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));
+  builder.setInsertionPointToStart(&kernel.getBody().front());
+  builder.setInsertionPoint(gpu::ReturnOp::create(builder, loc));
+  for (auto [operand, access] : llvm::zip_equal(op->getOperands(), operands))
+    if (access.element)
+      access.buffer = kernel.getArgument(
+          std::distance(used.begin(), llvm::find(used, operand)));
+  return used.takeVector();
+}
+
+SmallVector<Value> OpAccess::evaluate(PointEmitter &emit,
+                                      const PointChunk &chunk, unsigned lane,
+                                      ValueRange given, ArrayRef<Value> wanted,
+                                      ArrayRef<Operation *> skipped) {
+  SmallVector<Value> results(op.getBlock()->getTerminator()->getOperands());
+  if (wanted.empty())
+    wanted = results;
+  return emit.evaluate(
+      op, wanted,
+      [&](unsigned argument) -> Value {
+        if (argument < given.size() && given[argument])
+          return given[argument];
+        if (!operands[argument].element)
+          return emit.builder
+              .clone(*op->getOperand(argument).getDefiningOp())
+              ->getResult(0);
+        return emit.load(operands[argument], chunk, lane);
+      },
+      [&](unsigned dim) {
+        unsigned place =
+            std::distance(order.begin(), llvm::find(order, dim));
+        return emit.loopIndex(extents, split, place, chunk, lane);
+      },
+      skipped);
+}

@@ -1,0 +1,118 @@
+//===- VectorKernel.cpp - Elementwise ops by vectors ----------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The innermost loops that every operand walks by one stride are one long row;
+// a thread takes several vectors of it. Where all loops are one row, a point is
+// its number in memory and nothing is divided.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpAccess.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace fastk;
+
+static constexpr int64_t kThreads = 256;
+/// Vectors of a thread, when there are enough for every multiprocessor to have
+/// several blocks.
+static constexpr int64_t kMostVectors = 4;
+static constexpr int64_t kEnoughBlocks = 132 * 8;
+
+FailureOr<DeviceKernel> fastk::buildVectorKernel(gpu::GPUModuleOp module,
+                                                 linalg::GenericOp op,
+                                                 StringRef name) {
+  if (op.getNumReductionLoops() != 0)
+    return failure();
+  std::optional<OpAccess> found = OpAccess::of(op);
+  if (!found)
+    return failure();
+  OpAccess &access = *found;
+  // Results in the order of their memory, then as few rows as possible.
+  access.orderLoopsBy(op.getNumDpsInputs());
+  access.splitLongestRow();
+  int64_t rows = access.rows(), columns = access.columns();
+  int64_t width = access.widest();
+  // What no vector holds is left to single threads, when there is one row.
+  while (columns % width != 0 && (rows != 1 || columns < width))
+    width /= 2;
+  int64_t rest = columns % width;
+  int64_t ofRow = columns / width;
+  int64_t all = rows * ofRow;
+
+  DeviceKernel kernel;
+  kernel.name = name.str();
+  kernel.threads =
+      std::min<int64_t>(kThreads, llvm::alignTo(std::max(all, rest), 32));
+  int64_t vectors = kMostVectors;
+  while (vectors > 1 && all < kEnoughBlocks * kernel.threads * vectors)
+    vectors /= 2;
+  kernel.blocks = llvm::divideCeil(all, kernel.threads * vectors);
+  OpBuilder builder(op.getContext());
+  kernel.operands = access.createFunction(builder, module, name,
+                                          kernel.threads);
+  Location loc = op.getLoc();
+  PointEmitter emit(builder, loc, access.isNarrow());
+
+  Value block = emit.fromIndex(
+      gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
+  Value thread = emit.fromIndex(
+      gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
+  Value first =
+      emit.add(emit.scale(block, kernel.threads * vectors), thread);
+  SmallVector<PointChunk> chunks;
+  for (int64_t i = 0; i < vectors; ++i) {
+    PointChunk chunk;
+    chunk.width = width;
+    chunk.id = chunks.size();
+    Value number = emit.add(first, emit.constant(i * kernel.threads));
+    if (all % (kernel.threads * vectors) != 0) {
+      chunk.inside = emit.less(number, emit.constant(all));
+      number = arith::SelectOp::create(builder, loc, chunk.inside, number,
+                                       emit.constant(0));
+    }
+    chunk.row = rows == 1 ? emit.constant(0) : emit.divide(number, ofRow);
+    chunk.column = emit.scale(
+        rows == 1 ? number : emit.remainder(number, ofRow), width);
+    chunks.push_back(chunk);
+  }
+  auto storeAll = [&](ArrayRef<PointChunk> chunks) {
+    SmallVector<SmallVector<SmallVector<Value>>> values;
+    for (const PointChunk &chunk : chunks) {
+      auto &results = values.emplace_back(op.getNumDpsInits());
+      for (int64_t lane = 0; lane < chunk.width; ++lane)
+        for (auto [i, value] :
+             llvm::enumerate(access.evaluate(emit, chunk, lane)))
+          results[i].push_back(value);
+    }
+    for (auto [chunk, results] : llvm::zip_equal(chunks, values)) {
+      OpBuilder::InsertionGuard guard(builder);
+      if (chunk.inside)
+        builder.setInsertionPointToStart(
+            scf::IfOp::create(builder, loc, chunk.inside, false).thenBlock());
+      for (auto [i, lanes] : llvm::enumerate(results))
+        emit.store(access.operands[op.getNumDpsInputs() + i], chunk, lanes);
+    }
+  };
+  storeAll(chunks);
+  if (rest == 0)
+    return kernel;
+  PointChunk last;
+  last.id = chunks.size();
+  last.row = emit.constant(0);
+  last.column = emit.add(thread, emit.constant(columns - rest));
+  Value isMine = arith::AndIOp::create(
+      builder, loc,
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, block,
+                            emit.constant(0)),
+      emit.less(thread, emit.constant(rest)));
+  builder.setInsertionPointToStart(
+      scf::IfOp::create(builder, loc, isMine, false).thenBlock());
+  storeAll(last);
+  return kernel;
+}
