@@ -16,6 +16,7 @@
 #define FASTK_LIB_WORKER_CUDA_CUDADEVICE_H
 
 #include "../Device.h"
+#include "GpuSession.h"
 #include "fastk/Cuda/Driver.h"
 #include <cstdlib>
 #include <map>
@@ -84,11 +85,13 @@ public:
 
   // CudaDevice.cpp: programs and clocks.
   bool open(Verdict &verdict, Failure &failure) override;
-  /// The part of open() that asks no program: context and own kernels.
+  /// The part of open() that asks no program: the session, and that it works.
   bool openMemory(Verdict &verdict, Failure &failure);
   std::unique_ptr<Running> start(Part part, int64_t sets, Verdict &verdict,
                                  Failure &failure) override;
   size_t rotatingSets(size_t wanted, int64_t bytes) override;
+  void settle() override;
+  bool outlastsDisturbance(double spentNs, size_t samples) const override;
   void flush(const Operands &operands, const Results &results) override;
   std::string distrust(const CallTime &time) override;
   std::string distrust(const std::vector<CallTime> &times,
@@ -127,27 +130,15 @@ private:
   };
 
   bool prepare(Part part, Verdict &verdict, Failure &failure);
-  bool loadOwnKernels(std::string &error);
   /// Remembers the first error of our own; open() and start() report it.
   void note(const std::string &error);
   uint64_t hashOf(const DeviceMemory &memory);
-  std::string uploadNormalTables();
   void draw(CudaOperands &operands, size_t index, const Case &trial);
   const void *fetch(const DeviceMemory &memory, HostBytes &bytes);
-  std::string launchOwn(cuda::CUfunction function, unsigned blocks,
-                        void **arguments);
 
+  GpuSession *gpu = nullptr;
+  /// The session's.
   const cuda::Driver *driver = nullptr;
-  cuda::CUcontext context = nullptr;
-  cuda::CUmodule own = nullptr;
-  cuda::CUfunction fillKernel = nullptr, perturbKernel = nullptr,
-                   roundKernel = nullptr, hashKernel = nullptr, compareKernel = nullptr;
-  /// Of N(0,1): NormalEntries::middle, then outer.
-  cuda::CUdeviceptr normalTables = 0;
-  /// Small results of our own kernels, and what is written to empty the L2.
-  cuda::CUdeviceptr scratch = 0, flushed = 0;
-  size_t flushBytes = 0;
-  std::string arch;
   PlanLimits limits;
   std::map<Part, Image> images;
   std::string trouble;

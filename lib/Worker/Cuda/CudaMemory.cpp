@@ -19,10 +19,6 @@ using namespace fastk;
 using namespace fastk::worker;
 using cuda::CUdeviceptr;
 
-/// Of our own kernels, which walk over their elements: a few on each
-/// multiprocessor of the largest device.
-static constexpr unsigned ownBlocks = 1056;
-
 static HostBytes hostBytes(size_t bytes) {
   constexpr size_t page = 4096;
   return HostBytes(static_cast<char *>(
@@ -82,23 +78,15 @@ std::unique_ptr<Results> CudaDevice::createResults(Part part,
   return set;
 }
 
-std::string CudaDevice::launchOwn(cuda::CUfunction function, unsigned blocks,
-                                  void **arguments) {
-  cuda::Launch launch;
-  launch.grid.x = blocks;
-  launch.block.x = 256;
-  return cuda::launch(*driver, function, launch, arguments);
-}
-
 uint64_t CudaDevice::hashOf(const DeviceMemory &memory) {
   CUdeviceptr address = memory.address();
   uint64_t bytes = memory.size(), hash = 0;
-  void *arguments[] = {&address, &bytes, &scratch};
-  note(driver->call(driver->cuMemsetD8, scratch, static_cast<unsigned char>(0),
+  void *arguments[] = {&address, &bytes, &gpu->scratch};
+  note(driver->call(driver->cuMemsetD8, gpu->scratch, static_cast<unsigned char>(0),
                     sizeof(hash)));
-  note(launchOwn(hashKernel, ownBlocks, arguments));
+  note(gpu->launch(gpu->hash, ownBlocks, arguments));
   note(driver->call(driver->cuMemcpyDtoH, static_cast<void *>(&hash),
-                    CUdeviceptr(scratch), sizeof(hash)));
+                    CUdeviceptr(gpu->scratch), sizeof(hash)));
   return hash;
 }
 
@@ -110,38 +98,15 @@ static int numberOf(ElementType type) {
   return int(std::find(std::begin(order), std::end(order), type) - order);
 }
 
-static NormalEntries tablesAt(CUdeviceptr address) {
-  const auto *middle = reinterpret_cast<const double *>(address);
-  return {middle, middle + NormalEntries::entries + 1};
-}
-
-std::string CudaDevice::uploadNormalTables() {
-  constexpr size_t middle = NormalEntries::entries + 1,
-                   outer = NormalEntries::outerEntries + 1;
-  NormalEntries tables = NormalTable::get().entries();
-  std::string error = driver->call(driver->cuMemAlloc, &normalTables,
-                                   (middle + outer) * sizeof(double));
-  if (error.empty())
-    error = driver->call(driver->cuMemcpyHtoD, normalTables,
-                         static_cast<const void *>(tables.middle),
-                         middle * sizeof(double));
-  if (error.empty())
-    error = driver->call(driver->cuMemcpyHtoD,
-                         normalTables + middle * sizeof(double),
-                         static_cast<const void *>(tables.outer),
-                         outer * sizeof(double));
-  return error;
-}
-
 void CudaDevice::draw(CudaOperands &operands, size_t index, const Case &trial) {
   DeviceMemory &memory = operands.memory[index];
   CUdeviceptr address = memory.address();
   int type = numberOf(job.inputs[index].type);
   ValueRule rule = ruleOf(job, index, trial);
-  NormalEntries normal = tablesAt(normalTables);
+  NormalEntries normal = gpu->normalTables();
   uint64_t none = 0;
   void *arguments[] = {&address, &type, &rule, &normal, &none, &none};
-  note(launchOwn(fillKernel, ownBlocks, arguments));
+  note(gpu->launch(gpu->fill, ownBlocks, arguments));
   operands.hashes[index] = hashOf(memory);
 }
 
@@ -167,11 +132,11 @@ void CudaDevice::mutate(Operands &operands, const Case &trial, uint64_t seed) {
     CUdeviceptr address = set.memory[i].address();
     int type = numberOf(job.inputs[i].type);
     ValueRule rule = ruleOf(job, i, fresh);
-    NormalEntries normal = tablesAt(normalTables);
+    NormalEntries normal = gpu->normalTables();
     uint64_t places = seed ^ i;
     uint64_t count = uint64_t(mutationsOf(rule.elements));
     void *arguments[] = {&address, &type, &rule, &normal, &places, &count};
-    note(launchOwn(fillKernel, ownBlocks, arguments));
+    note(gpu->launch(gpu->fill, ownBlocks, arguments));
     set.hashes[i] = hashOf(set.memory[i]);
   }
 }
@@ -195,7 +160,7 @@ void CudaDevice::perturb(const Operands &from, Operands &to, const Case &trial,
       double limit = largestValue(tensor.type);
       void *arguments[] = {&source, &target, &type, &elements,
                            &seed,   &delta,  &limit};
-      note(launchOwn(perturbKernel, ownBlocks, arguments));
+      note(gpu->launch(gpu->perturb, ownBlocks, arguments));
     }
     set.hashes[i] = hashOf(set.memory[i]);
   }
@@ -212,7 +177,7 @@ bool CudaDevice::roundToHalf(Operands &operands) {
     int number = numberOf(type);
     uint64_t elements = uint64_t(job.inputs[i].elements());
     void *arguments[] = {&address, &number, &elements};
-    note(launchOwn(roundKernel, ownBlocks, arguments));
+    note(gpu->launch(gpu->roundToHalf, ownBlocks, arguments));
     set.hashes[i] = hashOf(set.memory[i]);
     any = true;
   }
@@ -316,15 +281,15 @@ Measure CudaDevice::compare(size_t output, const Results &results,
   uint64_t row = uint64_t(scaleRowOf(tensor));
   double tiny = smallestNormal(tensor.type), limit = largestValue(tensor.type);
   Sums sums;
-  note(driver->call(driver->cuMemcpyHtoD, scratch,
+  note(driver->call(driver->cuMemcpyHtoD, gpu->scratch,
                     static_cast<const void *>(&sums), sizeof(sums)));
   void *arguments[] = {&y,   &yType, &r,     &rType,  &elements,
-                       &row, &tiny,  &limit, &scratch};
+                       &row, &tiny,  &limit, &gpu->scratch};
   uint64_t rows = (elements + row - 1) / row;
-  note(launchOwn(compareKernel, unsigned(std::min<uint64_t>(rows, ownBlocks)),
+  note(gpu->launch(gpu->compare, unsigned(std::min<uint64_t>(rows, ownBlocks)),
                  arguments));
   note(driver->call(driver->cuMemcpyDtoH, static_cast<void *>(&sums),
-                    CUdeviceptr(scratch), sizeof(sums)));
+                    CUdeviceptr(gpu->scratch), sizeof(sums)));
 
   constexpr double infinity = std::numeric_limits<double>::infinity();
   Measure result;
@@ -355,14 +320,14 @@ bool CudaDevice::fits(size_t output, const Results &oracle) {
   uint64_t row = uint64_t(scaleRowOf(tensor));
   double tiny = 0, limit = largestValue(tensor.type);
   Sums sums;
-  note(driver->call(driver->cuMemcpyHtoD, scratch,
+  note(driver->call(driver->cuMemcpyHtoD, gpu->scratch,
                     static_cast<const void *>(&sums), sizeof(sums)));
   void *arguments[] = {&r,   &type, &r,     &type,   &elements,
-                       &row, &tiny, &limit, &scratch};
+                       &row, &tiny, &limit, &gpu->scratch};
   uint64_t rows = (elements + row - 1) / row;
-  note(launchOwn(compareKernel, unsigned(std::min<uint64_t>(rows, ownBlocks)),
+  note(gpu->launch(gpu->compare, unsigned(std::min<uint64_t>(rows, ownBlocks)),
                  arguments));
   note(driver->call(driver->cuMemcpyDtoH, static_cast<void *>(&sums),
-                    CUdeviceptr(scratch), sizeof(sums)));
+                    CUdeviceptr(gpu->scratch), sizeof(sums)));
   return sums.overflows == 0;
 }
