@@ -148,7 +148,7 @@ void Source::draw(int64_t begin, int64_t end, double *out) const {
   const ValueRule rule = this->rule;
   const NormalEntries normal = this->normal;
   dispatch(rule.law, [&](auto tag) {
-    constexpr Law law = decltype(tag)::value;
+    constexpr Law law = lawOf(decltype(tag)());
     // What is the same in a whole row is computed once a row.
     for (int64_t first = begin; first < end;) {
       int64_t number = first / rule.row;

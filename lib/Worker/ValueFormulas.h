@@ -166,9 +166,10 @@ FASTK_RARE double inverseNormal(double p) {
 /// is a straight line to 1e-4; towards the tails a finer table takes over, and
 /// beyond that one, once in 16384, it is computed.
 struct NormalEntries {
-  static constexpr uint64_t entries = 4096, tail = 32;
-  static constexpr int fineBits = 8;
-  static constexpr uint64_t outerEntries = tail << fineBits;
+  // Not static members: NVRTC would make variables of them.
+  enum : uint64_t { entries = 4096, tail = 32 };
+  enum : int { fineBits = 8 };
+  enum : uint64_t { outerEntries = tail << fineBits };
 
   const double *middle; ///< entries + 1
   const double *outer;  ///< outerEntries + 1
@@ -427,9 +428,12 @@ FASTK_FORMULA double valueOf(const ValueRule &rule, const NormalEntries &n,
 
 /// A law as a type.
 template <Law law>
-struct LawTag {
-  static constexpr Law value = law;
-};
+struct LawTag {};
+
+template <Law law>
+FASTK_FORMULA constexpr Law lawOf(LawTag<law>) {
+  return law;
+}
 
 /// Calls \p body with the LawTag of \p law: what it loops over, the compiler
 /// sees one law at a time.

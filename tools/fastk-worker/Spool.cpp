@@ -74,6 +74,8 @@ static std::string unableToRun(const Job &job) {
   static const std::string problem = fastk::cuda::queryCudaDevice(device);
   if (!problem.empty())
     return problem;
+  if (std::string error = checkDevice(job.device); !error.empty())
+    return error;
   if (!job.gpu.empty() && job.gpu != device.model)
     return "is for " + job.gpu + ", the GPU here is " + device.model +
            "; answer it on such a machine, or search for this one with "

@@ -79,7 +79,7 @@ extern "C" __global__ void fastk_fill(unsigned char *data, int type,
     // The law is the same for all threads, so this branch costs little; a loop
     // for each law would take NVRTC ten times as long.
     dispatch(rule.law, [&](auto tag) {
-      value = valueOf<decltype(tag)::value>(rule, normal, (long long)i);
+      value = valueOf<lawOf(decltype(tag)())>(rule, normal, (long long)i);
     });
     store(data, i, type, value);
   }
