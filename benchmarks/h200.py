@@ -179,7 +179,7 @@ def describe(rounds):
     ).stdout.strip()
     command = shlex.join(["python3", "benchmarks/h200.py", *sys.argv[1:]])
     return (
-        f"```console\n$ {command}\n```\n\n"
+        f"<!-- not-run: needs a GPU -->\n```console\n$ {command}\n```\n\n"
         f"{datetime.date.today().isoformat()}, commit {commit or 'unknown'}. "
         f"{smi} (name, driver, SM and memory clock, power, temperature after the run); "
         f"torch {torch.__version__}, CUDA {torch.version.cuda}, cuDNN "

@@ -1,6 +1,9 @@
 # Configuration of fastk's lit tests. `ninja check-fastk-lit` runs them.
+import ctypes
 import os
 import platform
+import shutil
+import subprocess
 
 import lit.formats
 
@@ -31,3 +34,44 @@ config.substitutions.append(("%golden", os.path.join(config.test_source_root, "I
 config.substitutions.append(("%fastk_libs", os.path.join(config.fastk_build_dir, "lib")))
 config.substitutions.append(("%fastk_src", config.fastk_source_dir))
 config.substitutions.append(("%shlibext", ".so"))
+
+
+def has_gpu():
+    """A driver is installed, starts, and has a device."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    count = ctypes.c_int(0)
+    return (driver.cuInit(0) == 0
+            and driver.cuDeviceGetCount(ctypes.byref(count)) == 0
+            and count.value > 0)
+
+
+if has_gpu():
+    config.available_features.add("cuda")
+
+
+# Where CUDA's files are is a matter of the machine, not of the user.
+for name in ("FASTK_CUDA_PATH", "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+
+def finds_libdevice():
+    """Whether the compiler finds CUDA's math functions, by asking it."""
+    test = os.path.join(config.test_source_root, "Conversion", "Cuda", "libdevice.mlir")
+    folder = os.path.join(config.test_exec_root, "libdevice-probe")
+    os.makedirs(folder, exist_ok=True)
+    lowering = os.path.join(folder, "lowering.mlir")
+    steps = [[test, "--fastk-form-workloads", "--fastk-lower-workloads", "-o", lowering],
+             [lowering, "--compile-kernel=program", "--target=cuda:sm_90a", "-o",
+              os.path.join(folder, "program")]]
+    program = shutil.which("fastk-opt", path=config.environment["PATH"])
+    return program is not None and all(
+        subprocess.run([program, *step], env=config.environment,
+                       capture_output=True).returncode == 0 for step in steps)
+
+
+if finds_libdevice():
+    config.available_features.add("libdevice")

@@ -147,7 +147,9 @@ std::string fastk::cuda::findLibdevice() {
   }
   std::error_code error;
   for (const fs::path &root : roots)
-    for (const char *folder : {"nvvm/libdevice", "libdevice", "."})
+    // The last is for a folder of libraries inside a toolkit.
+    for (const char *folder :
+         {"nvvm/libdevice", "libdevice", ".", "../nvvm/libdevice"})
       if (fs::path file = root / folder / "libdevice.10.bc";
           fs::exists(file, error))
         return file.lexically_normal().string();

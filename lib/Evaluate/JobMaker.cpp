@@ -327,10 +327,9 @@ llvm::Expected<PreparedJob> JobMaker::make(const EvaluationRequest &request,
       job.incumbent = incumbent->program;
   }
 
-  if (workload.getTarget() != "host") {
+  if (workload.getTarget() != "host")
     job.device = worker::DeviceKind::Cuda;
-    job.gpu = target.model;
-  }
+  job.machine = target.model;
   job.acceptedPrecision = toWorker(request.acceptedPrecision);
   job.mode = request.promote ? worker::Mode::Promote : worker::Mode::Evaluate;
   job.validate.competitors = competitors;

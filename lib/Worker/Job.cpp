@@ -262,7 +262,7 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
                       "\"device\": \"cuda\", or name shared objects"
                     : "has a shared object, but the job is for a GPU; give "
                       "every program a code of ptx, cubin or cuda and a plan");
-  reader.readString("gpu", job.gpu, true);
+  reader.readString("machine", job.machine, true);
   reader.readEnum("kind", job.kind, parseKind,
                   "contraction, convolution, softmax, norm, attention, "
                   "reduction, elementwise, pooling, other");
@@ -355,8 +355,8 @@ std::string fastk::worker::toJSON(const Job &job) {
   json["id"] = job.id;
   if (job.device != DeviceKind::Host)
     json["device"] = nameOf(deviceNames, job.device);
-  if (!job.gpu.empty())
-    json["gpu"] = job.gpu;
+  if (!job.machine.empty())
+    json["machine"] = job.machine;
   json["mode"] = toString(job.mode);
   json["inputs"] = Json::array();
   for (const Tensor &tensor : job.inputs)

@@ -68,19 +68,23 @@ static bool writeWhole(const fs::path &path, const std::string &text) {
 /// Why this machine cannot answer a job; empty when it can. Such a job is left
 /// for a machine that can: an answer would be taken for the candidate's.
 static std::string unableToRun(const Job &job) {
-  if (job.device != DeviceKind::Cuda)
+  std::string here;
+  if (job.device == DeviceKind::Cuda) {
+    static fastk::DeviceDescription device;
+    static const std::string problem = fastk::cuda::queryCudaDevice(device);
+    if (!problem.empty())
+      return problem;
+    if (std::string error = checkDevice(job.device); !error.empty())
+      return error;
+    here = device.model;
+  } else {
+    static const std::string model = fastk::identifyHost().model;
+    here = model;
+  }
+  if (job.machine.empty() || job.machine == here)
     return "";
-  static fastk::DeviceDescription device;
-  static const std::string problem = fastk::cuda::queryCudaDevice(device);
-  if (!problem.empty())
-    return problem;
-  if (std::string error = checkDevice(job.device); !error.empty())
-    return error;
-  if (!job.gpu.empty() && job.gpu != device.model)
-    return "is for " + job.gpu + ", the GPU here is " + device.model +
-           "; answer it on such a machine, or search for this one with "
-           "--target=cuda";
-  return "";
+  return "is for " + job.machine + ", this is " + here +
+         "; answer it on such a machine, or search for this one";
 }
 
 static std::string textOf(const fs::path &path, bool &isRead) {

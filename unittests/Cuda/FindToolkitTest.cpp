@@ -88,6 +88,21 @@ TEST_F(FindToolkit, PipLayoutAndItsNewestVersion) {
                                             base + "cu9/lib/libnvrtc.so.13"}));
 }
 
+TEST_F(FindToolkit, LibdeviceNeedsNoLibraryBesideIt) {
+  setenv("FASTK_CUDA_PATH", root.c_str(), 1);
+  EXPECT_EQ(findLibdevice(), "");
+  file("/nvvm/libdevice/libdevice.10.bc");
+  std::string path = root + "/nvvm/libdevice/libdevice.10.bc";
+  EXPECT_EQ(findLibdevice(), path);
+  file("/lib64/libnvrtc.so.12");
+  setenv("FASTK_CUDA_PATH", (root + "/lib64").c_str(), 1);
+  EXPECT_EQ(findLibdevice(), path);
+  // What is set in the environment comes before what is installed.
+  unsetenv("FASTK_CUDA_PATH");
+  setenv("CUDA_HOME", root.c_str(), 1);
+  EXPECT_EQ(findLibdevice(), path);
+}
+
 TEST_F(FindToolkit, HeadersThatHeadersInclude) {
   fs::create_directories(root + "/crt");
   std::ofstream(root + "/cuda_fp16.h") << "#include \"vector.h\"\n"

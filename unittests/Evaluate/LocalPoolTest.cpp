@@ -236,7 +236,7 @@ TEST_F(LocalPool, JobsForAGPU) {
   auto job = worker::parseJob(readAll(folder.file("job")), error);
   ASSERT_TRUE(job) << error;
   EXPECT_EQ(job->device, worker::DeviceKind::Cuda);
-  EXPECT_EQ(job->gpu, "NVIDIA H200");
+  EXPECT_EQ(job->machine, "NVIDIA H200");
   EXPECT_GT(job->floorNs, 0);
   EXPECT_EQ(job->oracle.code, worker::Code::PTX);
   EXPECT_EQ(job->baseline.code, worker::Code::PTX);

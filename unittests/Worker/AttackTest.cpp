@@ -168,14 +168,26 @@ TEST(AttackTwin, TamperingWithTheClockIsFound) {
 
 /// A thread that fills the results of known buffers before the kernel is
 /// called.
+/// On a busy machine the early thread may not get to run early: then it gains
+/// nothing, and there is nothing to be found. Whenever it does, it is.
 TEST(AttackTwin, WorkBeforeTheCallIsFound) {
   Job job = attackJob("EARLY_THREAD", Mode::Evaluate);
   job.time.screenRatio = 0;
-  Verdict verdict = judge(job);
-  EXPECT_EQ(verdict.status, Status::Wrong) << explain(verdict);
-  EXPECT_NE(verdict.reason.find("before its kernel was called"),
-            std::string::npos)
-      << explain(verdict);
+  bool found = false;
+  for (int attempt = 0; attempt < 6 && !found; ++attempt) {
+    Verdict verdict = judge(job);
+    if (verdict.status == Status::OK) {
+      EXPECT_LT(verdict.timing.speedupOverBaseline->low, 1.05)
+          << explain(verdict);
+      continue;
+    }
+    found = true;
+    EXPECT_EQ(verdict.status, Status::Wrong) << explain(verdict);
+    EXPECT_NE(verdict.reason.find("before its kernel was called"),
+              std::string::npos)
+        << explain(verdict);
+  }
+  EXPECT_TRUE(found);
 }
 
 /// Rubbish on every descriptor harms nobody: the verdict is the worker's own.

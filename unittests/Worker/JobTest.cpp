@@ -131,7 +131,7 @@ TEST(Job, ForAGPU) {
   Job job;
   job.id = "softmax";
   job.device = DeviceKind::Cuda;
-  job.gpu = "NVIDIA H200";
+  job.machine = "NVIDIA H200";
   job.outputs = {{ElementType::F32, {4}, Role::Data, {}}};
   job.oracle = {"oracle.ptx", 0, Code::PTX, plan};
   job.baseline = {"baseline.cubin", 0, Code::Cubin, plan};
@@ -141,7 +141,7 @@ TEST(Job, ForAGPU) {
   ASSERT_TRUE(read) << error << "\n" << text;
   EXPECT_EQ(toJSON(*read), text);
   EXPECT_EQ(read->device, DeviceKind::Cuda);
-  EXPECT_EQ(read->gpu, "NVIDIA H200");
+  EXPECT_EQ(read->machine, "NVIDIA H200");
   EXPECT_EQ(read->candidate.code, Code::CUDA);
   EXPECT_EQ(toJSON(*read->candidate.plan), toJSON(*plan));
 }

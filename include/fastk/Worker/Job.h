@@ -142,9 +142,10 @@ struct Limits {
 struct Job {
   std::string id;
   DeviceKind device = DeviceKind::Host;
-  /// The GPU whose times are asked for, as its driver names it: "NVIDIA H200".
-  /// A machine with another one is not to answer. Empty: any.
-  std::string gpu;
+  /// Whose times are asked for: the CPU model as the system names it, the GPU
+  /// as its driver does ("NVIDIA H200"). Another machine is not to answer when
+  /// the job comes by a spool. Empty: any.
+  std::string machine;
   Mode mode = Mode::Evaluate;
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel that walks rows sees every op as loops over `rows` points and, inside
-// them, over `columns` points, both in row-major order. An operand is then a
-// linear function of the loops, and mostly of the row and the column alone.
+// A kernel that walks rows sees every op as loops over `rows` points and,
+// inside them, over `columns` points, both in row-major order. An operand is
+// then a linear function of the loops, and mostly of the row and the column
+// alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +21,8 @@
 namespace fastk {
 
 /// How far each loop moves an operand; nothing where a map is not linear or
-/// begins anywhere but at zero. `strides` are those of the operand's dimensions.
-/// Loops of extent one count as not moving.
+/// begins anywhere but at zero. `strides` are those of the operand's
+/// dimensions. Loops of extent one count as not moving.
 std::optional<llvm::SmallVector<int64_t>>
 linearCoefficients(mlir::AffineMap map, llvm::ArrayRef<int64_t> strides,
                    llvm::ArrayRef<int64_t> extents);

@@ -64,15 +64,18 @@ LogicalResult DeviceKernels::add(linalg::GenericOp op) {
   // No point, no thread.
   if (llvm::is_contained(op.getStaticLoopRanges(), 0))
     return success();
+  // A product that reads its larger operand once is a reduction.
+  if (!folds.contains(op)) {
+    FailureOr<SplitKernels> reduction =
+        buildReduceKernels(module, op, plan.steps.size());
+    if (succeeded(reduction))
+      return launch(op, *reduction);
+  }
   if (auto contraction = matchContraction(op, folds.lookup(op))) {
     contraction->device = limits;
     return add(*contraction);
   }
   std::string name = nextName();
-  FailureOr<SplitKernels> reduction =
-      buildReduceKernels(module, op, plan.steps.size());
-  if (succeeded(reduction))
-    return launch(op, *reduction);
   FailureOr<DeviceKernel> kernel = buildTileKernel(module, op, name);
   if (failed(kernel))
     kernel = buildVectorKernel(module, op, name);
@@ -145,8 +148,8 @@ LogicalResult DeviceKernels::launch(Operation *op,
                                     const SplitKernels &kernels) {
   SmallVector<BufferRef> scratch;
   for (int64_t offset : kernels.scratch)
-    scratch.push_back({BufferRef::Space::Workspace,
-                       int64_t(plan.workspaces.size()), offset});
+    scratch.push_back(
+        {BufferRef::Space::Workspace, int64_t(plan.workspaces.size()), offset});
   if (kernels.scratchBytes)
     plan.workspaces.push_back({kernels.scratchBytes, false});
   for (const DeviceKernel &kernel : kernels.kernels)

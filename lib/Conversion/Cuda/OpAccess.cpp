@@ -40,9 +40,8 @@ std::optional<OpAccess> OpAccess::of(linalg::GenericOp op) {
         return std::nullopt;
       auto coefficients = linearCoefficients(
           op.getMatchingIndexingMap(&operand), strides, result.extents);
-      if (!coefficients || llvm::any_of(*coefficients, [](int64_t step) {
-            return step < 0;
-          }))
+      if (!coefficients ||
+          llvm::any_of(*coefficients, [](int64_t step) { return step < 0; }))
         return std::nullopt;
       access.element = type.getElementType();
       access.extents = result.extents;
@@ -88,6 +87,31 @@ void OpAccess::orderLoopsBy(unsigned operand) {
   reorder(wanted);
 }
 
+void OpAccess::mergeLoops() {
+  if (!op.getBody()->getOps<linalg::IndexOp>().empty())
+    return;
+  for (unsigned dim = extents.size(); dim-- > 1;) {
+    bool isOne = llvm::all_of(operands, [&](const PointAccess &access) {
+      return !access.element || extents[dim] == 1 || extents[dim - 1] == 1 ||
+             access.coefficients[dim - 1] ==
+                 access.coefficients[dim] * extents[dim];
+    });
+    if (!isOne)
+      continue;
+    bool isOuter = extents[dim] == 1;
+    extents[dim - 1] *= extents[dim];
+    extents.erase(extents.begin() + dim);
+    order.erase(order.begin() + dim);
+    for (PointAccess &access : operands)
+      if (access.element) {
+        // The inner loop's step, unless it has only one.
+        access.coefficients.erase(access.coefficients.begin() +
+                                  (isOuter ? dim : dim - 1));
+        access.extents = extents;
+      }
+  }
+}
+
 void OpAccess::splitAt(unsigned loops) {
   split = loops;
   for (PointAccess &access : operands)
@@ -125,14 +149,12 @@ int64_t OpAccess::widest() const {
       bits = std::min<int64_t>(
           bits, std::max(16u, access.element.getIntOrFloatBitWidth()));
   int64_t width = 128 / bits;
-  while (width > 1 && !llvm::all_of(llvm::zip_equal(operands, offsets),
-                                    [&](auto pair) {
-                                      auto &[access, offset] = pair;
-                                      return !access.element ||
-                                             !access.isVector(1) ||
-                                             (access.isVector(width) &&
-                                              offset % width == 0);
-                                    }))
+  while (width > 1 &&
+         !llvm::all_of(llvm::zip_equal(operands, offsets), [&](auto pair) {
+           auto &[access, offset] = pair;
+           return !access.element || !access.isVector(1) ||
+                  (access.isVector(width) && offset % width == 0);
+         }))
     width /= 2;
   return width;
 }
@@ -185,14 +207,12 @@ SmallVector<Value> OpAccess::evaluate(PointEmitter &emit,
         if (argument < given.size() && given[argument])
           return given[argument];
         if (!operands[argument].element)
-          return emit.builder
-              .clone(*op->getOperand(argument).getDefiningOp())
+          return emit.builder.clone(*op->getOperand(argument).getDefiningOp())
               ->getResult(0);
         return emit.load(operands[argument], chunk, lane);
       },
       [&](unsigned dim) {
-        unsigned place =
-            std::distance(order.begin(), llvm::find(order, dim));
+        unsigned place = std::distance(order.begin(), llvm::find(order, dim));
         return emit.loopIndex(extents, split, place, chunk, lane);
       },
       skipped);

@@ -24,6 +24,9 @@ public:
   /// The loops in the order in which they walk the memory of an operand; those
   /// that do not move it stay in front.
   void orderLoopsBy(unsigned operand);
+  /// Makes one loop of neighbours that every operand walks as one. Bodies that
+  /// ask for loop indices keep their loops.
+  void mergeLoops();
   /// Makes the row as long as all operands allow.
   void splitLongestRow();
   void splitAt(unsigned loops);
@@ -48,8 +51,7 @@ public:
   /// ones are loaded. `wanted` is what is asked for, the results by default.
   llvm::SmallVector<mlir::Value>
   evaluate(PointEmitter &emit, const PointChunk &chunk, unsigned lane,
-           mlir::ValueRange given = {},
-           llvm::ArrayRef<mlir::Value> wanted = {},
+           mlir::ValueRange given = {}, llvm::ArrayRef<mlir::Value> wanted = {},
            llvm::ArrayRef<mlir::Operation *> skipped = {});
 
   mlir::linalg::GenericOp op;

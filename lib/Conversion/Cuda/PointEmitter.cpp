@@ -123,8 +123,8 @@ Value PointEmitter::rowOffset(const PointAccess &access, Value row) {
   Value offset = constant(0);
   for (unsigned dim = 0; dim < access.split; ++dim)
     if (extents[dim] != 1 && coefficients[dim] != 0)
-      offset = add(offset,
-                   scale(delinearize(row, extents, dim), coefficients[dim]));
+      offset =
+          add(offset, scale(delinearize(row, extents, dim), coefficients[dim]));
   return offset;
 }
 
@@ -139,9 +139,10 @@ Value PointEmitter::address(const PointAccess &access, const PointChunk &chunk,
         add(offset, scale(add(chunk.column, constant(lane)), *stride)));
   for (unsigned dim = access.split; dim < access.extents.size(); ++dim)
     if (access.coefficients[dim] != 0)
-      offset = add(offset, scale(loopIndex(access.extents, access.split, dim,
-                                           chunk, lane),
-                                 access.coefficients[dim]));
+      offset =
+          add(offset,
+              scale(loopIndex(access.extents, access.split, dim, chunk, lane),
+                    access.coefficients[dim]));
   return toIndex(offset);
 }
 
@@ -152,22 +153,22 @@ static std::vector<int64_t> signature(const PointAccess &access,
   auto pointer = [](Value value) {
     return int64_t(reinterpret_cast<uintptr_t>(value.getAsOpaquePointer()));
   };
-  std::vector<int64_t> key = {pointer(access.buffer), pointer(chunk.row), width};
+  std::vector<int64_t> key = {pointer(access.buffer), pointer(chunk.row),
+                              width};
   std::optional<int64_t> columns = access.columnStride();
   if (columns == 0)
     key.insert(key.end(), {-1, -1});
   else
     key.insert(key.end(), {int64_t(chunk.id), int64_t(lane)});
-  auto rows = collapsedStride(
-      ArrayRef(access.coefficients).take_front(access.split),
-      ArrayRef(access.extents).take_front(access.split));
+  auto rows =
+      collapsedStride(ArrayRef(access.coefficients).take_front(access.split),
+                      ArrayRef(access.extents).take_front(access.split));
   if (rows && columns) {
     key.insert(key.end(), {*rows, *columns});
     return key;
   }
   key.insert(key.end(), access.extents.begin(), access.extents.end());
-  key.insert(key.end(), access.coefficients.begin(),
-             access.coefficients.end());
+  key.insert(key.end(), access.coefficients.begin(), access.coefficients.end());
   return key;
 }
 
@@ -204,10 +205,11 @@ void PointEmitter::store(const PointAccess &access, const PointChunk &chunk,
                             address(access, chunk, lane));
 }
 
-SmallVector<Value> PointEmitter::evaluate(
-    linalg::GenericOp op, ArrayRef<Value> wanted,
-    llvm::function_ref<Value(unsigned)> argument,
-    llvm::function_ref<Value(unsigned)> index, ArrayRef<Operation *> skipped) {
+SmallVector<Value>
+PointEmitter::evaluate(linalg::GenericOp op, ArrayRef<Value> wanted,
+                       llvm::function_ref<Value(unsigned)> argument,
+                       llvm::function_ref<Value(unsigned)> index,
+                       ArrayRef<Operation *> skipped) {
   IRMapping values;
   auto lookUp = [&](Value value) {
     if (values.contains(value))

@@ -132,10 +132,10 @@ void ReduceBuilder::accumulate(PointEmitter &emit, ArrayRef<PointChunk> several,
       }
 }
 
-SmallVector<Value> ReduceBuilder::loop(
-    PointEmitter &emit, Value first, Value end, int64_t stride, int64_t most,
-    ValueRange initial,
-    llvm::function_ref<PointChunk(Value, Value)> chunkAt) {
+SmallVector<Value>
+ReduceBuilder::loop(PointEmitter &emit, Value first, Value end, int64_t stride,
+                    int64_t most, ValueRange initial,
+                    llvm::function_ref<PointChunk(Value, Value)> chunkAt) {
   SmallVector<Value> sums(initial);
   // Steps are clamped one by one: a thread's last group may be cut short.
   auto group = [&](Value number, MutableArrayRef<Value> sums) {
@@ -143,10 +143,9 @@ SmallVector<Value> ReduceBuilder::loop(
     for (int64_t i = 0; i < std::min(kUnroll, most); ++i) {
       Value mine = emit.add(number, emit.constant(i * stride));
       Value inside = emit.less(mine, end);
-      several.push_back(
-          chunkAt(arith::SelectOp::create(builder, loc, inside, mine,
-                                          emit.constant(0)),
-                  inside));
+      several.push_back(chunkAt(
+          arith::SelectOp::create(builder, loc, inside, mine, emit.constant(0)),
+          inside));
     }
     accumulate(emit, several, sums);
   };
@@ -174,8 +173,7 @@ void ReduceBuilder::finish(PointEmitter &emit, unsigned i,
   SmallVector<Value> stored;
   for (auto [lane, value] : llvm::enumerate(lanes)) {
     Value old = each.widen(builder, emit.load(result, chunk, lane));
-    stored.push_back(
-        each.narrow(builder, each.combine(builder, old, value)));
+    stored.push_back(each.narrow(builder, each.combine(builder, old, value)));
   }
   emit.store(result, chunk, stored);
 }
@@ -188,19 +186,19 @@ DeviceKernel ReduceBuilder::buildColumns(StringRef name) {
   int64_t down = kThreads / across;
   int64_t columnBlocks = llvm::divideCeil(vectors, across);
   // Rows of a block: whole rounds of its threads.
-  parts = std::min<int64_t>(
-      llvm::divideCeil(kWantedBlocks, columnBlocks),
-      std::max<int64_t>(1, reduced / (down * kLeastSteps)));
+  parts =
+      std::min<int64_t>(llvm::divideCeil(kWantedBlocks, columnBlocks),
+                        std::max<int64_t>(1, reduced / (down * kLeastSteps)));
   int64_t share = llvm::alignTo(llvm::divideCeil(reduced, parts), down);
   parts = llvm::divideCeil(reduced, share);
 
   DeviceKernel kernel = begin(name, kThreads);
   kernel.blocks = columnBlocks * parts;
   PointEmitter emit(builder, loc, access.isNarrow());
-  Value block = emit.fromIndex(
-      gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
-  Value thread = emit.fromIndex(
-      gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
+  Value block =
+      emit.fromIndex(gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
+  Value thread =
+      emit.fromIndex(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
   Value part = emit.divide(block, columnBlocks);
   Value vector =
       emit.add(emit.scale(emit.remainder(block, columnBlocks), across),
@@ -234,10 +232,9 @@ DeviceKernel ReduceBuilder::buildColumns(StringRef name) {
   SmallVector<Value> shared;
   auto slot = [&](Value line, int64_t lane) {
     // Neighbours in neighbouring words, for each lane.
-    return emit.toIndex(emit.add(
-        emit.scale(line, across * width),
-        emit.add(emit.remainder(thread, across),
-                 emit.constant(lane * across))));
+    return emit.toIndex(emit.add(emit.scale(line, across * width),
+                                 emit.add(emit.remainder(thread, across),
+                                          emit.constant(lane * across))));
   };
   for (const Reduction &each : reductions)
     shared.push_back(access.kernel.addWorkgroupAttribution(
@@ -257,8 +254,8 @@ DeviceKernel ReduceBuilder::buildColumns(StringRef name) {
             .thenBlock());
     for (auto [i, each] : llvm::enumerate(reductions))
       for (int64_t lane = 0; lane < width; ++lane) {
-        Value a = memref::LoadOp::create(builder, loc, shared[i],
-                                         slot(line, lane));
+        Value a =
+            memref::LoadOp::create(builder, loc, shared[i], slot(line, lane));
         Value b = memref::LoadOp::create(
             builder, loc, shared[i],
             slot(emit.add(line, emit.constant(half)), lane));
@@ -281,8 +278,8 @@ DeviceKernel ReduceBuilder::buildColumns(StringRef name) {
   for (auto [i, each] : llvm::enumerate(reductions)) {
     SmallVector<Value> lanes;
     for (int64_t lane = 0; lane < width; ++lane)
-      lanes.push_back(memref::LoadOp::create(builder, loc, shared[i],
-                                             slot(line, lane)));
+      lanes.push_back(
+          memref::LoadOp::create(builder, loc, shared[i], slot(line, lane)));
     if (parts > 1)
       emit.store(partials(i), chunk, lanes);
     else
@@ -294,9 +291,8 @@ DeviceKernel ReduceBuilder::buildColumns(StringRef name) {
 /// A block, or several, for one result.
 DeviceKernel ReduceBuilder::buildRows(StringRef name) {
   int64_t vectors = reduced / width;
-  int64_t threads =
-      std::min<int64_t>(kThreads, std::max<int64_t>(kWarp, llvm::PowerOf2Ceil(
-                                                               vectors)));
+  int64_t threads = std::min<int64_t>(
+      kThreads, std::max<int64_t>(kWarp, llvm::PowerOf2Ceil(vectors)));
   parts = std::min<int64_t>(
       llvm::divideCeil(kWantedBlocks, results),
       std::max<int64_t>(1, vectors / (threads * kLeastSteps)));
@@ -305,10 +301,10 @@ DeviceKernel ReduceBuilder::buildRows(StringRef name) {
   DeviceKernel kernel = begin(name, threads);
   kernel.blocks = results * parts;
   PointEmitter emit(builder, loc, access.isNarrow());
-  Value block = emit.fromIndex(
-      gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
-  Value thread = emit.fromIndex(
-      gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
+  Value block =
+      emit.fromIndex(gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
+  Value thread =
+      emit.fromIndex(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
   Value row = emit.divide(block, parts);
   Value part = emit.remainder(block, parts);
   Value begin = emit.scale(part, share);
@@ -360,13 +356,12 @@ DeviceKernel ReduceBuilder::buildLast(StringRef name) {
   DeviceKernel kernel = begin(name, blockThreads);
   kernel.blocks = llvm::divideCeil(results * threads, blockThreads);
   PointEmitter emit(builder, loc, access.isNarrow());
-  Value block = emit.fromIndex(
-      gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
-  Value thread = emit.fromIndex(
-      gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
-  Value number =
-      emit.add(emit.scale(block, blockThreads / threads),
-               emit.divide(thread, threads));
+  Value block =
+      emit.fromIndex(gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
+  Value thread =
+      emit.fromIndex(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
+  Value number = emit.add(emit.scale(block, blockThreads / threads),
+                          emit.divide(thread, threads));
   Value lane = emit.remainder(thread, threads);
   Value isResult = emit.less(number, emit.constant(results));
   number = emit.minimum(number, emit.constant(results - 1));
@@ -457,8 +452,8 @@ FailureOr<SplitKernels> fastk::buildReduceKernels(gpu::GPUModuleOp module,
   std::optional<bool> alongColumns;
   unsigned resultLoops = 0;
   for (unsigned dim = 0; dim < access.extents.size(); ++dim) {
-    bool isReduced = op.getIteratorTypesArray()[dim] ==
-                     utils::IteratorType::reduction;
+    bool isReduced =
+        op.getIteratorTypesArray()[dim] == utils::IteratorType::reduction;
     if (isReduced)
       reduced *= access.extents[dim];
     // Loops of extent one move nothing and are sorted with the reduced ones.

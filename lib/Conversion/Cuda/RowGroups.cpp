@@ -54,7 +54,8 @@ static bool isCandidate(linalg::GenericOp op) {
     return false;
   for (Value operand : op->getOperands()) {
     auto type = dyn_cast<RankedTensorType>(operand.getType());
-    if (!type || !type.hasStaticShape() || type.getNumElements() == 0)
+    if (!type || !type.hasStaticShape() || type.getNumElements() == 0 ||
+        !type.getElementType().isIntOrFloat())
       return false;
     DenseElementsAttr constant;
     if (matchPattern(skipReshapes(operand), m_Constant(&constant)) &&
@@ -199,8 +200,7 @@ struct Grouping {
           reads |= members.contains(source) && !(generic && isFree(generic));
         }
       auto generic = dyn_cast<linalg::GenericOp>(op);
-      if (generic && !follows && !taken.contains(&op) &&
-          isCandidate(generic)) {
+      if (generic && !follows && !taken.contains(&op) && isCandidate(generic)) {
         std::optional<Extent> extent = extentOf(generic, shape);
         if (extent && readsInPlace(generic)) {
           members[&op] = *extent;
@@ -260,9 +260,9 @@ static void outline(ArrayRef<Operation *> ops, Shape shape, ModuleOp groups,
     Operation *definition = value.getDefiningOp();
     Operation *source = skipReshapes(value).getDefiningOp();
     bool isOurs = source && members.contains(source);
-    bool isCopied = definition &&
-                    (isa<tensor::EmptyOp>(definition) ||
-                     definition->hasTrait<OpTrait::ConstantLike>());
+    bool isCopied =
+        definition && (isa<tensor::EmptyOp>(definition) ||
+                       definition->hasTrait<OpTrait::ConstantLike>());
     if (isOurs ? definition == source : !isCopied) {
       if (!isOurs)
         inputs.insert(value);
@@ -325,10 +325,10 @@ static void outline(ArrayRef<Operation *> ops, Shape shape, ModuleOp groups,
     for (Value operand : op->getOperands())
       if (!mapping.contains(operand)) {
         auto type = cast<RankedTensorType>(operand.getType());
-        mapping.map(operand, tensor::EmptyOp::create(builder, loc,
-                                                     type.getShape(),
-                                                     type.getElementType())
-                                 .getResult());
+        mapping.map(operand,
+                    tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                            type.getElementType())
+                        .getResult());
       }
     builder.clone(*op, mapping);
   }

@@ -9,7 +9,7 @@
 #include "Access.h"
 #include "BlockReduce.h"
 #include "PointEmitter.h"
-#include "RowGroups.h"
+#include "RowSchedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -18,80 +18,7 @@
 using namespace mlir;
 using namespace fastk;
 
-/// Blocks that run at the same time on the devices this is tuned for: the
-/// multiprocessors of an H200.
-static constexpr int64_t kProcessors = 132;
-static constexpr int64_t kMaxThreads = 1024;
-static constexpr int64_t kLeastThreads = 128;
-/// Words that a thread holds from pass to pass: half of what it has when blocks
-/// are as large as they may be, and when they are half of that.
-static constexpr int64_t kWordsInLargest = 32, kWordsInOthers = 48;
-/// Points of a thread beyond which more threads are better.
-static constexpr int64_t kPointsWanted = 16;
-/// Chunks that are loaded together in a loop.
-static constexpr int64_t kUnroll = 4;
-
 namespace {
-
-/// What is known of a group before any kernel is written.
-struct RowGroup {
-  explicit RowGroup(func::FuncOp func);
-
-  mutable func::FuncOp func;
-  int64_t rows, columns;
-  SmallVector<linalg::GenericOp> ops;
-  /// Reductions that must be done before an op's results, its own among them.
-  llvm::DenseMap<Operation *, unsigned> level;
-  unsigned levels = 0;
-  /// Points of a chunk.
-  int64_t width = 1;
-  /// Words of a point that live from one pass to the next.
-  int64_t heldWords = 0;
-  /// Whether every index fits 32 bits.
-  bool narrow = true;
-
-  bool isFull(linalg::GenericOp op) const {
-    return op.getNumReductionLoops() == 0 && points(op) != rows;
-  }
-  bool isReduction(linalg::GenericOp op) const {
-    return op.getNumReductionLoops() != 0;
-  }
-  int64_t points(linalg::GenericOp op) const {
-    int64_t count = 1;
-    for (int64_t extent : op.getStaticLoopRanges())
-      count *= extent;
-    return count;
-  }
-  /// The op of the group that makes the value; null for what comes from
-  /// outside.
-  linalg::GenericOp producerOf(Value value) const {
-    return skipReshapes(value).getDefiningOp<linalg::GenericOp>();
-  }
-  PointAccess accessOf(OpOperand &operand) const;
-  /// Results of the function that are the op's.
-  ValueRange outputs() const {
-    return func.getBody().front().getTerminator()->getOperands();
-  }
-  /// The pass that stores a full result: the first one that can.
-  unsigned passOf(linalg::GenericOp op) const {
-    return level.lookup(op) + 1;
-  }
-  unsigned lastPass() const;
-
-private:
-  void chooseWidth();
-  void countHeldWords();
-};
-
-/// How the kernels of a group share the work.
-struct RowSchedule {
-  /// Threads of a row in one block, and of a block.
-  int64_t threads = 1, blockThreads = kLeastThreads;
-  /// Blocks of a row, and the chunks of each when there are several.
-  int64_t parts = 1, share = 0;
-  /// Whether a thread holds all its chunks from pass to pass.
-  bool holds = true;
-};
 
 /// Writes one kernel: the passes from `firstPass` to `lastPass`.
 class RowKernelBuilder {
@@ -115,11 +42,10 @@ private:
   void runPass(unsigned pass);
   /// Calls `visit` for the chunks that this thread works on, some at a time;
   /// the values go through all calls.
-  SmallVector<Value>
-  forChunks(unsigned pass, ValueRange values,
-            llvm::function_ref<SmallVector<Value>(ArrayRef<PointChunk>,
-                                                  ValueRange)>
-                visit);
+  SmallVector<Value> forChunks(
+      unsigned pass, ValueRange values,
+      llvm::function_ref<SmallVector<Value>(ArrayRef<PointChunk>, ValueRange)>
+          visit);
   void storeRows();
   Value isLeader();
 
@@ -146,167 +72,6 @@ private:
 };
 
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// The group
-//===----------------------------------------------------------------------===//
-
-PointAccess RowGroup::accessOf(OpOperand &operand) const {
-  auto op = cast<linalg::GenericOp>(operand.getOwner());
-  auto type = cast<RankedTensorType>(operand.get().getType());
-  PointAccess access;
-  access.element = type.getElementType();
-  access.extents = op.getStaticLoopRanges();
-  access.coefficients =
-      *linearCoefficients(op.getMatchingIndexingMap(&operand),
-                          rowMajorStrides(type.getShape()), access.extents);
-  access.split = *splitLoops(access.extents, rows);
-  return access;
-}
-
-RowGroup::RowGroup(func::FuncOp func)
-    : func(func), rows(cast<IntegerAttr>(func->getAttr(kRowsAttr)).getInt()),
-      columns(cast<IntegerAttr>(func->getAttr(kColumnsAttr)).getInt()) {
-  for (auto op : func.getOps<linalg::GenericOp>()) {
-    ops.push_back(op);
-    unsigned own = 0;
-    for (OpOperand &operand : op->getOpOperands())
-      if (op.payloadUsesValueFromOperand(&operand))
-        if (linalg::GenericOp producer = producerOf(operand.get()))
-          own = std::max(own, level.lookup(producer));
-    level[op] = own + isReduction(op);
-    levels = std::max(levels, level[op]);
-    for (Value operand : op->getOperands())
-      narrow &= cast<RankedTensorType>(operand.getType()).getNumElements() <
-                (int64_t(1) << 31) - kMaxThreads * 8;
-  }
-  chooseWidth();
-  countHeldWords();
-}
-
-unsigned RowGroup::lastPass() const {
-  unsigned last = levels;
-  for (Value output : outputs())
-    if (linalg::GenericOp op = producerOf(output); isFull(op))
-      last = std::max(last, passOf(op));
-  return last;
-}
-
-void RowGroup::chooseWidth() {
-  SmallVector<PointAccess> contiguous;
-  int64_t bits = 128;
-  for (linalg::GenericOp op : ops)
-    for (OpOperand &operand : op->getOpOperands()) {
-      bool isRead = op.payloadUsesValueFromOperand(&operand) &&
-                    !producerOf(operand.get());
-      bool isWritten =
-          op.isDpsInit(&operand) && isFull(op) &&
-          llvm::is_contained(
-              llvm::map_range(outputs(), skipReshapes),
-              op.getTiedOpResult(&operand));
-      if (!isRead && !isWritten)
-        continue;
-      PointAccess access = accessOf(operand);
-      if (!access.isVector(1) || !access.element.isIntOrFloat())
-        continue;
-      contiguous.push_back(access);
-      bits = std::min<int64_t>(
-          bits, std::max(16u, access.element.getIntOrFloatBitWidth()));
-    }
-  if (contiguous.empty())
-    return;
-  width = 128 / bits;
-  while (width > 1 && (columns % width != 0 ||
-                       llvm::any_of(contiguous, [&](const PointAccess &each) {
-                         return !each.isVector(width);
-                       })))
-    width /= 2;
-}
-
-void RowGroup::countHeldWords() {
-  // Passes in which each value is first made and last used.
-  llvm::DenseMap<Value, std::pair<unsigned, unsigned>> lives;
-  std::function<void(Value, OpOperand *, unsigned)> demand =
-      [&](Value value, OpOperand *operand, unsigned pass) {
-        linalg::GenericOp producer = producerOf(value);
-        if (producer && !isFull(producer))
-          return;
-        // The same for every row, or every point: not held.
-        if (!producer && operand && accessOf(*operand).columnStride() == 0)
-          return;
-        if (!producer && !operand)
-          return;
-        value = producer ? skipReshapes(value) : value;
-        auto [entry, isNew] = lives.insert({value, {pass, pass}});
-        entry->second.second = pass;
-        if (!isNew || !producer)
-          return;
-        for (OpOperand &next : producer->getOpOperands())
-          if (producer.payloadUsesValueFromOperand(&next))
-            demand(next.get(), &next, pass);
-      };
-  for (unsigned pass = 1; pass <= levels + 1; ++pass) {
-    for (linalg::GenericOp op : ops)
-      if (isReduction(op) && level[op] == pass)
-        for (OpOperand *input : op.getDpsInputOperands())
-          demand(input->get(), input, pass);
-    for (Value output : outputs())
-      if (linalg::GenericOp op = producerOf(output);
-          isFull(op) && passOf(op) == pass)
-        demand(output, nullptr, pass);
-  }
-  for (unsigned pass = 1; pass <= levels; ++pass) {
-    int64_t words = 0;
-    for (auto &[value, life] : lives)
-      if (life.first <= pass && life.second > pass) {
-        Type type = getElementTypeOrSelf(value.getType());
-        words += type.isIntOrFloat() && type.getIntOrFloatBitWidth() <= 32 ? 1
-                                                                           : 2;
-      }
-    heldWords = std::max(heldWords, words);
-  }
-}
-
-/// Who works on what.
-static RowSchedule scheduleRows(const RowGroup &group) {
-  RowSchedule schedule;
-  int64_t chunks = llvm::divideCeil(group.columns, group.width);
-  auto pointsOf = [&](int64_t threads) {
-    return int64_t(llvm::divideCeil(chunks, threads)) * group.width;
-  };
-  int64_t words = std::max<int64_t>(1, group.heldWords);
-  int64_t wanted = std::max<int64_t>(group.width, kPointsWanted / words);
-  int64_t threads = 1;
-  while (threads < kMaxThreads && pointsOf(threads) > wanted)
-    threads *= 2;
-  // Few rows: more threads of each.
-  while (threads < kMaxThreads && pointsOf(threads) > group.width &&
-         group.rows * threads < kProcessors * kMaxThreads)
-    threads *= 2;
-  schedule.threads = threads;
-  schedule.blockThreads = std::max(threads, kLeastThreads);
-  int64_t limit = threads == kMaxThreads ? kWordsInLargest : kWordsInOthers;
-  schedule.holds = pointsOf(threads) * words <= limit;
-  if (schedule.holds)
-    return schedule;
-  schedule.threads = schedule.blockThreads = kMaxThreads;
-  // A block for every row leaves too much of the device idle: several.
-  if (group.rows < 4 * kProcessors) {
-    schedule.threads = schedule.blockThreads = kMaxThreads / 2;
-    int64_t step = schedule.threads * kUnroll;
-    int64_t parts = std::min<int64_t>(
-        llvm::divideCeil(8 * kProcessors, group.rows),
-        std::max<int64_t>(1, chunks / step));
-    // Whole steps, and no part without any.
-    schedule.share = llvm::alignTo(llvm::divideCeil(chunks, parts), step);
-    schedule.parts = llvm::divideCeil(chunks, schedule.share);
-  }
-  return schedule;
-}
-
-//===----------------------------------------------------------------------===//
-// A kernel
-//===----------------------------------------------------------------------===//
 
 RowKernelBuilder::RowKernelBuilder(gpu::GPUModuleOp module,
                                    const RowGroup &group,
@@ -341,13 +106,12 @@ RowKernelBuilder::RowKernelBuilder(gpu::GPUModuleOp module,
                                   builder.getFunctionType(types, TypeRange()));
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                   builder.getUnitAttr());
-  kernel.setKnownBlockSizeAttr(builder.getDenseI32ArrayAttr(
-      {int32_t(schedule.blockThreads), 1, 1}));
+  kernel.setKnownBlockSizeAttr(
+      builder.getDenseI32ArrayAttr({int32_t(schedule.blockThreads), 1, 1}));
   builder.setInsertionPointToStart(&kernel.getBody().front());
   builder.setInsertionPoint(gpu::ReturnOp::create(builder, loc));
-  for (auto [value, buffer] :
-       llvm::zip_equal(partials, kernel.getArguments().take_back(
-                                     partials.size())))
+  for (auto [value, buffer] : llvm::zip_equal(
+           partials, kernel.getArguments().take_back(partials.size())))
     partialBuffers[value] = buffer;
   result.name = name.str();
   result.threads = schedule.blockThreads;
@@ -368,9 +132,8 @@ Value RowKernelBuilder::operandValue(OpOperand &operand,
     return arith::ConstantOp::create(
         builder, loc, cast<TypedAttr>(constant.getSplatValue<Attribute>()));
   if (linalg::GenericOp producer = group.producerOf(value))
-    return group.isFull(producer)
-               ? fullValue(skipReshapes(value), *chunk, lane)
-               : rowValue(skipReshapes(value));
+    return group.isFull(producer) ? fullValue(skipReshapes(value), *chunk, lane)
+                                  : rowValue(skipReshapes(value));
   PointChunk whole;
   whole.row = row;
   whole.column = emit.constant(0);
@@ -435,7 +198,7 @@ SmallVector<Value> RowKernelBuilder::forChunks(
   if (schedule.holds)
     return visit(held, values);
   int64_t all = llvm::divideCeil(group.columns, group.width);
-  int64_t step = schedule.threads * kUnroll;
+  int64_t step = schedule.threads * kRowUnroll;
   // This block's chunks: full steps first.
   int64_t share = schedule.parts == 1 ? all : schedule.share;
   bool isEven = share * schedule.parts == all;
@@ -444,9 +207,9 @@ SmallVector<Value> RowKernelBuilder::forChunks(
                      : emit.minimum(emit.add(begin, emit.constant(share)),
                                     emit.constant(all));
   Value steps =
-      isEven ? emit.constant(share / step)
-             : emit.divide(arith::SubIOp::create(builder, loc, end, begin),
-                           step);
+      isEven
+          ? emit.constant(share / step)
+          : emit.divide(arith::SubIOp::create(builder, loc, end, begin), step);
   auto chunkAt = [&](Value number, Value inside) {
     PointChunk chunk;
     chunk.row = row;
@@ -474,7 +237,7 @@ SmallVector<Value> RowKernelBuilder::forChunks(
           arith::SubIOp::create(builder, loc, steps, emit.constant(1)), trip);
     Value first = emit.add(emit.add(begin, emit.scale(trip, step)), thread);
     SmallVector<PointChunk> several;
-    for (int64_t i = 0; i < kUnroll; ++i)
+    for (int64_t i = 0; i < kRowUnroll; ++i)
       several.push_back(chunkAt(
           emit.add(first, emit.constant(i * schedule.threads)), Value()));
     SmallVector<Value> next = visit(several, loop.getRegionIterArgs());
@@ -500,11 +263,10 @@ SmallVector<Value> RowKernelBuilder::forChunks(
 
 Value RowKernelBuilder::isLeader() {
   if (!isRowLeader) {
-    isRowLeader = arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::eq, thread, emit.constant(0));
+    isRowLeader = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                        thread, emit.constant(0));
     if (rowInside)
-      isRowLeader =
-          arith::AndIOp::create(builder, loc, isRowLeader, rowInside);
+      isRowLeader = arith::AndIOp::create(builder, loc, isRowLeader, rowInside);
   }
   return isRowLeader;
 }
@@ -546,11 +308,11 @@ void RowKernelBuilder::runPass(unsigned pass) {
         Value inside = mayLeave
                            ? emit.less(number, emit.constant(schedule.parts))
                            : Value();
-        chunk.column = inside ? arith::SelectOp::create(builder, loc, inside,
-                                                        number,
-                                                        emit.constant(0))
-                                    .getResult()
-                              : number;
+        chunk.column = inside
+                           ? arith::SelectOp::create(builder, loc, inside,
+                                                     number, emit.constant(0))
+                                 .getResult()
+                           : number;
         Value value = emit.load(partials(each), chunk, 0);
         if (inside)
           value = arith::SelectOp::create(builder, loc, inside, value,
@@ -621,16 +383,15 @@ void RowKernelBuilder::runPass(unsigned pass) {
               OpBuilder::InsertionGuard guard(builder);
               if (inside)
                 builder.setInsertionPointToStart(
-                    scf::IfOp::create(builder, loc, inside, false)
-                        .thenBlock());
+                    scf::IfOp::create(builder, loc, inside, false).thenBlock());
               for (auto [k, each] : llvm::enumerate(stored)) {
                 auto [value, number] = each;
                 auto op = value.getDefiningOp<linalg::GenericOp>();
                 OpOperand *init = op.getDpsInitOperand(
                     cast<OpResult>(value).getResultNumber());
                 PointAccess access = group.accessOf(*init);
-                access.buffer = kernel.getArgument(
-                    group.func.getNumArguments() + number);
+                access.buffer =
+                    kernel.getArgument(group.func.getNumArguments() + number);
                 emit.store(access, chunk,
                            ArrayRef(full).slice(k * group.width, group.width));
               }
@@ -643,8 +404,8 @@ void RowKernelBuilder::runPass(unsigned pass) {
           ArrayRef(sums).slice(k * group.width, group.width));
       while (lanes.size() > 1) {
         for (size_t j = 0; j < lanes.size() / 2; ++j)
-          lanes[j] = names[k].combine(builder, lanes[j],
-                                      lanes[j + lanes.size() / 2]);
+          lanes[j] =
+              names[k].combine(builder, lanes[j], lanes[j + lanes.size() / 2]);
         lanes.resize(lanes.size() / 2);
       }
       values.push_back(lanes.front());
@@ -674,8 +435,7 @@ void RowKernelBuilder::runPass(unsigned pass) {
     const Reduction &name = *each.reduction;
     linalg::GenericOp op = name.op;
     Value init = operandValue(*op.getDpsInitOperand(name.index), nullptr, 0);
-    Value sum =
-        name.combine(builder, name.widen(builder, init), each.value);
+    Value sum = name.combine(builder, name.widen(builder, init), each.value);
     rowValues[op->getResult(name.index)] = name.narrow(builder, sum);
   }
   // What follows from them alone, once.
@@ -709,10 +469,10 @@ void RowKernelBuilder::storeRows() {
 
 DeviceKernel RowKernelBuilder::build() {
   int64_t rowsOfBlock = schedule.blockThreads / schedule.threads;
-  Value block = emit.fromIndex(
-      gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
-  Value number = emit.fromIndex(
-      gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
+  Value block =
+      emit.fromIndex(gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
+  Value number =
+      emit.fromIndex(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
   part = emit.constant(0);
   bool hasPasses = firstPass <= lastPass;
   if (schedule.parts > 1 && hasPasses) {
@@ -763,8 +523,8 @@ DeviceKernel RowKernelBuilder::build() {
   return result;
 }
 
-SplitKernels fastk::buildRowKernels(gpu::GPUModuleOp module,
-                                    func::FuncOp func, unsigned firstNumber) {
+SplitKernels fastk::buildRowKernels(gpu::GPUModuleOp module, func::FuncOp func,
+                                    unsigned firstNumber) {
   RowGroup group(func);
   RowSchedule schedule = scheduleRows(group);
   SplitKernels kernels;
@@ -773,16 +533,16 @@ SplitKernels fastk::buildRowKernels(gpu::GPUModuleOp module,
   };
   unsigned last = group.lastPass();
   if (schedule.parts == 1) {
-    kernels.kernels.push_back(RowKernelBuilder(module, group, schedule,
-                                               nameOf(0), 1, last, true)
-                                  .build());
+    kernels.kernels.push_back(
+        RowKernelBuilder(module, group, schedule, nameOf(0), 1, last, true)
+            .build());
     return kernels;
   }
   for (unsigned pass = 1; pass <= last; ++pass)
-    kernels.kernels.push_back(
-        RowKernelBuilder(module, group, schedule, nameOf(pass - 1), pass, pass,
-                         pass > group.levels)
-            .build());
+    kernels.kernels.push_back(RowKernelBuilder(module, group, schedule,
+                                               nameOf(pass - 1), pass, pass,
+                                               pass > group.levels)
+                                  .build());
   if (last == group.levels) {
     // Nothing but rows is left: a block for each.
     RowKernelBuilder builder(module, group, schedule, nameOf(last), last + 1,

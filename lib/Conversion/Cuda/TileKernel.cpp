@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Transposes and permutes: what lies along one dimension is wanted along
-// another. A block reads a square along the operand's memory, keeps it in shared
-// memory and writes it along the result's.
+// another. A block reads a square along the operand's memory, keeps it in
+// shared memory and writes it along the result's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,6 +36,7 @@ FailureOr<DeviceKernel> fastk::buildTileKernel(gpu::GPUModuleOp module,
   OpAccess &access = *found;
   unsigned inputs = op.getNumDpsInputs();
   access.orderLoopsBy(inputs);
+  access.mergeLoops();
   unsigned last = access.extents.size() - 1;
   if (access.operands[inputs].coefficients[last] != 1)
     return failure();
@@ -93,12 +94,11 @@ FailureOr<DeviceKernel> fastk::buildTileKernel(gpu::GPUModuleOp module,
   kernel.operands = access.createFunction(builder, module, name, kThreads);
   Location loc = op.getLoc();
   PointEmitter emit(builder, loc, access.isNarrow());
-  Value block = emit.fromIndex(
-      gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
-  Value thread = emit.fromIndex(
-      gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
-  Value firstAcross =
-      emit.scale(emit.remainder(block, tilesAcross), tile);
+  Value block =
+      emit.fromIndex(gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
+  Value thread =
+      emit.fromIndex(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
+  Value firstAcross = emit.scale(emit.remainder(block, tilesAcross), tile);
   Value rows = emit.divide(block, tilesAcross);
   Value firstAlong = emit.scale(emit.remainder(rows, tilesAlong), tile);
   Value firstRow = emit.scale(emit.divide(rows, tilesAlong), along);
@@ -158,8 +158,7 @@ FailureOr<DeviceKernel> fastk::buildTileKernel(gpu::GPUModuleOp module,
     PointChunk chunk = pointAt(alongIndex, acrossIndex);
     SmallVector<Value> given(inputs);
     for (auto [i, square] : llvm::zip_equal(turned, squares))
-      given[i] =
-          memref::LoadOp::create(builder, loc, square, slot(lane, mine));
+      given[i] = memref::LoadOp::create(builder, loc, square, slot(lane, mine));
     emit.store(access.operands[inputs], chunk,
                access.evaluate(emit, chunk, 0, given));
   }

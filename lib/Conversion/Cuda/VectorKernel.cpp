@@ -54,17 +54,16 @@ FailureOr<DeviceKernel> fastk::buildVectorKernel(gpu::GPUModuleOp module,
     vectors /= 2;
   kernel.blocks = llvm::divideCeil(all, kernel.threads * vectors);
   OpBuilder builder(op.getContext());
-  kernel.operands = access.createFunction(builder, module, name,
-                                          kernel.threads);
+  kernel.operands =
+      access.createFunction(builder, module, name, kernel.threads);
   Location loc = op.getLoc();
   PointEmitter emit(builder, loc, access.isNarrow());
 
-  Value block = emit.fromIndex(
-      gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
-  Value thread = emit.fromIndex(
-      gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
-  Value first =
-      emit.add(emit.scale(block, kernel.threads * vectors), thread);
+  Value block =
+      emit.fromIndex(gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
+  Value thread =
+      emit.fromIndex(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
+  Value first = emit.add(emit.scale(block, kernel.threads * vectors), thread);
   SmallVector<PointChunk> chunks;
   for (int64_t i = 0; i < vectors; ++i) {
     PointChunk chunk;
@@ -77,8 +76,8 @@ FailureOr<DeviceKernel> fastk::buildVectorKernel(gpu::GPUModuleOp module,
                                        emit.constant(0));
     }
     chunk.row = rows == 1 ? emit.constant(0) : emit.divide(number, ofRow);
-    chunk.column = emit.scale(
-        rows == 1 ? number : emit.remainder(number, ofRow), width);
+    chunk.column =
+        emit.scale(rows == 1 ? number : emit.remainder(number, ofRow), width);
     chunks.push_back(chunk);
   }
   auto storeAll = [&](ArrayRef<PointChunk> chunks) {

@@ -26,7 +26,8 @@ namespace {
 /// half the speed (seen on an H200), and that is not what is to be timed.
 struct Copy {
   CUdeviceptr theirs = 0, own = 0;
-  size_t bytes = 0;
+  /// Of the worker's allocation; of ours, which is made of whole pages.
+  size_t bytes = 0, ownBytes = 0;
   std::string handle;
 };
 
@@ -46,6 +47,7 @@ private:
   std::string start(const std::string &payload);
   std::string map(uint32_t slot, const std::string &payload);
   std::string unmap(uint32_t slot);
+  std::string forget();
   std::string transfer(const Slot &slot, bool fetch);
   std::string warmUp();
   std::string call(uint32_t slot, bool timed, CudaReply &reply);
@@ -64,6 +66,9 @@ private:
   static constexpr uint64_t warmUpNs = 1'000'000;
   uint64_t lastTimed = 0;
   std::string contextError;
+  /// Of the GPU's memory: a program reaches the rest of a page it has a part
+  /// of.
+  static constexpr size_t pageBytes = size_t(2) << 20;
   std::unique_ptr<LoadedProgram> program;
   std::map<uint32_t, Slot> slots;
   /// Open allocations by handle, with how many slots use them.
@@ -140,7 +145,8 @@ std::string CudaChild::map(uint32_t number, const std::string &payload) {
       return error;
     copy.handle.assign(entry.handle, sizeof(entry.handle));
     copy.bytes = entry.total;
-    error = driver->call(driver->cuMemAlloc, &copy.own, copy.bytes);
+    copy.ownBytes = (copy.bytes + pageBytes - 1) / pageBytes * pageBytes;
+    error = driver->call(driver->cuMemAlloc, &copy.own, copy.ownBytes);
     if (!error.empty())
       return error;
     (entry.kind == 0   ? slot.buffers.inputs
@@ -166,6 +172,19 @@ std::string CudaChild::unmap(uint32_t number) {
     opened.erase(at);
   }
   slots.erase(number);
+  return error;
+}
+
+/// Nothing that a program left in any of its memory outlives the call: neither
+/// behind a buffer, to the end of its page, nor in the buffers of other calls.
+std::string CudaChild::forget() {
+  std::string error;
+  for (const auto &[number, slot] : slots)
+    for (const Copy &copy : slot.copies)
+      if (error.empty())
+        error = driver->call(driver->cuMemsetD8Async, copy.own,
+                             static_cast<unsigned char>(0xFF), copy.ownBytes,
+                             stream);
   return error;
 }
 
@@ -201,7 +220,9 @@ std::string CudaChild::warmUp() {
 
 std::string CudaChild::call(uint32_t number, bool timed, CudaReply &reply) {
   Slot &slot = slots[number];
-  std::string error = transfer(slot, /*fetch=*/true);
+  std::string error = forget();
+  if (error.empty())
+    error = transfer(slot, /*fetch=*/true);
   if (error.empty() && timed)
     error = warmUp();
   // What an earlier launch pinned in the L2 cache does not help this one.

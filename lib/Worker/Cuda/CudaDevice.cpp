@@ -11,6 +11,7 @@
 #include "../Statistics.h"
 #include "ChildPool.h"
 #include "CudaChild.h"
+#include "fastk/Cuda/CheckDeviceCode.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include <algorithm>
 #include <fstream>
@@ -75,6 +76,11 @@ bool CudaDevice::prepare(Part part, Verdict &verdict, Failure &failure) {
   if (part == Part::Candidate)
     verdict.audit.candidateHash =
         hashBytes(image.bytes.data(), image.bytes.size());
+  // What our compiler makes of CUDA-C is checked there.
+  if (program->code == Code::PTX && part == Part::Candidate)
+    if (auto refusals = cuda::checkDeviceCode(image.bytes); !refusals.empty())
+      return fail(Status::Refused,
+                  "may not run: refused: " + cuda::describe(refusals));
   if (program->code != Code::CUDA)
     return true;
   cuda::CompileRequest request;

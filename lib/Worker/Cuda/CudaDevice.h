@@ -142,6 +142,8 @@ private:
   PlanLimits limits;
   std::map<Part, Image> images;
   std::string trouble;
+  /// Operands were found changed that no program was called on.
+  bool disturbed = false;
 };
 
 } // namespace fastk::worker
