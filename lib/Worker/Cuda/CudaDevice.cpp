@@ -11,6 +11,7 @@
 #include "../Statistics.h"
 #include "ChildPool.h"
 #include "CudaChild.h"
+#include "Gauges.h"
 #include "fastk/Cuda/CheckDeviceCode.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include <algorithm>
@@ -87,6 +88,19 @@ bool CudaDevice::prepare(Part part, Verdict &verdict, Failure &failure) {
   request.source = image.bytes;
   request.arch = gpu->device.arch;
   cuda::CompileResult result = cuda::compileCached(request);
+  if (part == Part::Candidate) {
+    GpuReport &report = *verdict.gpu;
+    report.compiler = result.nvrtcVersion;
+    report.compileMs = result.milliseconds;
+    for (const cuda::KernelFacts &kernel : result.kernels)
+      if (kernel.isEntry)
+        report.kernels.push_back({kernel.name, kernel.registers,
+                                  kernel.spillStoreBytes, kernel.spillLoadBytes,
+                                  kernel.stackBytes, kernel.staticSharedBytes});
+    for (const cuda::CompilerWarning &warning : result.warnings)
+      report.warnings.push_back(
+          (warning.code.empty() ? "" : warning.code + ": ") + warning.text);
+  }
   if (!result.ok())
     return fail(Status::Refused, "does not compile: " + result.error);
   image.bytes = result.cubin;
@@ -113,6 +127,14 @@ bool CudaDevice::openMemory(Verdict &verdict, Failure &failure) {
   limits.multiprocessors = gpu->device.multiprocessors;
   if (gpu->device.arch.size() > 3)
     limits.capability = std::atoi(gpu->device.arch.c_str() + 3);
+  this->verdict = &verdict;
+  GpuReport &report = verdict.gpu.emplace();
+  report.name = gpu->device.model;
+  report.arch = gpu->device.arch;
+  report.driver = std::to_string(driver->version() / 1000) + "." +
+                  std::to_string(driver->version() % 1000 / 10);
+  report.clocks = {"events", "host"};
+  report.missingClocks = {"cupti: not used"};
   ChildPool::get().replenish();
   return true;
 }
@@ -175,6 +197,8 @@ void CudaDevice::flush(const Operands &, const Results &) {
 }
 
 std::string CudaDevice::distrust(const CallTime &time) {
+  // Asked after every timed call.
+  readGauges(*driver, *verdict->gpu);
   // Events are stamped within what the host waits for.
   if (time.ns <= time.otherNs * 1.02 + 2000)
     return {};
@@ -184,6 +208,10 @@ std::string CudaDevice::distrust(const CallTime &time) {
 std::string CudaDevice::distrust(const std::vector<CallTime> &times,
                                  const std::vector<CallTime> &trusted,
                                  double handshakeP90) {
+  std::vector<double> host;
+  for (const CallTime &time : times)
+    host.push_back(time.otherNs);
+  verdict->gpu->host = summarize(host);
   auto gapOf = [](const std::vector<CallTime> &calls) {
     std::vector<double> gaps;
     for (const CallTime &time : calls)

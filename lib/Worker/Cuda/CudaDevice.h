@@ -142,6 +142,8 @@ private:
   PlanLimits limits;
   std::map<Part, Image> images;
   std::string trouble;
+  /// Of the job at hand; null before open().
+  Verdict *verdict = nullptr;
   /// Operands were found changed that no program was called on.
   bool disturbed = false;
 };
