@@ -18,7 +18,7 @@
 #define FASTK_LIB_WORKER_DEVICE_H
 
 #include "Judge.h"
-#include "Plan.h"
+#include "Trials.h"
 #include "fastk/Worker/Verdict.h"
 #include <memory>
 #include <string>

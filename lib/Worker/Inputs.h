@@ -9,7 +9,7 @@
 #ifndef FASTK_LIB_WORKER_INPUTS_H
 #define FASTK_LIB_WORKER_INPUTS_H
 
-#include "Plan.h"
+#include "Trials.h"
 
 namespace fastk::worker {
 

@@ -32,8 +32,8 @@ NormalTable::NormalTable() {
   middle[entries / 2] = 0; // exactly, whatever the iteration rounded to
   outer[0] = 0;
   for (uint64_t i = 1; i <= outerEntries; ++i)
-    outer[i] = inverseNormal(
-        double(i) / double(entries << NormalEntries::fineBits));
+    outer[i] =
+        inverseNormal(double(i) / double(entries << NormalEntries::fineBits));
 }
 
 double fastk::worker::normalOf(uint64_t bits) {

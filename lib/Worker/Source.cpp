@@ -78,8 +78,8 @@ ValueRule fastk::worker::ruleOf(const Job &job, size_t index,
   rule.seed = bitsAt(trial.seed, 1000 + index);
   rule.elements = tensor.elements();
   rule.row = std::max<int64_t>(1, tensor.rowLength());
-  rule.sample = tensor.shape.size() < 2 ? rule.elements
-                                        : rule.elements / tensor.shape[0];
+  rule.sample =
+      tensor.shape.size() < 2 ? rule.elements : rule.elements / tensor.shape[0];
   rule.spike =
       rule.law == Law::SpikeLast
           ? rule.elements - 1
@@ -106,10 +106,9 @@ ValueRule fastk::worker::ruleOf(const Job &job, size_t index,
   rule.isQuery = index % 2 == 0;
   // Where the op multiplies operands with each other, squares must fit.
   bool multiplies = job.kind != Kind::Elementwise && job.kind != Kind::Pooling;
-  rule.limit =
-      rule.law == Law::MixedHalf || tensor.type == ElementType::F16 ? 3
-      : multiplies                                                 ? 15
-                                                                   : 30;
+  rule.limit = rule.law == Law::MixedHalf || tensor.type == ElementType::F16 ? 3
+               : multiplies ? 15
+                            : 30;
   return rule;
 }
 

@@ -9,8 +9,8 @@
 #ifndef FASTK_LIB_WORKER_SOURCE_H
 #define FASTK_LIB_WORKER_SOURCE_H
 
-#include "Plan.h"
 #include "Random.h"
+#include "Trials.h"
 
 namespace fastk::worker {
 

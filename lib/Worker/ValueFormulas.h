@@ -99,7 +99,7 @@ FASTK_FORMULA bool isInfinite(double x) { return fabs(x) == infinityValue(); }
 /// Rounds a double to a 16-bit format with \p mantissa explicit bits and the
 /// given exponent range, in one rounding (through float it would be two).
 FASTK_RARE uint16_t toBits16(double value, int mantissa, int minExponent,
-                                int maxExponent) {
+                             int maxExponent) {
   uint16_t sign = bitsOfDouble(value) >> 63 ? 0x8000 : 0;
   int exponentBits = 15 - mantissa;
   uint16_t infinity = uint16_t(((1 << exponentBits) - 1) << mantissa);
@@ -117,8 +117,8 @@ FASTK_RARE uint16_t toBits16(double value, int mantissa, int minExponent,
   if (natural >= minExponent && natural <= maxExponent) {
     int shift = 52 - mantissa;
     bits += (uint64_t(1) << (shift - 1)) - 1 + ((bits >> shift) & 1);
-    return uint16_t(sign | ((bits >> shift) -
-                            (uint64_t(1022 + minExponent) << mantissa)));
+    return uint16_t(
+        sign | ((bits >> shift) - (uint64_t(1022 + minExponent) << mantissa)));
   }
   if (natural > maxExponent)
     return uint16_t(sign | infinity);
@@ -288,8 +288,7 @@ FASTK_FORMULA double rowValueOf(const ValueRule &rule, int64_t number) {
   }
   if (law == Law::Ties) {
     if ((number & 1) == 0 && rule.elements > rule.row)
-      return double(
-                 int64_t(bitsAt(rule.seed ^ 0x7135, uint64_t(number)) % 9)) -
+      return double(int64_t(bitsAt(rule.seed ^ 0x7135, uint64_t(number)) % 9)) -
              4;
     return nanValue(); // The row is not constant.
   }

@@ -73,9 +73,8 @@ static void expectAlike(const Tensor &tensor, const void *host, const void *gpu,
       continue;
     ++unequal;
     // Differences of larger terms lose places of a double, never of a float.
-    double scale = tensor.type == ElementType::F64
-                       ? std::max(std::fabs(x), 1.0)
-                       : std::fabs(x);
+    double scale = tensor.type == ElementType::F64 ? std::max(std::fabs(x), 1.0)
+                                                   : std::fabs(x);
     worst = std::max(worst, std::fabs(x - y) / scale);
   }
   // Of doubles every operation's rounding is seen, of halves hardly one.
@@ -99,11 +98,10 @@ TEST(CudaMemory, InputsAreTheHosts) {
     std::vector<std::vector<char>> host;
     auto compare = [&](const char *what) {
       for (size_t i = 0; i < job.inputs.size(); ++i)
-        expectAlike(job.inputs[i], host[i].data(),
-                    gpu.device.bytesOf(*gpu.operands, i),
-                    std::string(what) + ", " +
-                        std::string(toString(trial.law)) + ", operand " +
-                        std::to_string(i));
+        expectAlike(
+            job.inputs[i], host[i].data(), gpu.device.bytesOf(*gpu.operands, i),
+            std::string(what) + ", " + std::string(toString(trial.law)) +
+                ", operand " + std::to_string(i));
     };
     for (size_t i = 0; i < job.inputs.size(); ++i) {
       host.emplace_back(size_t(job.inputs[i].bytes()));

@@ -205,8 +205,7 @@ std::string CudaChild::transfer(const Slot &slot, bool fetch) {
 std::string CudaChild::warmUp() {
   std::string error;
   uint64_t start = clockNs();
-  uint64_t duration =
-      start - lastTimed > longPauseNs ? longWarmUpNs : warmUpNs;
+  uint64_t duration = start - lastTimed > longPauseNs ? longWarmUpNs : warmUpNs;
   while (error.empty() && clockNs() - start < duration) {
     for (int i = 0; i < 4 && error.empty(); ++i)
       error = driver->call(driver->cuMemsetD8Async, written,

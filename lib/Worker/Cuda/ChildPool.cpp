@@ -132,8 +132,8 @@ void ChildPool::settle() {
   for (auto at = spares.begin(); at != spares.end();) {
     char ready = 0;
     if (!(*at)->isReady)
-      (*at)->isReady = receiveAll((*at)->socket, &ready, 1, startSeconds) ==
-                       Received::All;
+      (*at)->isReady =
+          receiveAll((*at)->socket, &ready, 1, startSeconds) == Received::All;
     at = (*at)->isReady ? at + 1 : spares.erase(at);
   }
   reap(/*wait=*/true);

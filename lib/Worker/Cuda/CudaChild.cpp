@@ -64,9 +64,8 @@ std::unique_ptr<CudaChild> CudaChild::start(Part part, const std::string &image,
     return nullptr;
   }
   char ready = 0;
-  if (!child->process->isReady &&
-      receiveAll(child->process->socket, &ready, 1, startSeconds) !=
-          Received::All) {
+  if (!child->process->isReady && receiveAll(child->process->socket, &ready, 1,
+                                             startSeconds) != Received::All) {
     child->process.reset();
     failure = {Status::Error, "a process with a CUDA context did not start"};
     return nullptr;
@@ -188,7 +187,8 @@ Resources CudaChild::finish() {
       resources.peakMemoryBytes *= 1024;
   std::string text((std::istreambuf_iterator<char>(stat)), {});
   // Behind the name, which may hold anything: the 12th and 13th are ticks.
-  std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')'))));
+  std::istringstream fields(
+      text.substr(std::min(text.size(), text.rfind(')'))));
   std::string field;
   double ticks = 0, number = 0;
   for (int i = 0; i < 12; ++i)

@@ -191,8 +191,8 @@ size_t CudaDevice::rotatingSets(size_t wanted, int64_t bytes) {
 void CudaDevice::flush(const Operands &, const Results &) {
   if (job.time.cache != Cache::Cold)
     return;
-  note(driver->call(driver->cuMemsetD8, gpu->flushed, static_cast<unsigned char>(0),
-                    gpu->flushBytes));
+  note(driver->call(driver->cuMemsetD8, gpu->flushed,
+                    static_cast<unsigned char>(0), gpu->flushBytes));
   note(driver->call(driver->cuCtxSynchronize));
 }
 

@@ -82,8 +82,8 @@ uint64_t CudaDevice::hashOf(const DeviceMemory &memory) {
   CUdeviceptr address = memory.address();
   uint64_t bytes = memory.size(), hash = 0;
   void *arguments[] = {&address, &bytes, &gpu->scratch};
-  note(driver->call(driver->cuMemsetD8, gpu->scratch, static_cast<unsigned char>(0),
-                    sizeof(hash)));
+  note(driver->call(driver->cuMemsetD8, gpu->scratch,
+                    static_cast<unsigned char>(0), sizeof(hash)));
   note(gpu->launch(gpu->hash, ownBlocks, arguments));
   note(driver->call(driver->cuMemcpyDtoH, static_cast<void *>(&hash),
                     CUdeviceptr(gpu->scratch), sizeof(hash)));
@@ -288,11 +288,11 @@ Measure CudaDevice::compare(size_t output, const Results &results,
   Sums sums;
   note(driver->call(driver->cuMemcpyHtoD, gpu->scratch,
                     static_cast<const void *>(&sums), sizeof(sums)));
-  void *arguments[] = {&y,   &yType, &r,     &rType,  &elements,
+  void *arguments[] = {&y,   &yType, &r,     &rType,       &elements,
                        &row, &tiny,  &limit, &gpu->scratch};
   uint64_t rows = (elements + row - 1) / row;
   note(gpu->launch(gpu->compare, unsigned(std::min<uint64_t>(rows, ownBlocks)),
-                 arguments));
+                   arguments));
   note(driver->call(driver->cuMemcpyDtoH, static_cast<void *>(&sums),
                     CUdeviceptr(gpu->scratch), sizeof(sums)));
 
@@ -327,11 +327,11 @@ bool CudaDevice::fits(size_t output, const Results &oracle) {
   Sums sums;
   note(driver->call(driver->cuMemcpyHtoD, gpu->scratch,
                     static_cast<const void *>(&sums), sizeof(sums)));
-  void *arguments[] = {&r,   &type, &r,     &type,   &elements,
+  void *arguments[] = {&r,   &type, &r,     &type,        &elements,
                        &row, &tiny, &limit, &gpu->scratch};
   uint64_t rows = (elements + row - 1) / row;
   note(gpu->launch(gpu->compare, unsigned(std::min<uint64_t>(rows, ownBlocks)),
-                 arguments));
+                   arguments));
   note(driver->call(driver->cuMemcpyDtoH, static_cast<void *>(&sums),
                     CUdeviceptr(gpu->scratch), sizeof(sums)));
   return sums.overflows == 0;

@@ -79,11 +79,10 @@ std::string GpuSession::loadOwnKernels() {
   if (!result.ok())
     return "the worker's own kernels: " + result.error;
   std::string error = cuda::loadModule(*driver, result.cubin, module);
-  for (auto [name, function] : {std::pair("fastk_fill", &fill),
-                                std::pair("fastk_perturb", &perturb),
-                                std::pair("fastk_round_to_half", &roundToHalf),
-                                std::pair("fastk_hash", &hash),
-                                std::pair("fastk_compare", &compare)})
+  for (auto [name, function] :
+       {std::pair("fastk_fill", &fill), std::pair("fastk_perturb", &perturb),
+        std::pair("fastk_round_to_half", &roundToHalf),
+        std::pair("fastk_hash", &hash), std::pair("fastk_compare", &compare)})
     if (error.empty())
       error = cuda::getFunction(*driver, module, name, *function);
   return error;
@@ -102,10 +101,9 @@ std::string GpuSession::uploadTables() {
                          static_cast<const void *>(values.middle),
                          middleEntries * sizeof(double));
   if (error.empty())
-    error = driver->call(driver->cuMemcpyHtoD,
-                         tables + middleEntries * sizeof(double),
-                         static_cast<const void *>(values.outer),
-                         outerEntries * sizeof(double));
+    error = driver->call(
+        driver->cuMemcpyHtoD, tables + middleEntries * sizeof(double),
+        static_cast<const void *>(values.outer), outerEntries * sizeof(double));
   return error;
 }
 
@@ -142,9 +140,8 @@ std::string GpuSession::probe() {
   if (error.empty())
     error = launch(hash, ownBlocks, arguments);
   if (error.empty())
-    error =
-        driver->call(driver->cuMemcpyDtoH, static_cast<void *>(&found),
-                     CUdeviceptr(scratch), sizeof(found));
+    error = driver->call(driver->cuMemcpyDtoH, static_cast<void *>(&found),
+                         CUdeviceptr(scratch), sizeof(found));
   if (error.empty() && found != expected)
     error = "a known kernel gave another answer than ever";
   return error;
