@@ -18,7 +18,7 @@
 #define FASTK_LIB_WORKER_DEVICE_H
 
 #include "Judge.h"
-#include "Plan.h"
+#include "Trials.h"
 #include "fastk/Worker/Verdict.h"
 #include <memory>
 #include <string>
@@ -139,6 +139,12 @@ public:
   /// Whether every finite oracle value fits the type of the result.
   virtual bool fits(size_t output, const Results &oracle);
 
+  /// Waits, before the first timed call, until nothing of what was started or
+  /// ended earlier disturbs it.
+  virtual void settle() {}
+  /// Whether samples of one program, \p spentNs together, have taken longer
+  /// than one disturbance of the machine does.
+  virtual bool outlastsDisturbance(double spentNs, size_t samples) const;
   /// Before a timed call, where the job wants it cold.
   virtual void flush(const Operands &operands, const Results &results) = 0;
   /// Empty unless the clocks of a call contradict each other; else the rest of

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Worker/ElementType.h"
+#include "ValueFormulas.h"
 #include "Names.h"
 #include <cfloat>
 #include <cmath>
@@ -105,71 +106,11 @@ double fastk::worker::smallestNormal(ElementType type) {
   }
 }
 
-/// Rounds a double to a 16-bit format with \p mantissa explicit bits and the
-/// given exponent range, in one rounding (through float it would be two).
-static uint16_t toBits16(double value, int mantissa, int minExponent,
-                         int maxExponent) {
-  uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  int exponentBits = 15 - mantissa;
-  uint16_t infinity = uint16_t(((1 << exponentBits) - 1) << mantissa);
-  if (std::isnan(value))
-    return sign | infinity | uint16_t(1 << (mantissa - 1));
-  double magnitude = std::fabs(value);
-  if (magnitude == 0)
-    return sign;
-  if (std::isinf(magnitude))
-    return sign | infinity;
-  // In the normal range, the bits of the double are those of the result but for
-  // rounding; a carry into the exponent, up to infinity, is right as it is.
-  uint64_t bits;
-  std::memcpy(&bits, &magnitude, sizeof(bits));
-  int natural = int(bits >> 52) - 1023;
-  if (natural >= minExponent && natural <= maxExponent) {
-    int shift = 52 - mantissa;
-    bits += (uint64_t(1) << (shift - 1)) - 1 + ((bits >> shift) & 1);
-    return sign | uint16_t((bits >> shift) -
-                           (uint64_t(1022 + minExponent) << mantissa));
-  }
-  int exponent = std::ilogb(magnitude);
-  if (exponent < minExponent)
-    exponent = minExponent;
-  // The significand in units of the last place; nearbyint rounds to even.
-  double units = std::nearbyint(std::ldexp(magnitude, mantissa - exponent));
-  if (units >= std::ldexp(1.0, mantissa + 1)) {
-    units /= 2;
-    ++exponent;
-  }
-  if (exponent > maxExponent)
-    return sign | infinity;
-  auto significand = uint32_t(units);
-  if (significand < (1u << mantissa)) // Subnormal.
-    return sign | uint16_t(significand);
-  uint32_t biased = uint32_t(exponent - minExponent + 1);
-  return sign | uint16_t((biased << mantissa) |
-                         (significand & ((1u << mantissa) - 1)));
-}
-
-static double decode16(uint16_t bits, int mantissa, int minExponent) {
-  int exponentBits = 15 - mantissa;
-  int biased = (bits >> mantissa) & ((1 << exponentBits) - 1);
-  double significand = bits & ((1 << mantissa) - 1);
-  double magnitude;
-  if (biased == (1 << exponentBits) - 1)
-    magnitude = significand != 0 ? std::numeric_limits<double>::quiet_NaN()
-                                 : std::numeric_limits<double>::infinity();
-  else if (biased == 0)
-    magnitude = std::ldexp(significand, minExponent - mantissa);
-  else
-    magnitude = std::ldexp(significand + (1 << mantissa),
-                           biased - 1 + minExponent - mantissa);
-  return (bits & 0x8000) ? -magnitude : magnitude;
-}
-
 /// All values of a 16-bit format: judging reads millions.
 static std::vector<double> valuesOf16(int mantissa, int minExponent) {
   std::vector<double> values(65536);
   for (uint32_t bits = 0; bits < 65536; ++bits)
-    values[bits] = decode16(uint16_t(bits), mantissa, minExponent);
+    values[bits] = fromBits16(uint16_t(bits), mantissa, minExponent);
   return values;
 }
 

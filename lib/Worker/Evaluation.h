@@ -15,13 +15,6 @@
 
 namespace fastk::worker {
 
-/// True when samples of one program have taken longer than one disturbance of
-/// the machine does: a scheduler's tick (4 ms) hits all samples of a short
-/// kernel, and must not have it dropped as slow.
-inline bool outlastsDisturbance(double spentNs, size_t samples) {
-  return spentNs >= 20e6 || samples >= 64;
-}
-
 struct Evaluation {
   Evaluation(Device &device, Verdict &verdict)
       : device(device), verdict(verdict),

@@ -64,29 +64,21 @@ void fastk::worker::perturb(const Tensor &tensor, uint64_t seed, double delta,
   });
 }
 
-std::vector<std::pair<int64_t, double>>
-fastk::worker::mutations(const Job &job, size_t index, const Case &trial,
-                         uint64_t seed) {
+void fastk::worker::mutate(const Job &job, size_t index, const Case &trial,
+                           uint64_t seed, void *data) {
+  const Tensor &tensor = job.inputs[index];
   Case fresh = trial;
   fresh.seed = seed;
   Source source(job, index, fresh);
-  int64_t elements = job.inputs[index].elements();
-  int64_t count = std::min(elements, elements / 1024 + 16);
-  std::vector<std::pair<int64_t, double>> changes(static_cast<size_t>(count));
+  int64_t elements = tensor.elements();
+  int64_t count = mutationsOf(elements);
   for (int64_t k = 0; k < count; ++k) {
     int64_t i =
         count == elements
             ? k
             : int64_t(bitsAt(seed ^ index, uint64_t(k)) % uint64_t(elements));
-    changes[size_t(k)] = {i, source.at(i)};
+    storeElement(tensor.type, data, i, source.at(i));
   }
-  return changes;
-}
-
-void fastk::worker::mutate(const Job &job, size_t index, const Case &trial,
-                           uint64_t seed, void *data) {
-  for (auto [i, value] : mutations(job, index, trial, seed))
-    storeElement(job.inputs[index].type, data, i, value);
 }
 
 bool fastk::worker::roundToHalf(const Tensor &tensor, void *data) {

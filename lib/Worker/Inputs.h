@@ -9,9 +9,7 @@
 #ifndef FASTK_LIB_WORKER_INPUTS_H
 #define FASTK_LIB_WORKER_INPUTS_H
 
-#include "Plan.h"
-#include <utility>
-#include <vector>
+#include "Trials.h"
 
 namespace fastk::worker {
 
@@ -23,11 +21,12 @@ void fillInput(const Job &job, size_t index, const Case &trial, void *data);
 void perturb(const Tensor &tensor, uint64_t seed, double delta,
              const void *from, void *to);
 
-/// About one element in a thousand, at least 16 (or all), with new values.
-std::vector<std::pair<int64_t, double>>
-mutations(const Job &job, size_t index, const Case &trial, uint64_t seed);
+/// How many of so many elements mutate() redraws.
+inline int64_t mutationsOf(int64_t elements) {
+  return elements < elements / 1024 + 16 ? elements : elements / 1024 + 16;
+}
 
-/// Makes the mutations in place.
+/// Redraws about one element in a thousand, at least 16 (or all), in place.
 void mutate(const Job &job, size_t index, const Case &trial, uint64_t seed,
             void *data);
 

@@ -152,6 +152,7 @@ bool Timer::block(size_t number, bool audit) {
 bool Timer::run() {
   if (!calibrate() || !create())
     return false;
+  device.settle();
   uint64_t begin = clockNs();
   auto seconds = [&] { return double(clockNs() - begin) * 1e-9; };
   double budget = job.time.maxSeconds;

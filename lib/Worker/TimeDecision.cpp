@@ -47,7 +47,7 @@ bool Timer::decide(bool &done) {
   double spentNs = 0;
   for (double ns : candidate->ns)
     spentNs += ns;
-  bool isLasting = outlastsDisturbance(spentNs, samples);
+  bool isLasting = device.outlastsDisturbance(spentNs, samples);
   const Ratio &overRival =
       incumbent ? *timing.speedupOverIncumbent : *timing.speedupOverBaseline;
   if (job.mode == Mode::Evaluate && job.time.screenRatio > 0 && samples >= 3 &&

@@ -49,16 +49,16 @@ bool Validation::run(std::vector<Difficulty> &normalDifficulty) {
 
   uint64_t seed = secretSeed();
   verdict.audit.seed = seed;
-  Plan plan = planCases(job, seed);
+  Trials trials = drawTrials(job, seed);
   verdict.precision = Precision::IEEE;
   bool judged = false;
-  size_t needed = plan.required;
-  for (size_t number = 0; number < plan.cases.size(); ++number) {
+  size_t needed = trials.required;
+  for (size_t number = 0; number < trials.cases.size(); ++number) {
     // Whether the workload is fit is not decided on a part of the trials.
     if (number >= needed &&
         (!job.validate.competitors || competitors.unrejected().empty()))
       break;
-    Case &trial = plan.cases[number];
+    Case &trial = trials.cases[number];
     placement = placement == Placement::End ? Placement::Start : Placement::End;
     std::vector<Difficulty> difficulties;
     std::string why;

@@ -67,6 +67,39 @@ static Json toJson(const TrialError &error) {
           {"precision", toString(error.precision)}};
 }
 
+static Json toJson(const GpuReport &gpu) {
+  Json json = {{"name", gpu.name},
+               {"arch", gpu.arch},
+               {"driver", gpu.driver},
+               {"compiler", gpu.compiler},
+               {"compile_ms", number(gpu.compileMs)}};
+  json["kernels"] = Json::array();
+  for (const KernelReport &kernel : gpu.kernels)
+    json["kernels"].push_back({{"name", kernel.name},
+                               {"registers", kernel.registers},
+                               {"spill_store_bytes", kernel.spillStoreBytes},
+                               {"spill_load_bytes", kernel.spillLoadBytes},
+                               {"stack_bytes", kernel.stackBytes},
+                               {"shared_bytes", kernel.sharedBytes}});
+  json["warnings"] = gpu.warnings;
+  json["clocks"] = gpu.clocks;
+  json["missing_clocks"] = gpu.missingClocks;
+  if (gpu.host)
+    json["host"] = toJson(*gpu.host);
+  auto gauge = [&](const char *key, const std::optional<Gauge> &value) {
+    if (value)
+      json[key] = {{"low", number(value->low)}, {"high", number(value->high)}};
+  };
+  gauge("sm_clock_mhz", gpu.smClock);
+  gauge("memory_clock_mhz", gpu.memoryClock);
+  gauge("power_w", gpu.power);
+  gauge("temperature_c", gpu.temperature);
+  json["readings"] = gpu.readings;
+  json["throttled"] = gpu.throttled;
+  json["throttle_reasons"] = gpu.throttleReasons;
+  return json;
+}
+
 std::string fastk::worker::toJSON(const Verdict &verdict) {
   Json json;
   json["format"] = verdictFormat;
@@ -118,6 +151,8 @@ std::string fastk::worker::toJSON(const Verdict &verdict) {
                    {"audited_calls", audit.auditedCalls}};
   if (audit.bitwiseDeterministic)
     json["audit"]["bitwise_deterministic"] = *audit.bitwiseDeterministic;
+  if (verdict.gpu)
+    json["gpu"] = toJson(*verdict.gpu);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -181,6 +216,55 @@ static TrialError readTrialError(const Json &value, std::string path,
                   "ieee, tf32, half, none", true);
   reader.finish();
   return trial;
+}
+
+static GpuReport readGpuReport(const Json &value, std::string path,
+                               std::string &error) {
+  GpuReport gpu;
+  ObjectReader reader(value, std::move(path), error);
+  reader.readString("name", gpu.name);
+  reader.readString("arch", gpu.arch);
+  reader.readString("driver", gpu.driver);
+  reader.readString("compiler", gpu.compiler);
+  reader.readDouble("compile_ms", gpu.compileMs, 0, infinity);
+  reader.readArray("kernels", [&](const Json &value, std::string path) {
+    KernelReport kernel;
+    ObjectReader fields(value, std::move(path), error);
+    fields.readString("name", kernel.name);
+    fields.readInt("registers", kernel.registers, 0, INT64_MAX);
+    fields.readInt("spill_store_bytes", kernel.spillStoreBytes, 0, INT64_MAX);
+    fields.readInt("spill_load_bytes", kernel.spillLoadBytes, 0, INT64_MAX);
+    fields.readInt("stack_bytes", kernel.stackBytes, 0, INT64_MAX);
+    fields.readInt("shared_bytes", kernel.sharedBytes, 0, INT64_MAX);
+    fields.finish();
+    gpu.kernels.push_back(kernel);
+  });
+  reader.readStrings("warnings", gpu.warnings);
+  reader.readStrings("clocks", gpu.clocks);
+  reader.readStrings("missing_clocks", gpu.missingClocks);
+  gpu.host = readTiming(reader, "host", error);
+  auto gauge = [&](const char *key, std::optional<Gauge> &into) {
+    reader.readObject(
+        key,
+        [&](const Json &value, std::string path) {
+          ObjectReader fields(value, std::move(path), error);
+          Gauge read;
+          fields.readDouble("low", read.low, -infinity, infinity);
+          fields.readDouble("high", read.high, -infinity, infinity);
+          if (fields.finish())
+            into = read;
+        },
+        true);
+  };
+  gauge("sm_clock_mhz", gpu.smClock);
+  gauge("memory_clock_mhz", gpu.memoryClock);
+  gauge("power_w", gpu.power);
+  gauge("temperature_c", gpu.temperature);
+  reader.readInt("readings", gpu.readings, 0, INT64_MAX);
+  reader.readInt("throttled", gpu.throttled, 0, INT64_MAX);
+  reader.readStrings("throttle_reasons", gpu.throttleReasons);
+  reader.finish();
+  return gpu;
 }
 
 std::optional<Verdict> fastk::worker::parseVerdict(std::string_view text,
@@ -260,6 +344,12 @@ std::optional<Verdict> fastk::worker::parseVerdict(std::string_view text,
       audit.bitwiseDeterministic = deterministic;
     reader.finish();
   });
+  reader.readObject(
+      "gpu",
+      [&](const Json &value, std::string path) {
+        verdict.gpu = readGpuReport(value, std::move(path), error);
+      },
+      true);
   if (!reader.finish())
     return std::nullopt;
   return verdict;

@@ -25,6 +25,14 @@ Verdict fastk::worker::evaluate(const Job &job) {
   return evaluateOn(device);
 }
 
+std::string fastk::worker::checkDevice(DeviceKind device) {
+  std::string error;
+  if (device == DeviceKind::Cuda)
+    if (GpuSession *session = GpuSession::get(error))
+      error = session->probe();
+  return error;
+}
+
 bool fastk::worker::childMain(int argc, char **argv, int &code) {
   if (argc != 2)
     return false;

@@ -7,9 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Spool.h"
+#include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Cuda/QueryDevice.h"
 #include "fastk/Worker/Worker.h"
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -17,11 +19,18 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <sys/file.h>
+#include <thread>
+#include <tuple>
 #include <unistd.h>
 #include <vector>
 
 using namespace fastk::worker;
 namespace fs = std::filesystem;
+
+/// Threads that compile for jobs to come; few, since a judge is at work.
+static constexpr size_t compilers = 3;
 
 static bool complain(const fs::path &path, const std::string &problem) {
   fprintf(stderr, "fastk-worker: error: %s: %s\n", path.c_str(),
@@ -65,6 +74,8 @@ static std::string unableToRun(const Job &job) {
     static const std::string problem = fastk::cuda::queryCudaDevice(device);
     if (!problem.empty())
       return problem;
+    if (std::string error = checkDevice(job.device); !error.empty())
+      return error;
     here = device.model;
   } else {
     static const std::string model = fastk::identifyHost().model;
@@ -76,19 +87,24 @@ static std::string unableToRun(const Job &job) {
          "; answer it on such a machine, or search for this one";
 }
 
-/// One job. \p status receives the verdict's.
-static bool answer(const fs::path &folder, std::string &status) {
-  fs::path path = folder / "job.json";
+static std::string textOf(const fs::path &path, bool &isRead) {
   std::ifstream file(path, std::ios::binary);
   std::string text((std::istreambuf_iterator<char>(file)), {});
-  if (!file)
-    return complain(path, "cannot be read");
-  std::string error;
+  isRead = bool(file);
+  return text;
+}
+
+/// The job of a folder, with paths that hold from anywhere.
+static std::optional<Job> readJob(const fs::path &folder, std::string &error) {
+  bool isRead = false;
+  std::string text = textOf(folder / "job.json", isRead);
+  if (!isRead) {
+    error = "cannot be read";
+    return std::nullopt;
+  }
   std::optional<Job> job = parseJob(text, error);
   if (!job)
-    return complain(path, error);
-  if (std::string why = unableToRun(*job); !why.empty())
-    return complain(path, why);
+    return std::nullopt;
   auto resolve = [&](Program &program) {
     if (!program.path.empty())
       program.path = (folder / program.path).lexically_normal().string();
@@ -98,10 +114,93 @@ static bool answer(const fs::path &folder, std::string &status) {
   resolve(job->candidate);
   if (job->incumbent)
     resolve(*job->incumbent);
+  return job;
+}
+
+/// One job. \p status receives the verdict's.
+static bool answer(const fs::path &folder, std::string &status) {
+  std::string error;
+  std::optional<Job> job = readJob(folder, error);
+  if (!job)
+    return complain(folder / "job.json", error);
+  if (std::string why = unableToRun(*job); !why.empty())
+    return complain(folder / "job.json", why);
   Verdict verdict = evaluate(*job);
   status = std::string(toString(verdict.status)) + ": " + verdict.reason;
   return writeWhole(folder / "verdict.json", toJSON(verdict) + "\n");
 }
+
+/// Equal for jobs that share all but candidate and incumbent: what the worker
+/// keeps of one serves the next.
+static std::string workloadOf(const fs::path &folder) {
+  std::string ignored;
+  std::optional<Job> job = readJob(folder, ignored);
+  if (!job)
+    return "";
+  job->id.clear();
+  job->incumbent.reset();
+  job->candidate = {};
+  job->validate.competitors = false;
+  job->floorNs = 0;
+  std::string code;
+  for (Program *program : {&job->oracle, &job->baseline}) {
+    bool isRead = false;
+    code += textOf(program->path, isRead) + '\0';
+    program->path.clear();
+  }
+  return std::to_string(std::hash<std::string>()(toJSON(*job) + code));
+}
+
+/// Compiles what jobs to come are made of while others are judged: the results
+/// are in the cache when their turn comes. Errors are found again then.
+static void compileAhead(const std::vector<fs::path> &jobs, size_t from,
+                         std::atomic<size_t> &turn, std::atomic<bool> &stop) {
+  fastk::DeviceDescription device;
+  if (!fastk::cuda::queryCudaDevice(device).empty())
+    return;
+  // Not much further than the judge is: the last compiled is the last evicted.
+  constexpr size_t ahead = 64;
+  for (size_t i = from; i < jobs.size() && !stop; i += compilers) {
+    while (i > turn + ahead && !stop)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::string ignored;
+    std::optional<Job> job = readJob(jobs[i], ignored);
+    if (!job || job->candidate.code != Code::CUDA || stop)
+      continue;
+    bool isRead = false;
+    fastk::cuda::CompileRequest request;
+    request.source = textOf(job->candidate.path, isRead);
+    request.arch = device.arch;
+    if (isRead)
+      fastk::cuda::compileCached(request);
+  }
+}
+
+/// A job that this process answers alone, as long as the object lives.
+namespace {
+class Lock {
+public:
+  explicit Lock(const fs::path &folder, bool wait = false)
+      : fd(::open((folder / "job.json").c_str(), O_RDONLY | O_CLOEXEC)) {
+    int how = LOCK_EX | (wait ? 0 : LOCK_NB);
+    do
+      held = fd < 0 || flock(fd, how) == 0;
+    while (!held && errno == EINTR);
+  }
+  ~Lock() {
+    if (fd >= 0)
+      close(fd);
+  }
+  Lock(const Lock &) = delete;
+  Lock &operator=(const Lock &) = delete;
+  /// False where another worker is at the job.
+  bool isHeld() const { return held; }
+
+private:
+  int fd;
+  bool held = false;
+};
+} // namespace
 
 int fastk::worker::answerSpool(const std::string &directory) {
   std::error_code ec;
@@ -123,12 +222,26 @@ int fastk::worker::answerSpool(const std::string &directory) {
                                   "--evaluator=spool:DIR wrote");
     return 1;
   }
-  std::sort(jobs.begin(), jobs.end());
+  std::map<fs::path, std::string> workloads;
+  for (const fs::path &folder : jobs)
+    workloads[folder] = workloadOf(folder);
+  std::sort(jobs.begin(), jobs.end(),
+            [&](const fs::path &a, const fs::path &b) {
+              return std::tie(workloads[a], a) < std::tie(workloads[b], b);
+            });
   fprintf(stderr, "fastk-worker: %zu jobs to answer, %zu answered before\n",
           jobs.size(), answered);
   auto start = std::chrono::steady_clock::now();
   size_t done = 0, failed = 0;
-  for (const fs::path &folder : jobs) {
+  std::atomic<size_t> turn{0};
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> compiling;
+  for (size_t i = 0; i < compilers; ++i)
+    compiling.emplace_back([&, i] { compileAhead(jobs, i, turn, stop); });
+  // What another worker is at is looked at once more in the end: it may have
+  // been interrupted.
+  std::vector<fs::path> elsewhere;
+  auto answerOne = [&](const fs::path &folder) {
     std::string status;
     failed += !answer(folder, status);
     ++done;
@@ -138,6 +251,25 @@ int fastk::worker::answerSpool(const std::string &directory) {
     fprintf(stderr, "[%zu/%zu, %.1f s, %.1f a minute] %s %s\n", done,
             jobs.size(), seconds, 60 * double(done) / seconds,
             folder.filename().c_str(), status.c_str());
+  };
+  for (const fs::path &folder : jobs) {
+    ++turn;
+    Lock lock(folder);
+    if (!lock.isHeld())
+      elsewhere.push_back(folder);
+    else if (!fs::exists(folder / "verdict.json"))
+      answerOne(folder);
+  }
+  stop = true;
+  for (std::thread &thread : compiling)
+    thread.join();
+  if (!elsewhere.empty())
+    fprintf(stderr, "fastk-worker: waiting for %zu jobs of another worker\n",
+            elsewhere.size());
+  for (const fs::path &folder : elsewhere) {
+    Lock lock(folder, /*wait=*/true);
+    if (!fs::exists(folder / "verdict.json"))
+      answerOne(folder);
   }
   fprintf(stderr, "fastk-worker: %zu answered, %zu not\n", done - failed,
           failed);

@@ -261,7 +261,7 @@ TEST(Distribution, MixedMagnitudesInTheRangeOfHalf) {
   auto draws = [&](Precision accepted, ElementType type) {
     job.acceptedPrecision = accepted;
     job.inputs[0].type = job.inputs[1].type = type;
-    for (const Case &trial : planCases(job, 1).cases)
+    for (const Case &trial : drawTrials(job, 1).cases)
       if (trial.law == Law::MixedHalf)
         return true;
     return false;
@@ -283,11 +283,11 @@ TEST(Distribution, IsReproducibleAndLegal) {
                 {ElementType::F32, {100, 70}, Role::Mask, {}},
                 {ElementType::F32, {7000}, Role::Data, {{-1, 1}}}};
   job.outputs = {{ElementType::F32, {1}, Role::Data, {}}};
-  std::vector<Case> cases = planCases(job, 42).cases;
+  std::vector<Case> cases = drawTrials(job, 42).cases;
   for (Kind kind : {Kind::Contraction, Kind::Softmax, Kind::Norm,
                     Kind::Elementwise, Kind::Pooling, Kind::Reduction}) {
     job.kind = kind;
-    for (const Case &trial : planCases(job, 43).cases)
+    for (const Case &trial : drawTrials(job, 43).cases)
       cases.push_back(trial);
   }
   for (const Case &trial : cases)
@@ -382,10 +382,10 @@ TEST(Distribution, NormalInvertsItsDistributionFunction) {
     }
 }
 
-static std::vector<std::string> lawsOf(const Plan &plan, size_t count) {
+static std::vector<std::string> lawsOf(const Trials &trials, size_t count) {
   std::vector<std::string> laws;
   for (size_t i = 0; i < count; ++i)
-    laws.emplace_back(toString(plan.cases[i].law));
+    laws.emplace_back(toString(trials.cases[i].law));
   return laws;
 }
 
@@ -393,35 +393,35 @@ static std::vector<std::string> lawsOf(const Plan &plan, size_t count) {
 TEST(Distribution, PlansFollowModeAndSize) {
   Job job;
   job.kind = Kind::Softmax;
-  auto planFor = [&](Mode mode, int64_t rows, uint64_t seed) {
+  auto trialsOf = [&](Mode mode, int64_t rows, uint64_t seed) {
     job.mode = mode;
     job.validate.trials = mode == Mode::Promote ? 10 : 3;
     job.inputs = {{ElementType::F32, {rows, 1024}, Role::Data, {}}};
     job.outputs = job.inputs;
-    return planCases(job, seed);
+    return drawTrials(job, seed);
   };
   for (int64_t rows : {8, 1024, 4096}) {
-    Plan promote = planFor(Mode::Promote, rows, 1);
+    Trials promote = trialsOf(Mode::Promote, rows, 1);
     EXPECT_EQ(promote.cases.size(), 10u + 2 * 10);
     EXPECT_EQ(promote.required, promote.cases.size());
-    Plan validate = planFor(Mode::Validate, rows, 1);
+    Trials validate = trialsOf(Mode::Validate, rows, 1);
     EXPECT_EQ(validate.cases.size(), 3u + 10);
     EXPECT_EQ(validate.required, validate.cases.size());
   }
-  EXPECT_EQ(planFor(Mode::Evaluate, 8, 1).required, 13u);
-  EXPECT_EQ(planFor(Mode::Evaluate, 1024, 1).required, 11u);
+  EXPECT_EQ(trialsOf(Mode::Evaluate, 8, 1).required, 13u);
+  EXPECT_EQ(trialsOf(Mode::Evaluate, 1024, 1).required, 11u);
 
   // A subset, the harshest first, different from seed to seed; all others in
   // reserve.
   std::set<std::vector<std::string>> subsets;
   for (uint64_t seed = 0; seed < 20; ++seed) {
-    Plan plan = planFor(Mode::Evaluate, 4096, seed);
-    ASSERT_EQ(plan.required, 4u);
-    std::vector<std::string> laws = lawsOf(plan, plan.required);
+    Trials trials = trialsOf(Mode::Evaluate, 4096, seed);
+    ASSERT_EQ(trials.required, 4u);
+    std::vector<std::string> laws = lawsOf(trials, trials.required);
     EXPECT_EQ(laws[0], "normal");
     EXPECT_EQ(laws[1], "logits_80");
     subsets.insert(laws);
-    laws = lawsOf(plan, plan.cases.size());
+    laws = lawsOf(trials, trials.cases.size());
     EXPECT_EQ(std::set<std::string>(laws.begin(), laws.end()).size(), 11u);
   }
   EXPECT_GT(subsets.size(), 5u);

@@ -43,6 +43,24 @@ static Verdict full() {
   v.audit.timedOutputsChecked = 30;
   v.audit.auditedCalls = 2;
   v.audit.bitwiseDeterministic = false;
+  v.gpu.emplace();
+  v.gpu->name = "NVIDIA H200";
+  v.gpu->arch = "sm_90a";
+  v.gpu->driver = "13.0";
+  v.gpu->compiler = "12.9";
+  v.gpu->kernels = {{"softmax", 168, 8, 4, 16, 2048}};
+  v.gpu->warnings = {"C7510: serialised"};
+  v.gpu->compileMs = 123.5;
+  v.gpu->clocks = {"events"};
+  v.gpu->missingClocks = {"cupti: not found"};
+  v.gpu->host = Timing{13, 14, 15, 16};
+  v.gpu->smClock = Gauge{1500, 1980};
+  v.gpu->memoryClock = Gauge{3201, 3201};
+  v.gpu->power = Gauge{100.5, 690};
+  v.gpu->temperature = Gauge{30, 61};
+  v.gpu->readings = 20;
+  v.gpu->throttled = 3;
+  v.gpu->throttleReasons = {"power cap"};
   return v;
 }
 

@@ -127,6 +127,45 @@ struct Audit {
   std::optional<bool> bitwiseDeterministic;
 };
 
+/// What the compiler says of a kernel of the candidate.
+struct KernelReport {
+  std::string name;
+  int64_t registers = 0;
+  /// Bytes a thread.
+  int64_t spillStoreBytes = 0, spillLoadBytes = 0, stackBytes = 0;
+  /// Static, bytes a block.
+  int64_t sharedBytes = 0;
+};
+
+/// The readings of one gauge while programs were timed.
+struct Gauge {
+  double low = 0;
+  double high = 0;
+};
+
+/// Of jobs for a GPU.
+struct GpuReport {
+  std::string name;
+  /// "sm_90a".
+  std::string arch;
+  /// The CUDA version the driver supports, and NVRTC's: "13.0".
+  std::string driver, compiler;
+  /// Of candidates in CUDA C++.
+  std::vector<KernelReport> kernels;
+  std::vector<std::string> warnings;
+  double compileMs = 0;
+  /// The clocks that were compared, and those that were not, with the reason.
+  std::vector<std::string> clocks, missingClocks;
+  /// Of the candidate, by the host's clock.
+  std::optional<Timing> host;
+  /// MHz, W, degrees Celsius. Without NVML there are none.
+  std::optional<Gauge> smClock, memoryClock, power, temperature;
+  int64_t readings = 0;
+  /// Readings at which the GPU held itself back, and why.
+  int64_t throttled = 0;
+  std::vector<std::string> throttleReasons;
+};
+
 struct Verdict {
   std::string id;
   Status status = Status::Error;
@@ -139,6 +178,7 @@ struct Verdict {
   std::vector<std::string> missingProtections;
   Resources resources;
   Audit audit;
+  std::optional<GpuReport> gpu = std::nullopt;
 };
 
 /// One line of JSON without a newline at its end.

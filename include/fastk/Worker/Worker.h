@@ -20,6 +20,9 @@ namespace fastk::worker {
 /// the verdict.
 Verdict evaluate(const Job &job);
 
+/// Why programs of a device cannot be judged here; empty when they can.
+std::string checkDevice(DeviceKind device);
+
 /// Runs as a program's process if the command line says so; returns whether it
 /// did, with the exit code in \p code.
 bool childMain(int argc, char **argv, int &code);

@@ -26,6 +26,10 @@ namespace fastk::worker {
 inline constexpr const char *cudaChildFlag = "--fastk-cuda-child";
 inline constexpr int cudaChildSocket = 3;
 
+/// A context takes a fraction of a second, PTX of a large program seconds.
+inline constexpr double startSeconds = 120;
+
+/// The child begins by making a context, and sends one byte when it is done.
 /// Start: the plan's JSON, a NUL, the image. Map: MapEntry per buffer. Call:
 /// nothing. Unmap: nothing.
 enum class CudaCommand : uint32_t { Start, Map, Unmap, Call };

@@ -7,21 +7,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaChild.h"
-#include "../Host/ChildRegistry.h"
 #include "CudaDevice.h"
+#include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
+#include <fstream>
+#include <iterator>
+#include <sstream>
 #include <unistd.h>
 
 using namespace fastk::worker;
 
-/// A context takes a fraction of a second, PTX of a large program seconds.
-static constexpr double startSeconds = 120;
 static constexpr double mapSeconds = 60;
 
 /// What a driver error of a program means for its verdict.
@@ -44,70 +40,67 @@ static Status statusOf(const std::string &error) {
   return Status::Refused;
 }
 
+/// Programs that fastk made itself.
+static bool isTrusted(Part part) {
+  return part == Part::Oracle || part == Part::Baseline ||
+         part == Part::Control || part == Part::Empty;
+}
+
 std::unique_ptr<CudaChild> CudaChild::start(Part part, const std::string &image,
                                             const LaunchPlan &plan,
                                             Failure &failure) {
-  int pair[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
-    failure = {Status::Error,
-               std::string("cannot make a socket: ") + strerror(errno)};
-    return nullptr;
-  }
-  pid_t pid = fork();
-  if (pid == 0) {
-    // Without close-on-exec from here on.
-    if (pair[1] == cudaChildSocket)
-      fcntl(pair[1], F_SETFD, 0);
-    else
-      dup2(pair[1], cudaChildSocket);
-    int null = ::open("/dev/null", O_RDWR);
-    for (int fd : {0, 1, 2})
-      dup2(null, fd);
-    execl("/proc/self/exe", "fastk-worker", cudaChildFlag, nullptr);
-    _exit(127);
-  }
-  close(pair[1]);
-  if (pid < 0) {
-    close(pair[0]);
+  std::string payload = toJSON(plan);
+  payload.push_back('\0');
+  payload += image;
+  ChildPool &pool = ChildPool::get();
+  std::unique_ptr<CudaChild> child(
+      new CudaChild(part, isTrusted(part) ? payload : ""));
+  if (isTrusted(part) && (child->process = pool.takeLoaded(payload)))
+    return child;
+  child->process = pool.take();
+  if (!child->process) {
     failure = {Status::Error,
                std::string("cannot start a process: ") + strerror(errno)};
     return nullptr;
   }
-  rememberChild(pid);
-  std::unique_ptr<CudaChild> child(new CudaChild(part));
-  child->pid = pid;
-  child->socket = pair[0];
+  char ready = 0;
+  if (!child->process->isReady && receiveAll(child->process->socket, &ready, 1,
+                                             startSeconds) != Received::All) {
+    child->process.reset();
+    failure = {Status::Error, "a process with a CUDA context did not start"};
+    return nullptr;
+  }
   CudaReply reply;
-  std::string payload = toJSON(plan);
-  payload.push_back('\0');
-  payload += image;
   if (!child->ask(CudaCommand::Start, 0, payload, startSeconds, reply, failure))
     return nullptr;
   return child;
 }
 
-CudaChild::~CudaChild() { killAndReap(); }
+CudaChild::~CudaChild() { release(); }
 
-void CudaChild::killAndReap() {
-  if (pid < 0)
+void CudaChild::release() {
+  if (!process)
     return;
-  kill(pid, SIGKILL);
-  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR)
-    ;
-  forgetChild(pid);
-  close(socket);
-  pid = -1;
+  Failure ignored;
+  if (!key.empty())
+    for (uint32_t slot : std::set<uint32_t>(mapped))
+      if (process)
+        unmap(slot, ignored);
+  if (process && !key.empty())
+    ChildPool::get().keep(key, std::move(process));
+  process.reset();
 }
 
 bool CudaChild::ask(CudaCommand command, uint32_t slot,
                     const std::string &payload, double seconds,
                     CudaReply &reply, Failure &failure, bool timed) {
   const char *name = nameOf(part);
-  if (pid < 0) {
+  if (!process) {
     failure = {Status::Error, std::string("the ") + name + " has ended"};
     return false;
   }
   CudaRequest request = {command, slot, timed, payload.size()};
+  int socket = process->socket;
   std::string error;
   Received received = Received::Closed;
   if (sendAll(socket, &request, sizeof(request)) &&
@@ -135,7 +128,7 @@ bool CudaChild::ask(CudaCommand command, uint32_t slot,
                std::string("the process of the ") + name + " ended"};
   }
   // A context that has failed is of no further use.
-  killAndReap();
+  process.reset();
   return false;
 }
 
@@ -162,11 +155,13 @@ bool CudaChild::map(uint32_t slot, const Operands *operands,
       add(memory, 2);
   }
   CudaReply reply;
+  mapped.insert(slot);
   return ask(CudaCommand::Map, slot, payload, mapSeconds, reply, failure);
 }
 
 bool CudaChild::unmap(uint32_t slot, Failure &failure) {
   CudaReply reply;
+  mapped.erase(slot);
   return ask(CudaCommand::Unmap, slot, {}, mapSeconds, reply, failure);
 }
 
@@ -182,19 +177,25 @@ bool CudaChild::call(uint32_t slot, double timeoutSeconds, CallTime &time,
 
 Resources CudaChild::finish() {
   Resources resources;
-  if (pid < 0)
+  if (!process)
     return resources;
-  // The end of the socket ends the process.
-  shutdown(socket, SHUT_RDWR);
-  struct rusage usage = {};
-  while (wait4(pid, nullptr, 0, &usage) < 0 && errno == EINTR)
-    ;
-  forgetChild(pid);
-  close(socket);
-  pid = -1;
-  resources.peakMemoryBytes = int64_t(usage.ru_maxrss) * 1024;
-  resources.cpuSeconds =
-      double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-      1e-6 * double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+  // A process that goes on has used what it has used so far.
+  std::string folder = "/proc/" + std::to_string(process->pid);
+  std::ifstream status(folder + "/status"), stat(folder + "/stat");
+  for (std::string word; status >> word;)
+    if (word == "VmHWM:" && status >> resources.peakMemoryBytes)
+      resources.peakMemoryBytes *= 1024;
+  std::string text((std::istreambuf_iterator<char>(stat)), {});
+  // Behind the name, which may hold anything: the 12th and 13th are ticks.
+  std::istringstream fields(
+      text.substr(std::min(text.size(), text.rfind(')'))));
+  std::string field;
+  double ticks = 0, number = 0;
+  for (int i = 0; i < 12; ++i)
+    fields >> field;
+  for (int i = 0; i < 2 && fields >> number; ++i)
+    ticks += number;
+  resources.cpuSeconds = ticks / double(sysconf(_SC_CLK_TCK));
+  release();
   return resources;
 }

@@ -10,18 +10,19 @@
 #define FASTK_LIB_WORKER_CUDA_CUDACHILD_H
 
 #include "../Device.h"
+#include "ChildPool.h"
 #include "ChildProtocol.h"
 #include <memory>
+#include <set>
 #include <string>
-#include <sys/types.h>
 #include <vector>
 
 namespace fastk::worker {
 
 class CudaChild : public Running {
 public:
-  /// Starts a process with its own context and loads \p image (PTX or a cubin)
-  /// with its plan.
+  /// Loads \p image (PTX or a cubin) with its plan in a process with a context
+  /// of its own.
   static std::unique_ptr<CudaChild> start(Part part, const std::string &image,
                                           const LaunchPlan &plan,
                                           Failure &failure);
@@ -35,15 +36,18 @@ public:
   Resources finish() override;
 
 private:
-  explicit CudaChild(Part part) : part(part) {}
+  CudaChild(Part part, std::string key) : part(part), key(std::move(key)) {}
   bool ask(CudaCommand command, uint32_t slot, const std::string &payload,
            double seconds, CudaReply &reply, Failure &failure,
            bool timed = false);
-  void killAndReap();
+  /// Back to the pool where it is a trusted program's, else the end of it.
+  void release();
 
   Part part;
-  pid_t pid = -1;
-  int socket = -1;
+  /// Of a trusted program; else empty.
+  std::string key;
+  std::unique_ptr<ChildProcess> process;
+  std::set<uint32_t> mapped;
 };
 
 } // namespace fastk::worker

@@ -9,11 +9,11 @@
 #include "CudaDevice.h"
 #include "../Hash.h"
 #include "../Statistics.h"
+#include "ChildPool.h"
 #include "CudaChild.h"
-#include "JudgeKernels.h"
+#include "Gauges.h"
 #include "fastk/Cuda/CheckDeviceCode.h"
 #include "fastk/Cuda/CompileInChild.h"
-#include "fastk/Cuda/QueryDevice.h"
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -27,34 +27,13 @@ static const char *const emptyPTX = ".version 8.0\n.target sm_80\n"
                                     ".visible .entry nothing() { ret; }\n";
 
 CudaDevice::~CudaDevice() {
-  if (!context)
-    return;
-  for (cuda::CUdeviceptr memory : {scratch, flushed})
-    if (memory)
-      driver->cuMemFree(memory);
-  driver->cuCtxDestroy(context);
+  if (!trouble.empty())
+    GpuSession::drop();
 }
 
 void CudaDevice::note(const std::string &error) {
   if (trouble.empty())
     trouble = error;
-}
-
-bool CudaDevice::loadOwnKernels(std::string &error) {
-  cuda::CompileRequest request;
-  request.source = judgeKernels;
-  request.arch = arch;
-  request.prelude = false;
-  cuda::CompileResult result = cuda::compileCached(request);
-  error = result.error;
-  if (error.empty())
-    error = cuda::loadModule(*driver, result.cubin, own);
-  for (auto [name, function] : {std::pair("fastk_hash", &hashKernel),
-                                std::pair("fastk_scatter", &scatterKernel),
-                                std::pair("fastk_compare", &compareKernel)})
-    if (error.empty())
-      error = cuda::getFunction(*driver, own, name, *function);
-  return error.empty();
 }
 
 static bool readFile(const std::string &path, std::string &bytes) {
@@ -107,45 +86,62 @@ bool CudaDevice::prepare(Part part, Verdict &verdict, Failure &failure) {
     return true;
   cuda::CompileRequest request;
   request.source = image.bytes;
-  request.arch = arch;
+  request.arch = gpu->device.arch;
   cuda::CompileResult result = cuda::compileCached(request);
+  if (part == Part::Candidate) {
+    GpuReport &report = *verdict.gpu;
+    report.compiler = result.nvrtcVersion;
+    report.compileMs = result.milliseconds;
+    for (const cuda::KernelFacts &kernel : result.kernels)
+      if (kernel.isEntry)
+        report.kernels.push_back({kernel.name, kernel.registers,
+                                  kernel.spillStoreBytes, kernel.spillLoadBytes,
+                                  kernel.stackBytes, kernel.staticSharedBytes});
+    for (const cuda::CompilerWarning &warning : result.warnings)
+      report.warnings.push_back(
+          (warning.code.empty() ? "" : warning.code + ": ") + warning.text);
+  }
   if (!result.ok())
     return fail(Status::Refused, "does not compile: " + result.error);
   image.bytes = result.cubin;
   return true;
 }
 
-bool CudaDevice::open(Verdict &verdict, Failure &failure) {
+bool CudaDevice::openMemory(Verdict &verdict, Failure &failure) {
   verdict.timing.cache = job.time.cache;
   std::string error;
-  DeviceDescription description;
-  driver = cuda::Driver::get(error);
-  if (driver)
-    error = cuda::queryCudaDevice(description);
-  cuda::CUdevice device = 0;
-  if (error.empty())
-    error = driver->call(driver->cuDeviceGet, &device, 0);
-  if (error.empty())
-    error = driver->call(driver->cuCtxCreate, &context,
-                         unsigned(cuda::CU_CTX_SCHED_SPIN), device);
-  arch = description.arch;
-  limits.sharedBytes = description.sharedBytesPerBlockOptIn;
-  limits.multiprocessors = description.multiprocessors;
-  if (arch.size() > 3)
-    limits.capability = std::atoi(arch.c_str() + 3);
-  // Twice the L2 cache, and no less than 128 MB.
-  flushBytes =
-      std::max<size_t>(size_t(2 * description.l2Bytes), size_t(128) << 20);
-  if (error.empty())
-    error = driver->call(driver->cuMemAlloc, &scratch, size_t(4096));
-  if (error.empty())
-    error = driver->call(driver->cuMemAlloc, &flushed, flushBytes);
-  if (error.empty())
-    loadOwnKernels(error);
-  if (!error.empty()) {
+  gpu = GpuSession::get(error);
+  // What the last job did to the device is not this one's fault.
+  if (gpu && !gpu->probe().empty()) {
+    GpuSession::drop();
+    gpu = GpuSession::get(error);
+    if (gpu)
+      error = gpu->probe();
+  }
+  if (!gpu || !error.empty()) {
     failure = {Status::Error, error};
     return false;
   }
+  driver = gpu->driver;
+  limits.sharedBytes = gpu->device.sharedBytesPerBlockOptIn;
+  limits.multiprocessors = gpu->device.multiprocessors;
+  if (gpu->device.arch.size() > 3)
+    limits.capability = std::atoi(gpu->device.arch.c_str() + 3);
+  this->verdict = &verdict;
+  GpuReport &report = verdict.gpu.emplace();
+  report.name = gpu->device.model;
+  report.arch = gpu->device.arch;
+  report.driver = std::to_string(driver->version() / 1000) + "." +
+                  std::to_string(driver->version() % 1000 / 10);
+  report.clocks = {"events", "host"};
+  report.missingClocks = {"cupti: not used"};
+  ChildPool::get().replenish();
+  return true;
+}
+
+bool CudaDevice::open(Verdict &verdict, Failure &failure) {
+  if (!openMemory(verdict, failure))
+    return false;
   for (Part part :
        {Part::Oracle, Part::Baseline, Part::Incumbent, Part::Candidate})
     if (!prepare(part, verdict, failure))
@@ -176,6 +172,13 @@ std::unique_ptr<Running> CudaDevice::start(Part part, int64_t, Verdict &,
   return CudaChild::start(part, image.bytes, image.plan, failure);
 }
 
+void CudaDevice::settle() { ChildPool::get().settle(); }
+
+bool CudaDevice::outlastsDisturbance(double, size_t samples) const {
+  // Events do not see the host's scheduler.
+  return samples >= 3;
+}
+
 size_t CudaDevice::rotatingSets(size_t wanted, int64_t bytes) {
   size_t available = 0, total = 0;
   if (driver->cuMemGetInfo(&available, &total))
@@ -188,12 +191,14 @@ size_t CudaDevice::rotatingSets(size_t wanted, int64_t bytes) {
 void CudaDevice::flush(const Operands &, const Results &) {
   if (job.time.cache != Cache::Cold)
     return;
-  note(driver->call(driver->cuMemsetD8, flushed, static_cast<unsigned char>(0),
-                    flushBytes));
+  note(driver->call(driver->cuMemsetD8, gpu->flushed,
+                    static_cast<unsigned char>(0), gpu->flushBytes));
   note(driver->call(driver->cuCtxSynchronize));
 }
 
 std::string CudaDevice::distrust(const CallTime &time) {
+  // Asked after every timed call.
+  readGauges(*driver, *verdict->gpu);
   // Events are stamped within what the host waits for.
   if (time.ns <= time.otherNs * 1.02 + 2000)
     return {};
@@ -203,6 +208,10 @@ std::string CudaDevice::distrust(const CallTime &time) {
 std::string CudaDevice::distrust(const std::vector<CallTime> &times,
                                  const std::vector<CallTime> &trusted,
                                  double handshakeP90) {
+  std::vector<double> host;
+  for (const CallTime &time : times)
+    host.push_back(time.otherNs);
+  verdict->gpu->host = summarize(host);
   auto gapOf = [](const std::vector<CallTime> &calls) {
     std::vector<double> gaps;
     for (const CallTime &time : calls)

@@ -16,6 +16,7 @@
 #define FASTK_LIB_WORKER_CUDA_CUDADEVICE_H
 
 #include "../Device.h"
+#include "GpuSession.h"
 #include "fastk/Cuda/Driver.h"
 #include <cstdlib>
 #include <map>
@@ -60,12 +61,13 @@ struct FreeBytes {
 };
 using HostBytes = std::unique_ptr<char, FreeBytes>;
 
-/// Operands, with what the worker wrote into them.
+/// Operands, with the hash of what the worker made of each.
 class CudaOperands : public Operands {
 public:
   std::vector<DeviceMemory> memory;
-  std::vector<HostBytes> mirror;
   std::vector<uint64_t> hashes;
+  /// What was fetched last, for bytesOf().
+  std::vector<HostBytes> fetched;
 };
 
 class CudaResults : public Results {
@@ -83,9 +85,13 @@ public:
 
   // CudaDevice.cpp: programs and clocks.
   bool open(Verdict &verdict, Failure &failure) override;
+  /// The part of open() that asks no program: the session, and that it works.
+  bool openMemory(Verdict &verdict, Failure &failure);
   std::unique_ptr<Running> start(Part part, int64_t sets, Verdict &verdict,
                                  Failure &failure) override;
   size_t rotatingSets(size_t wanted, int64_t bytes) override;
+  void settle() override;
+  bool outlastsDisturbance(double spentNs, size_t samples) const override;
   void flush(const Operands &operands, const Results &results) override;
   std::string distrust(const CallTime &time) override;
   std::string distrust(const std::vector<CallTime> &times,
@@ -108,6 +114,8 @@ public:
   const void *bytesOf(const Operands &operands, size_t index) override;
   const void *bytesOf(const Results &results, size_t index) override;
   uint64_t hashOf(const Results &results) override;
+  /// Writes a result; for tests of the judge.
+  void write(Results &results, size_t index, const void *bytes);
   Measure compare(size_t output, const Results &results,
                   const Results &reference) override;
   bool fits(size_t output, const Results &oracle) override;
@@ -122,26 +130,20 @@ private:
   };
 
   bool prepare(Part part, Verdict &verdict, Failure &failure);
-  bool loadOwnKernels(std::string &error);
   /// Remembers the first error of our own; open() and start() report it.
   void note(const std::string &error);
   uint64_t hashOf(const DeviceMemory &memory);
-  void upload(CudaOperands &operands, size_t index);
-  std::string launchOwn(cuda::CUfunction function, unsigned blocks,
-                        void **arguments);
+  void draw(CudaOperands &operands, size_t index, const Case &trial);
+  const void *fetch(const DeviceMemory &memory, HostBytes &bytes);
 
+  GpuSession *gpu = nullptr;
+  /// The session's.
   const cuda::Driver *driver = nullptr;
-  cuda::CUcontext context = nullptr;
-  cuda::CUmodule own = nullptr;
-  cuda::CUfunction hashKernel = nullptr, scatterKernel = nullptr,
-                   compareKernel = nullptr;
-  /// Small results of our own kernels, and what is written to empty the L2.
-  cuda::CUdeviceptr scratch = 0, flushed = 0;
-  size_t flushBytes = 0;
-  std::string arch;
   PlanLimits limits;
   std::map<Part, Image> images;
   std::string trouble;
+  /// Of the job at hand; null before open().
+  Verdict *verdict = nullptr;
   /// Operands were found changed that no program was called on.
   bool disturbed = false;
 };

@@ -8,6 +8,7 @@
 
 #include "../Inputs.h"
 #include "../Random.h"
+#include "../Source.h"
 #include "CudaDevice.h"
 #include <algorithm>
 #include <cmath>
@@ -40,14 +41,11 @@ static const CudaResults &cudaOf(const Results &results) {
 std::unique_ptr<Operands> CudaDevice::createOperands(Failure &failure) {
   auto set = std::make_unique<CudaOperands>();
   set->memory.resize(job.inputs.size());
+  set->fetched.resize(job.inputs.size());
   set->hashes.assign(job.inputs.size(), 0);
   for (size_t i = 0; i < job.inputs.size(); ++i) {
-    size_t bytes = size_t(job.inputs[i].bytes());
-    set->mirror.push_back(hostBytes(bytes));
-    std::string error = set->memory[i].create(*driver, bytes);
-    if (error.empty() && !set->mirror.back())
-      error =
-          "the host has no memory for a copy of operand " + std::to_string(i);
+    std::string error =
+        set->memory[i].create(*driver, size_t(job.inputs[i].bytes()));
     if (!error.empty()) {
       failure = {Status::Error, error};
       return nullptr;
@@ -80,31 +78,35 @@ std::unique_ptr<Results> CudaDevice::createResults(Part part,
   return set;
 }
 
-std::string CudaDevice::launchOwn(cuda::CUfunction function, unsigned blocks,
-                                  void **arguments) {
-  cuda::Launch launch;
-  launch.grid.x = blocks;
-  launch.block.x = 256;
-  return cuda::launch(*driver, function, launch, arguments);
-}
-
 uint64_t CudaDevice::hashOf(const DeviceMemory &memory) {
   CUdeviceptr address = memory.address();
   uint64_t bytes = memory.size(), hash = 0;
-  void *arguments[] = {&address, &bytes, &scratch};
-  note(driver->call(driver->cuMemsetD8, scratch, static_cast<unsigned char>(0),
-                    sizeof(hash)));
-  note(launchOwn(hashKernel, 1056, arguments));
+  void *arguments[] = {&address, &bytes, &gpu->scratch};
+  note(driver->call(driver->cuMemsetD8, gpu->scratch,
+                    static_cast<unsigned char>(0), sizeof(hash)));
+  note(gpu->launch(gpu->hash, ownBlocks, arguments));
   note(driver->call(driver->cuMemcpyDtoH, static_cast<void *>(&hash),
-                    CUdeviceptr(scratch), sizeof(hash)));
+                    CUdeviceptr(gpu->scratch), sizeof(hash)));
   return hash;
 }
 
-void CudaDevice::upload(CudaOperands &operands, size_t index) {
+/// The number of a type in judge.cu.
+static int numberOf(ElementType type) {
+  static constexpr ElementType order[] = {
+      ElementType::F64, ElementType::F32, ElementType::F16, ElementType::BF16,
+      ElementType::I64, ElementType::I32, ElementType::I8,  ElementType::I1};
+  return int(std::find(std::begin(order), std::end(order), type) - order);
+}
+
+void CudaDevice::draw(CudaOperands &operands, size_t index, const Case &trial) {
   DeviceMemory &memory = operands.memory[index];
-  note(driver->call(driver->cuMemcpyHtoD, memory.address(),
-                    static_cast<const void *>(operands.mirror[index].get()),
-                    memory.size()));
+  CUdeviceptr address = memory.address();
+  int type = numberOf(job.inputs[index].type);
+  ValueRule rule = ruleOf(job, index, trial);
+  NormalEntries normal = gpu->normalTables();
+  uint64_t none = 0;
+  void *arguments[] = {&address, &type, &rule, &normal, &none, &none};
+  note(gpu->launch(gpu->fill, ownBlocks, arguments));
   operands.hashes[index] = hashOf(memory);
 }
 
@@ -114,52 +116,30 @@ void CudaDevice::fill(Operands &operands, const Case &trial,
   for (size_t i = 0; i < job.inputs.size(); ++i) {
     set.memory[i].place(placement);
     note(set.memory[i].setRedZones());
-    fillInput(job, i, trial, set.mirror[i].get());
-    upload(set, i);
+    draw(set, i, trial);
   }
 }
 
 void CudaDevice::redraw(Operands &operands, size_t index, const Case &trial) {
-  CudaOperands &set = cudaOf(operands);
-  fillInput(job, index, trial, set.mirror[index].get());
-  upload(set, index);
+  draw(cudaOf(operands), index, trial);
 }
 
 void CudaDevice::mutate(Operands &operands, const Case &trial, uint64_t seed) {
   CudaOperands &set = cudaOf(operands);
+  Case fresh = trial;
+  fresh.seed = seed;
   for (size_t i = 0; i < job.inputs.size(); ++i) {
     // Not used since it was last looked at: whoever changed it had no business
     // there.
     disturbed |= hashOf(set.memory[i]) != set.hashes[i];
-    // Places and values travel, not the operand.
-    ElementType type = job.inputs[i].type;
-    int size = int(byteSize(type));
-    auto changes = mutations(job, i, trial, seed);
-    // Of two changes of one element the last one counts, on both sides.
-    std::vector<uint64_t> places;
-    std::vector<char> values;
-    for (auto [at, value] : changes)
-      storeElement(type, set.mirror[i].get(), at, value);
-    for (auto [at, value] : changes) {
-      places.push_back(uint64_t(at));
-      const char *bytes = set.mirror[i].get() + at * size;
-      values.insert(values.end(), bytes, bytes + size);
-    }
-    CUdeviceptr deviceBytes = 0;
-    size_t placeBytes = places.size() * sizeof(uint64_t);
-    note(driver->call(driver->cuMemAlloc, &deviceBytes,
-                      placeBytes + values.size()));
-    CUdeviceptr deviceValues = deviceBytes + placeBytes;
-    note(driver->call(driver->cuMemcpyHtoD, deviceBytes,
-                      static_cast<const void *>(places.data()), placeBytes));
-    note(driver->call(driver->cuMemcpyHtoD, deviceValues,
-                      static_cast<const void *>(values.data()), values.size()));
     CUdeviceptr address = set.memory[i].address();
-    uint64_t count = places.size();
-    void *arguments[] = {&address, &deviceBytes, &deviceValues, &count, &size};
-    note(launchOwn(scatterKernel, unsigned((count + 255) / 256), arguments));
-    note(driver->call(driver->cuCtxSynchronize));
-    driver->cuMemFree(deviceBytes);
+    int type = numberOf(job.inputs[i].type);
+    ValueRule rule = ruleOf(job, i, fresh);
+    NormalEntries normal = gpu->normalTables();
+    uint64_t places = seed ^ i;
+    uint64_t count = uint64_t(mutationsOf(rule.elements));
+    void *arguments[] = {&address, &type, &rule, &normal, &places, &count};
+    note(gpu->launch(gpu->fill, ownBlocks, arguments));
     set.hashes[i] = hashOf(set.memory[i]);
   }
 }
@@ -168,22 +148,42 @@ void CudaDevice::perturb(const Operands &from, Operands &to, const Case &trial,
                          uint64_t draw, double delta, Placement placement) {
   CudaOperands &set = cudaOf(to);
   for (size_t i = 0; i < job.inputs.size(); ++i) {
+    const Tensor &tensor = job.inputs[i];
     set.memory[i].place(placement);
     note(set.memory[i].setRedZones());
-    worker::perturb(job.inputs[i], bitsAt(trial.seed, 500 + i + 1000 * draw),
-                    delta, cudaOf(from).mirror[i].get(), set.mirror[i].get());
-    upload(set, i);
+    CUdeviceptr source = cudaOf(from).memory[i].address();
+    CUdeviceptr target = set.memory[i].address();
+    if (!isFloat(tensor.type) || tensor.role == Role::Mask) {
+      note(driver->call(driver->cuMemcpyDtoD, target, source,
+                        set.memory[i].size()));
+    } else {
+      int type = numberOf(tensor.type);
+      uint64_t elements = uint64_t(tensor.elements());
+      uint64_t seed = bitsAt(trial.seed, 500 + i + 1000 * draw);
+      double limit = largestValue(tensor.type);
+      void *arguments[] = {&source, &target, &type, &elements,
+                           &seed,   &delta,  &limit};
+      note(gpu->launch(gpu->perturb, ownBlocks, arguments));
+    }
+    set.hashes[i] = hashOf(set.memory[i]);
   }
 }
 
 bool CudaDevice::roundToHalf(Operands &operands) {
   CudaOperands &set = cudaOf(operands);
   bool any = false;
-  for (size_t i = 0; i < job.inputs.size(); ++i)
-    if (worker::roundToHalf(job.inputs[i], set.mirror[i].get())) {
-      upload(set, i);
-      any = true;
-    }
+  for (size_t i = 0; i < job.inputs.size(); ++i) {
+    ElementType type = job.inputs[i].type;
+    if (type != ElementType::F32 && type != ElementType::F64)
+      continue;
+    CUdeviceptr address = set.memory[i].address();
+    int number = numberOf(type);
+    uint64_t elements = uint64_t(job.inputs[i].elements());
+    void *arguments[] = {&address, &number, &elements};
+    note(gpu->launch(gpu->roundToHalf, ownBlocks, arguments));
+    set.hashes[i] = hashOf(set.memory[i]);
+    any = true;
+  }
   return any;
 }
 
@@ -225,20 +225,30 @@ std::string CudaDevice::damage(const Operands &operands,
   return {};
 }
 
-const void *CudaDevice::bytesOf(const Operands &operands, size_t index) {
-  return cudaOf(operands).mirror[index].get();
-}
-
-const void *CudaDevice::bytesOf(const Results &results, size_t index) {
-  // A cache of what the GPU holds.
-  auto &set = const_cast<CudaResults &>(cudaOf(results));
-  const DeviceMemory &memory = set.memory[index];
-  HostBytes &bytes = set.fetched[index];
+const void *CudaDevice::fetch(const DeviceMemory &memory, HostBytes &bytes) {
   if (!bytes)
     bytes = hostBytes(memory.size());
   note(driver->call(driver->cuMemcpyDtoH, static_cast<void *>(bytes.get()),
                     memory.address(), memory.size()));
   return bytes.get();
+}
+
+// What is fetched is a cache of what the GPU holds.
+
+const void *CudaDevice::bytesOf(const Operands &operands, size_t index) {
+  auto &set = const_cast<CudaOperands &>(cudaOf(operands));
+  return fetch(set.memory[index], set.fetched[index]);
+}
+
+const void *CudaDevice::bytesOf(const Results &results, size_t index) {
+  auto &set = const_cast<CudaResults &>(cudaOf(results));
+  return fetch(set.memory[index], set.fetched[index]);
+}
+
+void CudaDevice::write(Results &results, size_t index, const void *bytes) {
+  DeviceMemory &memory = cudaOf(results).memory[index];
+  note(driver->call(driver->cuMemcpyHtoD, memory.address(), bytes,
+                    memory.size()));
 }
 
 uint64_t CudaDevice::hashOf(const Results &results) {
@@ -261,46 +271,30 @@ struct Sums {
 };
 } // namespace
 
-/// The number of a type in judge.cu; nothing for types it does not compare.
-static std::optional<int> numberOf(ElementType type) {
-  switch (type) {
-  case ElementType::F64:
-    return 0;
-  case ElementType::F32:
-    return 1;
-  case ElementType::F16:
-    return 2;
-  case ElementType::BF16:
-    return 3;
-  default:
-    return std::nullopt;
-  }
-}
-
 Measure CudaDevice::compare(size_t output, const Results &results,
                             const Results &reference) {
   const Tensor &tensor = job.outputs[output];
   auto typeIn = [&](const Results &set) {
     return numberOf(set.ofOracle ? ElementType::F64 : tensor.type);
   };
-  if (!numberOf(tensor.type))
+  if (!isFloat(tensor.type))
     return Device::compare(output, results, reference);
   CUdeviceptr y = cudaOf(results).memory[output].address();
   CUdeviceptr r = cudaOf(reference).memory[output].address();
-  int yType = *typeIn(results), rType = *typeIn(reference);
+  int yType = typeIn(results), rType = typeIn(reference);
   uint64_t elements = uint64_t(tensor.elements());
   uint64_t row = uint64_t(scaleRowOf(tensor));
   double tiny = smallestNormal(tensor.type), limit = largestValue(tensor.type);
   Sums sums;
-  note(driver->call(driver->cuMemcpyHtoD, scratch,
+  note(driver->call(driver->cuMemcpyHtoD, gpu->scratch,
                     static_cast<const void *>(&sums), sizeof(sums)));
-  void *arguments[] = {&y,   &yType, &r,     &rType,  &elements,
-                       &row, &tiny,  &limit, &scratch};
+  void *arguments[] = {&y,   &yType, &r,     &rType,       &elements,
+                       &row, &tiny,  &limit, &gpu->scratch};
   uint64_t rows = (elements + row - 1) / row;
-  note(launchOwn(compareKernel, unsigned(std::min<uint64_t>(rows, 1056)),
-                 arguments));
+  note(gpu->launch(gpu->compare, unsigned(std::min<uint64_t>(rows, ownBlocks)),
+                   arguments));
   note(driver->call(driver->cuMemcpyDtoH, static_cast<void *>(&sums),
-                    CUdeviceptr(scratch), sizeof(sums)));
+                    CUdeviceptr(gpu->scratch), sizeof(sums)));
 
   constexpr double infinity = std::numeric_limits<double>::infinity();
   Measure result;
@@ -322,7 +316,7 @@ Measure CudaDevice::compare(size_t output, const Results &results,
 
 bool CudaDevice::fits(size_t output, const Results &oracle) {
   const Tensor &tensor = job.outputs[output];
-  if (!numberOf(tensor.type))
+  if (!isFloat(tensor.type))
     return Device::fits(output, oracle);
   // Compared with itself: only the overflows are of interest.
   CUdeviceptr r = cudaOf(oracle).memory[output].address();
@@ -331,14 +325,14 @@ bool CudaDevice::fits(size_t output, const Results &oracle) {
   uint64_t row = uint64_t(scaleRowOf(tensor));
   double tiny = 0, limit = largestValue(tensor.type);
   Sums sums;
-  note(driver->call(driver->cuMemcpyHtoD, scratch,
+  note(driver->call(driver->cuMemcpyHtoD, gpu->scratch,
                     static_cast<const void *>(&sums), sizeof(sums)));
-  void *arguments[] = {&r,   &type, &r,     &type,   &elements,
-                       &row, &tiny, &limit, &scratch};
+  void *arguments[] = {&r,   &type, &r,     &type,        &elements,
+                       &row, &tiny, &limit, &gpu->scratch};
   uint64_t rows = (elements + row - 1) / row;
-  note(launchOwn(compareKernel, unsigned(std::min<uint64_t>(rows, 1056)),
-                 arguments));
+  note(gpu->launch(gpu->compare, unsigned(std::min<uint64_t>(rows, ownBlocks)),
+                   arguments));
   note(driver->call(driver->cuMemcpyDtoH, static_cast<void *>(&sums),
-                    CUdeviceptr(scratch), sizeof(sums)));
+                    CUdeviceptr(gpu->scratch), sizeof(sums)));
   return sums.overflows == 0;
 }

@@ -1,17 +1,110 @@
-// The worker's own kernels: what is asked of memory that a program has used.
+// The worker's own kernels: the inputs of programs, and what is asked of memory
+// that a program has used. ValueFormulas.h stands before this text.
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+using namespace fastk::worker;
 typedef unsigned long long Word;
 
-// splitmix64, as in Random.h.
-__device__ Word mix(Word x) {
-  x += 0x9e3779b97f4a7c15ull;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return x ^ (x >> 31);
+// As CudaMemory.cpp numbers them.
+enum Type { F64, F32, F16, BF16, I64, I32, I8, I1 };
+
+__device__ double load(const unsigned char *data, Word i, int type) {
+  switch (type) {
+  case F64:
+    return ((const double *)data)[i];
+  case F32:
+    return ((const float *)data)[i];
+  case F16: {
+    float value;
+    asm("cvt.f32.f16 %0, %1;"
+        : "=f"(value)
+        : "h"(((const unsigned short *)data)[i]));
+    return value;
+  }
+  case BF16:
+    return __uint_as_float(unsigned(((const unsigned short *)data)[i]) << 16);
+  case I64:
+    return ((const long long *)data)[i];
+  case I32:
+    return ((const int *)data)[i];
+  case I8:
+    return ((const signed char *)data)[i];
+  }
+  return data[i];
+}
+
+__device__ void store(unsigned char *data, Word i, int type, double value) {
+  switch (type) {
+  case F64:
+    ((double *)data)[i] = value;
+    return;
+  case F32:
+    ((float *)data)[i] = float(value);
+    return;
+  case F16:
+    ((unsigned short *)data)[i] = toBits16(value, 10, -14, 15);
+    return;
+  case BF16:
+    ((unsigned short *)data)[i] = toBits16(value, 7, -126, 127);
+    return;
+  // Conversions to integers saturate.
+  case I64:
+    ((long long *)data)[i] = __double2ll_rz(value);
+    return;
+  case I32:
+    ((int *)data)[i] = __double2int_rz(value);
+    return;
+  case I8:
+    ((signed char *)data)[i] = (signed char)max(-128, min(127, __double2int_rz(value)));
+    return;
+  }
+  data[i] = value != 0;
+}
+
+__device__ Word firstOf() { return Word(blockIdx.x) * blockDim.x + threadIdx.x; }
+__device__ Word strideOf() { return Word(gridDim.x) * blockDim.x; }
+
+// All elements of an operand; or, where `count` is not 0, so many of them, at
+// places drawn from a seed of their own.
+extern "C" __global__ void fastk_fill(unsigned char *data, int type,
+                                      ValueRule rule, NormalEntries normal,
+                                      Word places, Word count) {
+  Word elements = Word(rule.elements);
+  for (Word k = firstOf(); k < (count ? count : elements); k += strideOf()) {
+    Word i = count && count < elements ? bitsAt(places, k) % elements : k;
+    double value = 0;
+    // The law is the same for all threads, so this branch costs little; a loop
+    // for each law would take NVRTC ten times as long.
+    dispatch(rule.law, [&](auto tag) {
+      value = valueOf<lawOf(decltype(tag)())>(rule, normal, (long long)i);
+    });
+    store(data, i, type, value);
+  }
+}
+
+// Moves every finite element by the relative amount delta, at random signs.
+extern "C" __global__ void fastk_perturb(const unsigned char *from,
+                                         unsigned char *to, int type,
+                                         Word elements, Word seed, double delta,
+                                         double limit) {
+  Word stream = streamOf(seed);
+  double up = 1 + delta, down = 1 - delta;
+  for (Word i = firstOf(); i < elements; i += strideOf()) {
+    double value = load(from, i, type);
+    double moved = value * (mix(stream + i / 64) >> (i % 64) & 1 ? up : down);
+    // Written so that NaN and infinities stay.
+    store(to, i, type, fabs(moved) <= limit ? moved : value);
+  }
+}
+
+extern "C" __global__ void fastk_round_to_half(unsigned char *data, int type,
+                                               Word elements) {
+  for (Word i = firstOf(); i < elements; i += strideOf())
+    store(data, i, type,
+          fromBits16(toBits16(load(data, i, type), 10, -14, 15), 10, -14));
 }
 
 // Adds to *out a number that depends on every byte and on its place.
@@ -29,16 +122,6 @@ extern "C" __global__ void fastk_hash(const unsigned char *data, Word bytes,
   atomicAdd(out, sum);
 }
 
-// data[at[k]] = value[k], elements of `size` bytes.
-extern "C" __global__ void fastk_scatter(unsigned char *data, const Word *at,
-                                         const unsigned char *value, Word count,
-                                         int size) {
-  Word k = Word(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (k < count)
-    for (int b = 0; b < size; ++b)
-      data[at[k] * size + b] = value[k * size + b];
-}
-
 // What Measure.cpp sums up.
 struct Sums {
   double errorSquares, referenceSquares, referenceFourths;
@@ -47,20 +130,6 @@ struct Sums {
   Word firstMismatch;
   Word overflows; // finite references beyond the type's largest value
 };
-
-// 0: f64, 1: f32, 2: f16, 3: bf16.
-__device__ double load(const unsigned char *data, Word i, int type) {
-  if (type == 0)
-    return ((const double *)data)[i];
-  if (type == 1)
-    return ((const float *)data)[i];
-  unsigned bits = ((const unsigned short *)data)[i];
-  if (type == 3)
-    return __uint_as_float(bits << 16);
-  float value;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)bits));
-  return value;
-}
 
 __device__ double blockSum(double value, double *shared) {
   shared[threadIdx.x] = value;

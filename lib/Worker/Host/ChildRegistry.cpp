@@ -13,7 +13,7 @@
 
 using namespace fastk::worker;
 
-static std::array<std::atomic<pid_t>, 16> children;
+static std::array<std::atomic<pid_t>, 64> children;
 
 void fastk::worker::rememberChild(pid_t pid) {
   for (std::atomic<pid_t> &entry : children) {

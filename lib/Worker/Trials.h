@@ -1,4 +1,4 @@
-//===- Plan.h - Which inputs a program is judged on -------------*- C++ -*-===//
+//===- Trials.h - Which inputs a program is judged on -----------*- C++ -*-===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -11,38 +11,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_LIB_WORKER_PLAN_H
-#define FASTK_LIB_WORKER_PLAN_H
+#ifndef FASTK_LIB_WORKER_TRIALS_H
+#define FASTK_LIB_WORKER_TRIALS_H
 
+#include "ValueFormulas.h"
 #include "fastk/Worker/Job.h"
 #include <string_view>
 #include <vector>
 
 namespace fastk::worker {
-
-enum class Law {
-  Normal,
-  Shifted,
-  Scaled,
-  Pareto,
-  Spike,
-  SpikeLast,
-  Equal,
-  Mixed,
-  MixedHalf,
-  Mean1000,
-  ConstantRows,
-  Logits80,
-  QueryKey80,
-  Ties,
-  NegativeInfinity,
-  Integers,
-  Signs,
-  Alternating,
-  Runs,
-  Breakpoints,
-  Negatives
-};
 
 std::string_view toString(Law law);
 
@@ -56,7 +33,7 @@ struct Case {
 };
 
 /// The trials of a job, N(0,1) first: most wrong candidates end there.
-struct Plan {
+struct Trials {
   std::vector<Case> cases;
   /// The first so many are always run. The others are a reserve of mode
   /// evaluate on very large tensors: they stand in for distributions that are
@@ -72,7 +49,7 @@ inline constexpr int64_t veryLargeElements = int64_t(1) << 22;
 /// is one of them.
 inline constexpr size_t subsetLaws = 3;
 
-Plan planCases(const Job &job, uint64_t seed);
+Trials drawTrials(const Job &job, uint64_t seed);
 
 /// Exact arithmetic: every partial sum is a small integer.
 bool isExact(Law law, Kind kind);
@@ -90,4 +67,4 @@ bool isCore(Law law);
 
 } // namespace fastk::worker
 
-#endif // FASTK_LIB_WORKER_PLAN_H
+#endif // FASTK_LIB_WORKER_TRIALS_H

@@ -1,4 +1,4 @@
-//===- Plan.cpp - Which inputs a program is judged on ---------------------===//
+//===- Trials.cpp - Which inputs a program is judged on -------------------===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Plan.h"
+#include "Trials.h"
 #include "Names.h"
 #include "Random.h"
 #include <algorithm>
@@ -95,7 +95,7 @@ static int64_t elementsOf(const Job &job) {
   return count;
 }
 
-Plan fastk::worker::planCases(const Job &job, uint64_t seed) {
+Trials fastk::worker::drawTrials(const Job &job, uint64_t seed) {
   std::vector<Law> laws = {Law::Shifted,   Law::Scaled, Law::Pareto, Law::Spike,
                            Law::SpikeLast, Law::Equal,  Law::Mixed};
   auto add = [&](std::initializer_list<Law> more) {
@@ -134,9 +134,9 @@ Plan fastk::worker::planCases(const Job &job, uint64_t seed) {
   // has not must still be right within it.
   if (exceedsHalf(job, Law::Mixed))
     add({Law::MixedHalf});
-  Plan plan;
+  Trials trials;
   auto addCase = [&](Law law, int64_t trial) {
-    plan.cases.push_back({law, trial, bitsAt(seed, plan.cases.size()), 1});
+    trials.cases.push_back({law, trial, bitsAt(seed, trials.cases.size()), 1});
   };
   bool brief = job.mode == Mode::Evaluate;
   int64_t size = elementsOf(job);
@@ -152,12 +152,12 @@ Plan fastk::worker::planCases(const Job &job, uint64_t seed) {
     std::iter_swap(laws.begin(), harshest);
     for (size_t i = laws.size(); i > 2; --i)
       std::swap(laws[i - 1], laws[1 + bitsAt(seed ^ 0x9a3f, i) % (i - 1)]);
-    plan.required = size_t(normals) + subsetLaws;
+    trials.required = size_t(normals) + subsetLaws;
   }
   for (int64_t round = 0; round < rounds; ++round)
     for (Law law : laws)
       addCase(law, round);
-  if (plan.required == 0)
-    plan.required = plan.cases.size();
-  return plan;
+  if (trials.required == 0)
+    trials.required = trials.cases.size();
+  return trials;
 }

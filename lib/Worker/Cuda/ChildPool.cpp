@@ -1,0 +1,140 @@
+//===- ChildPool.cpp - Processes of GPU programs, kept ready --------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ChildPool.h"
+#include "../Host/ChildRegistry.h"
+#include "ChildProtocol.h"
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace fastk::worker;
+
+/// A candidate takes two: one validates, one is timed; the incumbent may, too.
+static constexpr size_t wantedSpares = 4;
+/// Trusted programs of more than one workload are not kept.
+static constexpr size_t mostLoaded = 6;
+
+ChildPool &ChildPool::get() {
+  // Never destroyed: processes end with the worker, by their sockets.
+  static auto *pool = new ChildPool();
+  return *pool;
+}
+
+ChildProcess::~ChildProcess() {
+  kill(pid, SIGKILL);
+  forgetChild(pid);
+  close(socket);
+  // Taking a context down takes the driver a while: nobody waits for it here.
+  ChildPool::get().dying.push_back(pid);
+}
+
+void ChildPool::reap(bool wait) {
+  dying.erase(std::remove_if(dying.begin(), dying.end(),
+                             [=](pid_t pid) {
+                               pid_t result;
+                               do
+                                 result =
+                                     waitpid(pid, nullptr, wait ? 0 : WNOHANG);
+                               while (result < 0 && errno == EINTR);
+                               return result != 0;
+                             }),
+              dying.end());
+}
+
+std::unique_ptr<ChildProcess> ChildPool::spawn() {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+    return nullptr;
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, pair[1], cudaChildSocket);
+  for (int fd = 0; fd <= 2; ++fd)
+    posix_spawn_file_actions_addopen(&actions, fd, "/dev/null",
+                                     fd == 0 ? O_RDONLY : O_WRONLY, 0);
+  posix_spawn_file_actions_addclosefrom_np(&actions, cudaChildSocket + 1);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP |
+                                            POSIX_SPAWN_SETSIGMASK |
+                                            POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  char self[] = "fastk-worker";
+  std::string flag = cudaChildFlag;
+  char *arguments[] = {self, flag.data(), nullptr};
+  pid_t pid = -1;
+  int code = posix_spawn(&pid, "/proc/self/exe", &actions, &attributes,
+                         arguments, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  close(pair[1]);
+  if (code != 0) {
+    close(pair[0]);
+    errno = code;
+    return nullptr;
+  }
+  rememberChild(pid);
+  return std::unique_ptr<ChildProcess>(new ChildProcess(pid, pair[0]));
+}
+
+std::unique_ptr<ChildProcess> ChildPool::take() {
+  reap(/*wait=*/false);
+  if (spares.empty())
+    return spawn();
+  std::unique_ptr<ChildProcess> process = std::move(spares.front());
+  spares.erase(spares.begin());
+  return process;
+}
+
+std::unique_ptr<ChildProcess> ChildPool::takeLoaded(const std::string &key) {
+  for (auto at = loaded.begin(); at != loaded.end(); ++at)
+    if (at->first == key) {
+      std::unique_ptr<ChildProcess> process = std::move(at->second);
+      loaded.erase(at);
+      return process;
+    }
+  return nullptr;
+}
+
+void ChildPool::keep(const std::string &key,
+                     std::unique_ptr<ChildProcess> process) {
+  if (loaded.size() >= mostLoaded)
+    loaded.erase(loaded.begin());
+  loaded.emplace_back(key, std::move(process));
+}
+
+void ChildPool::replenish() {
+  reap(/*wait=*/false);
+  while (spares.size() < wantedSpares) {
+    std::unique_ptr<ChildProcess> process = spawn();
+    if (!process)
+      return; // take() tries again, and says why.
+    spares.push_back(std::move(process));
+  }
+}
+
+void ChildPool::settle() {
+  for (auto at = spares.begin(); at != spares.end();) {
+    char ready = 0;
+    if (!(*at)->isReady)
+      (*at)->isReady =
+          receiveAll((*at)->socket, &ready, 1, startSeconds) == Received::All;
+    at = (*at)->isReady ? at + 1 : spares.erase(at);
+  }
+  reap(/*wait=*/true);
+}

@@ -1,0 +1,28 @@
+//===- Gauges.h - Clocks, power and temperature of the GPU ------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// By NVML, which comes with the driver and is loaded when it is there: a log,
+// never a reason to refuse.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_WORKER_CUDA_GAUGES_H
+#define FASTK_LIB_WORKER_CUDA_GAUGES_H
+
+#include "fastk/Cuda/Driver.h"
+#include "fastk/Worker/Verdict.h"
+
+namespace fastk::worker {
+
+/// Reads all gauges of CUDA device 0 into \p report, unless the last reading is
+/// so recent that nothing can have changed.
+void readGauges(const cuda::Driver &driver, GpuReport &report);
+
+} // namespace fastk::worker
+
+#endif // FASTK_LIB_WORKER_CUDA_GAUGES_H

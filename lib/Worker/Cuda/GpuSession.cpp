@@ -1,0 +1,148 @@
+//===- GpuSession.cpp - The worker's own context on the GPU ---------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GpuSession.h"
+#include "JudgeKernels.h"
+#include "fastk/Cuda/CompileInChild.h"
+#include "fastk/Cuda/QueryDevice.h"
+#include <algorithm>
+#include <memory>
+
+using namespace fastk;
+using namespace fastk::worker;
+using cuda::CUdeviceptr;
+
+static std::unique_ptr<GpuSession> &current() {
+  static std::unique_ptr<GpuSession> session;
+  return session;
+}
+
+GpuSession *GpuSession::get(std::string &error) {
+  std::unique_ptr<GpuSession> &session = current();
+  if (session) {
+    error = session->driver->call(session->driver->cuCtxSetCurrent,
+                                  session->context);
+    return error.empty() ? session.get() : nullptr;
+  }
+  std::unique_ptr<GpuSession> made(new GpuSession());
+  error = made->create();
+  if (error.empty())
+    session = std::move(made);
+  return session.get();
+}
+
+void GpuSession::drop() { current().reset(); }
+
+GpuSession::~GpuSession() {
+  // Takes all memory and modules along.
+  if (context)
+    driver->cuCtxDestroy(context);
+}
+
+std::string GpuSession::create() {
+  std::string error;
+  driver = cuda::Driver::get(error);
+  if (driver)
+    error = cuda::queryCudaDevice(device);
+  cuda::CUdevice number = 0;
+  if (error.empty())
+    error = driver->call(driver->cuDeviceGet, &number, 0);
+  if (error.empty())
+    error = driver->call(driver->cuCtxCreate, &context,
+                         unsigned(cuda::CU_CTX_SCHED_SPIN), number);
+  flushBytes = std::max<size_t>(size_t(2 * device.l2Bytes), size_t(128) << 20);
+  if (error.empty())
+    error = driver->call(driver->cuMemAlloc, &scratch, size_t(4096));
+  if (error.empty())
+    error = driver->call(driver->cuMemAlloc, &flushed, flushBytes);
+  if (error.empty())
+    error = uploadTables();
+  if (error.empty())
+    error = loadOwnKernels();
+  return error;
+}
+
+std::string GpuSession::loadOwnKernels() {
+  cuda::CompileRequest request;
+  request.source = judgeKernels;
+  request.arch = device.arch;
+  request.prelude = false;
+  cuda::CompileLimits limits;
+  // Not a candidate's: a slow machine may take its time.
+  limits.wallSeconds = 60;
+  cuda::CompileResult result = cuda::compileCached(request, limits);
+  if (!result.ok())
+    return "the worker's own kernels: " + result.error;
+  std::string error = cuda::loadModule(*driver, result.cubin, module);
+  for (auto [name, function] :
+       {std::pair("fastk_fill", &fill), std::pair("fastk_perturb", &perturb),
+        std::pair("fastk_round_to_half", &roundToHalf),
+        std::pair("fastk_hash", &hash), std::pair("fastk_compare", &compare)})
+    if (error.empty())
+      error = cuda::getFunction(*driver, module, name, *function);
+  return error;
+}
+
+static constexpr size_t middleEntries = NormalEntries::entries + 1,
+                        outerEntries = NormalEntries::outerEntries + 1;
+
+std::string GpuSession::uploadTables() {
+  NormalEntries values = NormalTable::get().entries();
+  std::string error =
+      driver->call(driver->cuMemAlloc, &tables,
+                   (middleEntries + outerEntries) * sizeof(double));
+  if (error.empty())
+    error = driver->call(driver->cuMemcpyHtoD, tables,
+                         static_cast<const void *>(values.middle),
+                         middleEntries * sizeof(double));
+  if (error.empty())
+    error = driver->call(
+        driver->cuMemcpyHtoD, tables + middleEntries * sizeof(double),
+        static_cast<const void *>(values.outer), outerEntries * sizeof(double));
+  return error;
+}
+
+NormalEntries GpuSession::normalTables() const {
+  const auto *middle = reinterpret_cast<const double *>(tables);
+  return {middle, middle + middleEntries};
+}
+
+std::string GpuSession::launch(cuda::CUfunction function, unsigned blocks,
+                               void **arguments) {
+  cuda::Launch launch;
+  launch.grid.x = blocks;
+  launch.block.x = 256;
+  return cuda::launch(*driver, function, launch, arguments);
+}
+
+std::string GpuSession::probe() {
+  // The hash of memory that holds one value, on all multiprocessors.
+  constexpr size_t bytes = size_t(16) << 20;
+  constexpr uint64_t word = 0x5a5a5a5a5a5a5a5a;
+  static const uint64_t expected = [] {
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < bytes / 8; ++i)
+      sum += mix(word ^ mix(i));
+    return sum;
+  }();
+  uint64_t found = 0, size = bytes;
+  std::string error = driver->call(driver->cuMemsetD8, flushed,
+                                   static_cast<unsigned char>(0x5a), bytes);
+  if (error.empty())
+    error = driver->call(driver->cuMemsetD8, scratch,
+                         static_cast<unsigned char>(0), sizeof(found));
+  void *arguments[] = {&flushed, &size, &scratch};
+  if (error.empty())
+    error = launch(hash, ownBlocks, arguments);
+  if (error.empty())
+    error = driver->call(driver->cuMemcpyDtoH, static_cast<void *>(&found),
+                         CUdeviceptr(scratch), sizeof(found));
+  if (error.empty() && found != expected)
+    error = "a known kernel gave another answer than ever";
+  return error;
+}

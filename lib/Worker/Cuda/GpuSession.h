@@ -1,0 +1,73 @@
+//===- GpuSession.h - The worker's own context on the GPU -------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A context takes a third of a second to make, and loading our own kernels
+// takes as long: both are made once and serve one job after another. No program
+// of a job ever runs in this context.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_WORKER_CUDA_GPUSESSION_H
+#define FASTK_LIB_WORKER_CUDA_GPUSESSION_H
+
+#include "../Random.h"
+#include "fastk/Cuda/Driver.h"
+#include "fastk/Target/DeviceDescription.h"
+#include <string>
+
+namespace fastk::worker {
+
+/// Blocks of our own kernels, which walk over their elements: a few on each
+/// multiprocessor of the largest device.
+inline constexpr unsigned ownBlocks = 1056;
+
+class GpuSession {
+public:
+  /// The session of this process, current on the calling thread; made when
+  /// there is none. Null, with \p error, where it cannot be.
+  static GpuSession *get(std::string &error);
+  /// Ends it: after an error nothing in a context can be relied on.
+  static void drop();
+
+  /// Runs a known kernel and compares its answer with the host's. Empty when
+  /// the device does what it should.
+  std::string probe();
+
+  /// Launches one of our own kernels with blocks of 256 threads.
+  std::string launch(cuda::CUfunction function, unsigned blocks,
+                     void **arguments);
+  /// Where our tables of N(0,1) are, for a kernel.
+  NormalEntries normalTables() const;
+
+  const cuda::Driver *driver = nullptr;
+  DeviceDescription device;
+  cuda::CUfunction fill = nullptr, perturb = nullptr, roundToHalf = nullptr,
+                   hash = nullptr, compare = nullptr;
+  /// Small results of our own kernels, and what is written to empty the L2:
+  /// twice its size, and no less than 128 MB.
+  cuda::CUdeviceptr scratch = 0, flushed = 0;
+  size_t flushBytes = 0;
+
+  GpuSession(const GpuSession &) = delete;
+  GpuSession &operator=(const GpuSession &) = delete;
+  ~GpuSession();
+
+private:
+  GpuSession() = default;
+  std::string create();
+  std::string loadOwnKernels();
+  std::string uploadTables();
+
+  cuda::CUcontext context = nullptr;
+  cuda::CUmodule module = nullptr;
+  cuda::CUdeviceptr tables = 0;
+};
+
+} // namespace fastk::worker
+
+#endif // FASTK_LIB_WORKER_CUDA_GPUSESSION_H

@@ -1,0 +1,472 @@
+//===- ValueFormulas.h - The value at a position ----------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The number at a position of an operand depends on seed and position alone,
+// and on nothing but these formulas: the host compiles them, and so does NVRTC,
+// which gets this file as text. A GPU thus makes the inputs that the host would
+// make, up to the rounding of pow, cbrt, exp, log and erfc. So: no headers but
+// under __CUDACC_RTC__'s else, no library but the functions of math.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_WORKER_VALUEFORMULAS_H
+#define FASTK_LIB_WORKER_VALUEFORMULAS_H
+
+#ifdef __CUDACC_RTC__
+#define FASTK_FORMULA __device__ inline
+// Rare and long: not worth a copy wherever it is called.
+#define FASTK_RARE __device__ __noinline__
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t;
+typedef signed char int8_t;
+typedef int int32_t;
+typedef long long int64_t;
+#else
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#define FASTK_FORMULA inline
+#define FASTK_RARE inline
+#endif
+
+namespace fastk::worker {
+
+//===----------------------------------------------------------------------===//
+// Bits and doubles
+//===----------------------------------------------------------------------===//
+
+/// The finaliser of splitmix64: every bit of the result depends on every bit
+/// of the argument.
+FASTK_FORMULA uint64_t mix(uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+/// The bits at a position are mix(streamOf(seed) + index).
+FASTK_FORMULA uint64_t streamOf(uint64_t seed) {
+  return mix(seed ^ 0x5851f42d4c957f2du);
+}
+
+FASTK_FORMULA uint64_t bitsAt(uint64_t seed, uint64_t index) {
+  return mix(streamOf(seed) + index);
+}
+
+/// In (0, 1).
+FASTK_FORMULA double uniformOf(uint64_t bits) {
+  return (double(bits >> 11) + 0.5) * 0x1p-53;
+}
+
+FASTK_FORMULA uint64_t bitsOfDouble(double value) {
+#ifdef __CUDACC_RTC__
+  return uint64_t(__double_as_longlong(value));
+#else
+  uint64_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits;
+#endif
+}
+
+FASTK_FORMULA double doubleOfBits(uint64_t bits) {
+#ifdef __CUDACC_RTC__
+  return __longlong_as_double((long long)bits);
+#else
+  double value;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+#endif
+}
+
+FASTK_FORMULA double infinityValue() {
+  return doubleOfBits(0x7ff0000000000000u);
+}
+FASTK_FORMULA double nanValue() { return doubleOfBits(0x7ff8000000000000u); }
+FASTK_FORMULA bool isNaN(double x) { return x != x; }
+FASTK_FORMULA bool isInfinite(double x) { return fabs(x) == infinityValue(); }
+
+//===----------------------------------------------------------------------===//
+// Formats of 16 bits
+//===----------------------------------------------------------------------===//
+
+/// Rounds a double to a 16-bit format with \p mantissa explicit bits and the
+/// given exponent range, in one rounding (through float it would be two).
+FASTK_RARE uint16_t toBits16(double value, int mantissa, int minExponent,
+                             int maxExponent) {
+  uint16_t sign = bitsOfDouble(value) >> 63 ? 0x8000 : 0;
+  int exponentBits = 15 - mantissa;
+  uint16_t infinity = uint16_t(((1 << exponentBits) - 1) << mantissa);
+  if (isNaN(value))
+    return uint16_t(sign | infinity | (1 << (mantissa - 1)));
+  double magnitude = fabs(value);
+  if (magnitude == 0)
+    return sign;
+  if (isInfinite(magnitude))
+    return uint16_t(sign | infinity);
+  // In the normal range, the bits of the double are those of the result but for
+  // rounding; a carry into the exponent, up to infinity, is right as it is.
+  uint64_t bits = bitsOfDouble(magnitude);
+  int natural = int(bits >> 52) - 1023;
+  if (natural >= minExponent && natural <= maxExponent) {
+    int shift = 52 - mantissa;
+    bits += (uint64_t(1) << (shift - 1)) - 1 + ((bits >> shift) & 1);
+    return uint16_t(
+        sign | ((bits >> shift) - (uint64_t(1022 + minExponent) << mantissa)));
+  }
+  if (natural > maxExponent)
+    return uint16_t(sign | infinity);
+  // The significand in units of the last subnormal place; nearbyint rounds to
+  // even. A carry makes the smallest normal number, as it should.
+  double units = nearbyint(ldexp(magnitude, mantissa - minExponent));
+  return uint16_t(sign | uint16_t(units));
+}
+
+FASTK_FORMULA double fromBits16(uint16_t bits, int mantissa, int minExponent) {
+  int exponentBits = 15 - mantissa;
+  int biased = (bits >> mantissa) & ((1 << exponentBits) - 1);
+  double significand = bits & ((1 << mantissa) - 1);
+  double magnitude;
+  if (biased == (1 << exponentBits) - 1)
+    magnitude = significand != 0 ? nanValue() : infinityValue();
+  else if (biased == 0)
+    magnitude = ldexp(significand, minExponent - mantissa);
+  else
+    magnitude = ldexp(significand + (1 << mantissa),
+                      biased - 1 + minExponent - mantissa);
+  return (bits & 0x8000) ? -magnitude : magnitude;
+}
+
+//===----------------------------------------------------------------------===//
+// N(0, 1)
+//===----------------------------------------------------------------------===//
+
+/// The value that N(0, 1) stays below with probability \p p, by Newton's method
+/// on erfc from a start that is right to 4.5e-4 (Abramowitz and
+/// Stegun 26.2.23).
+FASTK_RARE double inverseNormal(double p) {
+  double tail = p < 0.5 ? p : 1 - p;
+  double t = sqrt(-2 * log(tail));
+  double x = t - (2.515517 + t * (0.802853 + t * 0.010328)) /
+                     (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+  for (int i = 0; i < 2; ++i) {
+    double error = 0.5 * erfc(x * 0.7071067811865476) - tail;
+    x += error / (0.3989422804014327 * exp(-0.5 * x * x));
+  }
+  return p < 0.5 ? -x : x;
+}
+
+/// The inverse of the distribution function of N(0, 1). Between two entries it
+/// is a straight line to 1e-4; towards the tails a finer table takes over, and
+/// beyond that one, once in 16384, it is computed.
+struct NormalEntries {
+  // Not static members: NVRTC would make variables of them.
+  enum : uint64_t { entries = 4096, tail = 32 };
+  enum : int { fineBits = 8 };
+  enum : uint64_t { outerEntries = tail << fineBits };
+
+  const double *middle; ///< entries + 1
+  const double *outer;  ///< outerEntries + 1
+
+  FASTK_FORMULA double at(uint64_t bits) const;
+  FASTK_FORMULA double outside(uint64_t bits) const;
+};
+
+FASTK_FORMULA double NormalEntries::outside(uint64_t bits) const {
+  // By symmetry: the lower tail, and its mirror image.
+  bool upper = bits >> 63;
+  uint64_t low = upper ? ~bits : bits;
+  uint64_t index = low >> (52 - fineBits);
+  double x;
+  if (index < tail) {
+    x = inverseNormal(uniformOf(low));
+  } else {
+    double fraction = double(low & ((uint64_t(1) << (52 - fineBits)) - 1)) *
+                      (1.0 / double(uint64_t(1) << (52 - fineBits)));
+    x = outer[index] + fraction * (outer[index + 1] - outer[index]);
+  }
+  return upper ? -x : x;
+}
+
+FASTK_FORMULA double NormalEntries::at(uint64_t bits) const {
+  uint64_t index = bits >> 52;
+  if (index < tail || index >= entries - tail)
+    return outside(bits);
+  double fraction = double(int64_t(bits & 0xfffffffffffffu)) * 0x1p-52;
+  return middle[index] + fraction * (middle[index + 1] - middle[index]);
+}
+
+//===----------------------------------------------------------------------===//
+// Distributions
+//===----------------------------------------------------------------------===//
+
+enum class Law {
+  Normal,
+  Shifted,
+  Scaled,
+  Pareto,
+  Spike,
+  SpikeLast,
+  Equal,
+  Mixed,
+  MixedHalf,
+  Mean1000,
+  ConstantRows,
+  Logits80,
+  QueryKey80,
+  Ties,
+  NegativeInfinity,
+  Integers,
+  Signs,
+  Alternating,
+  Runs,
+  Breakpoints,
+  Negatives
+};
+
+/// What becomes of the law's value.
+enum class Use {
+  Integer,  ///< The law does not matter.
+  Bit,      ///< 0 or 1.
+  Mask,     ///< 0 or -inf, the first of a row 0.
+  Positive, ///< |x| + 0.05.
+  Scale,    ///< Around 1, both signs.
+  Plain     ///< Times `scale`.
+};
+
+/// All that decides the values of one operand of one trial. Plain data: it is
+/// an argument of kernels as it is.
+struct ValueRule {
+  Law law;
+  Use use;
+  uint64_t seed;
+  int64_t elements;
+  /// Of the innermost dimension; of the outermost but one.
+  int64_t row, sample;
+  int64_t spike;
+  /// Of Spike and Equal.
+  double level;
+  double scale;
+  /// Values stay within +-largest; within [low, high] where there is a range.
+  double largest, low, high;
+  /// Of queries and keys: alpha^2 sqrt(D) = 1, D the length of a query.
+  double alpha;
+  /// The exponent of Mixed, MixedHalf.
+  double limit;
+  bool hasRange;
+  /// Its rows have factors; keys have none.
+  bool isQuery;
+};
+
+/// What is the same in a whole row.
+template <Law law>
+FASTK_FORMULA double rowValueOf(const ValueRule &rule, int64_t number) {
+  if (law == Law::Mixed || law == Law::MixedHalf) {
+    // Row by row: within a row, an error is measured against the row.
+    return pow(
+        10.0,
+        (2 * uniformOf(bitsAt(rule.seed ^ 0xabcd, uint64_t(number))) - 1) *
+            rule.limit);
+  }
+  if (law == Law::QueryKey80) {
+    // Query i is f_i alpha (1, 1, ...) plus noise, a key alpha (1, 1, ...) plus
+    // noise: with the usual factor 1 / sqrt(D) the logits of row i lie around
+    // f_i = +-80 to 120, a whole row on one side. The mean is the same along
+    // all axes, so it does not matter which one is contracted.
+    constexpr double key = 10;
+    if (!rule.isQuery)
+      return key * rule.alpha;
+    uint64_t bits = bitsAt(rule.seed ^ 0x80f1, uint64_t(number));
+    double level = (80 + 40 * uniformOf(bits)) / key;
+    return (bits & 1 ? level : -level) * rule.alpha;
+  }
+  if (law == Law::Ties) {
+    if ((number & 1) == 0 && rule.elements > rule.row)
+      return double(int64_t(bitsAt(rule.seed ^ 0x7135, uint64_t(number)) % 9)) -
+             4;
+    return nanValue(); // The row is not constant.
+  }
+  return 0;
+}
+
+/// The law's value of element \p i, whose bits are \p bits, in a row of
+/// rowValueOf \p ofRow.
+template <Law law>
+FASTK_FORMULA double elementValueOf(const ValueRule &rule,
+                                    const NormalEntries &n, double ofRow,
+                                    int64_t i, uint64_t bits) {
+  if (law == Law::Normal)
+    return n.at(bits);
+  if (law == Law::Shifted)
+    return 5 + n.at(bits);
+  if (law == Law::Scaled)
+    return 10 * n.at(bits);
+  if (law == Law::Pareto) {
+    // alpha = 1.5, scale 0.01, random sign.
+    double root = cbrt(uniformOf(bits));
+    double magnitude = 0.01 / (root * root);
+    return bits & 1 ? magnitude : -magnitude;
+  }
+  if (law == Law::Spike || law == Law::SpikeLast)
+    return i == rule.spike ? (rule.level < 0 ? -100.0 : 100.0)
+                           : 1e-3 * n.at(bits);
+  if (law == Law::Equal)
+    return rule.level;
+  if (law == Law::Mixed || law == Law::MixedHalf)
+    return n.at(bits) * ofRow;
+  if (law == Law::Mean1000)
+    return 1000 + 0.1 * n.at(bits);
+  if (law == Law::ConstantRows) {
+    // Every second sample is constant; the others give the scale.
+    if ((i / rule.sample) % 2 == 0 && rule.elements > rule.sample)
+      return double(int64_t(bitsAt(rule.seed, 5) % 7)) + 1;
+    return n.at(bits);
+  }
+  if (law == Law::Logits80)
+    return 160 * uniformOf(bits) - 80;
+  if (law == Law::QueryKey80)
+    return ofRow + 0.5 * n.at(bits);
+  if (law == Law::Ties)
+    return isNaN(ofRow) ? double(int64_t(bits % 3)) - 1 : ofRow;
+  if (law == Law::NegativeInfinity)
+    // An op over any one axis still finds finite values.
+    return bits % 4 == 0 ? -infinityValue() : n.at(mix(bits));
+  if (law == Law::Integers)
+    return double(int64_t(bits % 5)) - 2;
+  if (law == Law::Signs)
+    return bits & 1 ? 1.0 : -1.0;
+  if (law == Law::Alternating)
+    return (i & 1 ? -1 : 1) * (1 + 0.01 * n.at(bits));
+  if (law == Law::Runs)
+    return n.at(bitsAt(rule.seed, uint64_t(i / 97)));
+  if (law == Law::Breakpoints) {
+    if (bits % 2 == 0)
+      return n.at(mix(bits));
+    constexpr double points[] = {0,  -0.0, 0.5, -0.5, 1,  -1,    2,
+                                 -2, 3,    -3,  6,    -6, 1e-40, -20};
+    constexpr uint64_t count = sizeof(points) / sizeof(points[0]);
+    return points[(bits >> 8) % count];
+  }
+  return -fabs(n.at(bits)) - 0.1; // Negatives
+}
+
+FASTK_FORMULA double integerOf(const ValueRule &rule, uint64_t bits) {
+  double span = rule.high - rule.low + 1;
+  if (span > 0x1p53)
+    span = 0x1p53;
+  if (!(span >= 1))
+    return rule.low;
+  return rule.low + floor(uniformOf(bits) * span);
+}
+
+/// Values that follow no law.
+FASTK_FORMULA bool isLawless(Use use) {
+  return use == Use::Integer || use == Use::Bit || use == Use::Mask ||
+         use == Use::Scale;
+}
+
+FASTK_FORMULA double lawlessValueOf(const ValueRule &rule,
+                                    const NormalEntries &n, int64_t i,
+                                    uint64_t bits) {
+  if (rule.use == Use::Bit)
+    return double(bits & 1);
+  if (rule.use == Use::Mask)
+    // The first element of a row stays, so that no row is empty.
+    return i % rule.row != 0 && bits % 4 == 0 ? -infinityValue() : 0;
+  if (rule.use == Use::Scale)
+    return rule.law == Law::Integers ? double(int64_t(bits % 5)) - 2
+                                     : 1 + 0.5 * n.at(bits);
+  return integerOf(rule, bits);
+}
+
+FASTK_FORMULA double limitedTo(double largest, double value) {
+  value = value < largest ? value : largest;
+  return value > -largest ? value : -largest;
+}
+
+/// What the operand may hold of \p value: its use, its range, its type's.
+FASTK_FORMULA double finishedValueOf(const ValueRule &rule, double value,
+                                     uint64_t bits) {
+  if (rule.use == Use::Integer || rule.use == Use::Bit || rule.use == Use::Mask)
+    return value;
+  if (rule.use == Use::Positive)
+    value = fabs(value) + 0.05;
+  else if (rule.use == Use::Plain && rule.scale != 1)
+    value *= rule.scale;
+  if (rule.hasRange) {
+    // Kept where it is in the range, else drawn uniformly.
+    if (value >= rule.low && value <= rule.high)
+      return value;
+    value = rule.low + (rule.high - rule.low) * uniformOf(mix(bits));
+    return value < rule.low ? rule.low : value > rule.high ? rule.high : value;
+  }
+  // The infinities of a law stay.
+  if (rule.law == Law::NegativeInfinity && isInfinite(value))
+    return value;
+  return limitedTo(rule.largest, value);
+}
+
+/// Element \p i of an operand whose law is \p law.
+template <Law law>
+FASTK_FORMULA double valueOf(const ValueRule &rule, const NormalEntries &n,
+                             int64_t i) {
+  uint64_t bits = mix(streamOf(rule.seed) + uint64_t(i));
+  double value =
+      isLawless(rule.use)
+          ? lawlessValueOf(rule, n, i, bits)
+          : elementValueOf<law>(rule, n, rowValueOf<law>(rule, i / rule.row), i,
+                                bits);
+  return finishedValueOf(rule, value, bits);
+}
+
+/// A law as a type.
+template <Law law>
+struct LawTag {};
+
+template <Law law>
+FASTK_FORMULA constexpr Law lawOf(LawTag<law>) {
+  return law;
+}
+
+/// Calls \p body with the LawTag of \p law: what it loops over, the compiler
+/// sees one law at a time.
+template <typename Body>
+FASTK_FORMULA void dispatch(Law law, Body body) {
+#define FASTK_LAW(NAME)                                                        \
+  case Law::NAME:                                                              \
+    return body(LawTag<Law::NAME>());
+  switch (law) {
+    FASTK_LAW(Normal)
+    FASTK_LAW(Shifted)
+    FASTK_LAW(Scaled)
+    FASTK_LAW(Pareto)
+    FASTK_LAW(Spike)
+    FASTK_LAW(SpikeLast)
+    FASTK_LAW(Equal)
+    FASTK_LAW(Mixed)
+    FASTK_LAW(MixedHalf)
+    FASTK_LAW(Mean1000)
+    FASTK_LAW(ConstantRows)
+    FASTK_LAW(Logits80)
+    FASTK_LAW(QueryKey80)
+    FASTK_LAW(Ties)
+    FASTK_LAW(NegativeInfinity)
+    FASTK_LAW(Integers)
+    FASTK_LAW(Signs)
+    FASTK_LAW(Alternating)
+    FASTK_LAW(Runs)
+    FASTK_LAW(Breakpoints)
+    FASTK_LAW(Negatives)
+  }
+#undef FASTK_LAW
+}
+
+} // namespace fastk::worker
+
+#endif // FASTK_LIB_WORKER_VALUEFORMULAS_H

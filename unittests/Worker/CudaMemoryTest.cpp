@@ -1,0 +1,217 @@
+//===- CudaMemoryTest.cpp - The GPU's inputs and judge are the host's -----===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Cuda/CudaDevice.h"
+#include "Cuda/JudgeKernels.h"
+#include "Inputs.h"
+#include "NeedsGpu.h"
+#include "Random.h"
+#include "fastk/Cuda/CompileInChild.h"
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+
+using namespace fastk;
+using namespace fastk::worker;
+using namespace fastk::worker::test;
+
+/// Operands of every type and role.
+static Job anyJob() {
+  Job job;
+  job.kind = Kind::Softmax;
+  auto add = [&](ElementType type, Role role,
+                 std::optional<std::pair<double, double>> range = {}) {
+    job.inputs.push_back({type, {37, 1000}, role, range});
+  };
+  for (ElementType type : {ElementType::F64, ElementType::F32, ElementType::F16,
+                           ElementType::BF16}) {
+    for (Role role :
+         {Role::Data, Role::Weight, Role::Scale, Role::Positive, Role::Mask})
+      add(type, role);
+    add(type, Role::Data, {{-1.5, 2}});
+  }
+  add(ElementType::I64, Role::Data);
+  add(ElementType::I32, Role::Index, {{3, 77}});
+  add(ElementType::I8, Role::Positive);
+  add(ElementType::I1, Role::Data);
+  job.outputs = {{ElementType::F32, {37, 1000}, Role::Data, {}},
+                 {ElementType::F16, {7, 11}, Role::Data, {}},
+                 {ElementType::F64, {5000, 3}, Role::Data, {}}};
+  return job;
+}
+
+namespace {
+class Gpu {
+public:
+  explicit Gpu(const Job &job) : device(job) {
+    EXPECT_TRUE(device.openMemory(verdict, failure)) << failure.reason;
+    operands = device.createOperands(failure);
+    EXPECT_TRUE(operands) << failure.reason;
+  }
+  Verdict verdict;
+  Failure failure;
+  CudaDevice device;
+  std::unique_ptr<Operands> operands;
+};
+} // namespace
+
+/// Equal up to the last place, which fused multiply-adds and the functions of
+/// another library may round otherwise, and that only now and then.
+static void expectAlike(const Tensor &tensor, const void *host, const void *gpu,
+                        const std::string &what) {
+  int64_t elements = tensor.elements(), unequal = 0;
+  double worst = 0;
+  for (int64_t i = 0; i < elements; ++i) {
+    double x = loadElement(tensor.type, host, i);
+    double y = loadElement(tensor.type, gpu, i);
+    if (x == y || (std::isnan(x) && std::isnan(y)))
+      continue;
+    ++unequal;
+    // Differences of larger terms lose places of a double, never of a float.
+    double scale = tensor.type == ElementType::F64 ? std::max(std::fabs(x), 1.0)
+                                                   : std::fabs(x);
+    worst = std::max(worst, std::fabs(x - y) / scale);
+  }
+  // Of doubles every operation's rounding is seen, of halves hardly one.
+  double place = 2 * unitRoundoff(tensor.type);
+  bool isDouble = tensor.type == ElementType::F64;
+  EXPECT_LE(worst, isDouble ? 64 * place : place * 1.01) << what;
+  if (!isDouble) {
+    EXPECT_LE(unequal, elements / 1000) << what;
+  }
+}
+
+TEST(CudaMemory, InputsAreTheHosts) {
+  NEEDS_GPU();
+  Job job = anyJob();
+  Gpu gpu(job);
+  ASSERT_TRUE(gpu.operands);
+  for (int law = 0; law <= int(Law::Negatives); ++law) {
+    Case trial = {Law(law), 0, uint64_t(100 + law), law % 2 ? 1 : 0.125};
+    gpu.device.fill(*gpu.operands, trial,
+                    law % 2 ? Placement::Start : Placement::End);
+    std::vector<std::vector<char>> host;
+    auto compare = [&](const char *what) {
+      for (size_t i = 0; i < job.inputs.size(); ++i)
+        expectAlike(
+            job.inputs[i], host[i].data(), gpu.device.bytesOf(*gpu.operands, i),
+            std::string(what) + ", " + std::string(toString(trial.law)) +
+                ", operand " + std::to_string(i));
+    };
+    for (size_t i = 0; i < job.inputs.size(); ++i) {
+      host.emplace_back(size_t(job.inputs[i].bytes()));
+      fillInput(job, i, trial, host[i].data());
+    }
+    compare("filled");
+    for (size_t i = 0; i < job.inputs.size(); ++i)
+      mutate(job, i, trial, 4711, host[i].data());
+    gpu.device.mutate(*gpu.operands, trial, 4711);
+    compare("mutated");
+    gpu.device.perturb(*gpu.operands, *gpu.operands, trial, 3, 0x1p-9,
+                       law % 2 ? Placement::Start : Placement::End);
+    for (size_t i = 0; i < job.inputs.size(); ++i)
+      perturb(job.inputs[i], bitsAt(trial.seed, 500 + i + 3000), 0x1p-9,
+              host[i].data(), host[i].data());
+    compare("perturbed");
+    EXPECT_TRUE(gpu.device.roundToHalf(*gpu.operands));
+    for (size_t i = 0; i < job.inputs.size(); ++i)
+      roundToHalf(job.inputs[i], host[i].data());
+    // One place of float may round to another half.
+    for (size_t i = 0; i < job.inputs.size(); ++i)
+      for (int64_t k = 0; k < job.inputs[i].elements(); ++k) {
+        double x = loadElement(job.inputs[i].type, host[i].data(), k);
+        double y = loadElement(job.inputs[i].type,
+                               gpu.device.bytesOf(*gpu.operands, i), k);
+        if (k > 50)
+          break;
+        if (x != y) {
+          EXPECT_LE(std::fabs(x - y), std::fabs(x) * 0x1p-9) << i << " " << k;
+        }
+      }
+  }
+}
+
+/// Rows with NaN, infinities, denormals, spikes, and what a kernel got wrong.
+TEST(CudaMemory, ErrorsAreTheHosts) {
+  NEEDS_GPU();
+  Job job = anyJob();
+  Gpu gpu(job);
+  ASSERT_TRUE(gpu.operands);
+  std::unique_ptr<Results> oracle =
+      gpu.device.createResults(Part::Oracle, gpu.failure);
+  std::unique_ptr<Results> results =
+      gpu.device.createResults(Part::Candidate, gpu.failure);
+  ASSERT_TRUE(oracle && results) << gpu.failure.reason;
+  const double infinity = HUGE_VAL, nan = std::nan("");
+  for (int round = 0; round < 40; ++round) {
+    for (size_t o = 0; o < job.outputs.size(); ++o) {
+      const Tensor &tensor = job.outputs[o];
+      int64_t elements = tensor.elements();
+      std::vector<char> y(size_t(tensor.bytes())), r(size_t(elements) * 8);
+      for (int64_t i = 0; i < elements; ++i) {
+        uint64_t bits = bitsAt(uint64_t(round), uint64_t(i));
+        double value = normalOf(bits) * (round % 7 == 0 ? 1e-4 : 1);
+        double error = normalOf(mix(bits)) * unitRoundoff(tensor.type) *
+                       (round % 3 == 0 ? 0 : 4);
+        double other = value * (1 + error);
+        if (round % 5 == 1 && bits % 97 == 0)
+          value = other = bits & 1024 ? infinity : nan;
+        if (round % 11 == 2 && bits % 1009 == 0)
+          other = nan;
+        if (round % 13 == 3 && bits % 1013 == 0)
+          other = -infinity;
+        storeElement(ElementType::F64, r.data(), i, value);
+        storeElement(tensor.type, y.data(), i, other);
+      }
+      gpu.device.write(*oracle, o, r.data());
+      gpu.device.write(*results, o, y.data());
+      Measure host = measure(tensor, readerOf(tensor.type, y.data()),
+                             readerOf(ElementType::F64, r.data()));
+      Measure own = gpu.device.compare(o, *results, *oracle);
+      EXPECT_EQ(own.mismatches, host.mismatches) << round << " " << o;
+      auto near = [&](double a, double b) {
+        EXPECT_TRUE(a == b || std::fabs(a - b) <= 1e-9 * std::fabs(b))
+            << a << " " << b << ", round " << round << ", result " << o;
+      };
+      near(own.max, host.max);
+      near(own.frobenius, host.frobenius);
+      near(own.carriers, host.carriers);
+      EXPECT_EQ(gpu.device.fits(o, *oracle),
+                fits(tensor, readerOf(ElementType::F64, r.data())));
+    }
+  }
+  // Beyond FP16.
+  std::vector<double> big(77, 1);
+  big[76] = 70000;
+  gpu.device.write(*oracle, 1, big.data());
+  EXPECT_FALSE(gpu.device.fits(1, *oracle));
+  big[76] = infinity;
+  gpu.device.write(*oracle, 1, big.data());
+  EXPECT_TRUE(gpu.device.fits(1, *oracle));
+}
+
+TEST(CudaMemory, OwnKernelsCompile) {
+  std::string error;
+  if (!cuda::Nvrtc::get(error)) {
+    std::printf("needs NVRTC: %s\n", error.c_str());
+    return;
+  }
+  for (const char *arch : {"sm_80", "sm_89", "sm_90a"}) {
+    cuda::CompileRequest request;
+    request.source = judgeKernels;
+    request.arch = arch;
+    request.prelude = false;
+    cuda::CompileResult result = cuda::compileInChild(request);
+    EXPECT_TRUE(result.ok()) << result.error;
+    for (const cuda::KernelFacts &kernel : result.kernels)
+      if (kernel.isEntry) {
+        EXPECT_EQ(kernel.spillStoreBytes, 0u) << kernel.name;
+      }
+    // The worker's own code goes through the gate of everybody else's.
+  }
+}
