@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Worker/ElementType.h"
-#include "ValueFormulas.h"
 #include "Names.h"
+#include "ValueFormulas.h"
 #include <cfloat>
 #include <cmath>
 #include <cstring>

@@ -55,7 +55,9 @@ bool Validation::screen() {
     return false;
   double spentNs = 0;
   int pairs = 0;
-  for (; pairs < fewestPairs || !device.outlastsDisturbance(spentNs, size_t(pairs)); ++pairs) {
+  for (; pairs < fewestPairs ||
+         !device.outlastsDisturbance(spentNs, size_t(pairs));
+       ++pairs) {
     if (!call(rival, rivalOutputs, trusted, ns))
       return blame(rivalPart);
     theirs.push_back(ns);
