@@ -6,7 +6,7 @@
 #   scripts/bare-debian.sh DIR [--copy PATH]... [COMMAND...]
 #
 # In DIR a minimal system is made unless it is there, and a fresh clone of this
-# checkout's last commit in it, in DIR/root/fastk. Each COMMAND (one string) runs
+# checkout's last commit in it, in DIR/opt/fastk. Each COMMAND (one string) runs
 # there as root, with an empty environment and no terminal input. Without one, both
 # commands of the README run: scripts/demo.sh, then scripts/test.sh.
 # --copy PATH brings a file or folder of this machine to the same place, such as the
@@ -46,8 +46,8 @@ if [ ! -e "$root/.complete" ]; then
   touch "$root/.complete"
 fi
 for path in ${copies[@]+"${copies[@]}"}; do cp -a --parents "$path" "$root"; done
-rm -rf "$root/root/fastk"
-git clone -q --no-local "$source" "$root/root/fastk"
+rm -rf "$root/opt/fastk"
+git clone -q --no-local "$source" "$root/opt/fastk"
 
 # Own mounts and processes: nothing is left mounted or running, however it ends.
 for command in "${commands[@]}"; do
@@ -69,7 +69,7 @@ for command in "${commands[@]}"; do
     cp /etc/resolv.conf "$1/etc/resolv.conf"
     exec chroot "$1" /usr/bin/env -i HOME=/root \
       PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-      bash -c "cd /root/fastk && $2"
+      bash -c "cd /opt/fastk && $2"
   ' - "$root" "$command" </dev/null || code=$?
   printf '== bare-debian: %s: exit %d after %d s\n' "$command" "$code" $((SECONDS - start))
   [ "$code" = 0 ] || exit "$code"
