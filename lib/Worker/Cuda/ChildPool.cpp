@@ -8,12 +8,11 @@
 
 #include "ChildPool.h"
 #include "../Host/ChildRegistry.h"
+#include "../Host/SpawnChild.h"
 #include "ChildProtocol.h"
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <fcntl.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -56,34 +55,13 @@ std::unique_ptr<ChildProcess> ChildPool::spawn() {
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
     return nullptr;
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, pair[1], cudaChildSocket);
-  for (int fd = 0; fd <= 2; ++fd)
-    posix_spawn_file_actions_addopen(&actions, fd, "/dev/null",
-                                     fd == 0 ? O_RDONLY : O_WRONLY, 0);
-  posix_spawn_file_actions_addclosefrom_np(&actions, cudaChildSocket + 1);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP |
-                                            POSIX_SPAWN_SETSIGMASK |
-                                            POSIX_SPAWN_SETSIGDEF);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  char self[] = "fastk-worker";
-  std::string flag = cudaChildFlag;
-  char *arguments[] = {self, flag.data(), nullptr};
-  pid_t pid = -1;
-  int code = posix_spawn(&pid, "/proc/self/exe", &actions, &attributes,
-                         arguments, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
+  static_assert(cudaChildSocket == firstChildDescriptor);
+  // A driver reads variables of its own: the environment stays.
+  pid_t pid = spawnChild(
+      {"", "fastk-worker", cudaChildFlag, std::nullopt, {pair[1]}});
+  int code = errno;
   close(pair[1]);
-  if (code != 0) {
+  if (pid < 0) {
     close(pair[0]);
     errno = code;
     return nullptr;
