@@ -84,6 +84,13 @@ private:
   llvm::SmallPtrSet<mlir::Operation *, 4> scratchAllocs;
 };
 
+/// Makes a kernel for blocks of `threads` threads at the end of `module`. It does
+/// nothing so far, and `builder` is set to where it begins.
+mlir::gpu::GPUFuncOp createKernel(mlir::OpBuilder &builder, mlir::Location loc,
+                                  mlir::gpu::GPUModuleOp module,
+                                  llvm::StringRef name,
+                                  mlir::TypeRange parameters, int64_t threads);
+
 /// A kernel with one thread for every point of the parallel dimensions, which
 /// loops over the others. Any linalg.generic of static shape has one.
 mlir::FailureOr<DeviceKernel> buildThreadKernel(mlir::gpu::GPUModuleOp module,
