@@ -10,6 +10,7 @@
 #include "RowKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
@@ -166,21 +167,6 @@ LogicalResult DeviceKernels::add(CallOp call) {
   return launch(call, rows);
 }
 
-/// A copy as a structured op.
-static linalg::GenericOp copyAsGeneric(OpBuilder &builder,
-                                       memref::CopyOp copy) {
-  unsigned rank = cast<MemRefType>(copy.getTarget().getType()).getRank();
-  AffineMap identity = builder.getMultiDimIdentityMap(rank);
-  SmallVector<utils::IteratorType> iterators(rank,
-                                             utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-      builder, copy.getLoc(), copy.getSource(), copy.getTarget(),
-      ArrayRef<AffineMap>{identity, identity}, iterators,
-      [](OpBuilder &builder, Location loc, ValueRange args) {
-        linalg::YieldOp::create(builder, loc, args[0]);
-      });
-}
-
 void DeviceKernels::findFolds() {
   auto rangeOf = [&](Value memref) -> std::optional<ByteRange> {
     auto type = dyn_cast<MemRefType>(memref.getType());
@@ -248,7 +234,9 @@ LogicalResult DeviceKernels::run() {
       continue;
     rewriter.setInsertionPoint(&op);
     if (auto copy = dyn_cast<memref::CopyOp>(op)) {
-      if (failed(add(copyAsGeneric(rewriter, copy))))
+      if (failed(add(linalg::makeMemRefCopyOp(rewriter, copy.getLoc(),
+                                              copy.getSource(),
+                                              copy.getTarget()))))
         return failure();
       continue;
     }
