@@ -8,30 +8,23 @@
 #include "CompileKernel.h"
 #include "fastk/Conversion/CudaCodegen.h"
 #include "fastk/Conversion/HostCodegen.h"
+#include "fastk/Conversion/WriteFile.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace fastk;
 
 /// Writes one file of a program's folder.
-static LogicalResult writeFile(Location loc, StringRef folder, StringRef name,
+static LogicalResult writeText(Location loc, StringRef folder, StringRef name,
                                StringRef text) {
   SmallString<128> path(folder);
   llvm::sys::path::append(path, name);
-  std::error_code ec;
-  llvm::raw_fd_ostream os(path, ec);
-  if (!ec) {
-    os << text;
-    os.close();
-    ec = os.error();
-    os.clear_error();
-  }
-  if (ec)
+  if (std::error_code ec = writeFileAtomically(
+          path, [&](llvm::raw_pwrite_stream &os) { os << text; }))
     return emitError(loc) << "cannot write " << path << ": " << ec.message();
   return success();
 }
@@ -50,9 +43,9 @@ static LogicalResult compileDeviceProgram(LoweringOp lowering, KernelRole role,
                           << ec.message();
   StringRef name =
       program->kind == DeviceCode::PTX ? "kernel.ptx" : "kernel.cu";
-  if (failed(writeFile(loc, output, name, program->code)))
+  if (failed(writeText(loc, output, name, program->code)))
     return failure();
-  return writeFile(loc, output, "plan.json", worker::toJSON(program->plan));
+  return writeText(loc, output, "plan.json", worker::toJSON(program->plan));
 }
 
 LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
