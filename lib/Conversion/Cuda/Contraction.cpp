@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Contraction.h"
+#include "../BodySlice.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -81,46 +82,23 @@ static OpOperand *inputOf(linalg::GenericOp op, Value memref) {
   return nullptr;
 }
 
-/// The ops of the body that `value` is computed by, in order, and the arguments
-/// they read. False when something other than element arithmetic is among them.
-static bool collectSlice(Value value, Block *body,
-                         llvm::SetVector<Operation *> &ops,
-                         llvm::SetVector<unsigned> &arguments) {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    // The host function's own are not known to the kernel.
-    if (argument.getOwner() != body)
-      return false;
-    arguments.insert(argument.getArgNumber());
-    return true;
-  }
+/// Of the host function's values the kernel makes constants again; it knows no
+/// others.
+static bool isConstant(Value value) {
   Operation *producer = value.getDefiningOp();
-  if (producer->hasTrait<OpTrait::ConstantLike>()) {
-    if (producer->getBlock() == body)
-      ops.insert(producer);
-    return true;
-  }
-  if (producer->getBlock() != body)
-    return false;
-  if (producer->getNumRegions() || producer->getNumResults() != 1 ||
-      !OpTrait::hasElementwiseMappableTraits(producer))
-    return false;
-  for (Value operand : producer->getOperands())
-    if (!collectSlice(operand, body, ops, arguments))
-      return false;
-  ops.insert(producer);
-  return true;
+  return producer && producer->hasTrait<OpTrait::ConstantLike>();
 }
 
 static bool collectSide(Value value, Contraction &contraction,
                         ContractionSide &side) {
   linalg::GenericOp op = contraction.op;
-  llvm::SetVector<Operation *> ops;
-  llvm::SetVector<unsigned> arguments;
-  if (!collectSlice(value, op.getBlock(), ops, arguments) || arguments.empty())
+  BodySlice slice;
+  if (!slice.collect(value, op.getBlock(), isConstant) ||
+      slice.arguments.empty())
     return false;
   side.result = value;
-  side.body.assign(ops.begin(), ops.end());
-  side.operands.assign(arguments.begin(), arguments.end());
+  side.body.assign(slice.ops.begin(), slice.ops.end());
+  side.operands.assign(slice.arguments.begin(), slice.arguments.end());
   if (llvm::is_contained(side.operands, contraction.sum))
     return false;
   llvm::sort(side.operands, [&](unsigned x, unsigned y) {
