@@ -125,8 +125,6 @@ private:
   struct Image {
     std::string bytes;
     LaunchPlan plan;
-    /// Empty, or why it cannot be loaded, and whose fault it is.
-    Failure problem;
   };
 
   bool prepare(Part part, Verdict &verdict, Failure &failure);
