@@ -7,10 +7,10 @@
 
 #include "HostBenchmarks.h"
 #include "fastk/Target/TargetDescription.h"
+#include "fastk/Target/WholeFile.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -19,7 +19,6 @@
 #include <sstream>
 #include <system_error>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 namespace fastk {
@@ -217,26 +216,6 @@ void keepMaxima(TargetDescription &into, const TargetDescription &other) {
     into.*rate = std::max(into.*rate, other.*rate);
 }
 
-/// Into a temporary file beside it, then in one step. Failure is no error: the
-/// next process measures again.
-void writeAtomically(const std::string &path, const std::string &text) {
-  std::error_code error;
-  fs::create_directories(fs::path(path).parent_path(), error);
-  std::string temporary = path + "." + std::to_string(getpid());
-  {
-    std::ofstream file(temporary, std::ios::trunc);
-    file << text;
-    file.flush();
-    if (!file) {
-      fs::remove(temporary, error);
-      return;
-    }
-  }
-  fs::rename(temporary, path, error);
-  if (error)
-    fs::remove(temporary, error);
-}
-
 constexpr unsigned kMaxAttempts = 8;
 
 } // namespace
@@ -256,14 +235,8 @@ TargetDescription measureHost() {
 }
 
 std::string hostCachePath() {
-  std::string folder;
-  if (const char *set = std::getenv("FASTK_CACHE_DIR"); set && *set)
-    folder = set;
-  else if (const char *cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
-    folder = std::string(cache) + "/fastk";
-  else if (const char *home = std::getenv("HOME"); home && *home)
-    folder = std::string(home) + "/.cache/fastk";
-  else
+  std::string folder = cacheFolder();
+  if (folder.empty())
     return "";
   // FNV-1a over what makes a machine another one.
   HalfFactors factors;
@@ -300,8 +273,12 @@ TargetDescription describeHost(const std::string &cachePath) {
     keepMaxima(host, *cached);
     host.attempts = cached->attempts + 1;
   }
-  if (!cachePath.empty())
-    writeAtomically(cachePath, toJSON(host));
+  if (!cachePath.empty()) {
+    // Failure is no error: the next process measures again.
+    std::error_code ignored;
+    fs::create_directories(fs::path(cachePath).parent_path(), ignored);
+    (void)writeWholeFile(cachePath, toJSON(host));
+  }
   return host;
 }
 
