@@ -309,7 +309,7 @@ int main(int argc, char **argv) {
         "--oracle is what --check compares with: use one of them"));
   if (!isLibrary) {
     model = loadModel(inputPath, sourceMgr, &context);
-    if (!model || failed(checkModel(*model)))
+    if (!model || failed(checkModel(*model)) || failed(inlineCalls(*model)))
       return 1;
   }
   llvm::Expected<CompiledLibrary> library =
