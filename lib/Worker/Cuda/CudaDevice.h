@@ -132,6 +132,10 @@ private:
   void note(const std::string &error);
   uint64_t hashOf(const DeviceMemory &memory);
   void draw(CudaOperands &operands, size_t index, const Case &trial);
+  struct Sums;
+  /// Sums over an output, of what judge.cu's compare adds up.
+  Sums sum(size_t output, const CudaResults &results,
+           const CudaResults &reference, double tiny);
   const void *fetch(const DeviceMemory &memory, HostBytes &bytes);
 
   GpuSession *gpu = nullptr;

@@ -11,9 +11,7 @@
 #include "../Source.h"
 #include "CudaDevice.h"
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <limits>
 
 using namespace fastk;
 using namespace fastk::worker;
@@ -262,29 +260,25 @@ uint64_t CudaDevice::hashOf(const Results &results) {
 // Judging where the bytes are
 //===----------------------------------------------------------------------===//
 
-namespace {
 /// As in judge.cu.
-struct Sums {
-  double errorSquares = 0, referenceSquares = 0, referenceFourths = 0;
+struct CudaDevice::Sums {
+  ErrorSums squares;
   uint64_t largest = 0, mismatches = 0, firstMismatch = ~uint64_t(0),
            overflows = 0;
 };
-} // namespace
 
-Measure CudaDevice::compare(size_t output, const Results &results,
-                            const Results &reference) {
+CudaDevice::Sums CudaDevice::sum(size_t output, const CudaResults &results,
+                                 const CudaResults &reference, double tiny) {
   const Tensor &tensor = job.outputs[output];
-  auto typeIn = [&](const Results &set) {
+  auto typeIn = [&](const CudaResults &set) {
     return numberOf(set.ofOracle ? ElementType::F64 : tensor.type);
   };
-  if (!isFloat(tensor.type))
-    return Device::compare(output, results, reference);
-  CUdeviceptr y = cudaOf(results).memory[output].address();
-  CUdeviceptr r = cudaOf(reference).memory[output].address();
+  CUdeviceptr y = results.memory[output].address();
+  CUdeviceptr r = reference.memory[output].address();
   int yType = typeIn(results), rType = typeIn(reference);
   uint64_t elements = uint64_t(tensor.elements());
   uint64_t row = uint64_t(scaleRowOf(tensor));
-  double tiny = smallestNormal(tensor.type), limit = largestValue(tensor.type);
+  double limit = largestValue(tensor.type);
   Sums sums;
   note(driver->call(driver->cuMemcpyHtoD, gpu->scratch,
                     static_cast<const void *>(&sums), sizeof(sums)));
@@ -295,44 +289,27 @@ Measure CudaDevice::compare(size_t output, const Results &results,
                    arguments));
   note(driver->call(driver->cuMemcpyDtoH, static_cast<void *>(&sums),
                     CUdeviceptr(gpu->scratch), sizeof(sums)));
+  return sums;
+}
 
-  constexpr double infinity = std::numeric_limits<double>::infinity();
+Measure CudaDevice::compare(size_t output, const Results &results,
+                            const Results &reference) {
+  const Tensor &tensor = job.outputs[output];
+  if (!isFloat(tensor.type))
+    return Device::compare(output, results, reference);
+  Sums sums = sum(output, cudaOf(results), cudaOf(reference),
+                  smallestNormal(tensor.type));
   Measure result;
   std::memcpy(&result.max, &sums.largest, sizeof(double));
   result.mismatches = int64_t(sums.mismatches);
   result.where = sums.mismatches ? int64_t(sums.firstMismatch) : 0;
-  double scaled = sums.referenceSquares * 0x1p-64;
-  if (sums.referenceFourths > 0 && std::isfinite(sums.referenceFourths))
-    result.carriers = std::max(1.0, scaled * scaled / sums.referenceFourths);
-  if (sums.errorSquares <= tiny * tiny * double(elements))
-    result.frobenius = 0;
-  else
-    result.frobenius =
-        sums.referenceSquares > 0
-            ? std::sqrt(sums.errorSquares / sums.referenceSquares)
-            : infinity;
+  setMeans(result, sums.squares, tensor.type, tensor.elements());
   return result;
 }
 
 bool CudaDevice::fits(size_t output, const Results &oracle) {
-  const Tensor &tensor = job.outputs[output];
-  if (!isFloat(tensor.type))
+  if (!isFloat(job.outputs[output].type))
     return Device::fits(output, oracle);
   // Compared with itself: only the overflows are of interest.
-  CUdeviceptr r = cudaOf(oracle).memory[output].address();
-  int type = 0;
-  uint64_t elements = uint64_t(tensor.elements());
-  uint64_t row = uint64_t(scaleRowOf(tensor));
-  double tiny = 0, limit = largestValue(tensor.type);
-  Sums sums;
-  note(driver->call(driver->cuMemcpyHtoD, gpu->scratch,
-                    static_cast<const void *>(&sums), sizeof(sums)));
-  void *arguments[] = {&r,   &type, &r,     &type,        &elements,
-                       &row, &tiny, &limit, &gpu->scratch};
-  uint64_t rows = (elements + row - 1) / row;
-  note(gpu->launch(gpu->compare, unsigned(std::min<uint64_t>(rows, ownBlocks)),
-                   arguments));
-  note(driver->call(driver->cuMemcpyDtoH, static_cast<void *>(&sums),
-                    CUdeviceptr(gpu->scratch), sizeof(sums)));
-  return sums.overflows == 0;
+  return sum(output, cudaOf(oracle), cudaOf(oracle), /*tiny=*/0).overflows == 0;
 }
