@@ -186,10 +186,10 @@ CompileResult fastk::cuda::compileInChild(const CompileRequest &request,
   pid_t pid = notes < 0 || ftruncate(notes, worker::pageSize) != 0
                   ? -1
                   : worker::spawnChild({limits.program,
-                                               "fastk-nvrtc",
-                                               nvrtcChildFlag,
-                                               environment(),
-                                               {pair[1], notes}});
+                                        "fastk-nvrtc",
+                                        nvrtcChildFlag,
+                                        environment(),
+                                        {pair[1], notes}});
   int startError = errno;
   close(pair[1]);
   struct CloseNotes {

@@ -61,9 +61,9 @@ struct CommandLine {
   cl::OptionCategory category{"fastk-opt options"};
   cl::opt<std::string> input{cl::Positional, cl::init("-"), cl::cat(category),
                              cl::desc("<model.mlir>")};
-  cl::opt<std::string> output{"o", cl::init("-"), cl::cat(category),
-                              cl::value_desc("file"),
-                              cl::desc("where the result goes (default: standard output)")};
+  cl::opt<std::string> output{
+      "o", cl::init("-"), cl::cat(category), cl::value_desc("file"),
+      cl::desc("where the result goes (default: standard output)")};
   cl::list<std::string> banks{
       "bank", cl::cat(category), cl::value_desc("DIR"),
       cl::desc("folder of winners; repeatable, first wins; new winners go to "
@@ -84,7 +84,8 @@ struct CommandLine {
       "winners-from", cl::init("here"), cl::cat(category),
       cl::desc(
           "here (default): only winners that were measured on this CPU model "
-          "with as many threads, or on the GPU that is compiled for, as others may be "
+          "with as many threads, or on the GPU that is compiled for, as others "
+          "may be "
           "slower than the default lowering; any: all")};
   cl::opt<std::string> emit{"emit", cl::init("mlir"), cl::cat(category),
                             cl::desc("mlir (default), llvm, obj or so")};
@@ -103,14 +104,12 @@ struct CommandLine {
   cl::opt<std::string> strategy{"strategy", cl::init("branching"),
                                 cl::cat(category),
                                 cl::desc("branching (default) or sequential")};
-  cl::opt<int> rounds{"rounds", cl::init(SearchOptions().rounds),
-                      cl::cat(category),
-                      cl::desc(withDefault("rounds of a search",
-                                           SearchOptions().rounds))};
-  cl::opt<int> ideas{"ideas", cl::init(SearchOptions().ideas),
-                     cl::cat(category),
-                     cl::desc(withDefault("ideas a round",
-                                          SearchOptions().ideas))};
+  cl::opt<int> rounds{
+      "rounds", cl::init(SearchOptions().rounds), cl::cat(category),
+      cl::desc(withDefault("rounds of a search", SearchOptions().rounds))};
+  cl::opt<int> ideas{
+      "ideas", cl::init(SearchOptions().ideas), cl::cat(category),
+      cl::desc(withDefault("ideas a round", SearchOptions().ideas))};
   cl::opt<int> implementations{
       "implementations", cl::init(SearchOptions().implementations),
       cl::cat(category),
@@ -124,19 +123,19 @@ struct CommandLine {
                        cl::cat(category),
                        cl::desc(withDefault("repairs of a failed variant",
                                             SearchOptions().repairs))};
-  cl::opt<uint64_t> seed{
-      "seed", cl::init(SearchOptions().seed), cl::cat(category),
-      cl::desc(withDefault("seed of the search's choices",
-                           int64_t(SearchOptions().seed)))};
+  cl::opt<uint64_t> seed{"seed", cl::init(SearchOptions().seed),
+                         cl::cat(category),
+                         cl::desc(withDefault("seed of the search's choices",
+                                              int64_t(SearchOptions().seed)))};
   cl::opt<std::string> budget{
       "budget", cl::cat(category), cl::value_desc("evaluations=N,minutes=N"),
       cl::desc("hard limits of the search, for the whole model "
                "(default: none)")};
-  cl::opt<std::string> evaluator{"evaluator", cl::init("local"),
-                                 cl::cat(category), cl::value_desc("NAME"),
-                                 cl::desc("where evaluations run: local "
-                                          "(default), or spool:DIR, a folder of jobs for "
-                                          "fastk-worker --spool DIR")};
+  cl::opt<std::string> evaluator{
+      "evaluator", cl::init("local"), cl::cat(category), cl::value_desc("NAME"),
+      cl::desc("where evaluations run: local "
+               "(default), or spool:DIR, a folder of jobs for "
+               "fastk-worker --spool DIR")};
   cl::opt<std::string> journal{
       "journal", cl::cat(category), cl::value_desc("DIR"),
       cl::desc("log of the search; an existing one is resumed. Default: beside "

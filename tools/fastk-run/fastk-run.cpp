@@ -73,8 +73,9 @@ static cl::opt<std::string>
 static cl::opt<std::string>
     entry("entry", cl::cat(category),
           cl::desc("function to run (default: the only one)"));
-static cl::opt<uint64_t> seed("seed", cl::cat(category), cl::init(1),
-                              cl::desc("seed of the generated inputs (default 1)"));
+static cl::opt<uint64_t>
+    seed("seed", cl::cat(category), cl::init(1),
+         cl::desc("seed of the generated inputs (default 1)"));
 static cl::opt<double>
     seconds("seconds", cl::cat(category), cl::init(2.0),
             cl::desc("how long --time measures, in seconds (default 2)"));

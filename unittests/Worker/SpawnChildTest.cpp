@@ -80,7 +80,8 @@ TEST_F(SpawnChild, HasTheDescriptorsItIsGivenAndNoOther) {
 
 TEST_F(SpawnChild, TakesDescriptorsThatLieWhereOthersGo) {
   // 3 and 4 here, 4 and 3 there.
-  int kept[2] = {fcntl(3, F_DUPFD_CLOEXEC, 100), fcntl(4, F_DUPFD_CLOEXEC, 100)};
+  int kept[2] = {fcntl(3, F_DUPFD_CLOEXEC, 100),
+                 fcntl(4, F_DUPFD_CLOEXEC, 100)};
   int first = openFile("/first"), second = openFile("/second");
   int high[2] = {fcntl(first, F_DUPFD_CLOEXEC, 100),
                  fcntl(second, F_DUPFD_CLOEXEC, 100)};
@@ -110,8 +111,7 @@ TEST_F(SpawnChild, HasTheEnvironmentItIsGivenOrOurs) {
                        "exit 5\n";
   using Variables = std::vector<std::string>;
   EXPECT_EQ(run(script, {}), 3);
-  EXPECT_EQ(run(script,
-                {"", "", "", Variables{"FASTK_SPAWN_TEST=given"}, {}}),
+  EXPECT_EQ(run(script, {"", "", "", Variables{"FASTK_SPAWN_TEST=given"}, {}}),
             4);
   EXPECT_EQ(run(script, {"", "", "", Variables(), {}}), 5);
   unsetenv("FASTK_SPAWN_TEST");
@@ -122,11 +122,12 @@ TEST_F(SpawnChild, BlocksAndHandlesNoSignalAndLeadsAGroup) {
   sigemptyset(&blocked);
   sigaddset(&blocked, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &blocked, &before);
-  EXPECT_EQ(run("grep -q '^SigBlk:[[:space:]]*0*$' /proc/self/status || exit 6\n"
-                "read pid name state parent group rest < /proc/$$/stat\n"
-                "[ \"$group\" = $$ ] || exit 7\n",
-                {}),
-            0);
+  EXPECT_EQ(
+      run("grep -q '^SigBlk:[[:space:]]*0*$' /proc/self/status || exit 6\n"
+          "read pid name state parent group rest < /proc/$$/stat\n"
+          "[ \"$group\" = $$ ] || exit 7\n",
+          {}),
+      0);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

@@ -24,8 +24,8 @@ namespace fastk {
 std::string cacheFolder();
 
 /// Writes \p text beside \p path and renames it: readers find the old file or
-/// the new one. With \p flush it is on the disk before it is renamed. Any number
-/// of threads and processes may write the same path.
+/// the new one. With \p flush it is on the disk before it is renamed. Any
+/// number of threads and processes may write the same path.
 std::error_code writeWholeFile(const std::string &path, std::string_view text,
                                bool flush = false);
 

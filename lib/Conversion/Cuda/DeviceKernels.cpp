@@ -234,9 +234,8 @@ LogicalResult DeviceKernels::run() {
       continue;
     rewriter.setInsertionPoint(&op);
     if (auto copy = dyn_cast<memref::CopyOp>(op)) {
-      if (failed(add(linalg::makeMemRefCopyOp(rewriter, copy.getLoc(),
-                                              copy.getSource(),
-                                              copy.getTarget()))))
+      if (failed(add(linalg::makeMemRefCopyOp(
+              rewriter, copy.getLoc(), copy.getSource(), copy.getTarget()))))
         return failure();
       continue;
     }

@@ -84,8 +84,8 @@ private:
   llvm::SmallPtrSet<mlir::Operation *, 4> scratchAllocs;
 };
 
-/// Makes a kernel for blocks of `threads` threads at the end of `module`. It does
-/// nothing so far, and `builder` is set to where it begins.
+/// Makes a kernel for blocks of `threads` threads at the end of `module`. It
+/// does nothing so far, and `builder` is set to where it begins.
 mlir::gpu::GPUFuncOp createKernel(mlir::OpBuilder &builder, mlir::Location loc,
                                   mlir::gpu::GPUModuleOp module,
                                   llvm::StringRef name,

@@ -101,8 +101,8 @@ RowKernelBuilder::RowKernelBuilder(gpu::GPUModuleOp module,
           types.push_back(MemRefType::get({group.rows * schedule.parts},
                                           Reduction(op, i).type));
         }
-  kernel = createKernel(builder, loc, module, name, types,
-                        schedule.blockThreads);
+  kernel =
+      createKernel(builder, loc, module, name, types, schedule.blockThreads);
   for (auto [value, buffer] : llvm::zip_equal(
            partials, kernel.getArguments().take_back(partials.size())))
     partialBuffers[value] = buffer;

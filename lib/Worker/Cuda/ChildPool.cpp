@@ -57,8 +57,8 @@ std::unique_ptr<ChildProcess> ChildPool::spawn() {
     return nullptr;
   static_assert(cudaChildSocket == firstChildDescriptor);
   // A driver reads variables of its own: the environment stays.
-  pid_t pid = spawnChild(
-      {"", "fastk-worker", cudaChildFlag, std::nullopt, {pair[1]}});
+  pid_t pid =
+      spawnChild({"", "fastk-worker", cudaChildFlag, std::nullopt, {pair[1]}});
   int code = errno;
   close(pair[1]);
   if (pid < 0) {

@@ -65,10 +65,11 @@ pid_t fastk::worker::spawnChild(const SpawnOptions &options) {
   std::vector<char *> argv = pointersTo(words), own = pointersTo(variables);
   pid_t pid = -1;
   if (code == 0)
-    code = posix_spawn(
-        &pid, options.program.empty() ? "/proc/self/exe" : options.program.c_str(),
-        &actions, &attributes, argv.data(),
-        options.environment ? own.data() : environ);
+    code = posix_spawn(&pid,
+                       options.program.empty() ? "/proc/self/exe"
+                                               : options.program.c_str(),
+                       &actions, &attributes, argv.data(),
+                       options.environment ? own.data() : environ);
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   for (int copy : copies)
