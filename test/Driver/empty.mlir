@@ -5,7 +5,7 @@
 // RUN: FileCheck %s --check-prefix=REMARK < %t/remarks
 // LEFT: linalg.matmul ins(%{{.*}} : tensor<4x0xf32>, tensor<0x8xf32>)
 // REMARK: left-outside {{.*}}Reason="linalg.matmul has a tensor without elements"
-// REMARK: fastk-opt: 1 workload: 0 hits, 1 miss, 0 stale
+// REMARK: fastk-opt: 2 workloads: 0 hits, 2 misses, 0 stale
 
 // RUN: fastk-opt %s --bank=%t/bank --emit=so -o %t/out.so
 // RUN: fastk-run %s --bank=%t/bank --check | FileCheck %s --check-prefix=CHECKED
