@@ -89,12 +89,13 @@ void fastk::form::fuseWhole(BlockGraph &graph) {
     else if (!graph.tryJoin(index, it->second))
       graph.newGroup(index);
   }
+  // A stray comes after the groups it is before: those of its level may wait
+  // for the op outside that needs it.
   placeStrays(graph, [&](unsigned node) {
-    auto [it, isNew] = groupOfLevel.try_emplace(levels[node].compute, -1);
-    if (isNew)
-      it->second = graph.newGroup(node);
-    else if (!graph.tryJoin(node, it->second))
-      graph.newGroup(node);
+    int own = graph.newGroup(node);
+    auto [it, isNew] = groupOfLevel.try_emplace(levels[node].compute, own);
+    if (!isNew)
+      graph.tryMerge(own, it->second);
   });
 }
 
