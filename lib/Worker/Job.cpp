@@ -253,9 +253,9 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
     return (program.code == Code::SharedObject) ==
            (job.device == DeviceKind::Host);
   };
-  if (reader.ok() &&
-      !(fits(job.oracle) && fits(job.baseline) && fits(job.candidate) &&
-        (!job.incumbent || fits(*job.incumbent))))
+  bool allFit = fits(job.oracle) && fits(job.baseline) && fits(job.candidate) &&
+                (!job.incumbent || fits(*job.incumbent));
+  if (reader.ok() && !allFit)
     reader.fail("programs",
                 job.device == DeviceKind::Host
                     ? "has device code, but the job is for the host; write "

@@ -27,7 +27,7 @@ static const std::string valid =
     R"("limits":{"wall_seconds":1,"memory_bytes":1073741824,"threads":4,)"
     R"("file_bytes":0}})";
 
-static std::string errorOf(std::string from, const std::string &to) {
+static std::string errorOf(const std::string &from, const std::string &to) {
   std::string text = valid;
   size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
