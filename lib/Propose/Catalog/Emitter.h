@@ -214,10 +214,6 @@ public:
   /// Values that are already at hand, whatever the index.
   std::map<void *, CValue> bound;
 
-  struct ReductionUse {
-    mlir::Value value;
-    llvm::SmallVector<Lin> index;
-  };
   /// Called for a reduction or another value that no expression can compute.
   std::function<CValue(Scope &, mlir::Value, llvm::ArrayRef<Lin>)> onOpaque;
   /// Told of each load and of each store.
