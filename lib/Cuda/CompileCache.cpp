@@ -25,7 +25,7 @@ using namespace fastk::cuda;
 static constexpr uint64_t kFormat = 1;
 
 static std::string defaultFolder() {
-  std::string folder = fastk::cacheFolder();
+  std::string folder = fastk::userCacheFolder();
   return folder.empty() ? folder : folder + "/nvrtc";
 }
 

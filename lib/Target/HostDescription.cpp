@@ -5,28 +5,24 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CacheFile.h"
 #include "HostBenchmarks.h"
 #include "fastk/Target/TargetDescription.h"
-#include "fastk/Target/WholeFile.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sched.h>
 #include <set>
 #include <sstream>
-#include <system_error>
 #include <thread>
 #include <vector>
 
 namespace fastk {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 std::string readLine(const std::string &path) {
   std::ifstream file(path);
@@ -236,7 +232,7 @@ TargetDescription measureHost() {
 }
 
 std::string hostCachePath() {
-  std::string folder = cacheFolder();
+  std::string folder = userCacheFolder();
   if (folder.empty())
     return "";
   // FNV-1a over what makes a machine another one.
@@ -274,12 +270,9 @@ TargetDescription describeHost(const std::string &cachePath) {
     keepMaxima(host, *cached);
     host.attempts = cached->attempts + 1;
   }
-  if (!cachePath.empty()) {
-    // Failure is no error: the next process measures again.
-    std::error_code ignored;
-    fs::create_directories(fs::path(cachePath).parent_path(), ignored);
-    (void)writeWholeFile(cachePath, toJSON(host));
-  }
+  // Failure is no error: the next process measures again.
+  if (!cachePath.empty())
+    writeCacheFile(cachePath, toJSON(host));
   return host;
 }
 

@@ -14,7 +14,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-std::string fastk::cacheFolder() {
+std::string fastk::userCacheFolder() {
   if (const char *set = std::getenv("FASTK_CACHE_DIR"); set && *set)
     return set;
   if (const char *cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)

@@ -106,13 +106,13 @@ TEST(CacheFolder, ComesFromTheEnvironment) {
   setenv("FASTK_CACHE_DIR", "/own", 1);
   setenv("XDG_CACHE_HOME", "/cache", 1);
   setenv("HOME", "/home/u", 1);
-  EXPECT_EQ(cacheFolder(), "/own");
+  EXPECT_EQ(userCacheFolder(), "/own");
   setenv("FASTK_CACHE_DIR", "", 1);
-  EXPECT_EQ(cacheFolder(), "/cache/fastk");
+  EXPECT_EQ(userCacheFolder(), "/cache/fastk");
   unsetenv("XDG_CACHE_HOME");
-  EXPECT_EQ(cacheFolder(), "/home/u/.cache/fastk");
+  EXPECT_EQ(userCacheFolder(), "/home/u/.cache/fastk");
   unsetenv("HOME");
-  EXPECT_EQ(cacheFolder(), "");
+  EXPECT_EQ(userCacheFolder(), "");
   for (const auto &[name, value] : before)
     if (!value.empty())
       setenv(name, value.c_str(), 1);

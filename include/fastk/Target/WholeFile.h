@@ -21,7 +21,7 @@ namespace fastk {
 
 /// Where fastk keeps what it could find out again: $FASTK_CACHE_DIR, or the
 /// folder fastk in the user's cache folder. Empty when there is neither.
-std::string cacheFolder();
+std::string userCacheFolder();
 
 /// Writes \p text beside \p path and renames it: readers find the old file or
 /// the new one. With \p flush it is on the disk before it is renamed. Any
