@@ -139,7 +139,7 @@ static void arrange(LoopGroup &group, ArrayRef<unsigned> preferences) {
   llvm::erase_if(group.loops,
                  [](const TileLoop &loop) { return loop.extent == 1; });
   for (unsigned number : preferences) {
-    auto run = llvm::find_if(group.loops, [&](const TileLoop &loop) {
+    auto *run = llvm::find_if(group.loops, [&](const TileLoop &loop) {
       return loop.strides[number] == 1;
     });
     if (run == group.loops.end())
