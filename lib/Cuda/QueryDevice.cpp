@@ -86,7 +86,8 @@ std::string fastk::cuda::queryCudaDevice(DeviceDescription &device,
     d.peak.memory = 2e3 * get(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
                     get(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8;
   }
-  // A calibration that cannot be used is none: fastk-worker --calibrate says so.
+  // A calibration that cannot be used is none: fastk-worker --calibrate says
+  // so.
   calibrate(d);
   device = d;
   return "";

@@ -14,7 +14,7 @@
 namespace fastk::worker {
 
 /// Measures CUDA device 0 with kernels of our own, in a few seconds; nothing
-/// else should run there. Memory: 2 GiB, less on a small device. Returns why it
+/// else should run there. Memory: 8 GiB, less on a small device. Returns why it
 /// could not; empty for success. main() begins with isNvrtcChild().
 std::string calibrateGpu(DeviceCalibration &calibration);
 

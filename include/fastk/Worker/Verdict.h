@@ -159,8 +159,8 @@ struct GpuReport {
   std::vector<std::string> clocks, missingClocks;
   /// Of the candidate, by the host's clock.
   std::optional<Timing> host;
-  /// Of the candidate in a few calls of their own, by CUPTI: from the start of
-  /// its first kernel to the end of the last (promote).
+  /// Of the candidate in a few calls of their own, by CUPTI: how long its
+  /// kernels and memsets were at work (promote).
   std::optional<Timing> cupti;
   /// What each tool of compute-sanitizer says (promote): "ok", "found: ...",
   /// "stopped after 60 s", "not run: ...".

@@ -163,7 +163,7 @@ void Calibrator::memory() {
     return;
   // Many times any L2, and a whole number of vectors.
   uint64_t bytes =
-      std::min<uint64_t>(uint64_t(1) << 30, available / 4) / 16 * 16;
+      std::min<uint64_t>(uint64_t(4) << 30, available / 4) / 16 * 16;
   CUdeviceptr from = 0, to = 0, sink = 0;
   if (!check(driver->call(driver->cuMemAlloc, &from, size_t(bytes))) ||
       !check(driver->call(driver->cuMemAlloc, &to, size_t(bytes))) ||
@@ -173,18 +173,25 @@ void Calibrator::memory() {
     return;
   unsigned blocks = 4 * device.multiprocessors;
   uint64_t count = bytes / 16;
-  double seconds = best(
-      [&] { return time("fastk_copy", blocks, 512, {&from, &to, &count}); });
-  result.copy = seconds > 0 ? 2 * double(bytes) / seconds : 0;
   uint32_t rounds = 1;
-  seconds = best([&] {
-    return time("fastk_read", blocks, 512, {&from, &count, &rounds, &sink});
-  });
-  result.read = seconds > 0 ? double(bytes) / seconds : 0;
+  // Blocks that go over all, and many that come one after another: which is
+  // better depends on the memory.
+  for (unsigned grid : {blocks, unsigned(count / 512 / 8),
+                        unsigned(count / 512 / 4), unsigned(count / 512)}) {
+    double seconds = best(
+        [&] { return time("fastk_copy", grid, 512, {&from, &to, &count}); });
+    if (seconds > 0)
+      result.copy = std::max(result.copy, 2 * double(bytes) / seconds);
+    seconds = best([&] {
+      return time("fastk_read", grid, 512, {&from, &count, &rounds, &sink});
+    });
+    if (seconds > 0)
+      result.read = std::max(result.read, double(bytes) / seconds);
+  }
   // A quarter of L2: it may keep a copy in each of its parts.
   count = std::max<uint64_t>(uint64_t(device.l2Bytes) / 4, 1 << 20) / 16;
   rounds = 100;
-  seconds = best([&] {
+  double seconds = best([&] {
     return time("fastk_read", blocks, 512, {&from, &count, &rounds, &sink});
   });
   result.l2 = seconds > 0 ? double(count) * 16 * rounds / seconds : 0;

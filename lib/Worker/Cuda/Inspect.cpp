@@ -115,6 +115,7 @@ bool CudaDevice::inspect(Verdict &verdict, Failure &failure) {
                         [&](size_t i) { return bytesOf(*operands, i); });
   };
 
+  std::string crash;
   if (!cupti.empty()) {
     run.cupti = cupti;
     run.calls = tracedCalls;
@@ -125,16 +126,22 @@ bool CudaDevice::inspect(Verdict &verdict, Failure &failure) {
       problem = trace(file, folder.path(), theirs);
     if (problem.empty())
       problem = write(Part::Candidate);
-    if (problem.empty())
+    if (problem.empty()) {
       problem = trace(file, folder.path(), ours);
+      // Here is nothing but its buffers, each no larger than its tensor.
+      for (const char *name :
+           {"CUDA_ERROR_ILLEGAL_ADDRESS", "CUDA_ERROR_LAUNCH_FAILED"})
+        if (problem.find(name) != problem.npos)
+          crash = problem;
+    }
     if (!problem.empty()) {
       withoutTrace(problem);
     } else {
       report.clocks.push_back("cupti");
-      std::vector<double> spans;
+      std::vector<double> busy;
       for (const TracedCall &call : ours)
-        spans.push_back(spanNs(call));
-      report.cupti = summarize(spans);
+        busy.push_back(busyNs(call));
+      report.cupti = summarize(busy);
       auto &missing = verdict.missingProtections;
       missing.erase(std::remove(missing.begin(), missing.end(), kernelTrace),
                     missing.end());
@@ -152,8 +159,17 @@ bool CudaDevice::inspect(Verdict &verdict, Failure &failure) {
     run.cupti.clear();
     run.calls = 1;
   }
+  auto end = [&] {
+    if (!trouble.empty())
+      failure = {Status::Error, "the GPU failed the worker: " + trouble};
+    else if (!crash.empty())
+      failure = {Status::Crash,
+                 "the candidate, in a process with nothing but its buffers: " +
+                     crash};
+    return trouble.empty() && crash.empty();
+  };
   if (!isSanitized)
-    return true;
+    return end();
 
   double seconds = job.sanitizer.seconds;
   run.seconds = unsigned(std::clamp(seconds, 1.0, 1e6));
@@ -175,9 +191,5 @@ bool CudaDevice::inspect(Verdict &verdict, Failure &failure) {
       return false;
     }
   }
-  if (!trouble.empty()) {
-    failure = {Status::Error, "the GPU failed the worker: " + trouble};
-    return false;
-  }
-  return true;
+  return end();
 }

@@ -25,6 +25,8 @@ fastk::worker::sanitizerCommand(const std::string &sanitizer,
   std::vector<std::string> command = {sanitizer,
                                       "--tool",
                                       tool,
+                                      "--show-backtrace",
+                                      "no",
                                       "--error-exitcode",
                                       std::to_string(findingExit),
                                       "--print-limit",
@@ -32,8 +34,10 @@ fastk::worker::sanitizerCommand(const std::string &sanitizer,
                                       "--log-file",
                                       log};
   // What the driver refuses is in the reply, and no finding.
+  // Padding: behind a tensor is nothing, not the next one.
   if (tool == "memcheck")
-    command.insert(command.end(), {"--report-api-errors", "no"});
+    command.insert(command.end(),
+                   {"--report-api-errors", "no", "--padding", "4096"});
   command.insert(command.end(), {worker, soloFlag, file});
   return command;
 }
@@ -56,6 +60,19 @@ std::string fastk::worker::summaryOf(const std::string &log) {
   return text.empty() ? "it left no report" : text;
 }
 
+/// Whether a report has a finding. A candidate has no word at the beginning of
+/// a line; if it had, it could only accuse itself.
+static bool hasFinding(const std::string &log) {
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line);)
+    for (const char *begin : {"========= Invalid ", "========= Misaligned ",
+                              "========= Uninitialized ",
+                              "========= Barrier error", "========= Error: "})
+      if (line.rfind(begin, 0) == 0)
+        return true;
+  return false;
+}
+
 SanitizerResult fastk::worker::interpret(const ToolEnd &end,
                                          const std::optional<SoloReply> &reply,
                                          const std::string &log,
@@ -65,6 +82,11 @@ SanitizerResult fastk::worker::interpret(const ToolEnd &end,
     return {SanitizerResult::Failed, "not run: " + end.error};
   if (end.timedOut) {
     snprintf(text, sizeof(text), "stopped after %.3g s", seconds);
+    // So many findings that it did not get through them.
+    if (hasFinding(log))
+      return {SanitizerResult::Finding, "found, before it was " +
+                                            std::string(text) + ": " +
+                                            summaryOf(log)};
     return {SanitizerResult::Stopped, text};
   }
   if (end.exitCode == findingExit)

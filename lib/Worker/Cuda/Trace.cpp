@@ -23,16 +23,25 @@ double fastk::worker::spanNs(const TracedCall &call) {
   return last > first ? double(last - first) : 0;
 }
 
+double fastk::worker::busyNs(const TracedCall &call) {
+  std::vector<std::pair<uint64_t, uint64_t>> intervals;
+  for (const Activity &activity : call.activities)
+    intervals.push_back({activity.start, activity.end});
+  std::sort(intervals.begin(), intervals.end());
+  uint64_t busy = 0, until = 0;
+  for (auto [start, end] : intervals) {
+    busy += end > until ? end - std::max(start, until) : 0;
+    until = std::max(until, end);
+  }
+  return double(busy);
+}
+
 static double median(const std::vector<TracedCall> &calls,
                      double (*of)(const TracedCall &)) {
   std::vector<double> values;
   for (const TracedCall &call : calls)
     values.push_back(of(call));
   return values.empty() ? 0 : quantile(values, 0.5);
-}
-
-double fastk::worker::medianSpanNs(const std::vector<TracedCall> &calls) {
-  return median(calls, spanNs);
 }
 
 /// "kernel a 2 times, ..."
@@ -87,7 +96,7 @@ std::string fastk::worker::distrustTrace(const TracedProgram &program,
   // Clocks of one device tick together within a percent; a step of one is a
   // microsecond at most.
   constexpr double stepNs = 2e3;
-  double span = medianSpanNs(program.calls);
+  double span = median(program.calls, spanNs);
   double ours = median(program.calls, gap), theirs = median(trusted.calls, gap);
   if (ours < -(stepNs + 0.02 * span)) {
     snprintf(text, sizeof(text),
@@ -116,13 +125,14 @@ std::string fastk::worker::distrustTrace(const TracedProgram &program,
   }
   // What was reported may not be much less than what CUPTI sees; the clocks of
   // the GPU may be lower here, then they are for the trusted program, too.
+  double busy = median(program.calls, busyNs);
   double slower =
       trusted.timedNs > 0
-          ? std::max(1.0, medianSpanNs(trusted.calls) / trusted.timedNs)
+          ? std::max(1.0, median(trusted.calls, busyNs) / trusted.timedNs)
           : 1.0;
-  if (span > 1.5 * slower * program.timedNs + handshakeNs + 5 * stepNs) {
+  if (busy > 1.5 * slower * program.timedNs + handshakeNs + 5 * stepNs) {
     snprintf(text, sizeof(text),
-             " takes %.4g us by CUPTI, %.4g us when it was timed", span * 1e-3,
+             " takes %.4g us by CUPTI, %.4g us when it was timed", busy * 1e-3,
              program.timedNs * 1e-3);
     return text;
   }

@@ -16,8 +16,9 @@ namespace fastk::worker {
 /// From the start of the first activity of a call to the end of the last; 0
 /// without any.
 double spanNs(const TracedCall &call);
-/// The median over calls.
-double medianSpanNs(const std::vector<TracedCall> &calls);
+/// The part of it in which anything was at work. Under CUPTI launches are slow,
+/// and a program of several pauses between them.
+double busyNs(const TracedCall &call);
 
 /// A program with its calls under CUPTI and the median of those that were timed
 /// without it, which its reported time is.
