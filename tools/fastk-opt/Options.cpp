@@ -179,7 +179,7 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
     std::string problem;
     options.device = describeDevice(arch.str(), &problem);
     if (!problem.empty())
-      WithColor::warning(errs(), "fastk-opt") << problem << "\n";
+      llvm::WithColor::warning(llvm::errs(), "fastk-opt") << problem << "\n";
   } else if (options.target != "host") {
     return reject("unknown target '" + options.target +
                   "': choose host, cuda or cuda:sm_90a");
