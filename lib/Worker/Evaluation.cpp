@@ -69,6 +69,8 @@ Verdict fastk::worker::evaluateOn(Device &device) {
          (job.mode == Mode::Validate ||
           timeCandidate(evaluation, difficulty, failure));
   }
+  if (ok && job.mode != Mode::Validate)
+    ok = device.inspect(verdict, failure);
   if (ok) {
     verdict.status = Status::OK;
     verdict.reason = "right in class " +

@@ -86,6 +86,13 @@ static Json toJson(const GpuReport &gpu) {
   json["missing_clocks"] = gpu.missingClocks;
   if (gpu.host)
     json["host"] = toJson(*gpu.host);
+  if (gpu.cupti)
+    json["cupti"] = toJson(*gpu.cupti);
+  if (!gpu.sanitizer.empty()) {
+    json["sanitizer"] = Json::object();
+    for (const auto &[tool, result] : gpu.sanitizer)
+      json["sanitizer"][tool] = result;
+  }
   auto gauge = [&](const char *key, const std::optional<Gauge> &value) {
     if (value)
       json[key] = {{"low", number(value->low)}, {"high", number(value->high)}};
@@ -252,6 +259,18 @@ static GpuReport readGpuReport(const Json &value, std::string path,
   reader.readStrings("clocks", gpu.clocks);
   reader.readStrings("missing_clocks", gpu.missingClocks);
   gpu.host = readTiming(reader, "host", error);
+  gpu.cupti = readTiming(reader, "cupti", error);
+  reader.readObject(
+      "sanitizer",
+      [&](const Json &value, const std::string &path) {
+        for (const auto &[tool, result] : value.items()) {
+          if (error.empty() && !result.is_string())
+            error = path + "." + tool + " is no text";
+          if (error.empty())
+            gpu.sanitizer.push_back({tool, result.get<std::string>()});
+        }
+      },
+      true);
   auto gauge = [&](const char *key, std::optional<Gauge> &into) {
     reader.readObject(
         key,

@@ -196,7 +196,10 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
     if (!planLimitsOf(options.target))
       return reject("unknown architecture '" + arch +
                     "': write sm_80 or later, as --target=cuda:sm_90a");
-    options.device = describeDevice(arch.str());
+    std::string problem;
+    options.device = describeDevice(arch.str(), &problem);
+    if (!problem.empty())
+      llvm::WithColor::warning(llvm::errs(), "fastk-opt") << problem << "\n";
   } else if (options.target != "host") {
     return reject("unknown target '" + options.target +
                   "': choose host, cuda or cuda:sm_90a");

@@ -103,6 +103,36 @@ TEST_F(FindToolkit, LibdeviceNeedsNoLibraryBesideIt) {
   EXPECT_EQ(findLibdevice(), path);
 }
 
+TEST_F(FindToolkit, CuptiOfTheToolkit) {
+  setenv("FASTK_CUDA_PATH", root.c_str(), 1);
+  EXPECT_EQ(findCupti(), "");
+  file("/lib64/libcupti.so");
+  EXPECT_EQ(findCupti(), root + "/lib64/libcupti.so");
+  file("/lib64/libcupti.so.12");
+  EXPECT_EQ(findCupti(), root + "/lib64/libcupti.so.12");
+  file("/extras/CUPTI/lib64/libcupti.so.12");
+  file("/extras/CUPTI/lib64/libcupti.so.13");
+  EXPECT_EQ(findCupti(), root + "/extras/CUPTI/lib64/libcupti.so.13");
+  // A folder of libraries.
+  setenv("FASTK_CUDA_PATH", (root + "/lib64").c_str(), 1);
+  EXPECT_EQ(findCupti(), root + "/extras/CUPTI/lib64/libcupti.so.13");
+  unsetenv("FASTK_CUDA_PATH");
+  setenv("CUDA_HOME", root.c_str(), 1);
+  EXPECT_EQ(findCupti(), root + "/extras/CUPTI/lib64/libcupti.so.13");
+}
+
+TEST_F(FindToolkit, ComputeSanitizerIsAProgram) {
+  setenv("FASTK_CUDA_PATH", root.c_str(), 1);
+  EXPECT_EQ(findComputeSanitizer(), "");
+  file("/bin/compute-sanitizer");
+  EXPECT_EQ(findComputeSanitizer(), "") << "it may not be executed";
+  fs::permissions(root + "/bin/compute-sanitizer", fs::perms::owner_all);
+  EXPECT_EQ(findComputeSanitizer(), root + "/bin/compute-sanitizer");
+  unsetenv("FASTK_CUDA_PATH");
+  setenv("CUDA_PATH", root.c_str(), 1);
+  EXPECT_EQ(findComputeSanitizer(), root + "/bin/compute-sanitizer");
+}
+
 TEST_F(FindToolkit, HeadersThatHeadersInclude) {
   fs::create_directories(root + "/crt");
   std::ofstream(root + "/cuda_fp16.h") << "#include \"vector.h\"\n"

@@ -20,6 +20,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fastk::worker {
@@ -168,6 +169,12 @@ struct GpuReport {
   std::vector<std::string> clocks, missingClocks;
   /// Of the candidate, by the host's clock.
   std::optional<Timing> host;
+  /// Of the candidate in a few calls of their own, by CUPTI: how long its
+  /// kernels and memsets were at work (promote).
+  std::optional<Timing> cupti;
+  /// What each tool of compute-sanitizer says (promote): "ok", "found: ...",
+  /// "stopped after 60 s", "not run: ...".
+  std::vector<std::pair<std::string, std::string>> sanitizer;
   /// MHz, W, degrees Celsius. Without NVML there are none.
   std::optional<Gauge> smClock, memoryClock, power, temperature;
   int64_t readings = 0;

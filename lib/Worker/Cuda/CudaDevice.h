@@ -108,6 +108,8 @@ public:
   std::string distrust(const std::vector<CallTime> &times,
                        const std::vector<CallTime> &trusted,
                        double handshakeP90) override;
+  // Inspect.cpp: CUPTI's clock and compute-sanitizer.
+  bool inspect(Verdict &verdict, Failure &failure) override;
 
   // CudaMemory.cpp: operands and results.
   std::unique_ptr<Operands> createOperands(Failure &failure) override;
