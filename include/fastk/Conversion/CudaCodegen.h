@@ -63,9 +63,10 @@ struct ProgramBuffers {
 /// are kernels that do not take what the plan passes (docs/cuda.md says how a
 /// kernel takes it). Lowers `module` in place. Errors are diagnostics where
 /// they were found, and end in the rule.
-mlir::FailureOr<DeviceProgram>
-compileGPUModule(mlir::gpu::GPUModuleOp module, const worker::LaunchPlan &plan,
-                 const ProgramBuffers &buffers, const CudaTarget &target);
+mlir::FailureOr<DeviceProgram> compileGPUModule(mlir::gpu::GPUModuleOp module,
+                                                const worker::LaunchPlan &plan,
+                                                const ProgramBuffers &buffers,
+                                                const CudaTarget &target);
 
 /// The same for a program in language `gpu`, the text of one gpu.module, which
 /// is read into a context of its own that knows the allowed dialects alone.
@@ -78,7 +79,8 @@ compileGPUProgram(mlir::Location loc, llvm::StringRef text,
 
 /// Compiles one lowering for a GPU. For the role Oracle, and for a lowering in
 /// language `default`, the pattern is lowered by the compiler; a program in
-/// language `cuda` is passed on as it is. The oracle's float results are f64.
+/// language `gpu` is compiled as compileGPUProgram does, one in language `cuda`
+/// is passed on as it is. The oracle's float results are f64.
 /// Errors are diagnostics at the lowering.
 mlir::FailureOr<DeviceProgram> compileDeviceKernel(LoweringOp lowering,
                                                    KernelRole role,

@@ -6,9 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmitPTX.h"
+#include "GPUProgram.h"
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
@@ -31,11 +35,52 @@ using namespace fastk;
 /// The first PTX version that knows everything of sm_90a (CUDA 12.0).
 static constexpr StringLiteral kPTXFeature = "+ptx80";
 
+/// Reductions over a warp become shuffles.
+static LogicalResult lowerSubgroupReductions(gpu::GPUModuleOp module) {
+  if (!module
+           .walk([](gpu::SubgroupReduceOp) { return WalkResult::interrupt(); })
+           .wasInterrupted())
+    return success();
+  RewritePatternSet patterns(module.getContext());
+  populateGpuBreakDownSubgroupReducePatterns(patterns,
+                                             /*maxShuffleBitwidth=*/32,
+                                             /*benefit=*/2);
+  populateGpuLowerSubgroupReduceToShufflePatterns(patterns,
+                                                  /*subgroupSize=*/32);
+  populateGpuLowerClusteredSubgroupReduceToShufflePatterns(patterns,
+                                                           /*subgroupSize=*/32);
+  return applyPatternsGreedily(module, std::move(patterns));
+}
+
+/// Tensor maps lie in the parameters themselves: 128 bytes, aligned to 64.
+static void passTensorMapsByValue(gpu::GPUModuleOp module) {
+  Builder builder(module.getContext());
+  auto map = LLVM::LLVMArrayType::get(builder.getI8Type(), 128);
+  for (auto func : module.getOps<LLVM::LLVMFuncOp>()) {
+    auto numbers = func->getAttrOfType<DenseI64ArrayAttr>(kTensorMapsAttr);
+    if (!numbers)
+      continue;
+    func->removeAttr(kTensorMapsAttr);
+    for (int64_t number : numbers.asArrayRef()) {
+      func.setArgAttr(number, LLVM::LLVMDialect::getByValAttrName(),
+                      TypeAttr::get(map));
+      func.setArgAttr(number, LLVM::LLVMDialect::getAlignAttrName(),
+                      builder.getI64IntegerAttr(64));
+      func.setArgAttr(number, NVVM::NVVMDialect::getGridConstantAttrName(),
+                      builder.getUnitAttr());
+    }
+  }
+}
+
 static LogicalResult lowerToNVVM(gpu::GPUModuleOp module) {
+  if (failed(lowerSubgroupReductions(module)))
+    return failure();
   PassManager passes(module.getContext(), gpu::GPUModuleOp::getOperationName());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(createLoopInvariantCodeMotionPass());
+  passes.addPass(createConvertNVGPUToNVVMPass());
+  passes.addPass(createConvertVectorToSCFPass());
   passes.addPass(memref::createExpandStridedMetadataPass());
   passes.addPass(createLowerAffinePass());
   passes.addPass(createConvertComplexToStandardPass());
@@ -51,7 +96,10 @@ static LogicalResult lowerToNVVM(gpu::GPUModuleOp module) {
   passes.addPass(createReconcileUnrealizedCastsPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
-  return passes.run(module);
+  if (failed(passes.run(module)))
+    return failure();
+  passTensorMapsByValue(module);
+  return success();
 }
 
 static std::unique_ptr<llvm::TargetMachine>
