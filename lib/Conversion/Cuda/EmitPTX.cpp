@@ -72,6 +72,21 @@ static void passTensorMapsByValue(gpu::GPUModuleOp module) {
   }
 }
 
+/// What gpu.dynamic_shared_memory becomes has no size, and internal linkage: a
+/// backend may make one byte of static memory of it. External, it begins behind
+/// the static memory, at 1024 bytes for what tensor maps swizzle.
+static void placeDynamicSharedMemory(gpu::GPUModuleOp module) {
+  for (auto global : module.getOps<LLVM::GlobalOp>()) {
+    auto array = dyn_cast<LLVM::LLVMArrayType>(global.getGlobalType());
+    if (array && array.getNumElements() == 0 &&
+        global.getAddrSpace() == unsigned(NVVM::NVVMMemorySpace::Shared) &&
+        global.getLinkage() == LLVM::Linkage::Internal) {
+      global.setLinkage(LLVM::Linkage::External);
+      global.setAlignment(1024);
+    }
+  }
+}
+
 static LogicalResult lowerToNVVM(gpu::GPUModuleOp module) {
   if (failed(lowerSubgroupReductions(module)))
     return failure();
@@ -99,6 +114,7 @@ static LogicalResult lowerToNVVM(gpu::GPUModuleOp module) {
   if (failed(passes.run(module)))
     return failure();
   passTensorMapsByValue(module);
+  placeDynamicSharedMemory(module);
   return success();
 }
 

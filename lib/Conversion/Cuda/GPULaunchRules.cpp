@@ -353,6 +353,17 @@ void fastk::adaptGPUKernels(gpu::GPUModuleOp module,
       func->setAttr(kTensorMapsAttr, builder.getDenseI64ArrayAttr(maps));
     func.setFunctionType(builder.getFunctionType(types, TypeRange()));
 
+    // Asynchronous copies are of up to 16 bytes, those of tensor maps want 128.
+    StringAttr align =
+        builder.getStringAttr(LLVM::LLVMDialect::getAlignAttrName());
+    for (auto [number, buffer] :
+         llvm::enumerate(func.getWorkgroupAttributions()))
+      if (!func.getWorkgroupAttributionAttr(number, align))
+        func.setWorkgroupAttributionAttr(
+            number, align,
+            builder.getI64IntegerAttr(
+                bytesOf(buffer.getType()).value_or(128) < 128 ? 16 : 128));
+
     // Without it the assembler has to leave registers for 1024 threads.
     std::optional<worker::Dim3> block;
     bool same = !func.getKnownBlockSizeAttr() && !func->hasAttr("nvvm.reqntid");

@@ -8,6 +8,7 @@
 #include "GPUProgram.h"
 #include "EmitPTX.h"
 #include "fastk/Cuda/CheckDeviceCode.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
@@ -25,6 +26,7 @@ FailureOr<DeviceProgram> fastk::compileGPUModule(gpu::GPUModuleOp module,
   if (failed(checkGPUProgram(module)) ||
       failed(checkGPULaunches(module, plan, buffers)))
     return failure();
+  module.getContext()->loadDialect<LLVM::LLVMDialect>();
   adaptGPUKernels(module, plan);
   FailureOr<std::string> ptx = emitPTX(module, target);
   if (failed(ptx))
@@ -77,7 +79,7 @@ public:
                   diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
             text += ":" + std::to_string(place.getLine()) + ":" +
                     std::to_string(place.getColumn());
-          text += ": " + diagnostic.str();
+          text += ": " + explain(diagnostic.str());
           // One line: it goes into verdicts and tables.
           std::replace(text.begin(), text.end(), '\n', ' ');
           return success();
@@ -86,6 +88,16 @@ public:
   std::string text;
 
 private:
+  /// Says what to do where the parser's own advice is for another tool.
+  static std::string explain(std::string message) {
+    if (StringRef(message).contains("with an unregistered dialect"))
+      return "an op of a dialect that programs may not use; docs/cuda.md lists "
+             "the dialects";
+    if (StringRef(message).contains("not found for custom op"))
+      message += "; docs/cuda.md lists the dialects";
+    return message;
+  }
+
   ScopedDiagnosticHandler handler;
 };
 } // namespace

@@ -38,8 +38,9 @@ mlir::LogicalResult checkGPULaunches(mlir::gpu::GPUModuleOp module,
                                      const ProgramBuffers &buffers);
 
 /// Makes parameters of the nvgpu dialect's type for tensor maps into pointers,
-/// marks all tensor maps with kTensorMapsAttr, and tells each kernel the number
-/// of threads that every launch of the plan gives it. After the checks.
+/// marks all tensor maps with kTensorMapsAttr, aligns shared memory for copies
+/// of any width, and tells each kernel the number of threads that every launch
+/// of the plan gives it. After the checks.
 void adaptGPUKernels(mlir::gpu::GPUModuleOp module,
                      const worker::LaunchPlan &plan);
 

@@ -127,9 +127,9 @@ static constexpr RefusedOp kRefused[] = {
 /// Attributes of a kernel beside those of the op itself, with which it asks for
 /// threads, blocks and registers.
 static constexpr StringLiteral kKernelAttributes[] = {
-    "gpu.kernel",       "workgroup_attributions", "nvvm.reqntid",
-    "nvvm.maxntid",     "nvvm.minctasm",          "nvvm.maxnreg",
-    "nvvm.cluster_dim", "nvvm.cluster_max_blocks"};
+    "sym_name",     "gpu.kernel",       "workgroup_attributions",
+    "nvvm.reqntid", "nvvm.maxntid",     "nvvm.minctasm",
+    "nvvm.maxnreg", "nvvm.cluster_dim", "nvvm.cluster_max_blocks"};
 
 static LogicalResult refuse(Operation *op, const Twine &why, StringRef rule) {
   return op->emitOpError() << "is not allowed: " << why << " (required by '"
@@ -268,7 +268,7 @@ LogicalResult fastk::checkGPUProgram(gpu::GPUModuleOp module) {
   for (Operation &op : *module.getBody())
     if (failed(checkMember(&op)))
       return failure();
-  WalkResult walk = module.walk([&](Operation *op) {
+  WalkResult walk = module.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (op == module || succeeded(checkOp(op)))
       return WalkResult::advance();
     return WalkResult::interrupt();
