@@ -196,7 +196,11 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
 FailureOr<std::string> fastk::emitPTX(gpu::GPUModuleOp module,
                                       const CudaTarget &target) {
   Location loc = module.getLoc();
-  if (failed(lowerToNVVM(module)))
+  // Ops that the chip does not have would end the backend, not the compilation.
+  if (failed(lowerToNVVM(module)) ||
+      failed(NVVM::NVVMTargetAttr::get(module.getContext(), /*optLevel=*/3,
+                                       "nvptx64-nvidia-cuda", target.chip)
+                 .verifyTarget(module)))
     return failure();
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> llvmModule =
