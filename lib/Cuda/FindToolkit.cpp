@@ -134,17 +134,45 @@ static std::vector<fs::path> pipRoots() {
   return roots;
 }
 
-std::string fastk::cuda::findLibdevice() {
+/// Where the files of a toolkit that are no libraries may lie.
+static std::vector<fs::path> toolkitRoots() {
   std::vector<fs::path> roots;
   if (const char *set = std::getenv("FASTK_CUDA_PATH"); set && *set) {
     roots.push_back(set);
-  } else {
-    roots = installedRoots();
-    // Debian's package of CUDA.
-    roots.push_back("/usr/lib/nvidia-cuda-toolkit");
-    for (const fs::path &root : pipRoots())
-      roots.push_back(root);
+    return roots;
   }
+  roots = installedRoots();
+  // Debian's package of CUDA.
+  roots.push_back("/usr/lib/nvidia-cuda-toolkit");
+  for (const fs::path &root : pipRoots())
+    roots.push_back(root);
+  return roots;
+}
+
+std::string fastk::cuda::findPtxas() {
+  std::error_code error;
+  auto find = [&](const fs::path &folder) -> std::string {
+    fs::path file = folder / "ptxas";
+    return fs::is_regular_file(file, error) ? file.lexically_normal().string()
+                                            : "";
+  };
+  for (const fs::path &root : toolkitRoots())
+    for (const char *folder : {"bin", "../bin"})
+      if (std::string file = find(root / folder); !file.empty())
+        return file;
+  const char *named = std::getenv("FASTK_CUDA_PATH");
+  const char *path = std::getenv("PATH");
+  if ((named && *named) || !path)
+    return "";
+  std::istringstream folders(path);
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (std::string file = find(folder); !folder.empty() && !file.empty())
+      return file;
+  return "";
+}
+
+std::string fastk::cuda::findLibdevice() {
+  std::vector<fs::path> roots = toolkitRoots();
   std::error_code error;
   for (const fs::path &root : roots)
     // The last is for a folder of libraries inside a toolkit.

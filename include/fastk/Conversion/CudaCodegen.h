@@ -86,6 +86,12 @@ mlir::FailureOr<DeviceProgram> compileDeviceKernel(LoweringOp lowering,
                                                    KernelRole role,
                                                    const CudaTarget &target);
 
+/// The cubin of a program's PTX, by CUDA's ptxas: what the driver would make of
+/// it when it is loaded. Errors, ptxas missing among them, are diagnostics at
+/// `loc`.
+mlir::FailureOr<std::string>
+assemblePTX(mlir::Location loc, llvm::StringRef ptx, const CudaTarget &target);
+
 } // namespace fastk
 
 #endif // FASTK_CONVERSION_CUDACODEGEN_H

@@ -49,6 +49,10 @@ std::vector<Toolkit> findToolkits();
 /// beside it.
 std::string findLibdevice();
 
+/// ptxas, CUDA's assembler, of the first place in the order above that has one,
+/// or of $PATH; empty when there is none.
+std::string findPtxas();
+
 /// The headers of the toolkit that device code may include.
 extern const std::vector<std::string> allowedHeaders;
 
