@@ -10,8 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fastk/Conversion/CudaCodegen.h"
+#include "../../lib/Conversion/Cuda/GPUProgram.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -535,4 +537,51 @@ TEST_F(GPUProgramTest, PlanAndKernelsMustAgree) {
     EXPECT_THAT(error, HasSubstr(each.why));
     EXPECT_THAT(error, HasSubstr("(required by 'fastk.gpu_launch')"));
   }
+}
+
+//===----------------------------------------------------------------------===//
+// The lists
+//===----------------------------------------------------------------------===//
+
+/// A name that MLIR does not have allows or refuses nothing, and hides a
+/// mistake.
+TEST_F(GPUProgramTest, TheListsNameOpsThatExist) {
+  mlir::DialectRegistry registry;
+  registerGPUProgramDialects(registry);
+  mlir::MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  for (llvm::StringRef dialect : allowedProgramDialects())
+    EXPECT_TRUE(context.getLoadedDialect(dialect)) << dialect.str();
+  EXPECT_TRUE(llvm::is_sorted(allowedProgramDialects()));
+  for (llvm::StringRef op : allowedGPUOps())
+    EXPECT_TRUE(
+        mlir::RegisteredOperationName::lookup(("gpu." + op).str(), &context))
+        << op.str();
+  EXPECT_TRUE(llvm::is_sorted(allowedGPUOps()));
+  for (llvm::StringRef name : refusedProgramOps()) {
+    bool family = name.consume_back("*");
+    EXPECT_TRUE(llvm::any_of(context.getRegisteredOperations(), [&](auto op) {
+      return family ? op.getStringRef().starts_with(name)
+                    : op.getStringRef() == name;
+    })) << name.str();
+  }
+}
+
+/// docs/cuda.md lists what is allowed, one name in backquotes each.
+TEST_F(GPUProgramTest, TheDocumentHasTheLists) {
+  llvm::SmallString<256> path(__FILE__);
+  llvm::sys::path::remove_filename(path);
+  llvm::sys::path::append(path, "..", "..", "docs", "cuda.md");
+  auto text = llvm::MemoryBuffer::getFile(path);
+  ASSERT_TRUE(bool(text)) << path.c_str();
+  auto begins = (*text)->getBuffer().find("<!-- allowed -->"),
+       ends = (*text)->getBuffer().find("<!-- end -->");
+  ASSERT_NE(begins, llvm::StringRef::npos);
+  llvm::StringRef list = (*text)->getBuffer().slice(begins, ends);
+  for (llvm::StringRef dialect : allowedProgramDialects())
+    EXPECT_TRUE(list.contains(("`" + dialect + "`").str())) << dialect.str();
+  for (llvm::StringRef op : allowedGPUOps())
+    EXPECT_TRUE(list.contains(("`" + op + "`").str())) << op.str();
+  EXPECT_EQ(list.count('`'),
+            2 * (allowedProgramDialects().size() + allowedGPUOps().size()));
 }

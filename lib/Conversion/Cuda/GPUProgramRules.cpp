@@ -43,8 +43,8 @@ void fastk::registerGPUProgramDialects(DialectRegistry &registry) {
 
 /// Dialects of which every op may be used that is not in kRefused.
 static constexpr StringLiteral kDialects[] = {
-    "affine", "arith",  "cf",   "complex", "func", "index", "llvm",
-    "math",   "memref", "nvvm", "nvgpu",   "scf",  "ub",    "vector"};
+    "affine", "arith",  "cf",    "complex", "func", "index", "llvm",
+    "math",   "memref", "nvgpu", "nvvm",    "scf",  "ub",    "vector"};
 
 /// Without the prefix "gpu."; the others are for the host or have no lowering.
 static constexpr StringLiteral kGPUOps[] = {"all_reduce",
@@ -123,6 +123,15 @@ static constexpr RefusedOp kRefused[] = {
     {"nvvm.tcgen05.*", "instruction", "it is not in the list of docs/cuda.md"},
     {"vector.print", "external-function", kOutput},
 };
+
+ArrayRef<StringLiteral> fastk::allowedProgramDialects() { return kDialects; }
+ArrayRef<StringLiteral> fastk::allowedGPUOps() { return kGPUOps; }
+SmallVector<StringRef> fastk::refusedProgramOps() {
+  SmallVector<StringRef> names;
+  for (const RefusedOp &op : kRefused)
+    names.push_back(op.name);
+  return names;
+}
 
 /// Attributes of a kernel beside those of the op itself, with which it asks for
 /// threads, blocks and registers.
