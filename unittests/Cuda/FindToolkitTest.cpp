@@ -103,6 +103,27 @@ TEST_F(FindToolkit, LibdeviceNeedsNoLibraryBesideIt) {
   EXPECT_EQ(findLibdevice(), path);
 }
 
+TEST_F(FindToolkit, PtxasOfTheToolkitThenOfThePath) {
+  const char *path = getenv("PATH");
+  std::string before = path ? path : "";
+  setenv("FASTK_CUDA_PATH", root.c_str(), 1);
+  EXPECT_EQ(findPtxas(), "");
+  file("/bin/ptxas");
+  EXPECT_EQ(findPtxas(), root + "/bin/ptxas");
+  file("/lib64/libnvrtc.so.12");
+  setenv("FASTK_CUDA_PATH", (root + "/lib64").c_str(), 1);
+  EXPECT_EQ(findPtxas(), root + "/bin/ptxas");
+  // Nothing else is tried when that is set.
+  setenv("PATH", (root + "/tools").c_str(), 1);
+  file("/tools/ptxas");
+  setenv("FASTK_CUDA_PATH", (root + "/none").c_str(), 1);
+  EXPECT_EQ(findPtxas(), "");
+  setenv("PATH", before.c_str(), 1);
+  unsetenv("FASTK_CUDA_PATH");
+  setenv("CUDA_HOME", root.c_str(), 1);
+  EXPECT_EQ(findPtxas(), root + "/bin/ptxas");
+}
+
 TEST_F(FindToolkit, HeadersThatHeadersInclude) {
   fs::create_directories(root + "/crt");
   std::ofstream(root + "/cuda_fp16.h") << "#include \"vector.h\"\n"
