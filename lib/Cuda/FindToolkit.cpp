@@ -184,23 +184,35 @@ std::string fastk::cuda::findCupti() {
   return "";
 }
 
-std::string fastk::cuda::findComputeSanitizer() {
+/// A program in \p folders of the roots, else, unless $FASTK_CUDA_PATH is set,
+/// in those of $PATH.
+static std::string findProgram(const char *name,
+                               std::initializer_list<const char *> folders) {
   std::vector<fs::path> files;
   for (const fs::path &root : allRoots())
-    for (const char *folder : {"bin", "compute-sanitizer", "../bin"})
-      files.push_back(root / folder / "compute-sanitizer");
+    for (const char *folder : folders)
+      files.push_back(root / folder / name);
   if (const char *set = std::getenv("FASTK_CUDA_PATH"); !set || !*set)
     if (const char *path = std::getenv("PATH")) {
-      std::istringstream folders(path);
-      for (std::string folder; std::getline(folders, folder, ':');)
-        if (!folder.empty() && folder[0] == '/')
-          files.push_back(fs::path(folder) / "compute-sanitizer");
+      std::istringstream entries(path);
+      for (std::string entry; std::getline(entries, entry, ':');)
+        if (!entry.empty() && entry[0] == '/')
+          files.push_back(fs::path(entry) / name);
     }
   std::error_code error;
   for (const fs::path &file : files)
     if (fs::is_regular_file(file, error) && access(file.c_str(), X_OK) == 0)
       return file.lexically_normal().string();
   return "";
+}
+
+std::string fastk::cuda::findPtxas() {
+  return findProgram("ptxas", {"bin", "../bin"});
+}
+
+std::string fastk::cuda::findComputeSanitizer() {
+  return findProgram("compute-sanitizer",
+                     {"bin", "compute-sanitizer", "../bin"});
 }
 
 std::vector<Toolkit> fastk::cuda::findToolkits() {

@@ -31,19 +31,27 @@ static LogicalResult writeText(Location loc, StringRef folder, StringRef name,
 
 /// A program for a GPU: a folder with the code and plan.json.
 static LogicalResult compileDeviceProgram(LoweringOp lowering, KernelRole role,
-                                          StringRef output,
+                                          bool withCubin, StringRef output,
                                           const CudaTarget &target) {
   FailureOr<DeviceProgram> program =
       compileDeviceKernel(lowering, role, target);
   if (failed(program))
     return failure();
   Location loc = lowering.getLoc();
+  FailureOr<std::string> cubin = std::string();
+  if (withCubin && program->kind != DeviceCode::PTX)
+    return emitError(loc) << "--compile-kernel=cubin is for programs that "
+                             "become PTX; CUDA-C is compiled where it runs";
+  if (withCubin && failed(cubin = assemblePTX(loc, program->code, target)))
+    return failure();
   if (std::error_code ec = llvm::sys::fs::create_directories(output))
     return emitError(loc) << "cannot make the folder " << output << ": "
                           << ec.message();
   StringRef name =
       program->kind == DeviceCode::PTX ? "kernel.ptx" : "kernel.cu";
   if (failed(writeText(loc, output, name, program->code)))
+    return failure();
+  if (withCubin && failed(writeText(loc, output, "kernel.cubin", *cubin)))
     return failure();
   return writeText(loc, output, "plan.json", worker::toJSON(program->plan));
 }
@@ -58,13 +66,18 @@ LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
               "one has "
            << lowerings.size();
   KernelRole kernelRole;
-  if (role == "program")
+  bool withCubin = role == "cubin";
+  if (role == "program" || withCubin)
     kernelRole = KernelRole::Program;
   else if (role == "oracle")
     kernelRole = KernelRole::Oracle;
   else
     return module.emitError()
-           << "--compile-kernel takes program or oracle, not '" << role << "'";
+           << "--compile-kernel takes program, oracle or cubin, not '" << role
+           << "'";
+  if (withCubin && targetName == "host")
+    return module.emitError() << "--compile-kernel=cubin is for GPUs: name one "
+                                 "by --target=cuda:sm_90a";
   if (output.empty() || output == "-")
     return module.emitError()
            << "--compile-kernel writes a program: name it with -o";
@@ -72,7 +85,8 @@ LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
     std::optional<CudaTarget> device = CudaTarget::parse(targetName);
     if (!device)
       return module.emitError() << "unknown target '" << targetName << "'";
-    return compileDeviceProgram(lowerings.front(), kernelRole, output, *device);
+    return compileDeviceProgram(lowerings.front(), kernelRole, withCubin,
+                                output, *device);
   }
   HostTarget target = HostTarget::detect();
   llvm::LLVMContext context;

@@ -41,6 +41,10 @@ protected:
     fs::create_directories(fs::path(root + path).parent_path());
     std::ofstream(root + path) << "x";
   }
+  void program(const std::string &path) {
+    file(path);
+    fs::permissions(root + path, fs::perms::owner_all);
+  }
   std::string root;
   std::vector<std::pair<std::string, std::string>> saved;
 };
@@ -126,11 +130,32 @@ TEST_F(FindToolkit, ComputeSanitizerIsAProgram) {
   EXPECT_EQ(findComputeSanitizer(), "");
   file("/bin/compute-sanitizer");
   EXPECT_EQ(findComputeSanitizer(), "") << "it may not be executed";
-  fs::permissions(root + "/bin/compute-sanitizer", fs::perms::owner_all);
+  program("/bin/compute-sanitizer");
   EXPECT_EQ(findComputeSanitizer(), root + "/bin/compute-sanitizer");
   unsetenv("FASTK_CUDA_PATH");
   setenv("CUDA_PATH", root.c_str(), 1);
   EXPECT_EQ(findComputeSanitizer(), root + "/bin/compute-sanitizer");
+}
+
+TEST_F(FindToolkit, PtxasOfTheToolkitThenOfThePath) {
+  const char *path = getenv("PATH");
+  std::string before = path ? path : "";
+  setenv("FASTK_CUDA_PATH", root.c_str(), 1);
+  EXPECT_EQ(findPtxas(), "");
+  program("/bin/ptxas");
+  EXPECT_EQ(findPtxas(), root + "/bin/ptxas");
+  file("/lib64/libnvrtc.so.12");
+  setenv("FASTK_CUDA_PATH", (root + "/lib64").c_str(), 1);
+  EXPECT_EQ(findPtxas(), root + "/bin/ptxas");
+  // Nothing else is tried when that is set.
+  setenv("PATH", (root + "/tools").c_str(), 1);
+  program("/tools/ptxas");
+  setenv("FASTK_CUDA_PATH", (root + "/none").c_str(), 1);
+  EXPECT_EQ(findPtxas(), "");
+  setenv("PATH", before.c_str(), 1);
+  unsetenv("FASTK_CUDA_PATH");
+  setenv("CUDA_HOME", root.c_str(), 1);
+  EXPECT_EQ(findPtxas(), root + "/bin/ptxas");
 }
 
 TEST_F(FindToolkit, HeadersThatHeadersInclude) {

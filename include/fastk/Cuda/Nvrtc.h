@@ -56,6 +56,10 @@ std::string findLibdevice();
 std::string findCupti();
 std::string findComputeSanitizer();
 
+/// ptxas, CUDA's assembler, of the first place in the order above that has one,
+/// or of $PATH; empty when there is none.
+std::string findPtxas();
+
 /// The headers of the toolkit that device code may include.
 extern const std::vector<std::string> allowedHeaders;
 

@@ -76,23 +76,35 @@ lowerPattern(ModuleOp module, unsigned numInputs, const CudaTarget &target) {
                        std::move(kernels.plan)};
 }
 
+/// A program that comes with its plan.
+static FailureOr<DeviceProgram> compileSource(LoweringOp lowering,
+                                              const CudaTarget &target) {
+  if (!lowering.getSource()) {
+    lowering.emitOpError() << "has no source: read " << *lowering.getFile()
+                           << " into it first (required by 'fastk.language')";
+    return failure();
+  }
+  FailureOr<worker::LaunchPlan> plan = readPlan(lowering);
+  if (failed(plan))
+    return failure();
+  if (lowering.getLanguage() == Language::cuda)
+    return DeviceProgram{DeviceCode::CudaC, lowering.getSource()->str(),
+                         std::move(*plan)};
+  FunctionType type = lowering.getWorkloadType();
+  return compileGPUProgram(
+      lowering.getLoc(), *lowering.getSource(), *lowering.getFile(), *plan,
+      {bufferBytes(type.getInputs()), bufferBytes(type.getResults())}, target);
+}
+
 FailureOr<DeviceProgram> fastk::compileDeviceKernel(LoweringOp lowering,
                                                     KernelRole role,
                                                     const CudaTarget &target) {
   loadHostDialects(lowering.getContext());
   lowering.getContext()->loadDialect<gpu::GPUDialect>();
-  if (role == KernelRole::Program && lowering.getLanguage() == Language::cuda) {
-    if (!lowering.getSource()) {
-      lowering.emitOpError() << "has no source: read " << *lowering.getFile()
-                             << " into it first (required by 'fastk.language')";
-      return failure();
-    }
-    FailureOr<worker::LaunchPlan> plan = readPlan(lowering);
-    if (failed(plan))
-      return failure();
-    return DeviceProgram{DeviceCode::CudaC, lowering.getSource()->str(),
-                         std::move(*plan)};
-  }
+  if (role == KernelRole::Program &&
+      llvm::is_contained({Language::cuda, Language::gpu},
+                         lowering.getLanguage()))
+    return compileSource(lowering, target);
   if (role == KernelRole::Program &&
       lowering.getLanguage() != Language::generic) {
     lowering.emitOpError() << "language '"
