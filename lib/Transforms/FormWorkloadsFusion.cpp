@@ -348,8 +348,7 @@ private:
 
   /// The only two contractions in one group: scores, softmax, weighted sum.
   void formAttention() {
-    for (unsigned index = 0; index < graph.nodes.size(); ++index) {
-      const Node &node = graph.nodes[index];
+    for (const Node &node : graph.nodes) {
       if (node.kind != Kind::BatchContraction && node.kind != Kind::Contraction)
         continue;
       if (node.role != Role::Compute ||

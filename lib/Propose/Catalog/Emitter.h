@@ -257,7 +257,7 @@ private:
   CValue mapCall(const char *name, Elem elem, llvm::ArrayRef<CValue> operands);
   CValue literal(mlir::Attribute attribute, mlir::Type type);
   CValue indexValue(const Lin &lin);
-  CValue unify(CValue value, bool vector);
+  CValue unify(const CValue &value, bool vector);
   CValue opaque(mlir::Value value, llvm::ArrayRef<Lin> index);
   Lin mergeVars(const Lin &lin);
 
