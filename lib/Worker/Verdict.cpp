@@ -148,6 +148,15 @@ std::string fastk::worker::toJSON(const Verdict &verdict) {
   json["resources"] = {{"peak_memory_bytes", verdict.resources.peakMemoryBytes},
                        {"cpu_seconds", number(verdict.resources.cpuSeconds)},
                        {"wall_seconds", number(verdict.resources.wallSeconds)}};
+  json["phases"] = Json::array();
+  for (const PhaseTime &phase : verdict.phases) {
+    Json entry = {{"name", phase.name},
+                  {"seconds", number(phase.seconds)},
+                  {"count", phase.count}};
+    if (phase.isBeside)
+      entry["beside"] = true;
+    json["phases"].push_back(entry);
+  }
   const Audit &audit = verdict.audit;
   json["audit"] = {{"seed", audit.seed},
                    {"candidate_hash", audit.candidateHash},
@@ -347,6 +356,20 @@ std::optional<Verdict> fastk::worker::parseVerdict(std::string_view text,
                          infinity);
     resources.finish();
   });
+  // Not in verdicts of earlier workers.
+  reader.readArray(
+      "phases",
+      [&](const Json &value, std::string path) {
+        PhaseTime phase;
+        ObjectReader fields(value, std::move(path), error);
+        fields.readString("name", phase.name);
+        fields.readDouble("seconds", phase.seconds, -infinity, infinity);
+        fields.readInt("count", phase.count, 0, INT64_MAX);
+        fields.readBool("beside", phase.isBeside, true);
+        fields.finish();
+        verdict.phases.push_back(phase);
+      },
+      true);
   reader.readObject("audit", [&](const Json &value, std::string path) {
     ObjectReader reader(value, std::move(path), error);
     Audit &audit = verdict.audit;

@@ -35,6 +35,7 @@ static Verdict full() {
   v.protections = {"seccomp"};
   v.missingProtections = {"landlock"};
   v.resources = {1 << 20, 0.5, 1.5};
+  v.phases = {{"other", 0.5, 1, false}, {"context", 1.0, 9, true}};
   v.audit.seed = 0xfedcba9876543210u;
   v.audit.candidateHash = 1;
   v.audit.trials = 12;

@@ -110,6 +110,16 @@ struct Resources {
   double wallSeconds = 0;
 };
 
+/// How long the worker was at one thing, inner phases taken out; see
+/// docs/formats/verdict.md.
+struct PhaseTime {
+  std::string name;
+  double seconds = 0;
+  int64_t count = 0;
+  /// By another process at the same time: in no sum.
+  bool isBeside = false;
+};
+
 /// What is needed to repeat the evaluation, and what it covered.
 struct Audit {
   /// Secret while the job ran.
@@ -184,6 +194,8 @@ struct Verdict {
   std::vector<std::string> protections;
   std::vector<std::string> missingProtections;
   Resources resources;
+  /// Together, without those beside, they are resources.wallSeconds.
+  std::vector<PhaseTime> phases;
   Audit audit;
   std::optional<GpuReport> gpu = std::nullopt;
 };

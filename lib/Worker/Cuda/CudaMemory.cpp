@@ -7,8 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Inputs.h"
+#include "../Phases.h"
 #include "../Random.h"
 #include "../Source.h"
+#include "ChildProtocol.h"
 #include "CudaDevice.h"
 #include <algorithm>
 #include <cmath>
@@ -39,13 +41,14 @@ static const CudaResults &cudaOf(const Results &results) {
 }
 
 std::unique_ptr<Operands> CudaDevice::createOperands(Failure &failure) {
+  Phase phase("allocate");
   auto set = std::make_unique<CudaOperands>();
   set->memory.resize(job.inputs.size());
   set->fetched.resize(job.inputs.size());
   set->hashes.assign(job.inputs.size(), 0);
   for (size_t i = 0; i < job.inputs.size(); ++i) {
     std::string error =
-        set->memory[i].create(*driver, size_t(job.inputs[i].bytes()));
+        set->memory[i].create(*gpu, size_t(job.inputs[i].bytes()));
     if (!error.empty()) {
       failure = {Status::Error, error};
       return nullptr;
@@ -56,37 +59,33 @@ std::unique_ptr<Operands> CudaDevice::createOperands(Failure &failure) {
 
 std::unique_ptr<Results> CudaDevice::createResults(Part part,
                                                    Failure &failure) {
+  Phase phase("allocate");
   auto set = std::make_unique<CudaResults>(part == Part::Oracle);
   std::string error;
-  auto add = [&](std::vector<DeviceMemory> &group, int64_t bytes) {
-    group.emplace_back();
+  for (const Tensor &tensor : job.outputs) {
+    DeviceMemory &memory = set->memory.emplace_back();
     if (error.empty())
-      error = group.back().create(*driver, size_t(bytes));
-  };
-  for (const Tensor &tensor : job.outputs)
-    add(set->memory, set->ofOracle && isFloat(tensor.type)
-                         ? tensor.elements() * 8
-                         : tensor.bytes());
+      error = memory.create(*gpu, size_t(set->ofOracle && isFloat(tensor.type)
+                                             ? tensor.elements() * 8
+                                             : tensor.bytes()));
+  }
   set->fetched.resize(job.outputs.size());
   if (const Program *program = programOf(job, part); program && program->plan)
     for (const Workspace &workspace : program->plan->workspaces)
-      add(set->workspaces, workspace.bytes);
+      set->workspaces.emplace_back().describe(*gpu, size_t(workspace.bytes));
   if (!error.empty()) {
-    failure = {Status::Error, error};
+    bool isMemory = error.find("CUDA_ERROR_OUT_OF_MEMORY") != std::string::npos;
+    failure = {
+        isMemory && part == Part::Candidate ? Status::Memory : Status::Error,
+        std::string("the results of the ") + nameOf(part) + ": " + error};
     return nullptr;
   }
   return set;
 }
 
 uint64_t CudaDevice::hashOf(const DeviceMemory &memory) {
-  CUdeviceptr address = memory.address();
-  uint64_t bytes = memory.size(), hash = 0;
-  void *arguments[] = {&address, &bytes, &gpu->scratch};
-  note(driver->call(driver->cuMemsetD8, gpu->scratch,
-                    static_cast<unsigned char>(0), sizeof(hash)));
-  note(gpu->launch(gpu->hash, ownBlocks, arguments));
-  note(driver->call(driver->cuMemcpyDtoH, static_cast<void *>(&hash),
-                    CUdeviceptr(gpu->scratch), sizeof(hash)));
+  uint64_t hash = 0;
+  note(gpu->hashOf(memory.address(), memory.size(), hash));
   return hash;
 }
 
@@ -99,6 +98,7 @@ static int numberOf(ElementType type) {
 }
 
 void CudaDevice::draw(CudaOperands &operands, size_t index, const Case &trial) {
+  Phase phase("draw");
   DeviceMemory &memory = operands.memory[index];
   CUdeviceptr address = memory.address();
   int type = numberOf(job.inputs[index].type);
@@ -125,6 +125,7 @@ void CudaDevice::redraw(Operands &operands, size_t index, const Case &trial) {
 }
 
 void CudaDevice::mutate(Operands &operands, const Case &trial, uint64_t seed) {
+  Phase phase("draw");
   CudaOperands &set = cudaOf(operands);
   Case fresh = trial;
   fresh.seed = seed;
@@ -146,6 +147,7 @@ void CudaDevice::mutate(Operands &operands, const Case &trial, uint64_t seed) {
 
 void CudaDevice::perturb(const Operands &from, Operands &to, const Case &trial,
                          uint64_t draw, double delta, Placement placement) {
+  Phase phase("draw");
   CudaOperands &set = cudaOf(to);
   for (size_t i = 0; i < job.inputs.size(); ++i) {
     const Tensor &tensor = job.inputs[i];
@@ -170,6 +172,7 @@ void CudaDevice::perturb(const Operands &from, Operands &to, const Case &trial,
 }
 
 bool CudaDevice::roundToHalf(Operands &operands) {
+  Phase phase("draw");
   CudaOperands &set = cudaOf(operands);
   bool any = false;
   for (size_t i = 0; i < job.inputs.size(); ++i) {
@@ -194,42 +197,42 @@ void CudaDevice::place(Results &results, Placement placement) {
 }
 
 void CudaDevice::poison(Results &results) {
-  // All bits set is a NaN in every float type.
-  for (auto *group : {&cudaOf(results).memory, &cudaOf(results).workspaces})
-    for (DeviceMemory &memory : *group) {
-      note(memory.setRedZones());
-      note(driver->call(driver->cuMemsetD8, memory.address(),
-                        static_cast<unsigned char>(0xFF), memory.size()));
-    }
+  Phase phase("poison");
+  // The program's copies, and its workspaces, are poisoned in its process
+  // before each call (ChildMain.cpp).
+  for (DeviceMemory &memory : cudaOf(results).memory) {
+    note(memory.setRedZones());
+    note(driver->call(driver->cuMemsetD8, memory.address(), poisonByte,
+                      memory.size()));
+  }
   note(driver->call(driver->cuCtxSynchronize));
 }
 
-std::string CudaDevice::damage(const Operands &operands,
-                               const Results &results) {
-  const CudaOperands &in = cudaOf(operands);
+std::string CudaDevice::damage(const Operands &, const Results &results) {
+  Phase phase("check");
   const CudaResults &out = cudaOf(results);
   if (disturbed)
     return "changed operands of another call";
-  for (size_t i = 0; i < in.memory.size(); ++i)
-    if (in.hashes[i] != hashOf(in.memory[i]))
-      return "changed its inputs";
-  for (size_t i = 0; i < in.memory.size(); ++i)
-    if (!in.memory[i].redZonesAlive())
-      return "wrote around operand " + std::to_string(i);
+  // Of the program's copies; what they were made from no program can address.
+  if (!out.operandDamage.empty())
+    return out.operandDamage;
   for (size_t o = 0; o < out.memory.size(); ++o)
     if (!out.memory[o].redZonesAlive())
       return "wrote outside result " + std::to_string(o);
-  for (const DeviceMemory &workspace : out.workspaces)
-    if (!workspace.redZonesAlive())
-      return "wrote outside its workspace";
-  return {};
+  return out.workspaceDamage;
 }
 
-const void *CudaDevice::fetch(const DeviceMemory &memory, HostBytes &bytes) {
+const void *CudaDevice::fetch(const DeviceMemory &memory, HostBytes &bytes,
+                              size_t begin, size_t end) {
+  Phase phase("fetch");
+  // Pages that nobody writes to cost nothing.
   if (!bytes)
     bytes = hostBytes(memory.size());
-  note(driver->call(driver->cuMemcpyDtoH, static_cast<void *>(bytes.get()),
-                    memory.address(), memory.size()));
+  end = std::min(end, memory.size());
+  if (begin < end)
+    note(driver->call(driver->cuMemcpyDtoH,
+                      static_cast<void *>(bytes.get() + begin),
+                      memory.address() + begin, end - begin));
   return bytes.get();
 }
 
@@ -243,6 +246,24 @@ const void *CudaDevice::bytesOf(const Operands &operands, size_t index) {
 const void *CudaDevice::bytesOf(const Results &results, size_t index) {
   auto &set = const_cast<CudaResults &>(cudaOf(results));
   return fetch(set.memory[index], set.fetched[index]);
+}
+
+const void *CudaDevice::partOf(const Operands &operands, size_t index,
+                               int64_t begin, int64_t end) {
+  auto &set = const_cast<CudaOperands &>(cudaOf(operands));
+  int64_t width = byteSize(job.inputs[index].type);
+  return fetch(set.memory[index], set.fetched[index], size_t(begin * width),
+               size_t(end * width));
+}
+
+const void *CudaDevice::partOf(const Results &results, size_t index,
+                               int64_t begin, int64_t end) {
+  auto &set = const_cast<CudaResults &>(cudaOf(results));
+  const Tensor &tensor = job.outputs[index];
+  int64_t width =
+      set.ofOracle && isFloat(tensor.type) ? 8 : byteSize(tensor.type);
+  return fetch(set.memory[index], set.fetched[index], size_t(begin * width),
+               size_t(end * width));
 }
 
 void CudaDevice::write(Results &results, size_t index, const void *bytes) {
@@ -273,6 +294,7 @@ struct Sums {
 
 Measure CudaDevice::compare(size_t output, const Results &results,
                             const Results &reference) {
+  Phase phase("judge");
   const Tensor &tensor = job.outputs[output];
   auto typeIn = [&](const Results &set) {
     return numberOf(set.ofOracle ? ElementType::F64 : tensor.type);
@@ -315,6 +337,7 @@ Measure CudaDevice::compare(size_t output, const Results &results,
 }
 
 bool CudaDevice::fits(size_t output, const Results &oracle) {
+  Phase phase("judge");
   const Tensor &tensor = job.outputs[output];
   if (!isFloat(tensor.type))
     return Device::fits(output, oracle);

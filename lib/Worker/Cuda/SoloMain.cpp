@@ -39,7 +39,7 @@ private:
   CUdeviceptr written = 0;
   static constexpr size_t writtenBytes = size_t(256) << 20;
   DeviceBuffers buffers;
-  std::vector<cuda::CUtensorMap> maps;
+  BoundProgram bound;
 };
 
 } // namespace
@@ -108,7 +108,7 @@ std::string Solo::call(LoadedProgram &program, TracedCall &call) {
   uint64_t before = clockNs();
   std::string error = driver->call(driver->cuEventRecord, begin, stream);
   if (error.empty())
-    error = program.enqueue(buffers, maps, stream);
+    error = program.enqueue(bound, stream);
   if (error.empty())
     error = driver->call(driver->cuEventRecord, end, stream);
   std::string late = driver->call(driver->cuCtxSynchronize);
@@ -130,7 +130,7 @@ std::string Solo::go(const std::vector<const char *> &inputs,
   LoadedProgram program(*driver);
   error = program.load(run.image, run.plan);
   if (error.empty())
-    error = program.bind(buffers, maps);
+    error = program.bind(buffers, bound);
   // The first call under CUPTI loads what the next ones find.
   for (int64_t i = run.cupti.empty() ? 0 : -1; i < run.calls && error.empty();
        ++i) {
