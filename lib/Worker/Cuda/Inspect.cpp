@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Phases.h"
 #include "../Random.h"
 #include "../Statistics.h"
 #include "CudaDevice.h"
@@ -36,6 +37,7 @@ static const char kernelTrace[] = "kernel-trace";
 /// Calls a program under CUPTI. Returns why it could not.
 static std::string trace(const std::string &file, const std::string &folder,
                          std::vector<TracedCall> &calls) {
+  Phase phase("cupti");
   std::error_code ignored;
   std::string self = fs::read_symlink("/proc/self/exe", ignored).string();
   fs::remove(replyPath(file), ignored);
@@ -176,6 +178,7 @@ bool CudaDevice::inspect(Verdict &verdict, Failure &failure) {
   if (std::string problem = write(Part::Candidate); !problem.empty())
     return withoutSanitizer(problem);
   for (const char *tool : sanitizerTools) {
+    Phase phase("sanitizer");
     SanitizerResult result =
         runSanitizer(sanitizer, tool, folder, file, seconds);
     report.sanitizer.push_back({tool, result.text});
