@@ -8,7 +8,7 @@
 
 #include "../Clock.h"
 #include "ChildProtocol.h"
-#include "LoadedProgram.h"
+#include "fastk/Cuda/LoadedProgram.h"
 #include <csignal>
 #include <cstring>
 #include <map>
@@ -33,7 +33,7 @@ struct Copy {
 
 /// Buffers of one call, and what was encoded for them.
 struct Slot {
-  DeviceBuffers buffers;
+  cuda::DeviceBuffers buffers;
   std::vector<cuda::CUtensorMap> maps;
   std::vector<Copy> copies;
 };
@@ -69,7 +69,7 @@ private:
   /// Of the GPU's memory: a program reaches the rest of a page it has a part
   /// of.
   static constexpr size_t pageBytes = size_t(2) << 20;
-  std::unique_ptr<LoadedProgram> program;
+  std::unique_ptr<cuda::LoadedProgram> program;
   std::map<uint32_t, Slot> slots;
   /// Open allocations by handle, with how many slots use them.
   std::map<std::string, std::pair<CUdeviceptr, int>> opened;
@@ -109,7 +109,7 @@ std::string CudaChild::start(const std::string &payload) {
       parseLaunchPlan(payload.substr(0, zero), error);
   if (!plan)
     return error;
-  program = std::make_unique<LoadedProgram>(*driver);
+  program = std::make_unique<cuda::LoadedProgram>(*driver);
   return program->load(std::string_view(payload).substr(zero + 1),
                        std::move(*plan));
 }
