@@ -30,3 +30,12 @@ HostTarget HostTarget::detect() {
     target.vectorBytes = 32;
   return target;
 }
+
+HostTarget HostTarget::baseline() {
+  HostTarget target;
+  target.triple = llvm::sys::getProcessTriple();
+  target.cpu =
+      llvm::Triple(target.triple).getArch() == llvm::Triple::x86_64 ? "x86-64"
+                                                                    : "generic";
+  return target;
+}
