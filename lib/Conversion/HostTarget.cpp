@@ -8,6 +8,7 @@
 #include "fastk/Conversion/HostCodegen.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
 
 using namespace fastk;
 
@@ -33,7 +34,7 @@ HostTarget HostTarget::detect() {
 
 HostTarget HostTarget::baseline() {
   HostTarget target;
-  target.triple = llvm::sys::getProcessTriple();
+  target.triple = llvm::sys::getDefaultTargetTriple();
   target.cpu =
       llvm::Triple(target.triple).getArch() == llvm::Triple::x86_64 ? "x86-64"
                                                                     : "generic";
