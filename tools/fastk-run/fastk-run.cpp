@@ -436,9 +436,7 @@ static int runOnGpu(ModuleOp model, const CompiledLibrary *library,
   if (!gpu)
     return fail(llvm::createStringError(
         "running for " + targetName + " needs a GPU: " +
-        llvm::toString(gpu.takeError()) + "; without one, `fastk-opt " +
-        (library ? std::string("model.mlir") : std::string(inputPath)) +
-        " --target=cuda:sm_90a --emit=so -o model.so` compiles"));
+        llvm::toString(gpu.takeError())));
   if (targetName != "cuda" && targetName != (*gpu)->target())
     return fail(llvm::createStringError(
         "the GPU here is " + (*gpu)->device().model + " (" +
