@@ -93,10 +93,15 @@ llvm::Expected<CompiledLibrary> CompiledLibrary::open(StringRef path) {
     if (!signature)
       return problem(llvm::toString(signature.takeError()));
     function.signature = std::move(*signature);
-    if (function.signature.target == "host")
+    if (function.signature.target == "host") {
       function.entry = reinterpret_cast<void (*)(void **)>(entry);
-    else
+    } else {
       function.gpuEntry = reinterpret_cast<int (*)(void **)>(entry);
+      function.gpuPrepare = reinterpret_cast<int (*)()>(
+          dlsym(handle, ("fastk_prepare_" + name).c_str()));
+      if (!function.gpuPrepare)
+        return problem("function '" + name + "' has no fastk_prepare_" + name);
+    }
     library.entries.push_back(std::move(function));
   }
   return library;

@@ -9,7 +9,9 @@
 #include "fastk/Cuda/QueryDevice.h"
 #include "fastk/Runtime/fastk_runtime.h"
 #include "llvm/ADT/STLExtras.h"
+#include <algorithm>
 #include <chrono>
+#include <optional>
 
 using namespace fastk;
 using cuda::CUdeviceptr;
@@ -178,29 +180,81 @@ llvm::Expected<GpuFunction> GpuRunner::find(const DeviceModel &model,
   return GpuFunction{found->name, std::move(*signature),
                      [function](void **buffers) {
                        return fastk_call(&function->described, buffers);
-                     }};
+                     },
+                     [function] { return fastk_prepare(&function->described); }};
 }
 
 GpuFunction GpuRunner::of(const CompiledFunction &function) {
-  return {function.name, function.signature, function.gpuEntry};
+  return {function.name, function.signature, function.gpuEntry,
+          function.gpuPrepare};
 }
 
-std::string GpuRunner::call(const GpuFunction &function, Buffers &buffers) {
-  fastk_clear_error();
-  return function.call(buffers.data()) == 0 ? std::string()
-                                            : fastk_last_error();
-}
+class GpuRunner::Call {
+public:
+  Call(const GpuRunner &runner, const GpuFunction &function, Buffers &buffers)
+      : runner(runner), function(function), buffers(buffers) {}
+  Call(const Call &) = delete;
+  Call &operator=(const Call &) = delete;
+  ~Call() {
+    if (graph)
+      runner.driver->cuGraphExecDestroy(graph);
+  }
+
+  /// Before the first run.
+  std::string prepare() {
+    std::string error = check(function.prepare());
+    return error.empty() && runner.graphs ? capture() : error;
+  }
+  std::string enqueue() {
+    return graph ? runner.driver->call(runner.driver->cuGraphLaunch, graph,
+                                       runner.stream)
+                 : check(function.call(buffers.data()));
+  }
+
+private:
+  static std::string check(int status) {
+    std::string error = status == 0 ? "" : fastk_last_error();
+    fastk_clear_error();
+    return error;
+  }
+  std::string capture() {
+    const cuda::Driver &driver = *runner.driver;
+    std::string error =
+        driver.call(driver.cuStreamBeginCapture, runner.stream,
+                    cuda::CU_STREAM_CAPTURE_MODE_GLOBAL);
+    if (!error.empty())
+      return error;
+    std::string failure = check(function.call(buffers.data()));
+    cuda::CUgraph captured = nullptr;
+    error = driver.call(driver.cuStreamEndCapture, runner.stream, &captured);
+    if (!failure.empty())
+      error = failure;
+    if (error.empty())
+      error = driver.call(driver.cuGraphInstantiate, &graph, captured, 0ull);
+    if (captured)
+      driver.cuGraphDestroy(captured);
+    return error;
+  }
+
+  const GpuRunner &runner;
+  const GpuFunction &function;
+  Buffers &buffers;
+  cuda::CUgraphExec graph = nullptr;
+};
 
 llvm::Expected<std::vector<HostTensor>>
 GpuRunner::run(const GpuFunction &function,
                const std::vector<HostTensor> &inputs) {
   Buffers buffers(*driver);
   std::string error = buffers.add(function.signature, inputs);
+  Call call(*this, function, buffers);
+  if (error.empty())
+    error = call.prepare();
   // The default stream, which fills them, is not ordered with ours.
   if (error.empty())
     error = driver->call(driver->cuCtxSynchronize);
   if (error.empty())
-    error = call(function, buffers);
+    error = call.enqueue();
   if (error.empty())
     error = driver->call(driver->cuStreamSynchronize, stream);
   std::vector<HostTensor> outputs;
@@ -214,15 +268,14 @@ GpuRunner::run(const GpuFunction &function,
   return outputs;
 }
 
-std::string GpuRunner::timeOnce(const GpuFunction &function, Buffers &buffers,
-                                double &milliseconds) {
+std::string GpuRunner::timeOnce(Call &call, double &milliseconds) {
   std::string error =
       driver->call(driver->cuMemsetD8Async, flushed,
                    static_cast<unsigned char>(0), flushBytes, stream);
   if (error.empty())
     error = driver->call(driver->cuEventRecord, begin, stream);
   if (error.empty())
-    error = call(function, buffers);
+    error = call.enqueue();
   if (error.empty())
     error = driver->call(driver->cuEventRecord, end, stream);
   if (error.empty())
@@ -241,24 +294,32 @@ llvm::Expected<GpuTimes> GpuRunner::time(const GpuFunction &function,
   using Clock = std::chrono::steady_clock;
   Buffers buffers(*driver);
   std::string error = buffers.add(function.signature, inputs);
+  Call model(*this, function, buffers);
+  std::optional<Call> other;
+  if (baseline)
+    other.emplace(*this, *baseline, buffers);
+  if (error.empty())
+    error = model.prepare();
+  if (error.empty() && other)
+    error = other->prepare();
   if (error.empty())
     error = driver->call(driver->cuCtxSynchronize);
   GpuTimes times;
   double milliseconds = 0;
   // Loads code, wakes clocks.
   for (int i = 0; i < 3 && error.empty(); ++i) {
-    error = timeOnce(function, buffers, milliseconds);
-    if (baseline && error.empty())
-      error = timeOnce(*baseline, buffers, milliseconds);
+    error = timeOnce(model, milliseconds);
+    if (other && error.empty())
+      error = timeOnce(*other, milliseconds);
   }
   Clock::time_point last =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(
                          std::chrono::duration<double>(seconds));
   while (error.empty() && (times.model.size() < 5 || Clock::now() < last)) {
-    error = timeOnce(function, buffers, milliseconds);
+    error = timeOnce(model, milliseconds);
     times.model.push_back(milliseconds);
-    if (baseline && error.empty()) {
-      error = timeOnce(*baseline, buffers, milliseconds);
+    if (other && error.empty()) {
+      error = timeOnce(*other, milliseconds);
       times.baseline.push_back(milliseconds);
     }
   }

@@ -17,12 +17,13 @@
 
 namespace fastk {
 
-/// A function of a model, on device pointers: inputs, then outputs. Returns 0,
-/// or leaves a text for fastk_last_error().
+/// A function of a model, on device pointers: inputs, then outputs. Both return
+/// 0, or leave a text for fastk_last_error().
 struct GpuFunction {
   std::string name;
   Signature signature;
   std::function<int(void **)> call;
+  std::function<int()> prepare;
 };
 
 /// Milliseconds of each run, in order.
@@ -48,6 +49,10 @@ public:
   /// A function of a library for a GPU.
   static GpuFunction of(const CompiledFunction &function);
 
+  /// From now on functions are captured into a CUDA graph, prepared but not
+  /// called before, and what runs is the graph.
+  void useGraphs() { graphs = true; }
+
   /// Copies the inputs to the GPU, runs, copies the results back.
   llvm::Expected<std::vector<HostTensor>>
   run(const GpuFunction &function, const std::vector<HostTensor> &inputs);
@@ -65,12 +70,13 @@ private:
 
   GpuRunner() = default;
   std::string start();
-  std::string call(const GpuFunction &function, Buffers &buffers);
-  std::string timeOnce(const GpuFunction &function, Buffers &buffers,
-                       double &milliseconds);
+  /// What enqueues one run of a function on these buffers.
+  class Call;
+  std::string timeOnce(Call &call, double &milliseconds);
 
   const cuda::Driver *driver = nullptr;
   DeviceDescription description;
+  bool graphs = false;
   cuda::CUstream stream = nullptr;
   cuda::CUevent begin = nullptr, end = nullptr;
   /// What is written to empty the L2 cache.

@@ -62,6 +62,10 @@ static cl::opt<std::string> targetName("target", cl::cat(category),
                                        cl::init("host"),
                                        cl::desc("host, or cuda: the GPU of "
                                                 "this machine"));
+static cl::opt<bool>
+    useGraphs("graph", cl::cat(category),
+              cl::desc("for cuda: capture the model into a CUDA graph, and run "
+                       "that"));
 static cl::list<std::string>
     banks("bank", cl::cat(category), cl::value_desc("DIR"),
           cl::desc("banks of winners, first wins (default: see fastk-opt)"));
@@ -442,6 +446,8 @@ static int runOnGpu(ModuleOp model, const CompiledLibrary *library,
         "the GPU here is " + (*gpu)->device().model + " (" +
         (*gpu)->target() + "), not " + targetName +
         ": compile for it with --target=cuda"));
+  if (useGraphs)
+    (*gpu)->useGraphs();
   std::unique_ptr<CompiledForGpu> compiled;
   GpuFunction function;
   if (library) {
@@ -490,7 +496,8 @@ static int runOnGpu(ModuleOp model, const CompiledLibrary *library,
     return times;
   };
   printTimes(inSeconds(times->model), inSeconds(times->baseline),
-             " on " + (*gpu)->device().model + ", L2 emptied before each");
+             std::string(useGraphs ? " as a CUDA graph" : "") + " on " +
+                 (*gpu)->device().model + ", L2 emptied before each");
   return status;
 }
 
@@ -573,6 +580,9 @@ int main(int argc, char **argv) {
           ": leave --target out, or compile the model again"));
     targetName = made.str();
   }
+  if (useGraphs && targetName == "host")
+    return fail(llvm::createStringError(
+        "--graph is for a GPU: add --target=cuda, or leave it out"));
   if (targetName != "host")
     return runOnGpu(model ? *model : ModuleOp(),
                     library ? &*library : nullptr, *precision, folder);

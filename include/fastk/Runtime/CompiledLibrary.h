@@ -26,6 +26,8 @@ struct CompiledFunction {
   /// comes back as fastk_runtime.h says.
   void (*entry)(void **) = nullptr;
   int (*gpuEntry)(void **) = nullptr;
+  /// Of a library for a GPU: fastk_prepare_<name>.
+  int (*gpuPrepare)() = nullptr;
 
   /// Calls it, compiled for the host. The tensors must have the signature's
   /// types.
