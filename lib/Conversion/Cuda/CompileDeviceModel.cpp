@@ -66,27 +66,55 @@ compileWinnerOrDefault(LoweringOp lowering, const CudaTarget &target) {
   return compileProgram(*fallback, target);
 }
 
-/// Functions that others call become part of them: a plan has no calls.
-static LogicalResult inlineFunctions(ModuleOp module) {
-  auto calls = [&] {
-    func::CallOp found;
-    module.walk([&](func::CallOp call) { found = call; });
-    return found;
-  };
-  if (!calls())
-    return success();
-  PassManager passes(module.getContext());
-  // Calls stand without the lowerings they name for a while.
-  passes.enableVerifier(false);
-  passes.addPass(createInlinerPass());
-  passes.addPass(createSymbolDCEPass());
-  if (failed(passes.run(module)))
-    return failure();
-  if (func::CallOp call = calls())
+/// A copy of the callee's block in place of the call.
+static LogicalResult inlineCall(func::CallOp call, ModuleOp module) {
+  auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
+  if (!callee || !callee.getBody().hasOneBlock())
     return call.emitError()
            << "calls '" << call.getCallee()
-           << "', which cannot be inlined: a function for a GPU is one list of "
-              "launches (required by 'fastk.device_model')";
+           << "', which is no list of operations: a function for a GPU is one "
+              "list of launches (required by 'fastk.device_model')";
+  OpBuilder builder(call);
+  IRMapping mapping;
+  mapping.map(callee.getArguments(), call.getOperands());
+  Block &body = callee.getBody().front();
+  for (Operation &op : body.without_terminator())
+    builder.clone(op, mapping);
+  for (auto [result, value] :
+       llvm::zip_equal(call.getResults(), body.getTerminator()->getOperands()))
+    result.replaceAllUsesWith(mapping.lookupOrDefault(value));
+  call.erase();
+  return success();
+}
+
+/// Functions that others call become part of them: a plan has no calls.
+static LogicalResult inlineFunctions(ModuleOp module) {
+  // No function calls itself: then there is an end.
+  constexpr unsigned deepest = 64;
+  auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
+  for (func::FuncOp func : functions) {
+    if (!func.isPublic())
+      continue;
+    SmallVector<func::CallOp> calls;
+    auto collect = [&] {
+      calls.clear();
+      func.walk([&](func::CallOp call) { calls.push_back(call); });
+      return !calls.empty();
+    };
+    for (unsigned depth = 0; collect(); ++depth) {
+      if (depth == deepest)
+        return calls.front().emitError()
+               << "calls '" << calls.front().getCallee()
+               << "', which calls itself: a function for a GPU is one list of "
+                  "launches (required by 'fastk.device_model')";
+      for (func::CallOp call : calls)
+        if (failed(inlineCall(call, module)))
+          return failure();
+    }
+  }
+  for (func::FuncOp func : functions)
+    if (!func.isPublic())
+      func.erase();
   return success();
 }
 
