@@ -1,4 +1,4 @@
-# ===- h200_models.py - Compiled models on a GPU, beside torch -*- Python -*-===#
+# ===- h200_libraries.py - Compiled models on a GPU, beside torch -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,7 @@
 # ===----------------------------------------------------------------------===#
 """Runs libraries of `fastk-opt --target=cuda:sm_90a --emit=so` beside torch.
 
-    python3 benchmarks/h200_models.py LIBRARIES [--time NAME...] [-o PAGE.md]
+    python3 benchmarks/h200_libraries.py LIBRARIES [--time NAME...] [-o PAGE.md]
 
 LIBRARIES holds NAME.so for golden inputs (python/fastk/importer/golden.py has the
 models of those names). Each is called on the model's own weights and inputs, through
@@ -41,7 +41,7 @@ import torch
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "python"))
-BEGIN = "<!-- numbers: written by benchmarks/h200_models.py, do not edit -->"
+BEGIN = "<!-- numbers: written by benchmarks/h200_libraries.py, do not edit -->"
 END = "<!-- end of numbers -->"
 FLUSH_BYTES = 512 << 20
 
@@ -240,7 +240,7 @@ def main():
             print(timings[-1], flush=True)
         del model, graph, results
         torch.cuda.empty_cache()
-    command = " ".join(["python3", "benchmarks/h200_models.py", *sys.argv[1:]])
+    command = " ".join(["python3", "benchmarks/h200_libraries.py", *sys.argv[1:]])
     text = [
         BEGIN,
         "",
