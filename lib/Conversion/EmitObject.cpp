@@ -170,8 +170,7 @@ LogicalResult fastk::linkSharedLibrary(Location loc,
 }
 
 LogicalResult fastk::emitSharedLibrary(Location loc, llvm::Module &module,
-                                       const HostTarget &target,
-                                       StringRef path,
+                                       const HostTarget &target, StringRef path,
                                        ArrayRef<std::string> libraries) {
   SmallString<128> object;
   if (std::error_code code =

@@ -35,8 +35,8 @@ HostTarget HostTarget::detect() {
 HostTarget HostTarget::baseline() {
   HostTarget target;
   target.triple = llvm::sys::getDefaultTargetTriple();
-  target.cpu =
-      llvm::Triple(target.triple).getArch() == llvm::Triple::x86_64 ? "x86-64"
-                                                                    : "generic";
+  target.cpu = llvm::Triple(target.triple).getArch() == llvm::Triple::x86_64
+                   ? "x86-64"
+                   : "generic";
   return target;
 }

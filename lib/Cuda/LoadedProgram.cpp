@@ -64,7 +64,8 @@ std::string LoadedProgram::findFunction(const std::string &kernel,
                                         CUfunction &function) {
   size_t colons = kernel.find("::");
   std::string image = colons == kernel.npos ? "" : kernel.substr(0, colons);
-  std::string entry = colons == kernel.npos ? kernel : kernel.substr(colons + 2);
+  std::string entry =
+      colons == kernel.npos ? kernel : kernel.substr(colons + 2);
   auto module = modules.find(image);
   if (module == modules.end())
     return "kernel '" + kernel + "': the program has no image '" + image + "'";
@@ -78,7 +79,8 @@ std::string LoadedProgram::load(const std::vector<CodeImage> &images,
   for (const CodeImage &image : images) {
     CUmodule module = nullptr;
     if (error = loadModule(driver, image.code, module); !error.empty())
-      return image.name.empty() ? error : std::string(image.name) + ": " + error;
+      return image.name.empty() ? error
+                                : std::string(image.name) + ": " + error;
     modules.emplace(image.name, module);
   }
   // The most that any launch of an entry asks for.
@@ -94,10 +96,11 @@ std::string LoadedProgram::load(const std::vector<CodeImage> &images,
     auto [most, isNew] = shared.try_emplace(function, 48 * 1024);
     if (launch->sharedBytes > most->second) {
       most->second = launch->sharedBytes;
-      error = setMaxDynamicShared(driver, function,
-                                  unsigned(launch->sharedBytes));
+      error =
+          setMaxDynamicShared(driver, function, unsigned(launch->sharedBytes));
     }
-    // Code that the driver loads when it is first asked for is there after this.
+    // Code that the driver loads when it is first asked for is there after
+    // this.
     FunctionAttributes attributes;
     if (isNew && error.empty())
       error = getAttributes(driver, function, attributes);
@@ -150,26 +153,24 @@ std::string LoadedProgram::bind(const DeviceBuffers &buffers,
   for (size_t i = 0; i < maps.size(); ++i) {
     const TensorMap &map = plan.tensorMaps[i];
     std::vector<cuuint64_t> dims(map.dims.begin(), map.dims.end());
-    std::vector<cuuint64_t> strides(map.strides.begin(),
-                                          map.strides.end());
+    std::vector<cuuint64_t> strides(map.strides.begin(), map.strides.end());
     std::vector<cuuint32_t> box(map.box.begin(), map.box.end());
     std::vector<cuuint32_t> steps(map.elementStrides.begin(),
-                                        map.elementStrides.end());
+                                  map.elementStrides.end());
     steps.resize(dims.size(), 1);
     strides.resize(std::max<size_t>(dims.size() - 1, 1), 0);
     // The driver numbers these enumerations in the order of ours.
-    std::string error =
-        driver.call(driver.cuTensorMapEncodeTiled, &maps[i], toDriver(map.type),
-                    cuuint32_t(dims.size()),
-                    reinterpret_cast<void *>(addressOf(map.buffer, buffers)),
-                    const_cast<const cuuint64_t *>(dims.data()),
-                    const_cast<const cuuint64_t *>(strides.data()),
-                    const_cast<const cuuint32_t *>(box.data()),
-                    const_cast<const cuuint32_t *>(steps.data()),
-                    CUtensorMapInterleave(map.interleave),
-                    CUtensorMapSwizzle(map.swizzle),
-                    CUtensorMapL2promotion(map.promotion),
-                    CUtensorMapFloatOOBfill(map.fill));
+    std::string error = driver.call(
+        driver.cuTensorMapEncodeTiled, &maps[i], toDriver(map.type),
+        cuuint32_t(dims.size()),
+        reinterpret_cast<void *>(addressOf(map.buffer, buffers)),
+        const_cast<const cuuint64_t *>(dims.data()),
+        const_cast<const cuuint64_t *>(strides.data()),
+        const_cast<const cuuint32_t *>(box.data()),
+        const_cast<const cuuint32_t *>(steps.data()),
+        CUtensorMapInterleave(map.interleave), CUtensorMapSwizzle(map.swizzle),
+        CUtensorMapL2promotion(map.promotion),
+        CUtensorMapFloatOOBfill(map.fill));
     if (!error.empty())
       return "tensor map " + std::to_string(i) + ": " + error;
   }
@@ -212,7 +213,8 @@ std::string LoadedProgram::enqueue(const DeviceBuffers &buffers,
       arguments.push_back(&values[i]);
       if (const auto *buffer = std::get_if<BufferRef>(&argument)) {
         values[i].address = addressOf(*buffer, buffers);
-      } else if (const auto *map = std::get_if<worker::TensorMapRef>(&argument)) {
+      } else if (const auto *map =
+                     std::get_if<worker::TensorMapRef>(&argument)) {
         arguments.back() = &maps[size_t(map->index)];
       } else {
         const auto &scalar = std::get<PlanScalar>(argument);

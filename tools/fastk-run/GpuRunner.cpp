@@ -34,8 +34,8 @@ public:
   std::string add(const TensorType &type, const HostTensor *value) {
     CUdeviceptr memory = 0;
     size_t bytes = size_t(type.bytes());
-    std::string error = driver.call(driver.cuMemAlloc, &memory,
-                                    std::max<size_t>(bytes, 1));
+    std::string error =
+        driver.call(driver.cuMemAlloc, &memory, std::max<size_t>(bytes, 1));
     if (!error.empty())
       return error;
     pointers.push_back(reinterpret_cast<void *>(uintptr_t(memory)));
@@ -165,8 +165,7 @@ llvm::Expected<GpuFunction> GpuRunner::find(const DeviceModel &model,
                                             llvm::StringRef name) {
   const DeviceFunction *found = nullptr;
   for (const DeviceFunction &function : model.functions)
-    if (function.name == name ||
-        (name.empty() && model.functions.size() == 1))
+    if (function.name == name || (name.empty() && model.functions.size() == 1))
       found = &function;
   if (!found)
     return llvm::createStringError(
@@ -177,11 +176,12 @@ llvm::Expected<GpuFunction> GpuRunner::find(const DeviceModel &model,
   if (!signature)
     return signature.takeError();
   auto function = std::make_shared<RuntimeFunction>(model, *found);
-  return GpuFunction{found->name, std::move(*signature),
-                     [function](void **buffers) {
-                       return fastk_call(&function->described, buffers);
-                     },
-                     [function] { return fastk_prepare(&function->described); }};
+  return GpuFunction{
+      found->name, std::move(*signature),
+      [function](void **buffers) {
+        return fastk_call(&function->described, buffers);
+      },
+      [function] { return fastk_prepare(&function->described); }};
 }
 
 GpuFunction GpuRunner::of(const CompiledFunction &function) {
@@ -219,9 +219,8 @@ private:
   }
   std::string capture() {
     const cuda::Driver &driver = *runner.driver;
-    std::string error =
-        driver.call(driver.cuStreamBeginCapture, runner.stream,
-                    cuda::CU_STREAM_CAPTURE_MODE_GLOBAL);
+    std::string error = driver.call(driver.cuStreamBeginCapture, runner.stream,
+                                    cuda::CU_STREAM_CAPTURE_MODE_GLOBAL);
     if (!error.empty())
       return error;
     std::string failure = check(function.call(buffers.data()));

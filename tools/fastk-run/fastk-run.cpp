@@ -156,8 +156,7 @@ static llvm::Expected<CompiledLibrary> compileModelFor(ModuleOp model,
   auto failed = [&] {
     return llvm::createStringError("the model could not be compiled");
   };
-  auto module =
-      lowerModelFor(model, mode, precision, "host", Machine::host());
+  auto module = lowerModelFor(model, mode, precision, "host", Machine::host());
   if (!module)
     return module.takeError();
   llvm::LLVMContext context;
@@ -242,7 +241,8 @@ static double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// `how` the times were taken; seconds, the second ones of the default lowering.
+/// `how` the times were taken; seconds, the second ones of the default
+/// lowering.
 static void printTimes(const std::vector<double> &ours,
                        const std::vector<double> &theirs, llvm::StringRef how) {
   llvm::outs() << llvm::formatv("time: {0:f3} ms, median of {1} runs{2}",
@@ -337,8 +337,7 @@ static int runOnHost(ModuleOp model, std::optional<CompiledLibrary> library,
   auto function = library->find(entry);
   if (!function)
     return fail(function.takeError());
-  auto inputs =
-      makeInputsFor(model, (*function)->name, (*function)->signature);
+  auto inputs = makeInputsFor(model, (*function)->name, (*function)->signature);
   if (!inputs)
     return fail(inputs.takeError());
   std::vector<HostTensor> outputs = (*function)->makeOutputs();
@@ -439,13 +438,12 @@ static int runOnGpu(ModuleOp model, const CompiledLibrary *library,
   auto gpu = GpuRunner::create();
   if (!gpu)
     return fail(llvm::createStringError(
-        "running for " + targetName + " needs a GPU: " +
-        llvm::toString(gpu.takeError())));
+        "running for " + targetName +
+        " needs a GPU: " + llvm::toString(gpu.takeError())));
   if (targetName != "cuda" && targetName != (*gpu)->target())
     return fail(llvm::createStringError(
-        "the GPU here is " + (*gpu)->device().model + " (" +
-        (*gpu)->target() + "), not " + targetName +
-        ": compile for it with --target=cuda"));
+        "the GPU here is " + (*gpu)->device().model + " (" + (*gpu)->target() +
+        "), not " + targetName + ": compile for it with --target=cuda"));
   if (useGraphs)
     (*gpu)->useGraphs();
   std::unique_ptr<CompiledForGpu> compiled;
@@ -456,9 +454,8 @@ static int runOnGpu(ModuleOp model, const CompiledLibrary *library,
       return fail(found.takeError());
     function = GpuRunner::of(**found);
   } else {
-    auto made =
-        compileForGpu(model, runOracle ? Mode::Oracle : Mode::Winners,
-                      precision, **gpu, entry);
+    auto made = compileForGpu(model, runOracle ? Mode::Oracle : Mode::Winners,
+                              precision, **gpu, entry);
     if (!made)
       return fail(made.takeError());
     compiled = std::move(*made);
@@ -584,8 +581,8 @@ int main(int argc, char **argv) {
     return fail(llvm::createStringError(
         "--graph is for a GPU: add --target=cuda, or leave it out"));
   if (targetName != "host")
-    return runOnGpu(model ? *model : ModuleOp(),
-                    library ? &*library : nullptr, *precision, folder);
+    return runOnGpu(model ? *model : ModuleOp(), library ? &*library : nullptr,
+                    *precision, folder);
   return runOnHost(model ? *model : ModuleOp(), std::move(library), *precision,
                    folder);
 }

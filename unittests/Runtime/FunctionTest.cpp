@@ -158,13 +158,15 @@ TEST_F(OnGpu, CodeThatDoesNotLoadIsAnError) {
   AddFunction add;
   add.image = {"m", "no code", 7};
   EXPECT_EQ(call(add.function), 1);
-  EXPECT_THAT(fastk_last_error(), HasSubstr("forward (compiled for cuda:sm_80): "
-                                            "m: cuModuleLoadDataEx failed"));
+  EXPECT_THAT(fastk_last_error(),
+              HasSubstr("forward (compiled for cuda:sm_80): "
+                        "m: cuModuleLoadDataEx failed"));
   AddFunction unknown(R"({"format": 1, "steps": [
     {"launch": "m::sub", "grid": [4,1,1], "block": [256,1,1], "arguments": []}]})");
   fastk_clear_error();
   EXPECT_EQ(call(unknown.function), 1);
-  EXPECT_THAT(fastk_last_error(), HasSubstr("kernel 'sub': cuModuleGetFunction"));
+  EXPECT_THAT(fastk_last_error(),
+              HasSubstr("kernel 'sub': cuModuleGetFunction"));
   AddFunction other(R"({"format": 1, "steps": [
     {"launch": "n::add", "grid": [4,1,1], "block": [256,1,1], "arguments": []}]})");
   fastk_clear_error();

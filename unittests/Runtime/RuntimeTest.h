@@ -1,4 +1,5 @@
-//===- RuntimeTest.h - A function to call, and a GPU to call it on -*- C++ -*-===//
+//===- RuntimeTest.h - A function to call, and a GPU to call it on -*- C++
+//-*-===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -57,18 +58,8 @@ inline const char *const addTwice = R"({"format": 1,
 struct AddFunction {
   explicit AddFunction(const char *plan = addTwice) {
     image = {"m", addPTX, std::strlen(addPTX)};
-    function = {FASTK_FUNCTION_VERSION,
-                1,
-                1,
-                1,
-                0,
-                "forward",
-                "cuda:sm_80",
-                plan,
-                bytes,
-                &image,
-                nullptr,
-                nullptr};
+    function = {FASTK_FUNCTION_VERSION, 1,    1,     1,      0,       "forward",
+                "cuda:sm_80",           plan, bytes, &image, nullptr, nullptr};
   }
   ~AddFunction() { fastk_release(&function); }
 

@@ -46,7 +46,8 @@ struct DeviceModel {
   std::vector<DeviceFunction> functions;
 
   /// The images that launches of `function` name.
-  std::vector<const DeviceImage *> imagesOf(const DeviceFunction &function) const;
+  std::vector<const DeviceImage *>
+  imagesOf(const DeviceFunction &function) const;
 };
 
 /// Compiles a module of functions on tensors and the lowerings they call. The
@@ -77,8 +78,7 @@ void embedCode(mlir::ModuleOp module, const CudaTarget &target);
 
 /// What an object of emitDeviceModel is linked with: a folder and the name of
 /// the library in it. The error says where it was looked for.
-mlir::FailureOr<std::vector<std::string>>
-findDeviceRuntime(mlir::Location loc);
+mlir::FailureOr<std::vector<std::string>> findDeviceRuntime(mlir::Location loc);
 
 } // namespace fastk
 

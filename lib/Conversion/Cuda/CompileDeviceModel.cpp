@@ -58,10 +58,9 @@ compileWinnerOrDefault(LoweringOp lowering, const CudaTarget &target) {
     if (succeeded(program))
       return program;
   }
-  emitWarning(lowering.getLoc())
-      << "winner " << lowering.getSymName()
-      << " does not compile here: " << reason
-      << "; its workloads take the default lowering";
+  emitWarning(lowering.getLoc()) << "winner " << lowering.getSymName()
+                                 << " does not compile here: " << reason
+                                 << "; its workloads take the default lowering";
   OwningOpRef<LoweringOp> fallback = cloneAsDefault(lowering);
   return compileProgram(*fallback, target);
 }
@@ -253,9 +252,8 @@ LogicalResult ModelCompiler::compile(func::FuncOp func, func::FuncOp original) {
     if (bytes == 0)
       return;
     builder.setInsertionPoint(call);
-    Value memory =
-        memref::AllocOp::create(builder, call.getLoc(),
-                                MemRefType::get({bytes}, builder.getI8Type()));
+    Value memory = memref::AllocOp::create(
+        builder, call.getLoc(), MemRefType::get({bytes}, builder.getI8Type()));
     call.getInitsMutable().append(memory);
   });
   if (failed(planBuffers(func, kWorkspaceAlignment)))
@@ -280,8 +278,8 @@ LogicalResult ModelCompiler::compile(func::FuncOp func, func::FuncOp original) {
   }
   if (failed(addGlue(device, function)) || failed(verify(func, function)))
     return failure();
-  function.signature = describeSignature(original, result.target,
-                                         workspaceBytes(function.plan));
+  function.signature =
+      describeSignature(original, result.target, workspaceBytes(function.plan));
   result.functions.push_back(std::move(function));
   return success();
 }

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// `gpu.binary @<symbol>_code` holds the cubin of `fastk.lowering @<symbol>`. Its
-// object names the digest of the program that the cubin was made of: another
-// program's is never taken for it.
+// `gpu.binary @<symbol>_code` holds the cubin of `fastk.lowering @<symbol>`.
+// Its object names the digest of the program that the cubin was made of:
+// another program's is never taken for it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -96,12 +96,11 @@ void fastk::embedCode(ModuleOp module, const CudaTarget &target) {
         findEmbedded(lowering, target.chip))
       continue;
     FailureOr<cuda::CompileResult> result = failure();
-    std::string error = collectError(
-        context, [&] { result = compile(lowering, target); });
+    std::string error =
+        collectError(context, [&] { result = compile(lowering, target); });
     if (failed(result)) {
-      emitWarning(lowering.getLoc())
-          << "winner " << lowering.getSymName() << " has no code in it: "
-          << error;
+      emitWarning(lowering.getLoc()) << "winner " << lowering.getSymName()
+                                     << " has no code in it: " << error;
       continue;
     }
     std::string name = (lowering.getSymName() + kSuffix).str();

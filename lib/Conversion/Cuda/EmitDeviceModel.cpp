@@ -61,9 +61,9 @@ private:
 
 llvm::GlobalVariable *Emitter::constant(llvm::Constant *value, StringRef name,
                                         unsigned alignment) {
-  auto *global = new llvm::GlobalVariable(
-      *module, value->getType(), /*isConstant=*/true,
-      llvm::GlobalValue::PrivateLinkage, value, name);
+  auto *global =
+      new llvm::GlobalVariable(*module, value->getType(), /*isConstant=*/true,
+                               llvm::GlobalValue::PrivateLinkage, value, name);
   global->setAlignment(llvm::Align(alignment));
   return global;
 }
@@ -103,12 +103,12 @@ llvm::Constant *Emitter::describe(const DeviceFunction &function) {
   }
   auto *constantType = llvm::StructType::get(context, {pointer, i64});
   for (const std::string &value : function.constants)
-    constants.push_back(llvm::ConstantStruct::get(
-        constantType,
-        {data(value, "fastk.constant"), number(i64, value.size())}));
-  auto *type = llvm::StructType::get(
-      context, {i32, i32, i32, i32, i32, pointer, pointer, pointer, pointer,
-                pointer, pointer, pointer});
+    constants.push_back(
+        llvm::ConstantStruct::get(constantType, {data(value, "fastk.constant"),
+                                                 number(i64, value.size())}));
+  auto *type = llvm::StructType::get(context, {i32, i32, i32, i32, i32, pointer,
+                                               pointer, pointer, pointer,
+                                               pointer, pointer, pointer});
   llvm::Constant *value = llvm::ConstantStruct::get(
       type,
       {number(i32, FASTK_FUNCTION_VERSION),
@@ -179,9 +179,9 @@ std::unique_ptr<llvm::Module> Emitter::run() {
   return std::move(module);
 }
 
-std::unique_ptr<llvm::Module>
-fastk::emitDeviceModel(const DeviceModel &model, llvm::LLVMContext &context,
-                       const HostTarget &target) {
+std::unique_ptr<llvm::Module> fastk::emitDeviceModel(const DeviceModel &model,
+                                                     llvm::LLVMContext &context,
+                                                     const HostTarget &target) {
   std::unique_ptr<llvm::Module> module = Emitter(model, context).run();
   attachTarget(*module, target);
   return module;
@@ -197,8 +197,7 @@ FailureOr<std::vector<std::string>> fastk::findDeviceRuntime(Location loc) {
     SmallString<128> library(folder);
     llvm::sys::path::append(library, "libfastk_runtime.so");
     if (llvm::sys::fs::exists(library))
-      return std::vector<std::string>{("-L" + folder).str(),
-                                      "-lfastk_runtime"};
+      return std::vector<std::string>{("-L" + folder).str(), "-lfastk_runtime"};
   }
   emitError(loc) << "libfastk_runtime.so is neither in " << lib << " nor in "
                  << bin

@@ -44,11 +44,10 @@ LogicalResult DeviceKernels::splice(CallOp call) {
       plan.steps.push_back(worker::Memset{place, workspace.bytes, 0});
   }
   auto translate = [&](const BufferRef &ref) {
-    BufferRef place =
-        ref.space == BufferRef::Space::Input ? places[ref.index]
-        : ref.space == BufferRef::Space::Output
-            ? places[call.getInputs().size() + ref.index]
-            : workspaces[ref.index];
+    BufferRef place = ref.space == BufferRef::Space::Input ? places[ref.index]
+                      : ref.space == BufferRef::Space::Output
+                          ? places[call.getInputs().size() + ref.index]
+                          : workspaces[ref.index];
     place.offset += ref.offset;
     return place;
   };

@@ -36,7 +36,7 @@ std::string FunctionState::load(const fastk_function &function,
   for (const worker::Workspace &workspace : plan->workspaces) {
     loaded.offsets.push_back(loaded.arenaBytes);
     loaded.arenaBytes += (size_t(workspace.bytes) + workspaceAlignment - 1) /
-                  workspaceAlignment * workspaceAlignment;
+                         workspaceAlignment * workspaceAlignment;
   }
   std::vector<cuda::CodeImage> images;
   for (uint32_t i = 0; i < function.num_images; ++i)
@@ -59,11 +59,11 @@ std::string FunctionState::load(const fastk_function &function,
 static std::string checkNotCapturing(const cuda::Driver &driver,
                                      cuda::CUstream stream) {
   cuda::CUstreamCaptureStatus status = cuda::CU_STREAM_CAPTURE_STATUS_NONE;
-  std::string error =
-      driver.call(driver.cuStreamIsCapturing, stream, &status);
+  std::string error = driver.call(driver.cuStreamIsCapturing, stream, &status);
   if (!error.empty() || status == cuda::CU_STREAM_CAPTURE_STATUS_NONE)
     return error;
-  return "the stream is being captured, and its first call has to load code and "
+  return "the stream is being captured, and its first call has to load code "
+         "and "
          "allocate: call the function's fastk_prepare_ on this stream before "
          "the capture begins";
 }

@@ -36,8 +36,8 @@ public:
   /// That of `function`, made when there is none.
   static FunctionState &of(fastk_function &function);
 
-  /// The function in this context with a workspace for this stream. It is loaded
-  /// unless it is there, which is an error while the stream captures.
+  /// The function in this context with a workspace for this stream. It is
+  /// loaded unless it is there, which is an error while the stream captures.
   std::string prepare(const fastk_function &function,
                       const cuda::Driver &driver, cuda::CUcontext context,
                       cuda::CUstream stream, LoadedFunction *&loaded,

@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 //
 // The entry points that `gpu-to-llvm` and the translation of `gpu.binary` and
-// `gpu.launch_func` to LLVM IR (MLIR 22.1) emit calls of, so that a module which
-// anyone's pipeline lowered links with this runtime. Upstream's own print an
-// error and carry on, or abort; these keep it for fastk_last_error(), and what
-// works on the null handle that a failure returned does nothing. Code that
+// `gpu.launch_func` to LLVM IR (MLIR 22.1) emit calls of, so that a module
+// which anyone's pipeline lowered links with this runtime. Upstream's own print
+// an error and carry on, or abort; these keep it for fastk_last_error(), and
+// what works on the null handle that a failure returned does nothing. Code that
 // fastk compiles calls fastk_call instead.
 //
 //===----------------------------------------------------------------------===//
@@ -295,8 +295,8 @@ void mgpuMemHostUnregisterMemRef(int64_t, void *descriptor,
 
 void mgpuSetDefaultDevice(int32_t device) { setDefaultDevice(device); }
 
-/// A tensor map of a contiguous memref, outermost dimension first; returns it in
-/// device memory, which lives as long as the context.
+/// A tensor map of a contiguous memref, outermost dimension first; returns it
+/// in device memory, which lives as long as the context.
 void *mgpuTensorMapEncodeTiledMemref(int64_t rank, void *descriptor, int type,
                                      int interleave, int swizzle, int promotion,
                                      int fill, int64_t *boxSizes) {
@@ -331,17 +331,15 @@ void *mgpuTensorMapEncodeTiledMemref(int64_t rank, void *descriptor, int type,
                head->offset * int64_t(elementBytes[type]);
   CUtensorMap map;
   CUdeviceptr memory = 0;
-  if (!keep(driver->call(driver->cuTensorMapEncodeTiled, &map,
-                         CUtensorMapDataType(type), cuuint32_t(rank),
-                         static_cast<void *>(base),
-                         const_cast<const cuuint64_t *>(dims.data()),
-                         const_cast<const cuuint64_t *>(bytes.data()),
-                         const_cast<const cuuint32_t *>(box.data()),
-                         const_cast<const cuuint32_t *>(steps.data()),
-                         CUtensorMapInterleave(interleave),
-                         CUtensorMapSwizzle(swizzle),
-                         CUtensorMapL2promotion(promotion),
-                         CUtensorMapFloatOOBfill(fill))) ||
+  if (!keep(driver->call(
+          driver->cuTensorMapEncodeTiled, &map, CUtensorMapDataType(type),
+          cuuint32_t(rank), static_cast<void *>(base),
+          const_cast<const cuuint64_t *>(dims.data()),
+          const_cast<const cuuint64_t *>(bytes.data()),
+          const_cast<const cuuint32_t *>(box.data()),
+          const_cast<const cuuint32_t *>(steps.data()),
+          CUtensorMapInterleave(interleave), CUtensorMapSwizzle(swizzle),
+          CUtensorMapL2promotion(promotion), CUtensorMapFloatOOBfill(fill))) ||
       !keep(driver->call(driver->cuMemAlloc, &memory, sizeof(map))) ||
       !keep(driver->call(driver->cuMemcpyHtoD, CUdeviceptr(memory),
                          static_cast<const void *>(&map), sizeof(map))))

@@ -17,8 +17,8 @@ using cuda::CUdeviceptr;
 static constexpr uintptr_t bufferAlignment = 16;
 
 static int fail(const fastk_function &function, const std::string &error) {
-  recordError(std::string(function.name) + " (compiled for " +
-              function.target + "): " + error);
+  recordError(std::string(function.name) + " (compiled for " + function.target +
+              "): " + error);
   return 1;
 }
 
@@ -76,8 +76,8 @@ int fastk_call(fastk_function *function, void *const *buffers) {
     return fail(*function, error);
   LoadedFunction *loaded = nullptr;
   CUdeviceptr arena = 0;
-  error = FunctionState::of(*function).prepare(
-      *function, *driver, context, currentStream(), loaded, arena);
+  error = FunctionState::of(*function).prepare(*function, *driver, context,
+                                               currentStream(), loaded, arena);
   if (!error.empty())
     return fail(*function, error);
   cuda::DeviceBuffers memory;
