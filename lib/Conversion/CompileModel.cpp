@@ -117,20 +117,13 @@ compileWinnerOrDefault(LoweringOp lowering, StringRef symbol,
   if (lowering.getLanguage() == Language::generic)
     return compileKernel(lowering, KernelRole::Program, symbol, context,
                          target);
-  std::string reason;
-  {
-    ScopedDiagnosticHandler collect(
-        lowering.getContext(), [&](Diagnostic &diagnostic) {
-          if (reason.empty() &&
-              diagnostic.getSeverity() == DiagnosticSeverity::Error)
-            reason = diagnostic.str();
-          return success();
-        });
-    auto kernel =
+  FailureOr<std::unique_ptr<llvm::Module>> kernel = failure();
+  std::string reason = collectError(lowering.getContext(), [&] {
+    kernel =
         compileKernel(lowering, KernelRole::Program, symbol, context, target);
-    if (succeeded(kernel))
-      return kernel;
-  }
+  });
+  if (succeeded(kernel))
+    return kernel;
   emitWarning(lowering.getLoc())
       << "winner " << symbol << " does not compile here: " << reason
       << "; its workloads take the default lowering (search again to replace "

@@ -146,3 +146,15 @@ OwningOpRef<LoweringOp> fastk::cloneAsDefault(LoweringOp lowering) {
   copy->getPlan().getBlocks().clear();
   return copy;
 }
+
+std::string fastk::collectError(MLIRContext *context,
+                                llvm::function_ref<void()> run) {
+  std::string error;
+  ScopedDiagnosticHandler collect(context, [&](Diagnostic &diagnostic) {
+    if (error.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      error = diagnostic.str();
+    return success();
+  });
+  run();
+  return error;
+}

@@ -37,6 +37,11 @@ std::string describeSignature(mlir::func::FuncOp func,
 void addPackedEntry(llvm::Module &module, llvm::StringRef name,
                     const std::string &signature);
 
+/// The first error that `run` emits, and no diagnostic; empty when it emits
+/// none.
+std::string collectError(mlir::MLIRContext *context,
+                         llvm::function_ref<void()> run);
+
 /// The lowering without its program: what a winner that does not compile here
 /// is replaced by.
 mlir::OwningOpRef<LoweringOp> cloneAsDefault(LoweringOp lowering);

@@ -45,19 +45,12 @@ static FailureOr<DeviceProgram>
 compileWinnerOrDefault(LoweringOp lowering, const CudaTarget &target) {
   if (lowering.getLanguage() == Language::generic)
     return compileProgram(lowering, target);
-  std::string reason;
-  {
-    ScopedDiagnosticHandler collect(
-        lowering.getContext(), [&](Diagnostic &diagnostic) {
-          if (reason.empty() &&
-              diagnostic.getSeverity() == DiagnosticSeverity::Error)
-            reason = diagnostic.str();
-          return success();
-        });
-    FailureOr<DeviceProgram> program = compileProgram(lowering, target);
-    if (succeeded(program))
-      return program;
-  }
+  FailureOr<DeviceProgram> program = failure();
+  std::string reason = collectError(lowering.getContext(), [&] {
+    program = compileProgram(lowering, target);
+  });
+  if (succeeded(program))
+    return program;
   emitWarning(lowering.getLoc()) << "winner " << lowering.getSymName()
                                  << " does not compile here: " << reason
                                  << "; its workloads take the default lowering";

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../ModelInterface.h"
 #include "fastk/Conversion/DeviceModel.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -73,19 +74,6 @@ FailureOr<std::string> fastk::compileCubin(LoweringOp lowering,
   if (failed(result))
     return failure();
   return std::move(result->cubin);
-}
-
-/// One sentence of the errors that `run` emits; empty when there was none.
-static std::string collectError(MLIRContext *context,
-                                llvm::function_ref<void()> run) {
-  std::string error;
-  ScopedDiagnosticHandler collect(context, [&](Diagnostic &diagnostic) {
-    if (error.empty())
-      error = diagnostic.str();
-    return success();
-  });
-  run();
-  return error;
 }
 
 void fastk::embedCode(ModuleOp module, const CudaTarget &target) {
