@@ -83,3 +83,19 @@ ptxas = shutil.which("ptxas", path=os.path.join(cuda_path, "bin") if cuda_path
 if ptxas:
     config.available_features.add("ptxas")
     config.substitutions.append(("%ptxas", ptxas))
+
+def finds_nvrtc():
+    """Whether the compiler makes code of a winner in CUDA-C, by asking it."""
+    driver = os.path.join(config.test_source_root, "Driver")
+    program = shutil.which("fastk-opt", path=config.environment["PATH"])
+    if program is None:
+        return False
+    result = subprocess.run(
+        [program, os.path.join(driver, "Inputs", "relu.mlir"), "--target=cuda:sm_90a",
+         "--bank=" + os.path.join(config.test_source_root, "Bank", "Inputs", "cuda-v1")],
+        env=config.environment, capture_output=True, text=True)
+    return "gpu.binary" in result.stdout
+
+
+if finds_nvrtc():
+    config.available_features.add("nvrtc")

@@ -6,79 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostPipeline.h"
+#include "ModelInterface.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "llvm/Analysis/TargetLibraryInfo.h"
-#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
 
 using namespace mlir;
 using namespace fastk;
-
-/// Refuses what the host's calling convention cannot express, before anything
-/// is changed.
-static LogicalResult checkModel(ModuleOp model) {
-  for (auto func : model.getOps<func::FuncOp>()) {
-    if (func.isDeclaration())
-      return func.emitError() << "has no body; fastk compiles whole models: "
-                                 "add the function to the module (required by "
-                                 "'fastk.compile_model')";
-    WalkResult walk = func.walk([&](Operation *op) {
-      if (isa<WorkloadOp>(op)) {
-        op->emitError() << "is left in the module: run fastk-lower-workloads "
-                           "first (required by 'fastk.compile_model')";
-        return WalkResult::interrupt();
-      }
-      if (isa<CallOpInterface>(op)) {
-        op->emitError() << "is left in the module: inline it first, with the "
-                           "pass 'inline' (required by 'fastk.compile_model')";
-        return WalkResult::interrupt();
-      }
-      auto isDynamic = [](Type type) {
-        auto shaped = dyn_cast<ShapedType>(type);
-        return shaped && !shaped.hasStaticShape();
-      };
-      for (Type type : op->getResultTypes())
-        if (isDynamic(type)) {
-          op->emitError()
-              << "makes " << type
-              << ": fastk compiles models of static shape to code; import the "
-                 "model with example inputs of the size you want (required by "
-                 "'fastk.static_shape')";
-          return WalkResult::interrupt();
-        }
-      return WalkResult::advance();
-    });
-    if (walk.wasInterrupted())
-      return failure();
-    for (Type type : llvm::concat<const Type>(func.getArgumentTypes(),
-                                              func.getResultTypes())) {
-      auto tensor = dyn_cast<RankedTensorType>(type);
-      if (!tensor || !tensor.hasStaticShape())
-        return func.emitError()
-               << "takes or returns " << type
-               << ": the functions of a compiled model take tensors of static "
-                  "shape; import the model with example inputs of the size "
-                  "you want (required by 'fastk.static_shape')";
-    }
-  }
-  return success();
-}
-
-/// {"dtype": ..., "shape": [...]} of each tensor.
-static llvm::json::Array describeTypes(TypeRange types) {
-  llvm::json::Array result;
-  for (Type type : types) {
-    auto tensor = cast<RankedTensorType>(type);
-    std::string dtype;
-    llvm::raw_string_ostream(dtype) << tensor.getElementType();
-    result.push_back(llvm::json::Object{
-        {"dtype", dtype}, {"shape", llvm::json::Array(tensor.getShape())}});
-  }
-  return result;
-}
 
 /// Turns fastk.call on memrefs into calls of the kernels by name. `workspace`
 /// bytes of each function's own allocation serve all of its calls in turn.
@@ -138,31 +74,10 @@ static void lowerCalls(ModuleOp module,
 /// makes.
 static constexpr StringLiteral kHidden = "fastk.model.";
 
-/// Refuses names that a library cannot export beside what fastk adds.
-static LogicalResult checkName(func::FuncOp func,
-                               const llvm::TargetLibraryInfo &known) {
-  StringRef name = func.getName();
-  llvm::LibFunc ignored;
-  StringRef why;
-  if (known.getLibFunc(name, ignored) || name.starts_with("omp_") ||
-      name.starts_with("__"))
-    why = "is that of a library function, which the compiled code may call";
-  else if (name.starts_with("fastk_signature_") ||
-           name.starts_with("fastk_packed_"))
-    why = "is kept for what fastk adds to the library";
-  if (why.empty())
-    return success();
-  return func.emitError() << "the name '" << name << "' " << why
-                          << ": give the function another one (required by "
-                             "'fastk.symbol')";
-}
-
 /// Hides the names of all functions of `module`, and those that call them.
 static LogicalResult hideNames(ModuleOp module, const HostTarget &target) {
-  llvm::TargetLibraryInfoImpl impl{llvm::Triple(target.triple)};
-  llvm::TargetLibraryInfo known(impl);
   for (auto func : module.getOps<func::FuncOp>()) {
-    if (func.isPublic() && failed(checkName(func, known)))
+    if (func.isPublic() && failed(checkExportedName(func, target)))
       return failure();
     std::string hidden = (kHidden + func.getName()).str();
     auto attr = StringAttr::get(module.getContext(), hidden);
@@ -193,35 +108,6 @@ static void showNames(llvm::Module &module, ArrayRef<std::string> names) {
   }
 }
 
-/// `void f_packed(void **pointers)` and the signature of f.
-/// Where the model itself has a function of the name f_packed, ours is
-/// fastk_packed_f.
-static void addPackedEntry(llvm::Module &module, StringRef name,
-                           const std::string &signature) {
-  llvm::LLVMContext &context = module.getContext();
-  llvm::Function *callee = module.getFunction(name);
-  auto *pointer = llvm::PointerType::get(context, 0);
-  auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(context),
-                                       {pointer}, /*isVarArg=*/false);
-  std::string packedName = (name + "_packed").str();
-  if (module.getNamedValue(packedName))
-    packedName = ("fastk_packed_" + name).str();
-  auto *packed = llvm::Function::Create(
-      type, llvm::GlobalValue::ExternalLinkage, packedName, module);
-  llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", packed));
-  SmallVector<llvm::Value *> arguments;
-  for (unsigned i = 0, e = callee->arg_size(); i < e; ++i)
-    arguments.push_back(builder.CreateLoad(
-        pointer,
-        builder.CreateConstInBoundsGEP1_64(pointer, packed->getArg(0), i)));
-  builder.CreateCall(callee, arguments);
-  builder.CreateRetVoid();
-  auto *text = llvm::ConstantDataArray::getString(context, signature);
-  new llvm::GlobalVariable(module, text->getType(), /*isConstant=*/true,
-                           llvm::GlobalValue::ExternalLinkage, text,
-                           "fastk_signature_" + name);
-}
-
 /// The lowering's kernel. A winner that does not compile here (another clang, a
 /// rule that is newer than the winner) is as good as none: the model gets the
 /// default lowering of its pattern, and a warning says so.
@@ -231,31 +117,18 @@ compileWinnerOrDefault(LoweringOp lowering, StringRef symbol,
   if (lowering.getLanguage() == Language::generic)
     return compileKernel(lowering, KernelRole::Program, symbol, context,
                          target);
-  std::string reason;
-  {
-    ScopedDiagnosticHandler collect(
-        lowering.getContext(), [&](Diagnostic &diagnostic) {
-          if (reason.empty() &&
-              diagnostic.getSeverity() == DiagnosticSeverity::Error)
-            reason = diagnostic.str();
-          return success();
-        });
-    auto kernel =
+  FailureOr<std::unique_ptr<llvm::Module>> kernel = failure();
+  std::string reason = collectError(lowering.getContext(), [&] {
+    kernel =
         compileKernel(lowering, KernelRole::Program, symbol, context, target);
-    if (succeeded(kernel))
-      return kernel;
-  }
+  });
+  if (succeeded(kernel))
+    return kernel;
   emitWarning(lowering.getLoc())
       << "winner " << symbol << " does not compile here: " << reason
       << "; its workloads take the default lowering (search again to replace "
          "it)";
-  OwningOpRef<LoweringOp> fallback(cast<LoweringOp>(lowering->clone()));
-  fallback->setLanguage(Language::generic);
-  fallback->removeFileAttr();
-  fallback->removeDigestAttr();
-  fallback->removeSealAttr();
-  fallback->removeSourceAttr();
-  fallback->setWorkspace(0);
+  OwningOpRef<LoweringOp> fallback = cloneAsDefault(lowering);
   return compileKernel(*fallback, KernelRole::Program, symbol, context, target);
 }
 
@@ -263,7 +136,7 @@ FailureOr<std::unique_ptr<llvm::Module>>
 fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
                     const HostTarget &target) {
   loadHostDialects(model.getContext());
-  if (failed(checkModel(model)))
+  if (failed(checkModelInterface(model)))
     return failure();
   OwningOpRef<ModuleOp> host(model.clone());
 
@@ -292,11 +165,7 @@ fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
   for (auto func : host->getOps<func::FuncOp>()) {
     if (!func.isPublic())
       continue;
-    std::string signature;
-    llvm::raw_string_ostream(signature) << llvm::json::Value(
-        llvm::json::Object{{"inputs", describeTypes(func.getArgumentTypes())},
-                           {"outputs", describeTypes(func.getResultTypes())}});
-    entries.push_back({func.getName().str(), signature});
+    entries.push_back({func.getName().str(), describeSignature(func)});
   }
 
   if (failed(hideNames(*host, target)))

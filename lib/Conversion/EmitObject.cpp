@@ -108,9 +108,16 @@ std::string fastk::emitLLVMText(const llvm::Module &module) {
   return text;
 }
 
+ArrayRef<std::string> fastk::hostLibraries() {
+  static const std::string libraries[] = {"-L/usr/lib/llvm-22/lib", "-lomp",
+                                          "-lm"};
+  return libraries;
+}
+
 LogicalResult fastk::linkSharedLibrary(Location loc,
                                        ArrayRef<std::string> objects,
-                                       StringRef path) {
+                                       StringRef path,
+                                       ArrayRef<std::string> libraries) {
   auto clang = llvm::sys::findProgramByName("clang-22");
   if (!clang)
     return emitError(loc)
@@ -126,8 +133,8 @@ LogicalResult fastk::linkSharedLibrary(Location loc,
                                  "-o",           out.name()};
   for (const std::string &object : objects)
     args.push_back(object);
-  // By its soname: the loader finds libomp.so.5 as it finds any library.
-  args.append({"-L/usr/lib/llvm-22/lib", "-lomp", "-lm"});
+  // By their sonames: the loader finds them as it finds any library.
+  args.append(libraries.begin(), libraries.end());
   std::string error;
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),
                                           StringRef(log)};
@@ -152,8 +159,8 @@ LogicalResult fastk::linkSharedLibrary(Location loc,
 }
 
 LogicalResult fastk::emitSharedLibrary(Location loc, llvm::Module &module,
-                                       const HostTarget &target,
-                                       StringRef path) {
+                                       const HostTarget &target, StringRef path,
+                                       ArrayRef<std::string> libraries) {
   SmallString<128> object;
   if (std::error_code code =
           llvm::sys::fs::createTemporaryFile("fastk", "o", object))
@@ -161,7 +168,7 @@ LogicalResult fastk::emitSharedLibrary(Location loc, llvm::Module &module,
   LogicalResult result = success();
   if (failed(optimizeModule(module, target)) ||
       failed(emitObject(loc, module, target, object)) ||
-      failed(linkSharedLibrary(loc, {std::string(object)}, path)))
+      failed(linkSharedLibrary(loc, {std::string(object)}, path, libraries)))
     result = failure();
   (void)llvm::sys::fs::remove(object);
   return result;

@@ -52,8 +52,9 @@ mlir::LogicalResult lowerToLLVMDialect(mlir::ModuleOp module,
 inline constexpr llvm::StringLiteral kLiveToEndAttr = "fastk.live_to_end";
 
 /// Frees every allocation of `func` once, and overlays those whose lives do not
-/// meet.
-mlir::LogicalResult planBuffers(mlir::func::FuncOp func);
+/// meet. Each begins at a multiple of `alignment` bytes.
+mlir::LogicalResult planBuffers(mlir::func::FuncOp func,
+                                int64_t alignment = 64);
 
 /// Gives each thread of a parallel region its own temporaries, for as long as
 /// the region runs. After the conversion to OpenMP.

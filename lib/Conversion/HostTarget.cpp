@@ -8,6 +8,7 @@
 #include "fastk/Conversion/HostCodegen.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
 
 using namespace fastk;
 
@@ -28,5 +29,14 @@ HostTarget HostTarget::detect() {
     target.vectorBytes = 64;
   else if (features.lookup("avx2"))
     target.vectorBytes = 32;
+  return target;
+}
+
+HostTarget HostTarget::baseline() {
+  HostTarget target;
+  target.triple = llvm::sys::getDefaultTargetTriple();
+  target.cpu = llvm::Triple(target.triple).getArch() == llvm::Triple::x86_64
+                   ? "x86-64"
+                   : "generic";
   return target;
 }

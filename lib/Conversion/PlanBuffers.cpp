@@ -67,7 +67,7 @@ static Operation *findLastUse(memref::AllocOp alloc) {
   return last;
 }
 
-LogicalResult fastk::planBuffers(func::FuncOp func) {
+LogicalResult fastk::planBuffers(func::FuncOp func, int64_t alignment) {
   struct Interval {
     memref::AllocOp alloc;
     Operation *last;
@@ -104,7 +104,7 @@ LogicalResult fastk::planBuffers(func::FuncOp func) {
     // A thread's own buffers are placed when it is known what a thread is.
     if (alloc->getParentOfType<scf::ParallelOp>())
       continue;
-    alloc.setAlignment(kAlignment);
+    alloc.setAlignment(alignment);
     builder.setInsertionPointAfter(last);
     memref::DeallocOp::create(builder, alloc.getLoc(), alloc);
   }
@@ -130,7 +130,7 @@ LogicalResult fastk::planBuffers(func::FuncOp func) {
       if (offset + interval->size <= other->offset)
         break;
       offset = std::max(offset, static_cast<int64_t>(llvm::alignTo(
-                                    other->offset + other->size, kAlignment)));
+                                    other->offset + other->size, alignment)));
     }
     interval->offset = offset;
     total = std::max(total, offset + interval->size);
@@ -147,7 +147,7 @@ LogicalResult fastk::planBuffers(func::FuncOp func) {
   Location loc = func.getLoc();
   auto arena = memref::AllocOp::create(
       builder, loc, MemRefType::get({total}, builder.getI8Type()), ValueRange{},
-      builder.getI64IntegerAttr(kAlignment));
+      builder.getI64IntegerAttr(alignment));
   for (Interval &interval : intervals) {
     builder.setInsertionPoint(interval.alloc);
     Value offset =

@@ -87,13 +87,21 @@ llvm::Expected<CompiledLibrary> CompiledLibrary::open(StringRef path) {
     void *entry = dlsym(handle, ("fastk_packed_" + name).c_str());
     if (!entry)
       entry = dlsym(handle, (name + "_packed").c_str());
-    function.entry = reinterpret_cast<void (*)(void **)>(entry);
-    if (!text || !function.entry)
+    if (!text || !entry)
       return problem("function '" + name + "' has no packed entry point");
     llvm::Expected<Signature> signature = Signature::parse(text);
     if (!signature)
       return problem(llvm::toString(signature.takeError()));
     function.signature = std::move(*signature);
+    if (function.signature.target == "host") {
+      function.entry = reinterpret_cast<void (*)(void **)>(entry);
+    } else {
+      function.gpuEntry = reinterpret_cast<int (*)(void **)>(entry);
+      function.gpuPrepare = reinterpret_cast<int (*)()>(
+          dlsym(handle, ("fastk_prepare_" + name).c_str()));
+      if (!function.gpuPrepare)
+        return problem("function '" + name + "' has no fastk_prepare_" + name);
+    }
     library.entries.push_back(std::move(function));
   }
   return library;

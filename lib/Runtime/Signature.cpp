@@ -67,6 +67,8 @@ llvm::Expected<Signature> Signature::parse(llvm::StringRef text) {
     return llvm::createStringError(
         "not a fastk signature: expected {\"inputs\", \"outputs\"} with a "
         "dtype and a shape for each tensor");
+  if (auto target = object->getString("target"))
+    signature.target = target->str();
   return signature;
 }
 

@@ -10,6 +10,7 @@
 #include "RemarkSetup.h"
 #include "fastk/Bank/Bank.h"
 #include "fastk/Conversion/CudaCodegen.h"
+#include "fastk/Conversion/DeviceModel.h"
 #include "fastk/Conversion/HostCodegen.h"
 #include "fastk/Conversion/WriteFile.h"
 #include "fastk/Cuda/QueryDevice.h"
@@ -165,10 +166,36 @@ static int writeText(StringRef path,
   return kExitDone;
 }
 
+/// The module as host code, and what it is linked with.
+static FailureOr<std::unique_ptr<llvm::Module>>
+compile(const DriverOptions &options, ModuleOp module,
+        llvm::LLVMContext &context, const HostTarget &target,
+        const std::optional<CudaTarget> &device,
+        std::vector<std::string> &libraries) {
+  if (!device) {
+    libraries = hostLibraries();
+    return compileModel(module, context, target);
+  }
+  if (options.emit == EmitKind::SharedLibrary) {
+    FailureOr<std::vector<std::string>> runtime =
+        findDeviceRuntime(module.getLoc());
+    if (failed(runtime))
+      return failure();
+    libraries = std::move(*runtime);
+  }
+  FailureOr<DeviceModel> model = compileDeviceModel(module, *device);
+  if (failed(model))
+    return failure();
+  return emitDeviceModel(*model, context, target);
+}
+
 static int emit(const DriverOptions &options, ModuleOp module) {
+  std::optional<CudaTarget> device = CudaTarget::parse(options.target);
   if (options.emit == EmitKind::MLIR) {
     if (failed(inlineWorkloads(module)))
       return kExitWrong;
+    if (device)
+      embedCode(module, *device);
     return writeText(options.output, [&](llvm::raw_ostream &os) {
       module->print(os, OpPrintingFlags());
       os << "\n";
@@ -184,14 +211,16 @@ static int emit(const DriverOptions &options, ModuleOp module) {
   if (failed(lowerWorkloads(module, options.target)))
     return kExitWrong;
   llvm::LLVMContext context;
-  HostTarget target = HostTarget::detect();
+  HostTarget target = device ? HostTarget::baseline() : HostTarget::detect();
+  std::vector<std::string> libraries;
   FailureOr<std::unique_ptr<llvm::Module>> compiled =
-      compileModel(module, context, target);
+      compile(options, module, context, target, device, libraries);
   if (failed(compiled))
     return kExitWrong;
   Location loc = module.getLoc();
   if (options.emit == EmitKind::SharedLibrary)
-    return failed(emitSharedLibrary(loc, **compiled, target, options.output))
+    return failed(emitSharedLibrary(loc, **compiled, target, options.output,
+                                    libraries))
                ? kExitWrong
                : kExitDone;
   if (failed(optimizeModule(**compiled, target)))

@@ -228,10 +228,6 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
     return reject("unknown --emit=" + line.emit +
                   ": choose mlir, llvm, obj or so");
   options.emit = *emit;
-  if (*emit != EmitKind::MLIR && options.target != "host")
-    return reject("--emit=" + line.emit +
-                  ": not yet for cuda targets; --emit=mlir shows the module "
-                  "with its winners");
   if ((*emit == EmitKind::Object || *emit == EmitKind::SharedLibrary) &&
       options.output == "-")
     return reject("--emit=" + line.emit +

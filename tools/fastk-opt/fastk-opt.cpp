@@ -13,6 +13,7 @@
 
 #include "Driver.h"
 #include "fastk/Conversion/HostCodegen.h"
+#include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Driver/LoadModel.h"
 #include "fastk/Driver/RegisterMLIR.h"
 #include "fastk/Transforms/Passes.h"
@@ -21,6 +22,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include <csignal>
+#include <unistd.h>
 
 /// Options of mlir-opt that ask for what the driver does not do.
 static bool isMlirOptOption(llvm::StringRef name) {
@@ -62,6 +64,8 @@ static bool wantsMlirOpt(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+  if (fastk::cuda::isNvrtcChild(argc, argv))
+    _exit(fastk::cuda::nvrtcChildMain(argc, argv));
   llvm::InitLLVM init(argc, argv);
   // A file beyond the shell's size limit (ulimit -f) is an error that names the
   // file, not a crash.

@@ -5,9 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GpuRunner.h"
 #include "Inputs.h"
 #include "fastk/Bank/Bank.h"
+#include "fastk/Conversion/CudaCodegen.h"
 #include "fastk/Conversion/HostCodegen.h"
+#include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Driver/Compile.h"
 #include "fastk/Driver/LoadModel.h"
 #include "fastk/Runtime/CompiledLibrary.h"
@@ -26,6 +29,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <unistd.h>
 
 using namespace mlir;
 using namespace fastk;
@@ -56,7 +60,12 @@ static cl::opt<bool> showTime("time", cl::cat(category),
                                        "lowering, interleaved"));
 static cl::opt<std::string> targetName("target", cl::cat(category),
                                        cl::init("host"),
-                                       cl::desc("host, the only one so far"));
+                                       cl::desc("host, or cuda: the GPU of "
+                                                "this machine"));
+static cl::opt<bool>
+    useGraphs("graph", cl::cat(category),
+              cl::desc("for cuda: capture the model into a CUDA graph, and run "
+                       "that"));
 static cl::list<std::string>
     banks("bank", cl::cat(category), cl::value_desc("DIR"),
           cl::desc("banks of winners, first wins (default: see fastk-opt)"));
@@ -107,11 +116,10 @@ static int fail(llvm::Error error) {
   return 1;
 }
 
-/// Compiles the model to a shared library in `folder` and loads it.
-static llvm::Expected<CompiledLibrary> compileModelFor(ModuleOp model,
-                                                       Mode mode,
-                                                       Precision precision,
-                                                       llvm::StringRef folder) {
+/// The model with its workloads lowered for `target`.
+static llvm::Expected<OwningOpRef<ModuleOp>>
+lowerModelFor(ModuleOp model, Mode mode, Precision precision,
+              llvm::StringRef target, const Machine &machine) {
   auto failed = [&] {
     return llvm::createStringError("the model could not be compiled");
   };
@@ -129,7 +137,7 @@ static llvm::Expected<CompiledLibrary> compileModelFor(ModuleOp model,
     llvm::Expected<BankStack> stack = BankStack::open(folders);
     if (!stack)
       return stack.takeError();
-    WorkloadMatcher matcher(*stack, {targetName, precision, Machine::host(),
+    WorkloadMatcher matcher(*stack, {target.str(), precision, machine,
                                      /*anyMachine=*/winnersFrom == "any"});
     FailureOr<ApplySummary> summary =
         compileWithWinners(*module, fusion, matcher);
@@ -137,11 +145,25 @@ static llvm::Expected<CompiledLibrary> compileModelFor(ModuleOp model,
       return failed();
     llvm::errs() << "fastk-run: " << summary->str() << "\n";
   }
-  if (mlir::failed(lowerWorkloads(*module, targetName)))
+  if (mlir::failed(lowerWorkloads(*module, target)))
     return failed();
+  return module;
+}
+
+/// Compiles the model to a shared library in `folder` and loads it.
+static llvm::Expected<CompiledLibrary> compileModelFor(ModuleOp model,
+                                                       Mode mode,
+                                                       Precision precision,
+                                                       llvm::StringRef folder) {
+  auto failed = [&] {
+    return llvm::createStringError("the model could not be compiled");
+  };
+  auto module = lowerModelFor(model, mode, precision, "host", Machine::host());
+  if (!module)
+    return module.takeError();
   llvm::LLVMContext context;
   HostTarget target = HostTarget::detect();
-  auto compiled = compileModel(*module, context, target);
+  auto compiled = compileModel(**module, context, target);
   if (mlir::failed(compiled))
     return failed();
   llvm::SmallString<128> path(folder);
@@ -149,7 +171,7 @@ static llvm::Expected<CompiledLibrary> compileModelFor(ModuleOp model,
                                 : mode == Mode::Default ? "default.so"
                                                         : "oracle.so");
   if (mlir::failed(
-          emitSharedLibrary(module->getLoc(), **compiled, target, path)))
+          emitSharedLibrary((*module)->getLoc(), **compiled, target, path)))
     return failed();
   return CompiledLibrary::open(path);
 }
@@ -185,12 +207,10 @@ static double relativeError(const HostTensor &got, const HostTensor &want) {
   return scale > 0 ? worst / scale : worst;
 }
 
+/// `where` the oracle ran, for the message.
 static int checkOutputs(const std::vector<HostTensor> &outputs,
-                        const CompiledFunction &oracle,
-                        const std::vector<HostTensor> &inputs,
-                        Precision precision) {
-  std::vector<HostTensor> expected = oracle.makeOutputs();
-  oracle(inputs, expected);
+                        const std::vector<HostTensor> &expected,
+                        llvm::StringRef where, Precision precision) {
   double bound = checkBound(precision);
   bool right = true;
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -211,8 +231,9 @@ static int checkOutputs(const std::vector<HostTensor> &outputs,
     right &= good;
     llvm::outs() << llvm::formatv(
         "check: result {0}: largest error {1:e2} of its scale against the f64 "
-        "oracle, limit {2:e2} ({3}): {4}\n",
-        i, error, limit, stringifyPrecision(precision), good ? "ok" : "WRONG");
+        "oracle{5}, limit {2:e2} ({3}): {4}\n",
+        i, error, limit, stringifyPrecision(precision), good ? "ok" : "WRONG",
+        where);
   }
   return right ? 0 : 2;
 }
@@ -220,6 +241,22 @@ static int checkOutputs(const std::vector<HostTensor> &outputs,
 static double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
+}
+
+/// `how` the times were taken; seconds, the second ones of the default
+/// lowering.
+static void printTimes(const std::vector<double> &ours,
+                       const std::vector<double> &theirs, llvm::StringRef how) {
+  llvm::outs() << llvm::formatv("time: {0:f3} ms, median of {1} runs{2}",
+                                1e3 * median(ours), ours.size(), how);
+  std::vector<double> ratios;
+  for (auto [our, their] : llvm::zip(ours, theirs))
+    ratios.push_back(their / our);
+  if (!ratios.empty())
+    llvm::outs() << llvm::formatv(
+        "; default lowering {0:f3} ms in the same run: {1:f2}x as fast",
+        1e3 * median(theirs), median(ratios));
+  llvm::outs() << "\n";
 }
 
 /// Times the functions in turn, so that drift of the machine hits both.
@@ -233,7 +270,7 @@ static void timeFunctions(const CompiledFunction &winners,
     function(inputs, outputs);
     return std::chrono::duration<double>(Clock::now() - start).count();
   };
-  std::vector<double> ours, theirs, ratios;
+  std::vector<double> ours, theirs;
   Clock::time_point end =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(
                          std::chrono::duration<double>(seconds));
@@ -242,21 +279,230 @@ static void timeFunctions(const CompiledFunction &winners,
     once(*baseline);
   while (ours.size() < 5 || Clock::now() < end) {
     ours.push_back(once(winners));
-    if (baseline) {
+    if (baseline)
       theirs.push_back(once(*baseline));
-      ratios.push_back(theirs.back() / ours.back());
-    }
   }
-  llvm::outs() << llvm::formatv("time: {0:f3} ms, median of {1} runs",
-                                1e3 * median(ours), ours.size());
-  if (baseline)
-    llvm::outs() << llvm::formatv(
-        "; default lowering {0:f3} ms in the same run: {1:f2}x as fast",
-        1e3 * median(theirs), median(ratios));
-  llvm::outs() << "\n";
+  printTimes(ours, theirs, "");
+}
+
+static llvm::Error writeOutputs(const std::vector<HostTensor> &outputs) {
+  if (outputFolder.empty()) {
+    if (!check && !showTime)
+      for (const auto &[i, output] : llvm::enumerate(outputs))
+        llvm::outs() << "result " << i << ": " << output.type().str()
+                     << " (write it with --outputs DIR)\n";
+    return llvm::Error::success();
+  }
+  if (std::error_code ec = llvm::sys::fs::create_directories(outputFolder))
+    return llvm::createStringError(ec, outputFolder + ": " + ec.message());
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (llvm::Error error = writeNpy(
+            outputFolder + "/out" + std::to_string(i) + ".npy", outputs[i]))
+      return error;
+  return llvm::Error::success();
+}
+
+static llvm::Expected<std::vector<HostTensor>>
+makeInputsFor(ModuleOp model, llvm::StringRef function,
+              const Signature &signature) {
+  SmallVector<InputFeatures> features;
+  if (model)
+    features = analyzeArguments(model, function, fusion);
+  return makeInputs(signature, inputFiles, features, seed);
+}
+
+/// What the model, computed in f64 on this machine's processors, gives.
+static llvm::Expected<std::vector<HostTensor>>
+runHostOracle(ModuleOp model, llvm::StringRef name, Precision precision,
+              llvm::StringRef folder, const std::vector<HostTensor> &inputs) {
+  auto oracle = compileModelFor(model, Mode::Oracle, precision, folder);
+  if (!oracle)
+    return oracle.takeError();
+  auto function = oracle->find(name);
+  if (!function)
+    return function.takeError();
+  std::vector<HostTensor> expected = (*function)->makeOutputs();
+  (**function)(inputs, expected);
+  return expected;
+}
+
+/// `library` where the input is one, else the model is compiled in `folder`.
+static int runOnHost(ModuleOp model, std::optional<CompiledLibrary> library,
+                     Precision precision, llvm::StringRef folder) {
+  if (!library) {
+    llvm::Expected<CompiledLibrary> compiled = compileModelFor(
+        model, runOracle ? Mode::Oracle : Mode::Winners, precision, folder);
+    if (!compiled)
+      return fail(compiled.takeError());
+    library = std::move(*compiled);
+  }
+  auto function = library->find(entry);
+  if (!function)
+    return fail(function.takeError());
+  auto inputs = makeInputsFor(model, (*function)->name, (*function)->signature);
+  if (!inputs)
+    return fail(inputs.takeError());
+  std::vector<HostTensor> outputs = (*function)->makeOutputs();
+  (**function)(*inputs, outputs);
+  if (llvm::Error error = writeOutputs(outputs))
+    return fail(std::move(error));
+  int status = 0;
+  if (check) {
+    auto expected =
+        runHostOracle(model, (*function)->name, precision, folder, *inputs);
+    if (!expected)
+      return fail(expected.takeError());
+    status = checkOutputs(outputs, *expected, "", precision);
+  }
+  if (!showTime)
+    return status;
+  std::optional<CompiledLibrary> baseline;
+  const CompiledFunction *baselineFunction = nullptr;
+  if (model) {
+    auto compiled = compileModelFor(model, Mode::Default, precision, folder);
+    if (!compiled)
+      return fail(compiled.takeError());
+    baseline = std::move(*compiled);
+    auto found = baseline->find((*function)->name);
+    if (!found)
+      return fail(found.takeError());
+    baselineFunction = *found;
+  }
+  timeFunctions(**function, baselineFunction, *inputs);
+  return status;
+}
+
+/// Above this many elements read and written, the oracle runs on the GPU, too:
+/// the host would take minutes.
+static constexpr int64_t kHostOracleElements = int64_t(1) << 20;
+
+namespace {
+/// A model compiled for the GPU in this process, and the function to run.
+struct CompiledForGpu {
+  DeviceModel model;
+  GpuFunction function;
+};
+} // namespace
+
+static llvm::Expected<std::unique_ptr<CompiledForGpu>>
+compileForGpu(ModuleOp model, Mode mode, Precision precision,
+              const GpuRunner &gpu, llvm::StringRef name) {
+  Machine machine = Machine::of(gpu.target(), 0);
+  machine.model = gpu.device().model;
+  auto module = lowerModelFor(model, mode, precision, gpu.target(), machine);
+  if (!module)
+    return module.takeError();
+  std::optional<CudaTarget> target = CudaTarget::parse(gpu.target());
+  if (!target)
+    return llvm::createStringError("fastk does not know the architecture of " +
+                                   gpu.device().model + " (" + gpu.target() +
+                                   ")");
+  auto compiled = compileDeviceModel(**module, *target);
+  if (mlir::failed(compiled))
+    return llvm::createStringError("the model could not be compiled");
+  auto result = std::make_unique<CompiledForGpu>();
+  result->model = std::move(*compiled);
+  auto function = GpuRunner::find(result->model, name);
+  if (!function)
+    return function.takeError();
+  result->function = std::move(*function);
+  return result;
+}
+
+static int checkOnGpu(ModuleOp model, GpuRunner &gpu, Precision precision,
+                      llvm::StringRef folder, const GpuFunction &function,
+                      const std::vector<HostTensor> &inputs,
+                      const std::vector<HostTensor> &outputs) {
+  int64_t elements = 0;
+  for (const HostTensor &tensor : inputs)
+    elements += tensor.type().elements();
+  for (const HostTensor &tensor : outputs)
+    elements += tensor.type().elements();
+  if (elements <= kHostOracleElements) {
+    auto expected =
+        runHostOracle(model, function.name, precision, folder, inputs);
+    if (!expected)
+      return fail(expected.takeError());
+    return checkOutputs(outputs, *expected, " on the host", precision);
+  }
+  auto oracle =
+      compileForGpu(model, Mode::Oracle, precision, gpu, function.name);
+  if (!oracle)
+    return fail(oracle.takeError());
+  auto expected = gpu.run((*oracle)->function, inputs);
+  if (!expected)
+    return fail(expected.takeError());
+  return checkOutputs(outputs, *expected, " on the GPU", precision);
+}
+
+static int runOnGpu(ModuleOp model, const CompiledLibrary *library,
+                    Precision precision, llvm::StringRef folder) {
+  auto gpu = GpuRunner::create();
+  if (!gpu)
+    return fail(llvm::createStringError(
+        "running for " + targetName +
+        " needs a GPU: " + llvm::toString(gpu.takeError())));
+  if (targetName != "cuda" && targetName != (*gpu)->target())
+    return fail(llvm::createStringError(
+        "the GPU here is " + (*gpu)->device().model + " (" + (*gpu)->target() +
+        "), not " + targetName + ": compile for it with --target=cuda"));
+  if (useGraphs)
+    (*gpu)->useGraphs();
+  std::unique_ptr<CompiledForGpu> compiled;
+  GpuFunction function;
+  if (library) {
+    auto found = library->find(entry);
+    if (!found)
+      return fail(found.takeError());
+    function = GpuRunner::of(**found);
+  } else {
+    auto made = compileForGpu(model, runOracle ? Mode::Oracle : Mode::Winners,
+                              precision, **gpu, entry);
+    if (!made)
+      return fail(made.takeError());
+    compiled = std::move(*made);
+    function = compiled->function;
+  }
+  auto inputs = makeInputsFor(model, function.name, function.signature);
+  if (!inputs)
+    return fail(inputs.takeError());
+  auto outputs = (*gpu)->run(function, *inputs);
+  if (!outputs)
+    return fail(outputs.takeError());
+  if (llvm::Error error = writeOutputs(*outputs))
+    return fail(std::move(error));
+  int status = 0;
+  if (check)
+    status = checkOnGpu(model, **gpu, precision, folder, function, *inputs,
+                        *outputs);
+  if (!showTime || status == 1)
+    return status;
+  std::unique_ptr<CompiledForGpu> baseline;
+  if (model) {
+    auto made =
+        compileForGpu(model, Mode::Default, precision, **gpu, function.name);
+    if (!made)
+      return fail(made.takeError());
+    baseline = std::move(*made);
+  }
+  auto times = (*gpu)->time(function, baseline ? &baseline->function : nullptr,
+                            *inputs, seconds);
+  if (!times)
+    return fail(times.takeError());
+  auto inSeconds = [](std::vector<double> times) {
+    for (double &time : times)
+      time *= 1e-3;
+    return times;
+  };
+  printTimes(inSeconds(times->model), inSeconds(times->baseline),
+             std::string(useGraphs ? " as a CUDA graph" : "") + " on " +
+                 (*gpu)->device().model + ", L2 emptied before each");
+  return status;
 }
 
 int main(int argc, char **argv) {
+  if (cuda::isNvrtcChild(argc, argv))
+    _exit(cuda::nvrtcChildMain(argc, argv));
   llvm::InitLLVM init(argc, argv);
   // Before OpenMP starts: threads that move, or share a processor, make the
   // times of small kernels bimodal. What the user set is kept.
@@ -272,9 +518,10 @@ int main(int argc, char **argv) {
       "  fastk-run model.so --inputs a.npy,b.npy --outputs results\n\n"
       "Exit codes: 0 done, 1 the input or the options are wrong, 2 --check "
       "found a wrong result.\n");
-  if (targetName != "host")
+  if (targetName != "host" && targetName != "cuda" &&
+      !llvm::StringRef(targetName).starts_with("cuda:"))
     return fail(llvm::createStringError("unknown target '" + targetName +
-                                        "': this build compiles for host"));
+                                        "': choose host or cuda"));
   if (winnersFrom != "here" && winnersFrom != "any")
     return fail(llvm::createStringError("unknown --winners-from '" +
                                         winnersFrom + "': choose here or any"));
@@ -297,6 +544,7 @@ int main(int argc, char **argv) {
   DialectRegistry registry;
   registerFastkDialects(registry);
   registerHostCodegen(registry);
+  registerCudaCodegen(registry);
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false); // the source line is shown
   llvm::SourceMgr sourceMgr;
@@ -313,63 +561,30 @@ int main(int argc, char **argv) {
     if (!model || failed(checkModel(*model)) || failed(inlineCalls(*model)))
       return 1;
   }
-  llvm::Expected<CompiledLibrary> library =
-      isLibrary
-          ? CompiledLibrary::open(inputPath)
-          : compileModelFor(*model, runOracle ? Mode::Oracle : Mode::Winners,
-                            *precision, folder);
-  if (!library)
-    return fail(library.takeError());
-  auto function = library->find(entry);
-  if (!function)
-    return fail(function.takeError());
-  SmallVector<InputFeatures> features;
-  if (model)
-    features = analyzeArguments(*model, (*function)->name, fusion);
-  auto inputs = makeInputs((*function)->signature, inputFiles, features, seed);
-  if (!inputs)
-    return fail(inputs.takeError());
-  std::vector<HostTensor> outputs = (*function)->makeOutputs();
-  (**function)(*inputs, outputs);
-
-  if (!outputFolder.empty()) {
-    if (std::error_code ec = llvm::sys::fs::create_directories(outputFolder))
-      return fail(
-          llvm::createStringError(ec, outputFolder + ": " + ec.message()));
-    for (size_t i = 0; i < outputs.size(); ++i)
-      if (llvm::Error error = writeNpy(
-              outputFolder + "/out" + std::to_string(i) + ".npy", outputs[i]))
-        return fail(std::move(error));
+  std::optional<CompiledLibrary> library;
+  if (isLibrary) {
+    llvm::Expected<CompiledLibrary> opened = CompiledLibrary::open(inputPath);
+    if (!opened)
+      return fail(opened.takeError());
+    library = std::move(*opened);
+    auto function = library->find(entry);
+    if (!function)
+      return fail(function.takeError());
+    // What it is for is in it.
+    llvm::StringRef made = (*function)->signature.target;
+    if (targetName.getNumOccurrences() && targetName != made &&
+        !(targetName == "cuda" && made.starts_with("cuda:")))
+      return fail(llvm::createStringError(
+          inputPath + ": is compiled for " + made + ", not for " + targetName +
+          ": leave --target out, or compile the model again"));
+    targetName = made.str();
   }
-  int status = 0;
-  if (check) {
-    auto oracle = compileModelFor(*model, Mode::Oracle, *precision, folder);
-    if (!oracle)
-      return fail(oracle.takeError());
-    auto oracleFunction = oracle->find((*function)->name);
-    if (!oracleFunction)
-      return fail(oracleFunction.takeError());
-    status = checkOutputs(outputs, **oracleFunction, *inputs, *precision);
-  }
-  if (showTime) {
-    std::optional<CompiledLibrary> baseline;
-    const CompiledFunction *baselineFunction = nullptr;
-    if (!isLibrary) {
-      auto compiled =
-          compileModelFor(*model, Mode::Default, *precision, folder);
-      if (!compiled)
-        return fail(compiled.takeError());
-      baseline = std::move(*compiled);
-      auto found = baseline->find((*function)->name);
-      if (!found)
-        return fail(found.takeError());
-      baselineFunction = *found;
-    }
-    timeFunctions(**function, baselineFunction, *inputs);
-  }
-  if (outputFolder.empty() && !check && !showTime)
-    for (const auto &[i, output] : llvm::enumerate(outputs))
-      llvm::outs() << "result " << i << ": " << output.type().str()
-                   << " (write it with --outputs DIR)\n";
-  return status;
+  if (useGraphs && targetName == "host")
+    return fail(llvm::createStringError(
+        "--graph is for a GPU: add --target=cuda, or leave it out"));
+  if (targetName != "host")
+    return runOnGpu(model ? *model : ModuleOp(), library ? &*library : nullptr,
+                    *precision, folder);
+  return runOnHost(model ? *model : ModuleOp(), std::move(library), *precision,
+                   folder);
 }

@@ -41,6 +41,9 @@ struct HostTarget {
   /// is no part of the target: code is cut for any number of threads, and how
   /// many run is found out when it is called.
   static HostTarget detect();
+  /// Any machine of this one's architecture: for code whose speed does not
+  /// matter, and which may be compiled on one machine and run on another.
+  static HostTarget baseline();
 };
 
 /// What a kernel is compiled for.
@@ -97,15 +100,20 @@ mlir::LogicalResult emitObject(mlir::Location loc, llvm::Module &module,
 /// The text of `module`.
 std::string emitLLVMText(const llvm::Module &module);
 
-/// Links objects to a shared library with OpenMP and libm.
-mlir::LogicalResult linkSharedLibrary(mlir::Location loc,
-                                      llvm::ArrayRef<std::string> objects,
-                                      llvm::StringRef path);
+/// What code for the host is linked with: OpenMP and libm.
+llvm::ArrayRef<std::string> hostLibraries();
+
+/// Links objects to a shared library; `libraries` are options of the linker.
+mlir::LogicalResult
+linkSharedLibrary(mlir::Location loc, llvm::ArrayRef<std::string> objects,
+                  llvm::StringRef path,
+                  llvm::ArrayRef<std::string> libraries = hostLibraries());
 
 /// optimizeModule, emitObject to a temporary file and linkSharedLibrary.
-mlir::LogicalResult emitSharedLibrary(mlir::Location loc, llvm::Module &module,
-                                      const HostTarget &target,
-                                      llvm::StringRef path);
+mlir::LogicalResult
+emitSharedLibrary(mlir::Location loc, llvm::Module &module,
+                  const HostTarget &target, llvm::StringRef path,
+                  llvm::ArrayRef<std::string> libraries = hostLibraries());
 
 } // namespace fastk
 

@@ -21,10 +21,16 @@ namespace fastk {
 struct CompiledFunction {
   std::string name;
   Signature signature;
-  /// `<name>_packed`: pointers to the inputs, then to the outputs.
+  /// `<name>_packed`: pointers to the inputs, then to the outputs. Of a library
+  /// for a GPU `gpuEntry` is set instead: pointers to its memory, and an error
+  /// comes back as fastk_runtime.h says.
   void (*entry)(void **) = nullptr;
+  int (*gpuEntry)(void **) = nullptr;
+  /// Of a library for a GPU: fastk_prepare_<name>.
+  int (*gpuPrepare)() = nullptr;
 
-  /// Calls it. The tensors must have the signature's types.
+  /// Calls it, compiled for the host. The tensors must have the signature's
+  /// types.
   void operator()(const std::vector<HostTensor> &inputs,
                   const std::vector<HostTensor> &outputs) const;
   /// Zeroed outputs of the right types.

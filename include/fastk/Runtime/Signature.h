@@ -35,8 +35,11 @@ struct TensorType {
 
 /// What the string constant `fastk_signature_<function>` of a compiled library
 /// says: {"inputs": [{"dtype": "f32", "shape": [4, 128]}], "outputs": [...]}.
+/// That of a library for a GPU also has "target" ("cuda:sm_90a"), and in
+/// "workspace" the bytes that a call needs besides.
 struct Signature {
   std::vector<TensorType> inputs, outputs;
+  std::string target = "host";
 
   static llvm::Expected<Signature> parse(llvm::StringRef json);
 };

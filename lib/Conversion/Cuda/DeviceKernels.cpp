@@ -47,6 +47,12 @@ FailureOr<BufferRef> DeviceKernels::locate(Value memref) {
       memref = op->getOperand(0);
       continue;
     }
+    if (auto global = dyn_cast<memref::GetGlobalOp>(op); global && programs) {
+      StringAttr name = global.getNameAttr().getAttr();
+      constants.insert(name);
+      ref.index = numInputs + (llvm::find(constants, name) - constants.begin());
+      return ref;
+    }
     if (!isa<memref::AllocOp>(op))
       return failure();
     ref.space = BufferRef::Space::Workspace;
@@ -161,6 +167,8 @@ LogicalResult DeviceKernels::launch(Operation *op,
 
 LogicalResult DeviceKernels::add(CallOp call) {
   auto group = groups.lookupSymbol<func::FuncOp>(call.getLowering());
+  if (!group && programs)
+    return splice(call);
   SplitKernels rows = buildRowKernels(module, group, plan.steps.size());
   for (DeviceKernel &kernel : rows.kernels)
     kernel.operands.assign(call->operand_begin(), call->operand_end());
@@ -194,13 +202,20 @@ void DeviceKernels::dropUnusedWorkspaces() {
   std::vector<worker::Workspace> used;
   auto references = [&](int64_t index) {
     SmallVector<BufferRef *> refs;
+    auto collect = [&](BufferRef &ref) {
+      if (ref.space == BufferRef::Space::Workspace && ref.index == index)
+        refs.push_back(&ref);
+    };
+    for (worker::TensorMap &map : plan.tensorMaps)
+      collect(map.buffer);
     for (worker::PlanStep &step : plan.steps)
-      if (auto *launch = std::get_if<worker::Launch>(&step))
+      if (auto *launch = std::get_if<worker::Launch>(&step)) {
         for (worker::PlanArgument &argument : launch->arguments)
           if (auto *ref = std::get_if<BufferRef>(&argument))
-            if (ref->space == BufferRef::Space::Workspace &&
-                ref->index == index)
-              refs.push_back(ref);
+            collect(*ref);
+      } else {
+        collect(std::get<worker::Memset>(step).target);
+      }
     return refs;
   };
   for (auto [index, workspace] : llvm::enumerate(plan.workspaces)) {

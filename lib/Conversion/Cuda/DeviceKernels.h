@@ -8,13 +8,16 @@
 #ifndef FASTK_LIB_CONVERSION_CUDA_DEVICEKERNELS_H
 #define FASTK_LIB_CONVERSION_CUDA_DEVICEKERNELS_H
 
+#include "fastk/Conversion/CudaCodegen.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Worker/LaunchPlan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace fastk {
 
@@ -36,6 +39,12 @@ struct DeviceKernel {
 struct Contraction;
 struct SplitKernels;
 
+/// Of every workspace of a plan.
+inline constexpr int64_t kWorkspaceAlignment = 256;
+
+/// All workspaces of a plan, one behind the other.
+int64_t workspaceBytes(const worker::LaunchPlan &plan);
+
 /// Makes the kernels of a function on memrefs and the plan that launches them.
 /// The function's own block holds structured ops, views, and allocations that
 /// were planned into one arena, which becomes workspace 0; its first
@@ -49,15 +58,25 @@ public:
       : module(module), func(func), groups(groups), numInputs(numInputs),
         limits(limits) {}
 
+  /// Of the lowerings that other fastk.call ops of `func` name. Such a call has
+  /// one init more than the lowering has results where the program has
+  /// workspaces: the memory for them all.
+  const llvm::StringMap<DeviceProgram> *programs = nullptr;
+
   /// Turns every op of the function into launches.
   mlir::LogicalResult run();
 
   worker::LaunchPlan plan;
+  /// Globals that calls of `programs` read: inputs of the plan behind the
+  /// function's own.
+  llvm::SetVector<mlir::StringAttr> constants;
 
 private:
   mlir::LogicalResult add(mlir::linalg::GenericOp op);
   mlir::LogicalResult add(const Contraction &contraction);
   mlir::LogicalResult add(CallOp call);
+  /// The steps of a program, on the buffers of a call.
+  mlir::LogicalResult splice(CallOp call);
   std::string nextName() const;
   /// Adds the step that launches the kernel of `op`, or fails with it.
   mlir::LogicalResult launch(mlir::Operation *op,

@@ -9,7 +9,7 @@
 #include "../Clock.h"
 #include "../Random.h"
 #include "ChildProtocol.h"
-#include "LoadedProgram.h"
+#include "fastk/Cuda/LoadedProgram.h"
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
@@ -43,8 +43,8 @@ struct Place {
 
 /// Buffers of one call, and what was made ready for it.
 struct Slot {
-  DeviceBuffers buffers;
-  BoundProgram bound;
+  cuda::DeviceBuffers buffers;
+  cuda::BoundProgram bound;
   std::vector<Place> places;
 };
 
@@ -79,7 +79,7 @@ private:
   std::string contextError;
   /// Of the GPU's memory.
   static constexpr size_t pageBytes = size_t(2) << 20;
-  std::unique_ptr<LoadedProgram> program;
+  std::unique_ptr<cuda::LoadedProgram> program;
   std::map<uint32_t, Slot> slots;
   /// All blocks; and those of no slot, which are used again.
   std::map<CUdeviceptr, Block> blocks;
@@ -125,7 +125,7 @@ std::string CudaChild::start(const std::string &payload) {
       parseLaunchPlan(payload.substr(0, zero), error);
   if (!plan)
     return error;
-  program = std::make_unique<LoadedProgram>(*driver);
+  program = std::make_unique<cuda::LoadedProgram>(*driver);
   return program->load(std::string_view(payload).substr(zero + 1),
                        std::move(*plan));
 }

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Clock.h"
-#include "LoadedProgram.h"
+#include "fastk/Cuda/LoadedProgram.h"
 #include "SoloRun.h"
 #include <csignal>
 #include <fstream>
@@ -28,7 +28,7 @@ public:
 private:
   std::string create(const std::vector<const char *> &inputs);
   std::string warmUp();
-  std::string call(LoadedProgram &program, TracedCall &call);
+  std::string call(cuda::LoadedProgram &program, TracedCall &call);
 
   const SoloRun &run;
   Cupti cupti;
@@ -38,8 +38,8 @@ private:
   cuda::CUevent begin = nullptr, end = nullptr;
   CUdeviceptr written = 0;
   static constexpr size_t writtenBytes = size_t(256) << 20;
-  DeviceBuffers buffers;
-  BoundProgram bound;
+  cuda::DeviceBuffers buffers;
+  cuda::BoundProgram bound;
 };
 
 } // namespace
@@ -104,7 +104,7 @@ std::string Solo::warmUp() {
   return error.empty() ? cupti.take(ours) : error;
 }
 
-std::string Solo::call(LoadedProgram &program, TracedCall &call) {
+std::string Solo::call(cuda::LoadedProgram &program, TracedCall &call) {
   uint64_t before = clockNs();
   std::string error = driver->call(driver->cuEventRecord, begin, stream);
   if (error.empty())
@@ -127,7 +127,7 @@ std::string Solo::go(const std::vector<const char *> &inputs,
   std::string error = create(inputs);
   if (!error.empty())
     return error;
-  LoadedProgram program(*driver);
+  cuda::LoadedProgram program(*driver);
   error = program.load(run.image, run.plan);
   if (error.empty())
     error = program.bind(buffers, bound);

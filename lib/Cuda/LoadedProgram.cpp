@@ -6,24 +6,26 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "LoadedProgram.h"
+#include "fastk/Cuda/LoadedProgram.h"
 #include <algorithm>
 
 using namespace fastk;
-using namespace fastk::worker;
-using cuda::CUdeviceptr;
+using namespace fastk::cuda;
+using worker::BufferRef;
+using worker::PlanScalar;
+using worker::TensorMap;
 
 LoadedProgram::~LoadedProgram() {
-  if (module)
+  for (auto &[name, module] : modules)
     driver.cuModuleUnload(module);
 }
 
-static cuda::Launch toLaunch(const Launch &launch) {
-  auto dim = [](const Dim3 &extents) {
-    return cuda::Dim3{unsigned(extents[0]), unsigned(extents[1]),
-                      unsigned(extents[2])};
+static Launch toLaunch(const worker::Launch &launch) {
+  auto dim = [](const worker::Dim3 &extents) {
+    return Dim3{unsigned(extents[0]), unsigned(extents[1]),
+                unsigned(extents[2])};
   };
-  cuda::Launch result;
+  Launch result;
   result.grid = dim(launch.grid);
   result.block = dim(launch.block);
   result.cluster = dim(launch.cluster);
@@ -34,20 +36,21 @@ static cuda::Launch toLaunch(const Launch &launch) {
 }
 
 /// A cooperative grid that does not fit would wait for itself.
-std::string LoadedProgram::checkResidency(const Launch &launch) const {
+std::string LoadedProgram::checkResidency(const worker::Launch &launch,
+                                          CUfunction function) const {
   if (!launch.cooperative)
     return {};
   int blocks = 0, multiprocessors = 0;
-  cuda::CUdevice device = 0;
+  CUdevice device = 0;
   int64_t threads = launch.block[0] * launch.block[1] * launch.block[2];
   std::string error = driver.call(driver.cuCtxGetDevice, &device);
   if (error.empty())
     error = driver.call(driver.cuDeviceGetAttribute, &multiprocessors,
-                        cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
+                        CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
   if (error.empty())
-    error = driver.call(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor,
-                        &blocks, functions.at(launch.kernel), int(threads),
-                        size_t(launch.sharedBytes));
+    error =
+        driver.call(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks,
+                    function, int(threads), size_t(launch.sharedBytes));
   int64_t grid = launch.grid[0] * launch.grid[1] * launch.grid[2];
   if (!error.empty() || grid <= int64_t(blocks) * multiprocessors)
     return error;
@@ -57,22 +60,52 @@ std::string LoadedProgram::checkResidency(const Launch &launch) const {
          " are resident at once";
 }
 
-std::string LoadedProgram::load(std::string_view image, LaunchPlan thePlan) {
+std::string LoadedProgram::findFunction(const std::string &kernel,
+                                        CUfunction &function) {
+  size_t colons = kernel.find("::");
+  std::string image = colons == kernel.npos ? "" : kernel.substr(0, colons);
+  std::string entry =
+      colons == kernel.npos ? kernel : kernel.substr(colons + 2);
+  auto module = modules.find(image);
+  if (module == modules.end())
+    return "kernel '" + kernel + "': the program has no image '" + image + "'";
+  return getFunction(driver, module->second, entry.c_str(), function);
+}
+
+std::string LoadedProgram::load(const std::vector<CodeImage> &images,
+                                worker::LaunchPlan thePlan) {
   plan = std::move(thePlan);
-  std::string error = cuda::loadModule(driver, image, module);
-  for (const PlanStep &step : plan.steps) {
-    const auto *launch = std::get_if<Launch>(&step);
+  std::string error;
+  for (const CodeImage &image : images) {
+    CUmodule module = nullptr;
+    if (error = loadModule(driver, image.code, module); !error.empty())
+      return image.name.empty() ? error
+                                : std::string(image.name) + ": " + error;
+    modules.emplace(image.name, module);
+  }
+  // The most that any launch of an entry asks for.
+  std::map<CUfunction, int64_t> shared;
+  for (const worker::PlanStep &step : plan.steps) {
+    const auto *launch = std::get_if<worker::Launch>(&step);
+    CUfunction function = nullptr;
+    if (launch && error.empty())
+      error = findFunction(launch->kernel, function);
+    functions.push_back(function);
     if (!launch || !error.empty())
       continue;
-    cuda::CUfunction &function = functions[launch->kernel];
-    if (!function)
+    auto [most, isNew] = shared.try_emplace(function, 48 * 1024);
+    if (launch->sharedBytes > most->second) {
+      most->second = launch->sharedBytes;
       error =
-          cuda::getFunction(driver, module, launch->kernel.c_str(), function);
-    if (error.empty() && launch->sharedBytes > 48 * 1024)
-      error = cuda::setMaxDynamicShared(driver, function,
-                                        unsigned(launch->sharedBytes));
+          setMaxDynamicShared(driver, function, unsigned(launch->sharedBytes));
+    }
+    // Code that the driver loads when it is first asked for is there after
+    // this.
+    FunctionAttributes attributes;
+    if (isNew && error.empty())
+      error = getAttributes(driver, function, attributes);
     if (error.empty())
-      error = checkResidency(*launch);
+      error = checkResidency(*launch, function);
   }
   return error;
 }
@@ -86,61 +119,58 @@ static CUdeviceptr addressOf(const BufferRef &ref,
   return group.at(size_t(ref.index)) + CUdeviceptr(ref.offset);
 }
 
-static cuda::CUtensorMapDataType toDriver(TensorMap::Type type) {
+static CUtensorMapDataType toDriver(TensorMap::Type type) {
   switch (type) {
   case TensorMap::Type::U8:
-    return cuda::CU_TENSOR_MAP_DATA_TYPE_UINT8;
+    return CU_TENSOR_MAP_DATA_TYPE_UINT8;
   case TensorMap::Type::U16:
-    return cuda::CU_TENSOR_MAP_DATA_TYPE_UINT16;
+    return CU_TENSOR_MAP_DATA_TYPE_UINT16;
   case TensorMap::Type::U32:
-    return cuda::CU_TENSOR_MAP_DATA_TYPE_UINT32;
+    return CU_TENSOR_MAP_DATA_TYPE_UINT32;
   case TensorMap::Type::I32:
-    return cuda::CU_TENSOR_MAP_DATA_TYPE_INT32;
+    return CU_TENSOR_MAP_DATA_TYPE_INT32;
   case TensorMap::Type::U64:
-    return cuda::CU_TENSOR_MAP_DATA_TYPE_UINT64;
+    return CU_TENSOR_MAP_DATA_TYPE_UINT64;
   case TensorMap::Type::I64:
-    return cuda::CU_TENSOR_MAP_DATA_TYPE_INT64;
+    return CU_TENSOR_MAP_DATA_TYPE_INT64;
   case TensorMap::Type::F16:
-    return cuda::CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
   case TensorMap::Type::F32:
-    return cuda::CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+    return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
   case TensorMap::Type::F64:
-    return cuda::CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
+    return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
   case TensorMap::Type::BF16:
-    return cuda::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
   case TensorMap::Type::TF32:
-    return cuda::CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
+    return CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
   }
-  return cuda::CU_TENSOR_MAP_DATA_TYPE_UINT8;
+  return CU_TENSOR_MAP_DATA_TYPE_UINT8;
 }
 
-std::string
-LoadedProgram::encodeMaps(const DeviceBuffers &buffers,
-                          std::vector<cuda::CUtensorMap> &maps) const {
+std::string LoadedProgram::encodeMaps(const DeviceBuffers &buffers,
+                                      std::vector<CUtensorMap> &maps) const {
   maps.resize(plan.tensorMaps.size());
   for (size_t i = 0; i < maps.size(); ++i) {
     const TensorMap &map = plan.tensorMaps[i];
-    std::vector<cuda::cuuint64_t> dims(map.dims.begin(), map.dims.end());
-    std::vector<cuda::cuuint64_t> strides(map.strides.begin(),
-                                          map.strides.end());
-    std::vector<cuda::cuuint32_t> box(map.box.begin(), map.box.end());
-    std::vector<cuda::cuuint32_t> steps(map.elementStrides.begin(),
-                                        map.elementStrides.end());
+    std::vector<cuuint64_t> dims(map.dims.begin(), map.dims.end());
+    std::vector<cuuint64_t> strides(map.strides.begin(), map.strides.end());
+    std::vector<cuuint32_t> box(map.box.begin(), map.box.end());
+    std::vector<cuuint32_t> steps(map.elementStrides.begin(),
+                                  map.elementStrides.end());
     steps.resize(dims.size(), 1);
     strides.resize(std::max<size_t>(dims.size() - 1, 1), 0);
     // The driver numbers these enumerations in the order of ours.
-    std::string error =
-        driver.call(driver.cuTensorMapEncodeTiled, &maps[i], toDriver(map.type),
-                    cuda::cuuint32_t(dims.size()),
-                    reinterpret_cast<void *>(addressOf(map.buffer, buffers)),
-                    const_cast<const cuda::cuuint64_t *>(dims.data()),
-                    const_cast<const cuda::cuuint64_t *>(strides.data()),
-                    const_cast<const cuda::cuuint32_t *>(box.data()),
-                    const_cast<const cuda::cuuint32_t *>(steps.data()),
-                    cuda::CUtensorMapInterleave(map.interleave),
-                    cuda::CUtensorMapSwizzle(map.swizzle),
-                    cuda::CUtensorMapL2promotion(map.promotion),
-                    cuda::CUtensorMapFloatOOBfill(map.fill));
+    std::string error = driver.call(
+        driver.cuTensorMapEncodeTiled, &maps[i], toDriver(map.type),
+        cuuint32_t(dims.size()),
+        reinterpret_cast<void *>(addressOf(map.buffer, buffers)),
+        const_cast<const cuuint64_t *>(dims.data()),
+        const_cast<const cuuint64_t *>(strides.data()),
+        const_cast<const cuuint32_t *>(box.data()),
+        const_cast<const cuuint32_t *>(steps.data()),
+        CUtensorMapInterleave(map.interleave), CUtensorMapSwizzle(map.swizzle),
+        CUtensorMapL2promotion(map.promotion),
+        CUtensorMapFloatOOBfill(map.fill));
     if (!error.empty())
       return "tensor map " + std::to_string(i) + ": " + error;
   }
@@ -183,25 +213,26 @@ std::string LoadedProgram::bind(const DeviceBuffers &buffers,
     if (plan.workspaces[i].zero)
       bound.steps.push_back(
           memsetOf(buffers.workspaces[i], plan.workspaces[i].bytes, 0));
-  for (const PlanStep &planned : plan.steps) {
-    if (const auto *memset = std::get_if<Memset>(&planned)) {
+  for (size_t number = 0; number < plan.steps.size(); ++number) {
+    const worker::PlanStep &planned = plan.steps[number];
+    if (const auto *memset = std::get_if<worker::Memset>(&planned)) {
       bound.steps.push_back(memsetOf(addressOf(memset->target, buffers),
                                      memset->bytes, memset->value));
       continue;
     }
-    const auto &launch = std::get<Launch>(planned);
+    const auto &launch = std::get<worker::Launch>(planned);
     BoundProgram::Step step;
-    step.function = functions.at(launch.kernel);
+    step.function = functions[number];
     step.launch = toLaunch(launch);
     // Sized before pointers into it are taken; moving a step leaves it in
     // place.
     step.values.resize(launch.arguments.size());
     for (size_t i = 0; i < step.values.size(); ++i) {
-      const PlanArgument &argument = launch.arguments[i];
+      const worker::PlanArgument &argument = launch.arguments[i];
       step.arguments.push_back(&step.values[i]);
       if (const auto *buffer = std::get_if<BufferRef>(&argument))
         step.values[i].address = addressOf(*buffer, buffers);
-      else if (const auto *map = std::get_if<TensorMapRef>(&argument))
+      else if (const auto *map = std::get_if<worker::TensorMapRef>(&argument))
         step.arguments.back() = &bound.maps[size_t(map->index)];
       else
         step.values[i] = valueOf(std::get<PlanScalar>(argument));
@@ -212,7 +243,7 @@ std::string LoadedProgram::bind(const DeviceBuffers &buffers,
 }
 
 std::string LoadedProgram::enqueue(BoundProgram &bound,
-                                   cuda::CUstream stream) const {
+                                   CUstream stream) const {
   std::string error;
   for (BoundProgram::Step &step : bound.steps) {
     if (!error.empty())

@@ -1,0 +1,107 @@
+//===- LoadedProgram.h - A GPU program, loaded and launched -----*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// How a plan becomes calls of the driver: what judges a program and what runs a
+// compiled model do it by this one class.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_CUDA_LOADEDPROGRAM_H
+#define FASTK_CUDA_LOADEDPROGRAM_H
+
+#include "fastk/Cuda/Driver.h"
+#include "fastk/Worker/LaunchPlan.h"
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fastk::cuda {
+
+/// Where the buffers of one call begin.
+struct DeviceBuffers {
+  std::vector<CUdeviceptr> inputs, outputs, workspaces;
+};
+
+/// Device code of a program: a cubin or PTX.
+struct CodeImage {
+  /// A launch of the entry `relu` of the image `w_1` says `w_1::relu`; of an
+  /// image without a name, `relu`.
+  std::string_view name;
+  std::string_view code;
+};
+
+/// A program with the buffers of one call: all that its calls need is made when
+/// it is bound, since enqueuing it is timed.
+struct BoundProgram {
+  union Value {
+    CUdeviceptr address;
+    int32_t i32;
+    int64_t i64;
+    float f32;
+    double f64;
+  };
+  struct Step {
+    /// Null for a memset.
+    CUfunction function = nullptr;
+    Launch launch;
+    std::vector<Value> values;
+    /// Into values and into the maps.
+    std::vector<void *> arguments;
+    /// Of a memset.
+    CUdeviceptr target = 0;
+    size_t bytes = 0;
+    unsigned char value = 0;
+  };
+  std::vector<CUtensorMap> maps;
+  std::vector<Step> steps;
+
+  BoundProgram() = default;
+  BoundProgram(const BoundProgram &) = delete;
+  BoundProgram &operator=(const BoundProgram &) = delete;
+};
+
+/// A program in the current context. Errors are texts, empty for success.
+class LoadedProgram {
+public:
+  explicit LoadedProgram(const Driver &driver) : driver(driver) {}
+  LoadedProgram(const LoadedProgram &) = delete;
+  LoadedProgram &operator=(const LoadedProgram &) = delete;
+  ~LoadedProgram();
+
+  /// Loads the code and asks for what the plan needs of each entry. After it no
+  /// launch of the plan loads anything.
+  std::string load(const std::vector<CodeImage> &images,
+                   worker::LaunchPlan thePlan);
+  std::string load(std::string_view image, worker::LaunchPlan thePlan) {
+    return load({CodeImage{{}, image}}, std::move(thePlan));
+  }
+  /// Makes the steps of the plan for these buffers, zeroed workspaces first.
+  std::string bind(const DeviceBuffers &buffers, BoundProgram &bound) const;
+  /// Enqueues them. Neither waits nor allocates: the stream may be capturing.
+  std::string enqueue(BoundProgram &bound, CUstream stream) const;
+
+  worker::LaunchPlan plan;
+
+private:
+  std::string findFunction(const std::string &kernel, CUfunction &function);
+  std::string checkResidency(const worker::Launch &launch,
+                             CUfunction function) const;
+  std::string encodeMaps(const DeviceBuffers &buffers,
+                         std::vector<CUtensorMap> &maps) const;
+
+  const Driver &driver;
+  std::map<std::string, CUmodule, std::less<>> modules;
+  /// Of each step; null for a memset.
+  std::vector<CUfunction> functions;
+};
+
+} // namespace fastk::cuda
+
+#endif // FASTK_CUDA_LOADEDPROGRAM_H

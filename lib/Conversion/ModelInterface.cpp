@@ -1,0 +1,166 @@
+//===- ModelInterface.cpp - What a compiled model looks like from outside -===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ModelInterface.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+using namespace fastk;
+
+LogicalResult fastk::checkModelInterface(ModuleOp model) {
+  for (auto func : model.getOps<func::FuncOp>()) {
+    if (func.isDeclaration())
+      return func.emitError() << "has no body; fastk compiles whole models: "
+                                 "add the function to the module (required by "
+                                 "'fastk.compile_model')";
+    WalkResult walk = func.walk([&](Operation *op) {
+      if (isa<WorkloadOp>(op)) {
+        op->emitError() << "is left in the module: run fastk-lower-workloads "
+                           "first (required by 'fastk.compile_model')";
+        return WalkResult::interrupt();
+      }
+      if (isa<CallOpInterface>(op)) {
+        op->emitError() << "is left in the module: inline it first, with the "
+                           "pass 'inline' (required by 'fastk.compile_model')";
+        return WalkResult::interrupt();
+      }
+      auto isDynamic = [](Type type) {
+        auto shaped = dyn_cast<ShapedType>(type);
+        return shaped && !shaped.hasStaticShape();
+      };
+      for (Type type : op->getResultTypes())
+        if (isDynamic(type)) {
+          op->emitError()
+              << "makes " << type
+              << ": fastk compiles models of static shape to code; import the "
+                 "model with example inputs of the size you want (required by "
+                 "'fastk.static_shape')";
+          return WalkResult::interrupt();
+        }
+      return WalkResult::advance();
+    });
+    if (walk.wasInterrupted())
+      return failure();
+    for (Type type : llvm::concat<const Type>(func.getArgumentTypes(),
+                                              func.getResultTypes())) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      if (!tensor || !tensor.hasStaticShape())
+        return func.emitError()
+               << "takes or returns " << type
+               << ": the functions of a compiled model take tensors of static "
+                  "shape; import the model with example inputs of the size "
+                  "you want (required by 'fastk.static_shape')";
+    }
+  }
+  return success();
+}
+
+/// {"dtype": ..., "shape": [...]} of each tensor.
+static llvm::json::Array describeTypes(TypeRange types) {
+  llvm::json::Array result;
+  for (Type type : types) {
+    auto tensor = cast<RankedTensorType>(type);
+    std::string dtype;
+    llvm::raw_string_ostream(dtype) << tensor.getElementType();
+    result.push_back(llvm::json::Object{
+        {"dtype", dtype}, {"shape", llvm::json::Array(tensor.getShape())}});
+  }
+  return result;
+}
+
+std::string fastk::describeSignature(func::FuncOp func, StringRef target,
+                                     int64_t workspaceBytes) {
+  llvm::json::Object signature{
+      {"inputs", describeTypes(func.getArgumentTypes())},
+      {"outputs", describeTypes(func.getResultTypes())}};
+  if (!target.empty()) {
+    signature["target"] = target;
+    signature["workspace"] = workspaceBytes;
+  }
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::json::Value(std::move(signature));
+  return text;
+}
+
+LogicalResult fastk::checkExportedName(func::FuncOp func,
+                                       const HostTarget &target) {
+  llvm::TargetLibraryInfoImpl impl{llvm::Triple(target.triple)};
+  llvm::TargetLibraryInfo known(impl);
+  StringRef name = func.getName();
+  llvm::LibFunc ignored;
+  StringRef why;
+  if (known.getLibFunc(name, ignored) || name.starts_with("omp_") ||
+      name.starts_with("__"))
+    why = "is that of a library function, which the compiled code may call";
+  else if (name.starts_with("fastk_signature_") ||
+           name.starts_with("fastk_packed_") ||
+           name.starts_with("fastk_prepare") ||
+           name.starts_with("fastk_release") || name == "fastk_call")
+    why = "is kept for what fastk adds to the library";
+  if (why.empty())
+    return success();
+  return func.emitError() << "the name '" << name << "' " << why
+                          << ": give the function another one (required by "
+                             "'fastk.symbol')";
+}
+
+void fastk::addPackedEntry(llvm::Module &module, StringRef name,
+                           const std::string &signature) {
+  llvm::LLVMContext &context = module.getContext();
+  llvm::Function *callee = module.getFunction(name);
+  auto *pointer = llvm::PointerType::get(context, 0);
+  auto *type = llvm::FunctionType::get(callee->getReturnType(), {pointer},
+                                       /*isVarArg=*/false);
+  std::string packedName = (name + "_packed").str();
+  if (module.getNamedValue(packedName))
+    packedName = ("fastk_packed_" + name).str();
+  auto *packed = llvm::Function::Create(
+      type, llvm::GlobalValue::ExternalLinkage, packedName, module);
+  llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", packed));
+  SmallVector<llvm::Value *> arguments;
+  for (unsigned i = 0, e = callee->arg_size(); i < e; ++i)
+    arguments.push_back(builder.CreateLoad(
+        pointer,
+        builder.CreateConstInBoundsGEP1_64(pointer, packed->getArg(0), i)));
+  llvm::Value *status = builder.CreateCall(callee, arguments);
+  if (status->getType()->isVoidTy())
+    builder.CreateRetVoid();
+  else
+    builder.CreateRet(status);
+  auto *text = llvm::ConstantDataArray::getString(context, signature);
+  new llvm::GlobalVariable(module, text->getType(), /*isConstant=*/true,
+                           llvm::GlobalValue::ExternalLinkage, text,
+                           "fastk_signature_" + name);
+}
+
+OwningOpRef<LoweringOp> fastk::cloneAsDefault(LoweringOp lowering) {
+  OwningOpRef<LoweringOp> copy(cast<LoweringOp>(lowering->clone()));
+  copy->setLanguage(Language::generic);
+  copy->removeFileAttr();
+  copy->removeDigestAttr();
+  copy->removeSealAttr();
+  copy->removeSourceAttr();
+  copy->setWorkspace(0);
+  copy->getPlan().getBlocks().clear();
+  return copy;
+}
+
+std::string fastk::collectError(MLIRContext *context,
+                                llvm::function_ref<void()> run) {
+  std::string error;
+  ScopedDiagnosticHandler collect(context, [&](Diagnostic &diagnostic) {
+    if (error.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      error = diagnostic.str();
+    return success();
+  });
+  run();
+  return error;
+}

@@ -1,0 +1,51 @@
+//===- ModelInterface.h - A compiled model from outside ---------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What models for the host and for a GPU have in common.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_CONVERSION_MODELINTERFACE_H
+#define FASTK_LIB_CONVERSION_MODELINTERFACE_H
+
+#include "fastk/Conversion/HostCodegen.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace fastk {
+
+/// Refuses what the calling convention cannot express, before anything is
+/// changed.
+mlir::LogicalResult checkModelInterface(mlir::ModuleOp model);
+
+/// Refuses names that a library cannot export beside what fastk adds.
+mlir::LogicalResult checkExportedName(mlir::func::FuncOp func,
+                                      const HostTarget &target);
+
+/// The JSON text of `fastk_signature_<func>`, of a function on tensors. That of
+/// a GPU's library also says the target and the bytes of workspace.
+std::string describeSignature(mlir::func::FuncOp func,
+                              llvm::StringRef target = "",
+                              int64_t workspaceBytes = 0);
+
+/// `f_packed(void **pointers)`, which returns what f returns, and the signature
+/// of f. Where the model itself has a function of the name f_packed, ours is
+/// fastk_packed_f.
+void addPackedEntry(llvm::Module &module, llvm::StringRef name,
+                    const std::string &signature);
+
+/// The first error that `run` emits, and no diagnostic; empty when it emits
+/// none.
+std::string collectError(mlir::MLIRContext *context,
+                         llvm::function_ref<void()> run);
+
+/// The lowering without its program: what a winner that does not compile here
+/// is replaced by.
+mlir::OwningOpRef<LoweringOp> cloneAsDefault(LoweringOp lowering);
+
+} // namespace fastk
+
+#endif // FASTK_LIB_CONVERSION_MODELINTERFACE_H

@@ -1,0 +1,85 @@
+//===- RuntimeTest.h - A function to call, and a GPU to call it on -*- C++
+//-*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_UNITTESTS_RUNTIME_RUNTIMETEST_H
+#define FASTK_UNITTESTS_RUNTIME_RUNTIMETEST_H
+
+#include "fastk/Cuda/Driver.h"
+#include "fastk/Runtime/fastk_runtime.h"
+#include "gtest/gtest.h"
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace fastk::test {
+
+/// `add` writes a + 1 to b for 1024 floats, in blocks of 256 threads.
+inline const char *const addPTX = R"(
+.version 7.8
+.target sm_80
+.address_size 64
+.visible .entry add(.param .u64 a, .param .u64 b) {
+  .reg .b64 %p<4>;
+  .reg .b32 %r<5>;
+  .reg .f32 %f<3>;
+  ld.param.u64 %p0, [a];
+  ld.param.u64 %p1, [b];
+  mov.u32 %r0, %ctaid.x;
+  mov.u32 %r1, %ntid.x;
+  mov.u32 %r2, %tid.x;
+  mad.lo.u32 %r3, %r0, %r1, %r2;
+  mul.wide.u32 %p2, %r3, 4;
+  add.u64 %p0, %p0, %p2;
+  add.u64 %p1, %p1, %p2;
+  ld.global.f32 %f0, [%p0];
+  add.f32 %f1, %f0, 0f3F800000;
+  st.global.f32 [%p1], %f1;
+  ret;
+}
+)";
+
+inline constexpr size_t addBytes = 4096;
+
+/// One step into a workspace, one out of it: in + 2.
+inline const char *const addTwice = R"({"format": 1,
+ "workspaces": [{"bytes": 100}, {"bytes": 4096}],
+ "steps": [
+  {"launch": "m::add", "grid": [4,1,1], "block": [256,1,1], "arguments": ["in0", "ws1"]},
+  {"launch": "m::add", "grid": [4,1,1], "block": [256,1,1], "arguments": ["ws1", "out0"]}]}
+)";
+
+/// A function with one input and one output of 1024 floats.
+struct AddFunction {
+  explicit AddFunction(const char *plan = addTwice) {
+    image = {"m", addPTX, std::strlen(addPTX)};
+    function = {FASTK_FUNCTION_VERSION, 1,    1,     1,      0,       "forward",
+                "cuda:sm_80",           plan, bytes, &image, nullptr, nullptr};
+  }
+  ~AddFunction() { fastk_release(&function); }
+
+  const uint64_t bytes[2] = {addBytes, addBytes};
+  fastk_image image;
+  fastk_function function;
+};
+
+/// The driver. Null where there is no GPU: a line says so, and with
+/// FASTK_REQUIRE_GPU in the environment the test fails.
+inline const cuda::Driver *gpu() {
+  std::string error;
+  const cuda::Driver *driver = cuda::Driver::get(error);
+  if (driver)
+    return driver;
+  std::printf("[not run: needs a GPU] %s\n", error.c_str());
+  EXPECT_FALSE(std::getenv("FASTK_REQUIRE_GPU")) << error;
+  return nullptr;
+}
+
+} // namespace fastk::test
+
+#endif // FASTK_UNITTESTS_RUNTIME_RUNTIMETEST_H
