@@ -242,8 +242,7 @@ std::string LoadedProgram::bind(const DeviceBuffers &buffers,
   return {};
 }
 
-std::string LoadedProgram::enqueue(BoundProgram &bound,
-                                   CUstream stream) const {
+std::string LoadedProgram::enqueue(BoundProgram &bound, CUstream stream) const {
   std::string error;
   for (BoundProgram::Step &step : bound.steps) {
     if (!error.empty())

@@ -58,7 +58,6 @@ compileWinnerOrDefault(LoweringOp lowering, const CudaTarget &target) {
   return compileProgram(*fallback, target);
 }
 
-/// A copy of the callee's block in place of the call.
 /// The bytes of a constant as a kernel reads them.
 static FailureOr<std::string> bytesOf(memref::GlobalOp global) {
   auto fail = [&]() -> FailureOr<std::string> {

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Clock.h"
-#include "fastk/Cuda/LoadedProgram.h"
 #include "SoloRun.h"
+#include "fastk/Cuda/LoadedProgram.h"
 #include <csignal>
 #include <fstream>
 #include <sys/prctl.h>
