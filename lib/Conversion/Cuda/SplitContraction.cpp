@@ -39,7 +39,16 @@ int64_t fastk::countPartials(const Contraction &contraction, int64_t split) {
          contraction.n.size();
 }
 
-int64_t fastk::chooseSplit(const Contraction &contraction) {
+std::optional<int64_t> fastk::chooseSplit(const Contraction &contraction) {
+  if (int64_t parts = contraction.chosen("contraction_parts", 0)) {
+    int64_t extent = contraction.k.loops.front().extent;
+    if (extent % parts == 0)
+      return parts;
+    contraction.choices->refuse(
+        "'fastk.contraction_parts' = " + Twine(parts) +
+        " does not divide the outermost loop of the sum, of " + Twine(extent));
+    return std::nullopt;
+  }
   int64_t best = 1;
   double least = estimate(contraction);
   for (int64_t split = 2; split <= kMostParts; ++split) {
