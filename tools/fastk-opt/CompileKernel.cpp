@@ -38,10 +38,11 @@ static LogicalResult writeFile(Location loc, StringRef folder, StringRef name,
 
 /// A program for a GPU: a folder with the code and plan.json.
 static LogicalResult compileDeviceProgram(LoweringOp lowering, KernelRole role,
-                                          StringRef output,
+                                          bool writeKernels, StringRef output,
                                           const CudaTarget &target) {
+  std::string kernels;
   FailureOr<DeviceProgram> program =
-      compileDeviceKernel(lowering, role, target);
+      compileDeviceKernel(lowering, role, target, &kernels);
   if (failed(program))
     return failure();
   Location loc = lowering.getLoc();
@@ -51,6 +52,8 @@ static LogicalResult compileDeviceProgram(LoweringOp lowering, KernelRole role,
   StringRef name =
       program->kind == DeviceCode::PTX ? "kernel.ptx" : "kernel.cu";
   if (failed(writeFile(loc, output, name, program->code)))
+    return failure();
+  if (writeKernels && failed(writeFile(loc, output, "kernels.mlir", kernels)))
     return failure();
   return writeFile(loc, output, "plan.json", worker::toJSON(program->plan));
 }
@@ -65,13 +68,16 @@ LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
               "one has "
            << lowerings.size();
   KernelRole kernelRole;
-  if (role == "program")
+  bool writeKernels = role == "kernels" && targetName != "host";
+  if (role == "program" || writeKernels)
     kernelRole = KernelRole::Program;
   else if (role == "oracle")
     kernelRole = KernelRole::Oracle;
   else
     return module.emitError()
-           << "--compile-kernel takes program or oracle, not '" << role << "'";
+           << "--compile-kernel takes program, oracle or, for a GPU, kernels, "
+              "not '"
+           << role << "'";
   if (output.empty() || output == "-")
     return module.emitError()
            << "--compile-kernel writes a program: name it with -o";
@@ -79,7 +85,8 @@ LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
     std::optional<CudaTarget> device = CudaTarget::parse(targetName);
     if (!device)
       return module.emitError() << "unknown target '" << targetName << "'";
-    return compileDeviceProgram(lowerings.front(), kernelRole, output, *device);
+    return compileDeviceProgram(lowerings.front(), kernelRole, writeKernels,
+                                output, *device);
   }
   HostTarget target = HostTarget::detect();
   llvm::LLVMContext context;

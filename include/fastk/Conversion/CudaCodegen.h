@@ -55,10 +55,11 @@ void registerCudaCodegen(mlir::DialectRegistry &registry);
 /// Compiles one lowering for a GPU. For the role Oracle, and for a lowering in
 /// language `default`, the pattern is lowered by the compiler; a program in
 /// language `cuda` is passed on as it is. The oracle's float results are f64.
-/// Errors are diagnostics at the lowering.
-mlir::FailureOr<DeviceProgram> compileDeviceKernel(LoweringOp lowering,
-                                                   KernelRole role,
-                                                   const CudaTarget &target);
+/// Errors are diagnostics at the lowering. `kernels` is given the gpu.module
+/// that PTX is made of, where there is one.
+mlir::FailureOr<DeviceProgram>
+compileDeviceKernel(LoweringOp lowering, KernelRole role,
+                    const CudaTarget &target, std::string *kernels = nullptr);
 
 /// A number that the default lowering decides by a model and a schedule may
 /// decide instead: by an attribute of the function, kChoicePrefix and its name.

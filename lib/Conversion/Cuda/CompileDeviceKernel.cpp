@@ -102,7 +102,15 @@ static FailureOr<Lowered> lowerPattern(ModuleOp module, unsigned numInputs,
   outlineRowGroups(func, *groups);
   if (failed(fuseElementwise(module)) || failed(bufferizeFunctions(module)))
     return failure();
-  keepMappedBuffers(func);
+  if (!func.getOps<scf::ForallOp>().empty()) {
+    // Copies of a buffer to itself, which are seen only now.
+    PassManager passes(module.getContext());
+    passes.enableVerifier(false);
+    passes.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+    if (failed(passes.run(module)))
+      return failure();
+    keepMappedBuffers(func);
+  }
   if (failed(planBuffers(func)))
     return failure();
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
@@ -117,8 +125,7 @@ static FailureOr<Lowered> lowerPattern(ModuleOp module, unsigned numInputs,
   return Lowered{device, std::move(kernels.plan), choices.kernels()};
 }
 
-/// Whether a plan that a schedule led to keeps the rules of the target; the
-/// compiler's own does.
+/// Whether a plan that a schedule led to keeps the rules of the target.
 static LogicalResult checkPlan(LoweringOp lowering,
                                const worker::LaunchPlan &plan,
                                const CudaTarget &target) {
@@ -129,14 +136,14 @@ static LogicalResult checkPlan(LoweringOp lowering,
   if (problems.empty())
     return success();
   return lowering.emitOpError()
-         << "schedule " << *lowering.getFile()
-         << " breaks a rule of its target: " << problems.front()
-         << " (required by 'fastk.schedule')";
+         << "is lowered to a plan that breaks a rule of its target: "
+         << problems.front() << " (required by 'fastk.schedule')";
 }
 
 FailureOr<DeviceProgram> fastk::compileDeviceKernel(LoweringOp lowering,
                                                     KernelRole role,
-                                                    const CudaTarget &target) {
+                                                    const CudaTarget &target,
+                                                    std::string *kernels) {
   loadDeviceDialects(lowering.getContext());
   bool isSchedule = role == KernelRole::Program &&
                     lowering.getLanguage() == Language::schedule;
@@ -181,6 +188,8 @@ FailureOr<DeviceProgram> fastk::compileDeviceKernel(LoweringOp lowering,
   if (failed(lowered) ||
       (isSchedule && failed(checkPlan(lowering, lowered->plan, target))))
     return failure();
+  if (kernels)
+    llvm::raw_string_ostream(*kernels) << lowered->device << "\n";
   FailureOr<std::string> ptx = emitPTX(lowered->device, target);
   if (failed(ptx))
     return failure();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MappedKernel.h"
+#include "AlignVectors.h"
 #include "KernelBody.h"
 #include "SharedWork.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
@@ -616,7 +617,10 @@ LogicalResult MappedKernel::lowerVectors() {
   populateVectorToSCFConversionPatterns(patterns, options);
   vector::populateVectorTransferLoweringPatterns(patterns,
                                                  /*maxTransferRank=*/1);
-  return applyPatternsGreedily(func, std::move(patterns));
+  if (failed(applyPatternsGreedily(func, std::move(patterns))))
+    return failure();
+  alignVectors(func);
+  return success();
 }
 
 FailureOr<DeviceKernel> MappedKernel::build() {

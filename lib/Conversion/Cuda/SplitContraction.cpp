@@ -42,6 +42,13 @@ int64_t fastk::countPartials(const Contraction &contraction, int64_t split) {
 std::optional<int64_t> fastk::chooseSplit(const Contraction &contraction) {
   if (int64_t parts = contraction.chosen("contraction_parts", 0)) {
     int64_t extent = contraction.k.loops.front().extent;
+    int64_t bytes = countPartials(contraction, parts) *
+                    contraction.element.getIntOrFloatBitWidth() / 8;
+    if (parts > 1 &&
+        !contraction.choices->fits(
+            bytes, contraction.device.workspaceBytes / 2,
+            "'fastk.contraction_parts': bytes of workspace for the parts"))
+      return std::nullopt;
     if (extent % parts == 0)
       return parts;
     contraction.choices->refuse(

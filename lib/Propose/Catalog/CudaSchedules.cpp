@@ -87,6 +87,14 @@ static std::string spellMapping(StringRef unit, ArrayRef<int64_t> tiles,
   return text;
 }
 
+/// Whether the body is arithmetic on the op's own values.
+static bool isArithmetic(linalg::GenericOp op) {
+  return llvm::all_of(op.getBlock()->without_terminator(), [](Operation &each) {
+    return each.getNumResults() == 1 &&
+           OpTrait::hasElementwiseMappableTraits(&each);
+  });
+}
+
 static ScheduleProgram emitElementwise(Block &pattern,
                                        const Parameters &parameters) {
   ScheduleProgram schedule;
@@ -112,7 +120,8 @@ static ScheduleProgram emitElementwise(Block &pattern,
   int64_t last = sizes.back();
   int64_t width = largestDivisor(last, std::max<int64_t>(1, 16 / bytes));
   int64_t across = width * largestDivisor(last / width, threads);
-  bool vectors = llvm::isPowerOf2_64(width) && width > 1 &&
+  bool vectors = llvm::all_of(*ops, isArithmetic) &&
+                 llvm::isPowerOf2_64(width) && width > 1 &&
                  across >= width * std::min<int64_t>(32, last / width);
   if (!vectors) {
     width = 1;
@@ -258,7 +267,8 @@ static ScheduleProgram emitRows(Block &pattern, const Parameters &parameters) {
   int64_t width = largestDivisor(length, 16 / std::max<int64_t>(4, bytes));
   // A whole number of vectors for each thread.
   int64_t share = length / width;
-  bool vectors = llvm::isPowerOf2_64(width) && width > 1;
+  bool vectors = llvm::all_of(*ops, isArithmetic) &&
+                 llvm::isPowerOf2_64(width) && width > 1;
   int64_t rounds = llvm::divideCeil(share, threads);
   while (share % rounds)
     ++rounds;
