@@ -206,8 +206,7 @@ LogicalResult fastk::checkScheduleOps(ModuleOp schedule, LoweringOp lowering) {
   if (auto loc = forbidden->getLoc()->findInstanceOf<FileLineColLoc>())
     diagnostic << ":" << loc.getLine() << ":" << loc.getColumn();
   return diagnostic << " uses '" << forbidden->getName()
-                    << "', which a schedule may not: "
-                    << reason
+                    << "', which a schedule may not: " << reason
                     << "; docs/schedules.md lists the ops that are allowed "
                        "(required by 'fastk.schedule_ops')";
 }

@@ -21,8 +21,8 @@ namespace fastk {
 mlir::LogicalResult checkScheduleOps(mlir::ModuleOp schedule,
                                      LoweringOp lowering);
 
-/// Applies the schedule that `lowering` carries to `func`, which was made of its
-/// pattern. Errors are diagnostics at the lowering.
+/// Applies the schedule that `lowering` carries to `func`, which was made of
+/// its pattern. Errors are diagnostics at the lowering.
 mlir::LogicalResult applySchedule(LoweringOp lowering, mlir::func::FuncOp func);
 
 /// The ops that are on the list, and the prefixes that whole families share,

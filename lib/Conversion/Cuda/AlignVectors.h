@@ -12,10 +12,10 @@
 
 namespace fastk {
 
-/// Writes to every vector.load and vector.store of the kernel what alignment its
-/// address is known to have, which may be less than the vector's: a GPU faults
-/// at accesses that are not as aligned as they say. Buffers begin at multiples
-/// of 16 bytes.
+/// Writes to every vector.load and vector.store of the kernel what alignment
+/// its address is known to have, which may be less than the vector's: a GPU
+/// faults at accesses that are not as aligned as they say. Buffers begin at
+/// multiples of 16 bytes.
 void alignVectors(mlir::gpu::GPUFuncOp kernel);
 
 } // namespace fastk

@@ -61,10 +61,9 @@ FailureOr<DeviceKernel> fastk::buildBlockKernel(gpu::GPUModuleOp module,
   DeviceKernel kernel;
   kernel.name = name.str();
   choices.begin("shared points");
-  kernel.threads = choices.decide(
-      "share_threads", length >= 8192 ? 512
-                       : length >= 512 ? 256
-                                       : 128);
+  kernel.threads = choices.decide("share_threads", length >= 8192  ? 512
+                                                   : length >= 512 ? 256
+                                                                   : 128);
   kernel.blocks = body.countPoints(body.parallelDims);
   gpu::GPUFuncOp func = body.createFunction(module, name, kernel.threads);
   kernel.operands = body.operands;

@@ -76,8 +76,8 @@ static void approximate(gpu::GPUModuleOp device, KernelChoices &choices) {
       device.getContext(),
       FastMathFlags::afn | FastMathFlags::arcp | FastMathFlags::contract);
   for (Operation *op : ops)
-    op->setAttr(
-        cast<arith::ArithFastMathInterface>(op).getFastMathAttrName(), flags);
+    op->setAttr(cast<arith::ArithFastMathInterface>(op).getFastMathAttrName(),
+                flags);
 }
 
 namespace {
@@ -182,9 +182,8 @@ FailureOr<DeviceProgram> fastk::compileDeviceKernel(LoweringOp lowering,
   FailureOr<KernelChoices> choices = KernelChoices::take(func);
   if (failed(choices))
     return failure();
-  FailureOr<Lowered> lowered =
-      lowerPattern(**module, lowering.getWorkloadType().getNumInputs(), target,
-                   *choices);
+  FailureOr<Lowered> lowered = lowerPattern(
+      **module, lowering.getWorkloadType().getNumInputs(), target, *choices);
   if (failed(lowered) ||
       (isSchedule && failed(checkPlan(lowering, lowered->plan, target))))
     return failure();
@@ -207,9 +206,8 @@ fastk::describeDeviceKernels(LoweringOp lowering, const CudaTarget &target,
   auto module = createPatternFunction(lowering, "pattern");
   if (failed(module))
     return failure();
-  FailureOr<Lowered> lowered =
-      lowerPattern(**module, lowering.getWorkloadType().getNumInputs(), target,
-                   choices);
+  FailureOr<Lowered> lowered = lowerPattern(
+      **module, lowering.getWorkloadType().getNumInputs(), target, choices);
   if (failed(lowered))
     return failure();
   return std::move(lowered->kernels);

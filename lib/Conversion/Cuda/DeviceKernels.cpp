@@ -262,14 +262,15 @@ LogicalResult DeviceKernels::run() {
       plan.workspaces.push_back({alloc.getType().getNumElements(), false});
       continue;
     }
-    if (folded.contains(&op) || isa<ViewLikeOpInterface, memref::GetGlobalOp,
-                                    memref::DeallocOp, scf::ReduceOp>(op) ||
+    if (folded.contains(&op) ||
+        isa<ViewLikeOpInterface, memref::GetGlobalOp, memref::DeallocOp,
+            scf::ReduceOp>(op) ||
         op.hasTrait<OpTrait::ConstantLike>())
       continue;
     LogicalResult added = addOp(&op);
     if (!choices.problem().empty())
-      return func.emitError() << choices.problem()
-                              << " (required by 'fastk.kernel_choices')";
+      return func.emitError()
+             << choices.problem() << " (required by 'fastk.kernel_choices')";
     if (failed(added))
       return failure();
   }

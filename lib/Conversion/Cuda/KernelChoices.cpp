@@ -19,24 +19,29 @@ static constexpr KernelChoice kChoices[] = {
     {"row_threads", 1, 1024, 0, "threads of a row in one block"},
     {"row_block", 32, 1024, 0, "threads of a block"},
     {"row_blocks", 1, 1024, 1, "blocks of a row"},
-    {"row_keep", 0, 1, 1, "1: values stay in registers from pass to pass; "
-                          "0: each pass computes them again"},
+    {"row_keep", 0, 1, 1,
+     "1: values stay in registers from pass to pass; "
+     "0: each pass computes them again"},
     {"row_width", 1, 8, 0, "elements of a vector access"},
     {"row_unroll", 1, 8, 1, "vectors that are loaded together in a loop"},
-    {"row_backwards", 0, 1, 1, "1: every other pass runs from the end of the "
-                               "row, so that it finds the caches filled"},
-    {"row_resident", 1, 16, 1, "blocks that a multiprocessor shall hold; it "
-                               "limits the registers of a thread"},
+    {"row_backwards", 0, 1, 1,
+     "1: every other pass runs from the end of the "
+     "row, so that it finds the caches filled"},
+    {"row_resident", 1, 16, 1,
+     "blocks that a multiprocessor shall hold; it "
+     "limits the registers of a thread"},
     {"vector_threads", 32, 1024, 32, "threads of a block"},
     {"vector_count", 1, 16, 1, "vectors of a thread"},
     {"vector_width", 1, 16, 0, "elements of a vector"},
     {"reduce_threads", 32, 1024, 0, "threads of a block"},
-    {"reduce_blocks", 1, 65536, 1, "blocks that share the work, if they have "
-                                   "enough of it"},
+    {"reduce_blocks", 1, 65536, 1,
+     "blocks that share the work, if they have "
+     "enough of it"},
     {"reduce_unroll", 1, 16, 1, "steps that are loaded together"},
     {"turn_threads", 64, 1024, 0, "threads of a block"},
-    {"turn_square", 16, 64, 0, "elements along a side of the square that a "
-                               "block turns"},
+    {"turn_square", 16, 64, 0,
+     "elements along a side of the square that a "
+     "block turns"},
     {"point_threads", 32, 1024, 32, "threads of a block, a point each"},
     {"share_threads", 32, 1024, 0, "threads of a block that shares a point"},
     {"scalar_warp_rows", 1, 8, 1, "warps above each other in a tile"},
@@ -49,13 +54,15 @@ static constexpr KernelChoice kChoices[] = {
     {"tensor_warp_columns", 1, 8, 1, "warps side by side in a tile"},
     {"tensor_rows", 16, 128, 16, "rows of the result of a warp"},
     {"tensor_columns", 16, 128, 16, "columns of the result of a warp"},
-    {"tensor_stages", 2, 8, 1, "slices in shared memory: all but one are on "
-                               "their way"},
+    {"tensor_stages", 2, 8, 1,
+     "slices in shared memory: all but one are on "
+     "their way"},
     {"tensor_resident", 1, 8, 1, "blocks that a multiprocessor shall hold"},
     {"contraction_parts", 1, 64, 1, "parts that each sum is cut into"},
     {"contraction_band", 1, 64, 1, "rows of tiles that are walked together"},
-    {"approximate", 0, 1, 1, "1: exp, log, division and the like by the "
-                             "hardware's approximations"},
+    {"approximate", 0, 1, 1,
+     "1: exp, log, division and the like by the "
+     "hardware's approximations"},
 };
 
 ArrayRef<KernelChoice> fastk::kernelChoices() { return kChoices; }

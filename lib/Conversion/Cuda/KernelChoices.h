@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The default lowering for GPUs decides tile sizes, threads of a row, stages and
-// the like by a model. A schedule may decide them itself, by attributes of the
-// function; what it leaves out the model decides. Every decision is noted, so
-// that a search knows where it starts from.
+// The default lowering for GPUs decides tile sizes, threads of a row, stages
+// and the like by a model. A schedule may decide them itself, by attributes of
+// the function; what it leaves out the model decides. Every decision is noted,
+// so that a search knows where it starts from.
 //
 //===----------------------------------------------------------------------===//
 

@@ -49,9 +49,9 @@ void fastk::keepMappedBuffers(func::FuncOp func) {
     dealloc.erase();
   for (memref::AllocOp alloc : allocs) {
     OpBuilder builder(alloc);
-    auto kept = memref::AllocaOp::create(builder, alloc.getLoc(),
-                                         alloc.getType(), alloc.getDynamicSizes(),
-                                         alloc.getAlignmentAttr());
+    auto kept = memref::AllocaOp::create(
+        builder, alloc.getLoc(), alloc.getType(), alloc.getDynamicSizes(),
+        alloc.getAlignmentAttr());
     alloc.replaceAllUsesWith(kept.getResult());
     alloc.erase();
   }
@@ -134,7 +134,7 @@ static std::optional<Level> levelOf(scf::ForallOp loop) {
 }
 
 static InFlightDiagnostic unknownMapping(scf::ForallOp loop) {
-  return loop.emitError()
+  return loop.emitOpError()
          << "is mapped to " << *loop.getMapping()
          << "; all dimensions of a loop are #gpu.block, #gpu.warp, or "
             "#gpu.thread (required by 'fastk.mapping')";
@@ -177,7 +177,7 @@ static FailureOr<int64_t> boundPoints(scf::ForallOp loop) {
                        loop.getMixedStep())) {
     FailureOr<int64_t> trips = boundTrips(lower, upper, step);
     if (failed(trips))
-      return loop.emitError()
+      return loop.emitOpError()
              << "has a number of iterations that is not bounded (required by "
                 "'fastk.mapping')";
     points *= *trips;
@@ -200,7 +200,7 @@ LogicalResult MappedKernel::createFunction() {
     }
     if (!definition || definition->getNumRegions() ||
         !(isPure(definition) || isa<memref::GetGlobalOp>(definition)))
-      return forall.emitError()
+      return forall.emitOpError()
              << "uses a value of the function that is neither a buffer nor "
                 "computed from constants (required by 'fastk.mapping')";
     if (!seen.insert(definition).second)
@@ -259,12 +259,13 @@ LogicalResult MappedKernel::countThreads(Operation *root, bool inWarp,
       return WalkResult::interrupt();
     }
     if (*level == Level::Block || (*level == Level::Warp && inWarp)) {
-      loop.emitError() << "is mapped to "
-                       << (*level == Level::Block ? "blocks inside a loop that "
-                                                    "is mapped to blocks"
-                                                  : "warps inside a loop that "
-                                                    "is mapped to warps")
-                       << " (required by 'fastk.mapping')";
+      loop.emitOpError() << "is mapped to "
+                         << (*level == Level::Block
+                                 ? "blocks inside a loop that "
+                                   "is mapped to blocks"
+                                 : "warps inside a loop that "
+                                   "is mapped to warps")
+                         << " (required by 'fastk.mapping')";
       return WalkResult::interrupt();
     }
     FailureOr<int64_t> points = boundPoints(loop);
@@ -273,10 +274,10 @@ LogicalResult MappedKernel::countThreads(Operation *root, bool inWarp,
     int64_t members = *points * (*level == Level::Warp ? kWarp : 1);
     int64_t most = inWarp ? kWarp : limits.threadsPerBlock;
     if (*level != Level::None && members > most) {
-      loop.emitError() << "asks for " << members << " threads of a "
-                       << (inWarp ? "warp" : "block") << ", which has "
-                       << most << " at most: larger tiles, or one more loop "
-                       << "around it (required by 'fastk.mapping')";
+      loop.emitOpError() << "asks for " << members << " threads of a "
+                         << (inWarp ? "warp" : "block") << ", which has "
+                         << most << " at most: larger tiles, or one more loop "
+                         << "around it (required by 'fastk.mapping')";
       return WalkResult::interrupt();
     }
     if (!inWarp)
@@ -320,19 +321,19 @@ LogicalResult MappedKernel::placeBlocks(scf::ForallOp loop) {
     auto first = getConstantIntValue(lower), last = getConstantIntValue(upper),
          by = getConstantIntValue(step);
     if (!first || !last || !by)
-      return loop.emitError() << "is mapped to blocks and has a number of "
-                                 "iterations that is not known (required by "
-                                 "'fastk.mapping')";
-    trips.push_back(llvm::divideCeil(std::max<int64_t>(*last - *first, 0), *by));
+      return loop.emitOpError() << "is mapped to blocks and has a number of "
+                                   "iterations that is not known (required by "
+                                   "'fastk.mapping')";
+    trips.push_back(
+        llvm::divideCeil(std::max<int64_t>(*last - *first, 0), *by));
   }
   SmallVector<unsigned> order = fastestFirst(loop);
   std::optional<ArrayAttr> attributes = loop.getMapping();
-  bool linear = !attributes || attributes->size() != order.size() ||
-                order.size() > 3 ||
-                llvm::any_of(*attributes, [](Attribute attribute) {
-                  return cast<DeviceMappingAttrInterface>(attribute)
-                      .isLinearMapping();
-                });
+  bool linear =
+      !attributes || attributes->size() != order.size() || order.size() > 3 ||
+      llvm::any_of(*attributes, [](Attribute attribute) {
+        return cast<DeviceMappingAttrInterface>(attribute).isLinearMapping();
+      });
   SmallVector<Value> induction(trips.size());
   if (linear) {
     Value number = gpu::BlockIdOp::create(rewriter, loc, gpu::Dimension::x);
@@ -341,10 +342,10 @@ LogicalResult MappedKernel::placeBlocks(scf::ForallOp loop) {
       kernel.blocks *= trips[dim];
       Value index = number;
       if (position + 1 < order.size()) {
-        index = arith::RemUIOp::create(rewriter, loc, number,
-                                       constant(trips[dim]));
-        number = arith::DivUIOp::create(rewriter, loc, number,
-                                        constant(trips[dim]));
+        index =
+            arith::RemUIOp::create(rewriter, loc, number, constant(trips[dim]));
+        number =
+            arith::DivUIOp::create(rewriter, loc, number, constant(trips[dim]));
       }
       induction[dim] =
           toInduction(rewriter, loc, index, lowers[dim], steps[dim]);
@@ -377,8 +378,8 @@ Block *MappedKernel::distribute(scf::ForallOp loop, const Team &team) {
   Block *body = range.open(team.id, team.count);
   SmallVector<Value> indices = range.indices(), induction(order.size());
   for (auto [position, dim] : llvm::enumerate(order))
-    induction[dim] = toInduction(rewriter, loc, indices[position], lowers[dim],
-                                 steps[dim]);
+    induction[dim] =
+        toInduction(rewriter, loc, indices[position], lowers[dim], steps[dim]);
   inlineBody(rewriter, loop, induction, range.end());
   return body;
 }
@@ -413,11 +414,10 @@ LogicalResult MappedKernel::share(Block &block, const Team &team) {
       if (level == Level::Warp) {
         Value warp =
             arith::DivUIOp::create(rewriter, loc, thread, constant(kWarp));
-        Block *body =
-            distribute(loop, {Level::Warp, warp, team.count / kWarp});
+        Block *body = distribute(loop, {Level::Warp, warp, team.count / kWarp});
         rewriter.setInsertionPointToStart(body);
-        Value lane = arith::RemUIOp::create(rewriter, loc, thread,
-                                            constant(kWarp));
+        Value lane =
+            arith::RemUIOp::create(rewriter, loc, thread, constant(kWarp));
         if (failed(share(*body, {Level::Warp, lane, kWarp})))
           return failure();
       } else if (failed(lowerThread(*distribute(loop, team)))) {
@@ -441,8 +441,8 @@ LogicalResult MappedKernel::share(Block &block, const Team &team) {
         FailureOr<linalg::GenericOp> made =
             linalg::generalizeNamedOp(rewriter, structured);
         if (failed(made))
-          return op->emitError() << "cannot be written as linalg.generic "
-                                    "(required by 'fastk.mapping')";
+          return op->emitOpError() << "cannot be written as linalg.generic "
+                                      "(required by 'fastk.mapping')";
         generic = *made;
       }
       shareOp(rewriter, generic, func, team.id, team.count);
@@ -450,7 +450,7 @@ LogicalResult MappedKernel::share(Block &block, const Team &team) {
     }
     if (writes(op)) {
       if (op->getNumResults())
-        return op->emitError()
+        return op->emitOpError()
                << "writes memory outside of the loops that are mapped to "
                   "threads and has a result (required by 'fastk.mapping')";
       synchronize(team);
@@ -472,19 +472,21 @@ LogicalResult MappedKernel::share(Block &block, const Team &team) {
 
 LogicalResult MappedKernel::lowerThread(Block &block) {
   SmallVector<Operation *> ops;
-  WalkResult walk = block.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (auto alloca = dyn_cast<memref::AllocaOp>(op))
-      ofThread.insert(alloca);
-    if (auto loop = dyn_cast<scf::ForallOp>(op))
-      if (levelOf(loop) != Level::None) {
-        loop.emitError() << "is mapped inside a loop that is mapped to threads "
-                            "(required by 'fastk.mapping')";
-        return WalkResult::interrupt();
-      }
-    if (isa<scf::ForallOp, linalg::LinalgOp, memref::CopyOp>(op))
-      ops.push_back(op);
-    return WalkResult::advance();
-  });
+  WalkResult walk =
+      block.walk<WalkOrder::PreOrder>([&](Operation *op) {
+        if (auto alloca = dyn_cast<memref::AllocaOp>(op))
+          ofThread.insert(alloca);
+        if (auto loop = dyn_cast<scf::ForallOp>(op))
+          if (levelOf(loop) != Level::None) {
+            loop.emitOpError()
+                << "is mapped inside a loop that is mapped to threads "
+                   "(required by 'fastk.mapping')";
+            return WalkResult::interrupt();
+          }
+        if (isa<scf::ForallOp, linalg::LinalgOp, memref::CopyOp>(op))
+          ops.push_back(op);
+        return WalkResult::advance();
+      });
   if (walk.wasInterrupted())
     return failure();
   // Inner loops first: an outer one moves them.
@@ -492,8 +494,8 @@ LogicalResult MappedKernel::lowerThread(Block &block) {
     rewriter.setInsertionPoint(op);
     if (auto loop = dyn_cast<scf::ForallOp>(op)) {
       if (failed(scf::forallToForLoop(rewriter, loop)))
-        return op->emitError() << "could not become loops (required by "
-                                  "'fastk.mapping')";
+        return op->emitOpError() << "could not become loops (required by "
+                                    "'fastk.mapping')";
       continue;
     }
     if (auto copy = dyn_cast<memref::CopyOp>(op)) {
@@ -503,8 +505,8 @@ LogicalResult MappedKernel::lowerThread(Block &block) {
     }
     rewriter.setInsertionPoint(op);
     if (failed(linalg::linalgOpToLoops(rewriter, cast<linalg::LinalgOp>(op))))
-      return op->emitError() << "could not become loops (required by "
-                                "'fastk.mapping')";
+      return op->emitOpError() << "could not become loops (required by "
+                                  "'fastk.mapping')";
     rewriter.eraseOp(op);
   }
   return success();
@@ -516,14 +518,13 @@ FailureOr<int64_t> MappedKernel::boundBytes(memref::AllocaOp alloca) {
   for (auto size : alloca.getMixedSizes()) {
     FailureOr<int64_t> bound = boundFromAbove(size);
     if (failed(bound))
-      return alloca.emitError() << "has a size that is not bounded (required "
-                                   "by 'fastk.mapping')";
+      return alloca.emitOpError() << "has a size that is not bounded (required "
+                                     "by 'fastk.mapping')";
     elements *= *bound;
   }
-  int64_t bytes =
-      isa<IndexType>(type.getElementType())
-          ? 8
-          : llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  int64_t bytes = isa<IndexType>(type.getElementType())
+                      ? 8
+                      : llvm::divideCeil(type.getElementTypeBitWidth(), 8);
   return elements * bytes;
 }
 
@@ -541,8 +542,9 @@ LogicalResult MappedKernel::placeBuffers() {
       return failure();
     MemRefType type = alloca.getType();
     bool isThread = ofThread.contains(alloca);
-    if (type.getMemorySpace() && (type.getMemorySpace() != workgroup || isThread))
-      return alloca.emitError()
+    if (type.getMemorySpace() &&
+        (type.getMemorySpace() != workgroup || isThread))
+      return alloca.emitOpError()
              << "is memory of space " << type.getMemorySpace()
              << (isThread ? " inside a loop that is mapped to threads"
                           : " in a block")
@@ -568,10 +570,9 @@ LogicalResult MappedKernel::placeBuffers() {
     offset = constant(isThread ? 0 : kernel.sharedBytes);
     if (!isThread)
       kernel.sharedBytes += llvm::alignTo(*bytes, kAlignment);
-    auto viewType =
-        MemRefType::get(type.getShape(), type.getElementType(),
-                        MemRefLayoutAttrInterface(),
-                        isThread ? Attribute() : Attribute(workgroup));
+    auto viewType = MemRefType::get(
+        type.getShape(), type.getElementType(), MemRefLayoutAttrInterface(),
+        isThread ? Attribute() : Attribute(workgroup));
     Value view = memref::ViewOp::create(rewriter, loc, viewType, memory, offset,
                                         alloca.getDynamicSizes());
     if (!isThread && !type.getMemorySpace())
@@ -581,13 +582,13 @@ LogicalResult MappedKernel::placeBuffers() {
     rewriter.replaceOp(alloca, view);
   }
   if (threadBytes > kThreadBytes)
-    return func.emitError()
+    return func.emitOpError()
            << "keeps " << threadBytes << " bytes a thread, of at most "
            << kThreadBytes << ": smaller tiles (required by 'fastk.mapping')";
   if (kernel.sharedBytes > limits.sharedBytes)
-    return func.emitError()
-           << "keeps " << kernel.sharedBytes
-           << " bytes a block, of at most " << limits.sharedBytes
+    return func.emitOpError()
+           << "keeps " << kernel.sharedBytes << " bytes a block, of at most "
+           << limits.sharedBytes
            << " of shared memory: smaller tiles (required by 'fastk.mapping')";
   return success();
 }
@@ -625,8 +626,8 @@ LogicalResult MappedKernel::lowerVectors() {
 
 FailureOr<DeviceKernel> MappedKernel::build() {
   if (forall.getNumResults())
-    return forall.emitError() << "was not bufferized (required by "
-                                 "'fastk.mapping')";
+    return forall.emitOpError() << "was not bufferized (required by "
+                                   "'fastk.mapping')";
   std::optional<Level> level = levelOf(forall);
   if (!level)
     return unknownMapping(forall);
@@ -640,7 +641,7 @@ FailureOr<DeviceKernel> MappedKernel::build() {
       return failure();
     threads = *points * (*level == Level::Warp ? kWarp : 1);
     if (threads > limits.threadsPerBlock)
-      return forall.emitError()
+      return forall.emitOpError()
              << "asks for " << threads << " threads of a block, which has "
              << limits.threadsPerBlock
              << " at most: larger tiles, or one more loop around it (required "

@@ -180,10 +180,9 @@ std::optional<RowSchedule> fastk::scheduleRows(RowGroup &group,
     // A block for every row leaves too much of the device idle: several.
     if (group.rows < 4 * kProcessors && !choices.isGiven("row_blocks")) {
       threads = std::min(threads, kMaxThreads / 2);
-      parts =
-          std::min<int64_t>(llvm::divideCeil(8 * kProcessors, group.rows),
-                            std::max<int64_t>(
-                                1, chunks / (threads * schedule.unroll)));
+      parts = std::min<int64_t>(
+          llvm::divideCeil(8 * kProcessors, group.rows),
+          std::max<int64_t>(1, chunks / (threads * schedule.unroll)));
     }
   }
   schedule.threads = choices.decide("row_threads", threads);
@@ -210,6 +209,13 @@ std::optional<RowSchedule> fastk::scheduleRows(RowGroup &group,
     int64_t step = schedule.threads * schedule.unroll;
     schedule.share = llvm::alignTo(llvm::divideCeil(chunks, parts), step);
     schedule.parts = llvm::divideCeil(chunks, schedule.share);
+    if (choices.isGiven("row_blocks") && schedule.parts != parts) {
+      choices.refuse("'fastk.row_blocks' = " + Twine(parts) +
+                     " leaves some blocks nothing of a row: with steps of " +
+                     Twine(step) + " vectors there is work for " +
+                     Twine(schedule.parts));
+      return std::nullopt;
+    }
   }
   schedule.resident = choices.decide("row_resident", 0);
   // What a thread has for values when so many are resident.

@@ -25,8 +25,8 @@ using namespace fastk;
 
 /// Terms of the sum in a slice: 64 bytes of each row, unless it is given.
 static int64_t depthOf(const Contraction &contraction) {
-  return contraction.chosen(
-      "scalar_depth", 512 / contraction.element.getIntOrFloatBitWidth());
+  return contraction.chosen("scalar_depth",
+                            512 / contraction.element.getIntOrFloatBitWidth());
 }
 /// Bytes of shared memory that a kernel may declare, registers of a thread and
 /// of a multiprocessor (CUDA C++ Programming Guide, compute capability 8.0 and

@@ -78,9 +78,9 @@ Block *SharedRange::open(Value id, int64_t count) {
                         .getResult()
                   : value(each);
     }
-    auto loop = scf::ForOp::create(
-        builder, loc, id, all,
-        arith::ConstantIndexOp::create(builder, loc, count));
+    auto loop =
+        scf::ForOp::create(builder, loc, id, all,
+                           arith::ConstantIndexOp::create(builder, loc, count));
     body = loop.getBody();
     number = loop.getInductionVar();
   }
@@ -166,11 +166,11 @@ static void shareAsTree(OpBuilder &builder, linalg::GenericOp op,
   int64_t points = countOf(parallel);
   Value group = arith::DivUIOp::create(builder, loc, id, constant(threads));
   Value lane = arith::RemUIOp::create(builder, loc, id, constant(threads));
-  Value isPoint = arith::CmpIOp::create(
-      builder, loc, arith::CmpIPredicate::ult, group, constant(points));
+  Value isPoint = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                        group, constant(points));
   // Those too many repeat the last and store nothing.
-  Value point = arith::MinUIOp::create(builder, loc, group,
-                                       constant(points - 1));
+  Value point =
+      arith::MinUIOp::create(builder, loc, group, constant(points - 1));
   delinearize(point, parallel);
 
   std::vector<Reduction> reductions;
@@ -245,9 +245,9 @@ void fastk::shareOp(IRRewriter &rewriter, linalg::GenericOp op,
   }
   bool hasPoints = op.getNumParallelLoops() != 0;
   if (!hasPoints) {
-    Value isFirst = arith::CmpIOp::create(
-        rewriter, loc, arith::CmpIPredicate::eq, id,
-        arith::ConstantIndexOp::create(rewriter, loc, 0));
+    Value isFirst =
+        arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, id,
+                              arith::ConstantIndexOp::create(rewriter, loc, 0));
     auto branch = scf::IfOp::create(rewriter, loc, isFirst, false);
     rewriter.moveOpBefore(op, branch.thenBlock()->getTerminator());
     rewriter.setInsertionPoint(op);

@@ -109,29 +109,36 @@ static bool noteTile(const Contraction &contraction,
   choices.decide("tensor_resident", tile.resident);
   if (!choices.hasAny("tensor_"))
     return true;
-  for (int64_t extent : {tile.rows(), tile.columns()})
-    if (extent * kDepth / kChunk % tile.threads() != 0) {
+  for (int64_t extent : {tile.rows(), tile.columns()}) {
+    // Chunks change places with those of the same eight.
+    if (extent % (8 * kChunk) != 0)
+      choices.refuse("a tile of " + Twine(tile.rows()) + " x " +
+                     Twine(tile.columns()) + " is no multiple of " +
+                     Twine(8 * kChunk) + " rows and columns");
+    else if (extent * kDepth / kChunk % tile.threads() != 0)
       choices.refuse("a tile of " + Twine(tile.rows()) + " x " +
                      Twine(tile.columns()) +
                      " is not moved in whole rounds of its " +
                      Twine(tile.threads()) + " threads");
-      return false;
-    }
+  }
+  if (!choices.problem().empty())
+    return false;
+  // Only what was asked for has to fit together.
+  int64_t resident = contraction.chosen("tensor_resident", 1);
   int64_t registers = tile.rowsOfWarp * tile.columnsOfWarp / 32 +
                       (tile.rowsOfWarp + tile.columnsOfWarp) / 4 +
                       kOtherRegisters;
   return choices.fits(tile.threads(), contraction.device.threadsPerBlock,
                       "'fastk.tensor_warp_rows' times "
                       "'fastk.tensor_warp_columns': threads of a block") &&
-         choices.fits(tile.sharedBytes() * tile.resident,
+         choices.fits(tile.sharedBytes() * resident,
                       contraction.device.sharedBytes,
                       "'fastk.tensor_stages' slices of a tile in "
                       "'fastk.tensor_resident' blocks: bytes of shared "
                       "memory") &&
          choices.fits(
              registers,
-             std::min(kMaxRegisters,
-                      kRegisters / (tile.threads() * tile.resident)),
+             std::min(kMaxRegisters, kRegisters / (tile.threads() * resident)),
              "'fastk.tensor_rows' times 'fastk.tensor_columns' in 'fastk."
              "tensor_resident' blocks: registers of a thread");
 }

@@ -55,9 +55,8 @@ FailureOr<DeviceKernel> fastk::buildVectorKernel(gpu::GPUModuleOp module,
 
   DeviceKernel kernel;
   kernel.name = name.str();
-  kernel.threads =
-      std::min<int64_t>(choices.decide("vector_threads", kThreads),
-                        llvm::alignTo(std::max(all, rest), 32));
+  kernel.threads = std::min<int64_t>(choices.decide("vector_threads", kThreads),
+                                     llvm::alignTo(std::max(all, rest), 32));
   int64_t vectors = kMostVectors;
   while (vectors > 1 && all < kEnoughBlocks * kernel.threads * vectors)
     vectors /= 2;

@@ -105,10 +105,10 @@ CudaCatalog::describe(const ProposalContext &context,
   return entry->second ? &*entry->second : nullptr;
 }
 
-std::optional<Variant>
-CudaCatalog::variantOf(const ProposalContext &context,
-                       const Parameters &choices, llvm::StringRef ideaId,
-                       Seen &seen) {
+std::optional<Variant> CudaCatalog::variantOf(const ProposalContext &context,
+                                              const Parameters &choices,
+                                              llvm::StringRef ideaId,
+                                              Seen &seen) {
   const Kernels *kernels = describe(context, choices);
   if (!kernels || !seen.kernels.insert(spell(*kernels)).second)
     return std::nullopt;
@@ -244,9 +244,9 @@ CudaCatalog::realise(const ProposalContext &context, const Idea &idea,
   for (const TriedVariant &tried : context.history) {
     seen.programs.insert(tried.variant.program);
     if (setsChoices(tried.variant))
-      if (const Kernels *kernels = describe(
-              context, Parameters(tried.variant.parameters.begin(),
-                                  tried.variant.parameters.end())))
+      if (const Kernels *kernels =
+              describe(context, Parameters(tried.variant.parameters.begin(),
+                                           tried.variant.parameters.end())))
         seen.kernels.insert(spell(*kernels));
   }
   if (known->kind == kLoops) {
@@ -309,9 +309,9 @@ std::vector<Variant> CudaCatalog::neighbours(const ProposalContext &context,
   for (const TriedVariant &tried : context.history) {
     seen.programs.insert(tried.variant.program);
     if (setsChoices(tried.variant))
-      if (const Kernels *other = describe(
-              context, Parameters(tried.variant.parameters.begin(),
-                                  tried.variant.parameters.end())))
+      if (const Kernels *other =
+              describe(context, Parameters(tried.variant.parameters.begin(),
+                                           tried.variant.parameters.end())))
         seen.kernels.insert(spell(*other));
   }
   // What the idea has set, then what the model has decided for the kernels that

@@ -15,13 +15,14 @@ namespace fastk {
 namespace catalog {
 
 /// What Proposer asks, for targets "cuda:...". Keeps what the compiler has said
-/// about choices, which costs a lowering each; it depends on the workload alone.
+/// about choices, which costs a lowering each; it depends on the workload
+/// alone.
 class CudaCatalog {
 public:
   std::vector<Idea> proposeIdeas(const ProposalContext &context, int count);
   /// Fails for ideas that are not the catalog's.
-  llvm::Expected<std::vector<Variant>>
-  realise(const ProposalContext &context, const Idea &idea, int count);
+  llvm::Expected<std::vector<Variant>> realise(const ProposalContext &context,
+                                               const Idea &idea, int count);
   std::vector<Variant> neighbours(const ProposalContext &context,
                                   const Variant &variant, int count);
 

@@ -55,9 +55,13 @@ static const std::vector<CudaIdea> &table() {
        "keeps dozens of values, and memory is read once.",
        "rows", true,
        [](const Parameters &d) -> Settings {
-         return {{{"row_keep", 1}, {"row_threads", 1024}, {"row_block", 1024},
+         return {{{"row_keep", 1},
+                  {"row_threads", 1024},
+                  {"row_block", 1024},
                   {"row_blocks", 1}},
-                 {{"row_keep", 1}, {"row_threads", 512}, {"row_block", 512},
+                 {{"row_keep", 1},
+                  {"row_threads", 512},
+                  {"row_block", 512},
                   {"row_blocks", 1}}};
        }},
       {"rows-of-a-block", IdeaCategory::Parallelism,
@@ -86,7 +90,8 @@ static const std::vector<CudaIdea> &table() {
          int64_t t = at(d, "row_threads");
          return {{{"row_keep", 0}, {"row_threads", t}},
                  {{"row_keep", 0}, {"row_threads", t}, {"row_unroll", 2}},
-                 {{"row_keep", 0}, {"row_threads", std::max<int64_t>(t / 2, 32)},
+                 {{"row_keep", 0},
+                  {"row_threads", std::max<int64_t>(t / 2, 32)},
                   {"row_unroll", 8}}};
        }},
       {"loads-ahead", IdeaCategory::Latency,
@@ -170,8 +175,7 @@ static const std::vector<CudaIdea> &table() {
          int64_t v = at(d, "vector_count");
          return each("vector_count", {v * 2, v / 2, 1, v * 4});
        }},
-      {"block-of-vectors", IdeaCategory::Parallelism,
-       "blocks of another size",
+      {"block-of-vectors", IdeaCategory::Parallelism, "blocks of another size",
        "Larger blocks are fewer to start; smaller ones leave a multiprocessor "
        "sooner and are replaced sooner, so that loads and stores of different "
        "blocks overlap.",
@@ -224,8 +228,7 @@ static const std::vector<CudaIdea> &table() {
        }},
 
       // Transposes.
-      {"larger-squares", IdeaCategory::MemoryAccess,
-       "squares of another size",
+      {"larger-squares", IdeaCategory::MemoryAccess, "squares of another size",
        "A square that is turned in shared memory is read along one dimension "
        "and written along the other: its side decides how many bytes of a "
        "line are used on both ways.",
@@ -276,7 +279,8 @@ static const std::vector<CudaIdea> &table() {
                  {{"scalar_rows", 8}, {"scalar_columns", 4}},
                  {{"scalar_rows", 4}, {"scalar_columns", 8}},
                  {{"scalar_rows", 4}, {"scalar_columns", 4}},
-                 {{"scalar_rows", 12}, {"scalar_columns", 8},
+                 {{"scalar_rows", 12},
+                  {"scalar_columns", 8},
                   {"scalar_resident", 1}}};
        }},
       {"tile-of-warps", IdeaCategory::Parallelism,
@@ -302,8 +306,7 @@ static const std::vector<CudaIdea> &table() {
          int64_t k = at(d, "scalar_depth");
          return each("scalar_depth", {k / 2, k * 2});
        }},
-      {"parts-of-sums", IdeaCategory::Parallelism,
-       "cut the sums into parts",
+      {"parts-of-sums", IdeaCategory::Parallelism, "cut the sums into parts",
        "A small result has few tiles, and a device of more multiprocessors "
        "than tiles stands idle. Cut the sum into parts that are computed at "
        "the same time and added up by a second kernel.",
@@ -344,8 +347,10 @@ static const std::vector<CudaIdea> &table() {
                  {{"tensor_rows", 64}, {"tensor_columns", 32}},
                  {{"tensor_rows", 32}, {"tensor_columns", 64}},
                  {{"tensor_rows", 32}, {"tensor_columns", 32}},
-                 {{"tensor_rows", 64}, {"tensor_columns", 128},
-                  {"tensor_warp_rows", 2}, {"tensor_warp_columns", 2},
+                 {{"tensor_rows", 64},
+                  {"tensor_columns", 128},
+                  {"tensor_warp_rows", 2},
+                  {"tensor_warp_columns", 2},
                   {"tensor_resident", 1}}};
        }},
       {"slices-under-way", IdeaCategory::Latency,
@@ -446,7 +451,8 @@ std::vector<int64_t> catalog::neighbouringChoices(llvm::StringRef name,
               value / 2};
   std::vector<int64_t> allowed;
   for (int64_t each : values)
-    if (each != value && choice->allows(each) && !llvm::is_contained(allowed, each))
+    if (each != value && choice->allows(each) &&
+        !llvm::is_contained(allowed, each))
       allowed.push_back(each);
   return allowed;
 }

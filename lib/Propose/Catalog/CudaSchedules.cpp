@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Elementwise chains: tiles of the last result to blocks, vectors of those to
-// threads; what comes before is computed in the same tile. Rows: a row, or some,
-// to a block; its elementwise steps to threads, its reductions left to the
-// block's threads together. Products: tiles to blocks, then to warps, then to
-// the threads of a warp, which keep theirs in registers over the whole sum.
+// threads; what comes before is computed in the same tile. Rows: a row, or
+// some, to a block; its elementwise steps to threads, its reductions left to
+// the block's threads together. Products: tiles to blocks, then to warps, then
+// to the threads of a warp, which keep theirs in registers over the whole sum.
 //
 // Vectors need tiles that divide the loops. Where sizes divide by nothing the
 // tiles stay scalar and the edge's are smaller.
@@ -82,7 +82,8 @@ static std::string spellMapping(StringRef unit, ArrayRef<int64_t> tiles,
     size_t place = dims.size() - 1 - i;
     std::string id = linear ? "linear_dim_" + std::to_string(place)
                             : std::string(1, "xyz"[place]);
-    text += (text.empty() ? "" : ", ") + ("#gpu." + unit + "<" + id + ">").str();
+    text +=
+        (text.empty() ? "" : ", ") + ("#gpu." + unit + "<" + id + ">").str();
   }
   return text;
 }
@@ -105,8 +106,8 @@ static ScheduleProgram emitElementwise(Block &pattern,
     return schedule;
   for (linalg::GenericOp op : *ops)
     if (op.getNumReductionLoops() ||
-        (op != root && (op.getNumResults() != 1 ||
-                        op->getResult(0).getUsers().empty())))
+        (op != root &&
+         (op.getNumResults() != 1 || op->getResult(0).getUsers().empty())))
       return schedule;
   int64_t choice = choiceOf(parameters);
   static constexpr int64_t kThreads[] = {256, 128, 512, 1024};
@@ -133,7 +134,8 @@ static ScheduleProgram emitElementwise(Block &pattern,
   inner.back() = width;
   int64_t left = threads / std::max<int64_t>(1, across / width);
   if (rank > 1)
-    block[rank - 2] = largestDivisor(sizes[rank - 2], std::max<int64_t>(1, left));
+    block[rank - 2] =
+        largestDivisor(sizes[rank - 2], std::max<int64_t>(1, left));
   for (unsigned dim = 0; dim < rank; ++dim)
     counts.push_back(llvm::divideCeil(sizes[dim], block[dim]));
   // Dimensions in which the block has one point are no loops of threads.
@@ -153,7 +155,9 @@ static ScheduleProgram emitElementwise(Block &pattern,
   transform.named_sequence @__fastk_schedule(%func: !transform.any_op {transform.readonly}) {
     %all = transform.structured.match ops{["linalg.generic"]} in %func : (!transform.any_op) -> !transform.any_op
 )";
-  auto line = [&](const std::string &content) { text += "    " + content + "\n"; };
+  auto line = [&](const std::string &content) {
+    text += "    " + content + "\n";
+  };
   size_t count = ops->size();
   std::string types = "!transform.any_op";
   for (size_t i = 1; i < count; ++i)
@@ -240,8 +244,8 @@ static ScheduleProgram emitRows(Block &pattern, const Parameters &parameters) {
       if (!type.getElementType().isIntOrFloat())
         return schedule;
       if (op != root && type.getShape() == ArrayRef(sizes))
-        rowBytes += sizes.back() *
-                    llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+        rowBytes +=
+            sizes.back() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
     }
     if (!op.getNumReductionLoops())
       continue;
@@ -283,8 +287,8 @@ static ScheduleProgram emitRows(Block &pattern, const Parameters &parameters) {
     types.back() = utils::IteratorType::reduction;
     return types;
   }());
-  std::string mapping = spellIterators(SmallVector<utils::IteratorType>(
-      rank, utils::IteratorType::parallel));
+  std::string mapping = spellIterators(
+      SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel));
   std::string vectorize;
   if (vectors)
     vectorize = "\n      transform.structured.vectorize %vector : "
@@ -324,10 +328,10 @@ module attributes {{transform.with_named_sequence} {{
   }
 }
 )";
-  schedule.text = llvm::formatv(text, inner.back(), step.back(),
-                                joinNumbers(outer), mapping, joinNumbers(inner),
-                                joinNumbers(step), vectorize)
-                      .str();
+  schedule.text =
+      llvm::formatv(text, inner.back(), step.back(), joinNumbers(outer),
+                    mapping, joinNumbers(inner), joinNumbers(step), vectorize)
+          .str();
   schedule.parameters = {
       {"tile", choice}, {"width", step.back()}, {"threads", threads}};
   return schedule;
@@ -368,7 +372,8 @@ static ScheduleProgram emitProduct(Block &pattern,
   int64_t tm = largestDivisor(sizes[m], kRows[choice]);
   int64_t tn = largestDivisor(sizes[n], kColumns[choice]);
   int64_t tk = largestDivisor(sizes[k], kDepth[choice]);
-  // A warp of 4 by 8 threads, a block of 2 by 4 warps, less where there is less.
+  // A warp of 4 by 8 threads, a block of 2 by 4 warps, less where there is
+  // less.
   int64_t wm = tm * largestDivisor(sizes[m] / tm, 4);
   int64_t wn = tn * largestDivisor(sizes[n] / tn, 8);
   int64_t bm = wm * largestDivisor(sizes[m] / wm, 2);

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Every workload of every golden input is searched for two rounds and a sweep,
-// as if every variant had passed, and each variant is compiled to PTX. What runs
-// right and how fast is seen on a GPU (docs/benchmarks/h200-catalog.md).
+// as if every variant had passed, and each variant is compiled to PTX. What
+// runs right and how fast is seen on a GPU (docs/benchmarks/h200-catalog.md).
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,8 +80,8 @@ struct CudaCatalogTest : testing::Test {
 
   /// Compiles the variant; the first error, or nothing.
   static std::string compile(Request &request, const Variant &variant) {
-    Module module = mlir::ModuleOp::create(
-        mlir::UnknownLoc::get(&test::context()));
+    Module module =
+        mlir::ModuleOp::create(mlir::UnknownLoc::get(&test::context()));
     mlir::OpBuilder builder = mlir::OpBuilder::atBlockEnd(module->getBody());
     auto lowering =
         mlir::cast<LoweringOp>(builder.clone(*request.workload.getOperation()));
@@ -198,8 +198,8 @@ TEST_F(CudaCatalogTest, EveryVariantOfEveryGoldenInputCompiles) {
           request->parents = {request->history.front()};
       }
       ASSERT_FALSE(request->history.empty());
-      auto next = proposer->neighbours(
-          request->context(), request->history.front().variant, 3);
+      auto next = proposer->neighbours(request->context(),
+                                       request->history.front().variant, 3);
       ASSERT_TRUE(bool(next));
       take(std::move(*next), 3);
     }
