@@ -78,6 +78,16 @@ findKind(const std::vector<KernelDescription> &kernels, llvm::StringRef kind) {
   return nullptr;
 }
 
+/// Whether a variant only sets choices, so that ideas can build on it.
+static bool setsChoices(const Variant &variant) {
+  return variant.language == Language::schedule &&
+         llvm::StringRef(variant.ideaId).starts_with(kPrefix) &&
+         !variant.parameters.empty() &&
+         llvm::all_of(variant.parameters, [](const auto &parameter) {
+           return findKernelChoice(parameter.first) != nullptr;
+         });
+}
+
 /// Programs and kernels that were tried, or are proposed already.
 struct CudaCatalog::Seen {
   std::set<std::string> programs, kernels;
@@ -122,16 +132,6 @@ std::optional<Variant> CudaCatalog::variantOf(const ProposalContext &context,
   return variant;
 }
 
-/// Whether a variant only sets choices, so that ideas can build on it.
-static bool setsChoices(const Variant &variant) {
-  return variant.language == Language::schedule &&
-         llvm::StringRef(variant.ideaId).starts_with(kPrefix) &&
-         !variant.parameters.empty() &&
-         llvm::all_of(variant.parameters, [](const auto &parameter) {
-           return findKernelChoice(parameter.first) != nullptr;
-         });
-}
-
 static const Variant *findParent(const ProposalContext &context,
                                  llvm::StringRef id) {
   for (llvm::ArrayRef<TriedVariant> list : {context.parents, context.history})
@@ -149,7 +149,7 @@ std::vector<Idea> CudaCatalog::proposeIdeas(const ProposalContext &context,
   const Kernels *plain = describe(context, {});
   if (!plain)
     return ideas;
-  std::set<std::string> tried, firstPrograms;
+  std::set<std::string> tried, firsts;
   for (const TriedVariant &variant : context.history)
     tried.insert(variant.variant.ideaId);
   auto add = [&](const CudaIdea &idea, llvm::StringRef parent) {
@@ -166,8 +166,16 @@ std::vector<Idea> CudaCatalog::proposeIdeas(const ProposalContext &context,
       llvm::consumeError(realised.takeError());
       return;
     }
-    if (!realised->empty() &&
-        firstPrograms.insert(realised->front().program).second)
+    if (realised->empty())
+      return;
+    // Two ideas may lead to the same kernels: the first one has them.
+    const Variant &first = realised->front();
+    const Kernels *kernels =
+        setsChoices(first)
+            ? describe(context, Parameters(first.parameters.begin(),
+                                           first.parameters.end()))
+            : nullptr;
+    if (firsts.insert(kernels ? spell(*kernels) : first.program).second)
       ideas.push_back(std::move(proposal));
   };
   bool memoryBound = context.roofline.bound(context.target) == Bound::Memory;

@@ -130,8 +130,9 @@ static const std::vector<CudaIdea> &table() {
        [](const Parameters &d) -> Settings {
          int64_t parts = std::max<int64_t>(1, at(d, "row_blocks"));
          Settings s;
-         for (int64_t more : {parts * 2, parts * 4, parts / 2, int64_t(1)})
-           s.push_back({{"row_keep", 0}, {"row_blocks", more}});
+         for (int64_t more : {parts * 2, parts * 4, parts / 2})
+           if (more > 1)
+             s.push_back({{"row_keep", 0}, {"row_blocks", more}});
          return s;
        }},
       {"rows-forwards", IdeaCategory::ControlFlow,

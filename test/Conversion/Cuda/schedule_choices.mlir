@@ -3,7 +3,7 @@
 // RUN: python3 %S/Inputs/schedule_cases.py %t rows row_threads=512,row_block=512 row_keep=0,row_unroll=8 row_blocks=4,row_keep=0,row_threads=128,row_unroll=2 row_resident=4 row_width=2 approximate=1 | FileCheck %s --check-prefix=ROWS
 // RUN: python3 %S/Inputs/schedule_cases.py %t chain vector_threads=128,vector_count=8,vector_width=2 | FileCheck %s --check-prefix=CHAIN
 // RUN: python3 %S/Inputs/schedule_cases.py %t product scalar_warp_rows=2,scalar_warp_columns=2,scalar_rows=8,scalar_columns=4,scalar_depth=8,contraction_parts=1 contraction_parts=4 contraction_band=1 | FileCheck %s --check-prefix=PRODUCT
-// RUN: python3 %S/Inputs/schedule_cases.py %t half tensor_warp_rows=2,tensor_warp_columns=2,tensor_stages=4 | FileCheck %s --check-prefix=HALF
+// RUN: python3 %S/Inputs/schedule_cases.py %t half tensor_warp_rows=2,tensor_warp_columns=2,tensor_rows=64,tensor_columns=64,tensor_stages=4,contraction_parts=1 | FileCheck %s --check-prefix=HALF
 
 // A schedule sets numbers of the compiler's own kernels by annotating the
 // function; what it leaves out stays as the model decides.

@@ -1,7 +1,7 @@
 // REQUIRES: libdevice
 // RUN: rm -rf %t && split-file %s %t
 // RUN: python3 %S/Inputs/schedule_cases.py %t product elsewhere unknown unit text scalar_depth=3 tensor_stages=4 scalar_warp_rows=8,scalar_warp_columns=8 scalar_depth=64 scalar_warp_rows=1,scalar_warp_columns=1,scalar_rows=16,scalar_columns=16 contraction_parts=7 mixed many blocks warps lanes threads | FileCheck %s --check-prefix=PRODUCT
-// RUN: python3 %S/Inputs/schedule_cases.py %t half tensor_stages=8 tensor_columns=48,tensor_warp_columns=2 tensor_rows=128,tensor_columns=128,tensor_warp_rows=1,tensor_warp_columns=1,tensor_stages=2,tensor_resident=1 | FileCheck %s --check-prefix=HALF
+// RUN: python3 %S/Inputs/schedule_cases.py %t half tensor_stages=8,tensor_warp_rows=2,tensor_warp_columns=4,tensor_rows=64,tensor_columns=64 tensor_columns=48,tensor_warp_columns=2 tensor_rows=128,tensor_columns=128,tensor_warp_rows=1,tensor_warp_columns=1,tensor_stages=2,tensor_resident=1 | FileCheck %s --check-prefix=HALF
 // RUN: python3 %S/Inputs/schedule_cases.py %t rows row_keep=1 row_keep=1,row_blocks=4,row_threads=1024 row_threads=1024,row_block=512 row_blocks=4,row_keep=0,row_threads=128,row_block=256 row_blocks=64,row_keep=0 row_width=8 row_resident=16 row | FileCheck %s --check-prefix=ROWS
 // RUN: python3 %S/Inputs/schedule_cases.py %t chain vector_width=8 vector_width=4,vector_count=48 | FileCheck %s --check-prefix=CHAIN
 
@@ -43,7 +43,7 @@
 // PRODUCT-LABEL: CASE threads
 // PRODUCT: is mapped inside a loop that is mapped to threads (required by 'fastk.mapping')
 
-// HALF-LABEL: CASE tensor_stages=8
+// HALF-LABEL: CASE tensor_stages=8,
 // HALF: error: 'fastk.tensor_stages' slices of a tile in 'fastk.tensor_resident' blocks: bytes of shared memory: {{[0-9]+}} of at most 232448
 // Chunks of rows of 96 would change places with those of the next row.
 // HALF-LABEL: CASE tensor_columns=48

@@ -184,7 +184,8 @@ TEST_F(CudaCatalogTest, EveryVariantOfEveryGoldenInputCompiles) {
         }
       };
       for (int round = 1; round <= 2; ++round) {
-        auto ideas = proposer->proposeIdeas(request->context(), 6);
+        auto ideas =
+            proposer->proposeIdeas(request->context(), round == 1 ? 6 : 3);
         ASSERT_TRUE(bool(ideas));
         EXPECT_TRUE(round > 1 || !ideas->empty()) << "no idea";
         for (const Idea &idea : *ideas) {
