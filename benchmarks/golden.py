@@ -310,6 +310,7 @@ def text_of(state, options):
             "Written by `benchmarks/golden.py`; do not edit. How it is measured is in "
             "the script's first lines and, for what both share, in "
             "[host.md](host.md).",
+            "<!-- not-run: takes most of an hour of a quiet machine -->\n"
             f"```console\n$ {m['command']}\n```",
             f"{m['date']}, commit {m['commit']}. {m['cpu']}, {m['processors']} "
             f"processors, {m['threads']} threads for each contender; {m['kernel']}; "

@@ -12,18 +12,21 @@ PROGRAMS holds a folder per operator (softmax, layernorm, matmul_f32, ...), and 
 folder per contender: `winner`, `default`, as `fastk-opt --compile-kernel=program
 --target=cuda:sm_90a ... -o FOLDER` writes them. Beside them run torch eager,
 torch.compile and torch.compile with max-autotune, all at torch's default precision
-flags, and the winner once more as A/A control.
+flags, and the winner once more as A/A control. Operands are in the order of the
+workload. The models are those of test/Inputs/golden
+of the same names; `elementwise` is that of h200_models.py.
 
 Before every timed call 512 MB are written, which empties the L2 cache; inputs rotate
 over three sets at different addresses; contenders take turns in random order; printed
 are medians of CUDA events. Each result is compared with torch in float64 on N(0,1), and
-must not be farther off than 4 times torch's own float32 error.
+must not be farther off than 4 times torch's own error in the same type.
 
 Needs a GPU, its driver and torch; NVRTC where a program is CUDA-C. Exit codes: 0 done;
 1 wrong use, or something could not be run; 2 a result was wrong.
 """
 
 import argparse
+import dataclasses
 import datetime
 import os
 import pathlib
@@ -32,8 +35,10 @@ import shlex
 import subprocess
 import sys
 import time
+import typing
 
 import cuda_program
+import h200_models
 import torch
 
 BEGIN = "<!-- numbers: written by benchmarks/h200.py, do not edit -->"
@@ -42,23 +47,54 @@ SETS = 3
 FLUSH_BYTES = 512 << 20
 
 
-def unary(dimension):
-    return lambda x: torch.softmax(x, dimension)
+@dataclasses.dataclass(frozen=True)
+class Specification:
+    """What torch computes, on operands of which shapes, and what is asked for."""
+
+    reference: typing.Callable
+    shapes: typing.List[typing.Tuple[int, ...]]
+    #: Milliseconds of a winner.
+    bar: typing.Optional[float] = None
+    #: Time of the default lowering, in torch eager's.
+    default_bar: typing.Optional[float] = None
+    dtype: torch.dtype = torch.float32
+
+    def asked(self):
+        parts = []
+        if self.bar:
+            parts.append(f"a winner in {self.bar:g} ms")
+        if self.default_bar:
+            parts.append(f"the default lowering in {self.default_bar:g} of eager's time")
+        return ", ".join(parts)
 
 
 def layer_norm(x, weight, bias):
     return torch.nn.functional.layer_norm(x, weight.shape, weight, bias, 1e-5)
 
 
-#: Operator -> what torch computes, the shapes of its operands, milliseconds asked for.
+def convolution(x, bias, weight):
+    return torch.nn.functional.conv2d(x, weight, bias, stride=4, padding=2)
+
+
 OPERATORS = {
-    "softmax": (unary(1), [(4096, 65536)], 0.60),
-    "layernorm": (
-        layer_norm,
-        [(16, 64, 256, 256), (64, 256, 256), (64, 256, 256)],
-        0.22,
+    "softmax": Specification(
+        lambda x: torch.softmax(x, 1), [(4096, 65536)], 0.60, 1.2
     ),
-    "matmul_f32": (torch.matmul, [(4096, 4096), (4096, 4096)], 1.5),
+    "layernorm": Specification(
+        layer_norm, [(16, 64, 256, 256), (64, 256, 256), (64, 256, 256)], 0.22, 1.2
+    ),
+    "matmul_f32": Specification(
+        torch.matmul, [(4096, 4096), (4096, 4096)], 1.5, 1.6
+    ),
+    "matmul_f16": Specification(
+        torch.matmul, [(4096, 4096), (4096, 4096)], None, 2.5, torch.float16
+    ),
+    "conv2d": Specification(
+        convolution, [(100, 3, 224, 224), (96,), (96, 3, 11, 11)], None, 3
+    ),
+    "elementwise": Specification(
+        h200_models.gated, [(4096, 16384), (16384,)], None, 0.6
+    ),
 }
 
 
@@ -67,8 +103,15 @@ class Operator:
 
     def __init__(self, name, folder, compile_torch):
         self.name = name
-        self.reference, shapes, self.bar = OPERATORS[name]
-        self.sets = [[torch.randn(s, device="cuda") for s in shapes] for _ in range(SETS)]
+        self.specification = OPERATORS[name]
+        self.reference = self.specification.reference
+        self.sets = [
+            [
+                torch.randn(s, device="cuda", dtype=self.specification.dtype)
+                for s in self.specification.shapes
+            ]
+            for _ in range(SETS)
+        ]
         self.outputs = [
             torch.empty_like(self.reference(*inputs)) for inputs in self.sets
         ]
@@ -125,6 +168,7 @@ class Operator:
                 (difference.norm() / exact.norm()).item(),
             )
 
+        result_type = self.outputs[0].dtype
         theirs = errors(self.calls["torch eager"](0))
         found = {}
         for name, call in self.calls.items():
@@ -133,7 +177,8 @@ class Operator:
             self.outputs[0].fill_(float("nan"))
             mine = errors(call(0))
             right = (
-                mine[0] <= 4 * theirs[0] + 2 * 2**-23 and mine[1] <= 2 * theirs[1] + 1e-7
+                mine[0] <= 4 * theirs[0] + 2 * torch.finfo(result_type).eps
+                and mine[1] <= 2 * theirs[1] + torch.finfo(result_type).eps
             )
             found[name] = (*mine, right)
         found["torch eager"] = (*theirs, True)
@@ -189,10 +234,10 @@ def describe(rounds):
 
 def table(operator, times, errors):
     rows = [
-        f"### {operator.name}, asked: {operator.bar:g} ms",
+        f"### {operator.name}, asked: {operator.specification.asked()}",
         "",
-        "| contender | median ms | p10 | p90 | best torch / it | largest error | Frobenius |",
-        "|---|--:|--:|--:|--:|--:|--:|",
+        "| contender | median ms | p10 | p90 | best torch / it | it / eager | largest error | Frobenius |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
 
     def median(name):
@@ -205,6 +250,7 @@ def table(operator, times, errors):
         rows.append(
             f"| {name} | {median(name):.4f} | {values[len(values) // 10]:.4f} "
             f"| {values[len(values) * 9 // 10]:.4f} | {best / median(name):.2f}× "
+            f"| {median(name) / median('torch eager'):.2f} "
             + (f"| {error[0]:.2g} | {error[1]:.2g} |" if error else "| – | – |")
         )
     return "\n".join(rows)

@@ -75,3 +75,11 @@ def finds_libdevice():
 
 if finds_libdevice():
     config.available_features.add("libdevice")
+
+# CUDA's assembler, where the compiler looks for it.
+cuda_path = os.environ.get("FASTK_CUDA_PATH")
+ptxas = shutil.which("ptxas", path=os.path.join(cuda_path, "bin") if cuda_path
+                     else config.environment["PATH"])
+if ptxas:
+    config.available_features.add("ptxas")
+    config.substitutions.append(("%ptxas", ptxas))

@@ -7,6 +7,7 @@
 
 #include "HostPipeline.h"
 #include "ScheduleRules.h"
+#include "fastk/Analysis/CanonicalForm.h"
 #include "fastk/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Remarks.h"
@@ -38,13 +39,7 @@ fastk::createPatternFunction(LoweringOp lowering, StringRef symbol) {
     }
   OwningOpRef<ModuleOp> module = ModuleOp::create(lowering.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
-  auto func = func::FuncOp::create(builder, lowering.getLoc(), symbol, type);
-  IRMapping mapping;
-  lowering.getPattern().cloneInto(&func.getBody(), mapping);
-  auto yield = cast<YieldOp>(func.getBody().front().getTerminator());
-  builder.setInsertionPoint(yield);
-  func::ReturnOp::create(builder, yield.getLoc(), yield.getValues());
-  yield.erase();
+  buildKernelFunc(builder, lowering, symbol);
   return module;
 }
 

@@ -22,12 +22,18 @@ using namespace fastk;
 static LogicalResult checkModel(ModuleOp model) {
   for (auto func : model.getOps<func::FuncOp>()) {
     if (func.isDeclaration())
-      return func.emitError() << "has no body; fastk compiles whole models "
-                                 "(required by 'fastk.compile_model')";
+      return func.emitError() << "has no body; fastk compiles whole models: "
+                                 "add the function to the module (required by "
+                                 "'fastk.compile_model')";
     WalkResult walk = func.walk([&](Operation *op) {
       if (isa<WorkloadOp>(op)) {
         op->emitError() << "is left in the module: run fastk-lower-workloads "
                            "first (required by 'fastk.compile_model')";
+        return WalkResult::interrupt();
+      }
+      if (isa<CallOpInterface>(op)) {
+        op->emitError() << "is left in the module: inline it first, with the "
+                           "pass 'inline' (required by 'fastk.compile_model')";
         return WalkResult::interrupt();
       }
       auto isDynamic = [](Type type) {

@@ -112,7 +112,8 @@ LogicalResult fastk::dropEmptyBuffers(func::FuncOp func) {
                 "leave out of that (required by 'fastk.empty_tensor')";
     argument.setType(standIn(argument.getType()));
   }
-  func.setFunctionType(FunctionType::get(
-      func.getContext(), func.getArgumentTypes(), func.getResultTypes()));
+  func.setFunctionType(FunctionType::get(func.getContext(),
+                                         func.front().getArgumentTypes(),
+                                         func.getResultTypes()));
   return success();
 }

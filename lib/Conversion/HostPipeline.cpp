@@ -10,6 +10,7 @@
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Transforms.h"
@@ -76,16 +77,8 @@ static void lowerStridedCopies(ModuleOp module) {
     if (source.getLayout().isIdentity() && target.getLayout().isIdentity())
       continue;
     rewriter.setInsertionPoint(copy);
-    unsigned rank = source.getRank();
-    AffineMap identity = rewriter.getMultiDimIdentityMap(rank);
-    SmallVector<utils::IteratorType> iterators(rank,
-                                               utils::IteratorType::parallel);
-    linalg::GenericOp::create(
-        rewriter, copy.getLoc(), copy.getSource(), copy.getTarget(),
-        ArrayRef<AffineMap>{identity, identity}, iterators,
-        [](OpBuilder &builder, Location loc, ValueRange args) {
-          linalg::YieldOp::create(builder, loc, args[0]);
-        });
+    linalg::makeMemRefCopyOp(rewriter, copy.getLoc(), copy.getSource(),
+                             copy.getTarget());
     rewriter.eraseOp(copy);
   }
 }

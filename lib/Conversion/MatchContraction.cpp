@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BodySlice.h"
 #include "ContractionEmitter.h"
 
 using namespace mlir;
@@ -53,30 +54,6 @@ bool ContractionEmitter::collectAccess(OpOperand *operand,
   return true;
 }
 
-/// The ops of the body that `value` is computed by, in order, and the arguments
-/// they read. False when something other than element arithmetic is among them.
-static bool collectSlice(Value value, Block *body,
-                         llvm::SetVector<Operation *> &ops,
-                         llvm::SetVector<BlockArgument> &arguments) {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    if (argument.getOwner() == body)
-      arguments.insert(argument);
-    return true;
-  }
-  Operation *producer = value.getDefiningOp();
-  if (producer->getBlock() != body)
-    return true;
-  if (producer->getNumRegions() || producer->getNumResults() != 1 ||
-      !OpTrait::hasElementwiseMappableTraits(producer))
-    return producer->hasTrait<OpTrait::ConstantLike>() &&
-           (ops.insert(producer), true);
-  for (Value operand : producer->getOperands())
-    if (!collectSlice(operand, body, ops, arguments))
-      return false;
-  ops.insert(producer);
-  return true;
-}
-
 bool ContractionEmitter::matchBody() {
   if (op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0)
     return false;
@@ -97,18 +74,17 @@ bool ContractionEmitter::matchBody() {
   if (!times || !times->hasOneUse() || times->getBlock() != body)
     return false;
   auto collect = [&](Value value, Side &side) {
-    llvm::SetVector<Operation *> ops;
-    llvm::SetVector<BlockArgument> arguments;
-    if (!collectSlice(value, body, ops, arguments))
+    BodySlice slice;
+    // The loops stay in the function: its values are at hand.
+    if (!slice.collect(value, body, [](Value) { return true; }))
       return false;
     side.result = value;
-    side.body.assign(ops.begin(), ops.end());
-    for (BlockArgument argument : arguments) {
-      if (argument == accumulator)
+    side.body.assign(slice.ops.begin(), slice.ops.end());
+    for (unsigned argument : slice.arguments) {
+      if (argument == accumulator.getArgNumber())
         return false;
       LinearAccess access;
-      OpOperand *operand = &op->getOpOperand(argument.getArgNumber());
-      if (!collectAccess(operand, access))
+      if (!collectAccess(&op->getOpOperand(argument), access))
         return false;
       side.accesses.push_back(access);
     }

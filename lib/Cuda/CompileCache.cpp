@@ -10,13 +10,12 @@
 #include "Bytes.h"
 #include "Sha256.h"
 #include "fastk/Cuda/CompileInChild.h"
+#include "fastk/Target/WholeFile.h"
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <unistd.h>
 
 namespace fs = std::filesystem;
 using namespace fastk::cuda;
@@ -26,13 +25,8 @@ using namespace fastk::cuda;
 static constexpr uint64_t kFormat = 1;
 
 static std::string defaultFolder() {
-  if (const char *set = std::getenv("FASTK_CACHE_DIR"); set && *set)
-    return std::string(set) + "/nvrtc";
-  if (const char *cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
-    return std::string(cache) + "/fastk/nvrtc";
-  if (const char *home = std::getenv("HOME"); home && *home)
-    return std::string(home) + "/.cache/fastk/nvrtc";
-  return "";
+  std::string folder = fastk::userCacheFolder();
+  return folder.empty() ? folder : folder + "/nvrtc";
 }
 
 CompileCache::CompileCache() : CompileCache(defaultFolder()) {}
@@ -83,22 +77,9 @@ void CompileCache::store(const std::string &key,
     return;
   std::error_code error;
   fs::create_directories(where, error);
-  static std::atomic<unsigned> counter;
-  std::string temporary = where + "/tmp." + std::to_string(getpid()) + "." +
-                          std::to_string(counter++);
-  {
-    std::string bytes = toBytes(result);
-    std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-    file << sha256(bytes) << bytes;
-    file.flush();
-    if (!file) {
-      fs::remove(temporary, error);
-      return;
-    }
-  }
-  fs::rename(temporary, where + "/" + key, error);
-  if (error)
-    fs::remove(temporary, error);
+  std::string bytes = toBytes(result);
+  // Failure is no error: what is not found is compiled again.
+  (void)fastk::writeWholeFile(where + "/" + key, sha256(bytes) + bytes);
   // Looking at the whole folder every time would cost more than it saves.
   static std::atomic<unsigned> stores;
   if (stores++ % 64 == 0)

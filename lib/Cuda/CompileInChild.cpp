@@ -10,6 +10,7 @@
 #include "Bytes.h"
 #include "ChildProtocol.h"
 #include "Protocol.h"
+#include "SpawnChild.h"
 #include "fastk/Cuda/CheckDeviceCode.h"
 #include <cerrno>
 #include <chrono>
@@ -18,63 +19,24 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <poll.h>
 #include <seccomp.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+using namespace fastk;
 using namespace fastk::cuda;
 using Clock = std::chrono::steady_clock;
 
-/// Starts the child with \p socket as its descriptor 3, \p notes as 4, and
-/// nothing else of ours. Returns its process id, or -1 with errno.
-static pid_t startChild(const std::string &program, int socket, int notes) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, socket, nvrtcChildSocket);
-  for (int fd = 0; fd <= 2; ++fd)
-    posix_spawn_file_actions_addopen(&actions, fd, "/dev/null",
-                                     fd == 0 ? O_RDONLY : O_WRONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, notes, nvrtcChildNotes);
-  posix_spawn_file_actions_addclosefrom_np(&actions, nvrtcChildNotes + 1);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP |
-                                            POSIX_SPAWN_SETSIGMASK |
-                                            POSIX_SPAWN_SETSIGDEF);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  // Nothing of the user's environment but where libraries are.
-  std::string libraries = "LD_LIBRARY_PATH=";
-  if (const char *paths = std::getenv("LD_LIBRARY_PATH"))
-    libraries += paths;
-  std::string sanitizer =
-      "ASAN_OPTIONS=handle_segv=0:handle_abort=0:use_sigaltstack=0:"
-      "detect_leaks=0:allocator_may_return_null=1";
-  std::string path = "PATH=", language = "LANG=C";
-  char *environment[] = {path.data(), language.data(), libraries.data(),
-                         sanitizer.data(), nullptr};
-  std::string name = "fastk-nvrtc", flag = nvrtcChildFlag;
-  char *arguments[] = {name.data(), flag.data(), nullptr};
-  pid_t pid = -1;
-  int code =
-      posix_spawn(&pid, program.empty() ? "/proc/self/exe" : program.c_str(),
-                  &actions, &attributes, arguments, environment);
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  if (code != 0) {
-    errno = code;
-    return -1;
-  }
-  return pid;
+/// Nothing of the user's environment but where libraries are.
+static std::vector<std::string> environment() {
+  const char *libraries = std::getenv("LD_LIBRARY_PATH");
+  return {"PATH=", "LANG=C",
+          std::string("LD_LIBRARY_PATH=") + (libraries ? libraries : ""),
+          "ASAN_OPTIONS=handle_segv=0:handle_abort=0:use_sigaltstack=0:"
+          "detect_leaks=0:allocator_may_return_null=1"};
 }
 
 enum class Talk { Done, TimedOut, TooMuch, Broken };
@@ -128,7 +90,7 @@ static Talk converse(int socket, std::string_view request, std::string &reply,
 static std::string forbiddenCall(int notes) {
   std::atomic<uint32_t> call{0};
   if (pread(notes, &call, sizeof(call),
-            offsetof(fastk::worker::ControlPage, deniedCall)) !=
+            offsetof(worker::ControlPage, deniedCall)) !=
           ssize_t(sizeof(call)) ||
       call == 0)
     return "a system call";
@@ -219,9 +181,15 @@ CompileResult fastk::cuda::compileInChild(const CompileRequest &request,
     return result;
   }
   int notes = memfd_create("fastk-nvrtc", MFD_CLOEXEC);
-  pid_t pid = notes < 0 || ftruncate(notes, fastk::worker::pageSize) != 0
+  static_assert(nvrtcChildSocket == worker::firstChildDescriptor &&
+                nvrtcChildNotes == worker::firstChildDescriptor + 1);
+  pid_t pid = notes < 0 || ftruncate(notes, worker::pageSize) != 0
                   ? -1
-                  : startChild(limits.program, pair[1], notes);
+                  : worker::spawnChild({limits.program,
+                                        "fastk-nvrtc",
+                                        nvrtcChildFlag,
+                                        environment(),
+                                        {pair[1], notes}});
   int startError = errno;
   close(pair[1]);
   struct CloseNotes {

@@ -215,17 +215,6 @@ std::string fastk::cuda::loadModule(const Driver &driver,
                          log);
 }
 
-std::string fastk::cuda::loadLibrary(const Driver &driver,
-                                     std::string_view image, CUlibrary &library,
-                                     std::string *log) {
-  std::string text(image);
-  LoadLog messages;
-  return messages.finish(driver.call(driver.cuLibraryLoadData, &library,
-                                     text.c_str(), messages.options,
-                                     messages.values, 4u, nullptr, nullptr, 0u),
-                         log);
-}
-
 std::string fastk::cuda::getFunction(const Driver &driver, CUmodule module,
                                      const char *name, CUfunction &function) {
   std::string error =

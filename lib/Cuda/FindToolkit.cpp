@@ -13,6 +13,7 @@
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <unistd.h>
 
 namespace fs = std::filesystem;
 using namespace fastk::cuda;
@@ -134,19 +135,21 @@ static std::vector<fs::path> pipRoots() {
   return roots;
 }
 
+/// Where parts of CUDA other than NVRTC are looked for.
+static std::vector<fs::path> allRoots() {
+  if (const char *set = std::getenv("FASTK_CUDA_PATH"); set && *set)
+    return {set};
+  std::vector<fs::path> roots = installedRoots();
+  // Debian's package of CUDA.
+  roots.push_back("/usr/lib/nvidia-cuda-toolkit");
+  for (const fs::path &root : pipRoots())
+    roots.push_back(root);
+  return roots;
+}
+
 std::string fastk::cuda::findLibdevice() {
-  std::vector<fs::path> roots;
-  if (const char *set = std::getenv("FASTK_CUDA_PATH"); set && *set) {
-    roots.push_back(set);
-  } else {
-    roots = installedRoots();
-    // Debian's package of CUDA.
-    roots.push_back("/usr/lib/nvidia-cuda-toolkit");
-    for (const fs::path &root : pipRoots())
-      roots.push_back(root);
-  }
   std::error_code error;
-  for (const fs::path &root : roots)
+  for (const fs::path &root : allRoots())
     // The last is for a folder of libraries inside a toolkit.
     for (const char *folder :
          {"nvvm/libdevice", "libdevice", ".", "../nvvm/libdevice"})
@@ -154,6 +157,62 @@ std::string fastk::cuda::findLibdevice() {
           fs::exists(file, error))
         return file.lexically_normal().string();
   return "";
+}
+
+std::string fastk::cuda::findCupti() {
+#if defined(__aarch64__)
+  const char *target = "targets/sbsa-linux/lib";
+  const char *system = "/usr/lib/aarch64-linux-gnu";
+#else
+  const char *target = "targets/x86_64-linux/lib";
+  const char *system = "/usr/lib/x86_64-linux-gnu";
+#endif
+  std::vector<fs::path> folders;
+  for (const fs::path &root : allRoots())
+    // The last but one is for a folder of libraries inside a toolkit.
+    for (const char *folder : {"extras/CUPTI/lib64", "lib64", "lib", target,
+                               "../extras/CUPTI/lib64", "."})
+      folders.push_back(root / folder);
+  if (const char *set = std::getenv("FASTK_CUDA_PATH"); !set || !*set)
+    for (const char *folder : {system, "/usr/lib64"})
+      folders.push_back(folder);
+  for (const fs::path &folder : folders)
+    // "libcupti.so.13" rather than "libcupti.so", which may be missing.
+    for (const char *name : {"libcupti.so.", "libcupti.so"})
+      if (std::vector<fs::path> found = entries(folder, name); !found.empty())
+        return found.front().lexically_normal().string();
+  return "";
+}
+
+/// A program in \p folders of the roots, else, unless $FASTK_CUDA_PATH is set,
+/// in those of $PATH.
+static std::string findProgram(const char *name,
+                               std::initializer_list<const char *> folders) {
+  std::vector<fs::path> files;
+  for (const fs::path &root : allRoots())
+    for (const char *folder : folders)
+      files.push_back(root / folder / name);
+  if (const char *set = std::getenv("FASTK_CUDA_PATH"); !set || !*set)
+    if (const char *path = std::getenv("PATH")) {
+      std::istringstream entries(path);
+      for (std::string entry; std::getline(entries, entry, ':');)
+        if (!entry.empty() && entry[0] == '/')
+          files.push_back(fs::path(entry) / name);
+    }
+  std::error_code error;
+  for (const fs::path &file : files)
+    if (fs::is_regular_file(file, error) && access(file.c_str(), X_OK) == 0)
+      return file.lexically_normal().string();
+  return "";
+}
+
+std::string fastk::cuda::findPtxas() {
+  return findProgram("ptxas", {"bin", "../bin"});
+}
+
+std::string fastk::cuda::findComputeSanitizer() {
+  return findProgram("compute-sanitizer",
+                     {"bin", "compute-sanitizer", "../bin"});
 }
 
 std::vector<Toolkit> fastk::cuda::findToolkits() {

@@ -53,24 +53,27 @@ static bool writeAll(int fd, std::string_view bytes) {
 
 /// From here on every file is "not found": the compiler reports an #include of
 /// one as it reports a misspelt one, where a trap would look like a crash.
-static bool closeFileSystem() {
+/// Returns an errno, 0 for success.
+static int closeFileSystem() {
   scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
   if (!filter)
-    return false;
-  bool ok = true;
+    return ENOMEM;
+  int error = 0;
   for (const char *name :
        {"open", "openat", "openat2", "stat", "lstat", "newfstatat", "statx",
         "access", "faccessat", "faccessat2", "readlink", "readlinkat"}) {
     int number = seccomp_syscall_resolve_name(name);
-    if (number >= 0)
-      ok &= seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOENT), number, 0) == 0;
+    if (number >= 0 && error == 0)
+      error = -seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOENT), number, 0);
   }
-  ok = ok && seccomp_load(filter) == 0;
+  if (error == 0)
+    error = -seccomp_load(filter);
   seccomp_release(filter);
-  return ok;
+  return error;
 }
 
-static bool enterCompileSandbox(const CompileLimits &limits) {
+/// Returns an errno, 0 for success.
+static int enterCompileSandbox(const CompileLimits &limits) {
   using namespace fastk::worker;
   Message start = {};
   start.threadLimit = 64;
@@ -82,10 +85,12 @@ static bool enterCompileSandbox(const CompileLimits &limits) {
   void *page = mmap(nullptr, pageSize, PROT_READ | PROT_WRITE, MAP_SHARED,
                     nvrtcChildNotes, 0);
   if (page == MAP_FAILED)
-    return false;
+    return errno;
   close(nvrtcChildNotes);
   uint32_t active = enterSandbox(start, static_cast<ControlPage *>(page));
-  return (active & ProtectSeccomp) && closeFileSystem();
+  if (!(active & ProtectSeccomp))
+    return filterError() ? filterError() : EPERM;
+  return closeFileSystem();
 }
 
 static void onNoMemory() { _exit(outOfMemoryExit); }
@@ -109,7 +114,11 @@ int fastk::cuda::nvrtcChildMain(int, char **) {
   CompileResult result;
   Nvrtc nvrtc;
   if (Nvrtc::load(toolkit, nvrtc, result.error)) {
-    if (enterCompileSandbox(limits))
+    int problem = enterCompileSandbox(limits);
+    // The limits are in force before the filter is: it is made within them.
+    if (problem == ENOMEM)
+      onNoMemory();
+    if (problem == 0)
       // The toolkit's headers travelled with the request.
       result = nvrtc.compile(request, {});
     else

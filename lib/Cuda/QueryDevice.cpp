@@ -80,13 +80,15 @@ std::string fastk::cuda::queryCudaDevice(DeviceDescription &device,
   if (std::optional<DeviceDescription> known = describeDevice(d.arch);
       known && known->model == d.model) {
     d.peak = known->peak;
-    d.measured = known->measured;
   } else {
     d.peak = peakRates(major, minor, d.multiprocessors, d.clockHz);
     // Both edges of the clock; bits to bytes.
     d.peak.memory = 2e3 * get(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
                     get(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8;
   }
+  // A calibration that cannot be used is none: fastk-worker --calibrate says
+  // so.
+  calibrate(d);
   device = d;
   return "";
 }

@@ -8,7 +8,11 @@
 #include "fastk/Driver/Compile.h"
 #include "fastk/Transforms/FormWorkloads.h"
 #include "fastk/Transforms/Passes.h"
+#include "mlir/Analysis/CallGraph.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/SCCIterator.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -25,6 +29,25 @@ static LogicalResult runPass(ModuleOp module, std::unique_ptr<Pass> pass,
   else
     manager.addPass(std::move(pass));
   return manager.run(module);
+}
+
+LogicalResult fastk::inlineCalls(ModuleOp module) {
+  WalkResult calls =
+      module.walk([](func::CallOp) { return WalkResult::interrupt(); });
+  if (!calls.wasInterrupted())
+    return success();
+  CallGraph graph(module);
+  for (auto group = llvm::scc_begin(static_cast<const CallGraph *>(&graph));
+       !group.isAtEnd(); ++group)
+    if (group.hasCycle())
+      for (const CallGraphNode *node : *group)
+        if (!node->isExternal())
+          return node->getCallableRegion()->getParentOp()->emitError()
+                 << "calls itself, by itself or by others: fastk inlines every "
+                    "call; write the recursion as a loop or in full (required "
+                    "by 'fastk.calls')";
+  // Inlines alone: what is inlined is not simplified on the way.
+  return runPass(module, createInlinerPass({}, [](OpPassManager &) {}));
 }
 
 LogicalResult fastk::runFormWorkloads(ModuleOp module, StringRef fusion,

@@ -8,7 +8,6 @@
 #include "fastk/Driver/LoadModel.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Driver/RegisterMLIR.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
@@ -133,23 +132,6 @@ static std::optional<int64_t> byteSize(RankedTensorType type) {
   return bits;
 }
 
-/// Sums over nothing are refused: torch gives no such model meaning worth
-/// compiling, and kernels assume at least one step of each loop.
-static LogicalResult checkNotEmpty(linalg::LinalgOp op) {
-  auto isEmpty = [](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor && llvm::is_contained(tensor.getShape(), 0);
-  };
-  if (llvm::all_of(op->getResultTypes(), isEmpty))
-    return success();
-  for (Type type : op->getOperandTypes())
-    if (isEmpty(type))
-      return op.emitOpError() << "reads " << type
-                              << ", which has no elements: export the model "
-                                 "with example inputs that are not empty";
-  return success();
-}
-
 /// Buffers mean that the module is past what fastk starts from.
 static LogicalResult checkOnTensors(Operation *op) {
   for (Type type :
@@ -177,9 +159,6 @@ LogicalResult fastk::checkModel(ModuleOp module) {
       return op->emitOpError() << "cannot be compiled: " << remedy;
     if (failed(checkOnTensors(op)))
       return WalkResult::interrupt();
-    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
-      if (failed(checkNotEmpty(linalgOp)))
-        return WalkResult::interrupt();
     for (Type type : op->getResultTypes()) {
       auto tensor = dyn_cast<RankedTensorType>(type);
       if (!tensor || !tensor.hasStaticShape())

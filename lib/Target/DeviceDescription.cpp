@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Target/DeviceDescription.h"
+#include "fastk/Target/DeviceCalibration.h"
 
 namespace fastk {
 
@@ -35,19 +36,34 @@ static DeviceDescription h200() {
   d.hasTensorMaps = true;
   // Datasheet, dense; 64-bit floats on tensor cores.
   d.peak = {67e12, 67e12, 494.7e12, 989.4e12, 989.4e12, 1978.9e12, 4.8e12};
-  // Measured on one H200, driver 580, CUDA 13.0, torch 2.11, medians of 40
-  // with L2 flushed: copy of 4 GiB (read and written bytes); products of 4096^3
-  // by cuBLAS in f32, tf32, f16, bf16. Not measured: f64, f8.
-  d.measured = {0, 51.2e12, 399.6e12, 762.0e12, 784.1e12, 0, 4.28e12};
   return d;
 }
 
 std::vector<std::string> deviceArchitectures() { return {"sm_90a"}; }
 
-std::optional<DeviceDescription> describeDevice(const std::string &arch) {
-  if (arch == "sm_90a")
-    return h200();
-  return std::nullopt;
+std::string calibrate(DeviceDescription &device) {
+  std::string problem;
+  std::optional<DeviceCalibration> calibration =
+      findDeviceCalibration(device.model, problem);
+  if (!calibration)
+    return problem;
+  std::string why = applyCalibration(*calibration, device);
+  return why.empty() ? problem
+                     : "the calibration of " + device.model + " " + why +
+                           "; it is left aside: remove " +
+                           deviceCalibrationPath(device.model) +
+                           ", or run fastk-worker --calibrate again";
+}
+
+std::optional<DeviceDescription> describeDevice(const std::string &arch,
+                                                std::string *problem) {
+  if (arch != "sm_90a")
+    return std::nullopt;
+  DeviceDescription device = h200();
+  std::string text = calibrate(device);
+  if (problem)
+    *problem = text;
+  return device;
 }
 
 TargetDescription DeviceDescription::target() const {

@@ -5,28 +5,24 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CacheFile.h"
 #include "HostBenchmarks.h"
 #include "fastk/Target/TargetDescription.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sched.h>
 #include <set>
 #include <sstream>
-#include <system_error>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 namespace fastk {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 std::string readLine(const std::string &path) {
   std::ifstream file(path);
@@ -217,26 +213,6 @@ void keepMaxima(TargetDescription &into, const TargetDescription &other) {
     into.*rate = std::max(into.*rate, other.*rate);
 }
 
-/// Into a temporary file beside it, then in one step. Failure is no error: the
-/// next process measures again.
-void writeAtomically(const std::string &path, const std::string &text) {
-  std::error_code error;
-  fs::create_directories(fs::path(path).parent_path(), error);
-  std::string temporary = path + "." + std::to_string(getpid());
-  {
-    std::ofstream file(temporary, std::ios::trunc);
-    file << text;
-    file.flush();
-    if (!file) {
-      fs::remove(temporary, error);
-      return;
-    }
-  }
-  fs::rename(temporary, path, error);
-  if (error)
-    fs::remove(temporary, error);
-}
-
 constexpr unsigned kMaxAttempts = 8;
 
 } // namespace
@@ -256,14 +232,8 @@ TargetDescription measureHost() {
 }
 
 std::string hostCachePath() {
-  std::string folder;
-  if (const char *set = std::getenv("FASTK_CACHE_DIR"); set && *set)
-    folder = set;
-  else if (const char *cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
-    folder = std::string(cache) + "/fastk";
-  else if (const char *home = std::getenv("HOME"); home && *home)
-    folder = std::string(home) + "/.cache/fastk";
-  else
+  std::string folder = userCacheFolder();
+  if (folder.empty())
     return "";
   // FNV-1a over what makes a machine another one.
   HalfFactors factors;
@@ -300,8 +270,9 @@ TargetDescription describeHost(const std::string &cachePath) {
     keepMaxima(host, *cached);
     host.attempts = cached->attempts + 1;
   }
+  // Failure is no error: the next process measures again.
   if (!cachePath.empty())
-    writeAtomically(cachePath, toJSON(host));
+    writeCacheFile(cachePath, toJSON(host));
   return host;
 }
 

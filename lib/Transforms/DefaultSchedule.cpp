@@ -238,7 +238,7 @@ static RowGroup collectGroup(linalg::GenericOp root, unsigned rowRank) {
     SmallVector<unsigned> loops;
     bool fits = true;
     for (OpOperand &use : generic->getUses()) {
-      auto member = group.members.find(use.getOwner());
+      auto *member = group.members.find(use.getOwner());
       auto consumer = dyn_cast<linalg::GenericOp>(use.getOwner());
       if (member == group.members.end() || !consumer) {
         fits = false;

@@ -89,12 +89,13 @@ void fastk::form::fuseWhole(BlockGraph &graph) {
     else if (!graph.tryJoin(index, it->second))
       graph.newGroup(index);
   }
+  // A stray comes after the groups it is before: those of its level may wait
+  // for the op outside that needs it.
   placeStrays(graph, [&](unsigned node) {
-    auto [it, isNew] = groupOfLevel.try_emplace(levels[node].compute, -1);
-    if (isNew)
-      it->second = graph.newGroup(node);
-    else if (!graph.tryJoin(node, it->second))
-      graph.newGroup(node);
+    int own = graph.newGroup(node);
+    auto [it, isNew] = groupOfLevel.try_emplace(levels[node].compute, own);
+    if (!isNew)
+      graph.tryMerge(own, it->second);
   });
 }
 
@@ -347,8 +348,7 @@ private:
 
   /// The only two contractions in one group: scores, softmax, weighted sum.
   void formAttention() {
-    for (unsigned index = 0; index < graph.nodes.size(); ++index) {
-      const Node &node = graph.nodes[index];
+    for (const Node &node : graph.nodes) {
       if (node.kind != Kind::BatchContraction && node.kind != Kind::Contraction)
         continue;
       if (node.role != Role::Compute ||

@@ -98,11 +98,40 @@ Competitors::Competitors(const Job &job) : job(job) {
   synthetic = entries.size();
 }
 
-void Competitors::judge(const std::vector<const void *> &inputs,
-                        const std::vector<const void *> &references,
+namespace {
+/// Tensors of one trial, each fetched from its end as far as it is asked for.
+class Tails {
+public:
+  Tails(const Competitors::Fetch &fetch, const std::vector<Tensor> &tensors)
+      : fetch(fetch), tensors(tensors), tails(tensors.size()) {}
+
+  /// Elements from \p from on can be read.
+  const void *get(size_t index, int64_t from) {
+    Tail &tail = tails[index];
+    if (!tail.data)
+      tail.begin = tensors[index].elements();
+    if (!tail.data || from < tail.begin)
+      tail.data = fetch(index, from, tail.begin);
+    tail.begin = std::min(tail.begin, from);
+    return tail.data;
+  }
+
+private:
+  struct Tail {
+    const void *data = nullptr;
+    int64_t begin = 0;
+  };
+  const Competitors::Fetch &fetch;
+  const std::vector<Tensor> &tensors;
+  std::vector<Tail> tails;
+};
+} // namespace
+
+void Competitors::judge(const Fetch &inputs, const Fetch &references,
                         const std::vector<Difficulty> &difficulties,
                         const std::string &trialName) {
   bool keep = false;
+  Tails operandTails(inputs, job.inputs), resultTails(references, job.outputs);
   for (size_t k = 0; k < synthetic; ++k) {
     Competitor &entry = entries[k];
     bool isStale = entry.name == stale;
@@ -113,11 +142,14 @@ void Competitors::judge(const std::vector<const void *> &inputs,
       const Tensor &tensor = job.outputs[o];
       int64_t elements = tensor.elements();
       int64_t row = tensor.rowLength() > 1 ? tensor.rowLength() : elements;
-      Reader reference = readerOf(oracleType(tensor), references[o]);
+      int64_t tail = isFloat(tensor.type) ? tailOf(tensor) : 0;
+      Reader reference = readerOf(oracleType(tensor), resultTails.get(o, tail));
       Reader fake;
       std::vector<double> means;
-      // Before fake is read from an element on.
-      std::function<void(int64_t)> prepare = [](int64_t) {};
+      // Before both are read from an element on.
+      std::function<void(int64_t)> prepare = [&](int64_t from) {
+        resultTails.get(o, from);
+      };
       auto constant = [](double value) {
         return [=](int64_t begin, int64_t end, double *out) {
           std::fill(out, out + (end - begin), value);
@@ -131,17 +163,23 @@ void Competitors::judge(const std::vector<const void *> &inputs,
         int input = copiedInput(job, o);
         if (input < 0)
           continue;
-        fake = readerOf(job.inputs[size_t(input)].type, inputs[size_t(input)]);
+        fake = readerOf(job.inputs[size_t(input)].type,
+                        operandTails.get(size_t(input), tail));
+        prepare = [&, input](int64_t from) {
+          resultTails.get(o, from);
+          operandTails.get(size_t(input), from);
+        };
       } else if (entry.name == first) {
         if (elements < 2)
           continue;
         double value;
-        reference(0, 1, &value);
+        readerOf(oracleType(tensor), references(o, 0, 1))(0, 1, &value);
         fake = constant(value);
       } else if (entry.name == rowMean) {
         if (elements < 2)
           continue;
         prepare = [&](int64_t from) {
+          resultTails.get(o, from / row * row);
           means = rowMeans(reference, elements, row, from);
         };
         fake = [&means, row](int64_t begin, int64_t end, double *out) {
@@ -163,13 +201,12 @@ void Competitors::judge(const std::vector<const void *> &inputs,
           std::copy(old.begin() + begin, old.begin() + end, out);
         };
       }
-      int64_t tail = isFloat(tensor.type) ? tailOf(tensor) : 0;
       prepare(tail);
       Measure m = measure(tensor, fake, reference, tail);
       bool fails =
           m.mismatches > 0 ||
           m.max > boundsOf(job, o, job.acceptedPrecision, difficulties[o]).max;
-      if (tail > 0 && !(fails && !difficulties[o].rangeOnly)) {
+      if (tail > 0 && (!fails || difficulties[o].rangeOnly)) {
         prepare(0);
         m = measure(tensor, fake, reference);
       }
@@ -197,8 +234,8 @@ void Competitors::judge(const std::vector<const void *> &inputs,
   for (size_t o = 0; o < job.outputs.size(); ++o) {
     int64_t elements = job.outputs[o].elements();
     previous[o].resize(size_t(elements));
-    readerOf(oracleType(job.outputs[o]), references[o])(0, elements,
-                                                        previous[o].data());
+    readerOf(oracleType(job.outputs[o]),
+             resultTails.get(o, 0))(0, elements, previous[o].data());
   }
 }
 

@@ -17,6 +17,7 @@
 
 #include "Judge.h"
 #include "fastk/Worker/Verdict.h"
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,10 +27,15 @@ class Competitors {
 public:
   explicit Competitors(const Job &job);
 
+  /// The data of a tensor by its index, of which elements [begin, end) will be
+  /// read: where they are far away, only they are fetched. Always the same
+  /// address of a tensor, that of its element 0.
+  using Fetch =
+      std::function<const void *(size_t index, int64_t begin, int64_t end)>;
+
   /// Tries all that have not been rejected yet on one trial. \p inputs and
   /// \p references are the tensors' data, references as the oracle gave them.
-  void judge(const std::vector<const void *> &inputs,
-             const std::vector<const void *> &references,
+  void judge(const Fetch &inputs, const Fetch &references,
              const std::vector<Difficulty> &difficulties,
              const std::string &trialName);
 

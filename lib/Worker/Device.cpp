@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Device.h"
+#include "Phases.h"
 
 using namespace fastk::worker;
 
@@ -53,6 +54,7 @@ bool Device::outlastsDisturbance(double spentNs, size_t samples) const {
 
 Measure Device::compare(size_t output, const Results &results,
                         const Results &reference) {
+  Phase phase("judge");
   const Tensor &tensor = job.outputs[output];
   const void *y = bytesOf(results, output);
   const void *r = bytesOf(reference, output);
@@ -66,6 +68,7 @@ Measure Device::compare(size_t output, const Results &results,
 }
 
 bool Device::fits(size_t output, const Results &oracle) {
+  Phase phase("judge");
   const Tensor &tensor = job.outputs[output];
   return !isFloat(tensor.type) ||
          worker::fits(tensor,

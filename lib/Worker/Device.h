@@ -130,6 +130,16 @@ public:
   /// until they change.
   virtual const void *bytesOf(const Operands &operands, size_t index) = 0;
   virtual const void *bytesOf(const Results &results, size_t index) = 0;
+  /// The same where only elements [begin, end) are looked at: the others may
+  /// not be fetched. The address is that of element 0.
+  virtual const void *partOf(const Operands &operands, size_t index,
+                             int64_t /*begin*/, int64_t /*end*/) {
+    return bytesOf(operands, index);
+  }
+  virtual const void *partOf(const Results &results, size_t index,
+                             int64_t /*begin*/, int64_t /*end*/) {
+    return bytesOf(results, index);
+  }
   /// A hash of the bytes of all results.
   virtual uint64_t hashOf(const Results &results) = 0;
 
@@ -155,6 +165,12 @@ public:
   virtual std::string distrust(const std::vector<CallTime> &times,
                                const std::vector<CallTime> &trusted,
                                double handshakeP90) = 0;
+
+  /// The last look at a candidate that is right and timed: what this kind of
+  /// device alone can find. No program runs meanwhile but those it starts.
+  virtual bool inspect(Verdict & /*verdict*/, Failure & /*failure*/) {
+    return true;
+  }
 
   const Job &job;
 };

@@ -8,6 +8,7 @@
 
 #include "Evaluation.h"
 #include "Clock.h"
+#include "Phases.h"
 #include <algorithm>
 
 using namespace fastk::worker;
@@ -45,6 +46,7 @@ Precision Evaluation::judge(const Results &outputs, const Results &oracle,
 }
 
 void Evaluation::account(Running &program) {
+  Phase phase("end");
   Resources used = program.finish();
   verdict.resources.peakMemoryBytes =
       std::max(verdict.resources.peakMemoryBytes, used.peakMemoryBytes);
@@ -56,6 +58,7 @@ Verdict fastk::worker::evaluateOn(Device &device) {
   Verdict verdict;
   verdict.id = job.id;
   uint64_t begin = clockNs();
+  PhaseLog phases;
   Failure failure;
   bool ok;
   {
@@ -66,6 +69,8 @@ Verdict fastk::worker::evaluateOn(Device &device) {
          (job.mode == Mode::Validate ||
           timeCandidate(evaluation, difficulty, failure));
   }
+  if (ok && job.mode != Mode::Validate)
+    ok = device.inspect(verdict, failure);
   if (ok) {
     verdict.status = Status::OK;
     verdict.reason = "right in class " +
@@ -86,6 +91,7 @@ Verdict fastk::worker::evaluateOn(Device &device) {
     if (!wasRight)
       verdict.precision = Precision::None;
   }
+  verdict.phases = phases.take();
   verdict.resources.wallSeconds = double(clockNs() - begin) * 1e-9;
   return verdict;
 }

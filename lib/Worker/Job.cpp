@@ -43,6 +43,14 @@ static constexpr Name<Code> codeNames[] = {{Code::SharedObject, "so"},
                                            {Code::Cubin, "cubin"},
                                            {Code::CUDA, "cuda"}};
 
+using When = SanitizerOptions::When;
+static constexpr Name<When> whenNames[] = {{When::Installed, "installed"},
+                                           {When::Required, "required"},
+                                           {When::Never, "never"}};
+
+static std::optional<When> parseWhen(std::string_view text) {
+  return valueOf(whenNames, text);
+}
 static std::optional<DeviceKind> parseDevice(std::string_view text) {
   return valueOf(deviceNames, text);
 }
@@ -253,9 +261,9 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
     return (program.code == Code::SharedObject) ==
            (job.device == DeviceKind::Host);
   };
-  if (reader.ok() &&
-      !(fits(job.oracle) && fits(job.baseline) && fits(job.candidate) &&
-        (!job.incumbent || fits(*job.incumbent))))
+  bool allFit = fits(job.oracle) && fits(job.baseline) && fits(job.candidate) &&
+                (!job.incumbent || fits(*job.incumbent));
+  if (reader.ok() && !allFit)
     reader.fail("programs",
                 job.device == DeviceKind::Host
                     ? "has device code, but the job is for the host; write "
@@ -296,6 +304,16 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
       },
       true);
   reader.readDouble("floor_ns", job.floorNs, 0, 1e18, true);
+  reader.readObject(
+      "sanitizer",
+      [&](const Json &value, std::string path) {
+        ObjectReader options(value, std::move(path), error);
+        options.readEnum("when", job.sanitizer.when, parseWhen,
+                         "installed, required, never", true);
+        options.readDouble("seconds", job.sanitizer.seconds, 1, 86400, true);
+        options.finish();
+      },
+      true);
   reader.readObject(
       "limits",
       [&](const Json &value, std::string path) {
@@ -382,6 +400,9 @@ std::string fastk::worker::toJSON(const Job &job) {
                   {"screen_ratio", job.time.screenRatio},
                   {"cache", toString(job.time.cache)}};
   json["floor_ns"] = number(job.floorNs);
+  if (job.device == DeviceKind::Cuda)
+    json["sanitizer"] = {{"when", nameOf(whenNames, job.sanitizer.when)},
+                         {"seconds", number(job.sanitizer.seconds)}};
   json["limits"] = {{"wall_seconds", job.limits.wallSeconds},
                     {"memory_bytes", job.limits.memoryBytes},
                     {"threads", job.limits.threads},

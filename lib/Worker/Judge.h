@@ -34,6 +34,18 @@ struct Measure {
   double carriers = 1;
 };
 
+/// Sums over finite elements: what frobenius and carriers are made of.
+struct ErrorSums {
+  double errors = 0;
+  double references = 0;
+  /// Of r^2 / 2^64 squared, so that no square of FP32 data overflows.
+  double referenceFourths = 0;
+};
+
+/// Sets frobenius and carriers from the sums over \p elements.
+void setMeans(Measure &measure, const ErrorSums &squares, ElementType type,
+              int64_t elements);
+
 /// Elements [begin, end) of some output as doubles.
 using Reader = std::function<void(int64_t begin, int64_t end, double *out)>;
 

@@ -255,12 +255,13 @@ static Launch readLaunch(ObjectReader &reader, std::string &error) {
   reader.readInt("shared_bytes", launch.sharedBytes, 0, largest, true);
   reader.readBool("cooperative", launch.cooperative, true);
   reader.readBool("overlaps_previous", launch.overlapsPrevious, true);
-  reader.readArray("arguments", [&](const Json &value, std::string where) {
-    if (!error.empty())
-      return;
-    if (auto argument = readArgument(value, where, error))
-      launch.arguments.push_back(*argument);
-  });
+  reader.readArray("arguments",
+                   [&](const Json &value, const std::string &where) {
+                     if (!error.empty())
+                       return;
+                     if (auto argument = readArgument(value, where, error))
+                       launch.arguments.push_back(*argument);
+                   });
   return launch;
 }
 

@@ -29,7 +29,7 @@ public:
   std::vector<std::string> run();
 
 private:
-  void complain(std::string problem, const std::string &rule) {
+  void complain(const std::string &problem, const std::string &rule) {
     problems.push_back(path + problem + " (" + rule + ")");
   }
   /// The size of the buffer that \p ref names, or -1 with a complaint.

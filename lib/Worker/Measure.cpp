@@ -49,10 +49,7 @@ namespace {
 
 struct Partial {
   Measure measure;
-  double errorSquares = 0;
-  double referenceSquares = 0;
-  /// Of r^2 / 2^64 squared, so that no square of FP32 data overflows.
-  double referenceFourths = 0;
+  ErrorSums squares;
 };
 
 } // namespace
@@ -111,10 +108,25 @@ static bool addUneventful(const double *out, const double *ref, int64_t count,
   // NaN and infinities of either side are in these sums.
   if (!std::isfinite(error) || !std::isfinite(square) || most > sum.measure.max)
     return false;
-  sum.errorSquares += error;
-  sum.referenceSquares += square;
-  sum.referenceFourths += fourth;
+  sum.squares.errors += error;
+  sum.squares.references += square;
+  sum.squares.referenceFourths += fourth;
   return true;
+}
+
+void fastk::worker::setMeans(Measure &measure, const ErrorSums &squares,
+                             ElementType type, int64_t elements) {
+  double scaled = squares.references * 0x1p-64;
+  if (squares.referenceFourths > 0 && std::isfinite(squares.referenceFourths))
+    measure.carriers =
+        std::max(1.0, scaled * scaled / squares.referenceFourths);
+  double tiny = smallestNormal(type);
+  if (squares.errors <= tiny * tiny * double(elements))
+    measure.frobenius = 0;
+  else
+    measure.frobenius = squares.references > 0
+                            ? std::sqrt(squares.errors / squares.references)
+                            : infinity;
 }
 
 Measure fastk::worker::measure(const Tensor &tensor, const Reader &output,
@@ -165,9 +177,9 @@ Measure fastk::worker::measure(const Tensor &tensor, const Reader &output,
             continue;
           }
           double error = std::fabs(y - r);
-          sum.errorSquares += error * error;
-          sum.referenceSquares += r * r;
-          sum.referenceFourths += (r * r) * 0x1p-64 * (r * r) * 0x1p-64;
+          sum.squares.errors += error * error;
+          sum.squares.references += r * r;
+          sum.squares.referenceFourths += (r * r) * 0x1p-64 * (r * r) * 0x1p-64;
           if (error <= tiny)
             continue;
           double scale = std::fabs(r) + mean;
@@ -182,27 +194,18 @@ Measure fastk::worker::measure(const Tensor &tensor, const Reader &output,
     }
   });
   Measure result;
-  double errorSquares = 0, referenceSquares = 0, referenceFourths = 0;
+  ErrorSums squares;
   for (const Partial &sum : partials) {
-    errorSquares += sum.errorSquares;
-    referenceSquares += sum.referenceSquares;
-    referenceFourths += sum.referenceFourths;
+    squares.errors += sum.squares.errors;
+    squares.references += sum.squares.references;
+    squares.referenceFourths += sum.squares.referenceFourths;
     if ((result.mismatches == 0 && sum.measure.mismatches > 0) ||
         (result.mismatches == 0 && sum.measure.max > result.max))
       result.where = sum.measure.where;
     result.mismatches += sum.measure.mismatches;
     result.max = std::max(result.max, sum.measure.max);
   }
-  double scaled = referenceSquares * 0x1p-64;
-  if (referenceFourths > 0 && std::isfinite(referenceFourths))
-    result.carriers = std::max(1.0, scaled * scaled / referenceFourths);
-  double floor = tiny * tiny * double(elements);
-  if (errorSquares <= floor)
-    result.frobenius = 0;
-  else
-    result.frobenius = referenceSquares > 0
-                           ? std::sqrt(errorSquares / referenceSquares)
-                           : infinity;
+  setMeans(result, squares, tensor.type, elements);
   return result;
 }
 

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Phases.h"
 #include "Statistics.h"
 #include "Timer.h"
 #include <algorithm>
@@ -36,6 +37,7 @@ void Timer::report() {
 /// Looks at what has been measured so far. \p done: more samples would not
 /// change the verdict.
 bool Timer::decide(bool &done) {
+  Phase phase("decide");
   report();
   const TimingReport &timing = verdict.timing;
   char text[240];

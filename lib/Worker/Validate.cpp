@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Phases.h"
 #include "Random.h"
 #include "Validation.h"
 #include <algorithm>
@@ -34,12 +35,15 @@ bool Validation::create() {
 
 void Validation::tryCompetitors(const Case &trial,
                                 const std::vector<Difficulty> &difficulties) {
-  std::vector<const void *> operands, references;
-  for (size_t i = 0; i < job.inputs.size(); ++i)
-    operands.push_back(device.bytesOf(*inputs, i));
-  for (size_t o = 0; o < job.outputs.size(); ++o)
-    references.push_back(device.bytesOf(*oracleOutputs, o));
-  competitors.judge(operands, references, difficulties, titleOf(trial));
+  Phase phase("competitors");
+  competitors.judge(
+      [&](size_t i, int64_t begin, int64_t end) {
+        return device.partOf(*inputs, i, begin, end);
+      },
+      [&](size_t o, int64_t begin, int64_t end) {
+        return device.partOf(*oracleOutputs, o, begin, end);
+      },
+      difficulties, titleOf(trial));
 }
 
 bool Validation::run(std::vector<Difficulty> &normalDifficulty) {
@@ -87,8 +91,9 @@ bool Validation::run(std::vector<Difficulty> &normalDifficulty) {
       for (size_t o = 0; o < job.outputs.size(); ++o) {
         Bounds cap = capOf(job, o, difficulties[o]);
         const Measure &m = difficulties[o].baseline;
-        if (isFloat(job.outputs[o].type) &&
-            !(m.max <= cap.max && m.frobenius <= cap.frobenius)) {
+        // Not so when one is NaN.
+        bool isRight = m.max <= cap.max && m.frobenius <= cap.frobenius;
+        if (isFloat(job.outputs[o].type) && !isRight) {
           char text[300];
           snprintf(text, sizeof(text),
                    "the baseline disagrees with the oracle on N(0,1): result "

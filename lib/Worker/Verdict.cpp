@@ -86,6 +86,13 @@ static Json toJson(const GpuReport &gpu) {
   json["missing_clocks"] = gpu.missingClocks;
   if (gpu.host)
     json["host"] = toJson(*gpu.host);
+  if (gpu.cupti)
+    json["cupti"] = toJson(*gpu.cupti);
+  if (!gpu.sanitizer.empty()) {
+    json["sanitizer"] = Json::object();
+    for (const auto &[tool, result] : gpu.sanitizer)
+      json["sanitizer"][tool] = result;
+  }
   auto gauge = [&](const char *key, const std::optional<Gauge> &value) {
     if (value)
       json[key] = {{"low", number(value->low)}, {"high", number(value->high)}};
@@ -141,6 +148,15 @@ std::string fastk::worker::toJSON(const Verdict &verdict) {
   json["resources"] = {{"peak_memory_bytes", verdict.resources.peakMemoryBytes},
                        {"cpu_seconds", number(verdict.resources.cpuSeconds)},
                        {"wall_seconds", number(verdict.resources.wallSeconds)}};
+  json["phases"] = Json::array();
+  for (const PhaseTime &phase : verdict.phases) {
+    Json entry = {{"name", phase.name},
+                  {"seconds", number(phase.seconds)},
+                  {"count", phase.count}};
+    if (phase.isBeside)
+      entry["beside"] = true;
+    json["phases"].push_back(entry);
+  }
   const Audit &audit = verdict.audit;
   json["audit"] = {{"seed", audit.seed},
                    {"candidate_hash", audit.candidateHash},
@@ -243,6 +259,18 @@ static GpuReport readGpuReport(const Json &value, std::string path,
   reader.readStrings("clocks", gpu.clocks);
   reader.readStrings("missing_clocks", gpu.missingClocks);
   gpu.host = readTiming(reader, "host", error);
+  gpu.cupti = readTiming(reader, "cupti", error);
+  reader.readObject(
+      "sanitizer",
+      [&](const Json &value, const std::string &path) {
+        for (const auto &[tool, result] : value.items()) {
+          if (error.empty() && !result.is_string())
+            error = path + "." + tool + " is no text";
+          if (error.empty())
+            gpu.sanitizer.push_back({tool, result.get<std::string>()});
+        }
+      },
+      true);
   auto gauge = [&](const char *key, std::optional<Gauge> &into) {
     reader.readObject(
         key,
@@ -328,6 +356,20 @@ std::optional<Verdict> fastk::worker::parseVerdict(std::string_view text,
                          infinity);
     resources.finish();
   });
+  // Not in verdicts of earlier workers.
+  reader.readArray(
+      "phases",
+      [&](const Json &value, std::string path) {
+        PhaseTime phase;
+        ObjectReader fields(value, std::move(path), error);
+        fields.readString("name", phase.name);
+        fields.readDouble("seconds", phase.seconds, -infinity, infinity);
+        fields.readInt("count", phase.count, 0, INT64_MAX);
+        fields.readBool("beside", phase.isBeside, true);
+        fields.finish();
+        verdict.phases.push_back(phase);
+      },
+      true);
   reader.readObject("audit", [&](const Json &value, std::string path) {
     ObjectReader reader(value, std::move(path), error);
     Audit &audit = verdict.audit;

@@ -9,6 +9,7 @@
 #include "fastk/Worker/Worker.h"
 #include "Cuda/ChildProtocol.h"
 #include "Cuda/CudaDevice.h"
+#include "Cuda/SoloRun.h"
 #include "Evaluation.h"
 #include "Host/ChildRegistry.h"
 #include "Host/HostDevice.h"
@@ -34,6 +35,10 @@ std::string fastk::worker::checkDevice(DeviceKind device) {
 }
 
 bool fastk::worker::childMain(int argc, char **argv, int &code) {
+  if (argc == 3 && std::strcmp(argv[1], soloFlag) == 0) {
+    code = runSolo(argv[2]);
+    return true;
+  }
   if (argc != 2)
     return false;
   bool isHost = std::strcmp(argv[1], childFlag) == 0;

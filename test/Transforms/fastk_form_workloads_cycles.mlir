@@ -121,3 +121,27 @@ func.func @crossed(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tens
   %d = linalg.add ins(%b, %ca : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
   return %c, %d : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+#id = affine_map<(d0) -> (d0)>
+func.func private @opaque(tensor<8xf32>) -> tensor<8xf32>
+
+// What is copied into workloads is one of its own where an op outside needs it,
+// not part of the workload that waits for that op.
+// CHECK-LABEL: func.func @stray
+// CHECK: %[[F:.*]] = fastk.workload "fill"
+// CHECK: %[[O:.*]] = call @opaque(%[[F]])
+// CHECK: fastk.workload "exp"(%[[O]])
+// WHOLE-LABEL: func.func @stray
+// WHOLE: %[[F:.*]] = fastk.workload "fill"
+// WHOLE: %[[O:.*]] = call @opaque(%[[F]])
+// WHOLE: fastk.workload "exp"(%[[O]])
+func.func @stray() -> tensor<8xf32> {
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<8xf32>
+  %f = linalg.fill ins(%one : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %o = call @opaque(%f) : (tensor<8xf32>) -> tensor<8xf32>
+  %x = linalg.exp ins(%o : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  return %x : tensor<8xf32>
+}

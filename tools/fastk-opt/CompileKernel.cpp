@@ -8,54 +8,57 @@
 #include "CompileKernel.h"
 #include "fastk/Conversion/CudaCodegen.h"
 #include "fastk/Conversion/HostCodegen.h"
+#include "fastk/Conversion/WriteFile.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace fastk;
 
 /// Writes one file of a program's folder.
-static LogicalResult writeFile(Location loc, StringRef folder, StringRef name,
+static LogicalResult writeText(Location loc, StringRef folder, StringRef name,
                                StringRef text) {
   SmallString<128> path(folder);
   llvm::sys::path::append(path, name);
-  std::error_code ec;
-  llvm::raw_fd_ostream os(path, ec);
-  if (!ec) {
-    os << text;
-    os.close();
-    ec = os.error();
-    os.clear_error();
-  }
-  if (ec)
+  if (std::error_code ec = writeFileAtomically(
+          path, [&](llvm::raw_pwrite_stream &os) { os << text; }))
     return emitError(loc) << "cannot write " << path << ": " << ec.message();
   return success();
 }
 
 /// A program for a GPU: a folder with the code and plan.json.
 static LogicalResult compileDeviceProgram(LoweringOp lowering, KernelRole role,
-                                          bool writeKernels, StringRef output,
+                                          StringRef what, StringRef output,
                                           const CudaTarget &target) {
+  bool withCubin = what == "cubin";
   std::string kernels;
   FailureOr<DeviceProgram> program =
       compileDeviceKernel(lowering, role, target, &kernels);
   if (failed(program))
     return failure();
   Location loc = lowering.getLoc();
+  FailureOr<std::string> cubin = std::string();
+  if (withCubin && program->kind != DeviceCode::PTX)
+    return emitError(loc) << "--compile-kernel=cubin is for programs that "
+                             "become PTX; CUDA-C is compiled where it runs";
+  if (withCubin && failed(cubin = assemblePTX(loc, program->code, target)))
+    return failure();
   if (std::error_code ec = llvm::sys::fs::create_directories(output))
     return emitError(loc) << "cannot make the folder " << output << ": "
                           << ec.message();
   StringRef name =
       program->kind == DeviceCode::PTX ? "kernel.ptx" : "kernel.cu";
-  if (failed(writeFile(loc, output, name, program->code)))
+  if (failed(writeText(loc, output, name, program->code)))
     return failure();
-  if (writeKernels && failed(writeFile(loc, output, "kernels.mlir", kernels)))
+  if (what == "kernels" &&
+      failed(writeText(loc, output, "kernels.mlir", kernels)))
     return failure();
-  return writeFile(loc, output, "plan.json", worker::toJSON(program->plan));
+  if (withCubin && failed(writeText(loc, output, "kernel.cubin", *cubin)))
+    return failure();
+  return writeText(loc, output, "plan.json", worker::toJSON(program->plan));
 }
 
 LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
@@ -68,16 +71,19 @@ LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
               "one has "
            << lowerings.size();
   KernelRole kernelRole;
-  bool writeKernels = role == "kernels" && targetName != "host";
-  if (role == "program" || writeKernels)
+  bool withCubin = role == "cubin", withKernels = role == "kernels";
+  if (role == "program" || withCubin || withKernels)
     kernelRole = KernelRole::Program;
   else if (role == "oracle")
     kernelRole = KernelRole::Oracle;
   else
     return module.emitError()
-           << "--compile-kernel takes program, oracle or, for a GPU, kernels, "
-              "not '"
+           << "--compile-kernel takes program, oracle, cubin or kernels, not '"
            << role << "'";
+  if ((withCubin || withKernels) && targetName == "host")
+    return module.emitError()
+           << "--compile-kernel=" << role
+           << " is for GPUs: name one by --target=cuda:sm_90a";
   if (output.empty() || output == "-")
     return module.emitError()
            << "--compile-kernel writes a program: name it with -o";
@@ -85,8 +91,8 @@ LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
     std::optional<CudaTarget> device = CudaTarget::parse(targetName);
     if (!device)
       return module.emitError() << "unknown target '" << targetName << "'";
-    return compileDeviceProgram(lowerings.front(), kernelRole, writeKernels,
-                                output, *device);
+    return compileDeviceProgram(lowerings.front(), kernelRole, role, output,
+                                *device);
   }
   HostTarget target = HostTarget::detect();
   llvm::LLVMContext context;

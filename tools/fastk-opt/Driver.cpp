@@ -247,6 +247,8 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
                ? kExitWrong
                : kExitDone;
   }
+  if (failed(inlineCalls(*module)))
+    return kExitWrong;
   std::vector<std::string> folders =
       options.banks.empty() ? defaultBanks(executable) : options.banks;
   // A search makes the folder; without one its name is probably mistyped.

@@ -13,8 +13,10 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/Allocator.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ManagedStatic.h"
+#include "llvm/Support/StringSaver.h"
 #include "llvm/Support/WithColor.h"
 #include <memory>
 
@@ -49,35 +51,44 @@ namespace {
 /// Made on demand: in mlir-opt mode none of these may exist, or MLIR's own
 /// options would collide with them.
 struct CommandLine {
+  llvm::BumpPtrAllocator texts;
+  /// "what it is (default 4)"; the number is the search's own.
+  StringRef withDefault(StringRef what, int64_t value) {
+    return llvm::StringSaver(texts).save(
+        (what + " (default " + llvm::Twine(value) + ")").str());
+  }
+
   cl::OptionCategory category{"fastk-opt options"};
   cl::opt<std::string> input{cl::Positional, cl::init("-"), cl::cat(category),
                              cl::desc("<model.mlir>")};
-  cl::opt<std::string> output{"o", cl::init("-"), cl::cat(category),
-                              cl::value_desc("file"),
-                              cl::desc("where the result goes")};
+  cl::opt<std::string> output{
+      "o", cl::init("-"), cl::cat(category), cl::value_desc("file"),
+      cl::desc("where the result goes (default: standard output)")};
   cl::list<std::string> banks{
       "bank", cl::cat(category), cl::value_desc("DIR"),
       cl::desc("folder of winners; repeatable, first wins; new winners go to "
                "the first. Default: $FASTK_BANK, the user's cache folder, the "
                "shipped bank")};
   cl::opt<std::string> target{"target", cl::init("host"), cl::cat(category),
-                              cl::desc("what to compile for: host; cuda:sm_90a "
-                                       "(or another architecture); cuda: the "
-                                       "GPU of this machine")};
+                              cl::desc("what to compile for: host (default); "
+                                       "cuda:sm_90a (or another "
+                                       "architecture); cuda: the GPU of this "
+                                       "machine")};
   cl::opt<std::string> precision{
       "precision", cl::init("ieee"), cl::cat(category),
-      cl::desc("loosest error class accepted: ieee, tf32 or half")};
+      cl::desc("loosest error class accepted: ieee (default), tf32 or half")};
   cl::opt<std::string> fusion{
       "fusion", cl::init("greedy"), cl::cat(category),
-      cl::desc("how workloads are formed: op, greedy or whole")};
+      cl::desc("how workloads are formed: op, greedy (default) or whole")};
   cl::opt<std::string> winnersFrom{
       "winners-from", cl::init("here"), cl::cat(category),
       cl::desc(
-          "here: only winners that were measured on this CPU model with as "
-          "many threads, or on the GPU that is compiled for, as others may be "
+          "here (default): only winners that were measured on this CPU model "
+          "with as many threads, or on the GPU that is compiled for, as others "
+          "may be "
           "slower than the default lowering; any: all")};
   cl::opt<std::string> emit{"emit", cl::init("mlir"), cl::cat(category),
-                            cl::desc("mlir, llvm, obj or so")};
+                            cl::desc("mlir (default), llvm, obj or so")};
   cl::opt<std::string> search{
       "search",
       cl::ValueOptional,
@@ -92,30 +103,39 @@ struct CommandLine {
                "files:DIR")};
   cl::opt<std::string> strategy{"strategy", cl::init("branching"),
                                 cl::cat(category),
-                                cl::desc("branching or sequential")};
-  cl::opt<int> rounds{"rounds", cl::init(SearchOptions().rounds),
-                      cl::cat(category), cl::desc("rounds of a search")};
-  cl::opt<int> ideas{"ideas", cl::init(SearchOptions().ideas),
-                     cl::cat(category), cl::desc("ideas a round")};
+                                cl::desc("branching (default) or sequential")};
+  cl::opt<int> rounds{
+      "rounds", cl::init(SearchOptions().rounds), cl::cat(category),
+      cl::desc(withDefault("rounds of a search", SearchOptions().rounds))};
+  cl::opt<int> ideas{
+      "ideas", cl::init(SearchOptions().ideas), cl::cat(category),
+      cl::desc(withDefault("ideas a round", SearchOptions().ideas))};
   cl::opt<int> implementations{
       "implementations", cl::init(SearchOptions().implementations),
-      cl::cat(category), cl::desc("realisations of an idea")};
+      cl::cat(category),
+      cl::desc(withDefault("realisations of an idea",
+                           SearchOptions().implementations))};
   cl::opt<int> parents{"parents", cl::init(SearchOptions().parents),
                        cl::cat(category),
-                       cl::desc("variants that seed a round")};
+                       cl::desc(withDefault("variants that seed a round",
+                                            SearchOptions().parents))};
   cl::opt<int> repairs{"repairs", cl::init(SearchOptions().repairs),
                        cl::cat(category),
-                       cl::desc("repairs of a failed variant")};
-  cl::opt<uint64_t> seed{"seed", cl::init(0), cl::cat(category),
-                         cl::desc("seed of the search's choices")};
+                       cl::desc(withDefault("repairs of a failed variant",
+                                            SearchOptions().repairs))};
+  cl::opt<uint64_t> seed{"seed", cl::init(SearchOptions().seed),
+                         cl::cat(category),
+                         cl::desc(withDefault("seed of the search's choices",
+                                              int64_t(SearchOptions().seed)))};
   cl::opt<std::string> budget{
       "budget", cl::cat(category), cl::value_desc("evaluations=N,minutes=N"),
-      cl::desc("hard limits of the search, for the whole model")};
-  cl::opt<std::string> evaluator{"evaluator", cl::init("local"),
-                                 cl::cat(category), cl::value_desc("NAME"),
-                                 cl::desc("where evaluations run: local, or "
-                                          "spool:DIR, a folder of jobs for "
-                                          "fastk-worker --spool DIR")};
+      cl::desc("hard limits of the search, for the whole model "
+               "(default: none)")};
+  cl::opt<std::string> evaluator{
+      "evaluator", cl::init("local"), cl::cat(category), cl::value_desc("NAME"),
+      cl::desc("where evaluations run: local "
+               "(default), or spool:DIR, a folder of jobs for "
+               "fastk-worker --spool DIR")};
   cl::opt<std::string> journal{
       "journal", cl::cat(category), cl::value_desc("DIR"),
       cl::desc("log of the search; an existing one is resumed. Default: beside "
@@ -126,7 +146,7 @@ struct CommandLine {
   cl::opt<unsigned> threads{
       "num-threads", cl::init(0), cl::cat(category),
       cl::desc("threads that kernels are measured with, and that winners must "
-               "have been measured with; 0: all processors")};
+               "have been measured with; 0 (default): all processors")};
   cl::opt<int> requireHits{
       "require-hits", cl::init(-1), cl::cat(category), cl::value_desc("N"),
       cl::desc("exit with 2 when fewer than N workloads have a winner")};
@@ -176,7 +196,10 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
     if (!planLimitsOf(options.target))
       return reject("unknown architecture '" + arch +
                     "': write sm_80 or later, as --target=cuda:sm_90a");
-    options.device = describeDevice(arch.str());
+    std::string problem;
+    options.device = describeDevice(arch.str(), &problem);
+    if (!problem.empty())
+      llvm::WithColor::warning(llvm::errs(), "fastk-opt") << problem << "\n";
   } else if (options.target != "host") {
     return reject("unknown target '" + options.target +
                   "': choose host, cuda or cuda:sm_90a");

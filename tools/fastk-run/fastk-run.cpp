@@ -62,21 +62,23 @@ static cl::list<std::string>
           cl::desc("banks of winners, first wins (default: see fastk-opt)"));
 static cl::opt<std::string>
     precisionName("precision", cl::cat(category), cl::init("ieee"),
-                  cl::desc("loosest error class accepted: ieee, tf32 or half"));
+                  cl::desc("loosest error class accepted: ieee "
+                           "(default), tf32 or half"));
 static cl::opt<std::string>
     winnersFrom("winners-from", cl::cat(category), cl::init("here"),
-                cl::desc("where winners were measured: here or any"));
+                cl::desc("where winners were measured: here (default) or any"));
 static cl::opt<std::string>
     fusion("fusion", cl::cat(category), cl::init("greedy"),
-           cl::desc("how workloads are formed: op, greedy or whole"));
+           cl::desc("how workloads are formed: op, greedy (default) or whole"));
 static cl::opt<std::string>
     entry("entry", cl::cat(category),
-          cl::desc("function to run, when there are several"));
-static cl::opt<uint64_t> seed("seed", cl::cat(category), cl::init(1),
-                              cl::desc("seed of the generated inputs"));
+          cl::desc("function to run (default: the only one)"));
+static cl::opt<uint64_t>
+    seed("seed", cl::cat(category), cl::init(1),
+         cl::desc("seed of the generated inputs (default 1)"));
 static cl::opt<double>
     seconds("seconds", cl::cat(category), cl::init(2.0),
-            cl::desc("how long --time measures, in seconds"));
+            cl::desc("how long --time measures, in seconds (default 2)"));
 
 /// Bounds of --check, relative to the scale of the output (its root mean
 /// square). They are for whole models, which add up the errors of their
@@ -308,7 +310,7 @@ int main(int argc, char **argv) {
         "--oracle is what --check compares with: use one of them"));
   if (!isLibrary) {
     model = loadModel(inputPath, sourceMgr, &context);
-    if (!model || failed(checkModel(*model)))
+    if (!model || failed(checkModel(*model)) || failed(inlineCalls(*model)))
       return 1;
   }
   llvm::Expected<CompiledLibrary> library =

@@ -9,12 +9,12 @@
 #include "Spool.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Cuda/QueryDevice.h"
+#include "fastk/Target/WholeFile.h"
 #include "fastk/Worker/Worker.h"
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -38,31 +38,13 @@ static bool complain(const fs::path &path, const std::string &problem) {
   return false;
 }
 
-/// Written beside its place, flushed to the disk, then moved there.
-static bool writeWhole(const fs::path &path, const std::string &text) {
-  std::string temporary = path.string() + ".tmp-" + std::to_string(getpid());
-  int fd =
-      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  size_t done = 0;
-  while (fd >= 0 && done < text.size()) {
-    ssize_t count = write(fd, text.data() + done, text.size() - done);
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count <= 0)
-      break;
-    done += size_t(count);
-  }
-  bool ok = fd >= 0 && done == text.size() && fsync(fd) == 0;
-  int problem = errno;
-  if (fd >= 0)
-    ok &= close(fd) == 0;
-  if (ok && rename(temporary.c_str(), path.c_str()) == 0)
-    return true;
-  problem = ok ? errno : problem;
-  unlink(temporary.c_str());
-  return complain(path, std::string("cannot write: ") + strerror(problem) +
-                            "; the other verdicts are safe, make room and run "
-                            "the same command again");
+static bool writeVerdict(const fs::path &path, const std::string &text) {
+  if (std::error_code error =
+          fastk::writeWholeFile(path.string(), text, /*flush=*/true))
+    return complain(path, "cannot write: " + error.message() +
+                              "; the other verdicts are safe, make room and "
+                              "run the same command again");
+  return true;
 }
 
 /// Why this machine cannot answer a job; empty when it can. Such a job is left
@@ -127,7 +109,7 @@ static bool answer(const fs::path &folder, std::string &status) {
     return complain(folder / "job.json", why);
   Verdict verdict = evaluate(*job);
   status = std::string(toString(verdict.status)) + ": " + verdict.reason;
-  return writeWhole(folder / "verdict.json", toJSON(verdict) + "\n");
+  return writeVerdict(folder / "verdict.json", toJSON(verdict) + "\n");
 }
 
 /// Equal for jobs that share all but candidate and incumbent: what the worker

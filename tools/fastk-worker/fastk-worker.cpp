@@ -8,6 +8,8 @@
 
 #include "Spool.h"
 #include "fastk/Cuda/CompileInChild.h"
+#include "fastk/Cuda/QueryDevice.h"
+#include "fastk/Worker/Calibrate.h"
 #include "fastk/Worker/Worker.h"
 #include <cerrno>
 #include <csignal>
@@ -24,6 +26,7 @@ static constexpr char help[] =
 
 USAGE: fastk-worker < job.json > verdict.json
        fastk-worker --spool DIR
+       fastk-worker --calibrate
 
 Reads one job, runs its programs on generated inputs in sandboxed processes, and
 writes one verdict. A job names shared objects, each exporting
@@ -53,8 +56,13 @@ verdict.json beside it; what `fastk-opt --evaluator=spool:DIR` wrote is answered
 on any machine with the device, with no compiler and no network there. Interrupted,
 it goes on where it was.
 
+With --calibrate, the GPU's bandwidths and rates are measured with kernels of its own,
+written to the user's cache folder (device-MODEL.json) and shown beside the peaks; the
+GPU should be idle. See docs/analysis.md.
+
 OPTIONS:
   --spool DIR  Answer a folder of jobs
+  --calibrate  Measure the GPU of this machine
   --help       This text
   --version    Version and formats
 
@@ -103,6 +111,34 @@ static bool readAll(std::string &text) {
   }
 }
 
+static int calibrate() {
+  fastk::DeviceCalibration calibration;
+  fastk::DeviceDescription device;
+  auto fail = [](const std::string &why) {
+    fprintf(stderr, "fastk-worker: error: cannot calibrate: %s\n", why.c_str());
+    return 1;
+  };
+  if (std::string error = calibrateGpu(calibration); !error.empty())
+    return fail(error);
+  if (std::string error = fastk::cuda::queryCudaDevice(device); !error.empty())
+    return fail(error);
+  fputs(describe(calibration, device).c_str(), stdout);
+  // What readers would refuse is not written.
+  std::string problem;
+  if (!fastk::parseDeviceCalibration(toJSON(calibration), problem))
+    return fail("what was measured " + problem +
+                "; is something else running on the GPU?");
+  if (problem = applyCalibration(calibration, device); !problem.empty())
+    return fail("it " + problem);
+  std::string path = fastk::deviceCalibrationPath(calibration.model);
+  if (path.empty())
+    return fail("no cache folder is known: set FASTK_CACHE_DIR or HOME");
+  if (problem = saveDeviceCalibration(calibration, path); !problem.empty())
+    return fail(problem);
+  printf("written to %s\n", path.c_str());
+  return 0;
+}
+
 int main(int argc, char **argv) {
   if (fastk::cuda::isNvrtcChild(argc, argv))
     _exit(fastk::cuda::nvrtcChildMain(argc, argv));
@@ -118,6 +154,8 @@ int main(int argc, char **argv) {
            (long long)jobFormat, (long long)verdictFormat);
     return 0;
   }
+  if (argc == 2 && !strcmp(argv[1], "--calibrate"))
+    return calibrate();
   // No program may look into this process, where oracle results are.
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   if (argc == 3 && !strcmp(argv[1], "--spool")) {

@@ -8,6 +8,7 @@
 #include "BankTestUtils.h"
 #include "fastk/Bank/DurableFile.h"
 #include "gmock/gmock.h"
+#include <algorithm>
 #include <csignal>
 #include <sys/wait.h>
 #include <thread>
@@ -87,6 +88,8 @@ TEST(BankWriters, KilledWriterLeavesAWholeBank) {
   TemporaryFolder folder;
   std::string key = keyOf(context, 8);
   double median = 1e9;
+  // Longer while nothing was written: a slow machine, a sanitizer.
+  int stretch = 1;
   for (int round = 0; round < 30; ++round) {
     pid_t child = inChild([&] {
       TestContext inner;
@@ -97,7 +100,7 @@ TEST(BankWriters, KilledWriterLeavesAWholeBank) {
       }
     });
     std::this_thread::sleep_for(
-        std::chrono::microseconds(3000 + (round * 7919) % 20000));
+        std::chrono::microseconds(stretch * (3000 + (round * 7919) % 20000)));
     kill(child, SIGKILL);
     EXPECT_EQ(wait(child), 128 + SIGKILL);
     auto bank = Bank::open(folder.str());
@@ -106,6 +109,8 @@ TEST(BankWriters, KilledWriterLeavesAWholeBank) {
     if (found.winner) {
       EXPECT_LE(found.winner->getRecord().medianNs, median);
       median = found.winner->getRecord().medianNs;
+    } else {
+      stretch = std::min(2 * stretch, 64);
     }
   }
   EXPECT_LT(median, 1e9) << "no write was ever finished";

@@ -41,6 +41,10 @@ protected:
     fs::create_directories(fs::path(root + path).parent_path());
     std::ofstream(root + path) << "x";
   }
+  void program(const std::string &path) {
+    file(path);
+    fs::permissions(root + path, fs::perms::owner_all);
+  }
   std::string root;
   std::vector<std::pair<std::string, std::string>> saved;
 };
@@ -101,6 +105,57 @@ TEST_F(FindToolkit, LibdeviceNeedsNoLibraryBesideIt) {
   unsetenv("FASTK_CUDA_PATH");
   setenv("CUDA_HOME", root.c_str(), 1);
   EXPECT_EQ(findLibdevice(), path);
+}
+
+TEST_F(FindToolkit, CuptiOfTheToolkit) {
+  setenv("FASTK_CUDA_PATH", root.c_str(), 1);
+  EXPECT_EQ(findCupti(), "");
+  file("/lib64/libcupti.so");
+  EXPECT_EQ(findCupti(), root + "/lib64/libcupti.so");
+  file("/lib64/libcupti.so.12");
+  EXPECT_EQ(findCupti(), root + "/lib64/libcupti.so.12");
+  file("/extras/CUPTI/lib64/libcupti.so.12");
+  file("/extras/CUPTI/lib64/libcupti.so.13");
+  EXPECT_EQ(findCupti(), root + "/extras/CUPTI/lib64/libcupti.so.13");
+  // A folder of libraries.
+  setenv("FASTK_CUDA_PATH", (root + "/lib64").c_str(), 1);
+  EXPECT_EQ(findCupti(), root + "/extras/CUPTI/lib64/libcupti.so.13");
+  unsetenv("FASTK_CUDA_PATH");
+  setenv("CUDA_HOME", root.c_str(), 1);
+  EXPECT_EQ(findCupti(), root + "/extras/CUPTI/lib64/libcupti.so.13");
+}
+
+TEST_F(FindToolkit, ComputeSanitizerIsAProgram) {
+  setenv("FASTK_CUDA_PATH", root.c_str(), 1);
+  EXPECT_EQ(findComputeSanitizer(), "");
+  file("/bin/compute-sanitizer");
+  EXPECT_EQ(findComputeSanitizer(), "") << "it may not be executed";
+  program("/bin/compute-sanitizer");
+  EXPECT_EQ(findComputeSanitizer(), root + "/bin/compute-sanitizer");
+  unsetenv("FASTK_CUDA_PATH");
+  setenv("CUDA_PATH", root.c_str(), 1);
+  EXPECT_EQ(findComputeSanitizer(), root + "/bin/compute-sanitizer");
+}
+
+TEST_F(FindToolkit, PtxasOfTheToolkitThenOfThePath) {
+  const char *path = getenv("PATH");
+  std::string before = path ? path : "";
+  setenv("FASTK_CUDA_PATH", root.c_str(), 1);
+  EXPECT_EQ(findPtxas(), "");
+  program("/bin/ptxas");
+  EXPECT_EQ(findPtxas(), root + "/bin/ptxas");
+  file("/lib64/libnvrtc.so.12");
+  setenv("FASTK_CUDA_PATH", (root + "/lib64").c_str(), 1);
+  EXPECT_EQ(findPtxas(), root + "/bin/ptxas");
+  // Nothing else is tried when that is set.
+  setenv("PATH", (root + "/tools").c_str(), 1);
+  program("/tools/ptxas");
+  setenv("FASTK_CUDA_PATH", (root + "/none").c_str(), 1);
+  EXPECT_EQ(findPtxas(), "");
+  setenv("PATH", before.c_str(), 1);
+  unsetenv("FASTK_CUDA_PATH");
+  setenv("CUDA_HOME", root.c_str(), 1);
+  EXPECT_EQ(findPtxas(), root + "/bin/ptxas");
 }
 
 TEST_F(FindToolkit, HeadersThatHeadersInclude) {

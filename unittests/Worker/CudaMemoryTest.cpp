@@ -195,6 +195,68 @@ TEST(CudaMemory, ErrorsAreTheHosts) {
   EXPECT_TRUE(gpu.device.fits(1, *oracle));
 }
 
+/// What is kept for later is freed where something else is asked for.
+TEST(CudaMemory, WhatIsKeptStandsInNobodysWay) {
+  NEEDS_GPU();
+  std::string error;
+  GpuSession *session = GpuSession::get(error);
+  ASSERT_TRUE(session) << error;
+  session->makeRoom();
+  size_t available = 0, total = 0;
+  ASSERT_EQ(session->driver->cuMemGetInfo(&available, &total),
+            cuda::CUDA_SUCCESS);
+  cuda::CUdeviceptr most = 0, same = 0, more = 0;
+  ASSERT_EQ(session->allocate(available / 10 * 7, most), "");
+  session->giveBack(most);
+  EXPECT_GE(session->idleBytes(), available / 10 * 7);
+  ASSERT_EQ(session->allocate(available / 10 * 7, same), "");
+  EXPECT_EQ(same, most);
+  session->giveBack(same);
+  ASSERT_EQ(session->allocate(available / 10 * 8, more), "");
+  EXPECT_EQ(session->idleBytes(), 0u);
+  session->giveBack(more);
+  EXPECT_TRUE(session->makeRoom());
+  EXPECT_FALSE(session->makeRoom());
+}
+
+/// Whose fault it is that results do not fit.
+TEST(CudaMemory, TooMuchIsSaidToBeMemory) {
+  NEEDS_GPU();
+  Job job = anyJob();
+  job.outputs[0].shape = {int64_t(1) << 42};
+  Gpu gpu(job);
+  EXPECT_FALSE(gpu.device.createResults(Part::Candidate, gpu.failure));
+  EXPECT_EQ(gpu.failure.status, Status::Memory) << gpu.failure.reason;
+  EXPECT_NE(gpu.failure.reason.find("results of the candidate"),
+            std::string::npos)
+      << gpu.failure.reason;
+  EXPECT_FALSE(gpu.device.createResults(Part::Baseline, gpu.failure));
+  EXPECT_EQ(gpu.failure.status, Status::Error) << gpu.failure.reason;
+}
+
+/// Parts of tensors, at their places.
+TEST(CudaMemory, PartsAreFetchedAlone) {
+  NEEDS_GPU();
+  Job job = anyJob();
+  Gpu gpu(job);
+  ASSERT_TRUE(gpu.operands);
+  std::unique_ptr<Results> oracle =
+      gpu.device.createResults(Part::Oracle, gpu.failure);
+  ASSERT_TRUE(oracle) << gpu.failure.reason;
+  std::vector<double> values(77);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = double(i);
+  gpu.device.write(*oracle, 1, values.data());
+  const auto *tail =
+      static_cast<const double *>(gpu.device.partOf(*oracle, 1, 70, 77));
+  EXPECT_EQ(tail[70], 70);
+  EXPECT_EQ(tail[76], 76);
+  // The same address, with what was fetched before.
+  EXPECT_EQ(gpu.device.partOf(*oracle, 1, 0, 1), tail);
+  EXPECT_EQ(tail[0], 0);
+  EXPECT_EQ(tail[75], 75);
+}
+
 TEST(CudaMemory, OwnKernelsCompile) {
   std::string error;
   if (!cuda::Nvrtc::get(error)) {

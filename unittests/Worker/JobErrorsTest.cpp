@@ -27,7 +27,7 @@ static const std::string valid =
     R"("limits":{"wall_seconds":1,"memory_bytes":1073741824,"threads":4,)"
     R"("file_bytes":0}})";
 
-static std::string errorOf(std::string from, const std::string &to) {
+static std::string errorOf(const std::string &from, const std::string &to) {
   std::string text = valid;
   size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
@@ -76,6 +76,12 @@ TEST(JobErrors, NameThePlaceAndTheRemedy) {
       {R"("kind":"reduction")", R"("kind":"sum")", "$.kind", "pooling"},
       {R"("reduction_length":3)", R"("reduction_length":0)",
        "$.reduction_length", "from 1"},
+      {R"("floor_ns":0.5)", R"("sanitizer":{"when":"often"})",
+       "$.sanitizer.when", "installed, required, never"},
+      {R"("floor_ns":0.5)", R"("sanitizer":{"seconds":0})",
+       "$.sanitizer.seconds", "1"},
+      {R"("floor_ns":0.5)", R"("sanitizer":{"tool":"memcheck"})", "$.sanitizer",
+       "remove it"},
       {R"("accepted_precision":"ieee")", R"("accepted_precision":"none")",
        "$.accepted_precision", "half"},
       {R"("trials":3)", R"("trials":0)", "$.validate.trials", "from 1"},

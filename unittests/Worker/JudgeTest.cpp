@@ -139,6 +139,11 @@ TEST(Judge, ExactComparisonOfLargeOutputs) {
   EXPECT_EQ(m.max, infinity);
 }
 
+/// All of the only tensor is there.
+static Competitors::Fetch all(const void *data) {
+  return [=](size_t, int64_t, int64_t) { return data; };
+}
+
 /// What is rejected on the last rows of a large result is rejected on all, and
 /// what is right there is looked at altogether.
 TEST(Judge, CompetitorsOfLargeOutputs) {
@@ -152,13 +157,51 @@ TEST(Judge, CompetitorsOfLargeOutputs) {
   fillInput(job, 0, {Law::Normal, 0, 1, 1}, x.data());
   std::vector<double> r(x.begin(), x.end());
   Competitors competitors(job);
-  competitors.judge({x.data()}, {r.data()}, {Difficulty()}, "normal");
+  competitors.judge(all(x.data()), all(r.data()), {Difficulty()}, "normal");
   EXPECT_EQ(competitors.unrejected(), "copy of an input");
   r[5] += 1;
-  competitors.judge({x.data()}, {r.data()}, {Difficulty()}, "normal");
+  competitors.judge(all(x.data()), all(r.data()), {Difficulty()}, "normal");
   for (const Competitor &competitor : competitors.results())
     EXPECT_TRUE(competitor.rejected || competitor.name == "previous output")
         << competitor.name;
+}
+
+/// Of a large result only the last rows and one element are fetched, and
+/// nothing once all are rejected.
+TEST(Judge, CompetitorsFetchLittle) {
+  int64_t rows = 130, columns = 1 << 17;
+  Job job;
+  job.kind = Kind::Elementwise;
+  job.inputs = {{ElementType::F32, {rows, columns}, Role::Data, {}}};
+  job.outputs = job.inputs;
+  auto elements = size_t(rows * columns);
+  std::vector<float> x(elements), near(elements);
+  std::vector<double> r(elements), there(elements);
+  for (size_t i = 0; i < elements; ++i) {
+    x[i] = float(i * 7919 % 1009) / 500 - 1;
+    r[i] = 2 * double(x[i]);
+  }
+  int64_t fetched = 0;
+  auto fetch = [&](const auto &from, auto &to) {
+    return [&](size_t, int64_t begin, int64_t end) -> const void * {
+      std::copy(from.begin() + begin, from.begin() + end, to.begin() + begin);
+      fetched += end - begin;
+      return to.data();
+    };
+  };
+  Competitors competitors(job);
+  auto judge = [&] {
+    competitors.judge(fetch(x, near), fetch(r, there), {Difficulty()},
+                      "normal");
+  };
+  judge();
+  EXPECT_GT(fetched, 0);
+  EXPECT_LE(fetched, 2 * ((int64_t(1) << 21) + columns) + 1);
+  for (const Competitor &competitor : competitors.results())
+    EXPECT_TRUE(competitor.rejected) << competitor.name;
+  fetched = 0;
+  judge();
+  EXPECT_EQ(fetched, 0);
 }
 
 static Job contraction(int64_t k) {

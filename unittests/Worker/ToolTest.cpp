@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "WorkerHarness.h"
+#include "fastk/Cuda/Driver.h"
 #include <chrono>
 #include <csignal>
 #include <fstream>
@@ -30,6 +31,17 @@ TEST(Tool, UnknownOptionsAreRefused) {
   Output output = runWorker("", "--verdict");
   EXPECT_EQ(output.code, 1);
   EXPECT_NE(output.err.find("unknown option '--verdict'"), std::string::npos);
+}
+
+TEST(Tool, CalibrationNeedsAGPU) {
+  std::string none;
+  if (fastk::cuda::Driver::get(none))
+    return;
+  Output output = runWorker("", "--calibrate");
+  EXPECT_EQ(output.code, 1);
+  EXPECT_EQ(output.out, "");
+  EXPECT_EQ(output.err,
+            "fastk-worker: error: cannot calibrate: " + none + "\n");
 }
 
 TEST(Tool, EmptyInputIsRefused) {

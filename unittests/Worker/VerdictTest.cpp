@@ -35,6 +35,7 @@ static Verdict full() {
   v.protections = {"seccomp"};
   v.missingProtections = {"landlock"};
   v.resources = {1 << 20, 0.5, 1.5};
+  v.phases = {{"other", 0.5, 1, false}, {"context", 1.0, 9, true}};
   v.audit.seed = 0xfedcba9876543210u;
   v.audit.candidateHash = 1;
   v.audit.trials = 12;
@@ -54,6 +55,8 @@ static Verdict full() {
   v.gpu->clocks = {"events"};
   v.gpu->missingClocks = {"cupti: not found"};
   v.gpu->host = Timing{13, 14, 15, 16};
+  v.gpu->cupti = Timing{12, 12.5, 13, 5};
+  v.gpu->sanitizer = {{"memcheck", "ok"}, {"racecheck", "stopped after 60 s"}};
   v.gpu->smClock = Gauge{1500, 1980};
   v.gpu->memoryClock = Gauge{3201, 3201};
   v.gpu->power = Gauge{100.5, 690};
@@ -72,6 +75,16 @@ TEST(Verdict, RoundTrip) {
   EXPECT_EQ(read->audit.seed, 0xfedcba9876543210u);
   EXPECT_EQ(read->audit.bitwiseDeterministic, false);
   EXPECT_EQ(text.find('\n'), std::string::npos);
+}
+
+TEST(Verdict, WhatTheSanitizerSaysIsText) {
+  std::string text = toJSON(full()), error;
+  EXPECT_NE(text.find("\"sanitizer\":{\"memcheck\":\"ok\",\"racecheck\":"
+                      "\"stopped after 60 s\"}"),
+            text.npos);
+  text.replace(text.find("\"stopped after 60 s\""), 20, "17");
+  EXPECT_FALSE(parseVerdict(text, error));
+  EXPECT_EQ(error, "$.gpu.sanitizer.racecheck is no text");
 }
 
 TEST(Verdict, InfinityIsNull) {

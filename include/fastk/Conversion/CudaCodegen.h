@@ -17,6 +17,7 @@
 #include "fastk/Conversion/HostCodegen.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Worker/LaunchPlan.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/ADT/StringRef.h"
 #include <map>
 #include <optional>
@@ -52,9 +53,35 @@ struct DeviceProgram {
 /// top of registerHostCodegen.
 void registerCudaCodegen(mlir::DialectRegistry &registry);
 
+/// The memory that a plan can name, for checks: bytes of each operand and
+/// result.
+struct ProgramBuffers {
+  std::vector<int64_t> inputs, outputs;
+};
+
+/// Compiles a gpu.module that may have come from anywhere, and the plan that
+/// launches its kernels, to PTX. What device code may not do is refused, as
+/// are kernels that do not take what the plan passes (docs/cuda.md says how a
+/// kernel takes it). Lowers `module` in place. Errors are diagnostics where
+/// they were found, and end in the rule.
+mlir::FailureOr<DeviceProgram> compileGPUModule(mlir::gpu::GPUModuleOp module,
+                                                const worker::LaunchPlan &plan,
+                                                const ProgramBuffers &buffers,
+                                                const CudaTarget &target);
+
+/// The same for a program in language `gpu`, the text of one gpu.module, which
+/// is read into a context of its own that knows the allowed dialects alone.
+/// Errors are one diagnostic at `loc`, which names the place in the text, as
+/// "kernel.mlir:12:5" for a `name` of "kernel.mlir".
+mlir::FailureOr<DeviceProgram>
+compileGPUProgram(mlir::Location loc, llvm::StringRef text,
+                  llvm::StringRef name, const worker::LaunchPlan &plan,
+                  const ProgramBuffers &buffers, const CudaTarget &target);
+
 /// Compiles one lowering for a GPU. For the role Oracle, and for a lowering in
 /// language `default`, the pattern is lowered by the compiler; a program in
-/// language `cuda` is passed on as it is. The oracle's float results are f64.
+/// language `gpu` is compiled as compileGPUProgram does, one in language `cuda`
+/// is passed on as it is. The oracle's float results are f64.
 /// Errors are diagnostics at the lowering. `kernels` is given the gpu.module
 /// that PTX is made of, where there is one.
 mlir::FailureOr<DeviceProgram>
@@ -94,6 +121,12 @@ struct KernelDescription {
 mlir::FailureOr<std::vector<KernelDescription>>
 describeDeviceKernels(LoweringOp lowering, const CudaTarget &target,
                       const std::map<std::string, int64_t> &choices = {});
+
+/// The cubin of a program's PTX, by CUDA's ptxas: what the driver would make of
+/// it when it is loaded. Errors, ptxas missing among them, are diagnostics at
+/// `loc`.
+mlir::FailureOr<std::string>
+assemblePTX(mlir::Location loc, llvm::StringRef ptx, const CudaTarget &target);
 
 } // namespace fastk
 

@@ -80,8 +80,6 @@ bool isStickyError(CUresult result);
 /// \p log, and into the error text on failure.
 std::string loadModule(const Driver &driver, std::string_view image,
                        CUmodule &module, std::string *log = nullptr);
-std::string loadLibrary(const Driver &driver, std::string_view image,
-                        CUlibrary &library, std::string *log = nullptr);
 
 /// What a loaded function needs and may have.
 struct FunctionAttributes {

@@ -31,17 +31,11 @@ using cuuint64_t = uint64_t;
 // Handles.
 using CUcontext = struct CUctx_st *;
 using CUmodule = struct CUmod_st *;
-using CUlibrary = struct CUlib_st *;
 using CUfunction = struct CUfunc_st *;
-using CUkernel = struct CUkern_st *;
 using CUstream = struct CUstream_st *;
 using CUevent = struct CUevent_st *;
 using CUgraph = struct CUgraph_st *;
 using CUgraphExec = struct CUgraphExec_st *;
-
-struct CUuuid {
-  unsigned char bytes[16];
-};
 
 struct CUipcMemHandle {
   char reserved[64];
@@ -160,18 +154,6 @@ enum CUjit_option : int {
   CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
   CU_JIT_OPTIMIZATION_LEVEL = 7,
   CU_JIT_LOG_VERBOSE = 12
-};
-
-enum CUlibraryOption : int {
-  CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE
-};
-
-enum CUlimit : int {
-  CU_LIMIT_STACK_SIZE = 0,
-  CU_LIMIT_PRINTF_FIFO_SIZE = 1,
-  CU_LIMIT_MALLOC_HEAP_SIZE = 2,
-  CU_LIMIT_MAX_L2_FETCH_GRANULARITY = 5,
-  CU_LIMIT_PERSISTING_L2_CACHE_SIZE = 6
 };
 
 // Flags.

@@ -49,6 +49,17 @@ std::vector<Toolkit> findToolkits();
 /// beside it.
 std::string findLibdevice();
 
+/// libcupti, which stamps what the GPU does, and the program compute-sanitizer:
+/// of the first place in the order above that has it (CUPTI also under
+/// extras/CUPTI, compute-sanitizer also on $PATH); empty when none has. Neither
+/// needs a libnvrtc beside it.
+std::string findCupti();
+std::string findComputeSanitizer();
+
+/// ptxas, CUDA's assembler, of the first place in the order above that has one,
+/// or of $PATH; empty when there is none.
+std::string findPtxas();
+
 /// The headers of the toolkit that device code may include.
 extern const std::vector<std::string> allowedHeaders;
 

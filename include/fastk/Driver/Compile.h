@@ -19,6 +19,11 @@
 
 namespace fastk {
 
+/// Makes functions that others call part of them, so that workloads are formed
+/// across calls; private ones are gone then. Refuses recursion. A call of a
+/// function without a body stays.
+mlir::LogicalResult inlineCalls(mlir::ModuleOp module);
+
 /// fastk-form-workloads. With `winners`, regions larger than `fusion` forms are
 /// taken first where they have a winner.
 mlir::LogicalResult runFormWorkloads(mlir::ModuleOp module,

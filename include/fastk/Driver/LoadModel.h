@@ -27,8 +27,8 @@ mlir::OwningOpRef<mlir::ModuleOp> loadModel(llvm::StringRef path,
                                             mlir::MLIRContext *context);
 
 /// Refuses what no pipeline of fastk can compile: left-over torch ops, random
-/// number state, buffers, reductions over tensors without elements, tensors
-/// larger than the address space. Every refusal names the op and the remedy.
+/// number state, buffers, tensors larger than the address space. Every refusal
+/// names the op and the remedy.
 mlir::LogicalResult checkModel(mlir::ModuleOp module);
 
 } // namespace fastk

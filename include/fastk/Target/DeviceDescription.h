@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Peaks feed a floor, a time that no kernel can beat, so they are the vendor's
-// and err high; measured rates say what has been reached, and feed no floor.
+// Peaks feed a floor, a time that no kernel can beat, so they err high: the
+// vendor's, or what was measured where that is more. Measured rates say what
+// has been reached, for display.
 //
 // Of the device of this machine: queryCudaDevice() in Cuda/QueryDevice.h.
 //
@@ -53,21 +54,34 @@ struct DeviceDescription {
   /// Blocks of a cluster: portably, and with opt-in. 1 where there are none.
   unsigned clusterSize = 1, clusterSizeOptIn = 1;
   bool hasTensorMaps = false;
-  /// By datasheet, or from the architecture and the clock.
+  /// By datasheet, or from the architecture and the clock; what was measured
+  /// where that is more.
   DeviceRates peak;
-  /// Reached by a copy and by vendor libraries; where each is from is in
-  /// DeviceDescription.cpp. 0: not measured.
+  /// Reached by kernels of ours that do nothing else (DeviceCalibration.h); 0:
+  /// not measured. Memory: the better of a copy and of reading alone.
   DeviceRates measured;
+  /// Bytes per second read out of L2; seconds that an empty kernel takes
+  /// between two events. 0: not measured.
+  double measuredL2 = 0, emptyLaunch = 0;
+  /// The day of the calibration, "2026-11-21"; empty without one.
+  std::string measuredOn;
 
   /// What the floor needs, as the target "cuda:<arch>".
   TargetDescription target() const;
 };
 
 /// The description to cross-compile with, by architecture ("sm_90a": NVIDIA
-/// H200). None for an architecture without one: deviceArchitectures() lists
-/// those there are.
-std::optional<DeviceDescription> describeDevice(const std::string &arch);
+/// H200), with its calibration. None for an architecture without one:
+/// deviceArchitectures() lists those there are. \p problem receives what is
+/// wrong with a calibration in the user's cache folder, which is then left
+/// aside.
+std::optional<DeviceDescription> describeDevice(const std::string &arch,
+                                                std::string *problem = nullptr);
 std::vector<std::string> deviceArchitectures();
+
+/// Adds the calibration of its model, where there is one. Returns what is wrong
+/// with one that was left aside, for a warning; empty where all is well.
+std::string calibrate(DeviceDescription &device);
 
 /// Peak rates of compute capability \p major.\p minor at this clock and with so
 /// many multiprocessors, without memory. Zeros where the capability is unknown.

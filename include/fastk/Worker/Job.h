@@ -127,6 +127,17 @@ struct TimeOptions {
   Cache cache = Cache::Cold;
 };
 
+/// compute-sanitizer, on one call of the candidate in mode promote on a GPU.
+struct SanitizerOptions {
+  enum class When {
+    Installed, ///< Where it is; the verdict says so where it is not.
+    Required,  ///< Where a tool does not come to its end the status is error.
+    Never
+  } when = When::Installed;
+  /// For each of its tools.
+  double seconds = 60;
+};
+
 struct Limits {
   /// Longest a single call may take. 0: the larger of 10 s and 20 times the
   /// baseline's call.
@@ -164,6 +175,7 @@ struct Job {
   TimeOptions time;
   /// The time no kernel can beat, in nanoseconds. 0: unknown, not checked.
   double floorNs = 0;
+  SanitizerOptions sanitizer;
   Limits limits;
 };
 

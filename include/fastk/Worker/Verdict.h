@@ -20,6 +20,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fastk::worker {
@@ -109,6 +110,16 @@ struct Resources {
   double wallSeconds = 0;
 };
 
+/// How long the worker was at one thing, inner phases taken out; see
+/// docs/formats/verdict.md.
+struct PhaseTime {
+  std::string name;
+  double seconds = 0;
+  int64_t count = 0;
+  /// By another process at the same time: in no sum.
+  bool isBeside = false;
+};
+
 /// What is needed to repeat the evaluation, and what it covered.
 struct Audit {
   /// Secret while the job ran.
@@ -158,6 +169,12 @@ struct GpuReport {
   std::vector<std::string> clocks, missingClocks;
   /// Of the candidate, by the host's clock.
   std::optional<Timing> host;
+  /// Of the candidate in a few calls of their own, by CUPTI: how long its
+  /// kernels and memsets were at work (promote).
+  std::optional<Timing> cupti;
+  /// What each tool of compute-sanitizer says (promote): "ok", "found: ...",
+  /// "stopped after 60 s", "not run: ...".
+  std::vector<std::pair<std::string, std::string>> sanitizer;
   /// MHz, W, degrees Celsius. Without NVML there are none.
   std::optional<Gauge> smClock, memoryClock, power, temperature;
   int64_t readings = 0;
@@ -177,6 +194,8 @@ struct Verdict {
   std::vector<std::string> protections;
   std::vector<std::string> missingProtections;
   Resources resources;
+  /// Together, without those beside, they are resources.wallSeconds.
+  std::vector<PhaseTime> phases;
   Audit audit;
   std::optional<GpuReport> gpu = std::nullopt;
 };

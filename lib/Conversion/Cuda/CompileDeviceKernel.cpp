@@ -140,6 +140,26 @@ static LogicalResult checkPlan(LoweringOp lowering,
          << problems.front() << " (required by 'fastk.schedule')";
 }
 
+/// A program that comes with its plan.
+static FailureOr<DeviceProgram> compileSource(LoweringOp lowering,
+                                              const CudaTarget &target) {
+  if (!lowering.getSource()) {
+    lowering.emitOpError() << "has no source: read " << *lowering.getFile()
+                           << " into it first (required by 'fastk.language')";
+    return failure();
+  }
+  FailureOr<worker::LaunchPlan> plan = readPlan(lowering);
+  if (failed(plan))
+    return failure();
+  if (lowering.getLanguage() == Language::cuda)
+    return DeviceProgram{DeviceCode::CudaC, lowering.getSource()->str(),
+                         std::move(*plan)};
+  FunctionType type = lowering.getWorkloadType();
+  return compileGPUProgram(
+      lowering.getLoc(), *lowering.getSource(), *lowering.getFile(), *plan,
+      {bufferBytes(type.getInputs()), bufferBytes(type.getResults())}, target);
+}
+
 FailureOr<DeviceProgram> fastk::compileDeviceKernel(LoweringOp lowering,
                                                     KernelRole role,
                                                     const CudaTarget &target,
@@ -147,18 +167,10 @@ FailureOr<DeviceProgram> fastk::compileDeviceKernel(LoweringOp lowering,
   loadDeviceDialects(lowering.getContext());
   bool isSchedule = role == KernelRole::Program &&
                     lowering.getLanguage() == Language::schedule;
-  if (role == KernelRole::Program && lowering.getLanguage() == Language::cuda) {
-    if (!lowering.getSource()) {
-      lowering.emitOpError() << "has no source: read " << *lowering.getFile()
-                             << " into it first (required by 'fastk.language')";
-      return failure();
-    }
-    FailureOr<worker::LaunchPlan> plan = readPlan(lowering);
-    if (failed(plan))
-      return failure();
-    return DeviceProgram{DeviceCode::CudaC, lowering.getSource()->str(),
-                         std::move(*plan)};
-  }
+  if (role == KernelRole::Program &&
+      llvm::is_contained({Language::cuda, Language::gpu},
+                         lowering.getLanguage()))
+    return compileSource(lowering, target);
   if (role == KernelRole::Program && !isSchedule &&
       lowering.getLanguage() != Language::generic) {
     lowering.emitOpError() << "language '"

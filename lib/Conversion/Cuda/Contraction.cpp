@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Contraction.h"
+#include "../BodySlice.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -81,46 +81,23 @@ static OpOperand *inputOf(linalg::GenericOp op, Value memref) {
   return nullptr;
 }
 
-/// The ops of the body that `value` is computed by, in order, and the arguments
-/// they read. False when something other than element arithmetic is among them.
-static bool collectSlice(Value value, Block *body,
-                         llvm::SetVector<Operation *> &ops,
-                         llvm::SetVector<unsigned> &arguments) {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    // The host function's own are not known to the kernel.
-    if (argument.getOwner() != body)
-      return false;
-    arguments.insert(argument.getArgNumber());
-    return true;
-  }
+/// Of the host function's values the kernel makes constants again; it knows no
+/// others.
+static bool isConstant(Value value) {
   Operation *producer = value.getDefiningOp();
-  if (producer->hasTrait<OpTrait::ConstantLike>()) {
-    if (producer->getBlock() == body)
-      ops.insert(producer);
-    return true;
-  }
-  if (producer->getBlock() != body)
-    return false;
-  if (producer->getNumRegions() || producer->getNumResults() != 1 ||
-      !OpTrait::hasElementwiseMappableTraits(producer))
-    return false;
-  for (Value operand : producer->getOperands())
-    if (!collectSlice(operand, body, ops, arguments))
-      return false;
-  ops.insert(producer);
-  return true;
+  return producer && producer->hasTrait<OpTrait::ConstantLike>();
 }
 
 static bool collectSide(Value value, Contraction &contraction,
                         ContractionSide &side) {
   linalg::GenericOp op = contraction.op;
-  llvm::SetVector<Operation *> ops;
-  llvm::SetVector<unsigned> arguments;
-  if (!collectSlice(value, op.getBlock(), ops, arguments) || arguments.empty())
+  BodySlice slice;
+  if (!slice.collect(value, op.getBlock(), isConstant) ||
+      slice.arguments.empty())
     return false;
   side.result = value;
-  side.body.assign(ops.begin(), ops.end());
-  side.operands.assign(arguments.begin(), arguments.end());
+  side.body.assign(slice.ops.begin(), slice.ops.end());
+  side.operands.assign(slice.arguments.begin(), slice.arguments.end());
   if (llvm::is_contained(side.operands, contraction.sum))
     return false;
   llvm::sort(side.operands, [&](unsigned x, unsigned y) {
@@ -162,7 +139,7 @@ static void arrange(LoopGroup &group, ArrayRef<unsigned> preferences) {
   llvm::erase_if(group.loops,
                  [](const TileLoop &loop) { return loop.extent == 1; });
   for (unsigned number : preferences) {
-    auto run = llvm::find_if(group.loops, [&](const TileLoop &loop) {
+    auto *run = llvm::find_if(group.loops, [&](const TileLoop &loop) {
       return loop.strides[number] == 1;
     });
     if (run == group.loops.end())

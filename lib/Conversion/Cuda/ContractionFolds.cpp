@@ -95,7 +95,7 @@ bool FoldFinder::isUntouched(Value memref, Operation *from, Operation *to,
 }
 
 linalg::GenericOp FoldFinder::findStart(linalg::GenericOp op) {
-  auto self = llvm::find(users, op);
+  auto *self = llvm::find(users, op);
   if (self == users.begin() || viewUsers.contains(*std::prev(self)))
     return nullptr;
   auto start = dyn_cast<linalg::GenericOp>(*std::prev(self));
@@ -111,7 +111,7 @@ linalg::GenericOp FoldFinder::findStart(linalg::GenericOp op) {
 }
 
 linalg::GenericOp FoldFinder::findEnd(linalg::GenericOp op) {
-  auto next = std::next(llvm::find(users, op));
+  auto *next = std::next(llvm::find(users, op));
   if (next == users.end() || viewUsers.contains(*next))
     return nullptr;
   auto end = dyn_cast<linalg::GenericOp>(*next);

@@ -11,6 +11,7 @@
 #include "RowKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
@@ -185,20 +186,6 @@ LogicalResult DeviceKernels::add(CallOp call) {
   return launch(call, rows);
 }
 
-linalg::GenericOp fastk::copyAsGeneric(OpBuilder &builder,
-                                       memref::CopyOp copy) {
-  unsigned rank = cast<MemRefType>(copy.getTarget().getType()).getRank();
-  AffineMap identity = builder.getMultiDimIdentityMap(rank);
-  SmallVector<utils::IteratorType> iterators(rank,
-                                             utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-      builder, copy.getLoc(), copy.getSource(), copy.getTarget(),
-      ArrayRef<AffineMap>{identity, identity}, iterators,
-      [](OpBuilder &builder, Location loc, ValueRange args) {
-        linalg::YieldOp::create(builder, loc, args[0]);
-      });
-}
-
 void DeviceKernels::findFolds() {
   // What a schedule's loops read and write is not looked into.
   if (!func.getOps<scf::ForallOp>().empty())
@@ -263,8 +250,7 @@ LogicalResult DeviceKernels::run() {
       continue;
     }
     if (folded.contains(&op) ||
-        isa<ViewLikeOpInterface, memref::GetGlobalOp, memref::DeallocOp,
-            scf::ReduceOp>(op) ||
+        isa<ViewLikeOpInterface, memref::GetGlobalOp, memref::DeallocOp>(op) ||
         op.hasTrait<OpTrait::ConstantLike>())
       continue;
     LogicalResult added = addOp(&op);
@@ -281,7 +267,8 @@ LogicalResult DeviceKernels::run() {
 LogicalResult DeviceKernels::addOp(Operation *op) {
   IRRewriter rewriter(op);
   if (auto copy = dyn_cast<memref::CopyOp>(op))
-    return add(copyAsGeneric(rewriter, copy));
+    return add(linalg::makeMemRefCopyOp(rewriter, copy.getLoc(),
+                                        copy.getSource(), copy.getTarget()));
   if (auto call = dyn_cast<CallOp>(op))
     return add(call);
   if (auto forall = dyn_cast<scf::ForallOp>(op))

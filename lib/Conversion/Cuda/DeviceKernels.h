@@ -41,10 +41,6 @@ struct DeviceKernel {
 struct Contraction;
 struct SplitKernels;
 
-/// A copy as a structured op, before the copy.
-mlir::linalg::GenericOp copyAsGeneric(mlir::OpBuilder &builder,
-                                      mlir::memref::CopyOp copy);
-
 /// Makes the kernels of a function on memrefs and the plan that launches them.
 /// The function's own block holds structured ops, views, and allocations that
 /// were planned into one arena, which becomes workspace 0; its first
@@ -97,6 +93,13 @@ private:
   std::optional<int64_t> scratch;
   llvm::SmallPtrSet<mlir::Operation *, 4> scratchAllocs;
 };
+
+/// Makes a kernel for blocks of `threads` threads at the end of `module`. It
+/// does nothing so far, and `builder` is set to where it begins.
+mlir::gpu::GPUFuncOp createKernel(mlir::OpBuilder &builder, mlir::Location loc,
+                                  mlir::gpu::GPUModuleOp module,
+                                  llvm::StringRef name,
+                                  mlir::TypeRange parameters, int64_t threads);
 
 /// A kernel with one thread for every point of the parallel dimensions, which
 /// loops over the others. Any linalg.generic of static shape has one.

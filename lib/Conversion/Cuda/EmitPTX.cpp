@@ -6,19 +6,21 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmitPTX.h"
+#include "../OptimizeLLVM.h"
+#include "GPUProgram.h"
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/Analysis/CGSCCPassManager.h"
-#include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -31,11 +33,67 @@ using namespace fastk;
 /// The first PTX version that knows everything of sm_90a (CUDA 12.0).
 static constexpr StringLiteral kPTXFeature = "+ptx80";
 
+/// Reductions over a warp become shuffles.
+static LogicalResult lowerSubgroupReductions(gpu::GPUModuleOp module) {
+  if (!module
+           .walk([](gpu::SubgroupReduceOp) { return WalkResult::interrupt(); })
+           .wasInterrupted())
+    return success();
+  RewritePatternSet patterns(module.getContext());
+  populateGpuBreakDownSubgroupReducePatterns(patterns,
+                                             /*maxShuffleBitwidth=*/32,
+                                             /*benefit=*/2);
+  populateGpuLowerSubgroupReduceToShufflePatterns(patterns,
+                                                  /*subgroupSize=*/32);
+  populateGpuLowerClusteredSubgroupReduceToShufflePatterns(patterns,
+                                                           /*subgroupSize=*/32);
+  return applyPatternsGreedily(module, std::move(patterns));
+}
+
+/// Tensor maps lie in the parameters themselves: 128 bytes, aligned to 64.
+static void passTensorMapsByValue(gpu::GPUModuleOp module) {
+  Builder builder(module.getContext());
+  auto map = LLVM::LLVMArrayType::get(builder.getI8Type(), 128);
+  for (auto func : module.getOps<LLVM::LLVMFuncOp>()) {
+    auto numbers = func->getAttrOfType<DenseI64ArrayAttr>(kTensorMapsAttr);
+    if (!numbers)
+      continue;
+    func->removeAttr(kTensorMapsAttr);
+    for (int64_t number : numbers.asArrayRef()) {
+      func.setArgAttr(number, LLVM::LLVMDialect::getByValAttrName(),
+                      TypeAttr::get(map));
+      func.setArgAttr(number, LLVM::LLVMDialect::getAlignAttrName(),
+                      builder.getI64IntegerAttr(64));
+      func.setArgAttr(number, NVVM::NVVMDialect::getGridConstantAttrName(),
+                      builder.getUnitAttr());
+    }
+  }
+}
+
+/// What gpu.dynamic_shared_memory becomes has no size, and internal linkage: a
+/// backend may make one byte of static memory of it. External, it begins behind
+/// the static memory, at 1024 bytes for what tensor maps swizzle.
+static void placeDynamicSharedMemory(gpu::GPUModuleOp module) {
+  for (auto global : module.getOps<LLVM::GlobalOp>()) {
+    auto array = dyn_cast<LLVM::LLVMArrayType>(global.getGlobalType());
+    if (array && array.getNumElements() == 0 &&
+        global.getAddrSpace() == unsigned(NVVM::NVVMMemorySpace::Shared) &&
+        global.getLinkage() == LLVM::Linkage::Internal) {
+      global.setLinkage(LLVM::Linkage::External);
+      global.setAlignment(1024);
+    }
+  }
+}
+
 static LogicalResult lowerToNVVM(gpu::GPUModuleOp module) {
+  if (failed(lowerSubgroupReductions(module)))
+    return failure();
   PassManager passes(module.getContext(), gpu::GPUModuleOp::getOperationName());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(createLoopInvariantCodeMotionPass());
+  passes.addPass(createConvertNVGPUToNVVMPass());
+  passes.addPass(createConvertVectorToSCFPass());
   passes.addPass(memref::createExpandStridedMetadataPass());
   passes.addPass(createLowerAffinePass());
   passes.addPass(createConvertComplexToStandardPass());
@@ -51,7 +109,11 @@ static LogicalResult lowerToNVVM(gpu::GPUModuleOp module) {
   passes.addPass(createReconcileUnrealizedCastsPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
-  return passes.run(module);
+  if (failed(passes.run(module)))
+    return failure();
+  passTensorMapsByValue(module);
+  placeDynamicSharedMemory(module);
+  return success();
 }
 
 static std::unique_ptr<llvm::TargetMachine>
@@ -126,25 +188,14 @@ static LogicalResult linkLibdevice(Location loc, llvm::Module &module,
   return success();
 }
 
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graphs;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graphs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graphs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
-      .run(module, modules);
-}
-
 FailureOr<std::string> fastk::emitPTX(gpu::GPUModuleOp module,
                                       const CudaTarget &target) {
   Location loc = module.getLoc();
-  if (failed(lowerToNVVM(module)))
+  // Ops that the chip does not have would end the backend, not the compilation.
+  if (failed(lowerToNVVM(module)) ||
+      failed(NVVM::NVVMTargetAttr::get(module.getContext(), /*optLevel=*/3,
+                                       "nvptx64-nvidia-cuda", target.chip)
+                 .verifyTarget(module)))
     return failure();
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> llvmModule =
@@ -164,7 +215,7 @@ FailureOr<std::string> fastk::emitPTX(gpu::GPUModuleOp module,
   placeDynamicShared(*llvmModule);
   if (failed(linkLibdevice(loc, *llvmModule, target)))
     return failure();
-  optimize(*llvmModule, *machine);
+  optimizeLLVM(*llvmModule, *machine);
   SmallString<0> text;
   llvm::raw_svector_ostream os(text);
   llvm::legacy::PassManager passes;

@@ -27,6 +27,21 @@ MemRefType fastk::parameterType(MemRefType type) {
       StridedLayoutAttr::get(type.getContext(), /*offset=*/0, strides));
 }
 
+gpu::GPUFuncOp fastk::createKernel(OpBuilder &builder, Location loc,
+                                   gpu::GPUModuleOp module, StringRef name,
+                                   TypeRange parameters, int64_t threads) {
+  builder.setInsertionPointToEnd(module.getBody());
+  auto kernel = gpu::GPUFuncOp::create(
+      builder, loc, name, builder.getFunctionType(parameters, TypeRange()));
+  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
+                  builder.getUnitAttr());
+  kernel.setKnownBlockSizeAttr(
+      builder.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));
+  builder.setInsertionPointToStart(&kernel.getBody().front());
+  builder.setInsertionPoint(gpu::ReturnOp::create(builder, loc));
+  return kernel;
+}
+
 KernelBody::KernelBody(linalg::GenericOp op)
     : op(op), builder(op.getContext()), loc(op.getLoc()),
       extents(op.getStaticLoopRanges()) {
@@ -62,15 +77,8 @@ gpu::GPUFuncOp KernelBody::createFunction(gpu::GPUModuleOp module,
     operands.push_back(value);
     types.push_back(parameterType(cast<MemRefType>(value.getType())));
   }
-  builder.setInsertionPointToEnd(module.getBody());
-  auto func = gpu::GPUFuncOp::create(
-      builder, loc, name, builder.getFunctionType(types, TypeRange()));
-  func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
-                builder.getUnitAttr());
-  func.setKnownBlockSizeAttr(
-      builder.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));
-  builder.setInsertionPointToStart(&func.getBody().front());
-  builder.setInsertionPoint(gpu::ReturnOp::create(builder, loc));
+  gpu::GPUFuncOp func =
+      createKernel(builder, loc, module, name, types, threads);
   for (auto [host, device] : llvm::zip_equal(operands, func.getArguments()))
     mapping.map(host, device);
   SymbolTable hostSymbols(op->getParentOfType<ModuleOp>());

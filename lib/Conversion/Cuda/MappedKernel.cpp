@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
@@ -428,7 +429,8 @@ LogicalResult MappedKernel::share(Block &block, const Team &team) {
     if (auto copy = dyn_cast<memref::CopyOp>(op)) {
       synchronize(team);
       rewriter.setInsertionPoint(op);
-      linalg::GenericOp generic = copyAsGeneric(rewriter, copy);
+      linalg::GenericOp generic = linalg::makeMemRefCopyOp(
+          rewriter, copy.getLoc(), copy.getSource(), copy.getTarget());
       rewriter.eraseOp(op);
       shareOp(rewriter, generic, func, team.id, team.count);
       continue;
@@ -499,7 +501,8 @@ LogicalResult MappedKernel::lowerThread(Block &block) {
       continue;
     }
     if (auto copy = dyn_cast<memref::CopyOp>(op)) {
-      linalg::GenericOp generic = copyAsGeneric(rewriter, copy);
+      linalg::GenericOp generic = linalg::makeMemRefCopyOp(
+          rewriter, copy.getLoc(), copy.getSource(), copy.getTarget());
       rewriter.eraseOp(op);
       op = generic;
     }

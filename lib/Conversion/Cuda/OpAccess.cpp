@@ -177,16 +177,7 @@ SmallVector<Value> OpAccess::createFunction(OpBuilder &builder,
         type && used.insert(operand))
       types.push_back(MemRefType::get({span}, type.getElementType()));
   types.append(extra.begin(), extra.end());
-  Location loc = op.getLoc();
-  builder.setInsertionPointToEnd(module.getBody());
-  kernel = gpu::GPUFuncOp::create(builder, loc, name,
-                                  builder.getFunctionType(types, TypeRange()));
-  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
-                  builder.getUnitAttr());
-  kernel.setKnownBlockSizeAttr(
-      builder.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));
-  builder.setInsertionPointToStart(&kernel.getBody().front());
-  builder.setInsertionPoint(gpu::ReturnOp::create(builder, loc));
+  kernel = createKernel(builder, op.getLoc(), module, name, types, threads);
   for (auto [operand, access] : llvm::zip_equal(op->getOperands(), operands))
     if (access.element)
       access.buffer = kernel.getArgument(

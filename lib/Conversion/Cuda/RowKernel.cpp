@@ -102,18 +102,11 @@ RowKernelBuilder::RowKernelBuilder(gpu::GPUModuleOp module,
           types.push_back(MemRefType::get({group.rows * schedule.parts},
                                           Reduction(op, i).type));
         }
-  builder.setInsertionPointToEnd(module.getBody());
-  kernel = gpu::GPUFuncOp::create(builder, loc, name,
-                                  builder.getFunctionType(types, TypeRange()));
-  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
-                  builder.getUnitAttr());
-  kernel.setKnownBlockSizeAttr(
-      builder.getDenseI32ArrayAttr({int32_t(schedule.blockThreads), 1, 1}));
+  kernel =
+      createKernel(builder, loc, module, name, types, schedule.blockThreads);
   if (schedule.resident > 0)
     kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                     builder.getI32IntegerAttr(schedule.resident));
-  builder.setInsertionPointToStart(&kernel.getBody().front());
-  builder.setInsertionPoint(gpu::ReturnOp::create(builder, loc));
   for (auto [value, buffer] : llvm::zip_equal(
            partials, kernel.getArguments().take_back(partials.size())))
     partialBuffers[value] = buffer;

@@ -54,7 +54,7 @@ CValue Scope::literal(Attribute attribute, Type type) {
     if (v < 0 || text[0] == '-')
       text = "(" + text + ")";
   }
-  if (compute == Elem::F64 && (v != v || v - v != 0))
+  if (compute == Elem::F64 && !std::isfinite(v))
     text = "(double)" + text;
   return {text, compute, false};
 }

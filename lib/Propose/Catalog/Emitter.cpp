@@ -142,7 +142,7 @@ CValue Scope::splat(const CValue &value) {
   return {"((" + type + ")(" + value.text + "))", value.elem, true};
 }
 
-CValue Scope::unify(CValue value, bool vector) {
+CValue Scope::unify(const CValue &value, bool vector) {
   return vector ? splat(value) : value;
 }
 

@@ -214,10 +214,6 @@ public:
   /// Values that are already at hand, whatever the index.
   std::map<void *, CValue> bound;
 
-  struct ReductionUse {
-    mlir::Value value;
-    llvm::SmallVector<Lin> index;
-  };
   /// Called for a reduction or another value that no expression can compute.
   std::function<CValue(Scope &, mlir::Value, llvm::ArrayRef<Lin>)> onOpaque;
   /// Told of each load and of each store.
@@ -261,7 +257,7 @@ private:
   CValue mapCall(const char *name, Elem elem, llvm::ArrayRef<CValue> operands);
   CValue literal(mlir::Attribute attribute, mlir::Type type);
   CValue indexValue(const Lin &lin);
-  CValue unify(CValue value, bool vector);
+  CValue unify(const CValue &value, bool vector);
   CValue opaque(mlir::Value value, llvm::ArrayRef<Lin> index);
   Lin mergeVars(const Lin &lin);
 

@@ -89,7 +89,6 @@ public:
 
 private:
   friend class NestEmitter;
-  friend class AttentionEmitter;
 
   /// The value of a parameter, clamped to [lo, hi]; notes it as used.
   int64_t parameter(const std::string &name, int64_t fallback, int64_t lo,

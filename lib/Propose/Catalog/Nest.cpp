@@ -428,7 +428,7 @@ void NestEmitter::emitReductionPass(Writer &w, unsigned level) {
                     cast<RankedTensorType>(v.getType()).getElementType())),
                 false};
           };
-          emitBodies(s, [](RowReduction &, CValue) {});
+          emitBodies(s, [](RowReduction &, const CValue &) {});
         },
         loops);
 

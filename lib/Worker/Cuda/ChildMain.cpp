@@ -7,12 +7,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Clock.h"
+#include "../Random.h"
 #include "ChildProtocol.h"
 #include "LoadedProgram.h"
+#include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <set>
 #include <sys/prctl.h>
 
 using namespace fastk;
@@ -21,21 +25,27 @@ using cuda::CUdeviceptr;
 
 namespace {
 
-/// One allocation of the worker's, and this process's own copy of it. Programs
-/// work on the copy: memory that another process made is read and written at
+/// Memory of this process that the worker has open. What a program works on is
+/// its process's own: memory that another process made is read and written at
 /// half the speed (seen on an H200), and that is not what is to be timed.
-struct Copy {
-  CUdeviceptr theirs = 0, own = 0;
-  /// Of the worker's allocation; of ours, which is made of whole pages.
-  size_t bytes = 0, ownBytes = 0;
-  std::string handle;
+struct Block {
+  size_t bytes = 0;
+  cuda::CUipcMemHandle handle = {};
 };
 
-/// Buffers of one call, and what was encoded for them.
+/// What a buffer of a call lies in.
+struct Place {
+  CUdeviceptr block = 0;
+  /// Of the allocation in it, of its red zones, and of the buffer between them.
+  CUdeviceptr begin = 0, end = 0, bufferBegin = 0, bufferEnd = 0;
+  bool isOperand = false;
+};
+
+/// Buffers of one call, and what was made ready for it.
 struct Slot {
   DeviceBuffers buffers;
-  std::vector<cuda::CUtensorMap> maps;
-  std::vector<Copy> copies;
+  BoundProgram bound;
+  std::vector<Place> places;
 };
 
 class CudaChild {
@@ -45,13 +55,14 @@ public:
 private:
   std::string createContext();
   std::string start(const std::string &payload);
-  std::string map(uint32_t slot, const std::string &payload);
+  std::string map(uint32_t slot, const std::string &payload, CudaReply &reply,
+                  std::string &answer);
   std::string unmap(uint32_t slot);
-  std::string forget();
-  std::string transfer(const Slot &slot, bool fetch);
+  std::string makeRoom();
+  std::string wipe(const Slot &slot);
   std::string warmUp();
   std::string call(uint32_t slot, bool timed, CudaReply &reply);
-  std::string open(const MapEntry &entry, CUdeviceptr &address);
+  std::string allocate(size_t bytes, CUdeviceptr &block);
 
   const cuda::Driver *driver = nullptr;
   cuda::CUcontext context = nullptr;
@@ -66,18 +77,23 @@ private:
   static constexpr uint64_t warmUpNs = 1'000'000;
   uint64_t lastTimed = 0;
   std::string contextError;
-  /// Of the GPU's memory: a program reaches the rest of a page it has a part
-  /// of.
+  /// Of the GPU's memory.
   static constexpr size_t pageBytes = size_t(2) << 20;
   std::unique_ptr<LoadedProgram> program;
   std::map<uint32_t, Slot> slots;
-  /// Open allocations by handle, with how many slots use them.
-  std::map<std::string, std::pair<CUdeviceptr, int>> opened;
+  /// All blocks; and those of no slot, which are used again.
+  std::map<CUdeviceptr, Block> blocks;
+  std::vector<CUdeviceptr> idle;
+  /// One of fastk's own, which leaves nothing behind on purpose.
+  bool isTrusted = false;
 };
 
 } // namespace
 
 std::string CudaChild::createContext() {
+  // One stream needs one channel; eight, the default, take twice as long to
+  // make and to end (110 and 52 ms on an H200, not 55 and 22).
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", /*replace=*/1);
   std::string error;
   driver = cuda::Driver::get(error);
   if (!driver)
@@ -114,88 +130,108 @@ std::string CudaChild::start(const std::string &payload) {
                        std::move(*plan));
 }
 
-std::string CudaChild::open(const MapEntry &entry, CUdeviceptr &address) {
-  std::string key(entry.handle, sizeof(entry.handle));
-  auto [at, isNew] = opened.try_emplace(key, 0, 0);
-  if (isNew) {
-    cuda::CUipcMemHandle handle;
-    std::memcpy(handle.reserved, entry.handle, sizeof(entry.handle));
-    std::string error =
-        driver->call(driver->cuIpcOpenMemHandle, &at->second.first, handle,
-                     unsigned(cuda::CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
-    if (!error.empty()) {
-      opened.erase(at);
-      return error;
-    }
+/// Of whole pages, since a program reaches the rest of a page it has a part of.
+std::string CudaChild::allocate(size_t bytes, CUdeviceptr &address) {
+  bytes = (bytes + pageBytes - 1) / pageBytes * pageBytes;
+  auto at = std::find_if(idle.begin(), idle.end(), [&](CUdeviceptr block) {
+    return blocks.at(block).bytes == bytes;
+  });
+  if (at != idle.end()) {
+    address = *at;
+    idle.erase(at);
+    return {};
   }
-  ++at->second.second;
-  address = at->second.first;
-  return {};
+  Block block;
+  block.bytes = bytes;
+  std::string error = driver->call(driver->cuMemAlloc, &address, bytes);
+  if (!error.empty())
+    return error;
+  error = driver->call(driver->cuIpcGetMemHandle, &block.handle, address);
+  blocks[address] = block;
+  return error;
 }
 
-std::string CudaChild::map(uint32_t number, const std::string &payload) {
+std::string CudaChild::map(uint32_t number, const std::string &payload,
+                           CudaReply &reply, std::string &answer) {
+  uint64_t begin = clockNs();
   Slot &slot = slots[number];
-  for (size_t at = 0; at + sizeof(MapEntry) <= payload.size();
+  std::string error;
+  for (size_t at = 0; at + sizeof(MapEntry) <= payload.size() && error.empty();
        at += sizeof(MapEntry)) {
     MapEntry entry;
     std::memcpy(&entry, payload.data() + at, sizeof(entry));
-    Copy &copy = slot.copies.emplace_back();
-    std::string error = open(entry, copy.theirs);
+    CUdeviceptr block = 0;
+    // One page more: a buffer begins anywhere in the first, so whoever keeps
+    // addresses in mind has not seen this one, also in a block used before.
+    error = allocate(entry.total + pageBytes, block);
     if (!error.empty())
-      return error;
-    copy.handle.assign(entry.handle, sizeof(entry.handle));
-    copy.bytes = entry.total;
-    copy.ownBytes = (copy.bytes + pageBytes - 1) / pageBytes * pageBytes;
-    error = driver->call(driver->cuMemAlloc, &copy.own, copy.ownBytes);
-    if (!error.empty())
-      return error;
+      break;
+    constexpr uint64_t step = 4096;
+    MappedEntry mapped;
+    mapped.start = secretSeed() % (pageBytes / step) * step;
+    std::memcpy(mapped.handle, blocks.at(block).handle.reserved,
+                sizeof(mapped.handle));
+    answer.append(reinterpret_cast<const char *>(&mapped), sizeof(mapped));
+    CUdeviceptr from = block + mapped.start, buffer = from + entry.offset;
+    slot.places.push_back({block, from, from + entry.total, buffer,
+                           buffer + entry.bytes, entry.kind == 0});
     (entry.kind == 0   ? slot.buffers.inputs
      : entry.kind == 1 ? slot.buffers.outputs
                        : slot.buffers.workspaces)
-        .push_back(copy.own + entry.offset);
+        .push_back(buffer);
   }
-  return program->bind(slot.buffers, slot.maps);
+  reply.spent[SpentAllocating] = double(clockNs() - begin) * 1e-9;
+  if (error.empty())
+    error = program->bind(slot.buffers, slot.bound);
+  if (!error.empty())
+    unmap(number);
+  return error;
 }
 
 std::string CudaChild::unmap(uint32_t number) {
-  std::string error;
-  auto keep = [&](const std::string &problem) {
-    if (error.empty())
-      error = problem;
-  };
-  for (const Copy &copy : slots[number].copies) {
-    keep(driver->call(driver->cuMemFree, copy.own));
-    auto at = opened.find(copy.handle);
-    if (--at->second.second > 0)
-      continue;
-    keep(driver->call(driver->cuIpcCloseMemHandle, at->second.first));
-    opened.erase(at);
-  }
+  for (const Place &place : slots[number].places)
+    idle.push_back(place.block);
   slots.erase(number);
-  return error;
+  return {};
 }
 
-/// Nothing that a program left in any of its memory outlives the call: neither
-/// behind a buffer, to the end of its page, nor in the buffers of other calls.
-std::string CudaChild::forget() {
+std::string CudaChild::makeRoom() {
   std::string error;
-  for (const auto &[number, slot] : slots)
-    for (const Copy &copy : slot.copies)
-      if (error.empty())
-        error = driver->call(driver->cuMemsetD8Async, copy.own,
-                             static_cast<unsigned char>(0xFF), copy.ownBytes,
-                             stream);
-  return error;
-}
-
-/// Red zones and poison included, so that the worker sees all that happened.
-std::string CudaChild::transfer(const Slot &slot, bool fetch) {
-  std::string error;
-  for (const Copy &copy : slot.copies)
+  for (CUdeviceptr block : idle) {
     if (error.empty())
-      error = driver->call(driver->cuMemcpyDtoDAsync,
-                           fetch ? copy.own : copy.theirs,
-                           fetch ? copy.theirs : copy.own, copy.bytes, stream);
+      error = driver->call(driver->cuMemFree, block);
+    blocks.erase(block);
+  }
+  idle.clear();
+  return error;
+}
+
+/// Nothing that a program left in any of its memory outlives the call, and what
+/// it has not written is NaN. What is written last is the same for all
+/// programs, so that they find the L2 cache alike.
+std::string CudaChild::wipe(const Slot &slot) {
+  std::string error;
+  auto fill = [&](CUdeviceptr begin, CUdeviceptr end, unsigned char value) {
+    if (begin < end && error.empty())
+      error = driver->call(driver->cuMemsetD8Async, begin, value,
+                           size_t(end - begin), stream);
+  };
+  std::set<CUdeviceptr> own;
+  for (const Place &place : slot.places) {
+    own.insert(place.block);
+    CUdeviceptr end = place.block + blocks.at(place.block).bytes;
+    fill(place.block, place.begin, poisonByte);
+    fill(place.end, end, poisonByte);
+    if (place.isOperand)
+      continue;
+    fill(place.begin, place.bufferBegin, canaryByte);
+    fill(place.bufferBegin, place.bufferEnd, poisonByte);
+    fill(place.bufferEnd, place.end, canaryByte);
+  }
+  for (const auto &[address, block] : blocks)
+    if (!isTrusted && own.count(address) == 0)
+      fill(address, address + block.bytes, poisonByte);
+  fill(written, written + writtenBytes, poisonByte);
   return error.empty() ? driver->call(driver->cuStreamSynchronize, stream)
                        : error;
 }
@@ -219,11 +255,17 @@ std::string CudaChild::warmUp() {
 
 std::string CudaChild::call(uint32_t number, bool timed, CudaReply &reply) {
   Slot &slot = slots[number];
-  std::string error = forget();
-  if (error.empty())
-    error = transfer(slot, /*fetch=*/true);
+  uint64_t start = clockNs();
+  auto spent = [&](SpentOn kind) {
+    uint64_t now = clockNs();
+    reply.spent[kind] = double(now - start) * 1e-9;
+    start = now;
+  };
+  std::string error = wipe(slot);
+  spent(SpentWiping);
   if (error.empty() && timed)
     error = warmUp();
+  spent(SpentWarmingUp);
   // What an earlier launch pinned in the L2 cache does not help this one.
   if (error.empty())
     error = driver->call(driver->cuCtxResetPersistingL2Cache);
@@ -232,7 +274,7 @@ std::string CudaChild::call(uint32_t number, bool timed, CudaReply &reply) {
   uint64_t before = clockNs();
   error = driver->call(driver->cuEventRecord, begin, stream);
   if (error.empty())
-    error = program->enqueue(slot.buffers, slot.maps, stream);
+    error = program->enqueue(slot.bound, stream);
   if (error.empty())
     error = driver->call(driver->cuEventRecord, end, stream);
   // The whole context: nothing of the program may run on.
@@ -243,14 +285,15 @@ std::string CudaChild::call(uint32_t number, bool timed, CudaReply &reply) {
   float milliseconds = 0;
   error = driver->call(driver->cuEventElapsedTime, &milliseconds, begin, end);
   reply.eventNs = double(milliseconds) * 1e6;
-  return error.empty() ? transfer(slot, /*fetch=*/false) : error;
+  return error;
 }
 
 int CudaChild::run() {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  uint64_t begin = clockNs();
   contextError = createContext();
-  char ready = 1;
-  if (!sendAll(cudaChildSocket, &ready, 1))
+  double seconds = double(clockNs() - begin) * 1e-9;
+  if (!sendAll(cudaChildSocket, &seconds, sizeof(seconds)))
     return 1;
   for (;;) {
     CudaRequest request;
@@ -262,24 +305,30 @@ int CudaChild::run() {
         Received::All)
       return 1;
     CudaReply reply = {};
-    std::string error;
+    std::string error, answer;
     switch (request.command) {
     case CudaCommand::Start:
+      isTrusted = request.slot != 0;
       error = start(payload);
       break;
     case CudaCommand::Map:
-      error = map(request.slot, payload);
+      error = map(request.slot, payload, reply, answer);
       break;
     case CudaCommand::Unmap:
       error = unmap(request.slot);
+      break;
+    case CudaCommand::MakeRoom:
+      error = makeRoom();
       break;
     case CudaCommand::Call:
       error = call(request.slot, request.timed != 0, reply);
       break;
     }
-    reply.errorBytes = error.size();
+    reply.isError = !error.empty();
+    const std::string &text = error.empty() ? answer : error;
+    reply.bytes = text.size();
     if (!sendAll(cudaChildSocket, &reply, sizeof(reply)) ||
-        !sendAll(cudaChildSocket, error.data(), error.size()))
+        !sendAll(cudaChildSocket, text.data(), text.size()))
       return 1;
   }
 }

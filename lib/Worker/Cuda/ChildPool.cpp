@@ -8,16 +8,18 @@
 
 #include "ChildPool.h"
 #include "../Host/ChildRegistry.h"
+#include "../Host/SpawnChild.h"
+#include "../Phases.h"
 #include "ChildProtocol.h"
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <fcntl.h>
-#include <spawn.h>
+#include <cstring>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+using namespace fastk;
 using namespace fastk::worker;
 
 /// A candidate takes two: one validates, one is timed; the incumbent may, too.
@@ -32,11 +34,59 @@ ChildPool &ChildPool::get() {
 }
 
 ChildProcess::~ChildProcess() {
+  close();
   kill(pid, SIGKILL);
   forgetChild(pid);
-  close(socket);
+  ::close(socket);
   // Taking a context down takes the driver a while: nobody waits for it here.
   ChildPool::get().dying.push_back(pid);
+}
+
+bool ChildProcess::awaitReady() {
+  double seconds = 0;
+  if (!isReady && receiveAll(socket, &seconds, sizeof(seconds), startSeconds) ==
+                      Received::All) {
+    isReady = true;
+    Phase::wasSpentBeside("context", seconds);
+  }
+  return isReady;
+}
+
+std::string ChildProcess::open(const std::string &handle,
+                               cuda::CUdeviceptr &address) {
+  auto [at, isNew] = opened.try_emplace(handle, 0);
+  std::string error;
+  const cuda::Driver *driver = cuda::Driver::get(error);
+  if (isNew && driver) {
+    cuda::CUipcMemHandle bytes;
+    std::memcpy(bytes.reserved, handle.data(), sizeof(bytes.reserved));
+    error = driver->call(driver->cuIpcOpenMemHandle, &at->second, bytes,
+                         unsigned(cuda::CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+  }
+  address = at->second;
+  if (!error.empty())
+    opened.erase(at);
+  return error;
+}
+
+void ChildProcess::close() {
+  std::string ignored;
+  const cuda::Driver *driver =
+      opened.empty() ? nullptr : cuda::Driver::get(ignored);
+  if (driver)
+    for (const auto &[handle, address] : opened)
+      driver->cuIpcCloseMemHandle(address);
+  opened.clear();
+}
+
+bool ChildProcess::makeRoom() {
+  close();
+  CudaRequest request = {CudaCommand::MakeRoom, 0, 0, 0};
+  CudaReply reply;
+  constexpr double seconds = 60;
+  return sendAll(socket, &request, sizeof(request)) &&
+         receiveAll(socket, &reply, sizeof(reply), seconds) == Received::All &&
+         !reply.isError;
 }
 
 void ChildPool::reap(bool wait) {
@@ -56,34 +106,13 @@ std::unique_ptr<ChildProcess> ChildPool::spawn() {
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
     return nullptr;
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, pair[1], cudaChildSocket);
-  for (int fd = 0; fd <= 2; ++fd)
-    posix_spawn_file_actions_addopen(&actions, fd, "/dev/null",
-                                     fd == 0 ? O_RDONLY : O_WRONLY, 0);
-  posix_spawn_file_actions_addclosefrom_np(&actions, cudaChildSocket + 1);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP |
-                                            POSIX_SPAWN_SETSIGMASK |
-                                            POSIX_SPAWN_SETSIGDEF);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  char self[] = "fastk-worker";
-  std::string flag = cudaChildFlag;
-  char *arguments[] = {self, flag.data(), nullptr};
-  pid_t pid = -1;
-  int code = posix_spawn(&pid, "/proc/self/exe", &actions, &attributes,
-                         arguments, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
+  static_assert(cudaChildSocket == firstChildDescriptor);
+  // A driver reads variables of its own: the environment stays.
+  pid_t pid =
+      spawnChild({"", "fastk-worker", cudaChildFlag, std::nullopt, {pair[1]}});
+  int code = errno;
   close(pair[1]);
-  if (code != 0) {
+  if (pid < 0) {
     close(pair[0]);
     errno = code;
     return nullptr;
@@ -118,6 +147,27 @@ void ChildPool::keep(const std::string &key,
   loaded.emplace_back(key, std::move(process));
 }
 
+void ChildPool::retire(std::unique_ptr<ChildProcess> process) {
+  retired.push_back(std::move(process));
+}
+
+void ChildPool::endRetired() { retired.clear(); }
+
+void ChildPool::dropLoaded() {
+  retired.clear();
+  loaded.clear();
+  reap(/*wait=*/true);
+}
+
+bool ChildPool::makeRoom() {
+  bool isAny = !retired.empty() || !loaded.empty();
+  retired.clear();
+  for (auto at = loaded.begin(); at != loaded.end();)
+    at = at->second->makeRoom() ? at + 1 : loaded.erase(at);
+  reap(/*wait=*/true);
+  return isAny;
+}
+
 void ChildPool::replenish() {
   reap(/*wait=*/false);
   while (spares.size() < wantedSpares) {
@@ -130,11 +180,7 @@ void ChildPool::replenish() {
 
 void ChildPool::settle() {
   for (auto at = spares.begin(); at != spares.end();) {
-    char ready = 0;
-    if (!(*at)->isReady)
-      (*at)->isReady =
-          receiveAll((*at)->socket, &ready, 1, startSeconds) == Received::All;
-    at = (*at)->isReady ? at + 1 : spares.erase(at);
+    at = (*at)->awaitReady() ? at + 1 : spares.erase(at);
   }
   reap(/*wait=*/true);
 }

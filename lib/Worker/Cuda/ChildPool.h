@@ -9,13 +9,16 @@
 // A process with a context of its own takes a third of a second to start, more
 // than judging a kernel takes. So some are started ahead, and those of trusted
 // programs (oracle, baseline, the empty kernel) serve one job after another. A
-// candidate's process never runs anything else.
+// candidate's process never runs anything else; it ends with the job, when
+// nothing is timed, since ending it takes the driver a while as well.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef FASTK_LIB_WORKER_CUDA_CHILDPOOL_H
 #define FASTK_LIB_WORKER_CUDA_CHILDPOOL_H
 
+#include "fastk/Cuda/Driver.h"
+#include <map>
 #include <memory>
 #include <string>
 #include <sys/types.h>
@@ -32,12 +35,24 @@ public:
 
   const pid_t pid;
   const int socket;
-  /// It has said that its context is there.
-  bool isReady = false;
+  /// Waits until its context is there. False where it does not come to be.
+  bool awaitReady();
+
+  /// Opens memory of the child in the current context, once for each handle.
+  /// The child never has memory of ours open.
+  std::string open(const std::string &handle, cuda::CUdeviceptr &address);
+  /// Closes all of it and has the child free what it keeps. False where the
+  /// child does not answer.
+  bool makeRoom();
 
 private:
   friend class ChildPool;
   ChildProcess(pid_t pid, int socket) : pid(pid), socket(socket) {}
+
+  void close();
+
+  bool isReady = false;
+  std::map<std::string, cuda::CUdeviceptr> opened;
 };
 
 class ChildPool {
@@ -50,6 +65,14 @@ public:
   std::unique_ptr<ChildProcess> takeLoaded(const std::string &key);
   /// Keeps one for the next takeLoaded(). It has no buffers mapped.
   void keep(const std::string &key, std::unique_ptr<ChildProcess> process);
+
+  /// Takes one that has served; it ends when the next job begins.
+  void retire(std::unique_ptr<ChildProcess> process);
+  void endRetired();
+  /// Ends those kept as well, and waits until they are gone.
+  void dropLoaded();
+  /// Has those kept free the memory that they keep. False where none is kept.
+  bool makeRoom();
 
   /// Starts processes ahead of their use, without waiting.
   void replenish();
@@ -65,6 +88,7 @@ private:
 
   std::vector<std::unique_ptr<ChildProcess>> spares;
   std::vector<std::pair<std::string, std::unique_ptr<ChildProcess>>> loaded;
+  std::vector<std::unique_ptr<ChildProcess>> retired;
   std::vector<pid_t> dying;
 };
 

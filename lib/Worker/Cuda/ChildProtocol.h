@@ -7,10 +7,11 @@
 //===----------------------------------------------------------------------===//
 //
 // A GPU program runs in a process and a CUDA context of its own: what it can
-// address is its operands, results and workspaces, opened by handles, and
-// nothing of the oracle's. The process is the worker's own code; only what it
-// launches is not trusted. Messages are frames on a socket: a header, then
-// `bytes` of payload.
+// address is its own copies of operands, results and workspaces. The worker
+// opens them by handles, writes operands before a call and looks at all of them
+// after it; nothing of the worker's is ever open in a program's process. The
+// process is the worker's own code; only what it launches is not trusted.
+// Messages are frames on a socket: a header, then `bytes` of payload.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,10 +30,17 @@ inline constexpr int cudaChildSocket = 3;
 /// A context takes a fraction of a second, PTX of a large program seconds.
 inline constexpr double startSeconds = 120;
 
-/// The child begins by making a context, and sends one byte when it is done.
-/// Start: the plan's JSON, a NUL, the image. Map: MapEntry per buffer. Call:
-/// nothing. Unmap: nothing.
-enum class CudaCommand : uint32_t { Start, Map, Unmap, Call };
+/// The child begins by making a context, and sends the seconds that it took, a
+/// double.
+/// Start: the plan's JSON, a NUL, the image; slot is 1 for a trusted program.
+/// Map: MapEntry per buffer, answered by MappedEntry. Call, Unmap: nothing.
+/// MakeRoom: nothing; frees memory that no slot has.
+enum class CudaCommand : uint32_t { Start, Map, Unmap, Call, MakeRoom };
+
+/// The bytes of red zones; and of what a program finds where nothing is for it:
+/// NaN in every float type.
+inline constexpr unsigned char canaryByte = 0xA5;
+inline constexpr unsigned char poisonByte = 0xFF;
 
 struct CudaRequest {
   CudaCommand command;
@@ -44,20 +52,37 @@ struct CudaRequest {
 
 /// Operands, then results, then workspaces.
 struct MapEntry {
-  char handle[64];
-  /// Where the buffer begins in the allocation, and the allocation's size.
+  /// Where the buffer begins in its allocation, its size, and the allocation's,
+  /// red zones included.
   uint64_t offset;
+  uint64_t bytes;
   uint64_t total;
   /// 0 operand, 1 result, 2 workspace.
   uint64_t kind;
 };
 
+/// The block that the child has taken for it.
+struct MappedEntry {
+  char handle[64];
+  /// Where the allocation begins in the block.
+  uint64_t start;
+};
+
+/// What a child spends time on besides running its program; the verdict has
+/// phases of these names.
+enum SpentOn { SpentAllocating, SpentWiping, SpentWarmingUp, spentKinds };
+inline constexpr const char *spentNames[spentKinds] = {"allocate in child",
+                                                       "wipe", "warm up"};
+
 struct CudaReply {
   /// Of the events around the launches, and of the host's clock.
   double eventNs;
   double hostNs;
-  /// Bytes of error text that follow; 0: all is well.
-  uint64_t errorBytes;
+  /// Seconds by SpentOn.
+  double spent[spentKinds];
+  /// Bytes that follow, and whether they are the text of an error.
+  uint64_t bytes;
+  uint64_t isError;
 };
 
 bool sendAll(int fd, const void *data, size_t bytes);

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaChild.h"
-#include "CudaDevice.h"
+#include "../Phases.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -46,15 +46,17 @@ static bool isTrusted(Part part) {
          part == Part::Control || part == Part::Empty;
 }
 
-std::unique_ptr<CudaChild> CudaChild::start(Part part, const std::string &image,
+std::unique_ptr<CudaChild> CudaChild::start(GpuSession &session, Part part,
+                                            const std::string &image,
                                             const LaunchPlan &plan,
                                             Failure &failure) {
+  Phase phase("start");
   std::string payload = toJSON(plan);
   payload.push_back('\0');
   payload += image;
   ChildPool &pool = ChildPool::get();
   std::unique_ptr<CudaChild> child(
-      new CudaChild(part, isTrusted(part) ? payload : ""));
+      new CudaChild(session, part, isTrusted(part) ? payload : ""));
   if (isTrusted(part) && (child->process = pool.takeLoaded(payload)))
     return child;
   child->process = pool.take();
@@ -63,15 +65,14 @@ std::unique_ptr<CudaChild> CudaChild::start(Part part, const std::string &image,
                std::string("cannot start a process: ") + strerror(errno)};
     return nullptr;
   }
-  char ready = 0;
-  if (!child->process->isReady && receiveAll(child->process->socket, &ready, 1,
-                                             startSeconds) != Received::All) {
+  if (!child->process->awaitReady()) {
     child->process.reset();
     failure = {Status::Error, "a process with a CUDA context did not start"};
     return nullptr;
   }
   CudaReply reply;
-  if (!child->ask(CudaCommand::Start, 0, payload, startSeconds, reply, failure))
+  if (!child->ask(CudaCommand::Start, isTrusted(part), payload, startSeconds,
+                  reply, failure))
     return nullptr;
   return child;
 }
@@ -83,17 +84,18 @@ void CudaChild::release() {
     return;
   Failure ignored;
   if (!key.empty())
-    for (uint32_t slot : std::set<uint32_t>(mapped))
-      if (process)
-        unmap(slot, ignored);
+    while (process && !slots.empty())
+      unmap(slots.begin()->first, ignored);
   if (process && !key.empty())
     ChildPool::get().keep(key, std::move(process));
-  process.reset();
+  else if (process)
+    ChildPool::get().retire(std::move(process));
 }
 
 bool CudaChild::ask(CudaCommand command, uint32_t slot,
                     const std::string &payload, double seconds,
-                    CudaReply &reply, Failure &failure, bool timed) {
+                    CudaReply &reply, Failure &failure, bool timed,
+                    std::string *answer) {
   const char *name = nameOf(part);
   if (!process) {
     failure = {Status::Error, std::string("the ") + name + " has ended"};
@@ -107,12 +109,18 @@ bool CudaChild::ask(CudaCommand command, uint32_t slot,
       sendAll(socket, payload.data(), payload.size()))
     received = receiveAll(socket, &reply, sizeof(reply), seconds);
   if (received == Received::All) {
-    error.resize(reply.errorBytes);
+    for (int kind = 0; kind < spentKinds; ++kind)
+      if (reply.spent[kind] > 0)
+        Phase::wasSpentOn(spentNames[kind], reply.spent[kind]);
+    error.resize(reply.bytes);
     received = receiveAll(socket, error.data(), error.size(), mapSeconds);
   }
   if (received == Received::All) {
-    if (error.empty())
+    if (!reply.isError) {
+      if (answer)
+        *answer = std::move(error);
       return true;
+    }
     Status status = statusOf(error);
     // What fails before a kernel ran is how it was asked for.
     failure = {status, std::string("the ") + name + ": " + error};
@@ -127,52 +135,133 @@ bool CudaChild::ask(CudaCommand command, uint32_t slot,
     failure = {Status::Crash,
                std::string("the process of the ") + name + " ended"};
   }
-  // A context that has failed is of no further use.
-  process.reset();
+  // A context that has failed is of no further use, but for one that is full.
+  if (command != CudaCommand::Map || failure.status != Status::Memory)
+    process.reset();
   return false;
 }
 
-bool CudaChild::map(uint32_t slot, const Operands *operands,
+bool CudaChild::map(uint32_t number, const Operands *operands,
                     const Results *results, Failure &failure) {
+  Phase phase("map");
+  Slot &slot = slots[number];
+  slot.operands = static_cast<const CudaOperands *>(operands);
+  slot.results = static_cast<const CudaResults *>(results);
   std::string payload;
-  auto add = [&](const DeviceMemory &memory, uint64_t kind) {
-    MapEntry entry;
-    std::memcpy(entry.handle, memory.handle().reserved, sizeof(entry.handle));
-    entry.offset = memory.offset();
-    entry.total = memory.total();
-    entry.kind = kind;
-    payload.append(reinterpret_cast<const char *>(&entry), sizeof(entry));
+  auto add = [&](const std::vector<DeviceMemory> &group, Copy::Kind kind) {
+    for (const DeviceMemory &memory : group) {
+      slot.copies.push_back({kind, &memory});
+      MapEntry entry = {memory.offset(), memory.size(), memory.total(),
+                        uint64_t(kind)};
+      payload.append(reinterpret_cast<const char *>(&entry), sizeof(entry));
+    }
   };
   if (operands)
-    for (const DeviceMemory &memory :
-         static_cast<const CudaOperands *>(operands)->memory)
-      add(memory, 0);
+    add(slot.operands->memory, Copy::Operand);
   if (results) {
-    const auto *set = static_cast<const CudaResults *>(results);
-    for (const DeviceMemory &memory : set->memory)
-      add(memory, 1);
-    for (const DeviceMemory &memory : set->workspaces)
-      add(memory, 2);
+    add(slot.results->memory, Copy::Result);
+    add(slot.results->workspaces, Copy::Workspace);
   }
   CudaReply reply;
-  mapped.insert(slot);
-  return ask(CudaCommand::Map, slot, payload, mapSeconds, reply, failure);
+  std::string answer;
+  auto request = [&] {
+    return ask(CudaCommand::Map, number, payload, mapSeconds, reply, failure,
+               false, &answer);
+  };
+  // What others only keep must not be what is missing here.
+  if (!request() && (!process || !session.makeRoom() || !request())) {
+    process.reset();
+    return false;
+  }
+  if (answer.size() != slot.copies.size() * sizeof(MappedEntry))
+    return fail(failure, "mapped other buffers than it was asked for");
+  for (size_t i = 0; i < slot.copies.size(); ++i) {
+    MappedEntry entry;
+    std::memcpy(&entry, answer.data() + i * sizeof(entry), sizeof(entry));
+    Copy &copy = slot.copies[i];
+    std::string error = process->open(
+        std::string(entry.handle, sizeof(entry.handle)), copy.begin);
+    if (!error.empty())
+      return fail(failure, error);
+    copy.begin = copy.begin + entry.start;
+  }
+  return true;
 }
 
 bool CudaChild::unmap(uint32_t slot, Failure &failure) {
+  Phase phase("map");
   CudaReply reply;
-  mapped.erase(slot);
+  slots.erase(slot);
   return ask(CudaCommand::Unmap, slot, {}, mapSeconds, reply, failure);
 }
 
-bool CudaChild::call(uint32_t slot, double timeoutSeconds, CallTime &time,
+bool CudaChild::fail(Failure &failure, const std::string &error) {
+  failure = {Status::Error, std::string("the ") + nameOf(part) + ": " + error};
+  return false;
+}
+
+/// Operands with their red zones. All else of its memory the child overwrites.
+std::string CudaChild::fill(const Slot &slot) {
+  Phase phase("copy");
+  const cuda::Driver &driver = *session.driver;
+  std::string error;
+  for (const Copy &copy : slot.copies)
+    if (copy.kind == Copy::Operand && error.empty())
+      error = driver.call(driver.cuMemcpyDtoD, copy.begin,
+                          copy.memory->allocation(), copy.memory->total());
+  return error.empty() ? driver.call(driver.cuCtxSynchronize) : error;
+}
+
+/// Results come back whole, red zones included. What must not have changed is
+/// looked at where it is.
+std::string CudaChild::fetch(const Slot &slot) {
+  Phase phase("copy");
+  const cuda::Driver &driver = *session.driver;
+  std::string error;
+  std::string changed, around;
+  size_t index = 0;
+  for (const Copy &copy : slot.copies) {
+    cuda::CUdeviceptr begin = copy.begin;
+    if (copy.kind == Copy::Result) {
+      error = driver.call(driver.cuMemcpyDtoD, copy.memory->allocation(), begin,
+                          copy.memory->total());
+    } else if (copy.kind == Copy::Workspace) {
+      if (!copy.memory->redZonesAlive(begin))
+        slot.results->workspaceDamage = "wrote outside its workspace";
+    } else {
+      uint64_t hash = 0;
+      error = session.hashOf(begin + copy.memory->offset(), copy.memory->size(),
+                             hash);
+      if (hash != slot.operands->hashes[index])
+        changed = "changed its inputs";
+      else if (around.empty() && !copy.memory->redZonesAlive(begin))
+        around = "wrote around operand " + std::to_string(index);
+      ++index;
+    }
+    if (!error.empty())
+      return error;
+  }
+  if (slot.results && slot.results->operandDamage.empty())
+    slot.results->operandDamage = changed.empty() ? around : changed;
+  return driver.call(driver.cuCtxSynchronize);
+}
+
+bool CudaChild::call(uint32_t number, double timeoutSeconds, CallTime &time,
                      Failure &failure, bool timed) {
-  CudaReply reply;
-  if (!ask(CudaCommand::Call, slot, {}, timeoutSeconds, reply, failure, timed))
-    return false;
-  time.ns = reply.eventNs;
-  time.otherNs = reply.hostNs;
-  return true;
+  const Slot &slot = slots[number];
+  if (std::string error = fill(slot); !error.empty())
+    return fail(failure, error);
+  {
+    Phase phase(nameOf(part));
+    CudaReply reply;
+    if (!ask(CudaCommand::Call, number, {}, timeoutSeconds, reply, failure,
+             timed))
+      return false;
+    time.ns = reply.eventNs;
+    time.otherNs = reply.hostNs;
+  }
+  std::string error = fetch(slot);
+  return error.empty() || fail(failure, error);
 }
 
 Resources CudaChild::finish() {

@@ -9,11 +9,11 @@
 #ifndef FASTK_LIB_WORKER_CUDA_CUDACHILD_H
 #define FASTK_LIB_WORKER_CUDA_CUDACHILD_H
 
-#include "../Device.h"
 #include "ChildPool.h"
 #include "ChildProtocol.h"
+#include "CudaDevice.h"
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -23,7 +23,8 @@ class CudaChild : public Running {
 public:
   /// Loads \p image (PTX or a cubin) with its plan in a process with a context
   /// of its own.
-  static std::unique_ptr<CudaChild> start(Part part, const std::string &image,
+  static std::unique_ptr<CudaChild> start(GpuSession &session, Part part,
+                                          const std::string &image,
                                           const LaunchPlan &plan,
                                           Failure &failure);
   ~CudaChild() override;
@@ -36,18 +37,40 @@ public:
   Resources finish() override;
 
 private:
-  CudaChild(Part part, std::string key) : part(part), key(std::move(key)) {}
+  /// A buffer in the program's process, as it is opened here.
+  struct Copy {
+    enum Kind { Operand, Result, Workspace };
+    Kind kind;
+    /// What it is a copy of.
+    const DeviceMemory *memory;
+    /// Of the allocation, red zones included.
+    cuda::CUdeviceptr begin = 0;
+  };
+  struct Slot {
+    const CudaOperands *operands = nullptr;
+    const CudaResults *results = nullptr;
+    /// Operands, then results, then workspaces.
+    std::vector<Copy> copies;
+  };
+
+  CudaChild(GpuSession &session, Part part, std::string key)
+      : session(session), part(part), key(std::move(key)) {}
   bool ask(CudaCommand command, uint32_t slot, const std::string &payload,
            double seconds, CudaReply &reply, Failure &failure,
-           bool timed = false);
+           bool timed = false, std::string *answer = nullptr);
+  /// Our own failure, not the program's.
+  bool fail(Failure &failure, const std::string &error);
+  std::string fill(const Slot &slot);
+  std::string fetch(const Slot &slot);
   /// Back to the pool where it is a trusted program's, else the end of it.
   void release();
 
+  GpuSession &session;
   Part part;
   /// Of a trusted program; else empty.
   std::string key;
   std::unique_ptr<ChildProcess> process;
-  std::set<uint32_t> mapped;
+  std::map<uint32_t, Slot> slots;
 };
 
 } // namespace fastk::worker

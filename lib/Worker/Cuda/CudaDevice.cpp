@@ -8,6 +8,7 @@
 
 #include "CudaDevice.h"
 #include "../Hash.h"
+#include "../Phases.h"
 #include "../Statistics.h"
 #include "ChildPool.h"
 #include "CudaChild.h"
@@ -40,6 +41,16 @@ static bool readFile(const std::string &path, std::string &bytes) {
   std::ifstream file(path, std::ios::binary);
   bytes.assign(std::istreambuf_iterator<char>(file), {});
   return file.good() || file.eof();
+}
+
+std::string fastk::worker::refusalOf(Code code, const std::string &bytes) {
+  if (code == Code::Cubin)
+    return "a cubin cannot be checked for what device code may not do (clocks, "
+           "global variables, calls of the system); give its PTX, or its "
+           "source in CUDA C++";
+  if (code == Code::PTX)
+    return cuda::describe(cuda::checkDeviceCode(bytes));
+  return {};
 }
 
 /// Reads, compiles and verifies one program.
@@ -77,16 +88,15 @@ bool CudaDevice::prepare(Part part, Verdict &verdict, Failure &failure) {
   if (part == Part::Candidate)
     verdict.audit.candidateHash =
         hashBytes(image.bytes.data(), image.bytes.size());
-  // What our compiler makes of CUDA-C is checked there.
-  if (program->code == Code::PTX && part == Part::Candidate)
-    if (auto refusals = cuda::checkDeviceCode(image.bytes); !refusals.empty())
-      return fail(Status::Refused,
-                  "may not run: refused: " + cuda::describe(refusals));
+  if (part == Part::Candidate)
+    if (std::string why = refusalOf(program->code, image.bytes); !why.empty())
+      return fail(Status::Refused, "may not run: refused: " + why);
   if (program->code != Code::CUDA)
     return true;
   cuda::CompileRequest request;
   request.source = image.bytes;
   request.arch = gpu->device.arch;
+  Phase phase("compile");
   cuda::CompileResult result = cuda::compileCached(request);
   if (part == Part::Candidate) {
     GpuReport &report = *verdict.gpu;
@@ -108,6 +118,7 @@ bool CudaDevice::prepare(Part part, Verdict &verdict, Failure &failure) {
 }
 
 bool CudaDevice::openMemory(Verdict &verdict, Failure &failure) {
+  Phase phase("open");
   verdict.timing.cache = job.time.cache;
   std::string error;
   gpu = GpuSession::get(error);
@@ -122,11 +133,17 @@ bool CudaDevice::openMemory(Verdict &verdict, Failure &failure) {
     failure = {Status::Error, error};
     return false;
   }
+  ChildPool::get().endRetired();
   driver = gpu->driver;
   limits.sharedBytes = gpu->device.sharedBytesPerBlockOptIn;
   limits.multiprocessors = gpu->device.multiprocessors;
   if (gpu->device.arch.size() > 3)
     limits.capability = std::atoi(gpu->device.arch.c_str() + 3);
+  std::string shape;
+  for (const std::vector<Tensor> *tensors : {&job.inputs, &job.outputs})
+    for (const Tensor &tensor : *tensors)
+      shape += std::to_string(tensor.bytes()) + " ";
+  gpu->begin(shape);
   this->verdict = &verdict;
   GpuReport &report = verdict.gpu.emplace();
   report.name = gpu->device.model;
@@ -134,7 +151,8 @@ bool CudaDevice::openMemory(Verdict &verdict, Failure &failure) {
   report.driver = std::to_string(driver->version() / 1000) + "." +
                   std::to_string(driver->version() % 1000 / 10);
   report.clocks = {"events", "host"};
-  report.missingClocks = {"cupti: not used"};
+  if (job.mode != Mode::Promote)
+    report.missingClocks = {"cupti: only in jobs of mode promote"};
   ChildPool::get().replenish();
   return true;
 }
@@ -166,13 +184,16 @@ std::unique_ptr<Running> CudaDevice::start(Part part, int64_t, Verdict &,
     Launch launch;
     launch.kernel = "nothing";
     plan.steps = {launch};
-    return CudaChild::start(part, emptyPTX, plan, failure);
+    return CudaChild::start(*gpu, part, emptyPTX, plan, failure);
   }
   const Image &image = images[part == Part::Control ? Part::Baseline : part];
-  return CudaChild::start(part, image.bytes, image.plan, failure);
+  return CudaChild::start(*gpu, part, image.bytes, image.plan, failure);
 }
 
-void CudaDevice::settle() { ChildPool::get().settle(); }
+void CudaDevice::settle() {
+  Phase phase("settle");
+  ChildPool::get().settle();
+}
 
 bool CudaDevice::outlastsDisturbance(double, size_t samples) const {
   // Events do not see the host's scheduler.
@@ -180,17 +201,26 @@ bool CudaDevice::outlastsDisturbance(double, size_t samples) const {
 }
 
 size_t CudaDevice::rotatingSets(size_t wanted, int64_t bytes) {
-  size_t available = 0, total = 0;
-  if (driver->cuMemGetInfo(&available, &total))
-    return 1;
-  while (wanted > 1 && int64_t(wanted) * bytes > int64_t(available) / 2)
-    --wanted;
-  return wanted;
+  auto fitting = [&] {
+    size_t available = 0, total = 0, sets = wanted;
+    if (driver->cuMemGetInfo(&available, &total))
+      return size_t(1);
+    available += gpu->idleBytes();
+    while (sets > 1 && int64_t(sets) * bytes > int64_t(available) / 2)
+      --sets;
+    return sets;
+  };
+  size_t sets = fitting();
+  // What is only kept for later is no reason for less.
+  if (sets < wanted && gpu->makeRoom())
+    sets = fitting();
+  return sets;
 }
 
 void CudaDevice::flush(const Operands &, const Results &) {
   if (job.time.cache != Cache::Cold)
     return;
+  Phase phase("flush");
   note(driver->call(driver->cuMemsetD8, gpu->flushed,
                     static_cast<unsigned char>(0), gpu->flushBytes));
   note(driver->call(driver->cuCtxSynchronize));
@@ -198,6 +228,7 @@ void CudaDevice::flush(const Operands &, const Results &) {
 
 std::string CudaDevice::distrust(const CallTime &time) {
   // Asked after every timed call.
+  Phase phase("gauges");
   readGauges(*driver, *verdict->gpu);
   // Events are stamped within what the host waits for.
   if (time.ns <= time.otherNs * 1.02 + 2000)

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All memory is the worker's, in a context of its own; programs open it by
-// handles, each in its process. The oracle's results are opened by the oracle
-// alone.
+// Tensors lie in the worker's memory, in a context of its own, which no program
+// can address. A program works on copies in its own process, and the worker
+// opens those (CudaChild).
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,26 +33,30 @@ public:
   DeviceMemory &operator=(DeviceMemory &&other) noexcept;
   ~DeviceMemory();
 
-  std::string create(const cuda::Driver &driver, size_t bytes);
+  std::string create(GpuSession &session, size_t bytes);
+  /// Memory that only a program has, of the same layout.
+  void describe(GpuSession &session, size_t bytes);
   /// Moves the tensor within its allocation.
   void place(Placement placement);
   std::string setRedZones();
   /// False where a red zone was written.
-  bool redZonesAlive() const;
+  bool redZonesAlive() const { return redZonesAlive(base); }
+  /// The same of a copy of the allocation.
+  bool redZonesAlive(cuda::CUdeviceptr copy) const;
 
+  /// The allocation; red zones are at both of its ends.
+  cuda::CUdeviceptr allocation() const { return base; }
+  size_t total() const;
   cuda::CUdeviceptr address() const { return base + offset(); }
   uint64_t offset() const { return begin; }
   size_t size() const { return bytes; }
-  /// Of the allocation, red zones included.
-  size_t total() const;
-  const cuda::CUipcMemHandle &handle() const { return ipc; }
 
 private:
+  GpuSession *session = nullptr;
   const cuda::Driver *driver = nullptr;
   cuda::CUdeviceptr base = 0;
   size_t bytes = 0;
   uint64_t begin = 0;
-  cuda::CUipcMemHandle ipc = {};
 };
 
 /// Page-aligned bytes of the host.
@@ -76,7 +80,14 @@ public:
   std::vector<DeviceMemory> memory, workspaces;
   /// What was fetched last, for bytesOf().
   std::vector<HostBytes> fetched;
+  /// What calls have changed in the program's copies of operands, and around
+  /// those of workspaces: the rest of a sentence each.
+  mutable std::string operandDamage, workspaceDamage;
 };
+
+/// Why a candidate of such code may not be loaded; empty when nothing speaks
+/// against it. CUDA C++ is checked by our compiler, as the PTX it becomes.
+std::string refusalOf(Code code, const std::string &bytes);
 
 class CudaDevice : public Device {
 public:
@@ -97,6 +108,8 @@ public:
   std::string distrust(const std::vector<CallTime> &times,
                        const std::vector<CallTime> &trusted,
                        double handshakeP90) override;
+  // Inspect.cpp: CUPTI's clock and compute-sanitizer.
+  bool inspect(Verdict &verdict, Failure &failure) override;
 
   // CudaMemory.cpp: operands and results.
   std::unique_ptr<Operands> createOperands(Failure &failure) override;
@@ -113,6 +126,10 @@ public:
   std::string damage(const Operands &operands, const Results &results) override;
   const void *bytesOf(const Operands &operands, size_t index) override;
   const void *bytesOf(const Results &results, size_t index) override;
+  const void *partOf(const Operands &operands, size_t index, int64_t begin,
+                     int64_t end) override;
+  const void *partOf(const Results &results, size_t index, int64_t begin,
+                     int64_t end) override;
   uint64_t hashOf(const Results &results) override;
   /// Writes a result; for tests of the judge.
   void write(Results &results, size_t index, const void *bytes);
@@ -125,8 +142,6 @@ private:
   struct Image {
     std::string bytes;
     LaunchPlan plan;
-    /// Empty, or why it cannot be loaded, and whose fault it is.
-    Failure problem;
   };
 
   bool prepare(Part part, Verdict &verdict, Failure &failure);
@@ -134,7 +149,12 @@ private:
   void note(const std::string &error);
   uint64_t hashOf(const DeviceMemory &memory);
   void draw(CudaOperands &operands, size_t index, const Case &trial);
-  const void *fetch(const DeviceMemory &memory, HostBytes &bytes);
+  struct Sums;
+  /// Sums over an output, of what judge.cu's compare adds up.
+  Sums sum(size_t output, const CudaResults &results,
+           const CudaResults &reference, double tiny);
+  const void *fetch(const DeviceMemory &memory, HostBytes &bytes,
+                    size_t begin = 0, size_t end = SIZE_MAX);
 
   GpuSession *gpu = nullptr;
   /// The session's.

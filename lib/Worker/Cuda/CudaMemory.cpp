@@ -7,13 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Inputs.h"
+#include "../Phases.h"
 #include "../Random.h"
 #include "../Source.h"
+#include "ChildProtocol.h"
 #include "CudaDevice.h"
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <limits>
 
 using namespace fastk;
 using namespace fastk::worker;
@@ -39,13 +39,14 @@ static const CudaResults &cudaOf(const Results &results) {
 }
 
 std::unique_ptr<Operands> CudaDevice::createOperands(Failure &failure) {
+  Phase phase("allocate");
   auto set = std::make_unique<CudaOperands>();
   set->memory.resize(job.inputs.size());
   set->fetched.resize(job.inputs.size());
   set->hashes.assign(job.inputs.size(), 0);
   for (size_t i = 0; i < job.inputs.size(); ++i) {
     std::string error =
-        set->memory[i].create(*driver, size_t(job.inputs[i].bytes()));
+        set->memory[i].create(*gpu, size_t(job.inputs[i].bytes()));
     if (!error.empty()) {
       failure = {Status::Error, error};
       return nullptr;
@@ -56,37 +57,33 @@ std::unique_ptr<Operands> CudaDevice::createOperands(Failure &failure) {
 
 std::unique_ptr<Results> CudaDevice::createResults(Part part,
                                                    Failure &failure) {
+  Phase phase("allocate");
   auto set = std::make_unique<CudaResults>(part == Part::Oracle);
   std::string error;
-  auto add = [&](std::vector<DeviceMemory> &group, int64_t bytes) {
-    group.emplace_back();
+  for (const Tensor &tensor : job.outputs) {
+    DeviceMemory &memory = set->memory.emplace_back();
     if (error.empty())
-      error = group.back().create(*driver, size_t(bytes));
-  };
-  for (const Tensor &tensor : job.outputs)
-    add(set->memory, set->ofOracle && isFloat(tensor.type)
-                         ? tensor.elements() * 8
-                         : tensor.bytes());
+      error = memory.create(*gpu, size_t(set->ofOracle && isFloat(tensor.type)
+                                             ? tensor.elements() * 8
+                                             : tensor.bytes()));
+  }
   set->fetched.resize(job.outputs.size());
   if (const Program *program = programOf(job, part); program && program->plan)
     for (const Workspace &workspace : program->plan->workspaces)
-      add(set->workspaces, workspace.bytes);
+      set->workspaces.emplace_back().describe(*gpu, size_t(workspace.bytes));
   if (!error.empty()) {
-    failure = {Status::Error, error};
+    bool isMemory = error.find("CUDA_ERROR_OUT_OF_MEMORY") != std::string::npos;
+    failure = {
+        isMemory && part == Part::Candidate ? Status::Memory : Status::Error,
+        std::string("the results of the ") + nameOf(part) + ": " + error};
     return nullptr;
   }
   return set;
 }
 
 uint64_t CudaDevice::hashOf(const DeviceMemory &memory) {
-  CUdeviceptr address = memory.address();
-  uint64_t bytes = memory.size(), hash = 0;
-  void *arguments[] = {&address, &bytes, &gpu->scratch};
-  note(driver->call(driver->cuMemsetD8, gpu->scratch,
-                    static_cast<unsigned char>(0), sizeof(hash)));
-  note(gpu->launch(gpu->hash, ownBlocks, arguments));
-  note(driver->call(driver->cuMemcpyDtoH, static_cast<void *>(&hash),
-                    CUdeviceptr(gpu->scratch), sizeof(hash)));
+  uint64_t hash = 0;
+  note(gpu->hashOf(memory.address(), memory.size(), hash));
   return hash;
 }
 
@@ -99,6 +96,7 @@ static int numberOf(ElementType type) {
 }
 
 void CudaDevice::draw(CudaOperands &operands, size_t index, const Case &trial) {
+  Phase phase("draw");
   DeviceMemory &memory = operands.memory[index];
   CUdeviceptr address = memory.address();
   int type = numberOf(job.inputs[index].type);
@@ -125,6 +123,7 @@ void CudaDevice::redraw(Operands &operands, size_t index, const Case &trial) {
 }
 
 void CudaDevice::mutate(Operands &operands, const Case &trial, uint64_t seed) {
+  Phase phase("draw");
   CudaOperands &set = cudaOf(operands);
   Case fresh = trial;
   fresh.seed = seed;
@@ -146,6 +145,7 @@ void CudaDevice::mutate(Operands &operands, const Case &trial, uint64_t seed) {
 
 void CudaDevice::perturb(const Operands &from, Operands &to, const Case &trial,
                          uint64_t draw, double delta, Placement placement) {
+  Phase phase("draw");
   CudaOperands &set = cudaOf(to);
   for (size_t i = 0; i < job.inputs.size(); ++i) {
     const Tensor &tensor = job.inputs[i];
@@ -170,6 +170,7 @@ void CudaDevice::perturb(const Operands &from, Operands &to, const Case &trial,
 }
 
 bool CudaDevice::roundToHalf(Operands &operands) {
+  Phase phase("draw");
   CudaOperands &set = cudaOf(operands);
   bool any = false;
   for (size_t i = 0; i < job.inputs.size(); ++i) {
@@ -194,42 +195,42 @@ void CudaDevice::place(Results &results, Placement placement) {
 }
 
 void CudaDevice::poison(Results &results) {
-  // All bits set is a NaN in every float type.
-  for (auto *group : {&cudaOf(results).memory, &cudaOf(results).workspaces})
-    for (DeviceMemory &memory : *group) {
-      note(memory.setRedZones());
-      note(driver->call(driver->cuMemsetD8, memory.address(),
-                        static_cast<unsigned char>(0xFF), memory.size()));
-    }
+  Phase phase("poison");
+  // The program's copies, and its workspaces, are poisoned in its process
+  // before each call (ChildMain.cpp).
+  for (DeviceMemory &memory : cudaOf(results).memory) {
+    note(memory.setRedZones());
+    note(driver->call(driver->cuMemsetD8, memory.address(), poisonByte,
+                      memory.size()));
+  }
   note(driver->call(driver->cuCtxSynchronize));
 }
 
-std::string CudaDevice::damage(const Operands &operands,
-                               const Results &results) {
-  const CudaOperands &in = cudaOf(operands);
+std::string CudaDevice::damage(const Operands &, const Results &results) {
+  Phase phase("check");
   const CudaResults &out = cudaOf(results);
   if (disturbed)
     return "changed operands of another call";
-  for (size_t i = 0; i < in.memory.size(); ++i)
-    if (in.hashes[i] != hashOf(in.memory[i]))
-      return "changed its inputs";
-  for (size_t i = 0; i < in.memory.size(); ++i)
-    if (!in.memory[i].redZonesAlive())
-      return "wrote around operand " + std::to_string(i);
+  // Of the program's copies; what they were made from no program can address.
+  if (!out.operandDamage.empty())
+    return out.operandDamage;
   for (size_t o = 0; o < out.memory.size(); ++o)
     if (!out.memory[o].redZonesAlive())
       return "wrote outside result " + std::to_string(o);
-  for (const DeviceMemory &workspace : out.workspaces)
-    if (!workspace.redZonesAlive())
-      return "wrote outside its workspace";
-  return {};
+  return out.workspaceDamage;
 }
 
-const void *CudaDevice::fetch(const DeviceMemory &memory, HostBytes &bytes) {
+const void *CudaDevice::fetch(const DeviceMemory &memory, HostBytes &bytes,
+                              size_t begin, size_t end) {
+  Phase phase("fetch");
+  // Pages that nobody writes to cost nothing.
   if (!bytes)
     bytes = hostBytes(memory.size());
-  note(driver->call(driver->cuMemcpyDtoH, static_cast<void *>(bytes.get()),
-                    memory.address(), memory.size()));
+  end = std::min(end, memory.size());
+  if (begin < end)
+    note(driver->call(driver->cuMemcpyDtoH,
+                      static_cast<void *>(bytes.get() + begin),
+                      memory.address() + begin, end - begin));
   return bytes.get();
 }
 
@@ -243,6 +244,24 @@ const void *CudaDevice::bytesOf(const Operands &operands, size_t index) {
 const void *CudaDevice::bytesOf(const Results &results, size_t index) {
   auto &set = const_cast<CudaResults &>(cudaOf(results));
   return fetch(set.memory[index], set.fetched[index]);
+}
+
+const void *CudaDevice::partOf(const Operands &operands, size_t index,
+                               int64_t begin, int64_t end) {
+  auto &set = const_cast<CudaOperands &>(cudaOf(operands));
+  int64_t width = byteSize(job.inputs[index].type);
+  return fetch(set.memory[index], set.fetched[index], size_t(begin * width),
+               size_t(end * width));
+}
+
+const void *CudaDevice::partOf(const Results &results, size_t index,
+                               int64_t begin, int64_t end) {
+  auto &set = const_cast<CudaResults &>(cudaOf(results));
+  const Tensor &tensor = job.outputs[index];
+  int64_t width =
+      set.ofOracle && isFloat(tensor.type) ? 8 : byteSize(tensor.type);
+  return fetch(set.memory[index], set.fetched[index], size_t(begin * width),
+               size_t(end * width));
 }
 
 void CudaDevice::write(Results &results, size_t index, const void *bytes) {
@@ -262,29 +281,25 @@ uint64_t CudaDevice::hashOf(const Results &results) {
 // Judging where the bytes are
 //===----------------------------------------------------------------------===//
 
-namespace {
 /// As in judge.cu.
-struct Sums {
-  double errorSquares = 0, referenceSquares = 0, referenceFourths = 0;
+struct CudaDevice::Sums {
+  ErrorSums squares;
   uint64_t largest = 0, mismatches = 0, firstMismatch = ~uint64_t(0),
            overflows = 0;
 };
-} // namespace
 
-Measure CudaDevice::compare(size_t output, const Results &results,
-                            const Results &reference) {
+CudaDevice::Sums CudaDevice::sum(size_t output, const CudaResults &results,
+                                 const CudaResults &reference, double tiny) {
   const Tensor &tensor = job.outputs[output];
-  auto typeIn = [&](const Results &set) {
+  auto typeIn = [&](const CudaResults &set) {
     return numberOf(set.ofOracle ? ElementType::F64 : tensor.type);
   };
-  if (!isFloat(tensor.type))
-    return Device::compare(output, results, reference);
-  CUdeviceptr y = cudaOf(results).memory[output].address();
-  CUdeviceptr r = cudaOf(reference).memory[output].address();
+  CUdeviceptr y = results.memory[output].address();
+  CUdeviceptr r = reference.memory[output].address();
   int yType = typeIn(results), rType = typeIn(reference);
   uint64_t elements = uint64_t(tensor.elements());
   uint64_t row = uint64_t(scaleRowOf(tensor));
-  double tiny = smallestNormal(tensor.type), limit = largestValue(tensor.type);
+  double limit = largestValue(tensor.type);
   Sums sums;
   note(driver->call(driver->cuMemcpyHtoD, gpu->scratch,
                     static_cast<const void *>(&sums), sizeof(sums)));
@@ -295,44 +310,29 @@ Measure CudaDevice::compare(size_t output, const Results &results,
                    arguments));
   note(driver->call(driver->cuMemcpyDtoH, static_cast<void *>(&sums),
                     CUdeviceptr(gpu->scratch), sizeof(sums)));
+  return sums;
+}
 
-  constexpr double infinity = std::numeric_limits<double>::infinity();
+Measure CudaDevice::compare(size_t output, const Results &results,
+                            const Results &reference) {
+  Phase phase("judge");
+  const Tensor &tensor = job.outputs[output];
+  if (!isFloat(tensor.type))
+    return Device::compare(output, results, reference);
+  Sums sums = sum(output, cudaOf(results), cudaOf(reference),
+                  smallestNormal(tensor.type));
   Measure result;
   std::memcpy(&result.max, &sums.largest, sizeof(double));
   result.mismatches = int64_t(sums.mismatches);
   result.where = sums.mismatches ? int64_t(sums.firstMismatch) : 0;
-  double scaled = sums.referenceSquares * 0x1p-64;
-  if (sums.referenceFourths > 0 && std::isfinite(sums.referenceFourths))
-    result.carriers = std::max(1.0, scaled * scaled / sums.referenceFourths);
-  if (sums.errorSquares <= tiny * tiny * double(elements))
-    result.frobenius = 0;
-  else
-    result.frobenius =
-        sums.referenceSquares > 0
-            ? std::sqrt(sums.errorSquares / sums.referenceSquares)
-            : infinity;
+  setMeans(result, sums.squares, tensor.type, tensor.elements());
   return result;
 }
 
 bool CudaDevice::fits(size_t output, const Results &oracle) {
-  const Tensor &tensor = job.outputs[output];
-  if (!isFloat(tensor.type))
+  Phase phase("judge");
+  if (!isFloat(job.outputs[output].type))
     return Device::fits(output, oracle);
   // Compared with itself: only the overflows are of interest.
-  CUdeviceptr r = cudaOf(oracle).memory[output].address();
-  int type = 0;
-  uint64_t elements = uint64_t(tensor.elements());
-  uint64_t row = uint64_t(scaleRowOf(tensor));
-  double tiny = 0, limit = largestValue(tensor.type);
-  Sums sums;
-  note(driver->call(driver->cuMemcpyHtoD, gpu->scratch,
-                    static_cast<const void *>(&sums), sizeof(sums)));
-  void *arguments[] = {&r,   &type, &r,     &type,        &elements,
-                       &row, &tiny, &limit, &gpu->scratch};
-  uint64_t rows = (elements + row - 1) / row;
-  note(gpu->launch(gpu->compare, unsigned(std::min<uint64_t>(rows, ownBlocks)),
-                   arguments));
-  note(driver->call(driver->cuMemcpyDtoH, static_cast<void *>(&sums),
-                    CUdeviceptr(gpu->scratch), sizeof(sums)));
-  return sums.overflows == 0;
+  return sum(output, cudaOf(oracle), cudaOf(oracle), /*tiny=*/0).overflows == 0;
 }

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ChildProtocol.h"
 #include "CudaDevice.h"
 #include <algorithm>
 #include <utility>
@@ -16,35 +17,37 @@ using namespace fastk::worker;
 /// On both sides of a tensor; and how far it moves between placements.
 static constexpr size_t redZone = 64 * 1024;
 static constexpr size_t shift = 4096;
-static constexpr unsigned char canary = 0xA5;
 
 DeviceMemory::DeviceMemory(DeviceMemory &&other) noexcept {
   *this = std::move(other);
 }
 
 DeviceMemory &DeviceMemory::operator=(DeviceMemory &&other) noexcept {
+  std::swap(session, other.session);
   std::swap(driver, other.driver);
   std::swap(base, other.base);
   std::swap(bytes, other.bytes);
   std::swap(begin, other.begin);
-  std::swap(ipc, other.ipc);
   return *this;
 }
 
 DeviceMemory::~DeviceMemory() {
   if (base)
-    driver->cuMemFree(base);
+    session->giveBack(base);
 }
 
 size_t DeviceMemory::total() const { return bytes + 2 * redZone + shift; }
 
-std::string DeviceMemory::create(const cuda::Driver &theDriver, size_t size) {
-  driver = &theDriver;
+void DeviceMemory::describe(GpuSession &from, size_t size) {
+  session = &from;
+  driver = from.driver;
   bytes = size;
   begin = redZone;
-  std::string error = driver->call(driver->cuMemAlloc, &base, total());
-  if (error.empty())
-    error = driver->call(driver->cuIpcGetMemHandle, &ipc, base);
+}
+
+std::string DeviceMemory::create(GpuSession &from, size_t size) {
+  describe(from, size);
+  std::string error = session->allocate(total(), base);
   return error.empty() ? setRedZones() : error;
 }
 
@@ -54,19 +57,19 @@ void DeviceMemory::place(Placement placement) {
 
 std::string DeviceMemory::setRedZones() {
   std::string error =
-      driver->call(driver->cuMemsetD8, base, canary, size_t(begin));
+      driver->call(driver->cuMemsetD8, base, canaryByte, size_t(begin));
   if (!error.empty())
     return error;
-  return driver->call(driver->cuMemsetD8, base + begin + bytes, canary,
+  return driver->call(driver->cuMemsetD8, base + begin + bytes, canaryByte,
                       size_t(2 * redZone + shift - begin));
 }
 
-bool DeviceMemory::redZonesAlive() const {
+bool DeviceMemory::redZonesAlive(cuda::CUdeviceptr copy) const {
   std::vector<unsigned char> before(begin), after(2 * redZone + shift - begin);
-  if (driver->cuMemcpyDtoH(before.data(), base, before.size()) ||
-      driver->cuMemcpyDtoH(after.data(), base + begin + bytes, after.size()))
+  if (driver->cuMemcpyDtoH(before.data(), copy, before.size()) ||
+      driver->cuMemcpyDtoH(after.data(), copy + begin + bytes, after.size()))
     return false;
-  auto isCanary = [](unsigned char byte) { return byte == canary; };
+  auto isCanary = [](unsigned char byte) { return byte == canaryByte; };
   return std::all_of(before.begin(), before.end(), isCanary) &&
          std::all_of(after.begin(), after.end(), isCanary);
 }

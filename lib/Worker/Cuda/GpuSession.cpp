@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GpuSession.h"
+#include "ChildPool.h"
 #include "JudgeKernels.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Cuda/QueryDevice.h"
@@ -36,7 +37,11 @@ GpuSession *GpuSession::get(std::string &error) {
   return session.get();
 }
 
-void GpuSession::drop() { current().reset(); }
+void GpuSession::drop() {
+  // It has the memory of their processes open.
+  ChildPool::get().dropLoaded();
+  current().reset();
+}
 
 GpuSession::~GpuSession() {
   // Takes all memory and modules along.
@@ -112,6 +117,70 @@ NormalEntries GpuSession::normalTables() const {
   return {middle, middle + middleEntries};
 }
 
+std::string GpuSession::allocate(size_t bytes, CUdeviceptr &address) {
+  constexpr size_t page = size_t(2) << 20;
+  bytes = (bytes + page - 1) / page * page;
+  auto at = std::find_if(idle.begin(), idle.end(), [&](CUdeviceptr block) {
+    return blocks.at(block) == bytes;
+  });
+  if (at != idle.end()) {
+    address = *at;
+    idle.erase(at);
+    return {};
+  }
+  std::string error = driver->call(driver->cuMemAlloc, &address, bytes);
+  if (!error.empty() && makeRoom())
+    error = driver->call(driver->cuMemAlloc, &address, bytes);
+  if (error.empty())
+    blocks[address] = bytes;
+  return error;
+}
+
+void GpuSession::giveBack(CUdeviceptr address) { idle.push_back(address); }
+
+size_t GpuSession::idleBytes() const {
+  size_t bytes = 0;
+  for (CUdeviceptr block : idle)
+    bytes += blocks.at(block);
+  return bytes;
+}
+
+void GpuSession::freeIdle() {
+  for (CUdeviceptr block : idle) {
+    driver->cuMemFree(block);
+    blocks.erase(block);
+  }
+  idle.clear();
+}
+
+bool GpuSession::makeRoom() {
+  bool isAny = !idle.empty();
+  freeIdle();
+  return ChildPool::get().makeRoom() || isAny;
+}
+
+void GpuSession::begin(const std::string &newShape) {
+  if (newShape == shape)
+    return;
+  shape = newShape;
+  makeRoom();
+}
+
+std::string GpuSession::hashOf(CUdeviceptr address, size_t bytes,
+                               uint64_t &result) {
+  uint64_t size = bytes;
+  void *arguments[] = {&address, &size, &scratch};
+  std::string error =
+      driver->call(driver->cuMemsetD8, scratch, static_cast<unsigned char>(0),
+                   sizeof(result));
+  if (error.empty())
+    error = launch(hash, ownBlocks, arguments);
+  if (error.empty())
+    error = driver->call(driver->cuMemcpyDtoH, static_cast<void *>(&result),
+                         CUdeviceptr(scratch), sizeof(result));
+  return error;
+}
+
 std::string GpuSession::launch(cuda::CUfunction function, unsigned blocks,
                                void **arguments) {
   cuda::Launch launch;
@@ -130,18 +199,11 @@ std::string GpuSession::probe() {
       sum += mix(word ^ mix(i));
     return sum;
   }();
-  uint64_t found = 0, size = bytes;
+  uint64_t found = 0;
   std::string error = driver->call(driver->cuMemsetD8, flushed,
                                    static_cast<unsigned char>(0x5a), bytes);
   if (error.empty())
-    error = driver->call(driver->cuMemsetD8, scratch,
-                         static_cast<unsigned char>(0), sizeof(found));
-  void *arguments[] = {&flushed, &size, &scratch};
-  if (error.empty())
-    error = launch(hash, ownBlocks, arguments);
-  if (error.empty())
-    error = driver->call(driver->cuMemcpyDtoH, static_cast<void *>(&found),
-                         CUdeviceptr(scratch), sizeof(found));
+    error = hashOf(flushed, bytes, found);
   if (error.empty() && found != expected)
     error = "a known kernel gave another answer than ever";
   return error;

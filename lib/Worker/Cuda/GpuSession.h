@@ -18,7 +18,9 @@
 #include "../Random.h"
 #include "fastk/Cuda/Driver.h"
 #include "fastk/Target/DeviceDescription.h"
+#include <map>
 #include <string>
+#include <vector>
 
 namespace fastk::worker {
 
@@ -37,6 +39,21 @@ public:
   /// Runs a known kernel and compares its answer with the host's. Empty when
   /// the device does what it should.
   std::string probe();
+
+  /// Memory that no program can open. What was given back is used again: making
+  /// a gigabyte takes longer than filling it.
+  std::string allocate(size_t bytes, cuda::CUdeviceptr &address);
+  void giveBack(cuda::CUdeviceptr address);
+  /// Of what is kept for the next allocate().
+  size_t idleBytes() const;
+  /// Frees it, and what kept processes keep. False where there was nothing.
+  bool makeRoom();
+  /// A job begins whose buffers have the sizes in \p shape. What is kept for
+  /// jobs of another shape is freed, here and in processes that are kept.
+  void begin(const std::string &shape);
+
+  /// A hash of memory's bytes and their places.
+  std::string hashOf(cuda::CUdeviceptr address, size_t bytes, uint64_t &result);
 
   /// Launches one of our own kernels with blocks of 256 threads.
   std::string launch(cuda::CUfunction function, unsigned blocks,
@@ -62,10 +79,15 @@ private:
   std::string create();
   std::string loadOwnKernels();
   std::string uploadTables();
+  void freeIdle();
 
   cuda::CUcontext context = nullptr;
   cuda::CUmodule module = nullptr;
   cuda::CUdeviceptr tables = 0;
+  /// All of allocate(), with their sizes, and those given back.
+  std::map<cuda::CUdeviceptr, size_t> blocks;
+  std::vector<cuda::CUdeviceptr> idle;
+  std::string shape;
 };
 
 } // namespace fastk::worker

@@ -114,8 +114,9 @@ static cuda::CUtensorMapDataType toDriver(TensorMap::Type type) {
   return cuda::CU_TENSOR_MAP_DATA_TYPE_UINT8;
 }
 
-std::string LoadedProgram::bind(const DeviceBuffers &buffers,
-                                std::vector<cuda::CUtensorMap> &maps) const {
+std::string
+LoadedProgram::encodeMaps(const DeviceBuffers &buffers,
+                          std::vector<cuda::CUtensorMap> &maps) const {
   maps.resize(plan.tensorMaps.size());
   for (size_t i = 0; i < maps.size(); ++i) {
     const TensorMap &map = plan.tensorMaps[i];
@@ -146,65 +147,84 @@ std::string LoadedProgram::bind(const DeviceBuffers &buffers,
   return {};
 }
 
-std::string LoadedProgram::enqueue(const DeviceBuffers &buffers,
-                                   std::vector<cuda::CUtensorMap> &maps,
-                                   cuda::CUstream stream) const {
-  std::string error;
-  for (size_t i = 0; i < plan.workspaces.size() && error.empty(); ++i)
+static BoundProgram::Step memsetOf(CUdeviceptr target, int64_t bytes,
+                                   int64_t value) {
+  BoundProgram::Step step;
+  step.target = target;
+  step.bytes = size_t(bytes);
+  step.value = static_cast<unsigned char>(value);
+  return step;
+}
+
+static BoundProgram::Value valueOf(const PlanScalar &scalar) {
+  BoundProgram::Value value = {};
+  switch (scalar.type) {
+  case PlanScalar::Type::I32:
+    value.i32 = int32_t(scalar.integer);
+    break;
+  case PlanScalar::Type::I64:
+    value.i64 = scalar.integer;
+    break;
+  case PlanScalar::Type::F32:
+    value.f32 = float(scalar.real);
+    break;
+  case PlanScalar::Type::F64:
+    value.f64 = scalar.real;
+    break;
+  }
+  return value;
+}
+
+std::string LoadedProgram::bind(const DeviceBuffers &buffers,
+                                BoundProgram &bound) const {
+  if (std::string error = encodeMaps(buffers, bound.maps); !error.empty())
+    return error;
+  for (size_t i = 0; i < plan.workspaces.size(); ++i)
     if (plan.workspaces[i].zero)
-      error = driver.call(driver.cuMemsetD8Async, buffers.workspaces[i],
-                          static_cast<unsigned char>(0),
-                          size_t(plan.workspaces[i].bytes), stream);
-  for (const PlanStep &step : plan.steps) {
-    if (!error.empty())
-      break;
-    if (const auto *memset = std::get_if<Memset>(&step)) {
-      error = driver.call(driver.cuMemsetD8Async,
-                          addressOf(memset->target, buffers),
-                          static_cast<unsigned char>(memset->value),
-                          size_t(memset->bytes), stream);
+      bound.steps.push_back(
+          memsetOf(buffers.workspaces[i], plan.workspaces[i].bytes, 0));
+  for (const PlanStep &planned : plan.steps) {
+    if (const auto *memset = std::get_if<Memset>(&planned)) {
+      bound.steps.push_back(memsetOf(addressOf(memset->target, buffers),
+                                     memset->bytes, memset->value));
       continue;
     }
-    const auto &launch = std::get<Launch>(step);
-    // Sized before pointers into it are taken.
-    union Value {
-      CUdeviceptr address;
-      int32_t i32;
-      int64_t i64;
-      float f32;
-      double f64;
-    };
-    std::vector<Value> values(launch.arguments.size());
-    std::vector<void *> arguments;
-    for (size_t i = 0; i < values.size(); ++i) {
+    const auto &launch = std::get<Launch>(planned);
+    BoundProgram::Step step;
+    step.function = functions.at(launch.kernel);
+    step.launch = toLaunch(launch);
+    // Sized before pointers into it are taken; moving a step leaves it in
+    // place.
+    step.values.resize(launch.arguments.size());
+    for (size_t i = 0; i < step.values.size(); ++i) {
       const PlanArgument &argument = launch.arguments[i];
-      arguments.push_back(&values[i]);
-      if (const auto *buffer = std::get_if<BufferRef>(&argument)) {
-        values[i].address = addressOf(*buffer, buffers);
-      } else if (const auto *map = std::get_if<TensorMapRef>(&argument)) {
-        arguments.back() = &maps[size_t(map->index)];
-      } else {
-        const auto &scalar = std::get<PlanScalar>(argument);
-        switch (scalar.type) {
-        case PlanScalar::Type::I32:
-          values[i].i32 = int32_t(scalar.integer);
-          break;
-        case PlanScalar::Type::I64:
-          values[i].i64 = scalar.integer;
-          break;
-        case PlanScalar::Type::F32:
-          values[i].f32 = float(scalar.real);
-          break;
-        case PlanScalar::Type::F64:
-          values[i].f64 = scalar.real;
-          break;
-        }
-      }
+      step.arguments.push_back(&step.values[i]);
+      if (const auto *buffer = std::get_if<BufferRef>(&argument))
+        step.values[i].address = addressOf(*buffer, buffers);
+      else if (const auto *map = std::get_if<TensorMapRef>(&argument))
+        step.arguments.back() = &bound.maps[size_t(map->index)];
+      else
+        step.values[i] = valueOf(std::get<PlanScalar>(argument));
     }
-    cuda::Launch configuration = toLaunch(launch);
-    configuration.stream = stream;
-    error = cuda::launch(driver, functions.at(launch.kernel), configuration,
-                         arguments.data());
+    bound.steps.push_back(std::move(step));
+  }
+  return {};
+}
+
+std::string LoadedProgram::enqueue(BoundProgram &bound,
+                                   cuda::CUstream stream) const {
+  std::string error;
+  for (BoundProgram::Step &step : bound.steps) {
+    if (!error.empty())
+      break;
+    if (!step.function) {
+      error = driver.call(driver.cuMemsetD8Async, step.target, step.value,
+                          step.bytes, stream);
+      continue;
+    }
+    step.launch.stream = stream;
+    error =
+        cuda::launch(driver, step.function, step.launch, step.arguments.data());
   }
   return error;
 }

@@ -23,6 +23,36 @@ struct DeviceBuffers {
   std::vector<cuda::CUdeviceptr> inputs, outputs, workspaces;
 };
 
+/// A program with the buffers of one call: all that its calls need is made when
+/// it is bound, since enqueuing it is timed.
+struct BoundProgram {
+  union Value {
+    cuda::CUdeviceptr address;
+    int32_t i32;
+    int64_t i64;
+    float f32;
+    double f64;
+  };
+  struct Step {
+    /// Null for a memset.
+    cuda::CUfunction function = nullptr;
+    cuda::Launch launch;
+    std::vector<Value> values;
+    /// Into values and into the maps.
+    std::vector<void *> arguments;
+    /// Of a memset.
+    cuda::CUdeviceptr target = 0;
+    size_t bytes = 0;
+    unsigned char value = 0;
+  };
+  std::vector<cuda::CUtensorMap> maps;
+  std::vector<Step> steps;
+
+  BoundProgram() = default;
+  BoundProgram(const BoundProgram &) = delete;
+  BoundProgram &operator=(const BoundProgram &) = delete;
+};
+
 /// A program in the current context. Errors are texts, empty for success.
 class LoadedProgram {
 public:
@@ -33,18 +63,17 @@ public:
 
   /// Loads PTX or a cubin and asks for what the plan needs of each entry.
   std::string load(std::string_view image, LaunchPlan thePlan);
-  /// Encodes the tensor maps for these buffers.
-  std::string bind(const DeviceBuffers &buffers,
-                   std::vector<cuda::CUtensorMap> &maps) const;
-  /// Enqueues every step of the plan, zeroed workspaces first.
-  std::string enqueue(const DeviceBuffers &buffers,
-                      std::vector<cuda::CUtensorMap> &maps,
-                      cuda::CUstream stream) const;
+  /// Makes the steps of the plan for these buffers, zeroed workspaces first.
+  std::string bind(const DeviceBuffers &buffers, BoundProgram &bound) const;
+  /// Enqueues them.
+  std::string enqueue(BoundProgram &bound, cuda::CUstream stream) const;
 
   LaunchPlan plan;
 
 private:
   std::string checkResidency(const Launch &launch) const;
+  std::string encodeMaps(const DeviceBuffers &buffers,
+                         std::vector<cuda::CUtensorMap> &maps) const;
 
   const cuda::Driver &driver;
   cuda::CUmodule module = nullptr;

@@ -8,6 +8,7 @@
 
 #include "Child.h"
 #include "../Clock.h"
+#include "../Phases.h"
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -159,6 +160,7 @@ bool Child::unmap(uint32_t slot, Failure &failure) {
 
 bool Child::call(uint32_t slot, double timeoutSeconds, CallTime &time,
                  Failure &failure, bool spin, ResultWatch *watch) {
+  Phase phase(name.c_str());
   Message message = {};
   message.command = Command::Call;
   message.sequence = ++sequence;

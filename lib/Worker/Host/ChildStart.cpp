@@ -9,13 +9,12 @@
 #include "../Clock.h"
 #include "Child.h"
 #include "ChildRegistry.h"
+#include "SpawnChild.h"
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -92,45 +91,17 @@ std::unique_ptr<Child> Child::start(std::string name, const ProgramImage *image,
   }
   child->control = static_cast<ControlPage *>(mapped);
 
-  std::vector<std::string> variables = environment(options);
-  std::vector<char *> pointers;
-  pointers.reserve(variables.size() + 1);
-  for (std::string &variable : variables)
-    pointers.push_back(variable.data());
-  pointers.push_back(nullptr);
-  char self[] = "fastk-worker";
-  std::string flag = childFlag;
-  char *arguments[] = {self, flag.data(), nullptr};
-
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, pair[1], childSocket);
-  for (int fd = 0; fd <= 2; ++fd)
-    posix_spawn_file_actions_addopen(&actions, fd, "/dev/null",
-                                     fd == 0 ? O_RDONLY : O_WRONLY, 0);
-  posix_spawn_file_actions_addclosefrom_np(&actions, childSocket + 1);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP |
-                                            POSIX_SPAWN_SETSIGMASK |
-                                            POSIX_SPAWN_SETSIGDEF);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  int code = posix_spawn(&child->pid, "/proc/self/exe", &actions, &attributes,
-                         arguments, pointers.data());
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  close(pair[1]);
-  if (code != 0) {
+  static_assert(childSocket == firstChildDescriptor);
+  child->pid = spawnChild(
+      {"", "fastk-worker", childFlag, environment(options), {pair[1]}});
+  if (child->pid < 0) {
+    int code = errno;
+    close(pair[1]);
     close(page);
     errno = code;
-    child->pid = -1;
     return fail("posix_spawn");
   }
+  close(pair[1]);
   rememberChild(child->pid);
 
   Message message = {};

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostDevice.h"
+#include "../Phases.h"
 #include "../Statistics.h"
 #include <algorithm>
 #include <fstream>
@@ -185,6 +186,7 @@ static void listProtections(uint32_t active, Verdict &verdict) {
 
 std::unique_ptr<Running> HostDevice::start(Part part, int64_t sets,
                                            Verdict &verdict, Failure &failure) {
+  Phase phase("start");
   ChildOptions options;
   options.threads = threads;
   options.threadLimit =
@@ -216,6 +218,7 @@ size_t HostDevice::rotatingSets(size_t wanted, int64_t bytes) {
 }
 
 void HostDevice::flush(const Operands &operands, const Results &results) {
+  Phase phase("flush");
   int64_t footprint = 0;
   for (const Tensor &tensor : job.inputs)
     footprint += tensor.bytes();

@@ -8,6 +8,7 @@
 
 #include "../Hash.h"
 #include "../Inputs.h"
+#include "../Phases.h"
 #include "../Random.h"
 #include "HostDevice.h"
 
@@ -36,6 +37,7 @@ static void rehash(HostOperands &set) {
 }
 
 std::unique_ptr<Operands> HostDevice::createOperands(Failure &failure) {
+  Phase phase("allocate");
   auto set = std::make_unique<HostOperands>();
   set->buffers.resize(job.inputs.size());
   set->hashes.assign(job.inputs.size(), 0);
@@ -50,6 +52,7 @@ std::unique_ptr<Operands> HostDevice::createOperands(Failure &failure) {
 
 std::unique_ptr<Results> HostDevice::createResults(Part part,
                                                    Failure &failure) {
+  Phase phase("allocate");
   auto set = std::make_unique<HostResults>(part == Part::Oracle);
   set->buffers.resize(job.outputs.size());
   std::string error;
@@ -72,6 +75,7 @@ std::unique_ptr<Results> HostDevice::createResults(Part part,
 
 void HostDevice::fill(Operands &operands, const Case &trial,
                       Placement placement) {
+  Phase phase("draw");
   HostOperands &set = hostOf(operands);
   for (size_t i = 0; i < job.inputs.size(); ++i) {
     set.buffers[i].place(placement);
@@ -82,12 +86,14 @@ void HostDevice::fill(Operands &operands, const Case &trial,
 }
 
 void HostDevice::redraw(Operands &operands, size_t index, const Case &trial) {
+  Phase phase("draw");
   HostOperands &set = hostOf(operands);
   fillInput(job, index, trial, set.buffers[index].data());
   set.hashes[index] = ::hashOf(set.buffers[index]);
 }
 
 void HostDevice::mutate(Operands &operands, const Case &trial, uint64_t seed) {
+  Phase phase("draw");
   HostOperands &set = hostOf(operands);
   for (size_t i = 0; i < job.inputs.size(); ++i)
     worker::mutate(job, i, trial, seed, set.buffers[i].data());
@@ -96,6 +102,7 @@ void HostDevice::mutate(Operands &operands, const Case &trial, uint64_t seed) {
 
 void HostDevice::perturb(const Operands &from, Operands &to, const Case &trial,
                          uint64_t draw, double delta, Placement placement) {
+  Phase phase("draw");
   HostOperands &set = hostOf(to);
   for (size_t i = 0; i < job.inputs.size(); ++i) {
     set.buffers[i].place(placement);
@@ -108,6 +115,7 @@ void HostDevice::perturb(const Operands &from, Operands &to, const Case &trial,
 }
 
 bool HostDevice::roundToHalf(Operands &operands) {
+  Phase phase("draw");
   HostOperands &set = hostOf(operands);
   bool any = false;
   for (size_t i = 0; i < job.inputs.size(); ++i)
@@ -123,6 +131,7 @@ void HostDevice::place(Results &results, Placement placement) {
 }
 
 void HostDevice::poison(Results &results) {
+  Phase phase("poison");
   // All bits set is a NaN in every float type.
   for (SharedBuffer &buffer : hostOf(results).buffers)
     buffer.poison(0xFF);
@@ -131,6 +140,7 @@ void HostDevice::poison(Results &results) {
 
 std::string HostDevice::damage(const Operands &operands,
                                const Results &results) {
+  Phase phase("check");
   const HostOperands &in = hostOf(operands);
   const HostResults &out = hostOf(results);
   for (size_t i = 0; i < in.buffers.size(); ++i)

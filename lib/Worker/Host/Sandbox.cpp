@@ -180,21 +180,39 @@ static void onDenied(int, siginfo_t *info, void *context) {
   syscall(SYS_exit_group, 159);
 }
 
+static int firstFilterError = 0;
+
+int fastk::worker::filterError() { return firstFilterError; }
+
+/// Of what libseccomp returns: 0, or an errno below 0.
+static bool succeeded(int result) {
+  if (result != 0 && firstFilterError == 0)
+    firstFilterError = -result;
+  return result == 0;
+}
+
+/// Null only where memory runs out.
+static scmp_filter_ctx newFilter(uint32_t action) {
+  scmp_filter_ctx filter = seccomp_init(action);
+  succeeded(filter ? 0 : -ENOMEM);
+  return filter;
+}
+
 /// Adds a rule for a call of that name if this architecture has it.
 static bool rule(scmp_filter_ctx filter, uint32_t action, const char *name) {
   int number = seccomp_syscall_resolve_name(name);
   if (number == __NR_SCMP_ERROR || number < 0)
     return true;
-  return seccomp_rule_add(filter, action, number, 0) == 0;
+  return succeeded(seccomp_rule_add(filter, action, number, 0));
 }
 
 static bool ruleWhen(scmp_filter_ctx filter, uint32_t action, int call,
                      scmp_arg_cmp condition) {
-  return seccomp_rule_add_array(filter, action, call, 1, &condition) == 0;
+  return succeeded(seccomp_rule_add_array(filter, action, call, 1, &condition));
 }
 
 static bool allowList() {
-  scmp_filter_ctx filter = seccomp_init(SCMP_ACT_TRAP);
+  scmp_filter_ctx filter = newFilter(SCMP_ACT_TRAP);
   if (!filter)
     return false;
   bool ok = true;
@@ -287,15 +305,15 @@ static bool allowList() {
   // Printing asks whether it prints to a terminal.
   ok &= rule(filter, SCMP_ACT_ERRNO(ENOTTY), "ioctl");
   // glibc falls back to clone, whose flags can be seen.
-  ok &= seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) ==
-        0;
-  ok = ok && seccomp_load(filter) == 0;
+  ok &= succeeded(
+      seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0));
+  ok = ok && succeeded(seccomp_load(filter));
   seccomp_release(filter);
   return ok;
 }
 
 bool fastk::worker::lockSandbox(const Message &start) {
-  scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+  scmp_filter_ctx filter = newFilter(SCMP_ACT_ALLOW);
   if (!filter)
     return false;
   bool ok = true;
@@ -312,7 +330,7 @@ bool fastk::worker::lockSandbox(const Message &start) {
                    {2, SCMP_CMP_MASKED_EQ, PROT_EXEC, PROT_EXEC});
   ok &= ruleWhen(filter, SCMP_ACT_TRAP, SCMP_SYS(mmap),
                  {1, SCMP_CMP_GT, start.largestMapping, 0});
-  ok = ok && seccomp_load(filter) == 0;
+  ok = ok && succeeded(seccomp_load(filter));
   seccomp_release(filter);
   return ok;
 }

@@ -23,6 +23,10 @@ namespace fastk::worker {
 /// loading a shared object needs. Returns the bits of Protection in force.
 uint32_t enterSandbox(const Message &start, ControlPage *control);
 
+/// Why the system call filter is not in force, as errno; ENOMEM where memory
+/// ran out while it was made. 0 while nothing failed.
+int filterError();
+
 /// After loading: no more files, no more executable memory. Returns whether
 /// the filter is in force.
 bool lockSandbox(const Message &start);

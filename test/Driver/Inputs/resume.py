@@ -7,31 +7,13 @@ evaluation that the kill hit), and running the finished search again starts no w
 
 usage: resume.py FASTK_OPT MODEL SCRATCH KILLS SEED
 """
-import json
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
-import time
 
-
-def events(journal):
-    """The events of every journal under `journal`: (type, name), in order."""
-    found = []
-    for folder in sorted(os.listdir(journal)) if os.path.isdir(journal) else []:
-        path = os.path.join(journal, folder, "journal.jsonl")
-        if not os.path.exists(path):
-            continue
-        with open(path, "rb") as file:
-            for line in file.read().split(b"\n"):
-                try:
-                    event = json.loads(line)["event"]
-                except (ValueError, KeyError):
-                    continue
-                found.append((folder, event.get("type"), event.get("name")))
-    return found
+from kills import events, run
 
 
 def main():
@@ -62,22 +44,17 @@ def main():
                "--budget=evaluations=8", "--rounds=2", "-o", os.path.join(scratch, "out.mlir")]
     killed, before = 0, []
     while True:
-        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True,
-                                   start_new_session=True)
-        if killed < int(kills):
-            time.sleep(random.uniform(0.1, 2.5))
-        if process.poll() is None and killed < int(kills):
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
+        wait = random.uniform(0.1, 2.5) if killed < int(kills) else None
+        was_killed, code, errors = run(command, wait)
+        if was_killed:
             killed += 1
             now = events(journal)
             if now[:len(before)] != before:
                 sys.exit("a kill lost events that were recorded")
             before = now
             continue
-        errors = process.communicate()[1]
-        if process.returncode != 0:
-            sys.exit(f"exit {process.returncode} after {killed} kills:\n{errors}")
+        if code != 0:
+            sys.exit(f"exit {code} after {killed} kills:\n{errors}")
         break
     recorded = events(journal)
     verdicts = [e for e in recorded if e[1] == "evaluation"]

@@ -6,32 +6,15 @@ search asks for nothing.
 
 usage: spool_kills.py FASTK_OPT MODEL SCRATCH KILLS SEED
 """
-import json
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
-import time
+
+from kills import events, run
 
 VARIANTS = 12
-
-
-def events(journal):
-    found = []
-    for folder in sorted(os.listdir(journal)) if os.path.isdir(journal) else []:
-        path = os.path.join(journal, folder, "journal.jsonl")
-        if not os.path.exists(path):
-            continue
-        with open(path, "rb") as file:
-            for line in file.read().split(b"\n"):
-                try:
-                    event = json.loads(line)["event"]
-                except (ValueError, KeyError):
-                    continue
-                found.append((event.get("type"), event.get("name")))
-    return found
 
 
 def make_variants(folder):
@@ -63,23 +46,18 @@ def main():
                "-o", os.path.join(scratch, "out.mlir")]
     killed = passes = 0
     while True:
-        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True,
-                                   start_new_session=True)
-        if killed < int(kills):
-            time.sleep(random.uniform(0.0, 0.15))
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                killed += 1
-        errors = process.communicate()[1]
+        wait = random.uniform(0.0, 0.15) if killed < int(kills) else None
+        was_killed, code, errors = run(command, wait)
+        killed += was_killed
         if os.path.isdir(spool) and random.random() < 0.5:
             subprocess.run(answer + ["2"], check=True, stdout=subprocess.DEVNULL)
-        if process.returncode == -signal.SIGKILL:
+        if was_killed:
             continue
-        passes += process.returncode == 75
-        if process.returncode == 0:
+        passes += code == 75
+        if code == 0:
             break
-        if process.returncode != 75 or passes > 100:
-            sys.exit(f"exit {process.returncode} after {killed} kills:\n{errors}")
+        if code != 75 or passes > 100:
+            sys.exit(f"exit {code} after {killed} kills:\n{errors}")
     if killed == 0:
         sys.exit("nothing was killed")
     if "number 7" not in errors:
@@ -93,7 +71,7 @@ def main():
     recorded = events(journal)
     if len(set(recorded)) != len(recorded):
         sys.exit("an event was recorded twice")
-    verdicts = [event for event in recorded if event[0] == "evaluation"]
+    verdicts = [event for event in recorded if event[1] == "evaluation"]
     if len(verdicts) != len(jobs):
         sys.exit(f"{len(verdicts)} verdicts for {len(jobs)} jobs")
     if [name for name in os.listdir(spool) if name.startswith(".tmp")]:

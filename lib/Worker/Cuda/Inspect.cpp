@@ -1,0 +1,198 @@
+//===- Inspect.cpp - What a promotion looks at beside errors and times ----===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The candidate is right and timed, and no program runs. It is called once more
+// in processes of its own: with CUPTI as a third clock, and under the tools of
+// compute-sanitizer. Both slow a program down, so nothing here is reported as
+// its time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Phases.h"
+#include "../Random.h"
+#include "../Statistics.h"
+#include "CudaDevice.h"
+#include "Sanitizer.h"
+#include "Trace.h"
+#include "fastk/Cuda/Nvrtc.h"
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+using namespace fastk;
+using namespace fastk::worker;
+namespace fs = std::filesystem;
+
+/// Calls with three times, after one that is not recorded.
+static constexpr int64_t tracedCalls = 5;
+static constexpr double traceSeconds = 120;
+
+static const char kernelTrace[] = "kernel-trace";
+
+/// Calls a program under CUPTI. Returns why it could not.
+static std::string trace(const std::string &file, const std::string &folder,
+                         std::vector<TracedCall> &calls) {
+  Phase phase("cupti");
+  std::error_code ignored;
+  std::string self = fs::read_symlink("/proc/self/exe", ignored).string();
+  fs::remove(replyPath(file), ignored);
+  ToolEnd end = runTool({self, soloFlag, file}, folder, traceSeconds);
+  if (!end.error.empty())
+    return end.error;
+  if (end.timedOut)
+    return "calls took longer than two minutes";
+  std::optional<SoloReply> reply = readSoloReply(file);
+  if (!reply)
+    return "the process ended with exit code " + std::to_string(end.exitCode);
+  if (!reply->error.empty())
+    return reply->error;
+  calls = std::move(reply->calls);
+  return "";
+}
+
+bool CudaDevice::inspect(Verdict &verdict, Failure &failure) {
+  GpuReport &report = *verdict.gpu;
+  auto withoutTrace = [&](const std::string &why) {
+    report.missingClocks.push_back("cupti: " + why);
+  };
+  auto withoutSanitizer = [&](const std::string &why) {
+    for (const char *tool : sanitizerTools)
+      report.sanitizer.push_back({tool, "not run: " + why});
+    if (job.sanitizer.when != SanitizerOptions::When::Required)
+      return true;
+    failure = {Status::Error,
+               "compute-sanitizer is required, but was not run: " + why};
+    return false;
+  };
+  if (job.mode != Mode::Promote)
+    return true;
+  std::string cupti = cuda::findCupti();
+  std::string sanitizer = cuda::findComputeSanitizer();
+  bool isWanted = job.sanitizer.when != SanitizerOptions::When::Never;
+  if (cupti.empty())
+    withoutTrace("libcupti was not found; install a CUDA toolkit, or name one "
+                 "by FASTK_CUDA_PATH");
+  bool isSane = true;
+  if (!isWanted)
+    isSane = withoutSanitizer("the job asks for none");
+  else if (sanitizer.empty())
+    isSane = withoutSanitizer("compute-sanitizer is not installed");
+  if (!isSane)
+    return false;
+  bool isSanitized = isWanted && !sanitizer.empty();
+  if (cupti.empty() && !isSanitized)
+    return true;
+
+  // One set of operands for all.
+  std::unique_ptr<Operands> operands = createOperands(failure);
+  if (!operands)
+    return false;
+  uint64_t seed = secretSeed();
+  fill(*operands, {Law::Normal, 0, bitsAt(seed, 0), 1}, Placement::End);
+  SoloRun run;
+  uint64_t bytes = 0;
+  for (const Tensor &tensor : job.inputs) {
+    run.inputBytes.push_back(uint64_t(tensor.bytes()));
+    bytes += uint64_t(tensor.bytes());
+  }
+  for (const Tensor &tensor : job.outputs)
+    run.outputBytes.push_back(uint64_t(tensor.bytes()));
+  ScratchFolder folder(bytes);
+  if (folder.path().empty()) {
+    if (!cupti.empty())
+      withoutTrace(folder.error());
+    return !isSanitized || withoutSanitizer(folder.error());
+  }
+  std::string file = folder.path() + "/run";
+  auto write = [&](Part part) {
+    const Image &image = images[part];
+    run.image = image.bytes;
+    run.plan = image.plan;
+    return writeSoloRun(file, run,
+                        [&](size_t i) { return bytesOf(*operands, i); });
+  };
+
+  std::string crash;
+  if (!cupti.empty()) {
+    run.cupti = cupti;
+    run.calls = tracedCalls;
+    run.seconds = unsigned(traceSeconds);
+    std::vector<TracedCall> ours, theirs;
+    std::string problem = write(Part::Baseline);
+    if (problem.empty())
+      problem = trace(file, folder.path(), theirs);
+    if (problem.empty())
+      problem = write(Part::Candidate);
+    if (problem.empty()) {
+      problem = trace(file, folder.path(), ours);
+      // Here is nothing but its buffers, each no larger than its tensor.
+      for (const char *name :
+           {"CUDA_ERROR_ILLEGAL_ADDRESS", "CUDA_ERROR_LAUNCH_FAILED"})
+        if (problem.find(name) != problem.npos)
+          crash = problem;
+    }
+    if (!problem.empty()) {
+      withoutTrace(problem);
+    } else {
+      report.clocks.push_back("cupti");
+      std::vector<double> busy;
+      for (const TracedCall &call : ours)
+        busy.push_back(busyNs(call));
+      report.cupti = summarize(busy);
+      auto &missing = verdict.missingProtections;
+      missing.erase(std::remove(missing.begin(), missing.end(), kernelTrace),
+                    missing.end());
+      verdict.protections.push_back(kernelTrace);
+      const TimingReport &timing = verdict.timing;
+      std::string why = distrustTrace(
+          {images[Part::Candidate].plan, ours, timing.candidate->medianNs},
+          {images[Part::Baseline].plan, theirs, timing.baseline->medianNs},
+          timing.handshakeNs);
+      if (!why.empty()) {
+        failure = {Status::Refused, "the candidate" + why};
+        return false;
+      }
+    }
+    run.cupti.clear();
+    run.calls = 1;
+  }
+  auto end = [&] {
+    if (!trouble.empty())
+      failure = {Status::Error, "the GPU failed the worker: " + trouble};
+    else if (!crash.empty())
+      failure = {Status::Crash,
+                 "the candidate, in a process with nothing but its buffers: " +
+                     crash};
+    return trouble.empty() && crash.empty();
+  };
+  if (!isSanitized)
+    return end();
+
+  double seconds = job.sanitizer.seconds;
+  run.seconds = unsigned(std::clamp(seconds, 1.0, 1e6));
+  if (std::string problem = write(Part::Candidate); !problem.empty())
+    return withoutSanitizer(problem);
+  for (const char *tool : sanitizerTools) {
+    Phase phase("sanitizer");
+    SanitizerResult result =
+        runSanitizer(sanitizer, tool, folder, file, seconds);
+    report.sanitizer.push_back({tool, result.text});
+    if (result.kind == SanitizerResult::Finding) {
+      failure = {Status::Wrong, "compute-sanitizer's " + std::string(tool) +
+                                    " " + result.text};
+      return false;
+    }
+    if (result.kind != SanitizerResult::Clean &&
+        job.sanitizer.when == SanitizerOptions::When::Required) {
+      failure = {Status::Error, "compute-sanitizer is required, but " +
+                                    std::string(tool) + " was " + result.text};
+      return false;
+    }
+  }
+  return end();
+}

@@ -1,0 +1,118 @@
+//===- RunTool.cpp - A tool of the toolkit, under a time limit ------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RunTool.h"
+#include "../Clock.h"
+#include "../Host/ChildRegistry.h"
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <spawn.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace fastk::worker;
+namespace fs = std::filesystem;
+
+static pid_t spawn(const std::vector<std::string> &command,
+                   const std::string &folder) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  for (int fd = 0; fd <= 2; ++fd)
+    posix_spawn_file_actions_addopen(&actions, fd, "/dev/null",
+                                     fd == 0 ? O_RDONLY : O_WRONLY, 0);
+  posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+  posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP |
+                                            POSIX_SPAWN_SETSIGMASK |
+                                            POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  std::vector<char *> arguments, environment;
+  for (const std::string &word : command)
+    arguments.push_back(const_cast<char *>(word.c_str()));
+  arguments.push_back(nullptr);
+  std::string temporary = "TMPDIR=" + folder;
+  for (char **entry = environ; *entry; ++entry)
+    if (std::strncmp(*entry, "TMPDIR=", 7) != 0)
+      environment.push_back(*entry);
+  environment.push_back(temporary.data());
+  environment.push_back(nullptr);
+  pid_t pid = -1;
+  int code = posix_spawn(&pid, command[0].c_str(), &actions, &attributes,
+                         arguments.data(), environment.data());
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  errno = code;
+  return code == 0 ? pid : -1;
+}
+
+ToolEnd fastk::worker::runTool(const std::vector<std::string> &command,
+                               const std::string &folder, double seconds) {
+  ToolEnd end;
+  pid_t pid = spawn(command, folder);
+  if (pid < 0) {
+    end.error = command[0] + " cannot be started: " + strerror(errno);
+    return end;
+  }
+  rememberChild(pid);
+  uint64_t start = clockNs();
+  int status = 0;
+  pid_t got = 0;
+  while ((got = waitpid(pid, &status, WNOHANG)) == 0 ||
+         (got < 0 && errno == EINTR)) {
+    if (!end.timedOut && double(clockNs() - start) * 1e-9 > seconds) {
+      end.timedOut = true;
+      kill(-pid, SIGKILL);
+    }
+    usleep(2000);
+  }
+  // What it started and left behind.
+  kill(-pid, SIGKILL);
+  forgetChild(pid);
+  end.exitCode = got < 0               ? -1
+                 : WIFEXITED(status)   ? WEXITSTATUS(status)
+                 : WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+                                       : -1;
+  return end;
+}
+
+ScratchFolder::ScratchFolder(uint64_t bytes) {
+  std::vector<std::string> places;
+  // As much again is left for others.
+  struct statvfs info = {};
+  if (statvfs("/dev/shm", &info) == 0 &&
+      uint64_t(info.f_bavail) * info.f_frsize > 2 * bytes)
+    places.push_back("/dev/shm");
+  const char *set = std::getenv("TMPDIR");
+  places.push_back(set && *set ? set : "/tmp");
+  for (const std::string &place : places) {
+    std::string pattern = place + "/fastk-worker-XXXXXX";
+    if (mkdtemp(pattern.data())) {
+      folder = pattern;
+      return;
+    }
+    problem = place + ": cannot make a folder: " + strerror(errno);
+  }
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code error;
+  if (!folder.empty())
+    fs::remove_all(folder, error);
+}

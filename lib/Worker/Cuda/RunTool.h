@@ -1,0 +1,51 @@
+//===- RunTool.h - A tool of the toolkit, under a time limit ----*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_WORKER_CUDA_RUNTOOL_H
+#define FASTK_LIB_WORKER_CUDA_RUNTOOL_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fastk::worker {
+
+struct ToolEnd {
+  /// Why it was not started; empty when it was.
+  std::string error;
+  bool timedOut = false;
+  /// 128 + the signal that ended it.
+  int exitCode = -1;
+};
+
+/// Runs \p command, the program's path first, with no input and no output, and
+/// waits. It leads a group of its own, of which nothing outlives it. \p folder
+/// is its working folder and the one for its temporary files.
+ToolEnd runTool(const std::vector<std::string> &command,
+                const std::string &folder, double seconds);
+
+/// A folder of our own for files of \p bytes, in memory where there is room.
+/// Removed with all that is in it.
+class ScratchFolder {
+public:
+  explicit ScratchFolder(uint64_t bytes);
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder &) = delete;
+  ScratchFolder &operator=(const ScratchFolder &) = delete;
+
+  /// Empty where none could be made; error() then says why.
+  const std::string &path() const { return folder; }
+  const std::string &error() const { return problem; }
+
+private:
+  std::string folder, problem;
+};
+
+} // namespace fastk::worker
+
+#endif // FASTK_LIB_WORKER_CUDA_RUNTOOL_H

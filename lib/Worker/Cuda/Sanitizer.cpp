@@ -1,0 +1,123 @@
+//===- Sanitizer.cpp - compute-sanitizer at promotion ---------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Sanitizer.h"
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+using namespace fastk::worker;
+namespace fs = std::filesystem;
+
+std::vector<std::string>
+fastk::worker::sanitizerCommand(const std::string &sanitizer,
+                                const std::string &tool, const std::string &log,
+                                const std::string &worker,
+                                const std::string &file) {
+  std::vector<std::string> command = {sanitizer,
+                                      "--tool",
+                                      tool,
+                                      "--show-backtrace",
+                                      "no",
+                                      "--error-exitcode",
+                                      std::to_string(findingExit),
+                                      "--print-limit",
+                                      "4",
+                                      "--log-file",
+                                      log};
+  // What the driver refuses is in the reply, and no finding.
+  // Padding: behind a tensor is nothing, not the next one.
+  if (tool == "memcheck")
+    command.insert(command.end(),
+                   {"--report-api-errors", "no", "--padding", "4096"});
+  command.insert(command.end(), {worker, soloFlag, file});
+  return command;
+}
+
+std::string fastk::worker::summaryOf(const std::string &log) {
+  std::istringstream lines(log);
+  std::string text;
+  int taken = 0;
+  for (std::string line; std::getline(lines, line) && taken < 3;) {
+    size_t at = line.find_first_not_of("= \t");
+    if (at == line.npos || line.find("COMPUTE-SANITIZER") != line.npos)
+      continue;
+    text += taken++ ? "; " : "";
+    for (char c : line.substr(at))
+      text += c >= ' ' && c <= '~' ? c : '?';
+  }
+  constexpr size_t longest = 300;
+  if (text.size() > longest)
+    text.replace(longest - 3, text.npos, "...");
+  return text.empty() ? "it left no report" : text;
+}
+
+/// Whether a report has a finding. A candidate has no word at the beginning of
+/// a line; if it had, it could only accuse itself.
+static bool hasFinding(const std::string &log) {
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line);)
+    for (const char *begin : {"========= Invalid ", "========= Misaligned ",
+                              "========= Uninitialized ",
+                              "========= Barrier error", "========= Error: "})
+      if (line.rfind(begin, 0) == 0)
+        return true;
+  return false;
+}
+
+SanitizerResult fastk::worker::interpret(const ToolEnd &end,
+                                         const std::optional<SoloReply> &reply,
+                                         const std::string &log,
+                                         double seconds) {
+  char text[64];
+  if (!end.error.empty())
+    return {SanitizerResult::Failed, "not run: " + end.error};
+  if (end.timedOut) {
+    snprintf(text, sizeof(text), "stopped after %.3g s", seconds);
+    // So many findings that it did not get through them.
+    if (hasFinding(log))
+      return {SanitizerResult::Finding, "found, before it was " +
+                                            std::string(text) + ": " +
+                                            summaryOf(log)};
+    return {SanitizerResult::Stopped, text};
+  }
+  if (end.exitCode == findingExit)
+    return {SanitizerResult::Finding, "found: " + summaryOf(log)};
+  if (end.exitCode != 0) {
+    snprintf(text, sizeof(text), "not run: exit code %d: ", end.exitCode);
+    return {SanitizerResult::Failed, text + summaryOf(log)};
+  }
+  // It found nothing, but did the program run?
+  if (!reply)
+    return {SanitizerResult::Failed,
+            "not run: the program was not called: " + summaryOf(log)};
+  if (!reply->error.empty())
+    return {SanitizerResult::Failed, "not run: " + reply->error};
+  return {SanitizerResult::Clean, "ok"};
+}
+
+SanitizerResult fastk::worker::runSanitizer(const std::string &sanitizer,
+                                            const std::string &tool,
+                                            const ScratchFolder &folder,
+                                            const std::string &file,
+                                            double seconds) {
+  std::error_code error;
+  std::string self = fs::read_symlink("/proc/self/exe", error).string();
+  std::string log = folder.path() + "/" + tool + ".log";
+  fs::remove(replyPath(file), error);
+  ToolEnd end = runTool(sanitizerCommand(sanitizer, tool, log, self, file),
+                        folder.path(), seconds);
+  std::string text(size_t(64) << 10, '\0');
+  std::ifstream report(log, std::ios::binary);
+  report.read(text.data(), std::streamsize(text.size()));
+  text.resize(report.is_open() ? size_t(report.gcount()) : 0);
+  return interpret(end, readSoloReply(file), text, seconds);
+}
