@@ -137,18 +137,6 @@ createMachine(const CudaTarget &target, std::string &error) {
       llvm::CodeGenOptLevel::Aggressive));
 }
 
-/// Dynamic shared memory begins behind the static one when it is external, and
-/// on top of it when it is internal, as gpu.dynamic_shared_memory is lowered.
-static void placeDynamicShared(llvm::Module &module) {
-  for (llvm::GlobalVariable &global : module.globals()) {
-    if (!global.getName().starts_with("__dynamic_shmem__"))
-      continue;
-    global.setInitializer(nullptr);
-    global.setLinkage(llvm::GlobalValue::ExternalLinkage);
-    global.setDSOLocal(false);
-  }
-}
-
 /// Links the functions of libdevice that are called.
 static LogicalResult linkLibdevice(Location loc, llvm::Module &module,
                                    const CudaTarget &target) {
@@ -212,7 +200,6 @@ FailureOr<std::string> fastk::emitPTX(gpu::GPUModuleOp module,
   }
   llvmModule->setTargetTriple(machine->getTargetTriple());
   llvmModule->setDataLayout(machine->createDataLayout());
-  placeDynamicShared(*llvmModule);
   if (failed(linkLibdevice(loc, *llvmModule, target)))
     return failure();
   optimizeLLVM(*llvmModule, *machine);

@@ -50,7 +50,7 @@
 // ROWS: arith.divf {{.*}} : vector<4xf32>
 // ROWS-NOT: memref.copy
 // Dynamic shared memory must not begin where the static one does.
-// ROWS: .extern .shared .align 16 .b8 __dynamic_shmem__0[];
+// ROWS: .extern .shared .align {{[0-9]+}} .b8 __dynamic_shmem__0[];
 
 // Blocks of 32 x 128, eight warps of 16 x 32, their threads 4 x 4 each, which
 // stay in registers over the sum.
