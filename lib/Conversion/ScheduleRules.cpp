@@ -14,12 +14,15 @@
 // brings in code that the pattern does not hold (structured.replace, pdl_match,
 // irdl.*), keeps memory between calls (memref.alloca_to_global), converts to
 // other dialects on its own terms (apply_conversion_patterns.*), writes
-// attributes of its choice (annotate), and structured.specialize, which in this
-// MLIR turns A * transpose(B) into A * B.
+// attributes of its choice (annotate, but for the numbers that kernels for GPUs
+// can be told, on the function itself), and structured.specialize, which in
+// this MLIR turns A * transpose(B) into A * B.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ScheduleRules.h"
+#include "fastk/Conversion/CudaCodegen.h"
+#include "mlir/Dialect/Transform/IR/TransformOps.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -158,18 +161,41 @@ static StringRef explain(StringRef name) {
     return "it brings in code that is not the pattern's";
   if (name == "memref.alloca_to_global")
     return "it keeps memory between calls";
-  if (name == "annotate")
-    return "it writes attributes that later steps read";
   if (name == "structured.specialize")
     return "it loses the transposition of operands";
   return "it is not known to transform the function and do nothing else";
 }
 
+/// Why an annotation is refused; empty for one that tells the kernels of a GPU
+/// a number.
+static std::string explainAnnotation(transform::AnnotateOp annotate,
+                                     bool onHost) {
+  StringRef name = annotate.getName();
+  if (onHost || !name.consume_front(kChoicePrefix) || !findKernelChoice(name))
+    return onHost ? "it writes attributes that later steps read"
+                  : ("'" + annotate.getName() +
+                     "' is no number that kernels can be told")
+                        .str();
+  auto argument = dyn_cast<BlockArgument>(annotate.getTarget());
+  if (!argument || argument.getArgNumber() != 0 ||
+      !isa<transform::NamedSequenceOp>(argument.getOwner()->getParentOp()))
+    return "it annotates something else than the function, where nobody looks";
+  return annotate.getParam() ? "" : "it gives no number";
+}
+
 LogicalResult fastk::checkScheduleOps(ModuleOp schedule, LoweringOp lowering) {
   Operation *forbidden = nullptr;
+  std::string reason;
   schedule->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (isAllowed(op))
+    if (auto annotate = dyn_cast<transform::AnnotateOp>(op)) {
+      reason = explainAnnotation(annotate, lowering.getTarget() == "host");
+      if (reason.empty())
+        return WalkResult::advance();
+    } else if (isAllowed(op)) {
       return WalkResult::advance();
+    } else {
+      reason = explain(op->getName().getStringRef()).str();
+    }
     forbidden = op;
     return WalkResult::interrupt();
   });
@@ -180,8 +206,7 @@ LogicalResult fastk::checkScheduleOps(ModuleOp schedule, LoweringOp lowering) {
   if (auto loc = forbidden->getLoc()->findInstanceOf<FileLineColLoc>())
     diagnostic << ":" << loc.getLine() << ":" << loc.getColumn();
   return diagnostic << " uses '" << forbidden->getName()
-                    << "', which a schedule may not: "
-                    << explain(forbidden->getName().getStringRef())
+                    << "', which a schedule may not: " << reason
                     << "; docs/schedules.md lists the ops that are allowed "
                        "(required by 'fastk.schedule_ops')";
 }

@@ -9,15 +9,21 @@
 #define FASTK_LIB_CONVERSION_SCHEDULERULES_H
 
 #include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace fastk {
 
 /// Refuses, with an error at `lowering` that names the op, where in the file it
 /// stands and the rule, a schedule with an op that is not on the list of those
-/// that transform the function and do nothing else. Nothing of it is run.
+/// that transform the function and do nothing else. For a GPU it may also
+/// annotate the function with kernelChoices(). Nothing of it is run.
 mlir::LogicalResult checkScheduleOps(mlir::ModuleOp schedule,
                                      LoweringOp lowering);
+
+/// Applies the schedule that `lowering` carries to `func`, which was made of
+/// its pattern. Errors are diagnostics at the lowering.
+mlir::LogicalResult applySchedule(LoweringOp lowering, mlir::func::FuncOp func);
 
 /// The ops that are on the list, and the prefixes that whole families share,
 /// sorted: for docs/schedules.md, which lists them, and its test.

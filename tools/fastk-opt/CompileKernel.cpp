@@ -31,10 +31,12 @@ static LogicalResult writeText(Location loc, StringRef folder, StringRef name,
 
 /// A program for a GPU: a folder with the code and plan.json.
 static LogicalResult compileDeviceProgram(LoweringOp lowering, KernelRole role,
-                                          bool withCubin, StringRef output,
+                                          StringRef what, StringRef output,
                                           const CudaTarget &target) {
+  bool withCubin = what == "cubin";
+  std::string kernels;
   FailureOr<DeviceProgram> program =
-      compileDeviceKernel(lowering, role, target);
+      compileDeviceKernel(lowering, role, target, &kernels);
   if (failed(program))
     return failure();
   Location loc = lowering.getLoc();
@@ -51,6 +53,9 @@ static LogicalResult compileDeviceProgram(LoweringOp lowering, KernelRole role,
       program->kind == DeviceCode::PTX ? "kernel.ptx" : "kernel.cu";
   if (failed(writeText(loc, output, name, program->code)))
     return failure();
+  if (what == "kernels" &&
+      failed(writeText(loc, output, "kernels.mlir", kernels)))
+    return failure();
   if (withCubin && failed(writeText(loc, output, "kernel.cubin", *cubin)))
     return failure();
   return writeText(loc, output, "plan.json", worker::toJSON(program->plan));
@@ -66,18 +71,19 @@ LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
               "one has "
            << lowerings.size();
   KernelRole kernelRole;
-  bool withCubin = role == "cubin";
-  if (role == "program" || withCubin)
+  bool withCubin = role == "cubin", withKernels = role == "kernels";
+  if (role == "program" || withCubin || withKernels)
     kernelRole = KernelRole::Program;
   else if (role == "oracle")
     kernelRole = KernelRole::Oracle;
   else
     return module.emitError()
-           << "--compile-kernel takes program, oracle or cubin, not '" << role
-           << "'";
-  if (withCubin && targetName == "host")
-    return module.emitError() << "--compile-kernel=cubin is for GPUs: name one "
-                                 "by --target=cuda:sm_90a";
+           << "--compile-kernel takes program, oracle, cubin or kernels, not '"
+           << role << "'";
+  if ((withCubin || withKernels) && targetName == "host")
+    return module.emitError()
+           << "--compile-kernel=" << role
+           << " is for GPUs: name one by --target=cuda:sm_90a";
   if (output.empty() || output == "-")
     return module.emitError()
            << "--compile-kernel writes a program: name it with -o";
@@ -85,8 +91,8 @@ LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
     std::optional<CudaTarget> device = CudaTarget::parse(targetName);
     if (!device)
       return module.emitError() << "unknown target '" << targetName << "'";
-    return compileDeviceProgram(lowerings.front(), kernelRole, withCubin,
-                                output, *device);
+    return compileDeviceProgram(lowerings.front(), kernelRole, role, output,
+                                *device);
   }
   HostTarget target = HostTarget::detect();
   llvm::LLVMContext context;

@@ -7,6 +7,7 @@
 
 #include "../../lib/Conversion/ScheduleRules.h"
 #include "CodegenFixture.h"
+#include "fastk/Conversion/CudaCodegen.h"
 #include "mlir/Dialect/Transform/DebugExtension/DebugExtension.h"
 #include "llvm/Support/Path.h"
 #include "gmock/gmock.h"
@@ -183,4 +184,26 @@ TEST_F(ScheduleRulesTest, TheDocumentHasTheList) {
     EXPECT_TRUE(list.contains(("`" + family + "*`").str())) << family.str();
   EXPECT_EQ(list.count('`'), 2 * (allowedScheduleOps().size() +
                                   allowedScheduleFamilies().size()));
+}
+
+/// And the numbers that kernels of a GPU can be told, with the values they take.
+TEST_F(ScheduleRulesTest, ChoicesAreDocumented) {
+  llvm::SmallString<128> path(__FILE__);
+  llvm::sys::path::remove_filename(path);
+  llvm::sys::path::append(path, "..", "..", "docs", "schedules.md");
+  auto text = llvm::MemoryBuffer::getFile(path);
+  ASSERT_TRUE(text) << path.str().str();
+  auto begins = (*text)->getBuffer().find("<!-- choices -->"),
+       ends = (*text)->getBuffer().find("<!-- end choices -->");
+  ASSERT_NE(begins, llvm::StringRef::npos);
+  llvm::StringRef list = (*text)->getBuffer().slice(begins, ends);
+  for (const KernelChoice &choice : kernelChoices()) {
+    EXPECT_TRUE(list.contains(("| `" + choice.name + "` | ").str()))
+        << choice.name.str();
+    EXPECT_FALSE(choice.allows(choice.least - 1)) << choice.name.str();
+    EXPECT_FALSE(choice.allows(choice.most + 1)) << choice.name.str();
+    EXPECT_TRUE(choice.allows(choice.least)) << choice.name.str();
+    EXPECT_TRUE(choice.allows(choice.most)) << choice.name.str();
+  }
+  EXPECT_EQ(list.count('`'), 2 * kernelChoices().size());
 }

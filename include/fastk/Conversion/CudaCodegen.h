@@ -19,6 +19,7 @@
 #include "fastk/Worker/LaunchPlan.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/ADT/StringRef.h"
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -81,10 +82,45 @@ compileGPUProgram(mlir::Location loc, llvm::StringRef text,
 /// language `default`, the pattern is lowered by the compiler; a program in
 /// language `gpu` is compiled as compileGPUProgram does, one in language `cuda`
 /// is passed on as it is. The oracle's float results are f64.
-/// Errors are diagnostics at the lowering.
-mlir::FailureOr<DeviceProgram> compileDeviceKernel(LoweringOp lowering,
-                                                   KernelRole role,
-                                                   const CudaTarget &target);
+/// Errors are diagnostics at the lowering. `kernels` is given the gpu.module
+/// that PTX is made of, where there is one.
+mlir::FailureOr<DeviceProgram>
+compileDeviceKernel(LoweringOp lowering, KernelRole role,
+                    const CudaTarget &target, std::string *kernels = nullptr);
+
+/// A number that the default lowering decides by a model and a schedule may
+/// decide instead: by an attribute of the function, kChoicePrefix and its name.
+struct KernelChoice {
+  llvm::StringLiteral name;
+  int64_t least, most;
+  /// What values are multiples of; 0: powers of two.
+  int64_t multiple;
+  llvm::StringLiteral meaning;
+
+  bool allows(int64_t value) const;
+};
+inline constexpr llvm::StringLiteral kChoicePrefix = "fastk.";
+
+/// All there are; docs/schedules.md lists them.
+llvm::ArrayRef<KernelChoice> kernelChoices();
+/// Null for a name that is not among them.
+const KernelChoice *findKernelChoice(llvm::StringRef name);
+
+/// One or more kernels of the default lowering that were decided together.
+struct KernelDescription {
+  /// "rows", "vectors", "reduction", "turn", "points", "shared points",
+  /// "scalar tiles", "tensor-core tiles", "schedule".
+  std::string kind;
+  /// What was decided, by name.
+  std::map<std::string, int64_t> choices;
+};
+
+/// What kernels compileDeviceKernel would make of the pattern with these
+/// choices, in order, without compiling them. Errors, among them choices that
+/// break a rule of the target, are diagnostics at the lowering.
+mlir::FailureOr<std::vector<KernelDescription>>
+describeDeviceKernels(LoweringOp lowering, const CudaTarget &target,
+                      const std::map<std::string, int64_t> &choices = {});
 
 /// The cubin of a program's PTX, by CUDA's ptxas: what the driver would make of
 /// it when it is loaded. Errors, ptxas missing among them, are diagnostics at

@@ -42,13 +42,17 @@ bool fastk::wantsBlockKernel(linalg::GenericOp op) {
 
 FailureOr<DeviceKernel> fastk::buildBlockKernel(gpu::GPUModuleOp module,
                                                 linalg::GenericOp op,
-                                                StringRef name) {
+                                                StringRef name,
+                                                KernelChoices &choices) {
   KernelBody body(op);
   SmallVector<unsigned> order = body.orderForCoalescing(body.reductionDims);
   int64_t length = body.countPoints(order);
   DeviceKernel kernel;
   kernel.name = name.str();
-  kernel.threads = length >= 8192 ? 512 : length >= 512 ? 256 : 128;
+  choices.begin("shared points");
+  kernel.threads = choices.decide("share_threads", length >= 8192  ? 512
+                                                   : length >= 512 ? 256
+                                                                   : 128);
   kernel.blocks = body.countPoints(body.parallelDims);
   gpu::GPUFuncOp func = body.createFunction(module, name, kernel.threads);
   kernel.operands = body.operands;

@@ -6,13 +6,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "../HostPipeline.h"
+#include "../ScheduleRules.h"
 #include "DeviceKernels.h"
 #include "EmitPTX.h"
+#include "MappedKernel.h"
 #include "RowGroups.h"
 #include "fastk/Cuda/Nvrtc.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -27,6 +30,11 @@ std::optional<CudaTarget> CudaTarget::parse(StringRef target) {
   result.limits = *limits;
   result.libdevice = cuda::findLibdevice();
   return result;
+}
+
+static void loadDeviceDialects(MLIRContext *context) {
+  loadHostDialects(context);
+  context->loadDialect<gpu::GPUDialect>();
 }
 
 static LogicalResult generalize(ModuleOp module) {
@@ -52,28 +60,84 @@ static LogicalResult fuseElementwise(ModuleOp module) {
   return passes.run(module);
 }
 
-/// The compiler's own lowering of a function on tensors.
-static FailureOr<DeviceProgram>
-lowerPattern(ModuleOp module, unsigned numInputs, const CudaTarget &target) {
+/// Lets the hardware approximate what it can in f32, if that was chosen.
+static void approximate(gpu::GPUModuleOp device, KernelChoices &choices) {
+  SmallVector<Operation *> ops;
+  device.walk([&](Operation *op) {
+    if (isa<math::MathDialect>(op->getDialect()) || isa<arith::DivFOp>(op))
+      if (isa<arith::ArithFastMathInterface>(op) &&
+          getElementTypeOrSelf(op->getResult(0).getType()).isF32())
+        ops.push_back(op);
+  });
+  if (ops.empty() || !choices.decide("approximate", 0))
+    return;
+  using arith::FastMathFlags;
+  auto flags = arith::FastMathFlagsAttr::get(
+      device.getContext(),
+      FastMathFlags::afn | FastMathFlags::arcp | FastMathFlags::contract);
+  for (Operation *op : ops)
+    op->setAttr(cast<arith::ArithFastMathInterface>(op).getFastMathAttrName(),
+                flags);
+}
+
+namespace {
+/// What a function on tensors has become.
+struct Lowered {
+  gpu::GPUModuleOp device;
+  worker::LaunchPlan plan;
+  std::vector<KernelDescription> kernels;
+};
+} // namespace
+
+/// The compiler's own lowering of a function on tensors, and of what a schedule
+/// has left of one. The kernels are added to `module`.
+static FailureOr<Lowered> lowerPattern(ModuleOp module, unsigned numInputs,
+                                       const CudaTarget &target,
+                                       KernelChoices &choices) {
   if (failed(generalize(module)))
     return failure();
   auto func = *module.getOps<func::FuncOp>().begin();
   OwningOpRef<ModuleOp> groups = ModuleOp::create(module.getLoc());
   inlineCheapBroadcasts(func);
   outlineRowGroups(func, *groups);
-  if (failed(fuseElementwise(module)) || failed(bufferizeFunctions(module)) ||
-      failed(planBuffers(func)))
+  if (failed(fuseElementwise(module)) || failed(bufferizeFunctions(module)))
+    return failure();
+  if (!func.getOps<scf::ForallOp>().empty()) {
+    // Copies of a buffer to itself, which are seen only now.
+    PassManager passes(module.getContext());
+    passes.enableVerifier(false);
+    passes.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+    if (failed(passes.run(module)))
+      return failure();
+    keepMappedBuffers(func);
+  }
+  if (failed(planBuffers(func)))
     return failure();
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   auto device = gpu::GPUModuleOp::create(builder, module.getLoc(), "fastk");
-  DeviceKernels kernels(device, func, numInputs, *groups, target.limits);
+  DeviceKernels kernels(device, func, numInputs, *groups, target.limits,
+                        choices);
   if (failed(kernels.run()))
     return failure();
-  FailureOr<std::string> ptx = emitPTX(device, target);
-  if (failed(ptx))
+  approximate(device, choices);
+  if (failed(choices.checkAllUsed(func)))
     return failure();
-  return DeviceProgram{DeviceCode::PTX, std::move(*ptx),
-                       std::move(kernels.plan)};
+  return Lowered{device, std::move(kernels.plan), choices.kernels()};
+}
+
+/// Whether a plan that a schedule led to keeps the rules of the target.
+static LogicalResult checkPlan(LoweringOp lowering,
+                               const worker::LaunchPlan &plan,
+                               const CudaTarget &target) {
+  FunctionType type = lowering.getWorkloadType();
+  std::vector<std::string> problems =
+      worker::verifyLaunchPlan(plan, bufferBytes(type.getInputs()),
+                               bufferBytes(type.getResults()), target.limits);
+  if (problems.empty())
+    return success();
+  return lowering.emitOpError()
+         << "is lowered to a plan that breaks a rule of its target: "
+         << problems.front() << " (required by 'fastk.schedule')";
 }
 
 /// A program that comes with its plan.
@@ -98,14 +162,16 @@ static FailureOr<DeviceProgram> compileSource(LoweringOp lowering,
 
 FailureOr<DeviceProgram> fastk::compileDeviceKernel(LoweringOp lowering,
                                                     KernelRole role,
-                                                    const CudaTarget &target) {
-  loadHostDialects(lowering.getContext());
-  lowering.getContext()->loadDialect<gpu::GPUDialect>();
+                                                    const CudaTarget &target,
+                                                    std::string *kernels) {
+  loadDeviceDialects(lowering.getContext());
+  bool isSchedule = role == KernelRole::Program &&
+                    lowering.getLanguage() == Language::schedule;
   if (role == KernelRole::Program &&
       llvm::is_contained({Language::cuda, Language::gpu},
                          lowering.getLanguage()))
     return compileSource(lowering, target);
-  if (role == KernelRole::Program &&
+  if (role == KernelRole::Program && !isSchedule &&
       lowering.getLanguage() != Language::generic) {
     lowering.emitOpError() << "language '"
                            << stringifyLanguage(lowering.getLanguage())
@@ -122,6 +188,39 @@ FailureOr<DeviceProgram> fastk::compileDeviceKernel(LoweringOp lowering,
     if (failed(passes.run(**module)))
       return failure();
   }
-  return lowerPattern(**module, lowering.getWorkloadType().getNumInputs(),
-                      target);
+  auto func = *(*module)->getOps<func::FuncOp>().begin();
+  if (isSchedule && failed(applySchedule(lowering, func)))
+    return failure();
+  FailureOr<KernelChoices> choices = KernelChoices::take(func);
+  if (failed(choices))
+    return failure();
+  FailureOr<Lowered> lowered = lowerPattern(
+      **module, lowering.getWorkloadType().getNumInputs(), target, *choices);
+  if (failed(lowered) ||
+      (isSchedule && failed(checkPlan(lowering, lowered->plan, target))))
+    return failure();
+  if (kernels)
+    llvm::raw_string_ostream(*kernels) << lowered->device << "\n";
+  FailureOr<std::string> ptx = emitPTX(lowered->device, target);
+  if (failed(ptx))
+    return failure();
+  return DeviceProgram{DeviceCode::PTX, std::move(*ptx),
+                       std::move(lowered->plan)};
+}
+
+FailureOr<std::vector<KernelDescription>>
+fastk::describeDeviceKernels(LoweringOp lowering, const CudaTarget &target,
+                             const std::map<std::string, int64_t> &given) {
+  loadDeviceDialects(lowering.getContext());
+  KernelChoices choices(given);
+  if (failed(choices.verify(lowering)))
+    return failure();
+  auto module = createPatternFunction(lowering, "pattern");
+  if (failed(module))
+    return failure();
+  FailureOr<Lowered> lowered = lowerPattern(
+      **module, lowering.getWorkloadType().getNumInputs(), target, choices);
+  if (failed(lowered))
+    return failure();
+  return std::move(lowered->kernels);
 }

@@ -204,8 +204,9 @@ LogicalResult ModelCompiler::compile(func::FuncOp func, func::FuncOp original) {
   auto device = gpu::GPUModuleOp::create(builder, func.getLoc(),
                                          function.name + ".device");
   OwningOpRef<ModuleOp> noGroups = ModuleOp::create(func.getLoc());
+  KernelChoices byModel;
   DeviceKernels kernels(device, func, function.inputBytes.size(), *noGroups,
-                        target.limits);
+                        target.limits, byModel);
   kernels.programs = &programs;
   if (failed(kernels.run()))
     return failure();

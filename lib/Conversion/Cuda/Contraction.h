@@ -17,6 +17,7 @@
 #define FASTK_LIB_CONVERSION_CUDA_CONTRACTION_H
 
 #include "DeviceKernels.h"
+#include "KernelChoices.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/DenseMap.h"
 #include <optional>
@@ -87,6 +88,15 @@ struct Contraction {
   unsigned partial = 0;
   /// What the tile is chosen for.
   worker::PlanLimits device;
+  /// What a schedule has decided; null where nothing can be.
+  KernelChoices *choices = nullptr;
+  /// Rows of tiles that are walked together.
+  int64_t band = 8;
+
+  /// The given number, or else `byModel`.
+  int64_t chosen(llvm::StringRef name, int64_t byModel) const {
+    return choices ? choices->find(name).value_or(byModel) : byModel;
+  }
 
   /// Whether the kernel reads or writes operand `number`.
   bool usesOperand(unsigned number) const;
@@ -123,8 +133,8 @@ llvm::DenseMap<mlir::Operation *, ContractionFold> findContractionFolds(
     llvm::function_ref<std::optional<ByteRange>(mlir::Value)> rangeOf);
 
 /// Into how many parts each sum is cut so that a small result keeps the device
-/// busy; 1 for none.
-int64_t chooseSplit(const Contraction &contraction);
+/// busy; 1 for none. Nothing when the choice of a schedule is refused.
+std::optional<int64_t> chooseSplit(const Contraction &contraction);
 /// Elements of the parts of all sums.
 int64_t countPartials(const Contraction &contraction, int64_t split);
 /// The first step: parts of sums, to `partial`, a memref in one piece. The

@@ -7,6 +7,7 @@
 
 #include "DeviceKernels.h"
 #include "Contraction.h"
+#include "MappedKernel.h"
 #include "RowKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -74,27 +75,39 @@ LogicalResult DeviceKernels::add(linalg::GenericOp op) {
   // A product that reads its larger operand once is a reduction.
   if (!folds.contains(op)) {
     FailureOr<SplitKernels> reduction =
-        buildReduceKernels(module, op, plan.steps.size());
+        buildReduceKernels(module, op, plan.steps.size(), choices);
     if (succeeded(reduction))
       return launch(op, *reduction);
+    if (!choices.problem().empty())
+      return failure();
   }
   if (auto contraction = matchContraction(op, folds.lookup(op))) {
     contraction->device = limits;
+    contraction->choices = &choices;
     return add(*contraction);
   }
   std::string name = nextName();
-  FailureOr<DeviceKernel> kernel = buildTileKernel(module, op, name);
-  if (failed(kernel))
-    kernel = buildVectorKernel(module, op, name);
-  if (failed(kernel))
-    kernel = wantsBlockKernel(op) ? buildBlockKernel(module, op, name)
-                                  : buildThreadKernel(module, op, name);
+  FailureOr<DeviceKernel> kernel = buildTileKernel(module, op, name, choices);
+  auto isOther = [&] { return failed(kernel) && choices.problem().empty(); };
+  if (isOther())
+    kernel = buildVectorKernel(module, op, name, choices);
+  if (isOther())
+    kernel = wantsBlockKernel(op)
+                 ? buildBlockKernel(module, op, name, choices)
+                 : buildThreadKernel(module, op, name, choices);
   return launch(op, kernel);
 }
 
-LogicalResult DeviceKernels::add(const Contraction &contraction) {
+LogicalResult DeviceKernels::add(const Contraction &found) {
+  Contraction contraction = found;
   linalg::GenericOp op = contraction.op;
-  int64_t split = chooseSplit(contraction);
+  choices.begin(fitsTensorCores(contraction) ? "tensor-core tiles"
+                                             : "scalar tiles");
+  contraction.band = choices.decide("contraction_band", contraction.band);
+  std::optional<int64_t> chosen = chooseSplit(contraction);
+  if (!chosen)
+    return failure();
+  int64_t split = choices.decide("contraction_parts", *chosen);
   if (split == 1)
     return launch(op, buildContractionKernel(module, contraction, nextName()));
   // One scratch memory serves all: launches follow each other.
@@ -119,6 +132,11 @@ LogicalResult DeviceKernels::add(const Contraction &contraction) {
                                 nextName()));
 }
 
+LogicalResult DeviceKernels::add(scf::ForallOp forall) {
+  choices.begin("schedule");
+  return launch(forall, buildMappedKernel(module, forall, nextName(), limits));
+}
+
 std::string DeviceKernels::nextName() const {
   return "k" + std::to_string(plan.steps.size());
 }
@@ -134,7 +152,7 @@ LogicalResult DeviceKernels::launch(Operation *op, const DeviceKernel &kernel,
                                     ArrayRef<BufferRef> more) {
   worker::Launch launch;
   launch.kernel = kernel.name;
-  launch.grid = {kernel.blocks, 1, 1};
+  launch.grid = {kernel.blocks, kernel.blocksY, kernel.blocksZ};
   launch.block = {kernel.threads, 1, 1};
   launch.sharedBytes = kernel.sharedBytes;
   for (Value operand : kernel.operands) {
@@ -169,13 +187,17 @@ LogicalResult DeviceKernels::add(CallOp call) {
   auto group = groups.lookupSymbol<func::FuncOp>(call.getLowering());
   if (!group && programs)
     return splice(call);
-  SplitKernels rows = buildRowKernels(module, group, plan.steps.size());
+  SplitKernels rows =
+      buildRowKernels(module, group, plan.steps.size(), choices);
   for (DeviceKernel &kernel : rows.kernels)
     kernel.operands.assign(call->operand_begin(), call->operand_end());
   return launch(call, rows);
 }
 
 void DeviceKernels::findFolds() {
+  // What a schedule's loops read and write is not looked into.
+  if (!func.getOps<scf::ForallOp>().empty())
+    return;
   auto rangeOf = [&](Value memref) -> std::optional<ByteRange> {
     auto type = dyn_cast<MemRefType>(memref.getType());
     // Constants are never written.
@@ -236,7 +258,6 @@ LogicalResult DeviceKernels::run() {
     folded.insert(fold.start);
     folded.insert(fold.end);
   }
-  IRRewriter rewriter(func.getContext());
   for (Operation &op : llvm::make_early_inc_range(
            func.getBody().front().without_terminator())) {
     if (auto alloc = dyn_cast<memref::AllocOp>(op)) {
@@ -247,35 +268,38 @@ LogicalResult DeviceKernels::run() {
         isa<ViewLikeOpInterface, memref::GetGlobalOp, memref::DeallocOp>(op) ||
         op.hasTrait<OpTrait::ConstantLike>())
       continue;
-    rewriter.setInsertionPoint(&op);
-    if (auto copy = dyn_cast<memref::CopyOp>(op)) {
-      if (failed(add(linalg::makeMemRefCopyOp(
-              rewriter, copy.getLoc(), copy.getSource(), copy.getTarget()))))
-        return failure();
-      continue;
-    }
-    if (auto call = dyn_cast<CallOp>(op)) {
-      if (failed(add(call)))
-        return failure();
-      continue;
-    }
-    auto structured = dyn_cast<linalg::LinalgOp>(op);
-    if (!structured)
-      return op.emitError()
-             << "has no kernel: the default lowering for GPUs takes structured "
-                "ops on static shapes (required by 'fastk.device_kernels')";
-    auto generic = dyn_cast<linalg::GenericOp>(op);
-    if (!generic) {
-      FailureOr<linalg::GenericOp> made =
-          linalg::generalizeNamedOp(rewriter, structured);
-      if (failed(made))
-        return op.emitError() << "cannot be written as linalg.generic "
-                                 "(required by 'fastk.device_kernels')";
-      generic = *made;
-    }
-    if (failed(add(generic)))
+    LogicalResult added = addOp(&op);
+    if (!choices.problem().empty())
+      return func.emitError()
+             << choices.problem() << " (required by 'fastk.kernel_choices')";
+    if (failed(added))
       return failure();
   }
   dropUnusedWorkspaces();
   return success();
+}
+
+LogicalResult DeviceKernels::addOp(Operation *op) {
+  IRRewriter rewriter(op);
+  if (auto copy = dyn_cast<memref::CopyOp>(op))
+    return add(linalg::makeMemRefCopyOp(rewriter, copy.getLoc(),
+                                        copy.getSource(), copy.getTarget()));
+  if (auto call = dyn_cast<CallOp>(op))
+    return add(call);
+  if (auto forall = dyn_cast<scf::ForallOp>(op))
+    return add(forall);
+  auto structured = dyn_cast<linalg::LinalgOp>(op);
+  if (!structured)
+    return op->emitError()
+           << "has no kernel: the default lowering for GPUs takes structured "
+              "ops on static shapes, and loops that are mapped to blocks "
+              "(required by 'fastk.device_kernels')";
+  if (auto generic = dyn_cast<linalg::GenericOp>(op))
+    return add(generic);
+  FailureOr<linalg::GenericOp> made =
+      linalg::generalizeNamedOp(rewriter, structured);
+  if (failed(made))
+    return op->emitError() << "cannot be written as linalg.generic (required "
+                              "by 'fastk.device_kernels')";
+  return add(*made);
 }

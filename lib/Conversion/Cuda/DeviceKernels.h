@@ -9,11 +9,14 @@
 #define FASTK_LIB_CONVERSION_CUDA_DEVICEKERNELS_H
 
 #include "fastk/Conversion/CudaCodegen.h"
+#include "KernelChoices.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Worker/LaunchPlan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -31,6 +34,8 @@ struct ContractionFold {
 struct DeviceKernel {
   std::string name;
   int64_t blocks = 1, threads = 1;
+  /// Blocks along y and z.
+  int64_t blocksY = 1, blocksZ = 1;
   /// Dynamic shared memory of a block.
   int64_t sharedBytes = 0;
   llvm::SmallVector<mlir::Value> operands;
@@ -54,16 +59,17 @@ public:
   /// `groups` holds the functions that fastk.call ops of `func` name.
   DeviceKernels(mlir::gpu::GPUModuleOp module, mlir::func::FuncOp func,
                 unsigned numInputs, mlir::ModuleOp groups,
-                const worker::PlanLimits &limits)
+                const worker::PlanLimits &limits, KernelChoices &choices)
       : module(module), func(func), groups(groups), numInputs(numInputs),
-        limits(limits) {}
+        limits(limits), choices(choices) {}
 
   /// Of the lowerings that other fastk.call ops of `func` name. Such a call has
   /// one init more than the lowering has results where the program has
   /// workspaces: the memory for them all.
   const llvm::StringMap<DeviceProgram> *programs = nullptr;
 
-  /// Turns every op of the function into launches.
+  /// Turns every op of the function into launches. Choices that break a rule
+  /// are errors.
   mlir::LogicalResult run();
 
   worker::LaunchPlan plan;
@@ -77,6 +83,9 @@ private:
   mlir::LogicalResult add(CallOp call);
   /// The steps of a program, on the buffers of a call.
   mlir::LogicalResult splice(CallOp call);
+  mlir::LogicalResult add(mlir::scf::ForallOp forall);
+  /// Adds what one op of the function becomes.
+  mlir::LogicalResult addOp(mlir::Operation *op);
   std::string nextName() const;
   /// Adds the step that launches the kernel of `op`, or fails with it.
   mlir::LogicalResult launch(mlir::Operation *op,
@@ -97,6 +106,7 @@ private:
   mlir::ModuleOp groups;
   unsigned numInputs;
   worker::PlanLimits limits;
+  KernelChoices &choices;
   llvm::DenseMap<mlir::Operation *, ContractionFold> folds;
   /// The workspace of sums in parts, and what stands for it.
   std::optional<int64_t> scratch;
@@ -114,19 +124,22 @@ mlir::gpu::GPUFuncOp createKernel(mlir::OpBuilder &builder, mlir::Location loc,
 /// loops over the others. Any linalg.generic of static shape has one.
 mlir::FailureOr<DeviceKernel> buildThreadKernel(mlir::gpu::GPUModuleOp module,
                                                 mlir::linalg::GenericOp op,
-                                                llvm::StringRef name);
+                                                llvm::StringRef name,
+                                                KernelChoices &choices);
 
 /// A kernel of an elementwise op whose threads take several vectors each.
 /// Nothing when an operand is not linear in the loops or the body reads memory.
 mlir::FailureOr<DeviceKernel> buildVectorKernel(mlir::gpu::GPUModuleOp module,
                                                 mlir::linalg::GenericOp op,
-                                                llvm::StringRef name);
+                                                llvm::StringRef name,
+                                                KernelChoices &choices);
 
 /// A kernel of an elementwise op that reads operands along another dimension
 /// than it writes along, by squares in shared memory. Nothing for other ops.
 mlir::FailureOr<DeviceKernel> buildTileKernel(mlir::gpu::GPUModuleOp module,
                                               mlir::linalg::GenericOp op,
-                                              llvm::StringRef name);
+                                              llvm::StringRef name,
+                                              KernelChoices &choices);
 
 /// Kernels that run one after the other, with `scratchBytes` of workspace
 /// between them. Where in it each buffer lies is in `scratch`: parameters of
@@ -142,7 +155,8 @@ struct SplitKernels {
 /// its operands more than once. Kernels are named k<firstNumber> and so on.
 mlir::FailureOr<SplitKernels> buildReduceKernels(mlir::gpu::GPUModuleOp module,
                                                  mlir::linalg::GenericOp op,
-                                                 unsigned firstNumber);
+                                                 unsigned firstNumber,
+                                                 KernelChoices &choices);
 
 /// Whether a block for every point pays: a long reduction along memory, every
 /// result combined by one op with a neutral element.
@@ -152,7 +166,8 @@ bool wantsBlockKernel(mlir::linalg::GenericOp op);
 /// threads share the reduction.
 mlir::FailureOr<DeviceKernel> buildBlockKernel(mlir::gpu::GPUModuleOp module,
                                                mlir::linalg::GenericOp op,
-                                               llvm::StringRef name);
+                                               llvm::StringRef name,
+                                               KernelChoices &choices);
 
 } // namespace fastk
 

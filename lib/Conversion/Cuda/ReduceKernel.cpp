@@ -24,13 +24,15 @@
 using namespace mlir;
 using namespace fastk;
 
-static constexpr int64_t kThreads = 256;
+static constexpr int64_t kDefaultThreads = 256;
 static constexpr int64_t kWarp = 32;
 /// Blocks that are wanted, and the least steps of a thread that are worth one.
-static constexpr int64_t kWantedBlocks = 132 * 4;
+static constexpr int64_t kDefaultBlocks = 132 * 4;
 static constexpr int64_t kLeastSteps = 4;
 /// Steps that are loaded together.
-static constexpr int64_t kUnroll = 4;
+static constexpr int64_t kDefaultUnroll = 4;
+/// Bytes of shared memory that a kernel may declare.
+static constexpr int64_t kStaticShared = 48 * 1024;
 /// Shorter reductions are left to single threads.
 static constexpr int64_t kShortestReduction = 32;
 
@@ -38,10 +40,14 @@ namespace {
 class ReduceBuilder {
 public:
   ReduceBuilder(gpu::GPUModuleOp module, const OpAccess &access,
-                ArrayRef<Reduction> reductions, bool alongColumns)
+                ArrayRef<Reduction> reductions, bool alongColumns,
+                KernelChoices &choices)
       : module(module), access(access), op(access.op), reductions(reductions),
         alongColumns(alongColumns), builder(module.getContext()),
-        loc(access.op->getLoc()) {}
+        loc(access.op->getLoc()),
+        wantedThreads(choices.decide("reduce_threads", kDefaultThreads)),
+        wantedBlocks(choices.decide("reduce_blocks", kDefaultBlocks)),
+        unroll(choices.decide("reduce_unroll", kDefaultUnroll)) {}
 
   SplitKernels build(unsigned firstNumber);
 
@@ -72,6 +78,7 @@ private:
   bool alongColumns;
   OpBuilder builder;
   Location loc;
+  int64_t wantedThreads, wantedBlocks, unroll;
   /// Points of the results, points reduced, lanes of a chunk.
   int64_t results = 1, reduced = 1, width = 1;
   int64_t parts = 1;
@@ -140,7 +147,7 @@ ReduceBuilder::loop(PointEmitter &emit, Value first, Value end, int64_t stride,
   // Steps are clamped one by one: a thread's last group may be cut short.
   auto group = [&](Value number, MutableArrayRef<Value> sums) {
     SmallVector<PointChunk> several;
-    for (int64_t i = 0; i < std::min(kUnroll, most); ++i) {
+    for (int64_t i = 0; i < std::min(unroll, most); ++i) {
       Value mine = emit.add(number, emit.constant(i * stride));
       Value inside = emit.less(mine, end);
       several.push_back(chunkAt(
@@ -149,12 +156,12 @@ ReduceBuilder::loop(PointEmitter &emit, Value first, Value end, int64_t stride,
     }
     accumulate(emit, several, sums);
   };
-  if (most <= kUnroll) {
+  if (most <= unroll) {
     group(first, sums);
     return sums;
   }
   auto trip = scf::ForOp::create(builder, loc, first, end,
-                                 emit.constant(stride * kUnroll), sums);
+                                 emit.constant(stride * unroll), sums);
   {
     OpBuilder::InsertionGuard guard(builder);
     PointEmitter::Scope scope(emit);
@@ -183,16 +190,16 @@ void ReduceBuilder::finish(PointEmitter &emit, unsigned i,
 DeviceKernel ReduceBuilder::buildColumns(StringRef name) {
   int64_t vectors = results / width;
   int64_t across = std::min<int64_t>(kWarp, llvm::PowerOf2Ceil(vectors));
-  int64_t down = kThreads / across;
+  int64_t down = wantedThreads / across;
   int64_t columnBlocks = llvm::divideCeil(vectors, across);
   // Rows of a block: whole rounds of its threads.
   parts =
-      std::min<int64_t>(llvm::divideCeil(kWantedBlocks, columnBlocks),
+      std::min<int64_t>(llvm::divideCeil(wantedBlocks, columnBlocks),
                         std::max<int64_t>(1, reduced / (down * kLeastSteps)));
   int64_t share = llvm::alignTo(llvm::divideCeil(reduced, parts), down);
   parts = llvm::divideCeil(reduced, share);
 
-  DeviceKernel kernel = begin(name, kThreads);
+  DeviceKernel kernel = begin(name, wantedThreads);
   kernel.blocks = columnBlocks * parts;
   PointEmitter emit(builder, loc, access.isNarrow());
   Value block =
@@ -238,7 +245,7 @@ DeviceKernel ReduceBuilder::buildColumns(StringRef name) {
   };
   for (const Reduction &each : reductions)
     shared.push_back(access.kernel.addWorkgroupAttribution(
-        MemRefType::get({kThreads * width}, each.type,
+        MemRefType::get({wantedThreads * width}, each.type,
                         MemRefLayoutAttrInterface(), space),
         loc));
   for (auto [i, each] : llvm::enumerate(reductions))
@@ -292,9 +299,9 @@ DeviceKernel ReduceBuilder::buildColumns(StringRef name) {
 DeviceKernel ReduceBuilder::buildRows(StringRef name) {
   int64_t vectors = reduced / width;
   int64_t threads = std::min<int64_t>(
-      kThreads, std::max<int64_t>(kWarp, llvm::PowerOf2Ceil(vectors)));
+      wantedThreads, std::max<int64_t>(kWarp, llvm::PowerOf2Ceil(vectors)));
   parts = std::min<int64_t>(
-      llvm::divideCeil(kWantedBlocks, results),
+      llvm::divideCeil(wantedBlocks, results),
       std::max<int64_t>(1, vectors / (threads * kLeastSteps)));
   int64_t share = llvm::alignTo(llvm::divideCeil(vectors, parts), threads);
   parts = llvm::divideCeil(vectors, share);
@@ -351,7 +358,7 @@ DeviceKernel ReduceBuilder::buildRows(StringRef name) {
 /// What the parts found: a thread for every result, or a warp where they are
 /// few.
 DeviceKernel ReduceBuilder::buildLast(StringRef name) {
-  int64_t threads = results < kWantedBlocks * kWarp ? kWarp : 1;
+  int64_t threads = results < wantedBlocks * kWarp ? kWarp : 1;
   int64_t blockThreads = 128;
   DeviceKernel kernel = begin(name, blockThreads);
   kernel.blocks = llvm::divideCeil(results * threads, blockThreads);
@@ -425,7 +432,8 @@ SplitKernels ReduceBuilder::build(unsigned firstNumber) {
 
 FailureOr<SplitKernels> fastk::buildReduceKernels(gpu::GPUModuleOp module,
                                                   linalg::GenericOp op,
-                                                  unsigned firstNumber) {
+                                                  unsigned firstNumber,
+                                                  KernelChoices &choices) {
   std::optional<OpAccess> found = OpAccess::of(op);
   if (!found || op.getNumReductionLoops() == 0)
     return failure();
@@ -477,6 +485,17 @@ FailureOr<SplitKernels> fastk::buildReduceKernels(gpu::GPUModuleOp module,
     access.reorder(order);
     access.splitAt(resultLoops);
   }
-  return ReduceBuilder(module, access, reductions, *alongColumns)
+  choices.begin("reduction");
+  // What a block exchanges in shared memory, all lanes of all results.
+  int64_t lanes = 0;
+  for (const Reduction &each : reductions)
+    lanes += access.widest() * each.type.getIntOrFloatBitWidth() / 8;
+  if (choices.isGiven("reduce_threads") &&
+      !choices.fits(
+          lanes * choices.find("reduce_threads").value_or(kDefaultThreads),
+          kStaticShared,
+          "'fastk.reduce_threads': bytes of shared memory of a block"))
+    return failure();
+  return ReduceBuilder(module, access, reductions, *alongColumns, choices)
       .build(firstNumber);
 }

@@ -11,6 +11,7 @@
 #include "PointEmitter.h"
 #include "RowSchedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -103,6 +104,9 @@ RowKernelBuilder::RowKernelBuilder(gpu::GPUModuleOp module,
         }
   kernel =
       createKernel(builder, loc, module, name, types, schedule.blockThreads);
+  if (schedule.resident > 0)
+    kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                    builder.getI32IntegerAttr(schedule.resident));
   for (auto [value, buffer] : llvm::zip_equal(
            partials, kernel.getArguments().take_back(partials.size())))
     partialBuffers[value] = buffer;
@@ -191,7 +195,7 @@ SmallVector<Value> RowKernelBuilder::forChunks(
   if (schedule.holds)
     return visit(held, values);
   int64_t all = llvm::divideCeil(group.columns, group.width);
-  int64_t step = schedule.threads * kRowUnroll;
+  int64_t step = schedule.threads * schedule.unroll;
   // This block's chunks: full steps first.
   int64_t share = schedule.parts == 1 ? all : schedule.share;
   bool isEven = share * schedule.parts == all;
@@ -224,13 +228,13 @@ SmallVector<Value> RowKernelBuilder::forChunks(
     builder.setInsertionPointToStart(loop.getBody());
     // Every other pass runs backwards: what was read last is in the cache.
     Value trip = loop.getInductionVar();
-    if (pass % 2 == 0)
+    if (pass % 2 == 0 && schedule.backwards)
       trip = arith::SubIOp::create(
           builder, loc,
           arith::SubIOp::create(builder, loc, steps, emit.constant(1)), trip);
     Value first = emit.add(emit.add(begin, emit.scale(trip, step)), thread);
     SmallVector<PointChunk> several;
-    for (int64_t i = 0; i < kRowUnroll; ++i)
+    for (int64_t i = 0; i < schedule.unroll; ++i)
       several.push_back(chunkAt(
           emit.add(first, emit.constant(i * schedule.threads)), Value()));
     SmallVector<Value> next = visit(several, loop.getRegionIterArgs());
@@ -517,10 +521,14 @@ DeviceKernel RowKernelBuilder::build() {
 }
 
 SplitKernels fastk::buildRowKernels(gpu::GPUModuleOp module, func::FuncOp func,
-                                    unsigned firstNumber) {
+                                    unsigned firstNumber,
+                                    KernelChoices &choices) {
   RowGroup group(func);
-  RowSchedule schedule = scheduleRows(group);
   SplitKernels kernels;
+  std::optional<RowSchedule> chosen = scheduleRows(group, choices);
+  if (!chosen)
+    return kernels;
+  RowSchedule schedule = *chosen;
   auto nameOf = [&](unsigned number) {
     return "k" + std::to_string(firstNumber + number);
   };

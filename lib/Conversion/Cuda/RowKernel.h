@@ -9,6 +9,7 @@
 #define FASTK_LIB_CONVERSION_CUDA_ROWKERNEL_H
 
 #include "DeviceKernels.h"
+#include "KernelChoices.h"
 
 namespace fastk {
 
@@ -19,8 +20,10 @@ namespace fastk {
 /// passes need stay in registers when they fit, otherwise each pass computes
 /// them again. A few long rows are split among blocks: then every pass is a
 /// kernel. `firstNumber` is that of the first: they are named k0, k1 and so on.
+/// None when the choices are refused.
 SplitKernels buildRowKernels(mlir::gpu::GPUModuleOp module,
-                             mlir::func::FuncOp group, unsigned firstNumber);
+                             mlir::func::FuncOp group, unsigned firstNumber,
+                             KernelChoices &choices);
 
 } // namespace fastk
 

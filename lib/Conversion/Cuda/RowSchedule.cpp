@@ -21,6 +21,12 @@ static constexpr int64_t kLeastThreads = 128;
 static constexpr int64_t kWordsInLargest = 32, kWordsInOthers = 48;
 /// Points of a thread beyond which more threads are better.
 static constexpr int64_t kPointsWanted = 16;
+/// Of a multiprocessor and of a thread: compute capability 8.0 and later
+/// (CUDA C++ Programming Guide, "Technical Specifications").
+static constexpr int64_t kRegisters = 65536, kMaxRegisters = 255;
+static constexpr int64_t kThreadsOfProcessor = 2048;
+/// What a kernel needs beside the values it keeps: addresses, sums.
+static constexpr int64_t kOtherRegisters = 24;
 
 PointAccess RowGroup::accessOf(OpOperand &operand) const {
   auto op = cast<linalg::GenericOp>(operand.getOwner());
@@ -137,8 +143,17 @@ void RowGroup::countHeldWords() {
   }
 }
 
-RowSchedule fastk::scheduleRows(const RowGroup &group) {
+std::optional<RowSchedule> fastk::scheduleRows(RowGroup &group,
+                                               KernelChoices &choices) {
+  choices.begin("rows");
   RowSchedule schedule;
+  int64_t width = choices.decide("row_width", group.width);
+  if (!choices.fits(width, group.width,
+                    "'fastk.row_width' is wider than rows and memory allow"))
+    return std::nullopt;
+  group.width = width;
+  schedule.unroll = choices.decide("row_unroll", schedule.unroll);
+  schedule.backwards = choices.decide("row_backwards", 1);
   int64_t chunks = llvm::divideCeil(group.columns, group.width);
   auto pointsOf = [&](int64_t threads) {
     return int64_t(llvm::divideCeil(chunks, threads)) * group.width;
@@ -152,23 +167,75 @@ RowSchedule fastk::scheduleRows(const RowGroup &group) {
   while (threads < kMaxThreads && pointsOf(threads) > group.width &&
          group.rows * threads < kProcessors * kMaxThreads)
     threads *= 2;
-  schedule.threads = threads;
-  schedule.blockThreads = std::max(threads, kLeastThreads);
+  threads = choices.find("row_threads").value_or(threads);
   int64_t limit = threads == kMaxThreads ? kWordsInLargest : kWordsInOthers;
-  schedule.holds = pointsOf(threads) * words <= limit;
-  if (schedule.holds)
-    return schedule;
-  schedule.threads = schedule.blockThreads = kMaxThreads;
-  // A block for every row leaves too much of the device idle: several.
-  if (group.rows < 4 * kProcessors) {
-    schedule.threads = schedule.blockThreads = kMaxThreads / 2;
-    int64_t step = schedule.threads * kRowUnroll;
-    int64_t parts =
-        std::min<int64_t>(llvm::divideCeil(8 * kProcessors, group.rows),
-                          std::max<int64_t>(1, chunks / step));
+  int64_t blocks = choices.find("row_blocks").value_or(1);
+  schedule.holds = choices.decide(
+      "row_keep", blocks == 1 && pointsOf(threads) * words <= limit);
+  int64_t parts = blocks;
+  if (!schedule.holds && !choices.isGiven("row_threads")) {
+    threads = kMaxThreads;
+    if (choices.isGiven("row_keep"))
+      threads = std::min<int64_t>(threads, llvm::PowerOf2Ceil(chunks));
+    // A block for every row leaves too much of the device idle: several.
+    if (group.rows < 4 * kProcessors && !choices.isGiven("row_blocks")) {
+      threads = std::min(threads, kMaxThreads / 2);
+      parts = std::min<int64_t>(
+          llvm::divideCeil(8 * kProcessors, group.rows),
+          std::max<int64_t>(1, chunks / (threads * schedule.unroll)));
+    }
+  }
+  schedule.threads = choices.decide("row_threads", threads);
+  schedule.blockThreads = choices.decide(
+      "row_block", std::max(threads, schedule.holds ? kLeastThreads : threads));
+  schedule.blockThreads = std::max<int64_t>(schedule.blockThreads, 32);
+  if (!choices.fits(schedule.threads, schedule.blockThreads,
+                    "'fastk.row_threads' is more than the threads of a block, "
+                    "'fastk.row_block'"))
+    return std::nullopt;
+  parts = choices.decide("row_blocks", parts);
+  if (parts > 1) {
+    if (schedule.holds)
+      choices.refuse("'fastk.row_keep' = 1 keeps values of whole rows, which "
+                     "'fastk.row_blocks' = " +
+                     Twine(parts) + " cuts");
+    else if (schedule.threads != schedule.blockThreads)
+      choices.refuse("'fastk.row_blocks' = " + Twine(parts) +
+                     " needs blocks of one row: 'fastk.row_block' = "
+                     "'fastk.row_threads'");
+    if (!choices.problem().empty())
+      return std::nullopt;
     // Whole steps, and no part without any.
+    int64_t step = schedule.threads * schedule.unroll;
     schedule.share = llvm::alignTo(llvm::divideCeil(chunks, parts), step);
     schedule.parts = llvm::divideCeil(chunks, schedule.share);
+    if (choices.isGiven("row_blocks") && schedule.parts != parts) {
+      choices.refuse("'fastk.row_blocks' = " + Twine(parts) +
+                     " leaves some blocks nothing of a row: with steps of " +
+                     Twine(step) + " vectors there is work for " +
+                     Twine(schedule.parts));
+      return std::nullopt;
+    }
   }
+  schedule.resident = choices.decide("row_resident", 0);
+  // What a thread has for values when so many are resident.
+  int64_t resident = std::max<int64_t>(1, schedule.resident);
+  if (!choices.fits(schedule.blockThreads * resident, kThreadsOfProcessor,
+                    "'fastk.row_resident': threads of a multiprocessor"))
+    return std::nullopt;
+  int64_t registers = std::min<int64_t>(
+      kMaxRegisters, kRegisters / (schedule.blockThreads * resident));
+  bool isGiven = choices.hasAny("row_");
+  if (isGiven && schedule.holds &&
+      !choices.fits(pointsOf(schedule.threads) * words + kOtherRegisters,
+                    registers,
+                    "'fastk.row_keep' = 1 keeps " +
+                        Twine(pointsOf(schedule.threads) * words) +
+                        " words a thread; registers of a thread"))
+    return std::nullopt;
+  if (isGiven && !schedule.holds &&
+      !choices.fits(schedule.unroll * group.width * words, kMaxRegisters / 2,
+                    "'fastk.row_unroll' loads too much at a time; registers"))
+    return std::nullopt;
   return schedule;
 }

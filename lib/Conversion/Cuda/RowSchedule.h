@@ -8,13 +8,11 @@
 #ifndef FASTK_LIB_CONVERSION_CUDA_ROWSCHEDULE_H
 #define FASTK_LIB_CONVERSION_CUDA_ROWSCHEDULE_H
 
+#include "KernelChoices.h"
 #include "PointEmitter.h"
 #include "RowGroups.h"
 
 namespace fastk {
-
-/// Chunks that are loaded together in a loop.
-inline constexpr int64_t kRowUnroll = 4;
 
 /// What is known of a group before any kernel is written.
 struct RowGroup {
@@ -74,9 +72,18 @@ struct RowSchedule {
   int64_t parts = 1, share = 0;
   /// Whether a thread holds all its chunks from pass to pass.
   bool holds = true;
+  /// Chunks that are loaded together in a loop.
+  int64_t unroll = 4;
+  /// Whether every other pass runs backwards.
+  bool backwards = true;
+  /// Blocks that a multiprocessor shall hold; 0: as it comes.
+  int64_t resident = 0;
 };
 
-RowSchedule scheduleRows(const RowGroup &group);
+/// By a model, but for what is given. The group's width is narrowed to the
+/// chosen one. Nothing when a choice is refused.
+std::optional<RowSchedule> scheduleRows(RowGroup &group,
+                                        KernelChoices &choices);
 
 } // namespace fastk
 

@@ -23,10 +23,17 @@
 using namespace mlir;
 using namespace fastk;
 
-/// Terms of the sum in a slice: 64 bytes of each row.
-static int64_t depthOf(Type element) {
-  return 512 / element.getIntOrFloatBitWidth();
+/// Terms of the sum in a slice: 64 bytes of each row, unless it is given.
+static int64_t depthOf(const Contraction &contraction) {
+  return contraction.chosen("scalar_depth",
+                            512 / contraction.element.getIntOrFloatBitWidth());
 }
+/// Bytes of shared memory that a kernel may declare, registers of a thread and
+/// of a multiprocessor (CUDA C++ Programming Guide, compute capability 8.0 and
+/// later), and registers for addresses.
+static constexpr int64_t kStaticShared = 48 * 1024;
+static constexpr int64_t kMaxRegisters = 255, kRegisters = 65536;
+static constexpr int64_t kOtherRegisters = 24;
 /// Threads of a warp along rows and columns.
 static constexpr int64_t kLaneRows = 8, kLaneColumns = 4;
 /// Warps that keep a multiprocessor busy.
@@ -82,9 +89,59 @@ static ScalarTile chooseTile(const Contraction &contraction) {
   ArrayRef<ScalarTile> tiles(kTiles32);
   if (contraction.element.isF64())
     tiles = kTiles64;
-  return *llvm::min_element(tiles, [&](const auto &a, const auto &b) {
-    return workOf(contraction, a) < workOf(contraction, b);
-  });
+  ScalarTile best =
+      *llvm::min_element(tiles, [&](const auto &a, const auto &b) {
+        return workOf(contraction, a) < workOf(contraction, b);
+      });
+  best.warpRows = contraction.chosen("scalar_warp_rows", best.warpRows);
+  best.warpColumns =
+      contraction.chosen("scalar_warp_columns", best.warpColumns);
+  best.threadRows = contraction.chosen("scalar_rows", best.threadRows);
+  best.threadColumns = contraction.chosen("scalar_columns", best.threadColumns);
+  best.resident = contraction.chosen("scalar_resident", best.resident);
+  return best;
+}
+
+/// Notes the tile, and refuses one that no multiprocessor can hold.
+static bool noteTile(const Contraction &contraction, const ScalarTile &tile) {
+  if (!contraction.choices)
+    return true;
+  KernelChoices &choices = *contraction.choices;
+  int64_t depth = depthOf(contraction);
+  choices.decide("scalar_warp_rows", tile.warpRows);
+  choices.decide("scalar_warp_columns", tile.warpColumns);
+  choices.decide("scalar_rows", tile.threadRows);
+  choices.decide("scalar_columns", tile.threadColumns);
+  choices.decide("scalar_depth", depth);
+  choices.decide("scalar_resident", tile.resident);
+  if (!choices.hasAny("scalar_"))
+    return true;
+  int64_t bits = contraction.element.getIntOrFloatBitWidth();
+  int64_t group = 128 / bits, words = bits / 32;
+  for (StringRef name : {"scalar_rows", "scalar_columns", "scalar_depth"})
+    if (int64_t value = contraction.chosen(name, group); value % group != 0) {
+      choices.refuse("'fastk." + name + "' = " + Twine(value) +
+                     " is no multiple of the " + Twine(group) +
+                     " elements that are 16 bytes");
+      return false;
+    }
+  int64_t sides = tile.rows() + tile.columns();
+  int64_t registers =
+      (tile.threadRows * tile.threadColumns + tile.threadRows +
+       tile.threadColumns + llvm::divideCeil(sides * depth, tile.threads())) *
+          words +
+      kOtherRegisters;
+  return choices.fits(tile.threads(), contraction.device.threadsPerBlock,
+                      "'fastk.scalar_warp_rows' times "
+                      "'fastk.scalar_warp_columns': threads of a block") &&
+         choices.fits(2 * depth * (sides + 2 * group) * bits / 8, kStaticShared,
+                      "two slices of a tile: bytes of shared memory") &&
+         choices.fits(
+             registers,
+             std::min(kMaxRegisters,
+                      kRegisters / (tile.threads() * tile.resident)),
+             "'fastk.scalar_rows' times 'fastk.scalar_columns' in 'fastk."
+             "scalar_resident' blocks: registers of a thread");
 }
 
 double fastk::estimateScalarContraction(const Contraction &contraction) {
@@ -136,7 +193,7 @@ SliceMover::SliceMover(TileEmitter &emit, const ContractionSide &side,
                        const LoopGroup &space, Value first, int64_t extent,
                        int64_t threads)
     : emit(emit), side(side), space(space), threads(threads),
-      depth(depthOf(emit.contraction.element)) {
+      depth(depthOf(emit.contraction)) {
   const Contraction &contraction = emit.contraction;
   Type element = contraction.element;
   int64_t group = 128 / element.getIntOrFloatBitWidth();
@@ -267,6 +324,8 @@ FailureOr<DeviceKernel>
 fastk::buildScalarContraction(gpu::GPUModuleOp module,
                               const Contraction &contraction, StringRef name) {
   ScalarTile tile = chooseTile(contraction);
+  if (!noteTile(contraction, tile))
+    return failure();
   int64_t threads = tile.threads();
   TileEmitter emit(module, contraction, name, threads);
   OpBuilder &builder = emit.builder;
@@ -301,7 +360,7 @@ fastk::buildScalarContraction(gpu::GPUModuleOp module,
                                         kLaneColumns * tile.threadColumns),
                                emit.mul(laneColumn, group));
 
-  int64_t depth = depthOf(contraction.element);
+  int64_t depth = depthOf(contraction);
   int64_t slices = llvm::divideCeil(contraction.k.size(), depth);
   a.store(a.load(emit.number(0)), emit.number(0));
   b.store(b.load(emit.number(0)), emit.number(0));

@@ -39,7 +39,23 @@ int64_t fastk::countPartials(const Contraction &contraction, int64_t split) {
          contraction.n.size();
 }
 
-int64_t fastk::chooseSplit(const Contraction &contraction) {
+std::optional<int64_t> fastk::chooseSplit(const Contraction &contraction) {
+  if (int64_t parts = contraction.chosen("contraction_parts", 0)) {
+    int64_t extent = contraction.k.loops.front().extent;
+    int64_t bytes = countPartials(contraction, parts) *
+                    contraction.element.getIntOrFloatBitWidth() / 8;
+    if (parts > 1 &&
+        !contraction.choices->fits(
+            bytes, contraction.device.workspaceBytes / 2,
+            "'fastk.contraction_parts': bytes of workspace for the parts"))
+      return std::nullopt;
+    if (extent % parts == 0)
+      return parts;
+    contraction.choices->refuse(
+        "'fastk.contraction_parts' = " + Twine(parts) +
+        " does not divide the outermost loop of the sum, of " + Twine(extent));
+    return std::nullopt;
+  }
   int64_t best = 1;
   double least = estimate(contraction);
   for (int64_t split = 2; split <= kMostParts; ++split) {

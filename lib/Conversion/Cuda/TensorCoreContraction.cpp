@@ -27,6 +27,10 @@ using namespace fastk;
 static constexpr int64_t kDepth = 64;
 /// Elements that are moved at once.
 static constexpr int64_t kChunk = 8;
+/// Registers of a thread and of a multiprocessor (CUDA C++ Programming Guide,
+/// compute capability 8.0 and later), and those for addresses.
+static constexpr int64_t kMaxRegisters = 255, kRegisters = 65536;
+static constexpr int64_t kOtherRegisters = 40;
 /// Warps that keep a multiprocessor busy.
 static constexpr double kBusyWarps = 8;
 /// What one multiprocessor of an H200 reached.
@@ -80,7 +84,63 @@ static TensorCoreTile chooseTile(const Contraction &contraction) {
   for (const TensorCoreTile &tile : tiles)
     if (workOf(contraction, tile) < workOf(contraction, best))
       best = tile;
+  best.warpRows = contraction.chosen("tensor_warp_rows", best.warpRows);
+  best.warpColumns =
+      contraction.chosen("tensor_warp_columns", best.warpColumns);
+  best.rowsOfWarp = contraction.chosen("tensor_rows", best.rowsOfWarp);
+  best.columnsOfWarp = contraction.chosen("tensor_columns", best.columnsOfWarp);
+  best.stages = contraction.chosen("tensor_stages", best.stages);
+  best.resident = contraction.chosen("tensor_resident", best.resident);
   return best;
+}
+
+/// Notes the tile, and refuses one that no multiprocessor can hold or that the
+/// threads cannot move in whole chunks.
+static bool noteTile(const Contraction &contraction,
+                     const TensorCoreTile &tile) {
+  if (!contraction.choices)
+    return true;
+  KernelChoices &choices = *contraction.choices;
+  choices.decide("tensor_warp_rows", tile.warpRows);
+  choices.decide("tensor_warp_columns", tile.warpColumns);
+  choices.decide("tensor_rows", tile.rowsOfWarp);
+  choices.decide("tensor_columns", tile.columnsOfWarp);
+  choices.decide("tensor_stages", tile.stages);
+  choices.decide("tensor_resident", tile.resident);
+  if (!choices.hasAny("tensor_"))
+    return true;
+  for (int64_t extent : {tile.rows(), tile.columns()}) {
+    // Chunks change places with those of the same eight.
+    if (extent % (8 * kChunk) != 0)
+      choices.refuse("a tile of " + Twine(tile.rows()) + " x " +
+                     Twine(tile.columns()) + " is no multiple of " +
+                     Twine(8 * kChunk) + " rows and columns");
+    else if (extent * kDepth / kChunk % tile.threads() != 0)
+      choices.refuse("a tile of " + Twine(tile.rows()) + " x " +
+                     Twine(tile.columns()) +
+                     " is not moved in whole rounds of its " +
+                     Twine(tile.threads()) + " threads");
+  }
+  if (!choices.problem().empty())
+    return false;
+  // Only what was asked for has to fit together.
+  int64_t resident = contraction.chosen("tensor_resident", 1);
+  int64_t registers = tile.rowsOfWarp * tile.columnsOfWarp / 32 +
+                      (tile.rowsOfWarp + tile.columnsOfWarp) / 4 +
+                      kOtherRegisters;
+  return choices.fits(tile.threads(), contraction.device.threadsPerBlock,
+                      "'fastk.tensor_warp_rows' times "
+                      "'fastk.tensor_warp_columns': threads of a block") &&
+         choices.fits(tile.sharedBytes() * resident,
+                      contraction.device.sharedBytes,
+                      "'fastk.tensor_stages' slices of a tile in "
+                      "'fastk.tensor_resident' blocks: bytes of shared "
+                      "memory") &&
+         choices.fits(
+             registers,
+             std::min(kMaxRegisters, kRegisters / (tile.threads() * resident)),
+             "'fastk.tensor_rows' times 'fastk.tensor_columns' in 'fastk."
+             "tensor_resident' blocks: registers of a thread");
 }
 
 double fastk::estimateTensorCoreContraction(const Contraction &contraction) {
@@ -294,10 +354,15 @@ SmallVector<Value> FragmentMover::read(Value stage, Value position,
 FailureOr<DeviceKernel> fastk::buildTensorCoreContraction(
     gpu::GPUModuleOp module, const Contraction &contraction, StringRef name) {
   TensorCoreTile tile = chooseTile(contraction);
+  if (!noteTile(contraction, tile))
+    return failure();
   int64_t threads = tile.threads();
   TileEmitter emit(module, contraction, name, threads);
   OpBuilder &builder = emit.builder;
   Location loc = emit.loc;
+  if (contraction.chosen("tensor_resident", 0))
+    emit.func->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                       builder.getI32IntegerAttr(tile.resident));
   Type element = narrowType(contraction, contraction.a);
   DeviceKernel kernel;
   kernel.name = name.str();

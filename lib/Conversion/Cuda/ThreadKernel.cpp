@@ -41,13 +41,15 @@ static SmallVector<Value> reduce(KernelBody &body, ArrayRef<unsigned> dims,
 
 FailureOr<DeviceKernel> fastk::buildThreadKernel(gpu::GPUModuleOp module,
                                                  linalg::GenericOp op,
-                                                 StringRef name) {
+                                                 StringRef name,
+                                                 KernelChoices &choices) {
   KernelBody body(op);
   SmallVector<unsigned> order = body.orderForCoalescing(body.parallelDims);
   int64_t points = body.countPoints(order);
   DeviceKernel kernel;
   kernel.name = name.str();
-  kernel.threads = std::min(kThreads, points);
+  choices.begin("points");
+  kernel.threads = std::min(choices.decide("point_threads", kThreads), points);
   kernel.blocks = llvm::divideCeil(points, kernel.threads);
   body.createFunction(module, name, kernel.threads);
   kernel.operands = body.operands;

@@ -16,9 +16,6 @@
 using namespace mlir;
 using namespace fastk;
 
-/// Row tiles of a band.
-static constexpr int64_t kBand = 8;
-
 /// i32 where every place inside one matrix fits.
 static Type chooseNumberType(const Contraction &contraction) {
   bool fits = true;
@@ -127,19 +124,19 @@ std::pair<Value, Value> TileEmitter::locateTile(int64_t rows, int64_t columns) {
     batch = div(tile, rowTiles * columnTiles);
     tile = rem(tile, rowTiles * columnTiles);
   }
-  int64_t inBand = kBand * columnTiles;
+  int64_t inBand = contraction.band * columnTiles;
   Value band = div(tile, inBand);
   Value inside = rem(tile, inBand);
-  Value firstRow = mul(band, kBand);
+  Value firstRow = mul(band, contraction.band);
   Value row, column;
-  if (rowTiles % kBand == 0) {
-    row = add(firstRow, rem(inside, kBand));
-    column = div(inside, kBand);
+  if (rowTiles % contraction.band == 0) {
+    row = add(firstRow, rem(inside, contraction.band));
+    column = div(inside, contraction.band);
   } else {
     // The last band is less high.
     Value left =
         arith::SubIOp::create(builder, loc, number(rowTiles), firstRow);
-    Value height = min(left, kBand);
+    Value height = min(left, contraction.band);
     row = add(firstRow, arith::RemUIOp::create(builder, loc, inside, height));
     column = arith::DivUIOp::create(builder, loc, inside, height);
   }

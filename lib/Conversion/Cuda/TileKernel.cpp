@@ -27,7 +27,8 @@ static constexpr int64_t kSharedBytes = 40 * 1024;
 
 FailureOr<DeviceKernel> fastk::buildTileKernel(gpu::GPUModuleOp module,
                                                linalg::GenericOp op,
-                                               StringRef name) {
+                                               StringRef name,
+                                               KernelChoices &choices) {
   if (op.getNumReductionLoops() != 0 || op.getNumDpsInits() != 1)
     return failure();
   std::optional<OpAccess> found = OpAccess::of(op);
@@ -82,16 +83,28 @@ FailureOr<DeviceKernel> fastk::buildTileKernel(gpu::GPUModuleOp module,
     tile = 32;
   if (tile * (tile + 1) * bytes > kSharedBytes)
     return failure();
-  int64_t lines = kThreads / tile;
+  choices.begin("turn");
+  tile = choices.decide("turn_square", tile);
+  if (!choices.fits(tile * (tile + 1) * bytes, kSharedBytes,
+                    "'fastk.turn_square': bytes of shared memory of a block"))
+    return failure();
+  int64_t threads = choices.decide("turn_threads", kThreads);
+  if (!choices.fits(tile, threads,
+                    "'fastk.turn_square' is more than the threads of a block, "
+                    "'fastk.turn_threads'") ||
+      !choices.fits(threads, tile * tile,
+                    "'fastk.turn_threads' is more than a square has elements"))
+    return failure();
+  int64_t lines = threads / tile;
   int64_t tilesAcross = llvm::divideCeil(across, tile);
   int64_t tilesAlong = llvm::divideCeil(along, tile);
 
   DeviceKernel kernel;
   kernel.name = name.str();
-  kernel.threads = kThreads;
+  kernel.threads = threads;
   kernel.blocks = rest * tilesAcross * tilesAlong;
   OpBuilder builder(op.getContext());
-  kernel.operands = access.createFunction(builder, module, name, kThreads);
+  kernel.operands = access.createFunction(builder, module, name, threads);
   Location loc = op.getLoc();
   PointEmitter emit(builder, loc, access.isNarrow());
   Value block =

@@ -23,10 +23,13 @@ static constexpr int64_t kThreads = 256;
 /// several blocks.
 static constexpr int64_t kMostVectors = 4;
 static constexpr int64_t kEnoughBlocks = 132 * 8;
+/// Elements of a thread that fit its registers before anything is computed.
+static constexpr int64_t kMostLoaded = 256;
 
 FailureOr<DeviceKernel> fastk::buildVectorKernel(gpu::GPUModuleOp module,
                                                  linalg::GenericOp op,
-                                                 StringRef name) {
+                                                 StringRef name,
+                                                 KernelChoices &choices) {
   if (op.getNumReductionLoops() != 0)
     return failure();
   std::optional<OpAccess> found = OpAccess::of(op);
@@ -37,7 +40,12 @@ FailureOr<DeviceKernel> fastk::buildVectorKernel(gpu::GPUModuleOp module,
   access.orderLoopsBy(op.getNumDpsInputs());
   access.splitLongestRow();
   int64_t rows = access.rows(), columns = access.columns();
-  int64_t width = access.widest();
+  choices.begin("vectors");
+  int64_t widest = access.widest();
+  int64_t width = choices.decide("vector_width", widest);
+  if (!choices.fits(width, widest,
+                    "'fastk.vector_width' is wider than memory allows"))
+    return failure();
   // What no vector holds is left to single threads, when there is one row.
   while (columns % width != 0 && (rows != 1 || columns < width))
     width /= 2;
@@ -47,11 +55,16 @@ FailureOr<DeviceKernel> fastk::buildVectorKernel(gpu::GPUModuleOp module,
 
   DeviceKernel kernel;
   kernel.name = name.str();
-  kernel.threads =
-      std::min<int64_t>(kThreads, llvm::alignTo(std::max(all, rest), 32));
+  kernel.threads = std::min<int64_t>(choices.decide("vector_threads", kThreads),
+                                     llvm::alignTo(std::max(all, rest), 32));
   int64_t vectors = kMostVectors;
   while (vectors > 1 && all < kEnoughBlocks * kernel.threads * vectors)
     vectors /= 2;
+  vectors = choices.decide("vector_count", vectors);
+  if (!choices.fits(vectors * width * op.getNumDpsInputs(), kMostLoaded,
+                    "'fastk.vector_count' loads too much at a time; elements "
+                    "of a thread"))
+    return failure();
   kernel.blocks = llvm::divideCeil(all, kernel.threads * vectors);
   OpBuilder builder(op.getContext());
   kernel.operands =

@@ -8,10 +8,12 @@
 // The first round proposes the openings that fit the workload, each with
 // parameters derived from the caches; later rounds propose refinements of the
 // parents. An idea's id is "catalog/NAME", a refinement's
-// "catalog/NAME/of/PARENT": the request alone says what it refines.
+// "catalog/NAME/of/PARENT": the request alone says what it refines. Ideas for
+// GPUs are in CudaCatalog.cpp.
 //
 //===----------------------------------------------------------------------===//
 
+#include "CudaCatalog.h"
 #include "Ideas.h"
 #include "Schedules.h"
 #include "fastk/Analysis/Roofline.h"
@@ -56,6 +58,8 @@ public:
              int count) override;
 
 private:
+  CudaCatalog cuda;
+
   static Machine machineOf(const ProposalContext &context) {
     Machine machine;
     unsigned bytes = context.target.vectorBytes;
@@ -126,9 +130,8 @@ private:
 llvm::Expected<std::vector<Idea>>
 CatalogProposer::proposeIdeas(const ProposalContext &context, int count) {
   std::vector<Idea> ideas;
-  // What is here are programs for processors.
   if (context.target.target != "host")
-    return ideas;
+    return cuda.proposeIdeas(context, count);
   std::set<std::string> tried;
   // Two refinements in either order are one: the first of them is proposed.
   std::set<std::string> firstPrograms;
@@ -190,6 +193,8 @@ CatalogProposer::proposeIdeas(const ProposalContext &context, int count) {
 llvm::Expected<std::vector<Variant>>
 CatalogProposer::realise(const ProposalContext &context, const Idea &idea,
                          int count) {
+  if (context.target.target != "host")
+    return cuda.realise(context, idea, count);
   auto [name, parentId] = splitId(idea.id);
   const CatalogIdea *known = findIdea(name);
   if (!known)
@@ -240,6 +245,8 @@ CatalogProposer::realise(const ProposalContext &context, const Idea &idea,
 llvm::Expected<std::vector<Variant>>
 CatalogProposer::neighbours(const ProposalContext &context,
                             const Variant &variant, int count) {
+  if (context.target.target != "host")
+    return cuda.neighbours(context, variant, count);
   std::vector<Variant> result;
   if (!llvm::StringRef(variant.ideaId).starts_with(kPrefix) ||
       variant.language != Language::c)

@@ -1,0 +1,321 @@
+//===- CudaCatalogTest.cpp - The catalog proposes what compiles for a GPU -===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every workload of every golden input is searched for two rounds and a sweep,
+// as if every variant had passed, and each variant is compiled to PTX. What
+// runs right and how fast is seen on a GPU (docs/benchmarks/h200-catalog.md).
+//
+//===----------------------------------------------------------------------===//
+
+#include "../../Analysis/WorkloadFixture.h"
+
+#include "fastk/Analysis/Roofline.h"
+#include "fastk/Analysis/WorkloadKind.h"
+#include "fastk/Conversion/CudaCodegen.h"
+#include "fastk/Dialect/Fastk/PlanRegion.h"
+#include "fastk/Propose/Proposer.h"
+#include "fastk/Target/DeviceDescription.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "gtest/gtest.h"
+#include <set>
+
+using namespace fastk;
+using namespace fastk::test;
+
+namespace {
+/// A canonical pattern and everything a request refers to.
+struct Request {
+  explicit Request(mlir::ModuleOp source) {
+    auto computed = computeCanonicalForm(getWorkload(source));
+    EXPECT_TRUE(mlir::succeeded(computed));
+    form = std::move(*computed);
+    mlir::OpBuilder builder(&test::context());
+    holder = mlir::ModuleOp::create(builder.getUnknownLoc());
+    builder.setInsertionPointToEnd(holder->getBody());
+    workload = *buildDefaultLowering(builder, form, "cuda:sm_90a");
+    features = analyzeWorkload(form.getPattern());
+    roofline = computeRoofline(form.getPattern());
+    target = describeDevice("sm_90a")->target();
+  }
+  ProposalContext context() {
+    return {workload, features, roofline, target,  Precision::ieee,
+            1,        1.0,      0.1,      history, parents};
+  }
+  /// As if it had been evaluated.
+  void add(const Variant &variant, int round) {
+    TriedVariant tried;
+    tried.variant = variant;
+    tried.status = "ok";
+    tried.seconds = 1.0 / double(history.size() + 1);
+    tried.baselineSeconds = 1;
+    tried.round = round;
+    history.push_back(tried);
+  }
+  CanonicalForm form;
+  Module holder;
+  LoweringOp workload;
+  WorkloadFeatures features;
+  Roofline roofline;
+  TargetDescription target;
+  std::vector<TriedVariant> history, parents;
+};
+
+struct CudaCatalogTest : testing::Test {
+  static void SetUpTestSuite() {
+    mlir::DialectRegistry registry;
+    registerHostCodegen(registry);
+    registerCudaCodegen(registry);
+    test::context().appendDialectRegistry(registry);
+    test::context().loadAllAvailableDialects();
+  }
+
+  static CudaTarget target() { return *CudaTarget::parse("cuda:sm_90a"); }
+
+  /// Compiles the variant; the first error, or nothing.
+  static std::string compile(Request &request, const Variant &variant) {
+    Module module =
+        mlir::ModuleOp::create(mlir::UnknownLoc::get(&test::context()));
+    mlir::OpBuilder builder = mlir::OpBuilder::atBlockEnd(module->getBody());
+    auto lowering =
+        mlir::cast<LoweringOp>(builder.clone(*request.workload.getOperation()));
+    lowering.setLanguage(variant.language);
+    lowering.setFile("schedule.mlir");
+    lowering.setSource(llvm::StringRef(variant.program));
+    std::string error;
+    mlir::ScopedDiagnosticHandler keep(
+        &test::context(), [&](mlir::Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error &&
+              error.empty())
+            error = diagnostic.str();
+          return mlir::success();
+        });
+    auto program = compileDeviceKernel(lowering, KernelRole::Program, target());
+    if (mlir::failed(program))
+      return error.empty() ? "failed without a word" : error;
+    mlir::FunctionType type = lowering.getWorkloadType();
+    std::vector<std::string> problems = worker::verifyLaunchPlan(
+        program->plan, bufferBytes(type.getInputs()),
+        bufferBytes(type.getResults()), target().limits);
+    return problems.empty() ? "" : problems.front();
+  }
+
+  /// What is wrong with the default lowering: its intermediates may be larger
+  /// than a device. Then no choice makes it right.
+  static std::string defaultProblem(Request &request) {
+    Variant plain;
+    plain.language = Language::generic;
+    return compile(request, plain);
+  }
+
+  static void expectCompiles(Request &request, const Variant &variant,
+                             const std::string &expected) {
+    std::string problem = compile(request, variant);
+    bool isExpected = expected.empty()
+                          ? problem.empty()
+                          : llvm::StringRef(problem).contains(expected);
+    EXPECT_TRUE(isExpected) << problem << "\n"
+                            << variant.ideaId << "\n"
+                            << variant.program;
+  }
+
+  /// Workloads of a golden input, each key once in all.
+  static std::vector<std::unique_ptr<Request>>
+  requestsOf(llvm::StringRef path) {
+    static std::set<std::string> seen;
+    std::vector<std::unique_ptr<Request>> requests;
+    for (Module &module : formWorkloads(path)) {
+      auto request = std::make_unique<Request>(*module);
+      if (seen.insert(request->form.key).second)
+        requests.push_back(std::move(request));
+    }
+    return requests;
+  }
+
+  static std::vector<std::string> goldenInputs() {
+    std::vector<std::string> paths;
+    std::error_code error;
+    for (llvm::sys::fs::directory_iterator it(FASTK_GOLDEN_DIR, error), end;
+         it != end && !error; it.increment(error))
+      if (llvm::StringRef(it->path()).ends_with(".mlir"))
+        paths.push_back(it->path());
+    llvm::sort(paths);
+    return paths;
+  }
+
+  static std::unique_ptr<Request> golden(const char *name) {
+    std::vector<Module> modules =
+        formWorkloads(std::string(FASTK_GOLDEN_DIR "/") + name);
+    return modules.empty() ? nullptr
+                           : std::make_unique<Request>(*modules.front());
+  }
+};
+} // namespace
+
+TEST_F(CudaCatalogTest, EveryVariantOfEveryGoldenInputCompiles) {
+  if (target().libdevice.empty())
+    GTEST_SKIP() << "needs libdevice: scripts/install-deps.sh --cuda";
+  size_t workloads = 0, compiled = 0, tooLarge = 0;
+  for (const std::string &path : goldenInputs())
+    for (auto &request : requestsOf(path)) {
+      SCOPED_TRACE(llvm::sys::path::filename(path).str() + " " +
+                   request->features.name);
+      ++workloads;
+      std::string problem = defaultProblem(*request);
+      tooLarge += !problem.empty();
+      auto proposer = createCatalogProposer();
+      std::vector<std::string> seen;
+      auto take = [&](std::vector<Variant> variants, int round) {
+        for (const Variant &variant : variants) {
+          EXPECT_EQ(variant.language, Language::schedule);
+          EXPECT_FALSE(variant.parameters.empty()) << variant.ideaId;
+          expectCompiles(*request, variant, problem);
+          EXPECT_FALSE(llvm::is_contained(seen, variant.program))
+              << variant.ideaId << " repeats a program";
+          seen.push_back(variant.program);
+          ++compiled;
+          request->add(variant, round);
+        }
+      };
+      for (int round = 1; round <= 2; ++round) {
+        auto ideas =
+            proposer->proposeIdeas(request->context(), round == 1 ? 6 : 3);
+        ASSERT_TRUE(bool(ideas));
+        EXPECT_TRUE(round > 1 || !ideas->empty()) << "no idea";
+        for (const Idea &idea : *ideas) {
+          EXPECT_GT(idea.text.size(), 80u) << idea.id << ": say why";
+          auto variants = proposer->realise(request->context(), idea, 1);
+          ASSERT_TRUE(bool(variants));
+          EXPECT_FALSE(variants->empty()) << idea.id;
+          take(std::move(*variants), round);
+        }
+        if (!request->history.empty())
+          request->parents = {request->history.front()};
+      }
+      ASSERT_FALSE(request->history.empty());
+      auto next = proposer->neighbours(request->context(),
+                                       request->history.front().variant, 3);
+      ASSERT_TRUE(bool(next));
+      take(std::move(*next), 3);
+    }
+  EXPECT_GE(workloads, 60u);
+  EXPECT_GE(compiled, workloads * 5);
+  // Attention at the seed's size, with and without a mask: their scores.
+  EXPECT_LE(tooLarge, 2u);
+}
+
+/// The schedules of loops are proposed last: here all of them.
+TEST_F(CudaCatalogTest, EveryMappedScheduleCompiles) {
+  if (target().libdevice.empty())
+    GTEST_SKIP() << "needs libdevice: scripts/install-deps.sh --cuda";
+  size_t scheduled = 0;
+  std::set<std::string> seen;
+  for (const std::string &path : goldenInputs())
+    for (Module &module : formWorkloads(path)) {
+      Request request(*module);
+      if (!seen.insert(request.form.key).second)
+        continue;
+      SCOPED_TRACE(llvm::sys::path::filename(path).str() + " " +
+                   request.features.name);
+      Idea idea;
+      idea.id = "catalog/mapped-loops";
+      auto variants =
+          createCatalogProposer()->realise(request.context(), idea, 4);
+      ASSERT_TRUE(bool(variants));
+      scheduled += !variants->empty();
+      for (const Variant &variant : *variants)
+        expectCompiles(request, variant, "");
+    }
+  EXPECT_GE(scheduled, 20u);
+}
+
+TEST_F(CudaCatalogTest, FirstIdeasFitWhatTheKernelsAre) {
+  struct Case {
+    const char *input, *idea;
+  };
+  for (Case c : {Case{"softmax_4096.mlir", "catalog/values-of-a-row"},
+                 Case{"matmul_1024_f32.mlir", "catalog/tile-of-threads"},
+                 Case{"matmul_f16.mlir", "catalog/tile-of-a-warp"}}) {
+    auto request = golden(c.input);
+    ASSERT_TRUE(request);
+    auto ideas = createCatalogProposer()->proposeIdeas(request->context(), 6);
+    ASSERT_TRUE(bool(ideas));
+    ASSERT_GE(ideas->size(), 4u) << c.input;
+    EXPECT_EQ(ideas->front().id, c.idea);
+    // More than one way to see it.
+    std::set<IdeaCategory> categories;
+    for (const Idea &idea : *ideas)
+      categories.insert(idea.category);
+    EXPECT_GE(categories.size(), 3u) << c.input;
+  }
+}
+
+TEST_F(CudaCatalogTest, NothingDependsOnWhatWasAskedBefore) {
+  auto request = golden("layernorm_4096.mlir");
+  ASSERT_TRUE(request);
+  auto used = createCatalogProposer();
+  auto first = used->proposeIdeas(request->context(), 6);
+  ASSERT_TRUE(bool(first));
+  for (const Idea &idea : *first) {
+    auto variants = used->realise(request->context(), idea, 2);
+    ASSERT_TRUE(bool(variants));
+    for (const Variant &variant : *variants)
+      request->add(variant, 1);
+  }
+  request->parents = {request->history.front()};
+  auto fresh = createCatalogProposer();
+  auto a = used->proposeIdeas(request->context(), 6),
+       b = fresh->proposeIdeas(request->context(), 6);
+  ASSERT_TRUE(bool(a) && bool(b));
+  ASSERT_EQ(a->size(), b->size());
+  bool refines = false;
+  for (auto [x, y] : llvm::zip_equal(*a, *b)) {
+    EXPECT_EQ(x.id, y.id);
+    refines |= x.id.find("/of/") != std::string::npos;
+    auto one = used->realise(request->context(), x, 2),
+         two = fresh->realise(request->context(), y, 2);
+    ASSERT_TRUE(bool(one) && bool(two));
+    ASSERT_EQ(one->size(), two->size());
+    for (auto [v, w] : llvm::zip_equal(*one, *two))
+      EXPECT_EQ(v.program, w.program);
+  }
+  EXPECT_TRUE(refines);
+}
+
+TEST_F(CudaCatalogTest, NeighboursKeepTheRulesOfTheTarget) {
+  auto request = golden("matmul_f16.mlir");
+  ASSERT_TRUE(request);
+  auto proposer = createCatalogProposer();
+  auto ideas = proposer->proposeIdeas(request->context(), 1);
+  ASSERT_TRUE(bool(ideas));
+  auto variants = proposer->realise(request->context(), ideas->front(), 1);
+  ASSERT_TRUE(bool(variants));
+  ASSERT_FALSE(variants->empty());
+  auto next = proposer->neighbours(request->context(), variants->front(), 24);
+  ASSERT_TRUE(bool(next));
+  EXPECT_GE(next->size(), 6u);
+  for (const Variant &variant : *next) {
+    std::map<std::string, int64_t> choices(variant.parameters);
+    EXPECT_TRUE(mlir::succeeded(
+        describeDeviceKernels(request->workload, target(), choices)));
+    EXPECT_NE(variant.program, variants->front().program);
+  }
+}
+
+TEST_F(CudaCatalogTest, IdeasOfOthersAreRefused) {
+  auto request = golden("softmax_4096.mlir");
+  ASSERT_TRUE(request);
+  Idea foreign;
+  foreign.id = "files/mine";
+  auto variants =
+      createCatalogProposer()->realise(request->context(), foreign, 1);
+  ASSERT_FALSE(bool(variants));
+  EXPECT_NE(llvm::toString(variants.takeError()).find("files/mine"),
+            std::string::npos);
+}
