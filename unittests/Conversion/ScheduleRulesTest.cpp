@@ -186,7 +186,8 @@ TEST_F(ScheduleRulesTest, TheDocumentHasTheList) {
                                   allowedScheduleFamilies().size()));
 }
 
-/// And the numbers that kernels of a GPU can be told, with the values they take.
+/// And the numbers that kernels of a GPU can be told, with the values they
+/// take.
 TEST_F(ScheduleRulesTest, ChoicesAreDocumented) {
   llvm::SmallString<128> path(__FILE__);
   llvm::sys::path::remove_filename(path);

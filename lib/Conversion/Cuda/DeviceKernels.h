@@ -8,8 +8,8 @@
 #ifndef FASTK_LIB_CONVERSION_CUDA_DEVICEKERNELS_H
 #define FASTK_LIB_CONVERSION_CUDA_DEVICEKERNELS_H
 
-#include "fastk/Conversion/CudaCodegen.h"
 #include "KernelChoices.h"
+#include "fastk/Conversion/CudaCodegen.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Worker/LaunchPlan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
