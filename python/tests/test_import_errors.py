@@ -182,7 +182,8 @@ def test_output_is_a_folder(importer, model, tmp_path):
     assert "is a folder" in result.stderr
 
 
-def test_full_disk_leaves_the_old_file(importer, model, tmp_path):
+@pytest.mark.parametrize("messages", ["", "import sys; print('x' * 99, file=sys.stderr)\n"])
+def test_full_disk_leaves_the_old_file(importer, model, tmp_path, messages):
     import resource
 
     out = tmp_path / "out.mlir"
@@ -194,7 +195,13 @@ def test_full_disk_leaves_the_old_file(importer, model, tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
 
     result = importer(
-        model(GOOD), "-o", out, "--no-sidecar", flags=["-B"], preexec_fn=no_space
+        # What the model and Torch say on the way does not fit the disk either.
+        model(messages + GOOD),
+        "-o",
+        out,
+        "--no-sidecar",
+        flags=["-B"],
+        preexec_fn=no_space,
     )
     assert result.returncode == 1
     assert f"cannot write '{out}': File too large" in result.stderr

@@ -12,6 +12,8 @@ fork, not a fresh interpreter, because a live torch.nn.Module has to get there
 and need not be picklable.
 """
 
+import contextlib
+import io
 import json
 import os
 import select
@@ -72,6 +74,18 @@ def run(task, label, progress=True):
             shutil.rmtree(scratch, ignore_errors=True)
 
 
+class _Log(io.TextIOBase):
+    """What is said on the way. On a full disk it is lost, and no import with it."""
+
+    def writable(self):
+        return True
+
+    def write(self, text):
+        with contextlib.suppress(OSError):
+            os.write(2, text.encode(errors="replace"))
+        return len(text)
+
+
 def _child(task, writer, scratch):
     """The child's life: answers on `writer`, then leaves without any exit hook."""
     status = 1
@@ -79,6 +93,7 @@ def _child(task, writer, scratch):
         log = os.open(os.path.join(scratch, "log"), os.O_WRONLY | os.O_CREAT, 0o600)
         os.dup2(log, 1)
         os.dup2(log, 2)
+        sys.stdout = sys.stderr = _Log()
         # torch-mlir leaves reproducers of one fixed name in the temp folder.
         os.environ["TMPDIR"] = tempfile.tempdir = scratch
         signal.signal(signal.SIGINT, signal.SIG_DFL)
