@@ -234,6 +234,21 @@ std::vector<Idea> CudaCatalog::proposeIdeas(const ProposalContext &context,
   return ideas;
 }
 
+CudaCatalog::Seen CudaCatalog::seenIn(const ProposalContext &context) {
+  Seen seen;
+  if (const Kernels *plain = describe(context, {}))
+    seen.kernels.insert(spell(*plain));
+  for (const TriedVariant &tried : context.history) {
+    seen.programs.insert(tried.variant.program);
+    if (setsChoices(tried.variant))
+      if (const Kernels *kernels =
+              describe(context, Parameters(tried.variant.parameters.begin(),
+                                           tried.variant.parameters.end())))
+        seen.kernels.insert(spell(*kernels));
+  }
+  return seen;
+}
+
 llvm::Expected<std::vector<Variant>>
 CudaCatalog::realise(const ProposalContext &context, const Idea &idea,
                      int count) {
@@ -246,17 +261,7 @@ CudaCatalog::realise(const ProposalContext &context, const Idea &idea,
         "the catalog has no idea '" + idea.id +
         "'; it realises only ideas that it proposed itself");
   std::vector<Variant> variants;
-  Seen seen;
-  if (const Kernels *plain = describe(context, {}))
-    seen.kernels.insert(spell(*plain));
-  for (const TriedVariant &tried : context.history) {
-    seen.programs.insert(tried.variant.program);
-    if (setsChoices(tried.variant))
-      if (const Kernels *kernels =
-              describe(context, Parameters(tried.variant.parameters.begin(),
-                                           tried.variant.parameters.end())))
-        seen.kernels.insert(spell(*kernels));
-  }
+  Seen seen = seenIn(context);
   if (known->kind == kLoops) {
     for (const Parameters &settings : known->settings({})) {
       if (int(variants.size()) >= count)
@@ -310,18 +315,8 @@ std::vector<Variant> CudaCatalog::neighbours(const ProposalContext &context,
   const Kernels *kernels = describe(context, base);
   if (!kernels)
     return result;
-  Seen seen;
+  Seen seen = seenIn(context);
   seen.kernels.insert(spell(*kernels));
-  if (const Kernels *plain = describe(context, {}))
-    seen.kernels.insert(spell(*plain));
-  for (const TriedVariant &tried : context.history) {
-    seen.programs.insert(tried.variant.program);
-    if (setsChoices(tried.variant))
-      if (const Kernels *other =
-              describe(context, Parameters(tried.variant.parameters.begin(),
-                                           tried.variant.parameters.end())))
-        seen.kernels.insert(spell(*other));
-  }
   // What the idea has set, then what the model has decided for the kernels that
   // matter most.
   std::vector<std::pair<std::string, int64_t>> numbers(base.begin(),

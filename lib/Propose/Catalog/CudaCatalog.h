@@ -30,6 +30,8 @@ private:
   using Kernels = std::vector<KernelDescription>;
   struct Seen;
 
+  /// The default lowering's kernels, and what was tried.
+  Seen seenIn(const ProposalContext &context);
   /// The kernels that the choices lead to; null when they break a rule.
   const Kernels *describe(const ProposalContext &context,
                           const Parameters &choices);
