@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The interface between the search and whatever proposes: the built-in catalog,
-// a folder of hand-written variants, later a language model. A proposer holds
-// no state of a search: everything it may depend on is in the request, so that
-// a search that is resumed from its journal asks and gets the same.
+// a folder of hand-written variants, a language model. A proposer holds no
+// state of a search: everything it may depend on is in the request, so that a
+// search that is resumed from its journal asks and gets the same.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +17,7 @@
 
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Worker/LaunchPlan.h"
+#include "fastk/Worker/Verdict.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -29,6 +30,7 @@
 
 namespace fastk {
 
+class Exchanges;
 struct Roofline;
 struct TargetDescription;
 struct WorkloadFeatures;
@@ -55,6 +57,8 @@ struct Idea {
   std::string title;
   /// What to do and why it should pay, in full sentences.
   std::string text;
+  /// digestOf() the variant it builds on; empty: it starts afresh.
+  std::string parent = {};
 };
 
 /// One realisation of an idea.
@@ -72,18 +76,33 @@ struct Variant {
   /// The numeric parameters this realisation was made with ("mr" -> 6). Values
   /// are already in the program's text; they are kept to be swept and shown.
   std::map<std::string, int64_t> parameters;
+  /// digestOf() the variant that it was made from: the idea's parent, the one
+  /// that it mends or whose numbers it changes. Empty: none.
+  std::string parent = {};
+  /// Why this is no program: the reply that was to hold it cannot be read.
+  /// Empty for all others. It is never evaluated, but can be mended.
+  std::string problem = {};
 };
+
+/// Names a variant: SHA-256 of language, workspace, plan and program, and of
+/// its problem where it has one.
+std::string digestOf(const Variant &variant);
 
 /// What became of a variant, as a proposer may see it.
 struct TriedVariant {
   Variant variant;
-  /// Status and reason of its verdict; "ok" when it passed.
+  /// The idea that it realises.
+  Idea idea = {};
+  /// Status and reason of its verdict; "ok" when it passed, "unreadable" when
+  /// there was no program.
   std::string status;
   std::string reason;
   /// Median seconds; 0 unless the status is "ok" or "slow".
   double seconds = 0;
   double baselineSeconds = 0;
   int round = 0;
+  /// Null where there was nothing to evaluate.
+  std::shared_ptr<const worker::Verdict> verdict = nullptr;
 };
 
 /// The workload to be made fast. All references outlive the request.
@@ -101,6 +120,21 @@ struct ProposalContext {
   llvm::ArrayRef<TriedVariant> history;
   /// The parents of this round, best first; empty in the first round.
   llvm::ArrayRef<TriedVariant> parents;
+  int round = 1;
+  /// By way of which language models are asked; set by the search.
+  Exchanges *exchanges = nullptr;
+};
+
+/// An answer that may be pending: then nothing.
+template <typename T>
+using Answer = llvm::Expected<std::optional<T>>;
+
+/// A trial that its proposer may mend.
+struct FailedVariant {
+  Idea idea;
+  TriedVariant tried;
+  /// How often its ancestors were mended: 0 for a first realisation.
+  int attempt = 0;
 };
 
 class Proposer {
@@ -111,22 +145,35 @@ public:
   /// True when every idea is to be tried in the first round, however many the
   /// user asked for: a person wrote them to be measured.
   virtual bool wantsAllTried() const { return false; }
+  /// True when asking takes long, so that everything that can be asked at once
+  /// should be: all ideas of a round are realised before one is tried.
+  virtual bool wantsManyAtOnce() const { return false; }
+  /// What has to be done to get answers that are pending; empty when none ever
+  /// is. See LanguageModel::howToAnswer().
+  virtual std::string howToAnswer() const { return ""; }
+  /// Whether verdicts made with one proposer may be continued with another:
+  /// what its answers depend on besides the request ("prompts" -> digest).
+  virtual std::vector<std::pair<std::string, std::string>> provenance() const {
+    return {};
+  }
+
   /// Up to `count` ideas that were not tried yet, best first. Fewer, or none,
   /// when the proposer has no more to say.
-  virtual llvm::Expected<std::vector<Idea>>
-  proposeIdeas(const ProposalContext &context, int count) = 0;
-  /// Up to `count` different realisations of an idea of this proposer.
-  virtual llvm::Expected<std::vector<Variant>>
-  realise(const ProposalContext &context, const Idea &idea, int count) = 0;
+  virtual Answer<std::vector<Idea>> proposeIdeas(const ProposalContext &context,
+                                                 int count) = 0;
+  /// Up to `count` different realisations of each of `ideas`, which are this
+  /// proposer's.
+  virtual llvm::Expected<std::vector<std::optional<std::vector<Variant>>>>
+  realise(const ProposalContext &context, llvm::ArrayRef<Idea> ideas,
+          int count) = 0;
   /// Neighbours of a variant in the space of its numeric parameters, not tried
   /// yet, nearest first: what the numeric sweep evaluates. None by default.
   virtual llvm::Expected<std::vector<Variant>>
   neighbours(const ProposalContext &context, const Variant &variant, int count);
-  /// A mended realisation after a compile or validation failure; none by
-  /// default.
-  virtual llvm::Expected<std::optional<Variant>>
-  repair(const ProposalContext &context, const Idea &idea,
-         const TriedVariant &failed);
+  /// For each of `failed` at most one mended realisation, after a compile or
+  /// validation failure; none by default.
+  virtual llvm::Expected<std::vector<std::optional<std::vector<Variant>>>>
+  repair(const ProposalContext &context, llvm::ArrayRef<FailedVariant> failed);
 };
 
 /// The ideas of an expert, in the source tree (lib/Propose/Catalog).

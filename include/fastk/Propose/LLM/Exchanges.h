@@ -1,0 +1,36 @@
+//===- Exchanges.h - Asking language models within a search -----*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What stands between a proposer and a language model: the search's journal,
+// which keeps every reply so that none is paid for twice, and its budget.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_PROPOSE_LLM_EXCHANGES_H
+#define FASTK_PROPOSE_LLM_EXCHANGES_H
+
+#include "fastk/Propose/LLM/LanguageModel.h"
+#include <vector>
+
+namespace fastk {
+
+class Exchanges {
+public:
+  virtual ~Exchanges();
+  /// The replies to `prompts`, in their order. Nothing: the reply is pending,
+  /// or the budget left none; the search knows which and ends. An error when no
+  /// prompt of this model can succeed; nothing that was answered is lost.
+  virtual llvm::Expected<std::vector<std::optional<Reply>>>
+  ask(LanguageModel &model, llvm::ArrayRef<Prompt> prompts) = 0;
+};
+
+/// Asks and keeps nothing: for tests, and for searches without a journal.
+std::unique_ptr<Exchanges> createDirectExchanges();
+
+} // namespace fastk
+
+#endif // FASTK_PROPOSE_LLM_EXCHANGES_H
