@@ -515,10 +515,10 @@ static std::string textPath(StringRef directory, StringRef digest) {
 
 Error Journal::recordExchange(StringRef name, const Prompt &prompt,
                               const Reply &reply, double elapsed) {
+  const StringRef contents[] = {prompt.system, prompt.user, prompt.schema,
+                                reply.text};
   std::string digests[4];
-  for (auto [digest, content] :
-       zip_equal(digests, ArrayRef<StringRef>{prompt.system, prompt.user,
-                                              prompt.schema, reply.text})) {
+  for (auto [digest, content] : zip_equal(digests, contents)) {
     if (content.empty())
       continue;
     digest = sha256(content);
@@ -535,24 +535,51 @@ Error Journal::recordExchange(StringRef name, const Prompt &prompt,
                     {"estimated", usage.isEstimated}};
   if (usage.usd)
     cost["usd"] = *usage.usd;
-  return append(
-      text(json::Object{{"type", "exchange"},
-                        {"name", json::fixUTF8(name)},
-                        {"elapsed", elapsed},
-                        {"prompt",
-                         json::Object{{"kind", stringify(prompt.kind)},
-                                      {"name", json::fixUTF8(prompt.name)},
-                                      {"system", digests[0]},
-                                      {"user", digests[1]},
-                                      {"schema", digests[2]},
-                                      {"sample", prompt.sample}}},
-                        {"reply",
-                         json::Object{{"model", json::fixUTF8(reply.model)},
-                                      {"status", stringify(reply.status)},
-                                      {"failure", stringify(reply.failure)},
-                                      {"problem", json::fixUTF8(reply.problem)},
-                                      {"text", digests[3]},
-                                      {"usage", std::move(cost)}}}}));
+  return append(text(json::Object{
+      {"type", "exchange"},
+      {"name", json::fixUTF8(name)},
+      {"elapsed", elapsed},
+      {"prompt", json::Object{{"kind", stringify(prompt.kind)},
+                              {"name", json::fixUTF8(prompt.name)},
+                              {"system", digests[0]},
+                              {"user", digests[1]},
+                              {"schema", digests[2]},
+                              {"sample", prompt.sample}}},
+      {"reply", json::Object{{"model", json::fixUTF8(reply.model)},
+                             {"status", stringify(reply.status)},
+                             {"failure", stringify(reply.failure)},
+                             {"problem", json::fixUTF8(reply.problem)},
+                             {"text", digests[3]},
+                             {"usage", std::move(cost)}}}}));
+}
+
+static Usage usageOf(const json::Object &reply) {
+  Usage usage;
+  const json::Object *cost = reply.getObject("usage");
+  if (!cost)
+    return usage;
+  auto number = [&](StringRef key) {
+    return cost->getInteger(key).value_or(0);
+  };
+  usage.inputTokens = number("input_tokens");
+  usage.cachedTokens = number("cached_tokens");
+  usage.outputTokens = number("output_tokens");
+  usage.reasoningTokens = number("reasoning_tokens");
+  usage.attempts = static_cast<int>(number("attempts"));
+  usage.seconds = cost->getNumber("seconds").value_or(0);
+  usage.usd = cost->getNumber("usd");
+  usage.isEstimated = cost->getBoolean("estimated").value_or(false);
+  return usage;
+}
+
+std::vector<std::pair<std::string, Usage>> Journal::exchangeUsages() const {
+  constexpr StringLiteral kType = "exchange:";
+  std::vector<std::pair<std::string, Usage>> usages;
+  for (const auto &entry : events)
+    if (StringRef name = entry.getKey(); name.consume_front(kType))
+      if (const json::Object *reply = entry.second.fields.getObject("reply"))
+        usages.emplace_back(name.str(), usageOf(*reply));
+  return usages;
 }
 
 Expected<std::optional<Journal::Recorded<Reply>>>
@@ -569,24 +596,14 @@ Journal::findExchange(StringRef name) {
   };
   reply.model = field("model").str();
   reply.problem = field("problem").str();
-  reply.status = parseReplyStatus(field("status")).value_or(ReplyStatus::Failed);
+  reply.status =
+      parseReplyStatus(field("status")).value_or(ReplyStatus::Failed);
   reply.failure =
       parseModelFailure(field("failure")).value_or(ModelFailure::Malformed);
-  if (const json::Object *cost = fields->getObject("usage")) {
-    auto number = [&](StringRef key) {
-      return cost->getInteger(key).value_or(0);
-    };
-    reply.usage.inputTokens = number("input_tokens");
-    reply.usage.cachedTokens = number("cached_tokens");
-    reply.usage.outputTokens = number("output_tokens");
-    reply.usage.reasoningTokens = number("reasoning_tokens");
-    reply.usage.attempts = static_cast<int>(number("attempts"));
-    reply.usage.seconds = cost->getNumber("seconds").value_or(0);
-    reply.usage.usd = cost->getNumber("usd");
-    reply.usage.isEstimated = cost->getBoolean("estimated").value_or(false);
-  }
+  reply.usage = usageOf(*fields);
   if (StringRef digest = field("text"); !digest.empty()) {
-    Expected<std::string> content = loadFile(textPath(directory, digest), digest);
+    Expected<std::string> content =
+        loadFile(textPath(directory, digest), digest);
     if (!content)
       return content.takeError();
     reply.text = std::move(*content);

@@ -15,20 +15,32 @@ using namespace fastk;
 /// An upper bound for English and for code: real tokenizers give 3.5 to 4.5.
 static constexpr int64_t kLeastCharactersPerToken = 3;
 
-void SearchExchanges::account(const std::string &name, const Reply &reply) {
-  if (!counted.insert(name).second)
+SearchExchanges::SearchExchanges(const SearchInput &input,
+                                 const SearchBudget &budget,
+                                 std::function<double()> elapsed)
+    : input(input), budget(budget), elapsed(std::move(elapsed)) {
+  if (input.journal)
+    for (const auto &[name, usage] : input.journal->exchangeUsages())
+      account(name, usage);
+}
+
+void SearchExchanges::account(StringRef name, const Usage &usage) {
+  if (!spent.emplace(name.str(), usage).second)
     return;
-  ++costs.exchanges;
-  costs.inputTokens += reply.usage.inputTokens;
-  costs.cachedTokens += reply.usage.cachedTokens;
-  costs.outputTokens += reply.usage.outputTokens;
-  costs.reasoningTokens += reply.usage.reasoningTokens;
-  costs.seconds += reply.usage.seconds;
-  costs.isEstimated |= reply.usage.isEstimated;
-  if (reply.usage.usd)
-    costs.usd += *reply.usage.usd;
-  else
-    ++costs.unpriced;
+  costs = {};
+  for (const auto &[each, used] : spent) {
+    ++costs.exchanges;
+    costs.inputTokens += used.inputTokens;
+    costs.cachedTokens += used.cachedTokens;
+    costs.outputTokens += used.outputTokens;
+    costs.reasoningTokens += used.reasoningTokens;
+    costs.seconds += used.seconds;
+    costs.isEstimated |= used.isEstimated;
+    if (used.usd)
+      costs.usd += *used.usd;
+    else
+      ++costs.unpriced;
+  }
 }
 
 size_t SearchExchanges::allowed(MutableArrayRef<Prompt> prompts) {
@@ -37,10 +49,9 @@ size_t SearchExchanges::allowed(MutableArrayRef<Prompt> prompts) {
     int64_t left = budget.tokens - costs.inputTokens - costs.outputTokens;
     for (size_t i = 0; i < count; ++i) {
       Prompt &prompt = prompts[i];
-      int64_t input =
-          static_cast<int64_t>(wholeText(prompt).size()) /
-              kLeastCharactersPerToken +
-          1;
+      int64_t input = static_cast<int64_t>(wholeText(prompt).size()) /
+                          kLeastCharactersPerToken +
+                      1;
       // A reply must have room for a program, or it is paid for in vain.
       constexpr int64_t kLeastReply = 2048;
       left -= input;
@@ -87,9 +98,7 @@ SearchExchanges::ask(LanguageModel &model, ArrayRef<Prompt> prompts) {
       if (*recorded)
         result[index] = std::move((*recorded)->value);
     }
-    if (result[index])
-      account(name, *result[index]);
-    else if (firstOf.try_emplace(name, index).second)
+    if (!result[index] && firstOf.try_emplace(name, index).second)
       missing.push_back(index);
   }
 
@@ -120,7 +129,7 @@ SearchExchanges::ask(LanguageModel &model, ArrayRef<Prompt> prompts) {
     SmallVector<std::pair<size_t, Reply>> failed;
     int answered = 0;
     auto keep = [&](size_t index, Reply reply) -> Error {
-      account(names[index], reply);
+      account(names[index], reply.usage);
       if (input.journal)
         if (Error error = input.journal->recordExchange(
                 names[index], prompts[index], reply, elapsed()))
@@ -177,7 +186,8 @@ SearchExchanges::ask(LanguageModel &model, ArrayRef<Prompt> prompts) {
   model.whileWaiting = nullptr;
   model.stopRequested = nullptr;
   for (auto [index, name] : enumerate(names))
-    if (auto first = firstOf.find(name); !result[index] && first != firstOf.end())
+    if (auto first = firstOf.find(name);
+        !result[index] && first != firstOf.end())
       result[index] = result[first->second];
   return result;
 }

@@ -13,7 +13,7 @@
 #include "fastk/Search/Search.h"
 #include "fastk/Search/SearchOptions.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
+#include <map>
 
 namespace fastk {
 
@@ -22,8 +22,7 @@ namespace fastk {
 class SearchExchanges : public Exchanges {
 public:
   SearchExchanges(const SearchInput &input, const SearchBudget &budget,
-                  std::function<double()> elapsed)
-      : input(input), budget(budget), elapsed(std::move(elapsed)) {}
+                  std::function<double()> elapsed);
 
   llvm::Expected<std::vector<std::optional<Reply>>>
   ask(LanguageModel &model, llvm::ArrayRef<Prompt> prompts) override;
@@ -35,7 +34,7 @@ public:
   ModelCosts costs;
 
 private:
-  void account(const std::string &name, const Reply &reply);
+  void account(llvm::StringRef name, const Usage &usage);
   /// How many of `prompts` the budget lets be asked; limits their replies to
   /// what is left of it.
   size_t allowed(llvm::MutableArrayRef<Prompt> prompts);
@@ -43,8 +42,10 @@ private:
   const SearchInput &input;
   const SearchBudget &budget;
   std::function<double()> elapsed;
-  /// What was counted; and, without a journal, what was said.
-  llvm::StringSet<> counted;
+  /// What each exchange cost. Summed up in the order of names, so that the sum
+  /// of a resumed search is the same to the last bit.
+  std::map<std::string, Usage, std::less<>> spent;
+  /// What was said in this run.
   llvm::StringMap<Reply> replies;
 };
 

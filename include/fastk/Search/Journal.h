@@ -84,6 +84,8 @@ public:
   std::optional<Recorded<worker::Verdict>> findVerdict(llvm::StringRef name);
   llvm::Expected<std::optional<Recorded<Reply>>>
   findExchange(llvm::StringRef name);
+  /// What each recorded exchange cost, by name.
+  std::vector<std::pair<std::string, Usage>> exchangeUsages() const;
 
   /// Records an event durably: when this returns, a crash no longer loses it.
   llvm::Error recordIdeas(llvm::StringRef name, llvm::ArrayRef<Idea> ideas,
