@@ -86,6 +86,15 @@ std::string llm::showBytes(double bytes) {
                         : formatv("{0:f1} {1}", bytes, units[unit]).str();
 }
 
+/// True where `sign` stands in the text and begins a word.
+static bool says(StringRef text, StringRef sign) {
+  for (size_t at = 0; (at = text.find(sign, at)) != StringRef::npos; ++at)
+    if (at == 0 || !(isAlnum(text[at - 1]) || text[at - 1] == '_') ||
+        !isAlnum(sign[0]))
+      return true;
+  return false;
+}
+
 std::vector<std::string> llm::featuresOf(StringRef program) {
   struct Feature {
     StringLiteral name;
@@ -108,7 +117,7 @@ std::vector<std::string> llm::featuresOf(StringRef program) {
   std::vector<std::string> found;
   for (const Feature &feature : features)
     if (any_of(feature.signs,
-               [&](StringRef sign) { return program.contains(sign); }))
+               [&](StringRef sign) { return says(program, sign); }))
       found.push_back(feature.name.str());
   return found;
 }

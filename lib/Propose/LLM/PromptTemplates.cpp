@@ -176,8 +176,8 @@ Error PromptTemplates::set(StringRef name, StringRef original,
                            "needs a line '<!-- user -->' and text behind it: "
                            "what the prompts of a search have in common "
                            "stands before it, the rest behind it");
-  here.system = system.str();
-  here.user = user.str();
+  here.system = (system.trim() + "\n").str();
+  here.user = user.ltrim().str();
   return Error::success();
 }
 
