@@ -69,6 +69,10 @@ RooflinePrecision llm::toRoofline(Precision precision) {
 }
 
 std::string llm::showSeconds(double seconds) {
+  if (seconds < 1e-7)
+    return formatv("{0:f2} ns", seconds * 1e9).str();
+  if (seconds < 1e-5)
+    return formatv("{0:f2} us", seconds * 1e6).str();
   if (seconds < 1e-3)
     return formatv("{0:f1} us", seconds * 1e6).str();
   if (seconds < 1)
@@ -134,7 +138,7 @@ static void addLaunches(const worker::LaunchPlan &plan,
   int64_t workspace = 0;
   for (const worker::Workspace &each : plan.workspaces)
     workspace += each.bytes;
-  facts.push_back(formatv("{0} launch(es) or memset(s){1}", plan.steps.size(),
+  facts.push_back(formatv("a plan of {0} step(s){1}", plan.steps.size(),
                           workspace ? ", scratch memory " +
                                           llm::showBytes(double(workspace))
                                     : std::string()));
@@ -202,7 +206,7 @@ std::vector<std::string> llm::factsOf(const ProposalContext &context,
                             percent(bandwidth, target.memoryBytesPerSecond)));
     double rate = roofline.ops.flops() / tried.seconds;
     if (rate > 0) {
-      line = formatv("operations at {0:f2} TFLOP/s, {1} of the f32 peak",
+      line = formatv("operations at {0:f3} TFLOP/s, {1} of the f32 peak",
                      rate / 1e12, percent(rate, target.f32OpsPerSecond));
       if (device && target.f16OpsPerSecond > 0 && roofline.ops.multiplyAdd > 0)
         line += formatv(", {0} of the f16 tensor-core peak",

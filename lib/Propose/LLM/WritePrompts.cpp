@@ -74,8 +74,19 @@ std::vector<std::string> llm::PromptWriter::labels() const {
 // Parts
 //===----------------------------------------------------------------------===//
 
+/// As memories inside of chips are told: "60 MiB", "32 KiB".
+static std::string binary(int64_t bytes) {
+  return bytes >= (1 << 20) ? formatv("{0} MiB", bytes >> 20).str()
+                            : formatv("{0} KiB", bytes >> 10).str();
+}
+
 static std::string tera(double rate) {
   return formatv("{0:f1}", rate / 1e12).str();
+}
+
+static std::string showOperations(double flops) {
+  return flops >= 1e9 ? formatv("{0:f2} GFLOP", flops / 1e9).str()
+                      : formatv("{0:f3} MFLOP", flops / 1e6).str();
 }
 
 std::string llm::PromptWriter::device() const {
@@ -86,10 +97,10 @@ std::string llm::PromptWriter::device() const {
     text += ", " + target.target.substr(target.target.find(':') + 1);
     if (gpu)
       text += formatv(
-          ": {0} multiprocessors, L2 {1}; each multiprocessor: {2} KB shared "
-          "memory ({3} KB a block with opt-in), {4} registers, {5} threads, "
+          ": {0} multiprocessors, L2 {1}; each multiprocessor: {2} KiB shared "
+          "memory ({3} KiB a block with opt-in), {4} registers, {5} threads, "
           "{6} blocks",
-          gpu->multiprocessors, showBytes(double(gpu->l2Bytes)),
+          gpu->multiprocessors, binary(gpu->l2Bytes),
           gpu->sharedBytesPerMultiprocessor >> 10,
           gpu->sharedBytesPerBlockOptIn >> 10, gpu->registersPerMultiprocessor,
           gpu->threadsPerMultiprocessor, gpu->blocksPerMultiprocessor);
@@ -106,8 +117,7 @@ std::string llm::PromptWriter::device() const {
         "GB/s; f32 {9} GFLOP/s, all threads together.\n\n",
         target.model.empty() ? "CPU" : target.model, context.threads,
         target.cores, target.vectorBytes, target.hasFma ? " with FMA" : "",
-        showBytes(double(target.l1Bytes)), showBytes(double(target.l2Bytes)),
-        showBytes(double(target.l3Bytes)),
+        binary(target.l1Bytes), binary(target.l2Bytes), binary(target.l3Bytes),
         formatv("{0:f1}", target.memoryBytesPerSecond / 1e9).str(),
         formatv("{0:f0}", target.f32OpsPerSecond / 1e9).str());
     text += templates.text("device-host");
@@ -138,11 +148,11 @@ std::string llm::PromptWriter::standing() const {
   double compute = roofline.computeSeconds(target, precision);
   std::string text = formatv(
       "- Compulsory memory traffic: {0} read, {1} written, {2} at the peak of "
-      "memory. Operations: {3} GFLOP, {4} at the peak of what this precision "
+      "memory. Operations: {3}, {4} at the peak of what this precision "
       "class allows. So it is bound by {5}; {6:f1} operations a byte.\n",
       showBytes(double(roofline.readBytes)),
       showBytes(double(roofline.writtenBytes)), showSeconds(memory),
-      formatv("{0:f3}", roofline.ops.flops() / 1e9).str(), showSeconds(compute),
+      showOperations(roofline.ops.flops()), showSeconds(compute),
       memory >= compute ? "memory" : "arithmetic", roofline.intensity());
   if (context.floorSeconds > 0)
     text += "- Floor, the time that no kernel can beat: " +

@@ -59,6 +59,8 @@ TEST(OccupancyTest, AllSharedMemoryIsOneBlock) {
 }
 
 TEST(ShowTest, NumbersForPeople) {
+  EXPECT_EQ(showSeconds(2.5e-9), "2.50 ns");
+  EXPECT_EQ(showSeconds(1.234e-6), "1.23 us");
   EXPECT_EQ(showSeconds(12.34e-6), "12.3 us");
   EXPECT_EQ(showSeconds(1.2345e-3), "1.234 ms");
   EXPECT_EQ(showSeconds(2), "2.00 s");
