@@ -47,15 +47,15 @@ struct SearchInput {
   /// Null: silent.
   SearchProgress *progress = nullptr;
   llvm::ArrayRef<SearchSeed> seeds;
-  /// What the bank knows of similar workloads; see knownIdeas(). Recorded when
-  /// the search begins: a bank that grows meanwhile changes nothing.
-  llvm::ArrayRef<Idea> known = {};
   /// Seconds on a clock that never goes back; null: the system's.
   std::function<double()> clock;
   /// Asked before every evaluation; true ends the search as interrupted.
   std::function<bool()> stopRequested;
   /// The evaluator's, for this workload: the journal is bound to it.
   Provenance provenance = {};
+  /// What the bank knows of similar workloads; see knownIdeas(). Recorded when
+  /// the search begins: a bank that grows meanwhile changes nothing.
+  llvm::ArrayRef<Idea> known = {};
 };
 
 /// One line of the trajectory: the best variant of a round.
