@@ -10,6 +10,7 @@
 #include "fastk/Analysis/WorkloadKind.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Search/BudgetShares.h"
+#include "fastk/Search/KnownIdeas.h"
 #include "fastk/Search/Search.h"
 #include "fastk/Search/SearchReport.h"
 #include "fastk/Target/TargetDescription.h"
@@ -179,23 +180,25 @@ fastk::searchModel(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
     std::vector<SearchSeed> seeds = seedsFrom(target->known);
     std::unique_ptr<SearchProgress> progress = createStreamProgress(
         llvm::errs(), llvm::sys::Process::StandardErrIsDisplayed(), title);
-    SearchInput input{ProposalContext{*workload,
-                                      features,
-                                      roofline,
-                                      device,
-                                      filter.loosest,
-                                      static_cast<int>(device.threads),
-                                      0,
-                                      roofline.floorSeconds(device),
-                                      {},
-                                      {}},
-                      proposerPointers,
-                      evaluator,
-                      /*journal=*/nullptr,
-                      progress.get(),
-                      seeds,
-                      /*clock=*/nullptr,
-                      options.stopRequested};
+    SearchInput input{
+        ProposalContext{*workload,
+                        features,
+                        roofline,
+                        device,
+                        filter.loosest,
+                        static_cast<int>(device.threads),
+                        0,
+                        roofline.floorSeconds(device, CacheState::Warm,
+                                              toRoofline(filter.loosest)),
+                        {},
+                        {}},
+        proposerPointers,
+        evaluator,
+        /*journal=*/nullptr,
+        progress.get(),
+        seeds,
+        /*clock=*/nullptr,
+        options.stopRequested};
     evaluator.whileWaiting = [&] { progress->tick(); };
     auto noTicks = llvm::scope_exit([&] { evaluator.whileWaiting = nullptr; });
     progress->preparing("compiling the default lowering and the oracle");
@@ -204,6 +207,14 @@ fastk::searchModel(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
     if (!provenance)
       return provenance.takeError();
     input.provenance = std::move(*provenance);
+    constexpr size_t kKnownIdeas = 6;
+    std::vector<Idea> known;
+    if (llvm::any_of(proposers, [](const auto &proposer) {
+          return proposer->wantsManyAtOnce();
+        }))
+      known = knownIdeas(banks, *workload, features.name,
+                         input.workload.floorSeconds, kKnownIdeas);
+    input.known = known;
     // What this took is of the share, too.
     double prepared =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start)

@@ -25,9 +25,8 @@ static std::string describeModelBudget(const SearchBudget &budget) {
   return text;
 }
 
-Answer<std::vector<Idea>> Searcher::askIdeas(Proposer &proposer,
-                                             const std::string &name,
-                                             int count) {
+Answer<std::vector<Idea>>
+Searcher::askIdeas(Proposer &proposer, const std::string &name, int count) {
   if (input.journal)
     if (auto recorded = input.journal->findIdeas(name))
       return std::move(recorded->value);
@@ -40,6 +39,22 @@ Answer<std::vector<Idea>> Searcher::askIdeas(Proposer &proposer,
     if (Error error = input.journal->recordIdeas(name, **ideas, elapsedNow()))
       return std::move(error);
   return ideas;
+}
+
+Error Searcher::recallKnownIdeas() {
+  // Only those who ask by prompts read them.
+  if (none_of(input.proposers,
+              [](Proposer *each) { return each->wantsManyAtOnce(); }))
+    return Error::success();
+  constexpr StringLiteral kName = "bank";
+  known = input.known.vec();
+  if (!input.journal)
+    return Error::success();
+  if (auto recorded = input.journal->findIdeas(kName)) {
+    known = std::move(recorded->value);
+    return Error::success();
+  }
+  return input.journal->recordIdeas(kName, known, elapsedNow());
 }
 
 Answers<std::vector<Variant>> Searcher::askVariants(

@@ -53,6 +53,9 @@ struct SearchInput {
   std::function<bool()> stopRequested;
   /// The evaluator's, for this workload: the journal is bound to it.
   Provenance provenance = {};
+  /// What the bank knows of similar workloads; see knownIdeas(). Recorded when
+  /// the search begins: a bank that grows meanwhile changes nothing.
+  llvm::ArrayRef<Idea> known = {};
 };
 
 /// One line of the trajectory: the best variant of a round.
