@@ -30,7 +30,8 @@ struct TemplateKind {
 
 static constexpr TemplateKind kKinds[] = {
     {"ideas", true,
-     "language rules device workload precision standing parents history round "
+     "language rules device workload precision standing parents history known "
+     "round "
      "count"},
     {"ideas-again", false, "prompt problem reply"},
     {"variant", true,

@@ -22,6 +22,8 @@ using namespace fastk;
 static constexpr size_t kMaxPatternBytes = 8000, kMaxLoopBytes = 8000,
                         kMaxParentBytes = 40000, kMaxParentsBytes = 24000,
                         kMaxReasonBytes = 6000, kMaxUnreadableBytes = 12000;
+/// Of what is known of other workloads.
+static constexpr size_t kMaxKnown = 10, kMaxKnownBytes = 600;
 /// Lines of the history: the first ones and the last ones.
 static constexpr size_t kFirstIdeas = 20, kLastIdeas = 40;
 
@@ -252,6 +254,17 @@ std::string llm::PromptWriter::history() const {
   return text;
 }
 
+std::string llm::PromptWriter::known() const {
+  if (context.known.empty())
+    return "";
+  std::string text = "# What is known of similar workloads\n\n";
+  for (const Idea &idea : context.known.take_front(kMaxKnown))
+    text +=
+        formatv("- {0} [{1}]: {2}\n", cleanLine(idea.title, 100),
+                stringify(idea.category), cleanLine(idea.text, kMaxKnownBytes));
+  return text;
+}
+
 /// The plan as its program's author wrote it.
 static std::string planOf(const Variant &variant) {
   std::string text = llm::templateOf(variant.program);
@@ -383,6 +396,7 @@ Prompt llm::PromptWriter::ideas(int count) const {
   PromptTemplates::Values values = common();
   values["parents"] = parents();
   values["history"] = history();
+  values["known"] = known();
   values["round"] = std::to_string(context.round);
   values["count"] = std::to_string(count);
   Prompt prompt;

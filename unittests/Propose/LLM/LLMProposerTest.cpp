@@ -48,11 +48,6 @@ TEST(LLMProposerTest, SaysWhoItIs) {
   EXPECT_TRUE(asking.proposer->wantsManyAtOnce());
   EXPECT_FALSE(asking.proposer->wantsAllTried());
   EXPECT_EQ(asking.proposer->howToAnswer(), "by waiting");
-  auto provenance = asking.proposer->provenance();
-  ASSERT_EQ(provenance.size(), 1u);
-  EXPECT_EQ(provenance[0].first, "prompts");
-  EXPECT_EQ(provenance[0].second,
-            llvm::cantFail(PromptTemplates::load()).digest());
 }
 
 TEST(LLMProposerTest, IdeasOfTheFirstRound) {
@@ -129,6 +124,29 @@ TEST(LLMProposerTest, LaterIdeasKnowParentsAndHistory) {
             HasSubstr("Best so far: 20.0 us")));
   // The template is shown as a plan, once.
   EXPECT_THAT(prompt.user, Not(HasSubstr("fastk-plan")));
+}
+
+TEST(LLMProposerTest, IdeasAreToldWhatIsKnownOfSimilarWorkloads) {
+  Request request = relu();
+  Asking asking([](const Prompt &) { return said(goodIdeas()); });
+  ideasOf(asking, request);
+  EXPECT_THAT(asking.model->asked[0].user, Not(HasSubstr("similar workloads")));
+  request.known = {{"bank/x", IdeaCategory::Latency, "Bulk copies",
+                    "Won on relu 4096: " + std::string(2000, 'x')}};
+  ideasOf(asking, request);
+  EXPECT_THAT(asking.model->asked[1].user,
+              AllOf(HasSubstr("# What is known of similar workloads"),
+                    HasSubstr("- Bulk copies [async and latency hiding]: Won "
+                              "on relu 4096: xxx"),
+                    Not(HasSubstr(std::string(1000, 'x')))));
+}
+
+TEST(LLMProposerTest, PromptsNameTheTemplatesTheyWereWrittenFrom) {
+  Request request = relu();
+  Asking asking([](const Prompt &) { return said(goodIdeas()); });
+  ideasOf(asking, request);
+  EXPECT_EQ(asking.model->asked[0].templates,
+            llvm::cantFail(PromptTemplates::load()).digest());
 }
 
 TEST(LLMProposerTest, IdsAreUnique) {

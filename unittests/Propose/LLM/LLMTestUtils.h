@@ -72,7 +72,8 @@ struct Request {
   ProposalContext context() {
     return {workload,  features, roofline,        target,
             precision, 8,        baselineSeconds, roofline.floorSeconds(target),
-            history,   parents,  round,           exchanges};
+            history,   parents,  round,           known,
+            exchanges};
   }
 
   TriedVariant tried(Variant variant, llvm::StringRef title,
@@ -100,6 +101,7 @@ struct Request {
   int round = 1;
   Exchanges *exchanges = nullptr;
   std::vector<TriedVariant> history, parents;
+  std::vector<Idea> known;
 };
 
 /// Answers by a function, in memory; nothing: pending.
