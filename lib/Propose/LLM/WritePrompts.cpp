@@ -142,6 +142,14 @@ std::string llm::PromptWriter::workload() const {
          printPattern(context.workload, kMaxPatternBytes) + "```\n";
 }
 
+/// Whether `a` is faster, as the search ranks: against the default lowering in
+/// the same evaluation, since evaluations on another day may all be slower.
+static bool isFaster(const TriedVariant &a, const TriedVariant &b) {
+  if (a.baselineSeconds > 0 && b.baselineSeconds > 0)
+    return a.baselineSeconds / a.seconds > b.baselineSeconds / b.seconds;
+  return a.seconds < b.seconds;
+}
+
 std::string llm::PromptWriter::standing() const {
   const Roofline &roofline = context.roofline;
   const TargetDescription &target = context.target;
@@ -174,7 +182,7 @@ std::string llm::PromptWriter::standing() const {
   const TriedVariant *best = nullptr;
   for (const TriedVariant &tried : context.history)
     if (tried.status == "ok" && tried.seconds > 0 &&
-        (!best || tried.seconds < best->seconds))
+        (!best || isFaster(tried, *best)))
       best = &tried;
   if (best) {
     text += "- Best so far: " + showSeconds(best->seconds);
@@ -192,7 +200,7 @@ struct IdeaOutcome {
   const Idea *idea = nullptr;
   std::string id;
   int round = 0, programs = 0;
-  double seconds = 0, baselineSeconds = 0;
+  const TriedVariant *best = nullptr;
   /// Of the last one that failed.
   std::string failure;
 };
@@ -214,10 +222,8 @@ std::string llm::PromptWriter::history() const {
     }
     ++found->programs;
     if (tried.seconds > 0 && (tried.status == "ok" || tried.status == "slow")) {
-      if (!found->seconds || tried.seconds < found->seconds) {
-        found->seconds = tried.seconds;
-        found->baselineSeconds = tried.baselineSeconds;
-      }
+      if (!found->best || isFaster(tried, *found->best))
+        found->best = &tried;
     } else if (tried.status != "ok") {
       found->failure = tried.status + ": " + cleanLine(tried.reason, 110);
     }
@@ -238,11 +244,11 @@ std::string llm::PromptWriter::history() const {
         "- {0} [{1}], round {2}: ",
         cleanLine(each.idea->title.empty() ? each.id : each.idea->title, 90),
         stringify(each.idea->category), each.round);
-    if (each.seconds > 0) {
-      text += showSeconds(each.seconds);
-      if (each.baselineSeconds > 0)
+    if (each.best) {
+      text += showSeconds(each.best->seconds);
+      if (each.best->baselineSeconds > 0)
         text += formatv(" ({0:f2}x the baseline's speed)",
-                        each.baselineSeconds / each.seconds);
+                        each.best->baselineSeconds / each.best->seconds);
     } else {
       text += "failed, " +
               (each.failure.empty() ? std::string("no program") : each.failure);
@@ -316,18 +322,46 @@ static std::string bullets(const std::vector<std::string> &lines) {
   return text;
 }
 
+/// Where two variants are one program with other values of its tuned numbers:
+/// what is different, as "UNROLL = 8".
+static std::optional<std::string> otherNumbers(const Variant &variant,
+                                               const Variant &shown) {
+  if (variant.language != shown.language || variant.parameters.empty())
+    return std::nullopt;
+  std::string program = variant.program, different;
+  for (auto &[name, value] : shown.parameters) {
+    auto own = variant.parameters.find(name);
+    if (own == variant.parameters.end())
+      return std::nullopt;
+    if (own->second == value)
+      continue;
+    program = llm::withValue(program, name, value);
+    different += (different.empty() ? "" : ", ") + name + " = " +
+                 std::to_string(own->second);
+  }
+  if (program != shown.program || different.empty())
+    return std::nullopt;
+  return different;
+}
+
 std::string llm::PromptWriter::parents() const {
   if (context.parents.empty())
     return "None yet: every idea starts afresh (parent \"none\"). What has to "
-           "be "
-           "beaten is the default lowering.\n";
+           "be beaten is the default lowering.\n";
   std::string text;
   size_t left = kMaxParentsBytes;
   for (auto [index, tried] : llvm::enumerate(context.parents)) {
     text += formatv("## P{0}: {1}\n\n", index + 1,
                     cleanLine(tried.idea.title, 100));
     text += bullets(factsOf(context, tried, gpu ? &*gpu : nullptr));
-    std::string program = showProgram(tried, left);
+    std::string program;
+    for (size_t other = 0; other < index && program.empty(); ++other)
+      if (std::optional<std::string> different =
+              otherNumbers(tried.variant, context.parents[other].variant))
+        program =
+            formatv("The program of P{0} with {1}.\n", other + 1, *different);
+    if (program.empty())
+      program = showProgram(tried, left);
     left -= std::min(left, program.size());
     text += "\n" + program + "\n";
   }

@@ -149,6 +149,37 @@ TEST(LLMProposerTest, PromptsNameTheTemplatesTheyWereWrittenFrom) {
             llvm::cantFail(PromptTemplates::load()).digest());
 }
 
+TEST(LLMProposerTest, AParentWithOtherNumbersIsNotShownAgain) {
+  Request request = relu();
+  addHistory(request);
+  Asking asking([](const Prompt &) { return said(goodIdeas()); });
+  Variants next = llvm::cantFail(asking.proposer->neighbours(
+      request.context(), request.parents[0].variant, 8));
+  request.parents.push_back(
+      request.tried(next[1], "One element a thread", 25e-6));
+  ideasOf(asking, request);
+  const std::string &text = asking.model->asked[0].user;
+  EXPECT_THAT(text, HasSubstr("The program of P1 with THREADS = 512."));
+  EXPECT_EQ(llvm::StringRef(text).count("fmaxf(in[i]"), 1u);
+}
+
+// Another day's evaluation may be slower altogether.
+TEST(LLMProposerTest, TheBestIsTheFastestAgainstTheDefaultLowering) {
+  Request request = relu();
+  addHistory(request);
+  TriedVariant better = request.history[0];
+  better.variant.ideaId = "llm/1-better";
+  better.idea.title = "The better one";
+  better.seconds = 30e-6;
+  better.baselineSeconds = 90e-6;
+  request.history.push_back(better);
+  Asking asking([](const Prompt &) { return said(goodIdeas()); });
+  ideasOf(asking, request);
+  EXPECT_THAT(asking.model->asked[0].user,
+              AllOf(HasSubstr("Best so far: 30.0 us"),
+                    HasSubstr("by the idea \"The better one\"")));
+}
+
 TEST(LLMProposerTest, IdsAreUnique) {
   Request request = relu();
   Variant variant;
