@@ -285,9 +285,12 @@ static std::string planOf(const Variant &variant) {
 
 static std::string fenced(StringRef tag, StringRef text) {
   // Longer than any fence inside.
-  std::string fence = "```";
-  while (text.contains(fence))
-    fence += '`';
+  size_t longest = 2, run = 0;
+  for (char c : text) {
+    run = c == '`' ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  std::string fence(longest + 1, '`');
   return fence + tag.str() + "\n" + text.str() +
          (text.ends_with("\n") ? "" : "\n") + fence + "\n";
 }

@@ -148,6 +148,22 @@ TEST(ReadProgramTest, TheLastOfSeveralPrograms) {
   EXPECT_EQ(reply.program, test::goodProgram());
 }
 
+TEST(ReadProgramTest, OtherJSONIsNoPlan) {
+  std::string text = test::goodReply() + "\n```json\n{\"speed\": 2}\n```\n";
+  EXPECT_EQ(readProgram(text, Language::cuda).plan, test::goodPlan());
+}
+
+TEST(ReadReplyTest, ThoughtsBeforeTheAnswerDoNotCount) {
+  EXPECT_EQ(
+      readProgram("<think>\n```cuda\n__global__ </think>\n" + test::goodReply(),
+                  Language::cuda)
+          .program,
+      test::goodProgram());
+  EXPECT_EQ(
+      read("<think>{\"ideas\": []}</think>" + test::goodIdeas()).ideas.size(),
+      2u);
+}
+
 TEST(ReadProgramTest, ReturnsAtLineEnds) {
   std::string text;
   for (char c : test::goodReply())
