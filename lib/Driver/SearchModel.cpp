@@ -9,8 +9,8 @@
 #include "fastk/Analysis/Roofline.h"
 #include "fastk/Analysis/WorkloadKind.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
-#include "fastk/Propose/Proposer.h"
 #include "fastk/Search/BudgetShares.h"
+#include "fastk/Search/KnownIdeas.h"
 #include "fastk/Search/Search.h"
 #include "fastk/Search/SearchReport.h"
 #include "fastk/Target/TargetDescription.h"
@@ -63,26 +63,6 @@ collectTargets(ModuleOp module, WorkloadMatcher &matcher) {
   return targets;
 }
 
-static llvm::Expected<std::vector<std::unique_ptr<Proposer>>>
-makeProposers(const std::vector<std::string> &names) {
-  std::vector<std::unique_ptr<Proposer>> proposers;
-  for (StringRef name : names) {
-    if (name == "catalog") {
-      proposers.push_back(createCatalogProposer());
-    } else if (name.consume_front("files:")) {
-      llvm::Expected<std::unique_ptr<Proposer>> files =
-          createFilesProposer(name);
-      if (!files)
-        return files.takeError();
-      proposers.push_back(std::move(*files));
-    } else {
-      return llvm::createStringError("unknown proposer '" + name +
-                                     "': choose catalog or files:DIR");
-    }
-  }
-  return proposers;
-}
-
 /// The known winner as what the search begins with.
 static std::vector<SearchSeed> seedsFrom(const Winner *winner) {
   if (!winner)
@@ -115,12 +95,15 @@ fastk::searchModel(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
   auto targets = collectTargets(module, matcher);
   if (!targets)
     return targets.takeError();
-  auto proposers = makeProposers(options.proposers);
-  if (!proposers)
-    return proposers.takeError();
+  std::vector<std::unique_ptr<Proposer>> proposers;
   SmallVector<Proposer *> proposerPointers;
-  for (std::unique_ptr<Proposer> &proposer : *proposers)
-    proposerPointers.push_back(proposer.get());
+  for (const std::string &name : options.proposers) {
+    auto proposer = createProposer(name, options.proposerOptions);
+    if (!proposer)
+      return proposer.takeError();
+    proposers.push_back(std::move(*proposer));
+    proposerPointers.push_back(proposers.back().get());
+  }
 
   SmallVector<SearchedWorkload *> sharers;
   size_t wanted = 0;
@@ -153,7 +136,7 @@ fastk::searchModel(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
   SearchModelEnd end = SearchModelEnd::Done;
   BudgetShares shares(options.search.budget, sharers.size());
   size_t number = 0;
-  int pending = 0;
+  int pending = 0, pendingPrompts = 0;
   for (SearchedWorkload *target : sharers) {
     std::optional<SearchBudget> share = shares.next();
     if (!target->isWanted) {
@@ -164,7 +147,10 @@ fastk::searchModel(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
             share->evaluations ? std::min(spent.evaluations, share->evaluations)
                                : spent.evaluations,
             share->minutes ? std::min(spent.seconds, share->minutes * 60)
-                           : spent.seconds);
+                           : spent.seconds,
+            share->tokens ? std::min(spent.tokens, share->tokens)
+                          : spent.tokens,
+            share->usd > 0 ? std::min(spent.usd, share->usd) : spent.usd);
       continue;
     }
     auto start = std::chrono::steady_clock::now();
@@ -219,6 +205,14 @@ fastk::searchModel(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
     if (!provenance)
       return provenance.takeError();
     input.provenance = std::move(*provenance);
+    constexpr size_t kKnownIdeas = 6;
+    std::vector<Idea> known;
+    if (llvm::any_of(proposers, [](const auto &proposer) {
+          return proposer->wantsManyAtOnce();
+        }))
+      known = knownIdeas(banks, *workload, features.name,
+                         input.workload.floorSeconds, kKnownIdeas);
+    input.known = known;
     // What this took is of the share, too.
     double prepared =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
@@ -243,17 +237,26 @@ fastk::searchModel(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
       return result.takeError();
     if (result->end == SearchEnd::Pending) {
       // Until it has ended nobody knows what it leaves of its share.
-      shares.spend(search.budget.evaluations, prepared);
+      shares.spend(search.budget.evaluations, prepared, search.budget.tokens,
+                   search.budget.usd);
       pending += result->counts.pending;
-      progress->note(llvm::formatv("{0} pending, {1} answered",
-                                   result->counts.pending,
-                                   result->counts.evaluations)
-                         .str());
+      pendingPrompts += result->counts.pendingPrompts;
+      progress->note(result->counts.pendingPrompts > 0
+                         ? llvm::formatv("{0} prompts pending, {1} answered",
+                                         result->counts.pendingPrompts,
+                                         result->models.exchanges)
+                               .str()
+                         : llvm::formatv("{0} pending, {1} answered",
+                                         result->counts.pending,
+                                         result->counts.evaluations)
+                               .str());
       report.push_back(reportJson(input, search, *result));
       end = SearchModelEnd::Pending;
       continue;
     }
-    shares.spend(result->counts.evaluations, prepared + result->elapsedSeconds);
+    shares.spend(result->counts.evaluations, prepared + result->elapsedSeconds,
+                 result->models.inputTokens + result->models.outputTokens,
+                 result->models.usd);
     printTrajectory(*result, title, llvm::errs());
     report.push_back(reportJson(input, search, *result));
     if (result->winner) {
@@ -278,7 +281,17 @@ fastk::searchModel(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
       break;
     }
   }
-  if (end == SearchModelEnd::Pending)
+  if (pendingPrompts > 0) {
+    llvm::StringSet<> said;
+    for (Proposer *proposer : proposerPointers)
+      if (std::string how = proposer->howToAnswer();
+          !how.empty() && said.insert(how).second)
+        llvm::errs() << pendingPrompts
+                     << (pendingPrompts == 1 ? " prompt is" : " prompts are")
+                     << " pending: answer " << how
+                     << ", then run the same command again\n";
+  }
+  if (pending > 0)
     llvm::errs() << pending
                  << (pending == 1 ? " evaluation is" : " evaluations are")
                  << " pending: answer with `" << evaluator.howToAnswer()

@@ -64,8 +64,9 @@ Journal::~Journal() {
 
 Expected<std::unique_ptr<Journal>>
 Journal::open(StringRef directory, const JournalBinding &binding) {
-  if (Error error = createDirectories((directory + "/programs").str()))
-    return error;
+  for (StringRef folder : {"/programs", "/texts"})
+    if (Error error = createDirectories((directory + folder).str()))
+      return error;
   Expected<FileLock> lock = FileLock::acquire(
       (directory + "/.lock").str(), ("the journal " + directory).str(),
       /*timeoutSeconds=*/1);
@@ -120,6 +121,12 @@ Journal::Spent Journal::spentIn(StringRef directory) {
     }
     if (const json::Object *event = value->getAsObject()) {
       spent.evaluations += event->getString("type") == StringRef("evaluation");
+      if (const json::Object *reply = event->getObject("reply"))
+        if (const json::Object *usage = reply->getObject("usage")) {
+          spent.tokens += usage->getInteger("input_tokens").value_or(0) +
+                          usage->getInteger("output_tokens").value_or(0);
+          spent.usd += usage->getNumber("usd").value_or(0);
+        }
       spent.seconds =
           std::max(spent.seconds, event->getNumber("elapsed").value_or(0));
     }
@@ -336,7 +343,8 @@ Error Journal::recordIdeas(StringRef name, ArrayRef<Idea> ideas,
     list.push_back(json::Object{{"id", json::fixUTF8(idea.id)},
                                 {"category", stringify(idea.category)},
                                 {"title", json::fixUTF8(idea.title)},
-                                {"text", json::fixUTF8(idea.text)}});
+                                {"text", json::fixUTF8(idea.text)},
+                                {"parent", idea.parent}});
   return append(text(json::Object{{"type", "ideas"},
                                   {"name", name},
                                   {"elapsed", elapsed},
@@ -361,6 +369,7 @@ Journal::findIdeas(StringRef name) {
             parseIdeaCategory(field("category")).value_or(idea.category);
         idea.title = field("title");
         idea.text = field("text");
+        idea.parent = field("parent");
         result.value.push_back(std::move(idea));
       }
   return result;
@@ -379,10 +388,28 @@ static std::string programPath(StringRef directory, Language language,
 Expected<std::string> Journal::storeProgram(const Variant &variant) {
   std::string digest = sha256(variant.program);
   std::string path = programPath(directory, variant.language, digest);
-  if (!sys::fs::exists(path))
-    if (Error error = writeFileAtomically(path, variant.program))
-      return error;
+  if (Error error = storeFile(path, variant.program))
+    return std::move(error);
   return digest;
+}
+
+Error Journal::storeFile(const std::string &path, StringRef content) {
+  return sys::fs::exists(path) ? Error::success()
+                               : writeFileAtomically(path, content);
+}
+
+Expected<std::string> Journal::loadFile(const std::string &path,
+                                        StringRef digest) {
+  Expected<std::string> content =
+      readRegularFile(AT_FDCWD, path, path, kFileLimit);
+  if (!content)
+    return content;
+  if (sha256(*content) != digest)
+    return damaged(Twine(path) +
+                   ": was changed: its content no longer has the digest in "
+                   "its name; restore it, or start another journal with "
+                   "--journal=DIR");
+  return content;
 }
 
 Error Journal::recordVariants(StringRef name, ArrayRef<Variant> variants,
@@ -400,7 +427,9 @@ Error Journal::recordVariants(StringRef name, ArrayRef<Variant> variants,
                         {"language", stringifyLanguage(variant.language)},
                         {"program", *digest},
                         {"workspace_bytes", variant.workspaceBytes},
-                        {"parameters", std::move(parameters)}};
+                        {"parameters", std::move(parameters)},
+                        {"parent", variant.parent},
+                        {"problem", json::fixUTF8(variant.problem)}};
     // As text: its numbers and their types are the plan's own business.
     if (variant.plan)
       fields["plan"] = worker::toJSON(*variant.plan);
@@ -431,6 +460,8 @@ Journal::findVariants(StringRef name) {
         symbolizeLanguage(object->getString("language").value_or(""))
             .value_or(Language::c);
     variant.workspaceBytes = object->getInteger("workspace_bytes").value_or(0);
+    variant.parent = object->getString("parent").value_or("").str();
+    variant.problem = object->getString("problem").value_or("").str();
     if (const json::Object *parameters = object->getObject("parameters"))
       for (auto &[parameter, number] : *parameters)
         variant.parameters[parameter.str()] = number.getAsInteger().value_or(0);
@@ -443,16 +474,10 @@ Journal::findVariants(StringRef name) {
                        "; start another journal with --journal=DIR");
     }
     StringRef digest = object->getString("program").value_or("");
-    std::string path = programPath(directory, variant.language, digest);
     Expected<std::string> program =
-        readRegularFile(AT_FDCWD, path, path, kFileLimit);
+        loadFile(programPath(directory, variant.language, digest), digest);
     if (!program)
       return program.takeError();
-    if (sha256(*program) != digest)
-      return damaged(Twine(path) +
-                     ": was changed: its content no longer has the digest in "
-                     "its name; restore it, or start another journal with "
-                     "--journal=DIR");
     variant.program = std::move(*program);
     result.value.push_back(std::move(variant));
   }
@@ -478,4 +503,110 @@ Journal::findVerdict(StringRef name) {
   if (!event || !event->verdict)
     return std::nullopt;
   return Recorded<worker::Verdict>{*event->verdict, event->elapsed};
+}
+
+//===----------------------------------------------------------------------===//
+// Exchanges with language models
+//===----------------------------------------------------------------------===//
+
+static std::string textPath(StringRef directory, StringRef digest) {
+  return (directory + "/texts/" + digest + ".md").str();
+}
+
+Error Journal::recordExchange(StringRef name, const Prompt &prompt,
+                              const Reply &reply, double elapsed) {
+  const StringRef contents[] = {prompt.system, prompt.user, prompt.schema,
+                                reply.text};
+  std::string digests[4];
+  for (auto [digest, content] : zip_equal(digests, contents)) {
+    if (content.empty())
+      continue;
+    digest = sha256(content);
+    if (Error error = storeFile(textPath(directory, digest), content))
+      return error;
+  }
+  const Usage &usage = reply.usage;
+  json::Object cost{{"input_tokens", usage.inputTokens},
+                    {"cached_tokens", usage.cachedTokens},
+                    {"output_tokens", usage.outputTokens},
+                    {"reasoning_tokens", usage.reasoningTokens},
+                    {"attempts", usage.attempts},
+                    {"seconds", usage.seconds},
+                    {"estimated", usage.isEstimated}};
+  if (usage.usd)
+    cost["usd"] = *usage.usd;
+  return append(text(json::Object{
+      {"type", "exchange"},
+      {"name", json::fixUTF8(name)},
+      {"elapsed", elapsed},
+      {"prompt", json::Object{{"kind", stringify(prompt.kind)},
+                              {"name", json::fixUTF8(prompt.name)},
+                              {"system", digests[0]},
+                              {"user", digests[1]},
+                              {"schema", digests[2]},
+                              {"sample", prompt.sample}}},
+      {"reply", json::Object{{"model", json::fixUTF8(reply.model)},
+                             {"status", stringify(reply.status)},
+                             {"failure", stringify(reply.failure)},
+                             {"problem", json::fixUTF8(reply.problem)},
+                             {"text", digests[3]},
+                             {"usage", std::move(cost)}}}}));
+}
+
+static Usage usageOf(const json::Object &reply) {
+  Usage usage;
+  const json::Object *cost = reply.getObject("usage");
+  if (!cost)
+    return usage;
+  auto number = [&](StringRef key) {
+    return cost->getInteger(key).value_or(0);
+  };
+  usage.inputTokens = number("input_tokens");
+  usage.cachedTokens = number("cached_tokens");
+  usage.outputTokens = number("output_tokens");
+  usage.reasoningTokens = number("reasoning_tokens");
+  usage.attempts = static_cast<int>(number("attempts"));
+  usage.seconds = cost->getNumber("seconds").value_or(0);
+  usage.usd = cost->getNumber("usd");
+  usage.isEstimated = cost->getBoolean("estimated").value_or(false);
+  return usage;
+}
+
+std::vector<std::pair<std::string, Usage>> Journal::exchangeUsages() const {
+  constexpr StringLiteral kType = "exchange:";
+  std::vector<std::pair<std::string, Usage>> usages;
+  for (const auto &entry : events)
+    if (StringRef name = entry.getKey(); name.consume_front(kType))
+      if (const json::Object *reply = entry.second.fields.getObject("reply"))
+        usages.emplace_back(name.str(), usageOf(*reply));
+  return usages;
+}
+
+Expected<std::optional<Journal::Recorded<Reply>>>
+Journal::findExchange(StringRef name) {
+  const Event *event = find("exchange", json::fixUTF8(name));
+  const json::Object *fields =
+      event ? event->fields.getObject("reply") : nullptr;
+  if (!fields)
+    return std::nullopt;
+  Recorded<Reply> result{{}, event->elapsed};
+  Reply &reply = result.value;
+  auto field = [&](StringRef key) {
+    return fields->getString(key).value_or("");
+  };
+  reply.model = field("model").str();
+  reply.problem = field("problem").str();
+  reply.status =
+      parseReplyStatus(field("status")).value_or(ReplyStatus::Failed);
+  reply.failure =
+      parseModelFailure(field("failure")).value_or(ModelFailure::Malformed);
+  reply.usage = usageOf(*fields);
+  if (StringRef digest = field("text"); !digest.empty()) {
+    Expected<std::string> content =
+        loadFile(textPath(directory, digest), digest);
+    if (!content)
+      return content.takeError();
+    reply.text = std::move(*content);
+  }
+  return result;
 }

@@ -112,6 +112,7 @@ static int search(const DriverOptions &options, ModuleOp module,
   SearchModelOptions search;
   search.searchHits = options.search == SearchScope::All;
   search.proposers = options.proposers;
+  search.proposerOptions = options.proposerOptions;
   search.search = options.searchOptions;
   search.threads = options.threads;
   search.report = options.report;

@@ -41,8 +41,9 @@ MLIR's own options work too: --remarks-filter=fastk shows every decision,
 --mlir-timing where the time goes (--help-hidden lists them all).
 
 Exit codes: 0 done; 1 the input or the options are wrong; 2 a result was refused
-(--require-hits not met); 75 evaluations are pending (--evaluator=spool:DIR):
-answer them with fastk-worker --spool DIR and run the same command again;
+(--require-hits not met); 75 answers are pending: of evaluations
+(--evaluator=spool:DIR, answer them with fastk-worker --spool DIR) or of prompts
+(--proposer=mailbox:DIR); then run the same command again;
 130 or 143 a search was ended by SIGINT or SIGTERM, the journal is intact and the same
 command goes on.
 )";
@@ -54,8 +55,11 @@ struct CommandLine {
   llvm::BumpPtrAllocator texts;
   /// "what it is (default 4)"; the number is the search's own.
   StringRef withDefault(StringRef what, int64_t value) {
-    return llvm::StringSaver(texts).save(
-        (what + " (default " + llvm::Twine(value) + ")").str());
+    return keep(what + " (default " + llvm::Twine(value) + ")");
+  }
+  /// Descriptions are not copied by LLVM.
+  StringRef keep(const llvm::Twine &text) {
+    return llvm::StringSaver(texts).save(text);
   }
 
   cl::OptionCategory category{"fastk-opt options"};
@@ -99,8 +103,13 @@ struct CommandLine {
                "that have one")};
   cl::list<std::string> proposers{
       "proposer", cl::cat(category), cl::value_desc("NAME"),
-      cl::desc("where ideas come from; repeatable: catalog (default), "
-               "files:DIR")};
+      cl::desc(keep("where ideas come from; repeatable; default catalog. "
+                    "Known: " +
+                    proposerNames()))};
+  cl::opt<std::string> prompts{
+      "prompts", cl::cat(category), cl::value_desc("DIR"),
+      cl::desc("folder of prompt templates that replace the built-in ones, "
+               "file by file; see docs/prompts.md")};
   cl::opt<std::string> strategy{"strategy", cl::init("branching"),
                                 cl::cat(category),
                                 cl::desc("branching (default) or sequential")};
@@ -128,9 +137,11 @@ struct CommandLine {
                          cl::desc(withDefault("seed of the search's choices",
                                               int64_t(SearchOptions().seed)))};
   cl::opt<std::string> budget{
-      "budget", cl::cat(category), cl::value_desc("evaluations=N,minutes=N"),
+      "budget", cl::cat(category),
+      cl::value_desc("evaluations=N,minutes=N,tokens=N,usd=N"),
       cl::desc("hard limits of the search, for the whole model "
-               "(default: none)")};
+               "(default: none); tokens and usd are what language models "
+               "cost")};
   cl::opt<std::string> evaluator{
       "evaluator", cl::init("local"), cl::cat(category), cl::value_desc("NAME"),
       cl::desc("where evaluations run: local "
@@ -245,9 +256,9 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   if (options.proposers.empty())
     options.proposers.push_back("catalog");
   for (StringRef proposer : options.proposers)
-    if (proposer != "catalog" && !proposer.starts_with("files:"))
-      return reject("unknown proposer '" + proposer +
-                    "': choose catalog or files:DIR");
+    if (llvm::Error error = checkProposerName(proposer))
+      return reject(llvm::toString(std::move(error)));
+  options.proposerOptions.prompts = line.prompts;
   if (StringRef spool = line.evaluator; spool.consume_front("spool:")) {
     if (spool.empty())
       return reject("--evaluator=spool: names no folder: write spool:DIR");
@@ -297,6 +308,7 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   if (options.search == SearchScope::None) {
     // The address of a list would be that of its values.
     std::vector<const cl::Option *> ofSearch = {std::addressof(line.proposers),
+                                                &line.prompts,
                                                 &line.strategy,
                                                 &line.rounds,
                                                 &line.ideas,

@@ -10,6 +10,7 @@
 
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Evaluate/Evaluator.h"
+#include "fastk/Propose/Registry.h"
 #include "fastk/Search/SearchOptions.h"
 #include "fastk/Target/TargetDescription.h"
 #include "fastk/Transforms/WorkloadMatcher.h"
@@ -25,8 +26,9 @@ namespace fastk {
 struct SearchModelOptions {
   /// Search workloads that have a winner, too; the winner is then a seed.
   bool searchHits = false;
-  /// As the user names them: "catalog", "files:DIR".
+  /// As the user names them, see Registry.h.
   std::vector<std::string> proposers;
+  ProposerOptions proposerOptions;
   /// The budget is for the whole model: each workload gets an equal share of
   /// what those before it left, see BudgetShares.
   SearchOptions search;
@@ -40,8 +42,9 @@ struct SearchModelOptions {
   std::function<bool()> stopRequested;
 };
 
-/// Pending: some evaluations are not answered yet. All workloads have asked for
-/// what they could; the same call goes on when there are answers.
+/// Pending: some evaluations or prompts are not answered yet. All workloads
+/// have asked for what they could; the same call goes on when there are
+/// answers.
 enum class SearchModelEnd { Done, Pending, Interrupted };
 
 /// Searches each distinct workload of `module` that `matcher` has no winner

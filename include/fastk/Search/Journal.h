@@ -17,6 +17,7 @@
 #define FASTK_SEARCH_JOURNAL_H
 
 #include "fastk/Bank/DurableFile.h"
+#include "fastk/Propose/LLM/LanguageModel.h"
 #include "fastk/Propose/Proposer.h"
 #include "fastk/Worker/Verdict.h"
 #include "llvm/ADT/StringMap.h"
@@ -54,6 +55,9 @@ public:
   struct Spent {
     int64_t evaluations = 0;
     double seconds = 0;
+    /// Of language models.
+    int64_t tokens = 0;
+    double usd = 0;
   };
   /// What the search whose journal is in `directory` has spent, for those who
   /// share a budget with it. Reads what can be read and says nothing of the
@@ -78,6 +82,10 @@ public:
   llvm::Expected<std::optional<Recorded<std::vector<Variant>>>>
   findVariants(llvm::StringRef name);
   std::optional<Recorded<worker::Verdict>> findVerdict(llvm::StringRef name);
+  llvm::Expected<std::optional<Recorded<Reply>>>
+  findExchange(llvm::StringRef name);
+  /// What each recorded exchange cost, by name.
+  std::vector<std::pair<std::string, Usage>> exchangeUsages() const;
 
   /// Records an event durably: when this returns, a crash no longer loses it.
   llvm::Error recordIdeas(llvm::StringRef name, llvm::ArrayRef<Idea> ideas,
@@ -86,6 +94,8 @@ public:
                              llvm::ArrayRef<Variant> variants, double elapsed);
   llvm::Error recordVerdict(llvm::StringRef name,
                             const worker::Verdict &verdict, double elapsed);
+  llvm::Error recordExchange(llvm::StringRef name, const Prompt &prompt,
+                             const Reply &reply, double elapsed);
 
 private:
   Journal(std::string directory, FileLock lock)
@@ -105,6 +115,10 @@ private:
                        const JournalBinding &binding);
   llvm::Error append(llvm::StringRef body);
   llvm::Expected<std::string> storeProgram(const Variant &variant);
+  /// Programs and texts are files, named by the SHA-256 of their content.
+  llvm::Error storeFile(const std::string &path, llvm::StringRef content);
+  llvm::Expected<std::string> loadFile(const std::string &path,
+                                       llvm::StringRef digest);
   const Event *find(llvm::StringRef type, llvm::StringRef name) const;
 
   llvm::Error readHeader(const llvm::json::Object &header,

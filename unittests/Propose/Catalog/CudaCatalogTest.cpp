@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../ProposerTestUtils.h"
 #include "../../Analysis/WorkloadFixture.h"
 
 #include "fastk/Analysis/Roofline.h"
@@ -185,12 +186,12 @@ TEST_F(CudaCatalogTest, EveryVariantOfEveryGoldenInputCompiles) {
       };
       for (int round = 1; round <= 2; ++round) {
         auto ideas =
-            proposer->proposeIdeas(request->context(), round == 1 ? 6 : 3);
+            ideasOf(*proposer, request->context(), round == 1 ? 6 : 3);
         ASSERT_TRUE(bool(ideas));
         EXPECT_TRUE(round > 1 || !ideas->empty()) << "no idea";
         for (const Idea &idea : *ideas) {
           EXPECT_GT(idea.text.size(), 80u) << idea.id << ": say why";
-          auto variants = proposer->realise(request->context(), idea, 1);
+          auto variants = variantsOf(*proposer, request->context(), idea, 1);
           ASSERT_TRUE(bool(variants));
           EXPECT_FALSE(variants->empty()) << idea.id;
           take(std::move(*variants), round);
@@ -226,7 +227,7 @@ TEST_F(CudaCatalogTest, EveryMappedScheduleCompiles) {
       Idea idea;
       idea.id = "catalog/mapped-loops";
       auto variants =
-          createCatalogProposer()->realise(request.context(), idea, 4);
+          variantsOf(*createCatalogProposer(), request.context(), idea, 4);
       ASSERT_TRUE(bool(variants));
       scheduled += !variants->empty();
       for (const Variant &variant : *variants)
@@ -244,7 +245,7 @@ TEST_F(CudaCatalogTest, FirstIdeasFitWhatTheKernelsAre) {
                  Case{"matmul_f16.mlir", "catalog/tile-of-a-warp"}}) {
     auto request = golden(c.input);
     ASSERT_TRUE(request);
-    auto ideas = createCatalogProposer()->proposeIdeas(request->context(), 6);
+    auto ideas = ideasOf(*createCatalogProposer(), request->context(), 6);
     ASSERT_TRUE(bool(ideas));
     ASSERT_GE(ideas->size(), 4u) << c.input;
     EXPECT_EQ(ideas->front().id, c.idea);
@@ -260,26 +261,26 @@ TEST_F(CudaCatalogTest, NothingDependsOnWhatWasAskedBefore) {
   auto request = golden("layernorm_4096.mlir");
   ASSERT_TRUE(request);
   auto used = createCatalogProposer();
-  auto first = used->proposeIdeas(request->context(), 6);
+  auto first = ideasOf(*used, request->context(), 6);
   ASSERT_TRUE(bool(first));
   for (const Idea &idea : *first) {
-    auto variants = used->realise(request->context(), idea, 2);
+    auto variants = variantsOf(*used, request->context(), idea, 2);
     ASSERT_TRUE(bool(variants));
     for (const Variant &variant : *variants)
       request->add(variant, 1);
   }
   request->parents = {request->history.front()};
   auto fresh = createCatalogProposer();
-  auto a = used->proposeIdeas(request->context(), 6),
-       b = fresh->proposeIdeas(request->context(), 6);
+  auto a = ideasOf(*used, request->context(), 6),
+       b = ideasOf(*fresh, request->context(), 6);
   ASSERT_TRUE(bool(a) && bool(b));
   ASSERT_EQ(a->size(), b->size());
   bool refines = false;
   for (auto [x, y] : llvm::zip_equal(*a, *b)) {
     EXPECT_EQ(x.id, y.id);
     refines |= x.id.find("/of/") != std::string::npos;
-    auto one = used->realise(request->context(), x, 2),
-         two = fresh->realise(request->context(), y, 2);
+    auto one = variantsOf(*used, request->context(), x, 2),
+         two = variantsOf(*fresh, request->context(), y, 2);
     ASSERT_TRUE(bool(one) && bool(two));
     ASSERT_EQ(one->size(), two->size());
     for (auto [v, w] : llvm::zip_equal(*one, *two))
@@ -292,9 +293,9 @@ TEST_F(CudaCatalogTest, NeighboursKeepTheRulesOfTheTarget) {
   auto request = golden("matmul_f16.mlir");
   ASSERT_TRUE(request);
   auto proposer = createCatalogProposer();
-  auto ideas = proposer->proposeIdeas(request->context(), 1);
+  auto ideas = ideasOf(*proposer, request->context(), 1);
   ASSERT_TRUE(bool(ideas));
-  auto variants = proposer->realise(request->context(), ideas->front(), 1);
+  auto variants = variantsOf(*proposer, request->context(), ideas->front(), 1);
   ASSERT_TRUE(bool(variants));
   ASSERT_FALSE(variants->empty());
   auto next = proposer->neighbours(request->context(), variants->front(), 24);
@@ -314,7 +315,7 @@ TEST_F(CudaCatalogTest, IdeasOfOthersAreRefused) {
   Idea foreign;
   foreign.id = "files/mine";
   auto variants =
-      createCatalogProposer()->realise(request->context(), foreign, 1);
+      variantsOf(*createCatalogProposer(), request->context(), foreign, 1);
   ASSERT_FALSE(bool(variants));
   EXPECT_NE(llvm::toString(variants.takeError()).find("files/mine"),
             std::string::npos);

@@ -14,6 +14,7 @@
 #define FASTK_PROPOSE_LLM_EXCHANGES_H
 
 #include "fastk/Propose/LLM/LanguageModel.h"
+#include <memory>
 #include <vector>
 
 namespace fastk {
