@@ -103,6 +103,8 @@ def _write(options, searches):
 
 def main(argv=None):
     options = parser().parse_args(argv)
+    if "-" in (options.output, options.export_dataset):
+        _fail(parser(), "stdout has the text: name a file instead of -")
     if options.output and options.output == options.export_dataset:
         _fail(parser(), "-o and --export-dataset name the same file")
     try:
@@ -127,7 +129,7 @@ def main(argv=None):
         # The reader of stdout had enough; nothing is left to be flushed at the exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
-        print("fastk.report: interrupted, nothing was written", file=sys.stderr)
+        print("fastk.report: interrupted", file=sys.stderr)
         return 130
     return 0
 

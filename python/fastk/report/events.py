@@ -60,11 +60,15 @@ def exchange_of(journal, event, position):
     )
 
 
+#: The name of the event with what banks know of similar workloads.
+BANK = "bank"
+
+
 def ideas_of(event, position):
-    """The Ideas of an event 'ideas', whose name is ROUND/PROPOSER."""
-    match = re.fullmatch(r"(\d+)/(\d+)", event.name)
+    """The Ideas of an event 'ideas', whose name is ROUND/PROPOSER, or BANK."""
+    match = re.fullmatch(r"(\d+)/(\d+)", "0/0" if event.name == BANK else event.name)
     if not match:
-        event.fields.fail("its name is not ROUND/PROPOSER")
+        event.fields.fail(f"its name is neither ROUND/PROPOSER nor '{BANK}'")
     return [
         Idea(
             id=fields.text("id"),

@@ -18,6 +18,8 @@ import re
 #: The share of a program's lines that its reply must hold. Not all: a proposer may
 #: add lines, and values of parameters are put in.
 _ENOUGH = 0.6
+#: So many digits of a digest are in the name of a prompt to mend its variant.
+_NAME = 12
 _ROUND = re.compile(r"(?:^|[-_.])round[-_.]?(\d+)(?:[-_.]|$)")
 
 
@@ -44,19 +46,25 @@ class Lineage:
         self._taken = set()
         self._lines = {}
 
-    def ideas(self, position, ideas):
-        """What the event 'ideas' at `position` holds."""
-        for exchange in reversed(self._free(position, {"ideas", "repair"})):
+    def ideas(self, position, ideas, label):
+        """What the event 'ideas' at `position` holds, of the round `label`."""
+        free = self._free(position, {"ideas", "repair"})
+        for exchange in reversed(free):
             reply = exchange.reply.decode(errors="replace")
-            found = [each for each in ideas if _holds(reply, each.title)]
-            if found:
+            self._take_ideas(
+                exchange, [each for each in ideas if _holds(reply, each.title)]
+            )
+        # Titles may have been shortened. Where one model was asked it is clear.
+        asked = [e for e in free if e.kind == "ideas" and e.round == label]
+        if len({each.model for each in asked}) == 1:
+            self._take_ideas(asked[-1], ideas)
+
+    def _take_ideas(self, exchange, ideas):
+        for idea in ideas:
+            if idea.exchange is None:
+                idea.exchange = exchange
+                exchange.ideas.append(idea)
                 self._taken.add(exchange)
-                for idea in found:
-                    if idea.exchange is None:
-                        idea.exchange = exchange
-                        exchange.ideas.append(idea)
-            if all(each.exchange for each in ideas):
-                return
 
     def variants(self, position, variants, mended=None):
         """What the event 'variants' at `position` holds, of one idea.
@@ -108,6 +116,8 @@ class Lineage:
 
     def _asks(self, exchange, variant, mended):
         """Whether the prompt is about this variant's idea and what it mends."""
+        if mended and mended.digest[:_NAME] in exchange.name:
+            return True
         if variant.idea and not _mentions(exchange, variant.idea):
             return False
         if not mended or not mended.program:

@@ -138,6 +138,7 @@ class Search:
       end, end_detail, no_winner_reason: from the file of fastk-opt --report;
         empty without it.
       ideas, variants, exchanges: all of them, in the journal's order.
+      known: what banks knew of similar workloads, Ideas that were not searched.
       trials: the evaluated variants, in order.
       rounds: those in which anything happened, in order.
       best: the variant that led when the journal ended, or None.
@@ -160,6 +161,7 @@ class Search:
     end_detail: str = ""
     no_winner_reason: str = ""
     ideas: list = dataclasses.field(default_factory=list)
+    known: list = dataclasses.field(default_factory=list)
     variants: list = dataclasses.field(default_factory=list)
     exchanges: list = dataclasses.field(default_factory=list)
     trials: list = dataclasses.field(default_factory=list)

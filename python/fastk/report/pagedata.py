@@ -87,6 +87,7 @@ class _Page:
                 "foundIn": figures.found_in(search),
                 "settings": [[k, v] for k, v in search.settings.items()],
                 "notes": search.notes,
+                "known": [[each.title, each.text] for each in search.known],
                 "winner": self.variants.get(search.winner),
                 "best": self.variants.get(search.best),
                 "failedPromotions": [

@@ -9,7 +9,8 @@
 import re
 
 from .errors import ReportError
-from .events import exchange_of, ideas_of, variants_of
+from .digests import novelty_digest
+from .events import BANK, exchange_of, ideas_of, variants_of
 from .journal import Journal, find_journals
 from .lineage import Lineage, assign_rounds
 from .model import Search
@@ -79,7 +80,11 @@ class _Builder:
         self._asked = {}  # The ideas of an event, by its name.
         self._variants = {}  # By digest: the first one.
         events = journal.events
-        asked = [(p, e.name) for p, e in enumerate(events) if e.type == "ideas"]
+        asked = [
+            (p, e.name.partition("/")[0])
+            for p, e in enumerate(events)
+            if e.type == "ideas" and e.name != BANK
+        ]
         realised = [e.name.split("/") for e in events if e.type == "variants"]
         last = [name[1] for name in realised if name[0] == "realise" and len(name) > 1]
         self._trials = Trials(self.search, last[-1] if last else "1")
@@ -89,9 +94,7 @@ class _Builder:
             if event.type == "exchange"
         ]
         self._lineage = Lineage(self.search.exchanges)
-        assign_rounds(
-            self.search.exchanges, [(p, name.partition("/")[0]) for p, name in asked]
-        )
+        assign_rounds(self.search.exchanges, asked)
         take = {
             "exchange": self._take_exchange,
             "ideas": self._take_ideas,
@@ -112,12 +115,16 @@ class _Builder:
 
     def _take_ideas(self, event, position):
         ideas = ideas_of(event, position)
+        if event.name == BANK:
+            self.search.known = ideas
+            return self._trials.label
         self.search.ideas += ideas
         self._asked[event.name] = ideas
         for idea in ideas:
             self._ideas.setdefault(idea.id, idea)
-        self._trials.ideas_asked(event.name.partition("/")[0], ideas)
-        self._lineage.ideas(position, ideas)
+        label = event.name.partition("/")[0]
+        self._trials.ideas_asked(label, ideas)
+        self._lineage.ideas(position, ideas, label)
         return self._trials.label
 
     def _take_variants(self, event, position):
@@ -166,15 +173,28 @@ class _Builder:
         search.rounds = self._trials.rounds()
         self._lineage.rest(search.ideas)
         search.index()
+        self._find_duplicates()
         for variant in search.variants:
-            first = search.by_digest(variant.digest)
-            if first is not variant:
-                variant.duplicate_of = first
-                if first.program is None:
-                    # A winner of the bank that was proposed once more.
-                    first.program, first.language = variant.program, variant.language
-                    first.plan = variant.plan
             parent = search.by_digest(variant.parent)
             is_left = variant.how == "neighbours" and variant.verdict is None
             if variant.how in ("repair", "neighbours") and parent and not is_left:
                 parent.children.append(variant)
+
+    def _find_duplicates(self):
+        """Finds, of what was not evaluated, the same program that was."""
+        search = self.search
+        tried = {}
+        for variant in search.variants:
+            if variant.program is not None and (variant.verdict or variant.round):
+                tried.setdefault(novelty_digest(variant), variant)
+        for variant in search.variants:
+            first = search.by_digest(variant.digest)
+            if first is variant and variant.status == "not evaluated":
+                first = tried.get(novelty_digest(variant), variant)
+            if first is variant:
+                continue
+            variant.duplicate_of = first
+            if first.program is None:
+                # A winner of the bank that was proposed once more.
+                first.program, first.language = variant.program, variant.language
+                first.program_digest, first.plan = variant.program_digest, variant.plan

@@ -113,9 +113,9 @@ def _models(search):
         line = (
             f"  {shown.one_line(model)}: {shown.count(cost.exchanges, 'exchange')}, "
             f"{about}{cost.input_tokens:,} tokens in ({cost.cached_tokens:,} cached), "
-            f"{cost.output_tokens:,} out ({cost.reasoning_tokens:,} reasoning), "
-            f"{shown.duration(cost.seconds)}"
+            f"{cost.output_tokens:,} out ({cost.reasoning_tokens:,} reasoning)"
         )
+        line += f", {shown.duration(cost.seconds)}" if cost.seconds else ""
         if cost.unpriced < cost.exchanges:
             line += f", {cost.usd:.4f} USD"
             if cost.unpriced:
@@ -144,7 +144,7 @@ def render(search):
     ]
     failed = list(_failures(search))
     if failed:
-        lines += ["", "  failures, the most frequent first, with their first reason:"]
+        lines += ["", "  failures, the most frequent first, with their most frequent reason:"]
         lines += ["  " + line for line in failed]
     lines.append("")
     if search.end:

@@ -76,8 +76,9 @@ class Trials:
         if around is not None and self.label != "sweep":
             self._enter_sweep(around)
         for variant in variants:
-            self._known.setdefault(variant.digest, []).append(variant)
-            if variant.problem:
+            known = self._known.setdefault(variant.digest, [])
+            known.append(variant)
+            if variant.problem and len(known) == 1:
                 variant.round = self.label
                 self.round(self.label).unreadable.append(variant)
 

@@ -33,7 +33,7 @@ const fmtGain = (ratio) => (ratio > 0 ? `${ratio.toFixed(ratio < 10 ? 2 : 1)}×`
 function fmtShare(share) {
   if (!(share > 0)) return DASH;
   const percent = 100 * share;
-  return `${percent < 0.1 ? percent.toPrecision(1) : percent.toFixed(1)} %`;
+  return `${percent < 1 ? percent.toPrecision(2) : percent.toFixed(1)} %`;
 }
 
 const fmtCount = (value) => Number(value).toLocaleString('en-US');

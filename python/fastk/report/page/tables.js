@@ -107,6 +107,9 @@ function settingsCard(search) {
       h('dl', { class: 'pairs' },
         search.settings.map(([name, value]) => [h('dt', {}, name),
           h('dd', { class: value.length > 40 ? 'mono' : '' }, value)])),
+      search.known.length ? [h('h3', {}, 'What banks knew of similar workloads'),
+        h('ul', {}, search.known.map(([title, told]) => h('li', {}, h('b', {}, title),
+          h('div', { class: 'prose soft' }, told))))] : null,
       search.ir === null ? null : [h('h3', {}, 'The workload'),
         codeView(text(search.ir), 'The workload', '')]));
 }
