@@ -103,6 +103,9 @@ def _write(options, searches):
 
 def main(argv=None):
     options = parser().parse_args(argv)
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that has not all characters is no reason to say nothing.
+        stream.reconfigure(errors="backslashreplace")
     if "-" in (options.output, options.export_dataset):
         _fail(parser(), "stdout has the text: name a file instead of -")
     if options.output and options.output == options.export_dataset:
