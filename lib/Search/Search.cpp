@@ -65,10 +65,6 @@ JournalBinding fastk::bindingOf(const SearchInput &input,
       {"repairs", std::to_string(options.repairs)},
       {"seed", std::to_string(options.seed)},
   };
-  for (auto [index, proposer] : llvm::enumerate(input.proposers))
-    for (const auto &[name, value] : proposer->provenance())
-      binding.search.emplace_back(
-          name + " of proposer " + std::to_string(index + 1), value);
   binding.madeBy = {{"fastk version", FASTK_VERSION},
                     {"MLIR version", LLVM_VERSION_STRING}};
   llvm::append_range(binding.madeBy, input.provenance);
