@@ -377,7 +377,8 @@ def llm_search(folder, promoted=True):
         "I would precompute the table, but I need to know more about the sizes.",
     )
     a, b = w.variants(
-        "realise/1/0/0", [cuda(gemm[0], plain, plan(64)), cuda(gemm[0], wrong, plan(64))]
+        "realise/1/0/0",
+        [cuda(gemm[0], plain, plan(64)), cuda(gemm[0], wrong, plan(64))],
     )
     (c,) = w.variants("realise/1/0/1", [cuda(cache[0], kernel(32, 1), plan(32))])
     unreadable = {
@@ -392,7 +393,8 @@ def llm_search(folder, promoted=True):
     w.evaluate(
         b,
         verdict(
-            "wrong", reason="wrong on spike, trial 0: error 0.31 is above the bound 0.01"
+            "wrong",
+            reason="wrong on spike, trial 0: error 0.31 is above the bound 0.01",
         ),
     )
     w.exchange(
@@ -428,7 +430,8 @@ def llm_search(folder, promoted=True):
         f,
         verdict(
             "refused",
-            reason='does not compile: conv.cu(19): error: identifier "table" is undefined',
+            reason="does not compile: conv.cu(19): error: identifier "
+            '"table" is undefined',
         ),
     )
     w.exchange(

@@ -37,7 +37,8 @@ def journal(tmp_path):
 
 def test_every_event_is_read(journal):
     read = Journal(journal)
-    assert len(read.events) == len((journal / "journal.jsonl").read_text().split("\n")) - 2
+    lines = (journal / "journal.jsonl").read_text().splitlines()
+    assert len(read.events) == len(lines) - 1
     assert read.binding["target"] == "cuda:sm_90a"
     assert read.notes == []
 

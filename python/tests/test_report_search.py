@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===#
-"""From a journal's events to the search: order, rounds, the best, who came from whom."""
+"""From a journal's events to the search: rounds, the best, who came from whom."""
 
 import pytest
 from fastk.report import figures
@@ -135,10 +135,12 @@ def test_comments_are_taken_out_as_the_search_does(text, plain):
 
 def test_rounds(whole):
     search, v = whole
-    assert [each.label for each in search.rounds] == ["1", "2", "3", "sweep", "promoted"]
+    labels = [each.label for each in search.rounds]
+    assert labels == ["1", "2", "3", "sweep", "promoted"]
     first, second, third, sweep, promoted = search.rounds
     assert len(first.tried) == 8 and first.unreadable == [v["unreadable"]]
-    assert [each.best for each in search.rounds[:3]] == [v["tuned"], v["fast"], v["best"]]
+    best = [each.best for each in (first, second, third)]
+    assert best == [v["tuned"], v["fast"], v["best"]]
     assert sweep.tried == [v["swept"]] and sweep.best is None
     assert promoted.promotions == 1
     assert sum(each.seconds for each in search.rounds) == pytest.approx(search.elapsed)
@@ -330,9 +332,8 @@ def test_programs_to_which_lines_were_added(tmp_path):
     w.exchange(
         "variant", "k-round-1-a-sample-1", "Why it pays.", f"```cuda\r\n{kernel()}```"
     )
-    w.variants(
-        "realise/1/0/0", [program("x/a", kernel() + "// fastk-plan: {}\n", language="cuda")]
-    )
+    longer = kernel() + "// fastk-plan: {}\n"
+    w.variants("realise/1/0/0", [program("x/a", longer, language="cuda")])
     (search,) = read_searches(tmp_path)
     assert search.variants[0].exchange is search.exchanges[0]
 
@@ -452,9 +453,11 @@ def swept(folder, *, chain, end=None, floor=0.0):
     w.ideas("1/0", [IDEA])
     (start,) = w.variants("realise/1/0/0", [program("x/a", "int s;")])
     w.evaluate(start, verdict("ok", 100.0, 100.0))
-    around, number = start, 0
+    around = start
     for i, speedup in enumerate(chain):
-        (step,) = w.variants(f"neighbours/{around}/{number}", [program("x/a", f"int c{i};")])
+        (step,) = w.variants(
+            f"neighbours/{around}/0", [program("x/a", f"int c{i};")]
+        )
         w.evaluate(step, verdict("ok", 100.0 / speedup, 100.0, over_best=1.2))
         around = step
     if end is not None:

@@ -34,6 +34,7 @@ def exchange_of(journal, event, position):
         kind=prompt.text("kind"),
         name=prompt.text("name"),
         sample=prompt.integer("sample"),
+        templates=prompt.text("templates", ""),
         **texts,
         model=reply.text("model"),
         status=status,

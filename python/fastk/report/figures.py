@@ -24,6 +24,11 @@ class Row:
     tried: int
 
 
+_NUMBER = re.compile(
+    r"\b0x[0-9a-fA-F]+|(?<![A-Za-z_])\d+(,\d{3})*(\.\d+)?(e[+-]?\d+)?"
+)
+
+
 def trajectory(search):
     """The Rows that the search itself prints, and more exactly so."""
     baseline = search.baseline_seconds
@@ -170,7 +175,7 @@ def failures(search):
 def _general(reason):
     """A reason without what differs from variant to variant."""
     line = reason.strip().splitlines()[0] if reason.strip() else ""
-    line = re.sub(r"\b0x[0-9a-fA-F]+|(?<![A-Za-z_])\d+(,\d{3})*(\.\d+)?(e[+-]?\d+)?", "#", line)
+    line = _NUMBER.sub("#", line)
     return line if len(line) <= 160 else line[:159] + "…"
 
 

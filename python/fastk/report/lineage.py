@@ -76,9 +76,11 @@ class Lineage:
         for variant in variants:
             for exchange in free:
                 share = self._share(variant.program, exchange.reply)
-                asked = self._asks(exchange, variant, mended)
                 # A reply without a program is known by its prompt alone.
-                if share >= _ENOUGH or (asked and variant.problem):
+                if share < _ENOUGH and not variant.problem:
+                    continue
+                asked = self._asks(exchange, variant, mended)
+                if share >= _ENOUGH or asked:
                     pairs.append((share >= _ENOUGH, asked, share, variant, exchange))
         # The surest first; of equals in the order of asking.
         pairs.sort(

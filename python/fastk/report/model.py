@@ -25,6 +25,7 @@ class Exchange:
     kind: str  #: ideas, variant, repair
     name: str  #: For people.
     sample: int
+    templates: str  #: What identifies the templates that it was written from.
     system: bytes
     user: bytes
     schema: bytes

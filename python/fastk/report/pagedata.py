@@ -39,7 +39,8 @@ class _Texts:
 def page_data(searches):
     """The data of a page about `searches`."""
     texts = _Texts()
-    return {"searches": [_Page(each, texts).data() for each in searches], "texts": texts.list}
+    found = [_Page(each, texts).data() for each in searches]
+    return {"searches": found, "texts": texts.list}
 
 
 def _plain(value):
@@ -264,6 +265,7 @@ class _Page:
             "kind": e.kind,
             "name": e.name,
             "sample": e.sample,
+            "templates": e.templates,
             "system": self.texts.add(e.system),
             "user": self.texts.add(e.user),
             "schema": self.texts.add(e.schema),

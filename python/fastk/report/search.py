@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===#
-"""Puts a search together: its journal's events, in order, as objects that are connected."""
+"""Puts a search together from its journal's events, in their order."""
 
 import re
 
@@ -69,8 +69,9 @@ class _Builder:
             name=about.text("name", "") or report.get("name", ""),
             shapes=about.text("shapes", "") or report.get("shapes", ""),
             ir=about.text("ir", ""),
-            floor_seconds=about.number("floor_seconds", 0)
-            or report.get("floor_seconds", 0),
+            # That of the last run, where it is known: machines are measured again.
+            floor_seconds=report.get("floor_seconds")
+            or about.number("floor_seconds", 0),
             end=report.get("end", ""),
             end_detail=report.get("end_detail", ""),
             no_winner_reason=report.get("no_winner_reason", ""),
@@ -93,6 +94,7 @@ class _Builder:
             for position, event in enumerate(events)
             if event.type == "exchange"
         ]
+        self._exchanges = {each.position: each for each in self.search.exchanges}
         self._lineage = Lineage(self.search.exchanges)
         assign_rounds(self.search.exchanges, asked)
         take = {
@@ -109,7 +111,7 @@ class _Builder:
     # Each returns the label of the round that the event is of.
 
     def _take_exchange(self, event, position):
-        found = next(e for e in self.search.exchanges if e.position == position)
+        found = self._exchanges[position]
         self._trials.round(found.round).exchanges.append(found)
         return found.round
 

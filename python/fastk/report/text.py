@@ -144,7 +144,7 @@ def render(search):
     ]
     failed = list(_failures(search))
     if failed:
-        lines += ["", "  failures, the most frequent first, with their most frequent reason:"]
+        lines += ["", "  failures, each kind with its most frequent reason:"]
         lines += ["  " + line for line in failed]
     lines.append("")
     if search.end:

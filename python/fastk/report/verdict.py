@@ -17,6 +17,7 @@ import math
 VALID = {"ok", "slow"}
 #: Evaluations that say nothing of the variant: the workload or the job is at fault.
 NOT_ITS_FAULT = {"unfit", "error"}
+_RATIO = ("median", "low", "high")
 #: The error classes, tightest first.
 PRECISIONS = ("ieee", "tf32", "half")
 
@@ -35,7 +36,9 @@ def _object(raw, name):
 
 def _objects(raw, name):
     value = raw.get(name) if isinstance(raw, dict) else None
-    return [each for each in value if isinstance(each, dict)] if value else []
+    if not isinstance(value, list):
+        return []
+    return [each for each in value if isinstance(each, dict)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,15 +96,18 @@ class Verdict:
         worst = {}
         for entry in _objects(self.raw, "errors"):
             name = str(entry.get("distribution", ""))
-            error, bound = _number(entry.get("max_normalized")), _number(
-                entry.get("bound")
-            )
+            error = _number(entry.get("max_normalized"))
+            bound = _number(entry.get("bound"))
             # An error that is no number is worse than any that is one.
             share = error / bound if error is not None and bound else math.inf
             kept = worst.get(name)
-            found = {
+            trials = (kept["trials"] if kept else 0) + 1
+            if kept and kept["share"] >= share:
+                kept["trials"] = trials
+                continue
+            worst[name] = {
                 "distribution": name,
-                "trials": (kept["trials"] if kept else 0) + 1,
+                "trials": trials,
                 "trial": entry.get("trial"),
                 "error": error,
                 "bound": bound,
@@ -109,10 +115,6 @@ class Verdict:
                 "precision": entry.get("precision"),
                 "share": share,
             }
-            if kept and kept["share"] >= share:
-                kept["trials"] += 1
-            else:
-                worst[name] = found
         for entry in worst.values():
             if not math.isfinite(entry["share"]):
                 entry["share"] = None
@@ -122,6 +124,3 @@ class Verdict:
         """What the GPU's assembler warned of."""
         found = _object(self.raw, "gpu").get("warnings")
         return [str(each) for each in found] if isinstance(found, list) else []
-
-
-_RATIO = ("median", "low", "high")

@@ -155,7 +155,7 @@ function drawChart(search, chart, bands, width, tip, holder) {
     if (number % 2 === 0)
       root.append(svg('rect', { class: 'band', x: from, y: 18, width: x - from,
         height: box.bottom - 18 }));
-    const short = band.label === 'sweep' ? 'sweep'
+    const short = band.label === 'sweep' ? (x - from > 50 ? 'sweep' : 'end')
       : band.label === 'promoted' ? (x - from > 74 ? '2nd measured' : '2nd')
         : (x - from > 60 ? `round ${band.label}` : band.label);
     root.append(svg('text', { x: (from + x) / 2, y: 13, 'text-anchor': 'middle' }, short));
@@ -206,7 +206,8 @@ function drawChart(search, chart, bands, width, tip, holder) {
     root.append(svg('path', { class: 'best',
       d: 'M' + line.map(([a, b]) => `${a.toFixed(1)} ${b.toFixed(1)}`).join('L') }));
 
-  const nodes = dots.map((point) => drawDot(point, scale, laneY, valueOf, chart));
+  const size = step < 6 ? 3.2 : 4.5;
+  const nodes = dots.map((point) => drawDot(point, scale, laneY, valueOf, chart, size));
   for (const node of nodes) root.append(node);
   wireDots(search, nodes, dots, tip, holder, width);
   return root;
@@ -262,16 +263,16 @@ function logTicks(low, high) {
   return chosen;
 }
 
-function drawDot(point, scale, laneY, valueOf, chart) {
+function drawDot(point, scale, laneY, valueOf, chart, size) {
   const failed = !point.isValid;
   const value = valueOf(point);
   const y = failed || !(value > 0) ? laneY : scale.y(value);
   const atEdge = !failed && (value > scale.high || value < scale.low);
   point.y = y;
-  const r = point.isWinner ? 7 : 4.5;
+  const r = point.isWinner ? 7 : size;
   let shape;
   if (failed)
-    shape = svg('path', { class: 'shape', d: `M${point.x - 4} ${y - 4}l8 8m0 -8l-8 8` });
+    shape = svg('path', { class: 'shape', d: `M${point.x - size} ${y - size}l${2 * size} ${2 * size}m0 ${-2 * size}l${-2 * size} ${2 * size}` });
   else if (point.isSecond)
     shape = svg('path', { class: 'shape',
       d: `M${point.x} ${y - r - 1}l${r} ${r + 1}l${-r} ${r + 1}l${-r} ${-r - 1}z` });

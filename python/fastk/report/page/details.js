@@ -190,8 +190,9 @@ function programPanel(v) {
   if (v.program === null)
     return h('p', { class: 'note' }, v.problem ? 'There is no program.'
       : 'The program is not in this journal: the search began with a winner of the bank.');
-  return codeView(text(v.program), 'Program',
-    h('span', { class: 'mono' }, `SHA-256 ${v.programDigest.slice(0, 16)}`));
+  return codeView(text(v.program), 'Program', v.problem
+    ? 'The reply as it came: it could not be used as a program.'
+    : h('span', { class: 'mono' }, `SHA-256 ${v.programDigest.slice(0, 16)}`));
 }
 
 function changesPanel(search, v) {

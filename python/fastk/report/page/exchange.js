@@ -87,5 +87,6 @@ function exchangeView(exchange) {
       ? h('p', { class: 'note' }, 'The reply holds no text.')
       : talk('Reply', replyText(exchange), true, replyBadge(exchange)),
     h('p', { class: 'note mono' }, `prompt ${exchange.digest.slice(0, 16)}` +
-      (exchange.sample ? `, sample ${exchange.sample}` : '')));
+      (exchange.sample ? `, sample ${exchange.sample}` : '') +
+      (exchange.templates ? `, templates ${exchange.templates.slice(0, 12)}` : '')));
 }

@@ -53,7 +53,7 @@ function makeHead(search) {
           .filter(Boolean).join(' · '))),
     h('p', { class: 'standing' },
       search.winner === null ? badge('no winner', 'warn') : badge('winner', 'good'), ' ',
-      search.standing.replace(/^(winner|no winner): /, ''),
+      search.standing.replace(/^(winner|no winner[^:]*): /, ''),
       search.end ? h('span', { class: 'soft' },
         ` Ended by ${search.end}${search.endDetail ? `: ${search.endDetail}` : ''}.`) : null),
     search.notes.map((note) => h('p', { class: 'callout' }, note)));
