@@ -145,9 +145,11 @@ public:
 
 private:
   Error damaged(const Twine &what) const {
+    std::string where = cassette.path;
+    if (number > 0)
+      where += ":" + std::to_string(number);
     return createStringError(std::make_error_code(std::errc::invalid_argument),
-                             Twine(cassette.path) + ":" + Twine(number) + ": " +
-                                 what);
+                             Twine(where) + ": " + what);
   }
   /// Nothing but "what is wrong"; empty when nothing is.
   std::string readLine(StringRef line);
