@@ -22,7 +22,7 @@ public:
   }
 
   llvm::Expected<Provenance> provenance(LoweringOp) override {
-    return Provenance{{"evaluator", "replay"}, {"cassette", cassette->digest}};
+    return Provenance{{"cassette", cassette->digest}};
   }
   llvm::Expected<std::optional<worker::Verdict>>
   evaluate(const EvaluationRequest &request) override;

@@ -25,9 +25,8 @@ static std::string describeModelBudget(const SearchBudget &budget) {
   return text;
 }
 
-Answer<std::vector<Idea>> Searcher::askIdeas(Proposer &proposer,
-                                             const std::string &name,
-                                             int count) {
+Answer<std::vector<Idea>>
+Searcher::askIdeas(Proposer &proposer, const std::string &name, int count) {
   if (input.journal)
     if (auto recorded = input.journal->findIdeas(name))
       return std::move(recorded->value);
@@ -184,11 +183,12 @@ Searcher::askVerdict(const Variant &variant, const Variant *incumbent,
   }
   if (input.journal)
     if (auto recorded = input.journal->findVerdict(name)) {
+      times.found(name, recorded->elapsed);
       ++result.counts.evaluations;
       ++result.counts.replayed;
       return std::move(recorded->value);
     }
-  if (!mayEvaluate())
+  if (!mayEvaluate(name))
     return std::nullopt;
   Expected<std::optional<worker::Verdict>> verdict =
       obtainVerdict(name, {input.workload.workload, variant, incumbent,
@@ -222,7 +222,7 @@ Searcher::obtainVerdict(const std::string &name,
   }
   if (!verdict || !*verdict)
     return verdict;
-  double end = elapsedNow();
+  double end = times.arrived(name, elapsedNow());
   durations.push_back(end - start);
   (*verdict)->reason = json::fixUTF8((*verdict)->reason);
   // What is decided on is what a resumed search will read.

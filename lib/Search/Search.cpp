@@ -67,6 +67,8 @@ JournalBinding fastk::bindingOf(const SearchInput &input,
     for (const auto &[name, value] : proposer->provenance())
       binding.search.emplace_back(
           name + " of proposer " + std::to_string(index + 1), value);
+  if (input.recording)
+    binding.search.emplace_back("evaluator", "replay");
   binding.madeBy = {{"fastk version", FASTK_VERSION},
                     {"MLIR version", LLVM_VERSION_STRING}};
   llvm::append_range(binding.madeBy, input.provenance);

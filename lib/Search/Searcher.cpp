@@ -19,8 +19,8 @@ std::string fastk::percent(double ratio) {
 }
 
 Searcher::Searcher(const SearchInput &input, const SearchOptions &options)
-    : input(input), options(options),
-      exchanges(input, options.budget, [this] { return elapsedNow(); }),
+    : input(input), options(options), times(input.recording),
+      exchanges(input, options.budget, times, [this] { return elapsedNow(); }),
       random(options.seed) {
   result.baselineSeconds = input.workload.baselineSeconds;
   result.floorSeconds = input.workload.floorSeconds;
@@ -71,6 +71,7 @@ Expected<SearchResult> Searcher::run() {
   result.history = history;
   result.models = exchanges.costs;
   result.elapsedSeconds = elapsedNow();
+  result.answeredSeconds = times.last();
   return std::move(result);
 }
 

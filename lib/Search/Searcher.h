@@ -14,6 +14,7 @@
 #ifndef FASTK_LIB_SEARCH_SEARCHER_H
 #define FASTK_LIB_SEARCH_SEARCHER_H
 
+#include "AnswerTimes.h"
 #include "SearchExchanges.h"
 #include "fastk/Bank/Winner.h"
 #include "fastk/Search/Search.h"
@@ -79,7 +80,10 @@ private:
     Variant variant;
     int attempt = 0;
   };
-  bool answersLater() const { return !input.evaluator.howToAnswer().empty(); }
+  bool answersLater() const {
+    return input.recording ? input.recording->answersLater
+                           : !input.evaluator.howToAnswer().empty();
+  }
   /// True when all of a round is realised before any of it is tried.
   bool worksInBatches() const {
     return answersLater() || llvm::any_of(input.proposers, [](Proposer *each) {
@@ -108,11 +112,10 @@ private:
                                      const std::string &name, int count);
   /// For each of `names` what is recorded under it, else what `ask` answers
   /// for the positions that it is given.
-  Answers<std::vector<Variant>>
-  askVariants(llvm::ArrayRef<std::string> names,
-              llvm::function_ref<
-                  Answers<std::vector<Variant>>(llvm::ArrayRef<size_t>)>
-                  ask);
+  Answers<std::vector<Variant>> askVariants(
+      llvm::ArrayRef<std::string> names,
+      llvm::function_ref<Answers<std::vector<Variant>>(llvm::ArrayRef<size_t>)>
+          ask);
   /// Asks each proposer once for its own of `indices`; the answers come in
   /// their order.
   Answers<std::vector<Variant>> askEachOwner(
@@ -135,7 +138,7 @@ private:
   bool hasEvaluationsLeft(bool promote);
   /// Evaluations that the budget leaves; nothing where it has no limit.
   std::optional<int64_t> evaluationsLeft(bool promote) const;
-  bool mayEvaluate();
+  bool mayEvaluate(llvm::StringRef name);
   double clockNow() const;
   double elapsedNow() const;
 
@@ -153,6 +156,7 @@ private:
 
   const SearchInput &input;
   const SearchOptions &options;
+  AnswerTimes times;
   SearchExchanges exchanges;
   SearchResult result;
   std::vector<Trial> trials;

@@ -18,6 +18,7 @@
 
 #include "fastk/Bank/DurableFile.h"
 #include "fastk/Propose/LLM/LanguageModel.h"
+#include "fastk/Propose/LLM/RecordedSearch.h"
 #include "fastk/Propose/Proposer.h"
 #include "fastk/Worker/Verdict.h"
 #include "llvm/ADT/StringMap.h"
@@ -63,6 +64,12 @@ public:
   /// share a budget with it. Reads what can be read and says nothing of the
   /// rest: zero where there is no journal.
   static Spent spentIn(llvm::StringRef directory);
+  /// What the search whose journal is in `directory` was told: its exchanges
+  /// and verdicts, in the order of their times, and what the journal is bound
+  /// to. Nothing where there is no journal. Changes nothing, and needs no lock:
+  /// what another process appends meanwhile is there or not.
+  static llvm::Expected<std::optional<RecordedSearch>>
+  recordedIn(llvm::StringRef directory);
 
   /// Empty, or what was dropped or set aside when the journal was opened: for
   /// whoever opened it to show.
@@ -98,7 +105,7 @@ public:
                              const Reply &reply, double elapsed);
 
 private:
-  Journal(std::string directory, FileLock lock)
+  Journal(std::string directory, std::optional<FileLock> lock)
       : directory(std::move(directory)), lock(std::move(lock)) {}
 
   struct Event {
@@ -110,9 +117,10 @@ private:
   std::string filePath() const { return directory + "/journal.jsonl"; }
   /// Opens the file for appending, and makes it when there is none.
   llvm::Error openFile();
-  llvm::Error read(const JournalBinding &binding);
+  /// Without a binding anything is taken, and the file is left alone.
+  llvm::Error read(const JournalBinding *binding);
   llvm::Error readLine(llvm::StringRef line, size_t number,
-                       const JournalBinding &binding);
+                       const JournalBinding *binding);
   llvm::Error append(llvm::StringRef body);
   llvm::Expected<std::string> storeProgram(const Variant &variant);
   /// Programs and texts are files, named by the SHA-256 of their content.
@@ -122,12 +130,13 @@ private:
   const Event *find(llvm::StringRef type, llvm::StringRef name) const;
 
   llvm::Error readHeader(const llvm::json::Object &header,
-                         const JournalBinding &binding);
+                         const JournalBinding *binding);
   /// Keeps the file under another name and starts an empty one.
   llvm::Error setAside();
 
   std::string directory;
-  FileLock lock;
+  std::optional<FileLock> lock;
+  JournalBinding::Values bound;
   std::string noteText;
   llvm::StringMap<Event> events;
   size_t resumed = 0;

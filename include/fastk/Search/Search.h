@@ -17,6 +17,7 @@
 #define FASTK_SEARCH_SEARCH_H
 
 #include "fastk/Evaluate/Evaluator.h"
+#include "fastk/Propose/LLM/RecordedSearch.h"
 #include "fastk/Propose/Proposer.h"
 #include "fastk/Search/Journal.h"
 #include "fastk/Search/Progress.h"
@@ -53,6 +54,9 @@ struct SearchInput {
   std::function<bool()> stopRequested;
   /// The evaluator's, for this workload: the journal is bound to it.
   Provenance provenance = {};
+  /// The recorded search that the evaluator answers from; its times count, and
+  /// the clock does not. Null: answers are new.
+  const RecordedSearch *recording = nullptr;
 };
 
 /// One line of the trajectory: the best variant of a round.
@@ -131,6 +135,9 @@ struct SearchResult {
   double baselineSeconds = 0, floorSeconds = 0;
   /// Searching time, what the journal holds included.
   double elapsedSeconds = 0;
+  /// The same until the last answer was there: equal whenever the search is
+  /// resumed or replayed.
+  double answeredSeconds = 0;
 };
 
 /// Searches. An error means that it could not go on (no worker, disk full,
