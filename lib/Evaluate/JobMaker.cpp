@@ -11,6 +11,7 @@
 #include "fastk/Analysis/WorkloadKind.h"
 #include "fastk/Bank/DurableFile.h"
 #include "fastk/Bank/Winner.h"
+#include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Dialect/Fastk/Key.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Evaluate/JobBuilder.h"
@@ -146,7 +147,7 @@ JobMaker::compile(LoweringOp lowering, StringRef role, unsigned seconds) {
 }
 
 llvm::Expected<JobMaker::CompiledKernel>
-JobMaker::sourceProgram(const Variant &variant) {
+JobMaker::sourceProgram(const Variant &variant, StringRef arch) {
   CompiledKernel kernel;
   std::string digest = sha256(variant.program);
   kernel.program.path = scratch + "/" + digest.substr(0, 16) + ".cu";
@@ -157,6 +158,21 @@ JobMaker::sourceProgram(const Variant &variant) {
     if (llvm::Error error =
             writeFileAtomically(kernel.program.path, variant.program))
       return std::move(error);
+  // It is compiled where it runs, by the compiler that is there. Where one is
+  // here, too, an error costs no device, and equal code is known as such.
+  if (cuda::findToolkits().empty())
+    return kernel;
+  cuda::CompileRequest request;
+  request.source = variant.program;
+  request.arch = arch.str();
+  cuda::CompileLimits limits;
+  limits.program = options.compiler;
+  cuda::CompileResult result = cuda::compileCached(request, limits);
+  if (!result.ok())
+    kernel.problem = "does not compile: " + result.error;
+  else
+    kernel.digest =
+        sha256(worker::toJSON(*variant.plan) + "\n" + sha256(result.cubin));
   return kernel;
 }
 
@@ -202,9 +218,8 @@ JobMaker::compileVariant(LoweringOp workload, const Variant &variant,
   refused.problem = checkVariant(workload, variant);
   if (!refused.problem.empty())
     return refused;
-  // Device code is compiled where it runs, by the compiler that is there.
   if (variant.language == Language::cuda)
-    return sourceProgram(variant);
+    return sourceProgram(variant, workload.getTarget().split(':').second);
   OwningOpRef<ModuleOp> module =
       buildWinner(workload, variant.language, variant.program,
                   variant.workspaceBytes, workload.getTarget(), precision,
@@ -318,6 +333,7 @@ llvm::Expected<PreparedJob> JobMaker::make(const EvaluationRequest &request,
                                       : worker::Status::Refused,
                   candidate->problem);
   job.candidate = candidate->program;
+  prepared.candidateDigest = candidate->digest;
   if (request.incumbent) {
     llvm::Expected<CompiledKernel> incumbent =
         compileVariant(workload, *request.incumbent, request.acceptedPrecision);

@@ -10,6 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Propose/Registry.h"
+#include "fastk/Propose/LLM/LLMProposer.h"
+#include "fastk/Propose/LLM/Mailbox.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
@@ -27,6 +29,17 @@ struct Registered {
 };
 } // namespace
 
+/// The proposer that asks `model`.
+static Created asking(Expected<std::unique_ptr<LanguageModel>> model,
+                      const ProposerOptions &options) {
+  if (!model)
+    return model.takeError();
+  Expected<PromptTemplates> templates = PromptTemplates::load(options.prompts);
+  if (!templates)
+    return templates.takeError();
+  return createLLMProposer(std::move(*model), std::move(*templates));
+}
+
 static constexpr Registered kProposers[] = {
     {"catalog", "catalog",
      [](StringRef, const ProposerOptions &) -> Created {
@@ -35,6 +48,10 @@ static constexpr Registered kProposers[] = {
     {"files:", "files:DIR",
      [](StringRef directory, const ProposerOptions &) {
        return createFilesProposer(directory);
+     }},
+    {"mailbox:", "mailbox:DIR",
+     [](StringRef directory, const ProposerOptions &options) {
+       return asking(createMailbox(directory), options);
      }},
 };
 

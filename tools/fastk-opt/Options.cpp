@@ -41,8 +41,9 @@ MLIR's own options work too: --remarks-filter=fastk shows every decision,
 --mlir-timing where the time goes (--help-hidden lists them all).
 
 Exit codes: 0 done; 1 the input or the options are wrong; 2 a result was refused
-(--require-hits not met); 75 evaluations are pending (--evaluator=spool:DIR):
-answer them with fastk-worker --spool DIR and run the same command again;
+(--require-hits not met); 75 answers are pending: of evaluations
+(--evaluator=spool:DIR, answer them with fastk-worker --spool DIR) or of prompts
+(--proposer=mailbox:DIR); then run the same command again;
 130 or 143 a search was ended by SIGINT or SIGTERM, the journal is intact and the same
 command goes on.
 )";
@@ -54,8 +55,11 @@ struct CommandLine {
   llvm::BumpPtrAllocator texts;
   /// "what it is (default 4)"; the number is the search's own.
   StringRef withDefault(StringRef what, int64_t value) {
-    return llvm::StringSaver(texts).save(
-        (what + " (default " + llvm::Twine(value) + ")").str());
+    return keep(what + " (default " + llvm::Twine(value) + ")");
+  }
+  /// Descriptions are not copied by LLVM.
+  StringRef keep(const llvm::Twine &text) {
+    return llvm::StringSaver(texts).save(text);
   }
 
   cl::OptionCategory category{"fastk-opt options"};
@@ -99,8 +103,9 @@ struct CommandLine {
                "that have one")};
   cl::list<std::string> proposers{
       "proposer", cl::cat(category), cl::value_desc("NAME"),
-      cl::desc("where ideas come from; repeatable; default catalog. Known: " +
-               proposerNames())};
+      cl::desc(keep("where ideas come from; repeatable; default catalog. "
+                    "Known: " +
+                    proposerNames()))};
   cl::opt<std::string> prompts{
       "prompts", cl::cat(category), cl::value_desc("DIR"),
       cl::desc("folder of prompt templates that replace the built-in ones, "
