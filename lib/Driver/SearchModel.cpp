@@ -10,6 +10,7 @@
 #include "fastk/Analysis/WorkloadKind.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Search/BudgetShares.h"
+#include "fastk/Search/KnownIdeas.h"
 #include "fastk/Search/Search.h"
 #include "fastk/Search/SearchReport.h"
 #include "fastk/Target/TargetDescription.h"
@@ -204,6 +205,14 @@ fastk::searchModel(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
     if (!provenance)
       return provenance.takeError();
     input.provenance = std::move(*provenance);
+    constexpr size_t kKnownIdeas = 6;
+    std::vector<Idea> known;
+    if (llvm::any_of(proposers, [](const auto &proposer) {
+          return proposer->wantsManyAtOnce();
+        }))
+      known = knownIdeas(banks, *workload, features.name,
+                         input.workload.floorSeconds, kKnownIdeas);
+    input.known = known;
     // What this took is of the share, too.
     double prepared =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start)

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Novelty.h"
 #include "Searcher.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -32,7 +33,8 @@ Error Searcher::askTogether(ArrayRef<Variant> variants) {
     std::string digest = digestOf(variant);
     if (left && static_cast<int64_t>(asked.size()) >= *left)
       break;
-    if (seen.contains(digest) || !asked.insert(digest).second)
+    if (seen.contains(digest) || novel.contains(noveltyOf(variant)) ||
+        !asked.insert(noveltyOf(variant)).second)
       continue;
     std::string name = "evaluate/" + digest;
     if (answers.contains(name))

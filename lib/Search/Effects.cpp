@@ -41,6 +41,22 @@ Searcher::askIdeas(Proposer &proposer, const std::string &name, int count) {
   return ideas;
 }
 
+Error Searcher::recallKnownIdeas() {
+  // Only those who ask by prompts read them.
+  if (none_of(input.proposers,
+              [](Proposer *each) { return each->wantsManyAtOnce(); }))
+    return Error::success();
+  constexpr StringLiteral kName = "bank";
+  known = input.known.vec();
+  if (!input.journal)
+    return Error::success();
+  if (auto recorded = input.journal->findIdeas(kName)) {
+    known = std::move(recorded->value);
+    return Error::success();
+  }
+  return input.journal->recordIdeas(kName, known, elapsedNow());
+}
+
 Answers<std::vector<Variant>> Searcher::askVariants(
     ArrayRef<std::string> names,
     function_ref<Answers<std::vector<Variant>>(ArrayRef<size_t>)> ask) {

@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "IdeaShares.h"
 #include "Searcher.h"
 #include "llvm/ADT/STLExtras.h"
+#include <cmath>
 
 using namespace llvm;
 using namespace fastk;
@@ -35,13 +37,14 @@ Error Searcher::runBranching() {
     // All ideas of a round are asked for before the first is tried, so that
     // every proposer sees the same history.
     std::vector<Asked> asked;
+    std::vector<int> counts = ideasOfProposers();
     for (auto [index, proposer] : enumerate(input.proposers)) {
       if (phaseOver)
         break;
       std::string name = round + "/" + std::to_string(index);
       bool all = roundNumber == 1 && proposer->wantsAllTried();
       Answer<std::vector<Idea>> ideas =
-          askIdeas(*proposer, name, all ? 1 << 20 : options.ideas);
+          askIdeas(*proposer, name, all ? 1 << 20 : counts[index]);
       if (!ideas)
         return ideas.takeError();
       // Others may be asked while this one thinks.
@@ -107,6 +110,49 @@ Error Searcher::runBranching() {
       stop(SearchEnd::Exhausted, "the proposers only repeated what was tried");
   }
   return Error::success();
+}
+
+std::vector<int> Searcher::ideasOfProposers() {
+  std::vector<int> counts(input.proposers.size(), options.ideas);
+  std::vector<size_t> models;
+  for (auto [index, proposer] : enumerate(input.proposers))
+    if (proposer->wantsManyAtOnce())
+      models.push_back(index);
+  if (models.size() < 2)
+    return counts;
+  std::vector<ProposerYield> yields;
+  bool arePriced = exchanges.costs.unpriced == 0;
+  for (size_t index : models) {
+    Proposer *proposer = input.proposers[index];
+    ProposerYield yield;
+    ModelCosts costs = exchanges.costsOf(proposer->name());
+    yield.cost =
+        arePriced ? costs.usd : double(costs.inputTokens + costs.outputTokens);
+    // The best of each idea against the best from before its round.
+    std::map<std::string, std::pair<int, double>> bestOfIdea;
+    std::map<int, double> bestBefore;
+    double bestSoFar = 1;
+    for (const Trial &trial : trials) {
+      bestBefore.try_emplace(trial.tried.round, bestSoFar);
+      bestSoFar = std::max(bestSoFar, trial.speedup);
+      if (trial.owner != proposer)
+        continue;
+      auto &[round, best] = bestOfIdea[trial.idea.id];
+      round = trial.tried.round;
+      best = std::max(best, trial.speedup);
+    }
+    for (const auto &[id, idea] : bestOfIdea) {
+      ++yield.ideas;
+      if (idea.second > bestBefore[idea.first])
+        yield.gain += std::log2(idea.second / bestBefore[idea.first]);
+    }
+    yields.push_back(yield);
+  }
+  std::vector<int> shares =
+      shareIdeas(yields, options.ideas * static_cast<int>(models.size()));
+  for (auto [index, share] : zip_equal(models, shares))
+    counts[index] = share;
+  return counts;
 }
 
 Error Searcher::runSequential() {
@@ -180,8 +226,7 @@ Error Searcher::tryIdea(const Asked &asked, int count) {
   if (phaseOver || !variants->front())
     return Error::success();
   for (const Variant &variant : *variants->front()) {
-    Expected<TryOutcome> outcome =
-        tryVariant(asked.idea, asked.owner, variant);
+    Expected<TryOutcome> outcome = tryVariant(asked.idea, asked.owner, variant);
     if (!outcome)
       return outcome.takeError();
     if (*outcome == TryOutcome::Evaluated && !phaseOver)

@@ -25,22 +25,29 @@ SearchExchanges::SearchExchanges(const SearchInput &input,
 }
 
 void SearchExchanges::account(StringRef name, const Usage &usage) {
-  if (!spent.emplace(name.str(), usage).second)
-    return;
-  costs = {};
-  for (const auto &[each, used] : spent) {
-    ++costs.exchanges;
-    costs.inputTokens += used.inputTokens;
-    costs.cachedTokens += used.cachedTokens;
-    costs.outputTokens += used.outputTokens;
-    costs.reasoningTokens += used.reasoningTokens;
-    costs.seconds += used.seconds;
-    costs.isEstimated |= used.isEstimated;
+  if (spent.emplace(name.str(), usage).second)
+    costs = costsOf("");
+}
+
+ModelCosts SearchExchanges::costsOf(StringRef model) const {
+  ModelCosts sum;
+  for (const auto &[name, used] : spent) {
+    // "DIGEST MODEL"; of all models where none is named.
+    if (!model.empty() && StringRef(name).split(' ').second != model)
+      continue;
+    ++sum.exchanges;
+    sum.inputTokens += used.inputTokens;
+    sum.cachedTokens += used.cachedTokens;
+    sum.outputTokens += used.outputTokens;
+    sum.reasoningTokens += used.reasoningTokens;
+    sum.seconds += used.seconds;
+    sum.isEstimated |= used.isEstimated;
     if (used.usd)
-      costs.usd += *used.usd;
+      sum.usd += *used.usd;
     else
-      ++costs.unpriced;
+      ++sum.unpriced;
   }
+  return sum;
 }
 
 size_t SearchExchanges::allowed(MutableArrayRef<Prompt> prompts) {

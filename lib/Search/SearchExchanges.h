@@ -33,6 +33,8 @@ public:
   bool interrupted = false, budgetSpent = false;
   /// Of everything this search was told, by earlier runs, too.
   ModelCosts costs;
+  /// The part of one model.
+  ModelCosts costsOf(llvm::StringRef model) const;
 
 private:
   void account(llvm::StringRef name, const Usage &usage);

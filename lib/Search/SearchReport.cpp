@@ -166,6 +166,8 @@ static json::Array triedArray(const SearchResult &result) {
     tried.push_back(
         json::Object{{"round", each.round},
                      {"idea", json::fixUTF8(each.variant.ideaId)},
+                     {"title", json::fixUTF8(each.idea.title)},
+                     {"category", stringify(each.idea.category)},
                      {"language", stringifyLanguage(each.variant.language)},
                      {"program", sha256(each.variant.program)},
                      {"parameters", std::move(parameters)},

@@ -40,6 +40,8 @@ Expected<SearchResult> Searcher::run() {
   result.trajectory.front().round = "0";
   result.trajectory.front().title = "default lowering";
 
+  if (Error error = recallKnownIdeas())
+    return std::move(error);
   // Where answers come later the seeds go with the first round.
   if (!answersLater() || options.strategy == SearchStrategy::Sequential)
     if (Error error = trySeeds())
@@ -93,6 +95,7 @@ ProposalContext Searcher::context() {
   context.history = history;
   context.parents = parents;
   context.round = roundNumber;
+  context.known = known;
   context.exchanges = &exchanges;
   return context;
 }

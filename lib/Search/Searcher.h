@@ -124,6 +124,10 @@ private:
       llvm::function_ref<Answers<std::vector<Variant>>(Proposer &,
                                                        llvm::ArrayRef<size_t>)>
           ask);
+  /// How many ideas each proposer is asked for in this round.
+  std::vector<int> ideasOfProposers();
+  /// What similar workloads teach, as it was when the search began.
+  llvm::Error recallKnownIdeas();
   /// Ends the search or its phase when proposers left questions open: they are
   /// pending, the user ended it, or the budget is spent.
   void endIfUnanswered();
@@ -163,7 +167,9 @@ private:
   std::optional<size_t> best;
   /// What proposers see.
   std::vector<TriedVariant> history, parents;
-  llvm::StringSet<> seen, swept;
+  std::vector<Idea> known;
+  /// Digests and novelties of what was tried; digests of what was swept.
+  llvm::StringSet<> seen, novel, swept;
   /// Verdicts that were asked for in this run, ahead of their turn, and the
   /// trial that was their incumbent.
   llvm::StringMap<worker::Verdict> answers;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Novelty.h"
 #include "Searcher.h"
 #include <memory>
 
@@ -33,7 +34,9 @@ Expected<Searcher::TryOutcome> Searcher::tryVariant(const Idea &idea,
                                                     const Variant &variant,
                                                     int attempt) {
   ++result.counts.variants;
-  if (!seen.insert(digestOf(variant)).second) {
+  bool isNew = seen.insert(digestOf(variant)).second;
+  isNew &= novel.insert(noveltyOf(variant)).second;
+  if (!isNew) {
     ++result.counts.duplicates;
     return TryOutcome::Duplicate;
   }

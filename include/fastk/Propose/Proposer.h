@@ -121,6 +121,8 @@ struct ProposalContext {
   /// The parents of this round, best first; empty in the first round.
   llvm::ArrayRef<TriedVariant> parents;
   int round = 1;
+  /// What won, and what failed, on similar workloads; its text says which.
+  llvm::ArrayRef<Idea> known = {};
   /// By way of which language models are asked; set by the search.
   Exchanges *exchanges = nullptr;
 };

@@ -54,6 +54,9 @@ struct SearchInput {
   std::function<bool()> stopRequested;
   /// The evaluator's, for this workload: the journal is bound to it.
   Provenance provenance = {};
+  /// What the bank knows of similar workloads; see knownIdeas(). Recorded when
+  /// the search begins: a bank that grows meanwhile changes nothing.
+  llvm::ArrayRef<Idea> known = {};
   /// The recorded search that the evaluator answers from; its times count, and
   /// the clock does not. Null: answers are new.
   const RecordedSearch *recording = nullptr;
