@@ -628,6 +628,14 @@ Journal::recordedIn(StringRef directory) {
     return std::move(error);
   RecordedSearch search;
   search.binding = std::move(journal.bound);
+  auto variants = journal.findVariants(kSeeds);
+  if (!variants)
+    return variants.takeError();
+  if (auto ideas = journal.findIdeas(kSeeds); ideas && *variants)
+    for (auto [idea, variant] : zip(ideas->value, (*variants)->value))
+      search.seeds.push_back({idea, variant});
+  if (auto known = journal.findIdeas(kKnownIdeas))
+    search.known = std::move(known->value);
   for (const auto &entry : journal.events) {
     const Event &event = entry.second;
     auto [type, name] = entry.getKey().split(':');

@@ -41,20 +41,20 @@ Expected<SearchResult> fastk::runSearch(const SearchInput &input,
   return Searcher(input, options).run();
 }
 
-JournalBinding fastk::bindingOf(const SearchInput &input,
-                                const SearchOptions &options) {
-  LoweringOp workload = input.workload.workload;
-  std::string proposers;
-  for (Proposer *proposer : input.proposers)
-    proposers += (proposers.empty() ? "" : ",") + proposer->name().str();
-  JournalBinding binding;
-  binding.search = {
-      {"key", workload.getKey().str()},
-      {"target", workload.getTarget().str()},
-      {"precision", stringifyPrecision(input.workload.acceptedPrecision).str()},
-      {"machine", input.workload.target.model},
-      {"threads", std::to_string(input.workload.threads)},
-      {"proposer", proposers},
+JournalBinding::Values fastk::choicesOf(StringRef target, Precision precision,
+                                        const TargetDescription &device,
+                                        int threads,
+                                        ArrayRef<Proposer *> proposers,
+                                        const SearchOptions &options) {
+  std::string names;
+  for (Proposer *proposer : proposers)
+    names += (names.empty() ? "" : ",") + proposer->name().str();
+  JournalBinding::Values choices = {
+      {"target", target.str()},
+      {"precision", stringifyPrecision(precision).str()},
+      {"machine", device.model},
+      {"threads", std::to_string(threads)},
+      {"proposer", names},
       {"strategy", stringify(options.strategy).str()},
       {"rounds", std::to_string(options.rounds)},
       {"ideas", std::to_string(options.ideas)},
@@ -63,10 +63,23 @@ JournalBinding fastk::bindingOf(const SearchInput &input,
       {"repairs", std::to_string(options.repairs)},
       {"seed", std::to_string(options.seed)},
   };
-  for (auto [index, proposer] : llvm::enumerate(input.proposers))
+  for (auto [index, proposer] : llvm::enumerate(proposers))
     for (const auto &[name, value] : proposer->provenance())
-      binding.search.emplace_back(
-          name + " of proposer " + std::to_string(index + 1), value);
+      choices.emplace_back(name + " of proposer " + std::to_string(index + 1),
+                           value);
+  return choices;
+}
+
+JournalBinding fastk::bindingOf(const SearchInput &input,
+                                const SearchOptions &options) {
+  LoweringOp workload = input.workload.workload;
+  JournalBinding binding;
+  binding.search = {{"key", workload.getKey().str()}};
+  llvm::append_range(binding.search,
+                     choicesOf(workload.getTarget(),
+                               input.workload.acceptedPrecision,
+                               input.workload.target, input.workload.threads,
+                               input.proposers, options));
   if (input.recording)
     binding.search.emplace_back("evaluator", "replay");
   binding.madeBy = {{"fastk version", FASTK_VERSION},

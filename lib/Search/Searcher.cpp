@@ -40,6 +40,8 @@ Expected<SearchResult> Searcher::run() {
   result.trajectory.front().round = "0";
   result.trajectory.front().title = "default lowering";
 
+  if (Error error = recallSeeds())
+    return std::move(error);
   if (Error error = recallKnownIdeas())
     return std::move(error);
   // Where answers come later the seeds go with the first round.

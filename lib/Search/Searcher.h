@@ -126,7 +126,9 @@ private:
           ask);
   /// How many ideas each proposer is asked for in this round.
   std::vector<int> ideasOfProposers();
-  /// What similar workloads teach, as it was when the search began.
+  /// The winners to begin with, as they were when the search began.
+  llvm::Error recallSeeds();
+  /// The same for what similar workloads teach.
   llvm::Error recallKnownIdeas();
   /// Ends the search or its phase when proposers left questions open: they are
   /// pending, the user ended it, or the budget is spent.
@@ -168,6 +170,7 @@ private:
   /// What proposers see.
   std::vector<TriedVariant> history, parents;
   std::vector<Idea> known;
+  std::vector<SearchSeed> seeds;
   /// Digests and novelties of what was tried; digests of what was swept.
   llvm::StringSet<> seen, novel, swept;
   /// Verdicts that were asked for in this run, ahead of their turn, and the

@@ -82,6 +82,7 @@ llvm::Expected<SearchResult> replay(World &world, const Cassette &cassette,
                     [&] { return ticks += 1000; },
                     live.stopRequested,
                     live.provenance,
+                    live.known,
                     &cassette.searches.front()};
   return runSearch(input, options);
 }
@@ -195,6 +196,30 @@ TEST(Replay, AsksInBatchesWhereAnswersCameLater) {
   auto result = replay(*other, cassette, options);
   EXPECT_TRUE(!result || summary(*other, *result) != expected);
   consumeError(result.takeError());
+}
+
+TEST(Replay, BeginsWithWhatTheRecordedSearchBeganWith) {
+  SearchOptions options = smallOptions();
+  MemoryFolder folder;
+  auto recording = makeWorld();
+  SearchSeed seed;
+  seed.idea = {"bank/winner", IdeaCategory::Compute, "known", "Do it."};
+  seed.variant = recording->proposer.make(4, 9);
+  seed.variant.ideaId = seed.idea.id;
+  recording->seeds = {seed};
+  SearchResult result = recording->search(
+      options, recording->openJournal(folder.str(), options).get());
+  ASSERT_EQ(result.history.front().variant.ideaId, "bank/winner");
+  Cassette cassette = cassetteOf(folder.str(), *recording);
+  ASSERT_EQ(cassette.searches.front().seeds.size(), 1u);
+  MemoryFolder fresh;
+  auto world = makeWorld();
+  auto journal = world->openJournal(fresh.str(), options);
+  auto replayed = replay(*world, cassette, options, journal.get());
+  ASSERT_TRUE(passed(replayed));
+  ASSERT_TRUE(world->seeds.empty());
+  EXPECT_EQ(summary(*world, *replayed), summary(*recording, result));
+  EXPECT_EQ(toText(cassetteOf(fresh.str(), *world)), toText(cassette));
 }
 
 TEST(Replay, MinutesEndItWhereTheyEndedTheRecordedSearch) {

@@ -45,6 +45,10 @@ struct JournalBinding {
 
 class Journal {
 public:
+  /// What a search begins with is recorded under these names.
+  static constexpr llvm::StringLiteral kSeeds = "seeds";
+  static constexpr llvm::StringLiteral kKnownIdeas = "bank";
+
   /// Opens `directory`, and makes it when there is none. Locks it: one search
   /// at a time. A last line that a crash cut is dropped, a file that was made
   /// by another fastk is renamed to journal.N.jsonl, and note() says so; any

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All answers that one search got from outside: its journal has them, and a
-// cassette keeps them for others.
+// All that one search got from outside: its journal has it, and a cassette
+// keeps it for others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,12 +14,19 @@
 #define FASTK_PROPOSE_LLM_RECORDEDSEARCH_H
 
 #include "fastk/Propose/LLM/LanguageModel.h"
+#include "fastk/Propose/Proposer.h"
 #include "fastk/Worker/Verdict.h"
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace fastk {
+
+/// A variant that a search begins with: a winner of the bank.
+struct SearchSeed {
+  Idea idea;
+  Variant variant;
+};
 
 struct RecordedExchange {
   /// digestOf() the prompt.
@@ -56,6 +63,9 @@ struct RecordedSearch {
   bool answersLater = false;
   /// The CPU that judged, as winners name it; empty for a GPU.
   std::string cpu;
+  /// What the banks gave it to begin with, and knew of similar workloads.
+  std::vector<SearchSeed> seeds;
+  std::vector<Idea> known;
   std::vector<RecordedExchange> exchanges;
   std::vector<RecordedVerdict> verdicts;
 };

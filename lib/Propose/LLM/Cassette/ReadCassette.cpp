@@ -156,12 +156,15 @@ private:
   void readHeader(Fields &fields);
   void readText(Fields &fields);
   void readSearch(Fields &fields);
+  void readSeed(Fields &fields);
+  void readKnown(Fields &fields);
   void readExchange(Fields &fields);
   void readVerdict(Fields &fields, StringRef verdict);
   void readEnd(Fields &fields, size_t before);
   /// The search of the line's workload.
   RecordedSearch *searchOf(Fields &fields);
   void takeText(Fields &fields, StringRef name, std::string &into);
+  Idea takeIdea(Fields &fields);
 
   StringRef content;
   Cassette cassette;
@@ -256,6 +259,54 @@ void Reader::takeText(Fields &fields, StringRef name, std::string &into) {
                        "... as its " + name +
                        ", which stands nowhere before it");
   into = found->second;
+}
+
+Idea Reader::takeIdea(Fields &fields) {
+  Idea idea;
+  Fields object(fields.takeObject("idea"), problem, "its idea");
+  object.take("id", idea.id);
+  object.takeEnum("category", parseIdeaCategory, idea.category);
+  object.take("title", idea.title);
+  object.take("text", idea.text);
+  object.take("parent", idea.parent);
+  object.end();
+  return idea;
+}
+
+void Reader::readSeed(Fields &fields) {
+  RecordedSearch *search = searchOf(fields);
+  SearchSeed seed;
+  seed.idea = takeIdea(fields);
+  Variant &variant = seed.variant;
+  variant.ideaId = seed.idea.id;
+  Fields object(fields.takeObject("variant"), problem, "its variant");
+  object.takeEnum("language", symbolizeLanguage, variant.language);
+  takeText(object, "program", variant.program);
+  object.take("workspace_bytes", variant.workspaceBytes);
+  if (const json::Object *parameters = object.takeObject("parameters"))
+    for (const auto &[name, value] : *parameters) {
+      if (std::optional<int64_t> number = value.getAsInteger())
+        variant.parameters[name.str()] = *number;
+      else
+        object.fail("has a parameter that is no whole number");
+    }
+  if (object.has("plan")) {
+    std::string text, error;
+    object.take("plan", text);
+    variant.plan = worker::parseLaunchPlan(text, error);
+    if (!variant.plan)
+      object.fail("has a plan that cannot be read: " + error);
+  }
+  object.end();
+  if (search && problem.empty())
+    search->seeds.push_back(std::move(seed));
+}
+
+void Reader::readKnown(Fields &fields) {
+  RecordedSearch *search = searchOf(fields);
+  Idea idea = takeIdea(fields);
+  if (search && problem.empty())
+    search->known.push_back(std::move(idea));
 }
 
 void Reader::readExchange(Fields &fields) {
@@ -361,6 +412,10 @@ std::string Reader::readLine(StringRef line) {
     readText(fields);
   else if (type == "search")
     readSearch(fields);
+  else if (type == "seed")
+    readSeed(fields);
+  else if (type == "known")
+    readKnown(fields);
   else if (type == "exchange")
     readExchange(fields);
   else if (type == "verdict")

@@ -46,6 +46,7 @@ private:
   }
   /// Writes a text before it is named for the first time; its digest.
   std::string textDigest(StringRef content);
+  void seed(const RecordedSearch &search, const SearchSeed &seed);
   void exchange(const RecordedSearch &search, const RecordedExchange &each);
   void verdict(const RecordedSearch &search, const RecordedVerdict &each);
 
@@ -75,6 +76,37 @@ void Writer::header(const Cassette &cassette) {
   });
 }
 
+static void attribute(json::OStream &json, StringRef name, const Idea &idea) {
+  json.attributeObject(name, [&] {
+    plain(json, "id", idea.id);
+    json.attribute("category", stringify(idea.category));
+    plain(json, "title", idea.title);
+    plain(json, "text", idea.text);
+    json.attribute("parent", idea.parent);
+  });
+}
+
+void Writer::seed(const RecordedSearch &search, const SearchSeed &seed) {
+  const Variant &variant = seed.variant;
+  std::string program = textDigest(variant.program);
+  line("seed", [&](json::OStream &json) {
+    json.attribute("workload", search.workload);
+    attribute(json, "idea", seed.idea);
+    json.attributeObject("variant", [&] {
+      json.attribute("language", stringifyLanguage(variant.language));
+      json.attribute("program", program);
+      json.attribute("workspace_bytes", variant.workspaceBytes);
+      json.attributeObject("parameters", [&] {
+        for (const auto &[name, value] : variant.parameters)
+          json.attribute(json::fixUTF8(name), value);
+      });
+      // As text, as in journals.
+      if (variant.plan)
+        json.attribute("plan", worker::toJSON(*variant.plan));
+    });
+  });
+}
+
 void Writer::search(const RecordedSearch &search) {
   line("search", [&](json::OStream &json) {
     json.attribute("workload", search.workload);
@@ -87,6 +119,13 @@ void Writer::search(const RecordedSearch &search) {
         json.value(json::Array{json::fixUTF8(name), json::fixUTF8(value)});
     });
   });
+  for (const SearchSeed &each : search.seeds)
+    seed(search, each);
+  for (const Idea &idea : search.known)
+    line("known", [&](json::OStream &json) {
+      json.attribute("workload", search.workload);
+      attribute(json, "idea", idea);
+    });
   // By time, then exchanges first; of two of one time the order is any, but
   // always the same.
   using Place = std::tuple<double, bool, StringRef, size_t>;

@@ -124,6 +124,14 @@ TEST(CassetteErrors, DamagedLines) {
   expectProblem("\"base64\":\"", "\"base64\":\"*", "cannot be decoded: ");
   expectProblem("\"type\":\"search\"", "\"type\":\"find\"",
                 "has the type 'find', which is unknown");
+  expectProblem("\"category\":\"", "\"category\":\"magic and ",
+                "its idea has the category 'magic and ");
+  expectProblem("\"language\":\"cuda\"", "\"language\":\"Latin\"",
+                "its variant has the language 'Latin', which is unknown");
+  expectProblem("\"step\":-2", "\"step\":-2.5",
+                "its variant has a parameter that is no whole number");
+  expectProblem("\"plan\":\"{", "\"plan\":\"[",
+                "its variant has a plan that cannot be read: ");
   expectProblem("\"kind\":\"variant\"", "\"kind\":\"poem\"",
                 "its prompt has the kind 'poem', which is unknown");
   expectProblem("\"sample\":0", "\"sample\":5",
@@ -139,7 +147,7 @@ TEST(CassetteErrors, DamagedLines) {
                 "has a binding that is no pair of texts");
   // The second workload's only verdict.
   EXPECT_NE(problemWith("\"workload\":\"b", "\"workload\":\"c")
-                .find("run.jsonl:14: the line is of a workload of which no "
+                .find("run.jsonl:17: the line is of a workload of which no "
                       "search stands before it"),
             std::string::npos);
 }

@@ -29,6 +29,13 @@ TEST(Cassette, WhatIsWrittenIsRead) {
   EXPECT_TRUE(first.isComplete);
   EXPECT_TRUE(first.answersLater);
   EXPECT_FALSE(read->searches[1].isComplete);
+  ASSERT_EQ(first.seeds.size(), 1u);
+  EXPECT_EQ(first.seeds[0].idea.parent, kDigest);
+  EXPECT_EQ(first.seeds[0].variant.parameters.at("step"), -2);
+  EXPECT_EQ(digestOf(first.seeds[0].variant),
+            digestOf(cassette.searches[0].seeds[0].variant));
+  ASSERT_EQ(first.known.size(), 1u);
+  EXPECT_EQ(first.known[0].title, "Wait less");
   ASSERT_EQ(first.exchanges.size(), 3u);
   for (auto [was, now] :
        llvm::zip_equal(cassette.searches[0].exchanges, first.exchanges)) {
@@ -62,8 +69,8 @@ TEST(Cassette, EveryTextStandsOnce) {
     rest = rest.split("\"type\":\"text\"").second;
     ++texts;
   }
-  // The system text, two user texts, two replies.
-  EXPECT_EQ(texts, 5u);
+  // A program, the system text, two user texts, two replies.
+  EXPECT_EQ(texts, 6u);
 }
 
 TEST(Cassette, TheOrderOfAnswersDoesNotMatter) {

@@ -70,6 +70,21 @@ inline Cassette makeCassette() {
   first.workload = kKey;
   first.name = "matmul";
   first.answersLater = true;
+  SearchSeed seed;
+  seed.idea = {"bank/winner", IdeaCategory::Compute, "Two at once", "Do it.",
+               kDigest};
+  seed.variant.ideaId = seed.idea.id;
+  seed.variant.language = Language::cuda;
+  seed.variant.program = "__global__ void f() {}";
+  std::string error;
+  seed.variant.plan = worker::parseLaunchPlan(
+      R"({"format": 1, "steps": [{"launch": "f", "grid": [1], "block": [32],)"
+      R"( "arguments": ["in0", "out0"]}]})",
+      error);
+  seed.variant.workspaceBytes = 64;
+  seed.variant.parameters = {{"step", -2}};
+  first.seeds = {seed};
+  first.known = {{"bank/cccc", IdeaCategory::Latency, "Wait less", "So."}};
   first.binding = {{"key", kKey}, {"proposer", "catalog,mailbox:box"}};
   first.exchanges = {
       makeExchange(makePrompt("aaaa-idea-1-sample-1", "First.\nSecond.\n"),
