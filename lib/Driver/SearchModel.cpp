@@ -244,23 +244,25 @@ searchAll(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
     std::vector<SearchSeed> seeds = seedsFrom(target->known);
     std::unique_ptr<SearchProgress> progress = createStreamProgress(
         llvm::errs(), llvm::sys::Process::StandardErrIsDisplayed(), title);
-    SearchInput input{ProposalContext{*workload,
-                                      features,
-                                      roofline,
-                                      device,
-                                      filter.loosest,
-                                      static_cast<int>(device.threads),
-                                      0,
-                                      roofline.floorSeconds(device),
-                                      {},
-                                      {}},
-                      proposerPointers,
-                      evaluator,
-                      /*journal=*/nullptr,
-                      progress.get(),
-                      seeds,
-                      /*clock=*/nullptr,
-                      options.stopRequested};
+    SearchInput input{
+        ProposalContext{*workload,
+                        features,
+                        roofline,
+                        device,
+                        filter.loosest,
+                        static_cast<int>(device.threads),
+                        0,
+                        roofline.floorSeconds(device, CacheState::Warm,
+                                              toRoofline(filter.loosest)),
+                        {},
+                        {}},
+        proposerPointers,
+        evaluator,
+        /*journal=*/nullptr,
+        progress.get(),
+        seeds,
+        /*clock=*/nullptr,
+        options.stopRequested};
     evaluator.whileWaiting = [&] { progress->tick(); };
     auto noTicks = llvm::scope_exit([&] { evaluator.whileWaiting = nullptr; });
     progress->preparing("compiling the default lowering and the oracle");

@@ -359,11 +359,8 @@ llvm::Expected<PreparedJob> JobMaker::make(const EvaluationRequest &request,
   }
   if (options.timeSeconds > 0)
     job.time.maxSeconds = options.timeSeconds * (request.promote ? 2.5 : 1);
-  RooflinePrecision floorClass =
-      request.acceptedPrecision == Precision::ieee   ? RooflinePrecision::IEEE
-      : request.acceptedPrecision == Precision::tf32 ? RooflinePrecision::TF32
-                                                     : RooflinePrecision::Half;
   job.floorNs = 1e9 * computeRoofline(workload.getPattern())
-                          .floorSeconds(target, CacheState::Warm, floorClass);
+                          .floorSeconds(target, CacheState::Warm,
+                                        toRoofline(request.acceptedPrecision));
   return prepared;
 }

@@ -548,6 +548,7 @@ Error Journal::recordExchange(StringRef name, const Prompt &prompt,
                               {"system", digests[0]},
                               {"user", digests[1]},
                               {"schema", digests[2]},
+                              {"templates", prompt.templates},
                               {"sample", prompt.sample}}},
       {"reply", json::Object{{"model", json::fixUTF8(reply.model)},
                              {"status", stringify(reply.status)},
@@ -651,6 +652,7 @@ Journal::recordedIn(StringRef directory) {
     prompt.kind = parsePromptKind(fields->getString("kind").value_or(""))
                       .value_or(prompt.kind);
     prompt.name = fields->getString("name").value_or("").str();
+    prompt.templates = fields->getString("templates").value_or("").str();
     prompt.sample = fields->getInteger("sample").value_or(0);
     for (auto [field, text] :
          {std::pair<StringRef, std::string &>{"system", prompt.system},

@@ -63,10 +63,6 @@ JournalBinding::Values fastk::choicesOf(StringRef target, Precision precision,
       {"repairs", std::to_string(options.repairs)},
       {"seed", std::to_string(options.seed)},
   };
-  for (auto [index, proposer] : llvm::enumerate(proposers))
-    for (const auto &[name, value] : proposer->provenance())
-      choices.emplace_back(name + " of proposer " + std::to_string(index + 1),
-                           value);
   return choices;
 }
 

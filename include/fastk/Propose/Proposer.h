@@ -156,11 +156,6 @@ public:
   /// What has to be done to get answers that are pending; empty when none ever
   /// is. See LanguageModel::howToAnswer().
   virtual std::string howToAnswer() const { return ""; }
-  /// What its answers depend on besides the request, and what identifies that
-  /// ("prompts" -> a digest): journals are bound to it.
-  virtual std::vector<std::pair<std::string, std::string>> provenance() const {
-    return {};
-  }
 
   /// Up to `count` ideas that were not tried yet, best first. Fewer, or none,
   /// when the proposer has no more to say.

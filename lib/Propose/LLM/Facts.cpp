@@ -56,18 +56,6 @@ llm::Occupancy llm::computeOccupancy(const DeviceDescription &device,
   return result;
 }
 
-RooflinePrecision llm::toRoofline(Precision precision) {
-  switch (precision) {
-  case Precision::ieee:
-    return RooflinePrecision::IEEE;
-  case Precision::tf32:
-    return RooflinePrecision::TF32;
-  case Precision::half:
-    return RooflinePrecision::Half;
-  }
-  llvm_unreachable("all precisions are named above");
-}
-
 std::string llm::showSeconds(double seconds) {
   if (seconds < 1e-3)
     return formatv("{0:f1} us", seconds * 1e6).str();

@@ -35,8 +35,6 @@ struct Occupancy {
 Occupancy computeOccupancy(const DeviceDescription &device, int64_t threads,
                            int64_t registers, int64_t sharedBytes);
 
-RooflinePrecision toRoofline(Precision precision);
-
 /// "12.3 us", "1.25 ms".
 std::string showSeconds(double seconds);
 /// Of bytes: "2.1 GB", "176 MB", "512 B".

@@ -40,9 +40,6 @@ public:
   StringRef name() const override { return model->name(); }
   bool wantsManyAtOnce() const override { return true; }
   std::string howToAnswer() const override { return model->howToAnswer(); }
-  std::vector<std::pair<std::string, std::string>> provenance() const override {
-    return {{"prompts", templates.digest()}};
-  }
 
   Answer<std::vector<Idea>> proposeIdeas(const ProposalContext &context,
                                          int count) override;

@@ -376,6 +376,7 @@ Prompt llm::PromptWriter::ideas(int count) const {
   values["round"] = std::to_string(context.round);
   values["count"] = std::to_string(count);
   Prompt prompt;
+  prompt.templates = templates.digest();
   prompt.kind = PromptKind::Ideas;
   prompt.name = nameOf("ideas");
   prompt.system = templates.system("ideas", values);
@@ -423,6 +424,7 @@ Prompt llm::PromptWriter::variant(const Idea &idea, int sample,
         "\n" + templates.user("sample", {{"sample", std::to_string(sample)},
                                          {"samples", std::to_string(samples)}});
   Prompt prompt;
+  prompt.templates = templates.digest();
   prompt.kind = PromptKind::Variant;
   StringRef slug = StringRef(idea.id).rsplit('/').second;
   slug.consume_front(std::to_string(context.round) + "-");
@@ -474,6 +476,7 @@ Prompt llm::PromptWriter::repair(const FailedVariant &failed) const {
                 .str()
           : "";
   Prompt prompt;
+  prompt.templates = templates.digest();
   prompt.kind = PromptKind::Repair;
   prompt.name = nameOf("repair-" +
                        StringRef(digestOf(tried.variant)).take_front(12).str());

@@ -46,6 +46,9 @@ struct Prompt {
   std::string user;
   /// JSON schema of the reply; empty: free text.
   std::string schema;
+  /// What identifies the templates it was written from, for the record; not
+  /// part of its digest.
+  std::string templates = {};
   /// Tells several replies to one text apart.
   int sample = 0;
   /// Limit of the reply, reasoning included; 0: the model's own. Not part of

@@ -322,6 +322,7 @@ void Reader::readExchange(Fields &fields) {
   takeText(asked, "system", prompt.system);
   takeText(asked, "user", prompt.user);
   takeText(asked, "schema", prompt.schema);
+  asked.take("templates", prompt.templates);
   asked.take("sample", prompt.sample);
   asked.end();
   Reply &reply = exchange.reply;

@@ -126,6 +126,9 @@ Error ReplayModel::missing(const Prompt &prompt) const {
                      " to the prompt " + prompt.name + ": ";
   text += alike ? firstDifference(alike->prompt, prompt)
                 : "the recorded search had no prompt of this name";
+  if (alike && alike->prompt.templates != prompt.templates)
+    text += " (the templates of prompts are others: replay with those of the "
+            "recording)";
   text += "; search as it was recorded (the same options, prompts, bank and "
           "fastk), or record it again with --record=FILE";
   return createStringError(inconvertibleErrorCode(), text);

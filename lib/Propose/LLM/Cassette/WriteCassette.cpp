@@ -178,6 +178,7 @@ void Writer::exchange(const RecordedSearch &search,
       json.attribute("system", system);
       json.attribute("user", user);
       json.attribute("schema", schema);
+      plain(json, "templates", prompt.templates);
       json.attribute("sample", prompt.sample);
     });
     json.attributeObject("reply", [&] {

@@ -44,6 +44,7 @@ TEST(Cassette, WhatIsWrittenIsRead) {
     EXPECT_EQ(was.elapsed, now.elapsed);
     EXPECT_EQ(was.prompt.name, now.prompt.name);
     EXPECT_EQ(was.prompt.user, now.prompt.user);
+    EXPECT_EQ(was.prompt.templates, now.prompt.templates);
     EXPECT_EQ(was.reply.text, now.reply.text);
     EXPECT_EQ(was.reply.status, now.reply.status);
     EXPECT_EQ(was.reply.failure, now.reply.failure);

@@ -19,6 +19,7 @@ inline Prompt makePrompt(const std::string &name, const std::string &user,
   prompt.name = name;
   prompt.system = "You write kernels.\nRules follow.";
   prompt.user = user;
+  prompt.templates = "templates of " + name;
   prompt.sample = sample;
   return prompt;
 }

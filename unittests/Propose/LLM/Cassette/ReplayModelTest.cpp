@@ -131,6 +131,16 @@ TEST_F(ReplayModelTest, TellsWhatDiffers) {
             "the recorded search had no prompt of this name");
 }
 
+TEST_F(ReplayModelTest, TellsThatTemplatesDiffer) {
+  Prompt was = makePrompt("a", "One."), now = makePrompt("a", "Two.");
+  was.templates = "1234";
+  now.templates = "5678";
+  EXPECT_EQ(differenceTo(was, now),
+            "line 1 of its user text was 'One.' and is now 'Two.' (the "
+            "templates of prompts are others: replay with those of the "
+            "recording)");
+}
+
 TEST_F(ReplayModelTest, ShowsWhereALongLineDiffers) {
   std::string start(500, 'x');
   EXPECT_EQ(differenceTo(makePrompt("a", start + "1" + start),
