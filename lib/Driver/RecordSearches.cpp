@@ -47,7 +47,6 @@ Expected<Cassette> fastk::recordSearches(const RunRecord &run,
   Cassette cassette;
   cassette.fastkVersion = FASTK_VERSION;
   cassette.target = run.target;
-  cassette.device = run.device;
   for (const RunRecord::Search &each : run.searches) {
     auto recorded = Journal::recordedIn(each.journal);
     if (!recorded)
@@ -67,6 +66,8 @@ Expected<Cassette> fastk::recordSearches(const RunRecord &run,
     search.name = each.name;
     search.isComplete = each.isComplete;
     search.answersLater = run.answersLater;
+    if (search.device.model.empty())
+      search.device = run.device;
     search.cpu = run.target == "host" ? hostCpu() : "";
     if (const RecordedSearch *replayed =
             run.replayed ? run.replayed->find(each.workload) : nullptr) {

@@ -24,6 +24,7 @@ struct RunRecord {
   };
   std::vector<Search> searches;
   std::string target;
+  /// Of journals that do not say it.
   TargetDescription device;
   /// The evaluator's; see RecordedSearch.
   bool answersLater = false;

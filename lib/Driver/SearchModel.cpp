@@ -97,13 +97,28 @@ static llvm::Error checkReplay(const SearchModelOptions &options,
     return llvm::createStringError(
         cassette.path + " was recorded for " + cassette.target + ", not for " +
         filter.target + ": replay it with --target=" + cassette.target);
-  if (options.threads && cassette.target == "host" &&
-      options.threads != cassette.device.threads)
-    return llvm::createStringError(
-        cassette.path + " was recorded with " +
-        llvm::Twine(cassette.device.threads) + " threads, not with " +
-        llvm::Twine(options.threads) + ": leave out --num-threads");
+  for (const RecordedSearch &search : cassette.searches)
+    if (options.threads && cassette.target == "host" &&
+        options.threads != search.device.threads)
+      return llvm::createStringError(
+          cassette.path + " was recorded with " +
+          llvm::Twine(search.device.threads) + " threads, not with " +
+          llvm::Twine(options.threads) + ": leave out --num-threads");
   return llvm::Error::success();
+}
+
+/// What the searches of this run know of their device.
+static TargetDescription deviceOf(const SearchModelOptions &options) {
+  // All searches of a cassette are of one machine; each may have known more or
+  // less of it, and says so itself.
+  if (options.replay && !options.replay->searches.empty())
+    return options.replay->searches.front().device;
+  if (options.device)
+    return *options.device;
+  TargetDescription device = describeHost();
+  if (options.threads)
+    device.threads = options.threads;
+  return device;
 }
 
 /// What a replay says where it cannot go on.
@@ -165,16 +180,12 @@ searchAll(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
       target.known = target.foreign.get();
     }
   }
-  TargetDescription device = options.replay   ? options.replay->device
-                             : options.device ? *options.device
-                                              : describeHost();
-  if (options.threads && !options.device && !options.replay)
-    device.threads = options.threads;
+  const TargetDescription deviceNow = deviceOf(options);
   run.target = filter.target;
-  run.device = device;
+  run.device = deviceNow;
   run.answersLater = !evaluator.howToAnswer().empty();
-  run.choices = choicesOf(filter.target, filter.loosest, device,
-                          static_cast<int>(device.threads), proposerPointers,
+  run.choices = choicesOf(filter.target, filter.loosest, deviceNow,
+                          static_cast<int>(deviceNow.threads), proposerPointers,
                           options.search);
   run.replayed = options.replay.get();
   for (SearchedWorkload *target : sharers)
@@ -241,28 +252,31 @@ searchAll(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
           "there when it was");
     }
 
+    TargetDescription device = recording ? recording->device : deviceNow;
+    auto floor = [&] {
+      return roofline.floorSeconds(device, CacheState::Warm,
+                                   toRoofline(filter.loosest));
+    };
     std::vector<SearchSeed> seeds = seedsFrom(target->known);
     std::unique_ptr<SearchProgress> progress = createStreamProgress(
         llvm::errs(), llvm::sys::Process::StandardErrIsDisplayed(), title);
-    SearchInput input{
-        ProposalContext{*workload,
-                        features,
-                        roofline,
-                        device,
-                        filter.loosest,
-                        static_cast<int>(device.threads),
-                        0,
-                        roofline.floorSeconds(device, CacheState::Warm,
-                                              toRoofline(filter.loosest)),
-                        {},
-                        {}},
-        proposerPointers,
-        evaluator,
-        /*journal=*/nullptr,
-        progress.get(),
-        seeds,
-        /*clock=*/nullptr,
-        options.stopRequested};
+    SearchInput input{ProposalContext{*workload,
+                                      features,
+                                      roofline,
+                                      device,
+                                      filter.loosest,
+                                      static_cast<int>(device.threads),
+                                      0,
+                                      floor(),
+                                      {},
+                                      {}},
+                      proposerPointers,
+                      evaluator,
+                      /*journal=*/nullptr,
+                      progress.get(),
+                      seeds,
+                      /*clock=*/nullptr,
+                      options.stopRequested};
     evaluator.whileWaiting = [&] { progress->tick(); };
     auto noTicks = llvm::scope_exit([&] { evaluator.whileWaiting = nullptr; });
     progress->preparing("compiling the default lowering and the oracle");
@@ -300,6 +314,9 @@ searchAll(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
     input.journal = journal->get();
     if (!(*journal)->note().empty())
       progress->note((*journal)->note());
+    if (llvm::Error error = (*journal)->recallDevice(device))
+      return std::move(error);
+    input.workload.floorSeconds = floor();
 
     llvm::Expected<SearchResult> result = runSearch(input, search);
     progress->ended();

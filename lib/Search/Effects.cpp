@@ -56,7 +56,7 @@ Error Searcher::recallSeeds() {
     return Error::success();
   }
   // What a bank got since the search began is none.
-  if (!*variants && input.journal->resumedEvents() > 0)
+  if (!*variants && input.journal->hasBegun())
     seeds.clear();
   if (seeds.empty())
     return Error::success();

@@ -8,6 +8,7 @@
 #include "fastk/Search/Journal.h"
 #include "fastk/Bank/Winner.h"
 #include "fastk/Dialect/Fastk/Key.h"
+#include "fastk/Target/TargetFields.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CRC.h"
 #include "llvm/Support/FileSystem.h"
@@ -289,6 +290,7 @@ Error Journal::readLine(StringRef body, size_t number,
     return problem("an event without name or time");
   elapsed = std::max(elapsed, *when);
   ++resumed;
+  begun |= *type != "device" && *name != kSeeds && *name != kKnownIdeas;
   std::string key = (*type + ":" + *name).str();
   if (events.count(key))
     return problem("records '" + Twine(key) + "' a second time");
@@ -617,6 +619,50 @@ Journal::findExchange(StringRef name) {
 }
 
 //===----------------------------------------------------------------------===//
+// The device
+//===----------------------------------------------------------------------===//
+
+static constexpr StringLiteral kDevice = "device";
+
+std::optional<TargetDescription> Journal::findDevice() const {
+  const Event *event = find(kDevice, kDevice);
+  const json::Object *fields =
+      event ? event->fields.getObject(kDevice) : nullptr;
+  if (!fields)
+    return std::nullopt;
+  TargetDescription device;
+  device.target = fields->getString("target").value_or("").str();
+  forEachTargetField(device, [&](StringRef name, auto &value) {
+    using Type = std::remove_reference_t<decltype(value)>;
+    if constexpr (std::is_same_v<Type, std::string>)
+      value = fields->getString(name).value_or("").str();
+    else if constexpr (std::is_same_v<Type, bool>)
+      value = fields->getBoolean(name).value_or(value);
+    else
+      value = static_cast<Type>(fields->getNumber(name).value_or(0));
+  });
+  return device;
+}
+
+Error Journal::recallDevice(TargetDescription &device) {
+  if (std::optional<TargetDescription> recorded = findDevice()) {
+    device = std::move(*recorded);
+    return Error::success();
+  }
+  json::Object fields{{"target", device.target}};
+  forEachTargetField(device, [&](StringRef name, const auto &value) {
+    if constexpr (std::is_same_v<decltype(value), const std::string &>)
+      fields[name] = json::fixUTF8(value);
+    else
+      fields[name] = value;
+  });
+  return append(text(json::Object{{"type", kDevice},
+                                  {"name", kDevice},
+                                  {"elapsed", elapsed},
+                                  {kDevice, std::move(fields)}}));
+}
+
+//===----------------------------------------------------------------------===//
 // All of it
 //===----------------------------------------------------------------------===//
 
@@ -629,6 +675,8 @@ Journal::recordedIn(StringRef directory) {
     return std::move(error);
   RecordedSearch search;
   search.binding = std::move(journal.bound);
+  if (std::optional<TargetDescription> device = journal.findDevice())
+    search.device = std::move(*device);
   auto variants = journal.findVariants(kSeeds);
   if (!variants)
     return variants.takeError();

@@ -193,6 +193,34 @@ TEST(Journal, ASearchThatBeganWithoutSeedsGoesOnWithoutThem) {
               testing::Not(testing::Contains(ok(430, "late"))));
 }
 
+TEST(Journal, TheDeviceIsWhatItWasAtTheBeginning) {
+  MemoryFolder folder;
+  SearchOptions options;
+  World world(20, hill);
+  TargetDescription device;
+  device.target = "cuda:sm_90a";
+  device.model = "test \xc2\xb5 machine";
+  device.threads = 1 << 20;
+  device.hasFma = true;
+  device.l3Bytes = int64_t(60) << 30;
+  device.memoryBytesPerSecond = 1e12 / 3;
+  device.tf32OpsPerSecond = 494.7e12;
+  device.measuredIdle = false;
+  for (double bandwidth : {1e12 / 3, 5e12, 6e12}) {
+    TargetDescription now = device;
+    now.memoryBytesPerSecond = bandwidth;
+    now.measuredIdle = bandwidth > 1e12;
+    auto journal = world.openJournal(folder.str(), options);
+    EXPECT_FALSE(journal->hasBegun());
+    ASSERT_FALSE(static_cast<bool>(journal->recallDevice(now)));
+    EXPECT_EQ(toJSON(now), toJSON(device));
+    EXPECT_EQ(now.tf32OpsPerSecond, device.tf32OpsPerSecond);
+  }
+  auto recorded = Journal::recordedIn(folder.str());
+  ASSERT_TRUE(recorded && *recorded);
+  EXPECT_EQ(toJSON((*recorded)->device), toJSON(device));
+}
+
 TEST(Journal, SecondSearchIsTurnedAway) {
   World world(8, hill);
   MemoryFolder folder;

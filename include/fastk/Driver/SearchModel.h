@@ -40,8 +40,8 @@ struct SearchModelOptions {
   /// Cassette to be written, from the journals and whatever the end; empty for
   /// none.
   std::string record;
-  /// What the evaluator answers from, where it replays. The device that it was
-  /// recorded for is then searched for, and no other.
+  /// What the evaluator answers from, where it replays: what the recorded
+  /// searches knew of their device is then what these know.
   std::shared_ptr<const Cassette> replay = nullptr;
   unsigned threads = 0;
   /// The GPU that is searched for; nothing: this machine's processors.

@@ -20,6 +20,7 @@
 #include "fastk/Propose/LLM/LanguageModel.h"
 #include "fastk/Propose/LLM/RecordedSearch.h"
 #include "fastk/Propose/Proposer.h"
+#include "fastk/Target/TargetDescription.h"
 #include "fastk/Worker/Verdict.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -80,6 +81,9 @@ public:
   llvm::StringRef note() const { return noteText; }
   /// Events that were there when it was opened, the header not counted.
   size_t resumedEvents() const { return resumed; }
+  /// True when there was an event of the search itself among them: all but what
+  /// it begins with.
+  bool hasBegun() const { return begun; }
   /// Seconds of searching behind the last event.
   double elapsedSeconds() const { return elapsed; }
 
@@ -97,6 +101,11 @@ public:
   findExchange(llvm::StringRef name);
   /// What each recorded exchange cost, by name.
   std::vector<std::pair<std::string, Usage>> exchangeUsages() const;
+
+  /// What is known of a device may become more, by calibration or in a quieter
+  /// moment; floors and prompts would be others. So a search goes on with what
+  /// it began with: that takes the place of `device`, or `device` is recorded.
+  llvm::Error recallDevice(TargetDescription &device);
 
   /// Records an event durably: when this returns, a crash no longer loses it.
   llvm::Error recordIdeas(llvm::StringRef name, llvm::ArrayRef<Idea> ideas,
@@ -131,6 +140,7 @@ private:
   llvm::Error storeFile(const std::string &path, llvm::StringRef content);
   llvm::Expected<std::string> loadFile(const std::string &path,
                                        llvm::StringRef digest);
+  std::optional<TargetDescription> findDevice() const;
   const Event *find(llvm::StringRef type, llvm::StringRef name) const;
 
   llvm::Error readHeader(const llvm::json::Object &header,
@@ -144,6 +154,7 @@ private:
   std::string noteText;
   llvm::StringMap<Event> events;
   size_t resumed = 0;
+  bool begun = false;
   double elapsed = 0;
   int descriptor = -1;
   /// Length of the file up to the last whole line.

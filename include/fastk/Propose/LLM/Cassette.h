@@ -15,7 +15,6 @@
 #define FASTK_PROPOSE_LLM_CASSETTE_H
 
 #include "fastk/Propose/LLM/RecordedSearch.h"
-#include "fastk/Target/TargetDescription.h"
 #include "llvm/Support/Error.h"
 #include <memory>
 
@@ -28,10 +27,8 @@ struct Cassette {
   std::string digest;
   /// Of the fastk that wrote it.
   std::string fastkVersion;
-  /// What was searched for, "host" or "cuda:sm_90a", and the device as the
-  /// searches knew it: floors and prompts rest on it.
+  /// What was searched for: "host", "cuda:sm_90a".
   std::string target = "host";
-  TargetDescription device;
   /// In the order in which they were made, each workload once.
   std::vector<RecordedSearch> searches;
 

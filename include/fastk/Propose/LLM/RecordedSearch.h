@@ -15,6 +15,7 @@
 
 #include "fastk/Propose/LLM/LanguageModel.h"
 #include "fastk/Propose/Proposer.h"
+#include "fastk/Target/TargetDescription.h"
 #include "fastk/Worker/Verdict.h"
 #include <string>
 #include <utility>
@@ -61,6 +62,8 @@ struct RecordedSearch {
   bool isComplete = true;
   /// Its evaluator answered later, so it asked for many variants at once.
   bool answersLater = false;
+  /// The device as the search knew it: floors and prompts rest on it.
+  TargetDescription device;
   /// The CPU that judged, as winners name it; empty for a GPU.
   std::string cpu;
   /// What the banks gave it to begin with, and knew of similar workloads.

@@ -9,6 +9,7 @@
 #include "fastk/Bank/DurableFile.h"
 #include "fastk/Dialect/Fastk/Key.h"
 #include "fastk/Propose/LLM/Cassette.h"
+#include "fastk/Target/TargetFields.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -186,12 +187,6 @@ void Reader::readHeader(Fields &fields) {
                        ", this fastk reads format " + Twine(kCassetteFormat));
   fields.take("fastk_version", cassette.fastkVersion);
   fields.take("target", cassette.target);
-  cassette.device.target = cassette.target;
-  Fields device(fields.takeObject("device"), problem, "its device");
-  forEachDeviceField(cassette.device, [&](StringRef name, auto &value) {
-    device.take(name, value);
-  });
-  device.end();
 }
 
 void Reader::readText(Fields &fields) {
@@ -222,6 +217,12 @@ void Reader::readSearch(Fields &fields) {
   fields.take("complete", search.isComplete);
   fields.take("answers_later", search.answersLater);
   fields.take("cpu", search.cpu);
+  search.device.target = cassette.target;
+  Fields device(fields.takeObject("device"), problem, "its device");
+  forEachTargetField(search.device, [&](StringRef name, auto &value) {
+    device.take(name, value);
+  });
+  device.end();
   if (const json::Array *binding = fields.takeArray("binding"))
     for (const json::Value &pair : *binding) {
       const json::Array *both = pair.getAsArray();

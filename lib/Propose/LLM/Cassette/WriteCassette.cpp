@@ -15,6 +15,7 @@
 #include "fastk/Bank/DurableFile.h"
 #include "fastk/Dialect/Fastk/Key.h"
 #include "fastk/Propose/LLM/Cassette.h"
+#include "fastk/Target/TargetFields.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Base64.h"
@@ -65,14 +66,6 @@ void Writer::header(const Cassette &cassette) {
     json.attribute("format", kCassetteFormat);
     plain(json, "fastk_version", cassette.fastkVersion);
     plain(json, "target", cassette.target);
-    json.attributeObject("device", [&] {
-      forEachDeviceField(cassette.device, [&](StringRef name, auto value) {
-        if constexpr (std::is_same_v<decltype(value), std::string>)
-          plain(json, name, value);
-        else
-          json.attribute(name, value);
-      });
-    });
   });
 }
 
@@ -114,6 +107,14 @@ void Writer::search(const RecordedSearch &search) {
     json.attribute("complete", search.isComplete);
     json.attribute("answers_later", search.answersLater);
     plain(json, "cpu", search.cpu);
+    json.attributeObject("device", [&] {
+      forEachTargetField(search.device, [&](StringRef name, auto value) {
+        if constexpr (std::is_same_v<decltype(value), std::string>)
+          plain(json, name, value);
+        else
+          json.attribute(name, value);
+      });
+    });
     json.attributeArray("binding", [&] {
       for (const auto &[name, value] : search.binding)
         json.value(json::Array{json::fixUTF8(name), json::fixUTF8(value)});

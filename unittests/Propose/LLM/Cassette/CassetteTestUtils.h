@@ -62,12 +62,13 @@ inline Cassette makeCassette() {
   Cassette cassette;
   cassette.path = "run.jsonl";
   cassette.fastkVersion = "0.1.0";
-  cassette.target = cassette.device.target = "cuda:sm_90a";
-  cassette.device.model = "Test \xc2\xb5 GPU";
-  cassette.device.memoryBytesPerSecond = 1e12 / 3;
-  cassette.device.tf32OpsPerSecond = 494.7e12;
-  cassette.device.l3Bytes = 60 << 20;
+  cassette.target = "cuda:sm_90a";
   RecordedSearch first;
+  first.device.target = cassette.target;
+  first.device.model = "Test \xc2\xb5 GPU";
+  first.device.memoryBytesPerSecond = 1e12 / 3;
+  first.device.tf32OpsPerSecond = 494.7e12;
+  first.device.l3Bytes = 60 << 20;
   first.workload = kKey;
   first.name = "matmul";
   first.answersLater = true;
