@@ -1,26 +1,27 @@
-"""Answers the prompts of a mailbox as a language model would, for the workload of
-int_matmul/model.mlir: ideas for each round, programs, and programs that are mended.
+"""Answers the prompts of a mailbox as a language model would: ideas for each round, programs, and
+programs that are mended. For the host the workload is that of int_matmul/model.mlir, for a GPU that
+of relu.mlir.
 
-Of the two samples of an idea the second is no program at first. In the first round one program is
-wrong. All others are right, and faster than the default lowering.
+Of the two samples of an idea the second is no program at first. In the first round one program for
+the host is wrong. All others are right, and faster than the default lowering.
 
-usage: answer_mailbox.py DIR [MOST]   answers at most MOST prompts, in order of name; prints how many
+usage: answer_mailbox.py DIR [MOST]   answers at most MOST prompts, in backward order of name;
+                                 prints how many
 """
 import json
 import os
 import re
 import sys
 
-KERNEL = """#include <stdint.h>
+HOST = """#include <stdint.h>
 #define STEP {step} // tune: 1, 2, 4
 void fastk_kernel(const int32_t *restrict a, const int32_t *restrict b,
                   int32_t *restrict c, void *workspace) {{
   (void)workspace;
-  // {note}
 #pragma omp parallel for
   for (int i = 0; i < 128; ++i) {{
     for (int j = 0; j < 128; ++j)
-      c[i * 128 + j] = 0;
+      c[i * 128 + j] = 0 * {number};
     for (int k = {first}; k < 128; k += STEP)
       for (int l = k; l < k + STEP; ++l)
         for (int j = 0; j < 128; ++j)
@@ -29,20 +30,35 @@ void fastk_kernel(const int32_t *restrict a, const int32_t *restrict b,
 }}
 """
 
+# How fast it is tells answer_spool.py.
+DEVICE = """// fixture: {ns} ns
+extern "C" __global__ void relu(const float *in, float *out, int n) {{
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    out[i] = fmaxf(in[i], 0.0f * {number}.0f);
+}}
+"""
+PLAN = {"format": 1, "name": "relu", "steps": [
+    {"launch": "relu", "grid": [32], "block": [256], "arguments": ["in0", "out0", {"i32": 8192}]}]}
+
 
 def ideas(number, text):
-    titles = [f"Rows of round {number}", f"Steps of round {number}"]
     # It builds on what it is shown, once there is something.
     parent = "P1" if "P1" in text else "none"
     return json.dumps({"ideas": [
-        {"title": title, "category": category, "parent": parent, "expected_gain": "2x, because.",
-         "text": f"{title}: the inner loop runs along the rows of b, which stream through the cache."}
-        for title, category in zip(titles, ["memory access", "compute and instructions"])]})
+        {"title": f"{what} of round {number}", "category": category, "parent": parent,
+         "expected_gain": "2x, because.",
+         "text": f"{what}: the inner loop runs along contiguous memory in round {number}."}
+        for what, category in [("Rows", "memory access"), ("Steps", "compute and instructions")]]})
 
 
-def program(name, step, first):
-    kernel = KERNEL.format(step=step, note=name, first=first)
-    return f"Here is the program.\n\n```c\n{kernel}```\n"
+def program(number, text, step, first):
+    """`number` makes another program of it."""
+    if "```cuda" in text:
+        kernel = DEVICE.format(ns=7000 - 500 * number, number=number)
+        return f"It is this one.\n\n```cuda\n{kernel}```\n\n```json\n{json.dumps(PLAN)}\n```\n"
+    kernel = HOST.format(step=step, number=number, first=first)
+    return f"It is this one.\n\n```c\n{kernel}```\n"
 
 
 def answer(name, text):
@@ -50,11 +66,11 @@ def answer(name, text):
     if "-ideas" in name:
         return ideas(number, text)
     if "-repair-" in name:
-        return program(name, step=2, first=0)
+        return program(2 * number + 10, text, step=2, first=0)
     if name.endswith("-sample-2"):
         return f"I am sorry, I cannot write {name}."
-    wrong = number == 1 and "rows" in name
-    return program(name, step=1, first=1 if wrong else 0)
+    rows = "-rows-" in name
+    return program(2 * number + rows, text, step=1, first=1 if rows and number == 1 else 0)
 
 
 def main():

@@ -126,6 +126,11 @@ Error ReplayModel::missing(const Prompt &prompt) const {
                      " to the prompt " + prompt.name + ": ";
   text += alike ? firstDifference(alike->prompt, prompt)
                 : "the recorded search had no prompt of this name";
+  if (!alike && any_of(cassette->searches, [](const RecordedSearch &search) {
+        return !search.isComplete;
+      }))
+    text += ", or no reply yet: it was pending or interrupted when it was "
+            "recorded";
   if (alike && alike->prompt.templates != prompt.templates)
     text += " (the templates of prompts are others: replay with those of the "
             "recording)";
