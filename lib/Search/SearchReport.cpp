@@ -329,6 +329,13 @@ WinnerRecord fastk::winnerRecord(const SearchInput &input,
   record.fastkVersion = FASTK_VERSION;
   record.seed = static_cast<int64_t>(options.seed);
   record.evaluations = result.counts.evaluations;
+  record.tokens = result.models.inputTokens + result.models.outputTokens;
+  record.usd = result.models.usd;
+  if (record.tokens > 0)
+    for (Proposer *proposer : input.proposers)
+      if (proposer->wantsManyAtOnce())
+        record.models +=
+            (record.models.empty() ? "" : ",") + proposer->name().str();
   return record;
 }
 

@@ -57,6 +57,10 @@ llm::Occupancy llm::computeOccupancy(const DeviceDescription &device,
 }
 
 std::string llm::showSeconds(double seconds) {
+  if (seconds < 1e-7)
+    return formatv("{0:f2} ns", seconds * 1e9).str();
+  if (seconds < 1e-5)
+    return formatv("{0:f2} us", seconds * 1e6).str();
   if (seconds < 1e-3)
     return formatv("{0:f1} us", seconds * 1e6).str();
   if (seconds < 1)
@@ -72,6 +76,15 @@ std::string llm::showBytes(double bytes) {
   return unit == 0      ? formatv("{0:f0} B", bytes).str()
          : bytes >= 100 ? formatv("{0:f0} {1}", bytes, units[unit]).str()
                         : formatv("{0:f1} {1}", bytes, units[unit]).str();
+}
+
+/// True where `sign` stands in the text and begins a word.
+static bool says(StringRef text, StringRef sign) {
+  for (size_t at = 0; (at = text.find(sign, at)) != StringRef::npos; ++at)
+    if (at == 0 || !(isAlnum(text[at - 1]) || text[at - 1] == '_') ||
+        !isAlnum(sign[0]))
+      return true;
+  return false;
 }
 
 std::vector<std::string> llm::featuresOf(StringRef program) {
@@ -96,7 +109,7 @@ std::vector<std::string> llm::featuresOf(StringRef program) {
   std::vector<std::string> found;
   for (const Feature &feature : features)
     if (any_of(feature.signs,
-               [&](StringRef sign) { return program.contains(sign); }))
+               [&](StringRef sign) { return says(program, sign); }))
       found.push_back(feature.name.str());
   return found;
 }
@@ -113,7 +126,7 @@ static void addLaunches(const worker::LaunchPlan &plan,
   int64_t workspace = 0;
   for (const worker::Workspace &each : plan.workspaces)
     workspace += each.bytes;
-  facts.push_back(formatv("{0} launch(es) or memset(s){1}", plan.steps.size(),
+  facts.push_back(formatv("a plan of {0} step(s){1}", plan.steps.size(),
                           workspace ? ", scratch memory " +
                                           llm::showBytes(double(workspace))
                                     : std::string()));
@@ -181,7 +194,7 @@ std::vector<std::string> llm::factsOf(const ProposalContext &context,
                             percent(bandwidth, target.memoryBytesPerSecond)));
     double rate = roofline.ops.flops() / tried.seconds;
     if (rate > 0) {
-      line = formatv("operations at {0:f2} TFLOP/s, {1} of the f32 peak",
+      line = formatv("operations at {0:f3} TFLOP/s, {1} of the f32 peak",
                      rate / 1e12, percent(rate, target.f32OpsPerSecond));
       if (device && target.f16OpsPerSecond > 0 && roofline.ops.multiplyAdd > 0)
         line += formatv(", {0} of the f16 tensor-core peak",

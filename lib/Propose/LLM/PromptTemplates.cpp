@@ -30,7 +30,8 @@ struct TemplateKind {
 
 static constexpr TemplateKind kKinds[] = {
     {"ideas", true,
-     "language rules device workload precision standing parents history round "
+     "language rules device workload precision standing parents history known "
+     "round "
      "count"},
     {"ideas-again", false, "prompt problem reply"},
     {"variant", true,
@@ -176,8 +177,8 @@ Error PromptTemplates::set(StringRef name, StringRef original,
                            "needs a line '<!-- user -->' and text behind it: "
                            "what the prompts of a search have in common "
                            "stands before it, the rest behind it");
-  here.system = system.str();
-  here.user = user.str();
+  here.system = (system.trim() + "\n").str();
+  here.user = user.ltrim().str();
   return Error::success();
 }
 

@@ -161,8 +161,13 @@ static std::vector<Block> readBlocks(StringRef text, bool &endsInside) {
   return blocks;
 }
 
-/// The reply as texts are here: '\n' ends lines.
-static std::string withoutReturns(StringRef text) {
+/// The answer as texts are here: '\n' ends lines. Without the thoughts that
+/// some models put before it.
+static std::string answerOf(StringRef text) {
+  constexpr StringLiteral endOfThoughts = "</think>";
+  size_t thoughts = text.rfind(endOfThoughts);
+  if (thoughts != StringRef::npos)
+    text = text.substr(thoughts + endOfThoughts.size());
   std::string result;
   result.reserve(text.size());
   for (size_t i = 0; i < text.size(); ++i)
@@ -288,7 +293,7 @@ llm::IdeasReply llm::readIdeas(StringRef reply, int count,
     result.problem = ("the reply is longer than 4 MiB" + wanted).str();
     return result;
   }
-  std::string text = withoutReturns(reply), problem;
+  std::string text = answerOf(reply), problem;
   std::optional<json::Array> ideas = findIdeas(text, problem);
   if (!ideas) {
     result.problem =
@@ -418,7 +423,7 @@ llm::ProgramReply llm::readProgram(StringRef reply, Language language) {
     return fail("is longer than 4 MiB");
   if (reply.contains('\0'))
     return fail("holds a NUL byte");
-  std::string text = withoutReturns(reply);
+  std::string text = answerOf(reply);
   bool endsInside;
   std::vector<Block> blocks = readBlocks(text, endsInside);
   if (endsInside)
@@ -430,9 +435,13 @@ llm::ProgramReply llm::readProgram(StringRef reply, Language language) {
   for (const Block &block : blocks) {
     if (block.tag != "json" && looksLikeProgram(block.text, language))
       program = &block;
-    else if (block.tag == "json" || looksLikePlan(block.text, language))
+    else if (looksLikePlan(block.text, language))
       plan = &block;
   }
+  // One that is damaged is better told of than missing.
+  for (const Block &block : blocks)
+    if (!plan && block.tag == "json")
+      plan = &block;
   if (!program) {
     for (const Block &block : blocks)
       if (block.tag == tag)

@@ -23,11 +23,19 @@ using namespace fastk;
 // In a sentence
 //===----------------------------------------------------------------------===//
 
-static std::string times(ArrayRef<int64_t> extents) {
+static std::string joined(ArrayRef<int64_t> extents, StringRef separator) {
   return llvm::join(
       llvm::map_range(extents,
                       [](int64_t each) { return std::to_string(each); }),
-      " x ");
+      separator);
+}
+
+static std::string times(ArrayRef<int64_t> extents) {
+  return joined(extents, " x ");
+}
+
+static std::string list(ArrayRef<int64_t> extents) {
+  return "[" + joined(extents, ", ") + "]";
 }
 
 std::string llm::describeKind(const WorkloadFeatures &features) {
@@ -81,13 +89,7 @@ static std::string showType(Type type) {
   if (auto shaped = dyn_cast<ShapedType>(type)) {
     stream << shaped.getElementType();
     if (shaped.getRank() > 0)
-      stream << "["
-             << llvm::join(llvm::map_range(shaped.getShape(),
-                                           [](int64_t each) {
-                                             return std::to_string(each);
-                                           }),
-                           ", ")
-             << "]";
+      stream << list(shaped.getShape());
   } else {
     stream << type;
   }
@@ -285,16 +287,16 @@ private:
                        llvm::join(operands, ", ") + ")";
     if (auto pad = dyn_cast<tensor::PadOp>(op)) {
       line = "  " + nameOf(pad.getResult()) + " = " + nameOf(pad.getSource()) +
-             " padded by low [" + times(pad.getStaticLow()) + "] and high [" +
-             times(pad.getStaticHigh()) + "]";
+             " padded by low " + list(pad.getStaticLow()) + " and high " +
+             list(pad.getStaticHigh());
       if (Value value = pad.getConstantPaddingValue())
         line += " with " + nameOf(value);
     } else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
       line = "  " + nameOf(slice.getResult()) + " = slice of " +
-             nameOf(slice.getSource()) + " at [" +
-             times(slice.getStaticOffsets()) + "], sizes [" +
-             times(slice.getStaticSizes()) + "], steps [" +
-             times(slice.getStaticStrides()) + "]";
+             nameOf(slice.getSource()) + " at " +
+             list(slice.getStaticOffsets()) + ", sizes " +
+             list(slice.getStaticSizes()) + ", steps " +
+             list(slice.getStaticStrides());
     } else if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op)) {
       line = "  the elements of " + nameOf(op.getOperand(0)) +
              " in row-major order, another shape";

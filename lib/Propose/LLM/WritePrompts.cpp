@@ -22,6 +22,8 @@ using namespace fastk;
 static constexpr size_t kMaxPatternBytes = 8000, kMaxLoopBytes = 8000,
                         kMaxParentBytes = 40000, kMaxParentsBytes = 24000,
                         kMaxReasonBytes = 6000, kMaxUnreadableBytes = 12000;
+/// Of what is known of other workloads.
+static constexpr size_t kMaxKnown = 10, kMaxKnownBytes = 600;
 /// Lines of the history: the first ones and the last ones.
 static constexpr size_t kFirstIdeas = 20, kLastIdeas = 40;
 
@@ -74,8 +76,19 @@ std::vector<std::string> llm::PromptWriter::labels() const {
 // Parts
 //===----------------------------------------------------------------------===//
 
+/// As memories inside of chips are told: "60 MiB", "32 KiB".
+static std::string binary(int64_t bytes) {
+  return bytes >= (1 << 20) ? formatv("{0} MiB", bytes >> 20).str()
+                            : formatv("{0} KiB", bytes >> 10).str();
+}
+
 static std::string tera(double rate) {
   return formatv("{0:f1}", rate / 1e12).str();
+}
+
+static std::string showOperations(double flops) {
+  return flops >= 1e9 ? formatv("{0:f2} GFLOP", flops / 1e9).str()
+                      : formatv("{0:f3} MFLOP", flops / 1e6).str();
 }
 
 std::string llm::PromptWriter::device() const {
@@ -86,10 +99,10 @@ std::string llm::PromptWriter::device() const {
     text += ", " + target.target.substr(target.target.find(':') + 1);
     if (gpu)
       text += formatv(
-          ": {0} multiprocessors, L2 {1}; each multiprocessor: {2} KB shared "
-          "memory ({3} KB a block with opt-in), {4} registers, {5} threads, "
+          ": {0} multiprocessors, L2 {1}; each multiprocessor: {2} KiB shared "
+          "memory ({3} KiB a block with opt-in), {4} registers, {5} threads, "
           "{6} blocks",
-          gpu->multiprocessors, showBytes(double(gpu->l2Bytes)),
+          gpu->multiprocessors, binary(gpu->l2Bytes),
           gpu->sharedBytesPerMultiprocessor >> 10,
           gpu->sharedBytesPerBlockOptIn >> 10, gpu->registersPerMultiprocessor,
           gpu->threadsPerMultiprocessor, gpu->blocksPerMultiprocessor);
@@ -106,8 +119,7 @@ std::string llm::PromptWriter::device() const {
         "GB/s; f32 {9} GFLOP/s, all threads together.\n\n",
         target.model.empty() ? "CPU" : target.model, context.threads,
         target.cores, target.vectorBytes, target.hasFma ? " with FMA" : "",
-        showBytes(double(target.l1Bytes)), showBytes(double(target.l2Bytes)),
-        showBytes(double(target.l3Bytes)),
+        binary(target.l1Bytes), binary(target.l2Bytes), binary(target.l3Bytes),
         formatv("{0:f1}", target.memoryBytesPerSecond / 1e9).str(),
         formatv("{0:f0}", target.f32OpsPerSecond / 1e9).str());
     text += templates.text("device-host");
@@ -130,6 +142,14 @@ std::string llm::PromptWriter::workload() const {
          printPattern(context.workload, kMaxPatternBytes) + "```\n";
 }
 
+/// Whether `a` is faster, as the search ranks: against the default lowering in
+/// the same evaluation, since evaluations on another day may all be slower.
+static bool isFaster(const TriedVariant &a, const TriedVariant &b) {
+  if (a.baselineSeconds > 0 && b.baselineSeconds > 0)
+    return a.baselineSeconds / a.seconds > b.baselineSeconds / b.seconds;
+  return a.seconds < b.seconds;
+}
+
 std::string llm::PromptWriter::standing() const {
   const Roofline &roofline = context.roofline;
   const TargetDescription &target = context.target;
@@ -138,11 +158,11 @@ std::string llm::PromptWriter::standing() const {
   double compute = roofline.computeSeconds(target, precision);
   std::string text = formatv(
       "- Compulsory memory traffic: {0} read, {1} written, {2} at the peak of "
-      "memory. Operations: {3} GFLOP, {4} at the peak of what this precision "
+      "memory. Operations: {3}, {4} at the peak of what this precision "
       "class allows. So it is bound by {5}; {6:f1} operations a byte.\n",
       showBytes(double(roofline.readBytes)),
       showBytes(double(roofline.writtenBytes)), showSeconds(memory),
-      formatv("{0:f3}", roofline.ops.flops() / 1e9).str(), showSeconds(compute),
+      showOperations(roofline.ops.flops()), showSeconds(compute),
       memory >= compute ? "memory" : "arithmetic", roofline.intensity());
   if (context.floorSeconds > 0)
     text += "- Floor, the time that no kernel can beat: " +
@@ -162,7 +182,7 @@ std::string llm::PromptWriter::standing() const {
   const TriedVariant *best = nullptr;
   for (const TriedVariant &tried : context.history)
     if (tried.status == "ok" && tried.seconds > 0 &&
-        (!best || tried.seconds < best->seconds))
+        (!best || isFaster(tried, *best)))
       best = &tried;
   if (best) {
     text += "- Best so far: " + showSeconds(best->seconds);
@@ -180,7 +200,7 @@ struct IdeaOutcome {
   const Idea *idea = nullptr;
   std::string id;
   int round = 0, programs = 0;
-  double seconds = 0, baselineSeconds = 0;
+  const TriedVariant *best = nullptr;
   /// Of the last one that failed.
   std::string failure;
 };
@@ -202,10 +222,8 @@ std::string llm::PromptWriter::history() const {
     }
     ++found->programs;
     if (tried.seconds > 0 && (tried.status == "ok" || tried.status == "slow")) {
-      if (!found->seconds || tried.seconds < found->seconds) {
-        found->seconds = tried.seconds;
-        found->baselineSeconds = tried.baselineSeconds;
-      }
+      if (!found->best || isFaster(tried, *found->best))
+        found->best = &tried;
     } else if (tried.status != "ok") {
       found->failure = tried.status + ": " + cleanLine(tried.reason, 110);
     }
@@ -226,11 +244,11 @@ std::string llm::PromptWriter::history() const {
         "- {0} [{1}], round {2}: ",
         cleanLine(each.idea->title.empty() ? each.id : each.idea->title, 90),
         stringify(each.idea->category), each.round);
-    if (each.seconds > 0) {
-      text += showSeconds(each.seconds);
-      if (each.baselineSeconds > 0)
+    if (each.best) {
+      text += showSeconds(each.best->seconds);
+      if (each.best->baselineSeconds > 0)
         text += formatv(" ({0:f2}x the baseline's speed)",
-                        each.baselineSeconds / each.seconds);
+                        each.best->baselineSeconds / each.best->seconds);
     } else {
       text += "failed, " +
               (each.failure.empty() ? std::string("no program") : each.failure);
@@ -239,6 +257,17 @@ std::string llm::PromptWriter::history() const {
       text += formatv(", {0} programs", each.programs);
     text += "\n";
   }
+  return text;
+}
+
+std::string llm::PromptWriter::known() const {
+  if (context.known.empty())
+    return "";
+  std::string text = "# What is known of similar workloads\n\n";
+  for (const Idea &idea : context.known.take_front(kMaxKnown))
+    text +=
+        formatv("- {0} [{1}]: {2}\n", cleanLine(idea.title, 100),
+                stringify(idea.category), cleanLine(idea.text, kMaxKnownBytes));
   return text;
 }
 
@@ -256,9 +285,12 @@ static std::string planOf(const Variant &variant) {
 
 static std::string fenced(StringRef tag, StringRef text) {
   // Longer than any fence inside.
-  std::string fence = "```";
-  while (text.contains(fence))
-    fence += '`';
+  size_t longest = 2, run = 0;
+  for (char c : text) {
+    run = c == '`' ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  std::string fence(longest + 1, '`');
   return fence + tag.str() + "\n" + text.str() +
          (text.ends_with("\n") ? "" : "\n") + fence + "\n";
 }
@@ -293,18 +325,46 @@ static std::string bullets(const std::vector<std::string> &lines) {
   return text;
 }
 
+/// Where two variants are one program with other values of its tuned numbers:
+/// what is different, as "UNROLL = 8".
+static std::optional<std::string> otherNumbers(const Variant &variant,
+                                               const Variant &shown) {
+  if (variant.language != shown.language || variant.parameters.empty())
+    return std::nullopt;
+  std::string program = variant.program, different;
+  for (auto &[name, value] : shown.parameters) {
+    auto own = variant.parameters.find(name);
+    if (own == variant.parameters.end())
+      return std::nullopt;
+    if (own->second == value)
+      continue;
+    program = llm::withValue(program, name, value);
+    different += (different.empty() ? "" : ", ") + name + " = " +
+                 std::to_string(own->second);
+  }
+  if (program != shown.program || different.empty())
+    return std::nullopt;
+  return different;
+}
+
 std::string llm::PromptWriter::parents() const {
   if (context.parents.empty())
     return "None yet: every idea starts afresh (parent \"none\"). What has to "
-           "be "
-           "beaten is the default lowering.\n";
+           "be beaten is the default lowering.\n";
   std::string text;
   size_t left = kMaxParentsBytes;
   for (auto [index, tried] : llvm::enumerate(context.parents)) {
     text += formatv("## P{0}: {1}\n\n", index + 1,
                     cleanLine(tried.idea.title, 100));
     text += bullets(factsOf(context, tried, gpu ? &*gpu : nullptr));
-    std::string program = showProgram(tried, left);
+    std::string program;
+    for (size_t other = 0; other < index && program.empty(); ++other)
+      if (std::optional<std::string> different =
+              otherNumbers(tried.variant, context.parents[other].variant))
+        program =
+            formatv("The program of P{0} with {1}.\n", other + 1, *different);
+    if (program.empty())
+      program = showProgram(tried, left);
     left -= std::min(left, program.size());
     text += "\n" + program + "\n";
   }
@@ -373,6 +433,7 @@ Prompt llm::PromptWriter::ideas(int count) const {
   PromptTemplates::Values values = common();
   values["parents"] = parents();
   values["history"] = history();
+  values["known"] = known();
   values["round"] = std::to_string(context.round);
   values["count"] = std::to_string(count);
   Prompt prompt;

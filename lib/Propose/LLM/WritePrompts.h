@@ -48,6 +48,7 @@ private:
   std::string workload() const;
   std::string standing() const;
   std::string history() const;
+  std::string known() const;
   std::string parents() const;
   std::string showProgram(const TriedVariant &tried, size_t most) const;
 
