@@ -12,6 +12,7 @@
 #include "fastk/Propose/Registry.h"
 #include "fastk/Propose/LLM/LLMProposer.h"
 #include "fastk/Propose/LLM/Mailbox.h"
+#include "fastk/Propose/LLM/ReplayModel.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
@@ -52,6 +53,10 @@ static constexpr Registered kProposers[] = {
     {"mailbox:", "mailbox:DIR",
      [](StringRef directory, const ProposerOptions &options) {
        return asking(createMailbox(directory), options);
+     }},
+    {"replay:", "replay:FILE",
+     [](StringRef file, const ProposerOptions &options) {
+       return asking(createReplayModel(file), options);
      }},
 };
 

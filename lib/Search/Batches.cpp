@@ -37,10 +37,14 @@ Error Searcher::askTogether(ArrayRef<Variant> variants) {
         !asked.insert(noveltyOf(variant)).second)
       continue;
     std::string name = "evaluate/" + digest;
-    if (answers.contains(name) ||
-        (input.journal && input.journal->findVerdict(name)))
+    if (answers.contains(name))
       continue;
-    if (!mayEvaluate())
+    if (input.journal)
+      if (auto recorded = input.journal->findVerdict(name)) {
+        times.found(name, recorded->elapsed);
+        continue;
+      }
+    if (!mayEvaluate(name))
       break;
     Expected<std::optional<worker::Verdict>> verdict = obtainVerdict(
         name,

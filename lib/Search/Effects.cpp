@@ -41,20 +41,51 @@ Searcher::askIdeas(Proposer &proposer, const std::string &name, int count) {
   return ideas;
 }
 
+Error Searcher::recallSeeds() {
+  seeds = input.recording ? input.recording->seeds : input.seeds.vec();
+  if (!input.journal)
+    return Error::success();
+  auto variants = input.journal->findVariants(Journal::kSeeds);
+  if (!variants)
+    return variants.takeError();
+  auto ideas = input.journal->findIdeas(Journal::kSeeds);
+  if (*variants && ideas) {
+    seeds.clear();
+    for (auto [idea, variant] : zip((*ideas).value, (*variants)->value))
+      seeds.push_back({idea, variant});
+    return Error::success();
+  }
+  // What a bank got since the search began is none.
+  if (!*variants && input.journal->hasBegun())
+    seeds.clear();
+  if (seeds.empty())
+    return Error::success();
+  std::vector<Variant> programs;
+  std::vector<Idea> texts;
+  for (const SearchSeed &seed : seeds) {
+    programs.push_back(seed.variant);
+    texts.push_back(seed.idea);
+  }
+  if (!*variants)
+    if (Error error = input.journal->recordVariants(Journal::kSeeds, programs,
+                                                    elapsedNow()))
+      return error;
+  return input.journal->recordIdeas(Journal::kSeeds, texts, elapsedNow());
+}
+
 Error Searcher::recallKnownIdeas() {
   // Only those who ask by prompts read them.
   if (none_of(input.proposers,
               [](Proposer *each) { return each->wantsManyAtOnce(); }))
     return Error::success();
-  constexpr StringLiteral kName = "bank";
-  known = input.known.vec();
+  known = input.recording ? input.recording->known : input.known.vec();
   if (!input.journal)
     return Error::success();
-  if (auto recorded = input.journal->findIdeas(kName)) {
+  if (auto recorded = input.journal->findIdeas(Journal::kKnownIdeas)) {
     known = std::move(recorded->value);
     return Error::success();
   }
-  return input.journal->recordIdeas(kName, known, elapsedNow());
+  return input.journal->recordIdeas(Journal::kKnownIdeas, known, elapsedNow());
 }
 
 Answers<std::vector<Variant>> Searcher::askVariants(
@@ -199,11 +230,12 @@ Searcher::askVerdict(const Variant &variant, const Variant *incumbent,
   }
   if (input.journal)
     if (auto recorded = input.journal->findVerdict(name)) {
+      times.found(name, recorded->elapsed);
       ++result.counts.evaluations;
       ++result.counts.replayed;
       return std::move(recorded->value);
     }
-  if (!mayEvaluate())
+  if (!mayEvaluate(name))
     return std::nullopt;
   Expected<std::optional<worker::Verdict>> verdict =
       obtainVerdict(name, {input.workload.workload, variant, incumbent,
@@ -237,7 +269,7 @@ Searcher::obtainVerdict(const std::string &name,
   }
   if (!verdict || !*verdict)
     return verdict;
-  double end = elapsedNow();
+  double end = times.arrived(name, elapsedNow());
   durations.push_back(end - start);
   (*verdict)->reason = json::fixUTF8((*verdict)->reason);
   // What is decided on is what a resumed search will read.

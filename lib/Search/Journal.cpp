@@ -8,6 +8,7 @@
 #include "fastk/Search/Journal.h"
 #include "fastk/Bank/Winner.h"
 #include "fastk/Dialect/Fastk/Key.h"
+#include "fastk/Target/TargetFields.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CRC.h"
 #include "llvm/Support/FileSystem.h"
@@ -76,7 +77,7 @@ Journal::open(StringRef directory, const JournalBinding &binding) {
       new Journal(directory.str(), std::move(*lock)));
   if (Error error = journal->openFile())
     return error;
-  if (Error error = journal->read(binding))
+  if (Error error = journal->read(&binding))
     return error;
   if (!journal->madeByOthers.empty())
     if (Error error = journal->setAside())
@@ -163,7 +164,7 @@ Error Journal::setAside() {
   return openFile();
 }
 
-Error Journal::read(const JournalBinding &binding) {
+Error Journal::read(const JournalBinding *binding) {
   Expected<std::string> content =
       readRegularFile(AT_FDCWD, filePath(), filePath(), kFileLimit);
   if (!content)
@@ -200,7 +201,8 @@ Error Journal::read(const JournalBinding &binding) {
     rest = after;
   }
   // New events must follow a whole line.
-  if (length < content->size() && ::ftruncate(descriptor, length) != 0)
+  if (binding && length < content->size() &&
+      ::ftruncate(descriptor, length) != 0)
     return fileError(filePath(), "cut the damaged last line", errno);
   return Error::success();
 }
@@ -212,14 +214,17 @@ static std::string shown(const std::string &value) {
 }
 
 Error Journal::readHeader(const json::Object &header,
-                          const JournalBinding &binding) {
-  std::map<std::string, std::string> was;
-  if (const json::Array *bound = header.getArray("binding"))
-    for (const json::Value &pair : *bound)
+                          const JournalBinding *binding) {
+  bound.clear();
+  if (const json::Array *pairs = header.getArray("binding"))
+    for (const json::Value &pair : *pairs)
       if (const json::Array *both = pair.getAsArray();
           both && both->size() == 2)
-        was[(*both)[0].getAsString().value_or("").str()] =
-            (*both)[1].getAsString().value_or("").str();
+        bound.emplace_back((*both)[0].getAsString().value_or("").str(),
+                           (*both)[1].getAsString().value_or("").str());
+  if (!binding)
+    return Error::success();
+  std::map<std::string, std::string> was(bound.begin(), bound.end());
   std::string otherSearch;
   auto differ = [](std::string &list, const std::string &name,
                    const std::string &before, const std::string &now) {
@@ -237,8 +242,8 @@ Error Journal::readHeader(const json::Object &header,
         was.erase(before);
     }
   };
-  compare(binding.search, otherSearch);
-  compare(binding.madeBy, madeByOthers);
+  compare(binding->search, otherSearch);
+  compare(binding->madeBy, madeByOthers);
   for (const auto &[name, before] : was)
     differ(madeByOthers, name, before, "absent");
   if (!otherSearch.empty())
@@ -252,7 +257,7 @@ Error Journal::readHeader(const json::Object &header,
 }
 
 Error Journal::readLine(StringRef body, size_t number,
-                        const JournalBinding &binding) {
+                        const JournalBinding *binding) {
   auto problem = [&](const Twine &what) {
     return damaged(Twine(filePath()) + ":" + Twine(number) + ": " + what);
   };
@@ -290,6 +295,7 @@ Error Journal::readLine(StringRef body, size_t number,
     return problem("an event without name or time");
   elapsed = std::max(elapsed, *when);
   ++resumed;
+  begun |= *type != "device" && *name != kSeeds && *name != kKnownIdeas;
   std::string key = (*type + ":" + *name).str();
   if (events.count(key))
     return problem("records '" + Twine(key) + "' a second time");
@@ -615,4 +621,112 @@ Journal::findExchange(StringRef name) {
     reply.text = std::move(*content);
   }
   return result;
+}
+
+//===----------------------------------------------------------------------===//
+// The device
+//===----------------------------------------------------------------------===//
+
+static constexpr StringLiteral kDevice = "device";
+
+std::optional<TargetDescription> Journal::findDevice() const {
+  const Event *event = find(kDevice, kDevice);
+  const json::Object *fields =
+      event ? event->fields.getObject(kDevice) : nullptr;
+  if (!fields)
+    return std::nullopt;
+  TargetDescription device;
+  device.target = fields->getString("target").value_or("").str();
+  forEachTargetField(device, [&](StringRef name, auto &value) {
+    using Type = std::remove_reference_t<decltype(value)>;
+    if constexpr (std::is_same_v<Type, std::string>)
+      value = fields->getString(name).value_or("").str();
+    else if constexpr (std::is_same_v<Type, bool>)
+      value = fields->getBoolean(name).value_or(value);
+    else
+      value = static_cast<Type>(fields->getNumber(name).value_or(0));
+  });
+  return device;
+}
+
+Error Journal::recallDevice(TargetDescription &device) {
+  if (std::optional<TargetDescription> recorded = findDevice()) {
+    device = std::move(*recorded);
+    return Error::success();
+  }
+  json::Object fields{{"target", device.target}};
+  forEachTargetField(device, [&](StringRef name, const auto &value) {
+    if constexpr (std::is_same_v<decltype(value), const std::string &>)
+      fields[name] = json::fixUTF8(value);
+    else
+      fields[name] = value;
+  });
+  return append(text(json::Object{{"type", kDevice},
+                                  {"name", kDevice},
+                                  {"elapsed", elapsed},
+                                  {kDevice, std::move(fields)}}));
+}
+
+//===----------------------------------------------------------------------===//
+// All of it
+//===----------------------------------------------------------------------===//
+
+Expected<std::optional<RecordedSearch>>
+Journal::recordedIn(StringRef directory) {
+  Journal journal(directory.str(), std::nullopt);
+  if (!sys::fs::exists(journal.filePath()))
+    return std::nullopt;
+  if (Error error = journal.read(/*binding=*/nullptr))
+    return std::move(error);
+  RecordedSearch search;
+  search.binding = std::move(journal.bound);
+  if (std::optional<TargetDescription> device = journal.findDevice())
+    search.device = std::move(*device);
+  auto variants = journal.findVariants(kSeeds);
+  if (!variants)
+    return variants.takeError();
+  if (auto ideas = journal.findIdeas(kSeeds); ideas && *variants)
+    for (auto [idea, variant] : zip(ideas->value, (*variants)->value))
+      search.seeds.push_back({idea, variant});
+  if (auto known = journal.findIdeas(kKnownIdeas))
+    search.known = std::move(known->value);
+  for (const auto &entry : journal.events) {
+    const Event &event = entry.second;
+    auto [type, name] = entry.getKey().split(':');
+    if (event.verdict)
+      search.verdicts.push_back({name.str(), event.elapsed, *event.verdict});
+    const json::Object *fields = event.fields.getObject("prompt");
+    if (type != "exchange" || !fields)
+      continue;
+    RecordedExchange exchange;
+    std::tie(exchange.digest, exchange.model) = name.split(' ');
+    exchange.elapsed = event.elapsed;
+    Prompt &prompt = exchange.prompt;
+    prompt.kind = parsePromptKind(fields->getString("kind").value_or(""))
+                      .value_or(prompt.kind);
+    prompt.name = fields->getString("name").value_or("").str();
+    prompt.templates = fields->getString("templates").value_or("").str();
+    prompt.sample = fields->getInteger("sample").value_or(0);
+    for (auto [field, text] :
+         {std::pair<StringRef, std::string &>{"system", prompt.system},
+          {"user", prompt.user},
+          {"schema", prompt.schema}})
+      if (StringRef digest = fields->getString(field).value_or("");
+          !digest.empty())
+        if (Error error = journal.loadFile(textPath(directory, digest), digest)
+                              .moveInto(text))
+          return std::move(error);
+    auto reply = journal.findExchange(name);
+    if (!reply)
+      return reply.takeError();
+    exchange.reply = std::move((*reply)->value);
+    search.exchanges.push_back(std::move(exchange));
+  }
+  llvm::sort(search.exchanges, [](const auto &a, const auto &b) {
+    return std::tuple(a.elapsed, a.name()) < std::tuple(b.elapsed, b.name());
+  });
+  llvm::sort(search.verdicts, [](const auto &a, const auto &b) {
+    return std::tie(a.elapsed, a.name) < std::tie(b.elapsed, b.name);
+  });
+  return std::move(search);
 }

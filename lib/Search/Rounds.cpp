@@ -16,7 +16,7 @@ using namespace fastk;
 Error Searcher::trySeeds() {
   round = "1";
   roundNumber = 1;
-  for (const SearchSeed &seed : input.seeds) {
+  for (const SearchSeed &seed : seeds) {
     if (phaseOver)
       break;
     Expected<TryOutcome> outcome =
@@ -63,7 +63,7 @@ Error Searcher::runBranching() {
     }
     std::vector<Planned> together;
     if (answersLater() && roundNumber == 1)
-      for (const SearchSeed &seed : input.seeds)
+      for (const SearchSeed &seed : seeds)
         together.push_back({seed.idea, /*owner=*/nullptr, seed.variant});
     if (worksInBatches()) {
       Answers<std::vector<Variant>> realised =

@@ -16,9 +16,9 @@ using namespace fastk;
 static constexpr int64_t kLeastCharactersPerToken = 3;
 
 SearchExchanges::SearchExchanges(const SearchInput &input,
-                                 const SearchBudget &budget,
+                                 const SearchBudget &budget, AnswerTimes &times,
                                  std::function<double()> elapsed)
-    : input(input), budget(budget), elapsed(std::move(elapsed)) {
+    : input(input), budget(budget), times(times), elapsed(std::move(elapsed)) {
   if (input.journal)
     for (const auto &[name, usage] : input.journal->exchangeUsages())
       account(name, usage);
@@ -86,6 +86,19 @@ size_t SearchExchanges::allowed(MutableArrayRef<Prompt> prompts) {
   return count;
 }
 
+size_t SearchExchanges::recorded(ArrayRef<std::string> names,
+                                 size_t count) const {
+  bool isLimited = budget.tokens > 0 || budget.usd > 0;
+  if (!times.isReplay() || !isLimited || count == 0)
+    return count;
+  size_t known = 0;
+  while (known < count && times.isRecorded(names[known]))
+    ++known;
+  if (known > 0)
+    return known;
+  return times.endsBefore(names.front()) ? 0 : count;
+}
+
 Expected<std::vector<std::optional<Reply>>>
 SearchExchanges::ask(LanguageModel &model, ArrayRef<Prompt> prompts) {
   std::vector<std::optional<Reply>> result(prompts.size());
@@ -102,8 +115,10 @@ SearchExchanges::ask(LanguageModel &model, ArrayRef<Prompt> prompts) {
       auto recorded = input.journal->findExchange(name);
       if (!recorded)
         return recorded.takeError();
-      if (*recorded)
+      if (*recorded) {
+        times.found(name, (*recorded)->elapsed);
         result[index] = std::move((*recorded)->value);
+      }
     }
     if (!result[index] && firstOf.try_emplace(name, index).second)
       missing.push_back(index);
@@ -123,9 +138,12 @@ SearchExchanges::ask(LanguageModel &model, ArrayRef<Prompt> prompts) {
       break;
     }
     std::vector<Prompt> asked;
-    for (size_t index : missing)
+    std::vector<std::string> askedNames;
+    for (size_t index : missing) {
       asked.push_back(prompts[index]);
-    size_t count = allowed(asked);
+      askedNames.push_back(names[index]);
+    }
+    size_t count = recorded(askedNames, allowed(asked));
     if (count == 0) {
       budgetSpent = true;
       break;
@@ -133,13 +151,18 @@ SearchExchanges::ask(LanguageModel &model, ArrayRef<Prompt> prompts) {
     asked.resize(count);
     if (input.progress)
       input.progress->asking(model.name(), asked.size(), costs);
-    SmallVector<std::pair<size_t, Reply>> failed;
+    struct Failed {
+      size_t index;
+      Reply reply;
+      double when;
+    };
+    std::vector<Failed> failed;
     int answered = 0;
-    auto keep = [&](size_t index, Reply reply) -> Error {
+    auto keep = [&](size_t index, Reply reply, double when) -> Error {
       account(names[index], reply.usage);
       if (input.journal)
         if (Error error = input.journal->recordExchange(
-                names[index], prompts[index], reply, elapsed()))
+                names[index], prompts[index], reply, when))
           return error;
       replies.insert_or_assign(names[index], reply);
       result[index] = std::move(reply);
@@ -147,33 +170,34 @@ SearchExchanges::ask(LanguageModel &model, ArrayRef<Prompt> prompts) {
     };
     Error error = model.ask(asked, [&](size_t position, Reply reply) -> Error {
       size_t index = missing[position];
+      double when = times.arrived(names[index], elapsed());
       // Whether a failure counts is known when the others have come.
       if (reply.status == ReplyStatus::Failed) {
-        failed.emplace_back(index, std::move(reply));
+        failed.push_back({index, std::move(reply), when});
         return Error::success();
       }
       ++answered;
-      return keep(index, std::move(reply));
+      return keep(index, std::move(reply), when);
     });
     if (error)
       return std::move(error);
-    for (auto &[index, reply] : failed)
+    for (auto &[index, reply, when] : failed)
       if (isFatal(reply.failure))
         return createStringError(inconvertibleErrorCode(),
                                  model.name() + ": " + reply.problem);
     // A service that answers nothing at all is not the prompts' fault. Nothing
     // is recorded, so the same command asks again.
     if (answered == 0 && !failed.empty() &&
-        none_of(failed, [](const auto &each) {
-          return each.second.failure == ModelFailure::ContextTooLong ||
-                 each.second.failure == ModelFailure::Malformed;
+        none_of(failed, [](const Failed &each) {
+          return each.reply.failure == ModelFailure::ContextTooLong ||
+                 each.reply.failure == ModelFailure::Malformed;
         }))
       return createStringError(
           inconvertibleErrorCode(),
-          model.name() + ": " + failed.front().second.problem +
+          model.name() + ": " + failed.front().reply.problem +
               "\nnothing is lost: the same command goes on from the journal");
-    for (auto &[index, reply] : failed)
-      if (Error error = keep(index, std::move(reply)))
+    for (auto &[index, reply, when] : failed)
+      if (Error error = keep(index, std::move(reply), when))
         return std::move(error);
     size_t before = missing.size();
     SmallVector<size_t> asideOrPending;

@@ -8,6 +8,7 @@
 #ifndef FASTK_LIB_SEARCH_SEARCHEXCHANGES_H
 #define FASTK_LIB_SEARCH_SEARCHEXCHANGES_H
 
+#include "AnswerTimes.h"
 #include "fastk/Propose/LLM/Exchanges.h"
 #include "fastk/Search/Journal.h"
 #include "fastk/Search/Search.h"
@@ -22,7 +23,7 @@ namespace fastk {
 class SearchExchanges : public Exchanges {
 public:
   SearchExchanges(const SearchInput &input, const SearchBudget &budget,
-                  std::function<double()> elapsed);
+                  AnswerTimes &times, std::function<double()> elapsed);
 
   llvm::Expected<std::vector<std::optional<Reply>>>
   ask(LanguageModel &model, llvm::ArrayRef<Prompt> prompts) override;
@@ -40,9 +41,13 @@ private:
   /// How many of `prompts` the budget lets be asked; limits their replies to
   /// what is left of it.
   size_t allowed(llvm::MutableArrayRef<Prompt> prompts);
+  /// The same in a replay, where budgets ended what they ended: `count` of the
+  /// prompts named by `names` were allowed.
+  size_t recorded(llvm::ArrayRef<std::string> names, size_t count) const;
 
   const SearchInput &input;
   const SearchBudget &budget;
+  AnswerTimes &times;
   std::function<double()> elapsed;
   /// What each exchange cost. Summed up in the order of names, so that the sum
   /// of a resumed search is the same to the last bit.

@@ -110,7 +110,7 @@ void fastk::printTrajectory(const SearchResult &result, StringRef title,
     os << ", " << models;
   if (counts.duplicates > 0)
     os << ", " << counted(counts.duplicates, "duplicate") << " skipped";
-  os << ", " << format("%.0f s", result.elapsedSeconds) << "; ended by "
+  os << ", " << format("%.0f s", result.answeredSeconds) << "; ended by "
      << stringify(result.end);
   if (!result.detail.empty())
     os << ": " << result.detail;
@@ -202,7 +202,7 @@ static json::Object costs(const SearchResult &result) {
                       {"ideas", result.counts.ideas},
                       {"variants", result.counts.variants},
                       {"statuses", std::move(statuses)},
-                      {"seconds", result.elapsedSeconds},
+                      {"seconds", result.answeredSeconds},
                       {"models", std::move(models)}};
 }
 
@@ -307,7 +307,7 @@ WinnerRecord fastk::winnerRecord(const SearchInput &input,
   record.machine = input.workload.target.model;
   // Of a GPU the model says it all.
   if (input.workload.target.target == "host") {
-    record.cpu = hostCpu();
+    record.cpu = input.recording ? input.recording->cpu : hostCpu();
     record.threads = timing.threads;
   }
   record.medianNs = timing.candidate->medianNs;

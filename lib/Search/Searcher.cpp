@@ -19,8 +19,8 @@ std::string fastk::percent(double ratio) {
 }
 
 Searcher::Searcher(const SearchInput &input, const SearchOptions &options)
-    : input(input), options(options),
-      exchanges(input, options.budget, [this] { return elapsedNow(); }),
+    : input(input), options(options), times(input.recording),
+      exchanges(input, options.budget, times, [this] { return elapsedNow(); }),
       random(options.seed) {
   result.baselineSeconds = input.workload.baselineSeconds;
   result.floorSeconds = input.workload.floorSeconds;
@@ -40,6 +40,8 @@ Expected<SearchResult> Searcher::run() {
   result.trajectory.front().round = "0";
   result.trajectory.front().title = "default lowering";
 
+  if (Error error = recallSeeds())
+    return std::move(error);
   if (Error error = recallKnownIdeas())
     return std::move(error);
   // Where answers come later the seeds go with the first round.
@@ -73,6 +75,7 @@ Expected<SearchResult> Searcher::run() {
   result.history = history;
   result.models = exchanges.costs;
   result.elapsedSeconds = elapsedNow();
+  result.answeredSeconds = times.last();
   return std::move(result);
 }
 

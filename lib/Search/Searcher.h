@@ -14,6 +14,7 @@
 #ifndef FASTK_LIB_SEARCH_SEARCHER_H
 #define FASTK_LIB_SEARCH_SEARCHER_H
 
+#include "AnswerTimes.h"
 #include "SearchExchanges.h"
 #include "fastk/Bank/Winner.h"
 #include "fastk/Search/Search.h"
@@ -79,7 +80,10 @@ private:
     Variant variant;
     int attempt = 0;
   };
-  bool answersLater() const { return !input.evaluator.howToAnswer().empty(); }
+  bool answersLater() const {
+    return input.recording ? input.recording->answersLater
+                           : !input.evaluator.howToAnswer().empty();
+  }
   /// True when all of a round is realised before any of it is tried.
   bool worksInBatches() const {
     return answersLater() || llvm::any_of(input.proposers, [](Proposer *each) {
@@ -122,7 +126,9 @@ private:
           ask);
   /// How many ideas each proposer is asked for in this round.
   std::vector<int> ideasOfProposers();
-  /// What similar workloads teach, as it was when the search began.
+  /// The winners to begin with, as they were when the search began.
+  llvm::Error recallSeeds();
+  /// The same for what similar workloads teach.
   llvm::Error recallKnownIdeas();
   /// Ends the search or its phase when proposers left questions open: they are
   /// pending, the user ended it, or the budget is spent.
@@ -138,7 +144,7 @@ private:
   bool hasEvaluationsLeft(bool promote);
   /// Evaluations that the budget leaves; nothing where it has no limit.
   std::optional<int64_t> evaluationsLeft(bool promote) const;
-  bool mayEvaluate();
+  bool mayEvaluate(llvm::StringRef name);
   double clockNow() const;
   double elapsedNow() const;
 
@@ -156,6 +162,7 @@ private:
 
   const SearchInput &input;
   const SearchOptions &options;
+  AnswerTimes times;
   SearchExchanges exchanges;
   SearchResult result;
   std::vector<Trial> trials;
@@ -163,6 +170,7 @@ private:
   /// What proposers see.
   std::vector<TriedVariant> history, parents;
   std::vector<Idea> known;
+  std::vector<SearchSeed> seeds;
   /// Digests and novelties of what was tried; digests of what was swept.
   llvm::StringSet<> seen, novel, swept;
   /// Verdicts that were asked for in this run, ahead of their turn, and the

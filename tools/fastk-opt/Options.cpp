@@ -145,8 +145,9 @@ struct CommandLine {
   cl::opt<std::string> evaluator{
       "evaluator", cl::init("local"), cl::cat(category), cl::value_desc("NAME"),
       cl::desc("where evaluations run: local "
-               "(default), or spool:DIR, a folder of jobs for "
-               "fastk-worker --spool DIR")};
+               "(default); spool:DIR, a folder of jobs for "
+               "fastk-worker --spool DIR; replay:FILE, nowhere: verdicts come "
+               "from what --record wrote")};
   cl::opt<std::string> journal{
       "journal", cl::cat(category), cl::value_desc("DIR"),
       cl::desc("log of the search; an existing one is resumed. Default: beside "
@@ -154,6 +155,11 @@ struct CommandLine {
   cl::opt<std::string> report{
       "report", cl::cat(category), cl::value_desc("FILE.json"),
       cl::desc("write what was found: workloads, trajectory, verdicts, costs")};
+  cl::opt<std::string> record{
+      "record", cl::cat(category), cl::value_desc("FILE.jsonl"),
+      cl::desc("write all that the search was told, by models and evaluators; "
+               "--proposer=replay:FILE and --evaluator=replay:FILE search "
+               "again from it, with neither")};
   cl::opt<unsigned> threads{
       "num-threads", cl::init(0), cl::cat(category),
       cl::desc("threads that kernels are measured with, and that winners must "
@@ -263,9 +269,13 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
     if (spool.empty())
       return reject("--evaluator=spool: names no folder: write spool:DIR");
     options.spool = spool.str();
+  } else if (StringRef file = line.evaluator; file.consume_front("replay:")) {
+    if (file.empty())
+      return reject("--evaluator=replay: names no file: write replay:FILE");
+    options.replay = file.str();
   } else if (line.evaluator != "local") {
     return reject("unknown evaluator '" + line.evaluator +
-                  "': choose local or spool:DIR");
+                  "': choose local, spool:DIR or replay:FILE");
   }
   SearchOptions &search = options.searchOptions;
   if (auto strategy = parseSearchStrategy(line.strategy))
@@ -296,6 +306,9 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   }
   options.journal = line.journal;
   options.report = line.report;
+  options.record = line.record;
+  if (line.record.getNumOccurrences() && options.record.empty())
+    return reject("--record is empty: name a file");
   options.threads = line.threads;
   if (line.requireHits.getNumOccurrences() && line.requireHits < 0)
     return reject("--require-hits must be at least 0");
@@ -319,7 +332,8 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
                                                 &line.budget,
                                                 &line.evaluator,
                                                 &line.journal,
-                                                &line.report};
+                                                &line.report,
+                                                &line.record};
     for (const cl::Option *option : ofSearch)
       if (option->getNumOccurrences() > 0)
         return reject("--" + option->ArgStr +

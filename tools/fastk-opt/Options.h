@@ -42,9 +42,13 @@ struct DriverOptions {
   SearchOptions searchOptions;
   /// --evaluator=spool:DIR; empty: local.
   std::string spool;
+  /// --evaluator=replay:FILE; empty: not.
+  std::string replay;
   /// Empty: beside the bank.
   std::string journal;
   std::string report;
+  /// Cassette to be written; empty: none.
+  std::string record;
   unsigned threads = 0;
   std::optional<unsigned> requireHits;
   bool explainMiss = false;

@@ -10,6 +10,7 @@
 
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Evaluate/Evaluator.h"
+#include "fastk/Propose/LLM/Cassette.h"
 #include "fastk/Propose/Registry.h"
 #include "fastk/Search/SearchOptions.h"
 #include "fastk/Target/TargetDescription.h"
@@ -36,6 +37,12 @@ struct SearchModelOptions {
   std::string journal;
   /// File for the report; empty for none.
   std::string report;
+  /// Cassette to be written, from the journals and whatever the end; empty for
+  /// none.
+  std::string record;
+  /// What the evaluator answers from, where it replays: what the recorded
+  /// searches knew of their device is then what these know.
+  std::shared_ptr<const Cassette> replay = nullptr;
   unsigned threads = 0;
   /// The GPU that is searched for; nothing: this machine's processors.
   std::optional<TargetDescription> device;

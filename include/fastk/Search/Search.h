@@ -17,6 +17,7 @@
 #define FASTK_SEARCH_SEARCH_H
 
 #include "fastk/Evaluate/Evaluator.h"
+#include "fastk/Propose/LLM/RecordedSearch.h"
 #include "fastk/Propose/Proposer.h"
 #include "fastk/Search/Journal.h"
 #include "fastk/Search/Progress.h"
@@ -30,12 +31,6 @@
 
 namespace fastk {
 
-/// A variant that a search begins with: a winner of the bank.
-struct SearchSeed {
-  Idea idea;
-  Variant variant;
-};
-
 /// What is searched, and with what. All references outlive the search.
 struct SearchInput {
   /// history, parents and baselineSeconds are filled in by the search.
@@ -46,6 +41,7 @@ struct SearchInput {
   Journal *journal = nullptr;
   /// Null: silent.
   SearchProgress *progress = nullptr;
+  /// Recorded when the search begins, as `known` is.
   llvm::ArrayRef<SearchSeed> seeds;
   /// Seconds on a clock that never goes back; null: the system's.
   std::function<double()> clock;
@@ -56,6 +52,9 @@ struct SearchInput {
   /// What the bank knows of similar workloads; see knownIdeas(). Recorded when
   /// the search begins: a bank that grows meanwhile changes nothing.
   llvm::ArrayRef<Idea> known = {};
+  /// The recorded search that the evaluator answers from: its times count, not
+  /// the clock, and its seeds and known ideas. Null: answers are new.
+  const RecordedSearch *recording = nullptr;
 };
 
 /// One line of the trajectory: the best variant of a round.
@@ -134,6 +133,9 @@ struct SearchResult {
   double baselineSeconds = 0, floorSeconds = 0;
   /// Searching time, what the journal holds included.
   double elapsedSeconds = 0;
+  /// The same until the last answer was there: equal whenever the search is
+  /// resumed or replayed.
+  double answeredSeconds = 0;
 };
 
 /// Searches. An error means that it could not go on (no worker, disk full,
@@ -145,6 +147,11 @@ llvm::Expected<SearchResult> runSearch(const SearchInput &input,
 /// search may be resumed with more.
 JournalBinding bindingOf(const SearchInput &input,
                          const SearchOptions &options);
+/// What of it the user chose, whatever the workload: all but its key.
+JournalBinding::Values choicesOf(llvm::StringRef target, Precision precision,
+                                 const TargetDescription &device, int threads,
+                                 llvm::ArrayRef<Proposer *> proposers,
+                                 const SearchOptions &options);
 
 } // namespace fastk
 

@@ -51,8 +51,9 @@ struct Prompt {
   std::string templates = {};
   /// Tells several replies to one text apart.
   int sample = 0;
-  /// Limit of the reply, reasoning included; 0: the model's own. Not part of the
-  /// prompt's digest: to ask again with a higher one, change the sample, too.
+  /// Limit of the reply, reasoning included; 0: the model's own. Not part of
+  /// the prompt's digest: to ask again with a higher one, change the sample,
+  /// too.
   int64_t maxOutputTokens = 0;
 };
 
