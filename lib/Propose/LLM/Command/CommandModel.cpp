@@ -144,7 +144,7 @@ static std::string lastLines(StringRef text) {
   return result;
 }
 
-static int64_t count(const json::Object &usage, StringRef name) {
+static int64_t tokens(const json::Object &usage, StringRef name) {
   return std::max<int64_t>(usage.getInteger(name).value_or(0), 0);
 }
 
@@ -166,10 +166,10 @@ static bool readEnvelope(StringRef output, Reply &reply) {
   reply.text = text->str();
   if (!usage)
     return true;
-  reply.usage.inputTokens = count(*usage, "input_tokens");
-  reply.usage.cachedTokens = count(*usage, "cached_tokens");
-  reply.usage.outputTokens = count(*usage, "output_tokens");
-  reply.usage.reasoningTokens = count(*usage, "reasoning_tokens");
+  reply.usage.inputTokens = tokens(*usage, "input_tokens");
+  reply.usage.cachedTokens = tokens(*usage, "cached_tokens");
+  reply.usage.outputTokens = tokens(*usage, "output_tokens");
+  reply.usage.reasoningTokens = tokens(*usage, "reasoning_tokens");
   if (std::optional<double> usd = usage->getNumber("usd"); usd && *usd >= 0)
     reply.usage.usd = usd;
   return true;
