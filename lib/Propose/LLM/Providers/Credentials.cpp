@@ -29,24 +29,21 @@ static Error wrong(const Twine &problem) {
 
 /// Ollama's own variable has no path, and may have no scheme, host or port; it
 /// also says what the server binds to.
-static std::string ollamaBase(StringRef host) {
-  std::string text = host.trim().rtrim('/').str();
-  if (StringRef(text).starts_with(":"))
-    text = "127.0.0.1" + text;
-  if (!StringRef(text).contains("://"))
-    text = "http://" + text;
-  auto [scheme, place] = StringRef(text).split("://");
-  if (place.starts_with("0.0.0.0"))
-    text = (scheme + "://127.0.0.1" + place.drop_front(7)).str();
-  StringRef port = StringRef(text).rsplit(':').second;
-  bool hasPort =
-      !port.empty() && all_of(port, [](char c) { return isDigit(c); });
-  if (!hasPort && scheme == "http" &&
-      !StringRef(text).split("://").second.contains('/'))
-    text += ":11434";
-  if (!StringRef(text).ends_with("/v1"))
-    text += "/v1";
-  return text;
+static std::string ollamaBase(StringRef value) {
+  StringRef place = value.trim().rtrim('/');
+  StringRef scheme = "http";
+  if (place.contains("://"))
+    std::tie(scheme, place) = place.split("://");
+  place.consume_back("/v1");
+  StringRef host = place, port;
+  if (!place.ends_with("]") && place.contains(':'))
+    std::tie(host, port) = place.rsplit(':');
+  if (host.empty() || host == "0.0.0.0")
+    host = "127.0.0.1";
+  if (port.empty() && scheme == "http")
+    port = "11434";
+  return (scheme + "://" + host + (port.empty() ? "" : ":") + port + "/v1")
+      .str();
 }
 
 /// The base URL and what it was said by, for messages.

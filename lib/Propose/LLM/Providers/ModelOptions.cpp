@@ -28,7 +28,8 @@ static Expected<std::string> percentDecoded(StringRef text) {
       continue;
     }
     std::string byte;
-    if (!tryGetFromHex(text.substr(i + 1, 2), byte) || byte.size() != 1)
+    StringRef digits = text.substr(i + 1, 2);
+    if (digits.size() != 2 || !tryGetFromHex(digits, byte))
       return wrong("'%' must be followed by two hexadecimal digits; write %25 "
                    "for the character itself");
     result += byte;

@@ -237,7 +237,7 @@ TEST_F(CommandModelTest, InputThatIsNotReadIsNoMatter) {
 }
 
 TEST_F(CommandModelTest, OutputThatIsNoTextIsMended) {
-  EXPECT_EQ(ask("printf 'a\\377b'").text, "a\xef\xbf\xbd"
+  EXPECT_EQ(ask("printf 'a\\\\377b'").text, "a\xef\xbf\xbd"
                                           "b");
 }
 
@@ -284,7 +284,10 @@ TEST_F(CommandModelTest, Errors) {
   EXPECT_THAT(failure("   "), HasSubstr("names no program"));
   EXPECT_THAT(failure("no-such-program-anywhere -x"),
               HasSubstr("there is no program 'no-such-program-anywhere'"));
-  EXPECT_THAT(failure("/etc/hosts"), HasSubstr("/etc/hosts"));
+  std::string path = std::string(folder) + "/no-program";
+  std::error_code ec;
+  llvm::raw_fd_ostream(path, ec) << "echo T";
+  EXPECT_THAT(failure(path), HasSubstr("is no program that can be run"));
 }
 
 } // namespace

@@ -35,12 +35,12 @@ static json::Object toJSON(const Reply &reply) {
                       {"estimated", usage.isEstimated}};
   if (usage.usd)
     counts["usd"] = *usage.usd;
-  return {{"model", reply.model},
-          {"status", stringify(reply.status)},
-          {"failure", stringify(reply.failure)},
-          {"problem", reply.problem},
-          {"text", reply.text},
-          {"usage", std::move(counts)}};
+  return json::Object{{"model", reply.model},
+                      {"status", stringify(reply.status)},
+                      {"failure", stringify(reply.failure)},
+                      {"problem", reply.problem},
+                      {"text", reply.text},
+                      {"usage", std::move(counts)}};
 }
 
 int main(int argc, char **argv) {
