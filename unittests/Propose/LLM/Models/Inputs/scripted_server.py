@@ -433,7 +433,7 @@ class Server(http.server.ThreadingHTTPServer):
             context.load_cert_chain(certificate)
             self.socket = context.wrap_socket(self.socket, server_side=True)
         self.port = self.server_address[1]
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=[0.02], daemon=True).start()
 
     def handle_error(self, request, client_address):
         # A client that trusts no certificate goes away, as it should.
