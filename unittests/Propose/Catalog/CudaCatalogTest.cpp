@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../ProposerTestUtils.h"
 #include "../../Analysis/WorkloadFixture.h"
 #include "../../ConditionalTest.h"
+#include "../ProposerTestUtils.h"
 
 #include "fastk/Analysis/Roofline.h"
 #include "fastk/Analysis/WorkloadKind.h"
@@ -181,8 +181,7 @@ FASTK_TEST_F_IF(libdeviceNeed(), CudaCatalogTest,
         }
       };
       for (int round = 1; round <= 2; ++round) {
-        auto ideas =
-            ideasOf(*proposer, request->context(), round == 1 ? 6 : 3);
+        auto ideas = ideasOf(*proposer, request->context(), round == 1 ? 6 : 3);
         ASSERT_TRUE(bool(ideas));
         EXPECT_TRUE(round > 1 || !ideas->empty()) << "no idea";
         for (const Idea &idea : *ideas) {
