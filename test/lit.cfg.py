@@ -52,8 +52,10 @@ if has_gpu():
     config.available_features.add("cuda")
 
 
-# Where CUDA's files are is a matter of the machine, not of the user.
-for name in ("FASTK_CUDA_PATH", "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV"):
+# Where CUDA's files are, and what must not be missing, is a matter of the machine, not of
+# the user.
+for name in ("FASTK_CUDA_PATH", "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV",
+             "FASTK_REQUIRE_SANITIZER"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 
