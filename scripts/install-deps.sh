@@ -5,6 +5,7 @@
 #   scripts/install-deps.sh            what the compiler needs
 #   scripts/install-deps.sh --import   and the importer: Torch and torch-mlir, in .venv
 #   scripts/install-deps.sh --cuda     and CUDA's compile tools for a machine without CUDA, in .venv
+#   scripts/install-deps.sh --llm      and what tests the client for language models, in .venv
 #   scripts/install-deps.sh --lint     and pre-commit with its tools
 set -o errexit -o nounset -o pipefail
 
@@ -23,13 +24,14 @@ readonly PACKAGES=(
   python3 python3-venv
 )
 
-usage() { sed -n '2,9s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,10s/^# \{0,1\}//p' "$0"; }
 
-import=no cuda=no lint=no
+import=no cuda=no llm=no lint=no
 for arg in "$@"; do
   case "$arg" in
     --import) import=yes ;;
     --cuda) cuda=yes ;;
+    --llm) llm=yes ;;
     --lint) lint=yes ;;
     -h | --help) usage; exit 0 ;;
     *) echo "install-deps: unknown argument '$arg'" >&2; usage >&2; exit 1 ;;
@@ -76,7 +78,7 @@ case "$version" in
     ;;
 esac
 
-if [ "$import" = yes ] || [ "$cuda" = yes ] || [ "$lint" = yes ]; then
+if [ "$import" = yes ] || [ "$cuda" = yes ] || [ "$llm" = yes ] || [ "$lint" = yes ]; then
   [ -x .venv/bin/python ] || python3 -m venv .venv
 fi
 if [ "$import" = yes ]; then
@@ -94,6 +96,14 @@ if [ "$cuda" = yes ]; then
     echo "install-deps: installing CUDA 13.0's compile tools into .venv"
     .venv/bin/pip install -q nvidia-cuda-nvrtc==13.0.88 nvidia-cuda-runtime==13.0.96 \
       nvidia-cuda-crt==13.0.88 nvidia-cuda-nvcc==13.0.88 nvidia-nvvm==13.0.88
+  }
+fi
+if [ "$llm" = yes ]; then
+  # The versions are pinned in python/pyproject.toml: pip does nothing when they
+  # are there already.
+  .venv/bin/python -c 'import openai, anthropic, google.genai, xllamacpp, gguf, pytest' 2>/dev/null || {
+    echo "install-deps: installing the providers' libraries and a llama.cpp server into .venv"
+    .venv/bin/pip install -q -e 'python[llm,test]'
   }
 fi
 if [ "$lint" = yes ]; then

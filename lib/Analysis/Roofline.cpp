@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Analysis/Roofline.h"
-#include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "RooflineBuilder.h"
+#include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Dominance.h"

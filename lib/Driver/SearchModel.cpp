@@ -150,7 +150,9 @@ searchAll(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
   std::vector<std::unique_ptr<Proposer>> proposers;
   SmallVector<Proposer *> proposerPointers;
   for (const std::string &name : options.proposers) {
-    auto proposer = createProposer(name, options.proposerOptions);
+    ProposerOptions own = options.proposerOptions;
+    own.number = static_cast<int>(proposers.size()) + 1;
+    auto proposer = createProposer(name, own);
     if (!proposer)
       return proposer.takeError();
     proposers.push_back(std::move(*proposer));

@@ -176,8 +176,36 @@ JobMaker::sourceProgram(const Variant &variant, StringRef arch) {
   return kernel;
 }
 
+/// The first rule of the target that a plan breaks; empty: none. The oracle's
+/// float results are f64.
+static std::string checkPlan(LoweringOp workload,
+                             const worker::LaunchPlan &plan,
+                             const TargetDescription &target,
+                             bool isOracle = false) {
+  std::optional<worker::PlanLimits> limits =
+      planLimitsOf(workload.getTarget(), target.memoryBytes);
+  if (!limits)
+    return ("the limits of target '" + workload.getTarget() + "' are unknown")
+        .str();
+  FunctionType type = workload.getWorkloadType();
+  SmallVector<Type> results(type.getResults());
+  for (Type &result : results)
+    if (auto shaped = dyn_cast<ShapedType>(result);
+        shaped && isOracle && isa<FloatType>(shaped.getElementType()))
+      result = shaped.clone(Float64Type::get(workload.getContext()));
+  std::vector<std::string> problems = worker::verifyLaunchPlan(
+      plan, bufferBytes(type.getInputs()), bufferBytes(results), *limits);
+  if (problems.empty())
+    return "";
+  std::string text = problems.front();
+  if (problems.size() > 1)
+    text += " (and " + std::to_string(problems.size() - 1) + " more)";
+  return text;
+}
+
 /// What is wrong with a variant before anything is compiled; empty: nothing.
-static std::string checkVariant(LoweringOp workload, const Variant &variant) {
+static std::string checkVariant(LoweringOp workload, const Variant &variant,
+                                const TargetDescription &target) {
   bool onHost = workload.getTarget() == "host";
   StringRef language = stringifyLanguage(variant.language);
   bool launches =
@@ -195,27 +223,15 @@ static std::string checkVariant(LoweringOp workload, const Variant &variant) {
     return ("language '" + language +
             "' needs a plan that launches it, see docs/formats/plan.md")
         .str();
-  std::optional<worker::PlanLimits> limits = planLimitsOf(workload.getTarget());
-  if (!limits)
-    return ("the limits of target '" + workload.getTarget() + "' are unknown")
-        .str();
-  FunctionType type = workload.getWorkloadType();
-  std::vector<std::string> problems =
-      worker::verifyLaunchPlan(*variant.plan, bufferBytes(type.getInputs()),
-                               bufferBytes(type.getResults()), *limits);
-  if (problems.empty())
-    return "";
-  std::string text = "its plan breaks a rule: " + problems.front();
-  if (problems.size() > 1)
-    text += " (and " + std::to_string(problems.size() - 1) + " more)";
-  return text;
+  std::string problem = checkPlan(workload, *variant.plan, target);
+  return problem.empty() ? "" : "its plan breaks a rule: " + problem;
 }
 
 llvm::Expected<JobMaker::CompiledKernel>
 JobMaker::compileVariant(LoweringOp workload, const Variant &variant,
                          Precision precision) {
   CompiledKernel refused;
-  refused.problem = checkVariant(workload, variant);
+  refused.problem = checkVariant(workload, variant, target);
   if (!refused.problem.empty())
     return refused;
   if (variant.language == Language::cuda)
@@ -321,6 +337,17 @@ llvm::Expected<PreparedJob> JobMaker::make(const EvaluationRequest &request,
     return unfit("its oracle does not compile: " + oracle->problem);
   if (!baseline->problem.empty())
     return unfit("its default lowering does not compile: " + baseline->problem);
+  // Intermediates of these may be more than a device has room for.
+  for (auto [name, program] :
+       {std::pair("oracle", &oracle->program),
+        std::pair("default lowering", &baseline->program)})
+    if (program->plan)
+      if (std::string problem =
+              checkPlan(workload, *program->plan, target,
+                        /*isOracle=*/program == &oracle->program);
+          !problem.empty())
+        return unfit("its " + std::string(name) + " cannot run on " +
+                     target.model + ": " + problem);
   job.oracle = oracle->program;
   job.baseline = baseline->program;
 

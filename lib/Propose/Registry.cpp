@@ -10,6 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Propose/Registry.h"
+#include "fastk/Propose/LLM/CommandModel.h"
+#include "fastk/Propose/LLM/HttpModel.h"
 #include "fastk/Propose/LLM/LLMProposer.h"
 #include "fastk/Propose/LLM/Mailbox.h"
 #include "fastk/Propose/LLM/ReplayModel.h"
@@ -38,7 +40,31 @@ static Created asking(Expected<std::unique_ptr<LanguageModel>> model,
   Expected<PromptTemplates> templates = PromptTemplates::load(options.prompts);
   if (!templates)
     return templates.takeError();
-  return createLLMProposer(std::move(*model), std::move(*templates));
+  LLMProposerOptions proposer;
+  if (options.number > 1)
+    proposer.idPrefix += std::to_string(options.number);
+  return createLLMProposer(std::move(*model), std::move(*templates), proposer);
+}
+
+/// "PROVIDER:MODEL".
+static Created askingProvider(StringRef name, const ProposerOptions &options) {
+  Expected<ModelOptions> model = parseModelOptions(name);
+  if (!model)
+    return model.takeError();
+  for (auto [said, field] :
+       {std::pair(&options.baseUrl, &model->baseUrl),
+        std::pair(&options.keyVariable, &model->keyVariable),
+        std::pair(&options.extraBody, &model->extraBody),
+        std::pair(&options.priceTable, &model->priceTable)})
+    if (!said->empty())
+      *field = *said;
+  if (options.timeoutSeconds > 0)
+    model->timeoutSeconds = options.timeoutSeconds;
+  return asking(createHttpModel(*model), options);
+}
+
+static bool namesProvider(StringRef name) {
+  return name.contains(':') && isModelProvider(name.split(':').first);
 }
 
 static constexpr Registered kProposers[] = {
@@ -53,6 +79,14 @@ static constexpr Registered kProposers[] = {
     {"mailbox:", "mailbox:DIR",
      [](StringRef directory, const ProposerOptions &options) {
        return asking(createMailbox(directory), options);
+     }},
+    {"command:", "command:CMD",
+     [](StringRef command, const ProposerOptions &options) {
+       CommandModelOptions model;
+       model.command = command.str();
+       if (options.timeoutSeconds > 0)
+         model.timeoutSeconds = options.timeoutSeconds;
+       return asking(createCommandModel(model), options);
      }},
     {"replay:", "replay:FILE",
      [](StringRef file, const ProposerOptions &options) {
@@ -71,11 +105,11 @@ std::string fastk::proposerNames() {
   std::string names;
   for (const Registered &each : kProposers)
     names += (names.empty() ? "" : ", ") + each.shown.str();
-  return names;
+  return names + ", PROVIDER:MODEL (" + modelProviderNames() + ")";
 }
 
 Error fastk::checkProposerName(StringRef name) {
-  if (findProposer(name) != std::end(kProposers))
+  if (findProposer(name) != std::end(kProposers) || namesProvider(name))
     return Error::success();
   return createStringError(inconvertibleErrorCode(),
                            "unknown proposer '" + name + "': known are " +
@@ -86,5 +120,7 @@ Created fastk::createProposer(StringRef name, const ProposerOptions &options) {
   if (Error error = checkProposerName(name))
     return std::move(error);
   const Registered *found = findProposer(name);
+  if (found == std::end(kProposers))
+    return askingProvider(name, options);
   return found->create(name.drop_front(found->prefix.size()), options);
 }

@@ -90,6 +90,11 @@ Journal::open(StringRef directory, const JournalBinding &binding) {
       for (const auto &[name, value] : *values)
         bound.push_back(json::Array{name, value});
     header["binding"] = std::move(bound);
+    const JournalBinding::About &about = binding.about;
+    header["about"] = json::Object{{"name", json::fixUTF8(about.name)},
+                                   {"shapes", json::fixUTF8(about.shapes)},
+                                   {"floor_seconds", about.floorSeconds},
+                                   {"ir", json::fixUTF8(about.ir)}};
     if (Error error = journal->append(text(std::move(header))))
       return error;
     journal->hasHeader = true;

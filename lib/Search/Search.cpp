@@ -7,6 +7,8 @@
 
 #include "fastk/Search/Search.h"
 #include "Searcher.h"
+#include "fastk/Analysis/WorkloadKind.h"
+#include "fastk/Bank/Winner.h"
 #include "fastk/Target/TargetDescription.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Config/llvm-config.h"
@@ -81,5 +83,10 @@ JournalBinding fastk::bindingOf(const SearchInput &input,
   binding.madeBy = {{"fastk version", FASTK_VERSION},
                     {"MLIR version", LLVM_VERSION_STRING}};
   llvm::append_range(binding.madeBy, input.provenance);
+  binding.about.name = input.workload.features.name;
+  binding.about.shapes = describeShapes(workload);
+  binding.about.floorSeconds = input.workload.floorSeconds;
+  raw_string_ostream os(binding.about.ir);
+  workload->print(os, mlir::OpPrintingFlags().elideLargeElementsAttrs());
   return binding;
 }

@@ -6,6 +6,7 @@
 # ===----------------------------------------------------------------------===#
 """Fixtures: the project's folders, MLIR's tools, and the importer's command."""
 
+import importlib.util
 import os
 import pathlib
 import shutil
@@ -18,6 +19,37 @@ PYTHON = pathlib.Path(__file__).resolve().parents[1]
 ROOT = PYTHON.parent
 GOLDEN = ROOT / "test" / "Inputs" / "golden"
 GOLDEN_PY = PYTHON / "fastk" / "importer" / "golden.py"
+
+#: What scripts/install-deps.sh --llm installs, by the tests that need it.
+LLM = {
+    "test_model_wires.py": ["openai", "anthropic", "google.genai"],
+    "test_llama_server.py": ["xllamacpp", "gguf"],
+}
+
+
+def is_installed(module):
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        # The package that it is in.
+        return False
+
+
+MISSING = {
+    test: [module for module in modules if not is_installed(module)]
+    for test, modules in LLM.items()
+}
+
+# Left out as a whole, and said so in the first lines.
+collect_ignore = [test for test, modules in MISSING.items() if modules]
+
+
+def pytest_report_header():
+    return [
+        f"{test} is left out: no {', '.join(modules)}: scripts/install-deps.sh --llm"
+        for test, modules in MISSING.items()
+        if modules
+    ]
 
 
 def tool(name):

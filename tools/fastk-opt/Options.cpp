@@ -110,6 +110,25 @@ struct CommandLine {
       "prompts", cl::cat(category), cl::value_desc("DIR"),
       cl::desc("folder of prompt templates that replace the built-in ones, "
                "file by file; see docs/prompts.md")};
+  cl::opt<std::string> baseUrl{
+      "llm-base-url", cl::cat(category), cl::value_desc("URL"),
+      cl::desc("where the provider of a model is: a server of yours, or a "
+               "gateway; see docs/models.md")};
+  cl::opt<std::string> keyVariable{
+      "llm-key-env", cl::cat(category), cl::value_desc("NAME"),
+      cl::desc("environment variable that holds the key; never the key itself. "
+               "Default: the provider's own, as OPENAI_API_KEY")};
+  cl::opt<std::string> extraBody{
+      "llm-extra-body", cl::cat(category), cl::value_desc("JSON"),
+      cl::desc("fields that are added to every request to a model")};
+  cl::opt<std::string> priceTable{
+      "llm-prices", cl::cat(category), cl::value_desc("FILE.json"),
+      cl::desc("what tokens cost, for --budget=usd=N and reports; see "
+               "docs/models.md")};
+  cl::opt<double> modelTimeout{
+      "llm-timeout", cl::init(0), cl::cat(category), cl::value_desc("seconds"),
+      cl::desc("longest that one reply may take; 0 (default): the proposer's "
+               "own")};
   cl::opt<std::string> strategy{"strategy", cl::init("branching"),
                                 cl::cat(category),
                                 cl::desc("branching (default) or sequential")};
@@ -265,6 +284,13 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
     if (llvm::Error error = checkProposerName(proposer))
       return reject(llvm::toString(std::move(error)));
   options.proposerOptions.prompts = line.prompts;
+  options.proposerOptions.baseUrl = line.baseUrl;
+  options.proposerOptions.keyVariable = line.keyVariable;
+  options.proposerOptions.extraBody = line.extraBody;
+  options.proposerOptions.priceTable = line.priceTable;
+  if (line.modelTimeout < 0)
+    return reject("--llm-timeout must be at least 0 seconds");
+  options.proposerOptions.timeoutSeconds = line.modelTimeout;
   if (StringRef spool = line.evaluator; spool.consume_front("spool:")) {
     if (spool.empty())
       return reject("--evaluator=spool: names no folder: write spool:DIR");
@@ -322,6 +348,11 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
     // The address of a list would be that of its values.
     std::vector<const cl::Option *> ofSearch = {std::addressof(line.proposers),
                                                 &line.prompts,
+                                                &line.baseUrl,
+                                                &line.keyVariable,
+                                                &line.extraBody,
+                                                &line.priceTable,
+                                                &line.modelTimeout,
                                                 &line.strategy,
                                                 &line.rounds,
                                                 &line.ideas,

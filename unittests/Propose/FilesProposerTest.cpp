@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ProposerTestUtils.h"
 #include "../Bank/BankTestUtils.h"
+#include "ProposerTestUtils.h"
 #include "fastk/Analysis/Roofline.h"
 #include "fastk/Analysis/WorkloadKind.h"
 #include "fastk/Propose/Proposer.h"

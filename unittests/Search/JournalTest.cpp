@@ -369,4 +369,27 @@ TEST(Journal, PlansComeBack) {
   EXPECT_EQ(worker::toJSON(*read.plan), worker::toJSON(*plan));
 }
 
+// For those who read a journal; the search itself does not care.
+TEST(Journal, TheHeaderTellsOfTheWorkload) {
+  MemoryFolder folder;
+  World world(8, hill);
+  world.floorSeconds = 0.25;
+  SearchOptions options = smallOptions();
+  world.openJournal(folder.str(), options);
+  std::string line = readAll(folder.file("journal.jsonl"));
+  auto value = llvm::json::parse(llvm::StringRef(line).trim());
+  ASSERT_TRUE(static_cast<bool>(value));
+  const llvm::json::Object *about =
+      value->getAsObject()->getObject("event")->getObject("about");
+  ASSERT_TRUE(about);
+  EXPECT_EQ(about->getString("name"), "add");
+  EXPECT_EQ(about->getString("shapes"),
+            describeShapes(TestContext::loweringOf(*world.module)));
+  EXPECT_EQ(about->getNumber("floor_seconds"), 0.25);
+  EXPECT_THAT(about->getString("ir")->str(), HasSubstr("fastk.lowering"));
+
+  world.floorSeconds = 0.5;
+  EXPECT_EQ(failureOf(world, folder.str(), options), "");
+}
+
 } // namespace

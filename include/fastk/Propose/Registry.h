@@ -18,6 +18,14 @@ namespace fastk {
 struct ProposerOptions {
   /// Folder of prompt templates that replace the built-in ones; empty: none.
   std::string prompts;
+  /// Of models asked over HTTP, what is not said with their names: see
+  /// ModelOptions. Empty: not said.
+  std::string baseUrl, keyVariable, extraBody, priceTable;
+  /// Seconds for one request; 0: the default.
+  double timeoutSeconds = 0;
+  /// Tells the ideas of several proposers of one search apart: which of them
+  /// this one is, from 1.
+  int number = 1;
 };
 
 /// "catalog, files:DIR, ...": what a user may write.

@@ -42,6 +42,14 @@ struct JournalBinding {
   /// baseline and the oracle. Where it differs the verdicts are of something
   /// else: the file is set aside and the search starts afresh.
   Values madeBy;
+  /// Of the workload, for whoever reads the journal; compared with nothing.
+  struct About {
+    std::string name, shapes;
+    /// The workload as text, constants left out.
+    std::string ir;
+    double floorSeconds = 0;
+  };
+  About about = {};
 };
 
 class Journal {

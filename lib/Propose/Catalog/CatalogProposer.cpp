@@ -230,13 +230,7 @@ CatalogProposer::realiseOne(const ProposalContext &context, const Idea &idea,
                        machineOf(context), settings);
       if (schedule.text.empty() || !seen.add(schedule.text))
         continue;
-      Variant variant;
-      variant.ideaId = idea.id;
-      variant.language = Language::schedule;
-      variant.program = schedule.text;
-      variant.parameters.insert(schedule.parameters.begin(),
-                                schedule.parameters.end());
-      variants.push_back(std::move(variant));
+      variants.push_back(catalog::variantOf(std::move(schedule), idea.id));
     }
     return variants;
   }

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../ProposerTestUtils.h"
 #include "../../Analysis/WorkloadFixture.h"
+#include "../ProposerTestUtils.h"
 #include "KernelRunner.h"
 #include "Patterns.h"
 

@@ -1,0 +1,93 @@
+//===- Url.cpp - Where a provider is --------------------------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Url.h"
+#include "llvm/ADT/StringExtras.h"
+#include <arpa/inet.h>
+#include <curl/curl.h>
+#include <memory>
+
+using namespace llvm;
+using namespace fastk;
+
+static std::string part(CURLU *handle, CURLUPart which) {
+  char *text = nullptr;
+  if (curl_url_get(handle, which, &text, 0) != CURLUE_OK)
+    return "";
+  std::string result = text;
+  curl_free(text);
+  return result;
+}
+
+Expected<Url> fastk::parseUrl(StringRef text) {
+  auto refuse = [](const Twine &why) {
+    return createStringError(inconvertibleErrorCode(),
+                             "the base URL " + why +
+                                 "; write it as https://HOST[:PORT][/PATH]");
+  };
+  std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> handle(curl_url(),
+                                                             curl_url_cleanup);
+  std::string copy = text.trim().str();
+  if (CURLUcode code = curl_url_set(handle.get(), CURLUPART_URL, copy.c_str(),
+                                    CURLU_NON_SUPPORT_SCHEME))
+    return refuse("cannot be read: " + Twine(curl_url_strerror(code)));
+  // What is in it may be a password: nothing of the URL is shown.
+  if (!part(handle.get(), CURLUPART_USER).empty() ||
+      !part(handle.get(), CURLUPART_PASSWORD).empty())
+    return refuse("holds a user or a password: a key belongs into an "
+                  "environment variable");
+  Url url;
+  url.scheme = part(handle.get(), CURLUPART_SCHEME);
+  url.host = part(handle.get(), CURLUPART_HOST);
+  url.port = part(handle.get(), CURLUPART_PORT);
+  url.path = part(handle.get(), CURLUPART_PATH);
+  url.query = part(handle.get(), CURLUPART_QUERY);
+  if (url.scheme != "http" && url.scheme != "https")
+    return refuse("has the scheme '" + url.scheme + "'");
+  if (!part(handle.get(), CURLUPART_FRAGMENT).empty())
+    return refuse("ends in a fragment (#)");
+  while (StringRef(url.path).ends_with("/"))
+    url.path.pop_back();
+  return url;
+}
+
+Url Url::withPath(StringRef more) const {
+  Url result = *this;
+  result.path += more;
+  return result;
+}
+
+std::string Url::shown() const {
+  return scheme + "://" + host + (port.empty() ? "" : ":" + port) + path;
+}
+
+std::string Url::str() const {
+  return shown() + (query.empty() ? "" : "?" + query);
+}
+
+bool Url::isLoopback() const {
+  StringRef name = StringRef(host).trim('.');
+  if (name.equals_insensitive("localhost"))
+    return true;
+  in_addr four;
+  if (::inet_pton(AF_INET, host.c_str(), &four) == 1)
+    return (ntohl(four.s_addr) >> 24) == 127;
+  std::string bare = StringRef(host).trim("[]").str();
+  in6_addr six;
+  return ::inet_pton(AF_INET6, bare.c_str(), &six) == 1 &&
+         IN6_IS_ADDR_LOOPBACK(&six);
+}
+
+std::string fastk::percentEncoded(StringRef text) {
+  std::string result;
+  for (unsigned char c : text)
+    if (isAlnum(c) || StringRef("-._~/:").contains(c))
+      result += static_cast<char>(c);
+    else
+      result += "%" + toHex(StringRef(reinterpret_cast<char *>(&c), 1));
+  return result;
+}
