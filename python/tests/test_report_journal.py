@@ -233,3 +233,16 @@ def test_programs_are_read_by_their_digest(journal):
     (search,) = read_searches(journal)
     for variant in search.variants:
         assert sha(variant.program) == variant.program_digest
+
+
+def test_what_a_search_begins_with_is_no_event_of_its_own(journal):
+    before = len(Journal(journal).events)
+    with (journal / "journal.jsonl").open("a") as stream:
+        for kind, name in [
+            ("device", "device"),
+            ("variants", "seeds"),
+            ("ideas", "seeds"),
+        ]:
+            stream.write(line_of({"type": kind, "name": name, "elapsed": 1.0}))
+    read = Journal(journal)
+    assert len(read.events) == before and not read.notes

@@ -28,6 +28,8 @@ _FILE_LIMIT = 1 << 30
 _LINE = re.compile(rb'\{"check":"([0-9a-f]{8})","event":(.*)\}', re.DOTALL)
 _EXTENSIONS = {"c": ".c", "schedule": ".mlir", "cuda": ".cu", "gpu": ".mlir"}
 _TYPES = {"exchange", "ideas", "variants", "evaluation"}
+# With what a search begins. Of the bank's winners the page shows what became of them.
+_BEGINNING = {("device", "device"), ("ideas", "seeds"), ("variants", "seeds")}
 _RESTORE = "restore it, or report another journal"
 
 
@@ -143,6 +145,8 @@ class Journal:
         fields.what = f"the event '{kind}'"
         if number == 1:
             self._take_header(kind, fields)
+            return
+        if (kind, str(fields.raw.get("name"))) in _BEGINNING:
             return
         if kind not in _TYPES:
             self.notes.append(

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CassetteFields.h"
+#include "StrictFields.h"
 #include "fastk/Bank/DurableFile.h"
 #include "fastk/Dialect/Fastk/Key.h"
 #include "fastk/Propose/LLM/Cassette.h"
@@ -17,7 +18,6 @@
 #include "llvm/Support/Base64.h"
 #include "llvm/Support/JSON.h"
 #include <fcntl.h>
-#include <limits>
 
 using namespace llvm;
 using namespace fastk;
@@ -28,115 +28,6 @@ static constexpr size_t kFileLimit = size_t(1) << 30;
 static constexpr StringLiteral kVerdictField = ",\"verdict\":";
 
 namespace {
-
-/// Takes the fields of one object, each by its type. The first thing that is
-/// wrong is kept; what is taken after it has no meaning.
-class Fields {
-public:
-  Fields(const json::Object *object, std::string &problem,
-         StringRef inside = "")
-      : object(object), problem(problem), inside(inside) {
-    if (!object)
-      fail("is missing or no object");
-  }
-
-  void take(StringRef name, std::string &into) {
-    if (const json::Value *value = find(name)) {
-      if (std::optional<StringRef> text = value->getAsString())
-        into = text->str();
-      else
-        fail("has no text as '" + name + "'");
-    }
-  }
-  void take(StringRef name, bool &into) {
-    if (const json::Value *value = find(name)) {
-      if (std::optional<bool> flag = value->getAsBoolean())
-        into = *flag;
-      else
-        fail("has no true or false as '" + name + "'");
-    }
-  }
-  void take(StringRef name, double &into) {
-    if (const json::Value *value = find(name)) {
-      std::optional<double> number = value->getAsNumber();
-      if (number && *number >= 0 &&
-          *number <= std::numeric_limits<double>::max())
-        into = *number;
-      else
-        fail("has no number of at least 0 as '" + name + "'");
-    }
-  }
-  template <typename T>
-  std::enable_if_t<std::is_integral_v<T>> take(StringRef name, T &into) {
-    if (const json::Value *value = find(name)) {
-      std::optional<int64_t> number = value->getAsInteger();
-      if (number && *number >= 0 &&
-          static_cast<uint64_t>(*number) <=
-              static_cast<uint64_t>(std::numeric_limits<T>::max()))
-        into = static_cast<T>(*number);
-      else
-        fail("has no whole number of at least 0 as '" + name + "'");
-    }
-  }
-  template <typename T>
-  void takeEnum(StringRef name, std::optional<T> (*parse)(StringRef), T &into) {
-    std::string text;
-    take(name, text);
-    if (!problem.empty())
-      return;
-    if (std::optional<T> value = parse(text))
-      into = *value;
-    else
-      fail("has the " + name + " '" + text + "', which is unknown");
-  }
-  /// 64 hex digits.
-  void takeDigest(StringRef name, std::string &into) {
-    take(name, into);
-    if (problem.empty() && (into.size() != 64 || !all_of(into, isHexDigit)))
-      fail("has no SHA-256 as '" + name + "'");
-  }
-  const json::Object *takeObject(StringRef name) {
-    const json::Value *value = find(name);
-    return value ? value->getAsObject() : nullptr;
-  }
-  const json::Array *takeArray(StringRef name) {
-    const json::Value *value = find(name);
-    const json::Array *array = value ? value->getAsArray() : nullptr;
-    if (!array)
-      fail("has no list as '" + name + "'");
-    return array;
-  }
-  bool has(StringRef name) const { return object && object->get(name); }
-  void skip(StringRef name) { known.insert(name); }
-  /// A field that nobody took is of another format.
-  void end() {
-    if (object)
-      for (const auto &[name, value] : *object)
-        if (!known.contains(name.str()))
-          return fail("has a field '" + name.str() + "', which is unknown");
-  }
-  void fail(const Twine &what) {
-    if (problem.empty())
-      problem = (inside.empty() ? what : Twine(inside) + " " + what).str();
-  }
-
-private:
-  const json::Value *find(StringRef name) {
-    known.insert(name);
-    if (!object || !problem.empty())
-      return nullptr;
-    const json::Value *value = object->get(name);
-    if (!value)
-      fail("has no '" + name + "'");
-    return value;
-  }
-
-  const json::Object *object;
-  std::string &problem;
-  std::string inside;
-  StringSet<> known;
-};
-
 class Reader {
 public:
   Reader(StringRef content, StringRef path) : content(content) {
@@ -154,18 +45,18 @@ private:
   }
   /// Nothing but "what is wrong"; empty when nothing is.
   std::string readLine(StringRef line);
-  void readHeader(Fields &fields);
-  void readText(Fields &fields);
-  void readSearch(Fields &fields);
-  void readSeed(Fields &fields);
-  void readKnown(Fields &fields);
-  void readExchange(Fields &fields);
-  void readVerdict(Fields &fields, StringRef verdict);
-  void readEnd(Fields &fields, size_t before);
+  void readHeader(StrictFields &fields);
+  void readText(StrictFields &fields);
+  void readSearch(StrictFields &fields);
+  void readSeed(StrictFields &fields);
+  void readKnown(StrictFields &fields);
+  void readExchange(StrictFields &fields);
+  void readVerdict(StrictFields &fields, StringRef verdict);
+  void readEnd(StrictFields &fields, size_t before);
   /// The search of the line's workload.
-  RecordedSearch *searchOf(Fields &fields);
-  void takeText(Fields &fields, StringRef name, std::string &into);
-  Idea takeIdea(Fields &fields);
+  RecordedSearch *searchOf(StrictFields &fields);
+  void takeText(StrictFields &fields, StringRef name, std::string &into);
+  Idea takeIdea(StrictFields &fields);
 
   StringRef content;
   Cassette cassette;
@@ -179,7 +70,7 @@ private:
 
 } // namespace
 
-void Reader::readHeader(Fields &fields) {
+void Reader::readHeader(StrictFields &fields) {
   int64_t format = 0;
   fields.take("format", format);
   if (problem.empty() && format != kCassetteFormat)
@@ -189,7 +80,7 @@ void Reader::readHeader(Fields &fields) {
   fields.take("target", cassette.target);
 }
 
-void Reader::readText(Fields &fields) {
+void Reader::readText(StrictFields &fields) {
   std::string digest, text;
   fields.takeDigest("sha256", digest);
   if (fields.has("base64")) {
@@ -210,7 +101,7 @@ void Reader::readText(Fields &fields) {
     fields.fail("holds a text for the second time");
 }
 
-void Reader::readSearch(Fields &fields) {
+void Reader::readSearch(StrictFields &fields) {
   RecordedSearch search;
   fields.takeDigest("workload", search.workload);
   fields.take("name", search.name);
@@ -218,7 +109,7 @@ void Reader::readSearch(Fields &fields) {
   fields.take("answers_later", search.answersLater);
   fields.take("cpu", search.cpu);
   search.device.target = cassette.target;
-  Fields device(fields.takeObject("device"), problem, "its device");
+  StrictFields device(fields.takeObject("device"), problem, "its device");
   forEachTargetField(search.device, [&](StringRef name, auto &value) {
     device.take(name, value);
   });
@@ -239,7 +130,7 @@ void Reader::readSearch(Fields &fields) {
   cassette.searches.push_back(std::move(search));
 }
 
-RecordedSearch *Reader::searchOf(Fields &fields) {
+RecordedSearch *Reader::searchOf(StrictFields &fields) {
   std::string workload;
   fields.takeDigest("workload", workload);
   auto found = searches.find(workload);
@@ -248,7 +139,7 @@ RecordedSearch *Reader::searchOf(Fields &fields) {
   return problem.empty() ? &cassette.searches[found->second] : nullptr;
 }
 
-void Reader::takeText(Fields &fields, StringRef name, std::string &into) {
+void Reader::takeText(StrictFields &fields, StringRef name, std::string &into) {
   std::string digest;
   fields.take(name, digest);
   // There is no line for no text.
@@ -262,9 +153,9 @@ void Reader::takeText(Fields &fields, StringRef name, std::string &into) {
   into = found->second;
 }
 
-Idea Reader::takeIdea(Fields &fields) {
+Idea Reader::takeIdea(StrictFields &fields) {
   Idea idea;
-  Fields object(fields.takeObject("idea"), problem, "its idea");
+  StrictFields object(fields.takeObject("idea"), problem, "its idea");
   object.take("id", idea.id);
   object.takeEnum("category", parseIdeaCategory, idea.category);
   object.take("title", idea.title);
@@ -274,13 +165,13 @@ Idea Reader::takeIdea(Fields &fields) {
   return idea;
 }
 
-void Reader::readSeed(Fields &fields) {
+void Reader::readSeed(StrictFields &fields) {
   RecordedSearch *search = searchOf(fields);
   SearchSeed seed;
   seed.idea = takeIdea(fields);
   Variant &variant = seed.variant;
   variant.ideaId = seed.idea.id;
-  Fields object(fields.takeObject("variant"), problem, "its variant");
+  StrictFields object(fields.takeObject("variant"), problem, "its variant");
   object.takeEnum("language", symbolizeLanguage, variant.language);
   takeText(object, "program", variant.program);
   object.take("workspace_bytes", variant.workspaceBytes);
@@ -303,21 +194,21 @@ void Reader::readSeed(Fields &fields) {
     search->seeds.push_back(std::move(seed));
 }
 
-void Reader::readKnown(Fields &fields) {
+void Reader::readKnown(StrictFields &fields) {
   RecordedSearch *search = searchOf(fields);
   Idea idea = takeIdea(fields);
   if (search && problem.empty())
     search->known.push_back(std::move(idea));
 }
 
-void Reader::readExchange(Fields &fields) {
+void Reader::readExchange(StrictFields &fields) {
   RecordedSearch *search = searchOf(fields);
   RecordedExchange exchange;
   fields.takeDigest("digest", exchange.digest);
   fields.take("model", exchange.model);
   fields.take("elapsed", exchange.elapsed);
   Prompt &prompt = exchange.prompt;
-  Fields asked(fields.takeObject("prompt"), problem, "its prompt");
+  StrictFields asked(fields.takeObject("prompt"), problem, "its prompt");
   asked.takeEnum("kind", parsePromptKind, prompt.kind);
   asked.take("name", prompt.name);
   takeText(asked, "system", prompt.system);
@@ -327,13 +218,13 @@ void Reader::readExchange(Fields &fields) {
   asked.take("sample", prompt.sample);
   asked.end();
   Reply &reply = exchange.reply;
-  Fields said(fields.takeObject("reply"), problem, "its reply");
+  StrictFields said(fields.takeObject("reply"), problem, "its reply");
   said.take("model", reply.model);
   said.takeEnum("status", parseReplyStatus, reply.status);
   said.takeEnum("failure", parseModelFailure, reply.failure);
   said.take("problem", reply.problem);
   takeText(said, "text", reply.text);
-  Fields usage(said.takeObject("usage"), problem, "its usage");
+  StrictFields usage(said.takeObject("usage"), problem, "its usage");
   forEachUsageField(reply.usage, [&](StringRef name, auto &value) {
     usage.take(name, value);
   });
@@ -350,7 +241,7 @@ void Reader::readExchange(Fields &fields) {
   search->exchanges.push_back(std::move(exchange));
 }
 
-void Reader::readVerdict(Fields &fields, StringRef text) {
+void Reader::readVerdict(StrictFields &fields, StringRef text) {
   RecordedSearch *search = searchOf(fields);
   RecordedVerdict recorded;
   fields.take("name", recorded.name);
@@ -373,7 +264,7 @@ void Reader::readVerdict(Fields &fields, StringRef text) {
   search->verdicts.push_back(std::move(recorded));
 }
 
-void Reader::readEnd(Fields &fields, size_t before) {
+void Reader::readEnd(StrictFields &fields, size_t before) {
   std::string digest;
   fields.takeDigest("sha256", digest);
   ended = true;
@@ -398,7 +289,7 @@ std::string Reader::readLine(StringRef line) {
   Expected<json::Value> value = json::parse(line);
   if (!value)
     return "is no whole JSON object: " + toString(value.takeError());
-  Fields fields(value->getAsObject(), problem);
+  StrictFields fields(value->getAsObject(), problem);
   std::string type;
   fields.take("type", type);
   if (!problem.empty())

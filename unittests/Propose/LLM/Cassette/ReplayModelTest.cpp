@@ -36,6 +36,7 @@ protected:
   std::string differenceTo(const Prompt &recorded, const Prompt &asked) {
     Cassette cassette = makeCassette();
     cassette.searches[0].exchanges = {makeExchange(recorded, "said", 1)};
+    cassette.searches[1].isComplete = isComplete;
     std::unique_ptr<LanguageModel> replay = model(cassette);
     EXPECT_EQ(ask(*replay, asked), "");
     llvm::StringRef text = problem;
@@ -54,6 +55,7 @@ protected:
 
   TemporaryFolder folder;
   std::string path, problem;
+  bool isComplete = true;
 };
 } // namespace
 
@@ -129,6 +131,10 @@ TEST_F(ReplayModelTest, TellsWhatDiffers) {
   now.name = "idea-9";
   EXPECT_EQ(differenceTo(was, makePrompt("idea-9", "One.")),
             "the recorded search had no prompt of this name");
+  isComplete = false;
+  EXPECT_EQ(differenceTo(was, makePrompt("idea-9", "One.")),
+            "the recorded search had no prompt of this name, or no reply yet: "
+            "it was pending or interrupted when it was recorded");
 }
 
 TEST_F(ReplayModelTest, TellsThatTemplatesDiffer) {
