@@ -238,7 +238,7 @@ TEST_F(CommandModelTest, InputThatIsNotReadIsNoMatter) {
 
 TEST_F(CommandModelTest, OutputThatIsNoTextIsMended) {
   EXPECT_EQ(ask("printf 'a\\\\377b'").text, "a\xef\xbf\xbd"
-                                          "b");
+                                            "b");
 }
 
 TEST_F(CommandModelTest, StopEndsItAndLeavesTheRestPending) {
