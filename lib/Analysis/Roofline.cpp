@@ -7,6 +7,7 @@
 
 #include "fastk/Analysis/Roofline.h"
 #include "RooflineBuilder.h"
+#include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Dominance.h"
@@ -44,6 +45,18 @@ llvm::StringRef stringify(Bound bound) {
 
 double Roofline::intensity() const {
   return compulsoryBytes() ? ops.flops() / compulsoryBytes() : 0;
+}
+
+RooflinePrecision toRoofline(Precision precision) {
+  switch (precision) {
+  case Precision::ieee:
+    return RooflinePrecision::IEEE;
+  case Precision::tf32:
+    return RooflinePrecision::TF32;
+  case Precision::half:
+    return RooflinePrecision::Half;
+  }
+  llvm_unreachable("all precisions are named above");
 }
 
 double Roofline::memorySeconds(const TargetDescription &target,

@@ -45,7 +45,7 @@ DictionaryAttr WinnerRecord::toAttribute(MLIRContext *context) const {
     errorList.append(name, real(value));
   for (auto &[name, value] : parameters)
     parameterList.append(name, integer(value));
-  return dictionary({
+  std::vector<std::pair<StringRef, Attribute>> fields = {
       {"name", string(name)},
       {"shapes", string(shapes)},
       {"idea", dictionary({{"id", string(ideaId)},
@@ -70,7 +70,14 @@ DictionaryAttr WinnerRecord::toAttribute(MLIRContext *context) const {
       {"fastk_version", string(fastkVersion)},
       {"seed", integer(seed)},
       {"evaluations", integer(evaluations)},
-  });
+  };
+  // Most winners cost none.
+  if (tokens > 0) {
+    fields.emplace_back("tokens", integer(tokens));
+    fields.emplace_back("usd", real(usd));
+    fields.emplace_back("models", string(models));
+  }
+  return dictionary(fields);
 }
 
 WinnerRecord WinnerRecord::fromAttribute(DictionaryAttr attribute) {
@@ -122,6 +129,9 @@ WinnerRecord WinnerRecord::fromAttribute(DictionaryAttr attribute) {
   string(attribute, "fastk_version", record.fastkVersion);
   integer(attribute, "seed", record.seed);
   integer(attribute, "evaluations", record.evaluations);
+  integer(attribute, "tokens", record.tokens);
+  real(attribute, "usd", record.usd);
+  string(attribute, "models", record.models);
   return record;
 }
 

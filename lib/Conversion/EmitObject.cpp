@@ -109,28 +109,44 @@ std::string fastk::emitLLVMText(const llvm::Module &module) {
 }
 
 ArrayRef<std::string> fastk::hostLibraries() {
-  static const std::string libraries[] = {"-L/usr/lib/llvm-22/lib", "-lomp",
-                                          "-lm"};
+  // By the name that is installed without LLVM's own files, too.
+  static const std::string libraries[] = {"-L/usr/lib/llvm-22/lib",
+                                          "-l:libomp.so.5", "-lm"};
   return libraries;
+}
+
+/// The compiler that links, and how it is called: clang with lld, which give
+/// the same bytes everywhere; where that is missing the system's with its own
+/// linker. Empty where there is none.
+static SmallVector<StringRef> findLinker(std::string &path) {
+  static constexpr StringLiteral kClang = "clang-22", kSystem = "cc";
+  for (StringRef name : {kClang, kSystem})
+    if (auto found = llvm::sys::findProgramByName(name)) {
+      path = *found;
+      SmallVector<StringRef> command = {name, "-shared"};
+      if (name == kClang)
+        command.push_back("-fuse-ld=lld");
+      return command;
+    }
+  return {};
 }
 
 LogicalResult fastk::linkSharedLibrary(Location loc,
                                        ArrayRef<std::string> objects,
                                        StringRef path,
                                        ArrayRef<std::string> libraries) {
-  auto clang = llvm::sys::findProgramByName("clang-22");
-  if (!clang)
-    return emitError(loc)
-           << "clang-22 is not in PATH; fastk links with it: install clang-22";
+  std::string linker;
+  SmallVector<StringRef> args = findLinker(linker);
+  if (args.empty())
+    return emitError(loc) << "neither clang-22 nor cc is in PATH, and fastk "
+                             "links with one of them: install clang-22";
   SmallString<128> log;
   if (std::error_code code =
           llvm::sys::fs::createTemporaryFile("fastk-link", "log", log))
     return emitError(loc) << "cannot make a temporary file: " << code.message();
   FileBeside out(path);
   // No build id: equal objects give equal bytes.
-  SmallVector<StringRef> args = {"clang-22",     "-shared",
-                                 "-fuse-ld=lld", "-Wl,--build-id=none",
-                                 "-o",           out.name()};
+  args.append({"-Wl,--build-id=none", "-o", out.name()});
   for (const std::string &object : objects)
     args.push_back(object);
   // By their sonames: the loader finds them as it finds any library.
@@ -138,7 +154,7 @@ LogicalResult fastk::linkSharedLibrary(Location loc,
   std::string error;
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),
                                           StringRef(log)};
-  int status = llvm::sys::ExecuteAndWait(*clang, args, std::nullopt, redirects,
+  int status = llvm::sys::ExecuteAndWait(linker, args, std::nullopt, redirects,
                                          /*SecondsToWait=*/120, 0, &error);
   LogicalResult result = success();
   if (status != 0) {

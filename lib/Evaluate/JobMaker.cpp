@@ -11,6 +11,7 @@
 #include "fastk/Analysis/WorkloadKind.h"
 #include "fastk/Bank/DurableFile.h"
 #include "fastk/Bank/Winner.h"
+#include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Dialect/Fastk/Key.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Evaluate/JobBuilder.h"
@@ -146,7 +147,7 @@ JobMaker::compile(LoweringOp lowering, StringRef role, unsigned seconds) {
 }
 
 llvm::Expected<JobMaker::CompiledKernel>
-JobMaker::sourceProgram(const Variant &variant) {
+JobMaker::sourceProgram(const Variant &variant, StringRef arch) {
   CompiledKernel kernel;
   std::string digest = sha256(variant.program);
   kernel.program.path = scratch + "/" + digest.substr(0, 16) + ".cu";
@@ -157,11 +158,54 @@ JobMaker::sourceProgram(const Variant &variant) {
     if (llvm::Error error =
             writeFileAtomically(kernel.program.path, variant.program))
       return std::move(error);
+  // It is compiled where it runs, by the compiler that is there. Where one is
+  // here, too, an error costs no device, and equal code is known as such.
+  if (cuda::findToolkits().empty())
+    return kernel;
+  cuda::CompileRequest request;
+  request.source = variant.program;
+  request.arch = arch.str();
+  cuda::CompileLimits limits;
+  limits.program = options.compiler;
+  cuda::CompileResult result = cuda::compileCached(request, limits);
+  if (!result.ok())
+    kernel.problem = "does not compile: " + result.error;
+  else
+    kernel.digest =
+        sha256(worker::toJSON(*variant.plan) + "\n" + sha256(result.cubin));
   return kernel;
 }
 
+/// The first rule of the target that a plan breaks; empty: none. The oracle's
+/// float results are f64.
+static std::string checkPlan(LoweringOp workload,
+                             const worker::LaunchPlan &plan,
+                             const TargetDescription &target,
+                             bool isOracle = false) {
+  std::optional<worker::PlanLimits> limits =
+      planLimitsOf(workload.getTarget(), target.memoryBytes);
+  if (!limits)
+    return ("the limits of target '" + workload.getTarget() + "' are unknown")
+        .str();
+  FunctionType type = workload.getWorkloadType();
+  SmallVector<Type> results(type.getResults());
+  for (Type &result : results)
+    if (auto shaped = dyn_cast<ShapedType>(result);
+        shaped && isOracle && isa<FloatType>(shaped.getElementType()))
+      result = shaped.clone(Float64Type::get(workload.getContext()));
+  std::vector<std::string> problems = worker::verifyLaunchPlan(
+      plan, bufferBytes(type.getInputs()), bufferBytes(results), *limits);
+  if (problems.empty())
+    return "";
+  std::string text = problems.front();
+  if (problems.size() > 1)
+    text += " (and " + std::to_string(problems.size() - 1) + " more)";
+  return text;
+}
+
 /// What is wrong with a variant before anything is compiled; empty: nothing.
-static std::string checkVariant(LoweringOp workload, const Variant &variant) {
+static std::string checkVariant(LoweringOp workload, const Variant &variant,
+                                const TargetDescription &target) {
   bool onHost = workload.getTarget() == "host";
   StringRef language = stringifyLanguage(variant.language);
   bool launches =
@@ -179,32 +223,19 @@ static std::string checkVariant(LoweringOp workload, const Variant &variant) {
     return ("language '" + language +
             "' needs a plan that launches it, see docs/formats/plan.md")
         .str();
-  std::optional<worker::PlanLimits> limits = planLimitsOf(workload.getTarget());
-  if (!limits)
-    return ("the limits of target '" + workload.getTarget() + "' are unknown")
-        .str();
-  FunctionType type = workload.getWorkloadType();
-  std::vector<std::string> problems =
-      worker::verifyLaunchPlan(*variant.plan, bufferBytes(type.getInputs()),
-                               bufferBytes(type.getResults()), *limits);
-  if (problems.empty())
-    return "";
-  std::string text = "its plan breaks a rule: " + problems.front();
-  if (problems.size() > 1)
-    text += " (and " + std::to_string(problems.size() - 1) + " more)";
-  return text;
+  std::string problem = checkPlan(workload, *variant.plan, target);
+  return problem.empty() ? "" : "its plan breaks a rule: " + problem;
 }
 
 llvm::Expected<JobMaker::CompiledKernel>
 JobMaker::compileVariant(LoweringOp workload, const Variant &variant,
                          Precision precision) {
   CompiledKernel refused;
-  refused.problem = checkVariant(workload, variant);
+  refused.problem = checkVariant(workload, variant, target);
   if (!refused.problem.empty())
     return refused;
-  // Device code is compiled where it runs, by the compiler that is there.
   if (variant.language == Language::cuda)
-    return sourceProgram(variant);
+    return sourceProgram(variant, workload.getTarget().split(':').second);
   OwningOpRef<ModuleOp> module =
       buildWinner(workload, variant.language, variant.program,
                   variant.workspaceBytes, workload.getTarget(), precision,
@@ -306,6 +337,17 @@ llvm::Expected<PreparedJob> JobMaker::make(const EvaluationRequest &request,
     return unfit("its oracle does not compile: " + oracle->problem);
   if (!baseline->problem.empty())
     return unfit("its default lowering does not compile: " + baseline->problem);
+  // Intermediates of these may be more than a device has room for.
+  for (auto [name, program] :
+       {std::pair("oracle", &oracle->program),
+        std::pair("default lowering", &baseline->program)})
+    if (program->plan)
+      if (std::string problem =
+              checkPlan(workload, *program->plan, target,
+                        /*isOracle=*/program == &oracle->program);
+          !problem.empty())
+        return unfit("its " + std::string(name) + " cannot run on " +
+                     target.model + ": " + problem);
   job.oracle = oracle->program;
   job.baseline = baseline->program;
 
@@ -318,6 +360,7 @@ llvm::Expected<PreparedJob> JobMaker::make(const EvaluationRequest &request,
                                       : worker::Status::Refused,
                   candidate->problem);
   job.candidate = candidate->program;
+  prepared.candidateDigest = candidate->digest;
   if (request.incumbent) {
     llvm::Expected<CompiledKernel> incumbent =
         compileVariant(workload, *request.incumbent, request.acceptedPrecision);
@@ -343,11 +386,8 @@ llvm::Expected<PreparedJob> JobMaker::make(const EvaluationRequest &request,
   }
   if (options.timeSeconds > 0)
     job.time.maxSeconds = options.timeSeconds * (request.promote ? 2.5 : 1);
-  RooflinePrecision floorClass =
-      request.acceptedPrecision == Precision::ieee   ? RooflinePrecision::IEEE
-      : request.acceptedPrecision == Precision::tf32 ? RooflinePrecision::TF32
-                                                     : RooflinePrecision::Half;
   job.floorNs = 1e9 * computeRoofline(workload.getPattern())
-                          .floorSeconds(target, CacheState::Warm, floorClass);
+                          .floorSeconds(target, CacheState::Warm,
+                                        toRoofline(request.acceptedPrecision));
   return prepared;
 }

@@ -102,7 +102,9 @@ Spool::evaluate(const EvaluationRequest &request) {
   named.validate.competitors = false;
   std::string text = worker::toJSON(named);
   for (const auto &[name, content] : files)
-    text += "\n" + name + " " + sha256(content);
+    text += "\n" + name + " " +
+            (name == job.candidate.path ? prepared->candidateDigest
+                                        : sha256(content));
   job.id = "job-" + sha256(text).substr(0, 32);
 
   std::string folder = options.directory + "/" + job.id;

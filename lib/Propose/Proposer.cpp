@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Propose/Proposer.h"
+#include "fastk/Dialect/Fastk/Key.h"
 
 using namespace fastk;
 
@@ -41,6 +42,14 @@ std::optional<IdeaCategory> fastk::parseIdeaCategory(llvm::StringRef text) {
   return std::nullopt;
 }
 
+std::string fastk::digestOf(const Variant &variant) {
+  return sha256(stringifyLanguage(variant.language).str() + " " +
+                std::to_string(variant.workspaceBytes) + "\n" +
+                (variant.plan ? worker::toJSON(*variant.plan) + "\n" : "") +
+                variant.program +
+                (variant.problem.empty() ? "" : "\n" + variant.problem));
+}
+
 Proposer::~Proposer() = default;
 
 llvm::Expected<std::vector<Variant>>
@@ -49,8 +58,9 @@ Proposer::neighbours(const ProposalContext &context, const Variant &variant,
   return std::vector<Variant>();
 }
 
-llvm::Expected<std::optional<Variant>>
-Proposer::repair(const ProposalContext &context, const Idea &idea,
-                 const TriedVariant &failed) {
-  return std::optional<Variant>();
+Answers<std::vector<Variant>>
+Proposer::repair(const ProposalContext &context,
+                 llvm::ArrayRef<FailedVariant> failed) {
+  return std::vector<std::optional<std::vector<Variant>>>(
+      failed.size(), std::vector<Variant>());
 }

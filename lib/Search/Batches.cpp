@@ -11,7 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Novelty.h"
 #include "Searcher.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
 using namespace fastk;
@@ -26,16 +28,23 @@ Error Searcher::askTogether(ArrayRef<Variant> variants) {
   StringSet<> asked;
   std::optional<int64_t> left = evaluationsLeft(/*promote=*/false);
   for (const Variant &variant : variants) {
+    if (!variant.problem.empty())
+      continue;
     std::string digest = digestOf(variant);
     if (left && static_cast<int64_t>(asked.size()) >= *left)
       break;
-    if (seen.contains(digest) || !asked.insert(digest).second)
+    if (seen.contains(digest) || novel.contains(noveltyOf(variant)) ||
+        !asked.insert(noveltyOf(variant)).second)
       continue;
     std::string name = "evaluate/" + digest;
-    if (answers.contains(name) ||
-        (input.journal && input.journal->findVerdict(name)))
+    if (answers.contains(name))
       continue;
-    if (!mayEvaluate())
+    if (input.journal)
+      if (auto recorded = input.journal->findVerdict(name)) {
+        times.found(name, recorded->elapsed);
+        continue;
+      }
+    if (!mayEvaluate(name))
       break;
     Expected<std::optional<worker::Verdict>> verdict = obtainVerdict(
         name,
@@ -74,7 +83,7 @@ Error Searcher::tryTogether(std::vector<Planned> planned) {
       if (searchOver)
         return Error::success();
       Expected<TryOutcome> outcome =
-          tryVariant(each.idea, each.owner, each.variant);
+          tryVariant(each.idea, each.owner, each.variant, each.attempt);
       if (!outcome)
         return outcome.takeError();
       if (*outcome == TryOutcome::Stopped)
@@ -85,15 +94,18 @@ Error Searcher::tryTogether(std::vector<Planned> planned) {
     planned.clear();
     if (attempt == options.repairs || phaseOver)
       return Error::success();
-    for (size_t index : tried) {
-      Expected<std::vector<Variant>> mended = askRepair(index);
-      if (!mended)
-        return mended.takeError();
-      if (mended->empty())
+    Answers<std::vector<Variant>> mended = askRepairs(tried);
+    if (!mended)
+      return mended.takeError();
+    endIfUnanswered();
+    if (searchOver)
+      return Error::success();
+    for (auto [index, variants] : zip_equal(tried, *mended)) {
+      if (!variants || variants->empty())
         continue;
       ++result.counts.repairs;
-      planned.push_back(
-          {trials[index].idea, trials[index].owner, mended->front()});
+      planned.push_back({trials[index].idea, trials[index].owner,
+                         std::move(variants->front()), attempt + 1});
     }
   }
   return Error::success();

@@ -6,44 +6,156 @@
 //===----------------------------------------------------------------------===//
 
 #include "Searcher.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
 
 using namespace llvm;
 using namespace fastk;
 
-Expected<std::vector<Idea>>
+/// "50000 tokens", "2.5 USD".
+static std::string describeModelBudget(const SearchBudget &budget) {
+  std::string text;
+  raw_string_ostream os(text);
+  if (budget.tokens > 0)
+    os << budget.tokens << " tokens";
+  if (budget.tokens > 0 && budget.usd > 0)
+    os << " or ";
+  if (budget.usd > 0)
+    os << format("%.4g USD", budget.usd);
+  return text;
+}
+
+Answer<std::vector<Idea>>
 Searcher::askIdeas(Proposer &proposer, const std::string &name, int count) {
   if (input.journal)
     if (auto recorded = input.journal->findIdeas(name))
       return std::move(recorded->value);
-  Expected<std::vector<Idea>> ideas = proposer.proposeIdeas(context(), count);
-  if (!ideas)
+  Answer<std::vector<Idea>> ideas = proposer.proposeIdeas(context(), count);
+  if (!ideas || !*ideas)
     return ideas;
-  if (static_cast<int>(ideas->size()) > count)
-    ideas->resize(count);
+  if (static_cast<int>((*ideas)->size()) > count)
+    (*ideas)->resize(count);
   if (input.journal)
-    if (Error error = input.journal->recordIdeas(name, *ideas, elapsedNow()))
+    if (Error error = input.journal->recordIdeas(name, **ideas, elapsedNow()))
       return std::move(error);
   return ideas;
 }
 
-Expected<std::vector<Variant>>
-Searcher::askVariants(const std::string &name,
-                      function_ref<Expected<std::vector<Variant>>()> ask) {
-  if (input.journal) {
-    auto recorded = input.journal->findVariants(name);
-    if (!recorded)
-      return recorded.takeError();
-    if (*recorded)
-      return std::move((*recorded)->value);
-  }
-  Expected<std::vector<Variant>> variants = ask();
+Error Searcher::recallSeeds() {
+  seeds = input.recording ? input.recording->seeds : input.seeds.vec();
+  if (!input.journal)
+    return Error::success();
+  auto variants = input.journal->findVariants(Journal::kSeeds);
   if (!variants)
-    return variants;
-  if (input.journal)
-    if (Error error =
-            input.journal->recordVariants(name, *variants, elapsedNow()))
-      return std::move(error);
-  return variants;
+    return variants.takeError();
+  auto ideas = input.journal->findIdeas(Journal::kSeeds);
+  if (*variants && ideas) {
+    seeds.clear();
+    for (auto [idea, variant] : zip((*ideas).value, (*variants)->value))
+      seeds.push_back({idea, variant});
+    return Error::success();
+  }
+  // What a bank got since the search began is none.
+  if (!*variants && input.journal->hasBegun())
+    seeds.clear();
+  if (seeds.empty())
+    return Error::success();
+  std::vector<Variant> programs;
+  std::vector<Idea> texts;
+  for (const SearchSeed &seed : seeds) {
+    programs.push_back(seed.variant);
+    texts.push_back(seed.idea);
+  }
+  if (!*variants)
+    if (Error error = input.journal->recordVariants(Journal::kSeeds, programs,
+                                                    elapsedNow()))
+      return error;
+  return input.journal->recordIdeas(Journal::kSeeds, texts, elapsedNow());
+}
+
+Error Searcher::recallKnownIdeas() {
+  // Only those who ask by prompts read them.
+  if (none_of(input.proposers,
+              [](Proposer *each) { return each->wantsManyAtOnce(); }))
+    return Error::success();
+  known = input.recording ? input.recording->known : input.known.vec();
+  if (!input.journal)
+    return Error::success();
+  if (auto recorded = input.journal->findIdeas(Journal::kKnownIdeas)) {
+    known = std::move(recorded->value);
+    return Error::success();
+  }
+  return input.journal->recordIdeas(Journal::kKnownIdeas, known, elapsedNow());
+}
+
+Answers<std::vector<Variant>> Searcher::askVariants(
+    ArrayRef<std::string> names,
+    function_ref<Answers<std::vector<Variant>>(ArrayRef<size_t>)> ask) {
+  std::vector<std::optional<std::vector<Variant>>> result(names.size());
+  std::vector<size_t> missing;
+  for (auto [index, name] : enumerate(names)) {
+    if (input.journal) {
+      auto recorded = input.journal->findVariants(name);
+      if (!recorded)
+        return recorded.takeError();
+      if (*recorded) {
+        result[index] = std::move((*recorded)->value);
+        continue;
+      }
+    }
+    missing.push_back(index);
+  }
+  if (missing.empty())
+    return result;
+  Answers<std::vector<Variant>> answers = ask(missing);
+  if (!answers)
+    return answers;
+  for (auto [index, answer] : zip_equal(missing, *answers)) {
+    if (!answer)
+      continue;
+    if (input.journal)
+      if (Error error = input.journal->recordVariants(names[index], *answer,
+                                                      elapsedNow()))
+        return std::move(error);
+    result[index] = std::move(answer);
+  }
+  return result;
+}
+
+Answers<std::vector<Variant>> Searcher::askEachOwner(
+    ArrayRef<size_t> indices, function_ref<Proposer *(size_t)> ownerOf,
+    function_ref<Answers<std::vector<Variant>>(Proposer &, ArrayRef<size_t>)>
+        ask) {
+  std::vector<std::optional<std::vector<Variant>>> result(indices.size());
+  for (Proposer *owner : input.proposers) {
+    std::vector<size_t> places, own;
+    for (auto [place, index] : enumerate(indices))
+      if (ownerOf(index) == owner) {
+        places.push_back(place);
+        own.push_back(index);
+      }
+    if (own.empty())
+      continue;
+    Answers<std::vector<Variant>> answers = ask(*owner, own);
+    if (!answers)
+      return answers;
+    for (auto [place, answer] : zip_equal(places, *answers))
+      result[place] = std::move(answer);
+  }
+  return result;
+}
+
+void Searcher::endIfUnanswered() {
+  if (exchanges.interrupted) {
+    stop(SearchEnd::Interrupted);
+  } else if (exchanges.pending > 0) {
+    result.counts.pendingPrompts = exchanges.pending;
+    stop(SearchEnd::Pending);
+  } else if (exchanges.budgetSpent) {
+    stop(SearchEnd::Budget, "its budget of " +
+                                describeModelBudget(options.budget) +
+                                " for language models is spent");
+  }
 }
 
 /// What a proposer may be able to mend.
@@ -66,23 +178,42 @@ static bool isRepairable(worker::Status status) {
   llvm_unreachable("all statuses are named above");
 }
 
-Expected<std::vector<Variant>> Searcher::askRepair(size_t failed) {
-  Proposer *owner = trials[failed].owner;
-  if (!owner || !isRepairable(trials[failed].verdict.status))
-    return std::vector<Variant>();
-  Idea idea = trials[failed].idea;
-  TriedVariant tried = trials[failed].tried;
-  return askVariants("repair/" + digestOf(tried.variant),
-                     [&]() -> Expected<std::vector<Variant>> {
-                       Expected<std::optional<Variant>> variant =
-                           owner->repair(context(), idea, tried);
-                       if (!variant)
-                         return variant.takeError();
-                       std::vector<Variant> list;
-                       if (*variant)
-                         list.push_back(std::move(**variant));
-                       return list;
-                     });
+Answers<std::vector<Variant>> Searcher::askRepairs(ArrayRef<size_t> failed) {
+  std::vector<std::optional<std::vector<Variant>>> result(
+      failed.size(), std::vector<Variant>());
+  std::vector<size_t> places;
+  std::vector<std::string> names;
+  for (auto [place, index] : enumerate(failed)) {
+    const Trial &trial = trials[index];
+    if (!trial.owner || (trial.tried.variant.problem.empty() &&
+                         !isRepairable(trial.verdict.status)))
+      continue;
+    places.push_back(place);
+    names.push_back("repair/" + digestOf(trial.tried.variant));
+  }
+  if (places.empty())
+    return result;
+  auto trialAt = [&](size_t index) -> const Trial & {
+    return trials[failed[places[index]]];
+  };
+  Answers<std::vector<Variant>> answers =
+      askVariants(names, [&](ArrayRef<size_t> missing) {
+        return askEachOwner(
+            missing, [&](size_t index) { return trialAt(index).owner; },
+            [&](Proposer &owner, ArrayRef<size_t> indices) {
+              std::vector<FailedVariant> list;
+              for (size_t index : indices) {
+                const Trial &trial = trialAt(index);
+                list.push_back({trial.idea, trial.tried, trial.attempt});
+              }
+              return owner.repair(context(), list);
+            });
+      });
+  if (!answers)
+    return answers;
+  for (auto [place, answer] : zip_equal(places, *answers))
+    result[place] = std::move(answer);
+  return result;
 }
 
 Expected<std::optional<worker::Verdict>>
@@ -99,11 +230,12 @@ Searcher::askVerdict(const Variant &variant, const Variant *incumbent,
   }
   if (input.journal)
     if (auto recorded = input.journal->findVerdict(name)) {
+      times.found(name, recorded->elapsed);
       ++result.counts.evaluations;
       ++result.counts.replayed;
       return std::move(recorded->value);
     }
-  if (!mayEvaluate())
+  if (!mayEvaluate(name))
     return std::nullopt;
   Expected<std::optional<worker::Verdict>> verdict =
       obtainVerdict(name, {input.workload.workload, variant, incumbent,
@@ -137,7 +269,7 @@ Searcher::obtainVerdict(const std::string &name,
   }
   if (!verdict || !*verdict)
     return verdict;
-  double end = elapsedNow();
+  double end = times.arrived(name, elapsedNow());
   durations.push_back(end - start);
   (*verdict)->reason = json::fixUTF8((*verdict)->reason);
   // What is decided on is what a resumed search will read.

@@ -8,6 +8,7 @@
 #include "fastk/Search/Journal.h"
 #include "fastk/Bank/Winner.h"
 #include "fastk/Dialect/Fastk/Key.h"
+#include "fastk/Target/TargetFields.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CRC.h"
 #include "llvm/Support/FileSystem.h"
@@ -64,8 +65,9 @@ Journal::~Journal() {
 
 Expected<std::unique_ptr<Journal>>
 Journal::open(StringRef directory, const JournalBinding &binding) {
-  if (Error error = createDirectories((directory + "/programs").str()))
-    return error;
+  for (StringRef folder : {"/programs", "/texts"})
+    if (Error error = createDirectories((directory + folder).str()))
+      return error;
   Expected<FileLock> lock = FileLock::acquire(
       (directory + "/.lock").str(), ("the journal " + directory).str(),
       /*timeoutSeconds=*/1);
@@ -75,7 +77,7 @@ Journal::open(StringRef directory, const JournalBinding &binding) {
       new Journal(directory.str(), std::move(*lock)));
   if (Error error = journal->openFile())
     return error;
-  if (Error error = journal->read(binding))
+  if (Error error = journal->read(&binding))
     return error;
   if (!journal->madeByOthers.empty())
     if (Error error = journal->setAside())
@@ -88,6 +90,11 @@ Journal::open(StringRef directory, const JournalBinding &binding) {
       for (const auto &[name, value] : *values)
         bound.push_back(json::Array{name, value});
     header["binding"] = std::move(bound);
+    const JournalBinding::About &about = binding.about;
+    header["about"] = json::Object{{"name", json::fixUTF8(about.name)},
+                                   {"shapes", json::fixUTF8(about.shapes)},
+                                   {"floor_seconds", about.floorSeconds},
+                                   {"ir", json::fixUTF8(about.ir)}};
     if (Error error = journal->append(text(std::move(header))))
       return error;
     journal->hasHeader = true;
@@ -120,6 +127,12 @@ Journal::Spent Journal::spentIn(StringRef directory) {
     }
     if (const json::Object *event = value->getAsObject()) {
       spent.evaluations += event->getString("type") == StringRef("evaluation");
+      if (const json::Object *reply = event->getObject("reply"))
+        if (const json::Object *usage = reply->getObject("usage")) {
+          spent.tokens += usage->getInteger("input_tokens").value_or(0) +
+                          usage->getInteger("output_tokens").value_or(0);
+          spent.usd += usage->getNumber("usd").value_or(0);
+        }
       spent.seconds =
           std::max(spent.seconds, event->getNumber("elapsed").value_or(0));
     }
@@ -151,7 +164,7 @@ Error Journal::setAside() {
   return openFile();
 }
 
-Error Journal::read(const JournalBinding &binding) {
+Error Journal::read(const JournalBinding *binding) {
   Expected<std::string> content =
       readRegularFile(AT_FDCWD, filePath(), filePath(), kFileLimit);
   if (!content)
@@ -188,7 +201,8 @@ Error Journal::read(const JournalBinding &binding) {
     rest = after;
   }
   // New events must follow a whole line.
-  if (length < content->size() && ::ftruncate(descriptor, length) != 0)
+  if (binding && length < content->size() &&
+      ::ftruncate(descriptor, length) != 0)
     return fileError(filePath(), "cut the damaged last line", errno);
   return Error::success();
 }
@@ -200,14 +214,17 @@ static std::string shown(const std::string &value) {
 }
 
 Error Journal::readHeader(const json::Object &header,
-                          const JournalBinding &binding) {
-  std::map<std::string, std::string> was;
-  if (const json::Array *bound = header.getArray("binding"))
-    for (const json::Value &pair : *bound)
+                          const JournalBinding *binding) {
+  bound.clear();
+  if (const json::Array *pairs = header.getArray("binding"))
+    for (const json::Value &pair : *pairs)
       if (const json::Array *both = pair.getAsArray();
           both && both->size() == 2)
-        was[(*both)[0].getAsString().value_or("").str()] =
-            (*both)[1].getAsString().value_or("").str();
+        bound.emplace_back((*both)[0].getAsString().value_or("").str(),
+                           (*both)[1].getAsString().value_or("").str());
+  if (!binding)
+    return Error::success();
+  std::map<std::string, std::string> was(bound.begin(), bound.end());
   std::string otherSearch;
   auto differ = [](std::string &list, const std::string &name,
                    const std::string &before, const std::string &now) {
@@ -225,8 +242,8 @@ Error Journal::readHeader(const json::Object &header,
         was.erase(before);
     }
   };
-  compare(binding.search, otherSearch);
-  compare(binding.madeBy, madeByOthers);
+  compare(binding->search, otherSearch);
+  compare(binding->madeBy, madeByOthers);
   for (const auto &[name, before] : was)
     differ(madeByOthers, name, before, "absent");
   if (!otherSearch.empty())
@@ -240,7 +257,7 @@ Error Journal::readHeader(const json::Object &header,
 }
 
 Error Journal::readLine(StringRef body, size_t number,
-                        const JournalBinding &binding) {
+                        const JournalBinding *binding) {
   auto problem = [&](const Twine &what) {
     return damaged(Twine(filePath()) + ":" + Twine(number) + ": " + what);
   };
@@ -278,6 +295,7 @@ Error Journal::readLine(StringRef body, size_t number,
     return problem("an event without name or time");
   elapsed = std::max(elapsed, *when);
   ++resumed;
+  begun |= *type != "device" && *name != kSeeds && *name != kKnownIdeas;
   std::string key = (*type + ":" + *name).str();
   if (events.count(key))
     return problem("records '" + Twine(key) + "' a second time");
@@ -336,7 +354,8 @@ Error Journal::recordIdeas(StringRef name, ArrayRef<Idea> ideas,
     list.push_back(json::Object{{"id", json::fixUTF8(idea.id)},
                                 {"category", stringify(idea.category)},
                                 {"title", json::fixUTF8(idea.title)},
-                                {"text", json::fixUTF8(idea.text)}});
+                                {"text", json::fixUTF8(idea.text)},
+                                {"parent", idea.parent}});
   return append(text(json::Object{{"type", "ideas"},
                                   {"name", name},
                                   {"elapsed", elapsed},
@@ -361,6 +380,7 @@ Journal::findIdeas(StringRef name) {
             parseIdeaCategory(field("category")).value_or(idea.category);
         idea.title = field("title");
         idea.text = field("text");
+        idea.parent = field("parent");
         result.value.push_back(std::move(idea));
       }
   return result;
@@ -379,10 +399,28 @@ static std::string programPath(StringRef directory, Language language,
 Expected<std::string> Journal::storeProgram(const Variant &variant) {
   std::string digest = sha256(variant.program);
   std::string path = programPath(directory, variant.language, digest);
-  if (!sys::fs::exists(path))
-    if (Error error = writeFileAtomically(path, variant.program))
-      return error;
+  if (Error error = storeFile(path, variant.program))
+    return std::move(error);
   return digest;
+}
+
+Error Journal::storeFile(const std::string &path, StringRef content) {
+  return sys::fs::exists(path) ? Error::success()
+                               : writeFileAtomically(path, content);
+}
+
+Expected<std::string> Journal::loadFile(const std::string &path,
+                                        StringRef digest) {
+  Expected<std::string> content =
+      readRegularFile(AT_FDCWD, path, path, kFileLimit);
+  if (!content)
+    return content;
+  if (sha256(*content) != digest)
+    return damaged(Twine(path) +
+                   ": was changed: its content no longer has the digest in "
+                   "its name; restore it, or start another journal with "
+                   "--journal=DIR");
+  return content;
 }
 
 Error Journal::recordVariants(StringRef name, ArrayRef<Variant> variants,
@@ -400,7 +438,9 @@ Error Journal::recordVariants(StringRef name, ArrayRef<Variant> variants,
                         {"language", stringifyLanguage(variant.language)},
                         {"program", *digest},
                         {"workspace_bytes", variant.workspaceBytes},
-                        {"parameters", std::move(parameters)}};
+                        {"parameters", std::move(parameters)},
+                        {"parent", variant.parent},
+                        {"problem", json::fixUTF8(variant.problem)}};
     // As text: its numbers and their types are the plan's own business.
     if (variant.plan)
       fields["plan"] = worker::toJSON(*variant.plan);
@@ -431,6 +471,8 @@ Journal::findVariants(StringRef name) {
         symbolizeLanguage(object->getString("language").value_or(""))
             .value_or(Language::c);
     variant.workspaceBytes = object->getInteger("workspace_bytes").value_or(0);
+    variant.parent = object->getString("parent").value_or("").str();
+    variant.problem = object->getString("problem").value_or("").str();
     if (const json::Object *parameters = object->getObject("parameters"))
       for (auto &[parameter, number] : *parameters)
         variant.parameters[parameter.str()] = number.getAsInteger().value_or(0);
@@ -443,16 +485,10 @@ Journal::findVariants(StringRef name) {
                        "; start another journal with --journal=DIR");
     }
     StringRef digest = object->getString("program").value_or("");
-    std::string path = programPath(directory, variant.language, digest);
     Expected<std::string> program =
-        readRegularFile(AT_FDCWD, path, path, kFileLimit);
+        loadFile(programPath(directory, variant.language, digest), digest);
     if (!program)
       return program.takeError();
-    if (sha256(*program) != digest)
-      return damaged(Twine(path) +
-                     ": was changed: its content no longer has the digest in "
-                     "its name; restore it, or start another journal with "
-                     "--journal=DIR");
     variant.program = std::move(*program);
     result.value.push_back(std::move(variant));
   }
@@ -478,4 +514,219 @@ Journal::findVerdict(StringRef name) {
   if (!event || !event->verdict)
     return std::nullopt;
   return Recorded<worker::Verdict>{*event->verdict, event->elapsed};
+}
+
+//===----------------------------------------------------------------------===//
+// Exchanges with language models
+//===----------------------------------------------------------------------===//
+
+static std::string textPath(StringRef directory, StringRef digest) {
+  return (directory + "/texts/" + digest + ".md").str();
+}
+
+Error Journal::recordExchange(StringRef name, const Prompt &prompt,
+                              const Reply &reply, double elapsed) {
+  const StringRef contents[] = {prompt.system, prompt.user, prompt.schema,
+                                reply.text};
+  std::string digests[4];
+  for (auto [digest, content] : zip_equal(digests, contents)) {
+    if (content.empty())
+      continue;
+    digest = sha256(content);
+    if (Error error = storeFile(textPath(directory, digest), content))
+      return error;
+  }
+  const Usage &usage = reply.usage;
+  json::Object cost{{"input_tokens", usage.inputTokens},
+                    {"cached_tokens", usage.cachedTokens},
+                    {"output_tokens", usage.outputTokens},
+                    {"reasoning_tokens", usage.reasoningTokens},
+                    {"attempts", usage.attempts},
+                    {"seconds", usage.seconds},
+                    {"estimated", usage.isEstimated}};
+  if (usage.usd)
+    cost["usd"] = *usage.usd;
+  return append(text(json::Object{
+      {"type", "exchange"},
+      {"name", json::fixUTF8(name)},
+      {"elapsed", elapsed},
+      {"prompt", json::Object{{"kind", stringify(prompt.kind)},
+                              {"name", json::fixUTF8(prompt.name)},
+                              {"system", digests[0]},
+                              {"user", digests[1]},
+                              {"schema", digests[2]},
+                              {"templates", prompt.templates},
+                              {"sample", prompt.sample}}},
+      {"reply", json::Object{{"model", json::fixUTF8(reply.model)},
+                             {"status", stringify(reply.status)},
+                             {"failure", stringify(reply.failure)},
+                             {"problem", json::fixUTF8(reply.problem)},
+                             {"text", digests[3]},
+                             {"usage", std::move(cost)}}}}));
+}
+
+static Usage usageOf(const json::Object &reply) {
+  Usage usage;
+  const json::Object *cost = reply.getObject("usage");
+  if (!cost)
+    return usage;
+  auto number = [&](StringRef key) {
+    return cost->getInteger(key).value_or(0);
+  };
+  usage.inputTokens = number("input_tokens");
+  usage.cachedTokens = number("cached_tokens");
+  usage.outputTokens = number("output_tokens");
+  usage.reasoningTokens = number("reasoning_tokens");
+  usage.attempts = static_cast<int>(number("attempts"));
+  usage.seconds = cost->getNumber("seconds").value_or(0);
+  usage.usd = cost->getNumber("usd");
+  usage.isEstimated = cost->getBoolean("estimated").value_or(false);
+  return usage;
+}
+
+std::vector<std::pair<std::string, Usage>> Journal::exchangeUsages() const {
+  constexpr StringLiteral kType = "exchange:";
+  std::vector<std::pair<std::string, Usage>> usages;
+  for (const auto &entry : events)
+    if (StringRef name = entry.getKey(); name.consume_front(kType))
+      if (const json::Object *reply = entry.second.fields.getObject("reply"))
+        usages.emplace_back(name.str(), usageOf(*reply));
+  return usages;
+}
+
+Expected<std::optional<Journal::Recorded<Reply>>>
+Journal::findExchange(StringRef name) {
+  const Event *event = find("exchange", json::fixUTF8(name));
+  const json::Object *fields =
+      event ? event->fields.getObject("reply") : nullptr;
+  if (!fields)
+    return std::nullopt;
+  Recorded<Reply> result{{}, event->elapsed};
+  Reply &reply = result.value;
+  auto field = [&](StringRef key) {
+    return fields->getString(key).value_or("");
+  };
+  reply.model = field("model").str();
+  reply.problem = field("problem").str();
+  reply.status =
+      parseReplyStatus(field("status")).value_or(ReplyStatus::Failed);
+  reply.failure =
+      parseModelFailure(field("failure")).value_or(ModelFailure::Malformed);
+  reply.usage = usageOf(*fields);
+  if (StringRef digest = field("text"); !digest.empty()) {
+    Expected<std::string> content =
+        loadFile(textPath(directory, digest), digest);
+    if (!content)
+      return content.takeError();
+    reply.text = std::move(*content);
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// The device
+//===----------------------------------------------------------------------===//
+
+static constexpr StringLiteral kDevice = "device";
+
+std::optional<TargetDescription> Journal::findDevice() const {
+  const Event *event = find(kDevice, kDevice);
+  const json::Object *fields =
+      event ? event->fields.getObject(kDevice) : nullptr;
+  if (!fields)
+    return std::nullopt;
+  TargetDescription device;
+  device.target = fields->getString("target").value_or("").str();
+  forEachTargetField(device, [&](StringRef name, auto &value) {
+    using Type = std::remove_reference_t<decltype(value)>;
+    if constexpr (std::is_same_v<Type, std::string>)
+      value = fields->getString(name).value_or("").str();
+    else if constexpr (std::is_same_v<Type, bool>)
+      value = fields->getBoolean(name).value_or(value);
+    else
+      value = static_cast<Type>(fields->getNumber(name).value_or(0));
+  });
+  return device;
+}
+
+Error Journal::recallDevice(TargetDescription &device) {
+  if (std::optional<TargetDescription> recorded = findDevice()) {
+    device = std::move(*recorded);
+    return Error::success();
+  }
+  json::Object fields{{"target", device.target}};
+  forEachTargetField(device, [&](StringRef name, const auto &value) {
+    if constexpr (std::is_same_v<decltype(value), const std::string &>)
+      fields[name] = json::fixUTF8(value);
+    else
+      fields[name] = value;
+  });
+  return append(text(json::Object{{"type", kDevice},
+                                  {"name", kDevice},
+                                  {"elapsed", elapsed},
+                                  {kDevice, std::move(fields)}}));
+}
+
+//===----------------------------------------------------------------------===//
+// All of it
+//===----------------------------------------------------------------------===//
+
+Expected<std::optional<RecordedSearch>>
+Journal::recordedIn(StringRef directory) {
+  Journal journal(directory.str(), std::nullopt);
+  if (!sys::fs::exists(journal.filePath()))
+    return std::nullopt;
+  if (Error error = journal.read(/*binding=*/nullptr))
+    return std::move(error);
+  RecordedSearch search;
+  search.binding = std::move(journal.bound);
+  if (std::optional<TargetDescription> device = journal.findDevice())
+    search.device = std::move(*device);
+  auto variants = journal.findVariants(kSeeds);
+  if (!variants)
+    return variants.takeError();
+  if (auto ideas = journal.findIdeas(kSeeds); ideas && *variants)
+    for (auto [idea, variant] : zip(ideas->value, (*variants)->value))
+      search.seeds.push_back({idea, variant});
+  if (auto known = journal.findIdeas(kKnownIdeas))
+    search.known = std::move(known->value);
+  for (const auto &entry : journal.events) {
+    const Event &event = entry.second;
+    auto [type, name] = entry.getKey().split(':');
+    if (event.verdict)
+      search.verdicts.push_back({name.str(), event.elapsed, *event.verdict});
+    const json::Object *fields = event.fields.getObject("prompt");
+    if (type != "exchange" || !fields)
+      continue;
+    RecordedExchange exchange;
+    std::tie(exchange.digest, exchange.model) = name.split(' ');
+    exchange.elapsed = event.elapsed;
+    Prompt &prompt = exchange.prompt;
+    prompt.kind = parsePromptKind(fields->getString("kind").value_or(""))
+                      .value_or(prompt.kind);
+    prompt.name = fields->getString("name").value_or("").str();
+    prompt.templates = fields->getString("templates").value_or("").str();
+    prompt.sample = fields->getInteger("sample").value_or(0);
+    for (auto [field, text] :
+         {std::pair<StringRef, std::string &>{"system", prompt.system},
+          {"user", prompt.user},
+          {"schema", prompt.schema}})
+      if (StringRef digest = fields->getString(field).value_or("");
+          !digest.empty())
+        if (Error error = journal.loadFile(textPath(directory, digest), digest)
+                              .moveInto(text))
+          return std::move(error);
+    auto reply = journal.findExchange(name);
+    if (!reply)
+      return reply.takeError();
+    exchange.reply = std::move((*reply)->value);
+    search.exchanges.push_back(std::move(exchange));
+  }
+  llvm::sort(search.exchanges, [](const auto &a, const auto &b) {
+    return std::tuple(a.elapsed, a.name()) < std::tuple(b.elapsed, b.name());
+  });
+  llvm::sort(search.verdicts, [](const auto &a, const auto &b) {
+    return std::tie(a.elapsed, a.name) < std::tie(b.elapsed, b.name);
+  });
+  return std::move(search);
 }

@@ -29,9 +29,8 @@ std::optional<int64_t> Searcher::evaluationsLeft(bool promote) const {
       limit - keptOf(options, promote) - result.counts.evaluations, 0);
 }
 
-bool Searcher::hasEvaluationsLeft(bool promote) {
-  if (evaluationsLeft(promote).value_or(1) > 0)
-    return true;
+static std::string evaluationsSpent(const SearchOptions &options,
+                                    bool promote) {
   int64_t limit = options.budget.evaluations;
   int64_t kept = keptOf(options, promote);
   std::string text = "its budget of " + std::to_string(limit) +
@@ -40,13 +39,39 @@ bool Searcher::hasEvaluationsLeft(bool promote) {
   if (kept > 0)
     text += ", but for " + std::to_string(kept) +
             " kept for the second measurement";
-  stop(SearchEnd::Budget, text);
+  return text;
+}
+
+bool Searcher::hasEvaluationsLeft(bool promote) {
+  if (evaluationsLeft(promote).value_or(1) > 0)
+    return true;
+  stop(SearchEnd::Budget, evaluationsSpent(options, promote));
   return false;
 }
 
-bool Searcher::mayEvaluate() {
+/// "its budget of 0.5 minutes is spent".
+static std::string minutesSpent(const SearchBudget &budget) {
+  std::string text;
+  raw_string_ostream(text) << format("its budget of %.3g minutes is spent",
+                                     budget.minutes);
+  return text;
+}
+
+bool Searcher::mayEvaluate(StringRef name) {
   if (input.stopRequested && input.stopRequested()) {
     stop(SearchEnd::Interrupted);
+    return false;
+  }
+  if (times.isReplay()) {
+    // The clock said enough where the recording ends; and so did a share of the
+    // evaluations that was smaller while another workload was pending.
+    bool isLimited =
+        options.budget.minutes > 0 || options.budget.evaluations > 0;
+    if (!isLimited || !times.endsBefore(name))
+      return true;
+    stop(SearchEnd::Budget, options.budget.minutes > 0
+                                ? minutesSpent(options.budget)
+                                : evaluationsSpent(options, /*promote=*/true));
     return false;
   }
   if (options.budget.minutes > 0) {
@@ -61,10 +86,7 @@ bool Searcher::mayEvaluate() {
       expected = sorted[sorted.size() / 2];
     }
     if (elapsedNow() + expected > limit) {
-      std::string text;
-      raw_string_ostream(text) << format("its budget of %.3g minutes is spent",
-                                         options.budget.minutes);
-      stop(SearchEnd::Budget, text);
+      stop(SearchEnd::Budget, minutesSpent(options.budget));
       return false;
     }
   }
@@ -80,5 +102,7 @@ double Searcher::clockNow() const {
 }
 
 double Searcher::elapsedNow() const {
+  if (times.isReplay())
+    return times.last();
   return journalStart + clockNow() - clockStart;
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Search/Progress.h"
+#include "fastk/Search/Search.h"
 #include "llvm/Support/Format.h"
 #include <chrono>
 
@@ -34,6 +35,21 @@ std::string fastk::formatSeconds(double seconds) {
   return text;
 }
 
+std::string fastk::formatCosts(const ModelCosts &costs) {
+  std::string text;
+  if (costs.exchanges == 0)
+    return text;
+  raw_string_ostream os(text);
+  os << costs.exchanges << (costs.exchanges == 1 ? " prompt, " : " prompts, ")
+     << (costs.isEstimated ? "about " : "")
+     << format("%.1fk", costs.inputTokens * 1e-3) << " tokens in, "
+     << format("%.1fk", costs.outputTokens * 1e-3) << " out";
+  if (costs.unpriced < costs.exchanges)
+    os << format(", %.2f USD", costs.usd)
+       << (costs.unpriced > 0 ? " and what has no known price" : "");
+  return text;
+}
+
 namespace {
 
 class StreamProgress : public SearchProgress {
@@ -50,6 +66,14 @@ public:
   }
   void preparing(StringRef what) override {
     show(workload + ": " + what.str(), "", /*elapsed=*/0);
+  }
+  void asking(StringRef model, size_t prompts,
+              const ModelCosts &costs) override {
+    std::string text = workload + ": asking " + model.str() + " " +
+                       std::to_string(prompts) +
+                       (prompts == 1 ? " prompt" : " prompts");
+    std::string spent = formatCosts(costs);
+    show(text, spent.empty() ? "" : ", spent so far: " + spent, /*elapsed=*/0);
   }
   void evaluating(const SearchStanding &standing) override {
     // Short, for a terminal's width: the line of the round tells the rest.
@@ -76,6 +100,8 @@ public:
        << (best.empty() ? "nothing passed yet" : best);
     if (!best.empty())
       os << ": " << standing.bestTitle;
+    if (standing.models && standing.models->exchanges > 0)
+      os << "; " << formatCosts(*standing.models);
     os << "\n";
     os.flush();
   }

@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "IdeaShares.h"
 #include "Searcher.h"
 #include "llvm/ADT/STLExtras.h"
+#include <cmath>
 
 using namespace llvm;
 using namespace fastk;
@@ -14,7 +16,7 @@ using namespace fastk;
 Error Searcher::trySeeds() {
   round = "1";
   roundNumber = 1;
-  for (const SearchSeed &seed : input.seeds) {
+  for (const SearchSeed &seed : seeds) {
     if (phaseOver)
       break;
     Expected<TryOutcome> outcome =
@@ -34,24 +36,26 @@ Error Searcher::runBranching() {
     chooseParents();
     // All ideas of a round are asked for before the first is tried, so that
     // every proposer sees the same history.
-    struct Asked {
-      Idea idea;
-      Proposer *owner;
-      std::string name;
-    };
     std::vector<Asked> asked;
+    std::vector<int> counts = ideasOfProposers();
     for (auto [index, proposer] : enumerate(input.proposers)) {
       if (phaseOver)
         break;
       std::string name = round + "/" + std::to_string(index);
       bool all = roundNumber == 1 && proposer->wantsAllTried();
-      Expected<std::vector<Idea>> ideas =
-          askIdeas(*proposer, name, all ? 1 << 20 : options.ideas);
+      Answer<std::vector<Idea>> ideas =
+          askIdeas(*proposer, name, all ? 1 << 20 : counts[index]);
       if (!ideas)
         return ideas.takeError();
-      for (auto [number, idea] : enumerate(*ideas))
+      // Others may be asked while this one thinks.
+      if (!*ideas)
+        continue;
+      for (auto [number, idea] : enumerate(**ideas))
         asked.push_back({idea, proposer, name + "/" + std::to_string(number)});
     }
+    endIfUnanswered();
+    if (searchOver)
+      return Error::success();
     if (asked.empty() && !phaseOver) {
       stop(SearchEnd::Exhausted, "the proposers had no further idea");
       --roundNumber;
@@ -59,27 +63,35 @@ Error Searcher::runBranching() {
     }
     std::vector<Planned> together;
     if (answersLater() && roundNumber == 1)
-      for (const SearchSeed &seed : input.seeds)
+      for (const SearchSeed &seed : seeds)
         together.push_back({seed.idea, /*owner=*/nullptr, seed.variant});
-    for (const Asked &each : asked) {
-      if (phaseOver)
-        break;
-      if (answersLater()) {
-        Expected<std::vector<Variant>> variants =
-            realise(each.idea, *each.owner, each.name, options.implementations);
-        if (!variants)
-          return variants.takeError();
-        for (Variant &variant : *variants)
-          together.push_back({each.idea, each.owner, std::move(variant)});
-        continue;
-      }
-      if (Error error = tryIdea(each.idea, *each.owner, each.name,
-                                options.implementations))
-        return error;
+    if (worksInBatches()) {
+      Answers<std::vector<Variant>> realised =
+          realise(asked, options.implementations);
+      if (!realised)
+        return realised.takeError();
+      bool wasOver = phaseOver;
+      endIfUnanswered();
+      if (searchOver)
+        return Error::success();
+      for (auto [each, variants] : zip_equal(asked, *realised))
+        if (variants)
+          for (Variant &variant : *variants)
+            together.push_back({each.idea, each.owner, std::move(variant)});
+      // What was paid for is tried, though the budget has no more answers.
+      bool answersSpent = phaseOver && !wasOver;
+      if (answersSpent)
+        phaseOver = false;
+      if (!together.empty() && !phaseOver)
+        if (Error error = tryTogether(std::move(together)))
+          return error;
+      phaseOver |= answersSpent;
+    } else {
+      for (const Asked &each : asked)
+        if (!phaseOver)
+          if (Error error = tryIdea(each, options.implementations))
+            return error;
     }
-    if (!together.empty() && !phaseOver)
-      if (Error error = tryTogether(std::move(together)))
-        return error;
     if (searchOver && result.end == SearchEnd::Pending)
       return Error::success();
     bool triedAny = static_cast<int>(trials.size()) > firstOfProposers;
@@ -100,6 +112,49 @@ Error Searcher::runBranching() {
   return Error::success();
 }
 
+std::vector<int> Searcher::ideasOfProposers() {
+  std::vector<int> counts(input.proposers.size(), options.ideas);
+  std::vector<size_t> models;
+  for (auto [index, proposer] : enumerate(input.proposers))
+    if (proposer->wantsManyAtOnce())
+      models.push_back(index);
+  if (models.size() < 2)
+    return counts;
+  std::vector<ProposerYield> yields;
+  bool arePriced = exchanges.costs.unpriced == 0;
+  for (size_t index : models) {
+    Proposer *proposer = input.proposers[index];
+    ProposerYield yield;
+    ModelCosts costs = exchanges.costsOf(proposer->name());
+    yield.cost =
+        arePriced ? costs.usd : double(costs.inputTokens + costs.outputTokens);
+    // The best of each idea against the best from before its round.
+    std::map<std::string, std::pair<int, double>> bestOfIdea;
+    std::map<int, double> bestBefore;
+    double bestSoFar = 1;
+    for (const Trial &trial : trials) {
+      bestBefore.try_emplace(trial.tried.round, bestSoFar);
+      bestSoFar = std::max(bestSoFar, trial.speedup);
+      if (trial.owner != proposer)
+        continue;
+      auto &[round, best] = bestOfIdea[trial.idea.id];
+      round = trial.tried.round;
+      best = std::max(best, trial.speedup);
+    }
+    for (const auto &[id, idea] : bestOfIdea) {
+      ++yield.ideas;
+      if (idea.second > bestBefore[idea.first])
+        yield.gain += std::log2(idea.second / bestBefore[idea.first]);
+    }
+    yields.push_back(yield);
+  }
+  std::vector<int> shares =
+      shareIdeas(yields, options.ideas * static_cast<int>(models.size()));
+  for (auto [index, share] : zip_equal(models, shares))
+    counts[index] = share;
+  return counts;
+}
+
 Error Searcher::runSequential() {
   // As many realisations as the branching search would make.
   int steps = options.rounds * options.ideas * options.implementations;
@@ -115,14 +170,19 @@ Error Searcher::runSequential() {
       size_t index = turn++ % input.proposers.size();
       Proposer &proposer = *input.proposers[index];
       std::string name = round + "/" + std::to_string(index);
-      Expected<std::vector<Idea>> ideas = askIdeas(proposer, name, 1);
+      Answer<std::vector<Idea>> ideas = askIdeas(proposer, name, 1);
       if (!ideas)
         return ideas.takeError();
-      if (ideas->empty())
+      endIfUnanswered();
+      if (phaseOver)
+        return Error::success();
+      if (!*ideas || (*ideas)->empty())
         continue;
       asked = true;
-      if (Error error = tryIdea(ideas->front(), proposer, name, 1))
+      if (Error error = tryIdea({(*ideas)->front(), &proposer, name}, 1))
         return error;
+      if (searchOver)
+        return Error::success();
     }
     if (!asked) {
       stop(SearchEnd::Exhausted, "the proposers had no further idea");
@@ -134,29 +194,43 @@ Error Searcher::runSequential() {
   return Error::success();
 }
 
-Expected<std::vector<Variant>> Searcher::realise(const Idea &idea,
-                                                 Proposer &owner,
-                                                 const std::string &name,
-                                                 int count) {
-  ++result.counts.ideas;
-  Expected<std::vector<Variant>> variants = askVariants(
-      "realise/" + name, [&] { return owner.realise(context(), idea, count); });
-  if (variants && static_cast<int>(variants->size()) > count)
-    variants->resize(count);
-  return variants;
+Answers<std::vector<Variant>> Searcher::realise(ArrayRef<Asked> asked,
+                                                int count) {
+  result.counts.ideas += static_cast<int>(asked.size());
+  std::vector<std::string> names;
+  for (const Asked &each : asked)
+    names.push_back("realise/" + each.name);
+  Answers<std::vector<Variant>> answers =
+      askVariants(names, [&](ArrayRef<size_t> missing) {
+        return askEachOwner(
+            missing, [&](size_t index) { return asked[index].owner; },
+            [&](Proposer &owner, ArrayRef<size_t> indices) {
+              std::vector<Idea> ideas;
+              for (size_t index : indices)
+                ideas.push_back(asked[index].idea);
+              return owner.realise(context(), ideas, count);
+            });
+      });
+  if (answers)
+    for (std::optional<std::vector<Variant>> &variants : *answers)
+      if (variants && static_cast<int>(variants->size()) > count)
+        variants->resize(count);
+  return answers;
 }
 
-Error Searcher::tryIdea(const Idea &idea, Proposer &owner,
-                        const std::string &name, int count) {
-  Expected<std::vector<Variant>> variants = realise(idea, owner, name, count);
+Error Searcher::tryIdea(const Asked &asked, int count) {
+  Answers<std::vector<Variant>> variants = realise(asked, count);
   if (!variants)
     return variants.takeError();
-  for (const Variant &variant : *variants) {
-    Expected<TryOutcome> outcome = tryVariant(idea, &owner, variant);
+  endIfUnanswered();
+  if (phaseOver || !variants->front())
+    return Error::success();
+  for (const Variant &variant : *variants->front()) {
+    Expected<TryOutcome> outcome = tryVariant(asked.idea, asked.owner, variant);
     if (!outcome)
       return outcome.takeError();
     if (*outcome == TryOutcome::Evaluated && !phaseOver)
-      if (Error error = repair(idea, &owner, trials.size() - 1))
+      if (Error error = repair(asked.idea, asked.owner, trials.size() - 1))
         return error;
     if (phaseOver)
       break;
@@ -165,14 +239,16 @@ Error Searcher::tryIdea(const Idea &idea, Proposer &owner,
 }
 
 Error Searcher::repair(const Idea &idea, Proposer *owner, size_t failed) {
-  for (int attempt = 0; attempt < options.repairs && !phaseOver; ++attempt) {
-    Expected<std::vector<Variant>> mended = askRepair(failed);
+  for (int attempt = 1; attempt <= options.repairs && !phaseOver; ++attempt) {
+    Answers<std::vector<Variant>> mended = askRepairs(failed);
     if (!mended)
       return mended.takeError();
-    if (mended->empty())
+    endIfUnanswered();
+    if (!mended->front() || mended->front()->empty())
       return Error::success();
     ++result.counts.repairs;
-    Expected<TryOutcome> outcome = tryVariant(idea, owner, mended->front());
+    Expected<TryOutcome> outcome =
+        tryVariant(idea, owner, mended->front()->front(), attempt);
     if (!outcome)
       return outcome.takeError();
     if (*outcome != TryOutcome::Evaluated)

@@ -7,6 +7,8 @@
 
 #include "fastk/Search/Search.h"
 #include "Searcher.h"
+#include "fastk/Analysis/WorkloadKind.h"
+#include "fastk/Bank/Winner.h"
 #include "fastk/Target/TargetDescription.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Config/llvm-config.h"
@@ -41,20 +43,20 @@ Expected<SearchResult> fastk::runSearch(const SearchInput &input,
   return Searcher(input, options).run();
 }
 
-JournalBinding fastk::bindingOf(const SearchInput &input,
-                                const SearchOptions &options) {
-  LoweringOp workload = input.workload.workload;
-  std::string proposers;
-  for (Proposer *proposer : input.proposers)
-    proposers += (proposers.empty() ? "" : ",") + proposer->name().str();
-  JournalBinding binding;
-  binding.search = {
-      {"key", workload.getKey().str()},
-      {"target", workload.getTarget().str()},
-      {"precision", stringifyPrecision(input.workload.acceptedPrecision).str()},
-      {"machine", input.workload.target.model},
-      {"threads", std::to_string(input.workload.threads)},
-      {"proposer", proposers},
+JournalBinding::Values fastk::choicesOf(StringRef target, Precision precision,
+                                        const TargetDescription &device,
+                                        int threads,
+                                        ArrayRef<Proposer *> proposers,
+                                        const SearchOptions &options) {
+  std::string names;
+  for (Proposer *proposer : proposers)
+    names += (names.empty() ? "" : ",") + proposer->name().str();
+  JournalBinding::Values choices = {
+      {"target", target.str()},
+      {"precision", stringifyPrecision(precision).str()},
+      {"machine", device.model},
+      {"threads", std::to_string(threads)},
+      {"proposer", names},
       {"strategy", stringify(options.strategy).str()},
       {"rounds", std::to_string(options.rounds)},
       {"ideas", std::to_string(options.ideas)},
@@ -63,8 +65,28 @@ JournalBinding fastk::bindingOf(const SearchInput &input,
       {"repairs", std::to_string(options.repairs)},
       {"seed", std::to_string(options.seed)},
   };
+  return choices;
+}
+
+JournalBinding fastk::bindingOf(const SearchInput &input,
+                                const SearchOptions &options) {
+  LoweringOp workload = input.workload.workload;
+  JournalBinding binding;
+  binding.search = {{"key", workload.getKey().str()}};
+  llvm::append_range(binding.search,
+                     choicesOf(workload.getTarget(),
+                               input.workload.acceptedPrecision,
+                               input.workload.target, input.workload.threads,
+                               input.proposers, options));
+  if (input.recording)
+    binding.search.emplace_back("evaluator", "replay");
   binding.madeBy = {{"fastk version", FASTK_VERSION},
                     {"MLIR version", LLVM_VERSION_STRING}};
   llvm::append_range(binding.madeBy, input.provenance);
+  binding.about.name = input.workload.features.name;
+  binding.about.shapes = describeShapes(workload);
+  binding.about.floorSeconds = input.workload.floorSeconds;
+  raw_string_ostream os(binding.about.ir);
+  workload->print(os, mlir::OpPrintingFlags().elideLargeElementsAttrs());
   return binding;
 }

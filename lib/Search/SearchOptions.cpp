@@ -43,11 +43,13 @@ Expected<SearchBudget> fastk::parseSearchBudget(StringRef text) {
     } else if (name == "minutes") {
       if (value.getAsDouble(budget.minutes) || !(budget.minutes > 0))
         return problem("minutes wants a number above 0, not '" + value + "'");
-    } else if (name == "tokens" || name == "usd") {
-      // Spent by language models only, of which there is none in this search.
-      double amount;
-      if (value.getAsDouble(amount) || !(amount >= 0))
-        return problem(name + " wants a number, not '" + value + "'");
+    } else if (name == "tokens") {
+      if (value.getAsInteger(10, budget.tokens) || budget.tokens < 1)
+        return problem("tokens wants a whole number above 0, not '" + value +
+                       "'");
+    } else if (name == "usd") {
+      if (value.getAsDouble(budget.usd) || !(budget.usd > 0))
+        return problem("usd wants a number above 0, not '" + value + "'");
     } else {
       return problem("unknown limit '" + name +
                      "', known are evaluations, minutes, tokens, usd");

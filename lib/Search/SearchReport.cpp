@@ -106,9 +106,11 @@ void fastk::printTrajectory(const SearchResult &result, StringRef title,
     os << ", " << count << " " << status;
   if (counts.promotions > 0)
     os << ", " << counted(counts.promotions, "second measurement");
+  if (std::string models = formatCosts(result.models); !models.empty())
+    os << ", " << models;
   if (counts.duplicates > 0)
     os << ", " << counted(counts.duplicates, "duplicate") << " skipped";
-  os << ", " << format("%.0f s", result.elapsedSeconds) << "; ended by "
+  os << ", " << format("%.0f s", result.answeredSeconds) << "; ended by "
      << stringify(result.end);
   if (!result.detail.empty())
     os << ": " << result.detail;
@@ -164,11 +166,14 @@ static json::Array triedArray(const SearchResult &result) {
     tried.push_back(
         json::Object{{"round", each.round},
                      {"idea", json::fixUTF8(each.variant.ideaId)},
+                     {"title", json::fixUTF8(each.idea.title)},
+                     {"category", stringify(each.idea.category)},
                      {"language", stringifyLanguage(each.variant.language)},
                      {"program", sha256(each.variant.program)},
                      {"parameters", std::move(parameters)},
                      {"status", each.status},
                      {"reason", json::fixUTF8(each.reason)},
+                     {"parent", each.variant.parent},
                      {"seconds", each.seconds},
                      {"baseline_seconds", each.baselineSeconds}});
   }
@@ -179,6 +184,16 @@ static json::Object costs(const SearchResult &result) {
   json::Object statuses;
   for (auto &[status, count] : result.counts.statuses)
     statuses[status] = count;
+  const ModelCosts &said = result.models;
+  json::Object models{{"exchanges", said.exchanges},
+                      {"input_tokens", said.inputTokens},
+                      {"cached_tokens", said.cachedTokens},
+                      {"output_tokens", said.outputTokens},
+                      {"reasoning_tokens", said.reasoningTokens},
+                      {"seconds", said.seconds},
+                      {"usd", said.usd},
+                      {"unpriced", said.unpriced},
+                      {"estimated", said.isEstimated}};
   return json::Object{{"evaluations", result.counts.evaluations},
                       {"replayed", result.counts.replayed},
                       {"promotions", result.counts.promotions},
@@ -187,7 +202,8 @@ static json::Object costs(const SearchResult &result) {
                       {"ideas", result.counts.ideas},
                       {"variants", result.counts.variants},
                       {"statuses", std::move(statuses)},
-                      {"seconds", result.elapsedSeconds}};
+                      {"seconds", result.answeredSeconds},
+                      {"models", std::move(models)}};
 }
 
 static json::Object optionsObject(const SearchInput &input,
@@ -200,6 +216,8 @@ static json::Object optionsObject(const SearchInput &input,
       object[name] = json::fixUTF8(value);
   object["budget_evaluations"] = options.budget.evaluations;
   object["budget_minutes"] = options.budget.minutes;
+  object["budget_tokens"] = options.budget.tokens;
+  object["budget_usd"] = options.budget.usd;
   return object;
 }
 
@@ -289,7 +307,7 @@ WinnerRecord fastk::winnerRecord(const SearchInput &input,
   record.machine = input.workload.target.model;
   // Of a GPU the model says it all.
   if (input.workload.target.target == "host") {
-    record.cpu = hostCpu();
+    record.cpu = input.recording ? input.recording->cpu : hostCpu();
     record.threads = timing.threads;
   }
   record.medianNs = timing.candidate->medianNs;
@@ -311,6 +329,13 @@ WinnerRecord fastk::winnerRecord(const SearchInput &input,
   record.fastkVersion = FASTK_VERSION;
   record.seed = static_cast<int64_t>(options.seed);
   record.evaluations = result.counts.evaluations;
+  record.tokens = result.models.inputTokens + result.models.outputTokens;
+  record.usd = result.models.usd;
+  if (record.tokens > 0)
+    for (Proposer *proposer : input.proposers)
+      if (proposer->wantsManyAtOnce())
+        record.models +=
+            (record.models.empty() ? "" : ",") + proposer->name().str();
   return record;
 }
 

@@ -6,19 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Searcher.h"
-#include "fastk/Dialect/Fastk/Key.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 
 using namespace llvm;
 using namespace fastk;
-
-std::string fastk::digestOf(const Variant &variant) {
-  return sha256(stringifyLanguage(variant.language).str() + " " +
-                std::to_string(variant.workspaceBytes) + "\n" +
-                (variant.plan ? worker::toJSON(*variant.plan) + "\n" : "") +
-                variant.program);
-}
 
 std::string fastk::percent(double ratio) {
   std::string text;
@@ -27,7 +19,9 @@ std::string fastk::percent(double ratio) {
 }
 
 Searcher::Searcher(const SearchInput &input, const SearchOptions &options)
-    : input(input), options(options), random(options.seed) {
+    : input(input), options(options), times(input.recording),
+      exchanges(input, options.budget, times, [this] { return elapsedNow(); }),
+      random(options.seed) {
   result.baselineSeconds = input.workload.baselineSeconds;
   result.floorSeconds = input.workload.floorSeconds;
 }
@@ -46,6 +40,10 @@ Expected<SearchResult> Searcher::run() {
   result.trajectory.front().round = "0";
   result.trajectory.front().title = "default lowering";
 
+  if (Error error = recallSeeds())
+    return std::move(error);
+  if (Error error = recallKnownIdeas())
+    return std::move(error);
   // Where answers come later the seeds go with the first round.
   if (!answersLater() || options.strategy == SearchStrategy::Sequential)
     if (Error error = trySeeds())
@@ -68,14 +66,16 @@ Expected<SearchResult> Searcher::run() {
                                 ? "the search was interrupted; run it again to "
                                   "go on where it was"
                             : result.end == SearchEnd::Pending
-                                ? "evaluations are pending; run it again when "
-                                  "they are answered"
+                                ? "answers are pending; run it again when "
+                                  "they are there"
                                 : result.detail;
   result.trajectory.front().seconds = result.baselineSeconds;
   result.trajectory.front().baselineSeconds = result.baselineSeconds;
   result.trajectory.front().precision = worker::Precision::IEEE;
   result.history = history;
+  result.models = exchanges.costs;
   result.elapsedSeconds = elapsedNow();
+  result.answeredSeconds = times.last();
   return std::move(result);
 }
 
@@ -96,6 +96,9 @@ ProposalContext Searcher::context() {
   context.baselineSeconds = result.baselineSeconds;
   context.history = history;
   context.parents = parents;
+  context.round = roundNumber;
+  context.known = known;
+  context.exchanges = &exchanges;
   return context;
 }
 
@@ -112,6 +115,7 @@ SearchStanding Searcher::standing(StringRef title) const {
   standing.baselineSeconds = result.baselineSeconds;
   standing.floorSeconds = result.floorSeconds;
   standing.title = title;
+  standing.models = &exchanges.costs;
   if (best) {
     standing.bestSeconds = trials[*best].tried.seconds;
     standing.bestSpeedup = trials[*best].speedup;

@@ -14,6 +14,8 @@
 #ifndef FASTK_LIB_SEARCH_SEARCHER_H
 #define FASTK_LIB_SEARCH_SEARCHER_H
 
+#include "AnswerTimes.h"
+#include "SearchExchanges.h"
 #include "fastk/Bank/Winner.h"
 #include "fastk/Search/Search.h"
 #include "llvm/ADT/StringSet.h"
@@ -22,9 +24,6 @@
 
 namespace fastk {
 
-/// Names a variant in the journal: SHA-256 of language, workspace, plan and
-/// program.
-std::string digestOf(const Variant &variant);
 /// "101.5 %".
 std::string percent(double ratio);
 
@@ -46,34 +45,51 @@ private:
     worker::Verdict verdict;
     /// Baseline over candidate; 0 unless it passed.
     double speedup = 0;
+    /// How often it was mended.
+    int attempt = 0;
   };
   /// The parts of a search, which leave one another a share of the budget.
   enum class Phase { Rounds, Sweep, Promotion };
   enum class TryOutcome { Evaluated, Duplicate, Stopped };
 
   // Strategies: Rounds.cpp.
+  /// An idea that was proposed in this round.
+  struct Asked {
+    Idea idea;
+    Proposer *owner = nullptr;
+    /// "1/0/3": round, proposer, number.
+    std::string name;
+  };
   llvm::Error runBranching();
   llvm::Error runSequential();
-  llvm::Error tryIdea(const Idea &idea, Proposer &owner,
-                      const std::string &name, int count);
-  llvm::Expected<std::vector<Variant>> realise(const Idea &idea,
-                                               Proposer &owner,
-                                               const std::string &name,
-                                               int count);
+  llvm::Error tryIdea(const Asked &asked, int count);
+  /// In the order of `asked`; nothing for those whose answer is not there.
+  Answers<std::vector<Variant>> realise(llvm::ArrayRef<Asked> asked, int count);
   llvm::Error trySeeds();
   llvm::Error repair(const Idea &idea, Proposer *owner, size_t failed);
-  /// What its proposer makes of a failed trial; empty when it knows no remedy.
-  llvm::Expected<std::vector<Variant>> askRepair(size_t failed);
+  /// What their proposers make of failed trials; empty where they know no
+  /// remedy, nothing where the answer is not there.
+  Answers<std::vector<Variant>> askRepairs(llvm::ArrayRef<size_t> failed);
   void endRound(int firstTrial, bool countsForPatience);
 
-  // Batches.cpp: for evaluators that answer later.
+  // Batches.cpp: for evaluators that answer later, and proposers that are slow.
   /// A variant that is to be tried.
   struct Planned {
     Idea idea;
     Proposer *owner = nullptr;
     Variant variant;
+    int attempt = 0;
   };
-  bool answersLater() const { return !input.evaluator.howToAnswer().empty(); }
+  bool answersLater() const {
+    return input.recording ? input.recording->answersLater
+                           : !input.evaluator.howToAnswer().empty();
+  }
+  /// True when all of a round is realised before any of it is tried.
+  bool worksInBatches() const {
+    return answersLater() || llvm::any_of(input.proposers, [](Proposer *each) {
+             return each->wantsManyAtOnce();
+           });
+  }
   /// Tries variants together, then what their proposers mend of them.
   llvm::Error tryTogether(std::vector<Planned> planned);
   /// Asks for verdicts before any of them decides what comes next. The search
@@ -86,14 +102,37 @@ private:
   llvm::Error finalSweep();
   llvm::Error promote();
   llvm::Expected<TryOutcome> tryVariant(const Idea &idea, Proposer *owner,
-                                        const Variant &variant);
+                                        const Variant &variant,
+                                        int attempt = 0);
+  /// There is no program to evaluate.
+  TryOutcome recordUnreadable(Trial trial);
 
   // Effects, recorded: Effects.cpp.
-  llvm::Expected<std::vector<Idea>>
-  askIdeas(Proposer &proposer, const std::string &name, int count);
-  llvm::Expected<std::vector<Variant>>
-  askVariants(const std::string &name,
-              llvm::function_ref<llvm::Expected<std::vector<Variant>>()> ask);
+  Answer<std::vector<Idea>> askIdeas(Proposer &proposer,
+                                     const std::string &name, int count);
+  /// For each of `names` what is recorded under it, else what `ask` answers
+  /// for the positions that it is given.
+  Answers<std::vector<Variant>> askVariants(
+      llvm::ArrayRef<std::string> names,
+      llvm::function_ref<Answers<std::vector<Variant>>(llvm::ArrayRef<size_t>)>
+          ask);
+  /// Asks each proposer once for its own of `indices`; the answers come in
+  /// their order.
+  Answers<std::vector<Variant>> askEachOwner(
+      llvm::ArrayRef<size_t> indices,
+      llvm::function_ref<Proposer *(size_t)> ownerOf,
+      llvm::function_ref<Answers<std::vector<Variant>>(Proposer &,
+                                                       llvm::ArrayRef<size_t>)>
+          ask);
+  /// How many ideas each proposer is asked for in this round.
+  std::vector<int> ideasOfProposers();
+  /// The winners to begin with, as they were when the search began.
+  llvm::Error recallSeeds();
+  /// The same for what similar workloads teach.
+  llvm::Error recallKnownIdeas();
+  /// Ends the search or its phase when proposers left questions open: they are
+  /// pending, the user ended it, or the budget is spent.
+  void endIfUnanswered();
   llvm::Expected<std::optional<worker::Verdict>>
   askVerdict(const Variant &variant, const Variant *incumbent, bool promote);
   /// Asks the evaluator and records what it says. Nothing: the user ended the
@@ -105,7 +144,7 @@ private:
   bool hasEvaluationsLeft(bool promote);
   /// Evaluations that the budget leaves; nothing where it has no limit.
   std::optional<int64_t> evaluationsLeft(bool promote) const;
-  bool mayEvaluate();
+  bool mayEvaluate(llvm::StringRef name);
   double clockNow() const;
   double elapsedNow() const;
 
@@ -123,12 +162,17 @@ private:
 
   const SearchInput &input;
   const SearchOptions &options;
+  AnswerTimes times;
+  SearchExchanges exchanges;
   SearchResult result;
   std::vector<Trial> trials;
   std::optional<size_t> best;
   /// What proposers see.
   std::vector<TriedVariant> history, parents;
-  llvm::StringSet<> seen, swept;
+  std::vector<Idea> known;
+  std::vector<SearchSeed> seeds;
+  /// Digests and novelties of what was tried; digests of what was swept.
+  llvm::StringSet<> seen, novel, swept;
   /// Verdicts that were asked for in this run, ahead of their turn, and the
   /// trial that was their incumbent.
   llvm::StringMap<worker::Verdict> answers;

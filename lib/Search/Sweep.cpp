@@ -10,6 +10,15 @@
 using namespace llvm;
 using namespace fastk;
 
+static Answers<std::vector<Variant>>
+oneAnswer(Expected<std::vector<Variant>> variants) {
+  if (!variants)
+    return variants.takeError();
+  std::vector<std::optional<std::vector<Variant>>> answers;
+  answers.emplace_back(std::move(*variants));
+  return answers;
+}
+
 Error Searcher::sweep(size_t from, int limit) {
   size_t current = from;
   int used = 0;
@@ -24,19 +33,22 @@ Error Searcher::sweep(size_t from, int limit) {
     // Asked again later, the untried neighbours are others.
     std::string name =
         "neighbours/" + digest + "/" + std::to_string(neighbourAsks[digest]++);
-    Expected<std::vector<Variant>> variants = askVariants(
-        name, [&] { return owner->neighbours(context(), around, count); });
-    if (!variants)
-      return variants.takeError();
-    if (variants->empty())
+    Answers<std::vector<Variant>> answers =
+        askVariants(name, [&](ArrayRef<size_t>) {
+          return oneAnswer(owner->neighbours(context(), around, count));
+        });
+    if (!answers)
+      return answers.takeError();
+    std::vector<Variant> variants = std::move(*answers->front());
+    if (variants.empty())
       swept.insert(digest);
-    if (Error error = askTogether(*variants))
+    if (Error error = askTogether(variants))
       return error;
     if (searchOver)
       return Error::success();
     Idea idea = trials[current].idea;
     bool improved = false;
-    for (const Variant &variant : *variants) {
+    for (const Variant &variant : variants) {
       if (used >= limit)
         break;
       Expected<TryOutcome> outcome = tryVariant(idea, owner, variant);

@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Novelty.h"
 #include "Searcher.h"
+#include <memory>
 
 using namespace llvm;
 using namespace fastk;
@@ -14,16 +16,42 @@ using namespace fastk;
 /// search: something else is broken.
 static constexpr int kErrorsInARow = 3;
 
+Searcher::TryOutcome Searcher::recordUnreadable(Trial trial) {
+  trial.tried.status = "unreadable";
+  trial.tried.reason = trial.tried.variant.problem;
+  ++result.counts.statuses[trial.tried.status];
+  history.push_back(trial.tried);
+  trials.push_back(std::move(trial));
+  if (input.progress)
+    input.progress->evaluated(standing(trials.back().idea.title),
+                              trials.back().tried.status,
+                              trials.back().tried.reason);
+  return TryOutcome::Evaluated;
+}
+
 Expected<Searcher::TryOutcome> Searcher::tryVariant(const Idea &idea,
                                                     Proposer *owner,
-                                                    const Variant &variant) {
+                                                    const Variant &variant,
+                                                    int attempt) {
   ++result.counts.variants;
-  if (!seen.insert(digestOf(variant)).second) {
+  bool isNew = seen.insert(digestOf(variant)).second;
+  isNew &= novel.insert(noveltyOf(variant)).second;
+  if (!isNew) {
     ++result.counts.duplicates;
     return TryOutcome::Duplicate;
   }
   if (input.progress)
     input.progress->evaluating(standing(idea.title));
+  Trial trial;
+  trial.idea = idea;
+  trial.owner = owner;
+  trial.attempt = attempt;
+  trial.tried.variant = variant;
+  trial.tried.variant.ideaId = idea.id;
+  trial.tried.idea = idea;
+  trial.tried.round = roundNumber;
+  if (!variant.problem.empty())
+    return recordUnreadable(std::move(trial));
   Expected<std::optional<worker::Verdict>> verdict =
       askVerdict(variant, hasBest() ? &bestTrial().tried.variant : nullptr,
                  /*promote=*/false);
@@ -32,16 +60,11 @@ Expected<Searcher::TryOutcome> Searcher::tryVariant(const Idea &idea,
   if (!*verdict)
     return TryOutcome::Stopped;
 
-  Trial trial;
-  trial.idea = idea;
-  trial.owner = owner;
   trial.verdict = std::move(**verdict);
+  trial.tried.verdict = std::make_shared<worker::Verdict>(trial.verdict);
   const worker::TimingReport &timing = trial.verdict.timing;
-  trial.tried.variant = variant;
-  trial.tried.variant.ideaId = idea.id;
   trial.tried.status = std::string(worker::toString(trial.verdict.status));
   trial.tried.reason = trial.verdict.reason;
-  trial.tried.round = roundNumber;
   if (timing.candidate)
     trial.tried.seconds = timing.candidate->medianNs * 1e-9;
   if (timing.baseline)

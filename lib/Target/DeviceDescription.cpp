@@ -55,12 +55,28 @@ std::string calibrate(DeviceDescription &device) {
                            ", or run fastk-worker --calibrate again";
 }
 
-std::optional<DeviceDescription> describeDevice(const std::string &arch,
-                                                std::string *problem) {
+/// What is known without a calibration.
+static std::optional<DeviceDescription> findDevice(const std::string &arch) {
   if (arch != "sm_90a")
     return std::nullopt;
-  DeviceDescription device = h200();
-  std::string text = calibrate(device);
+  return h200();
+}
+
+int64_t memoryBytesOf(const std::string &target) {
+  static const std::string prefix = "cuda:";
+  if (target.compare(0, prefix.size(), prefix) != 0)
+    return 0;
+  std::optional<DeviceDescription> device =
+      findDevice(target.substr(prefix.size()));
+  return device ? device->memoryBytes : 0;
+}
+
+std::optional<DeviceDescription> describeDevice(const std::string &arch,
+                                                std::string *problem) {
+  std::optional<DeviceDescription> device = findDevice(arch);
+  if (!device)
+    return std::nullopt;
+  std::string text = calibrate(*device);
   if (problem)
     *problem = text;
   return device;
@@ -78,6 +94,7 @@ TargetDescription DeviceDescription::target() const {
   // One L2 for all: TargetDescription counts l2Bytes for each core.
   t.l1Bytes = t.l2Bytes = 0;
   t.l3Bytes = l2Bytes;
+  t.memoryBytes = memoryBytes;
   t.memoryBytesPerSecond = peak.memory;
   t.f64OpsPerSecond = peak.f64;
   t.f32OpsPerSecond = peak.f32;

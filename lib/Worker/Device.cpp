@@ -46,6 +46,15 @@ const Program *fastk::worker::programOf(const Job &job, Part part) {
   return nullptr;
 }
 
+int64_t fastk::worker::workspaceBytesOf(const Job &job, Part part) {
+  const Program *program = programOf(job, part);
+  int64_t bytes = program ? program->workspaceBytes : 0;
+  if (program && program->plan)
+    for (const Workspace &workspace : program->plan->workspaces)
+      bytes += workspace.bytes;
+  return bytes;
+}
+
 bool Device::outlastsDisturbance(double spentNs, size_t samples) const {
   // A scheduler's tick (4 ms) hits all samples of a short kernel, and must not
   // have it dropped as slow.

@@ -47,6 +47,8 @@ enum class Part { Oracle, Baseline, Incumbent, Candidate, Control, Empty };
 const char *nameOf(Part part);
 /// The program that takes the part; null for Empty and a missing incumbent.
 const Program *programOf(const Job &job, Part part);
+/// All workspaces of the program that takes the part, in bytes.
+int64_t workspaceBytesOf(const Job &job, Part part);
 
 /// The operands of one call, in memory of a device.
 class Operands {
@@ -101,9 +103,10 @@ public:
   virtual std::unique_ptr<Operands> createOperands(Failure &failure) = 0;
   virtual std::unique_ptr<Results> createResults(Part part,
                                                  Failure &failure) = 0;
-  /// Sets of operands to rotate in timing, at most \p wanted; fewer where
-  /// memory is short. \p bytes is what one set needs with all its results.
-  virtual size_t rotatingSets(size_t wanted, int64_t bytes) = 0;
+  /// Sets of operands to rotate in timing, at most \p wanted, each with results
+  /// and workspaces of all \p parts; fewer where memory is short.
+  virtual size_t rotatingSets(size_t wanted,
+                              const std::vector<Part> &parts) = 0;
 
   /// Draws all operands of a trial.
   virtual void fill(Operands &operands, const Case &trial,

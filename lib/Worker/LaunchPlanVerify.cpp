@@ -50,6 +50,12 @@ private:
 
 } // namespace
 
+int64_t fastk::worker::workspaceLimit(int64_t memoryBytes) {
+  constexpr int64_t programs = 4;
+  return memoryBytes > 0 ? std::min(memoryBytes / programs, mostWorkspaceBytes)
+                         : mostWorkspaceBytes;
+}
+
 static std::string text(int64_t number) { return std::to_string(number); }
 
 static std::string text(const Dim3 &dims) {
@@ -104,8 +110,7 @@ int64_t Verifier::bytesOf(const BufferRef &ref, const std::string &field) {
 void Verifier::checkWorkspaces() {
   int64_t total = 0;
   for (const Workspace &workspace : plan.workspaces)
-    if (workspace.bytes > limits.workspaceBytes ||
-        __builtin_add_overflow(total, workspace.bytes, &total))
+    if (__builtin_add_overflow(total, workspace.bytes, &total))
       total = INT64_MAX;
   if (total > limits.workspaceBytes) {
     path = "$.workspaces";
@@ -114,7 +119,9 @@ void Verifier::checkWorkspaces() {
             (total == INT64_MAX ? std::string("far too many") : text(total)) +
             " bytes together",
         "all workspaces of a plan hold at most " + text(limits.workspaceBytes) +
-            " bytes");
+            " bytes" +
+            (limits.workspaceBytes < mostWorkspaceBytes ? " on this device"
+                                                        : ""));
   }
 }
 

@@ -28,12 +28,7 @@ bool Timer::create() {
      : contestant.part == Part::Incumbent ? incumbent
                                           : control) = &contestant;
 
-  int64_t bytes = 0;
-  for (const Tensor &tensor : job.inputs)
-    bytes += tensor.bytes();
-  for (const Tensor &tensor : job.outputs)
-    bytes += tensor.bytes() * int64_t(contestants.size());
-  size_t setCount = device.rotatingSets(3, bytes);
+  size_t setCount = device.rotatingSets(3, parts);
 
   auto placementOf = [](size_t set) {
     return set % 2 ? Placement::Start : Placement::End;

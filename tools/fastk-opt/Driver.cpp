@@ -18,6 +18,7 @@
 #include "fastk/Driver/LoadModel.h"
 #include "fastk/Driver/SearchModel.h"
 #include "fastk/Evaluate/LocalPool.h"
+#include "fastk/Evaluate/Replay.h"
 #include "fastk/Evaluate/Spool.h"
 #include "fastk/Evaluate/Subprocess.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -85,6 +86,23 @@ static llvm::Error checkLocalDevice(const DriverOptions &options) {
   return llvm::Error::success();
 }
 
+/// Where evaluations run. A replay reads `cassette`.
+static llvm::Expected<std::unique_ptr<Evaluator>>
+makeEvaluator(const DriverOptions &options, const JobMakerOptions &jobs,
+              StringRef executable, std::shared_ptr<const Cassette> &cassette) {
+  if (!options.replay.empty()) {
+    if (llvm::Error error = readCassette(options.replay).moveInto(cassette))
+      return std::move(error);
+    return createReplayEvaluator(cassette);
+  }
+  if (!options.spool.empty())
+    return createSpool({jobs, options.spool});
+  if (options.target != "host")
+    if (llvm::Error error = checkLocalDevice(options))
+      return std::move(error);
+  return createLocalPool({jobs, siblingOf(executable, "fastk-worker")});
+}
+
 /// Searches what has no winner. Returns an exit code other than 0 when the
 /// compilation ends here.
 static int search(const DriverOptions &options, ModuleOp module,
@@ -97,24 +115,21 @@ static int search(const DriverOptions &options, ModuleOp module,
   jobs.compiler = executable.str();
   jobs.threads = options.threads;
   jobs.cancelled = [] { return interrupted != 0; };
-  if (options.target != "host" && options.spool.empty())
-    if (llvm::Error error = checkLocalDevice(options))
-      return fail(std::move(error));
   if (options.target != "host")
     jobs.target = describeTarget(options);
+  SearchModelOptions search;
   llvm::Expected<std::unique_ptr<Evaluator>> evaluator =
-      options.spool.empty()
-          ? createLocalPool({jobs, siblingOf(executable, "fastk-worker")})
-          : createSpool({jobs, options.spool});
+      makeEvaluator(options, jobs, executable, search.replay);
   if (!evaluator)
     return fail(evaluator.takeError());
 
-  SearchModelOptions search;
   search.searchHits = options.search == SearchScope::All;
   search.proposers = options.proposers;
+  search.proposerOptions = options.proposerOptions;
   search.search = options.searchOptions;
   search.threads = options.threads;
   search.report = options.report;
+  search.record = options.record;
   search.device = jobs.target;
   // Beside the bank, so that it is found again by the same command.
   search.journal =

@@ -41,8 +41,9 @@ MLIR's own options work too: --remarks-filter=fastk shows every decision,
 --mlir-timing where the time goes (--help-hidden lists them all).
 
 Exit codes: 0 done; 1 the input or the options are wrong; 2 a result was refused
-(--require-hits not met); 75 evaluations are pending (--evaluator=spool:DIR):
-answer them with fastk-worker --spool DIR and run the same command again;
+(--require-hits not met); 75 answers are pending: of evaluations
+(--evaluator=spool:DIR, answer them with fastk-worker --spool DIR) or of prompts
+(--proposer=mailbox:DIR); then run the same command again;
 130 or 143 a search was ended by SIGINT or SIGTERM, the journal is intact and the same
 command goes on.
 )";
@@ -54,8 +55,11 @@ struct CommandLine {
   llvm::BumpPtrAllocator texts;
   /// "what it is (default 4)"; the number is the search's own.
   StringRef withDefault(StringRef what, int64_t value) {
-    return llvm::StringSaver(texts).save(
-        (what + " (default " + llvm::Twine(value) + ")").str());
+    return keep(what + " (default " + llvm::Twine(value) + ")");
+  }
+  /// Descriptions are not copied by LLVM.
+  StringRef keep(const llvm::Twine &text) {
+    return llvm::StringSaver(texts).save(text);
   }
 
   cl::OptionCategory category{"fastk-opt options"};
@@ -99,8 +103,32 @@ struct CommandLine {
                "that have one")};
   cl::list<std::string> proposers{
       "proposer", cl::cat(category), cl::value_desc("NAME"),
-      cl::desc("where ideas come from; repeatable: catalog (default), "
-               "files:DIR")};
+      cl::desc(keep("where ideas come from; repeatable; default catalog. "
+                    "Known: " +
+                    proposerNames()))};
+  cl::opt<std::string> prompts{
+      "prompts", cl::cat(category), cl::value_desc("DIR"),
+      cl::desc("folder of prompt templates that replace the built-in ones, "
+               "file by file; see docs/prompts.md")};
+  cl::opt<std::string> baseUrl{
+      "llm-base-url", cl::cat(category), cl::value_desc("URL"),
+      cl::desc("where the provider of a model is: a server of yours, or a "
+               "gateway; see docs/models.md")};
+  cl::opt<std::string> keyVariable{
+      "llm-key-env", cl::cat(category), cl::value_desc("NAME"),
+      cl::desc("environment variable that holds the key; never the key itself. "
+               "Default: the provider's own, as OPENAI_API_KEY")};
+  cl::opt<std::string> extraBody{
+      "llm-extra-body", cl::cat(category), cl::value_desc("JSON"),
+      cl::desc("fields that are added to every request to a model")};
+  cl::opt<std::string> priceTable{
+      "llm-prices", cl::cat(category), cl::value_desc("FILE.json"),
+      cl::desc("what tokens cost, for --budget=usd=N and reports; see "
+               "docs/models.md")};
+  cl::opt<double> modelTimeout{
+      "llm-timeout", cl::init(0), cl::cat(category), cl::value_desc("seconds"),
+      cl::desc("longest that one reply may take; 0 (default): the proposer's "
+               "own")};
   cl::opt<std::string> strategy{"strategy", cl::init("branching"),
                                 cl::cat(category),
                                 cl::desc("branching (default) or sequential")};
@@ -128,14 +156,17 @@ struct CommandLine {
                          cl::desc(withDefault("seed of the search's choices",
                                               int64_t(SearchOptions().seed)))};
   cl::opt<std::string> budget{
-      "budget", cl::cat(category), cl::value_desc("evaluations=N,minutes=N"),
+      "budget", cl::cat(category),
+      cl::value_desc("evaluations=N,minutes=N,tokens=N,usd=N"),
       cl::desc("hard limits of the search, for the whole model "
-               "(default: none)")};
+               "(default: none); tokens and usd are what language models "
+               "cost")};
   cl::opt<std::string> evaluator{
       "evaluator", cl::init("local"), cl::cat(category), cl::value_desc("NAME"),
       cl::desc("where evaluations run: local "
-               "(default), or spool:DIR, a folder of jobs for "
-               "fastk-worker --spool DIR")};
+               "(default); spool:DIR, a folder of jobs for "
+               "fastk-worker --spool DIR; replay:FILE, nowhere: verdicts come "
+               "from what --record wrote")};
   cl::opt<std::string> journal{
       "journal", cl::cat(category), cl::value_desc("DIR"),
       cl::desc("log of the search; an existing one is resumed. Default: beside "
@@ -143,6 +174,11 @@ struct CommandLine {
   cl::opt<std::string> report{
       "report", cl::cat(category), cl::value_desc("FILE.json"),
       cl::desc("write what was found: workloads, trajectory, verdicts, costs")};
+  cl::opt<std::string> record{
+      "record", cl::cat(category), cl::value_desc("FILE.jsonl"),
+      cl::desc("write all that the search was told, by models and evaluators; "
+               "--proposer=replay:FILE and --evaluator=replay:FILE search "
+               "again from it, with neither")};
   cl::opt<unsigned> threads{
       "num-threads", cl::init(0), cl::cat(category),
       cl::desc("threads that kernels are measured with, and that winners must "
@@ -245,16 +281,27 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   if (options.proposers.empty())
     options.proposers.push_back("catalog");
   for (StringRef proposer : options.proposers)
-    if (proposer != "catalog" && !proposer.starts_with("files:"))
-      return reject("unknown proposer '" + proposer +
-                    "': choose catalog or files:DIR");
+    if (llvm::Error error = checkProposerName(proposer))
+      return reject(llvm::toString(std::move(error)));
+  options.proposerOptions.prompts = line.prompts;
+  options.proposerOptions.baseUrl = line.baseUrl;
+  options.proposerOptions.keyVariable = line.keyVariable;
+  options.proposerOptions.extraBody = line.extraBody;
+  options.proposerOptions.priceTable = line.priceTable;
+  if (line.modelTimeout < 0)
+    return reject("--llm-timeout must be at least 0 seconds");
+  options.proposerOptions.timeoutSeconds = line.modelTimeout;
   if (StringRef spool = line.evaluator; spool.consume_front("spool:")) {
     if (spool.empty())
       return reject("--evaluator=spool: names no folder: write spool:DIR");
     options.spool = spool.str();
+  } else if (StringRef file = line.evaluator; file.consume_front("replay:")) {
+    if (file.empty())
+      return reject("--evaluator=replay: names no file: write replay:FILE");
+    options.replay = file.str();
   } else if (line.evaluator != "local") {
     return reject("unknown evaluator '" + line.evaluator +
-                  "': choose local or spool:DIR");
+                  "': choose local, spool:DIR or replay:FILE");
   }
   SearchOptions &search = options.searchOptions;
   if (auto strategy = parseSearchStrategy(line.strategy))
@@ -285,6 +332,9 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   }
   options.journal = line.journal;
   options.report = line.report;
+  options.record = line.record;
+  if (line.record.getNumOccurrences() && options.record.empty())
+    return reject("--record is empty: name a file");
   options.threads = line.threads;
   if (line.requireHits.getNumOccurrences() && line.requireHits < 0)
     return reject("--require-hits must be at least 0");
@@ -297,6 +347,12 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   if (options.search == SearchScope::None) {
     // The address of a list would be that of its values.
     std::vector<const cl::Option *> ofSearch = {std::addressof(line.proposers),
+                                                &line.prompts,
+                                                &line.baseUrl,
+                                                &line.keyVariable,
+                                                &line.extraBody,
+                                                &line.priceTable,
+                                                &line.modelTimeout,
                                                 &line.strategy,
                                                 &line.rounds,
                                                 &line.ideas,
@@ -307,7 +363,8 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
                                                 &line.budget,
                                                 &line.evaluator,
                                                 &line.journal,
-                                                &line.report};
+                                                &line.report,
+                                                &line.record};
     for (const cl::Option *option : ofSearch)
       if (option->getNumOccurrences() > 0)
         return reject("--" + option->ArgStr +

@@ -9,6 +9,7 @@
 #define FASTK_TOOLS_FASTK_OPT_OPTIONS_H
 
 #include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Propose/Registry.h"
 #include "fastk/Search/Search.h"
 #include "fastk/Target/DeviceDescription.h"
 #include <optional>
@@ -37,12 +38,17 @@ struct DriverOptions {
   EmitKind emit = EmitKind::MLIR;
   SearchScope search = SearchScope::None;
   std::vector<std::string> proposers;
+  ProposerOptions proposerOptions;
   SearchOptions searchOptions;
   /// --evaluator=spool:DIR; empty: local.
   std::string spool;
+  /// --evaluator=replay:FILE; empty: not.
+  std::string replay;
   /// Empty: beside the bank.
   std::string journal;
   std::string report;
+  /// Cassette to be written; empty: none.
+  std::string record;
   unsigned threads = 0;
   std::optional<unsigned> requireHits;
   bool explainMiss = false;

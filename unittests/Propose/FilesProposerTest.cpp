@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Bank/BankTestUtils.h"
+#include "ProposerTestUtils.h"
 #include "fastk/Analysis/Roofline.h"
 #include "fastk/Analysis/WorkloadKind.h"
 #include "fastk/Propose/Proposer.h"
@@ -68,15 +69,15 @@ TEST_F(FilesProposerTest, ReadsEveryFolder) {
   ASSERT_TRUE(static_cast<bool>(proposer));
   EXPECT_EQ((*proposer)->name(), "files:" + folder.str());
   EXPECT_TRUE((*proposer)->wantsAllTried());
-  auto ideas = (*proposer)->proposeIdeas(request(), 100);
+  auto ideas = ideasOf(**proposer, request(), 100);
   ASSERT_TRUE(static_cast<bool>(ideas));
   ASSERT_EQ(ideas->size(), 2u);
   EXPECT_EQ((*ideas)[0].id, "files/a");
   EXPECT_EQ((*ideas)[1].title, "Two at once");
   EXPECT_EQ((*ideas)[1].category, IdeaCategory::Compute);
   EXPECT_EQ((*ideas)[1].text, "Add two\nlanes.");
-  auto a = (*proposer)->realise(request(), (*ideas)[0], 2);
-  auto b = (*proposer)->realise(request(), (*ideas)[1], 2);
+  auto a = variantsOf(**proposer, request(), (*ideas)[0], 2);
+  auto b = variantsOf(**proposer, request(), (*ideas)[1], 2);
   ASSERT_TRUE(a && b);
   ASSERT_EQ(a->size(), 1u);
   EXPECT_EQ(a->front().language, Language::schedule);
@@ -92,7 +93,7 @@ TEST_F(FilesProposerTest, WhatWasTriedIsNotProposedAgain) {
   ASSERT_TRUE(static_cast<bool>(proposer));
   history.resize(1);
   history[0].variant.ideaId = "files/a";
-  auto ideas = (*proposer)->proposeIdeas(request(), 100);
+  auto ideas = ideasOf(**proposer, request(), 100);
   ASSERT_EQ(ideas->size(), 1u);
   EXPECT_EQ(ideas->front().id, "files/b");
 }
@@ -105,7 +106,7 @@ TEST_F(FilesProposerTest, OtherWorkloadsAreLeftOut) {
   variant("wrong-name", "{\"name\": \"softmax\"}", kIdea);
   auto proposer = createFilesProposer(folder.str());
   ASSERT_TRUE(static_cast<bool>(proposer));
-  auto ideas = (*proposer)->proposeIdeas(request(), 100);
+  auto ideas = ideasOf(**proposer, request(), 100);
   std::vector<std::string> ids;
   for (const Idea &idea : *ideas)
     ids.push_back(idea.id);
@@ -155,14 +156,14 @@ TEST_F(FilesProposerTest, DeviceCodeComesWithALaunchPlan) {
   auto proposer = createFilesProposer(folder.str());
   ASSERT_TRUE(static_cast<bool>(proposer))
       << llvm::toString(proposer.takeError());
-  auto ideas = (*proposer)->proposeIdeas(request(), 100);
+  auto ideas = ideasOf(**proposer, request(), 100);
   ASSERT_EQ(ideas->size(), 2u);
   std::string error;
   auto expected = worker::parseLaunchPlan(plain, error);
   ASSERT_TRUE(expected) << error;
   Language languages[] = {Language::gpu, Language::cuda};
   for (auto [idea, language] : llvm::zip(*ideas, languages)) {
-    auto variants = (*proposer)->realise(request(), idea, 1);
+    auto variants = variantsOf(**proposer, request(), idea, 1);
     ASSERT_EQ(variants->size(), 1u);
     EXPECT_EQ(variants->front().language, language);
     ASSERT_TRUE(variants->front().plan);

@@ -22,9 +22,9 @@ namespace {
 struct OnGpu : testing::Test {
   void SetUp() override {
     fastk_clear_error();
-    driver = gpu();
-    if (!driver)
-      GTEST_SKIP();
+    std::string error;
+    driver = Driver::get(error);
+    ASSERT_NE(driver, nullptr) << error;
     CUcontext context = nullptr;
     check(driver->call(driver->cuDevicePrimaryCtxRetain, &context, 0));
     check(driver->call(driver->cuCtxSetCurrent, context));
@@ -36,8 +36,6 @@ struct OnGpu : testing::Test {
     fill(1);
   }
   void TearDown() override {
-    if (!driver)
-      return;
     fastk_set_stream(nullptr);
     for (CUdeviceptr memory : {in, out})
       driver->cuMemFree(memory);
@@ -80,7 +78,7 @@ struct OnGpu : testing::Test {
   CUstream stream = nullptr, other = nullptr;
 };
 
-TEST_F(OnGpu, ACallGoesThroughTheWorkspace) {
+FASTK_TEST_F_IF(gpuNeed(), OnGpu, ACallGoesThroughTheWorkspace) {
   AddFunction add;
   EXPECT_EQ(call(add.function), 0) << fastk_last_error();
   EXPECT_THAT(result(), Each(3.0f));
@@ -90,14 +88,14 @@ TEST_F(OnGpu, ACallGoesThroughTheWorkspace) {
   EXPECT_THAT(result(), Each(7.0f));
 }
 
-TEST_F(OnGpu, AThreadWithoutAContextGetsThePrimaryOne) {
+FASTK_TEST_F_IF(gpuNeed(), OnGpu, AThreadWithoutAContextGetsThePrimaryOne) {
   AddFunction add;
   check(driver->call(driver->cuCtxSetCurrent, CUcontext(nullptr)));
   EXPECT_EQ(call(add.function), 0) << fastk_last_error();
   EXPECT_THAT(result(), Each(3.0f));
 }
 
-TEST_F(OnGpu, ConstantsAreInputsBehindTheFunctions) {
+FASTK_TEST_F_IF(gpuNeed(), OnGpu, ConstantsAreInputsBehindTheFunctions) {
   std::vector<float> values(addBytes / 4, 10.0f);
   fastk_constant constant = {values.data(), addBytes};
   AddFunction add(R"({"format": 1, "steps": [
@@ -108,7 +106,7 @@ TEST_F(OnGpu, ConstantsAreInputsBehindTheFunctions) {
   EXPECT_THAT(result(), Each(11.0f));
 }
 
-TEST_F(OnGpu, PreparedItCanBeCaptured) {
+FASTK_TEST_F_IF(gpuNeed(), OnGpu, PreparedItCanBeCaptured) {
   AddFunction add;
   fastk_set_stream(stream);
   ASSERT_EQ(fastk_prepare(&add.function), 0) << fastk_last_error();
@@ -125,7 +123,7 @@ TEST_F(OnGpu, PreparedItCanBeCaptured) {
   driver->cuGraphDestroy(graph);
 }
 
-TEST_F(OnGpu, UnpreparedItSaysWhatToDo) {
+FASTK_TEST_F_IF(gpuNeed(), OnGpu, UnpreparedItSaysWhatToDo) {
   AddFunction add;
   fastk_set_stream(other);
   ASSERT_EQ(fastk_prepare(&add.function), 0) << fastk_last_error();
@@ -144,7 +142,7 @@ TEST_F(OnGpu, UnpreparedItSaysWhatToDo) {
   driver->cuGraphDestroy(graph);
 }
 
-TEST_F(OnGpu, ReleasedItIsLoadedAgain) {
+FASTK_TEST_F_IF(gpuNeed(), OnGpu, ReleasedItIsLoadedAgain) {
   AddFunction add;
   EXPECT_EQ(call(add.function), 0);
   check(driver->call(driver->cuCtxSynchronize));
@@ -154,7 +152,7 @@ TEST_F(OnGpu, ReleasedItIsLoadedAgain) {
   EXPECT_THAT(result(), Each(4.0f));
 }
 
-TEST_F(OnGpu, CodeThatDoesNotLoadIsAnError) {
+FASTK_TEST_F_IF(gpuNeed(), OnGpu, CodeThatDoesNotLoadIsAnError) {
   AddFunction add;
   add.image = {"m", "no code", 7};
   EXPECT_EQ(call(add.function), 1);

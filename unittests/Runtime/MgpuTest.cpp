@@ -37,7 +37,7 @@ namespace {
 TEST(Mgpu, WithoutADriverNothingAborts) {
   std::string missing;
   if (cuda::Driver::get(missing))
-    return; // OnGpu below.
+    return; // MgpuOnGpu below.
   fastk_clear_error();
   void *module = mgpuModuleLoadJIT(const_cast<char *>(addPTX), 0);
   EXPECT_EQ(module, nullptr);
@@ -52,9 +52,9 @@ TEST(Mgpu, WithoutADriverNothingAborts) {
   EXPECT_EQ(fastk_last_error(), missing);
 }
 
-TEST(Mgpu, LaunchesAKernel) {
-  if (!gpu())
-    return;
+struct MgpuOnGpu : testing::Test {};
+
+FASTK_TEST_F_IF(gpuNeed(), MgpuOnGpu, LaunchesAKernel) {
   fastk_clear_error();
   void *module = mgpuModuleLoadJIT(const_cast<char *>(addPTX), 0);
   void *function = mgpuModuleGetFunction(module, "add");
@@ -75,9 +75,7 @@ TEST(Mgpu, LaunchesAKernel) {
   mgpuModuleUnload(module);
 }
 
-TEST(Mgpu, ErrorsAreKept) {
-  if (!gpu())
-    return;
+FASTK_TEST_F_IF(gpuNeed(), MgpuOnGpu, ErrorsAreKept) {
   fastk_clear_error();
   void *module = mgpuModuleLoadJIT(const_cast<char *>(addPTX), 0);
   EXPECT_EQ(mgpuModuleGetFunction(module, "none"), nullptr);

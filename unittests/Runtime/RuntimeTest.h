@@ -1,5 +1,4 @@
-//===- RuntimeTest.h - A function to call, and a GPU to call it on -*- C++
-//-*-===//
+//===- RuntimeTest.h - A function to call, a GPU for it ---------*- C++ -*-===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -10,10 +9,10 @@
 #ifndef FASTK_UNITTESTS_RUNTIME_RUNTIMETEST_H
 #define FASTK_UNITTESTS_RUNTIME_RUNTIMETEST_H
 
+#include "../ConditionalTest.h"
 #include "fastk/Cuda/Driver.h"
 #include "fastk/Runtime/fastk_runtime.h"
 #include "gtest/gtest.h"
-#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -68,16 +67,11 @@ struct AddFunction {
   fastk_function function;
 };
 
-/// The driver. Null where there is no GPU: a line says so, and with
-/// FASTK_REQUIRE_GPU in the environment the test fails.
-inline const cuda::Driver *gpu() {
-  std::string error;
-  const cuda::Driver *driver = cuda::Driver::get(error);
-  if (driver)
-    return driver;
-  std::printf("[not run: needs a GPU] %s\n", error.c_str());
-  EXPECT_FALSE(std::getenv("FASTK_REQUIRE_GPU")) << error;
-  return nullptr;
+/// What tests on a GPU need.
+inline Need gpuNeed() {
+  Need need = {"a GPU", "", "FASTK_REQUIRE_GPU"};
+  cuda::Driver::get(need.missing);
+  return need;
 }
 
 } // namespace fastk::test

@@ -144,6 +144,83 @@ TEST(Journal, MoreBudgetGoesOn) {
     EXPECT_FALSE(llvm::is_contained(first.evaluator.calls, call)) << call;
 }
 
+// The bank may change between two runs; the search began with what it had.
+TEST(Journal, SeedsAreThoseOfTheBeginning) {
+  MemoryFolder folder;
+  SearchOptions options;
+  options.rounds = 1;
+  auto run = [&](World &world, const std::vector<std::string> &programs) {
+    for (const std::string &program : programs) {
+      SearchSeed seed;
+      seed.idea = {"bank/" + program, IdeaCategory::Compute, "known",
+                   "It won."};
+      seed.variant = world.proposer.make(99, 1);
+      seed.variant.ideaId = seed.idea.id;
+      seed.variant.program = program;
+      world.seeds.push_back(seed);
+    }
+    return summary(
+        world,
+        world.search(options, world.openJournal(folder.str(), options).get()));
+  };
+  World first(20, hill), second(20, hill), third(20, hill);
+  int asked = 0;
+  first.stopRequested = [&] { return ++asked > 5; };
+  run(first, {ok(450, "one"), ok(440, "two")});
+  EXPECT_THAT(first.evaluator.calls,
+              testing::ElementsAre(ok(450, "one"), ok(440, "two"), testing::_));
+  std::string resumed = run(second, {ok(430, "three")});
+  EXPECT_THAT(second.evaluator.calls,
+              testing::Not(testing::Contains(ok(430, "three"))));
+  EXPECT_EQ(run(third, {}), resumed);
+  EXPECT_TRUE(third.evaluator.calls.empty());
+}
+
+TEST(Journal, ASearchThatBeganWithoutSeedsGoesOnWithoutThem) {
+  MemoryFolder folder;
+  SearchOptions options;
+  options.rounds = 1;
+  World first(20, hill), second(20, hill);
+  int asked = 0;
+  first.stopRequested = [&] { return ++asked > 3; };
+  first.search(options, first.openJournal(folder.str(), options).get());
+  SearchSeed seed;
+  seed.idea.id = "bank/late";
+  seed.variant.program = ok(430, "late");
+  second.seeds = {seed};
+  second.search(options, second.openJournal(folder.str(), options).get());
+  EXPECT_THAT(second.evaluator.calls,
+              testing::Not(testing::Contains(ok(430, "late"))));
+}
+
+TEST(Journal, TheDeviceIsWhatItWasAtTheBeginning) {
+  MemoryFolder folder;
+  SearchOptions options;
+  World world(20, hill);
+  TargetDescription device;
+  device.target = "cuda:sm_90a";
+  device.model = "test \xc2\xb5 machine";
+  device.threads = 1 << 20;
+  device.hasFma = true;
+  device.l3Bytes = int64_t(60) << 30;
+  device.memoryBytesPerSecond = 1e12 / 3;
+  device.tf32OpsPerSecond = 494.7e12;
+  device.measuredIdle = false;
+  for (double bandwidth : {1e12 / 3, 5e12, 6e12}) {
+    TargetDescription now = device;
+    now.memoryBytesPerSecond = bandwidth;
+    now.measuredIdle = bandwidth > 1e12;
+    auto journal = world.openJournal(folder.str(), options);
+    EXPECT_FALSE(journal->hasBegun());
+    ASSERT_FALSE(static_cast<bool>(journal->recallDevice(now)));
+    EXPECT_EQ(toJSON(now), toJSON(device));
+    EXPECT_EQ(now.tf32OpsPerSecond, device.tf32OpsPerSecond);
+  }
+  auto recorded = Journal::recordedIn(folder.str());
+  ASSERT_TRUE(recorded && *recorded);
+  EXPECT_EQ(toJSON((*recorded)->device), toJSON(device));
+}
+
 TEST(Journal, SecondSearchIsTurnedAway) {
   World world(8, hill);
   MemoryFolder folder;
@@ -290,6 +367,29 @@ TEST(Journal, PlansComeBack) {
   EXPECT_EQ(read.program, variant.program);
   ASSERT_TRUE(read.plan);
   EXPECT_EQ(worker::toJSON(*read.plan), worker::toJSON(*plan));
+}
+
+// For those who read a journal; the search itself does not care.
+TEST(Journal, TheHeaderTellsOfTheWorkload) {
+  MemoryFolder folder;
+  World world(8, hill);
+  world.floorSeconds = 0.25;
+  SearchOptions options = smallOptions();
+  world.openJournal(folder.str(), options);
+  std::string line = readAll(folder.file("journal.jsonl"));
+  auto value = llvm::json::parse(llvm::StringRef(line).trim());
+  ASSERT_TRUE(static_cast<bool>(value));
+  const llvm::json::Object *about =
+      value->getAsObject()->getObject("event")->getObject("about");
+  ASSERT_TRUE(about);
+  EXPECT_EQ(about->getString("name"), "add");
+  EXPECT_EQ(about->getString("shapes"),
+            describeShapes(TestContext::loweringOf(*world.module)));
+  EXPECT_EQ(about->getNumber("floor_seconds"), 0.25);
+  EXPECT_THAT(about->getString("ir")->str(), HasSubstr("fastk.lowering"));
+
+  world.floorSeconds = 0.5;
+  EXPECT_EQ(failureOf(world, folder.str(), options), "");
 }
 
 } // namespace

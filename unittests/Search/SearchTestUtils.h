@@ -114,8 +114,8 @@ public:
   llvm::StringRef name() const override { return "scripted"; }
   bool wantsAllTried() const override { return allTried; }
 
-  llvm::Expected<std::vector<Idea>> proposeIdeas(const ProposalContext &context,
-                                                 int count) override {
+  Answer<std::vector<Idea>> proposeIdeas(const ProposalContext &context,
+                                         int count) override {
     ++asked;
     lastParents = context.parents.size();
     std::vector<Idea> ideas;
@@ -131,13 +131,16 @@ public:
     }
     return ideas;
   }
-  llvm::Expected<std::vector<Variant>> realise(const ProposalContext &context,
-                                               const Idea &idea,
-                                               int count) override {
-    std::vector<Variant> variants;
-    for (int p = 0; p < count; ++p)
-      variants.push_back(make(numberOf(idea.id), 10 * p));
-    return variants;
+  Answers<std::vector<Variant>> realise(const ProposalContext &context,
+                                        llvm::ArrayRef<Idea> asked,
+                                        int count) override {
+    std::vector<std::optional<std::vector<Variant>>> answers;
+    for (const Idea &idea : asked) {
+      answers.emplace_back(std::in_place);
+      for (int p = 0; p < count; ++p)
+        answers.back()->push_back(make(numberOf(idea.id), 10 * p));
+    }
+    return answers;
   }
   llvm::Expected<std::vector<Variant>>
   neighbours(const ProposalContext &context, const Variant &variant,
@@ -157,15 +160,20 @@ public:
     }
     return result;
   }
-  llvm::Expected<std::optional<Variant>>
-  repair(const ProposalContext &context, const Idea &idea,
-         const TriedVariant &failed) override {
-    if (!repairTo)
-      return std::nullopt;
-    ++repairsAsked;
-    Variant mended = failed.variant;
-    mended.program = repairTo(failed.variant.program);
-    return std::optional<Variant>(mended);
+  Answers<std::vector<Variant>>
+  repair(const ProposalContext &context,
+         llvm::ArrayRef<FailedVariant> failed) override {
+    std::vector<std::optional<std::vector<Variant>>> answers;
+    for (const FailedVariant &each : failed) {
+      answers.emplace_back(std::in_place);
+      if (!repairTo)
+        continue;
+      ++repairsAsked;
+      Variant mended = each.tried.variant;
+      mended.program = repairTo(mended.program);
+      answers.back()->push_back(std::move(mended));
+    }
+    return answers;
   }
 
   Variant make(int idea, int p) {

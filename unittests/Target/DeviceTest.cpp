@@ -50,6 +50,13 @@ TEST(Device, H200AsATarget) {
   EXPECT_EQ(target.cacheBytes(), 60 << 20);
 }
 
+TEST(Device, MemoryOfATarget) {
+  EXPECT_EQ(memoryBytesOf("cuda:sm_90a"), 141000000000);
+  EXPECT_EQ(describeDevice("sm_90a")->target().memoryBytes, 141000000000);
+  for (const char *other : {"host", "cuda", "cuda:", "cuda:sm_80", "sm_90a"})
+    EXPECT_EQ(memoryBytesOf(other), 0) << other;
+}
+
 // The datasheets' numbers come out of capability, clock and multiprocessors.
 TEST(Device, PeakRatesAgainstDatasheets) {
   DeviceRates a100 = peakRates(8, 0, 108, 1.41e9);

@@ -205,9 +205,26 @@ TEST(LaunchPlanErrors, MemsetsAndWorkspaces) {
       "from byte 16", "a memset stays within its buffer");
   expectProblem(
       [](LaunchPlan &p) { p.workspaces.assign(3, {int64_t(1) << 46, false}); },
-      "$.workspaces: take",
-      "all workspaces of a plan hold at most 8589934592 "
-      "bytes");
+      "$.workspaces: take 211106232532992 bytes together",
+      "all workspaces of a plan hold at most 1099511627776 bytes");
+  expectProblem(
+      [](LaunchPlan &p) { p.workspaces.assign(3, {INT64_MAX / 2, false}); },
+      "$.workspaces: take far too many bytes together",
+      "all workspaces of a plan hold at most 1099511627776 bytes");
+  PlanLimits small;
+  small.workspaceBytes = workspaceLimit(4000);
+  expectProblem(
+      [](LaunchPlan &p) { p.workspaces.assign(2, {int64_t(501), false}); },
+      "$.workspaces: take 1002 bytes together",
+      "all workspaces of a plan hold at most 1000 bytes on this device", small);
+}
+
+TEST(LaunchPlanErrors, WorkspacesMayTakeAQuarterOfTheMemory) {
+  EXPECT_EQ(workspaceLimit(141000000000), 35250000000);
+  // Not known, and more than the format has.
+  EXPECT_EQ(workspaceLimit(0), mostWorkspaceBytes);
+  EXPECT_EQ(workspaceLimit(int64_t(1) << 50), mostWorkspaceBytes);
+  EXPECT_EQ(PlanLimits().workspaceBytes, mostWorkspaceBytes);
 }
 
 TEST(LaunchPlanErrors, TensorMaps) {

@@ -22,6 +22,8 @@
 
 namespace fastk {
 
+enum class Precision : uint32_t;
+
 /// Scalar operations by kind. Counts are doubles: they pass 2^53 only for
 /// domains that no machine finishes.
 struct OperationCounts {
@@ -70,6 +72,7 @@ enum class CacheState {
 /// The error class that a kernel may use up; as fastk::Precision, which the
 /// dialect owns.
 enum class RooflinePrecision { IEEE, TF32, Half };
+RooflinePrecision toRoofline(Precision precision);
 
 struct Roofline {
   /// Bytes of the operands that are really read (conv windows, slices), each

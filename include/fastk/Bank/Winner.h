@@ -46,6 +46,11 @@ struct WinnerRecord {
   /// Versions it was measured with: "22.1.8".
   std::string mlirVersion, fastkVersion;
   int64_t seed = 0, evaluations = 0;
+  /// What language models cost: tokens in and out, money as far as prices were
+  /// known, and who was asked, separated by commas. Zero and empty without any.
+  int64_t tokens = 0;
+  double usd = 0;
+  std::string models;
 
   mlir::DictionaryAttr toAttribute(mlir::MLIRContext *context) const;
   /// Where the times were taken.

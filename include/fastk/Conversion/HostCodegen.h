@@ -103,7 +103,8 @@ std::string emitLLVMText(const llvm::Module &module);
 /// What code for the host is linked with: OpenMP and libm.
 llvm::ArrayRef<std::string> hostLibraries();
 
-/// Links objects to a shared library; `libraries` are options of the linker.
+/// Links objects to a shared library, by clang-22 and lld or, where that is
+/// missing, by cc; `libraries` are options of the linker.
 mlir::LogicalResult
 linkSharedLibrary(mlir::Location loc, llvm::ArrayRef<std::string> objects,
                   llvm::StringRef path,

@@ -10,6 +10,8 @@
 
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Evaluate/Evaluator.h"
+#include "fastk/Propose/LLM/Cassette.h"
+#include "fastk/Propose/Registry.h"
 #include "fastk/Search/SearchOptions.h"
 #include "fastk/Target/TargetDescription.h"
 #include "fastk/Transforms/WorkloadMatcher.h"
@@ -25,8 +27,9 @@ namespace fastk {
 struct SearchModelOptions {
   /// Search workloads that have a winner, too; the winner is then a seed.
   bool searchHits = false;
-  /// As the user names them: "catalog", "files:DIR".
+  /// As the user names them, see Registry.h.
   std::vector<std::string> proposers;
+  ProposerOptions proposerOptions;
   /// The budget is for the whole model: each workload gets an equal share of
   /// what those before it left, see BudgetShares.
   SearchOptions search;
@@ -34,14 +37,21 @@ struct SearchModelOptions {
   std::string journal;
   /// File for the report; empty for none.
   std::string report;
+  /// Cassette to be written, from the journals and whatever the end; empty for
+  /// none.
+  std::string record;
+  /// What the evaluator answers from, where it replays: what the recorded
+  /// searches knew of their device is then what these know.
+  std::shared_ptr<const Cassette> replay = nullptr;
   unsigned threads = 0;
   /// The GPU that is searched for; nothing: this machine's processors.
   std::optional<TargetDescription> device;
   std::function<bool()> stopRequested;
 };
 
-/// Pending: some evaluations are not answered yet. All workloads have asked for
-/// what they could; the same call goes on when there are answers.
+/// Pending: some evaluations or prompts are not answered yet. All workloads
+/// have asked for what they could; the same call goes on when there are
+/// answers.
 enum class SearchModelEnd { Done, Pending, Interrupted };
 
 /// Searches each distinct workload of `module` that `matcher` has no winner

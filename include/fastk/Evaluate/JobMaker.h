@@ -53,6 +53,9 @@ struct PreparedJob {
   /// Its programs lie in the scratch folder.
   worker::Job job;
   std::optional<worker::Verdict> verdict;
+  /// SHA-256 of the candidate's plan and compiled code; of its source where no
+  /// compiler is here. Candidates of one digest have one verdict.
+  std::string candidateDigest;
 };
 
 class JobMaker {
@@ -92,7 +95,8 @@ private:
   llvm::Expected<CompiledKernel> compileVariant(LoweringOp workload,
                                                 const Variant &variant,
                                                 Precision precision);
-  llvm::Expected<CompiledKernel> sourceProgram(const Variant &variant);
+  llvm::Expected<CompiledKernel> sourceProgram(const Variant &variant,
+                                               llvm::StringRef arch);
   /// Reads what the child wrote for a GPU.
   llvm::Error readDeviceProgram(llvm::StringRef folder, CompiledKernel &kernel);
 

@@ -121,6 +121,8 @@ struct ProposalContext {
   /// The parents of this round, best first; empty in the first round.
   llvm::ArrayRef<TriedVariant> parents;
   int round = 1;
+  /// What won, and what failed, on similar workloads; its text says which.
+  llvm::ArrayRef<Idea> known = {};
   /// By way of which language models are asked; set by the search.
   Exchanges *exchanges = nullptr;
 };
@@ -128,6 +130,9 @@ struct ProposalContext {
 /// An answer that may be pending: then nothing.
 template <typename T>
 using Answer = llvm::Expected<std::optional<T>>;
+/// Answers to several questions, in their order, each of which may be pending.
+template <typename T>
+using Answers = llvm::Expected<std::vector<std::optional<T>>>;
 
 /// A trial that its proposer may mend.
 struct FailedVariant {
@@ -151,11 +156,6 @@ public:
   /// What has to be done to get answers that are pending; empty when none ever
   /// is. See LanguageModel::howToAnswer().
   virtual std::string howToAnswer() const { return ""; }
-  /// Whether verdicts made with one proposer may be continued with another:
-  /// what its answers depend on besides the request ("prompts" -> digest).
-  virtual std::vector<std::pair<std::string, std::string>> provenance() const {
-    return {};
-  }
 
   /// Up to `count` ideas that were not tried yet, best first. Fewer, or none,
   /// when the proposer has no more to say.
@@ -163,16 +163,16 @@ public:
                                                  int count) = 0;
   /// Up to `count` different realisations of each of `ideas`, which are this
   /// proposer's.
-  virtual llvm::Expected<std::vector<std::optional<std::vector<Variant>>>>
-  realise(const ProposalContext &context, llvm::ArrayRef<Idea> ideas,
-          int count) = 0;
+  virtual Answers<std::vector<Variant>> realise(const ProposalContext &context,
+                                                llvm::ArrayRef<Idea> ideas,
+                                                int count) = 0;
   /// Neighbours of a variant in the space of its numeric parameters, not tried
   /// yet, nearest first: what the numeric sweep evaluates. None by default.
   virtual llvm::Expected<std::vector<Variant>>
   neighbours(const ProposalContext &context, const Variant &variant, int count);
   /// For each of `failed` at most one mended realisation, after a compile or
   /// validation failure; none by default.
-  virtual llvm::Expected<std::vector<std::optional<std::vector<Variant>>>>
+  virtual Answers<std::vector<Variant>>
   repair(const ProposalContext &context, llvm::ArrayRef<FailedVariant> failed);
 };
 

@@ -30,7 +30,8 @@ public:
   /// The share of the next workload; nothing when a limit leaves it none.
   std::optional<SearchBudget> next();
   /// What the workload of the last next() used of its share.
-  void spend(int64_t evaluations, double seconds);
+  void spend(int64_t evaluations, double seconds, int64_t tokens = 0,
+             double usd = 0);
 
 private:
   SearchBudget left, total;

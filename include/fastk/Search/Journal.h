@@ -17,7 +17,10 @@
 #define FASTK_SEARCH_JOURNAL_H
 
 #include "fastk/Bank/DurableFile.h"
+#include "fastk/Propose/LLM/LanguageModel.h"
+#include "fastk/Propose/LLM/RecordedSearch.h"
 #include "fastk/Propose/Proposer.h"
+#include "fastk/Target/TargetDescription.h"
 #include "fastk/Worker/Verdict.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -39,10 +42,22 @@ struct JournalBinding {
   /// baseline and the oracle. Where it differs the verdicts are of something
   /// else: the file is set aside and the search starts afresh.
   Values madeBy;
+  /// Of the workload, for whoever reads the journal; compared with nothing.
+  struct About {
+    std::string name, shapes;
+    /// The workload as text, constants left out.
+    std::string ir;
+    double floorSeconds = 0;
+  };
+  About about = {};
 };
 
 class Journal {
 public:
+  /// What a search begins with is recorded under these names.
+  static constexpr llvm::StringLiteral kSeeds = "seeds";
+  static constexpr llvm::StringLiteral kKnownIdeas = "bank";
+
   /// Opens `directory`, and makes it when there is none. Locks it: one search
   /// at a time. A last line that a crash cut is dropped, a file that was made
   /// by another fastk is renamed to journal.N.jsonl, and note() says so; any
@@ -54,17 +69,29 @@ public:
   struct Spent {
     int64_t evaluations = 0;
     double seconds = 0;
+    /// Of language models.
+    int64_t tokens = 0;
+    double usd = 0;
   };
   /// What the search whose journal is in `directory` has spent, for those who
   /// share a budget with it. Reads what can be read and says nothing of the
   /// rest: zero where there is no journal.
   static Spent spentIn(llvm::StringRef directory);
+  /// What the search whose journal is in `directory` was told: its exchanges
+  /// and verdicts, in the order of their times, and what the journal is bound
+  /// to. Nothing where there is no journal. Changes nothing, and needs no lock:
+  /// what another process appends meanwhile is there or not.
+  static llvm::Expected<std::optional<RecordedSearch>>
+  recordedIn(llvm::StringRef directory);
 
   /// Empty, or what was dropped or set aside when the journal was opened: for
   /// whoever opened it to show.
   llvm::StringRef note() const { return noteText; }
   /// Events that were there when it was opened, the header not counted.
   size_t resumedEvents() const { return resumed; }
+  /// True when there was an event of the search itself among them: all but what
+  /// it begins with.
+  bool hasBegun() const { return begun; }
   /// Seconds of searching behind the last event.
   double elapsedSeconds() const { return elapsed; }
 
@@ -78,6 +105,15 @@ public:
   llvm::Expected<std::optional<Recorded<std::vector<Variant>>>>
   findVariants(llvm::StringRef name);
   std::optional<Recorded<worker::Verdict>> findVerdict(llvm::StringRef name);
+  llvm::Expected<std::optional<Recorded<Reply>>>
+  findExchange(llvm::StringRef name);
+  /// What each recorded exchange cost, by name.
+  std::vector<std::pair<std::string, Usage>> exchangeUsages() const;
+
+  /// What is known of a device may become more, by calibration or in a quieter
+  /// moment; floors and prompts would be others. So a search goes on with what
+  /// it began with: that takes the place of `device`, or `device` is recorded.
+  llvm::Error recallDevice(TargetDescription &device);
 
   /// Records an event durably: when this returns, a crash no longer loses it.
   llvm::Error recordIdeas(llvm::StringRef name, llvm::ArrayRef<Idea> ideas,
@@ -86,9 +122,11 @@ public:
                              llvm::ArrayRef<Variant> variants, double elapsed);
   llvm::Error recordVerdict(llvm::StringRef name,
                             const worker::Verdict &verdict, double elapsed);
+  llvm::Error recordExchange(llvm::StringRef name, const Prompt &prompt,
+                             const Reply &reply, double elapsed);
 
 private:
-  Journal(std::string directory, FileLock lock)
+  Journal(std::string directory, std::optional<FileLock> lock)
       : directory(std::move(directory)), lock(std::move(lock)) {}
 
   struct Event {
@@ -100,23 +138,31 @@ private:
   std::string filePath() const { return directory + "/journal.jsonl"; }
   /// Opens the file for appending, and makes it when there is none.
   llvm::Error openFile();
-  llvm::Error read(const JournalBinding &binding);
+  /// Without a binding anything is taken, and the file is left alone.
+  llvm::Error read(const JournalBinding *binding);
   llvm::Error readLine(llvm::StringRef line, size_t number,
-                       const JournalBinding &binding);
+                       const JournalBinding *binding);
   llvm::Error append(llvm::StringRef body);
   llvm::Expected<std::string> storeProgram(const Variant &variant);
+  /// Programs and texts are files, named by the SHA-256 of their content.
+  llvm::Error storeFile(const std::string &path, llvm::StringRef content);
+  llvm::Expected<std::string> loadFile(const std::string &path,
+                                       llvm::StringRef digest);
+  std::optional<TargetDescription> findDevice() const;
   const Event *find(llvm::StringRef type, llvm::StringRef name) const;
 
   llvm::Error readHeader(const llvm::json::Object &header,
-                         const JournalBinding &binding);
+                         const JournalBinding *binding);
   /// Keeps the file under another name and starts an empty one.
   llvm::Error setAside();
 
   std::string directory;
-  FileLock lock;
+  std::optional<FileLock> lock;
+  JournalBinding::Values bound;
   std::string noteText;
   llvm::StringMap<Event> events;
   size_t resumed = 0;
+  bool begun = false;
   double elapsed = 0;
   int descriptor = -1;
   /// Length of the file up to the last whole line.

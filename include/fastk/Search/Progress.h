@@ -15,6 +15,8 @@
 
 namespace fastk {
 
+struct ModelCosts;
+
 /// Where a search stands.
 struct SearchStanding {
   /// "1", "2", "sweep", "second measurement"; "" before the first.
@@ -28,6 +30,8 @@ struct SearchStanding {
   /// Baseline over best, measured side by side.
   double bestSpeedup = 0;
   llvm::StringRef bestTitle;
+  /// Null where no language model is asked.
+  const ModelCosts *models = nullptr;
   /// What is or was worked on.
   llvm::StringRef title;
 };
@@ -41,6 +45,9 @@ public:
   /// To be called now and then while something is waited for: keeps the time
   /// that is shown going, so that nothing looks as if it hung.
   virtual void tick() = 0;
+  /// `prompts` are sent to a language model; `costs` is what all before cost.
+  virtual void asking(llvm::StringRef model, size_t prompts,
+                      const ModelCosts &costs) = 0;
   /// An evaluation begins.
   virtual void evaluating(const SearchStanding &standing) = 0;
   /// It ended with this status; `reason` is empty when it passed.
@@ -59,6 +66,8 @@ createStreamProgress(llvm::raw_ostream &os, bool isTerminal,
                      llvm::StringRef workload,
                      std::function<double()> clock = nullptr);
 
+/// "12 prompts, 81.2k tokens in, 20.4k out, 0.31 USD"; empty for none.
+std::string formatCosts(const ModelCosts &costs);
 /// "1.25 ms", three digits.
 std::string formatSeconds(double seconds);
 

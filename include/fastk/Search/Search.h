@@ -17,6 +17,7 @@
 #define FASTK_SEARCH_SEARCH_H
 
 #include "fastk/Evaluate/Evaluator.h"
+#include "fastk/Propose/LLM/RecordedSearch.h"
 #include "fastk/Propose/Proposer.h"
 #include "fastk/Search/Journal.h"
 #include "fastk/Search/Progress.h"
@@ -30,12 +31,6 @@
 
 namespace fastk {
 
-/// A variant that a search begins with: a winner of the bank.
-struct SearchSeed {
-  Idea idea;
-  Variant variant;
-};
-
 /// What is searched, and with what. All references outlive the search.
 struct SearchInput {
   /// history, parents and baselineSeconds are filled in by the search.
@@ -46,6 +41,7 @@ struct SearchInput {
   Journal *journal = nullptr;
   /// Null: silent.
   SearchProgress *progress = nullptr;
+  /// Recorded when the search begins, as `known` is.
   llvm::ArrayRef<SearchSeed> seeds;
   /// Seconds on a clock that never goes back; null: the system's.
   std::function<double()> clock;
@@ -53,6 +49,12 @@ struct SearchInput {
   std::function<bool()> stopRequested;
   /// The evaluator's, for this workload: the journal is bound to it.
   Provenance provenance = {};
+  /// What the bank knows of similar workloads; see knownIdeas(). Recorded when
+  /// the search begins: a bank that grows meanwhile changes nothing.
+  llvm::ArrayRef<Idea> known = {};
+  /// The recorded search that the evaluator answers from: its times count, not
+  /// the clock, and its seeds and known ideas. Null: answers are new.
+  const RecordedSearch *recording = nullptr;
 };
 
 /// One line of the trajectory: the best variant of a round.
@@ -72,12 +74,12 @@ struct TrajectoryRow {
 /// Why a search ended.
 enum class SearchEnd {
   Rounds,     ///< All rounds were made.
-  Budget,     ///< Evaluations or minutes ran out.
+  Budget,     ///< Evaluations, minutes, tokens or money ran out.
   Floor,      ///< 95 % of the floor was reached.
   Stagnation, ///< Rounds stopped paying.
   Exhausted,  ///< The proposers had no more to say.
   Unfit,      ///< The workload cannot be judged; `detail` says why.
-  Pending,    ///< Evaluations are unanswered; run again to go on.
+  Pending,    ///< Evaluations or prompts are unanswered; run again to go on.
   Interrupted ///< The user asked for it; the journal is intact.
 };
 llvm::StringRef stringify(SearchEnd end);
@@ -90,12 +92,26 @@ struct FoundWinner {
   Precision precision = Precision::ieee;
 };
 
+/// What language models cost. Zero where none was asked.
+struct ModelCosts {
+  int exchanges = 0;
+  int64_t inputTokens = 0, cachedTokens = 0;
+  int64_t outputTokens = 0, reasoningTokens = 0;
+  double seconds = 0, usd = 0;
+  /// Exchanges whose price is unknown: `usd` is without them.
+  int unpriced = 0;
+  /// Some tokens were counted from the texts.
+  bool isEstimated = false;
+};
+
 struct SearchCounts {
   /// Every evaluation, promotions included, and how many of them came from the
   /// journal.
   int evaluations = 0, replayed = 0;
   /// Evaluations that were asked for and are not answered yet.
   int pending = 0;
+  /// Prompts that were written and are not answered yet.
+  int pendingPrompts = 0;
   int promotions = 0, repairs = 0, duplicates = 0;
   int ideas = 0, variants = 0;
   /// By status: "ok", "wrong", ...
@@ -112,10 +128,14 @@ struct SearchResult {
   /// Everything evaluated, in order, promotions apart.
   std::vector<TriedVariant> history;
   SearchCounts counts;
+  ModelCosts models;
   /// Of the default lowering as first measured; the workload's floor.
   double baselineSeconds = 0, floorSeconds = 0;
   /// Searching time, what the journal holds included.
   double elapsedSeconds = 0;
+  /// The same until the last answer was there: equal whenever the search is
+  /// resumed or replayed.
+  double answeredSeconds = 0;
 };
 
 /// Searches. An error means that it could not go on (no worker, disk full,
@@ -127,6 +147,11 @@ llvm::Expected<SearchResult> runSearch(const SearchInput &input,
 /// search may be resumed with more.
 JournalBinding bindingOf(const SearchInput &input,
                          const SearchOptions &options);
+/// What of it the user chose, whatever the workload: all but its key.
+JournalBinding::Values choicesOf(llvm::StringRef target, Precision precision,
+                                 const TargetDescription &device, int threads,
+                                 llvm::ArrayRef<Proposer *> proposers,
+                                 const SearchOptions &options);
 
 } // namespace fastk
 

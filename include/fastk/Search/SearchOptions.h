@@ -31,9 +31,15 @@ struct SearchBudget {
   /// Wall time. No evaluation starts after it, nor one that would end after it
   /// if it took as long as the others did.
   double minutes = 0;
+  /// Of language models, input and output. No prompt is sent whose reply could
+  /// exceed it, as far as texts tell the number of their tokens.
+  int64_t tokens = 0;
+  /// Of language models, as far as prices are known. No prompt is sent that
+  /// would exceed it if it cost as much as the others did.
+  double usd = 0;
 };
 
-/// Parses "evaluations=N,minutes=N" (either may be left out).
+/// Parses "evaluations=N,minutes=N,tokens=N,usd=N" (any may be left out).
 llvm::Expected<SearchBudget> parseSearchBudget(llvm::StringRef text);
 
 struct SearchOptions {

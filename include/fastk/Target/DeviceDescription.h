@@ -79,6 +79,10 @@ std::optional<DeviceDescription> describeDevice(const std::string &arch,
                                                 std::string *problem = nullptr);
 std::vector<std::string> deviceArchitectures();
 
+/// The memory of the device that describeDevice() knows for a target as
+/// "cuda:sm_90a"; 0 for all others. Reads no file.
+int64_t memoryBytesOf(const std::string &target);
+
 /// Adds the calibration of its model, where there is one. Returns what is wrong
 /// with one that was left aside, for a warning; empty where all is well.
 std::string calibrate(DeviceDescription &device);

@@ -39,6 +39,8 @@ struct TargetDescription {
   /// Per core for L1 and L2. `l3Bytes` is the sum over the L3 caches that the
   /// threads reach. 0 where there is none.
   int64_t l1Bytes = 0, l2Bytes = 0, l3Bytes = 0;
+  /// Of a GPU, the memory that it has. 0: a host, or not known.
+  int64_t memoryBytes = 0;
   /// Main-memory bandwidth in bytes a second, measured: the better of reading
   /// alone and of copying (read and written bytes counted).
   double memoryBytesPerSecond = 0;

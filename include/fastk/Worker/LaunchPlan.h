@@ -123,8 +123,17 @@ struct LaunchPlan {
   std::vector<PlanStep> steps;
 };
 
+/// The most that the format knows: of all workspaces of a plan together.
+inline constexpr int64_t mostWorkspaceBytes = int64_t(1) << 40;
+
+/// What the workspaces of a plan may take together of a device with
+/// \p memoryBytes of memory: a quarter, for oracle, baseline, incumbent and
+/// candidate are there at the same time. Where the memory is not known (0), and
+/// beyond it, what the format knows.
+int64_t workspaceLimit(int64_t memoryBytes);
+
 /// What a device can take, as far as a plan may ask for it. The defaults are
-/// those of sm_90.
+/// those of sm_90, of whatever memory.
 struct PlanLimits {
   int64_t threadsPerBlock = 1024;
   Dim3 block = {1024, 1024, 64};
@@ -137,7 +146,7 @@ struct PlanLimits {
   int64_t argumentBytes = 4096;
   int64_t multiprocessors = 132;
   /// Of all workspaces of a plan together.
-  int64_t workspaceBytes = int64_t(8) << 30;
+  int64_t workspaceBytes = mostWorkspaceBytes;
   /// Compute capability, as 90 for sm_90; clusters and tensor maps need 90.
   int64_t capability = 90;
 };

@@ -13,6 +13,7 @@
 #include "RowGroups.h"
 #include "fastk/Cuda/Nvrtc.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
+#include "fastk/Target/DeviceDescription.h"
 #include "fastk/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -22,7 +23,8 @@ using namespace mlir;
 using namespace fastk;
 
 std::optional<CudaTarget> CudaTarget::parse(StringRef target) {
-  std::optional<worker::PlanLimits> limits = planLimitsOf(target);
+  std::optional<worker::PlanLimits> limits =
+      planLimitsOf(target, memoryBytesOf(target.str()));
   if (!limits)
     return std::nullopt;
   CudaTarget result;

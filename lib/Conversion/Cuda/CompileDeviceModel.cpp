@@ -171,7 +171,7 @@ LogicalResult ModelCompiler::verify(func::FuncOp func,
   // How much memory there is the driver says: a model may need more than what
   // is given to a variant.
   worker::PlanLimits limits = target.limits;
-  limits.workspaceBytes = int64_t(1) << 47;
+  limits.workspaceBytes = worker::mostWorkspaceBytes;
   std::vector<std::string> problems = worker::verifyLaunchPlan(
       function.plan, inputs, function.outputBytes, limits);
   if (problems.empty())

@@ -17,7 +17,8 @@ using namespace fastk;
 using worker::BufferRef;
 using worker::LaunchPlan;
 
-std::optional<worker::PlanLimits> fastk::planLimitsOf(StringRef target) {
+std::optional<worker::PlanLimits> fastk::planLimitsOf(StringRef target,
+                                                      int64_t memoryBytes) {
   if (!target.consume_front("cuda:sm_"))
     return std::nullopt;
   unsigned capability = 0;
@@ -25,6 +26,7 @@ std::optional<worker::PlanLimits> fastk::planLimitsOf(StringRef target) {
     return std::nullopt;
   worker::PlanLimits limits;
   limits.capability = capability;
+  limits.workspaceBytes = worker::workspaceLimit(memoryBytes);
   // Shared memory per block after opting in, CUDA C++ Programming Guide,
   // compute capabilities. The other limits are the same from sm_80 to sm_90.
   if (capability == 80 || capability == 87)

@@ -49,15 +49,19 @@ class CatalogProposer : public Proposer {
 public:
   llvm::StringRef name() const override { return "catalog"; }
 
-  llvm::Expected<std::vector<Idea>> proposeIdeas(const ProposalContext &context,
-                                                 int count) override;
-  llvm::Expected<std::vector<Variant>>
-  realise(const ProposalContext &context, const Idea &idea, int count) override;
+  Answer<std::vector<Idea>> proposeIdeas(const ProposalContext &context,
+                                         int count) override;
+  Answers<std::vector<Variant>> realise(const ProposalContext &context,
+                                        llvm::ArrayRef<Idea> ideas,
+                                        int count) override;
   llvm::Expected<std::vector<Variant>>
   neighbours(const ProposalContext &context, const Variant &variant,
              int count) override;
 
 private:
+  llvm::Expected<std::vector<Variant>>
+  realiseOne(const ProposalContext &context, const Idea &idea, int count);
+
   CudaCatalog cuda;
 
   static Machine machineOf(const ProposalContext &context) {
@@ -127,7 +131,7 @@ private:
 
 } // namespace
 
-llvm::Expected<std::vector<Idea>>
+Answer<std::vector<Idea>>
 CatalogProposer::proposeIdeas(const ProposalContext &context, int count) {
   std::vector<Idea> ideas;
   if (context.target.target != "host")
@@ -146,7 +150,7 @@ CatalogProposer::proposeIdeas(const ProposalContext &context, int count) {
     // An idea without a realisation is not worth a place in the round.
     Idea proposal{id, idea.category, idea.title, idea.text};
     llvm::Expected<std::vector<Variant>> realised =
-        realise(context, proposal, 1);
+        realiseOne(context, proposal, 1);
     if (!realised) {
       llvm::consumeError(realised.takeError());
       return;
@@ -190,9 +194,23 @@ CatalogProposer::proposeIdeas(const ProposalContext &context, int count) {
   return ideas;
 }
 
+Answers<std::vector<Variant>>
+CatalogProposer::realise(const ProposalContext &context,
+                         llvm::ArrayRef<Idea> ideas, int count) {
+  std::vector<std::optional<std::vector<Variant>>> answers;
+  for (const Idea &idea : ideas) {
+    llvm::Expected<std::vector<Variant>> variants =
+        realiseOne(context, idea, count);
+    if (!variants)
+      return variants.takeError();
+    answers.push_back(std::move(*variants));
+  }
+  return answers;
+}
+
 llvm::Expected<std::vector<Variant>>
-CatalogProposer::realise(const ProposalContext &context, const Idea &idea,
-                         int count) {
+CatalogProposer::realiseOne(const ProposalContext &context, const Idea &idea,
+                            int count) {
   if (context.target.target != "host")
     return cuda.realise(context, idea, count);
   auto [name, parentId] = splitId(idea.id);
@@ -212,13 +230,7 @@ CatalogProposer::realise(const ProposalContext &context, const Idea &idea,
                        machineOf(context), settings);
       if (schedule.text.empty() || !seen.add(schedule.text))
         continue;
-      Variant variant;
-      variant.ideaId = idea.id;
-      variant.language = Language::schedule;
-      variant.program = schedule.text;
-      variant.parameters.insert(schedule.parameters.begin(),
-                                schedule.parameters.end());
-      variants.push_back(std::move(variant));
+      variants.push_back(catalog::variantOf(std::move(schedule), idea.id));
     }
     return variants;
   }

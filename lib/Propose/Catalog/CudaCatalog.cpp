@@ -122,11 +122,8 @@ std::optional<Variant> CudaCatalog::variantOf(const ProposalContext &context,
   const Kernels *kernels = describe(context, choices);
   if (!kernels || !seen.kernels.insert(spell(*kernels)).second)
     return std::nullopt;
-  Variant variant;
-  variant.ideaId = ideaId.str();
-  variant.language = Language::schedule;
-  variant.program = choiceSchedule(choices);
-  variant.parameters.insert(choices.begin(), choices.end());
+  Variant variant =
+      catalog::variantOf({choiceSchedule(choices), choices}, ideaId);
   if (!seen.programs.insert(variant.program).second)
     return std::nullopt;
   return variant;
@@ -270,13 +267,7 @@ CudaCatalog::realise(const ProposalContext &context, const Idea &idea,
           *LoweringOp(context.workload).getPatternBlock(), settings);
       if (schedule.text.empty() || !seen.programs.insert(schedule.text).second)
         continue;
-      Variant variant;
-      variant.ideaId = idea.id;
-      variant.language = Language::schedule;
-      variant.program = schedule.text;
-      variant.parameters.insert(schedule.parameters.begin(),
-                                schedule.parameters.end());
-      variants.push_back(std::move(variant));
+      variants.push_back(catalog::variantOf(std::move(schedule), idea.id));
     }
     return variants;
   }

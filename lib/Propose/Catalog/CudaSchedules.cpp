@@ -36,33 +36,14 @@ static int64_t choiceOf(const Parameters &parameters) {
   return (found == parameters.end() ? 0 : found->second) & 3;
 }
 
-/// The op whose only result is all that the pattern returns.
+/// The op whose only result is all that the pattern returns, every element of
+/// it once.
 static linalg::GenericOp findRoot(Block &pattern) {
-  Operation *end = pattern.getTerminator();
-  if (end->getNumOperands() != 1)
-    return {};
-  auto root = end->getOperand(0).getDefiningOp<linalg::GenericOp>();
-  if (!root || root.getNumResults() != 1 || root.getNumLoops() == 0 ||
-      !root.getIndexingMapsArray().back().isProjectedPermutation() ||
+  linalg::GenericOp root = findOnlyResult(pattern);
+  if (!root || !root.getIndexingMapsArray().back().isProjectedPermutation() ||
       llvm::is_contained(root.getStaticLoopRanges(), 0))
     return {};
   return root;
-}
-
-/// Every linalg op in order; nothing when there is one of another kind.
-static std::optional<SmallVector<linalg::GenericOp>>
-collectGenerics(Block &pattern, bool reshapes) {
-  SmallVector<linalg::GenericOp> ops;
-  for (Operation &op : pattern.without_terminator()) {
-    if (auto generic = dyn_cast<linalg::GenericOp>(op))
-      ops.push_back(generic);
-    else if (!isa<tensor::EmptyOp>(op) &&
-             !op.hasTrait<OpTrait::ConstantLike>() &&
-             !(reshapes &&
-               isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op)))
-      return std::nullopt;
-  }
-  return ops;
 }
 
 /// The mapping of the dimensions of a loop over `sizes` tiles, 0 meaning none,
@@ -295,24 +276,7 @@ static ScheduleProgram emitRows(Block &pattern, const Parameters &parameters) {
                 "!transform.any_op";
   const char *text =
       R"(// A block a row; {0} of its elements at a time, {1} a thread.
-module attributes {{transform.with_named_sequence} {{
-  transform.named_sequence @__fastk_schedule(%func: !transform.any_op {{transform.readonly}) {{
-    transform.apply_patterns to %func {{
-      transform.apply_patterns.linalg.fold_unit_extent_dims_via_reshapes
-      transform.apply_patterns.tensor.reassociative_reshape_folding
-      transform.apply_patterns.canonicalization
-    } : !transform.any_op
-    transform.apply_cse to %func : !transform.any_op
-    %return = transform.structured.match ops{{["func.return"]} in %func : (!transform.any_op) -> !transform.any_op
-    %root = transform.get_producer_of_operand %return[0] : (!transform.any_op) -> !transform.any_op
-    %row, %rows = transform.structured.fuse %root tile_sizes [{2}] {{apply_cleanup, use_forall} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-    transform.apply_patterns to %func {{
-      transform.apply_patterns.linalg.tiling_canonicalization
-      transform.apply_patterns.tensor.fold_tensor_empty
-      transform.apply_patterns.canonicalization
-    } : !transform.any_op
-    transform.apply_cse to %func : !transform.any_op
-    %maps = transform.structured.match ops{{["linalg.generic"]} attributes {{iterator_types = [{3}]} in %func : (!transform.any_op) -> !transform.any_op
+{2}    %maps = transform.structured.match ops{{["linalg.generic"]} attributes {{iterator_types = [{3}]} in %func : (!transform.any_op) -> !transform.any_op
     transform.foreach %maps : !transform.any_op {{
     ^bb0(%op: !transform.any_op):
       %piece, %pieces = transform.structured.tile_using_for %op tile_sizes [{4}] : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
@@ -329,7 +293,7 @@ module attributes {{transform.with_named_sequence} {{
 }
 )";
   schedule.text =
-      llvm::formatv(text, inner.back(), step.back(), joinNumbers(outer),
+      llvm::formatv(text, inner.back(), step.back(), beginRowSchedule(outer),
                     mapping, joinNumbers(inner), joinNumbers(step), vectorize)
           .str();
   schedule.parameters = {

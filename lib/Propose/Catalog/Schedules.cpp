@@ -43,6 +43,64 @@ std::string catalog::spellIterators(ArrayRef<utils::IteratorType> types) {
   return text;
 }
 
+linalg::GenericOp catalog::findOnlyResult(Block &pattern) {
+  Operation *end = pattern.getTerminator();
+  if (end->getNumOperands() != 1)
+    return {};
+  auto root = end->getOperand(0).getDefiningOp<linalg::GenericOp>();
+  if (!root || root.getNumResults() != 1 || root.getNumLoops() == 0)
+    return {};
+  return root;
+}
+
+std::optional<SmallVector<linalg::GenericOp>>
+catalog::collectGenerics(Block &pattern, bool reshapes) {
+  SmallVector<linalg::GenericOp> ops;
+  for (Operation &op : pattern.without_terminator()) {
+    if (auto generic = dyn_cast<linalg::GenericOp>(op))
+      ops.push_back(generic);
+    else if (!isa<tensor::EmptyOp>(op) &&
+             !op.hasTrait<OpTrait::ConstantLike>() &&
+             !(reshapes &&
+               isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op)))
+      return std::nullopt;
+  }
+  return ops;
+}
+
+std::string catalog::beginRowSchedule(ArrayRef<int64_t> tiles) {
+  const char *text =
+      R"(module attributes {{transform.with_named_sequence} {{
+  transform.named_sequence @__fastk_schedule(%func: !transform.any_op {{transform.readonly}) {{
+    transform.apply_patterns to %func {{
+      transform.apply_patterns.linalg.fold_unit_extent_dims_via_reshapes
+      transform.apply_patterns.tensor.reassociative_reshape_folding
+      transform.apply_patterns.canonicalization
+    } : !transform.any_op
+    transform.apply_cse to %func : !transform.any_op
+    %return = transform.structured.match ops{{["func.return"]} in %func : (!transform.any_op) -> !transform.any_op
+    %root = transform.get_producer_of_operand %return[0] : (!transform.any_op) -> !transform.any_op
+    %row, %rows = transform.structured.fuse %root tile_sizes [{0}] {{apply_cleanup, use_forall} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+    transform.apply_patterns to %func {{
+      transform.apply_patterns.linalg.tiling_canonicalization
+      transform.apply_patterns.tensor.fold_tensor_empty
+      transform.apply_patterns.canonicalization
+    } : !transform.any_op
+    transform.apply_cse to %func : !transform.any_op
+)";
+  return llvm::formatv(text, joinNumbers(tiles)).str();
+}
+
+Variant catalog::variantOf(ScheduleProgram schedule, StringRef ideaId) {
+  Variant variant;
+  variant.ideaId = ideaId.str();
+  variant.language = Language::schedule;
+  variant.program = std::move(schedule.text);
+  variant.parameters.insert(schedule.parameters.begin(),
+                            schedule.parameters.end());
+  return variant;
+}
+
 ScheduleProgram catalog::emitSchedule(Block &pattern, const Machine &machine,
                                       const Parameters &parameters) {
   for (auto emit : {emitProductSchedule, emitConvolutionSchedule,

@@ -9,8 +9,10 @@
 #define FASTK_LIB_PROPOSE_CATALOG_SCHEDULES_H
 
 #include "fastk/Propose/Catalog/CKernel.h"
+#include "fastk/Propose/Proposer.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include <optional>
 
 namespace fastk {
 namespace catalog {
@@ -49,6 +51,20 @@ int64_t largestDivisor(int64_t n, int64_t most);
 std::string joinNumbers(llvm::ArrayRef<int64_t> values);
 /// The types of loops as an attribute spells them.
 std::string spellIterators(llvm::ArrayRef<mlir::utils::IteratorType> types);
+/// The op whose only result is all that the pattern returns, when it has loops;
+/// null where there is none.
+mlir::linalg::GenericOp findOnlyResult(mlir::Block &pattern);
+/// Every linalg op in order; nothing when an op is there that a tile cannot be
+/// fused through. Reshapes are such ops unless \p reshapes.
+std::optional<llvm::SmallVector<mlir::linalg::GenericOp>>
+collectGenerics(mlir::Block &pattern, bool reshapes);
+/// How schedules of rows begin: the module, its sequence, unit dimensions
+/// folded away, and everything fused into one parallel loop over `tiles` of the
+/// result, of which %row is the last op.
+std::string beginRowSchedule(llvm::ArrayRef<int64_t> tiles);
+
+/// What a proposer hands on.
+Variant variantOf(ScheduleProgram schedule, llvm::StringRef ideaId);
 
 } // namespace catalog
 } // namespace fastk

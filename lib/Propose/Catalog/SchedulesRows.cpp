@@ -26,12 +26,8 @@ using namespace fastk::catalog;
 /// The op whose only result is all that the pattern returns, when it is
 /// elementwise and has no dimension of one, which the schedules would lose.
 static linalg::GenericOp findRoot(Block &pattern) {
-  Operation *end = pattern.getTerminator();
-  if (end->getNumOperands() != 1)
-    return {};
-  auto root = end->getOperand(0).getDefiningOp<linalg::GenericOp>();
-  if (!root || root.getNumResults() != 1 || root.getNumReductionLoops() ||
-      root.getNumLoops() == 0)
+  linalg::GenericOp root = findOnlyResult(pattern);
+  if (!root || root.getNumReductionLoops())
     return {};
   auto type = cast<RankedTensorType>(root.getResult(0).getType());
   if (!type.hasStaticShape() ||
@@ -39,22 +35,6 @@ static linalg::GenericOp findRoot(Block &pattern) {
       !root.getIndexingMapsArray().back().isIdentity())
     return {};
   return root;
-}
-
-/// Every linalg op of the pattern; nothing when an op is there that a tile
-/// cannot be fused through.
-static std::optional<SmallVector<linalg::GenericOp>>
-collectGenerics(Block &pattern) {
-  SmallVector<linalg::GenericOp> ops;
-  for (Operation &op : pattern.without_terminator()) {
-    if (auto generic = dyn_cast<linalg::GenericOp>(op))
-      ops.push_back(generic);
-    else if (!isa<tensor::EmptyOp, tensor::ExpandShapeOp,
-                  tensor::CollapseShapeOp>(op) &&
-             !op.hasTrait<OpTrait::ConstantLike>())
-      return std::nullopt;
-  }
-  return ops;
 }
 
 static int64_t lanesOf(linalg::GenericOp root, const Machine &machine) {
@@ -70,7 +50,7 @@ ScheduleProgram catalog::emitRowSchedule(Block &pattern, const Machine &machine,
                                          const Parameters &parameters) {
   ScheduleProgram schedule;
   linalg::GenericOp root = findRoot(pattern);
-  auto ops = collectGenerics(pattern);
+  auto ops = collectGenerics(pattern, /*reshapes=*/true);
   if (!root || !ops || root.getNumLoops() < 2)
     return schedule;
   unsigned rank = root.getNumLoops();
@@ -124,24 +104,7 @@ ScheduleProgram catalog::emitRowSchedule(Block &pattern, const Machine &machine,
   StringRef op = whole != length ? "%head" : "%op";
   const char *text =
       R"(// {0} rows at a time, {1} elements of each in a vector.
-module attributes {{transform.with_named_sequence} {{
-  transform.named_sequence @__fastk_schedule(%func: !transform.any_op {{transform.readonly}) {{
-    transform.apply_patterns to %func {{
-      transform.apply_patterns.linalg.fold_unit_extent_dims_via_reshapes
-      transform.apply_patterns.tensor.reassociative_reshape_folding
-      transform.apply_patterns.canonicalization
-    } : !transform.any_op
-    transform.apply_cse to %func : !transform.any_op
-    %return = transform.structured.match ops{{["func.return"]} in %func : (!transform.any_op) -> !transform.any_op
-    %root = transform.get_producer_of_operand %return[0] : (!transform.any_op) -> !transform.any_op
-    %row, %rows = transform.structured.fuse %root tile_sizes [{2}] {{apply_cleanup, use_forall} : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
-    transform.apply_patterns to %func {{
-      transform.apply_patterns.linalg.tiling_canonicalization
-      transform.apply_patterns.tensor.fold_tensor_empty
-      transform.apply_patterns.canonicalization
-    } : !transform.any_op
-    transform.apply_cse to %func : !transform.any_op
-    %sums = transform.structured.match ops{{["linalg.generic"]} attributes {{iterator_types = [{3}]} in %func : (!transform.any_op) -> !transform.any_op
+{2}    %sums = transform.structured.match ops{{["linalg.generic"]} attributes {{iterator_types = [{3}]} in %func : (!transform.any_op) -> !transform.any_op
     transform.foreach %sums : !transform.any_op {{
     ^bb0(%op: !transform.any_op):{5}
       %fill, %partial, %combine, %loop = transform.structured.tile_reduction_using_for {6} by tile_sizes = [{7}] : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op, !transform.any_op)
@@ -169,10 +132,10 @@ module attributes {{transform.with_named_sequence} {{
   }
 }
 )";
-  schedule.text =
-      llvm::formatv(text, rows, width, joinNumbers(outer), spellIterators(sums),
-                    spellIterators(maps), split, op, joinNumbers(inner))
-          .str();
+  schedule.text = llvm::formatv(text, rows, width, beginRowSchedule(outer),
+                                spellIterators(sums), spellIterators(maps),
+                                split, op, joinNumbers(inner))
+                      .str();
   schedule.parameters = {{"tile", choice}, {"rows", rows}, {"width", width}};
   return schedule;
 }
@@ -182,7 +145,7 @@ ScheduleProgram catalog::emitElementwiseSchedule(Block &pattern,
                                                  const Parameters &parameters) {
   ScheduleProgram schedule;
   linalg::GenericOp root = findRoot(pattern);
-  auto ops = collectGenerics(pattern);
+  auto ops = collectGenerics(pattern, /*reshapes=*/true);
   if (!root || !ops)
     return schedule;
   for (linalg::GenericOp op : *ops)

@@ -54,8 +54,8 @@ public:
   StringRef name() const override { return shownName; }
   bool wantsAllTried() const override { return true; }
 
-  Expected<std::vector<Idea>> proposeIdeas(const ProposalContext &context,
-                                           int count) override {
+  Answer<std::vector<Idea>> proposeIdeas(const ProposalContext &context,
+                                         int count) override {
     std::vector<Idea> ideas;
     for (const HandWritten &entry : entries) {
       if (static_cast<int>(ideas.size()) >= count)
@@ -69,12 +69,17 @@ public:
     return ideas;
   }
 
-  Expected<std::vector<Variant>> realise(const ProposalContext &context,
-                                         const Idea &idea, int count) override {
-    for (const HandWritten &entry : entries)
-      if (entry.idea.id == idea.id && count > 0)
-        return std::vector<Variant>{entry.variant};
-    return std::vector<Variant>();
+  Answers<std::vector<Variant>> realise(const ProposalContext &context,
+                                        ArrayRef<Idea> ideas,
+                                        int count) override {
+    std::vector<std::optional<std::vector<Variant>>> answers;
+    for (const Idea &idea : ideas) {
+      answers.emplace_back(std::in_place);
+      for (const HandWritten &entry : entries)
+        if (entry.idea.id == idea.id && count > 0 && answers.back()->empty())
+          answers.back()->push_back(entry.variant);
+    }
+    return answers;
   }
 
 private:

@@ -101,8 +101,7 @@ std::string fastk::digestOf(const Prompt &prompt) {
   // Of digests, so that no text can pass for the beginning of the next.
   return sha256(stringify(prompt.kind).str() + "\n" + sha256(prompt.system) +
                 "\n" + sha256(prompt.user) + "\n" + sha256(prompt.schema) +
-                "\n" + std::to_string(prompt.sample) + "\n" +
-                std::to_string(prompt.maxOutputTokens));
+                "\n" + std::to_string(prompt.sample));
 }
 
 std::string fastk::wholeText(const Prompt &prompt) {

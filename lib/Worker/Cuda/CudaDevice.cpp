@@ -137,6 +137,7 @@ bool CudaDevice::openMemory(Verdict &verdict, Failure &failure) {
   driver = gpu->driver;
   limits.sharedBytes = gpu->device.sharedBytesPerBlockOptIn;
   limits.multiprocessors = gpu->device.multiprocessors;
+  limits.workspaceBytes = workspaceLimit(gpu->device.memoryBytes);
   if (gpu->device.arch.size() > 3)
     limits.capability = std::atoi(gpu->device.arch.c_str() + 3);
   std::string shape;
@@ -200,15 +201,45 @@ bool CudaDevice::outlastsDisturbance(double, size_t samples) const {
   return samples >= 3;
 }
 
-size_t CudaDevice::rotatingSets(size_t wanted, int64_t bytes) {
+/// The worker's, and the copy of each program's process.
+int64_t CudaDevice::bytesOfSet(const Job &job, const std::vector<Part> &parts) {
+  int64_t operands = 0, results = 0;
+  for (const Tensor &tensor : job.inputs)
+    operands += tensor.bytes();
+  for (const Tensor &tensor : job.outputs)
+    results += tensor.bytes();
+  int64_t bytes = operands;
+  for (Part part : parts)
+    bytes += operands + 2 * results + workspaceBytesOf(job, part);
+  return bytes;
+}
+
+int64_t CudaDevice::bytesOfOracle(const Job &job) {
+  int64_t bytes = workspaceBytesOf(job, Part::Oracle);
+  for (const Tensor &tensor : job.inputs)
+    bytes += tensor.bytes();
+  for (const Tensor &tensor : job.outputs)
+    bytes +=
+        2 * (isFloat(tensor.type) ? tensor.elements() * 8 : tensor.bytes());
+  return bytes;
+}
+
+size_t CudaDevice::fittingSets(const Job &job, size_t wanted,
+                               const std::vector<Part> &parts,
+                               int64_t availableBytes) {
+  // Contexts, red zones and whole pages take some as well.
+  int64_t room = availableBytes - availableBytes / 8 - bytesOfOracle(job);
+  int64_t each = std::max<int64_t>(bytesOfSet(job, parts), 1);
+  return size_t(std::clamp<int64_t>(room / each, 1, int64_t(wanted)));
+}
+
+size_t CudaDevice::rotatingSets(size_t wanted, const std::vector<Part> &parts) {
   auto fitting = [&] {
-    size_t available = 0, total = 0, sets = wanted;
+    size_t available = 0, total = 0;
     if (driver->cuMemGetInfo(&available, &total))
       return size_t(1);
-    available += gpu->idleBytes();
-    while (sets > 1 && int64_t(sets) * bytes > int64_t(available) / 2)
-      --sets;
-    return sets;
+    return fittingSets(job, wanted, parts,
+                       int64_t(available + gpu->idleBytes()));
   };
   size_t sets = fitting();
   // What is only kept for later is no reason for less.

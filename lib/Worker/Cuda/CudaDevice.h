@@ -100,7 +100,15 @@ public:
   bool openMemory(Verdict &verdict, Failure &failure);
   std::unique_ptr<Running> start(Part part, int64_t sets, Verdict &verdict,
                                  Failure &failure) override;
-  size_t rotatingSets(size_t wanted, int64_t bytes) override;
+  size_t rotatingSets(size_t wanted, const std::vector<Part> &parts) override;
+  /// Memory that a set of operands takes with those programs, and the oracle
+  /// with a set of its own: here and in their processes.
+  static int64_t bytesOfSet(const Job &job, const std::vector<Part> &parts);
+  static int64_t bytesOfOracle(const Job &job);
+  /// How many sets fit into so much memory beside the oracle, 1 to \p wanted.
+  static size_t fittingSets(const Job &job, size_t wanted,
+                            const std::vector<Part> &parts,
+                            int64_t availableBytes);
   void settle() override;
   bool outlastsDisturbance(double spentNs, size_t samples) const override;
   void flush(const Operands &operands, const Results &results) override;

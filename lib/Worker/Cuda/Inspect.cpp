@@ -88,6 +88,15 @@ bool CudaDevice::inspect(Verdict &verdict, Failure &failure) {
   if (cupti.empty() && !isSanitized)
     return true;
 
+  // What is kept of the timed calls must not be what is missing here. Tools
+  // have memory of their own, some as much as the program.
+  int64_t needed = bytesOfSet(job, {Part::Candidate}) +
+                   workspaceBytesOf(job, Part::Baseline);
+  size_t available = 0, total = 0;
+  if (!driver->cuMemGetInfo(&available, &total) &&
+      int64_t(available) / 4 < needed)
+    gpu->makeRoom();
+
   // One set of operands for all.
   std::unique_ptr<Operands> operands = createOperands(failure);
   if (!operands)

@@ -211,7 +211,15 @@ std::unique_ptr<Running> HostDevice::start(Part part, int64_t sets,
                                        threads < processors());
 }
 
-size_t HostDevice::rotatingSets(size_t wanted, int64_t bytes) {
+size_t HostDevice::rotatingSets(size_t wanted, const std::vector<Part> &parts) {
+  int64_t bytes = 0;
+  for (const Tensor &tensor : job.inputs)
+    bytes += tensor.bytes();
+  for (Part part : parts) {
+    bytes += workspaceBytesOf(job, part);
+    for (const Tensor &tensor : job.outputs)
+      bytes += tensor.bytes();
+  }
   while (wanted > 1 && int64_t(wanted) * bytes > availableMemory() / 2)
     --wanted;
   return wanted;

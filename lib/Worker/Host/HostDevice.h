@@ -39,7 +39,7 @@ public:
   bool open(Verdict &verdict, Failure &failure) override;
   std::unique_ptr<Running> start(Part part, int64_t sets, Verdict &verdict,
                                  Failure &failure) override;
-  size_t rotatingSets(size_t wanted, int64_t bytes) override;
+  size_t rotatingSets(size_t wanted, const std::vector<Part> &parts) override;
   void flush(const Operands &operands, const Results &results) override;
   std::string distrust(const CallTime &time) override;
   std::string distrust(const std::vector<CallTime> &times,

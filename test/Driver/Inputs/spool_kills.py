@@ -25,7 +25,8 @@ def make_variants(folder):
         nanoseconds = 2000 + 100 * abs(number - 7)
         with open(os.path.join(own, "kernel.cu"), "w", encoding="utf-8") as file:
             file.write(f'// number {number}, fixture: {nanoseconds} ns\n'
-                       'extern "C" __global__ void relu(const float *in, float *out) {}\n')
+                       'extern "C" __global__ void relu(const float *in, float *out) {'
+                       f' out[0] = {number}; }}\n')
         with open(os.path.join(own, "plan.json"), "w", encoding="utf-8") as file:
             file.write('{"format": 1, "steps": [{"launch": "relu", "grid": [32], "block": [256], '
                        '"arguments": ["in0", "out0"]}]}')

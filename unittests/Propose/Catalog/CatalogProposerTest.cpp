@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../../Analysis/WorkloadFixture.h"
+#include "../ProposerTestUtils.h"
 #include "KernelRunner.h"
 #include "Patterns.h"
 
@@ -68,14 +69,14 @@ std::vector<Variant> playRounds(Request &request, int rounds,
   auto proposer = createCatalogProposer();
   std::vector<Variant> all;
   for (int round = 0; round < rounds; ++round) {
-    auto ideas = proposer->proposeIdeas(request.context(), 6);
+    auto ideas = ideasOf(*proposer, request.context(), 6);
     EXPECT_TRUE(bool(ideas));
     std::vector<TriedVariant> now;
     for (const Idea &idea : *ideas) {
       if (ids)
         ids->push_back(idea.id);
       EXPECT_GT(idea.text.size(), 80u) << idea.id << ": say why";
-      auto variants = proposer->realise(request.context(), idea, 2);
+      auto variants = variantsOf(*proposer, request.context(), idea, 2);
       EXPECT_TRUE(bool(variants));
       EXPECT_FALSE(variants->empty()) << idea.id;
       for (Variant &variant : *variants) {
@@ -131,10 +132,10 @@ TEST(CatalogProposer, NeighboursDifferInOneParameter) {
   Request request(
       Request::generic(product(1, 64, 64, 64, true, false, Epilogue::Bias)));
   auto proposer = createCatalogProposer();
-  auto ideas = proposer->proposeIdeas(request.context(), 1);
+  auto ideas = ideasOf(*proposer, request.context(), 1);
   ASSERT_TRUE(bool(ideas));
   ASSERT_FALSE(ideas->empty());
-  auto variants = proposer->realise(request.context(), ideas->front(), 1);
+  auto variants = variantsOf(*proposer, request.context(), ideas->front(), 1);
   ASSERT_TRUE(bool(variants));
   ASSERT_FALSE(variants->empty());
   auto next = proposer->neighbours(request.context(), variants->front(), 8);
@@ -149,7 +150,7 @@ TEST(CatalogProposer, IdeasOfOthersAreRefused) {
   auto proposer = createCatalogProposer();
   Idea foreign;
   foreign.id = "files/mine";
-  auto variants = proposer->realise(request.context(), foreign, 1);
+  auto variants = variantsOf(*proposer, request.context(), foreign, 1);
   ASSERT_FALSE(bool(variants));
   EXPECT_NE(llvm::toString(variants.takeError()).find("files/mine"),
             std::string::npos);

@@ -14,8 +14,11 @@
 namespace fastk {
 
 /// What a plan may ask of the devices of a target, as "cuda:sm_90a"; nothing
-/// for targets that have no plans or that this version does not know.
-std::optional<worker::PlanLimits> planLimitsOf(llvm::StringRef target);
+/// for targets that have no plans or that this version does not know. Devices
+/// of one target differ in memory: that of the one that is meant is
+/// \p memoryBytes, 0 for any.
+std::optional<worker::PlanLimits> planLimitsOf(llvm::StringRef target,
+                                               int64_t memoryBytes = 0);
 
 /// The plan region of a lowering as data. Ops that do not belong there, and
 /// words that no plan knows, are errors at the op.

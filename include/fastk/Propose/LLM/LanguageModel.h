@@ -46,14 +46,19 @@ struct Prompt {
   std::string user;
   /// JSON schema of the reply; empty: free text.
   std::string schema;
+  /// What identifies the templates it was written from, for the record; not
+  /// part of its digest.
+  std::string templates = {};
   /// Tells several replies to one text apart.
   int sample = 0;
-  /// Limit of the reply, reasoning included; 0: the model's own.
+  /// Limit of the reply, reasoning included; 0: the model's own. Not part of
+  /// the prompt's digest: to ask again with a higher one, change the sample,
+  /// too.
   int64_t maxOutputTokens = 0;
 };
 
-/// SHA-256 in hex of all that a reply may depend on: texts, schema and sample.
-/// Neither the name nor the model is part of it.
+/// SHA-256 in hex of kind, texts, schema and sample. Neither the name nor the
+/// limit nor the model is part of it.
 std::string digestOf(const Prompt &prompt);
 /// The prompt as one text, for those who take no roles.
 std::string wholeText(const Prompt &prompt);

@@ -63,6 +63,8 @@ struct ModelOptions {
 
 /// True for the name of a provider that is asked over HTTP.
 bool isModelProvider(llvm::StringRef name);
+/// "openai, anthropic, ...".
+std::string modelProviderNames();
 
 /// Reads "PROVIDER:MODEL[?effort=high&max_tokens=32000...]", the values
 /// percent-encoded where they hold '&' or '%'.

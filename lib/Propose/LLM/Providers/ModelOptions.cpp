@@ -16,6 +16,13 @@ using namespace fastk;
 
 bool fastk::isModelProvider(StringRef name) { return findProvider(name); }
 
+std::string fastk::modelProviderNames() {
+  std::string names;
+  for (const Provider &provider : providers())
+    names += (names.empty() ? "" : ", ") + StringRef(provider.name).str();
+  return names;
+}
+
 static Error wrong(const Twine &problem) {
   return createStringError(inconvertibleErrorCode(), problem);
 }

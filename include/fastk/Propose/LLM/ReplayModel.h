@@ -1,0 +1,26 @@
+//===- ReplayModel.h - Replies from a cassette ------------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_PROPOSE_LLM_REPLAYMODEL_H
+#define FASTK_PROPOSE_LLM_REPLAYMODEL_H
+
+#include "fastk/Propose/LLM/LanguageModel.h"
+#include <memory>
+
+namespace fastk {
+
+/// `replay:FILE`, or `replay:FILE?model=NAME` where several models were
+/// recorded: answers each prompt as in the recorded search. A prompt that is
+/// not there is an error that tells in what it differs from the recorded one of
+/// its name. Its name() is the recorded model's, so that the search is, by all
+/// names, the recorded one.
+llvm::Expected<std::unique_ptr<LanguageModel>>
+createReplayModel(llvm::StringRef argument);
+
+} // namespace fastk
+
+#endif // FASTK_PROPOSE_LLM_REPLAYMODEL_H

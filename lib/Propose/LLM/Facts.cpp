@@ -1,0 +1,280 @@
+//===- Facts.cpp - What is told of a program that was tried ---------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Facts.h"
+#include "ReadReply.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+#include <cmath>
+
+using namespace llvm;
+using namespace fastk;
+
+// How registers and shared memory are handed out, from compute capability 8.0
+// to 9.0: cuda_occupancy.h of the CUDA toolkit
+// (cudaOccRegAllocationGranularity, cudaOccSMemAllocationGranularity,
+// cudaOccSubPartitionsPerMultiprocessor). Registers go to warps in units of
+// 256, a multiprocessor has four parts with a quarter of the registers each,
+// shared memory comes in units of 128 bytes.
+static constexpr int64_t kRegisterUnit = 256, kPartitions = 4,
+                         kSharedUnit = 128;
+
+llm::Occupancy llm::computeOccupancy(const DeviceDescription &device,
+                                     int64_t threads, int64_t registers,
+                                     int64_t sharedBytes) {
+  Occupancy result;
+  if (threads <= 0 || device.warpSize == 0)
+    return result;
+  int64_t warps = divideCeil(threads, device.warpSize);
+  int64_t most = device.threadsPerMultiprocessor / device.warpSize;
+  result.blocks = std::numeric_limits<int64_t>::max();
+  auto limit = [&](int64_t blocks, StringRef limiter) {
+    if (blocks < result.blocks) {
+      result.blocks = blocks;
+      result.limiter = limiter.str();
+    }
+  };
+  limit(most / warps, "threads");
+  limit(device.blocksPerMultiprocessor, "blocks");
+  if (registers > 0) {
+    int64_t ofWarp = alignTo(registers * device.warpSize, kRegisterUnit);
+    int64_t ofPart = device.registersPerMultiprocessor / kPartitions;
+    limit(ofPart / ofWarp * kPartitions / warps, "registers");
+  }
+  int64_t shared =
+      alignTo(sharedBytes + device.sharedBytesReserved, kSharedUnit);
+  if (shared > 0)
+    limit(device.sharedBytesPerMultiprocessor / shared, "shared memory");
+  result.warps = result.blocks * warps;
+  result.share = most ? double(result.warps) / most : 0;
+  return result;
+}
+
+std::string llm::showSeconds(double seconds) {
+  if (seconds < 1e-7)
+    return formatv("{0:f2} ns", seconds * 1e9).str();
+  if (seconds < 1e-5)
+    return formatv("{0:f2} us", seconds * 1e6).str();
+  if (seconds < 1e-3)
+    return formatv("{0:f1} us", seconds * 1e6).str();
+  if (seconds < 1)
+    return formatv("{0:f3} ms", seconds * 1e3).str();
+  return formatv("{0:f2} s", seconds).str();
+}
+
+std::string llm::showBytes(double bytes) {
+  static constexpr const char *units[] = {"B", "KB", "MB", "GB", "TB"};
+  int unit = 0;
+  for (; bytes >= 1000 && unit < 4; ++unit)
+    bytes /= 1000;
+  return unit == 0      ? formatv("{0:f0} B", bytes).str()
+         : bytes >= 100 ? formatv("{0:f0} {1}", bytes, units[unit]).str()
+                        : formatv("{0:f1} {1}", bytes, units[unit]).str();
+}
+
+/// True where `sign` stands in the text and begins a word.
+static bool says(StringRef text, StringRef sign) {
+  for (size_t at = 0; (at = text.find(sign, at)) != StringRef::npos; ++at)
+    if (at == 0 || !(isAlnum(text[at - 1]) || text[at - 1] == '_') ||
+        !isAlnum(sign[0]))
+      return true;
+  return false;
+}
+
+std::vector<std::string> llm::featuresOf(StringRef program) {
+  struct Feature {
+    StringLiteral name;
+    SmallVector<StringRef, 4> signs;
+  };
+  static const Feature features[] = {
+      {"wgmma",
+       {"wgmmaF16", "wgmmaBF16", "wgmmaTF32", "wgmmaE4M3", "wgmma.mma_async"}},
+      {"mma.sync",
+       {"mmaF16(", "mmaBF16(", "mmaTF32(", "mma.sync", "wmma::", "__mma"}},
+      {"TMA", {"tmaLoad", "bulkLoad", "cp.async.bulk"}},
+      {"cp.async", {"cpAsync16", "cp.async.c"}},
+      {"clusters",
+       {"clusterSync", "clusterArrive", "mapaShared", "barrier.cluster"}},
+      {"warp-specialised registers", {"registersUp", "setmaxnreg"}},
+      {"shared memory", {"__shared__"}},
+      {"16-byte accesses", {"float4", "uint4", "int4", "double2"}},
+      {"atomics", {"atomicAdd", "atomicMax", "addRelease", "red.global"}},
+  };
+  std::vector<std::string> found;
+  for (const Feature &feature : features)
+    if (any_of(feature.signs,
+               [&](StringRef sign) { return says(program, sign); }))
+      found.push_back(feature.name.str());
+  return found;
+}
+
+static std::string percent(double part, double whole) {
+  return whole > 0 ? formatv("{0:f1} %", 100 * part / whole).str() : "?";
+}
+
+/// What the launches of a plan occupy, by the compiler's numbers.
+static void addLaunches(const worker::LaunchPlan &plan,
+                        const worker::Verdict *verdict,
+                        const DeviceDescription &device,
+                        std::vector<std::string> &facts) {
+  int64_t workspace = 0;
+  for (const worker::Workspace &each : plan.workspaces)
+    workspace += each.bytes;
+  facts.push_back(formatv("a plan of {0} step(s){1}", plan.steps.size(),
+                          workspace ? ", scratch memory " +
+                                          llm::showBytes(double(workspace))
+                                    : std::string()));
+  int shown = 0;
+  for (const worker::PlanStep &step : plan.steps) {
+    const auto *launch = std::get_if<worker::Launch>(&step);
+    if (!launch || ++shown > 4)
+      continue;
+    int64_t blocks = launch->grid[0] * launch->grid[1] * launch->grid[2];
+    int64_t threads = launch->block[0] * launch->block[1] * launch->block[2];
+    std::string line = formatv("{0}: {1} blocks of {2} threads", launch->kernel,
+                               blocks, threads);
+    const worker::KernelReport *kernel = nullptr;
+    if (verdict && verdict->gpu)
+      for (const worker::KernelReport &each : verdict->gpu->kernels)
+        if (each.name == launch->kernel)
+          kernel = &each;
+    if (!kernel) {
+      facts.push_back(line);
+      continue;
+    }
+    int64_t shared = kernel->sharedBytes + launch->sharedBytes;
+    line += formatv(", {0} registers a thread, {1} B shared memory a block",
+                    kernel->registers, shared);
+    if (kernel->spillStoreBytes || kernel->spillLoadBytes)
+      line += formatv(", SPILLS {0} B stores and {1} B loads a thread",
+                      kernel->spillStoreBytes, kernel->spillLoadBytes);
+    if (kernel->stackBytes)
+      line += formatv(", {0} B of local memory a thread (arrays that are "
+                      "indexed dynamically, or spills)",
+                      kernel->stackBytes);
+    llm::Occupancy occupancy =
+        llm::computeOccupancy(device, threads, kernel->registers, shared);
+    if (occupancy.blocks > 0)
+      line += formatv(
+          "; {0} blocks a multiprocessor (occupancy {1:f0} %, "
+          "limited by {2}), {3:f2} waves",
+          occupancy.blocks, 100 * occupancy.share, occupancy.limiter,
+          double(blocks) / double(occupancy.blocks * device.multiprocessors));
+    facts.push_back(line);
+  }
+}
+
+std::vector<std::string> llm::factsOf(const ProposalContext &context,
+                                      const TriedVariant &tried,
+                                      const DeviceDescription *device) {
+  std::vector<std::string> facts;
+  const Roofline &roofline = context.roofline;
+  const TargetDescription &target = context.target;
+  const worker::Verdict *verdict = tried.verdict.get();
+  if (tried.seconds > 0) {
+    std::string line = "time " + showSeconds(tried.seconds);
+    if (tried.baselineSeconds > 0)
+      line += formatv(", {0:f2}x the default lowering's speed",
+                      tried.baselineSeconds / tried.seconds);
+    if (context.floorSeconds > 0)
+      line += formatv(", {0} of the floor's speed",
+                      percent(context.floorSeconds, tried.seconds));
+    facts.push_back(line);
+
+    double bytes = double(roofline.compulsoryBytes());
+    double bandwidth = bytes / tried.seconds;
+    facts.push_back(formatv("compulsory bytes at {0}/s, {1} of the peak",
+                            showBytes(bandwidth),
+                            percent(bandwidth, target.memoryBytesPerSecond)));
+    double rate = roofline.ops.flops() / tried.seconds;
+    if (rate > 0) {
+      line = formatv("operations at {0:f3} TFLOP/s, {1} of the f32 peak",
+                     rate / 1e12, percent(rate, target.f32OpsPerSecond));
+      if (device && target.f16OpsPerSecond > 0 && roofline.ops.multiplyAdd > 0)
+        line += formatv(", {0} of the f16 tensor-core peak",
+                        percent(rate, target.f16OpsPerSecond));
+      facts.push_back(line);
+    }
+  }
+  if (verdict && tried.status == "ok") {
+    double worst = 0;
+    std::string where;
+    for (const worker::TrialError &error : verdict->errors) {
+      double share =
+          std::max(error.bound > 0 ? error.maxNormalized / error.bound : 0,
+                   error.boundFrobenius > 0
+                       ? error.relativeFrobenius / error.boundFrobenius
+                       : 0);
+      if (std::isfinite(share) && share > worst) {
+        worst = share;
+        where = error.distribution;
+      }
+    }
+    std::string line = "measured precision class " +
+                       std::string(worker::toString(verdict->precision));
+    if (worst > 0)
+      line += formatv(", error at most {0:f0} % of what is allowed (on {1})",
+                      100 * worst, where);
+    facts.push_back(line);
+  }
+  if (device && tried.variant.plan)
+    addLaunches(*tried.variant.plan, verdict, *device, facts);
+  std::vector<std::string> features = featuresOf(tried.variant.program);
+  if (device && tried.variant.language == Language::cuda) {
+    bool tensorCores =
+        is_contained(features, "wgmma") || is_contained(features, "mma.sync");
+    facts.push_back("uses " +
+                    (features.empty() ? std::string("plain loads and stores")
+                                      : join(features, ", ")) +
+                    (tensorCores ? "" : "; no tensor cores"));
+  }
+  if (verdict && verdict->gpu) {
+    int shown = 0;
+    for (const std::string &warning : verdict->gpu->warnings)
+      if (++shown <= 3)
+        facts.push_back("compiler warning: " + cleanLine(warning, 200));
+  }
+  return facts;
+}
+
+std::vector<std::string> llm::errorsOf(const worker::Verdict &verdict,
+                                       size_t most) {
+  std::vector<const worker::TrialError *> errors;
+  for (const worker::TrialError &error : verdict.errors)
+    errors.push_back(&error);
+  auto badness = [](const worker::TrialError &e) {
+    double share = std::max(
+        e.bound > 0 ? e.maxNormalized / e.bound : 0.0,
+        e.boundFrobenius > 0 ? e.relativeFrobenius / e.boundFrobenius : 0.0);
+    return e.nanMismatch || std::isnan(share) ? HUGE_VAL : share;
+  };
+  // They lie in one array: where they are equally bad, by their place.
+  llvm::sort(errors, [&](auto *a, auto *b) {
+    double left = badness(*a), right = badness(*b);
+    return left != right ? left > right : a < b;
+  });
+  std::vector<std::string> lines;
+  for (const worker::TrialError *e : errors) {
+    if (lines.size() >= most)
+      break;
+    std::string line = formatv(
+        "inputs '{0}', result out{1}: largest error {2:e2} (allowed {3:e2}), "
+        "relative Frobenius error {4:e2} (allowed {5:e2}); the trusted kernel "
+        "has {6:e2} and {7:e2}",
+        e->distribution, e->output, e->maxNormalized, e->bound,
+        e->relativeFrobenius, e->boundFrobenius, e->referenceMax,
+        e->referenceFrobenius);
+    if (e->nanMismatch)
+      line += formatv("; {0} elements are NaN or infinite where they must not "
+                      "be, or the other way round",
+                      e->nanMismatch);
+    lines.push_back(line);
+  }
+  return lines;
+}

@@ -1,0 +1,64 @@
+//===- WritePrompts.h - From a request to prompts ---------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The templates say it, this fills in what is known of workload, device and
+// search. What is long is cut so that a prompt stays within about 12k tokens.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_PROPOSE_LLM_WRITEPROMPTS_H
+#define FASTK_LIB_PROPOSE_LLM_WRITEPROMPTS_H
+
+#include "fastk/Propose/LLM/LLMProposer.h"
+#include "fastk/Target/DeviceDescription.h"
+
+namespace fastk::llm {
+
+/// What programs are written in for a target.
+Language languageOf(const TargetDescription &target);
+
+/// The tried variant of that digest; null: none.
+const TriedVariant *findTried(const ProposalContext &context,
+                              llvm::StringRef digest);
+
+class PromptWriter {
+public:
+  PromptWriter(const PromptTemplates &templates, const ProposalContext &context,
+               const LLMProposerOptions &options);
+
+  Prompt ideas(int count) const;
+  /// After a reply that could not be read.
+  Prompt ideasAgain(const Prompt &first, llvm::StringRef problem,
+                    llvm::StringRef reply) const;
+  /// Sample 1 to `samples`.
+  Prompt variant(const Idea &idea, int sample, int samples) const;
+  Prompt repair(const FailedVariant &failed) const;
+
+  /// "P1", ...: how the ideas prompt names the parents.
+  std::vector<std::string> labels() const;
+
+private:
+  PromptTemplates::Values common() const;
+  std::string nameOf(llvm::StringRef rest) const;
+  std::string device() const;
+  std::string workload() const;
+  std::string standing() const;
+  std::string history() const;
+  std::string known() const;
+  std::string parents() const;
+  std::string showProgram(const TriedVariant &tried, size_t most) const;
+
+  const PromptTemplates &templates;
+  const ProposalContext &context;
+  const LLMProposerOptions &options;
+  Language language;
+  std::optional<DeviceDescription> gpu;
+};
+
+} // namespace fastk::llm
+
+#endif // FASTK_LIB_PROPOSE_LLM_WRITEPROMPTS_H

@@ -1,0 +1,126 @@
+//===- Registry.cpp - Proposers by name -----------------------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A new proposer is one line here; see docs/extending.md.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Propose/Registry.h"
+#include "fastk/Propose/LLM/CommandModel.h"
+#include "fastk/Propose/LLM/HttpModel.h"
+#include "fastk/Propose/LLM/LLMProposer.h"
+#include "fastk/Propose/LLM/Mailbox.h"
+#include "fastk/Propose/LLM/ReplayModel.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+using namespace fastk;
+
+namespace {
+using Created = Expected<std::unique_ptr<Proposer>>;
+
+struct Registered {
+  /// "catalog"; with a colon at its end: what follows is `argument`.
+  StringLiteral prefix;
+  /// How users see it.
+  StringLiteral shown;
+  Created (*create)(StringRef argument, const ProposerOptions &options);
+};
+} // namespace
+
+/// The proposer that asks `model`.
+static Created asking(Expected<std::unique_ptr<LanguageModel>> model,
+                      const ProposerOptions &options) {
+  if (!model)
+    return model.takeError();
+  Expected<PromptTemplates> templates = PromptTemplates::load(options.prompts);
+  if (!templates)
+    return templates.takeError();
+  LLMProposerOptions proposer;
+  if (options.number > 1)
+    proposer.idPrefix += std::to_string(options.number);
+  return createLLMProposer(std::move(*model), std::move(*templates), proposer);
+}
+
+/// "PROVIDER:MODEL".
+static Created askingProvider(StringRef name, const ProposerOptions &options) {
+  Expected<ModelOptions> model = parseModelOptions(name);
+  if (!model)
+    return model.takeError();
+  for (auto [said, field] :
+       {std::pair(&options.baseUrl, &model->baseUrl),
+        std::pair(&options.keyVariable, &model->keyVariable),
+        std::pair(&options.extraBody, &model->extraBody),
+        std::pair(&options.priceTable, &model->priceTable)})
+    if (!said->empty())
+      *field = *said;
+  if (options.timeoutSeconds > 0)
+    model->timeoutSeconds = options.timeoutSeconds;
+  return asking(createHttpModel(*model), options);
+}
+
+static bool namesProvider(StringRef name) {
+  return name.contains(':') && isModelProvider(name.split(':').first);
+}
+
+static constexpr Registered kProposers[] = {
+    {"catalog", "catalog",
+     [](StringRef, const ProposerOptions &) -> Created {
+       return createCatalogProposer();
+     }},
+    {"files:", "files:DIR",
+     [](StringRef directory, const ProposerOptions &) {
+       return createFilesProposer(directory);
+     }},
+    {"mailbox:", "mailbox:DIR",
+     [](StringRef directory, const ProposerOptions &options) {
+       return asking(createMailbox(directory), options);
+     }},
+    {"command:", "command:CMD",
+     [](StringRef command, const ProposerOptions &options) {
+       CommandModelOptions model;
+       model.command = command.str();
+       if (options.timeoutSeconds > 0)
+         model.timeoutSeconds = options.timeoutSeconds;
+       return asking(createCommandModel(model), options);
+     }},
+    {"replay:", "replay:FILE",
+     [](StringRef file, const ProposerOptions &options) {
+       return asking(createReplayModel(file), options);
+     }},
+};
+
+static const Registered *findProposer(StringRef name) {
+  return find_if(kProposers, [&](const Registered &each) {
+    return each.prefix.ends_with(":") ? name.starts_with(each.prefix)
+                                      : name == each.prefix;
+  });
+}
+
+std::string fastk::proposerNames() {
+  std::string names;
+  for (const Registered &each : kProposers)
+    names += (names.empty() ? "" : ", ") + each.shown.str();
+  return names + ", PROVIDER:MODEL (" + modelProviderNames() + ")";
+}
+
+Error fastk::checkProposerName(StringRef name) {
+  if (findProposer(name) != std::end(kProposers) || namesProvider(name))
+    return Error::success();
+  return createStringError(inconvertibleErrorCode(),
+                           "unknown proposer '" + name + "': known are " +
+                               proposerNames());
+}
+
+Created fastk::createProposer(StringRef name, const ProposerOptions &options) {
+  if (Error error = checkProposerName(name))
+    return std::move(error);
+  const Registered *found = findProposer(name);
+  if (found == std::end(kProposers))
+    return askingProvider(name, options);
+  return found->create(name.drop_front(found->prefix.size()), options);
+}

@@ -1,0 +1,255 @@
+//===- ExchangesTest.cpp - Language models within a search ----------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Propose/LLM/Exchanges.h"
+#include "AskingWorld.h"
+#include "fastk/Propose/LLM/Mailbox.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace fastk;
+using namespace fastk::test;
+using testing::HasSubstr;
+
+namespace {
+
+TEST(Exchanges, AllOfARoundIsAskedAtOnce) {
+  AskingWorld world;
+  auto result = world.run();
+  ASSERT_TRUE(passed(result));
+  // Two rounds, each with ideas and then two ideas times two samples.
+  EXPECT_EQ(world.model.calls, 4);
+  EXPECT_EQ(result->models.exchanges, 10);
+  EXPECT_EQ(result->models.inputTokens, 1000);
+  EXPECT_EQ(result->models.outputTokens, 500);
+  EXPECT_EQ(result->history.size(), 8u);
+  EXPECT_TRUE(result->winner.has_value());
+}
+
+TEST(Exchanges, AResumedSearchAsksNothingTwice) {
+  TemporaryFolder folder;
+  AskingWorld first;
+  std::string expected;
+  {
+    auto journal = first.journalIn(folder);
+    auto result = first.run(journal.get());
+    ASSERT_TRUE(passed(result));
+    expected = summary(first, *result);
+  }
+  AskingWorld second;
+  second.model.say = nullptr;
+  auto journal = second.journalIn(folder);
+  auto result = second.run(journal.get());
+  ASSERT_TRUE(passed(result));
+  EXPECT_EQ(second.model.calls, 0);
+  EXPECT_EQ(summary(second, *result), expected);
+}
+
+TEST(Exchanges, EveryReplyIsKeptThoughTheNextBreaksOff) {
+  TemporaryFolder folder;
+  {
+    AskingWorld world;
+    auto journal = world.journalIn(folder);
+    int said = 0;
+    auto say = world.model.say;
+    world.model.say = [&](const Prompt &prompt) -> std::optional<Reply> {
+      // The ideas and three of four programs; then the service is gone.
+      return said++ < 4 ? say(prompt) : failing(ModelFailure::Auth);
+    };
+    auto result = world.run(journal.get());
+    ASSERT_FALSE(static_cast<bool>(result));
+    EXPECT_THAT(llvm::toString(result.takeError()),
+                HasSubstr("scripted-model: the service said no"));
+  }
+  AskingWorld world;
+  auto journal = world.journalIn(folder);
+  auto result = world.run(journal.get());
+  ASSERT_TRUE(passed(result));
+  // What was said is not asked again: one program, then the second round.
+  EXPECT_EQ(world.model.asked.size(), 6u);
+  EXPECT_EQ(result->models.exchanges, 10);
+}
+
+TEST(Exchanges, PendingRepliesEndTheRunAndTheNextGoesOn) {
+  TemporaryFolder folder;
+  std::set<std::string> answered;
+  int runs = 0;
+  for (;; ++runs) {
+    ASSERT_LT(runs, 20);
+    AskingWorld world;
+    auto journal = world.journalIn(folder);
+    auto say = world.model.say;
+    // Each run finds answers to what the run before asked.
+    std::set<std::string> asked;
+    world.model.say = [&](const Prompt &prompt) -> std::optional<Reply> {
+      if (answered.count(digestOf(prompt)))
+        return say(prompt);
+      asked.insert(digestOf(prompt));
+      return std::nullopt;
+    };
+    auto result = world.run(journal.get());
+    ASSERT_TRUE(passed(result));
+    if (result->end != SearchEnd::Pending) {
+      EXPECT_TRUE(result->winner.has_value());
+      break;
+    }
+    EXPECT_EQ(result->counts.pendingPrompts, static_cast<int>(asked.size()));
+    answered.insert(asked.begin(), asked.end());
+  }
+  // Ideas and programs of two rounds.
+  EXPECT_EQ(runs, 4);
+}
+
+TEST(Exchanges, UnreadableRepliesAreMendedWithoutAnEvaluation) {
+  AskingWorld world;
+  world.options.rounds = 1;
+  auto say = world.model.say;
+  world.model.say = [&](const Prompt &prompt) -> std::optional<Reply> {
+    if (prompt.kind == PromptKind::Variant && prompt.sample == 1)
+      return saying("bad " + prompt.user);
+    return say(prompt);
+  };
+  auto result = world.run();
+  ASSERT_TRUE(passed(result));
+  EXPECT_EQ(result->counts.statuses["unreadable"], 2);
+  EXPECT_EQ(result->counts.statuses["ok"], 4);
+  EXPECT_EQ(result->counts.repairs, 2);
+  EXPECT_EQ(result->counts.evaluations, 4 + result->counts.promotions);
+  EXPECT_THAT(result->history[1].reason, HasSubstr("no program"));
+}
+
+TEST(Exchanges, OneFailedReplyIsSkippedAndKept) {
+  TemporaryFolder folder;
+  for (int run = 0; run < 2; ++run) {
+    AskingWorld world;
+    auto journal = world.journalIn(folder);
+    auto say = world.model.say;
+    world.model.say = [&](const Prompt &prompt) -> std::optional<Reply> {
+      if (prompt.user == "asking/1-0" && prompt.sample == 0)
+        return failing(ModelFailure::Timeout);
+      return say(prompt);
+    };
+    auto result = world.run(journal.get());
+    ASSERT_TRUE(passed(result));
+    EXPECT_EQ(result->history.size(), 7u);
+    EXPECT_EQ(world.model.calls, run == 0 ? 4 : 0);
+  }
+}
+
+TEST(Exchanges, AServiceThatAnswersNothingIsAnErrorThatLosesNothing) {
+  TemporaryFolder folder;
+  AskingWorld world;
+  {
+    auto journal = world.journalIn(folder);
+    world.model.say = [](const Prompt &) {
+      return failing(ModelFailure::Network);
+    };
+    auto result = world.run(journal.get());
+    ASSERT_FALSE(static_cast<bool>(result));
+    EXPECT_THAT(llvm::toString(result.takeError()),
+                HasSubstr("goes on from the journal"));
+  }
+  AskingWorld again;
+  auto journal = again.journalIn(folder);
+  ASSERT_TRUE(passed(again.run(journal.get())));
+  EXPECT_EQ(again.model.calls, 4);
+}
+
+TEST(Exchanges, TheBudgetOfTokensIsHard) {
+  AskingWorld world;
+  // Room for the ideas and some of the programs, whose replies may be as long
+  // as what is left.
+  world.options.budget.tokens = 5000;
+  int64_t allowedAtOnce = 0;
+  auto say = world.model.say;
+  world.model.say = [&](const Prompt &prompt) -> std::optional<Reply> {
+    EXPECT_GT(prompt.maxOutputTokens, 0);
+    allowedAtOnce = std::max(allowedAtOnce, prompt.maxOutputTokens);
+    Reply reply = *say(prompt);
+    reply.usage.inputTokens = 20;
+    reply.usage.outputTokens = std::min<int64_t>(prompt.maxOutputTokens, 1000);
+    return reply;
+  };
+  auto result = world.run();
+  ASSERT_TRUE(passed(result));
+  EXPECT_EQ(result->end, SearchEnd::Budget);
+  EXPECT_LE(result->models.inputTokens + result->models.outputTokens, 5000);
+  EXPECT_LE(allowedAtOnce, 5000);
+  EXPECT_GT(result->models.exchanges, 1);
+  // What was paid for was tried, and the best of it is the winner.
+  EXPECT_GT(result->history.size(), 0u);
+  EXPECT_TRUE(result->winner.has_value());
+}
+
+TEST(Exchanges, TheBudgetOfMoneyEndsTheSearch) {
+  AskingWorld world;
+  world.options.budget.usd = 0.35;
+  auto say = world.model.say;
+  world.model.say = [&](const Prompt &prompt) -> std::optional<Reply> {
+    Reply reply = *say(prompt);
+    reply.usage.usd = 0.1;
+    return reply;
+  };
+  auto result = world.run();
+  ASSERT_TRUE(passed(result));
+  EXPECT_EQ(result->end, SearchEnd::Budget);
+  EXPECT_THAT(result->detail, HasSubstr("0.35 USD"));
+  EXPECT_EQ(result->models.exchanges, 3);
+  EXPECT_NEAR(result->models.usd, 0.3, 1e-12);
+}
+
+TEST(Mailbox, AsksOnceAndReadsTheAnswer) {
+  TemporaryFolder folder;
+  auto mailbox = createMailbox(folder.str() + "/box");
+  ASSERT_TRUE(passed(mailbox));
+  Prompt prompt = AskingProposer::prompt(PromptKind::Ideas, "../say it", 0);
+  int replies = 0;
+  std::string text;
+  auto ask = [&] {
+    return (*mailbox)->ask(prompt, [&](size_t, Reply reply) {
+      ++replies;
+      text = reply.text;
+      EXPECT_TRUE(reply.usage.isEstimated);
+      EXPECT_GT(reply.usage.inputTokens, 0);
+      return llvm::Error::success();
+    });
+  };
+  ASSERT_TRUE(passed(ask()));
+  EXPECT_EQ(replies, 0);
+  std::string base =
+      folder.str() + "/box/---say-it-" + digestOf(prompt).substr(0, 12);
+  auto question = llvm::MemoryBuffer::getFile(base + ".prompt.md");
+  ASSERT_TRUE(static_cast<bool>(question));
+  EXPECT_EQ((*question)->getBuffer(), wholeText(prompt));
+  ASSERT_TRUE(passed(writeFileAtomically(base + ".answer.md", "An answer.")));
+  ASSERT_TRUE(passed(ask()));
+  EXPECT_EQ(replies, 1);
+  EXPECT_EQ(text, "An answer.");
+}
+
+TEST(Mailbox, SamplesAreAskedApart) {
+  Prompt first = AskingProposer::prompt(PromptKind::Variant, "write", 0);
+  Prompt second = AskingProposer::prompt(PromptKind::Variant, "write", 1);
+  EXPECT_NE(digestOf(first), digestOf(second));
+}
+
+TEST(Mailbox, AnAnswerThatIsNoFileIsAnError) {
+  TemporaryFolder folder;
+  auto mailbox = createMailbox(folder.str());
+  ASSERT_TRUE(passed(mailbox));
+  Prompt prompt = AskingProposer::prompt(PromptKind::Ideas, "x", 0);
+  std::string answer =
+      folder.str() + "/x-" + digestOf(prompt).substr(0, 12) + ".answer.md";
+  ASSERT_FALSE(llvm::sys::fs::create_directory(answer));
+  llvm::Error error = (*mailbox)->ask(
+      prompt, [](size_t, Reply) { return llvm::Error::success(); });
+  EXPECT_THAT(llvm::toString(std::move(error)), HasSubstr(".answer.md"));
+}
+
+} // namespace
