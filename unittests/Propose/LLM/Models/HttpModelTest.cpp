@@ -350,8 +350,8 @@ TEST_F(HttpModelTest, ConnectionsAreNotInherited) {
   server.set("[]");
   std::unique_ptr<LanguageModel> asked = model(options());
   Prompt one = prompt();
-  llvm::Error error =
-      asked->ask(one, [](size_t, Reply) { return llvm::Error::success(); });
+  llvm::Error error = asked->ask(
+      one, [](size_t, const Reply &) { return llvm::Error::success(); });
   EXPECT_FALSE(static_cast<bool>(error));
   int connections = 0;
   for (int descriptor = 3; descriptor < 256; ++descriptor) {
@@ -373,7 +373,7 @@ std::map<size_t, std::string> askMany(LanguageModel &model, size_t count) {
   for (size_t i = 0; i < count; ++i)
     prompts[i].user = "prompt " + std::to_string(i);
   std::map<size_t, std::string> texts;
-  llvm::Error error = model.ask(prompts, [&](size_t index, Reply reply) {
+  llvm::Error error = model.ask(prompts, [&](size_t index, const Reply &reply) {
     EXPECT_FALSE(texts.count(index));
     texts[index] = reply.text + reply.problem;
     return llvm::Error::success();
