@@ -40,16 +40,17 @@ MISSING = {
     for test, modules in LLM.items()
 }
 
-# Left out as a whole, and said so in the first lines.
+# Left out as a whole, and said so at the end.
 collect_ignore = [test for test, modules in MISSING.items() if modules]
 
 
-def pytest_report_header():
-    return [
-        f"{test} is left out: no {', '.join(modules)}: scripts/install-deps.sh --llm"
-        for test, modules in MISSING.items()
-        if modules
-    ]
+def pytest_terminal_summary(terminalreporter):
+    for test, modules in MISSING.items():
+        if modules:
+            missing = ", ".join(modules)
+            terminalreporter.write_line(
+                f"{test} is left out: no {missing}: run scripts/install-deps.sh --llm"
+            )
 
 
 def tool(name):

@@ -257,3 +257,16 @@ def test_keys_go_where_the_libraries_put_them(server, wire):
     assert scripted_server.key_of(request["headers"]) == KEY
     if wire == "gemini":
         assert KEY not in request["path"]
+
+
+@pytest.mark.parametrize("cue", ["echo", *scripted_server.ERRORS])
+@pytest.mark.parametrize("wire", ["openai", "openai-chat", "anthropic", "gemini"])
+def test_no_piece_of_the_key_is_shown(server, wire, cue):
+    base = url(server, "/v1" if wire.startswith("openai") else "")
+    server.script.set([{"cue": cue}])
+    reply = ask(f"{wire}:m?base_url={base}&key_env=TEST_KEY&attempts=1", "U")
+    (request,) = server.script.log()["requests"]
+    assert scripted_server.key_of(request["headers"]) == KEY
+    # `ask` has looked for the whole key, in both streams.
+    for start in range(len(KEY) - 8):
+        assert KEY[start : start + 8] not in reply["problem"]

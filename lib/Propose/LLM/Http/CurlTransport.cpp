@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HttpTransport.h"
+#include "PipeSignal.h"
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -58,6 +59,7 @@ public:
       multi = curl_multi_init();
   }
   ~CurlTransport() override {
+    NoPipeSignal quiet;
     cancelAll();
     if (multi)
       curl_multi_cleanup(multi);
@@ -230,6 +232,7 @@ static TransportFailure failureOf(CURLcode code, bool isTooLarge) {
 }
 
 std::vector<std::pair<size_t, HttpResult>> CurlTransport::wait(double seconds) {
+  NoPipeSignal quiet;
   int running = 0, left = 0;
   if (multi) {
     using Steady = std::chrono::steady_clock;
@@ -255,6 +258,11 @@ std::vector<std::pair<size_t, HttpResult>> CurlTransport::wait(double seconds) {
       curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
       result.status = static_cast<int>(status);
       result.failure = failureOf(code, transfer.isTooLarge);
+      // Nothing was sent to anyone yet.
+      curl_off_t connected = 0;
+      curl_easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &connected);
+      if (result.failure == TransportFailure::Timeout && connected == 0)
+        result.failure = TransportFailure::Network;
       if (result.failure != TransportFailure::None)
         result.problem =
             transfer.message[0] ? transfer.message : curl_easy_strerror(code);
@@ -267,6 +275,7 @@ std::vector<std::pair<size_t, HttpResult>> CurlTransport::wait(double seconds) {
 }
 
 void CurlTransport::cancelAll() {
+  NoPipeSignal quiet;
   for (auto &[easy, transfer] : transfers)
     curl_multi_remove_handle(multi, easy);
   transfers.clear();

@@ -32,7 +32,7 @@ struct HttpRequest {
 enum class TransportFailure {
   None,
   Network,     ///< No connection, or one that broke.
-  Timeout,     ///< Not connected in time, or no whole response.
+  Timeout,     ///< Connected, but no whole response in time.
   TooLarge,    ///< The response was cut off at the limit.
   Certificate, ///< The server could not prove who it is.
   Setup        ///< Nothing was sent: this machine's settings are wrong.

@@ -76,7 +76,8 @@ HttpRequest HttpModel::requestFor(const Prompt &prompt) const {
   return request;
 }
 
-static Judgement judge(const Reply &reply, const HttpResult &result) {
+static Judgement judge(const Reply &reply, const HttpResult &result,
+                       bool isLoopback) {
   std::optional<bool> told = shouldRetry(result);
   if (told == false)
     return Judgement::Final;
@@ -85,7 +86,8 @@ static Judgement judge(const Reply &reply, const HttpResult &result) {
   case ModelFailure::Overloaded:
     return Judgement::Busy;
   case ModelFailure::Network:
-    return Judgement::TryAgain;
+    // A server of one's own that does not answer is not running.
+    return isLoopback ? Judgement::TryOnceMore : Judgement::TryAgain;
   case ModelFailure::Timeout:
   case ModelFailure::Malformed:
     // Each of these may have been paid for, and takes as long as a reply does.
@@ -132,6 +134,8 @@ Reply HttpModel::finish(const Prompt &prompt, WireReply read,
     usage.usd = costOf(*price, usage, read.cacheWriteTokens);
   if (!reply.problem.empty()) {
     std::string more;
+    if (reply.failure == ModelFailure::Network && endpoint.base.isLoopback())
+      more += "; is the server running?";
     if (effort.refusedWait > 0)
       more += "; the provider asks for a wait of " +
               std::to_string(static_cast<int64_t>(effort.refusedWait)) + " s";
@@ -161,7 +165,8 @@ Error HttpModel::ask(ArrayRef<Prompt> prompts, OnReply onReply) {
       [&](size_t index, HttpResult &result) {
         const Prompt &prompt = prompts[index];
         replies[index] = wire.readReply(result, outputLimitOf(prompt, options));
-        Judgement judgement = judge(replies[index].reply, result);
+        Judgement judgement =
+            judge(replies[index].reply, result, endpoint.base.isLoopback());
         ids[index] = requestId(result);
         return judgement;
       },

@@ -9,7 +9,6 @@
 
 using namespace fastk;
 using namespace fastk::test;
-using testing::HasSubstr;
 
 namespace {
 

@@ -238,7 +238,7 @@ TEST_F(CommandModelTest, InputThatIsNotReadIsNoMatter) {
 
 TEST_F(CommandModelTest, OutputThatIsNoTextIsMended) {
   EXPECT_EQ(ask("printf 'a\\\\377b'").text, "a\xef\xbf\xbd"
-                                          "b");
+                                            "b");
 }
 
 TEST_F(CommandModelTest, StopEndsItAndLeavesTheRestPending) {
@@ -257,7 +257,7 @@ TEST_F(CommandModelTest, StopEndsItAndLeavesTheRestPending) {
     prompts[i].user = "prompt " + std::to_string(i) + "\n";
   }
   int replies = 0;
-  llvm::Error error = asked->ask(prompts, [&](size_t, Reply) {
+  llvm::Error error = asked->ask(prompts, [&](size_t, const Reply &) {
     ++replies;
     hasReply = true;
     return llvm::Error::success();
@@ -273,7 +273,7 @@ TEST_F(CommandModelTest, TheReceiversErrorEndsEverything) {
   std::vector<Prompt> prompts(5);
   for (Prompt &prompt : prompts)
     prompt.user = "U";
-  llvm::Error error = asked->ask(prompts, [&](size_t, Reply) {
+  llvm::Error error = asked->ask(prompts, [&](size_t, const Reply &) {
     return llvm::createStringError("the disk is full");
   });
   EXPECT_EQ(llvm::toString(std::move(error)), "the disk is full");

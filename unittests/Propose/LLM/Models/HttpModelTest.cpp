@@ -13,7 +13,11 @@
 #include "gmock/gmock.h"
 #include <atomic>
 #include <chrono>
+#include <fcntl.h>
 #include <map>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 using namespace fastk;
 using namespace fastk::test;
@@ -302,15 +306,65 @@ TEST_F(HttpModelTest, ARedirectIsNotFollowed) {
   EXPECT_TRUE(other.log()["requests"].empty());
 }
 
+// A server of one's own that does not answer is not running: no use to wait for
+// it as for a provider.
 TEST_F(HttpModelTest, NobodyListens) {
   ModelOptions nowhere = options();
   nowhere.baseUrl = "http://127.0.0.1:9/v1";
-  nowhere.attempts = 2;
   Reply reply = ask(nowhere);
   EXPECT_EQ(reply.failure, ModelFailure::Network);
   EXPECT_THAT(reply.problem, HasSubstr("openai-chat (http://127.0.0.1:9/v1): "
                                        "no connection"));
+  EXPECT_THAT(reply.problem, HasSubstr("is the server running?"));
   EXPECT_EQ(reply.usage.attempts, 2);
+}
+
+/// A port where connections are neither taken nor refused.
+struct SilentPort {
+  SilentPort() : descriptor(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    ::bind(descriptor, reinterpret_cast<sockaddr *>(&address), size);
+    ::listen(descriptor, 8);
+    ::getsockname(descriptor, reinterpret_cast<sockaddr *>(&address), &size);
+    port = ntohs(address.sin_port);
+  }
+  ~SilentPort() { ::close(descriptor); }
+  int descriptor, port = 0;
+};
+
+// No request was sent: nothing can have been paid for.
+TEST_F(HttpModelTest, AConnectionThatIsNotMadeIsNoSlowReply) {
+  SilentPort silent;
+  ModelOptions mute = options();
+  mute.baseUrl = "https://127.0.0.1:" + std::to_string(silent.port) + "/v1";
+  mute.connectSeconds = 0.2;
+  Reply reply = ask(mute);
+  EXPECT_EQ(reply.failure, ModelFailure::Network) << reply.problem;
+}
+
+// What is compiled and judged in other processes has no way to the provider.
+TEST_F(HttpModelTest, ConnectionsAreNotInherited) {
+  server.set("[]");
+  std::unique_ptr<LanguageModel> asked = model(options());
+  Prompt one = prompt();
+  llvm::Error error = asked->ask(
+      one, [](size_t, const Reply &) { return llvm::Error::success(); });
+  EXPECT_FALSE(static_cast<bool>(error));
+  int connections = 0;
+  for (int descriptor = 3; descriptor < 256; ++descriptor) {
+    sockaddr_storage address = {};
+    socklen_t size = sizeof(address);
+    if (::getpeername(descriptor, reinterpret_cast<sockaddr *>(&address),
+                      &size) != 0 ||
+        address.ss_family != AF_INET)
+      continue;
+    ++connections;
+    EXPECT_TRUE(::fcntl(descriptor, F_GETFD) & FD_CLOEXEC);
+  }
+  EXPECT_GE(connections, 1);
 }
 
 /// Asks `count` prompts at once; the texts by index.
@@ -319,7 +373,7 @@ std::map<size_t, std::string> askMany(LanguageModel &model, size_t count) {
   for (size_t i = 0; i < count; ++i)
     prompts[i].user = "prompt " + std::to_string(i);
   std::map<size_t, std::string> texts;
-  llvm::Error error = model.ask(prompts, [&](size_t index, Reply reply) {
+  llvm::Error error = model.ask(prompts, [&](size_t index, const Reply &reply) {
     EXPECT_FALSE(texts.count(index));
     texts[index] = reply.text + reply.problem;
     return llvm::Error::success();

@@ -60,7 +60,7 @@ public:
   size_t most = 0, cancelled = 0;
 };
 
-HttpResult status(int code, std::string retryAfter = "") {
+HttpResult status(int code, const std::string &retryAfter = "") {
   HttpResult result;
   result.status = code;
   if (!retryAfter.empty())
