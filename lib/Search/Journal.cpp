@@ -668,6 +668,26 @@ Error Journal::recallDevice(TargetDescription &device) {
 }
 
 //===----------------------------------------------------------------------===//
+// Choices
+//===----------------------------------------------------------------------===//
+
+Error Journal::recallCounts(StringRef name, std::vector<int> &counts,
+                            double elapsed) {
+  constexpr StringLiteral kCounts = "counts";
+  if (const Event *event = find(kCounts, name)) {
+    counts.clear();
+    if (const json::Array *list = event->fields.getArray(kCounts))
+      for (const json::Value &value : *list)
+        counts.push_back(static_cast<int>(value.getAsInteger().value_or(0)));
+    return Error::success();
+  }
+  return append(text(json::Object{{"type", kCounts},
+                                  {"name", name},
+                                  {"elapsed", elapsed},
+                                  {kCounts, json::Array(counts)}}));
+}
+
+//===----------------------------------------------------------------------===//
 // All of it
 //===----------------------------------------------------------------------===//
 

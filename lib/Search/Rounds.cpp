@@ -37,14 +37,16 @@ Error Searcher::runBranching() {
     // All ideas of a round are asked for before the first is tried, so that
     // every proposer sees the same history.
     std::vector<Asked> asked;
-    std::vector<int> counts = ideasOfProposers();
+    Expected<std::vector<int>> counts = ideasOfProposers();
+    if (!counts)
+      return counts.takeError();
     for (auto [index, proposer] : enumerate(input.proposers)) {
       if (phaseOver)
         break;
       std::string name = round + "/" + std::to_string(index);
       bool all = roundNumber == 1 && proposer->wantsAllTried();
       Answer<std::vector<Idea>> ideas =
-          askIdeas(*proposer, name, all ? 1 << 20 : counts[index]);
+          askIdeas(*proposer, name, all ? 1 << 20 : (*counts)[index]);
       if (!ideas)
         return ideas.takeError();
       // Others may be asked while this one thinks.
@@ -112,7 +114,7 @@ Error Searcher::runBranching() {
   return Error::success();
 }
 
-std::vector<int> Searcher::ideasOfProposers() {
+Expected<std::vector<int>> Searcher::ideasOfProposers() {
   std::vector<int> counts(input.proposers.size(), options.ideas);
   std::vector<size_t> models;
   for (auto [index, proposer] : enumerate(input.proposers))
@@ -152,6 +154,10 @@ std::vector<int> Searcher::ideasOfProposers() {
       shareIdeas(yields, options.ideas * static_cast<int>(models.size()));
   for (auto [index, share] : zip_equal(models, shares))
     counts[index] = share;
+  // When the search is resumed amid this round its costs are known already.
+  if (input.journal)
+    if (Error error = input.journal->recallCounts(round, counts, elapsedNow()))
+      return std::move(error);
   return counts;
 }
 

@@ -125,7 +125,7 @@ private:
                                                        llvm::ArrayRef<size_t>)>
           ask);
   /// How many ideas each proposer is asked for in this round.
-  std::vector<int> ideasOfProposers();
+  llvm::Expected<std::vector<int>> ideasOfProposers();
   /// The winners to begin with, as they were when the search began.
   llvm::Error recallSeeds();
   /// The same for what similar workloads teach.

@@ -204,6 +204,25 @@ TEST(Exchanges, TheBudgetOfMoneyEndsTheSearch) {
   EXPECT_NEAR(result->models.usd, 0.3, 1e-12);
 }
 
+TEST(Exchanges, SharesOfARoundStayWhenItIsResumed) {
+  TemporaryFolder folder;
+  AskingWorld world;
+  {
+    std::vector<int> counts = {2, 4};
+    auto journal = world.journalIn(folder);
+    ASSERT_TRUE(passed(journal->recallCounts("2", counts, 1)));
+    EXPECT_EQ(counts, (std::vector<int>{2, 4}));
+  }
+  auto journal = world.journalIn(folder);
+  // What was learned since would share otherwise.
+  std::vector<int> counts = {3, 3};
+  ASSERT_TRUE(passed(journal->recallCounts("2", counts, 2)));
+  EXPECT_EQ(counts, (std::vector<int>{2, 4}));
+  counts = {3, 3};
+  ASSERT_TRUE(passed(journal->recallCounts("3", counts, 2)));
+  EXPECT_EQ(counts, (std::vector<int>{3, 3}));
+}
+
 TEST(Mailbox, AsksOnceAndReadsTheAnswer) {
   TemporaryFolder folder;
   auto mailbox = createMailbox(folder.str() + "/box");

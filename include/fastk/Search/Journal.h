@@ -116,6 +116,10 @@ public:
   llvm::Error recallDevice(TargetDescription &device);
 
   /// Records an event durably: when this returns, a crash no longer loses it.
+  /// Numbers that the search chose by what may differ when it is resumed: set
+  /// to what is recorded under `name`, else recorded.
+  llvm::Error recallCounts(llvm::StringRef name, std::vector<int> &counts,
+                           double elapsed);
   llvm::Error recordIdeas(llvm::StringRef name, llvm::ArrayRef<Idea> ideas,
                           double elapsed);
   llvm::Error recordVariants(llvm::StringRef name,

@@ -30,6 +30,7 @@ void forEachTargetField(Description &device, Field field) {
   field("l1_bytes", device.l1Bytes);
   field("l2_bytes", device.l2Bytes);
   field("l3_bytes", device.l3Bytes);
+  field("memory_bytes", device.memoryBytes);
   field("memory_bytes_per_second", device.memoryBytesPerSecond);
   field("cache_bytes_per_second", device.cacheBytesPerSecond);
   field("f64_ops_per_second", device.f64OpsPerSecond);
