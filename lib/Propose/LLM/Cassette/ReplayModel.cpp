@@ -17,8 +17,9 @@ using namespace fastk;
 namespace {
 class ReplayModel : public LanguageModel {
 public:
-  ReplayModel(std::shared_ptr<const Cassette> cassette, std::string model)
-      : cassette(std::move(cassette)), model(std::move(model)) {
+  ReplayModel(std::shared_ptr<const Cassette> cassette, std::string model,
+              bool byName)
+      : cassette(std::move(cassette)), model(std::move(model)), byName(byName) {
     for (const RecordedSearch &search : this->cassette->searches)
       for (const RecordedExchange &each : search.exchanges)
         if (each.model == this->model) {
@@ -31,10 +32,14 @@ public:
   Error ask(ArrayRef<Prompt> prompts, OnReply onReply) override;
 
 private:
+  /// Where in `exchanges` the reply to a prompt is.
+  std::optional<size_t> find(const Prompt &prompt) const;
   Error missing(const Prompt &prompt) const;
 
   std::shared_ptr<const Cassette> cassette;
   std::string model;
+  /// Prompts of the same name and sample count as the same.
+  bool byName;
   std::vector<const RecordedExchange *> exchanges;
   /// By digest, where in `exchanges`.
   StringMap<size_t> places;
@@ -45,16 +50,33 @@ Error ReplayModel::ask(ArrayRef<Prompt> prompts, OnReply onReply) {
   // In the order in which they came, for sums of costs depend on it.
   std::vector<std::pair<size_t, size_t>> found;
   for (auto [index, prompt] : enumerate(prompts)) {
-    auto place = places.find(digestOf(prompt));
-    if (place == places.end())
+    std::optional<size_t> place = find(prompt);
+    if (!place)
       return missing(prompt);
-    found.emplace_back(place->second, index);
+    found.emplace_back(*place, index);
   }
   llvm::sort(found);
   for (auto [place, index] : found)
     if (Error error = onReply(index, exchanges[place]->reply))
       return error;
   return Error::success();
+}
+
+std::optional<size_t> ReplayModel::find(const Prompt &prompt) const {
+  if (auto place = places.find(digestOf(prompt)); place != places.end())
+    return place->second;
+  std::optional<size_t> only;
+  if (byName)
+    for (auto [place, each] : enumerate(exchanges))
+      if (each->prompt.name == prompt.name &&
+          each->prompt.kind == prompt.kind &&
+          each->prompt.sample == prompt.sample) {
+        // Two would be a guess.
+        if (only)
+          return std::nullopt;
+        only = place;
+      }
+  return only;
 }
 
 /// What stands at `at` of a line, for a terminal.
@@ -133,7 +155,7 @@ Error ReplayModel::missing(const Prompt &prompt) const {
             "recorded";
   if (alike && alike->prompt.templates != prompt.templates)
     text += " (the templates of prompts are others: replay with those of the "
-            "recording)";
+            "recording, or by names with replay:FILE?prompts=any)";
   text += "; search as it was recorded (the same options, prompts, bank and "
           "fastk), or record it again with --record=FILE";
   return createStringError(inconvertibleErrorCode(), text);
@@ -144,12 +166,15 @@ fastk::createReplayModel(StringRef argument) {
   auto wrong = [](const Twine &what) {
     return createStringError(inconvertibleErrorCode(), what);
   };
-  constexpr StringLiteral kChoice = "?model=";
+  constexpr StringLiteral kChoice = "?model=", kAny = "?prompts=any";
   StringRef path = argument, wanted;
   if (size_t at = argument.rfind(kChoice); at != StringRef::npos) {
     path = argument.take_front(at);
     wanted = argument.drop_front(at + kChoice.size());
   }
+  // Before or behind the model.
+  bool byName = wanted.consume_back(kAny);
+  byName |= path.consume_back(kAny);
   if (path.empty())
     return wrong("replay: names no file: write replay:FILE");
   Expected<std::shared_ptr<const Cassette>> cassette = readCassette(path);
@@ -164,7 +189,8 @@ fastk::createReplayModel(StringRef argument) {
   if (wanted.empty() && models.size() == 1)
     wanted = models.front();
   if (is_contained(models, wanted))
-    return std::make_unique<ReplayModel>(std::move(*cassette), wanted.str());
+    return std::make_unique<ReplayModel>(std::move(*cassette), wanted.str(),
+                                         byName);
   std::string choices;
   for (const std::string &model : models)
     choices += (choices.empty() ? "" : ", ") + ("replay:" + path).str() +

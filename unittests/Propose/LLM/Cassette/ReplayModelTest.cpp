@@ -144,7 +144,37 @@ TEST_F(ReplayModelTest, TellsThatTemplatesDiffer) {
   EXPECT_EQ(differenceTo(was, now),
             "line 1 of its user text was 'One.' and is now 'Two.' (the "
             "templates of prompts are others: replay with those of the "
-            "recording)");
+            "recording, or by names with replay:FILE?prompts=any)");
+}
+
+TEST_F(ReplayModelTest, ByNameWhateverThePromptSays) {
+  Cassette cassette = makeCassette();
+  Prompt first = makePrompt("a", "One.", 0),
+         second = makePrompt("a", "One.", 1),
+         third = makePrompt("b", "One.", 0);
+  cassette.searches[0].exchanges = {makeExchange(first, "first", 1),
+                                    makeExchange(second, "second", 2),
+                                    makeExchange(third, "third", 3)};
+  std::unique_ptr<LanguageModel> replay = model(cassette, "?prompts=any");
+  ASSERT_TRUE(replay) << problem;
+  EXPECT_EQ(replay->name(), "mailbox:box");
+  EXPECT_EQ(ask(*replay, makePrompt("a", "Two.", 1)), "second");
+  EXPECT_EQ(ask(*replay, makePrompt("b", "Two.", 0)), "third");
+  // A text that was recorded goes before a name.
+  EXPECT_EQ(ask(*replay, first), "first");
+  EXPECT_EQ(ask(*replay, makePrompt("c", "Two.", 0)), "");
+  EXPECT_NE(problem, "");
+}
+
+TEST_F(ReplayModelTest, TwoOfANameAreNoAnswer) {
+  Cassette cassette = makeCassette();
+  cassette.searches[0].exchanges = {
+      makeExchange(makePrompt("a", "One.", 0), "first", 1),
+      makeExchange(makePrompt("a", "Two.", 0), "second", 2)};
+  std::unique_ptr<LanguageModel> replay = model(cassette, "?prompts=any");
+  ASSERT_TRUE(replay) << problem;
+  EXPECT_EQ(ask(*replay, makePrompt("a", "Three.", 0)), "");
+  EXPECT_NE(problem, "");
 }
 
 TEST_F(ReplayModelTest, ShowsWhereALongLineDiffers) {
