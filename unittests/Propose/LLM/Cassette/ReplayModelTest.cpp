@@ -151,7 +151,7 @@ TEST_F(ReplayModelTest, ByNameWhateverThePromptSays) {
   Cassette cassette = makeCassette();
   Prompt first = makePrompt("a", "One.", 0),
          second = makePrompt("a", "One.", 1),
-         third = makePrompt("b", "One.", 0);
+         third = makePrompt("b", "Three.", 0);
   cassette.searches[0].exchanges = {makeExchange(first, "first", 1),
                                     makeExchange(second, "second", 2),
                                     makeExchange(third, "third", 3)};
