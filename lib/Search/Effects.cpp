@@ -75,8 +75,7 @@ Error Searcher::recallSeeds() {
 
 Error Searcher::recallKnownIdeas() {
   // Only those who ask by prompts read them.
-  if (none_of(input.proposers,
-              [](Proposer *each) { return each->wantsManyAtOnce(); }))
+  if (!asksModels())
     return Error::success();
   known = input.recording ? input.recording->known : input.known.vec();
   if (!input.journal)

@@ -33,6 +33,9 @@ Error Searcher::runBranching() {
     round = std::to_string(roundNumber);
     int firstTrial = roundNumber == 1 ? 0 : trials.size();
     int firstOfProposers = trials.size();
+    // Ideas that nothing is left to try with are not paid for.
+    if (asksModels() && !hasEvaluationsLeft(/*promote=*/false))
+      break;
     chooseParents();
     // All ideas of a round are asked for before the first is tried, so that
     // every proposer sees the same history.

@@ -85,10 +85,11 @@ private:
                            : !input.evaluator.howToAnswer().empty();
   }
   /// True when all of a round is realised before any of it is tried.
-  bool worksInBatches() const {
-    return answersLater() || llvm::any_of(input.proposers, [](Proposer *each) {
-             return each->wantsManyAtOnce();
-           });
+  bool worksInBatches() const { return answersLater() || asksModels(); }
+  /// True when some proposer takes long, or money, to answer.
+  bool asksModels() const {
+    return llvm::any_of(input.proposers,
+                        [](Proposer *each) { return each->wantsManyAtOnce(); });
   }
   /// Tries variants together, then what their proposers mend of them.
   llvm::Error tryTogether(std::vector<Planned> planned);

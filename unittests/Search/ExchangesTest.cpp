@@ -204,6 +204,17 @@ TEST(Exchanges, TheBudgetOfMoneyEndsTheSearch) {
   EXPECT_NEAR(result->models.usd, 0.3, 1e-12);
 }
 
+TEST(Exchanges, NoPromptIsSentThatNoEvaluationIsLeftFor) {
+  AskingWorld world;
+  // The first round's four, and one that is kept for the second measurement.
+  world.options.budget.evaluations = 5;
+  auto result = world.run();
+  ASSERT_TRUE(passed(result));
+  EXPECT_EQ(result->end, SearchEnd::Budget);
+  EXPECT_EQ(world.model.calls, 2);
+  EXPECT_TRUE(result->winner.has_value());
+}
+
 TEST(Exchanges, SharesOfARoundStayWhenItIsResumed) {
   TemporaryFolder folder;
   AskingWorld world;

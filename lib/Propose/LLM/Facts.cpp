@@ -80,10 +80,12 @@ std::string llm::showBytes(double bytes) {
 
 /// True where `sign` stands in the text and begins a word.
 static bool says(StringRef text, StringRef sign) {
-  for (size_t at = 0; (at = text.find(sign, at)) != StringRef::npos; ++at)
-    if (at == 0 || !(isAlnum(text[at - 1]) || text[at - 1] == '_') ||
-        !isAlnum(sign[0]))
+  for (size_t at = 0; (at = text.find(sign, at)) != StringRef::npos; ++at) {
+    bool followsAWord =
+        at > 0 && (isAlnum(text[at - 1]) || text[at - 1] == '_');
+    if (!followsAWord || !isAlnum(sign[0]))
       return true;
+  }
   return false;
 }
 

@@ -11,6 +11,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ConvertUTF.h"
 #include <set>
+#include <utility>
 
 using namespace llvm;
 using namespace fastk;
@@ -151,7 +152,7 @@ static std::vector<Block> readBlocks(StringRef text, bool &endsInside) {
     }
     if (here.size() >= fence.size() && here[0] == fence[0] &&
         line.trim() == here) {
-      blocks.push_back(std::move(block));
+      blocks.push_back(std::exchange(block, {}));
       fence.clear();
       continue;
     }
