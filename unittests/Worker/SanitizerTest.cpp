@@ -53,6 +53,26 @@ TEST(Sanitizer, TheExitCodeDecidesNotTheReport) {
   EXPECT_EQ(result.kind, SanitizerResult::Finding);
 }
 
+TEST(Sanitizer, AToolThatLosesTrackFindsNothing) {
+  // As synccheck ended on an honest kernel with many mbarriers.
+  const char *overflow =
+      "========= Warning: Detected overflow of tracked cuda::barrier "
+      "structures. Results might be incorrect. Try using "
+      "--num-cuda-barriers to fix the issue\n"
+      "========= Warning: Error buffer overflow has been detected. Some "
+      "records have been dropped\n"
+      "========= ERROR SUMMARY: 2 errors\n";
+  SanitizerResult result = meaningOf(findingExit, true, "", overflow);
+  EXPECT_EQ(result.kind, SanitizerResult::Failed);
+  EXPECT_EQ(result.text.find("not run: Warning: Detected overflow"), 0u);
+  // What it did find stands.
+  result = meaningOf(findingExit, true, "",
+                     std::string("========= Barrier error detected. Invalid "
+                                 "arguments.\n") +
+                         overflow);
+  EXPECT_EQ(result.kind, SanitizerResult::Finding);
+}
+
 TEST(Sanitizer, AToolThatCannotJudgeFindsNothing) {
   SanitizerResult result = meaningOf(0, false);
   EXPECT_EQ(result.kind, SanitizerResult::Failed);

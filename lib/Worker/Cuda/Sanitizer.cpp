@@ -38,6 +38,10 @@ fastk::worker::sanitizerCommand(const std::string &sanitizer,
   if (tool == "memcheck")
     command.insert(command.end(),
                    {"--report-api-errors", "no", "--padding", "4096"});
+  // By default it has room for about one barrier a block, and pipelines have
+  // several.
+  if (tool == "synccheck")
+    command.insert(command.end(), {"--num-cuda-barriers", "131072"});
   command.insert(command.end(), {worker, soloFlag, file});
   return command;
 }
@@ -73,6 +77,11 @@ static bool hasFinding(const std::string &log) {
   return false;
 }
 
+/// The tool ran out of room for what it tracks, which it counts as an error.
+static bool lostTrack(const std::string &log) {
+  return log.find("overflow of tracked") != log.npos && !hasFinding(log);
+}
+
 SanitizerResult fastk::worker::interpret(const ToolEnd &end,
                                          const std::optional<SoloReply> &reply,
                                          const std::string &log,
@@ -89,6 +98,8 @@ SanitizerResult fastk::worker::interpret(const ToolEnd &end,
                                             summaryOf(log)};
     return {SanitizerResult::Stopped, text};
   }
+  if (end.exitCode == findingExit && lostTrack(log))
+    return {SanitizerResult::Failed, "not run: " + summaryOf(log)};
   if (end.exitCode == findingExit)
     return {SanitizerResult::Finding, "found: " + summaryOf(log)};
   if (end.exitCode != 0) {
