@@ -44,8 +44,17 @@ Error Searcher::promote() {
   auto at = find(order, *best);
   std::rotate(order.begin(), at, std::next(at));
   int attempts = 0;
-  for (size_t index : order) {
-    const Trial &trial = trials[index];
+  // What is wrong with one realisation is often wrong with its relatives: the
+  // other ideas come first then.
+  StringSet<> failedIdeas;
+  while (!order.empty()) {
+    auto next = find_if(order, [&](size_t index) {
+      return !failedIdeas.contains(trials[index].idea.id);
+    });
+    if (next == order.end())
+      next = order.begin();
+    const Trial &trial = trials[*next];
+    order.erase(next);
     if (trial.speedup <= options.promotionGain)
       continue;
     if (attempts++ == options.promotions)
@@ -99,6 +108,8 @@ Error Searcher::promote() {
       result.trajectory.push_back(std::move(row));
       return Error::success();
     }
+    if (second.status != worker::Status::OK)
+      failedIdeas.insert(trial.idea.id);
     result.noWinnerReason += (result.noWinnerReason.empty() ? "" : "; ") +
                              ("'" + trial.idea.title) +
                              "' failed its second measurement: " + problem;

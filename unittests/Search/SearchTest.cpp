@@ -258,6 +258,21 @@ TEST(Search, NextBestIsPromotedWhenTheBestFails) {
   EXPECT_TRUE(result.noWinnerReason.empty());
 }
 
+TEST(Search, RelativesOfAWrongVariantArePromotedLast) {
+  // The first idea's realisations are faster, and all wrong on fresh data.
+  World world(2, [](int idea, int p) {
+    return idea == 0 ? "promote-wrong " + std::to_string(200 + p)
+                     : ok(400, std::to_string(p));
+  });
+  world.proposer.sweeps = false;
+  SearchOptions options;
+  options.promotions = 2;
+  SearchResult result = world.search(options);
+  ASSERT_TRUE(result.winner);
+  EXPECT_EQ(result.winner->idea.id, "scripted/1");
+  EXPECT_EQ(result.counts.promotions, 2);
+}
+
 TEST(Search, PromotionsAreBounded) {
   World world(6, [](int idea, int p) {
     return "promote-wrong " + std::to_string(300 + idea) + " " +
