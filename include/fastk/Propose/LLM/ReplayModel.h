@@ -17,8 +17,8 @@ namespace fastk {
 /// recorded: answers each prompt as in the recorded search. A prompt that is
 /// not there is an error that tells in what it differs from the recorded one of
 /// its name; with `?prompts=any` at the end, the one of its name and sample
-/// answers, whatever it said. Its name() is the recorded model's, so that the search is, by all
-/// names, the recorded one.
+/// answers, whatever it said. Its name() is the recorded model's, so that the
+/// search is, by all names, the recorded one.
 llvm::Expected<std::unique_ptr<LanguageModel>>
 createReplayModel(llvm::StringRef argument);
 
