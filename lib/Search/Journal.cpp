@@ -8,6 +8,7 @@
 #include "fastk/Search/Journal.h"
 #include "fastk/Bank/Winner.h"
 #include "fastk/Dialect/Fastk/Key.h"
+#include "fastk/Propose/LLM/UsageFields.h"
 #include "fastk/Target/TargetFields.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CRC.h"
@@ -105,6 +106,25 @@ Journal::open(StringRef directory, const JournalBinding &binding) {
   return journal;
 }
 
+/// What the reply of an exchange cost.
+static Usage usageOf(const json::Object &reply) {
+  Usage usage;
+  const json::Object *cost = reply.getObject("usage");
+  if (!cost)
+    return usage;
+  forEachUsageField(usage, [&](StringRef name, auto &value) {
+    using Type = std::remove_reference_t<decltype(value)>;
+    if constexpr (std::is_same_v<Type, bool>)
+      value = cost->getBoolean(name).value_or(false);
+    else if constexpr (std::is_same_v<Type, double>)
+      value = cost->getNumber(name).value_or(0);
+    else
+      value = static_cast<Type>(cost->getInteger(name).value_or(0));
+  });
+  usage.usd = cost->getNumber("usd");
+  return usage;
+}
+
 Journal::Spent Journal::spentIn(StringRef directory) {
   Spent spent;
   std::string path = (directory + "/journal.jsonl").str();
@@ -127,12 +147,11 @@ Journal::Spent Journal::spentIn(StringRef directory) {
     }
     if (const json::Object *event = value->getAsObject()) {
       spent.evaluations += event->getString("type") == StringRef("evaluation");
-      if (const json::Object *reply = event->getObject("reply"))
-        if (const json::Object *usage = reply->getObject("usage")) {
-          spent.tokens += usage->getInteger("input_tokens").value_or(0) +
-                          usage->getInteger("output_tokens").value_or(0);
-          spent.usd += usage->getNumber("usd").value_or(0);
-        }
+      if (const json::Object *reply = event->getObject("reply")) {
+        Usage usage = usageOf(*reply);
+        spent.tokens += usage.inputTokens + usage.outputTokens;
+        spent.usd += usage.usd.value_or(0);
+      }
       spent.seconds =
           std::max(spent.seconds, event->getNumber("elapsed").value_or(0));
     }
@@ -537,13 +556,9 @@ Error Journal::recordExchange(StringRef name, const Prompt &prompt,
       return error;
   }
   const Usage &usage = reply.usage;
-  json::Object cost{{"input_tokens", usage.inputTokens},
-                    {"cached_tokens", usage.cachedTokens},
-                    {"output_tokens", usage.outputTokens},
-                    {"reasoning_tokens", usage.reasoningTokens},
-                    {"attempts", usage.attempts},
-                    {"seconds", usage.seconds},
-                    {"estimated", usage.isEstimated}};
+  json::Object cost;
+  forEachUsageField(usage,
+                    [&](StringRef name, auto value) { cost[name] = value; });
   if (usage.usd)
     cost["usd"] = *usage.usd;
   return append(text(json::Object{
@@ -563,25 +578,6 @@ Error Journal::recordExchange(StringRef name, const Prompt &prompt,
                              {"problem", json::fixUTF8(reply.problem)},
                              {"text", digests[3]},
                              {"usage", std::move(cost)}}}}));
-}
-
-static Usage usageOf(const json::Object &reply) {
-  Usage usage;
-  const json::Object *cost = reply.getObject("usage");
-  if (!cost)
-    return usage;
-  auto number = [&](StringRef key) {
-    return cost->getInteger(key).value_or(0);
-  };
-  usage.inputTokens = number("input_tokens");
-  usage.cachedTokens = number("cached_tokens");
-  usage.outputTokens = number("output_tokens");
-  usage.reasoningTokens = number("reasoning_tokens");
-  usage.attempts = static_cast<int>(number("attempts"));
-  usage.seconds = cost->getNumber("seconds").value_or(0);
-  usage.usd = cost->getNumber("usd");
-  usage.isEstimated = cost->getBoolean("estimated").value_or(false);
-  return usage;
 }
 
 std::vector<std::pair<std::string, Usage>> Journal::exchangeUsages() const {

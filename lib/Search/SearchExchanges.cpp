@@ -8,6 +8,7 @@
 #include "SearchExchanges.h"
 #include "fastk/Search/Progress.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
 
 using namespace llvm;
 using namespace fastk;
@@ -129,6 +130,11 @@ SearchExchanges::ask(LanguageModel &model, ArrayRef<Prompt> prompts) {
     if (input.progress)
       input.progress->tick();
   };
+  // On every way out: the model outlives this search.
+  llvm::scope_exit forget([&] {
+    model.whileWaiting = nullptr;
+    model.stopRequested = nullptr;
+  });
   // The prompts of one call run side by side, so what each may cost is set
   // aside before the next is allowed; what was not used is there for the next
   // call.
@@ -214,8 +220,6 @@ SearchExchanges::ask(LanguageModel &model, ArrayRef<Prompt> prompts) {
       break;
     }
   }
-  model.whileWaiting = nullptr;
-  model.stopRequested = nullptr;
   for (auto [index, name] : enumerate(names))
     if (auto first = firstOf.find(name);
         !result[index] && first != firstOf.end())

@@ -9,6 +9,7 @@
 import argparse
 import sys
 
+from .. import commandline
 from . import ImporterError, import_file
 from .pins import PIP
 
@@ -77,17 +78,8 @@ def parser():
     result.add_argument(
         "--quiet", action="store_true", help="no progress on stderr, only errors"
     )
-    # argparse leaves with 2 for wrong options; in fastk's commands that is 1.
-    result.error = lambda message: _fail(result, message)
+    commandline.use_exit_code_1(result)
     return result
-
-
-def _fail(parser_, message):
-    print(
-        f"{parser_.prog}: error: {message}\nremedy: see {parser_.prog} --help",
-        file=sys.stderr,
-    )
-    sys.exit(1)
 
 
 def main(argv=None):

@@ -10,6 +10,7 @@ import argparse
 import os
 import sys
 
+from .. import commandline
 from ..importer import ImporterError, files
 from . import dataset, page, shown, text
 from .errors import ReportError
@@ -77,17 +78,8 @@ def parser():
     result.add_argument(
         "--quiet", action="store_true", help="no text on stdout, only files"
     )
-    # argparse leaves with 2 for wrong options; in fastk's commands that is 1.
-    result.error = lambda message: _fail(result, message)
+    commandline.use_exit_code_1(result)
     return result
-
-
-def _fail(parser_, message):
-    print(
-        f"{parser_.prog}: error: {message}\nremedy: see {parser_.prog} --help",
-        file=sys.stderr,
-    )
-    sys.exit(1)
 
 
 def _write(options, searches):
@@ -107,9 +99,9 @@ def main(argv=None):
         # A terminal that has not all characters is no reason to say nothing.
         stream.reconfigure(errors="backslashreplace")
     if "-" in (options.output, options.export_dataset):
-        _fail(parser(), "stdout has the text: name a file instead of -")
+        commandline.fail(parser(), "stdout has the text: name a file instead of -")
     if options.output and options.output == options.export_dataset:
-        _fail(parser(), "-o and --export-dataset name the same file")
+        commandline.fail(parser(), "-o and --export-dataset name the same file")
     try:
         reports = read_report(options.report) if options.report else None
         searches = read_searches(options.journal, reports)

@@ -18,19 +18,6 @@ namespace fastk {
 
 constexpr int64_t kCassetteFormat = 1;
 
-/// Calls `field(name, value)` for all that a reply cost, but for its price,
-/// which may be unknown.
-template <typename Costs, typename Field>
-void forEachUsageField(Costs &usage, Field field) {
-  field("input_tokens", usage.inputTokens);
-  field("cached_tokens", usage.cachedTokens);
-  field("output_tokens", usage.outputTokens);
-  field("reasoning_tokens", usage.reasoningTokens);
-  field("attempts", usage.attempts);
-  field("seconds", usage.seconds);
-  field("estimated", usage.isEstimated);
-}
-
 } // namespace fastk
 
 #endif // FASTK_LIB_PROPOSE_LLM_CASSETTE_CASSETTEFIELDS_H

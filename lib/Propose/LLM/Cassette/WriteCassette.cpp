@@ -15,6 +15,7 @@
 #include "fastk/Bank/DurableFile.h"
 #include "fastk/Dialect/Fastk/Key.h"
 #include "fastk/Propose/LLM/Cassette.h"
+#include "fastk/Propose/LLM/UsageFields.h"
 #include "fastk/Target/TargetFields.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
