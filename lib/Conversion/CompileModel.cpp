@@ -7,6 +7,7 @@
 
 #include "HostPipeline.h"
 #include "ModelInterface.h"
+#include "TMTensor/LowerTMTensor.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LLVMContext.h"
@@ -173,6 +174,7 @@ fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
   // Patterns are compiled on their own; here they would be bufferized as well.
   for (auto lowering : llvm::make_early_inc_range(host->getOps<LoweringOp>()))
     lowering.erase();
+  decomposeAttention(*host);
   foldEmpty(*host);
   if (failed(bufferizeFunctions(*host)))
     return failure();

@@ -7,6 +7,7 @@
 
 #include "HostPipeline.h"
 #include "LowerGeneric.h"
+#include "TMTensor/LowerTMTensor.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
@@ -186,6 +187,7 @@ LogicalResult fastk::lowerToLLVMDialect(ModuleOp module,
                                         const HostTarget &target,
                                         bool approximate) {
   MLIRContext *context = module.getContext();
+  lowerTMTensor(module);
   lowerStridedCopies(module);
   LoopOptions loops;
   loops.vectorBytes = target.vectorBytes;
