@@ -1,4 +1,4 @@
-//===- LowerTMTensor.h - tm_tensor on its way to loops -------- -*- C++ -*-===//
+//===- LowerTMTensor.h - tm_tensor on its way to loops ----------*- C++ -*-===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- TMTensorOps.td - torch-mlir's tm_tensor ops ------- -*- tablegen -*-===//
+//===- TMTensorOps.td - torch-mlir's tm_tensor ops ---------*- tablegen -*-===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
