@@ -137,9 +137,10 @@ FailureOr<std::unique_ptr<llvm::Module>>
 fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
                     const HostTarget &target) {
   loadHostDialects(model.getContext());
-  if (failed(checkModelInterface(model)))
-    return failure();
   OwningOpRef<ModuleOp> host(model.clone());
+  boxScalars(*host);
+  if (failed(checkModelInterface(*host)))
+    return failure();
 
   // The lowerings that are called, in the order of their symbols.
   std::map<std::string, LoweringOp> lowerings;

@@ -63,15 +63,20 @@ LogicalResult fastk::checkModelInterface(ModuleOp model) {
   return success();
 }
 
-/// {"dtype": ..., "shape": [...]} of each tensor.
-static llvm::json::Array describeTypes(TypeRange types) {
+/// {"dtype": ..., "shape": [...]} of each tensor, with "scalar": true for what
+/// is a number in the model.
+static llvm::json::Array
+describeTypes(TypeRange types, llvm::function_ref<bool(unsigned)> isScalar) {
   llvm::json::Array result;
-  for (Type type : types) {
+  for (auto [i, type] : llvm::enumerate(types)) {
     auto tensor = cast<RankedTensorType>(type);
     std::string dtype;
     llvm::raw_string_ostream(dtype) << tensor.getElementType();
-    result.push_back(llvm::json::Object{
-        {"dtype", dtype}, {"shape", llvm::json::Array(tensor.getShape())}});
+    llvm::json::Object described{
+        {"dtype", dtype}, {"shape", llvm::json::Array(tensor.getShape())}};
+    if (isScalar(i))
+      described["scalar"] = true;
+    result.push_back(std::move(described));
   }
   return result;
 }
@@ -79,8 +84,13 @@ static llvm::json::Array describeTypes(TypeRange types) {
 std::string fastk::describeSignature(func::FuncOp func, StringRef target,
                                      int64_t workspaceBytes) {
   llvm::json::Object signature{
-      {"inputs", describeTypes(func.getArgumentTypes())},
-      {"outputs", describeTypes(func.getResultTypes())}};
+      {"inputs", describeTypes(func.getArgumentTypes(),
+                               [&](unsigned i) {
+                                 return bool(func.getArgAttr(i, kScalarAttr));
+                               })},
+      {"outputs", describeTypes(func.getResultTypes(), [&](unsigned i) {
+         return bool(func.getResultAttr(i, kScalarAttr));
+       })}};
   if (!target.empty()) {
     signature["target"] = target;
     signature["workspace"] = workspaceBytes;

@@ -17,6 +17,13 @@
 
 namespace fastk {
 
+/// Marks an argument or result of rank 0 that is a number in the model.
+inline constexpr llvm::StringLiteral kScalarAttr = "fastk.scalar";
+
+/// Lets the public functions take and return tensors of rank 0 where the model
+/// has numbers, for the calling convention has pointers only.
+void boxScalars(mlir::ModuleOp model);
+
 /// Refuses what the calling convention cannot express, before anything is
 /// changed.
 mlir::LogicalResult checkModelInterface(mlir::ModuleOp model);

@@ -35,6 +35,7 @@ def _dtypes():
         "f64": torch.float64, "f32": torch.float32, "f16": torch.float16,
         "bf16": torch.bfloat16, "i64": torch.int64, "i32": torch.int32,
         "i16": torch.int16, "i8": torch.int8, "i1": torch.bool,
+        "complex<f64>": torch.complex128, "complex<f32>": torch.complex64,
     }  # fmt: skip
 
 
