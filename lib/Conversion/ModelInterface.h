@@ -25,14 +25,16 @@ inline constexpr llvm::StringLiteral kScalarAttr = "fastk.scalar";
 void boxScalars(mlir::ModuleOp model);
 
 /// Refuses what the calling convention cannot express, before anything is
-/// changed.
-mlir::LogicalResult checkModelInterface(mlir::ModuleOp model);
+/// changed. The host's has dynamic shapes, that of a GPU has not.
+mlir::LogicalResult checkModelInterface(mlir::ModuleOp model,
+                                        bool allowDynamic);
 
 /// Refuses names that a library cannot export beside what fastk adds.
 mlir::LogicalResult checkExportedName(mlir::func::FuncOp func,
                                       const HostTarget &target);
 
-/// The JSON text of `fastk_signature_<func>`, of a function on tensors. That of
+/// The JSON text of `fastk_signature_<func>`, of a function on tensors, with -1
+/// for dimensions that are known at run time only. That of
 /// a GPU's library also says the target and the bytes of workspace.
 std::string describeSignature(mlir::func::FuncOp func,
                               llvm::StringRef target = "",
