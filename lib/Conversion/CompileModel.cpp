@@ -140,6 +140,7 @@ fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
   loadHostDialects(model.getContext());
   OwningOpRef<ModuleOp> host(model.clone());
   boxScalars(*host);
+  copyState(*host);
   if (failed(checkModelInterface(*host, /*allowDynamic=*/true)))
     return failure();
 
