@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostPipeline.h"
+#include "TMTensor/LowerTMTensor.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ComplexToLLVM/ComplexToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -38,6 +39,8 @@
 #include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Linalg/Transforms/SubsetInsertionOpInterfaceImpl.h"
 #include "mlir/Dialect/Linalg/Transforms/TilingInterfaceImpl.h"
+#include "mlir/Dialect/MLProgram/IR/MLProgram.h"
+#include "mlir/Dialect/MLProgram/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/MemRef/TransformOps/MemRefTransformOps.h"
 #include "mlir/Dialect/OpenMP/OpenMPDialect.h"
 #include "mlir/Dialect/SCF/TransformOps/SCFTransformOps.h"
@@ -78,8 +81,9 @@ using HostDialects =
                 bufferization::BufferizationDialect, cf::ControlFlowDialect,
                 complex::ComplexDialect, func::FuncDialect, index::IndexDialect,
                 linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect,
-                memref::MemRefDialect, omp::OpenMPDialect, scf::SCFDialect,
-                tensor::TensorDialect, transform::TransformDialect,
+                memref::MemRefDialect, ml_program::MLProgramDialect,
+                omp::OpenMPDialect, scf::SCFDialect, tensor::TensorDialect,
+                tm_tensor::TMTensorDialect, transform::TransformDialect,
                 ub::UBDialect, vector::VectorDialect>;
 } // namespace
 
@@ -98,6 +102,7 @@ void fastk::registerHostCodegen(DialectRegistry &registry) {
   cf::registerBufferizableOpInterfaceExternalModels(registry);
   cf::registerBufferDeallocationOpInterfaceExternalModels(registry);
   linalg::registerAllDialectInterfaceImplementations(registry);
+  ml_program::registerBufferizableOpInterfaceExternalModels(registry);
   scf::registerBufferizableOpInterfaceExternalModels(registry);
   scf::registerBufferDeallocationOpInterfaceExternalModels(registry);
   tensor::registerBufferizableOpInterfaceExternalModels(registry);
@@ -107,6 +112,7 @@ void fastk::registerHostCodegen(DialectRegistry &registry) {
   vector::registerBufferizableOpInterfaceExternalModels(registry);
   vector::registerSubsetOpInterfaceExternalModels(registry);
   registerCallBufferization(registry);
+  registerTMTensorBufferization(registry);
 
   // What a schedule may use.
   affine::registerTransformDialectExtension(registry);
