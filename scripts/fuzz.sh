@@ -25,9 +25,9 @@ for target in "${targets[@]}"; do
   dictionary=unittests/Fuzz/json.dict
   case $target in FuzzBank | FuzzFormation) dictionary=unittests/Fuzz/mlir.dict ;; esac
   echo "fuzz.sh: $target for $seconds s; log: $folder/log"
-  # In a child, so that a finding ends neither the run nor what it learnt. MLIR is not
-  # instrumented: what it allocates cannot be told from containers' unused space.
-  ASAN_OPTIONS=detect_container_overflow=0:allocator_may_return_null=1 nice -n 19 \
+  # In a child, so that a finding ends neither the run nor what it learnt. MLIR's library is not
+  # instrumented: it fills containers and arenas whose unused part our code has poisoned.
+  ASAN_OPTIONS=allow_user_poisoning=0:detect_container_overflow=0:allocator_may_return_null=1 nice -n 19 \
     timeout $((seconds + 300)) "build/fuzz/fuzz/$target" -fork=1 -ignore_crashes=1 -ignore_ooms=1 \
     -ignore_timeouts=1 -max_total_time="$seconds" -timeout=20 -rss_limit_mb=3000 \
     -max_len=32768 -dict="$dictionary" -artifact_prefix="$folder/findings/" \

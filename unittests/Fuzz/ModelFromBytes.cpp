@@ -291,13 +291,17 @@ private:
     return true;
   }
   void slice(const Value &x) {
-    if (!isStatic(x) || x.shape.empty())
+    // A slice of nothing has no place to begin.
+    bool isEmpty = false;
+    for (int64_t extent : x.shape)
+      isEmpty |= extent == 0;
+    if (!isStatic(x) || x.shape.empty() || isEmpty)
       return elementwise(x);
     Value result{fresh(), x.shape, x.element};
     std::string offsets, sizes, strides;
     for (size_t i = 0; i < x.shape.size(); ++i) {
-      int64_t offset = x.shape[i] == 0 ? 0 : next(x.shape[i]);
-      result.shape[i] = x.shape[i] == 0 ? 0 : 1 + next(x.shape[i] - offset);
+      int64_t offset = next(x.shape[i]);
+      result.shape[i] = 1 + next(x.shape[i] - offset);
       offsets += (i ? ", " : "") + std::to_string(offset);
       sizes += (i ? ", " : "") + std::to_string(result.shape[i]);
       strides += i ? ", 1" : "1";
