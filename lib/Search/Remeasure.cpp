@@ -10,6 +10,7 @@
 #include "fastk/Analysis/Roofline.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Search/SearchOptions.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Config/llvm-config.h"
 
 using namespace mlir;
@@ -65,6 +66,9 @@ llvm::Expected<Remeasurement> fastk::remeasure(const Winner &winner,
                                                const TargetDescription &device,
                                                Evaluator &evaluator) {
   LoweringOp lowering = winner.getLowering();
+  // The roofline is computed on a function of the pattern; whoever only read
+  // winners has not met one.
+  lowering.getContext()->loadDialect<func::FuncDialect>();
   OwningOpRef<ModuleOp> scratch =
       buildWinner(lowering, Language::generic, /*program=*/"",
                   /*workspaceBytes=*/0, lowering.getTarget(), Precision::ieee,
