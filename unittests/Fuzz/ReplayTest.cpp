@@ -123,7 +123,7 @@ protected:
                      const std::string &inPattern = "") {
     std::string text = readFile(FASTK_TEST_BANK "/lowering.mlir");
     text.insert(text.find("record = {") + 10, inRecord);
-    text.insert(text.find("pattern {") + 9, inPattern);
+    text.insert(text.find(":\n", text.find("pattern {")) + 2, inPattern);
     return text + "//PROGRAM\n" + readFile(FASTK_TEST_BANK "/kernel.c");
   }
 };
@@ -139,15 +139,15 @@ TEST_F(DeepWinner, Record) {
 TEST_F(DeepWinner, Pattern) {
   for (const char *open : {"tuple<", "[", "(", "{a = "})
     fuzzBank(winner("", repeated(open, kDeep)));
-  fuzzBank(winner("", "\n %0 = arith.constant {z = affine_map<(d0) -> (" +
+  fuzzBank(winner("", "%t = arith.constant {z = affine_map<(d0) -> (" +
                           repeated("(", kDeep) + "d0" + repeated(")", kDeep) +
                           ")>} 0.0 : f32\n"));
 }
 
 // MLIR's reader of this op follows a null pointer.
 TEST_F(DeepWinner, NamedOp) {
-  fuzzBank(winner("", "\n %0 = linalg.transpose ins(%arg0 : tensor<2x3xf32>) "
-                      "outs(%arg0 : tensor<3x2xf32>) permutation = [x]\n"));
+  fuzzBank(winner("", "%t = linalg.transpose ins(%arg0 : tensor<64x128xf32>) "
+                      "outs(%arg0 : tensor<64x128xf32>) permutation = [x]\n"));
 }
 
 TEST(Formation, RandomModels) {

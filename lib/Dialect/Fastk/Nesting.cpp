@@ -28,7 +28,8 @@ static bool isDeeper(StringRef text, unsigned limit, bool isMLIR) {
         i = std::min(text.find('\n', i), text.size());
       break;
     case '<':
-      if (!isMLIR)
+      // "<=" opens nothing.
+      if (!isMLIR || text.substr(i).starts_with("<="))
         break;
       [[fallthrough]];
     case '(':
