@@ -9,9 +9,9 @@
 #include "RecordSearches.h"
 #include "fastk/Analysis/Roofline.h"
 #include "fastk/Analysis/WorkloadKind.h"
-#include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Search/BudgetShares.h"
 #include "fastk/Search/KnownIdeas.h"
+#include "fastk/Search/Remeasure.h"
 #include "fastk/Search/Search.h"
 #include "fastk/Search/SearchReport.h"
 #include "fastk/Target/TargetDescription.h"
@@ -68,24 +68,14 @@ collectTargets(ModuleOp module, WorkloadMatcher &matcher) {
 static std::vector<SearchSeed> seedsFrom(const Winner *winner) {
   if (!winner)
     return {};
-  LoweringOp lowering = winner->getLowering();
   WinnerRecord record = winner->getRecord();
   SearchSeed seed;
-  seed.idea.id = record.ideaId.empty() ? "bank/winner" : record.ideaId;
+  seed.variant = variantOf(*winner);
+  seed.idea.id = seed.variant.ideaId;
   seed.idea.category =
       parseIdeaCategory(record.category).value_or(IdeaCategory::MemoryAccess);
   seed.idea.title = record.title;
   seed.idea.text = record.text;
-  seed.variant.ideaId = seed.idea.id;
-  seed.variant.language = lowering.getLanguage();
-  seed.variant.program = lowering.getSource().value_or("").str();
-  seed.variant.workspaceBytes = lowering.getWorkspace();
-  // It was verified when it was loaded.
-  if (!lowering.getPlan().empty())
-    if (FailureOr<worker::LaunchPlan> plan = readPlan(lowering);
-        succeeded(plan))
-      seed.variant.plan = std::move(*plan);
-  seed.variant.parameters = record.parameters;
   return {seed};
 }
 
