@@ -47,9 +47,9 @@ mlir::LogicalResult lowerToLLVMDialect(mlir::ModuleOp module,
                                        const HostTarget &target,
                                        bool approximate);
 
-/// Marks a memref.alloc of a function's own block whose memory is used to the
-/// end of the function in ways that the plan cannot see.
-inline constexpr llvm::StringLiteral kLiveToEndAttr = "fastk.live_to_end";
+/// Marks a function whose temporaries are to lie in its last argument, a
+/// pointer. The plan makes of it how many bytes it has put there.
+inline constexpr llvm::StringLiteral kWorkspaceAttr = "fastk.workspace_bytes";
 
 /// Frees every allocation of `func` once, and overlays those whose lives do not
 /// meet. Each begins at a multiple of `alignment` bytes.
