@@ -89,16 +89,25 @@ public:
   evaluate(const EvaluationRequest &request) override {
     auto verdict = evaluator.evaluate(request);
     ++evaluations;
+    isAnswering = true;
     if (verdict && *verdict)
       isKnown |= (*verdict)->timing.baseline.has_value();
     return verdict;
   }
-  bool isDone() const { return isKnown || evaluations >= kEvaluations; }
+  /// What the search asks before each evaluation, and after each: then the
+  /// answer is no, for what fails while a search is ended is not believed.
+  bool endsSearch() {
+    if (isAnswering) {
+      isAnswering = false;
+      return false;
+    }
+    return isKnown || evaluations >= kEvaluations;
+  }
 
 private:
   Evaluator &evaluator;
   int evaluations = 0;
-  bool isKnown = false;
+  bool isKnown = false, isAnswering = false;
 };
 } // namespace
 
@@ -326,7 +335,7 @@ static llvm::Expected<double> profile(const SearchRun &run,
           run, target, bindingOf(*prepared.input, search), prepared))
     return std::move(error);
   prepared.input->stopRequested = [&] {
-    return evaluator.isDone() ||
+    return evaluator.endsSearch() ||
            (run.options.stopRequested && run.options.stopRequested());
   };
   llvm::Expected<SearchResult> result = runSearch(*prepared.input, search);

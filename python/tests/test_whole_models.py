@@ -11,6 +11,7 @@ benchmarks/models.py measures. They stand for any model of transformers: what
 such a model needs of the importer, of formation and of the lowering is here.
 """
 
+import functools
 import re
 
 import numpy
@@ -25,14 +26,17 @@ MODELS = ROOT / "benchmarks" / "whole_models.py"
 #: Of the largest element of the logits.
 ORACLE_BOUND = 1e-12
 FLOAT_BOUND = 1e-5
+#: transformers' Llama rounds norms and rotations to f32 also where all else is f64;
+#: the oracle does not.
+ORACLE_BOUNDS = {"llama_small": FLOAT_BOUND}
 
-#: Name -> (workloads, distinct keys): equal layers share keys, so each key of a
-#: layer is there twice; ResNet's two stages differ in shape.
+#: Name -> (workloads, distinct keys). Equal layers share keys: GPT-2 has as many
+#: keys with 2 layers as with 12. ResNet's two stages differ in shape.
 WORKLOADS = {
-    "gpt2_small": (19, 13),
-    "bert_base_small": (24, 13),
+    "gpt2_small": (19, 10),
+    "bert_base_small": (24, 11),
     "resnet18_small": (8, 8),
-    "llama_small": (24, 14),
+    "llama_small": (24, 12),
 }
 
 
@@ -61,7 +65,8 @@ class Case:
         self.bank = folder / "bank"
         self.bank.mkdir()
 
-    def compile(self):
+    @functools.cached_property
+    def compiled(self):
         """(the finished fastk-opt, the library it made)."""
         library = self.folder / "model.so"
         done = fastk(
@@ -97,18 +102,19 @@ def case(request, tmp_path_factory):
 
 
 def test_the_library_is_the_model(case):
-    _, library = case.compile()
+    _, library = case.compiled
     (got,) = library(*case.inputs)
     assert largest_error(got, case.exact) < FLOAT_BOUND
     assert largest_error(got, case.eager.astype("f8")) < FLOAT_BOUND
 
 
 def test_the_oracle_is_the_model(case):
-    assert largest_error(case.oracle(), case.exact) < ORACLE_BOUND
+    bound = ORACLE_BOUNDS.get(case.name, ORACLE_BOUND)
+    assert largest_error(case.oracle(), case.exact) < bound
 
 
 def test_equal_layers_share_keys(case):
-    done, _ = case.compile()
+    done, _ = case.compiled
     workloads, keys = WORKLOADS[case.name]
     summary = done.stderr.strip().splitlines()[-1]
     assert summary.startswith(
@@ -119,7 +125,7 @@ def test_equal_layers_share_keys(case):
 
 
 def test_intermediates_take_little_more_than_what_is_alive(case):
-    done, _ = case.compile()
+    done, _ = case.compiled
     plan = re.search(
         r"buffer-plan .*Function=fastk\.model\.forward .*", done.stdout + done.stderr
     )

@@ -133,8 +133,8 @@ llvm::Error fastk::profileOnHost(ModuleOp lowered, StringRef folder,
     return std::tie(b.seconds, a.name) < std::tie(a.seconds, b.name);
   });
   llvm::outs() << llvm::formatv(
-      "profile: {0} a call, mean of {1} runs; {2} kernels\n",
-      formatSeconds(total), runs, rows.size());
+      "profile: {0} a call, mean of {1} runs; {2} {3}\n", formatSeconds(total),
+      runs, rows.size(), rows.size() == 1 ? "kernel" : "kernels");
   printRows(rows, total);
   return llvm::Error::success();
 }
