@@ -78,25 +78,33 @@ def main(arguments=None):
     if options.jobs < 1:
         commandline.fail(options_parser, "--jobs is 1 or more")
     try:
-        kept = results.Results(options.output + ".json")
         tests = suite.load(options.torch_mlir)
+        kept = results.Results(options.output + ".json")
     except (results.ResultsError, suite.SuiteError, OSError) as error:
         commandline.fail(options_parser, str(error))
     names = sorted(name for name in tests if pattern.search(name))
     if not names:
         commandline.fail(options_parser, f"--filter={options.filter} finds no test")
+    try:
+        return _all(options_parser, options, kept, tests, names)
+    except KeyboardInterrupt:
+        print("interrupted; the same command goes on", file=sys.stderr)
+        return 130
+    finally:
+        kept.close()
+
+
+def _all(options_parser, options, kept, tests, names):
     backends, made_by = _backends(options_parser, options, kept)
     plan = _plan(options, kept, names, made_by)
     print(f"{len(names)} tests, {len(plan)} of them to run", file=sys.stderr)
     try:
         _warm_up([tests[name] for name, _ in plan])
         _run(options, kept, tests, plan, backends, made_by)
-    except KeyboardInterrupt:
-        print("interrupted; the same command goes on", file=sys.stderr)
-        return 130
     finally:
         kept.write()
-    results.write_whole(options.output + ".md", table.page(kept, names, _command(options)))
+    page = table.page(kept, names, made_by, _command(options))
+    results.write_whole(options.output + ".md", page)
     failed, passed = table.unexpected(kept, names)
     for name in failed:
         print(f"fails unexpectedly: {name}", file=sys.stderr)

@@ -139,9 +139,11 @@ class Child:
         self.scratch.cleanup()
 
     def _last_words(self):
-        self.log.seek(0)
-        lines = self.log.read()[-4000:].decode(errors="replace").strip().split("\n")
-        return lines[-1][:300]
+        return shorten(_read(self.log.fileno())[-4000:])
+
+
+def _read(log):
+    return os.pread(log, 1 << 20, 0).decode(errors="replace")
 
 
 def _kill_group(pid):
@@ -180,7 +182,7 @@ def _run(test, backends, writer, log, scratch):
             seconds = round(time.monotonic() - start, 2)
             outcome = Outcome("pass", seconds=seconds)
             if said is not None:
-                outcome = Outcome("fail", phase, shorten(said), seconds)
+                outcome = Outcome("fail", phase, shorten(said, _read(log)), seconds)
             send(dataclasses.asdict(outcome))
         status = 0
     finally:
@@ -188,16 +190,27 @@ def _run(test, backends, writer, log, scratch):
         os._exit(status)
 
 
-def shorten(said):
-    """The line of a report that says most, without places and temporary names."""
+def shorten(said, log=""):
+    """The line that says most, without places: of a report, or of what was logged."""
+    # Torch-mlir says that it failed; what failed is on its stderr.
+    if "TorchMlirCompilerError" in said:
+        said = "\n".join(re.findall(r"\berror: .*", log)) or said
     lines = [line.strip() for line in said.strip().split("\n") if line.strip()]
-    best = [line for line in lines if re.search(r"(?<!Compilation )(?<!Runtime )\berror: ", line, re.I)]
-    text = best[0] if best else next(
-        (line for line in reversed(lines) if re.match(r"[\w.]+(Error|Exception)\b", line)),
-        lines[-1] if lines else "",
-    )
-    text = re.sub(r'^(?:.*?(?:\.mlir|")(?::\d+)*:? )?(?=error: )', "", text)
-    text = re.sub(r"/\S*/(fastk-[\w-]*|tmp\w*)/", "", text)
+    for pattern in (
+        r".*(?<!Compilation )(?<!Runtime )\b(error|ERROR): ",
+        r"[\w.]+(Error|Exception|Unsupported|Violation)\b",
+    ):
+        found = [line for line in lines if re.match(pattern, line)]
+        if found:
+            text = found[0]
+            break
+    else:
+        text = lines[-1] if lines else ""
+    text = re.sub(r"^.*?\b(?=error: )", "", text)
+    text = re.sub(r"0x[0-9a-f]{6,}", "0x…", text)
+    # Where it was made is nobody's business.
+    text = re.sub(r"/[^\s\"']*/(?=projects/pt1/|site-packages/)", "", text)
+    text = re.sub(r"/[^\s\"']*/(?=[^\s/\"']*\.(?:py|mlir|so)\b)", "", text)
     return text[:400]
 
 

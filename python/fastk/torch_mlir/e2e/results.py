@@ -11,6 +11,7 @@ reference's the version of torch-mlir. Another one's is made again.
 """
 
 import dataclasses
+import fcntl
 import hashlib
 import json
 import os
@@ -39,6 +40,14 @@ class Results:
 
     def __init__(self, path):
         self.path, self.tests, self.versions = path, {}, {}
+        self._lock = open(path + ".lock", "w")  # noqa: SIM115, for our life
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ResultsError(
+                f"{path} belongs to a run that goes on: wait for it, or name another "
+                "one by -o"
+            ) from None
         try:
             with open(path, encoding="utf-8") as file:
                 self._read(json.load(file))
@@ -60,6 +69,11 @@ class Results:
                 for name, fields in backends.items()
                 for made_by in [fields.pop("made_by")]
             }
+
+    def close(self):
+        """Lets others have the file."""
+        os.unlink(self.path + ".lock")
+        self._lock.close()
 
     def get(self, test, backend):
         """The Outcome, or None."""

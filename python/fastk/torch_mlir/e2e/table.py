@@ -13,13 +13,25 @@ from . import expected
 _STATUSES = ["pass", "fail", "crash", "timeout"]
 
 
-def page(results, names, command):
-    """Markdown of `results` for the tests `names`; `command` is what made them."""
+def page(results, names, made_by, command):
+    """Markdown of `results` for the tests `names`.
+
+    `made_by` is what the backends are now: results of another program are counted.
+    `command` is what made them.
+    """
     expectations = expected.load()
     lines = ["# torch-mlir's end-to-end tests", "", "```sh", command, "```", ""]
     lines += ["| what | version |", "|---|---|"]
     lines += [f"| {what} | {version} |" for what, version in results.versions.items()]
     lines += ["", *_counts(results, names), ""]
+    for backend, program in made_by.items():
+        other = [
+            n
+            for n in names
+            if results.get(n, backend) and not results.has(n, backend, program)
+        ]
+        if other:
+            lines += [f"{len(other)} results of {backend} are by an earlier program.", ""]
     fails = [n for n in names if not _passes(results, n, "fastk")]
     lost = [n for n in fails if _passes(results, n, "reference")]
     lines += _section(
