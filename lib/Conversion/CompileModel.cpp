@@ -10,6 +10,7 @@
 #include "ModelInterface.h"
 #include "TMTensor/LowerTMTensor.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -134,12 +135,52 @@ compileWinnerOrDefault(LoweringOp lowering, StringRef symbol,
   return compileKernel(*fallback, KernelRole::Program, symbol, context, target);
 }
 
+/// Resources of truth values and complex numbers as plain constants: the
+/// translation to LLVM IR knows them in no other form.
+static LogicalResult resolveResources(ModuleOp module) {
+  WalkResult walk = module.walk([](arith::ConstantOp op) {
+    auto resource = dyn_cast<DenseResourceElementsAttr>(op.getValue());
+    if (!resource)
+      return WalkResult::advance();
+    Type element = resource.getElementType();
+    bool isTruth = element.isInteger(1);
+    if (!isTruth && !isa<ComplexType>(element))
+      return WalkResult::advance();
+    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+    int64_t count = resource.getType().getNumElements();
+    size_t bytes = isTruth ? count
+                           : count * 2 *
+                                 cast<ComplexType>(element)
+                                     .getElementType()
+                                     .getIntOrFloatBitWidth() /
+                                 8;
+    if (!blob || blob->getData().size() != bytes) {
+      op.emitError() << "has no data of " << bytes
+                     << " bytes in the module's resources: the file is cut, or "
+                        "was printed with elided resources";
+      return WalkResult::interrupt();
+    }
+    ArrayRef<char> data = blob->getData();
+    if (isTruth)
+      op.setValueAttr(DenseElementsAttr::get(
+          resource.getType(),
+          ArrayRef(reinterpret_cast<const bool *>(data.data()), bytes)));
+    else
+      op.setValueAttr(
+          DenseElementsAttr::getFromRawBuffer(resource.getType(), data));
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 FailureOr<std::unique_ptr<llvm::Module>>
 fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
                     const HostTarget &target) {
   loadHostDialects(model.getContext());
   OwningOpRef<ModuleOp> host(model.clone());
   boxScalars(*host);
+  if (failed(resolveResources(*host)))
+    return failure();
   if (failed(checkModelInterface(*host, /*allowDynamic=*/true)))
     return failure();
 
