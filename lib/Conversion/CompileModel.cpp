@@ -135,39 +135,40 @@ compileWinnerOrDefault(LoweringOp lowering, StringRef symbol,
   return compileKernel(*fallback, KernelRole::Program, symbol, context, target);
 }
 
-/// Resources of truth values and complex numbers as plain constants: the
-/// translation to LLVM IR knows them in no other form.
+/// Bytes of an element in a resource, where a truth value takes one of its own.
+static int64_t bytesInResource(Type element) {
+  if (auto complex = dyn_cast<ComplexType>(element))
+    return 2 * bytesInResource(complex.getElementType());
+  if (element.isIndex())
+    return 8;
+  return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+}
+
+/// Refuses resources without data, and makes plain constants of those of truth
+/// values and complex numbers: the translation to LLVM IR knows no others.
 static LogicalResult resolveResources(ModuleOp module) {
   WalkResult walk = module.walk([](arith::ConstantOp op) {
     auto resource = dyn_cast<DenseResourceElementsAttr>(op.getValue());
     if (!resource)
       return WalkResult::advance();
-    Type element = resource.getElementType();
-    bool isTruth = element.isInteger(1);
-    if (!isTruth && !isa<ComplexType>(element))
-      return WalkResult::advance();
+    ShapedType type = resource.getType();
+    Type element = type.getElementType();
     AsmResourceBlob *blob = resource.getRawHandle().getBlob();
-    int64_t count = resource.getType().getNumElements();
-    size_t bytes = isTruth ? count
-                           : count * 2 *
-                                 cast<ComplexType>(element)
-                                     .getElementType()
-                                     .getIntOrFloatBitWidth() /
-                                 8;
-    if (!blob || blob->getData().size() != bytes) {
-      op.emitError() << "has no data of " << bytes
-                     << " bytes in the module's resources: the file is cut, or "
-                        "was printed with elided resources";
+    int64_t bytes = type.getNumElements() * bytesInResource(element);
+    if (!blob || static_cast<int64_t>(blob->getData().size()) != bytes) {
+      op.emitError() << "has not the " << bytes
+                     << " bytes of data that it names: the file was cut or "
+                        "printed without its resources; print it whole "
+                        "(required by 'fastk.compile_model')";
       return WalkResult::interrupt();
     }
     ArrayRef<char> data = blob->getData();
-    if (isTruth)
+    if (element.isInteger(1))
       op.setValueAttr(DenseElementsAttr::get(
-          resource.getType(),
-          ArrayRef(reinterpret_cast<const bool *>(data.data()), bytes)));
-    else
-      op.setValueAttr(
-          DenseElementsAttr::getFromRawBuffer(resource.getType(), data));
+          type,
+          ArrayRef(reinterpret_cast<const bool *>(data.data()), data.size())));
+    else if (isa<ComplexType>(element))
+      op.setValueAttr(DenseElementsAttr::getFromRawBuffer(type, data));
     return WalkResult::advance();
   });
   return failure(walk.wasInterrupted());

@@ -7,8 +7,8 @@
 // NOFILE: none.npy
 
 // The inputs that fastk-run makes are in range; a constant one is not.
-// RUN: not fastk-run %s --bank=%t/bank --entry=always 2>&1 | FileCheck %s --check-prefix=RUN
-// RUN: fastk-run: error: always: this never holds
+// RUN: not fastk-run %s --bank=%t/bank --entry=always 2>&1 | FileCheck %s --check-prefix=ALWAYS
+// ALWAYS: fastk-run: error: always: this never holds
 
 // Each function returns its own text, 0 when all is well, and memory is given back.
 // CHECK: top 5 0 ''

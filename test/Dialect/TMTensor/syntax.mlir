@@ -1,6 +1,6 @@
 // What torch-mlir prints is read, and printed as it does.
 // RUN: fastk-opt %s --verify-roundtrip | FileCheck %s
-// RUN: fastk-opt %s --mlir-print-op-generic | FileCheck %s --check-prefix=GENERIC
+// RUN: fastk-opt %s --verify-roundtrip --mlir-print-op-generic | FileCheck %s --check-prefix=GENERIC
 
 // CHECK-LABEL: @scan
 // CHECK: tm_tensor.scan dimension(1) inclusive(true) ins(%{{.*}} : tensor<3x5xf32>) outs(%{{.*}}, %{{.*}} : tensor<3x5xf32>, tensor<3xf32>) {
