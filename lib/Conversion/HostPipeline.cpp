@@ -218,6 +218,7 @@ LogicalResult fastk::lowerToLLVMDialect(ModuleOp module,
         failed(errors ? planModelBuffers(func) : planBuffers(func)))
       return failure();
 
+  guardDivisions(module);
   PassManager passes(context);
   OpPassManager &functions = passes.nest<func::FuncOp>();
   functions.addPass(memref::createFoldMemRefAliasOpsPass());
