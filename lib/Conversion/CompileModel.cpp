@@ -182,6 +182,7 @@ fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
   boxScalars(*host);
   if (failed(resolveResources(*host)))
     return failure();
+  copyState(*host);
   if (failed(checkModelInterface(*host, /*allowDynamic=*/true)))
     return failure();
 
