@@ -19,7 +19,7 @@ using namespace fastk;
 
 /// What a GPU's plan has no room for.
 static LogicalResult checkStatic(func::FuncOp func) {
-  WalkResult walk = func.walk([&](Operation *op) {
+  WalkResult walk = func.walk<WalkOrder::PreOrder>([&](Operation *op) {
     for (Type type : op->getResultTypes()) {
       auto shaped = dyn_cast<ShapedType>(type);
       if (!shaped || shaped.hasStaticShape())
