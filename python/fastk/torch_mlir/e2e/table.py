@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===#
-"""The page: counts, what fastk fails and why, what it passes that the reference fails."""
+"""The page: counts, what fastk fails and why, and what only it passes."""
 
 import collections
 
@@ -31,7 +31,8 @@ def page(results, names, made_by, command):
             if results.get(n, backend) and not results.has(n, backend, program)
         ]
         if other:
-            lines += [f"{len(other)} results of {backend} are by an earlier program.", ""]
+            lines.append(f"{len(other)} results of {backend} are by an earlier program.")
+            lines.append("")
     fails = [n for n in names if not _passes(results, n, "fastk")]
     lost = [n for n in fails if _passes(results, n, "reference")]
     lines += _section(
