@@ -245,4 +245,9 @@ def _interrupt(number, frame):
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, _interrupt)
     signal.signal(signal.SIGINT, _interrupt)
-    sys.exit(main())
+    status = main()
+    if _interrupts:
+        # What torch was in the middle of may end in another exception.
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)
