@@ -95,8 +95,7 @@ static StringRef remedyForMessage(const Diagnostic &diag,
 /// null pointers where the text is wrong, and brackets within brackets exhaust
 /// the stack. Either is the file's error, and is told as one.
 static OwningOpRef<ModuleOp> parseSafely(const llvm::SourceMgr &sourceMgr,
-                                         StringRef path,
-                                         MLIRContext *context) {
+                                         StringRef path, MLIRContext *context) {
   auto start = FileLineColLoc::get(context, path, 1, 1);
   constexpr unsigned kDeepest = 1000;
   if (isNestedDeeper(

@@ -163,8 +163,8 @@ LogicalResult LoweringOp::verify() {
 }
 
 LogicalResult LoweringOp::verifyRegions() {
-  // Not in verify(): the plan's ops have the attributes that they must have only
-  // when they are verified themselves.
+  // Not in verify(): the plan's ops have the attributes that they must have
+  // only when they are verified themselves.
   if (auto seal = getSeal(); seal && *seal != computeSeal())
     return emitOpError() << "was sealed with another key, target, precision, "
                             "language, workspace, digest or plan: one of "
