@@ -19,7 +19,7 @@ static bool isDeeper(StringRef text, unsigned limit, bool isMLIR) {
       // To the end of the string; of MLIR's, at the latest to the end of its
       // line.
       for (++i;
-           i < text.size() && text[i] != '"' && !(isMLIR && text[i] == '\n');
+           i < text.size() && text[i] != '"' && (!isMLIR || text[i] != '\n');
            ++i)
         i += text[i] == '\\';
       break;
