@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "HeadCache.h"
 #include "fastk/Bank/Bank.h"
+#include "HeadCache.h"
 #include "fastk/Bank/DurableFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

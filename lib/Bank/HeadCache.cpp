@@ -89,8 +89,8 @@ std::string HeadCache::print(StringRef directory,
   for (StringRef folder : folders) {
     const Head &head = heads.find(folder)->second;
     // A name with a line break in it is read again each time.
-    if (folder.contains('\n') || StringRef(head.target).find_first_of("\t\n") !=
-                                     StringRef::npos)
+    if (folder.contains('\n') ||
+        StringRef(head.target).find_first_of("\t\n") != StringRef::npos)
       continue;
     os << head.stamp.inode << "\t" << head.stamp.size << "\t"
        << head.stamp.modified << "\t" << head.stamp.changed << "\t"

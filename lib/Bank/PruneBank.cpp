@@ -110,8 +110,7 @@ llvm::Expected<PruneResult> fastk::pruneBank(StringRef directory, bool remove,
                                          "folder another name"});
       continue;
     }
-    std::error_code problem =
-        std::make_error_code(std::errc::invalid_argument);
+    std::error_code problem = std::make_error_code(std::errc::invalid_argument);
     std::string reason;
     llvm::handleAllErrors(winner.takeError(),
                           [&](const llvm::ErrorInfoBase &error) {

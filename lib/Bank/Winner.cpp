@@ -254,9 +254,8 @@ OwningOpRef<ModuleOp> fastk::buildWinner(LoweringOp workload, Language language,
 /// True for what WinnerRecord makes of a long text.
 static bool isLines(Attribute value) {
   auto pieces = dyn_cast<ArrayAttr>(value);
-  return pieces && pieces.size() > 1 && llvm::all_of(pieces, [](Attribute a) {
-           return isa<StringAttr>(a);
-         });
+  return pieces && pieces.size() > 1 &&
+         llvm::all_of(pieces, [](Attribute a) { return isa<StringAttr>(a); });
 }
 
 static void printLines(ArrayAttr lines, unsigned indent, raw_ostream &os) {

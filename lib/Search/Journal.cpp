@@ -304,7 +304,10 @@ Error Journal::readLine(StringRef body, size_t number,
   std::string verdict;
   std::string shortened;
   if (size_t at = body.find(kVerdictField); at != StringRef::npos) {
-    verdict = body.drop_front(at + kVerdictField.size()).drop_back().str();
+    StringRef rest = body.drop_front(at + kVerdictField.size());
+    if (!rest.consume_back("}"))
+      return problem("an event that ends within its verdict");
+    verdict = rest.str();
     shortened = (body.take_front(at) + "}").str();
     body = shortened;
   }

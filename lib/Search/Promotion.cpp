@@ -65,17 +65,16 @@ Error Searcher::promote() {
     std::string problem = promotionProblem(
         second, input.workload.acceptedPrecision, options.promotionGain);
     if (problem.empty()) {
-      result.winner =
-          FoundWinner{trial.idea, trial.tried.variant, second,
-                      *precisionOf(second.precision)};
+      result.winner = FoundWinner{trial.idea, trial.tried.variant, second,
+                                  *precisionOf(second.precision)};
       result.noWinnerReason.clear();
       TrajectoryRow row = rowOf("promoted", trial);
       row.seconds = second.timing.candidate->medianNs * 1e-9;
       row.precision = second.precision;
-      row.baselineSeconds = second.timing.baseline
-                                ? second.timing.baseline->medianNs * 1e-9
-                                : row.seconds *
-                                      second.timing.speedupOverBaseline->median;
+      row.baselineSeconds =
+          second.timing.baseline
+              ? second.timing.baseline->medianNs * 1e-9
+              : row.seconds * second.timing.speedupOverBaseline->median;
       row.evaluations = attempts;
       result.trajectory.push_back(std::move(row));
       return Error::success();

@@ -94,22 +94,19 @@ llvm::Expected<Remeasurement> fastk::remeasure(const Winner &winner,
   result.verdict = std::move(**verdict);
   result.problem = promotionProblem(result.verdict, lowering.getPrecision(),
                                     SearchOptions().promotionGain);
-  result.isNoise = result.verdict.status == worker::Status::OK &&
-                   isTooNoisy(result.verdict);
+  result.isNoise =
+      result.verdict.status == worker::Status::OK && isTooNoisy(result.verdict);
   if (!result.problem.empty())
     return result;
-  double floor =
-      computeRoofline(lowering.getPattern())
-          .floorSeconds(device, CacheState::Warm,
-                        toRoofline(lowering.getPrecision()));
+  double floor = computeRoofline(lowering.getPattern())
+                     .floorSeconds(device, CacheState::Warm,
+                                   toRoofline(lowering.getPrecision()));
   // A class that was measured once is not made tighter by one lucky trial.
-  result.winner =
-      buildWinner(workload, candidate.language, candidate.program,
-                  candidate.workspaceBytes, lowering.getTarget(),
-                  lowering.getPrecision(),
-                  measuredAgain(winner.getRecord(), result.verdict, device,
-                                floor),
-                  candidate.plan ? &*candidate.plan : nullptr);
+  result.winner = buildWinner(
+      workload, candidate.language, candidate.program, candidate.workspaceBytes,
+      lowering.getTarget(), lowering.getPrecision(),
+      measuredAgain(winner.getRecord(), result.verdict, device, floor),
+      candidate.plan ? &*candidate.plan : nullptr);
   const auto &ratio = result.verdict.timing.speedupOverIncumbent;
   result.beatsRival = rival && ratio && ratio->low > 1;
   return result;

@@ -139,8 +139,8 @@ int fastk::bank::merge(StringRef into, std::vector<Row> &rows,
                  << "\n";
     llvm::outs().flush();
   }
-  llvm::outs() << rows.size() << " winners: " << counts["stored"]
-               << " stored, " << counts["replaced"] << " replaced a slower one, "
+  llvm::outs() << rows.size() << " winners: " << counts["stored"] << " stored, "
+               << counts["replaced"] << " replaced a slower one, "
                << counts["kept"] << " not faster than what is there, "
                << counts["left out"] << " left out\n";
   return refused ? kExitRefused : kExitDone;

@@ -16,8 +16,8 @@ using namespace fastk::bank;
 static llvm::json::Array toJson(const std::vector<PrunedWinner> &winners) {
   llvm::json::Array list;
   for (const PrunedWinner &each : winners)
-    list.push_back(llvm::json::Object{{"folder", each.folder},
-                                      {"reason", each.reason}});
+    list.push_back(
+        llvm::json::Object{{"folder", each.folder}, {"reason", each.reason}});
   return list;
 }
 
@@ -25,8 +25,7 @@ int fastk::bank::prune(llvm::ArrayRef<std::string> banks, bool remove,
                        bool asJson, mlir::MLIRContext &context) {
   PruneResult all;
   for (const std::string &directory : banks) {
-    llvm::Expected<PruneResult> result =
-        pruneBank(directory, remove, &context);
+    llvm::Expected<PruneResult> result = pruneBank(directory, remove, &context);
     if (!result)
       return reportError(llvm::toString(result.takeError()));
     llvm::append_range(all.removed, result->removed);
@@ -35,13 +34,12 @@ int fastk::bank::prune(llvm::ArrayRef<std::string> banks, bool remove,
   }
   if (asJson) {
     llvm::outs() << llvm::formatv(
-        "{0:2}\n",
-        llvm::json::Value(llvm::json::Object{
-            {"format", 1},
-            {"removed", remove},
-            {"prunable", toJson(all.removed)},
-            {"kept", toJson(all.kept)},
-            {"usable", static_cast<int64_t>(all.usable)}}));
+        "{0:2}\n", llvm::json::Value(llvm::json::Object{
+                       {"format", 1},
+                       {"removed", remove},
+                       {"prunable", toJson(all.removed)},
+                       {"kept", toJson(all.kept)},
+                       {"usable", static_cast<int64_t>(all.usable)}}));
     return kExitDone;
   }
   for (const PrunedWinner &each : all.removed)
@@ -50,9 +48,8 @@ int fastk::bank::prune(llvm::ArrayRef<std::string> banks, bool remove,
   for (const PrunedWinner &each : all.kept)
     llvm::outs() << "kept: " << each.folder << ": " << each.reason << "\n";
   llvm::outs() << all.removed.size()
-               << (remove ? " removed, " : " would be removed, ")
-               << all.usable << " usable winners and " << all.kept.size()
-               << " others stay"
+               << (remove ? " removed, " : " would be removed, ") << all.usable
+               << " usable winners and " << all.kept.size() << " others stay"
                << (remove || all.removed.empty()
                        ? ""
                        : "; run again with --remove to do it")

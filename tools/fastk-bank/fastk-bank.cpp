@@ -46,11 +46,11 @@ cl::SubCommand pruneCommand("prune",
 cl::SubCommand exportCommand("export",
                              "copy winners that hold into a bank of their own");
 
-cl::list<std::string>
-    directories(cl::Positional, cl::desc("[DIR...]"), cl::cat(category),
-                cl::sub(listCommand), cl::sub(showCommand),
-                cl::sub(verifyCommand), cl::sub(mergeCommand),
-                cl::sub(pruneCommand), cl::sub(exportCommand));
+cl::list<std::string> directories(cl::Positional, cl::desc("[DIR...]"),
+                                  cl::cat(category), cl::sub(listCommand),
+                                  cl::sub(showCommand), cl::sub(verifyCommand),
+                                  cl::sub(mergeCommand), cl::sub(pruneCommand),
+                                  cl::sub(exportCommand));
 cl::opt<bool> asJson("json", cl::desc("Print JSON instead of text"),
                      cl::cat(category), cl::sub(listCommand),
                      cl::sub(showCommand), cl::sub(verifyCommand),
@@ -412,9 +412,8 @@ int runShowOrVerify(std::vector<Row> &rows, MLIRContext &context, bool show) {
 
 int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
-  for (cl::SubCommand *command :
-       {&listCommand, &showCommand, &verifyCommand, &mergeCommand,
-        &pruneCommand, &exportCommand})
+  for (cl::SubCommand *command : {&listCommand, &showCommand, &verifyCommand,
+                                  &mergeCommand, &pruneCommand, &exportCommand})
     cl::HideUnrelatedOptions(category, *command);
   std::string complaint;
   llvm::raw_string_ostream complaintStream(complaint);

@@ -32,9 +32,7 @@ double seconds() {
 /// The cache of the test alone.
 class BankScale : public testing::Test {
 protected:
-  void SetUp() override {
-    setenv("FASTK_CACHE_DIR", cache.str().c_str(), 1);
-  }
+  void SetUp() override { setenv("FASTK_CACHE_DIR", cache.str().c_str(), 1); }
   void TearDown() override { unsetenv("FASTK_CACHE_DIR"); }
 
   /// Winners whose keys are digests of numbers; their heads are whole, and were
@@ -93,8 +91,8 @@ TEST_F(BankScale, TenThousandWinners) {
   // One of them is real.
   {
     auto bank = Bank::open(folder.str());
-    ASSERT_TRUE(static_cast<bool>(
-        bank->write(*makeWinner(context, 8, 500), "{}")));
+    ASSERT_TRUE(
+        static_cast<bool>(bank->write(*makeWinner(context, 8, 500), "{}")));
   }
   double start = seconds();
   auto bank = Bank::open(folder.str());

@@ -24,8 +24,7 @@ protected:
                     const std::string &machine = "test machine") {
     auto module = makeWinner(context, size, median, "", precision);
     LoweringOp lowering = TestContext::loweringOf(*module);
-    WinnerRecord record =
-        WinnerRecord::fromAttribute(lowering.getRecordAttr());
+    WinnerRecord record = WinnerRecord::fromAttribute(lowering.getRecordAttr());
     record.machine = machine;
     lowering.setRecordAttr(record.toAttribute(&context.context));
     auto bank = Bank::open(folder.str());
@@ -132,8 +131,7 @@ TEST_F(Prune, NewerFormatAndNewerMlirStay) {
 TEST_F(Prune, LooserAndSlowerIsSuperseded) {
   std::string slow = store(8, 500, Precision::half);
   std::string fast = store(8, 400, Precision::ieee);
-  expectPruned(slow, "superseded by " +
-                         llvm::sys::path::filename(fast).str());
+  expectPruned(slow, "superseded by " + llvm::sys::path::filename(fast).str());
   EXPECT_TRUE(llvm::sys::fs::exists(fast));
 }
 

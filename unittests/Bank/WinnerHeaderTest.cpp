@@ -62,8 +62,8 @@ TEST(WinnerHeader, TimesAreReadable) {
   }
 }
 
-// A model tells its idea in a thousand letters: no line of a diff is longer than
-// a screen for it, and no letter is lost.
+// A model tells its idea in a thousand letters: no line of a diff is longer
+// than a screen for it, and no letter is lost.
 TEST(WinnerHeader, LongTextsAreReadable) {
   TestContext context;
   std::string sentence = "Rows are read once, \"as\" they come\tand kept. ";
@@ -74,8 +74,7 @@ TEST(WinnerHeader, LongTextsAreReadable) {
         sentence + sentence + sentence + "\n" + sentence + sentence}) {
     auto module = makeWinner(context, 8, 500);
     LoweringOp lowering = TestContext::loweringOf(*module);
-    WinnerRecord record =
-        WinnerRecord::fromAttribute(lowering.getRecordAttr());
+    WinnerRecord record = WinnerRecord::fromAttribute(lowering.getRecordAttr());
     record.text = text;
     lowering.setRecordAttr(record.toAttribute(&context.context));
     std::string file = printLoweringFile(lowering);

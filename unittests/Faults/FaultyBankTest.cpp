@@ -47,8 +47,8 @@ void failEverywhere(double before) {
   std::string original = memory.file("original"), folder = memory.file("bank");
   {
     auto bank = Bank::open(original);
-    ASSERT_TRUE(static_cast<bool>(
-        bank->write(*makeWinner(context, 9, 700), "{}")));
+    ASSERT_TRUE(
+        static_cast<bool>(bank->write(*makeWinner(context, 9, 700), "{}")));
     if (before)
       ASSERT_TRUE(static_cast<bool>(
           bank->write(*makeWinner(context, 8, before), "{}")));

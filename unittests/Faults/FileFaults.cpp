@@ -225,9 +225,8 @@ ssize_t pwrite(int fd, const void *data, size_t size, off_t offset) {
   FASTK_REAL(pwrite);
   if (!isBelow(fd, nullptr))
     return real_pwrite(fd, data, size, offset);
-  return partly(size, [&](size_t part) {
-    return real_pwrite(fd, data, part, offset);
-  });
+  return partly(
+      size, [&](size_t part) { return real_pwrite(fd, data, part, offset); });
 }
 ssize_t pwrite64(int fd, const void *data, size_t size, off64_t offset) {
   return pwrite(fd, data, size, offset);

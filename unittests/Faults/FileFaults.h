@@ -20,15 +20,15 @@
 namespace fastk::test {
 
 enum class Fault {
-  None,       ///< Only counts.
-  KillBefore, ///< SIGKILL in place of the call.
-  KillAfter,  ///< SIGKILL when the call is done.
-  KillTorn,   ///< SIGKILL when half of the bytes are written.
-  Short,      ///< Half of the bytes are written, and the call says so.
-  NoSpace,    ///< ENOSPC from this call on, for all that needs space.
-  NoSpaceOnce,///< ENOSPC for this call, after half of the bytes.
-  Io,         ///< EIO from this call on, for all.
-  IoOnce,     ///< EIO for this call.
+  None,        ///< Only counts.
+  KillBefore,  ///< SIGKILL in place of the call.
+  KillAfter,   ///< SIGKILL when the call is done.
+  KillTorn,    ///< SIGKILL when half of the bytes are written.
+  Short,       ///< Half of the bytes are written, and the call says so.
+  NoSpace,     ///< ENOSPC from this call on, for all that needs space.
+  NoSpaceOnce, ///< ENOSPC for this call, after half of the bytes.
+  Io,          ///< EIO from this call on, for all.
+  IoOnce,      ///< EIO for this call.
 };
 
 /// Arms the fault for the `at`-th change (from 1) below `folder`.

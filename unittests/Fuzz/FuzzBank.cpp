@@ -30,8 +30,8 @@ static MLIRContext &contextForSome() {
         .insert<FastkDialect, affine::AffineDialect, arith::ArithDialect,
                 complex::ComplexDialect, linalg::LinalgDialect,
                 math::MathDialect, scf::SCFDialect, tensor::TensorDialect>();
-    context = std::make_unique<MLIRContext>(
-        registry, MLIRContext::Threading::DISABLED);
+    context = std::make_unique<MLIRContext>(registry,
+                                            MLIRContext::Threading::DISABLED);
   }
   return *context;
 }

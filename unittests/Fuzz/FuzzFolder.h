@@ -21,8 +21,7 @@ namespace fastk::fuzz {
 class FuzzFolder {
 public:
   FuzzFolder() {
-    std::string base =
-        ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+    std::string base = ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
     llvm::SmallString<128> made;
     if (llvm::sys::fs::createUniqueDirectory(base + "/fastk-fuzz", made))
       fail("a folder can be made", base);

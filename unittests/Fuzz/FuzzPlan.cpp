@@ -18,8 +18,8 @@ void fastk::fuzz::fuzzPlan(std::string_view data) {
       fail("a refused plan has a reason");
     return;
   }
-  for (const std::string &problem :
-       verifyLaunchPlan(*plan, {int64_t(1) << 40, 4096, 4}, {1 << 20, 4096}, {}))
+  for (const std::string &problem : verifyLaunchPlan(
+           *plan, {int64_t(1) << 40, 4096, 4}, {1 << 20, 4096}, {}))
     if (problem.empty())
       fail("a broken rule has a sentence");
   std::string text = toJSON(*plan);

@@ -53,7 +53,9 @@ private:
     bytes.remove_prefix(1);
     return value % limit;
   }
-  const Value &pick() { return values[values.size() - 1 - next(values.size())]; }
+  const Value &pick() {
+    return values[values.size() - 1 - next(values.size())];
+  }
 
   std::string element() {
     const char *names[] = {"f32", "f32", "f32", "f16", "f64", "i32"};
@@ -80,8 +82,8 @@ private:
   Value argument(Shape shape, const std::string &element) {
     Value value{"%a" + std::to_string(argumentCount++), std::move(shape),
                 element};
-    arguments += (arguments.empty() ? "" : ", ") + value.name + ": " +
-                 typeOf(value);
+    arguments +=
+        (arguments.empty() ? "" : ", ") + value.name + ": " + typeOf(value);
     values.push_back(value);
     return value;
   }
@@ -135,9 +137,9 @@ private:
   static std::string mapText(size_t rank, const std::vector<int> &results) {
     std::string text = "affine_map<" + dims(rank) + " -> (";
     for (size_t i = 0; i < results.size(); ++i)
-      text += (i ? ", " : "") +
-              (results[i] < 0 ? std::string("0")
-                              : "d" + std::to_string(results[i]));
+      text +=
+          (i ? ", " : "") + (results[i] < 0 ? std::string("0")
+                                            : "d" + std::to_string(results[i]));
     return text + ")>";
   }
   static std::vector<int> identity(size_t rank) {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SearchTestUtils.h"
 #include "fastk/Search/Remeasure.h"
+#include "SearchTestUtils.h"
 #include "gmock/gmock.h"
 
 using namespace fastk;
@@ -22,9 +22,9 @@ protected:
                                  Precision precision = Precision::ieee) {
     auto workload = context.workload(8);
     auto winner = std::make_unique<Winner>();
-    winner->module = buildWinner(TestContext::loweringOf(*workload),
-                                 Language::c, program, 64, "host", precision,
-                                 makeRecord(500));
+    winner->module =
+        buildWinner(TestContext::loweringOf(*workload), Language::c, program,
+                    64, "host", precision, makeRecord(500));
     return winner;
   }
   Remeasurement measure(const Winner &winner, const Winner *rival = nullptr) {
@@ -63,8 +63,7 @@ TEST_F(Remeasure, HoldsAndHasTheNewRecord) {
   EXPECT_EQ(record.ideaId, "test/idea");
   EXPECT_EQ(record.parameters.at("mr"), 6);
   // It is judged as a would-be winner, by its own class.
-  EXPECT_EQ(evaluator.calls,
-            std::vector<std::string>({"promote ok 250"}));
+  EXPECT_EQ(evaluator.calls, std::vector<std::string>({"promote ok 250"}));
 }
 
 TEST_F(Remeasure, WrongIsNoWinner) {

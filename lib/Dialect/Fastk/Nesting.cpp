@@ -18,8 +18,8 @@ static bool isDeeper(StringRef text, unsigned limit, bool isMLIR) {
     case '"':
       // To the end of the string; of MLIR's, at the latest to the end of its
       // line.
-      for (++i; i < text.size() && text[i] != '"' &&
-                !(isMLIR && text[i] == '\n');
+      for (++i;
+           i < text.size() && text[i] != '"' && (!isMLIR || text[i] != '\n');
            ++i)
         i += text[i] == '\\';
       break;

@@ -40,7 +40,9 @@ def contents(folder):
     for parent, folders, files in os.walk(folder):
         folders[:] = [each for each in folders if each != "journal"]
         for name in files:
-            if name in (".lock", "trajectory.json"):
+            # Beside the output a killed process leaves what it had of it, under a name that nobody
+            # asked for.
+            if name in (".lock", "trajectory.json") or name.startswith("out.mlir."):
                 continue
             path = os.path.join(parent, name)
             with open(path, "rb") as file:
