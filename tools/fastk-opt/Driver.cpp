@@ -16,6 +16,7 @@
 #include "fastk/Cuda/QueryDevice.h"
 #include "fastk/Driver/Compile.h"
 #include "fastk/Driver/LoadModel.h"
+#include "fastk/Driver/SearchBoundaries.h"
 #include "fastk/Driver/SearchModel.h"
 #include "fastk/Evaluate/LocalPool.h"
 #include "fastk/Evaluate/Replay.h"
@@ -145,7 +146,10 @@ static int search(const DriverOptions &options, ModuleOp module,
   sigaction(SIGINT, &action, &beforeInt);
   sigaction(SIGTERM, &action, &beforeTerm);
   llvm::Expected<SearchModelEnd> end =
-      searchModel(module, banks, matcher, **evaluator, search);
+      options.searchBoundaries
+          ? searchBoundaries(module, options.fusion, banks, matcher,
+                             **evaluator, search)
+          : searchModel(module, banks, matcher, **evaluator, search);
   // LLVM's own handlers again, which remove half-written files.
   sigaction(SIGINT, &beforeInt, nullptr);
   sigaction(SIGTERM, &beforeTerm, nullptr);

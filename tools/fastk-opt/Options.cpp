@@ -155,6 +155,11 @@ struct CommandLine {
                          cl::cat(category),
                          cl::desc(withDefault("seed of the search's choices",
                                               int64_t(SearchOptions().seed)))};
+  cl::opt<bool> boundaries{
+      "search-boundaries", cl::cat(category),
+      cl::desc("search what each workload without a winner can be cut into, "
+               "too, and store the winner of the whole or those of its parts, "
+               "whichever is faster")};
   cl::opt<std::string> budget{
       "budget", cl::cat(category),
       cl::value_desc("evaluations=N,minutes=N,tokens=N,usd=N"),
@@ -335,6 +340,14 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   options.record = line.record;
   if (line.record.getNumOccurrences() && options.record.empty())
     return reject("--record is empty: name a file");
+  options.searchBoundaries = line.boundaries;
+  if (options.searchBoundaries && line.evaluator != "local")
+    return reject(
+        "--search-boundaries needs --evaluator=local: it goes on when "
+        "the times of the whole are known");
+  if (options.searchBoundaries && !options.record.empty())
+    return reject("--search-boundaries and --record do not go together: a "
+                  "record is of one search of a model, and these are two");
   options.threads = line.threads;
   if (line.requireHits.getNumOccurrences() && line.requireHits < 0)
     return reject("--require-hits must be at least 0");
@@ -360,6 +373,7 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
                                                 &line.parents,
                                                 &line.repairs,
                                                 &line.seed,
+                                                &line.boundaries,
                                                 &line.budget,
                                                 &line.evaluator,
                                                 &line.journal,

@@ -37,6 +37,8 @@ struct DriverOptions {
   bool winnersFromAny = false;
   EmitKind emit = EmitKind::MLIR;
   SearchScope search = SearchScope::None;
+  /// Also what workloads can be cut into.
+  bool searchBoundaries = false;
   std::vector<std::string> proposers;
   ProposerOptions proposerOptions;
   SearchOptions searchOptions;
