@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DynamicInterface.h"
 #include "HostPipeline.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
@@ -69,11 +70,15 @@ static LogicalResult moveResultsToArguments(func::FuncOp func) {
     // Read anew: an earlier result may have moved this one.
     Value result = ret.getOperand(i);
     auto type = dyn_cast<MemRefType>(result.getType());
-    if (!type || !type.hasStaticShape())
+    if (!type)
       return func.emitError()
              << "result of type " << result.getType()
-             << " is no tensor of static shape; the host's calling convention "
-                "has pointers only (required by 'fastk.kernel_abi')";
+             << " is no ranked tensor; the host's calling convention has "
+                "pointers only (required by 'fastk.kernel_abi')";
+    if (!type.hasStaticShape()) {
+      moveDynamicResult(func, ret, result);
+      continue;
+    }
     auto plain = MemRefType::get(type.getShape(), type.getElementType());
     BlockArgument out = entry.addArgument(plain, result.getLoc());
     if (type.getLayout().isIdentity() && allocateInto(result, out, builder))
@@ -120,6 +125,8 @@ LogicalResult fastk::bufferizeFunctions(ModuleOp module) {
 
   bufferization::OneShotBufferizationOptions options;
   options.bufferizeFunctionBoundaries = true;
+  // A loop may carry a buffer that its body makes.
+  options.allowReturnAllocsFromLoops = true;
   options.setFunctionBoundaryTypeConversion(
       bufferization::LayoutMapOption::IdentityLayoutMap);
   options.opFilter.denyOperation([](Operation *op) {
@@ -136,9 +143,12 @@ LogicalResult fastk::bufferizeFunctions(ModuleOp module) {
   passes.nest<func::FuncOp>().addPass(createCSEPass());
   if (failed(passes.run(module)))
     return failure();
-  for (auto func : module.getOps<func::FuncOp>())
-    if (!func.isDeclaration() && (failed(moveResultsToArguments(func)) ||
-                                  failed(dropEmptyBuffers(func))))
+  for (auto func : module.getOps<func::FuncOp>()) {
+    if (func.isDeclaration())
+      continue;
+    if (failed(moveResultsToArguments(func)) || failed(dropEmptyBuffers(func)))
       return failure();
+    splitDynamicArguments(func);
+  }
   return success();
 }

@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CallFrame.h"
 #include "HostPipeline.h"
 #include "ModelInterface.h"
+#include "TMTensor/LowerTMTensor.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LLVMContext.h"
@@ -136,9 +138,10 @@ FailureOr<std::unique_ptr<llvm::Module>>
 fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
                     const HostTarget &target) {
   loadHostDialects(model.getContext());
-  if (failed(checkModelInterface(model)))
-    return failure();
   OwningOpRef<ModuleOp> host(model.clone());
+  boxScalars(*host);
+  if (failed(checkModelInterface(*host, /*allowDynamic=*/true)))
+    return failure();
 
   // The lowerings that are called, in the order of their symbols.
   std::map<std::string, LoweringOp> lowerings;
@@ -173,11 +176,13 @@ fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
   // Patterns are compiled on their own; here they would be bufferized as well.
   for (auto lowering : llvm::make_early_inc_range(host->getOps<LoweringOp>()))
     lowering.erase();
+  decomposeAttention(*host);
   foldEmpty(*host);
   if (failed(bufferizeFunctions(*host)))
     return failure();
   lowerCalls(*host, workspaces);
-  if (failed(lowerToLLVMDialect(*host, target, /*approximate=*/true)))
+  ErrorTexts errors;
+  if (failed(lowerToLLVMDialect(*host, target, /*approximate=*/true, &errors)))
     return failure();
   std::unique_ptr<llvm::Module> result =
       translateModuleToLLVMIR(*host, context, "model");
@@ -205,8 +210,15 @@ fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
   for (const Entry &entry : entries)
     names.push_back(entry.name);
   showNames(*result, names);
-  for (const Entry &entry : entries)
+  if (failed(linkCallFrame(*result))) {
+    emitError(model.getLoc()) << "fastk's own functions could not be linked "
+                                 "into the model";
+    return failure();
+  }
+  for (const Entry &entry : entries) {
     addPackedEntry(*result, entry.name, entry.signature);
+    addErrorEntry(*result, entry.name, errors);
+  }
   attachTarget(*result, target);
   return result;
 }

@@ -21,7 +21,8 @@ using namespace fastk;
 
 static bool isEmpty(Type type) {
   auto shaped = dyn_cast<ShapedType>(type);
-  return shaped && shaped.hasRank() && llvm::is_contained(shaped.getShape(), 0);
+  return shaped && shaped.hasStaticShape() &&
+         llvm::is_contained(shaped.getShape(), 0);
 }
 
 void fastk::foldEmpty(ModuleOp module) {

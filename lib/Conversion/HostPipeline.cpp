@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostPipeline.h"
+#include "CallFrame.h"
 #include "LowerGeneric.h"
+#include "TMTensor/LowerTMTensor.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
@@ -184,8 +186,9 @@ struct LowerVectorsPass
 
 LogicalResult fastk::lowerToLLVMDialect(ModuleOp module,
                                         const HostTarget &target,
-                                        bool approximate) {
+                                        bool approximate, ErrorTexts *errors) {
   MLIRContext *context = module.getContext();
+  lowerTMTensor(module);
   lowerStridedCopies(module);
   LoopOptions loops;
   loops.vectorBytes = target.vectorBytes;
@@ -211,9 +214,11 @@ LogicalResult fastk::lowerToLLVMDialect(ModuleOp module,
       return failure();
   }
   for (auto func : module.getOps<func::FuncOp>())
-    if (!func.isDeclaration() && failed(planBuffers(func)))
+    if (!func.isDeclaration() &&
+        failed(errors ? planModelBuffers(func) : planBuffers(func)))
       return failure();
 
+  guardDivisions(module);
   PassManager passes(context);
   OpPassManager &functions = passes.nest<func::FuncOp>();
   functions.addPass(memref::createFoldMemRefAliasOpsPass());
@@ -232,6 +237,8 @@ LogicalResult fastk::lowerToLLVMDialect(ModuleOp module,
   passes.addPass(std::make_unique<PlaceThreadBuffersPass>());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createSCFToControlFlowPass());
+  if (errors)
+    passes.addPass(createLowerAssertsPass(*errors));
   passes.addPass(createConvertComplexToStandardPass());
   passes.addPass(createConvertMathToLLVMPass());
   passes.addPass(createConvertMathToLibmPass());

@@ -14,8 +14,11 @@
 
 #include "fastk/Conversion/HostCodegen.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 namespace fastk {
+
+struct ErrorTexts;
 
 /// Gives fastk.call its place in one-shot bufferization.
 void registerCallBufferization(mlir::DialectRegistry &registry);
@@ -36,20 +39,28 @@ void foldEmpty(mlir::ModuleOp module);
 /// elements become pointers that nobody follows.
 mlir::LogicalResult dropEmptyBuffers(mlir::func::FuncOp func);
 
-/// Turns the functions of `module`, on tensors of static shape, into functions
-/// on memrefs of identity layout whose results are trailing arguments.
+/// Turns the functions of `module` on tensors into functions on memrefs of
+/// identity layout whose results are trailing arguments. Those of dynamic shape
+/// are as DynamicInterface.h says.
 mlir::LogicalResult bufferizeFunctions(mlir::ModuleOp module);
 
 /// Lowers bufferized functions to loops, decides what runs in parallel, plans
 /// the buffers and lowers the rest to the LLVM dialect. `approximate` allows
 /// polynomials for exp, erf and the like (a few ulp of f32), never for f64.
+/// With `errors` the functions are those of a model: they return the number of
+/// what went wrong (CallFrame.h).
 mlir::LogicalResult lowerToLLVMDialect(mlir::ModuleOp module,
                                        const HostTarget &target,
-                                       bool approximate);
+                                       bool approximate,
+                                       ErrorTexts *errors = nullptr);
 
 /// Marks a memref.alloc of a function's own block whose memory is used to the
 /// end of the function in ways that the plan cannot see.
 inline constexpr llvm::StringLiteral kLiveToEndAttr = "fastk.live_to_end";
+
+/// The last operation of `alloc`'s block that uses it, directly or through
+/// views. Null when the buffer leaves through something that is not a view.
+mlir::Operation *findLastUse(mlir::memref::AllocOp alloc);
 
 /// Frees every allocation of `func` once, and overlays those whose lives do not
 /// meet. Each begins at a multiple of `alignment` bytes.
@@ -59,6 +70,12 @@ mlir::LogicalResult planBuffers(mlir::func::FuncOp func,
 /// Gives each thread of a parallel region its own temporaries, for as long as
 /// the region runs. After the conversion to OpenMP.
 void placeThreadBuffers(mlir::ModuleOp module);
+
+/// Gives integer divisions by zero, and that of the smallest number by -1, a
+/// value: the processor would end the process. In both cases it is as if the
+/// divisor were 1. (Torch raises for the first on a CPU, and gives some value on
+/// a GPU.)
+void guardDivisions(mlir::ModuleOp module);
 
 /// Sets triple, data layout and the target attributes of every function.
 void attachTarget(llvm::Module &module, const HostTarget &target);

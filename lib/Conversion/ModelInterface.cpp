@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ModelInterface.h"
+#include "fastk/Dialect/TMTensor/TMTensorDialect.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LLVMContext.h"
@@ -15,7 +16,31 @@
 using namespace mlir;
 using namespace fastk;
 
-LogicalResult fastk::checkModelInterface(ModuleOp model) {
+/// What a GPU's plan has no room for.
+static LogicalResult checkStatic(func::FuncOp func) {
+  WalkResult walk = func.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes()) {
+      auto shaped = dyn_cast<ShapedType>(type);
+      if (!shaped || shaped.hasStaticShape())
+        continue;
+      op->emitError() << "makes " << type
+                      << ": fastk compiles models of static shape for a GPU; "
+                         "import the model with example inputs of the size you "
+                         "want (required by 'fastk.static_shape')";
+      return WalkResult::interrupt();
+    }
+    if (isa<tm_tensor::TMTensorDialect>(op->getDialect())) {
+      op->emitOpError() << "is lowered for the host only: compile with "
+                           "--target=host, or keep this part of the model out "
+                           "(required by 'fastk.device_model')";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+LogicalResult fastk::checkModelInterface(ModuleOp model, bool allowDynamic) {
   for (auto func : model.getOps<func::FuncOp>()) {
     if (func.isDeclaration())
       return func.emitError() << "has no body; fastk compiles whole models: "
@@ -32,46 +57,58 @@ LogicalResult fastk::checkModelInterface(ModuleOp model) {
                            "pass 'inline' (required by 'fastk.compile_model')";
         return WalkResult::interrupt();
       }
-      auto isDynamic = [](Type type) {
-        auto shaped = dyn_cast<ShapedType>(type);
-        return shaped && !shaped.hasStaticShape();
-      };
-      for (Type type : op->getResultTypes())
-        if (isDynamic(type)) {
-          op->emitError()
-              << "makes " << type
-              << ": fastk compiles models of static shape to code; import the "
-                 "model with example inputs of the size you want (required by "
-                 "'fastk.static_shape')";
-          return WalkResult::interrupt();
-        }
       return WalkResult::advance();
     });
-    if (walk.wasInterrupted())
+    if (walk.wasInterrupted() || (!allowDynamic && failed(checkStatic(func))))
       return failure();
+    if (!llvm::hasSingleElement(func.getBody()))
+      return func.emitError()
+             << "has several blocks: fastk compiles structured control flow, "
+                "that of scf (required by 'fastk.compile_model')";
     for (Type type : llvm::concat<const Type>(func.getArgumentTypes(),
                                               func.getResultTypes())) {
       auto tensor = dyn_cast<RankedTensorType>(type);
-      if (!tensor || !tensor.hasStaticShape())
+      if (!tensor)
         return func.emitError()
                << "takes or returns " << type
-               << ": the functions of a compiled model take tensors of static "
+               << ": the functions of a compiled model take and return ranked "
+                  "tensors (required by 'fastk.compile_model')";
+      if (!allowDynamic && !tensor.hasStaticShape())
+        return func.emitError()
+               << "takes or returns " << type
+               << ": the functions of a model for a GPU take tensors of static "
                   "shape; import the model with example inputs of the size "
                   "you want (required by 'fastk.static_shape')";
+      Type element = tensor.getElementType();
+      if (auto complex = dyn_cast<ComplexType>(element))
+        element = complex.getElementType();
+      if (!element.isIntOrFloat() || tensor.getEncoding())
+        return func.emitError()
+               << "takes or returns " << type
+               << ": its elements have no form outside; use integers, floats "
+                  "or "
+                  "complex numbers (required by 'fastk.compile_model')";
     }
   }
   return success();
 }
 
-/// {"dtype": ..., "shape": [...]} of each tensor.
-static llvm::json::Array describeTypes(TypeRange types) {
+/// {"dtype": ..., "shape": [...]} of each tensor, with "scalar": true for what
+/// is a number in the model.
+static llvm::json::Array
+describeTypes(TypeRange types, llvm::function_ref<bool(unsigned)> isScalar) {
   llvm::json::Array result;
-  for (Type type : types) {
+  for (auto [i, type] : llvm::enumerate(types)) {
     auto tensor = cast<RankedTensorType>(type);
     std::string dtype;
     llvm::raw_string_ostream(dtype) << tensor.getElementType();
-    result.push_back(llvm::json::Object{
-        {"dtype", dtype}, {"shape", llvm::json::Array(tensor.getShape())}});
+    llvm::json::Array shape;
+    for (int64_t size : tensor.getShape())
+      shape.push_back(ShapedType::isDynamic(size) ? -1 : size);
+    llvm::json::Object described{{"dtype", dtype}, {"shape", std::move(shape)}};
+    if (isScalar(i))
+      described["scalar"] = true;
+    result.push_back(std::move(described));
   }
   return result;
 }
@@ -79,8 +116,13 @@ static llvm::json::Array describeTypes(TypeRange types) {
 std::string fastk::describeSignature(func::FuncOp func, StringRef target,
                                      int64_t workspaceBytes) {
   llvm::json::Object signature{
-      {"inputs", describeTypes(func.getArgumentTypes())},
-      {"outputs", describeTypes(func.getResultTypes())}};
+      {"inputs", describeTypes(func.getArgumentTypes(),
+                               [&](unsigned i) {
+                                 return bool(func.getArgAttr(i, kScalarAttr));
+                               })},
+      {"outputs", describeTypes(func.getResultTypes(), [&](unsigned i) {
+         return bool(func.getResultAttr(i, kScalarAttr));
+       })}};
   if (!target.empty()) {
     signature["target"] = target;
     signature["workspace"] = workspaceBytes;
@@ -102,6 +144,7 @@ LogicalResult fastk::checkExportedName(func::FuncOp func,
     why = "is that of a library function, which the compiled code may call";
   else if (name.starts_with("fastk_signature_") ||
            name.starts_with("fastk_packed_") ||
+           name.starts_with("fastk_error_") ||
            name.starts_with("fastk_prepare") ||
            name.starts_with("fastk_release") || name == "fastk_call")
     why = "is kept for what fastk adds to the library";

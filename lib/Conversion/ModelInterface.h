@@ -17,15 +17,24 @@
 
 namespace fastk {
 
+/// Marks an argument or result of rank 0 that is a number in the model.
+inline constexpr llvm::StringLiteral kScalarAttr = "fastk.scalar";
+
+/// Lets the public functions take and return tensors of rank 0 where the model
+/// has numbers, for the calling convention has pointers only.
+void boxScalars(mlir::ModuleOp model);
+
 /// Refuses what the calling convention cannot express, before anything is
-/// changed.
-mlir::LogicalResult checkModelInterface(mlir::ModuleOp model);
+/// changed. The host's has dynamic shapes, that of a GPU has not.
+mlir::LogicalResult checkModelInterface(mlir::ModuleOp model,
+                                        bool allowDynamic);
 
 /// Refuses names that a library cannot export beside what fastk adds.
 mlir::LogicalResult checkExportedName(mlir::func::FuncOp func,
                                       const HostTarget &target);
 
-/// The JSON text of `fastk_signature_<func>`, of a function on tensors. That of
+/// The JSON text of `fastk_signature_<func>`, of a function on tensors, with -1
+/// for dimensions that are known at run time only. That of
 /// a GPU's library also says the target and the bytes of workspace.
 std::string describeSignature(mlir::func::FuncOp func,
                               llvm::StringRef target = "",

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CallFrame.h"
 #include "HostPipeline.h"
 #include "mlir/Dialect/OpenMP/OpenMPDialect.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -39,9 +40,7 @@ static int64_t byteSize(MemRefType type) {
   return type.getNumElements() * bytes;
 }
 
-/// The last operation of `alloc`'s block that uses it, directly or through
-/// views. Null when the buffer leaves through something that is not a view.
-static Operation *findLastUse(memref::AllocOp alloc) {
+Operation *fastk::findLastUse(memref::AllocOp alloc) {
   if (alloc->hasAttr(kLiveToEndAttr))
     return alloc->getBlock()->getTerminator();
   Operation *last = alloc;
@@ -77,6 +76,8 @@ LogicalResult fastk::planBuffers(func::FuncOp func, int64_t alignment) {
   SmallVector<Interval> intervals;
   SmallVector<std::pair<memref::AllocOp, Operation *>> nested;
   WalkResult walk = func.walk([&](memref::AllocOp alloc) {
+    if (alloc->hasAttr(kKeptAttr))
+      return WalkResult::advance();
     if (alloc.use_empty()) {
       alloc.erase();
       return WalkResult::advance();
@@ -167,7 +168,10 @@ void fastk::placeThreadBuffers(ModuleOp module) {
   OpBuilder builder(module.getContext());
   module.walk([&](omp::ParallelOp parallel) {
     SmallVector<memref::AllocOp> allocs;
-    parallel.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
+    parallel.walk([&](memref::AllocOp alloc) {
+      if (!alloc->hasAttr(kKeptAttr))
+        allocs.push_back(alloc);
+    });
     Block &entry = parallel.getRegion().front();
     int64_t stack = 0;
     for (memref::AllocOp alloc : allocs) {

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostPipeline.h"
+#include "TMTensor/LowerTMTensor.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ComplexToLLVM/ComplexToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -79,7 +80,8 @@ using HostDialects =
                 complex::ComplexDialect, func::FuncDialect, index::IndexDialect,
                 linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect,
                 memref::MemRefDialect, omp::OpenMPDialect, scf::SCFDialect,
-                tensor::TensorDialect, transform::TransformDialect,
+                tensor::TensorDialect, tm_tensor::TMTensorDialect,
+                transform::TransformDialect,
                 ub::UBDialect, vector::VectorDialect>;
 } // namespace
 
@@ -107,6 +109,7 @@ void fastk::registerHostCodegen(DialectRegistry &registry) {
   vector::registerBufferizableOpInterfaceExternalModels(registry);
   vector::registerSubsetOpInterfaceExternalModels(registry);
   registerCallBufferization(registry);
+  registerTMTensorBufferization(registry);
 
   // What a schedule may use.
   affine::registerTransformDialectExtension(registry);

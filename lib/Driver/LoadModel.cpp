@@ -7,6 +7,7 @@
 
 #include "fastk/Driver/LoadModel.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Dialect/TMTensor/TMTensorDialect.h"
 #include "fastk/Driver/RegisterMLIR.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
@@ -19,7 +20,7 @@ using namespace fastk;
 
 void fastk::registerFastkDialects(DialectRegistry &registry) {
   registerMLIRDialects(registry);
-  registry.insert<FastkDialect>();
+  registry.insert<FastkDialect, tm_tensor::TMTensorDialect>();
 }
 
 namespace {
@@ -36,9 +37,6 @@ static constexpr ForeignDialect kForeignDialects[] = {
               "output_type=\"linalg-on-tensors\""},
     {"torch_c", "fastk reads linalg on tensors: import the model with `python "
                 "-m fastk.importer`"},
-    {"tm_tensor", "torch-mlir's tm_tensor ops (scan, scatter, sort, topk, "
-                  "attention) are not lowered by this version: decompose the "
-                  "op before export"},
     {"stablehlo", "fastk reads linalg on tensors: lower StableHLO with "
                   "stablehlo-opt --stablehlo-legalize-to-linalg"},
     {"ml_program", "random-number state is not supported: export the model in "

@@ -18,22 +18,46 @@ using llvm::StringRef;
 
 static constexpr StringRef kSignaturePrefix = "fastk_signature_";
 
-void CompiledFunction::operator()(
-    const std::vector<HostTensor> &inputs,
-    const std::vector<HostTensor> &outputs) const {
+llvm::Error
+CompiledFunction::operator()(const std::vector<HostTensor> &inputs,
+                             std::vector<HostTensor> &outputs) const {
   std::vector<void *> pointers;
-  pointers.reserve(inputs.size() + outputs.size());
-  for (const HostTensor &tensor : inputs)
-    pointers.push_back(tensor.data());
-  for (const HostTensor &tensor : outputs)
-    pointers.push_back(tensor.data());
-  entry(pointers.data());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    pointers.push_back(inputs[i].data());
+    if (signature.inputs[i].isDynamic())
+      pointers.push_back(const_cast<int64_t *>(inputs[i].type().shape.data()));
+  }
+  // What the function says about its dynamic outputs.
+  struct Made {
+    void *memory = nullptr;
+    TensorType type;
+  };
+  std::vector<Made> made(outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    made[i].type = signature.outputs[i];
+    if (!made[i].type.isDynamic()) {
+      pointers.push_back(outputs[i].data());
+      continue;
+    }
+    pointers.push_back(&made[i].memory);
+    pointers.push_back(made[i].type.shape.data());
+  }
+  int status = entry(pointers.data());
+  if (errorText && status != 0)
+    return llvm::createStringError(name + ": " + errorText(status));
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (signature.outputs[i].isDynamic())
+      outputs[i] = HostTensor(std::move(made[i].type), made[i].memory);
+  return llvm::Error::success();
 }
 
 std::vector<HostTensor> CompiledFunction::makeOutputs() const {
   std::vector<HostTensor> outputs;
-  for (const TensorType &type : signature.outputs)
-    outputs.emplace_back(type);
+  for (TensorType type : signature.outputs) {
+    for (int64_t &size : type.shape)
+      size = std::max<int64_t>(size, 0);
+    outputs.emplace_back(std::move(type));
+  }
   return outputs;
 }
 
@@ -94,7 +118,9 @@ llvm::Expected<CompiledLibrary> CompiledLibrary::open(StringRef path) {
       return problem(llvm::toString(signature.takeError()));
     function.signature = std::move(*signature);
     if (function.signature.target == "host") {
-      function.entry = reinterpret_cast<void (*)(void **)>(entry);
+      function.entry = reinterpret_cast<int (*)(void **)>(entry);
+      function.errorText = reinterpret_cast<const char *(*)(int)>(
+          dlsym(handle, ("fastk_error_" + name).c_str()));
     } else {
       function.gpuEntry = reinterpret_cast<int (*)(void **)>(entry);
       function.gpuPrepare = reinterpret_cast<int (*)()>(

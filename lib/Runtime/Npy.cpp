@@ -23,8 +23,10 @@ static llvm::Error problem(StringRef path, const llvm::Twine &what) {
   return llvm::createStringError(path + ": " + what);
 }
 
-/// NumPy's name of a type, or "" where it has none.
-static StringRef descriptor(ElementType type) {
+/// NumPy's name of a type, that of what it is written as where it has none.
+static StringRef descriptor(ElementType type, bool isComplex) {
+  if (isComplex)
+    return type == ElementType::F64 ? "<c16" : "<c8";
   switch (type) {
   case ElementType::F64:
     return "<f8";
@@ -37,6 +39,8 @@ static StringRef descriptor(ElementType type) {
     return "<i8";
   case ElementType::I32:
     return "<i4";
+  case ElementType::I16:
+    return "<i2";
   case ElementType::I8:
     return "|i1";
   case ElementType::I1:
@@ -45,12 +49,15 @@ static StringRef descriptor(ElementType type) {
   return "";
 }
 
-static std::optional<ElementType> elementFor(StringRef descr) {
-  for (ElementType type :
-       {ElementType::F64, ElementType::F32, ElementType::F16, ElementType::I64,
-        ElementType::I32, ElementType::I8, ElementType::I1})
-    if (descriptor(type) == descr)
-      return type;
+/// The type of that name, without a shape.
+static std::optional<TensorType> typeFor(StringRef descr) {
+  for (bool isComplex : {true, false})
+    for (ElementType type :
+         {ElementType::F64, ElementType::F32, ElementType::F16,
+          ElementType::I64, ElementType::I32, ElementType::I16, ElementType::I8,
+          ElementType::I1})
+      if (descriptor(type, isComplex) == descr)
+        return TensorType{type, {}, isComplex};
   return std::nullopt;
 }
 
@@ -78,20 +85,20 @@ llvm::Expected<HostTensor> fastk::readNpy(StringRef path) {
   if (!llvm::Regex("'descr': *'([^']*)'").match(header, &match))
     return problem(path, "has no simple element type in its header");
   StringRef descr = match[1];
-  std::optional<ElementType> element = elementFor(descr);
-  if (!element)
+  std::optional<TensorType> scalar = typeFor(descr);
+  if (!scalar)
     return problem(path, "holds elements of type '" + descr +
-                             "'; fastk reads f2, f4, f8, i1, i4, i8 "
-                             "little-endian and bool");
+                             "'; fastk reads f2, f4, f8, i1, i2, i4, i8, c8, "
+                             "c16 little-endian and bool");
   if (!header.contains("'fortran_order': False"))
     return problem(path, "is in Fortran order; save "
                          "numpy.ascontiguousarray(array) instead");
   if (!llvm::Regex("'shape': *\\(([^)]*)\\)").match(header, &match))
     return problem(path, "has no shape in its header");
-  TensorType type{*element, {}};
+  TensorType type = *scalar;
   llvm::SmallVector<StringRef, 4> dims;
   match[1].split(dims, ',', -1, /*KeepEmpty=*/false);
-  int64_t bytes = worker::byteSize(*element);
+  int64_t bytes = type.bytes();
   for (StringRef dim : dims) {
     int64_t extent;
     if (dim.trim().empty())
@@ -112,9 +119,10 @@ llvm::Expected<HostTensor> fastk::readNpy(StringRef path) {
 
 llvm::Error fastk::writeNpy(StringRef path, const HostTensor &tensor) {
   const TensorType &type = tensor.type();
-  std::string header = ("{'descr': '" + descriptor(type.element) +
-                        "', 'fortran_order': False, 'shape': (")
-                           .str();
+  std::string header =
+      ("{'descr': '" + descriptor(type.element, type.isComplex) +
+       "', 'fortran_order': False, 'shape': (")
+          .str();
   for (int64_t dim : type.shape)
     header += std::to_string(dim) + ", ";
   header += "), }";

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Runtime/Signature.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
@@ -15,17 +16,29 @@ using namespace fastk;
 namespace json = llvm::json;
 
 int64_t TensorType::elements() const {
-  int64_t count = 1;
+  int64_t count = isComplex ? 2 : 1;
   for (int64_t dim : shape)
     count *= dim;
   return count;
 }
 
+bool TensorType::isDynamic() const { return llvm::is_contained(shape, -1); }
+
+bool TensorType::accepts(const TensorType &other) const {
+  return element == other.element && isComplex == other.isComplex &&
+         shape.size() == other.shape.size() &&
+         llvm::all_of(llvm::zip(shape, other.shape), [](auto pair) {
+           return std::get<0>(pair) == -1 ||
+                  std::get<0>(pair) == std::get<1>(pair);
+         });
+}
+
 std::string TensorType::str() const {
   std::string text;
   for (int64_t dim : shape)
-    text += std::to_string(dim) + "x";
-  return text + std::string(worker::toString(element));
+    text += (dim == -1 ? "?" : std::to_string(dim)) + "x";
+  std::string name(worker::toString(element));
+  return text + (isComplex ? "complex<" + name + ">" : name);
 }
 
 static bool fromArray(const json::Array *array,
@@ -39,15 +52,19 @@ static bool fromArray(const json::Array *array,
     if (!shape || !element)
       return false;
     TensorType type;
-    auto parsed = worker::parseElementType(std::string_view(*element));
+    llvm::StringRef name = *element;
+    type.isComplex = name.consume_front("complex<") && name.consume_back(">");
+    auto parsed = worker::parseElementType(std::string_view(name));
     if (!parsed)
       return false;
     type.element = *parsed;
     int64_t count = 1;
     for (const json::Value &dim : *shape) {
       std::optional<int64_t> extent = dim.getAsInteger();
-      if (!extent || *extent < 0 || llvm::MulOverflow(count, *extent, count) ||
-          count > int64_t(1) << 44)
+      if (!extent || *extent < -1)
+        return false;
+      if (*extent >= 0 && (llvm::MulOverflow(count, *extent, count) ||
+                           count > int64_t(1) << 44))
         return false;
       type.shape.push_back(*extent);
     }

@@ -59,6 +59,18 @@ static TypedAttr promoteConstant(TypedAttr value) {
   return DenseElementsAttr::get(shaped, values);
 }
 
+/// The parts of a complex constant in f64; null when they have no such form.
+static ArrayAttr promoteParts(ArrayAttr parts) {
+  SmallVector<Attribute> promoted;
+  for (Attribute part : parts) {
+    auto number = dyn_cast<FloatAttr>(part);
+    if (!number)
+      return nullptr;
+    promoted.push_back(promoteConstant(number));
+  }
+  return ArrayAttr::get(parts.getContext(), promoted);
+}
+
 static bool isWiderThanF64(Type type) {
   type = getElementTypeOrSelf(type);
   if (auto complex = dyn_cast<ComplexType>(type))
@@ -105,6 +117,8 @@ struct FastkPromoteToF64Pass
         result.setType(promote(result.getType()));
       if (auto constant = dyn_cast<arith::ConstantOp>(op))
         constant.setValueAttr(promoteConstant(constant.getValue()));
+      if (auto constant = dyn_cast<complex::ConstantOp>(op))
+        constant.setValueAttr(promoteParts(constant.getValue()));
     }
     // Operands and results of a conversion now have one type.
     for (Operation *op : ops)
@@ -133,6 +147,9 @@ struct FastkPromoteToF64Pass
                       "counterpart in f64");
       if (auto constant = dyn_cast<arith::ConstantOp>(op))
         if (!promoteConstant(constant.getValue()))
+          return refuse("has a constant that cannot be converted to f64");
+      if (auto constant = dyn_cast<complex::ConstantOp>(op))
+        if (!promoteParts(constant.getValue()))
           return refuse("has a constant that cannot be converted to f64");
       return WalkResult::advance();
     });

@@ -21,7 +21,8 @@ static constexpr Name<ElementType> typeNames[] = {
     {ElementType::F64, "f64"}, {ElementType::F32, "f32"},
     {ElementType::F16, "f16"}, {ElementType::BF16, "bf16"},
     {ElementType::I64, "i64"}, {ElementType::I32, "i32"},
-    {ElementType::I8, "i8"},   {ElementType::I1, "i1"}};
+    {ElementType::I8, "i8"},   {ElementType::I1, "i1"},
+    {ElementType::I16, "i16"}};
 
 std::string_view fastk::worker::toString(ElementType type) {
   return nameOf(typeNames, type);
@@ -42,6 +43,7 @@ int64_t fastk::worker::byteSize(ElementType type) {
     return 4;
   case ElementType::F16:
   case ElementType::BF16:
+  case ElementType::I16:
     return 2;
   case ElementType::I8:
   case ElementType::I1:
@@ -84,6 +86,8 @@ double fastk::worker::largestValue(ElementType type) {
     return 0x1p63 - 1024;
   case ElementType::I32:
     return 2147483647;
+  case ElementType::I16:
+    return 32767;
   case ElementType::I8:
     return 127;
   case ElementType::I1:
@@ -166,6 +170,8 @@ double fastk::worker::loadElement(ElementType type, const void *data,
     return double(loadAs<int64_t>(data, index));
   case ElementType::I32:
     return loadAs<int32_t>(data, index);
+  case ElementType::I16:
+    return loadAs<int16_t>(data, index);
   case ElementType::I8:
     return loadAs<int8_t>(data, index);
   case ElementType::I1:
@@ -189,6 +195,8 @@ void fastk::worker::storeElement(ElementType type, void *data, int64_t index,
     return storeAs<int64_t>(data, index, saturate<int64_t>(value));
   case ElementType::I32:
     return storeAs<int32_t>(data, index, saturate<int32_t>(value));
+  case ElementType::I16:
+    return storeAs<int16_t>(data, index, saturate<int16_t>(value));
   case ElementType::I8:
     return storeAs<int8_t>(data, index, saturate<int8_t>(value));
   case ElementType::I1:

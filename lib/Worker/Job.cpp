@@ -121,7 +121,12 @@ static Tensor readTensor(const Json &value, std::string path, bool isInput,
                          std::string &error) {
   Tensor tensor;
   ObjectReader reader(value, path, error);
-  reader.readEnum("type", tensor.type, parseElementType,
+  // Judges have no more types than these.
+  auto parse = [](std::string_view text) {
+    auto type = parseElementType(text);
+    return type == ElementType::I16 ? std::nullopt : type;
+  };
+  reader.readEnum("type", tensor.type, parse,
                   "f64, f32, f16, bf16, i64, i32, i8, i1");
   int64_t elements = 1;
   reader.readArray("shape", [&](const Json &extent, const std::string &where) {

@@ -13,6 +13,10 @@ A library for the host takes CPU tensors, one for a GPU takes CUDA tensors and w
 on torch's current stream: it is ordered with what torch does, and may be captured
 into a CUDA graph after `model.prepare()` on that stream.
 
+A library for the host may have sizes that a call decides, -1 in `model.signature`:
+inputs of any such size are taken, results have the size that came out. It may also
+fail at run time, and then raises Error with the text that the model has for it.
+
 Needs libfastk_runtime.so for a library for a GPU: the loader's folders, or
 FASTK_RUNTIME names the file.
 """
@@ -20,6 +24,7 @@ FASTK_RUNTIME names the file.
 import ctypes
 import json
 import os
+import weakref
 
 __all__ = ["Error", "Library"]
 
@@ -35,6 +40,7 @@ def _dtypes():
         "f64": torch.float64, "f32": torch.float32, "f16": torch.float16,
         "bf16": torch.bfloat16, "i64": torch.int64, "i32": torch.int32,
         "i16": torch.int16, "i8": torch.int8, "i1": torch.bool,
+        "complex<f64>": torch.complex128, "complex<f32>": torch.complex64,
     }  # fmt: skip
 
 
@@ -59,8 +65,12 @@ class Library:
             self.entry = getattr(self.handle, f"{function}_packed")
         self.entry.argtypes = [ctypes.POINTER(ctypes.c_void_p)]
         self.target = self.signature.get("target", "host")
+        self.error = getattr(self.handle, f"fastk_error_{function}", None)
         if self.target == "host":
-            self.entry.restype = None
+            # Libraries of old cannot fail.
+            self.entry.restype = ctypes.c_int if self.error else None
+            if self.error:
+                self.error.argtypes, self.error.restype = [ctypes.c_int], ctypes.c_char_p
             return
         self.entry.restype = ctypes.c_int
         # Of the runtime that this library is linked with.
@@ -85,13 +95,15 @@ class Library:
             self._on_stream(getattr(self.handle, f"fastk_prepare_{self.name}"))
 
     def empty(self, device=None):
-        """Results to write into."""
+        """Results to write into; None for one whose size the call decides."""
         import torch
 
         dtypes = _dtypes()
         device = device or ("cuda" if self.runtime else "cpu")
         return [
-            torch.empty(want["shape"], dtype=dtypes[want["dtype"]], device=device)
+            None
+            if -1 in want["shape"]
+            else torch.empty(want["shape"], dtype=dtypes[want["dtype"]], device=device)
             for want in self.signature["outputs"]
         ]
 
@@ -101,11 +113,14 @@ class Library:
             raise Error(f"{self.name} has {len(wants)} {what}s, not {len(tensors)}")
         for index, (tensor, want) in enumerate(zip(tensors, wants)):
             if (
-                list(tensor.shape) != want["shape"]
+                len(tensor.shape) != len(want["shape"])
+                or any(w not in (-1, h) for w, h in zip(want["shape"], tensor.shape))
                 or tensor.dtype != dtypes[want["dtype"]]
             ):
+                shape = ", ".join("?" if n == -1 else str(n) for n in want["shape"])
+                shape += "," if len(want["shape"]) == 1 else ""
                 raise Error(
-                    f"{what} {index} of {self.name} is {tuple(want['shape'])} of "
+                    f"{what} {index} of {self.name} is ({shape}) of "
                     f"{want['dtype']}, not {tuple(tensor.shape)} of {tensor.dtype}"
                 )
             if not tensor.is_contiguous():
@@ -122,14 +137,66 @@ class Library:
     def __call__(self, *inputs, out=None):
         """Returns the list of results, `out` where given."""
         self.check(inputs, self.signature["inputs"], "input")
+        outputs = self.signature["outputs"]
         if out is None:
             out = self.empty(inputs[0].device if inputs else None)
+        elif any(-1 in want["shape"] for want in outputs):
+            raise Error(f"{self.name} has results of any size: leave out= out")
         else:
-            self.check(out, self.signature["outputs"], "output")
-        tensors = [*inputs, *out]
-        pointers = (ctypes.c_void_p * len(tensors))(*(t.data_ptr() for t in tensors))
+            self.check(out, outputs, "output")
+        # The shapes live until the call is over.
+        arguments, shapes = [], []
+        for tensor, want in zip(inputs, self.signature["inputs"]):
+            arguments.append(tensor.data_ptr())
+            if -1 in want["shape"]:
+                shapes.append((ctypes.c_int64 * tensor.dim())(*tensor.shape))
+                arguments.append(ctypes.addressof(shapes[-1]))
+        made = []
+        for tensor, want in zip(out, outputs):
+            if tensor is not None:
+                arguments.append(tensor.data_ptr())
+                made.append(tensor)
+                continue
+            result = _SizedResult(want)
+            arguments += result.addresses()
+            made.append(result)
+        pointers = (ctypes.c_void_p * len(arguments))(*arguments)
         if self.runtime:
             self._on_stream(lambda: self.entry(pointers))
-        else:
-            self.entry(pointers)
-        return out
+        elif code := self.entry(pointers):
+            raise Error(f"{self.name}: {self.error(code).decode(errors='replace')}")
+        return [
+            each.tensor() if isinstance(each, _SizedResult) else each for each in made
+        ]
+
+
+class _SizedResult:
+    """A result whose size the call decides: it makes the memory, we free it."""
+
+    def __init__(self, want):
+        self.dtype = want["dtype"]
+        self.memory = ctypes.c_void_p()
+        self.shape = (ctypes.c_int64 * len(want["shape"]))()
+
+    def addresses(self):
+        return [ctypes.addressof(self.memory), ctypes.addressof(self.shape)]
+
+    def tensor(self):
+        import torch
+
+        dtype = _dtypes()[self.dtype]
+        size = torch.Size(self.shape)
+        address, count = self.memory.value, size.numel()
+        if count == 0:
+            if address:
+                _free(address)
+            return torch.empty(size, dtype=dtype)
+        kind = ctypes.c_char * (count * dtype.itemsize)
+        view = kind.from_address(address)
+        # Torch keeps the view for as long as any tensor is on its memory.
+        weakref.finalize(view, _free, address).atexit = False
+        return torch.frombuffer(view, dtype=dtype).reshape(size)
+
+
+def _free(address):
+    ctypes.CDLL(None).free(ctypes.c_void_p(address))

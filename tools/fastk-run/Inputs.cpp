@@ -83,7 +83,8 @@ static HostTensor generate(const TensorType &type,
 
 llvm::Expected<std::vector<HostTensor>>
 fastk::makeInputs(const Signature &signature, llvm::ArrayRef<std::string> files,
-                  llvm::ArrayRef<InputFeatures> features, uint64_t seed) {
+                  llvm::ArrayRef<InputFeatures> features, uint64_t seed,
+                  int64_t openSize) {
   if (files.size() > signature.inputs.size())
     return llvm::createStringError(
         "--inputs names " + std::to_string(files.size()) +
@@ -94,23 +95,27 @@ fastk::makeInputs(const Signature &signature, llvm::ArrayRef<std::string> files,
   for (size_t i = 0; i < signature.inputs.size(); ++i) {
     const TensorType &type = signature.inputs[i];
     if (i >= files.size()) {
+      TensorType made = type;
+      for (int64_t &size : made.shape)
+        size = size == -1 ? openSize : size;
       inputs.push_back(generate(
-          type, i < features.size() ? features[i] : InputFeatures(), engine));
+          made, i < features.size() ? features[i] : InputFeatures(), engine));
       continue;
     }
     llvm::Expected<HostTensor> tensor = readNpy(files[i]);
     if (!tensor)
       return tensor.takeError();
-    bool isBF16 = type.element == worker::ElementType::BF16 &&
-                  tensor->type().element == worker::ElementType::F32 &&
-                  tensor->type().shape == type.shape;
-    if (!isBF16 && !(tensor->type() == type))
+    TensorType asBF16 = tensor->type();
+    asBF16.element = worker::ElementType::BF16;
+    bool isBF16 = type.accepts(asBF16) &&
+                  tensor->type().element == worker::ElementType::F32;
+    if (!isBF16 && !type.accepts(tensor->type()))
       return llvm::createStringError(files[i] + ": holds " +
                                      tensor->type().str() + " but argument " +
                                      std::to_string(i) + " is " + type.str());
     if (isBF16) {
-      HostTensor rounded(type);
-      for (int64_t j = 0, e = type.elements(); j < e; ++j)
+      HostTensor rounded(asBF16);
+      for (int64_t j = 0, e = asBF16.elements(); j < e; ++j)
         rounded.store(j, tensor->load(j));
       tensor = std::move(rounded);
     }

@@ -30,11 +30,12 @@ llvm::SmallVector<InputFeatures> analyzeArguments(mlir::ModuleOp model,
 /// where a tensor has two dimensions or more, as weights are, so that deep
 /// models stay in range; positive ones are in [0.5, 1.5]; indices are in range,
 /// other integers 0 or 1. `features` may be shorter than the inputs. The same
-/// seed gives the same inputs on every machine. Errors name the file and the
-/// type it should have.
+/// seed gives the same inputs on every machine. Dimensions that the signature
+/// leaves open are `openSize`. Errors name the file and the type it should have.
 llvm::Expected<std::vector<HostTensor>>
 makeInputs(const Signature &signature, llvm::ArrayRef<std::string> files,
-           llvm::ArrayRef<InputFeatures> features, uint64_t seed);
+           llvm::ArrayRef<InputFeatures> features, uint64_t seed,
+           int64_t openSize);
 
 } // namespace fastk
 

@@ -85,6 +85,10 @@ static cl::opt<std::string>
 static cl::opt<uint64_t>
     seed("seed", cl::cat(category), cl::init(1),
          cl::desc("seed of the generated inputs (default 1)"));
+static cl::opt<unsigned>
+    openSize("open-size", cl::cat(category), cl::init(8),
+             cl::desc("size of the dimensions that the model leaves open, in "
+                      "inputs that are generated (default 8)"));
 static cl::opt<double>
     seconds("seconds", cl::cat(category), cl::init(2.0),
             cl::desc("how long --time measures, in seconds (default 2)"));
@@ -190,6 +194,8 @@ static bool hasFiniteValue(const HostTensor &tensor) {
 static double relativeError(const HostTensor &got, const HostTensor &want) {
   double sum = 0, worst = 0;
   int64_t count = got.type().elements();
+  if (got.type().shape != want.type().shape)
+    return INFINITY;
   for (int64_t i = 0; i < count; ++i) {
     double a = got.load(i), b = want.load(i);
     if (std::isfinite(b))
@@ -265,9 +271,10 @@ static void timeFunctions(const CompiledFunction &winners,
                           const std::vector<HostTensor> &inputs) {
   using Clock = std::chrono::steady_clock;
   std::vector<HostTensor> outputs = winners.makeOutputs();
+  // The inputs are those of a run that went well.
   auto once = [&](const CompiledFunction &function) {
     Clock::time_point start = Clock::now();
-    function(inputs, outputs);
+    llvm::cantFail(function(inputs, outputs));
     return std::chrono::duration<double>(Clock::now() - start).count();
   };
   std::vector<double> ours, theirs;
@@ -308,7 +315,7 @@ makeInputsFor(ModuleOp model, llvm::StringRef function,
   SmallVector<InputFeatures> features;
   if (model)
     features = analyzeArguments(model, function, fusion);
-  return makeInputs(signature, inputFiles, features, seed);
+  return makeInputs(signature, inputFiles, features, seed, openSize);
 }
 
 /// What the model, computed in f64 on this machine's processors, gives.
@@ -322,7 +329,8 @@ runHostOracle(ModuleOp model, llvm::StringRef name, Precision precision,
   if (!function)
     return function.takeError();
   std::vector<HostTensor> expected = (*function)->makeOutputs();
-  (**function)(inputs, expected);
+  if (llvm::Error error = (**function)(inputs, expected))
+    return std::move(error);
   return expected;
 }
 
@@ -343,7 +351,8 @@ static int runOnHost(ModuleOp model, std::optional<CompiledLibrary> library,
   if (!inputs)
     return fail(inputs.takeError());
   std::vector<HostTensor> outputs = (*function)->makeOutputs();
-  (**function)(*inputs, outputs);
+  if (llvm::Error error = (**function)(*inputs, outputs))
+    return fail(std::move(error));
   if (llvm::Error error = writeOutputs(outputs))
     return fail(std::move(error));
   int status = 0;

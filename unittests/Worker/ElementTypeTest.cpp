@@ -17,7 +17,8 @@ using namespace fastk::worker;
 TEST(ElementType, NamesGoBothWays) {
   for (ElementType type :
        {ElementType::F64, ElementType::F32, ElementType::F16, ElementType::BF16,
-        ElementType::I64, ElementType::I32, ElementType::I8, ElementType::I1})
+        ElementType::I64, ElementType::I32, ElementType::I8, ElementType::I1,
+        ElementType::I16})
     EXPECT_EQ(parseElementType(toString(type)), type);
   EXPECT_FALSE(parseElementType("f8"));
 }
@@ -72,6 +73,8 @@ TEST(ElementType, IntegersSaturate) {
   EXPECT_EQ(roundTo(ElementType::I8, 1000), 127);
   EXPECT_EQ(roundTo(ElementType::I8, -1000), -128);
   EXPECT_EQ(roundTo(ElementType::I32, 1e20), 2147483647);
+  EXPECT_EQ(roundTo(ElementType::I16, 1e6), 32767);
+  EXPECT_EQ(roundTo(ElementType::I16, -1e6), -32768);
   EXPECT_EQ(roundTo(ElementType::I1, 5), 1);
   EXPECT_EQ(roundTo(ElementType::I8, std::nan("")), -128);
 }

@@ -21,19 +21,26 @@ namespace fastk {
 struct CompiledFunction {
   std::string name;
   Signature signature;
-  /// `<name>_packed`: pointers to the inputs, then to the outputs. Of a library
-  /// for a GPU `gpuEntry` is set instead: pointers to its memory, and an error
-  /// comes back as fastk_runtime.h says.
-  void (*entry)(void **) = nullptr;
+  /// `<name>_packed`: pointers to the inputs, then to the outputs. One of
+  /// dynamic shape takes two: an input its elements and its shape, an output
+  /// where a pointer to memory for free() goes, and where its shape does.
+  /// Returns 0, or a number that `errorText`, fastk_error_<name>, knows. Of a
+  /// library for a GPU `gpuEntry` is set instead: pointers to its memory, and
+  /// an error comes back as fastk_runtime.h says.
+  int (*entry)(void **) = nullptr;
+  /// Null in a library of a fastk that had no errors: `entry` returns nothing.
+  const char *(*errorText)(int) = nullptr;
   int (*gpuEntry)(void **) = nullptr;
   /// Of a library for a GPU: fastk_prepare_<name>.
   int (*gpuPrepare)() = nullptr;
 
-  /// Calls it, compiled for the host. The tensors must have the signature's
-  /// types.
-  void operator()(const std::vector<HostTensor> &inputs,
-                  const std::vector<HostTensor> &outputs) const;
-  /// Zeroed outputs of the right types.
+  /// Calls it, compiled for the host. The tensors must be of types that the
+  /// signature accepts. Outputs of dynamic shape are replaced. The error is
+  /// what the model says: an index out of bounds, shapes that do not fit.
+  llvm::Error operator()(const std::vector<HostTensor> &inputs,
+                         std::vector<HostTensor> &outputs) const;
+  /// Zeroed outputs of the right types; empty ones where the shape is not known
+  /// before the call.
   std::vector<HostTensor> makeOutputs() const;
 };
 

@@ -22,7 +22,8 @@
 
 namespace fastk::worker {
 
-enum class ElementType { F64, F32, F16, BF16, I64, I32, I8, I1 };
+/// Programs that are judged have no I16: jobs refuse it. Models may.
+enum class ElementType { F64, F32, F16, BF16, I64, I32, I8, I1, I16 };
 
 /// The spelling used in job files: "f64", "f32", ...
 std::string_view toString(ElementType type);

@@ -227,7 +227,7 @@ LogicalResult ModelCompiler::compile(func::FuncOp func, func::FuncOp original) {
 }
 
 FailureOr<DeviceModel> ModelCompiler::run() {
-  if (failed(checkModelInterface(model)))
+  if (failed(checkModelInterface(model, /*allowDynamic=*/false)))
     return failure();
   HostTarget host = HostTarget::detect();
   for (auto func : model.getOps<func::FuncOp>())

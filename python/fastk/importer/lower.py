@@ -33,13 +33,10 @@ _DIALECTS = {
     "affine",
     "scf",
     "cf",
+    "tm_tensor",
 }
 
 _REMEDIES = {
-    "tm_tensor": (
-        "cumsum, cumprod, sort, topk, nonzero and scatter have no linalg form: "
-        "compute them outside the module, or a cumsum as a product with a triangular matrix"
-    ),
     "ml_program": (
         "the module draws random numbers (dropout?): call module.eval() "
         "before returning it"
@@ -182,6 +179,15 @@ def check_text(text):
             "MLIR 22 and torch-mlir's MLIR read differently",
             "compute the mask in forward (for instance with torch.arange and a "
             "comparison), or pass it as an input or as a buffer",
+        )
+
+
+    # The condition of a while_loop is lost on the way, and it would never end.
+    if re.search(r"\bscf\.for .* to %c9223372036854775807\b", text):
+        raise ImporterError(
+            "the module has a while_loop, whose condition torch-mlir drops",
+            "write the loop in Python, so that it is unrolled, or keep it outside of "
+            "the module",
         )
 
 

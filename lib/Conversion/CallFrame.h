@@ -1,0 +1,60 @@
+//===- CallFrame.h - What one call of a model owns --------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A function of a compiled model returns 0, or the number of the error that
+// ended it: a cf.assert that did not hold, or memory that was not there. Either
+// way it gives back what it allocated. So buffers that no plan can place, of
+// dynamic size or leaving their block through control flow, are kept in a list
+// that belongs to the call.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_CONVERSION_CALLFRAME_H
+#define FASTK_LIB_CONVERSION_CALLFRAME_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace llvm {
+class Module;
+} // namespace llvm
+
+namespace fastk {
+
+/// The texts of a model's errors; that of number n, from 1 on, is texts[n - 1].
+struct ErrorTexts {
+  std::vector<std::string> texts;
+
+  /// The number of `text`, a new one where it is new.
+  int32_t numberOf(llvm::StringRef text);
+};
+
+/// On a memref.alloc: a result that is handed to the caller, who frees it.
+inline constexpr llvm::StringLiteral kResultAttr = "fastk.result";
+/// On a memref.alloc: it is freed by other means than the plan's.
+inline constexpr llvm::StringLiteral kKeptAttr = "fastk.kept";
+
+/// Plans the buffers of a model's function on memrefs: by planBuffers where
+/// that can, else by the call's list. Allocations are checked with cf.assert.
+mlir::LogicalResult planModelBuffers(mlir::func::FuncOp func);
+
+/// Makes every function with a body return an i32, and each cf.assert in it,
+/// inside of parallel loops too, a return of its text's number. After the
+/// conversions to OpenMP and to unstructured control flow.
+std::unique_ptr<mlir::Pass> createLowerAssertsPass(ErrorTexts &errors);
+
+/// Adds what planModelBuffers calls to a module.
+mlir::LogicalResult linkCallFrame(llvm::Module &module);
+
+/// `const char *fastk_error_<name>(int)`: the text of an error of function
+/// `name`, "" for a number that is none.
+void addErrorEntry(llvm::Module &module, llvm::StringRef name,
+                   const ErrorTexts &errors);
+
+} // namespace fastk
+
+#endif // FASTK_LIB_CONVERSION_CALLFRAME_H

@@ -1,0 +1,59 @@
+//===- LowerTMTensor.h - tm_tensor on its way to loops ----------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_CONVERSION_TMTENSOR_LOWERTMTENSOR_H
+#define FASTK_LIB_CONVERSION_TMTENSOR_LOWERTMTENSOR_H
+
+#include "fastk/Dialect/TMTensor/TMTensorDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace fastk {
+
+/// Gives the tm_tensor ops but attention their place in one-shot bufferization.
+void registerTMTensorBufferization(mlir::DialectRegistry &registry);
+
+/// Replaces every tm_tensor.attention on tensors by linalg: two contractions
+/// around a softmax, in f32 for the narrower types.
+void decomposeAttention(mlir::ModuleOp module);
+
+/// Replaces the other tm_tensor ops, on memrefs, by loops, with a remark each.
+void lowerTMTensor(mlir::ModuleOp module);
+
+/// One of the ops each; the rewriter stands before it. The op is not erased.
+void emitScan(mlir::OpBuilder &builder, tm_tensor::ScanOp op);
+void emitScatter(mlir::OpBuilder &builder, tm_tensor::ScatterOp op);
+void emitSort(mlir::OpBuilder &builder, tm_tensor::SortOp op);
+void emitTopk(mlir::OpBuilder &builder, tm_tensor::TopkOp op);
+
+//===----------------------------------------------------------------------===//
+// What they share
+//===----------------------------------------------------------------------===//
+
+/// The body of a tm_tensor op on `arguments`; what it yields.
+mlir::Value emitBody(mlir::OpBuilder &builder, mlir::Block &body,
+                     mlir::ValueRange arguments);
+
+/// The sizes of a memref, constants where they are known.
+llvm::SmallVector<mlir::Value> sizesOf(mlir::OpBuilder &builder,
+                                       mlir::Location loc, mlir::Value memref);
+
+mlir::Value constantIndex(mlir::OpBuilder &builder, mlir::Location loc,
+                          int64_t value);
+
+/// A parallel loop over every dimension of `sizes` but `dimension`, with a
+/// serial body that is given an index for each: zero for `dimension`. Without
+/// other dimensions the body stands alone.
+void emitRows(mlir::OpBuilder &builder, mlir::Location loc,
+              mlir::ArrayRef<mlir::Value> sizes, int64_t dimension,
+              llvm::function_ref<void(mlir::OpBuilder &,
+                                      llvm::SmallVector<mlir::Value> &)>
+                  body);
+
+} // namespace fastk
+
+#endif // FASTK_LIB_CONVERSION_TMTENSOR_LOWERTMTENSOR_H

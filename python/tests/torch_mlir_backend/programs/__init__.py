@@ -1,0 +1,39 @@
+# ===- __init__.py - The sample of programs -*- Python -*-===#
+#
+# Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""Programs over all families of ops, which torch-mlir imports and fastk compiles."""
+
+from . import (
+    contractions,
+    control,
+    convolutions,
+    dynamic,
+    elementwise,
+    indexing,
+    networks,
+    numbers,
+    reductions,
+    shapes,
+    writing,
+)
+
+#: {family: {name: Program}}
+FAMILIES = {
+    module.__name__.rpartition(".")[2]: module.PROGRAMS
+    for module in (
+        contractions,
+        control,
+        convolutions,
+        dynamic,
+        elementwise,
+        indexing,
+        networks,
+        numbers,
+        reductions,
+        shapes,
+        writing,
+    )
+}
