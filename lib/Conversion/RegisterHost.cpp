@@ -11,7 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostPipeline.h"
-#include "TMTensor/LowerTMTensor.h"
+#include "fastk/Conversion/Bufferization.h"
+#include "fastk/Dialect/TMTensor/TMTensorDialect.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ComplexToLLVM/ComplexToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -81,8 +82,8 @@ using HostDialects =
                 linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect,
                 memref::MemRefDialect, omp::OpenMPDialect, scf::SCFDialect,
                 tensor::TensorDialect, tm_tensor::TMTensorDialect,
-                transform::TransformDialect,
-                ub::UBDialect, vector::VectorDialect>;
+                transform::TransformDialect, ub::UBDialect,
+                vector::VectorDialect>;
 } // namespace
 
 void fastk::loadHostDialects(MLIRContext *context) {
@@ -108,8 +109,7 @@ void fastk::registerHostCodegen(DialectRegistry &registry) {
   tensor::registerTilingInterfaceExternalModels(registry);
   vector::registerBufferizableOpInterfaceExternalModels(registry);
   vector::registerSubsetOpInterfaceExternalModels(registry);
-  registerCallBufferization(registry);
-  registerTMTensorBufferization(registry);
+  registerFastkBufferization(registry);
 
   // What a schedule may use.
   affine::registerTransformDialectExtension(registry);
