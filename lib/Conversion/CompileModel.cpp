@@ -10,6 +10,7 @@
 #include "ModelInterface.h"
 #include "TMTensor/LowerTMTensor.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -134,12 +135,54 @@ compileWinnerOrDefault(LoweringOp lowering, StringRef symbol,
   return compileKernel(*fallback, KernelRole::Program, symbol, context, target);
 }
 
+/// Bytes of an element in a resource, where a truth value takes one of its own.
+static int64_t bytesInResource(Type element) {
+  if (auto complex = dyn_cast<ComplexType>(element))
+    return 2 * bytesInResource(complex.getElementType());
+  if (element.isIndex())
+    return 8;
+  return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+}
+
+/// Refuses resources without data, and makes plain constants of those of truth
+/// values and complex numbers: the translation to LLVM IR knows no others.
+static LogicalResult resolveResources(ModuleOp module) {
+  WalkResult walk = module.walk([](arith::ConstantOp op) {
+    auto resource = dyn_cast<DenseResourceElementsAttr>(op.getValue());
+    if (!resource)
+      return WalkResult::advance();
+    ShapedType type = resource.getType();
+    Type element = type.getElementType();
+    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+    int64_t bytes = type.getNumElements() * bytesInResource(element);
+    if (!blob || static_cast<int64_t>(blob->getData().size()) != bytes) {
+      op.emitError() << "has not the " << bytes
+                     << " bytes of data that it names: the file was cut or "
+                        "printed without its resources; print it whole "
+                        "(required by 'fastk.compile_model')";
+      return WalkResult::interrupt();
+    }
+    ArrayRef<char> data = blob->getData();
+    if (element.isInteger(1))
+      op.setValueAttr(DenseElementsAttr::get(
+          type,
+          ArrayRef(reinterpret_cast<const bool *>(data.data()), data.size())));
+    else if (isa<ComplexType>(element))
+      op.setValueAttr(DenseElementsAttr::getFromRawBuffer(type, data));
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 FailureOr<std::unique_ptr<llvm::Module>>
 fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
                     const HostTarget &target) {
   loadHostDialects(model.getContext());
   OwningOpRef<ModuleOp> host(model.clone());
   boxScalars(*host);
+  copyState(*host);
+  if (failed(resolveResources(*host)))
+    return failure();
   if (failed(checkModelInterface(*host, /*allowDynamic=*/true)))
     return failure();
 

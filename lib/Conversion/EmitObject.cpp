@@ -146,7 +146,10 @@ LogicalResult fastk::linkSharedLibrary(Location loc,
     return emitError(loc) << "cannot make a temporary file: " << code.message();
   FileBeside out(path);
   // No build id: equal objects give equal bytes.
-  args.append({"-Wl,--build-id=none", "-o", out.name()});
+  // A function of the model may bear the name of one in the program or in libc:
+  // what calls it here means it.
+  args.append(
+      {"-Wl,--build-id=none", "-Wl,-Bsymbolic-functions", "-o", out.name()});
   for (const std::string &object : objects)
     args.push_back(object);
   // By their sonames: the loader finds them as it finds any library.

@@ -116,8 +116,42 @@ static LogicalResult lowerLinalg(ModuleOp module, const LoopOptions &options) {
   return success();
 }
 
-/// One level of parallel loops, and only where it pays.
-static LogicalResult decideParallelism(ModuleOp module) {
+/// Where how much a parallel loop does is known at run time only: makes two of
+/// it, of which that decides. The other one is serial, for it is small.
+static void decideAtRunTime(OpBuilder &builder, scf::ParallelOp op) {
+  if (op->hasAttr(kWorkAttr) || !op.getInitVals().empty() ||
+      estimateWork(op) >= kParallelWork)
+    return;
+  auto isKnown = [](Value value) { return getConstantIntValue(value); };
+  if (llvm::all_of(op.getLowerBound(), isKnown) &&
+      llvm::all_of(op.getUpperBound(), isKnown) &&
+      llvm::all_of(op.getStep(), isKnown))
+    return;
+  int64_t inner = 0;
+  for (Operation &nested : *op.getBody())
+    inner += estimateWork(&nested);
+  Location loc = op.getLoc();
+  builder.setInsertionPoint(op);
+  Value work = arith::ConstantIndexOp::create(builder, loc, inner);
+  for (auto [lower, upper, step] :
+       llvm::zip(op.getLowerBound(), op.getUpperBound(), op.getStep())) {
+    Value length = arith::SubIOp::create(builder, loc, upper, lower);
+    length = arith::CeilDivSIOp::create(builder, loc, length, step);
+    work = arith::MulIOp::create(builder, loc, work, length);
+  }
+  Value pays = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::sge, work,
+      arith::ConstantIndexOp::create(builder, loc, kParallelWork));
+  auto branch = scf::IfOp::create(builder, loc, pays, /*withElseRegion=*/true);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  builder.clone(*op);
+  op->moveBefore(branch.thenBlock()->getTerminator());
+  op->setAttr(kWorkAttr, builder.getI64IntegerAttr(kParallelWork));
+}
+
+/// One level of parallel loops, and only where it pays: which may be asked when
+/// the code runs.
+static LogicalResult decideParallelism(ModuleOp module, bool mayAsk) {
   IRRewriter rewriter(module.getContext());
   SmallVector<scf::ForallOp> foralls;
   module.walk([&](scf::ForallOp op) { foralls.push_back(op); });
@@ -126,7 +160,14 @@ static LogicalResult decideParallelism(ModuleOp module) {
     if (failed(scf::forallToParallelLoop(rewriter, forall)))
       return failure();
   }
-  SmallVector<scf::ParallelOp> serial;
+  SmallVector<scf::ParallelOp> serial, outermost;
+  if (mayAsk)
+    module.walk([&](scf::ParallelOp op) {
+      if (!op->getParentOfType<scf::ParallelOp>())
+        outermost.push_back(op);
+    });
+  for (scf::ParallelOp op : outermost)
+    decideAtRunTime(rewriter, op);
   module.walk<WalkOrder::PreOrder>([&](scf::ParallelOp op) {
     bool nested = op->getParentOfType<scf::ParallelOp>();
     if (op.getInitVals().empty() &&
@@ -203,7 +244,7 @@ LogicalResult fastk::lowerToLLVMDialect(ModuleOp module,
     if (failed(runPasses(passes, module)))
       return failure();
   }
-  if (failed(decideParallelism(module)))
+  if (failed(decideParallelism(module, /*mayAsk=*/errors)))
     return failure();
   {
     // Before the plan: an allocation in a serial loop moves out of it, but not

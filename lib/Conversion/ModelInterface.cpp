@@ -7,6 +7,7 @@
 
 #include "ModelInterface.h"
 #include "fastk/Dialect/TMTensor/TMTensorDialect.h"
+#include "mlir/Dialect/MLProgram/IR/MLProgram.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LLVMContext.h"
@@ -18,7 +19,7 @@ using namespace fastk;
 
 /// What a GPU's plan has no room for.
 static LogicalResult checkStatic(func::FuncOp func) {
-  WalkResult walk = func.walk([&](Operation *op) {
+  WalkResult walk = func.walk<WalkOrder::PreOrder>([&](Operation *op) {
     for (Type type : op->getResultTypes()) {
       auto shaped = dyn_cast<ShapedType>(type);
       if (!shaped || shaped.hasStaticShape())
@@ -33,6 +34,13 @@ static LogicalResult checkStatic(func::FuncOp func) {
       op->emitOpError() << "is lowered for the host only: compile with "
                            "--target=host, or keep this part of the model out "
                            "(required by 'fastk.device_model')";
+      return WalkResult::interrupt();
+    }
+    if (isa<ml_program::MLProgramDialect>(op->getDialect())) {
+      op->emitOpError() << "is state between calls, such as that of random "
+                           "numbers, which models for a GPU cannot have: "
+                           "compile with --target=host, or export the model "
+                           "in eval mode (required by 'fastk.device_model')";
       return WalkResult::interrupt();
     }
     return WalkResult::advance();

@@ -31,6 +31,9 @@ inline constexpr llvm::StringLiteral kErrorsMetadata = "fastk.errors.";
 /// has numbers, for the calling convention has pointers only.
 void boxScalars(mlir::ModuleOp model);
 
+/// Lets what is loaded of a model's state stay as it was when it is stored to.
+void copyState(mlir::ModuleOp model);
+
 /// Refuses what the calling convention cannot express, before anything is
 /// changed. The host's has dynamic shapes, that of a GPU has not.
 mlir::LogicalResult checkModelInterface(mlir::ModuleOp model,

@@ -40,6 +40,8 @@
 #include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Linalg/Transforms/SubsetInsertionOpInterfaceImpl.h"
 #include "mlir/Dialect/Linalg/Transforms/TilingInterfaceImpl.h"
+#include "mlir/Dialect/MLProgram/IR/MLProgram.h"
+#include "mlir/Dialect/MLProgram/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/MemRef/TransformOps/MemRefTransformOps.h"
 #include "mlir/Dialect/OpenMP/OpenMPDialect.h"
 #include "mlir/Dialect/SCF/TransformOps/SCFTransformOps.h"
@@ -80,10 +82,10 @@ using HostDialects =
                 bufferization::BufferizationDialect, cf::ControlFlowDialect,
                 complex::ComplexDialect, func::FuncDialect, index::IndexDialect,
                 linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect,
-                memref::MemRefDialect, omp::OpenMPDialect, scf::SCFDialect,
-                tensor::TensorDialect, tm_tensor::TMTensorDialect,
-                transform::TransformDialect, ub::UBDialect,
-                vector::VectorDialect>;
+                memref::MemRefDialect, ml_program::MLProgramDialect,
+                omp::OpenMPDialect, scf::SCFDialect, tensor::TensorDialect,
+                tm_tensor::TMTensorDialect, transform::TransformDialect,
+                ub::UBDialect, vector::VectorDialect>;
 } // namespace
 
 void fastk::loadHostDialects(MLIRContext *context) {
@@ -101,6 +103,7 @@ void fastk::registerHostCodegen(DialectRegistry &registry) {
   cf::registerBufferizableOpInterfaceExternalModels(registry);
   cf::registerBufferDeallocationOpInterfaceExternalModels(registry);
   linalg::registerAllDialectInterfaceImplementations(registry);
+  ml_program::registerBufferizableOpInterfaceExternalModels(registry);
   scf::registerBufferizableOpInterfaceExternalModels(registry);
   scf::registerBufferDeallocationOpInterfaceExternalModels(registry);
   tensor::registerBufferizableOpInterfaceExternalModels(registry);

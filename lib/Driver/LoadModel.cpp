@@ -39,8 +39,6 @@ static constexpr ForeignDialect kForeignDialects[] = {
                 "-m fastk.importer`"},
     {"stablehlo", "fastk reads linalg on tensors: lower StableHLO with "
                   "stablehlo-opt --stablehlo-legalize-to-linalg"},
-    {"ml_program", "random-number state is not supported: export the model in "
-                   "eval mode, without dropout"},
 };
 
 /// The remedy for an op of `dialect`; empty when fastk knows none.

@@ -8,7 +8,7 @@
 // Everything on the ways from linalg to x86 and NVIDIA GPUs. Left out: the
 // dialects and conversions of other devices (AMD, Arm, Intel GPUs, SPIR-V,
 // WebAssembly), other front ends (TOSA, OpenACC, quant, sparse tensors) and
-// other ways out (EmitC, MPI). ml_program is there to be refused by name.
+// other ways out (EmitC, MPI).
 //
 //===----------------------------------------------------------------------===//
 

@@ -209,8 +209,7 @@ def shorten(said, log=""):
     text = re.sub(r"^.*?\b(?=error: )", "", text)
     text = re.sub(r"0x[0-9a-f]{6,}", "0x…", text)
     # Where it was made is nobody's business.
-    text = re.sub(r"/[^\s\"']*/(?=projects/pt1/|site-packages/)", "", text)
-    text = re.sub(r"/[^\s\"']*/(?=[^\s/\"']*\.(?:py|mlir|so)\b)", "", text)
+    text = re.sub(r"(?<![\w.-])/[^\s\"']*/(?=[^\s/\"']*\.(?:py|mlir|so)\b)", "", text)
     return text[:400]
 
 

@@ -1,0 +1,78 @@
+"""Calls the functions of dynamic_shapes.mlir as a C program would."""
+
+import ctypes
+import sys
+
+library = ctypes.CDLL(sys.argv[1])
+libc = ctypes.CDLL(None)
+libc.free.argtypes = [ctypes.c_void_p]
+
+
+def floats(values):
+    return (ctypes.c_float * max(len(values), 1))(*values)
+
+
+def sizes(*values):
+    return (ctypes.c_int64 * len(values))(*values)
+
+
+class Result:
+    """A result of dynamic shape."""
+
+    def __init__(self, rank):
+        self.memory = ctypes.c_void_p()
+        self.shape = sizes(*[-7] * rank)
+        self.arguments = [ctypes.byref(self.memory), self.shape]
+
+    def take(self):
+        count = 1
+        for size in self.shape:
+            count *= size
+        values = list((ctypes.c_float * count).from_address(self.memory.value))
+        libc.free(self.memory)
+        return tuple(self.shape), values
+
+
+def call(name, *arguments):
+    code = getattr(library, name)(*arguments)
+    text = getattr(library, f"fastk_error_{name}")
+    text.restype = ctypes.c_char_p
+    return code, text(code).decode()
+
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+
+print((ctypes.c_char * 200).in_dll(library, "fastk_signature_twice").value.decode())
+for rows, columns in ((3, 4), (0, 4), (3, 5), (-1, 4)):
+    result, total = Result(2), ctypes.c_float(-1)
+    code, text = call("twice", floats(list(range(12))), sizes(rows, columns),
+                      *result.arguments, ctypes.byref(total))  # fmt: skip
+    print("twice", code, *(result.take() if code == 0 else [text]), *[total.value] * (not code))
+for count in (3, 1 << 60):
+    result = Result(1)
+    code, text = call("first", ctypes.byref(ctypes.c_int64(count)), *result.arguments)
+    print("first", code, *(result.take() if code == 0 else [text]))
+result = Result(1)
+code, text = call("grown", floats([0, 1, 2, 3]), sizes(4), *result.arguments)
+print("grown", code, *(result.take() if code == 0 else [text]))
+a, b = Result(2), Result(2)
+code, text = call("same", floats(list(range(8))), sizes(2, 4), *a.arguments, *b.arguments)
+apart = a.memory.value != b.memory.value
+assert a.take() == (values := b.take())
+print("same", code, apart, *values)
+
+before = resident()
+many = floats([1.0] * 400000)
+for _ in range(100):
+    result, total = Result(2), ctypes.c_float()
+    assert call("twice", many, sizes(100000, 4), *result.arguments, ctypes.byref(total))[0] == 0
+    libc.free(result.memory)
+    assert call("twice", many, sizes(100000, 5), *result.arguments, ctypes.byref(total))[0]
+    result = Result(1)
+    assert call("grown", many, sizes(400000), *result.arguments)[0] == 0
+    libc.free(result.memory)
+lost = resident() - before
+print("kept", 0 if lost < 1 << 23 else lost, "bytes")
