@@ -14,6 +14,7 @@
 #include "llvm/Support/JSON.h"
 
 using namespace fastk;
+using llvm::SmallVector;
 using llvm::StringRef;
 namespace json = llvm::json;
 
