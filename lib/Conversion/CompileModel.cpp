@@ -180,9 +180,9 @@ fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
   loadHostDialects(model.getContext());
   OwningOpRef<ModuleOp> host(model.clone());
   boxScalars(*host);
-  copyState(*host);
   if (failed(resolveResources(*host)))
     return failure();
+  copyState(*host);
   if (failed(checkModelInterface(*host, /*allowDynamic=*/true)))
     return failure();
 

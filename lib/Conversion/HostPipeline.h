@@ -73,8 +73,8 @@ void placeThreadBuffers(mlir::ModuleOp module);
 
 /// Gives integer divisions by zero, and that of the smallest number by -1, a
 /// value: the processor would end the process. In both cases it is as if the
-/// divisor were 1. (Torch raises for the first on a CPU, and gives some value on
-/// a GPU.)
+/// divisor were 1. (Torch raises for the first on a CPU, and gives some value
+/// on a GPU.)
 void guardDivisions(mlir::ModuleOp module);
 
 /// Sets triple, data layout and the target attributes of every function.

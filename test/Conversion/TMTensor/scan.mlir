@@ -10,8 +10,8 @@
 // REMARK-COUNT-4: remark: [Passed] tm_tensor {{.*}}Reason="lowered to loops; no part of a workload", op=tm_tensor.scan
 // The long row, and that alone, is worth several threads.
 // RUN: FileCheck %s --check-prefix=PARALLEL < %t/out.ll
-// PARALLEL-COUNT-2: call void {{.*}}@__kmpc_fork_call
-// PARALLEL-NOT: call void {{.*}}@__kmpc_fork_call
+// PARALLEL-COUNT-2: @__kmpc_fork_call({{.*}}@fastk.model.forward..omp_par
+// PARALLEL-NOT: @__kmpc_fork_call({{.*}}@fastk.model.forward..omp_par
 
 #sum = affine_map<(d0) -> (d0)>
 func.func @forward() -> (tensor<2x3xi64>, tensor<2xi64>, tensor<2x3xi64>, tensor<3xi64>, tensor<3xi64>, tensor<i64>, tensor<100000xi64>, tensor<i64>, tensor<0xi64>) {
