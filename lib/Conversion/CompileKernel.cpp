@@ -9,6 +9,7 @@
 #include "ScheduleRules.h"
 #include "fastk/Analysis/CanonicalForm.h"
 #include "fastk/Transforms/Passes.h"
+#include "fastk/Transforms/RunPasses.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -75,7 +76,7 @@ static LogicalResult applyDefaultSchedule(ModuleOp module,
   FastkDefaultSchedulePassOptions options;
   options.vectorBytes = target.vectorBytes;
   passes.addNestedPass<func::FuncOp>(createFastkDefaultSchedulePass(options));
-  return passes.run(module);
+  return runPasses(passes, module);
 }
 
 /// Appends the workspace, which is last in the ABI whether it is used or not.
@@ -173,7 +174,7 @@ fastk::compileKernel(LoweringOp lowering, KernelRole role, StringRef symbol,
     foldEmpty(**module);
     PassManager passes(lowering.getContext());
     passes.addNestedPass<func::FuncOp>(createFastkPromoteToF64Pass());
-    if (failed(passes.run(**module)))
+    if (failed(runPasses(passes, **module)))
       return failure();
     return compileScheduled(std::move(*module), symbol, context, target,
                             /*approximate=*/false, workspaceBytes);

@@ -93,6 +93,10 @@ struct CommandLine {
           "slower than the default lowering; any: all")};
   cl::opt<std::string> emit{"emit", cl::init("mlir"), cl::cat(category),
                             cl::desc("mlir (default), llvm, obj or so")};
+  cl::opt<std::string> emitHeader{
+      "emit-header", cl::cat(category), cl::value_desc("FILE.h"),
+      cl::desc("with --emit=so or obj: write the C header of its functions; "
+               "see docs/aot.md")};
   cl::opt<std::string> search{
       "search",
       cl::ValueOptional,
@@ -273,6 +277,15 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
       options.output == "-")
     return reject("--emit=" + line.emit +
                   " writes a binary file: name it with -o");
+  options.emitHeader = line.emitHeader;
+  if (line.emitHeader.getNumOccurrences()) {
+    if (*emit != EmitKind::Object && *emit != EmitKind::SharedLibrary)
+      return reject("--emit-header describes a library or an object: add "
+                    "--emit=so or --emit=obj, or leave it out");
+    if (options.emitHeader.empty() || options.emitHeader == options.output)
+      return reject("--emit-header=" + line.emitHeader +
+                    ": name a file of its own, as --emit-header=model.h");
+  }
   if (line.search == "none" && line.search.getNumOccurrences() == 0)
     options.search = SearchScope::None;
   else if (line.search.empty())

@@ -16,6 +16,7 @@
 #include "fastk/Driver/LoadModel.h"
 #include "fastk/Runtime/CompiledLibrary.h"
 #include "fastk/Runtime/Npy.h"
+#include "fastk/Transforms/RunPasses.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
@@ -565,6 +566,9 @@ int main(int argc, char **argv) {
   } remove{folder};
 
   bool isLibrary = llvm::StringRef(inputPath).ends_with(".so");
+  // The passes obey the options above; nothing is timed.
+  TimingScope untimed;
+  ObservedPasses observed(&untimed);
   DialectRegistry registry;
   registerFastkDialects(registry);
   registerHostCodegen(registry);
