@@ -15,15 +15,15 @@ target_compile_options(FastkWarnings INTERFACE
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   target_compile_options(FastkWarnings INTERFACE "SHELL:-Xclang -fno-pch-timestamp")
 endif()
-if(FASTK_ENABLE_FUZZERS)
-  target_compile_options(FastkWarnings INTERFACE -fsanitize=fuzzer-no-link)
-  target_link_options(FastkWarnings INTERFACE -fsanitize=fuzzer-no-link)
-endif()
 if(FASTK_SANITIZE)
   target_compile_options(FastkWarnings INTERFACE
     -fsanitize=address,undefined -fno-sanitize=vptr -fno-omit-frame-pointer
     -fno-sanitize-recover=undefined)
   target_link_options(FastkWarnings INTERFACE -fsanitize=address,undefined)
+endif()
+if(FASTK_ENABLE_FUZZERS)
+  target_compile_options(FastkWarnings INTERFACE -fsanitize=fuzzer-no-link)
+  target_link_options(FastkWarnings INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
 add_library(FastkMLIR INTERFACE)
