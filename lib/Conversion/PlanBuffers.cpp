@@ -43,8 +43,6 @@ static int64_t byteSize(MemRefType type) {
 }
 
 Operation *fastk::findLastUse(memref::AllocOp alloc) {
-  if (alloc->hasAttr(kLiveToEndAttr))
-    return alloc->getBlock()->getTerminator();
   Operation *last = alloc;
   SmallVector<Value> worklist = {alloc.getResult()};
   while (!worklist.empty()) {
