@@ -6,8 +6,8 @@
 # ===----------------------------------------------------------------------===#
 """The tests that are expected to fail through fastk, each with its reason.
 
-The list lies in expected.json beside this file: {test: reason}. None of them passes
-with torch-mlir's reference backend.
+The list lies in expected.json beside this file: {test: reason}. The reason says so
+where one passes with torch-mlir's reference backend.
 """
 
 import json
