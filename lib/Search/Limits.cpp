@@ -18,7 +18,7 @@ static int64_t keptOf(const SearchOptions &options, bool promote) {
   int64_t limit = options.budget.evaluations;
   if (promote || limit < 2)
     return 0;
-  return std::clamp<int64_t>(limit / 10, 1, options.promotions);
+  return std::clamp<int64_t>(limit / 10, 1, 3 * options.promotions);
 }
 
 std::optional<int64_t> Searcher::evaluationsLeft(bool promote) const {
