@@ -6,7 +6,7 @@
 # ===----------------------------------------------------------------------===#
 """Runs one implementation of an operator on demand; started by host.py and golden.py.
 
-    contender.py eager|compile GOLDEN_NAME DATA_DIR THREADS [slow]
+    contender.py eager|compile GOLDEN_NAME|FILE.py:NAME DATA_DIR THREADS [slow]
     contender.py library FILE.so DATA_DIR THREADS [slow]
 
 A process of its own for each: two OpenMP runtimes in one process spin against
@@ -15,6 +15,9 @@ each other. Reads commands, one a line, answers each with a line of JSON:
     save FILE.npy     write the first result
     time SECONDS      call for about so long (5 times at least), after a call that
                       is not counted; answers {"times": [...], "faults": N}
+    memory CALLS      the most bytes that a call has in memory beside what was there
+                      before it, arguments and preallocated results: the least of so
+                      many calls
 
 With `slow`, for calls that take seconds, no call is thrown away but the first, and
 one is enough.
@@ -89,7 +92,7 @@ class LibraryContender:
 
 
 class TorchContender:
-    """The module of golden.py, in eager mode or compiled."""
+    """A module of golden.py, or of the file that is named, in eager mode or compiled."""
 
     def __init__(self, name, arrays, compiled):
         import torch
@@ -98,7 +101,8 @@ class TorchContender:
         from fastk.importer import export, golden, source
 
         torch.set_grad_enabled(False)
-        module, args, kwargs = source.call(getattr(golden, name))
+        build = source.load(name) if ":" in name else getattr(golden, name)
+        module, args, kwargs = source.call(build)
         assert not kwargs
         # Arguments of the import: weights, then inputs; see arguments_of.
         tensors = [torch.from_numpy(array) for array in arrays]
@@ -158,6 +162,33 @@ def block(contender, seconds, slow=False):
     return {"times": times, "faults": faults / len(times)}
 
 
+def status(field):
+    """Bytes of a field of /proc/self/status."""
+    for line in pathlib.Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(f"{field}:"):
+            return int(line.split()[1]) * 1024
+    raise ValueError(f"/proc/self/status has no {field}")
+
+
+def memory(contender, calls):
+    """The most that a call adds to this process's memory, in bytes.
+
+    As the system counts it, page by page: buffers that nobody touches are free,
+    stacks of threads and what a library keeps for itself count. What the heap
+    keeps of earlier calls would hide a call's own: the least threshold makes it
+    give pages back.
+    """
+    least = None
+    for _ in range(calls):
+        contender.keep = None
+        before = status("VmRSS")
+        pathlib.Path("/proc/self/clear_refs").write_text("5")  # forget the peak
+        contender.call()
+        added = status("VmHWM") - before
+        least = added if least is None else min(least, added)
+    return least
+
+
 def make(kind, what, arrays, threads):
     if kind == "library":
         return LibraryContender(what, arrays)
@@ -192,6 +223,8 @@ def main():
         command, argument = line.split(maxsplit=1)
         if command == "time":
             answer(block(contender, float(argument), slow))
+        elif command == "memory":
+            answer(memory(contender, int(argument)))
         elif command == "save":
             if not slow:
                 contender.call()

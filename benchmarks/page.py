@@ -10,11 +10,12 @@ import datetime
 import importlib.metadata
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
 
-BEGIN = "<!-- numbers: written by benchmarks/host.py, do not edit -->"
+BEGIN = re.compile(r"<!-- numbers: written by benchmarks/\w+\.py, do not edit -->")
 END = "<!-- end of numbers -->"
 
 
@@ -25,7 +26,7 @@ def _output(*command, **options):
     return result.stdout.strip() if result.returncode == 0 else ""
 
 
-def describe_machine(options, root):
+def describe_machine(options, root, program="benchmarks/host.py"):
     """Where and with what: everything a reader needs to repeat the run."""
     cpu = next(
         (
@@ -51,7 +52,7 @@ def describe_machine(options, root):
         "mlir": _output("mlir-opt-22", "--version").partition("version ")[2].split("\n")[0],
         "compiler_of_torch": _output("g++", "--version").split("\n")[0],
         "commit": commit + (" with local changes" if edited else ""),
-        "command": shlex.join([".venv/bin/python", "benchmarks/host.py", *arguments]),
+        "command": shlex.join([".venv/bin/python", program, *arguments]),
         "rounds": options.rounds,
         "block": options.block,
         "pause": options.pause,
@@ -258,10 +259,12 @@ def tables(document):
 def insert(path, text):
     """Replaces what stands between the markers of a page, whole or not at all."""
     page = pathlib.Path(path).read_text()
-    head, begin, rest = page.partition(BEGIN)
-    _, end, tail = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"host.py: error: {path} has no markers '{BEGIN}', '{END}'")
+    begin = BEGIN.search(page)
+    _, end, tail = page[begin.end() :].partition(END) if begin else ("", "", "")
+    if not end:
+        raise SystemExit(
+            f"error: {path} has no markers '{BEGIN.pattern}', '{END}' for the tables"
+        )
     new = pathlib.Path(f"{path}.new")
-    new.write_text(f"{head}{BEGIN}\n\n{text}\n{END}{tail}")
+    new.write_text(f"{page[: begin.end()]}\n\n{text}\n{END}{tail}")
     new.replace(path)

@@ -4,6 +4,7 @@
 #
 #   scripts/install-deps.sh            what the compiler needs
 #   scripts/install-deps.sh --import   and the importer: Torch and torch-mlir, in .venv
+#   scripts/install-deps.sh --models   and whole models for it: transformers
 #   scripts/install-deps.sh --cuda     and CUDA's compile tools for a machine without CUDA, in .venv
 #   scripts/install-deps.sh --llm      and what tests the client for language models, in .venv
 #   scripts/install-deps.sh --lint     and pre-commit with its tools
@@ -24,12 +25,13 @@ readonly PACKAGES=(
   python3 python3-venv
 )
 
-usage() { sed -n '2,10s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,11s/^# \{0,1\}//p' "$0"; }
 
-import=no cuda=no llm=no lint=no
+import=no models=no cuda=no llm=no lint=no
 for arg in "$@"; do
   case "$arg" in
     --import) import=yes ;;
+    --models) import=yes models=yes ;;
     --cuda) cuda=yes ;;
     --llm) llm=yes ;;
     --lint) lint=yes ;;
@@ -86,6 +88,12 @@ if [ "$import" = yes ]; then
   .venv/bin/python -c 'import torch, torch_mlir, numpy, pytest, fastk' 2>/dev/null || {
     echo "install-deps: installing Torch and torch-mlir into .venv (a minute or two, more where pip has only the CUDA build)"
     .venv/bin/pip install -q -e 'python[import,test]'
+  }
+fi
+if [ "$models" = yes ]; then
+  .venv/bin/python -c 'import transformers' 2>/dev/null || {
+    echo "install-deps: installing transformers into .venv"
+    .venv/bin/pip install -q -e 'python[import,models,test]'
   }
 fi
 if [ "$cuda" = yes ]; then

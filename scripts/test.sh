@@ -3,7 +3,7 @@
 set -o errexit -o nounset -o pipefail
 cd "$(dirname "$0")/.."
 # CUDA's compile tools need no GPU: what is compiled for one is tested anywhere.
-scripts/install-deps.sh --import --cuda --llm
+scripts/install-deps.sh --import --models --cuda --llm
 scripts/build.sh dev
 failed=()
 scripts/lint.sh --format || failed+=("clang-format")

@@ -1,11 +1,14 @@
 # add_fastk_library(NAME sources... [NO_MLIR] [DEPENDS targets...] [LINK targets...])
 # add_fastk_tool(NAME sources... [NO_MLIR] [LINK targets...])
+# add_fastk_plugin(NAME sources... [LINK targets...])
 # add_fastk_unittest(NAME sources... [NO_MLIR] [LINK targets...])
 #
 # Every target of fastk is made by one of these: they give it the warnings, the
 # precompiled MLIR headers (24 s a translation unit without, 6 s with) and the
 # MLIR libraries of the chosen link mode. NO_MLIR is for what must not depend on
 # LLVM: the worker and all it is made of.
+
+include(InstallFastk)
 
 add_library(FastkWarnings INTERFACE)
 target_compile_options(FastkWarnings INTERFACE
@@ -21,14 +24,22 @@ if(FASTK_SANITIZE)
     -fno-sanitize-recover=undefined)
   target_link_options(FastkWarnings INTERFACE -fsanitize=address,undefined)
 endif()
+if(FASTK_ENABLE_FUZZERS)
+  target_compile_options(FastkWarnings INTERFACE -fsanitize=fuzzer-no-link)
+  target_link_options(FastkWarnings INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+fastk_export(FastkWarnings)
 
 add_library(FastkMLIR INTERFACE)
 if(FASTK_STATIC_LLVM)
   include(StaticLLVM)
   target_link_libraries(FastkMLIR INTERFACE ${FASTK_STATIC_MLIR_LIBS})
 else()
-  target_link_libraries(FastkMLIR INTERFACE MLIR LLVM)
+  # A plugin takes both from the program that loads it.
+  set(links "$<NOT:$<BOOL:$<TARGET_PROPERTY:FASTK_HOST_HAS_MLIR>>>")
+  target_link_libraries(FastkMLIR INTERFACE $<${links}:MLIR> $<${links}:LLVM>)
 endif()
+fastk_export(FastkMLIR)
 
 # The one precompiled header; every MLIR library reuses it.
 file(WRITE ${CMAKE_BINARY_DIR}/pch.cpp.in "// Holds the precompiled MLIR headers.\n")
@@ -62,12 +73,30 @@ function(add_fastk_library name)
   cmake_parse_arguments(ARG "NO_MLIR" "" "LINK;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   _fastk_configure(${name} ${ARGN})
+  fastk_export(${name})
 endfunction()
 
 function(add_fastk_tool name)
   cmake_parse_arguments(ARG "NO_MLIR" "" "LINK;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   _fastk_configure(${name} ${ARGN})
+  # Those of the tests stay at home.
+  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/tools/")
+    install(TARGETS ${name} DESTINATION bin COMPONENT programs)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY FASTK_TOOLS ${name})
+endfunction()
+
+# What another program loads, NAME.so. It exports what its own sources do, and
+# every symbol that is not its own is looked for when it is loaded, not later.
+function(add_fastk_plugin name)
+  cmake_parse_arguments(ARG "NO_MLIR" "" "LINK;DEPENDS" ${ARGN})
+  add_library(${name} MODULE ${ARG_UNPARSED_ARGUMENTS})
+  set_target_properties(${name} PROPERTIES PREFIX "" FASTK_HOST_HAS_MLIR ON
+    CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  _fastk_configure(${name} ${ARGN})
+  target_link_options(${name} PRIVATE -Wl,--exclude-libs,ALL -Wl,--as-needed -Wl,-z,now)
+  install(TARGETS ${name} DESTINATION lib COMPONENT programs)
   set_property(GLOBAL APPEND PROPERTY FASTK_TOOLS ${name})
 endfunction()
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Bank/Bank.h"
+#include "HeadCache.h"
 #include "fastk/Bank/DurableFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -91,11 +92,12 @@ static BankEntry readEntry(StringRef folder) {
 }
 
 void Bank::index(StringRef folder) {
-  if (llvm::any_of(entries,
-                   [&](const IndexEntry &e) { return e.folder == folder; }))
+  auto [at, isNew] = positions.try_emplace(folder, entries.size());
+  if (!isNew)
     return;
   std::string key8 = keyDigitsOfName(llvm::sys::path::filename(folder)).str();
-  entries.push_back({folder.str(), key8});
+  byDigits[key8].push_back(entries.size());
+  entries.push_back({folder.str(), std::move(key8)});
 }
 
 llvm::Expected<Bank> Bank::open(StringRef directory) {
@@ -118,35 +120,76 @@ llvm::Expected<Bank> Bank::open(StringRef directory) {
   if (llvm::Error error = llvm::joinErrors(std::move(outer), std::move(inner)))
     return error;
   llvm::sort(folders);
-  for (std::string &folder : folders) {
-    std::string key8 = keyDigitsOfName(llvm::sys::path::filename(folder)).str();
-    bank.entries.push_back({std::move(folder), std::move(key8)});
-  }
+  for (const std::string &folder : folders)
+    bank.index(folder);
   return bank;
 }
 
 std::vector<BankEntry> Bank::entriesOf(StringRef key) const {
+  // Of folders without a key in their names the heads are read, once.
+  if (!unnamed) {
+    unnamed.emplace();
+    if (auto found = byDigits.find(""); found != byDigits.end())
+      for (unsigned position : found->second)
+        if (BankEntry read = readEntry(entries[position].folder); read.header)
+          (*unnamed)[read.header->key].push_back(position);
+  }
+  SmallVector<unsigned> positions;
+  if (auto found = byDigits.find(key.take_front(8)); found != byDigits.end())
+    positions.append(found->second);
+  if (auto found = unnamed->find(key); found != unnamed->end())
+    positions.append(found->second);
+  // In the order of the folders: the same bank gives the same answer.
+  llvm::sort(positions);
   std::vector<BankEntry> result;
-  for (const IndexEntry &entry : entries) {
-    if (!entry.key8.empty()) {
-      if (key.starts_with(entry.key8))
-        result.push_back(readEntry(entry.folder));
-      continue;
-    }
+  for (unsigned position : positions) {
+    const IndexEntry &entry = entries[position];
     BankEntry read = readEntry(entry.folder);
-    if (read.header && read.header->key == key)
+    if (!entry.key8.empty() || (read.header && read.header->key == key))
       result.push_back(std::move(read));
   }
   return result;
 }
 
+/// Fewer heads are read faster than a cache is.
+static constexpr size_t kWorthCaching = 100;
+
 std::optional<unsigned> Bank::mostReductions(StringRef target) const {
+  bool caches = entries.size() >= kWorthCaching;
+  std::optional<HeadCache> cache;
+  if (caches)
+    cache.emplace(directory);
   std::optional<unsigned> most;
+  llvm::StringMap<HeadCache::Head> known;
+  size_t readAnew = 0;
+  auto count = [&](StringRef ofTarget, unsigned reductions) {
+    if (ofTarget == target)
+      most = std::max(most.value_or(0), reductions);
+  };
   for (const IndexEntry &entry : entries) {
+    // The stamp before the content: what is written in between is read again.
+    std::optional<FileStamp> stamp;
+    StringRef name = StringRef(entry.folder).drop_front(directory.size());
+    if (caches) {
+      stamp = FileStamp::of(entry.folder + "/lowering.mlir");
+      if (const HeadCache::Head *head =
+              stamp ? cache->find(name, *stamp) : nullptr) {
+        count(head->target, head->reductions);
+        known[name] = *head;
+        continue;
+      }
+    }
     BankEntry read = readEntry(entry.folder);
-    if (read.header && read.header->target == target)
-      most = std::max(most.value_or(0), read.header->reductions);
+    if (!read.header)
+      continue;
+    count(read.header->target, read.header->reductions);
+    if (stamp) {
+      known[name] = {*stamp, read.header->target, read.header->reductions};
+      ++readAnew;
+    }
   }
+  if (readAnew > 0)
+    cache->replaceBy(std::move(known));
   return most;
 }
 

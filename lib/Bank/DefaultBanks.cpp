@@ -29,10 +29,15 @@ std::vector<std::string> fastk::defaultBanks(StringRef executable) {
   // argv[0] may be a bare name or a symbolic link; the running program is not.
   std::string program = sys::fs::getMainExecutable(
       executable.str().c_str(), reinterpret_cast<void *>(&defaultBanks));
-  SmallString<256> shipped(sys::path::parent_path(program));
-  sys::path::append(shipped, "..", "winners");
-  sys::path::remove_dots(shipped, /*remove_dot_dot=*/true);
-  if (sys::fs::is_directory(shipped))
+  // Of an installation, and of a build or a folder that was copied.
+  for (StringRef folder : {"share/fastk/winners", "winners"}) {
+    SmallString<256> shipped(sys::path::parent_path(program));
+    sys::path::append(shipped, "..", folder);
+    sys::path::remove_dots(shipped, /*remove_dot_dot=*/true);
+    if (!sys::fs::is_directory(shipped))
+      continue;
     banks.push_back(shipped.str().str());
+    break;
+  }
   return banks;
 }

@@ -8,9 +8,11 @@
 #include "fastk/Bank/Bank.h"
 #include "fastk/Bank/DurableFile.h"
 #include "fastk/Dialect/Fastk/Key.h"
+#include "fastk/Dialect/Fastk/Nesting.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/Path.h"
 #include <cerrno>
@@ -39,6 +41,33 @@ static StringRef majorMinor(StringRef version) {
   if (dot == StringRef::npos)
     return version;
   return version.take_front(version.find('.', dot + 1));
+}
+
+/// The first op of linalg in `text` that no pattern has; "" when there is none.
+/// Named ops have syntaxes of their own, and MLIR's readers of some of them do
+/// not survive what is wrong with it.
+static StringRef findNamedOp(StringRef text) {
+  bool inWord = false;
+  for (size_t at = 0; at < text.size(); ++at) {
+    StringRef rest = text.drop_front(at);
+    if (text[at] == '"') {
+      // Ideas tell of what they like.
+      for (++at; at < text.size() && text[at] != '"'; ++at)
+        at += text[at] == '\\';
+    } else if (rest.starts_with("//")) {
+      at = std::min(text.find('\n', at), text.size());
+    } else if (!inWord && rest.starts_with("linalg.")) {
+      StringRef op = rest.take_while(
+          [](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; });
+      if (op != "linalg.generic" && op != "linalg.yield" &&
+          op != "linalg.index")
+        return op;
+    }
+    // Within a longer word it is no op.
+    inWord = at < text.size() &&
+             (llvm::isAlnum(text[at]) || StringRef("_.$").contains(text[at]));
+  }
+  return "";
 }
 
 /// One attempt. Sets `retry` when another process may have replaced the winner
@@ -82,6 +111,16 @@ loadOnce(StringRef folder, MLIRContext *context, bool &retry) {
 
   if (!header->hasTime())
     return stale(path + ": " + header->timeProblem());
+
+  // Before MLIR's parser, which trusts its input more than a bank deserves.
+  if (isNestedDeeper(*text))
+    return stale(path + ": is nested more than " + Twine(kDeepestNesting) +
+                 " deep, and fastk writes no such file; restore the file or "
+                 "search again");
+  if (StringRef op = findNamedOp(*text); !op.empty())
+    return stale(path + ": holds '" + op +
+                 "', and a pattern in canonical form has linalg.generic "
+                 "alone; restore the file or search again");
 
   std::string diagnostics;
   OwningOpRef<ModuleOp> module;

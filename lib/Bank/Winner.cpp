@@ -23,6 +23,28 @@ using namespace fastk;
 // The record as an attribute
 //===----------------------------------------------------------------------===//
 
+/// Pieces of `text` that make it again, each to stand on a line of its own: a
+/// model's idea has a thousand letters and more, which in one line no diff
+/// shows.
+static SmallVector<StringRef> linesOf(StringRef text) {
+  constexpr size_t kWidth = 80;
+  SmallVector<StringRef> lines;
+  while (!text.empty()) {
+    StringRef line = text.take_front(kWidth);
+    if (size_t end = line.find('\n'); end != StringRef::npos) {
+      line = line.take_front(end + 1);
+    } else if (line.size() < text.size()) {
+      if (size_t space = line.rfind(' '); space != StringRef::npos)
+        line = line.take_front(space + 1);
+      else
+        line = text.take_front(text.find_first_of(" \n", kWidth));
+    }
+    lines.push_back(line);
+    text = text.drop_front(line.size());
+  }
+  return lines;
+}
+
 DictionaryAttr WinnerRecord::toAttribute(MLIRContext *context) const {
   Builder b(context);
   auto dictionary = [&](ArrayRef<std::pair<StringRef, Attribute>> fields) {
@@ -40,6 +62,11 @@ DictionaryAttr WinnerRecord::toAttribute(MLIRContext *context) const {
       llvm::to_float(llvm::formatv("{0:e5}", d).str(), d);
     return b.getF64FloatAttr(d);
   };
+  // One string where one line has it.
+  auto lines = [&](StringRef s) -> Attribute {
+    SmallVector<StringRef> pieces = linesOf(s);
+    return pieces.size() < 2 ? string(s) : b.getStrArrayAttr(pieces);
+  };
   NamedAttrList errorList, parameterList;
   for (auto &[name, value] : errors)
     errorList.append(name, real(value));
@@ -51,7 +78,7 @@ DictionaryAttr WinnerRecord::toAttribute(MLIRContext *context) const {
       {"idea", dictionary({{"id", string(ideaId)},
                            {"category", string(category)},
                            {"title", string(title)},
-                           {"text", string(text)}})},
+                           {"text", lines(text)}})},
       {"machine", string(machine)},
       {"cpu", string(cpu)},
       {"threads", integer(threads)},
@@ -107,6 +134,10 @@ WinnerRecord WinnerRecord::fromAttribute(DictionaryAttr attribute) {
   string(nested("idea"), "category", record.category);
   string(nested("idea"), "title", record.title);
   string(nested("idea"), "text", record.text);
+  if (auto pieces = nested("idea").getAs<ArrayAttr>("text"))
+    for (Attribute piece : pieces)
+      if (auto line = dyn_cast<StringAttr>(piece))
+        record.text += line.getValue();
   string(attribute, "machine", record.machine);
   string(attribute, "cpu", record.cpu);
   integer(attribute, "threads", record.threads);
@@ -220,6 +251,28 @@ OwningOpRef<ModuleOp> fastk::buildWinner(LoweringOp workload, Language language,
   return module;
 }
 
+/// True for what WinnerRecord makes of a long text.
+static bool isLines(Attribute value) {
+  auto pieces = dyn_cast<ArrayAttr>(value);
+  return pieces && pieces.size() > 1 &&
+         llvm::all_of(pieces, [](Attribute a) { return isa<StringAttr>(a); });
+}
+
+static void printLines(ArrayAttr lines, unsigned indent, raw_ostream &os) {
+  os << "[";
+  llvm::interleave(
+      lines,
+      [&](Attribute line) {
+        os << "\n";
+        os.indent(indent + 2);
+        line.print(os);
+      },
+      [&] { os << ","; });
+  os << "\n";
+  os.indent(indent);
+  os << "]";
+}
+
 /// One field a line; nested dictionaries are indented.
 static void printFields(DictionaryAttr dictionary, unsigned indent,
                         raw_ostream &os) {
@@ -244,6 +297,8 @@ static void printFields(DictionaryAttr dictionary, unsigned indent,
     os << " = ";
     if (auto nested = dyn_cast<DictionaryAttr>(field.getValue()))
       printFields(nested, indent + 2, os);
+    else if (isLines(field.getValue()))
+      printLines(cast<ArrayAttr>(field.getValue()), indent + 2, os);
     else
       field.getValue().print(os);
   }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Bank/WinnerHeader.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -24,8 +25,11 @@ public:
   explicit DictionaryReader(StringRef text) : text(text) {}
 
   bool read(StringRef prefix, StringMap<std::string> &values) {
-    if (!consume('{'))
+    // A record has three levels; what has many would exhaust the stack.
+    if (depth == kDeepest || !consume('{'))
       return false;
+    ++depth;
+    auto leave = llvm::scope_exit([&] { --depth; });
     if (consume('}'))
       return true;
     do {
@@ -144,7 +148,9 @@ private:
     return hexDigitValue(high) * 16 + hexDigitValue(low);
   }
 
+  static constexpr unsigned kDeepest = 32;
   StringRef text;
+  unsigned depth = 0;
 };
 
 } // namespace

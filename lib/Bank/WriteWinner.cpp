@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BankLock.h"
 #include "fastk/Bank/Bank.h"
-#include "fastk/Bank/DurableFile.h"
 #include "fastk/Dialect/Fastk/Key.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
@@ -128,17 +128,27 @@ static llvm::Error moveIntoPlace(const std::string &temporary,
   return llvm::Error::success();
 }
 
-/// Temporary folders exist only while the lock is held: what is found under the
-/// lock was left by a process that died.
-static void removeDebris(StringRef directory) {
+llvm::Expected<FileLock> fastk::lockBank(StringRef directory) {
+  return FileLock::acquire((directory + "/.lock").str(),
+                           ("the bank " + directory).str(), kLockSeconds);
+}
+
+std::vector<std::string> fastk::findDebris(StringRef directory) {
+  std::vector<std::string> paths;
   std::error_code code;
   for (llvm::sys::fs::directory_iterator it(directory, code), end;
        !code && it != end; it.increment(code))
     if (llvm::sys::path::filename(it->path()).starts_with(".tmp-"))
-      llvm::sys::fs::remove_directories(it->path());
+      paths.push_back(it->path());
+  return paths;
 }
 
-llvm::Expected<WriteResult> Bank::write(ModuleOp module, StringRef trajectory) {
+std::string fastk::temporaryFolder(StringRef directory) {
+  return (directory + "/.tmp-" + std::to_string(::getpid())).str();
+}
+
+llvm::Expected<WriteResult> Bank::write(ModuleOp module, StringRef trajectory,
+                                        WriteRule rule) {
   auto lowerings = module.getOps<LoweringOp>();
   assert(llvm::hasSingleElement(lowerings) && "made by buildWinner()");
   LoweringOp lowering = *lowerings.begin();
@@ -149,17 +159,17 @@ llvm::Expected<WriteResult> Bank::write(ModuleOp module, StringRef trajectory) {
 
   if (llvm::Error error = createDirectories(directory))
     return error;
-  llvm::Expected<FileLock> lock = FileLock::acquire(
-      directory + "/.lock", "the bank " + directory, kLockSeconds);
+  llvm::Expected<FileLock> lock = lockBank(directory);
   if (!lock)
     return lock.takeError();
-  removeDebris(directory);
+  for (const std::string &path : findDebris(directory))
+    llvm::sys::fs::remove_directories(path);
 
   // Look again under the lock: another process may have written since open().
   llvm::Expected<Bank> now = Bank::open(directory);
   if (!now)
     return now.takeError();
-  entries = now->entries;
+  *this = std::move(*now);
 
   WriteResult result;
   std::string replaced;
@@ -179,7 +189,8 @@ llvm::Expected<WriteResult> Bank::write(ModuleOp module, StringRef trajectory) {
     }
     if (!(*stored)->getRecord().getMachine().isComparable(record.getMachine()))
       continue;
-    if (keepsStored((*stored)->getLowering(), (*stored)->getRecord(), lowering,
+    if (rule == WriteRule::KeepFaster &&
+        keepsStored((*stored)->getLowering(), (*stored)->getRecord(), lowering,
                     record)) {
       result.outcome = WriteOutcome::KeptExisting;
       result.folder = entry.folder;
@@ -209,7 +220,7 @@ llvm::Expected<WriteResult> Bank::write(ModuleOp module, StringRef trajectory) {
             "with " +
             winnerName(lowering, record, 8));
 
-  std::string temporary = directory + "/.tmp-" + std::to_string(::getpid());
+  std::string temporary = temporaryFolder(directory);
   llvm::scope_exit cleanUp([&] {
     llvm::sys::fs::remove_directories(temporary);
     llvm::sys::fs::remove_directories(temporary + ".old");

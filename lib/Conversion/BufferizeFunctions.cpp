@@ -7,6 +7,7 @@
 
 #include "DynamicInterface.h"
 #include "HostPipeline.h"
+#include "fastk/Transforms/RunPasses.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
@@ -119,7 +120,7 @@ LogicalResult fastk::bufferizeFunctions(ModuleOp module) {
     passes.enableVerifier(false);
     passes.nest<func::FuncOp>().addPass(
         bufferization::createEmptyTensorEliminationPass());
-    if (failed(passes.run(module)))
+    if (failed(runPasses(passes, module)))
       return failure();
   }
 
@@ -141,7 +142,7 @@ LogicalResult fastk::bufferizeFunctions(ModuleOp module) {
   passes.enableVerifier(false);
   passes.nest<func::FuncOp>().addPass(createCanonicalizerPass());
   passes.nest<func::FuncOp>().addPass(createCSEPass());
-  if (failed(passes.run(module)))
+  if (failed(runPasses(passes, module)))
     return failure();
   for (auto func : module.getOps<func::FuncOp>()) {
     if (func.isDeclaration())

@@ -10,7 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fastk/Conversion/Bufferization.h"
 #include "HostPipeline.h"
+#include "TMTensor/LowerTMTensor.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 
 using namespace mlir;
@@ -91,4 +93,9 @@ void fastk::registerCallBufferization(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, FastkDialect *) {
     fastk::CallOp::attachInterface<CallBufferization>(*context);
   });
+}
+
+void fastk::registerFastkBufferization(DialectRegistry &registry) {
+  registerCallBufferization(registry);
+  registerTMTensorBufferization(registry);
 }

@@ -7,6 +7,7 @@
 
 #include "CallFrame.h"
 #include "HostPipeline.h"
+#include "ModelInterface.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/AsmParser/Parser.h"
@@ -125,6 +126,9 @@ static constexpr llvm::StringLiteral kDrop = "fastk.frame.drop";
 static constexpr llvm::StringLiteral kEnd = "fastk.frame.end";
 static constexpr llvm::StringLiteral kNoMemory =
     "out of memory: the model's temporaries or results do not fit";
+
+// Callers may count on its number, whatever else can go wrong in a model.
+ErrorTexts::ErrorTexts() : texts{kNoMemory.str()} {}
 
 int32_t ErrorTexts::numberOf(StringRef text) {
   auto found = llvm::find(texts, text);
@@ -326,4 +330,10 @@ void fastk::addErrorEntry(llvm::Module &module, StringRef name,
   }
   builder.SetInsertPoint(none);
   builder.CreateRet(builder.CreateGlobalString("", "fastk.error"));
+  // For the header.
+  llvm::NamedMDNode *known =
+      module.getOrInsertNamedMetadata((kErrorsMetadata + name).str());
+  for (const std::string &text : errors.texts)
+    known->addOperand(
+        llvm::MDNode::get(context, llvm::MDString::get(context, text)));
 }

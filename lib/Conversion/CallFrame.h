@@ -26,7 +26,9 @@ class Module;
 namespace fastk {
 
 /// The texts of a model's errors; that of number n, from 1 on, is texts[n - 1].
+/// 1 is always that memory was not there.
 struct ErrorTexts {
+  ErrorTexts();
   std::vector<std::string> texts;
 
   /// The number of `text`, a new one where it is new.

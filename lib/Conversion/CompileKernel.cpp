@@ -9,6 +9,7 @@
 #include "ScheduleRules.h"
 #include "fastk/Analysis/CanonicalForm.h"
 #include "fastk/Transforms/Passes.h"
+#include "fastk/Transforms/RunPasses.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -75,7 +76,7 @@ static LogicalResult applyDefaultSchedule(ModuleOp module,
   FastkDefaultSchedulePassOptions options;
   options.vectorBytes = target.vectorBytes;
   passes.addNestedPass<func::FuncOp>(createFastkDefaultSchedulePass(options));
-  return passes.run(module);
+  return runPasses(passes, module);
 }
 
 /// Appends the workspace, which is last in the ABI whether it is used or not.
@@ -86,18 +87,26 @@ static void appendWorkspace(func::FuncOp func) {
       func.getContext(), func.getBody().front().getArgumentTypes(), {}));
 }
 
-/// From a module with one function on tensors to LLVM IR.
+/// From a module with one function on tensors to LLVM IR. With `workspaceBytes`
+/// its temporaries lie in the workspace, and this is their size.
 static FailureOr<std::unique_ptr<llvm::Module>>
 compileFunction(ModuleOp module, StringRef symbol, llvm::LLVMContext &context,
-                const HostTarget &target, bool approximate) {
+                const HostTarget &target, bool approximate,
+                int64_t *workspaceBytes) {
   if (failed(bufferizeFunctions(module)))
     return failure();
   auto func = module.lookupSymbol<func::FuncOp>(symbol);
   appendWorkspace(func);
+  if (workspaceBytes)
+    func->setAttr(kWorkspaceAttr,
+                  IntegerAttr::get(IntegerType::get(func.getContext(), 64), 0));
   if (failed(lowerToLLVMDialect(module, target, approximate)))
     return failure();
   // No two of a kernel's buffers overlap.
   auto llvmFunc = module.lookupSymbol<LLVM::LLVMFuncOp>(symbol);
+  if (workspaceBytes)
+    *workspaceBytes =
+        cast<IntegerAttr>(llvmFunc->removeAttr(kWorkspaceAttr)).getInt();
   UnitAttr unit = UnitAttr::get(module.getContext());
   for (unsigned i = 0, e = llvmFunc.getNumArguments(); i < e; ++i)
     llvmFunc.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), unit);
@@ -117,15 +126,15 @@ compileFunction(ModuleOp module, StringRef symbol, llvm::LLVMContext &context,
 static FailureOr<std::unique_ptr<llvm::Module>>
 compileScheduled(OwningOpRef<ModuleOp> module, StringRef symbol,
                  llvm::LLVMContext &context, const HostTarget &target,
-                 bool approximate) {
+                 bool approximate, int64_t *workspaceBytes) {
   Location loc = module->getLoc();
   std::string reason;
   {
     OwningOpRef<ModuleOp> scheduled(module->clone());
     Attempt attempt(module->getContext());
     if (succeeded(applyDefaultSchedule(*scheduled, target))) {
-      auto result =
-          compileFunction(*scheduled, symbol, context, target, approximate);
+      auto result = compileFunction(*scheduled, symbol, context, target,
+                                    approximate, workspaceBytes);
       if (succeeded(result))
         return result;
     }
@@ -134,12 +143,14 @@ compileScheduled(OwningOpRef<ModuleOp> module, StringRef symbol,
   remark::missed(loc,
                  remark::RemarkOpts::name("default-schedule").category("fastk"))
       << remark::reason("fell back to plain loops: {0}", reason);
-  return compileFunction(*module, symbol, context, target, approximate);
+  return compileFunction(*module, symbol, context, target, approximate,
+                         workspaceBytes);
 }
 
 FailureOr<std::unique_ptr<llvm::Module>>
 fastk::compileKernel(LoweringOp lowering, KernelRole role, StringRef symbol,
-                     llvm::LLVMContext &context, const HostTarget &target) {
+                     llvm::LLVMContext &context, const HostTarget &target,
+                     int64_t *workspaceBytes) {
   loadHostDialects(lowering.getContext());
   if (role == KernelRole::Program && lowering.getLanguage() == Language::c) {
     if (!lowering.getSource()) {
@@ -147,6 +158,8 @@ fastk::compileKernel(LoweringOp lowering, KernelRole role, StringRef symbol,
                              << " into it first (required by 'fastk.language')";
       return failure();
     }
+    if (workspaceBytes)
+      *workspaceBytes = lowering.getWorkspace();
     FunctionType type = lowering.getWorkloadType();
     return compileCProgram(lowering.getLoc(), *lowering.getSource(),
                            type.getNumInputs() + type.getNumResults() + 1,
@@ -161,20 +174,20 @@ fastk::compileKernel(LoweringOp lowering, KernelRole role, StringRef symbol,
     foldEmpty(**module);
     PassManager passes(lowering.getContext());
     passes.addNestedPass<func::FuncOp>(createFastkPromoteToF64Pass());
-    if (failed(passes.run(**module)))
+    if (failed(runPasses(passes, **module)))
       return failure();
     return compileScheduled(std::move(*module), symbol, context, target,
-                            /*approximate=*/false);
+                            /*approximate=*/false, workspaceBytes);
   }
   if (lowering.getLanguage() == Language::schedule) {
     if (failed(applySchedule(lowering, func)))
       return failure();
     foldEmpty(**module);
     return compileFunction(**module, symbol, context, target,
-                           /*approximate=*/true);
+                           /*approximate=*/true, workspaceBytes);
   }
 
   foldEmpty(**module);
   return compileScheduled(std::move(*module), symbol, context, target,
-                          /*approximate=*/true);
+                          /*approximate=*/true, workspaceBytes);
 }

@@ -19,44 +19,36 @@
 using namespace mlir;
 using namespace fastk;
 
-/// Turns fastk.call on memrefs into calls of the kernels by name. `workspace`
-/// bytes of each function's own allocation serve all of its calls in turn.
+/// A pointer to `bytes` that the next operation alone may use; null for none.
+static Value makeWorkspace(OpBuilder &builder, Location loc, int64_t bytes) {
+  Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  if (bytes <= 0)
+    return LLVM::ZeroOp::create(builder, loc, pointer);
+  auto alloc = memref::AllocOp::create(
+      builder, loc, MemRefType::get({bytes}, builder.getI8Type()), ValueRange{},
+      builder.getI64IntegerAttr(64));
+  Value address =
+      memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, alloc);
+  address =
+      arith::IndexCastOp::create(builder, loc, builder.getI64Type(), address);
+  return LLVM::IntToPtrOp::create(builder, loc, pointer, address);
+}
+
+/// Turns fastk.call on memrefs into calls of the kernels by name. Each call has
+/// a workspace of as many bytes as `workspaces` says, which is planned as the
+/// other buffers are: it takes no room while others need it.
 static void lowerCalls(ModuleOp module,
                        const llvm::StringMap<int64_t> &workspaces) {
-  MLIRContext *context = module.getContext();
-  Type pointer = LLVM::LLVMPointerType::get(context);
-  OpBuilder builder(context);
+  OpBuilder builder(module.getContext());
   for (auto func : llvm::to_vector(module.getOps<func::FuncOp>())) {
     SmallVector<CallOp> calls;
-    int64_t bytes = 0;
-    func.walk([&](CallOp call) {
-      calls.push_back(call);
-      bytes = std::max(bytes, workspaces.lookup(call.getLowering()));
-    });
-    if (calls.empty())
-      continue;
-    Location loc = func.getLoc();
-    builder.setInsertionPointToStart(&func.getBody().front());
-    Value workspace;
-    if (bytes > 0) {
-      auto alloc = memref::AllocOp::create(
-          builder, loc, MemRefType::get({bytes}, builder.getI8Type()),
-          ValueRange{}, builder.getI64IntegerAttr(64));
-      Value address =
-          memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, alloc);
-      address = arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
-                                           address);
-      workspace = LLVM::IntToPtrOp::create(builder, loc, pointer, address);
-      // Its uses are hidden behind the integer: without this the plan would put
-      // other buffers on top of it.
-      alloc->setAttr(kLiveToEndAttr, builder.getUnitAttr());
-    } else {
-      workspace = LLVM::ZeroOp::create(builder, loc, pointer);
-    }
+    func.walk([&](CallOp call) { calls.push_back(call); });
     for (CallOp call : calls) {
-      SmallVector<Value> operands(call->getOperands());
-      operands.push_back(workspace);
       StringRef name = call.getLowering();
+      builder.setInsertionPoint(call);
+      SmallVector<Value> operands(call->getOperands());
+      operands.push_back(
+          makeWorkspace(builder, call.getLoc(), workspaces.lookup(name)));
       auto callee = module.lookupSymbol<func::FuncOp>(name);
       if (!callee) {
         builder.setInsertionPointToEnd(module.getBody());
@@ -113,17 +105,19 @@ static void showNames(llvm::Module &module, ArrayRef<std::string> names) {
 
 /// The lowering's kernel. A winner that does not compile here (another clang, a
 /// rule that is newer than the winner) is as good as none: the model gets the
-/// default lowering of its pattern, and a warning says so.
+/// default lowering of its pattern, and a warning says so. `workspaceBytes` is
+/// what its callers must give it.
 static FailureOr<std::unique_ptr<llvm::Module>>
 compileWinnerOrDefault(LoweringOp lowering, StringRef symbol,
-                       llvm::LLVMContext &context, const HostTarget &target) {
+                       llvm::LLVMContext &context, const HostTarget &target,
+                       int64_t &workspaceBytes) {
   if (lowering.getLanguage() == Language::generic)
-    return compileKernel(lowering, KernelRole::Program, symbol, context,
-                         target);
+    return compileKernel(lowering, KernelRole::Program, symbol, context, target,
+                         &workspaceBytes);
   FailureOr<std::unique_ptr<llvm::Module>> kernel = failure();
   std::string reason = collectError(lowering.getContext(), [&] {
-    kernel =
-        compileKernel(lowering, KernelRole::Program, symbol, context, target);
+    kernel = compileKernel(lowering, KernelRole::Program, symbol, context,
+                           target, &workspaceBytes);
   });
   if (succeeded(kernel))
     return kernel;
@@ -132,7 +126,8 @@ compileWinnerOrDefault(LoweringOp lowering, StringRef symbol,
       << "; its workloads take the default lowering (search again to replace "
          "it)";
   OwningOpRef<LoweringOp> fallback = cloneAsDefault(lowering);
-  return compileKernel(*fallback, KernelRole::Program, symbol, context, target);
+  return compileKernel(*fallback, KernelRole::Program, symbol, context, target,
+                       &workspaceBytes);
 }
 
 /// Bytes of an element in a resource, where a truth value takes one of its own.
@@ -188,7 +183,6 @@ fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
 
   // The lowerings that are called, in the order of their symbols.
   std::map<std::string, LoweringOp> lowerings;
-  llvm::StringMap<int64_t> workspaces;
   WalkResult walk = model.walk([&](CallOp call) {
     auto lowering = model.lookupSymbol<LoweringOp>(call.getLowering());
     if (!lowering) {
@@ -198,7 +192,6 @@ fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
       return WalkResult::interrupt();
     }
     lowerings[call.getLowering().str()] = lowering;
-    workspaces[call.getLowering()] = lowering.getWorkspace();
     return WalkResult::advance();
   });
   if (walk.wasInterrupted())
@@ -216,6 +209,16 @@ fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
 
   if (failed(hideNames(*host, target)))
     return failure();
+  // First the kernels: the model's plan has room for what they need.
+  std::vector<std::pair<std::string, std::unique_ptr<llvm::Module>>> kernels;
+  llvm::StringMap<int64_t> workspaces;
+  for (auto &[symbol, lowering] : lowerings) {
+    auto kernel = compileWinnerOrDefault(lowering, symbol, context, target,
+                                         workspaces[symbol]);
+    if (failed(kernel))
+      return failure();
+    kernels.emplace_back(symbol, std::move(*kernel));
+  }
   // Patterns are compiled on their own; here they would be bufferized as well.
   for (auto lowering : llvm::make_early_inc_range(host->getOps<LoweringOp>()))
     lowering.erase();
@@ -235,12 +238,9 @@ fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
   }
   attachTarget(*result, target);
 
-  for (auto &[symbol, lowering] : lowerings) {
-    auto kernel = compileWinnerOrDefault(lowering, symbol, context, target);
-    if (failed(kernel))
-      return failure();
-    if (llvm::Linker::linkModules(*result, std::move(*kernel))) {
-      emitError(lowering.getLoc())
+  for (auto &[symbol, kernel] : kernels) {
+    if (llvm::Linker::linkModules(*result, std::move(kernel))) {
+      emitError(lowerings[symbol].getLoc())
           << "kernel " << symbol << " could not be linked into the model";
       return failure();
     }

@@ -9,6 +9,7 @@
 #include "CallFrame.h"
 #include "LowerGeneric.h"
 #include "TMTensor/LowerTMTensor.h"
+#include "fastk/Transforms/RunPasses.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
@@ -240,7 +241,7 @@ LogicalResult fastk::lowerToLLVMDialect(ModuleOp module,
     PassManager passes(context);
     passes.addPass(createCanonicalizerPass());
     passes.addPass(createCSEPass());
-    if (failed(passes.run(module)))
+    if (failed(runPasses(passes, module)))
       return failure();
   }
   if (failed(decideParallelism(module, /*mayAsk=*/errors)))
@@ -251,7 +252,7 @@ LogicalResult fastk::lowerToLLVMDialect(ModuleOp module,
     PassManager passes(context);
     passes.addNestedPass<func::FuncOp>(
         bufferization::createBufferLoopHoistingPass());
-    if (failed(passes.run(module)))
+    if (failed(runPasses(passes, module)))
       return failure();
   }
   for (auto func : module.getOps<func::FuncOp>())
@@ -301,5 +302,5 @@ LogicalResult fastk::lowerToLLVMDialect(ModuleOp module,
   passes.addPass(createReconcileUnrealizedCastsPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
-  return passes.run(module);
+  return runPasses(passes, module);
 }

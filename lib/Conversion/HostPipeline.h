@@ -54,9 +54,9 @@ mlir::LogicalResult lowerToLLVMDialect(mlir::ModuleOp module,
                                        bool approximate,
                                        ErrorTexts *errors = nullptr);
 
-/// Marks a memref.alloc of a function's own block whose memory is used to the
-/// end of the function in ways that the plan cannot see.
-inline constexpr llvm::StringLiteral kLiveToEndAttr = "fastk.live_to_end";
+/// Marks a function whose temporaries are to lie in its last argument, a
+/// pointer. The plan makes of it how many bytes it has put there.
+inline constexpr llvm::StringLiteral kWorkspaceAttr = "fastk.workspace_bytes";
 
 /// The last operation of `alloc`'s block that uses it, directly or through
 /// views. Null when the buffer leaves through something that is not a view.

@@ -153,6 +153,9 @@ LogicalResult fastk::checkExportedName(func::FuncOp func,
   else if (name.starts_with("fastk_signature_") ||
            name.starts_with("fastk_packed_") ||
            name.starts_with("fastk_error_") ||
+           name.starts_with("fastk_version_") ||
+           name.starts_with("fastk_interface_") ||
+           name.starts_with("fastk_matches_") ||
            name.starts_with("fastk_prepare") ||
            name.starts_with("fastk_release") || name == "fastk_call")
     why = "is kept for what fastk adds to the library";
@@ -186,10 +189,16 @@ void fastk::addPackedEntry(llvm::Module &module, StringRef name,
     builder.CreateRetVoid();
   else
     builder.CreateRet(status);
-  auto *text = llvm::ConstantDataArray::getString(context, signature);
-  new llvm::GlobalVariable(module, text->getType(), /*isConstant=*/true,
-                           llvm::GlobalValue::ExternalLinkage, text,
-                           "fastk_signature_" + name);
+  auto addConstant = [&](const llvm::Twine &prefix, llvm::Constant *value) {
+    new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true,
+                             llvm::GlobalValue::ExternalLinkage, value,
+                             prefix + name);
+  };
+  addConstant("fastk_signature_",
+              llvm::ConstantDataArray::getString(context, signature));
+  addConstant("fastk_version_",
+              llvm::ConstantDataArray::getString(context, FASTK_VERSION));
+  addConstant("fastk_interface_", builder.getInt32(kInterfaceVersion));
 }
 
 OwningOpRef<LoweringOp> fastk::cloneAsDefault(LoweringOp lowering) {

@@ -20,6 +20,13 @@ namespace fastk {
 /// Marks an argument or result of rank 0 that is a number in the model.
 inline constexpr llvm::StringLiteral kScalarAttr = "fastk.scalar";
 
+/// The number of the calling convention; 1 had neither errors nor dynamic
+/// shapes.
+inline constexpr int kInterfaceVersion = 2;
+
+/// Named metadata with the texts of a function's errors, followed by its name.
+inline constexpr llvm::StringLiteral kErrorsMetadata = "fastk.errors.";
+
 /// Lets the public functions take and return tensors of rank 0 where the model
 /// has numbers, for the calling convention has pointers only.
 void boxScalars(mlir::ModuleOp model);
@@ -43,9 +50,9 @@ std::string describeSignature(mlir::func::FuncOp func,
                               llvm::StringRef target = "",
                               int64_t workspaceBytes = 0);
 
-/// `f_packed(void **pointers)`, which returns what f returns, and the signature
-/// of f. Where the model itself has a function of the name f_packed, ours is
-/// fastk_packed_f.
+/// `f_packed(void **pointers)`, which returns what f returns, and what is known
+/// of f: fastk_signature_f, fastk_version_f and fastk_interface_f. Where the
+/// model itself has a function of the name f_packed, ours is fastk_packed_f.
 void addPackedEntry(llvm::Module &module, llvm::StringRef name,
                     const std::string &signature);
 

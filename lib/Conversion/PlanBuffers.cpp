@@ -14,7 +14,9 @@
 
 #include "CallFrame.h"
 #include "HostPipeline.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/OpenMP/OpenMPDialect.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
@@ -41,8 +43,6 @@ static int64_t byteSize(MemRefType type) {
 }
 
 Operation *fastk::findLastUse(memref::AllocOp alloc) {
-  if (alloc->hasAttr(kLiveToEndAttr))
-    return alloc->getBlock()->getTerminator();
   Operation *last = alloc;
   SmallVector<Value> worklist = {alloc.getResult()};
   while (!worklist.empty()) {
@@ -50,6 +50,10 @@ Operation *fastk::findLastUse(memref::AllocOp alloc) {
     for (Operation *user : value.getUsers()) {
       if (user->hasTrait<OpTrait::IsTerminator>())
         return nullptr;
+      // The address of a workspace, on its way into a call.
+      if (isa<memref::ExtractAlignedPointerAsIndexOp, arith::IndexCastOp,
+              LLVM::IntToPtrOp>(user))
+        worklist.push_back(user->getResult(0));
       for (Value result : user->getResults())
         if (isa<BaseMemRefType>(result.getType())) {
           if (!isa<ViewLikeOpInterface>(user))
@@ -66,12 +70,33 @@ Operation *fastk::findLastUse(memref::AllocOp alloc) {
   return last;
 }
 
+namespace {
+/// A temporary of the function's own block.
+struct Interval {
+  memref::AllocOp alloc;
+  Operation *last;
+  int64_t size, offset;
+};
+} // namespace
+
+/// The most bytes that are alive at one operation: what no plan can go below.
+static int64_t largestLiveSet(ArrayRef<Interval> intervals) {
+  int64_t largest = 0;
+  // It is reached where some temporary begins.
+  for (const Interval &at : intervals) {
+    int64_t alive = 0;
+    for (const Interval &other : intervals) {
+      memref::AllocOp begin = other.alloc, now = at.alloc;
+      if (begin == now ||
+          (begin->isBeforeInBlock(now) && !other.last->isBeforeInBlock(now)))
+        alive += other.size;
+    }
+    largest = std::max(largest, alive);
+  }
+  return largest;
+}
+
 LogicalResult fastk::planBuffers(func::FuncOp func, int64_t alignment) {
-  struct Interval {
-    memref::AllocOp alloc;
-    Operation *last;
-    int64_t size, offset;
-  };
   Block &entry = func.getBody().front();
   SmallVector<Interval> intervals;
   SmallVector<std::pair<memref::AllocOp, Operation *>> nested;
@@ -144,11 +169,30 @@ LogicalResult fastk::planBuffers(func::FuncOp func, int64_t alignment) {
   if (intervals.empty() || total == 0)
     return success();
 
-  builder.setInsertionPointToStart(&entry);
   Location loc = func.getLoc();
-  auto arena = memref::AllocOp::create(
-      builder, loc, MemRefType::get({total}, builder.getI8Type()), ValueRange{},
-      builder.getI64IntegerAttr(alignment));
+  remark::analysis(loc, remark::RemarkOpts::name("buffer-plan")
+                            .category("fastk")
+                            .function(func.getName()))
+      << remark::metric("buffers", static_cast<int64_t>(intervals.size()))
+      << remark::metric("bytes", total)
+      << remark::metric("alive", largestLiveSet(intervals));
+  builder.setInsertionPointToStart(&entry);
+  auto arenaType = MemRefType::get({total}, builder.getI8Type());
+  Value arena;
+  if (func->hasAttr(kWorkspaceAttr)) {
+    // Both are one pointer to the caller.
+    BlockArgument workspace = entry.getArguments().back();
+    workspace.setType(arenaType);
+    func.setFunctionType(
+        builder.getFunctionType(entry.getArgumentTypes(), TypeRange{}));
+    func->setAttr(kWorkspaceAttr, builder.getI64IntegerAttr(total));
+    arena = workspace;
+  } else {
+    arena = memref::AllocOp::create(builder, loc, arenaType, ValueRange{},
+                                    builder.getI64IntegerAttr(alignment));
+    builder.setInsertionPoint(entry.getTerminator());
+    memref::DeallocOp::create(builder, loc, arena);
+  }
   for (Interval &interval : intervals) {
     builder.setInsertionPoint(interval.alloc);
     Value offset =
@@ -159,8 +203,6 @@ LogicalResult fastk::planBuffers(func::FuncOp func, int64_t alignment) {
     interval.alloc.replaceAllUsesWith(view.getResult());
     interval.alloc.erase();
   }
-  builder.setInsertionPoint(entry.getTerminator());
-  memref::DeallocOp::create(builder, loc, arena);
   return success();
 }
 
@@ -168,6 +210,7 @@ void fastk::placeThreadBuffers(ModuleOp module) {
   OpBuilder builder(module.getContext());
   module.walk([&](omp::ParallelOp parallel) {
     SmallVector<memref::AllocOp> allocs;
+    int64_t heap = 0;
     parallel.walk([&](memref::AllocOp alloc) {
       if (!alloc->hasAttr(kKeptAttr))
         allocs.push_back(alloc);
@@ -184,6 +227,7 @@ void fastk::placeThreadBuffers(ModuleOp module) {
         buffer = memref::AllocaOp::create(builder, alloc.getLoc(),
                                           alloc.getType(), alignment);
       } else {
+        heap += size;
         buffer = memref::AllocOp::create(
             builder, alloc.getLoc(), alloc.getType(), ValueRange{}, alignment);
         builder.setInsertionPoint(entry.getTerminator());
@@ -192,5 +236,10 @@ void fastk::placeThreadBuffers(ModuleOp module) {
       alloc.replaceAllUsesWith(buffer);
       alloc.erase();
     }
+    if (!allocs.empty())
+      remark::analysis(
+          parallel.getLoc(),
+          remark::RemarkOpts::name("thread-buffers").category("fastk"))
+          << remark::metric("stack", stack) << remark::metric("heap", heap);
   });
 }

@@ -11,7 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostPipeline.h"
-#include "TMTensor/LowerTMTensor.h"
+#include "fastk/Conversion/Bufferization.h"
+#include "fastk/Dialect/TMTensor/TMTensorDialect.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ComplexToLLVM/ComplexToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -111,8 +112,7 @@ void fastk::registerHostCodegen(DialectRegistry &registry) {
   tensor::registerTilingInterfaceExternalModels(registry);
   vector::registerBufferizableOpInterfaceExternalModels(registry);
   vector::registerSubsetOpInterfaceExternalModels(registry);
-  registerCallBufferization(registry);
-  registerTMTensorBufferization(registry);
+  registerFastkBufferization(registry);
 
   // What a schedule may use.
   affine::registerTransformDialectExtension(registry);

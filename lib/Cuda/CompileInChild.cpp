@@ -22,6 +22,7 @@
 #include <poll.h>
 #include <seccomp.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -169,7 +170,7 @@ CompileResult fastk::cuda::compileInChild(const CompileRequest &request,
   ByteWriter message;
   message.text(nvrtc->toolkit().nvrtc);
   message.text(nvrtc->toolkit().builtins);
-  message.number(uint64_t(limits.wallSeconds * 1000));
+  message.number(uint64_t(limits.cpuSeconds * 1000));
   message.number(limits.addressSpaceBytes);
   message.number(limits.outputBytes);
   message.text(toBytes(whole));
@@ -211,20 +212,30 @@ CompileResult fastk::cuda::compileInChild(const CompileRequest &request,
   if (talk != Talk::Done)
     kill(-pid, SIGKILL);
   int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+  rusage usage = {};
+  while (wait4(pid, &status, 0, &usage) < 0 && errno == EINTR)
     ;
   kill(-pid, SIGKILL); // Whatever it may have left.
 
-  switch (talk) {
-  case Talk::TimedOut: {
-    char text[160];
+  auto tookTooLong = [&](double seconds, const char *time) {
+    char text[200];
     snprintf(text, sizeof(text),
-             "compiling took longer than %g s and was stopped: simplify "
+             "compiling took longer than %g s%s and was stopped: simplify "
              "templates and constant expressions, unroll less",
-             limits.wallSeconds);
+             seconds, time);
     result.error = text;
     return result;
-  }
+  };
+  auto seconds = [](const timeval &time) {
+    return double(time.tv_sec) + double(time.tv_usec) * 1e-6;
+  };
+  if (WIFSIGNALED(status) && talk != Talk::TimedOut &&
+      seconds(usage.ru_utime) + seconds(usage.ru_stime) >= limits.cpuSeconds)
+    return tookTooLong(limits.cpuSeconds, " of processor time");
+
+  switch (talk) {
+  case Talk::TimedOut:
+    return tookTooLong(limits.wallSeconds, "");
   case Talk::TooMuch:
     result.error = "the compiler's output is larger than " +
                    std::to_string(3 * limits.outputBytes >> 20) + " MiB";

@@ -215,6 +215,10 @@ std::string fastk::cuda::findComputeSanitizer() {
                      {"bin", "compute-sanitizer", "../bin"});
 }
 
+std::string fastk::cuda::findNsightCompute() {
+  return findProgram("ncu", {"bin", "nsight-compute", "."});
+}
+
 std::vector<Toolkit> fastk::cuda::findToolkits() {
   std::vector<Toolkit> found;
   if (const char *set = std::getenv("FASTK_CUDA_PATH"); set && *set) {

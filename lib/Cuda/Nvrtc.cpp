@@ -228,8 +228,7 @@ CompileResult Nvrtc::compile(const CompileRequest &request,
     result.cubin =
         get(functions->nvrtcGetCUBINSize, functions->nvrtcGetCUBIN, false);
   } else {
-    result.error = std::string("it does not compile (") +
-                   functions->nvrtcGetErrorString(code) + ")";
+    result.error = functions->nvrtcGetErrorString(code);
     if (!result.log.empty())
       result.error += ":\n" + result.log;
   }

@@ -11,6 +11,7 @@
 #include "Sandbox.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
@@ -79,7 +80,7 @@ static int enterCompileSandbox(const CompileLimits &limits) {
   start.threadLimit = 64;
   start.addressSpaceBytes = limits.addressSpaceBytes;
   start.fileBytes = 0;
-  start.cpuSeconds = uint64_t(limits.wallSeconds) + 2;
+  start.cpuSeconds = uint64_t(std::ceil(limits.cpuSeconds));
   // A user of its own, so that its limit of threads is its own.
   start.uid = geteuid() == 0 ? 1300000000u + uint32_t(getpid()) % 4194304u : 0;
   void *page = mmap(nullptr, pageSize, PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -104,7 +105,7 @@ int fastk::cuda::nvrtcChildMain(int, char **) {
   ByteReader in(bytes);
   Toolkit toolkit = {in.text(), in.text(), ""};
   CompileLimits limits;
-  limits.wallSeconds = double(in.number()) / 1000;
+  limits.cpuSeconds = double(in.number()) / 1000;
   limits.addressSpaceBytes = in.number();
   limits.outputBytes = in.number();
   CompileRequest request;

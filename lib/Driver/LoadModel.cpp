@@ -7,12 +7,14 @@
 
 #include "fastk/Driver/LoadModel.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Dialect/Fastk/Nesting.h"
 #include "fastk/Dialect/TMTensor/TMTensorDialect.h"
 #include "fastk/Driver/RegisterMLIR.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Config/llvm-config.h"
+#include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -85,6 +87,35 @@ static StringRef remedyForMessage(const Diagnostic &diag,
          "fastk.importer`";
 }
 
+/// MLIR's readers of some ops (the permutation of a linalg.transpose) follow
+/// null pointers where the text is wrong, and brackets within brackets exhaust
+/// the stack. Either is the file's error, and is told as one.
+static OwningOpRef<ModuleOp> parseSafely(const llvm::SourceMgr &sourceMgr,
+                                         StringRef path, MLIRContext *context) {
+  auto start = FileLineColLoc::get(context, path, 1, 1);
+  constexpr unsigned kDeepest = 1000;
+  if (isNestedDeeper(
+          sourceMgr.getMemoryBuffer(sourceMgr.getMainFileID())->getBuffer(),
+          kDeepest)) {
+    emitError(start) << "brackets are nested more than " << kDeepest
+                     << " deep; no model is";
+    return nullptr;
+  }
+  OwningOpRef<ModuleOp> module;
+  llvm::CrashRecoveryContext::Enable();
+  llvm::CrashRecoveryContext recovery;
+  bool survived = recovery.RunSafely([&] {
+    module = parseSourceFile<ModuleOp>(sourceMgr, ParserConfig(context));
+  });
+  llvm::CrashRecoveryContext::Disable();
+  if (!survived)
+    emitError(start) << "MLIR's parser crashed on this file, so something in "
+                        "it is not well formed; look at the ops with a syntax "
+                        "of their own, such as the permutation of a "
+                        "linalg.transpose";
+  return module;
+}
+
 OwningOpRef<ModuleOp> fastk::loadModel(StringRef path,
                                        llvm::SourceMgr &sourceMgr,
                                        MLIRContext *context) {
@@ -112,7 +143,7 @@ OwningOpRef<ModuleOp> fastk::loadModel(StringRef path,
     isExplained = true;
     return failure();
   });
-  return parseSourceFile<ModuleOp>(sourceMgr, ParserConfig(context));
+  return parseSafely(sourceMgr, path, context);
 }
 
 /// Bytes of a static tensor, or nothing when that does not fit in 63 bits.

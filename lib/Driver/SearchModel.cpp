@@ -9,9 +9,10 @@
 #include "RecordSearches.h"
 #include "fastk/Analysis/Roofline.h"
 #include "fastk/Analysis/WorkloadKind.h"
-#include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Search/BudgetShares.h"
 #include "fastk/Search/KnownIdeas.h"
+#include "fastk/Search/ModelShares.h"
+#include "fastk/Search/Remeasure.h"
 #include "fastk/Search/Search.h"
 #include "fastk/Search/SearchReport.h"
 #include "fastk/Target/TargetDescription.h"
@@ -38,6 +39,75 @@ struct SearchedWorkload {
   bool isWanted = false;
   /// Where its search is recorded.
   std::string journal;
+  /// How often the model has it.
+  int64_t calls = 0;
+  /// What finding out its default lowering's time has taken, as its journal
+  /// has it, and what had to be compiled for that in this run.
+  int64_t profileEvaluations = 0;
+  double profileSeconds = 0, profilePreparation = 0;
+};
+
+/// What all searches of a run have in common.
+struct SearchRun {
+  ModuleOp module;
+  BankStack &banks;
+  const WinnerFilter &filter;
+  Evaluator &evaluator;
+  const SearchModelOptions &options;
+  SmallVector<Proposer *> proposers;
+  TargetDescription device;
+};
+
+/// A search that is about to begin. What `input` refers to lives here.
+struct PreparedSearch {
+  PreparedSearch(const SearchRun &run, const SearchedWorkload &target);
+
+  OwningOpRef<ModuleOp> scratch;
+  LoweringOp workload;
+  WorkloadFeatures features;
+  Roofline roofline;
+  TargetDescription device;
+  const RecordedSearch *recording = nullptr;
+  std::vector<SearchSeed> seeds;
+  std::vector<Idea> known;
+  std::unique_ptr<SearchProgress> progress;
+  std::unique_ptr<Journal> journal;
+  std::optional<SearchInput> input;
+};
+
+/// Ends a search when the default lowering's time is known, or when so many
+/// evaluations have not told it.
+class ProfilingEvaluator : public Evaluator {
+public:
+  static constexpr int kEvaluations = 3;
+
+  explicit ProfilingEvaluator(Evaluator &evaluator) : evaluator(evaluator) {}
+  llvm::Expected<Provenance> provenance(LoweringOp workload) override {
+    return evaluator.provenance(workload);
+  }
+  llvm::Expected<std::optional<worker::Verdict>>
+  evaluate(const EvaluationRequest &request) override {
+    auto verdict = evaluator.evaluate(request);
+    ++evaluations;
+    isAnswering = true;
+    if (verdict && *verdict)
+      isKnown |= (*verdict)->timing.baseline.has_value();
+    return verdict;
+  }
+  /// What the search asks before each evaluation, and after each: then the
+  /// answer is no, for what fails while a search is ended is not believed.
+  bool endsSearch() {
+    if (isAnswering) {
+      isAnswering = false;
+      return false;
+    }
+    return isKnown || evaluations >= kEvaluations;
+  }
+
+private:
+  Evaluator &evaluator;
+  int evaluations = 0;
+  bool isKnown = false, isAnswering = false;
 };
 } // namespace
 
@@ -45,18 +115,20 @@ struct SearchedWorkload {
 static llvm::Expected<std::vector<SearchedWorkload>>
 collectTargets(ModuleOp module, WorkloadMatcher &matcher) {
   std::vector<SearchedWorkload> targets;
-  llvm::StringSet<> seen;
+  llvm::StringMap<size_t> seen;
   WalkResult result = module.walk([&](WorkloadOp workload) -> WalkResult {
     if (!workload.hasStaticShape())
       return WalkResult::advance();
     FailureOr<CanonicalForm *> form = matcher.form(workload);
     if (failed(form))
       return WalkResult::interrupt();
-    if (seen.insert((*form)->key).second) {
+    auto [entry, isNew] = seen.try_emplace((*form)->key, targets.size());
+    if (isNew) {
       targets.emplace_back();
       targets.back().name = workload.getName().str();
       targets.back().form = *form;
     }
+    ++targets[entry->second].calls;
     return WalkResult::advance();
   });
   if (result.wasInterrupted())
@@ -68,24 +140,14 @@ collectTargets(ModuleOp module, WorkloadMatcher &matcher) {
 static std::vector<SearchSeed> seedsFrom(const Winner *winner) {
   if (!winner)
     return {};
-  LoweringOp lowering = winner->getLowering();
   WinnerRecord record = winner->getRecord();
   SearchSeed seed;
-  seed.idea.id = record.ideaId.empty() ? "bank/winner" : record.ideaId;
+  seed.variant = variantOf(*winner);
+  seed.idea.id = seed.variant.ideaId;
   seed.idea.category =
       parseIdeaCategory(record.category).value_or(IdeaCategory::MemoryAccess);
   seed.idea.title = record.title;
   seed.idea.text = record.text;
-  seed.variant.ideaId = seed.idea.id;
-  seed.variant.language = lowering.getLanguage();
-  seed.variant.program = lowering.getSource().value_or("").str();
-  seed.variant.workspaceBytes = lowering.getWorkspace();
-  // It was verified when it was loaded.
-  if (!lowering.getPlan().empty())
-    if (FailureOr<worker::LaunchPlan> plan = readPlan(lowering);
-        succeeded(plan))
-      seed.variant.plan = std::move(*plan);
-  seed.variant.parameters = record.parameters;
   return {seed};
 }
 
@@ -133,6 +195,215 @@ static llvm::Error explainReplay(llvm::Error error,
                                      "\nwhat differs from the recorded "
                                      "search: " +
                                      differences);
+}
+
+PreparedSearch::PreparedSearch(const SearchRun &run,
+                               const SearchedWorkload &target)
+    : scratch(ModuleOp::create(ModuleOp(run.module).getLoc())) {
+  OpBuilder builder(ModuleOp(run.module).getContext());
+  builder.setInsertionPointToEnd(scratch->getBody());
+  FailureOr<LoweringOp> built =
+      buildDefaultLowering(builder, *target.form, run.filter.target);
+  if (failed(built))
+    return;
+  workload = *built;
+  features = analyzeWorkload(workload.getPattern());
+  roofline = computeRoofline(workload.getPattern());
+  if (run.options.replay)
+    recording = run.options.replay->find(target.form->key);
+  device = recording ? recording->device : run.device;
+  seeds = seedsFrom(target.known);
+}
+
+/// The time that no kernel of the workload beats.
+static double floorOf(const PreparedSearch &prepared, Precision loosest) {
+  return prepared.roofline.floorSeconds(prepared.device, CacheState::Warm,
+                                        toRoofline(loosest));
+}
+
+/// Fills in what `evaluator` is asked for, and compiles what it judges with.
+static llvm::Error makeInput(const SearchRun &run, Evaluator &evaluator,
+                             PreparedSearch &prepared) {
+  prepared.input.emplace(
+      SearchInput{ProposalContext{prepared.workload,
+                                  prepared.features,
+                                  prepared.roofline,
+                                  prepared.device,
+                                  run.filter.loosest,
+                                  static_cast<int>(prepared.device.threads),
+                                  0,
+                                  floorOf(prepared, run.filter.loosest),
+                                  {},
+                                  {}},
+                  run.proposers, evaluator,
+                  /*journal=*/nullptr, prepared.progress.get(), prepared.seeds,
+                  /*clock=*/nullptr, run.options.stopRequested});
+  if (prepared.progress)
+    prepared.progress->preparing(
+        "compiling the default lowering and the oracle");
+  llvm::Expected<Provenance> provenance =
+      run.evaluator.provenance(prepared.workload);
+  if (prepared.progress)
+    prepared.progress->ended();
+  if (!provenance)
+    return provenance.takeError();
+  prepared.input->provenance = std::move(*provenance);
+  prepared.input->recording = prepared.recording;
+  constexpr size_t kKnownIdeas = 6;
+  if (llvm::any_of(run.proposers,
+                   [](Proposer *each) { return each->wantsManyAtOnce(); }))
+    prepared.known =
+        knownIdeas(run.banks, prepared.workload, prepared.features.name,
+                   prepared.input->workload.floorSeconds, kKnownIdeas);
+  prepared.input->known = prepared.known;
+  return llvm::Error::success();
+}
+
+/// Opens the journal, and takes from it what the search began with.
+static llvm::Error openJournal(const SearchRun &run,
+                               const SearchedWorkload &target,
+                               const JournalBinding &binding,
+                               PreparedSearch &prepared) {
+  if (llvm::Error error =
+          Journal::open(target.journal, binding).moveInto(prepared.journal))
+    return error;
+  prepared.input->journal = prepared.journal.get();
+  if (!prepared.journal->note().empty() && prepared.progress)
+    prepared.progress->note(prepared.journal->note());
+  if (llvm::Error error = prepared.journal->recallDevice(prepared.device))
+    return error;
+  prepared.input->workload.floorSeconds = floorOf(prepared, run.filter.loosest);
+  return llvm::Error::success();
+}
+
+/// The default lowering's time as the journal of `target` has it first; 0 where
+/// it is not there. Says in `target` what it took. The same whether the search
+/// has only begun or is over: what is decided by it is decided again.
+static double readProfile(SearchedWorkload &target) {
+  llvm::Expected<std::optional<RecordedSearch>> recorded =
+      Journal::recordedIn(target.journal);
+  if (!recorded) {
+    // Whoever opens it to search says what is wrong.
+    llvm::consumeError(recorded.takeError());
+    return 0;
+  }
+  if (!*recorded)
+    return 0;
+  target.profileEvaluations = 0;
+  for (const RecordedVerdict &each : (*recorded)->verdicts) {
+    if (++target.profileEvaluations > ProfilingEvaluator::kEvaluations)
+      break;
+    target.profileSeconds = each.elapsed;
+    if (each.verdict.timing.baseline)
+      return each.verdict.timing.baseline->medianNs * 1e-9;
+  }
+  target.profileEvaluations = std::min<int64_t>(
+      target.profileEvaluations, ProfilingEvaluator::kEvaluations);
+  return 0;
+}
+
+/// Measures the default lowering of `target`: begins its search, and leaves it
+/// after the first evaluation that tells. What was evaluated is in the journal,
+/// where the search finds it again.
+static llvm::Expected<double> profile(const SearchRun &run,
+                                      SearchedWorkload &target) {
+  double baseline = readProfile(target);
+  if (baseline > 0 ||
+      target.profileEvaluations >= ProfilingEvaluator::kEvaluations)
+    return baseline;
+  auto start = std::chrono::steady_clock::now();
+  PreparedSearch prepared(run, target);
+  ProfilingEvaluator evaluator(run.evaluator);
+  if (llvm::Error error = makeInput(run, evaluator, prepared))
+    return std::move(error);
+  if (!prepared.recording)
+    target.profilePreparation =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+            .count();
+  SearchOptions search = run.options.search;
+  if (llvm::Error error = openJournal(
+          run, target, bindingOf(*prepared.input, search), prepared))
+    return std::move(error);
+  prepared.input->stopRequested = [&] {
+    return evaluator.endsSearch() ||
+           (run.options.stopRequested && run.options.stopRequested());
+  };
+  llvm::Expected<SearchResult> result = runSearch(*prepared.input, search);
+  if (!result)
+    return result.takeError();
+  prepared.journal.reset();
+  return readProfile(target);
+}
+
+/// Evaluations that the budget must have for each workload before one is spent
+/// on finding out where the time goes.
+static constexpr int64_t kEvaluationsToProfile = 4;
+/// The part of the minutes that this may take.
+static constexpr double kMinutesToProfile = 0.25;
+
+/// What the model consists of, and what of its time is known: of workloads with
+/// a winner by its record, of others by measuring them where that can be done
+/// at once and costs little beside the search.
+static llvm::Expected<std::vector<ModelPart>>
+collectParts(const SearchRun &run, MutableArrayRef<SearchedWorkload> targets,
+             ArrayRef<SearchedWorkload *> sharers) {
+  const SearchBudget &budget = run.options.search.budget;
+  bool canProfile =
+      sharers.size() > 1 && run.evaluator.howToAnswer().empty() &&
+      (budget.evaluations == 0 ||
+       budget.evaluations >=
+           kEvaluationsToProfile * static_cast<int64_t>(sharers.size())) &&
+      llvm::none_of(run.proposers,
+                    [](Proposer *each) { return each->wantsManyAtOnce(); });
+  // The verdicts of a recorded search that was answered later are not there one
+  // by one.
+  if (run.options.replay)
+    for (const RecordedSearch &search : run.options.replay->searches)
+      canProfile &= !search.answersLater;
+  auto start = std::chrono::steady_clock::now();
+  auto isLate = [&] {
+    std::chrono::duration<double> spent =
+        std::chrono::steady_clock::now() - start;
+    return budget.minutes > 0 &&
+           spent.count() > kMinutesToProfile * 60 * budget.minutes;
+  };
+  std::vector<ModelPart> parts;
+  for (auto [index, target] : llvm::enumerate(targets)) {
+    PreparedSearch prepared(run, target);
+    ModelPart part;
+    part.calls = target.calls;
+    part.isSearched = llvm::is_contained(sharers, &target);
+    if (prepared.workload) {
+      part.name = prepared.features.name + " " +
+                  describeShapes(prepared.workload) + " " +
+                  StringRef(target.form->key).take_front(8).str();
+      part.floorSeconds = floorOf(prepared, run.filter.loosest);
+    }
+    bool mayMeasure =
+        canProfile && !isLate() &&
+        !(run.options.stopRequested && run.options.stopRequested()) &&
+        (!run.options.replay || prepared.recording);
+    if (part.isSearched && !target.isWanted) {
+      part.seconds = readProfile(target);
+    } else if (part.isSearched && mayMeasure && prepared.workload) {
+      llvm::errs() << llvm::formatv("measuring {0} [{1}/{2}]\n",
+                                    prepared.features.name, index + 1,
+                                    targets.size());
+      if (llvm::Error error = profile(run, target).moveInto(part.seconds))
+        return std::move(error);
+    }
+    // The search deals out by the default lowering's time, whether it is the
+    // first run or goes on after some of it is done.
+    if (target.known && !target.foreign) {
+      WinnerRecord record = target.known->getRecord();
+      if (part.seconds == 0)
+        part.seconds = record.medianNs * 1e-9;
+      else if (record.speedup > 0)
+        part.secondsAfter = part.seconds / record.speedup;
+    }
+    parts.push_back(std::move(part));
+  }
+  return parts;
 }
 
 /// `run` gets what can be recorded so far, whatever the end.
@@ -194,42 +465,80 @@ searchAll(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
     run.searches.push_back({target->form->key, target->name, target->journal,
                             /*isComplete=*/!target->isWanted});
 
+  SearchRun common{module,           banks,    filter, evaluator, options,
+                   proposerPointers, deviceNow};
+  llvm::Expected<std::vector<ModelPart>> parts =
+      collectParts(common, *targets, sharers);
+  if (!parts)
+    return parts.takeError();
+  bool showsParts = wanted > 1;
+  if (showsParts)
+    printModelParts(*parts, /*isAfter=*/false, llvm::errs());
+  ModelShares dealt = shareByGain(*parts);
+  for (size_t index : dealt.tooSmall)
+    if ((*targets)[index].isWanted)
+      llvm::errs() << (*parts)[index].name
+                   << llvm::formatv(": not searched: less than {0:f1} % of the "
+                                    "model's time could be gained\n",
+                                    100 * kLeastGain);
+
   llvm::json::Array report;
   SearchModelEnd end = SearchModelEnd::Done;
-  BudgetShares shares(options.search.budget, sharers.size());
+  // What finding out where the time goes has cost is not dealt out, but given
+  // to whom it was spent on.
+  SearchBudget left = options.search.budget;
+  for (const SearchedWorkload &target : *targets) {
+    // Not down to 0, which stands for no limit.
+    if (left.evaluations > 0)
+      left.evaluations =
+          std::max<int64_t>(left.evaluations - target.profileEvaluations, 1);
+    if (left.minutes > 0)
+      left.minutes =
+          std::max(left.minutes -
+                       (target.profileSeconds + target.profilePreparation) / 60,
+                   1e-9);
+  }
+  BudgetShares shares(left, dealt.weights);
   size_t number = 0;
+  wanted = llvm::count_if(
+      dealt.order, [&](size_t index) { return (*targets)[index].isWanted; });
   int pending = 0, pendingPrompts = 0;
-  for (auto [target, record] : llvm::zip_equal(sharers, run.searches)) {
+  for (size_t index : dealt.order) {
+    SearchedWorkload *target = &(*targets)[index];
+    RunRecord::Search &record =
+        *llvm::find_if(run.searches, [&](const RunRecord::Search &each) {
+          return each.workload == target->form->key;
+        });
     std::optional<SearchBudget> share = shares.next();
+    if (share && share->evaluations)
+      share->evaluations += target->profileEvaluations;
+    if (share && share->minutes > 0)
+      share->minutes += target->profileSeconds / 60;
     if (!target->isWanted) {
       Journal::Spent spent = Journal::spentIn(target->journal);
       // A search with a larger budget does not count for more than its share.
       if (share)
         shares.spend(
-            share->evaluations ? std::min(spent.evaluations, share->evaluations)
-                               : spent.evaluations,
-            share->minutes ? std::min(spent.seconds, share->minutes * 60)
-                           : spent.seconds,
+            (share->evaluations
+                 ? std::min(spent.evaluations, share->evaluations)
+                 : spent.evaluations) -
+                target->profileEvaluations,
+            (share->minutes ? std::min(spent.seconds, share->minutes * 60)
+                            : spent.seconds) -
+                target->profileSeconds,
             share->tokens ? std::min(spent.tokens, share->tokens)
                           : spent.tokens,
             share->usd > 0 ? std::min(spent.usd, share->usd) : spent.usd);
       continue;
     }
     auto start = std::chrono::steady_clock::now();
-    OpBuilder builder(module.getContext());
-    OwningOpRef<ModuleOp> scratch = ModuleOp::create(module.getLoc());
-    builder.setInsertionPointToEnd(scratch->getBody());
-    FailureOr<LoweringOp> workload =
-        buildDefaultLowering(builder, *target->form, filter.target);
-    if (failed(workload))
+    PreparedSearch prepared(common, *target);
+    if (!prepared.workload)
       return llvm::createStringError("workload " + target->name +
                                      " has no canonical form");
-    WorkloadFeatures features = analyzeWorkload(workload->getPattern());
-    Roofline roofline = computeRoofline(workload->getPattern());
-
     SearchOptions search = options.search;
-    std::string title =
-        llvm::formatv("{0} [{1}/{2}]", features.name, ++number, wanted);
+    std::string title = llvm::formatv("{0} [{1}/{2}]", prepared.features.name,
+                                      ++number, wanted);
     auto skip = [&] {
       llvm::errs() << title << ": not searched: the budget is spent\n";
     };
@@ -238,8 +547,7 @@ searchAll(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
       continue;
     }
     search.budget = *share;
-    const RecordedSearch *recording =
-        options.replay ? options.replay->find(target->form->key) : nullptr;
+    const RecordedSearch *recording = prepared.recording;
     if (options.replay && !recording) {
       // Limits may have left it no share then.
       const SearchBudget &limits = options.search.budget;
@@ -254,71 +562,30 @@ searchAll(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
           "there when it was");
     }
 
-    TargetDescription device = recording ? recording->device : deviceNow;
-    auto floor = [&] {
-      return roofline.floorSeconds(device, CacheState::Warm,
-                                   toRoofline(filter.loosest));
-    };
-    std::vector<SearchSeed> seeds = seedsFrom(target->known);
-    std::unique_ptr<SearchProgress> progress = createStreamProgress(
+    prepared.progress = createStreamProgress(
         llvm::errs(), llvm::sys::Process::StandardErrIsDisplayed(), title);
-    SearchInput input{ProposalContext{*workload,
-                                      features,
-                                      roofline,
-                                      device,
-                                      filter.loosest,
-                                      static_cast<int>(device.threads),
-                                      0,
-                                      floor(),
-                                      {},
-                                      {}},
-                      proposerPointers,
-                      evaluator,
-                      /*journal=*/nullptr,
-                      progress.get(),
-                      seeds,
-                      /*clock=*/nullptr,
-                      options.stopRequested};
+    SearchProgress *progress = prepared.progress.get();
     evaluator.whileWaiting = [&] { progress->tick(); };
     auto noTicks = llvm::scope_exit([&] { evaluator.whileWaiting = nullptr; });
-    progress->preparing("compiling the default lowering and the oracle");
-    llvm::Expected<Provenance> provenance = evaluator.provenance(*workload);
-    progress->ended();
-    if (!provenance)
-      return provenance.takeError();
-    input.provenance = std::move(*provenance);
-    input.recording = recording;
-    constexpr size_t kKnownIdeas = 6;
-    std::vector<Idea> known;
-    if (llvm::any_of(proposers, [](const auto &proposer) {
-          return proposer->wantsManyAtOnce();
-        }))
-      known = knownIdeas(banks, *workload, features.name,
-                         input.workload.floorSeconds, kKnownIdeas);
-    input.known = known;
+    if (llvm::Error error = makeInput(common, evaluator, prepared))
+      return std::move(error);
+    SearchInput &input = *prepared.input;
     // What this took is of the share, too.
-    double prepared =
+    double preparation =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
             .count();
     if (recording)
-      prepared = 0;
-    if (search.budget.minutes > 0 && search.budget.minutes * 60 <= prepared) {
-      shares.spend(0, prepared);
+      preparation = 0;
+    if (search.budget.minutes > 0 &&
+        search.budget.minutes * 60 <= preparation) {
+      shares.spend(0, preparation);
       skip();
       continue;
     }
-    search.budget.minutes -= search.budget.minutes > 0 ? prepared / 60 : 0;
+    search.budget.minutes -= search.budget.minutes > 0 ? preparation / 60 : 0;
     JournalBinding binding = bindingOf(input, search);
-    llvm::Expected<std::unique_ptr<Journal>> journal =
-        Journal::open(target->journal, binding);
-    if (!journal)
-      return journal.takeError();
-    input.journal = journal->get();
-    if (!(*journal)->note().empty())
-      progress->note((*journal)->note());
-    if (llvm::Error error = (*journal)->recallDevice(device))
+    if (llvm::Error error = openJournal(common, *target, binding, prepared))
       return std::move(error);
-    input.workload.floorSeconds = floor();
 
     llvm::Expected<SearchResult> result = runSearch(input, search);
     progress->ended();
@@ -329,7 +596,7 @@ searchAll(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
                         result->end != SearchEnd::Interrupted;
     if (result->end == SearchEnd::Pending) {
       // Until it has ended nobody knows what it leaves of its share.
-      shares.spend(search.budget.evaluations, prepared, search.budget.tokens,
+      shares.spend(search.budget.evaluations, preparation, search.budget.tokens,
                    search.budget.usd);
       pending += result->counts.pending;
       pendingPrompts += result->counts.pendingPrompts;
@@ -346,7 +613,8 @@ searchAll(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
       end = SearchModelEnd::Pending;
       continue;
     }
-    shares.spend(result->counts.evaluations, prepared + result->elapsedSeconds,
+    shares.spend(result->counts.evaluations - target->profileEvaluations,
+                 preparation + result->elapsedSeconds - target->profileSeconds,
                  result->models.inputTokens + result->models.outputTokens,
                  result->models.usd);
     printTrajectory(*result, title, llvm::errs());
@@ -363,6 +631,13 @@ searchAll(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
                 "from the journal in " +
                 target->journal);
       matcher.searchedAgain(target->form->key);
+      ModelPart &part = (*parts)[index];
+      const worker::TimingReport &timing = result->winner->verdict.timing;
+      if (timing.speedupOverBaseline)
+        part.secondsAfter =
+            result->baselineSeconds / timing.speedupOverBaseline->median;
+      if (part.seconds == 0)
+        part.seconds = result->baselineSeconds;
       llvm::errs() << (written->outcome == WriteOutcome::KeptExisting
                            ? "kept the winner in "
                            : "stored in ")
@@ -373,6 +648,8 @@ searchAll(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
       break;
     }
   }
+  if (showsParts && end == SearchModelEnd::Done)
+    printModelParts(*parts, /*isAfter=*/true, llvm::errs());
   if (pendingPrompts > 0) {
     llvm::StringSet<> said;
     for (Proposer *proposer : proposerPointers)

@@ -372,6 +372,9 @@ llvm::Expected<PreparedJob> JobMaker::make(const EvaluationRequest &request,
 
   if (workload.getTarget() != "host")
     job.device = worker::DeviceKind::Cuda;
+  if (request.counters && job.device == worker::DeviceKind::Cuda &&
+      !request.promote)
+    job.profile.when = worker::ProfileOptions::When::Installed;
   job.machine = target.model;
   job.acceptedPrecision = toWorker(request.acceptedPrecision);
   job.mode = request.promote ? worker::Mode::Promote : worker::Mode::Evaluate;

@@ -50,7 +50,7 @@ Error Searcher::askTogether(ArrayRef<Variant> variants) {
         name,
         {input.workload.workload, variant, incumbent ? &*incumbent : nullptr,
          input.workload.acceptedPrecision, /*promote=*/false,
-         /*firstOfBatch=*/result.counts.pending == 0});
+         /*firstOfBatch=*/result.counts.pending == 0, asksModels()});
     if (!verdict)
       return verdict.takeError();
     if (*verdict)

@@ -6,13 +6,23 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Search/BudgetShares.h"
+#include <algorithm>
 #include <cassert>
+#include <cmath>
 
 using namespace fastk;
 
 std::optional<SearchBudget> BudgetShares::next() {
-  assert(workloads > 0 && "more workloads than were told");
-  auto sharers = static_cast<int64_t>(workloads--);
+  assert(turn < weights.size() && "more workloads than were told");
+  double rest = 0;
+  for (size_t i = turn; i < weights.size(); ++i)
+    rest += weights[i];
+  double part = weights[turn++] / rest;
+  // What is counted is rounded up: the remainder goes to the first ones. A part
+  // like 1/3 must not be rounded to one more.
+  auto count = [&](int64_t of) {
+    return std::min(of, static_cast<int64_t>(std::ceil(of * part - 1e-9)));
+  };
   // 0 stands for no limit, so a limit of which nothing is left is no share.
   if ((total.evaluations > 0 && left.evaluations <= 0) ||
       (total.minutes > 0 && !(left.minutes > 0)) ||
@@ -22,13 +32,13 @@ std::optional<SearchBudget> BudgetShares::next() {
   SearchBudget share;
   // Rounded up: the remainder goes to the first ones.
   if (total.evaluations > 0)
-    share.evaluations = (left.evaluations + sharers - 1) / sharers;
+    share.evaluations = std::max<int64_t>(count(left.evaluations), 1);
   if (total.minutes > 0)
-    share.minutes = left.minutes / static_cast<double>(sharers);
+    share.minutes = left.minutes * part;
   if (total.tokens > 0)
-    share.tokens = (left.tokens + sharers - 1) / sharers;
+    share.tokens = std::max<int64_t>(count(left.tokens), 1);
   if (total.usd > 0)
-    share.usd = left.usd / static_cast<double>(sharers);
+    share.usd = left.usd * part;
   return share;
 }
 

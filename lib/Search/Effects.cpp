@@ -239,7 +239,7 @@ Searcher::askVerdict(const Variant &variant, const Variant *incumbent,
   Expected<std::optional<worker::Verdict>> verdict =
       obtainVerdict(name, {input.workload.workload, variant, incumbent,
                            input.workload.acceptedPrecision, promote,
-                           /*firstOfBatch=*/false});
+                           /*firstOfBatch=*/false, asksModels()});
   if (!verdict || *verdict) {
     if (verdict)
       ++result.counts.evaluations;

@@ -8,6 +8,7 @@
 #include "fastk/Search/Journal.h"
 #include "fastk/Bank/Winner.h"
 #include "fastk/Dialect/Fastk/Key.h"
+#include "fastk/Dialect/Fastk/Nesting.h"
 #include "fastk/Propose/LLM/UsageFields.h"
 #include "fastk/Target/TargetFields.h"
 #include "llvm/ADT/StringExtras.h"
@@ -16,6 +17,7 @@
 #include "llvm/Support/Path.h"
 #include <cerrno>
 #include <fcntl.h>
+#include <limits>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -106,6 +108,23 @@ Journal::open(StringRef directory, const JournalBinding &binding) {
   return journal;
 }
 
+/// A number of a file as the field's type. Outside of it the conversion would
+/// be undefined; a journal that was edited may say anything.
+template <typename Type>
+static Type numberAs(double value) {
+  if constexpr (std::is_floating_point_v<Type>)
+    return value;
+  else if (!(value > static_cast<double>(std::numeric_limits<Type>::min())))
+    return std::numeric_limits<Type>::min();
+  else if (!(value < static_cast<double>(std::numeric_limits<Type>::max())))
+    return std::numeric_limits<Type>::max();
+  else
+    return static_cast<Type>(value);
+}
+
+/// No reply takes more, and no sum over a journal overflows.
+static constexpr int64_t kMostTokens = int64_t(1) << 40;
+
 /// What the reply of an exchange cost.
 static Usage usageOf(const json::Object &reply) {
   Usage usage;
@@ -119,7 +138,8 @@ static Usage usageOf(const json::Object &reply) {
     else if constexpr (std::is_same_v<Type, double>)
       value = cost->getNumber(name).value_or(0);
     else
-      value = static_cast<Type>(cost->getInteger(name).value_or(0));
+      value = numberAs<Type>(static_cast<double>(std::clamp<int64_t>(
+          cost->getInteger(name).value_or(0), 0, kMostTokens)));
   });
   usage.usd = cost->getNumber("usd");
   return usage;
@@ -140,7 +160,7 @@ Journal::Spent Journal::spentIn(StringRef directory) {
     std::optional<StringRef> body = bodyOf(line);
     if (!body)
       continue;
-    Expected<json::Value> value = json::parse(*body);
+    Expected<json::Value> value = parseShallowJSON(*body);
     if (!value) {
       consumeError(value.takeError());
       continue;
@@ -284,11 +304,14 @@ Error Journal::readLine(StringRef body, size_t number,
   std::string verdict;
   std::string shortened;
   if (size_t at = body.find(kVerdictField); at != StringRef::npos) {
-    verdict = body.drop_front(at + kVerdictField.size()).drop_back().str();
+    StringRef rest = body.drop_front(at + kVerdictField.size());
+    if (!rest.consume_back("}"))
+      return problem("an event that ends within its verdict");
+    verdict = rest.str();
     shortened = (body.take_front(at) + "}").str();
     body = shortened;
   }
-  Expected<json::Value> value = json::parse(body);
+  Expected<json::Value> value = parseShallowJSON(body);
   if (!value)
     return problem("not JSON: " + toString(value.takeError()));
   json::Object *object = value->getAsObject();
@@ -640,7 +663,7 @@ std::optional<TargetDescription> Journal::findDevice() const {
     else if constexpr (std::is_same_v<Type, bool>)
       value = fields->getBoolean(name).value_or(value);
     else
-      value = static_cast<Type>(fields->getNumber(name).value_or(0));
+      value = numberAs<Type>(fields->getNumber(name).value_or(0));
   });
   return device;
 }

@@ -7,6 +7,7 @@
 
 #include "fastk/Search/KnownIdeas.h"
 #include "fastk/Bank/DurableFile.h"
+#include "fastk/Dialect/Fastk/Nesting.h"
 #include "fastk/Search/Progress.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -51,7 +52,7 @@ static void addFailed(const BankEntry &entry, std::vector<Idea> &ideas,
     consumeError(text.takeError());
     return;
   }
-  Expected<json::Value> value = json::parse(*text);
+  Expected<json::Value> value = parseShallowJSON(*text);
   if (!value) {
     consumeError(value.takeError());
     return;

@@ -5,26 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PromotionRules.h"
 #include "Searcher.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
 using namespace llvm;
 using namespace fastk;
-
-static std::optional<Precision> precisionOf(worker::Precision precision) {
-  switch (precision) {
-  case worker::Precision::IEEE:
-    return Precision::ieee;
-  case worker::Precision::TF32:
-    return Precision::tf32;
-  case worker::Precision::Half:
-    return Precision::half;
-  case worker::Precision::None:
-    return std::nullopt;
-  }
-  llvm_unreachable("all precisions are named above");
-}
 
 Error Searcher::promote() {
   phase = Phase::Promotion;
@@ -75,35 +62,19 @@ Error Searcher::promote() {
     }
     ++result.counts.promotions;
     const worker::Verdict &second = **verdict;
-    std::optional<Precision> precision = precisionOf(second.precision);
-    const auto &ratio = second.timing.speedupOverBaseline;
-    std::string problem;
-    if (second.status != worker::Status::OK)
-      problem =
-          std::string(worker::toString(second.status)) + ": " + second.reason;
-    else if (!precision || *precision > input.workload.acceptedPrecision)
-      problem = "its precision did not hold on fresh data";
-    else if (!ratio || !second.timing.candidate)
-      problem = "it came back without times";
-    else if (const auto &control = second.timing.aaRatio;
-             control && (control->low > 1.02 || control->high < 0.98))
-      problem = "the baseline timed against itself gave " +
-                percent(control->median) +
-                ": the machine was too noisy for this measurement to count";
-    else if (ratio->low <= options.promotionGain)
-      problem = "at least " + percent(ratio->low) +
-                " of the default lowering's speed is sure, and " +
-                percent(options.promotionGain) + " is needed";
+    std::string problem = promotionProblem(
+        second, input.workload.acceptedPrecision, options.promotionGain);
     if (problem.empty()) {
-      result.winner =
-          FoundWinner{trial.idea, trial.tried.variant, second, *precision};
+      result.winner = FoundWinner{trial.idea, trial.tried.variant, second,
+                                  *precisionOf(second.precision)};
       result.noWinnerReason.clear();
       TrajectoryRow row = rowOf("promoted", trial);
       row.seconds = second.timing.candidate->medianNs * 1e-9;
       row.precision = second.precision;
-      row.baselineSeconds = second.timing.baseline
-                                ? second.timing.baseline->medianNs * 1e-9
-                                : row.seconds * ratio->median;
+      row.baselineSeconds =
+          second.timing.baseline
+              ? second.timing.baseline->medianNs * 1e-9
+              : row.seconds * second.timing.speedupOverBaseline->median;
       row.evaluations = attempts;
       result.trajectory.push_back(std::move(row));
       return Error::success();

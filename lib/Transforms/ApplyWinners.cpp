@@ -39,6 +39,13 @@ std::string ApplySummary::str() const {
     text += llvm::formatv(", {0} of dynamic shape", dynamic);
   unsigned elsewhere = llvm::count_if(
       workloads, [](const WorkloadOutcome &each) { return each.otherMachine; });
+  llvm::StringSet<> keys;
+  unsigned repeated = 0;
+  for (const WorkloadOutcome &each : workloads)
+    if (!each.key.empty() && !keys.insert(each.key).second)
+      ++repeated;
+  if (repeated)
+    text += "; " + plural(keys.size(), "key", "keys");
   if (elsewhere)
     text += llvm::formatv("; {0} measured on another machine: search again, or "
                           "--winners-from=any",

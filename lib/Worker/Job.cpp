@@ -51,6 +51,13 @@ static constexpr Name<When> whenNames[] = {{When::Installed, "installed"},
 static std::optional<When> parseWhen(std::string_view text) {
   return valueOf(whenNames, text);
 }
+using ProfileWhen = ProfileOptions::When;
+static constexpr Name<ProfileWhen> profileNames[] = {
+    {ProfileWhen::Never, "never"}, {ProfileWhen::Installed, "installed"}};
+
+static std::optional<ProfileWhen> parseProfileWhen(std::string_view text) {
+  return valueOf(profileNames, text);
+}
 static std::optional<DeviceKind> parseDevice(std::string_view text) {
   return valueOf(deviceNames, text);
 }
@@ -320,6 +327,16 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
       },
       true);
   reader.readObject(
+      "profile",
+      [&](const Json &value, std::string path) {
+        ObjectReader options(value, std::move(path), error);
+        options.readEnum("when", job.profile.when, parseProfileWhen,
+                         "never, installed", true);
+        options.readDouble("seconds", job.profile.seconds, 1, 86400, true);
+        options.finish();
+      },
+      true);
+  reader.readObject(
       "limits",
       [&](const Json &value, std::string path) {
         ObjectReader options(value, std::move(path), error);
@@ -408,6 +425,9 @@ std::string fastk::worker::toJSON(const Job &job) {
   if (job.device == DeviceKind::Cuda)
     json["sanitizer"] = {{"when", nameOf(whenNames, job.sanitizer.when)},
                          {"seconds", number(job.sanitizer.seconds)}};
+  if (job.profile.when != ProfileWhen::Never)
+    json["profile"] = {{"when", nameOf(profileNames, job.profile.when)},
+                       {"seconds", number(job.profile.seconds)}};
   json["limits"] = {{"wall_seconds", job.limits.wallSeconds},
                     {"memory_bytes", job.limits.memoryBytes},
                     {"threads", job.limits.threads},

@@ -93,6 +93,16 @@ static Json toJson(const GpuReport &gpu) {
     for (const auto &[tool, result] : gpu.sanitizer)
       json["sanitizer"][tool] = result;
   }
+  if (!gpu.missingCounters.empty())
+    json["missing_counters"] = gpu.missingCounters;
+  if (!gpu.counters.empty())
+    json["counters"] = Json::array();
+  for (const LaunchCounters &launch : gpu.counters) {
+    Json values = Json::object();
+    for (const auto &[name, value] : launch.values)
+      values[name] = number(value);
+    json["counters"].push_back({{"kernel", launch.kernel}, {"values", values}});
+  }
   auto gauge = [&](const char *key, const std::optional<Gauge> &value) {
     if (value)
       json[key] = {{"low", number(value->low)}, {"high", number(value->high)}};
@@ -269,6 +279,26 @@ static GpuReport readGpuReport(const Json &value, std::string path,
           if (error.empty())
             gpu.sanitizer.push_back({tool, result.get<std::string>()});
         }
+      },
+      true);
+  reader.readString("missing_counters", gpu.missingCounters, true);
+  reader.readArray(
+      "counters",
+      [&](const Json &value, std::string path) {
+        LaunchCounters launch;
+        ObjectReader fields(value, std::move(path), error);
+        fields.readString("kernel", launch.kernel);
+        fields.readObject(
+            "values", [&](const Json &values, const std::string &path) {
+              for (const auto &[name, number] : values.items()) {
+                if (error.empty() && !number.is_number())
+                  error = path + "." + name + " is no number";
+                if (error.empty())
+                  launch.values.push_back({name, number.get<double>()});
+              }
+            });
+        fields.finish();
+        gpu.counters.push_back(std::move(launch));
       },
       true);
   auto gauge = [&](const char *key, std::optional<Gauge> &into) {

@@ -70,7 +70,8 @@ class Library:
             # Libraries of old cannot fail.
             self.entry.restype = ctypes.c_int if self.error else None
             if self.error:
-                self.error.argtypes, self.error.restype = [ctypes.c_int], ctypes.c_char_p
+                self.error.argtypes = [ctypes.c_int]
+                self.error.restype = ctypes.c_char_p
             return
         self.entry.restype = ctypes.c_int
         # Of the runtime that this library is linked with.

@@ -20,10 +20,11 @@ ROOT = PYTHON.parent
 GOLDEN = ROOT / "test" / "Inputs" / "golden"
 GOLDEN_PY = PYTHON / "fastk" / "importer" / "golden.py"
 
-#: What scripts/install-deps.sh --llm installs, by the tests that need it.
-LLM = {
-    "test_model_wires.py": ["openai", "anthropic", "google.genai"],
-    "test_llama_server.py": ["xllamacpp", "gguf"],
+#: What options of scripts/install-deps.sh install, by the tests that need it.
+OPTIONAL = {
+    "test_model_wires.py": ("--llm", ["openai", "anthropic", "google.genai"]),
+    "test_llama_server.py": ("--llm", ["xllamacpp", "gguf"]),
+    "test_whole_models.py": ("--models", ["transformers"]),
 }
 
 
@@ -37,7 +38,7 @@ def is_installed(module):
 
 MISSING = {
     test: [module for module in modules if not is_installed(module)]
-    for test, modules in LLM.items()
+    for test, (_, modules) in OPTIONAL.items()
 }
 
 # Left out as a whole, and said so at the end.
@@ -47,9 +48,9 @@ collect_ignore = [test for test, modules in MISSING.items() if modules]
 def pytest_terminal_summary(terminalreporter):
     for test, modules in MISSING.items():
         if modules:
-            missing = ", ".join(modules)
+            missing, option = ", ".join(modules), OPTIONAL[test][0]
             terminalreporter.write_line(
-                f"{test} is left out: no {missing}: run scripts/install-deps.sh --llm"
+                f"{test} is left out: no {missing}: run scripts/install-deps.sh {option}"
             )
 
 

@@ -124,9 +124,9 @@ def test_a_library_exports_its_functions_alone(compile_model):
         capture_output=True,
         check=True,
     ).stdout.split()
+    of_forward = ["error", "interface", "signature", "version"]
     assert sorted(listed) == [
-        "fastk_error_forward",
-        "fastk_signature_forward",
+        *(f"fastk_{what}_forward" for what in of_forward),
         "forward",
         "forward_packed",
     ]
@@ -134,7 +134,7 @@ def test_a_library_exports_its_functions_alone(compile_model):
 
 def test_the_text_is_llvm_ir(compile_model, tmp_path):
     path = compile_model("transformer_block_small", "llvm")
-    assert re.search(r"^define .*i32 @forward\(", path.read_text(), re.MULTILINE)
+    assert re.search(r"define.* i32 @forward\(", path.read_text())
     for command in (
         [tool("llvm-as"), path, "-o", tmp_path / "model.bc"],
         [tool("opt"), "-passes=verify", "-disable-output", path],
@@ -146,7 +146,7 @@ def test_the_text_is_llvm_ir(compile_model, tmp_path):
 CALLER = r"""
 #include <stdio.h>
 #include <stdlib.h>
-void forward(const float *in0, const float *in1, const float *in2, float *out0);
+int forward(const float *in0, const float *in1, const float *in2, float *out0);
 extern const char fastk_signature_forward[];
 static float *read_all(const char *path, size_t count) {
   float *data = aligned_alloc(64, (count * sizeof(float) + 63) / 64 * 64);
@@ -158,8 +158,9 @@ static float *read_all(const char *path, size_t count) {
 }
 int main(void) {
   float *out = aligned_alloc(64, (20 * 52 * sizeof(float) + 63) / 64 * 64);
-  forward(read_all("in0", 52 * 24), read_all("in1", 52), read_all("in2", 20 * 24),
-          out);
+  if (forward(read_all("in0", 52 * 24), read_all("in1", 52), read_all("in2", 20 * 24),
+              out))
+    return 4;
   puts(fastk_signature_forward);
   FILE *file = fopen("out0", "wb");
   if (fwrite(out, sizeof(float), 20 * 52, file) != 20 * 52)

@@ -72,3 +72,29 @@ def test_a_library_for_a_gpu(tmp_path, monkeypatch):
     if torch.cuda.is_available():
         a, b = arguments(matmul, "cuda")
         torch.testing.assert_close(matmul(a, b)[0], a @ b)
+
+
+OPEN = """
+func.func @forward(%x: tensor<?x3xf32>) -> (tensor<?x3xf32>, tensor<3xf32>) {
+  %row = tensor.extract_slice %x[0, 0] [1, 3] [1, 1]
+      : tensor<?x3xf32> to tensor<3xf32>
+  return %x, %row : tensor<?x3xf32>, tensor<3xf32>
+}
+"""
+
+
+def test_sizes_that_a_call_decides(tmp_path):
+    (tmp_path / "open.mlir").write_text(OPEN)
+    bank = f"--bank={tmp_path}"
+    output = tmp_path / "open.so"
+    fastk("fastk-opt", tmp_path / "open.mlir", bank, "--emit=so", "-o", output)
+    library = Library(output)
+    for rows in (1, 7):
+        x = torch.randn(rows, 3)
+        result, row = library(x)
+        assert torch.equal(result, x) and torch.equal(row, x[0])
+    assert [each is None for each in library.empty()] == [True, False]
+    with pytest.raises(Error, match=r"input 0 of forward is \(\?, 3\) of f32, not"):
+        library(torch.randn(2, 4))
+    with pytest.raises(Error, match="has results of any size: leave out= out"):
+        library(x, out=[x, x[0]])

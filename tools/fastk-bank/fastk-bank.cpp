@@ -1,10 +1,11 @@
-//===- fastk-bank.cpp - Lists, shows and verifies winners -----------------===//
+//===- fastk-bank.cpp - The winners that fastk found ----------------------===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
+#include "Tool.h"
 #include "fastk/Bank/Bank.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -22,6 +23,7 @@
 
 using namespace mlir;
 using namespace fastk;
+using namespace fastk::bank;
 namespace cl = llvm::cl;
 namespace json = llvm::json;
 
@@ -36,17 +38,54 @@ cl::SubCommand
     verifyCommand("verify",
                   "read every winner in full and name the stale ones");
 
+cl::SubCommand mergeCommand(
+    "merge", "put the winners of other banks into the first one: the faster of "
+             "two stays");
+cl::SubCommand pruneCommand("prune",
+                            "list what no compile uses, or --remove it");
+cl::SubCommand exportCommand("export",
+                             "copy winners that hold into a bank of their own");
+
 cl::list<std::string> directories(cl::Positional, cl::desc("[DIR...]"),
                                   cl::cat(category), cl::sub(listCommand),
-                                  cl::sub(showCommand), cl::sub(verifyCommand));
-cl::opt<bool> asJson("json", cl::desc("Print JSON instead of a table"),
+                                  cl::sub(showCommand), cl::sub(verifyCommand),
+                                  cl::sub(mergeCommand), cl::sub(pruneCommand),
+                                  cl::sub(exportCommand));
+cl::opt<bool> asJson("json", cl::desc("Print JSON instead of text"),
                      cl::cat(category), cl::sub(listCommand),
-                     cl::sub(showCommand), cl::sub(verifyCommand));
+                     cl::sub(showCommand), cl::sub(verifyCommand),
+                     cl::sub(pruneCommand));
 cl::opt<std::string>
     keyPrefix("key", cl::value_desc("HEX"),
               cl::desc("Only winners whose key begins with these digits"),
               cl::cat(category), cl::sub(listCommand), cl::sub(showCommand),
-              cl::sub(verifyCommand));
+              cl::sub(verifyCommand), cl::sub(mergeCommand),
+              cl::sub(exportCommand));
+cl::opt<std::string>
+    onlyTarget("target", cl::value_desc("TARGET"),
+               cl::desc("Only winners for this target: host, cuda:sm_90a"),
+               cl::cat(category), cl::sub(listCommand), cl::sub(showCommand),
+               cl::sub(verifyCommand), cl::sub(mergeCommand),
+               cl::sub(exportCommand));
+cl::opt<bool> remeasureAll(
+    "remeasure",
+    cl::desc("Also validate and time each winner on this machine again"),
+    cl::cat(category), cl::sub(verifyCommand));
+cl::opt<bool> byRecord(
+    "by-record",
+    cl::desc("Compare recorded times instead of measuring again: the smaller "
+             "median of one machine stays, other machines stand beside it"),
+    cl::cat(category), cl::sub(mergeCommand));
+cl::opt<unsigned>
+    numThreads("num-threads", cl::value_desc("N"),
+               cl::desc("Threads to measure with; all processors by default"),
+               cl::cat(category), cl::sub(verifyCommand),
+               cl::sub(mergeCommand));
+cl::opt<bool> removeThem("remove", cl::desc("Remove what is listed"),
+                         cl::cat(category), cl::sub(pruneCommand));
+cl::opt<std::string> exportTo("to", cl::value_desc("DIR"),
+                              cl::desc("Where the copies go"),
+                              cl::cat(category), cl::sub(exportCommand));
 
 constexpr char kOverview[] = R"(fastk-bank: the winners that fastk found
 
@@ -58,16 +97,22 @@ trajectory.json (how it was found). Reading a bank never runs what is in it.
                                  precision, time, against the default lowering
   fastk-bank show --key=1f3a     all that is known of one winner
   fastk-bank verify winners      check keys and digests of a bank
+  fastk-bank verify --remeasure  validate and time them on this machine again
+  fastk-bank merge mine theirs   their winners into mine, measured side by side
+  fastk-bank prune               what no compile uses; --remove removes it
+  fastk-bank export --to=DIR     copies of winners, to share or to commit
   fastk-bank list --json | jq    the same for programs
 
 Without DIR: the folders of $FASTK_BANK, then ~/.cache/fastk/bank, then the
 bank shipped with fastk. DIR may be given several times.
 
-Exit codes: 0 done; 1 a bank or an option is wrong; 2 verify found stale winners
+Exit codes: 0 done; 1 a bank or an option is wrong; 2 winners were refused: stale,
+or, measured again, wrong or no faster than the default lowering
 )";
 
-/// "1.25 ms", with three digits.
-std::string formatTime(double nanoseconds) {
+} // namespace
+
+std::string fastk::bank::formatTime(double nanoseconds) {
   if (nanoseconds <= 0)
     return "-";
   const char *units[] = {"ns", "us", "ms", "s"};
@@ -85,9 +130,11 @@ std::string formatTime(double nanoseconds) {
       .str();
 }
 
-std::string formatRatio(double ratio) {
+std::string fastk::bank::formatRatio(double ratio) {
   return ratio <= 0 ? "-" : llvm::formatv("{0:f2}x", ratio).str();
 }
+
+namespace {
 
 /// Short for where a compile applies the winner by default.
 std::string formatMachine(const Machine &machine) {
@@ -119,13 +166,6 @@ void printTable(const std::vector<std::vector<std::string>> &rows,
     os << "\n";
   }
 }
-
-/// A winner, read as far as the subcommand needs it.
-struct Row {
-  BankEntry entry;
-  std::string bank;
-  std::unique_ptr<Winner> winner;
-};
 
 json::Object headerJson(const Row &row) {
   const WinnerHeader &head = *row.entry.header;
@@ -244,10 +284,14 @@ void showWinner(const Row &row, raw_ostream &os) {
     line("", record.text);
 }
 
-int reportError(const Twine &message) {
+} // namespace
+
+int fastk::bank::reportError(const Twine &message) {
   llvm::errs() << "fastk-bank: error: " << message << "\n";
-  return 1;
+  return kExitWrong;
 }
+
+namespace {
 
 int runList(std::vector<Row> &rows) {
   if (asJson) {
@@ -291,7 +335,8 @@ int runList(std::vector<Row> &rows) {
   return 0;
 }
 
-int runShowOrVerify(std::vector<Row> &rows, MLIRContext &context, bool show) {
+/// Reads every winner in full; how many are stale.
+size_t loadAll(std::vector<Row> &rows, MLIRContext &context) {
   size_t staleCount = 0;
   for (Row &row : rows) {
     if (!row.entry.header) {
@@ -307,6 +352,11 @@ int runShowOrVerify(std::vector<Row> &rows, MLIRContext &context, bool show) {
     row.entry.problem = llvm::toString(winner.takeError());
     ++staleCount;
   }
+  return staleCount;
+}
+
+int runShowOrVerify(std::vector<Row> &rows, MLIRContext &context, bool show) {
+  size_t staleCount = loadAll(rows, context);
   if (asJson) {
     json::OStream os(llvm::outs(), 2);
     os.object([&] {
@@ -355,14 +405,15 @@ int runShowOrVerify(std::vector<Row> &rows, MLIRContext &context, bool show) {
       llvm::outs() << rows.size() - staleCount << " of " << rows.size()
                    << " winners verified, " << staleCount << " stale\n";
   }
-  return !show && staleCount > 0 ? 2 : 0;
+  return !show && staleCount > 0 ? kExitRefused : kExitDone;
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
-  for (cl::SubCommand *command : {&listCommand, &showCommand, &verifyCommand})
+  for (cl::SubCommand *command : {&listCommand, &showCommand, &verifyCommand,
+                                  &mergeCommand, &pruneCommand, &exportCommand})
     cl::HideUnrelatedOptions(category, *command);
   std::string complaint;
   llvm::raw_string_ostream complaintStream(complaint);
@@ -373,14 +424,33 @@ int main(int argc, char **argv) {
   bool list = static_cast<bool>(listCommand);
   bool show = static_cast<bool>(showCommand);
   bool verify = static_cast<bool>(verifyCommand);
-  if (!list && !show && !verify)
-    return reportError("say what to do: list, show or verify; see --help");
+  bool merges = static_cast<bool>(mergeCommand);
+  bool prunes = static_cast<bool>(pruneCommand);
+  bool exports = static_cast<bool>(exportCommand);
+  if (!list && !show && !verify && !merges && !prunes && !exports)
+    return reportError("say what to do: list, show, verify, merge, prune or "
+                       "export; see --help");
 
   std::vector<std::string> banks(directories.begin(), directories.end());
+  std::string into;
+  if (merges) {
+    if (banks.size() < 2)
+      return reportError("merge needs the bank that takes the winners, then "
+                         "the banks that they come from: fastk-bank merge "
+                         "INTO FROM...");
+    into = banks.front();
+    banks.erase(banks.begin());
+  }
+  if (exports && exportTo.empty())
+    return reportError("export needs --to=DIR, where the copies go");
   for (const std::string &directory : banks)
     if (!llvm::sys::fs::exists(directory))
       return reportError(directory + ": no such folder; give a bank, or none "
                                      "to see the default ones");
+  // What is removed is named: not what an environment variable says.
+  if (prunes && banks.empty())
+    return reportError("prune needs the banks that it may change: fastk-bank "
+                       "prune DIR...");
   if (banks.empty())
     banks = defaultBanks(argv[0]);
 
@@ -391,13 +461,18 @@ int main(int argc, char **argv) {
                   math::MathDialect, scf::SCFDialect, tensor::TensorDialect>();
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
 
+  if (prunes)
+    return prune(banks, removeThem, asJson, context);
+
   std::vector<Row> rows;
   for (const std::string &directory : banks) {
     llvm::Expected<Bank> bank = Bank::open(directory);
     if (!bank)
       return reportError(llvm::toString(bank.takeError()));
     for (BankEntry &entry : bank->list())
-      if (!entry.header || StringRef(entry.header->key).starts_with(keyPrefix))
+      if (!entry.header ||
+          (StringRef(entry.header->key).starts_with(keyPrefix) &&
+           (onlyTarget.empty() || entry.header->target == onlyTarget)))
         rows.push_back({std::move(entry), directory, nullptr});
   }
   if (rows.empty() && !asJson) {
@@ -409,5 +484,16 @@ int main(int argc, char **argv) {
 
   if (list)
     return runList(rows);
+  if (merges || exports || (verify && remeasureAll)) {
+    MergeOptions options;
+    options.byRecord = byRecord;
+    options.threads = numThreads;
+    options.executable = llvm::sys::fs::getMainExecutable(
+        argv[0], reinterpret_cast<void *>(&main));
+    loadAll(rows, context);
+    return merges    ? merge(into, rows, options, context)
+           : exports ? exportWinners(exportTo, rows, context)
+                     : verifyByMeasuring(rows, options, asJson);
+  }
   return runShowOrVerify(rows, context, show);
 }

@@ -12,15 +12,18 @@
 #include "fastk/Conversion/CudaCodegen.h"
 #include "fastk/Conversion/DeviceModel.h"
 #include "fastk/Conversion/HostCodegen.h"
+#include "fastk/Conversion/ModelHeader.h"
 #include "fastk/Conversion/WriteFile.h"
 #include "fastk/Cuda/QueryDevice.h"
 #include "fastk/Driver/Compile.h"
 #include "fastk/Driver/LoadModel.h"
+#include "fastk/Driver/SearchBoundaries.h"
 #include "fastk/Driver/SearchModel.h"
 #include "fastk/Evaluate/LocalPool.h"
 #include "fastk/Evaluate/Replay.h"
 #include "fastk/Evaluate/Spool.h"
 #include "fastk/Evaluate/Subprocess.h"
+#include "fastk/Transforms/RunPasses.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -145,7 +148,10 @@ static int search(const DriverOptions &options, ModuleOp module,
   sigaction(SIGINT, &action, &beforeInt);
   sigaction(SIGTERM, &action, &beforeTerm);
   llvm::Expected<SearchModelEnd> end =
-      searchModel(module, banks, matcher, **evaluator, search);
+      options.searchBoundaries
+          ? searchBoundaries(module, options.fusion, banks, matcher,
+                             **evaluator, search)
+          : searchModel(module, banks, matcher, **evaluator, search);
   // LLVM's own handlers again, which remove half-written files.
   sigaction(SIGINT, &beforeInt, nullptr);
   sigaction(SIGTERM, &beforeTerm, nullptr);
@@ -204,6 +210,36 @@ compile(const DriverOptions &options, ModuleOp module,
   return emitDeviceModel(*model, context, target);
 }
 
+/// A library or an object and its header, both or neither.
+static int emitBinary(const DriverOptions &options, Location loc,
+                      llvm::Module &compiled, const HostTarget &target,
+                      ArrayRef<std::string> libraries) {
+  FileBeside header(options.emitHeader);
+  auto cannotWrite = [&](std::error_code ec) {
+    return fail("cannot write " + options.emitHeader + ": " + ec.message());
+  };
+  if (!options.emitHeader.empty()) {
+    std::string text = describeInC(
+        compiled, llvm::sys::path::filename(options.emitHeader));
+    if (std::error_code ec = writeFileAtomically(
+            header.name(), [&](llvm::raw_ostream &os) { os << text; }))
+      return cannotWrite(ec);
+  }
+  LogicalResult emitted =
+      options.emit == EmitKind::SharedLibrary
+          ? emitSharedLibrary(loc, compiled, target, options.output, libraries)
+          : success(
+                succeeded(optimizeModule(compiled, target)) &&
+                succeeded(emitObject(loc, compiled, target, options.output)));
+  if (failed(emitted))
+    return kExitWrong;
+  if (options.emitHeader.empty())
+    return kExitDone;
+  if (std::error_code ec = header.keep())
+    return cannotWrite(ec);
+  return kExitDone;
+}
+
 static int emit(const DriverOptions &options, ModuleOp module) {
   std::optional<CudaTarget> device = CudaTarget::parse(options.target);
   if (options.emit == EmitKind::MLIR) {
@@ -211,6 +247,7 @@ static int emit(const DriverOptions &options, ModuleOp module) {
       return kExitWrong;
     if (device)
       embedCode(module, *device);
+    TimingScope step = timeStep("Output");
     return writeText(options.output, [&](llvm::raw_ostream &os) {
       module->print(os, OpPrintingFlags());
       os << "\n";
@@ -232,18 +269,13 @@ static int emit(const DriverOptions &options, ModuleOp module) {
       compile(options, module, context, target, device, libraries);
   if (failed(compiled))
     return kExitWrong;
+  TimingScope step = timeStep("LLVM and output");
   Location loc = module.getLoc();
-  if (options.emit == EmitKind::SharedLibrary)
-    return failed(emitSharedLibrary(loc, **compiled, target, options.output,
-                                    libraries))
-               ? kExitWrong
-               : kExitDone;
+  if (options.emit == EmitKind::SharedLibrary ||
+      options.emit == EmitKind::Object)
+    return emitBinary(options, loc, **compiled, target, libraries);
   if (failed(optimizeModule(**compiled, target)))
     return kExitWrong;
-  if (options.emit == EmitKind::Object)
-    return failed(emitObject(loc, **compiled, target, options.output))
-               ? kExitWrong
-               : kExitDone;
   return writeText(options.output, [&](llvm::raw_ostream &os) {
     os << emitLLVMText(**compiled);
   });
@@ -269,6 +301,11 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
   registerFastkDialects(registry);
   registerHostCodegen(registry);
   registerCudaCodegen(registry);
+  // Reports when all that it times is over, the context included.
+  DefaultTimingManager times;
+  applyDefaultTimingManagerCLOptions(times);
+  TimingScope total = times.getRootScope();
+  ObservedPasses observed(&total);
   MLIRContext context(registry);
   llvm::SourceMgr sourceMgr;
   SourceMgrDiagnosticHandler handler(sourceMgr, &context);
@@ -280,7 +317,9 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
   // Remarks come out when their engine ends: while the handler still prints.
   auto printRemarks =
       llvm::scope_exit([&] { context.setRemarkEngine(nullptr); });
+  TimingScope parsing = timeStep("Parser");
   OwningOpRef<ModuleOp> module = loadModel(options.input, sourceMgr, &context);
+  parsing.stop();
   if (!module || failed(checkModel(*module)))
     return kExitWrong;
   if (options.compileKernel) {
@@ -313,9 +352,12 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
   WorkloadMatcher matcher(*banks, {options.target, options.precision, machine,
                                    options.winnersFromAny});
   auto searchFormed = [&](ModuleOp formed) -> int {
-    return options.search == SearchScope::None
-               ? kExitDone
-               : search(options, formed, *banks, matcher, executable);
+    if (options.search == SearchScope::None)
+      return kExitDone;
+    TimingScope step = timeStep("Search");
+    // The passes of its candidates are nobody's business.
+    ObservedPasses unobserved(nullptr);
+    return search(options, formed, *banks, matcher, executable);
   };
   int status = kExitDone;
   FailureOr<ApplySummary> summary = compileWithWinners(

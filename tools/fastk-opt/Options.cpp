@@ -93,6 +93,10 @@ struct CommandLine {
           "slower than the default lowering; any: all")};
   cl::opt<std::string> emit{"emit", cl::init("mlir"), cl::cat(category),
                             cl::desc("mlir (default), llvm, obj or so")};
+  cl::opt<std::string> emitHeader{
+      "emit-header", cl::cat(category), cl::value_desc("FILE.h"),
+      cl::desc("with --emit=so or obj: write the C header of its functions; "
+               "see docs/aot.md")};
   cl::opt<std::string> search{
       "search",
       cl::ValueOptional,
@@ -155,6 +159,11 @@ struct CommandLine {
                          cl::cat(category),
                          cl::desc(withDefault("seed of the search's choices",
                                               int64_t(SearchOptions().seed)))};
+  cl::opt<bool> boundaries{
+      "search-boundaries", cl::cat(category),
+      cl::desc("search what each workload without a winner can be cut into, "
+               "too, and store the winner of the whole or those of its parts, "
+               "whichever is faster")};
   cl::opt<std::string> budget{
       "budget", cl::cat(category),
       cl::value_desc("evaluations=N,minutes=N,tokens=N,usd=N"),
@@ -268,6 +277,15 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
       options.output == "-")
     return reject("--emit=" + line.emit +
                   " writes a binary file: name it with -o");
+  options.emitHeader = line.emitHeader;
+  if (line.emitHeader.getNumOccurrences()) {
+    if (*emit != EmitKind::Object && *emit != EmitKind::SharedLibrary)
+      return reject("--emit-header describes a library or an object: add "
+                    "--emit=so or --emit=obj, or leave it out");
+    if (options.emitHeader.empty() || options.emitHeader == options.output)
+      return reject("--emit-header=" + line.emitHeader +
+                    ": name a file of its own, as --emit-header=model.h");
+  }
   if (line.search == "none" && line.search.getNumOccurrences() == 0)
     options.search = SearchScope::None;
   else if (line.search.empty())
@@ -335,6 +353,14 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   options.record = line.record;
   if (line.record.getNumOccurrences() && options.record.empty())
     return reject("--record is empty: name a file");
+  options.searchBoundaries = line.boundaries;
+  if (options.searchBoundaries && line.evaluator != "local")
+    return reject(
+        "--search-boundaries needs --evaluator=local: it goes on when "
+        "the times of the whole are known");
+  if (options.searchBoundaries && !options.record.empty())
+    return reject("--search-boundaries and --record do not go together: a "
+                  "record is of one search of a model, and these are two");
   options.threads = line.threads;
   if (line.requireHits.getNumOccurrences() && line.requireHits < 0)
     return reject("--require-hits must be at least 0");
@@ -360,6 +386,7 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
                                                 &line.parents,
                                                 &line.repairs,
                                                 &line.seed,
+                                                &line.boundaries,
                                                 &line.budget,
                                                 &line.evaluator,
                                                 &line.journal,

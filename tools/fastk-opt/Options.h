@@ -36,7 +36,11 @@ struct DriverOptions {
   /// --winners-from=any: also winners that another machine measured.
   bool winnersFromAny = false;
   EmitKind emit = EmitKind::MLIR;
+  /// File for the C header of what is emitted; empty for none.
+  std::string emitHeader;
   SearchScope search = SearchScope::None;
+  /// Also what workloads can be cut into.
+  bool searchBoundaries = false;
   std::vector<std::string> proposers;
   ProposerOptions proposerOptions;
   SearchOptions searchOptions;

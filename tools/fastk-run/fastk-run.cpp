@@ -7,6 +7,7 @@
 
 #include "GpuRunner.h"
 #include "Inputs.h"
+#include "Profile.h"
 #include "fastk/Bank/Bank.h"
 #include "fastk/Conversion/CudaCodegen.h"
 #include "fastk/Conversion/HostCodegen.h"
@@ -15,6 +16,7 @@
 #include "fastk/Driver/LoadModel.h"
 #include "fastk/Runtime/CompiledLibrary.h"
 #include "fastk/Runtime/Npy.h"
+#include "fastk/Transforms/RunPasses.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
@@ -85,13 +87,18 @@ static cl::opt<std::string>
 static cl::opt<uint64_t>
     seed("seed", cl::cat(category), cl::init(1),
          cl::desc("seed of the generated inputs (default 1)"));
+static cl::opt<bool>
+    showProfile("profile", cl::cat(category),
+                cl::desc("for the host: which workloads take how much of its "
+                         "time"));
 static cl::opt<unsigned>
     openSize("open-size", cl::cat(category), cl::init(8),
              cl::desc("size of the dimensions that the model leaves open, in "
                       "inputs that are generated (default 8)"));
 static cl::opt<double>
     seconds("seconds", cl::cat(category), cl::init(2.0),
-            cl::desc("how long --time measures, in seconds (default 2)"));
+            cl::desc("how long --time and --profile measure, in seconds "
+                     "(default 2)"));
 
 /// Bounds of --check, relative to the scale of the output (its root mean
 /// square). They are for whole models, which add up the errors of their
@@ -294,7 +301,7 @@ static void timeFunctions(const CompiledFunction &winners,
 
 static llvm::Error writeOutputs(const std::vector<HostTensor> &outputs) {
   if (outputFolder.empty()) {
-    if (!check && !showTime)
+    if (!check && !showTime && !showProfile)
       for (const auto &[i, output] : llvm::enumerate(outputs))
         llvm::outs() << "result " << i << ": " << output.type().str()
                      << " (write it with --outputs DIR)\n";
@@ -362,6 +369,15 @@ static int runOnHost(ModuleOp model, std::optional<CompiledLibrary> library,
     if (!expected)
       return fail(expected.takeError());
     status = checkOutputs(outputs, *expected, "", precision);
+  }
+  if (showProfile) {
+    auto lowered =
+        lowerModelFor(model, Mode::Winners, precision, "host", Machine::host());
+    if (!lowered)
+      return fail(lowered.takeError());
+    if (llvm::Error error = profileOnHost(**lowered, folder, (*function)->name,
+                                          *inputs, seconds))
+      return fail(std::move(error));
   }
   if (!showTime)
     return status;
@@ -550,6 +566,9 @@ int main(int argc, char **argv) {
   } remove{folder};
 
   bool isLibrary = llvm::StringRef(inputPath).ends_with(".so");
+  // The passes obey the options above; nothing is timed.
+  TimingScope untimed;
+  ObservedPasses observed(&untimed);
   DialectRegistry registry;
   registerFastkDialects(registry);
   registerHostCodegen(registry);
@@ -591,6 +610,10 @@ int main(int argc, char **argv) {
   if (useGraphs && targetName == "host")
     return fail(llvm::createStringError(
         "--graph is for a GPU: add --target=cuda, or leave it out"));
+  if (showProfile && (targetName != "host" || isLibrary || runOracle))
+    return fail(llvm::createStringError(
+        "--profile is for a model on the host: a library does not tell its "
+        "workloads apart; leave out --target and --oracle, or --profile"));
   if (targetName != "host")
     return runOnGpu(model ? *model : ModuleOp(), library ? &*library : nullptr,
                     *precision, folder);

@@ -62,6 +62,41 @@ TEST(WinnerHeader, TimesAreReadable) {
   }
 }
 
+// A model tells its idea in a thousand letters: no line of a diff is longer
+// than a screen for it, and no letter is lost.
+TEST(WinnerHeader, LongTextsAreReadable) {
+  TestContext context;
+  std::string sentence = "Rows are read once, \"as\" they come\tand kept. ";
+  for (std::string text :
+       {std::string(), std::string("short"), std::string("two\nlines"),
+        std::string("\n"), std::string("ends\n"), std::string(300, 'x'),
+        std::string(100, ' '), "a " + std::string(200, 'y') + " b\n\nc",
+        sentence + sentence + sentence + "\n" + sentence + sentence}) {
+    auto module = makeWinner(context, 8, 500);
+    LoweringOp lowering = TestContext::loweringOf(*module);
+    WinnerRecord record = WinnerRecord::fromAttribute(lowering.getRecordAttr());
+    record.text = text;
+    lowering.setRecordAttr(record.toAttribute(&context.context));
+    std::string file = printLoweringFile(lowering);
+    if (text.find(std::string(81, 'x')) == std::string::npos &&
+        text.find(std::string(81, 'y')) == std::string::npos) {
+      llvm::SmallVector<llvm::StringRef> lines;
+      llvm::StringRef(file).split("} pattern {").first.split(lines, '\n');
+      for (llvm::StringRef line : lines)
+        EXPECT_LE(line.size(), 110u) << line.str();
+    }
+    auto parsed = mlir::parseSourceString<mlir::ModuleOp>(
+        file, mlir::ParserConfig(&context.context));
+    ASSERT_TRUE(parsed) << file;
+    LoweringOp again = TestContext::loweringOf(*parsed);
+    EXPECT_EQ(WinnerRecord::fromAttribute(again.getRecordAttr()).text, text);
+    EXPECT_EQ(printLoweringFile(again), file);
+    auto header = parseWinnerHeader(file);
+    ASSERT_TRUE(static_cast<bool>(header));
+    EXPECT_EQ(header->medianNs, 500);
+  }
+}
+
 TEST(WinnerHeader, FileRoundTrips) {
   TestContext context;
   auto module = makeWinner(context, 8, 500);

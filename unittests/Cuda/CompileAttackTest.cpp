@@ -15,11 +15,11 @@ using namespace fastk::cuda;
 
 namespace {
 
-CompileResult compile(std::string source, double wallSeconds = 10) {
+CompileResult compile(std::string source, double cpuSeconds = 10) {
   CompileRequest request;
   request.source = std::move(source);
   CompileLimits limits;
-  limits.wallSeconds = wallSeconds;
+  limits.cpuSeconds = cpuSeconds;
   return compileInChild(request, limits);
 }
 

@@ -56,7 +56,8 @@ public:
         ns = 1000;
       }
     }
-    verdict.precision = worker::Precision::IEEE;
+    verdict.precision = precision;
+    verdict.timing.aaRatio = control;
     if (auto status =
             worker::parseStatus(std::string_view(word.data(), word.size())))
       verdict.status = *status;
@@ -101,6 +102,9 @@ public:
   Spool *spool = nullptr;
   std::vector<std::string> calls, incumbents;
   std::function<void(size_t)> onCall;
+  /// What every verdict measures, and its control.
+  worker::Precision precision = worker::Precision::IEEE;
+  std::optional<worker::Ratio> control;
   double now = 0, secondsPerCall = 1;
 };
 

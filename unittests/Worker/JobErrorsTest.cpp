@@ -76,6 +76,8 @@ TEST(JobErrors, NameThePlaceAndTheRemedy) {
       {R"("kind":"reduction")", R"("kind":"sum")", "$.kind", "pooling"},
       {R"("reduction_length":3)", R"("reduction_length":0)",
        "$.reduction_length", "from 1"},
+      {R"("floor_ns":0.5)", R"("profile":{"when":"required"})",
+       "$.profile.when", "never, installed"},
       {R"("floor_ns":0.5)", R"("sanitizer":{"when":"often"})",
        "$.sanitizer.when", "installed, required, never"},
       {R"("floor_ns":0.5)", R"("sanitizer":{"seconds":0})",

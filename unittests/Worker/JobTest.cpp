@@ -41,6 +41,7 @@ TEST(Job, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(job->floorNs, 0);
   EXPECT_EQ(job->sanitizer.when, SanitizerOptions::When::Installed);
   EXPECT_EQ(job->sanitizer.seconds, 60);
+  EXPECT_EQ(job->profile.when, ProfileOptions::When::Never);
   EXPECT_EQ(job->limits.memoryBytes, int64_t(4) << 30);
 }
 
@@ -77,12 +78,15 @@ TEST(Job, RoundTripForAGPU) {
   job.baseline = program("baseline.cubin", Code::Cubin);
   job.candidate = program("candidate.cu", Code::CUDA);
   job.sanitizer = {SanitizerOptions::When::Required, 12.5};
+  job.profile = {ProfileOptions::When::Installed, 7};
   std::string error, text = toJSON(job);
   std::optional<Job> read = parseJob(text, error);
   ASSERT_TRUE(read) << error << "\n" << text;
   EXPECT_EQ(toJSON(*read), text);
   EXPECT_EQ(read->sanitizer.when, SanitizerOptions::When::Required);
   EXPECT_EQ(read->sanitizer.seconds, 12.5);
+  EXPECT_EQ(read->profile.when, ProfileOptions::When::Installed);
+  EXPECT_EQ(read->profile.seconds, 7);
   EXPECT_EQ(read->device, DeviceKind::Cuda);
   EXPECT_EQ(read->oracle.code, Code::PTX);
   EXPECT_EQ(read->baseline.code, Code::Cubin);

@@ -57,6 +57,8 @@ static Verdict full() {
   v.gpu->host = Timing{13, 14, 15, 16};
   v.gpu->cupti = Timing{12, 12.5, 13, 5};
   v.gpu->sanitizer = {{"memcheck", "ok"}, {"racecheck", "stopped after 60 s"}};
+  v.gpu->counters = {{"k", {{"time_ns", 12.5}, {"l2_hit_percent", 40}}}};
+  v.gpu->missingCounters = "not found";
   v.gpu->smClock = Gauge{1500, 1980};
   v.gpu->memoryClock = Gauge{3201, 3201};
   v.gpu->power = Gauge{100.5, 690};
@@ -85,6 +87,17 @@ TEST(Verdict, WhatTheSanitizerSaysIsText) {
   text.replace(text.find("\"stopped after 60 s\""), 20, "17");
   EXPECT_FALSE(parseVerdict(text, error));
   EXPECT_EQ(error, "$.gpu.sanitizer.racecheck is no text");
+}
+
+TEST(Verdict, CountersAreNumbers) {
+  std::string text = toJSON(full()), error;
+  EXPECT_NE(
+      text.find("\"counters\":[{\"kernel\":\"k\",\"values\":{\"time_ns\":12.5,"
+                "\"l2_hit_percent\":40"),
+      text.npos);
+  text.replace(text.find("12.5,\"l2"), 4, "\"x\"");
+  EXPECT_FALSE(parseVerdict(text, error));
+  EXPECT_EQ(error, "$.gpu.counters[0].values.time_ns is no number");
 }
 
 TEST(Verdict, InfinityIsNull) {

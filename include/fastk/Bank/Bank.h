@@ -22,6 +22,7 @@
 #include "fastk/Bank/WinnerHeader.h"
 #include "llvm/ADT/StringMap.h"
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,15 @@ enum class WriteOutcome {
   KeptExisting ///< The stored one is as fast, faster, or the same program.
 };
 
+/// Which of two winners for one key, target, precision and machine stays.
+enum class WriteRule {
+  /// The one with the smaller median; a gain below 1 % is noise and changes
+  /// nothing.
+  KeepFaster,
+  /// The new one: the two were measured side by side.
+  Replace
+};
+
 struct WriteResult {
   WriteOutcome outcome = WriteOutcome::Stored;
   std::string folder;
@@ -102,14 +112,16 @@ public:
 
   /// Stores a module made by buildWinner(), with the trajectory's JSON text. A
   /// reader sees the whole winner or none of it. Of two winners for one key,
-  /// target, precision and machine the one with the smaller median stays; a
-  /// gain below 1 % is noise and changes nothing. Winners of different machines
-  /// stand side by side. A stale winner of the same name is replaced.
+  /// target, precision and machine one stays, by `rule`. Winners of different
+  /// machines stand side by side. A stale winner of the same name is replaced.
   llvm::Expected<WriteResult> write(mlir::ModuleOp winner,
-                                    llvm::StringRef trajectory);
+                                    llvm::StringRef trajectory,
+                                    WriteRule rule = WriteRule::KeepFaster);
 
   /// The most reductions (contractions, convolutions, sums) that a pattern for
-  /// `target` has; none without a winner for it. Reads every head.
+  /// `target` has; none without a winner for it. Reads the heads that changed
+  /// since the last time anyone asked: the others' answers are in the user's
+  /// cache, for banks of a hundred winners and more.
   std::optional<unsigned> mostReductions(llvm::StringRef target) const;
 
   /// Every folder with its head, in order of folder name.
@@ -139,6 +151,12 @@ private:
 
   std::string directory;
   std::vector<IndexEntry> entries;
+  /// Folder to its place in `entries`, and key digits to places.
+  llvm::StringMap<unsigned> positions;
+  llvm::StringMap<llvm::SmallVector<unsigned, 1>> byDigits;
+  /// Keys to places, of folders without digits; read at the first lookup.
+  mutable std::optional<llvm::StringMap<llvm::SmallVector<unsigned, 1>>>
+      unnamed;
 };
 
 /// Several banks; the first that has a winner wins, one measured on the

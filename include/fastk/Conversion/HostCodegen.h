@@ -62,9 +62,15 @@ void registerHostCodegen(mlir::DialectRegistry &registry);
 /// Compiles one lowering to LLVM IR: a module with the one exported function
 /// `symbol` (the kernel ABI above), not yet optimised. Errors are diagnostics
 /// at the lowering.
+///
+/// With `workspaceBytes` all but what each thread has for itself lies in the
+/// kernel's workspace, and that is set to how many bytes the caller must give,
+/// aligned to 64. Without, only a C program has a workspace, of as many bytes
+/// as the lowering says, and other kernels allocate what they need.
 mlir::FailureOr<std::unique_ptr<llvm::Module>>
 compileKernel(LoweringOp lowering, KernelRole role, llvm::StringRef symbol,
-              llvm::LLVMContext &context, const HostTarget &target);
+              llvm::LLVMContext &context, const HostTarget &target,
+              int64_t *workspaceBytes = nullptr);
 
 /// Refuses, with an error at `loc` that says why, a C program that does what a
 /// variant may not do: includes that are not on the allow-list, inline

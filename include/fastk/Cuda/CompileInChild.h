@@ -23,7 +23,10 @@ namespace fastk::cuda {
 
 /// Limits of one compilation.
 struct CompileLimits {
-  double wallSeconds = 10;
+  /// Processor time: the same on a busy machine as on an idle one.
+  double cpuSeconds = 10;
+  /// For what waits instead of working.
+  double wallSeconds = 120;
   uint64_t addressSpaceBytes = uint64_t(4) << 30;
   /// Of the log, the PTX and the cubin each.
   uint64_t outputBytes = uint64_t(64) << 20;

@@ -56,6 +56,9 @@ std::string findLibdevice();
 std::string findCupti();
 std::string findComputeSanitizer();
 
+/// Nsight Compute's ncu, found likewise; empty when there is none.
+std::string findNsightCompute();
+
 /// ptxas, CUDA's assembler, of the first place in the order above that has one,
 /// or of $PATH; empty when there is none.
 std::string findPtxas();

@@ -42,6 +42,9 @@ struct EvaluationRequest {
   /// is pending so far. Its evaluation also shows that the workload's inputs
   /// can tell right from wrong.
   bool firstOfBatch = false;
+  /// Hardware counters are wanted where the candidate leads and the device has
+  /// a tool for them: language models are told of them.
+  bool counters = false;
 };
 
 /// What verdicts were made with: each part's name and what identifies its

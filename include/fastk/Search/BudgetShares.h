@@ -11,21 +11,26 @@
 #include "fastk/Search/SearchOptions.h"
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 namespace fastk {
 
 /// Deals the budget of a model out to its workloads, which are searched one
-/// after the other. Each gets an equal part of what is left when its turn
-/// comes: what those before it did not need (they reached the floor, stagnated,
-/// ran out of ideas) is shared by it and those after it. However they end,
-/// their sum keeps the hard limits.
+/// after the other. Each gets a part of what is left when its turn comes, in
+/// proportion to its weight: what those before it did not need (they reached
+/// the floor, stagnated, ran out of ideas) is shared by it and those after it.
+/// However they end, their sum keeps the hard limits.
 ///
 /// A function of the budget and of what was spent alone, so that a run that was
 /// interrupted deals out the same shares again.
 class BudgetShares {
 public:
+  /// Equal weights.
   BudgetShares(const SearchBudget &total, size_t workloads)
-      : left(total), total(total), workloads(workloads) {}
+      : BudgetShares(total, std::vector<double>(workloads, 1)) {}
+  /// A positive weight for each workload, in the order of their turns.
+  BudgetShares(const SearchBudget &total, std::vector<double> weights)
+      : left(total), total(total), weights(std::move(weights)) {}
 
   /// The share of the next workload; nothing when a limit leaves it none.
   std::optional<SearchBudget> next();
@@ -35,8 +40,9 @@ public:
 
 private:
   SearchBudget left, total;
-  /// Whose turn is to come.
-  size_t workloads;
+  std::vector<double> weights;
+  /// Whose turn is next.
+  size_t turn = 0;
 };
 
 } // namespace fastk

@@ -138,6 +138,18 @@ struct SanitizerOptions {
   double seconds = 60;
 };
 
+/// Hardware counters of one call of the candidate, by Nsight Compute, in mode
+/// evaluate on a GPU: where it is right and faster than the baseline and the
+/// incumbent. For whoever improves it; no verdict rests on them.
+struct ProfileOptions {
+  enum class When {
+    Never,
+    Installed ///< Where ncu is; the verdict says so where it is not.
+  } when = When::Never;
+  /// For the whole run of the tool.
+  double seconds = 30;
+};
+
 struct Limits {
   /// Longest a single call may take. 0: the larger of 10 s and 20 times the
   /// baseline's call.
@@ -176,6 +188,7 @@ struct Job {
   /// The time no kernel can beat, in nanoseconds. 0: unknown, not checked.
   double floorNs = 0;
   SanitizerOptions sanitizer;
+  ProfileOptions profile;
   Limits limits;
 };
 

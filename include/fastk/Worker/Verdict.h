@@ -148,6 +148,21 @@ struct KernelReport {
   int64_t sharedBytes = 0;
 };
 
+/// Hardware counters of one launch of the candidate, by Nsight Compute.
+struct LaunchCounters {
+  std::string kernel;
+  /// Names as docs/formats/verdict.md lists them; those the device has.
+  std::vector<std::pair<std::string, double>> values;
+
+  /// The value of a counter, nothing where it was not read.
+  std::optional<double> get(std::string_view name) const {
+    for (const auto &[each, value] : values)
+      if (each == name)
+        return value;
+    return std::nullopt;
+  }
+};
+
 /// The readings of one gauge while programs were timed.
 struct Gauge {
   double low = 0;
@@ -175,6 +190,10 @@ struct GpuReport {
   /// What each tool of compute-sanitizer says (promote): "ok", "found: ...",
   /// "stopped after 60 s", "not run: ...".
   std::vector<std::pair<std::string, std::string>> sanitizer;
+  /// In the order of the plan, where they were asked for and read; else why
+  /// they were not.
+  std::vector<LaunchCounters> counters;
+  std::string missingCounters;
   /// MHz, W, degrees Celsius. Without NVML there are none.
   std::optional<Gauge> smClock, memoryClock, power, temperature;
   int64_t readings = 0;

@@ -15,6 +15,7 @@
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Target/DeviceDescription.h"
 #include "fastk/Transforms/Passes.h"
+#include "fastk/Transforms/RunPasses.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Transforms/Passes.h"
@@ -46,7 +47,7 @@ static LogicalResult generalize(ModuleOp module) {
   functions.addPass(createLinalgInlineScalarOperandsPass());
   functions.addPass(createCanonicalizerPass());
   functions.addPass(createCSEPass());
-  return passes.run(module);
+  return runPasses(passes, module);
 }
 
 /// One op per result instead of one per step: what lies between stays in
@@ -59,7 +60,7 @@ static LogicalResult fuseElementwise(ModuleOp module) {
   functions.addPass(createLinalgElementwiseOpFusionPass());
   functions.addPass(createCanonicalizerPass());
   functions.addPass(createCSEPass());
-  return passes.run(module);
+  return runPasses(passes, module);
 }
 
 /// Lets the hardware approximate what it can in f32, if that was chosen.
@@ -109,7 +110,7 @@ static FailureOr<Lowered> lowerPattern(ModuleOp module, unsigned numInputs,
     PassManager passes(module.getContext());
     passes.enableVerifier(false);
     passes.addNestedPass<func::FuncOp>(createCanonicalizerPass());
-    if (failed(passes.run(module)))
+    if (failed(runPasses(passes, module)))
       return failure();
     keepMappedBuffers(func);
   }
@@ -187,7 +188,7 @@ FailureOr<DeviceProgram> fastk::compileDeviceKernel(LoweringOp lowering,
   if (role == KernelRole::Oracle) {
     PassManager passes(lowering.getContext());
     passes.addNestedPass<func::FuncOp>(createFastkPromoteToF64Pass());
-    if (failed(passes.run(**module)))
+    if (failed(runPasses(passes, **module)))
       return failure();
   }
   auto func = *(*module)->getOps<func::FuncOp>().begin();

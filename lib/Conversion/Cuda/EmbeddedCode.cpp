@@ -25,7 +25,7 @@ static constexpr StringLiteral kDigest = "digest";
 static constexpr StringLiteral kCompiler = "nvrtc";
 
 /// A winner was proved before: a slow machine may take its time.
-static constexpr double kWallSeconds = 120;
+static constexpr double kSeconds = 120;
 
 /// The cubin beside the lowering, if there is one for it.
 static std::optional<std::string> findEmbedded(LoweringOp lowering,
@@ -56,7 +56,7 @@ static FailureOr<cuda::CompileResult> compile(LoweringOp lowering,
   request.source = lowering.getSource()->str();
   request.arch = target.chip;
   cuda::CompileLimits limits;
-  limits.wallSeconds = kWallSeconds;
+  limits.cpuSeconds = limits.wallSeconds = kSeconds;
   cuda::CompileResult result = cuda::compileCached(request, limits);
   if (!result.ok()) {
     lowering.emitError() << *lowering.getFile()

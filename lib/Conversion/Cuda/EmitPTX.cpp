@@ -8,6 +8,7 @@
 #include "EmitPTX.h"
 #include "../OptimizeLLVM.h"
 #include "GPUProgram.h"
+#include "fastk/Transforms/RunPasses.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -109,7 +110,7 @@ static LogicalResult lowerToNVVM(gpu::GPUModuleOp module) {
   passes.addPass(createReconcileUnrealizedCastsPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
-  if (failed(passes.run(module)))
+  if (failed(runPasses(passes, module)))
     return failure();
   passTensorMapsByValue(module);
   placeDynamicSharedMemory(module);

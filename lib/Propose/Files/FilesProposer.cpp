@@ -25,6 +25,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Analysis/WorkloadKind.h"
+#include "fastk/Dialect/Fastk/Nesting.h"
 #include "fastk/Propose/Proposer.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
@@ -124,7 +125,7 @@ static Error readPlan(const Twine &path, HandWritten &entry) {
   Expected<std::string> text = readText(path);
   if (!text)
     return text.takeError();
-  Expected<json::Value> value = json::parse(*text);
+  Expected<json::Value> value = parseShallowJSON(*text);
   if (!value)
     return fileProblem(path, "not JSON: " + toString(value.takeError()));
   json::Object *object = value->getAsObject();

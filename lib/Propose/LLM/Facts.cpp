@@ -172,6 +172,46 @@ static void addLaunches(const worker::LaunchPlan &plan,
   }
 }
 
+/// What the counters of a launch say, in one line.
+static std::string describe(const worker::LaunchCounters &launch) {
+  SmallVector<std::string> parts;
+  auto percentOf = [&](StringRef name, StringRef text) {
+    if (std::optional<double> value = launch.get(name))
+      parts.push_back(formatv("{0} {1:f0} %", text, *value));
+  };
+  auto read = launch.get("dram_read_bytes");
+  auto written = launch.get("dram_write_bytes");
+  if (read && written)
+    parts.push_back("DRAM reads " + llm::showBytes(*read) + " and writes " +
+                    llm::showBytes(*written));
+  percentOf("l2_hit_percent", "L2 hits");
+  percentOf("tensor_percent", "tensor cores busy");
+  percentOf("issue_percent", "issue slots used");
+  percentOf("warps_percent", "warps resident");
+  auto wavefronts = launch.get("shared_wavefronts");
+  auto conflicts = launch.get("shared_bank_conflicts");
+  if (wavefronts && conflicts && *wavefronts > 0)
+    parts.push_back(formatv("bank conflicts {0:f0} % of shared-memory accesses",
+                            100 * *conflicts / *wavefronts));
+  // The two that warps wait for longest.
+  SmallVector<std::pair<double, StringRef>> waits;
+  for (const auto &[name, value] : launch.values) {
+    StringRef reason = name;
+    if (reason.consume_front("stall_") && reason.consume_back("_percent") &&
+        reason != "selected" && reason != "not_selected")
+      waits.push_back({-value, reason});
+  }
+  llvm::sort(waits);
+  waits.truncate(std::min<size_t>(waits.size(), 2));
+  for (auto &[negative, reason] : waits)
+    parts.push_back(
+        formatv("{0:f0} % of a warp's time in stall '{1}'", -negative, reason));
+  std::string line = launch.kernel + " by ncu";
+  if (auto time = launch.get("time_ns"))
+    line += " (" + llm::showSeconds(*time * 1e-9) + " alone)";
+  return llm::cleanLine(line + ": " + join(parts, ", "), 400);
+}
+
 std::vector<std::string> llm::factsOf(const ProposalContext &context,
                                       const TriedVariant &tried,
                                       const DeviceDescription *device) {
@@ -237,6 +277,9 @@ std::vector<std::string> llm::factsOf(const ProposalContext &context,
                     (tensorCores ? "" : "; no tensor cores"));
   }
   if (verdict && verdict->gpu) {
+    for (const worker::LaunchCounters &launch :
+         ArrayRef(verdict->gpu->counters).take_front(3))
+      facts.push_back(describe(launch));
     int shown = 0;
     for (const std::string &warning : verdict->gpu->warnings)
       if (++shown <= 3)

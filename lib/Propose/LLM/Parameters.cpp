@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Parameters.h"
+#include "Brackets.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -193,25 +194,9 @@ std::string llm::withValue(StringRef program, StringRef name, int64_t value) {
 std::optional<json::Value> llm::parseUntrusted(StringRef text,
                                                std::string &problem) {
   // The parser recurses; nothing that we read is nested deeply.
-  int depth = 0;
-  bool isString = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (isString) {
-      if (c == '\\')
-        ++i;
-      else if (c == '"')
-        isString = false;
-    } else if (c == '"') {
-      isString = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > 64) {
-        problem = "nested more than 64 levels deep";
-        return std::nullopt;
-      }
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
+  if (llm::findBracket(text, [](size_t, int depth) { return depth > 64; })) {
+    problem = "nested more than 64 levels deep";
+    return std::nullopt;
   }
   Expected<json::Value> value = json::parse(json::fixUTF8(text));
   if (value)

@@ -118,6 +118,11 @@ public:
                        double handshakeP90) override;
   // Inspect.cpp: CUPTI's clock and compute-sanitizer.
   bool inspect(Verdict &verdict, Failure &failure) override;
+  /// Operands for processes of their own, and their sizes, together \p bytes.
+  std::unique_ptr<Operands> prepareSolo(struct SoloRun &run, uint64_t &bytes,
+                                        Failure &failure);
+  // Profile.cpp: hardware counters of a candidate that leads.
+  void profile(Verdict &verdict);
 
   // CudaMemory.cpp: operands and results.
   std::unique_ptr<Operands> createOperands(Failure &failure) override;

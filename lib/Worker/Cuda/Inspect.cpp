@@ -55,6 +55,33 @@ static std::string trace(const std::string &file, const std::string &folder,
   return "";
 }
 
+std::unique_ptr<Operands> CudaDevice::prepareSolo(SoloRun &run, uint64_t &bytes,
+                                                  Failure &failure) {
+  // What is kept of the timed calls must not be what is missing here. Tools
+  // have memory of their own, some as much as the program.
+  int64_t needed = bytesOfSet(job, {Part::Candidate}) +
+                   workspaceBytesOf(job, Part::Baseline);
+  size_t available = 0, total = 0;
+  if (!driver->cuMemGetInfo(&available, &total) &&
+      int64_t(available) / 4 < needed)
+    gpu->makeRoom();
+
+  // One set of operands for all.
+  std::unique_ptr<Operands> operands = createOperands(failure);
+  if (!operands)
+    return nullptr;
+  uint64_t seed = secretSeed();
+  fill(*operands, {Law::Normal, 0, bitsAt(seed, 0), 1}, Placement::End);
+  bytes = 0;
+  for (const Tensor &tensor : job.inputs) {
+    run.inputBytes.push_back(uint64_t(tensor.bytes()));
+    bytes += uint64_t(tensor.bytes());
+  }
+  for (const Tensor &tensor : job.outputs)
+    run.outputBytes.push_back(uint64_t(tensor.bytes()));
+  return operands;
+}
+
 bool CudaDevice::inspect(Verdict &verdict, Failure &failure) {
   GpuReport &report = *verdict.gpu;
   auto withoutTrace = [&](const std::string &why) {
@@ -69,6 +96,9 @@ bool CudaDevice::inspect(Verdict &verdict, Failure &failure) {
                "compute-sanitizer is required, but was not run: " + why};
     return false;
   };
+  if (job.mode == Mode::Evaluate &&
+      job.profile.when != ProfileOptions::When::Never)
+    profile(verdict);
   if (job.mode != Mode::Promote)
     return true;
   std::string cupti = cuda::findCupti();
@@ -88,29 +118,11 @@ bool CudaDevice::inspect(Verdict &verdict, Failure &failure) {
   if (cupti.empty() && !isSanitized)
     return true;
 
-  // What is kept of the timed calls must not be what is missing here. Tools
-  // have memory of their own, some as much as the program.
-  int64_t needed = bytesOfSet(job, {Part::Candidate}) +
-                   workspaceBytesOf(job, Part::Baseline);
-  size_t available = 0, total = 0;
-  if (!driver->cuMemGetInfo(&available, &total) &&
-      int64_t(available) / 4 < needed)
-    gpu->makeRoom();
-
-  // One set of operands for all.
-  std::unique_ptr<Operands> operands = createOperands(failure);
-  if (!operands)
-    return false;
-  uint64_t seed = secretSeed();
-  fill(*operands, {Law::Normal, 0, bitsAt(seed, 0), 1}, Placement::End);
   SoloRun run;
   uint64_t bytes = 0;
-  for (const Tensor &tensor : job.inputs) {
-    run.inputBytes.push_back(uint64_t(tensor.bytes()));
-    bytes += uint64_t(tensor.bytes());
-  }
-  for (const Tensor &tensor : job.outputs)
-    run.outputBytes.push_back(uint64_t(tensor.bytes()));
+  std::unique_ptr<Operands> operands = prepareSolo(run, bytes, failure);
+  if (!operands)
+    return false;
   ScratchFolder folder(bytes);
   if (folder.path().empty()) {
     if (!cupti.empty())

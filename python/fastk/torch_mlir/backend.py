@@ -125,7 +125,8 @@ def _said(process):
         name = signal.Signals(-process.returncode).name
         return f"fastk-opt crashed with {name}\n{text[-2000:]}"
     # A diagnostic repeats the op, which may hold a whole constant.
-    lines = [line if len(line) < 1000 else line[:1000] + " …" for line in text.split("\n")]
+    lines = text.split("\n")
+    lines = [line if len(line) < 1000 else line[:1000] + " …" for line in lines]
     return "\n".join(lines[:40]) or f"fastk-opt left with {process.returncode}"
 
 

@@ -112,7 +112,8 @@ def test_an_interrupted_run_goes_on(checkout, tmp_path):
     busy = python(*command)
     assert busy.returncode == 1 and "belongs to a run that goes on" in busy.stderr
     process.send_signal(signal.SIGTERM)
-    assert "the same command goes on" in process.stderr.read()
+    said = process.stderr.read()
+    assert "the same command goes on" in said, said
     assert process.wait() == 130
     rest = python(*command, "--filter=Passes")
     assert rest.returncode == 0, rest.stderr

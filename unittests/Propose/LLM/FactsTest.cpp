@@ -138,6 +138,32 @@ TEST(FactsTest, OfAMeasuredProgram) {
   EXPECT_LE(facts.size(), 12u);
 }
 
+TEST(FactsTest, CountersInWords) {
+  Measured measured;
+  worker::LaunchCounters launch;
+  launch.kernel = "relu";
+  launch.values = {{"time_ns", 19500},
+                   {"dram_read_bytes", 33000},
+                   {"dram_write_bytes", 32800},
+                   {"tensor_percent", 0},
+                   {"shared_wavefronts", 200},
+                   {"shared_bank_conflicts", 50},
+                   {"stall_long_scoreboard_percent", 61},
+                   {"stall_selected_percent", 70},
+                   {"stall_barrier_percent", 12},
+                   {"stall_wait_percent", 3}};
+  measured.verdict->gpu->counters.push_back(launch);
+  DeviceDescription device = h200();
+  std::vector<std::string> facts =
+      factsOf(measured.request.context(), measured.tried, &device);
+  EXPECT_THAT(
+      facts,
+      Contains("relu by ncu (19.5 us alone): DRAM reads 33.0 KB and writes "
+               "32.8 KB, tensor cores busy 0 %, bank conflicts 25 % of "
+               "shared-memory accesses, 61 % of a warp's time in stall "
+               "'long_scoreboard', 12 % of a warp's time in stall 'barrier'"));
+}
+
 TEST(FactsTest, WhatIsNotKnownIsNotSaid) {
   Measured measured;
   measured.tried.verdict = nullptr;

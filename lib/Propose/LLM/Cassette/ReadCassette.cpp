@@ -9,6 +9,7 @@
 #include "StrictFields.h"
 #include "fastk/Bank/DurableFile.h"
 #include "fastk/Dialect/Fastk/Key.h"
+#include "fastk/Dialect/Fastk/Nesting.h"
 #include "fastk/Propose/LLM/Cassette.h"
 #include "fastk/Propose/LLM/UsageFields.h"
 #include "fastk/Target/TargetFields.h"
@@ -287,7 +288,7 @@ std::string Reader::readLine(StringRef line) {
     shortened = (line.take_front(at) + "}").str();
     line = shortened;
   }
-  Expected<json::Value> value = json::parse(line);
+  Expected<json::Value> value = parseShallowJSON(line);
   if (!value)
     return "is no whole JSON object: " + toString(value.takeError());
   StrictFields fields(value->getAsObject(), problem);

@@ -8,6 +8,7 @@
 #include "fastk/Propose/LLM/CommandModel.h"
 #include "../Secrets/Secret.h"
 #include "ChildProcess.h"
+#include "fastk/Dialect/Fastk/Nesting.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
@@ -153,7 +154,7 @@ static int64_t tokens(const json::Object &usage, StringRef name) {
 static bool readEnvelope(StringRef output, Reply &reply) {
   if (!output.trim().starts_with("{"))
     return false;
-  Expected<json::Value> value = json::parse(output);
+  Expected<json::Value> value = parseShallowJSON(output);
   if (!value) {
     consumeError(value.takeError());
     return false;

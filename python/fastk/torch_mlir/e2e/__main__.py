@@ -32,6 +32,10 @@ Exit codes: 0 fails what it is expected to fail and no more; 1 the options are w
 """
 
 
+#: Signals that came.
+_interrupts = []
+
+
 def parser():
     made = argparse.ArgumentParser(
         prog="python -m fastk.torch_mlir.e2e",
@@ -51,7 +55,9 @@ def parser():
         metavar="SECONDS",
         help="limit of one test with one backend (default 120)",
     )
-    add("-o", "--output", required=True, metavar="OUT", help="writes OUT.md and OUT.json")
+    add(
+        "-o", "--output", required=True, metavar="OUT", help="writes OUT.md and OUT.json"
+    )
     add("--fastk-opt", metavar="PROGRAM", help="default: $FASTK_OPT, then PATH")
     add("--bank", action="append", metavar="DIR", help="as of fastk-opt; repeatable")
     add(
@@ -180,6 +186,8 @@ def _run(options, kept, tests, plan, backends, made_by):
     done, written = 0, time.monotonic()
     try:
         while waiting or running:
+            if _interrupts:
+                raise KeyboardInterrupt
             while waiting and len(running) < options.jobs:
                 name, wanted = waiting.pop()
                 chosen = {backend: backends[backend] for backend in wanted}
@@ -216,7 +224,8 @@ def _progress(each, kept, done, count):
         outcome = kept.get(each.name, backend)
         if outcome:
             parts.append(f"{backend} {outcome.status} {outcome.seconds:.1f} s")
-    print(f"[{done}/{count}] {each.name}: {', '.join(parts)}", file=sys.stderr, flush=True)
+    line = f"[{done}/{count}] {each.name}: {', '.join(parts)}"
+    print(line, file=sys.stderr, flush=True)
 
 
 def _command(options):
@@ -227,6 +236,18 @@ def _command(options):
     return f"{command} -o {os.path.basename(options.output)}"
 
 
+def _interrupt(number, frame):
+    # Some of what may run now, finalizers among it, swallows exceptions.
+    _interrupts.append(number)
+    raise KeyboardInterrupt
+
+
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    sys.exit(main())
+    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGINT, _interrupt)
+    status = main()
+    if _interrupts:
+        # What torch was in the middle of may end in another exception.
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)

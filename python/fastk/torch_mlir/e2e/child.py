@@ -130,7 +130,8 @@ class Child:
         if self.waiting and not outcome:
             code = os.waitstatus_to_exitcode(status)
             how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-            outcome = Outcome("crash", self.phase, f"{how} {self._last_words()}".strip())
+            said = f"{how} {self._last_words()}".strip()
+            outcome = Outcome("crash", self.phase, said)
         # A crash of the one says nothing of those that come after it.
         if self.waiting:
             outcome.seconds = round(time.monotonic() - self.start, 2)
@@ -160,6 +161,7 @@ def _run(test, backends, writer, log, scratch):
         # A group of its own, so that what it started ends with it.
         os.setpgid(0, 0)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.dup2(log, 1)
         os.dup2(log, 2)
         # Reproducers of torch-mlir and of fastk are for people.

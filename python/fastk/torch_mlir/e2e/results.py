@@ -92,13 +92,11 @@ class Results:
         """Writes the file, whole or not at all; a test a line."""
         tests = []
         for test, backends in sorted(self.tests.items()):
-            fields = {
-                name: {
-                    **{k: v for k, v in dataclasses.asdict(result.outcome).items() if v},
-                    "made_by": result.made_by,
-                }
-                for name, result in backends.items()
-            }
+            fields = {}
+            for name, result in backends.items():
+                outcome = dataclasses.asdict(result.outcome)
+                fields[name] = {key: value for key, value in outcome.items() if value}
+                fields[name]["made_by"] = result.made_by
             tests.append(f"    {json.dumps(test)}: {json.dumps(fields)}")
         fields = {"format": FORMAT, "version": VERSION, "versions": self.versions}
         text = json.dumps(fields, indent=2)[:-2] + ',\n  "tests": {\n'

@@ -29,9 +29,11 @@ class _Missing(types.ModuleType):
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
+        if inner := sys.modules.get(f"{self.__name__}.{name}"):
+            return inner
 
         def fail(*_, **__):
-            raise ModuleNotFoundError(f"the test needs {self.__name__}, which is not installed")
+            raise ModuleNotFoundError(f"{self.__name__}, which the test needs, is missing")
 
         return fail
 
@@ -108,5 +110,6 @@ def run(test, backend):
 
 def reference_backend():
     """torch-mlir's own backend, of the checkout and the wheel's passes."""
-    module = importlib.import_module(f"{_PACKAGE}.linalg_on_tensors_backends.refbackend")
+    folder = f"{_PACKAGE}.linalg_on_tensors_backends"
+    module = importlib.import_module(f"{folder}.refbackend")
     return module.RefBackendLinalgOnTensorsBackend()

@@ -75,7 +75,9 @@ def modules():
     torch.manual_seed(3)
     made = {
         "perceptron": (
-            nn.Sequential(nn.Linear(12, 24), nn.GELU(), nn.Dropout(0.5), nn.Linear(24, 3)),
+            nn.Sequential(
+                nn.Linear(12, 24), nn.GELU(), nn.Dropout(0.5), nn.Linear(24, 3)
+            ),
             (5, 12),
         ),
         "small_cnn": (
@@ -96,7 +98,8 @@ def modules():
     }
 
     def inputs(shape):
-        return lambda: (torch.linspace(-1, 1, torch.Size(shape).numel()).reshape(shape),)
+        count = torch.Size(shape).numel()
+        return lambda: (torch.linspace(-1, 1, count).reshape(shape),)
 
     return {
         name: Program(module, inputs(shape), **NEAR)

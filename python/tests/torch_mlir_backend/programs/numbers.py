@@ -1,4 +1,4 @@
-# ===- numbers.py - Numbers that are no tensors, complex and quantised ones -*- Python -*-===#
+# ===- numbers.py - Python's, complex, quantised -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

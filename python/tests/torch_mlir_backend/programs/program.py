@@ -48,7 +48,7 @@ class Programs(dict):
             def make():
                 torch.manual_seed(len(function.__name__))
                 return tuple(
-                    torch.randn(each) if isinstance(each, (tuple, int)) else each.clone()
+                    torch.randn(each) if isinstance(each, tuple) else each.clone()
                     for each in inputs
                 )
 

@@ -1,4 +1,4 @@
-# ===- writing.py - Writes at places that data says, sorting, running sums -*- Python -*-===#
+# ===- writing.py - Scatters, sorting, running sums -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

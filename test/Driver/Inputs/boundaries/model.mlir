@@ -1,0 +1,16 @@
+// A product of integers with a bias, formed as one workload: its default lowering is not packed.
+#map = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d1)>
+func.func @forward(%a: tensor<192x192xi32>, %b: tensor<192x192xi32>, %bias: tensor<192xi32>) -> tensor<192x192xi32> {
+  %zero = arith.constant 0 : i32
+  %empty = tensor.empty() : tensor<192x192xi32>
+  %init = linalg.fill ins(%zero : i32) outs(%empty : tensor<192x192xi32>) -> tensor<192x192xi32>
+  %product = linalg.matmul ins(%a, %b : tensor<192x192xi32>, tensor<192x192xi32>) outs(%init : tensor<192x192xi32>) -> tensor<192x192xi32>
+  %sum = linalg.generic {indexing_maps = [#map, #row, #map], iterator_types = ["parallel", "parallel"]}
+      ins(%product, %bias : tensor<192x192xi32>, tensor<192xi32>) outs(%empty : tensor<192x192xi32>) {
+  ^bb0(%p: i32, %c: i32, %out: i32):
+    %s = arith.addi %p, %c : i32
+    linalg.yield %s : i32
+  } -> tensor<192x192xi32>
+  return %sum : tensor<192x192xi32>
+}

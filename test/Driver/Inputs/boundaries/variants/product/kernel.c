@@ -1,0 +1,13 @@
+#include <stdint.h>
+void fastk_kernel(const int32_t *restrict a, const int32_t *restrict b,
+                  int32_t *restrict c, void *workspace) {
+  (void)workspace;
+#pragma omp parallel for
+  for (int i = 0; i < 192; ++i) {
+    for (int j = 0; j < 192; ++j)
+      c[i * 192 + j] = 0;
+    for (int k = 0; k < 192; ++k)
+      for (int j = 0; j < 192; ++j)
+        c[i * 192 + j] += a[i * 192 + k] * b[k * 192 + j];
+  }
+}

@@ -1,0 +1,239 @@
+//===- Merge.cpp - The winners of several banks in one --------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Devices.h"
+#include "Tool.h"
+#include "fastk/Bank/DurableFile.h"
+#include "fastk/Search/Remeasure.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <fcntl.h>
+
+using namespace mlir;
+using namespace fastk;
+using namespace fastk::bank;
+
+std::string fastk::bank::readTrajectory(StringRef folder) {
+  constexpr size_t kLimit = 64 << 20;
+  std::string path = (folder + "/trajectory.json").str();
+  llvm::Expected<std::string> text =
+      readRegularFile(AT_FDCWD, path, path, kLimit);
+  if (text)
+    return std::move(*text);
+  // How it was found says nothing about what it is.
+  llvm::consumeError(text.takeError());
+  return "{}\n";
+}
+
+namespace {
+
+/// What became of one winner.
+struct Fate {
+  std::string word, why;
+  bool isRefused = false;
+};
+
+class Merger {
+public:
+  Merger(Bank &into, const MergeOptions &options, MLIRContext &context)
+      : into(into), options(options), context(context),
+        devices(options.executable, options.threads) {}
+
+  /// An error ends the merge: the bank cannot be written, or no evaluation can
+  /// be made.
+  llvm::Expected<Fate> merge(Winner &winner) {
+    if (options.byRecord)
+      return write(*winner.module, winner.folder, WriteRule::KeepFaster);
+    LoweringOp lowering = winner.getLowering();
+    Device &device = devices.of(lowering.getTarget());
+    if (!device.problem.empty())
+      return Fate{"left out",
+                  "cannot be measured here: " + device.problem +
+                      "; merge with --by-record to go by what was recorded",
+                  true};
+    WinnerFilter filter{lowering.getTarget().str(), lowering.getPrecision(),
+                        device.machine, /*anyMachine=*/false};
+    std::unique_ptr<Winner> rival =
+        into.lookup(lowering.getKey(), filter, &context).winner;
+    if (rival && rival->getLowering().getSeal() == lowering.getSeal())
+      return Fate{"kept", "the same program is in " + rival->folder};
+    llvm::Expected<Remeasurement> measured =
+        remeasure(winner, rival.get(), device.description, *device.evaluator);
+    if (!measured)
+      return measured.takeError();
+    if (!measured->problem.empty())
+      return Fate{"left out", measured->problem, true};
+    std::string times =
+        formatTime(measured->verdict.timing.candidate->medianNs) + ", " +
+        formatRatio(measured->verdict.timing.speedupOverBaseline->median) +
+        " of the default lowering's speed";
+    if (!rival) {
+      llvm::Expected<Fate> fate =
+          write(*measured->winner, winner.folder, WriteRule::KeepFaster);
+      if (fate)
+        fate->why = times + "; " + fate->why;
+      return fate;
+    }
+    const auto &ratio = measured->verdict.timing.speedupOverIncumbent;
+    std::string against = formatRatio(ratio ? ratio->median : 0) +
+                          " of the speed of " + rival->folder;
+    if (!measured->beatsRival)
+      return Fate{"kept", against};
+    llvm::Expected<Fate> fate =
+        write(*measured->winner, winner.folder, WriteRule::Replace);
+    if (fate)
+      fate->why = times + ", " + against;
+    return fate;
+  }
+
+private:
+  llvm::Expected<Fate> write(ModuleOp module, StringRef folder,
+                             WriteRule rule) {
+    llvm::Expected<WriteResult> result =
+        into.write(module, readTrajectory(folder), rule);
+    if (!result)
+      return result.takeError();
+    switch (result->outcome) {
+    case WriteOutcome::Stored:
+      return Fate{"stored", "in " + result->folder};
+    case WriteOutcome::Replaced:
+      return Fate{"replaced", result->folder};
+    case WriteOutcome::KeptExisting:
+      return Fate{"kept", "no slower: " + result->folder};
+    }
+    llvm_unreachable("all outcomes are named above");
+  }
+
+  Bank &into;
+  const MergeOptions &options;
+  MLIRContext &context;
+  Devices devices;
+};
+
+} // namespace
+
+int fastk::bank::merge(StringRef into, std::vector<Row> &rows,
+                       const MergeOptions &options, MLIRContext &context) {
+  llvm::Expected<Bank> bank = Bank::open(into);
+  if (!bank)
+    return reportError(llvm::toString(bank.takeError()));
+  Merger merger(*bank, options, context);
+  std::map<std::string, size_t> counts;
+  bool refused = false;
+  for (Row &row : rows) {
+    Fate fate{"left out", "stale: " + row.entry.problem, true};
+    if (row.winner) {
+      llvm::Expected<Fate> merged = merger.merge(*row.winner);
+      if (!merged)
+        return reportError(llvm::toString(merged.takeError()) +
+                           "\nwhat was merged until now stays; the same "
+                           "command goes on");
+      fate = std::move(*merged);
+    }
+    refused |= fate.isRefused;
+    ++counts[fate.word];
+    llvm::outs() << fate.word << ": " << row.entry.folder << ": " << fate.why
+                 << "\n";
+    llvm::outs().flush();
+  }
+  llvm::outs() << rows.size() << " winners: " << counts["stored"] << " stored, "
+               << counts["replaced"] << " replaced a slower one, "
+               << counts["kept"] << " not faster than what is there, "
+               << counts["left out"] << " left out\n";
+  return refused ? kExitRefused : kExitDone;
+}
+
+int fastk::bank::verifyByMeasuring(std::vector<Row> &rows,
+                                   const MergeOptions &options, bool asJson) {
+  Devices devices(options.executable, options.threads);
+  size_t holds = 0, failed = 0, unmeasured = 0, stale = 0;
+  llvm::json::Array list;
+  for (Row &row : rows) {
+    if (!row.winner) {
+      ++stale;
+      list.push_back(llvm::json::Object{{"folder", row.entry.folder},
+                                        {"result", "stale"},
+                                        {"reason", row.entry.problem}});
+      if (!asJson)
+        llvm::outs() << "stale: " << row.entry.folder << ": "
+                     << row.entry.problem << "\n";
+      continue;
+    }
+    std::string word = "not measured", text;
+    llvm::json::Object object{{"folder", row.entry.folder}};
+    Device &device = devices.of(row.winner->getLowering().getTarget());
+    if (!device.problem.empty()) {
+      text = device.problem;
+      ++unmeasured;
+    } else {
+      llvm::Expected<Remeasurement> measured =
+          remeasure(*row.winner, /*rival=*/nullptr, device.description,
+                    *device.evaluator);
+      if (!measured)
+        return reportError(row.entry.folder + ": " +
+                           llvm::toString(measured.takeError()));
+      const worker::TimingReport &timing = measured->verdict.timing;
+      if (timing.candidate)
+        object["median_ns"] = timing.candidate->medianNs;
+      if (timing.speedupOverBaseline)
+        object["speedup"] = timing.speedupOverBaseline->median;
+      if (measured->problem.empty()) {
+        WinnerRecord record = row.winner->getRecord();
+        word = "holds";
+        text = formatTime(timing.candidate->medianNs) + ", " +
+               formatRatio(timing.speedupOverBaseline->median) +
+               " of the default lowering's speed; recorded " +
+               formatTime(record.medianNs) + ", " +
+               formatRatio(record.speedup) + " on " + record.getMachine().str();
+        ++holds;
+      } else {
+        text = measured->problem;
+        word = measured->isNoise ? "not measured" : "fails";
+        ++(measured->isNoise ? unmeasured : failed);
+      }
+    }
+    object["result"] = word;
+    object[word == "holds" ? "text" : "reason"] = text;
+    list.push_back(std::move(object));
+    if (!asJson) {
+      llvm::outs() << word << ": " << row.entry.folder << ": " << text << "\n";
+      llvm::outs().flush();
+    }
+  }
+  if (asJson)
+    llvm::outs() << llvm::formatv(
+        "{0:2}\n", llvm::json::Value(llvm::json::Object{
+                       {"format", 1}, {"winners", std::move(list)}}));
+  else
+    llvm::outs() << holds << " of " << rows.size()
+                 << " winners hold on this machine, " << failed << " fail, "
+                 << unmeasured << " not measured, " << stale << " stale\n";
+  return failed + stale > 0 ? kExitRefused : kExitDone;
+}
+
+int fastk::bank::exportWinners(StringRef to, std::vector<Row> &rows,
+                               MLIRContext &context) {
+  llvm::Expected<Bank> bank = Bank::open(to);
+  if (!bank)
+    return reportError(llvm::toString(bank.takeError()));
+  size_t written = 0, there = 0, stale = 0;
+  for (Row &row : rows) {
+    if (!row.winner) {
+      ++stale;
+      llvm::outs() << "left out: " << row.entry.folder
+                   << ": stale: " << row.entry.problem << "\n";
+      continue;
+    }
+    llvm::Expected<WriteResult> result =
+        bank->write(*row.winner->module, readTrajectory(row.winner->folder));
+    if (!result)
+      return reportError(llvm::toString(result.takeError()));
+    ++(result->outcome == WriteOutcome::KeptExisting ? there : written);
+  }
+  llvm::outs() << written << " winners written to " << to << ", " << there
+               << " there already, " << stale << " stale and left out\n";
+  return stale > 0 ? kExitRefused : kExitDone;
+}

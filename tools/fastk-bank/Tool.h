@@ -1,0 +1,68 @@
+//===- Tool.h - What the commands of fastk-bank share -----------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_TOOLS_FASTK_BANK_TOOL_H
+#define FASTK_TOOLS_FASTK_BANK_TOOL_H
+
+#include "fastk/Bank/Bank.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace fastk::bank {
+
+constexpr int kExitDone = 0;
+constexpr int kExitWrong = 1;
+/// Something was refused: stale, wrong, or not faster.
+constexpr int kExitRefused = 2;
+
+/// A winner, read as far as the subcommand needs it.
+struct Row {
+  BankEntry entry;
+  std::string bank;
+  std::unique_ptr<Winner> winner;
+};
+
+/// Prints the error; its exit code.
+int reportError(const llvm::Twine &message);
+/// "1.25 ms", with three digits.
+std::string formatTime(double nanoseconds);
+/// "1.25x"; "-" for what is unknown.
+std::string formatRatio(double ratio);
+
+/// `trajectory.json` of a winner's folder; an empty object when it has none.
+std::string readTrajectory(llvm::StringRef folder);
+
+struct MergeOptions {
+  /// Compare recorded times instead of measuring again.
+  bool byRecord = false;
+  unsigned threads = 0;
+  /// This program: the compiler and the worker are beside it.
+  std::string executable;
+};
+
+/// Puts the winners of `rows` into the bank `into`. What is refused is named on
+/// stdout, as is what is stored.
+int merge(llvm::StringRef into, std::vector<Row> &rows,
+          const MergeOptions &options, mlir::MLIRContext &context);
+
+/// Measures each winner of `rows` that was loaded on this machine.
+int verifyByMeasuring(std::vector<Row> &rows, const MergeOptions &options,
+                      bool asJson);
+
+/// Copies the winners of `rows` that hold into a bank of their own.
+int exportWinners(llvm::StringRef to, std::vector<Row> &rows,
+                  mlir::MLIRContext &context);
+
+/// Lists what no compile uses, or removes it.
+int prune(llvm::ArrayRef<std::string> banks, bool remove, bool asJson,
+          mlir::MLIRContext &context);
+
+} // namespace fastk::bank
+
+#endif // FASTK_TOOLS_FASTK_BANK_TOOL_H

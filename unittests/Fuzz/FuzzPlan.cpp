@@ -1,0 +1,31 @@
+//===- FuzzPlan.cpp - Launch plans from anywhere --------------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FuzzTargets.h"
+#include "fastk/Worker/LaunchPlan.h"
+
+using namespace fastk::worker;
+
+void fastk::fuzz::fuzzPlan(std::string_view data) {
+  std::string error;
+  std::optional<LaunchPlan> plan = parseLaunchPlan(data, error);
+  if (!plan) {
+    if (error.empty())
+      fail("a refused plan has a reason");
+    return;
+  }
+  for (const std::string &problem : verifyLaunchPlan(
+           *plan, {int64_t(1) << 40, 4096, 4}, {1 << 20, 4096}, {}))
+    if (problem.empty())
+      fail("a broken rule has a sentence");
+  std::string text = toJSON(*plan);
+  std::optional<LaunchPlan> again = parseLaunchPlan(text, error);
+  if (!again)
+    fail("a plan that was written can be read", error + "\n" + text);
+  if (std::string twice = toJSON(*again); twice != text)
+    fail("a plan is the same after a round trip", text + "\n" + twice);
+}
