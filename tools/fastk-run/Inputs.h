@@ -31,7 +31,8 @@ llvm::SmallVector<InputFeatures> analyzeArguments(mlir::ModuleOp model,
 /// models stay in range; positive ones are in [0.5, 1.5]; indices are in range,
 /// other integers 0 or 1. `features` may be shorter than the inputs. The same
 /// seed gives the same inputs on every machine. Dimensions that the signature
-/// leaves open are `openSize`. Errors name the file and the type it should have.
+/// leaves open are `openSize`. Errors name the file and the type it should
+/// have.
 llvm::Expected<std::vector<HostTensor>>
 makeInputs(const Signature &signature, llvm::ArrayRef<std::string> files,
            llvm::ArrayRef<InputFeatures> features, uint64_t seed,
