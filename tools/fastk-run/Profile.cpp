@@ -97,7 +97,9 @@ llvm::Error fastk::profileOnHost(ModuleOp lowered, StringRef folder,
     return llvm::createStringError(path + " has no " + kProfileSymbol);
 
   std::vector<HostTensor> outputs = (*function)->makeOutputs();
-  (**function)(inputs, outputs); // wakes threads, maps memory
+  // Wakes threads, maps memory.
+  if (llvm::Error error = (**function)(inputs, outputs))
+    return error;
   std::fill_n(counters, 2 * symbols.size(), 0.0);
   using Clock = std::chrono::steady_clock;
   Clock::time_point start = Clock::now();
@@ -106,7 +108,8 @@ llvm::Error fastk::profileOnHost(ModuleOp lowered, StringRef folder,
   };
   int runs = 0;
   while (runs < 3 || elapsed() < seconds) {
-    (**function)(inputs, outputs);
+    if (llvm::Error error = (**function)(inputs, outputs))
+      return error;
     ++runs;
   }
   double total = elapsed() / runs;
