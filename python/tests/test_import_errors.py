@@ -91,10 +91,6 @@ BAD_MODULES = {
         "torch.histc(x, 10)",
         ["cannot lower aten.histc", "write aten.histc with simpler ops", "reproducer"],
     ),
-    "endless": (
-        "torch._higher_order_ops.while_loop(lambda x: x.sum() < 9, lambda x: (x * 2,), (x,))",
-        ["a while_loop, whose condition torch-mlir drops", "in Python"],
-    ),
     "random": (
         "F.dropout(x, 0.5, True)",
         ["'ml_program.global", "call module.eval()"],
@@ -252,3 +248,18 @@ def test_hex_i1_constants_are_refused():
         lower.check_text(hexed)
     lower.check_text('arith.constant dense<"0x0100"> : tensor<2xi8>')
     lower.check_text("arith.constant dense<[true, false]> : tensor<2xi1>")
+
+
+def test_loops_that_would_not_end_are_refused():
+    class Loop(nn.Module):
+        def forward(self, x):
+            return torch._higher_order_ops.while_loop(
+                lambda i, x: i < 5,
+                lambda i, x: (i + 1, x * 2),
+                (torch.zeros((), dtype=torch.int64), x),
+            )
+
+    with pytest.raises(ImporterError, match="a while_loop, whose condition") as caught:
+        import_module(Loop(), (torch.randn(3),))
+    assert "in Python" in caught.value.remedy
+    lower.check_text("scf.for %i = %c0 to %c9 step %c1 {")
