@@ -10,9 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fastk/Conversion/Bufferization.h"
 #include "HostPipeline.h"
 #include "TMTensor/LowerTMTensor.h"
+#include "fastk/Conversion/Bufferization.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 
 using namespace mlir;

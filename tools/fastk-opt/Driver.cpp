@@ -219,8 +219,8 @@ static int emitBinary(const DriverOptions &options, Location loc,
     return fail("cannot write " + options.emitHeader + ": " + ec.message());
   };
   if (!options.emitHeader.empty()) {
-    std::string text = describeInC(
-        compiled, llvm::sys::path::filename(options.emitHeader));
+    std::string text =
+        describeInC(compiled, llvm::sys::path::filename(options.emitHeader));
     if (std::error_code ec = writeFileAtomically(
             header.name(), [&](llvm::raw_ostream &os) { os << text; }))
       return cannotWrite(ec);

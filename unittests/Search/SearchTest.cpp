@@ -283,9 +283,34 @@ TEST(Search, PromotionsAreBounded) {
   options.promotions = 2;
   SearchResult result = world.search(options);
   EXPECT_FALSE(result.winner);
-  EXPECT_EQ(result.counts.promotions, 2);
+  // Faults: twice as many as are allowed for their speed.
+  EXPECT_EQ(result.counts.promotions, 4);
   EXPECT_THAT(result.noWinnerReason,
               HasSubstr("failed its second measurement: wrong: because"));
+
+  World slow(6, [](int idea, int p) {
+    return "promote-slow " + std::to_string(300 + idea) + " " +
+           std::to_string(p);
+  });
+  slow.proposer.sweeps = false;
+  result = slow.search(options);
+  EXPECT_FALSE(result.winner);
+  EXPECT_EQ(result.counts.promotions, 2);
+}
+
+TEST(Search, AfterAFaultThoseWithoutSplitBarriersComeFirst) {
+  World world(4, [](int idea, int p) {
+    const char *programs[] = {"promote-wrong 200 mbarWait", "ok 300 mbarWait",
+                              "ok 400 barArrive", "ok 500"};
+    return programs[idea] + std::string(p ? " second" : "");
+  });
+  world.proposer.sweeps = false;
+  SearchOptions options;
+  options.implementations = 1;
+  SearchResult result = world.search(options);
+  ASSERT_TRUE(result.winner);
+  EXPECT_EQ(result.winner->variant.program, "ok 500");
+  EXPECT_EQ(result.counts.promotions, 2);
 }
 
 TEST(Search, OnlyTheSecondMeasurementIsRecorded) {
