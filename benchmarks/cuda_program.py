@@ -47,6 +47,7 @@ class CudaError(Exception):
 
 
 def load_nvrtc():
+    """NVRTC, and the folder of its headers."""
     folders = [
         os.environ.get("FASTK_CUDA_PATH", "") + "/lib64",
         "/usr/local/cuda/lib64",
@@ -57,13 +58,13 @@ def load_nvrtc():
         if library:
             for builtins in glob.glob(folder + "/libnvrtc-builtins.so.*"):
                 ctypes.CDLL(builtins, mode=ctypes.RTLD_GLOBAL)
-            return ctypes.CDLL(library[-1])
+            return ctypes.CDLL(library[-1]), pathlib.Path(folder).parent / "include"
     raise CudaError("no NVRTC: set FASTK_CUDA_PATH to a CUDA of version 12.4 or later")
 
 
 def compile_cuda(source, arch):
     """CUDA-C to a cubin."""
-    nvrtc = load_nvrtc()
+    nvrtc, include = load_nvrtc()
     prelude = re.sub(r"(?m)^#pragma once$", "", PRELUDE.read_text())
     program = ctypes.c_void_p()
     text = prelude + '\n#line 1 "kernel.cu"\n' + source
@@ -71,6 +72,7 @@ def compile_cuda(source, arch):
         ctypes.byref(program), text.encode(), b"kernel.cu", 0, None, None
     )
     options = [f"-arch={arch}".encode(), b"-std=c++17", b"-default-device"]
+    options.append(f"--include-path={include}".encode())
     result = nvrtc.nvrtcCompileProgram(
         program, len(options), (ctypes.c_char_p * len(options))(*options)
     )
