@@ -98,6 +98,27 @@ Value ContractionEmitter::compute(const Side &side, ArrayRef<Value> loaded,
   return widen(mapping.lookupOrDefault(side.result));
 }
 
+/// Makes columns of rows: as many vectors as each has elements, a power of two.
+/// Each step swaps the off-diagonal blocks of twice the size of the last.
+static void transpose(OpBuilder &builder, Location loc,
+                      MutableArrayRef<Value> rows) {
+  auto lanes = static_cast<int64_t>(rows.size());
+  for (int64_t step = 1; step < lanes; step *= 2) {
+    SmallVector<int64_t> upper, lower;
+    for (int64_t j = 0; j < lanes; ++j) {
+      upper.push_back(j & step ? lanes + j - step : j);
+      lower.push_back(j & step ? lanes + j : j + step);
+    }
+    for (int64_t i = 0; i < lanes; ++i) {
+      if (i & step)
+        continue;
+      Value a = rows[i], b = rows[i + step];
+      rows[i] = vector::ShuffleOp::create(builder, loc, a, b, upper);
+      rows[i + step] = vector::ShuffleOp::create(builder, loc, a, b, lower);
+    }
+  }
+}
+
 /// Copies `count` rows (or columns) from `first` on and `depthCount` of the
 /// depth into panels of side.width, depth by depth.
 void ContractionEmitter::pack(const Side &side, Value buffer, Value first,
@@ -105,17 +126,21 @@ void ContractionEmitter::pack(const Side &side, Value buffer, Value first,
   int64_t width = side.width;
   SmallVector<Value> bases;
   bool contiguous = width % lanes == 0, depthContiguous = true;
+  // Vectors along the depth may be turned in registers.
+  bool depthLinear = width % lanes == 0 && llvm::isPowerOf2_64(lanes);
   for (const LinearAccess &access : side.accesses) {
     bases.push_back(batchOffset(access));
     int64_t factor;
     if (!isLinear(access, side.dims, factor) || (factor != 1 && factor != 0))
       contiguous = false;
     depthContiguous &= access.factors[depth.back()] == 1;
+    depthLinear &= isLinear(access, depth, factor) && factor == 1;
   }
   bool isI1 = llvm::any_of(side.accesses, [](const LinearAccess &access) {
     return getElementTypeOrSelf(access.operand->get().getType()).isInteger(1);
   });
   contiguous &= !isI1;
+  depthLinear &= !isI1;
   Value zero = index(0);
   Value zeroElement = arith::ConstantOp::create(
       rewriter, loc, rewriter.getFloatAttr(element, 0.0));
@@ -219,8 +244,47 @@ void ContractionEmitter::pack(const Side &side, Value buffer, Value first,
         });
       });
     };
+    auto byTranspose = [&]() {
+      // As by row, a square of lanes at a time.
+      Value whole = mul(
+          rewriter.createOrFold<arith::DivUIOp>(loc, depthCount, index(lanes)),
+          index(lanes));
+      for (int64_t group = 0; group < width; group += lanes) {
+        SmallVector<SmallVector<Value>> rowBases;
+        for (int64_t i = 0; i < lanes; ++i)
+          rowBases.push_back(
+              offsetsAt(bases, side.dims, add(number, index(group + i))));
+        Value to = add(target, index(group));
+        loop(zero, whole, lanes, [&](Value k) {
+          SmallVector<Value> rows;
+          for (ArrayRef<Value> rowBase : rowBases) {
+            SmallVector<Value> loaded;
+            auto offsets = offsetsAt(rowBase, depth, add(depthFirst, k));
+            for (auto [access, offset] : llvm::zip(side.accesses, offsets)) {
+              Type type = getElementTypeOrSelf(access.flat.getType());
+              loaded.push_back(vector::LoadOp::create(
+                  rewriter, loc, VectorType::get({lanes}, type), access.flat,
+                  offset));
+            }
+            rows.push_back(compute(side, loaded, lanes));
+          }
+          transpose(rewriter, loc, rows);
+          for (auto [j, row] : llvm::enumerate(rows))
+            vector::StoreOp::create(
+                rewriter, loc, row, buffer,
+                add(to, mul(add(k, index(j)), index(width))));
+        });
+        loop(whole, depthCount, 1, [&](Value k) {
+          for (int64_t i = 0; i < lanes; ++i)
+            copyOne(offsetsAt(rowBases[i], depth, add(depthFirst, k)),
+                    add(add(to, mul(k, index(width))), index(i)));
+        });
+      }
+    };
     if (contiguous)
       branch(less(valid, index(width)), byDepth, byVector);
+    else if (depthContiguous && depthLinear)
+      branch(less(valid, index(width)), byRow, byTranspose);
     else if (depthContiguous)
       byRow();
     else
