@@ -113,7 +113,7 @@ public:
                     Placement placement) = 0;
   /// Draws operand \p index alone, where it lies.
   virtual void redraw(Operands &operands, size_t index, const Case &trial) = 0;
-  /// Draws about one element in a thousand of each operand anew.
+  /// Draws mutationsOf() elements of each operand anew (Inputs.h).
   virtual void mutate(Operands &operands, const Case &trial, uint64_t seed) = 0;
   /// \p to becomes \p from with every element moved by \p delta (see Inputs.h).
   virtual void perturb(const Operands &from, Operands &to, const Case &trial,

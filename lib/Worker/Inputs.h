@@ -21,12 +21,16 @@ void fillInput(const Job &job, size_t index, const Case &trial, void *data);
 void perturb(const Tensor &tensor, uint64_t seed, double delta,
              const void *from, void *to);
 
-/// How many of so many elements mutate() redraws.
+/// How many of so many elements mutate() redraws: one in 128, so that few rows
+/// stay what they were, and of very many one in 1024.
 inline int64_t mutationsOf(int64_t elements) {
-  return elements < elements / 1024 + 16 ? elements : elements / 1024 + 16;
+  int64_t few = elements / 1024, many = elements / 128;
+  int64_t most = few > 131072 ? few : 131072;
+  int64_t count = (many < most ? many : most) + 16;
+  return elements < count ? elements : count;
 }
 
-/// Redraws about one element in a thousand, at least 16 (or all), in place.
+/// Redraws so many elements in place.
 void mutate(const Job &job, size_t index, const Case &trial, uint64_t seed,
             void *data);
 

@@ -70,6 +70,12 @@ private:
   uint64_t seed;
   uint64_t counter = 0;
 
+  /// Of all operands; up to so many are all drawn anew for most blocks.
+  int64_t elements = 0;
+  static constexpr int64_t mostRedrawn = int64_t(1) << 18;
+  /// The secret one of every four blocks for which few elements are.
+  size_t sparseBlock = 0;
+
   std::vector<Contestant> contestants;
   Contestant *candidate = nullptr, *baseline = nullptr, *incumbent = nullptr,
              *control = nullptr;

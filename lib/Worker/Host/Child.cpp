@@ -9,7 +9,9 @@
 #include "Child.h"
 #include "../Clock.h"
 #include "../Phases.h"
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
@@ -159,7 +161,8 @@ bool Child::unmap(uint32_t slot, Failure &failure) {
 }
 
 bool Child::call(uint32_t slot, double timeoutSeconds, CallTime &time,
-                 Failure &failure, bool spin, ResultWatch *watch) {
+                 Failure &failure, bool spin, ResultWatch *watch,
+                 OperandDecoys *decoys) {
   Phase phase(name.c_str());
   Message message = {};
   message.command = Command::Call;
@@ -172,6 +175,8 @@ bool Child::call(uint32_t slot, double timeoutSeconds, CallTime &time,
     return false;
   if (watch)
     watch->beforeCall();
+  if (decoys)
+    decoys->reveal();
   uint64_t begin = clockNs();
   control->go.store(message.sequence);
   if (control->sleeping.load())
@@ -196,6 +201,24 @@ bool Child::linger(double seconds, Failure &failure) {
   struct timespec wait = {0, long(seconds * 1e9)};
   nanosleep(&wait, nullptr);
   return stop(failure);
+}
+
+int Child::handledSignal() const {
+  char path[64], text[4096] = {};
+  snprintf(path, sizeof(path), "/proc/%d/status", int(pid));
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return 0;
+  ssize_t got = ::read(fd, text, sizeof(text) - 1);
+  close(fd);
+  const char *line = got > 0 ? std::strstr(text, "\nSigCgt:") : nullptr;
+  if (!line)
+    return 0;
+  uint64_t caught = std::strtoull(line + 8, nullptr, 16);
+  // The sandbox's own, and two that the C library keeps for threads.
+  for (int own : {SIGSYS, 32, 33})
+    caught &= ~(uint64_t(1) << (own - 1));
+  return caught ? __builtin_ctzll(caught) + 1 : 0;
 }
 
 uint32_t Child::protections() const { return control->protections.load(); }

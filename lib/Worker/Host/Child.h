@@ -15,6 +15,7 @@
 #define FASTK_LIB_WORKER_HOST_CHILD_H
 
 #include "../Device.h"
+#include "OperandDecoys.h"
 #include "ProgramImage.h"
 #include "Protocol.h"
 #include "ResultWatch.h"
@@ -59,14 +60,19 @@ public:
 
   /// Calls the kernel on a mapped slot. The process is stopped again, all its
   /// threads, when this returns. \p spin: the worker polls instead of sleeping
-  /// for the first 200 us; only sensible with a processor to spare.
+  /// for the first 200 us; only sensible with a processor to spare. \p decoys,
+  /// which are set, are revealed when the clock begins.
   bool call(uint32_t slot, double timeoutSeconds, CallTime &time,
-            Failure &failure, bool spin = false, ResultWatch *watch = nullptr);
+            Failure &failure, bool spin = false, ResultWatch *watch = nullptr,
+            OperandDecoys *decoys = nullptr);
 
   /// Lets the process run for a moment, with nothing to do.
   bool linger(double seconds, Failure &failure);
 
   uint32_t protections() const;
+  /// The smallest number of a signal that the process handles though a kernel
+  /// has no use for it; 0: none.
+  int handledSignal() const;
   /// Ends the process and collects what it used.
   Resources finish();
 

@@ -249,9 +249,15 @@ int fastk::worker::runChild() {
     futexWake(&control->stage);
     return 3;
   }
-  bool locked = lockSandbox(start);
-  if (!locked)
-    control->protections &= ~uint32_t(ProtectSeccomp);
+  // Where the first filter holds the second does, unless the program has put
+  // one of its own on a thread.
+  if (!lockSandbox(start) && (control->protections & ProtectSeccomp)) {
+    strncpy(control->text, "what it started while loading cannot be confined",
+            sizeof(control->text) - 1);
+    control->stage = StageLoadFailed;
+    futexWake(&control->stage);
+    return 3;
+  }
   control->stage = StageIdle;
   futexWake(&control->stage);
 

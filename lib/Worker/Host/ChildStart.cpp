@@ -129,8 +129,18 @@ std::unique_ptr<Child> Child::start(std::string name, const ProgramImage *image,
   uint64_t deadline = clockNs() + 20'000'000'000u;
   for (;;) {
     uint32_t stage = child->control->stage.load();
-    if (stage == StageIdle)
-      return child;
+    if (stage == StageIdle) {
+      // From now on it can install none.
+      int handled = child->handledSignal();
+      if (handled == 0)
+        return child;
+      failure = {Status::Refused,
+                 "the " + name + " handles signal " + std::to_string(handled) +
+                     ", " + strsignal(handled) +
+                     "; a kernel computes when it is called, and at no other "
+                     "time"};
+      return nullptr;
+    }
     if (stage == StageLoadFailed || stage == StageSetupFailed) {
       std::string why(
           child->control->text,

@@ -47,8 +47,9 @@ namespace {
 /// A program in a child process.
 class HostProgram : public Running {
 public:
-  HostProgram(const char *name, std::unique_ptr<Child> child, bool maySpin)
-      : name(name), child(std::move(child)), maySpin(maySpin) {}
+  HostProgram(const char *name, std::unique_ptr<Child> child, bool maySpin,
+              bool cold)
+      : name(name), child(std::move(child)), maySpin(maySpin), cold(cold) {}
 
   bool map(uint32_t slot, const Operands *operands, const Results *results,
            Failure &failure) override {
@@ -57,6 +58,7 @@ public:
       for (const SharedBuffer &buffer :
            static_cast<const HostOperands *>(operands)->buffers)
         all.push_back(&buffer);
+    std::vector<const SharedBuffer *> given = all;
     if (results) {
       const auto *set = static_cast<const HostResults *>(results);
       for (const SharedBuffer &buffer : set->buffers)
@@ -65,6 +67,7 @@ public:
       all.push_back(&set->workspace);
     }
     watches[slot] = ResultWatch(own);
+    decoys[slot] = OperandDecoys(std::move(given), cold);
     return child->map(slot, all, failure);
   }
 
@@ -77,14 +80,22 @@ public:
     if (!checkLate(slot, failure) || !unmapped)
       return false;
     watches.erase(slot);
+    decoys.erase(slot);
     return true;
   }
 
   bool call(uint32_t slot, double timeoutSeconds, CallTime &time,
             Failure &failure, bool timed) override {
+    // Working ahead pays where the clock counts.
+    OperandDecoys *hidden = timed ? &decoys[slot] : nullptr;
+    if (hidden)
+      hidden->set();
     if (!child->call(slot, timeoutSeconds, time, failure, timed && maySpin,
-                     &watches[slot]))
+                     &watches[slot], hidden)) {
+      if (hidden)
+        hidden->reveal();
       return false;
+    }
     if (watches[slot].wroteOutside())
       return blame(failure);
     // Threads that go on writing show themselves when they are let.
@@ -121,8 +132,11 @@ private:
   int calls = 0;
   /// There is a processor that the program does not use.
   bool maySpin;
+  /// Calls are timed on operands that are in no cache.
+  bool cold;
   /// By slot.
   std::map<uint32_t, ResultWatch> watches;
+  std::map<uint32_t, OperandDecoys> decoys;
 };
 
 } // namespace
@@ -208,7 +222,8 @@ std::unique_ptr<Running> HostDevice::start(Part part, int64_t sets,
   if (verdict.protections.empty() && verdict.missingProtections.empty())
     listProtections(child->protections(), verdict);
   return std::make_unique<HostProgram>(nameOf(part), std::move(child),
-                                       threads < processors());
+                                       threads < processors(),
+                                       job.time.cache == Cache::Cold);
 }
 
 size_t HostDevice::rotatingSets(size_t wanted, const std::vector<Part> &parts) {

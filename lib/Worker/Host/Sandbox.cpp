@@ -316,7 +316,8 @@ bool fastk::worker::lockSandbox(const Message &start) {
   scmp_filter_ctx filter = newFilter(SCMP_ACT_ALLOW);
   if (!filter)
     return false;
-  bool ok = true;
+  // All threads: the program may have started some while it was loaded.
+  bool ok = succeeded(seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1));
   for (const char *name : {"open", "openat", "stat", "lstat", "statx", "access",
                            "faccessat", "faccessat2", "readlink", "readlinkat",
                            "getcwd", "seccomp", "arch_prctl"})

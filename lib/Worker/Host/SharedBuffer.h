@@ -47,6 +47,8 @@ public:
 
   char *data() { return base + offset; }
   const char *data() const { return base + offset; }
+  /// For who holds contents that change and come back within one step.
+  char *mutableData() const { return base + offset; }
   size_t size() const { return bytes; }
   int descriptor() const { return fd; }
   size_t fileSize() const { return fileBytes; }
