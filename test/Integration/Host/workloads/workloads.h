@@ -11,11 +11,11 @@
 #ifndef T
 #define T float
 #endif
-enum { M = 96, K = 64, N = 80 };                  // matmul
-enum { SoftmaxRows = 48, SoftmaxRow = 512 };      // softmax
-enum { LayernormRows = 48, LayernormRow = 256 };  // layernorm
-enum { ReluSize = 128 * 200 };                    // relu
-enum { RowsumRows = 64, RowsumRow = 500 };        // rowsum
+enum { M = 96, K = 64, N = 80 };                 // matmul
+enum { SoftmaxRows = 48, SoftmaxRow = 512 };     // softmax
+enum { LayernormRows = 48, LayernormRow = 256 }; // layernorm
+enum { ReluSize = 128 * 200 };                   // relu
+enum { RowsumRows = 64, RowsumRow = 500 };       // rowsum
 
 static inline void matmul(const float *a, const float *b, T *c) {
   for (int i = 0; i < M; ++i)
