@@ -397,14 +397,7 @@ def main():
     except Failure as failure:
         print(f"host.py: error: {failure}", file=sys.stderr)
         return 1
-    document["machine"]["load_after"] = os.getloadavg()[0]
-    if options.json:
-        pathlib.Path(options.json).write_text(json.dumps(document, indent=1) + "\n")
-    text = page.tables(document)
-    if options.output:
-        page.insert(options.output, text)
-    else:
-        print(text)
+    page.finish(document, options, page.tables)
     return status
 
 

@@ -22,7 +22,6 @@ measured; 2 a result was wrong.
 """
 
 import argparse
-import json
 import os
 import pathlib
 import random
@@ -308,14 +307,7 @@ def main():
     except Failure as failure:
         print(f"models.py: error: {failure}", file=sys.stderr)
         return 1
-    document["machine"]["load_after"] = os.getloadavg()[0]
-    if options.json:
-        pathlib.Path(options.json).write_text(json.dumps(document, indent=1) + "\n")
-    text = models_page.tables(document)
-    if options.output:
-        page.insert(options.output, text)
-    else:
-        print(text)
+    page.finish(document, options, models_page.tables)
     return status
 
 

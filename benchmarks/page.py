@@ -8,6 +8,7 @@
 
 import datetime
 import importlib.metadata
+import json
 import os
 import pathlib
 import re
@@ -254,6 +255,19 @@ def tables(document):
     if document["reports"]:
         parts.append("## Search\n\n" + search_table(document["reports"]))
     return "\n\n".join(parts) + "\n"
+
+
+def finish(document, options, make_tables):
+    """Ends a run: notes the load after it, keeps its samples where --json says, and puts
+    its tables into the page of --output, or prints them."""
+    document["machine"]["load_after"] = os.getloadavg()[0]
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps(document, indent=1) + "\n")
+    text = make_tables(document)
+    if options.output:
+        insert(options.output, text)
+    else:
+        print(text)
 
 
 def insert(path, text):

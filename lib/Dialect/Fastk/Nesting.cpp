@@ -60,8 +60,12 @@ bool fastk::isNestedDeeper(StringRef text, unsigned depth) {
   return isDeeper(text, depth, /*isMLIR=*/true);
 }
 
+bool fastk::isJSONNestedDeeper(StringRef text, unsigned depth) {
+  return isDeeper(text, depth, /*isMLIR=*/false);
+}
+
 Expected<json::Value> fastk::parseShallowJSON(StringRef text) {
-  if (isDeeper(text, kDeepestNesting, /*isMLIR=*/false))
+  if (isJSONNestedDeeper(text, kDeepestNesting))
     return createStringError(std::make_error_code(std::errc::invalid_argument),
                              "nested more than " + Twine(kDeepestNesting) +
                                  " deep");

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Parameters.h"
-#include "Brackets.h"
+#include "fastk/Dialect/Fastk/Nesting.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -194,7 +194,7 @@ std::string llm::withValue(StringRef program, StringRef name, int64_t value) {
 std::optional<json::Value> llm::parseUntrusted(StringRef text,
                                                std::string &problem) {
   // The parser recurses; nothing that we read is nested deeply.
-  if (llm::findBracket(text, [](size_t, int depth) { return depth > 64; })) {
+  if (isJSONNestedDeeper(text, 64)) {
     problem = "nested more than 64 levels deep";
     return std::nullopt;
   }

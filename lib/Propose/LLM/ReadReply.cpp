@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "ReadReply.h"
-#include "Brackets.h"
 #include "Parameters.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -212,12 +211,24 @@ std::optional<IdeaCategory> llm::guessCategory(StringRef text) {
 /// The text of the JSON value that begins `text`, to its closing bracket; empty
 /// when there is none.
 static StringRef balanced(StringRef text) {
-  size_t end = 0;
-  bool isClosed = llm::findBracket(text, [&](size_t at, int depth) {
-    end = at + 1;
-    return depth == 1 && (text[at] == '}' || text[at] == ']');
-  });
-  return isClosed ? text.take_front(end) : "";
+  int depth = 0;
+  bool isString = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (isString) {
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        isString = false;
+    } else if (c == '"') {
+      isString = true;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if ((c == '}' || c == ']') && --depth == 0) {
+      return text.take_front(i + 1);
+    }
+  }
+  return "";
 }
 
 /// The list of ideas in `text`, if it is JSON that holds one.

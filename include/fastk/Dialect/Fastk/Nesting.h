@@ -28,6 +28,9 @@ inline constexpr unsigned kDeepestNesting = 200;
 /// left out.
 bool isNestedDeeper(llvm::StringRef text, unsigned depth = kDeepestNesting);
 
+/// The same of JSON, where only strings are left out.
+bool isJSONNestedDeeper(llvm::StringRef text, unsigned depth);
+
 /// json::parse, with an error in place of an exhausted stack.
 llvm::Expected<llvm::json::Value> parseShallowJSON(llvm::StringRef text);
 
