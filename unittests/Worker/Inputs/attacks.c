@@ -83,6 +83,7 @@
 #define SHARED_MEMORY 56
 #define DESCRIPTOR_SCAN 57
 #define CONSTRUCTOR_LOOKS 58
+#define EARLY_WRITE 59
 
 static void product(const float *a, const float *b, float *c) {
   for (int i = 0; i < M; ++i)
@@ -116,15 +117,36 @@ static void delay(long ns) {
   nanosleep(&wait, 0);
 }
 
-#if ATTACK == CLOCK_FROZEN || ATTACK == CLOCK_AHEAD
-// The clock of the process the kernel runs in: its table of functions is
-// changed so that reading the clock ends up here.
-static int lyingClock(clockid_t clock, struct timespec *now) {
+// What it was called with more than once.
+static struct {
+  const float *a, *b;
+  volatile float *c;
+} seen[64];
+static volatile int seenCount;
+
+#if ATTACK == CLOCK_FROZEN || ATTACK == CLOCK_AHEAD || ATTACK == EARLY_WRITE
+// Functions of the process the kernel runs in: its table of them is changed so
+// that reading the clock, or the worker's messages, ends up here.
+#if ATTACK == EARLY_WRITE
+static const char patched[] = "recvmsg";
+static ssize_t instead(int fd, struct msghdr *header, int flags) {
+  enum { Call = 3 };
+  ssize_t got = recvmsg(fd, header, flags);
+  if (got > 0 && *(const uint32_t *)header->msg_iov[0].iov_base == Call)
+    for (int i = 0; i < seenCount; ++i)
+      if (seen[i].c[0] != seen[i].c[0])
+        memset((float *)seen[i].c, 0, M * N * 4);
+  return got;
+}
+#else
+static const char patched[] = "clock_gettime";
+static int instead(clockid_t clock, struct timespec *now) {
   static long seconds;
   now->tv_sec = ATTACK == CLOCK_AHEAD ? ++seconds : 1;
   now->tv_nsec = 0;
   return 0;
 }
+#endif
 
 static int patch(struct dl_phdr_info *info, size_t size, void *data) {
   const ElfW(Dyn) *dynamic = 0;
@@ -142,12 +164,12 @@ static int patch(struct dl_phdr_info *info, size_t size, void *data) {
     size_t count = at[table ? DT_PLTRELSZ : DT_RELASZ] / sizeof(*entry);
     for (size_t k = 0; k < count; ++k) {
       if (strcmp(names + symbols[ELF64_R_SYM(entry[k].r_info)].st_name,
-                 "clock_gettime"))
+                 patched))
         continue;
       void **slot = (void *)(info->dlpi_addr + entry[k].r_offset);
       mprotect((void *)((uintptr_t)slot & ~(uintptr_t)4095), 4096,
                PROT_READ | PROT_WRITE);
-      *slot = (void *)lyingClock;
+      *slot = (void *)instead;
       ++*(int *)data;
     }
   }
@@ -155,15 +177,16 @@ static int patch(struct dl_phdr_info *info, size_t size, void *data) {
 }
 
 __attribute__((constructor)) static void tamper(void) {
-  int patched = 0;
-  dl_iterate_phdr(patch, &patched);
-  if (!patched)
+  int found = 0;
+  dl_iterate_phdr(patch, &found);
+  if (!found)
     abort();
 }
 #endif
 
 #if ATTACK == CLOCK_INTERPOSED
-// As a preloaded library would: the same name, in the hope of being found first.
+// As a preloaded library would: the same name, in the hope of being found
+// first.
 int clock_gettime(clockid_t clock, struct timespec *now) {
   now->tv_sec = now->tv_nsec = 0;
   return 0;
@@ -191,13 +214,7 @@ static void *helper(void *x) {
   return x;
 }
 
-// Remembers what it was called with, and does it again when the results are
-// gone, before it is called.
-static struct {
-  const float *a, *b;
-  volatile float *c;
-} seen[64];
-static volatile int seenCount;
+// Works out the results again when they are gone, before it is called.
 static void *eager(void *x) {
   for (;;)
     for (int i = 0; i < seenCount; ++i)
@@ -378,8 +395,8 @@ void fastk_kernel(const float *a, const float *b, float *c, void *workspace) {
   syscall(425, 1, 0);
 #elif ATTACK == EXECUTABLE_MEMORY
   product(a, b, c);
-  mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
-       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+       -1, 0);
 #elif ATTACK == SIGNAL_HANDLER
   // Survives its own faults, if handlers could be installed.
   for (int i = 1; i < 32; ++i)
@@ -447,10 +464,10 @@ void fastk_kernel(const float *a, const float *b, float *c, void *workspace) {
     ;
   while (ATTACK == HELPED && wanted)
     ;
-#elif ATTACK == EARLY_THREAD
+#elif ATTACK == EARLY_THREAD || ATTACK == EARLY_WRITE
   static pthread_t thread;
   static const float *before[4096];
-  if (c[0] != c[0])
+  if (ATTACK == EARLY_WRITE || c[0] != c[0])
     product(a, b, c);
   // Only where buffers come back: what is unmapped must not be looked at.
   int times = 0;
@@ -463,7 +480,7 @@ void fastk_kernel(const float *a, const float *b, float *c, void *workspace) {
     seen[seenCount].c = c;
     ++seenCount;
   }
-  if (!thread)
+  if (ATTACK == EARLY_THREAD && !thread)
     pthread_create(&thread, 0, eager, 0);
 #elif ATTACK == TIMED_ONLY
   // Being called on addresses it knows, it takes itself for timed; the rest it
