@@ -115,7 +115,8 @@ class FastkLinalgOnTensorsBackend:
                 "there is no fastk-opt: name it by fastk_opt=, by FASTK_OPT, or put "
                 "it in PATH"
             )
-        return str(found)
+        # A relative name means a file of the folder that a process starts in.
+        return str(shutil.which(found) or found)
 
 
 def _said(process):
