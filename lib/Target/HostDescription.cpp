@@ -35,8 +35,7 @@ std::string cpuFolder(int cpu) {
   return "/sys/devices/system/cpu/cpu" + std::to_string(cpu);
 }
 
-/// Processors this process may run on.
-std::vector<int> allowedProcessors() {
+std::vector<int> readAllowedProcessors() {
   std::vector<int> result;
   // The kernel wants a mask as large as its own; grow until it fits.
   for (int bits = 1024; bits <= 1 << 20; bits *= 4) {
@@ -58,6 +57,13 @@ std::vector<int> allowedProcessors() {
          cpu < std::max(1u, std::thread::hardware_concurrency()); ++cpu)
       result.push_back(cpu);
   return result;
+}
+
+/// Processors this process may run on, as when it was first asked: OpenMP binds
+/// the thread that asks to one of them as soon as a kernel has run.
+const std::vector<int> &allowedProcessors() {
+  static const std::vector<int> processors = readAllowedProcessors();
+  return processors;
 }
 
 /// "48K", "32768K", "1M" in bytes.
@@ -188,7 +194,7 @@ HalfFactors readFeatures(TargetDescription &host) {
 /// Everything but the rates.
 TargetDescription identifyHost(HalfFactors &factors) {
   TargetDescription host;
-  std::vector<int> processors = allowedProcessors();
+  const std::vector<int> &processors = allowedProcessors();
   host.threads = processors.size();
   host.cores = countCores(processors);
   host.model = modelName();

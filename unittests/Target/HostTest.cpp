@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sched.h>
 #include <sstream>
 #include <string>
 
@@ -160,6 +161,20 @@ TEST_F(HostCache, TheUsersFolderIsRespected) {
   unsetenv("FASTK_CACHE_DIR");
   setenv("XDG_CACHE_HOME", folder.c_str(), 1);
   EXPECT_EQ(hostCachePath().rfind(folder.string() + "/fastk/host-", 0), 0u);
+}
+
+/// OpenMP binds the thread that runs a kernel to one processor.
+TEST(Host, AThreadThatIsBoundSeesTheSameMachine) {
+  TargetDescription before = identifyHost();
+  cpu_set_t all, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+  TargetDescription bound = identifyHost();
+  ASSERT_EQ(sched_setaffinity(0, sizeof(all), &all), 0);
+  EXPECT_EQ(bound.threads, before.threads);
+  EXPECT_EQ(bound.cores, before.cores);
 }
 
 } // namespace

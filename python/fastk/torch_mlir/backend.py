@@ -109,14 +109,14 @@ class FastkLinalgOnTensorsBackend:
     def program(self):
         """The path of fastk-opt; raises Error where there is none."""
         named = self.fastk_opt or os.environ.get("FASTK_OPT")
-        found = named or shutil.which("fastk-opt")
+        found = shutil.which(named or "fastk-opt") or named
         if not found:
             raise Error(
                 "there is no fastk-opt: name it by fastk_opt=, by FASTK_OPT, or put "
                 "it in PATH"
             )
-        # A relative name means a file of the folder that a process starts in.
-        return str(shutil.which(found) or found)
+        # It is started in another folder.
+        return os.path.abspath(found)
 
 
 def _said(process):

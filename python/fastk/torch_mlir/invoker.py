@@ -36,7 +36,7 @@ class Invoker:
     def __init__(self, image):
         # dlopen takes files only.
         handle, self._path = tempfile.mkstemp(prefix="fastk-", suffix=".so")
-        self._remove = weakref.finalize(self, os.unlink, self._path)
+        self._remove = weakref.finalize(self, _remove, self._path, os.getpid())
         with os.fdopen(handle, "wb") as file:
             file.write(image)
 
@@ -54,6 +54,12 @@ class Invoker:
         # The next time it is found without this method.
         setattr(self, name, invoke)
         return invoke
+
+
+def _remove(path, maker):
+    # A forked process that ends has the file in common with its parent.
+    if os.getpid() == maker:
+        os.unlink(path)
 
 
 def _invoke(function, arguments):

@@ -6,6 +6,7 @@
 # ===----------------------------------------------------------------------===#
 """compile and load: what they take and return, and what they say when they cannot."""
 
+import os
 import pathlib
 import pickle
 import tempfile
@@ -212,6 +213,22 @@ def test_no_compiler(monkeypatch):
         FastkLinalgOnTensorsBackend().compile("module {}")
     with pytest.raises(Error, match="cannot run /nowhere/fastk-opt: No such file"):
         FastkLinalgOnTensorsBackend(fastk_opt="/nowhere/fastk-opt").compile("module {}")
+
+
+def test_a_relative_name_is_of_this_folder(monkeypatch):
+    monkeypatch.chdir(BIN.parent)
+    monkeypatch.setenv("FASTK_OPT", f"{BIN.name}/fastk-opt")
+    assert FastkLinalgOnTensorsBackend().compile(POSITIVE).library
+
+
+def test_a_forked_process_leaves_the_library(backend):
+    model = backend.load(backend.compile(POSITIVE))
+    child = os.fork()
+    if child == 0:
+        model._remove()  # as at its exit
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert model.positive(-numpy.ones(2, "f4")).tolist() == [1, 1]
 
 
 def test_bools_are_packed():

@@ -6,36 +6,23 @@
 # ===----------------------------------------------------------------------===#
 """Programs over all families of ops, which torch-mlir imports and fastk compiles."""
 
-from . import (
-    contractions,
-    control,
-    convolutions,
-    dynamic,
-    elementwise,
-    hard,
-    indexing,
-    networks,
-    numbers,
-    reductions,
-    shapes,
-    writing,
-)
+import importlib
 
 #: {family: {name: Program}}
 FAMILIES = {
-    module.__name__.rpartition(".")[2]: module.PROGRAMS
-    for module in (
-        contractions,
-        control,
-        convolutions,
-        dynamic,
-        elementwise,
-        hard,
-        indexing,
-        networks,
-        numbers,
-        reductions,
-        shapes,
-        writing,
+    family: importlib.import_module(f".{family}", __name__).PROGRAMS
+    for family in (
+        "contractions",
+        "control",
+        "convolutions",
+        "dynamic",
+        "elementwise",
+        "hard",
+        "indexing",
+        "networks",
+        "numbers",
+        "reductions",
+        "shapes",
+        "writing",
     )
 }
