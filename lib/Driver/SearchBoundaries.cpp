@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Driver/SearchBoundaries.h"
+#include "DistinctWorkloads.h"
 #include "fastk/Search/BoundaryChoice.h"
 #include "fastk/Search/Journal.h"
 #include "fastk/Search/Progress.h"
@@ -125,29 +126,24 @@ OwningOpRef<ModuleOp> fastk::cutWorkloads(ModuleOp module, StringRef fusion) {
   return result;
 }
 
-/// The distinct workloads of `module` that have no winner in the banks of
-/// `matcher`, and can be cut.
-static FailureOr<std::vector<Cut>>
-collectCuts(ModuleOp module, StringRef fusion, WorkloadMatcher &matcher) {
+/// Those of `distinct` that have no winner in the banks of `matcher`, and can
+/// be cut.
+static llvm::Expected<std::vector<Cut>>
+collectCuts(ArrayRef<DistinctWorkload> distinct, StringRef fusion,
+            WorkloadMatcher &matcher) {
   std::vector<Cut> cuts;
-  llvm::StringSet<> seen;
-  WalkResult walk = module.walk([&](WorkloadOp workload) -> WalkResult {
-    if (!workload.hasStaticShape())
-      return WalkResult::advance();
-    FailureOr<CanonicalForm *> form = matcher.form(workload);
-    if (failed(form))
-      return WalkResult::interrupt();
-    if (!seen.insert((*form)->key).second ||
-        matcher.lookup((*form)->key, module.getContext()).winner)
-      return WalkResult::advance();
-    OwningOpRef<ModuleOp> parts = cut(workload, fusion);
+  for (DistinctWorkload whole : distinct) {
+    StringRef key = whole.form->key;
+    if (matcher.lookup(key, whole.workload.getContext()).winner)
+      continue;
+    OwningOpRef<ModuleOp> parts = cut(whole.workload, fusion);
     if (!parts)
-      return WalkResult::advance();
+      continue;
     Cut each;
-    each.choice.name = workload.getName().str() + " " +
-                       StringRef((*form)->key).take_front(8).str();
-    each.choice.key = (*form)->key;
-    int64_t largest = largestReduction(workload);
+    each.choice.name =
+        whole.workload.getName().str() + " " + key.take_front(8).str();
+    each.choice.key = key.str();
+    int64_t largest = largestReduction(whole.workload);
     WalkResult inner = parts->walk([&](WorkloadOp part) -> WalkResult {
       FailureOr<CanonicalForm> partForm = computeCanonicalForm(part);
       if (failed(partForm))
@@ -158,12 +154,9 @@ collectCuts(ModuleOp module, StringRef fusion, WorkloadMatcher &matcher) {
       return WalkResult::advance();
     });
     if (inner.wasInterrupted())
-      return WalkResult::interrupt();
+      return llvm::createStringError("a workload has no canonical form");
     cuts.push_back(std::move(each));
-    return WalkResult::advance();
-  });
-  if (walk.wasInterrupted())
-    return failure();
+  }
   return cuts;
 }
 
@@ -228,9 +221,13 @@ fastk::searchBoundaries(ModuleOp module, StringRef fusion, BankStack &banks,
                         const SearchModelOptions &options) {
   MLIRContext *context = module.getContext();
   const WinnerFilter &filter = matcher.getFilter();
-  FailureOr<std::vector<Cut>> cuts = collectCuts(module, fusion, matcher);
-  if (failed(cuts))
-    return llvm::createStringError("a workload has no canonical form");
+  auto distinct = distinctWorkloads(module, matcher);
+  if (!distinct)
+    return distinct.takeError();
+  llvm::Expected<std::vector<Cut>> cuts =
+      collectCuts(*distinct, fusion, matcher);
+  if (!cuts)
+    return cuts.takeError();
 
   // Everything that is found goes to a bank of its own first.
   std::vector<std::string> folders = {options.journal + "/boundaries"};
@@ -312,14 +309,11 @@ fastk::searchBoundaries(ModuleOp module, StringRef fusion, BankStack &banks,
     cutKeys.insert(choice.key);
     stored.insert(choice.parts.begin(), choice.parts.end());
   }
-  module.walk([&](WorkloadOp workload) {
-    if (!workload.hasStaticShape())
-      return;
-    FailureOr<CanonicalForm *> form = matcher.form(workload);
-    if (succeeded(form) && !cutKeys.contains((*form)->key) &&
-        !matcher.lookup((*form)->key, context).winner)
-      stored.insert((*form)->key);
-  });
+  for (const DistinctWorkload &each : *distinct) {
+    const std::string &key = each.form->key;
+    if (!cutKeys.contains(key) && !matcher.lookup(key, context).winner)
+      stored.insert(key);
+  }
   for (const std::string &key : stored)
     if (llvm::Error error = store(key, all, banks, matcher, context))
       return std::move(error);

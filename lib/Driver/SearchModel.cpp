@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Driver/SearchModel.h"
+#include "DistinctWorkloads.h"
 #include "RecordSearches.h"
 #include "fastk/Analysis/Roofline.h"
 #include "fastk/Analysis/WorkloadKind.h"
@@ -111,28 +112,19 @@ private:
 };
 } // namespace
 
-/// The distinct workloads of static shape, in order of first appearance.
+/// What of the distinct workloads of `module` the search keeps.
 static llvm::Expected<std::vector<SearchedWorkload>>
 collectTargets(ModuleOp module, WorkloadMatcher &matcher) {
+  auto distinct = distinctWorkloads(module, matcher);
+  if (!distinct)
+    return distinct.takeError();
   std::vector<SearchedWorkload> targets;
-  llvm::StringMap<size_t> seen;
-  WalkResult result = module.walk([&](WorkloadOp workload) -> WalkResult {
-    if (!workload.hasStaticShape())
-      return WalkResult::advance();
-    FailureOr<CanonicalForm *> form = matcher.form(workload);
-    if (failed(form))
-      return WalkResult::interrupt();
-    auto [entry, isNew] = seen.try_emplace((*form)->key, targets.size());
-    if (isNew) {
-      targets.emplace_back();
-      targets.back().name = workload.getName().str();
-      targets.back().form = *form;
-    }
-    ++targets[entry->second].calls;
-    return WalkResult::advance();
-  });
-  if (result.wasInterrupted())
-    return llvm::createStringError("a workload has no canonical form");
+  for (DistinctWorkload &each : *distinct) {
+    SearchedWorkload &target = targets.emplace_back();
+    target.name = each.workload.getName().str();
+    target.form = each.form;
+    target.calls = each.calls;
+  }
   return targets;
 }
 
