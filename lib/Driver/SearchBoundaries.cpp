@@ -7,8 +7,8 @@
 
 #include "fastk/Driver/SearchBoundaries.h"
 #include "DistinctWorkloads.h"
+#include "ModelJournals.h"
 #include "fastk/Search/BoundaryChoice.h"
-#include "fastk/Search/Journal.h"
 #include "fastk/Search/Progress.h"
 #include "fastk/Transforms/FormWorkloads.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -160,25 +160,6 @@ collectCuts(ArrayRef<DistinctWorkload> distinct, StringRef fusion,
   return cuts;
 }
 
-/// The default lowering's time as the journal of `key` has it first; 0 where it
-/// is not there.
-static double baselineOf(StringRef key, const SearchModelOptions &options,
-                         Precision precision) {
-  std::string folder = options.journal + "/" + key.take_front(16).str() + "-" +
-                       stringifyPrecision(precision).str();
-  llvm::Expected<std::optional<RecordedSearch>> recorded =
-      Journal::recordedIn(folder);
-  if (!recorded) {
-    llvm::consumeError(recorded.takeError());
-    return 0;
-  }
-  if (*recorded)
-    for (const RecordedVerdict &each : (*recorded)->verdicts)
-      if (each.verdict.timing.baseline)
-        return each.verdict.timing.baseline->medianNs * 1e-9;
-  return 0;
-}
-
 /// A part of the budget.
 static SearchBudget partOf(SearchBudget budget, double part) {
   auto count = [&](int64_t of) {
@@ -264,7 +245,9 @@ fastk::searchBoundaries(ModuleOp module, StringRef fusion, BankStack &banks,
     return all.lookup(key, context).winner != nullptr;
   };
   auto secondsOf = [&](StringRef key) {
-    double baseline = baselineOf(key, options, filter.loosest);
+    double baseline =
+        recordedBaseline(journalFolder(options.journal, key, filter.loosest))
+            .seconds;
     const BankLookup &found = all.lookup(key, context);
     if (!found.winner)
       return baseline;

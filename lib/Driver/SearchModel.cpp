@@ -7,6 +7,7 @@
 
 #include "fastk/Driver/SearchModel.h"
 #include "DistinctWorkloads.h"
+#include "ModelJournals.h"
 #include "RecordSearches.h"
 #include "fastk/Analysis/Roofline.h"
 #include "fastk/Analysis/WorkloadKind.h"
@@ -268,30 +269,14 @@ static llvm::Error openJournal(const SearchRun &run,
   return llvm::Error::success();
 }
 
-/// The default lowering's time as the journal of `target` has it first; 0 where
-/// it is not there. Says in `target` what it took. The same whether the search
-/// has only begun or is over: what is decided by it is decided again.
+/// The default lowering's time as the journal of `target` has it; 0 where it is
+/// not there. Says in `target` what it took.
 static double readProfile(SearchedWorkload &target) {
-  llvm::Expected<std::optional<RecordedSearch>> recorded =
-      Journal::recordedIn(target.journal);
-  if (!recorded) {
-    // Whoever opens it to search says what is wrong.
-    llvm::consumeError(recorded.takeError());
-    return 0;
-  }
-  if (!*recorded)
-    return 0;
-  target.profileEvaluations = 0;
-  for (const RecordedVerdict &each : (*recorded)->verdicts) {
-    if (++target.profileEvaluations > ProfilingEvaluator::kEvaluations)
-      break;
-    target.profileSeconds = each.elapsed;
-    if (each.verdict.timing.baseline)
-      return each.verdict.timing.baseline->medianNs * 1e-9;
-  }
-  target.profileEvaluations = std::min<int64_t>(
-      target.profileEvaluations, ProfilingEvaluator::kEvaluations);
-  return 0;
+  RecordedBaseline baseline =
+      recordedBaseline(target.journal, ProfilingEvaluator::kEvaluations);
+  target.profileEvaluations = baseline.evaluations;
+  target.profileSeconds = baseline.elapsedSeconds;
+  return baseline.seconds;
 }
 
 /// Measures the default lowering of `target`: begins its search, and leaves it
@@ -425,9 +410,8 @@ searchAll(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
   SmallVector<SearchedWorkload *> sharers;
   size_t wanted = 0;
   for (SearchedWorkload &target : *targets) {
-    target.journal = options.journal + "/" +
-                     StringRef(target.form->key).take_front(16).str() + "-" +
-                     stringifyPrecision(filter.loosest).str();
+    target.journal =
+        journalFolder(options.journal, target.form->key, filter.loosest);
     const BankLookup &found =
         matcher.lookup(target.form->key, module.getContext());
     target.isWanted = !found.winner || options.searchHits;
