@@ -1,0 +1,286 @@
+//===- SearchLoop.cpp - The searches of a model's workloads ---------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SearchLoop.h"
+#include "PreparedSearch.h"
+#include "TargetBudgets.h"
+#include "fastk/Search/SearchReport.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Process.h"
+#include <chrono>
+
+using namespace mlir;
+using namespace fastk;
+
+namespace {
+/// The searches of a model, one after the other.
+class SearchLoop {
+public:
+  SearchLoop(const SearchRun &run, ArrayRef<SearchTarget> targets,
+             std::vector<ModelPart> parts, RunRecord &record)
+      : run(run), targets(targets), parts(std::move(parts)), record(record),
+        dealt(shareByGain(this->parts)),
+        budgets(run.options.search.budget, targets, dealt.weights) {}
+
+  llvm::Expected<SearchModelEnd> searchAll();
+
+private:
+  /// Searches the target at `index`, in its turn, and stores what is found.
+  llvm::Error search(size_t index, const std::optional<SearchBudget> &share);
+  /// What follows from the end of its search.
+  llvm::Error conclude(size_t index, const PreparedSearch &prepared,
+                       const SearchOptions &options, const SearchResult &result,
+                       StringRef title, double preparation);
+  llvm::Error storeWinner(size_t index, const PreparedSearch &prepared,
+                          const SearchOptions &options,
+                          const SearchResult &result);
+  void notePending(const SearchResult &result, SearchProgress &progress);
+
+  /// Whether the replay may hold no search of a workload: limits may have left
+  /// it no share then.
+  bool mayBeUnrecorded() const;
+  RunRecord::Search &recordOf(const SearchTarget &target);
+
+  void sayWhatIsTooSmall() const;
+  void sayWhatIsPending() const;
+
+  const SearchRun &run;
+  ArrayRef<SearchTarget> targets;
+  std::vector<ModelPart> parts;
+  RunRecord &record;
+  ModelShares dealt;
+  TargetBudgets budgets;
+
+  llvm::json::Array report;
+  SearchModelEnd end = SearchModelEnd::Done;
+  /// Searches that had their turn, of so many.
+  size_t turns = 0, allTurns = 0;
+  int pending = 0, pendingPrompts = 0;
+};
+} // namespace
+
+static bool isWanted(const SearchTarget &target) { return target.isWanted; }
+
+/// What a replay says where it cannot go on.
+static llvm::Error explainReplay(llvm::Error error,
+                                 const RecordedSearch &recording,
+                                 const JournalBinding &binding) {
+  std::string differences = differentChoices(recording.binding, binding.search);
+  if (differences.empty())
+    return error;
+  return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                 llvm::toString(std::move(error)) +
+                                     "\nwhat differs from the recorded "
+                                     "search: " +
+                                     differences);
+}
+
+static void sayNotSearched(StringRef title) {
+  llvm::errs() << title << ": not searched: the budget is spent\n";
+}
+
+bool SearchLoop::mayBeUnrecorded() const {
+  const SearchBudget &limits = run.options.search.budget;
+  return limits.evaluations || limits.minutes || limits.tokens || limits.usd;
+}
+
+RunRecord::Search &SearchLoop::recordOf(const SearchTarget &target) {
+  return *llvm::find_if(record.searches, [&](const RunRecord::Search &each) {
+    return each.workload == target.form->key;
+  });
+}
+
+void SearchLoop::sayWhatIsTooSmall() const {
+  for (size_t index : dealt.tooSmall)
+    if (targets[index].isWanted)
+      llvm::errs() << parts[index].name
+                   << llvm::formatv(": not searched: less than {0:f1} % of the "
+                                    "model's time could be gained\n",
+                                    100 * kLeastGain);
+}
+
+void SearchLoop::sayWhatIsPending() const {
+  if (pendingPrompts > 0) {
+    llvm::StringSet<> said;
+    for (Proposer *proposer : run.proposers)
+      if (std::string how = proposer->howToAnswer();
+          !how.empty() && said.insert(how).second)
+        llvm::errs() << pendingPrompts
+                     << (pendingPrompts == 1 ? " prompt is" : " prompts are")
+                     << " pending: answer " << how
+                     << ", then run the same command again\n";
+  }
+  if (pending > 0)
+    llvm::errs() << pending
+                 << (pending == 1 ? " evaluation is" : " evaluations are")
+                 << " pending: answer with `" << run.evaluator.howToAnswer()
+                 << (run.filter().target == "host"
+                         ? "`"
+                         : "` on a machine with the GPU")
+                 << ", then run the same command again\n";
+}
+
+void SearchLoop::notePending(const SearchResult &result,
+                             SearchProgress &progress) {
+  const SearchCounts &counts = result.counts;
+  pending += counts.pending;
+  pendingPrompts += counts.pendingPrompts;
+  if (counts.pendingPrompts > 0)
+    progress.note(llvm::formatv("{0} prompts pending, {1} answered",
+                                counts.pendingPrompts, result.models.exchanges)
+                      .str());
+  else
+    progress.note(llvm::formatv("{0} pending, {1} answered", counts.pending,
+                                counts.evaluations)
+                      .str());
+  end = SearchModelEnd::Pending;
+}
+
+llvm::Error SearchLoop::storeWinner(size_t index,
+                                    const PreparedSearch &prepared,
+                                    const SearchOptions &options,
+                                    const SearchResult &result) {
+  const SearchTarget &target = targets[index];
+  OwningOpRef<ModuleOp> winner = winnerModule(*prepared.input, options, result);
+  llvm::Expected<WriteResult> written = run.banks.write(
+      *winner, trajectoryJson(*prepared.input, options, result));
+  if (!written)
+    return llvm::createStringError(
+        llvm::inconvertibleErrorCode(),
+        llvm::toString(written.takeError()) +
+            "\nnothing that was measured is lost: the same command goes on "
+            "from the journal in " +
+            target.journal);
+  run.matcher.searchedAgain(target.form->key);
+  ModelPart &part = parts[index];
+  const worker::TimingReport &timing = result.winner->verdict.timing;
+  if (timing.speedupOverBaseline)
+    part.secondsAfter =
+        result.baselineSeconds / timing.speedupOverBaseline->median;
+  if (part.seconds == 0)
+    part.seconds = result.baselineSeconds;
+  llvm::errs() << (written->outcome == WriteOutcome::KeptExisting
+                       ? "kept the winner in "
+                       : "stored in ")
+               << written->folder << "\n";
+  return llvm::Error::success();
+}
+
+llvm::Error SearchLoop::conclude(size_t index, const PreparedSearch &prepared,
+                                 const SearchOptions &options,
+                                 const SearchResult &result, StringRef title,
+                                 double preparation) {
+  const SearchTarget &target = targets[index];
+  report.push_back(reportJson(*prepared.input, options, result));
+  if (result.end == SearchEnd::Pending) {
+    budgets.spendWhole(options.budget, preparation);
+    notePending(result, *prepared.progress);
+    return llvm::Error::success();
+  }
+  budgets.spend(target, result, preparation);
+  printTrajectory(result, title, llvm::errs());
+  if (result.end == SearchEnd::Interrupted)
+    end = SearchModelEnd::Interrupted;
+  else
+    recordOf(target).isComplete = true;
+  return result.winner ? storeWinner(index, prepared, options, result)
+                       : llvm::Error::success();
+}
+
+llvm::Error SearchLoop::search(size_t index,
+                               const std::optional<SearchBudget> &share) {
+  const SearchTarget &target = targets[index];
+  auto start = std::chrono::steady_clock::now();
+  PreparedSearch prepared(run, target);
+  if (!prepared.workload)
+    return llvm::createStringError("workload " + target.name +
+                                   " has no canonical form");
+  std::string title =
+      llvm::formatv("{0} [{1}/{2}]", prepared.features.name, ++turns, allTurns);
+  const Cassette *replay = run.options.replay.get();
+  const RecordedSearch *recording = prepared.recording;
+  if (!share || (replay && !recording && mayBeUnrecorded())) {
+    sayNotSearched(title);
+    return llvm::Error::success();
+  }
+  if (replay && !recording)
+    return llvm::createStringError(
+        replay->path + " holds no search of workload " + title + ", " +
+        StringRef(target.form->key).take_front(8) +
+        ": replay the model that was recorded, with the banks that were "
+        "there when it was");
+
+  prepared.progress = createStreamProgress(
+      llvm::errs(), llvm::sys::Process::StandardErrIsDisplayed(), title);
+  SearchProgress &progress = *prepared.progress;
+  run.evaluator.whileWaiting = [&] { progress.tick(); };
+  auto noTicks =
+      llvm::scope_exit([&] { run.evaluator.whileWaiting = nullptr; });
+  if (llvm::Error error = prepared.makeInput(run.evaluator))
+    return error;
+  // What this took is of the share, too; a replay takes no time.
+  std::chrono::duration<double> sinceStart =
+      std::chrono::steady_clock::now() - start;
+  double preparation = recording ? 0 : sinceStart.count();
+  SearchOptions options = run.options.search;
+  options.budget = *share;
+  if (options.budget.minutes > 0) {
+    if (options.budget.minutes * 60 <= preparation) {
+      budgets.spendPreparation(preparation);
+      sayNotSearched(title);
+      return llvm::Error::success();
+    }
+    options.budget.minutes -= preparation / 60;
+  }
+  SearchInput &input = *prepared.input;
+  JournalBinding binding = bindingOf(input, options);
+  if (llvm::Error error = prepared.openJournal(binding))
+    return error;
+
+  llvm::Expected<SearchResult> result = runSearch(input, options);
+  progress.ended();
+  if (!result)
+    return recording ? explainReplay(result.takeError(), *recording, binding)
+                     : result.takeError();
+  return conclude(index, prepared, options, *result, title, preparation);
+}
+
+llvm::Expected<SearchModelEnd> SearchLoop::searchAll() {
+  bool showsParts = llvm::count_if(targets, isWanted) > 1;
+  if (showsParts)
+    printModelParts(parts, /*isAfter=*/false, llvm::errs());
+  sayWhatIsTooSmall();
+  allTurns = llvm::count_if(
+      dealt.order, [&](size_t index) { return targets[index].isWanted; });
+  for (size_t index : dealt.order) {
+    const SearchTarget &target = targets[index];
+    std::optional<SearchBudget> share = budgets.next(target);
+    if (target.isWanted) {
+      if (llvm::Error error = search(index, share))
+        return std::move(error);
+    } else if (share) {
+      budgets.spendEarlier(target, *share);
+    }
+    if (end == SearchModelEnd::Interrupted)
+      break;
+  }
+  if (showsParts && end == SearchModelEnd::Done)
+    printModelParts(parts, /*isAfter=*/true, llvm::errs());
+  sayWhatIsPending();
+  if (!run.options.report.empty())
+    if (llvm::Error error = writeReport(run.options.report, std::move(report)))
+      return std::move(error);
+  return end;
+}
+
+llvm::Expected<SearchModelEnd>
+fastk::searchTargets(const SearchRun &run, ArrayRef<SearchTarget> targets,
+                     std::vector<ModelPart> parts, RunRecord &record) {
+  return SearchLoop(run, targets, std::move(parts), record).searchAll();
+}

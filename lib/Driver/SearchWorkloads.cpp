@@ -1,0 +1,107 @@
+//===- SearchWorkloads.cpp - Search some workloads ------------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SearchWorkloads.h"
+#include "ProfileModel.h"
+#include "RecordSearches.h"
+#include "SearchLoop.h"
+#include "fastk/Search/Search.h"
+
+using namespace mlir;
+using namespace fastk;
+
+/// What the searches of this run know of their device.
+static TargetDescription deviceOf(const SearchModelOptions &options) {
+  // All searches of a cassette are of one machine; each may have known more or
+  // less of it, and says so itself.
+  if (options.replay && !options.replay->searches.empty())
+    return options.replay->searches.front().device;
+  if (options.device)
+    return *options.device;
+  TargetDescription device = describeHost();
+  if (options.threads)
+    device.threads = options.threads;
+  return device;
+}
+
+static llvm::Expected<std::vector<std::unique_ptr<Proposer>>>
+createProposers(const SearchModelOptions &options) {
+  std::vector<std::unique_ptr<Proposer>> proposers;
+  for (const std::string &name : options.proposers) {
+    ProposerOptions own = options.proposerOptions;
+    own.number = static_cast<int>(proposers.size()) + 1;
+    if (llvm::Error error =
+            createProposer(name, own).moveInto(proposers.emplace_back()))
+      return std::move(error);
+  }
+  return proposers;
+}
+
+/// What can be recorded of `run` before its first search.
+static void describeRun(const SearchRun &run, ArrayRef<SearchTarget> targets,
+                        RunRecord &record) {
+  const WinnerFilter &filter = run.filter();
+  record.target = filter.target;
+  record.device = run.device;
+  record.answersLater = !run.evaluator.howToAnswer().empty();
+  record.choices = choicesOf(filter.target, filter.loosest, run.device,
+                             static_cast<int>(run.device.threads),
+                             run.proposers, run.options.search);
+  record.replayed = run.options.replay.get();
+  for (const SearchTarget &target : targets)
+    if (target.hasShare)
+      record.searches.push_back({target.form->key, target.name, target.journal,
+                                 /*isComplete=*/!target.isWanted});
+}
+
+/// `record` gets what can be recorded so far, whatever the end.
+static llvm::Expected<SearchModelEnd>
+searchAll(Location loc, ArrayRef<DistinctWorkload> workloads, BankStack &banks,
+          WorkloadMatcher &matcher, Evaluator &evaluator,
+          const SearchModelOptions &options, RunRecord &record) {
+  auto proposers = createProposers(options);
+  if (!proposers)
+    return proposers.takeError();
+  SearchRun run{loc, banks, matcher, evaluator, options, {}, deviceOf(options)};
+  for (std::unique_ptr<Proposer> &proposer : *proposers)
+    run.proposers.push_back(proposer.get());
+  std::vector<SearchTarget> targets = chooseTargets(run, workloads);
+  describeRun(run, targets, record);
+  llvm::Expected<std::vector<ModelPart>> parts = profileModel(run, targets);
+  if (!parts)
+    return parts.takeError();
+  return searchTargets(run, targets, std::move(*parts), record);
+}
+
+llvm::Expected<SearchModelEnd>
+fastk::searchWorkloads(Location loc, ArrayRef<DistinctWorkload> workloads,
+                       BankStack &banks, WorkloadMatcher &matcher,
+                       Evaluator &evaluator,
+                       const SearchModelOptions &options) {
+  RunRecord record;
+  llvm::Expected<SearchModelEnd> end =
+      searchAll(loc, workloads, banks, matcher, evaluator, options, record);
+  if (options.record.empty() || (!end && record.searches.empty()))
+    return end;
+  // Also after an error: what was measured until then is worth as much.
+  llvm::Expected<Cassette> cassette = recordSearches(record, llvm::errs());
+  llvm::Error error = cassette ? writeCassette(*cassette, options.record)
+                               : cassette.takeError();
+  if (!error) {
+    llvm::errs() << "recorded in " << options.record << "\n";
+    return end;
+  }
+  error =
+      llvm::createStringError(llvm::inconvertibleErrorCode(),
+                              "--record: " + llvm::toString(std::move(error)) +
+                                  "\nnothing is lost: the same command records "
+                                  "it from the journal in " +
+                                  options.journal);
+  if (!end)
+    return llvm::joinErrors(end.takeError(), std::move(error));
+  return std::move(error);
+}

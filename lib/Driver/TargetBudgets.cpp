@@ -1,0 +1,69 @@
+//===- TargetBudgets.cpp - The budget of each workload's search -----------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TargetBudgets.h"
+
+using namespace llvm;
+using namespace fastk;
+
+/// What is left of `total` after finding out where the time goes.
+static SearchBudget withoutProfiles(SearchBudget total,
+                                    ArrayRef<SearchTarget> targets) {
+  for (const SearchTarget &target : targets) {
+    const SearchTarget::ProfileCost &cost = target.profile;
+    // Not down to 0, which stands for no limit.
+    if (total.evaluations > 0)
+      total.evaluations =
+          std::max<int64_t>(total.evaluations - cost.evaluations, 1);
+    if (total.minutes > 0)
+      total.minutes = std::max(
+          total.minutes - (cost.seconds + cost.preparation) / 60, 1e-9);
+  }
+  return total;
+}
+
+TargetBudgets::TargetBudgets(const SearchBudget &total,
+                             ArrayRef<SearchTarget> targets,
+                             std::vector<double> weights)
+    : shares(withoutProfiles(total, targets), std::move(weights)) {}
+
+std::optional<SearchBudget> TargetBudgets::next(const SearchTarget &target) {
+  std::optional<SearchBudget> share = shares.next();
+  if (share && share->evaluations)
+    share->evaluations += target.profile.evaluations;
+  if (share && share->minutes > 0)
+    share->minutes += target.profile.seconds / 60;
+  return share;
+}
+
+void TargetBudgets::spendEarlier(const SearchTarget &target,
+                                 const SearchBudget &share) {
+  Journal::Spent spent = Journal::spentIn(target.journal);
+  // A search with a larger budget does not count for more than its share.
+  if (share.evaluations)
+    spent.evaluations = std::min(spent.evaluations, share.evaluations);
+  if (share.minutes)
+    spent.seconds = std::min(spent.seconds, share.minutes * 60);
+  if (share.tokens)
+    spent.tokens = std::min(spent.tokens, share.tokens);
+  if (share.usd > 0)
+    spent.usd = std::min(spent.usd, share.usd);
+  shares.spend(spent.evaluations - target.profile.evaluations,
+               spent.seconds - target.profile.seconds, spent.tokens, spent.usd);
+}
+
+void TargetBudgets::spend(const SearchTarget &target,
+                          const SearchResult &result, double preparation) {
+  shares.spend(result.counts.evaluations - target.profile.evaluations,
+               preparation + result.elapsedSeconds - target.profile.seconds,
+               result.models.inputTokens + result.models.outputTokens,
+               result.models.usd);
+}
+
+void TargetBudgets::spendWhole(const SearchBudget &share, double preparation) {
+  shares.spend(share.evaluations, preparation, share.tokens, share.usd);
+}

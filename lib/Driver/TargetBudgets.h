@@ -1,0 +1,49 @@
+//===- TargetBudgets.h - The budget of each workload's search ---*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_DRIVER_TARGETBUDGETS_H
+#define FASTK_LIB_DRIVER_TARGETBUDGETS_H
+
+#include "SearchTarget.h"
+#include "fastk/Search/BudgetShares.h"
+#include "fastk/Search/Search.h"
+
+namespace fastk {
+
+/// Deals the budget of a model out to the searches of its workloads, as
+/// BudgetShares does. What finding out where the time goes has cost is not
+/// dealt out, but given to whom it was spent on: their journals have it.
+class TargetBudgets {
+public:
+  /// A positive weight for each of `targets` that has a turn, in the order of
+  /// their turns.
+  TargetBudgets(const SearchBudget &total, llvm::ArrayRef<SearchTarget> targets,
+                std::vector<double> weights);
+
+  /// The budget of `target`, whose turn it is; nothing when a limit leaves it
+  /// none.
+  std::optional<SearchBudget> next(const SearchTarget &target);
+
+  /// One of these after each next() that gave something. An earlier run made
+  /// the search: its journal tells what it has spent.
+  void spendEarlier(const SearchTarget &target, const SearchBudget &share);
+  /// The search ended; `preparation` are the seconds before it began.
+  void spend(const SearchTarget &target, const SearchResult &result,
+             double preparation);
+  /// The search goes on in a later run: until it has ended nobody knows what it
+  /// leaves of its share.
+  void spendWhole(const SearchBudget &share, double preparation);
+  /// There was no time left to begin the search.
+  void spendPreparation(double seconds) { shares.spend(0, seconds); }
+
+private:
+  BudgetShares shares;
+};
+
+} // namespace fastk
+
+#endif // FASTK_LIB_DRIVER_TARGETBUDGETS_H
