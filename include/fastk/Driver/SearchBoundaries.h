@@ -9,16 +9,8 @@
 #define FASTK_DRIVER_SEARCHBOUNDARIES_H
 
 #include "fastk/Driver/SearchModel.h"
-#include "mlir/IR/OwningOpRef.h"
 
 namespace fastk {
-
-/// `module` with each workload cut in two or more: its heaviest op, that with
-/// the largest iteration space among its reductions, is a workload of its own,
-/// and what is left of it is formed as `fusion` says. Workloads that are not
-/// cut by that are put back as they came. Null where formation fails.
-mlir::OwningOpRef<mlir::ModuleOp> cutWorkloads(mlir::ModuleOp module,
-                                               llvm::StringRef fusion);
 
 /// Searches as searchModel() does, the workloads of `module` first and then
 /// those that they can be cut into, and stores for each region what is faster:
