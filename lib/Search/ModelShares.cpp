@@ -19,19 +19,65 @@ std::optional<double> ModelPart::headroom() const {
   return calls * std::max(0.0, seconds - floorSeconds);
 }
 
+namespace {
+/// Guesses what searches can gain by what is known.
+class GainGuess {
+public:
+  explicit GainGuess(ArrayRef<ModelPart> parts);
+
+  /// What the search of `part` can gain at most, in seconds of the model's
+  /// time. Positive, also where that is nothing: a part that is searched all
+  /// the same has some share.
+  double gainOf(const ModelPart &part) const {
+    double gain = guess(part).value_or(average);
+    return gain > 0 ? gain : average;
+  }
+
+private:
+  /// Nothing where neither time nor floor is known.
+  std::optional<double> guess(const ModelPart &part) const {
+    if (part.seconds <= 0 && part.floorSeconds > 0)
+      return gainPerFloor * part.calls * part.floorSeconds;
+    return part.headroom();
+  }
+
+  /// Seconds above the floor for each second of it, by the parts of which both
+  /// are known.
+  double gainPerFloor = 1;
+  /// Of what can be guessed.
+  double average = 1;
+};
+} // namespace
+
+GainGuess::GainGuess(ArrayRef<ModelPart> parts) {
+  double gains = 0, floors = 0;
+  for (const ModelPart &part : parts)
+    if (part.isSearched && part.seconds > 0 && part.floorSeconds > 0) {
+      gains += *part.headroom();
+      floors += part.calls * part.floorSeconds;
+    }
+  if (gains > 0)
+    gainPerFloor = gains / floors;
+
+  double sum = 0;
+  size_t guessed = 0;
+  for (const ModelPart &part : parts)
+    if (std::optional<double> gain = guess(part); gain && part.isSearched) {
+      sum += *gain;
+      ++guessed;
+    }
+  if (sum > 0)
+    average = sum / guessed;
+}
+
 ModelShares fastk::shareByGain(ArrayRef<ModelPart> parts) {
-  double total = 0, gains = 0;
-  size_t wanted = 0, known = 0;
+  double total = 0;
+  size_t wanted = 0;
   for (const ModelPart &part : parts) {
     total += part.timeBefore();
     wanted += part.isSearched;
-    if (std::optional<double> gain = part.headroom(); gain && part.isSearched) {
-      gains += *gain;
-      ++known;
-    }
   }
-  // Where nothing is known, or nothing can be gained, all are equal.
-  double average = known > 0 && gains > 0 ? gains / known : 1;
+  GainGuess guess(parts);
   ModelShares shares;
   std::vector<std::pair<double, size_t>> searched;
   for (auto [index, part] : enumerate(parts)) {
@@ -41,7 +87,7 @@ ModelShares fastk::shareByGain(ArrayRef<ModelPart> parts) {
     if (gain && wanted > 1 && *gain < kLeastGain * total)
       shares.tooSmall.push_back(index);
     else
-      searched.push_back({gain && gains > 0 ? *gain : average, index});
+      searched.push_back({guess.gainOf(part), index});
   }
   sort(searched, [](const auto &a, const auto &b) {
     return a.first != b.first ? a.first > b.first : a.second < b.second;

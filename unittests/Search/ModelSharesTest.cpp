@@ -54,7 +54,54 @@ TEST(ModelShares, TheOnlyOneIsSearchedWhateverItCanGain) {
   EXPECT_THAT(shares.weights, ElementsAre(1));
 }
 
-TEST(ModelShares, UnknownTimesCountAsTheAverage) {
+TEST(ModelShares, UnknownTimesAreAsFarAboveTheirFloorsAsTheKnown) {
+  // Known is a gain of 6 + 6 above floors of 1 + 2.
+  std::vector<ModelPart> parts = {part(1, 7, 1), part(2, 4, 1), part(2, 0, 3),
+                                  part(1, 0, 1)};
+  ModelShares shares = shareByGain(parts);
+  EXPECT_THAT(shares.order, ElementsAre(2, 0, 1, 3));
+  EXPECT_THAT(shares.weights,
+              ElementsAre(DoubleEq(24), DoubleEq(6), DoubleEq(6), DoubleEq(4)));
+}
+
+TEST(ModelShares, WhereNoTimeIsKnownTheFloorsDecide) {
+  std::vector<ModelPart> parts = {part(3, 0, 1e-3), part(1, 0, 2e-3),
+                                  part(1, 0, 5e-3)};
+  ModelShares shares = shareByGain(parts);
+  EXPECT_THAT(shares.order, ElementsAre(2, 0, 1));
+  EXPECT_THAT(shares.weights,
+              ElementsAre(DoubleEq(5e-3), DoubleEq(3e-3), DoubleEq(2e-3)));
+  EXPECT_THAT(shares.tooSmall, IsEmpty());
+}
+
+TEST(ModelShares, OneKnownTimeLeavesTheProportionsOfTheFloors) {
+  // The answers of one workload come before those of the others: it still has
+  // its share, and they theirs.
+  std::vector<ModelPart> parts = {part(3, 6e-3, 1e-3), part(1, 0, 2e-3),
+                                  part(1, 0, 5e-3)};
+  ModelShares shares = shareByGain(parts);
+  EXPECT_THAT(shares.order, ElementsAre(2, 0, 1));
+  EXPECT_THAT(shares.weights,
+              ElementsAre(DoubleEq(25e-3), DoubleEq(15e-3), DoubleEq(10e-3)));
+}
+
+TEST(ModelShares, OfWhatHasAWinnerNothingIsConcluded) {
+  std::vector<ModelPart> parts = {part(1, 100, 1), part(1, 0, 2)};
+  parts[0].isSearched = false;
+  ModelShares shares = shareByGain(parts);
+  EXPECT_THAT(shares.order, ElementsAre(1));
+  EXPECT_THAT(shares.weights, ElementsAre(DoubleEq(2)));
+}
+
+TEST(ModelShares, NothingAboveTheFloorTellsNothingOfOthers) {
+  std::vector<ModelPart> parts = {part(1, 5, 5), part(3, 0, 2)};
+  ModelShares shares = shareByGain(parts);
+  EXPECT_THAT(shares.order, ElementsAre(1));
+  EXPECT_THAT(shares.weights, ElementsAre(DoubleEq(6)));
+  EXPECT_THAT(shares.tooSmall, ElementsAre(0));
+}
+
+TEST(ModelShares, UnknownTimesAndFloorsCountAsTheAverage) {
   std::vector<ModelPart> parts = {part(1, 0, 0), part(1, 7, 1), part(1, 3, 1)};
   ModelShares shares = shareByGain(parts);
   EXPECT_THAT(shares.order, ElementsAre(1, 0, 2));
@@ -62,8 +109,17 @@ TEST(ModelShares, UnknownTimesCountAsTheAverage) {
               ElementsAre(DoubleEq(6), DoubleEq(4), DoubleEq(2)));
 }
 
+TEST(ModelShares, TheAverageIsOfGuessesToo) {
+  std::vector<ModelPart> parts = {part(9, 0, 0), part(1, 0, 1e-3),
+                                  part(1, 0, 3e-3)};
+  ModelShares shares = shareByGain(parts);
+  EXPECT_THAT(shares.order, ElementsAre(2, 0, 1));
+  EXPECT_THAT(shares.weights,
+              ElementsAre(DoubleEq(3e-3), DoubleEq(2e-3), DoubleEq(1e-3)));
+}
+
 TEST(ModelShares, NothingKnownIsEqualAndInOrder) {
-  std::vector<ModelPart> parts = {part(3, 0, 0), part(1, 0, 1), part(9, 0, 0)};
+  std::vector<ModelPart> parts = {part(3, 0, 0), part(1, 0, 0), part(9, 0, 0)};
   ModelShares shares = shareByGain(parts);
   EXPECT_THAT(shares.order, ElementsAre(0, 1, 2));
   EXPECT_THAT(shares.weights, ElementsAre(1, 1, 1));

@@ -30,8 +30,8 @@ struct SearchModelOptions {
   /// As the user names them, see Registry.h.
   std::vector<std::string> proposers;
   ProposerOptions proposerOptions;
-  /// The budget is for the whole model: each workload gets an equal share of
-  /// what those before it left, see BudgetShares.
+  /// The budget is for the whole model: each workload gets a part of what those
+  /// before it left, see ModelShares and BudgetShares.
   SearchOptions search;
   /// Folder of journals, one subfolder a workload.
   std::string journal;
@@ -55,11 +55,11 @@ struct SearchModelOptions {
 enum class SearchModelEnd { Done, Pending, Interrupted };
 
 /// Searches each distinct workload of `module` that `matcher` has no winner
-/// for, in order of appearance, and writes what is found to the first of
-/// `banks`, those of the matcher. A winner that was measured on another machine
-/// is a miss, and what its search begins with. Progress and trajectories go to
-/// standard error. An error means that the search could not go on; what was
-/// measured and stored until then is kept.
+/// for, the one with the most to gain first, and writes what is found to the
+/// first of `banks`, those of the matcher. A winner that was measured on
+/// another machine is a miss, and what its search begins with. Progress and
+/// trajectories go to standard error. An error means that the search could not
+/// go on; what was measured and stored until then is kept.
 llvm::Expected<SearchModelEnd>
 searchModel(mlir::ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
             Evaluator &evaluator, const SearchModelOptions &options);

@@ -44,8 +44,7 @@ struct ModelPart {
 inline constexpr double kLeastGain = 0.005;
 
 struct ModelShares {
-  /// Those that are searched, the one with the most to gain first; parts of
-  /// unknown time count for what the others gain on average, and equals keep
+  /// Those that are searched, the one with the most to gain first; equals keep
   /// their order.
   std::vector<size_t> order;
   /// What each of `order` gets of the budget, in proportion. Positive.
@@ -55,7 +54,11 @@ struct ModelShares {
   std::vector<size_t> tooSmall;
 };
 
-/// Deals the budget by time share times headroom.
+/// Deals the budget by what each search can gain. Where a part's time is
+/// unknown, that is taken to be in proportion to calls times floor: as much for
+/// each second of it as the parts gain whose time is known, or a second where
+/// none is. A part whose floor is unknown too counts for what the others gain
+/// on average.
 ModelShares shareByGain(llvm::ArrayRef<ModelPart> parts);
 
 /// Where the time goes, the largest share first, before the search or after
