@@ -51,6 +51,11 @@ def has_gpu():
 if has_gpu():
     config.available_features.add("cuda")
 
+# A library with sanitizers needs a program with them: mlir-opt, Python and what users build
+# have none. And what attacks a process meets the sanitizer's own functions in it.
+if config.fastk_sanitize:
+    config.available_features.add("sanitized")
+
 
 # Where CUDA's files are, and what must not be missing, is a matter of the machine, not of
 # the user.

@@ -84,12 +84,15 @@ struct Launch {
   for (int descriptor : {in, out, err})
     if (descriptor > 2)
       ::close(descriptor);
+  // The address sanitizer reserves terabytes.
+#if !__has_feature(address_sanitizer)
   if (ready && launch.memoryBytes > 0) {
     rlimit limit;
     ready = ::getrlimit(RLIMIT_DATA, &limit) == 0;
     limit.rlim_cur = std::min(limit.rlim_max, launch.memoryBytes);
     ready = ready && ::setrlimit(RLIMIT_DATA, &limit) == 0;
   }
+#endif
   if (ready)
     ::execve(launch.program, launch.argv, launch.environment);
   int code = errno;
