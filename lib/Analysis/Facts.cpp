@@ -195,11 +195,12 @@ static std::optional<double> constantOf(Operation *op) {
   if ((floating = dyn_cast<FloatAttr>(attr)))
     return floating.getValueAsDouble();
   if ((integer = dyn_cast<IntegerAttr>(attr)) &&
-      integer.getValue().getSignificantBits() <= 63)
-    return static_cast<double>(integer.getValue().isSingleWord() &&
-                                       integer.getType().isInteger(1)
-                                   ? integer.getValue().getZExtValue()
-                                   : integer.getValue().getSExtValue());
+      integer.getValue().getSignificantBits() <= 63) {
+    // True is 1; all else has a sign.
+    if (integer.getType().isInteger(1))
+      return integer.getValue().isZero() ? 0 : 1;
+    return static_cast<double>(integer.getValue().getSExtValue());
+  }
   return std::nullopt;
 }
 
