@@ -60,6 +60,7 @@ def configure(work, build):
     (test / "lit.site.cfg.py").write_text(
         f"config.fastk_source_dir = {str(SOURCE)!r}\n"
         f"config.fastk_build_dir = {str(work)!r}\n"
+        "config.fastk_sanitize = False\n"
         f"config.llvm_tools_dir = {str(folder_of('FileCheck', build))!r}\n"
         f"lit_config.load_config(config, {str(SOURCE / 'test' / 'lit.cfg.py')!r})\n"
     )
