@@ -72,17 +72,16 @@ static double readProfile(SearchTarget &target) {
   return baseline.seconds;
 }
 
-/// Measures the default lowering of `target`: begins its search, and leaves it
-/// after the first evaluation that tells. What was evaluated is in the journal,
-/// where the search finds it again.
-static llvm::Expected<double> profile(const SearchRun &run,
-                                      SearchTarget &target) {
+/// Measures the default lowering of `target`: begins its search, which is
+/// `prepared`, and leaves it after the first evaluation that tells. What was
+/// evaluated is in the journal, where the search finds it again.
+static llvm::Expected<double>
+profile(const SearchRun &run, SearchTarget &target, PreparedSearch &prepared) {
   double baseline = readProfile(target);
   if (baseline > 0 ||
       target.profile.evaluations >= ProfilingEvaluator::kEvaluations)
     return baseline;
   auto start = std::chrono::steady_clock::now();
-  PreparedSearch prepared(run, target);
   ProfilingEvaluator evaluator(run.evaluator);
   if (llvm::Error error = prepared.makeInput(evaluator))
     return std::move(error);
@@ -172,7 +171,8 @@ fastk::profileModel(const SearchRun &run,
       llvm::errs() << llvm::formatv("measuring {0} [{1}/{2}]\n",
                                     prepared.features.name, index + 1,
                                     targets.size());
-      if (llvm::Error error = profile(run, target).moveInto(part.seconds))
+      if (llvm::Error error =
+              profile(run, target, prepared).moveInto(part.seconds))
         return std::move(error);
     }
     addWinner(target, part);

@@ -189,9 +189,9 @@ func.func @f(%a: tensor<64x32xf32>, %b: tensor<32x16xf32>) -> tensor<8x16xf32> {
   EXPECT_EQ(r.readBytes, 4 * (8 * 32 + 32 * 16));
 }
 
-// The lower triangle of a product: half of it need not be computed.
-TEST(RooflineOps, TriangularResults) {
-  Roofline r = withMaps(R"(
+/// A product of which `mask` leaves a part: it makes %m of %i and %j.
+Roofline maskedProduct(const std::string &mask) {
+  return withMaps(R"(
 func.func @f(%a: tensor<64x32xf32>, %b: tensor<32x64xf32>) -> tensor<64x64xf32> {
   %c = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<64x64xf32>
@@ -201,36 +201,27 @@ func.func @f(%a: tensor<64x32xf32>, %b: tensor<32x64xf32>) -> tensor<64x64xf32> 
   ^bb0(%x: f32, %o: f32):
     %i = linalg.index 0 : index
     %j = linalg.index 1 : index
-    %m = arith.cmpi sge, %i, %j : index
+)" + mask + R"(
     %y = arith.select %m, %x, %c : f32
     linalg.yield %y : f32
   } -> tensor<64x64xf32>
   return %r : tensor<64x64xf32>
 })");
+}
+
+// The lower triangle of a product: half of it need not be computed.
+TEST(RooflineOps, TriangularResults) {
+  Roofline r = maskedProduct("%m = arith.cmpi sge, %i, %j : index");
   EXPECT_EQ(r.ops.multiplyAdd, 64 * 65 / 2 * 32);
   EXPECT_EQ(r.readBytes, 4 * 2 * 64 * 32);
 }
 
 // The same with one more diagonal, by a constant below zero.
 TEST(RooflineOps, TriangularResultsWithADiagonalMore) {
-  Roofline r = withMaps(R"(
-func.func @f(%a: tensor<64x32xf32>, %b: tensor<32x64xf32>) -> tensor<64x64xf32> {
-  %c = arith.constant 0.0 : f32
-  %before = arith.constant -1 : index
-  %e = tensor.empty() : tensor<64x64xf32>
-  %z = linalg.fill ins(%c : f32) outs(%e : tensor<64x64xf32>) -> tensor<64x64xf32>
-  %p = linalg.matmul ins(%a, %b : tensor<64x32xf32>, tensor<32x64xf32>) outs(%z : tensor<64x64xf32>) -> tensor<64x64xf32>
-  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%p : tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
-  ^bb0(%x: f32, %o: f32):
-    %i = linalg.index 0 : index
-    %j = linalg.index 1 : index
+  Roofline r = maskedProduct(R"(
+    %before = arith.constant -1 : index
     %k = arith.addi %j, %before : index
-    %m = arith.cmpi sge, %i, %k : index
-    %y = arith.select %m, %x, %c : f32
-    linalg.yield %y : f32
-  } -> tensor<64x64xf32>
-  return %r : tensor<64x64xf32>
-})");
+    %m = arith.cmpi sge, %i, %k : index)");
   EXPECT_EQ(r.ops.multiplyAdd, (64 * 65 / 2 + 63) * 32);
 }
 
