@@ -170,10 +170,12 @@ fastk::compileKernel(LoweringOp lowering, KernelRole role, StringRef symbol,
   if (failed(module))
     return failure();
   auto func = (*module)->lookupSymbol<func::FuncOp>(symbol);
-  if (role == KernelRole::Oracle) {
+  if (role != KernelRole::Program) {
     foldEmpty(**module);
     PassManager passes(lowering.getContext());
-    passes.addNestedPass<func::FuncOp>(createFastkPromoteToF64Pass());
+    passes.addNestedPass<func::FuncOp>(role == KernelRole::Oracle
+                                           ? createFastkPromoteToF64Pass()
+                                           : createFastkDeriveConditionPass());
     if (failed(runPasses(passes, **module)))
       return failure();
     return compileScheduled(std::move(*module), symbol, context, target,

@@ -333,6 +333,10 @@ llvm::Expected<PreparedJob> JobMaker::make(const EvaluationRequest &request,
   llvm::Expected<CompiledKernel> baseline = compileTrusted(workload, "program");
   if (!baseline)
     return baseline.takeError();
+  llvm::Expected<CompiledKernel> condition =
+      compileTrusted(workload, "condition");
+  if (!condition)
+    return condition.takeError();
   if (!oracle->problem.empty())
     return unfit("its oracle does not compile: " + oracle->problem);
   if (!baseline->problem.empty())
@@ -350,6 +354,12 @@ llvm::Expected<PreparedJob> JobMaker::make(const EvaluationRequest &request,
                      target.model + ": " + problem);
   job.oracle = oracle->program;
   job.baseline = baseline->program;
+  // Without conditions, for want of a rule or of room, errors are judged by
+  // rows.
+  const std::optional<worker::LaunchPlan> &plan = condition->program.plan;
+  if (condition->problem.empty() &&
+      (!plan || checkPlan(workload, *plan, target, /*isOracle=*/true).empty()))
+    job.condition = condition->program;
 
   llvm::Expected<CompiledKernel> candidate =
       compileVariant(workload, request.candidate, request.acceptedPrecision);

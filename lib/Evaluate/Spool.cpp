@@ -89,6 +89,9 @@ Spool::evaluate(const EvaluationRequest &request) {
     return std::move(error);
   if (llvm::Error error = add("baseline", job.baseline))
     return std::move(error);
+  if (job.condition)
+    if (llvm::Error error = add("condition", *job.condition))
+      return std::move(error);
   if (job.incumbent)
     if (llvm::Error error = add("incumbent", *job.incumbent))
       return std::move(error);

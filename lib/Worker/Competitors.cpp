@@ -127,11 +127,22 @@ private:
 };
 } // namespace
 
+void Competitors::record(Competitor competitor) {
+  auto known = std::find_if(
+      entries.begin(), entries.end(),
+      [&](const Competitor &entry) { return entry.name == competitor.name; });
+  if (known != entries.end())
+    *known = std::move(competitor);
+  else
+    entries.push_back(std::move(competitor));
+}
+
 void Competitors::judge(const Fetch &inputs, const Fetch &references,
                         const std::vector<Difficulty> &difficulties,
-                        const std::string &trialName) {
+                        const std::string &trialName, const Fetch &conditions) {
   bool keep = false;
-  Tails operandTails(inputs, job.inputs), resultTails(references, job.outputs);
+  Tails operandTails(inputs, job.inputs), resultTails(references, job.outputs),
+      conditionTails(conditions, job.outputs);
   for (size_t k = 0; k < synthetic; ++k) {
     Competitor &entry = entries[k];
     bool isStale = entry.name == stale;
@@ -202,6 +213,25 @@ void Competitors::judge(const Fetch &inputs, const Fetch &references,
         };
       }
       prepare(tail);
+      if (conditions && isFloat(tensor.type)) {
+        Shares shares = judgeElements(
+            tensor, fake, reference,
+            readerOf(ElementType::F64, conditionTails.get(o, tail)),
+            errorRuleOf(job, o, difficulties[o]), tail);
+        if (classify(shares, difficulties[o]) <= job.acceptedPrecision)
+          continue;
+        char text[160];
+        snprintf(text, sizeof(text),
+                 "rejected on %s: %lld mismatches, an error %.3g times its "
+                 "bound",
+                 trialName.c_str(), (long long)shares.mismatches,
+                 job.acceptedPrecision == Precision::IEEE   ? shares.ieee
+                 : job.acceptedPrecision == Precision::TF32 ? shares.tf32
+                                                            : shares.half);
+        entry.rejected = true;
+        entry.reason = text;
+        continue;
+      }
       Measure m = measure(tensor, fake, reference, tail);
       bool fails =
           m.mismatches > 0 ||

@@ -35,14 +35,13 @@ public:
 
   /// Tries all that have not been rejected yet on one trial. \p inputs and
   /// \p references are the tensors' data, references as the oracle gave them.
+  /// \p conditions: those of references' elements; empty where there are none.
   void judge(const Fetch &inputs, const Fetch &references,
              const std::vector<Difficulty> &difficulties,
-             const std::string &trialName);
+             const std::string &trialName, const Fetch &conditions = {});
 
   /// Records a competitor judged elsewhere.
-  void record(Competitor competitor) {
-    entries.push_back(std::move(competitor));
-  }
+  void record(Competitor competitor);
 
   const std::vector<Competitor> &results() const { return entries; }
   /// The first that no trial rejected; empty when all are.

@@ -15,6 +15,8 @@ const char *fastk::worker::nameOf(Part part) {
   switch (part) {
   case Part::Oracle:
     return "oracle";
+  case Part::Condition:
+    return "condition";
   case Part::Baseline:
     return "baseline";
   case Part::Incumbent:
@@ -33,6 +35,8 @@ const Program *fastk::worker::programOf(const Job &job, Part part) {
   switch (part) {
   case Part::Oracle:
     return &job.oracle;
+  case Part::Condition:
+    return job.condition ? &*job.condition : nullptr;
   case Part::Baseline:
   case Part::Control:
     return &job.baseline;
@@ -74,6 +78,19 @@ Measure Device::compare(size_t output, const Results &results,
   };
   return measure(tensor, readerOf(typeIn(results), y),
                  readerOf(typeIn(reference), r));
+}
+
+Shares Device::judge(size_t output, const Results &results,
+                     const Results &reference, const Results *condition,
+                     const ErrorRule &rule) {
+  Phase phase("judge");
+  const Tensor &tensor = job.outputs[output];
+  auto reader = [&](const Results &set) {
+    return readerOf(set.ofOracle ? ElementType::F64 : tensor.type,
+                    bytesOf(set, output));
+  };
+  return judgeElements(tensor, reader(results), reader(reference),
+                       condition ? reader(*condition) : Reader(), rule);
 }
 
 bool Device::fits(size_t output, const Results &oracle) {

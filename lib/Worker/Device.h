@@ -41,7 +41,20 @@ enum class Placement {
 
 /// A program of a job by its part in it. Control is the baseline once more;
 /// Empty is a program that does nothing and takes no buffers.
-enum class Part { Oracle, Baseline, Incumbent, Candidate, Control, Empty };
+enum class Part {
+  Oracle,
+  Condition,
+  Baseline,
+  Incumbent,
+  Candidate,
+  Control,
+  Empty
+};
+
+/// Whether the float results of the program that takes the part are double.
+inline bool storesDoubles(Part part) {
+  return part == Part::Oracle || part == Part::Condition;
+}
 
 /// As it is called in messages.
 const char *nameOf(Part part);
@@ -149,6 +162,11 @@ public:
   /// Errors of result \p output of one call against another's.
   virtual Measure compare(size_t output, const Results &results,
                           const Results &reference);
+  /// The same, element by element; \p condition may be null where \p rule is
+  /// relative.
+  virtual Shares judge(size_t output, const Results &results,
+                       const Results &reference, const Results *condition,
+                       const ErrorRule &rule);
   /// Whether every finite oracle value fits the type of the result.
   virtual bool fits(size_t output, const Results &oracle);
 

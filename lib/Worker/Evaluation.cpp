@@ -13,7 +13,22 @@
 
 using namespace fastk::worker;
 
+/// The share that the accepted class is decided by.
+static double acceptedShare(const Shares &shares, Precision accepted) {
+  switch (accepted) {
+  case Precision::IEEE:
+    return shares.ieee;
+  case Precision::TF32:
+    return shares.tf32;
+  case Precision::Half:
+  case Precision::None:
+    break;
+  }
+  return shares.half;
+}
+
 Precision Evaluation::judge(const Results &outputs, const Results &oracle,
+                            const Results *condition,
                             const std::vector<Difficulty> &difficulties,
                             TrialError &worst) const {
   Precision precision = Precision::IEEE;
@@ -21,18 +36,30 @@ Precision Evaluation::judge(const Results &outputs, const Results &oracle,
   for (size_t o = 0; o < device.job.outputs.size(); ++o) {
     const Difficulty &difficulty = difficulties[o];
     Measure m = device.compare(o, outputs, oracle);
-    Precision got = classify(device.job, o, m, difficulty);
-    Bounds bounds =
-        boundsOf(device.job, o, device.job.acceptedPrecision, difficulty);
-    double share = m.mismatches ? 1e300
-                                : (m.max == 0 ? 0 : m.max / bounds.max) +
-                                      100 * double(got);
+    Precision accepted = device.job.acceptedPrecision;
+    bool perElement = condition && isFloat(device.job.outputs[o].type);
+    Shares shares;
+    if (perElement)
+      shares = device.judge(o, outputs, oracle, condition,
+                            errorRuleOf(device.job, o, difficulty));
+    Precision got = perElement ? classify(shares, difficulty)
+                               : classify(device.job, o, m, difficulty);
+    Bounds bounds = boundsOf(device.job, o, accepted, difficulty);
+    int64_t mismatches = perElement ? shares.mismatches : m.mismatches;
+    double own = perElement   ? acceptedShare(shares, accepted)
+                 : m.max == 0 ? 0
+                              : m.max / bounds.max;
+    double share = mismatches ? 1e300 : own + 100 * double(got);
     if (share > worstShare) {
       worstShare = share;
       worst.output = int64_t(o);
       worst.maxNormalized = m.max;
       worst.relativeFrobenius = m.frobenius;
-      worst.nanMismatch = m.mismatches;
+      worst.nanMismatch = mismatches;
+      worst.masked = shares.masked;
+      worst.share.reset();
+      if (perElement)
+        worst.share = own;
       worst.referenceMax = difficulty.baseline.max;
       worst.referenceFrobenius = difficulty.baseline.frobenius;
       worst.bound = bounds.max;

@@ -23,8 +23,10 @@ struct Evaluation {
                         : 10) {}
 
   /// Judges one set of results against the oracle's; the looser class over
-  /// results. \p worst receives the errors of the worst one.
+  /// results. \p worst receives the errors of the worst one. \p condition: the
+  /// conditions of the oracle's results, where the job has them.
   Precision judge(const Results &outputs, const Results &oracle,
+                  const Results *condition,
                   const std::vector<Difficulty> &difficulties,
                   TrialError &worst) const;
 

@@ -74,6 +74,17 @@ std::string_view fastk::worker::toString(Kind k) {
 std::string_view fastk::worker::toString(Precision p) {
   return nameOf(precisionNames, p);
 }
+static constexpr Name<NonFinite> nonFiniteNames[] = {
+    {NonFinite::Exact, "exact"},
+    {NonFinite::Any, "any"},
+    {NonFinite::Free, "free"}};
+
+std::string_view fastk::worker::toString(NonFinite rule) {
+  return nameOf(nonFiniteNames, rule);
+}
+std::optional<NonFinite> fastk::worker::parseNonFinite(std::string_view text) {
+  return valueOf(nonFiniteNames, text);
+}
 std::string_view fastk::worker::toString(Role r) {
   return nameOf(roleNames, r);
 }
@@ -259,6 +270,12 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
       };
     };
     programs.readObject("oracle", into(job.oracle));
+    programs.readObject(
+        "condition",
+        [&](const Json &value, std::string path) {
+          job.condition = readProgram(value, std::move(path), error);
+        },
+        true);
     programs.readObject("baseline", into(job.baseline));
     programs.readObject(
         "incumbent",
@@ -274,7 +291,8 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
            (job.device == DeviceKind::Host);
   };
   bool allFit = fits(job.oracle) && fits(job.baseline) && fits(job.candidate) &&
-                (!job.incumbent || fits(*job.incumbent));
+                (!job.incumbent || fits(*job.incumbent)) &&
+                (!job.condition || fits(*job.condition));
   if (reader.ok() && !allFit)
     reader.fail("programs",
                 job.device == DeviceKind::Host
@@ -286,6 +304,8 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
   reader.readEnum("kind", job.kind, parseKind,
                   "contraction, convolution, softmax, norm, attention, "
                   "reduction, elementwise, pooling, other");
+  reader.readEnum("non_finite", job.nonFinite, parseNonFinite,
+                  "exact, any, free", true);
   reader.readInt("reduction_length", job.reductionLength, 1, maxElements, true);
   reader.readEnum("accepted_precision", job.acceptedPrecision, parsePrecision,
                   "ieee, tf32, half", true);
@@ -406,12 +426,16 @@ std::string fastk::worker::toJSON(const Job &job) {
     json["outputs"].push_back(toJson(tensor, false));
   Json programs;
   programs["oracle"] = toJson(job.oracle);
+  if (job.condition)
+    programs["condition"] = toJson(*job.condition);
   programs["baseline"] = toJson(job.baseline);
   if (job.incumbent)
     programs["incumbent"] = toJson(*job.incumbent);
   programs["candidate"] = toJson(job.candidate);
   json["programs"] = programs;
   json["kind"] = toString(job.kind);
+  if (job.nonFinite != NonFinite::Exact)
+    json["non_finite"] = toString(job.nonFinite);
   json["reduction_length"] = job.reductionLength;
   json["accepted_precision"] = toString(job.acceptedPrecision);
   json["validate"] = {{"trials", job.validate.trials},

@@ -110,6 +110,41 @@ Bounds fastk::worker::boundsOf(const Job &job, size_t output,
   return bounds;
 }
 
+ErrorRule fastk::worker::errorRuleOf(const Job &job, size_t output,
+                                     const Difficulty &d) {
+  ElementType type = job.outputs[output].type;
+  Roundoff u = roundoffOf(job, output);
+  ErrorRule rule = {};
+  // Eight times what one rounding of each operation may do; where operands
+  // repeat values, all roundings of a sum may have one sign and its error grows
+  // with the number of terms instead of its root.
+  rule.ieee = 8 * u.compute;
+  if (d.coherent)
+    rule.ieee *= std::max(3.0, u.rootK / 2);
+  rule.operands = 0x1p-11;
+  rule.half = 1e-2;
+  // f16 counts down to its last subnormal place, of which half is the rounding;
+  // f32, bf16 and f64 may flush to zero what is below their normal numbers.
+  rule.tiny = type == ElementType::F16 ? 1.1 * 0x1p-25 : smallestNormal(type);
+  rule.largest = largestValue(type);
+  rule.nonFinite = int(job.nonFinite);
+  constexpr int64_t manyElements = 32;
+  rule.rows = !d.coherent && scaleRowOf(job.outputs[output]) >= manyElements;
+  return rule;
+}
+
+Precision fastk::worker::classify(const Shares &shares, const Difficulty &d) {
+  if (shares.mismatches != 0)
+    return d.exceedsHalf ? Precision::Half : Precision::None;
+  if (d.exact && shares.ieee != 0)
+    return Precision::None;
+  if (shares.ieee <= 1)
+    return Precision::IEEE;
+  if (shares.tf32 <= 1)
+    return Precision::TF32;
+  return shares.half <= 1 || d.rangeOnly ? Precision::Half : Precision::None;
+}
+
 Precision fastk::worker::classify(const Job &job, size_t output,
                                   const Measure &m, const Difficulty &d) {
   if (!isFloat(job.outputs[output].type))

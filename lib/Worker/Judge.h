@@ -14,6 +14,7 @@
 #ifndef FASTK_LIB_WORKER_JUDGE_H
 #define FASTK_LIB_WORKER_JUDGE_H
 
+#include "ErrorFormulas.h"
 #include "fastk/Worker/Job.h"
 #include <functional>
 #include <vector>
@@ -32,6 +33,19 @@ struct Measure {
   int64_t where = 0;
   /// How many elements of the reference carry its norm: (sum r^2)^2 / sum r^4.
   double carriers = 1;
+};
+
+/// The errors of all elements as shares of their own bounds.
+struct Shares {
+  /// The largest of a class; that of `ieee` over rows as well.
+  double ieee = 0, tf32 = 0, half = 0;
+  /// Elements of which nothing can be asked, and those judged.
+  int64_t masked = 0, judged = 0;
+  int64_t mismatches = 0;
+  /// Where the first mismatch or the largest share is.
+  int64_t where = 0;
+  /// The largest condition as a multiple of |r|, and of |r| and its row's mean.
+  double relativeCondition = 0, rowCondition = 0;
 };
 
 /// Sums over finite elements: what frobenius and carriers are made of.
@@ -61,6 +75,13 @@ Measure measure(const Tensor &tensor, const Reader &output,
 /// dimension, or as many as make 32.
 int64_t scaleRowOf(const Tensor &tensor);
 
+/// Judges \p output against \p reference and the \p condition of its
+/// elements; without conditions where \p rule is relative. \p from as
+/// measure's.
+Shares judgeElements(const Tensor &tensor, const Reader &output,
+                     const Reader &reference, const Reader &condition,
+                     const ErrorRule &rule, int64_t from = 0);
+
 /// For integer outputs, and for floats where every bit is known.
 Measure compareExact(const Tensor &tensor, const void *output,
                      const void *reference);
@@ -86,6 +107,11 @@ struct Difficulty {
   /// Tests range: any error is half, but a NaN or infinity that the oracle has
   /// not is an error still.
   bool rangeOnly = false;
+  /// There are conditions: the job has a program that computes them.
+  bool perElement = false;
+  /// Of N(0,1): the conditions of results, for calls that have none.
+  double relativeCondition = 0;
+  double rowCondition = 0;
   /// Of rangeOnly: the values are beyond FP16, which the job accepts; a NaN
   /// shows a kernel without the range of the other classes.
   bool exceedsHalf = false;
@@ -95,6 +121,12 @@ struct Bounds {
   double max = 0;
   double frobenius = 0;
 };
+
+/// The rule for the elements of output \p output under these \p difficulties.
+ErrorRule errorRuleOf(const Job &job, size_t output, const Difficulty &d);
+
+/// The tightest class whose bounds hold for all elements.
+Precision classify(const Shares &shares, const Difficulty &difficulty);
 
 /// The bounds of a class for output \p output of \p job.
 Bounds boundsOf(const Job &job, size_t output, Precision precision,

@@ -66,6 +66,10 @@ bool Timer::create() {
         return blame(contestant);
     }
   }
+  if (job.condition &&
+      (!(condition = device.start(Part::Condition, 2, verdict, failure)) ||
+       !(conditionOutputs = device.createResults(Part::Condition, failure))))
+    return false;
   oracle = device.start(Part::Oracle, 2, verdict, failure);
   return oracle &&
          (oracleOutputs = device.createResults(Part::Oracle, failure));
@@ -211,6 +215,8 @@ bool Timer::run() {
   for (Contestant &contestant : contestants)
     evaluation.account(*contestant.program);
   evaluation.account(*oracle);
+  if (condition)
+    evaluation.account(*condition);
   return true;
 }
 

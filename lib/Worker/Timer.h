@@ -50,6 +50,8 @@ private:
   bool callOnce(Contestant &contestant, size_t set, CallTime &time);
   bool block(size_t number, bool audit);
   bool compareWithBaseline(size_t set, const Case &trial);
+  bool isNearBaseline(size_t output, size_t set);
+  bool callCondition(const Operands &operands);
   bool callOracle(const Operands &operands, Results &outputs);
   bool auditOutput(size_t set, const Case &trial);
   bool decide(bool &done);
@@ -79,8 +81,8 @@ private:
   std::vector<Contestant> contestants;
   Contestant *candidate = nullptr, *baseline = nullptr, *incumbent = nullptr,
              *control = nullptr;
-  std::unique_ptr<Running> oracle;
-  std::unique_ptr<Results> oracleOutputs;
+  std::unique_ptr<Running> oracle, condition;
+  std::unique_ptr<Results> oracleOutputs, conditionOutputs;
   /// For the slope on the inputs of a call; made when first needed.
   std::unique_ptr<Operands> moved;
   std::unique_ptr<Results> otherOracle;

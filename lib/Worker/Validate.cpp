@@ -30,6 +30,9 @@ bool Validation::create() {
                            std::pair(Part::Candidate, &candidateOutputs)})
     if (!(*set = device.createResults(part, failure)))
       return false;
+  if (job.condition &&
+      !(conditionOutputs = device.createResults(Part::Condition, failure)))
+    return false;
   return true;
 }
 
@@ -43,11 +46,17 @@ void Validation::tryCompetitors(const Case &trial,
       [&](size_t o, int64_t begin, int64_t end) {
         return device.partOf(*oracleOutputs, o, begin, end);
       },
-      difficulties, titleOf(trial));
+      difficulties, titleOf(trial),
+      conditionOutputs
+          ? Competitors::Fetch([&](size_t o, int64_t begin, int64_t end) {
+              return device.partOf(*conditionOutputs, o, begin, end);
+            })
+          : Competitors::Fetch());
 }
 
 bool Validation::run(std::vector<Difficulty> &normalDifficulty) {
   if (!start(Part::Oracle, oracle) || !start(Part::Baseline, baseline) ||
+      (job.condition && !start(Part::Condition, condition)) ||
       !start(Part::Candidate, candidate) || !create())
     return false;
 
@@ -85,9 +94,9 @@ bool Validation::run(std::vector<Difficulty> &normalDifficulty) {
     bool slopeKnown =
         !judged || job.mode == Mode::Promote ||
         (job.validate.competitors && !competitors.unrejected().empty());
-    if (slopeKnown && !measureSlope(trial, difficulties))
+    if (slopeKnown && !job.condition && !measureSlope(trial, difficulties))
       return false;
-    if (isCore(trial.law))
+    if (isCore(trial.law) && !job.condition)
       for (size_t o = 0; o < job.outputs.size(); ++o) {
         Bounds cap = capOf(job, o, difficulties[o]);
         const Measure &m = difficulties[o].baseline;
@@ -113,11 +122,15 @@ bool Validation::run(std::vector<Difficulty> &normalDifficulty) {
       if (ok && job.mode == Mode::Evaluate && job.time.screenRatio > 0)
         ok = screen();
       if (ok && job.validate.competitors)
-        ok = checkOperands(trial, difficulties) &&
-             checkHalfInputs(trial, difficulties);
+        ok = checkOperands(trial, difficulties);
       if (ok && job.mode == Mode::Promote)
         ok = checkRepeats(trial, difficulties);
     }
+    // Where elements have bounds of their own, sums hide what operands have
+    // lost: some trial must not.
+    if (ok && job.validate.competitors && !refusedHalfInputs &&
+        (number == 0 || job.condition))
+      ok = checkHalfInputs(trial, difficulties);
     if (!ok) {
       verdict.competitors = competitors.results();
       return false;
@@ -139,8 +152,10 @@ bool Validation::run(std::vector<Difficulty> &normalDifficulty) {
       return false;
     }
   }
-  for (Running *program : {oracle.get(), baseline.get(), candidate.get()})
-    evaluation.account(*program);
+  for (Running *program :
+       {oracle.get(), condition.get(), baseline.get(), candidate.get()})
+    if (program)
+      evaluation.account(*program);
   evaluation.spare.push_back(std::move(inputs));
   if (moved)
     evaluation.spare.push_back(std::move(moved));

@@ -25,6 +25,13 @@ bool Validation::checkOperands(const Case &trial,
       return false;
     bool reacts = false;
     for (size_t o = 0; o < job.outputs.size(); ++o) {
+      if (difficulties[o].perElement) {
+        Shares moved = device.judge(o, *otherOracle, *oracleOutputs,
+                                    conditionOutputs.get(),
+                                    errorRuleOf(job, o, difficulties[o]));
+        reacts |= moved.mismatches > 0 || moved.ieee > 1;
+        continue;
+      }
       Measure m = device.compare(o, *otherOracle, *oracleOutputs);
       Bounds accepted =
           boundsOf(job, o, job.acceptedPrecision, difficulties[o]);
@@ -38,13 +45,15 @@ bool Validation::checkOperands(const Case &trial,
                      "range, or take it out of the workload"};
       return false;
     }
-    if (!callCandidate("with operand " + std::to_string(i) + " redrawn"))
+    if (!callCondition(*inputs) ||
+        !callCandidate("with operand " + std::to_string(i) + " redrawn"))
       return false;
     TrialError error;
     error.distribution = "redrawn";
     error.trial = int64_t(i);
     Precision got =
-        evaluation.judge(*candidateOutputs, *otherOracle, difficulties, error);
+        evaluation.judge(*candidateOutputs, *otherOracle,
+                         conditionOutputs.get(), difficulties, error);
     if (got > job.acceptedPrecision) {
       verdict.errors.push_back(error);
       return wrong(
@@ -54,7 +63,7 @@ bool Validation::checkOperands(const Case &trial,
     // Back to the trial's own values.
     device.redraw(*inputs, i, trial);
   }
-  return true;
+  return callCondition(*inputs);
 }
 
 /// What a kernel that rounds its operands to FP16 would return must not count
@@ -76,11 +85,19 @@ bool Validation::checkHalfInputs(const Case &trial,
     }
     Measure m = device.compare(o, *otherOracle, *oracleOutputs);
     largest = std::max(largest, m.max);
+    if (difficulties[o].perElement) {
+      Shares shares =
+          device.judge(o, *otherOracle, *oracleOutputs, conditionOutputs.get(),
+                       errorRuleOf(job, o, difficulties[o]));
+      rejected |= classify(shares, difficulties[o]) != Precision::IEEE;
+      continue;
+    }
     rejected |= classify(job, o, m, difficulties[o]) != Precision::IEEE;
   }
   char text[120];
   snprintf(text, sizeof(text), "%s as ieee on %s: largest error %.3g",
            rejected ? "rejected" : "accepted", titleOf(trial).c_str(), largest);
+  refusedHalfInputs = rejected;
   competitors.record({"operands rounded to f16", rejected, text});
   device.fill(*inputs, trial, placement);
   return true;
@@ -103,8 +120,9 @@ bool Validation::checkRepeats(const Case &trial,
     TrialError error;
     error.distribution = "repeated";
     error.trial = k;
-    Precision got = evaluation.judge(*candidateOutputs, *oracleOutputs,
-                                     difficulties, error);
+    Precision got =
+        evaluation.judge(*candidateOutputs, *oracleOutputs,
+                         conditionOutputs.get(), difficulties, error);
     if (got > job.acceptedPrecision) {
       verdict.errors.push_back(error);
       return wrong("the candidate fails in run " + std::to_string(k) +

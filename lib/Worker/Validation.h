@@ -40,6 +40,11 @@ private:
   bool judgeTrial(const Case &trial, std::vector<Difficulty> &difficulties,
                   bool slopeKnown);
   bool screen();
+  /// Runs the program of conditions on \p operands, where the job has one.
+  bool callCondition(const Operands &operands);
+  /// Whether a candidate that is slightly beyond a bound is so by bad luck.
+  bool isBadLuck(const Case &trial, std::vector<Difficulty> &difficulties,
+                 bool &unlucky);
   void tryCompetitors(const Case &trial,
                       const std::vector<Difficulty> &difficulties);
   bool checkOperands(const Case &trial,
@@ -65,12 +70,16 @@ private:
   Verdict &verdict;
   Failure &failure;
   Competitors competitors;
-  std::unique_ptr<Running> oracle, baseline, candidate;
+  std::unique_ptr<Running> oracle, condition, baseline, candidate;
   std::unique_ptr<Operands> inputs;
   std::unique_ptr<Results> oracleOutputs, otherOracle, baselineOutputs,
       candidateOutputs;
+  /// Of the operands that the oracle was last called on by callCondition.
+  std::unique_ptr<Results> conditionOutputs;
   Placement placement = Placement::End;
   double baselineSeconds = 0;
+  /// What a kernel that rounds operands to FP16 would return was refused.
+  bool refusedHalfInputs = false;
   /// The trial's operands, slightly moved; made when first needed.
   std::unique_ptr<Operands> moved;
 };

@@ -54,17 +54,22 @@ static Json toJson(const Ratio &ratio) {
 }
 
 static Json toJson(const TrialError &error) {
-  return {{"distribution", error.distribution},
-          {"trial", error.trial},
-          {"output", error.output},
-          {"max_normalized", number(error.maxNormalized)},
-          {"relative_frobenius", number(error.relativeFrobenius)},
-          {"reference_max", number(error.referenceMax)},
-          {"reference_frobenius", number(error.referenceFrobenius)},
-          {"nan_mismatch", error.nanMismatch},
-          {"bound", number(error.bound)},
-          {"bound_frobenius", number(error.boundFrobenius)},
-          {"precision", toString(error.precision)}};
+  Json json = {{"distribution", error.distribution},
+               {"trial", error.trial},
+               {"output", error.output},
+               {"max_normalized", number(error.maxNormalized)},
+               {"relative_frobenius", number(error.relativeFrobenius)},
+               {"reference_max", number(error.referenceMax)},
+               {"reference_frobenius", number(error.referenceFrobenius)},
+               {"nan_mismatch", error.nanMismatch},
+               {"bound", number(error.bound)},
+               {"bound_frobenius", number(error.boundFrobenius)},
+               {"precision", toString(error.precision)}};
+  if (error.share) {
+    json["share"] = number(*error.share);
+    json["masked"] = error.masked;
+  }
+  return json;
 }
 
 static Json toJson(const GpuReport &gpu) {
@@ -238,6 +243,11 @@ static TrialError readTrialError(const Json &value, std::string path,
   reader.readInt("nan_mismatch", trial.nanMismatch, 0, INT64_MAX);
   reader.readDouble("bound", trial.bound, 0, infinity);
   reader.readDouble("bound_frobenius", trial.boundFrobenius, 0, infinity, true);
+  double share = -1;
+  reader.readDouble("share", share, -1, infinity, true);
+  if (share >= 0)
+    trial.share = share;
+  reader.readInt("masked", trial.masked, 0, INT64_MAX, true);
   reader.readEnum("precision", trial.precision, parsePrecision,
                   "ieee, tf32, half, none", true);
   reader.finish();

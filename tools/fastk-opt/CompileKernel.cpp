@@ -76,9 +76,11 @@ LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
     kernelRole = KernelRole::Program;
   else if (role == "oracle")
     kernelRole = KernelRole::Oracle;
+  else if (role == "condition")
+    kernelRole = KernelRole::Condition;
   else
     return module.emitError()
-           << "--compile-kernel takes program, oracle, cubin or kernels, not '"
+           << "--compile-kernel takes program, oracle, condition, cubin or kernels, not '"
            << role << "'";
   if ((withCubin || withKernels) && targetName == "host")
     return module.emitError()

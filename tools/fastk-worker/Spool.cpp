@@ -96,6 +96,8 @@ static std::optional<Job> readJob(const fs::path &folder, std::string &error) {
   resolve(job->candidate);
   if (job->incumbent)
     resolve(*job->incumbent);
+  if (job->condition)
+    resolve(*job->condition);
   return job;
 }
 
@@ -125,7 +127,10 @@ static std::string workloadOf(const fs::path &folder) {
   job->validate.competitors = false;
   job->floorNs = 0;
   std::string code;
-  for (Program *program : {&job->oracle, &job->baseline}) {
+  for (Program *program : {&job->oracle, &job->baseline,
+                           job->condition ? &*job->condition : &job->oracle}) {
+    if (program->path.empty())
+      continue;
     bool isRead = false;
     code += textOf(program->path, isRead) + '\0';
     program->path.clear();

@@ -19,8 +19,8 @@ static Verdict full() {
   v.status = Status::Impossible;
   v.reason = "too fast \xc3\x28";
   v.precision = Precision::TF32;
-  v.errors = {
-      {"normal", 2, 1, 1e-7, 2e-8, 3e-7, 4e-8, 5, 1e-6, 2e-6, Precision::Half}};
+  v.errors = {{"normal", 2, 1, 1e-7, 2e-8, 3e-7, 4e-8, 5, 1e-6, 2e-6, 0.5, 7,
+               Precision::Half}};
   v.timing.candidate = Timing{1, 2, 3, 4};
   v.timing.baseline = Timing{5, 6, 7, 8};
   v.timing.incumbent = Timing{9, 10, 11, 12};

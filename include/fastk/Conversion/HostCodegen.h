@@ -53,6 +53,9 @@ enum class KernelRole {
   /// The lowering's pattern, promoted to f64 and lowered without
   /// approximations: every float result is `double *`.
   Oracle,
+  /// As the oracle, but of each float result its condition: how far rounding
+  /// may move it (fastk-derive-condition).
+  Condition,
 };
 
 /// Registers the dialects, external models and translations that host code

@@ -60,7 +60,17 @@ enum class Role {
   Mask      ///< Integer: 0 or 1. Float: 0 or -inf, never a whole row of -inf.
 };
 
+/// What a kernel owes where the exact result is NaN or infinite.
+enum class NonFinite {
+  Exact, ///< The same: nothing is summed, nothing is masked.
+  Any,   ///< NaN or an infinity: in a sum of split products infinity minus
+         ///< infinity is NaN.
+  Free   ///< Anything: a term that a mask or a zero takes out may be skipped.
+};
+
 std::string_view toString(Mode mode);
+std::string_view toString(NonFinite rule);
+std::optional<NonFinite> parseNonFinite(std::string_view text);
 std::string_view toString(Kind kind);
 std::string_view toString(Precision precision);
 std::string_view toString(Role role);
@@ -174,6 +184,12 @@ struct Job {
   std::vector<Tensor> outputs;
   /// Takes the same inputs; every float output is double.
   Program oracle;
+  /// As the oracle, but of each float output its condition: 8 u times it bounds
+  /// the error of a right kernel (docs/validation.md). Without it errors are
+  /// judged by rows, with one bound for all of a trial.
+  std::optional<Program> condition;
+  /// What NaN and infinities in operands lead to.
+  NonFinite nonFinite = NonFinite::Exact;
   /// The default lowering, IEEE class: the trusted kernel errors compare with.
   Program baseline;
   std::optional<Program> incumbent;

@@ -62,6 +62,11 @@ struct TrialError {
   /// The bounds of the accepted class on this trial.
   double bound = 0;
   double boundFrobenius = 0;
+  /// Where elements have bounds of their own: the largest error as a share of
+  /// its element's bound in the accepted class, and the elements of which
+  /// nothing can be asked, since rounding may overflow on the way to them.
+  std::optional<double> share;
+  int64_t masked = 0;
   /// The tightest class that holds on this trial.
   Precision precision = Precision::None;
 };

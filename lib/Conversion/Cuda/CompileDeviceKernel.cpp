@@ -185,9 +185,11 @@ FailureOr<DeviceProgram> fastk::compileDeviceKernel(LoweringOp lowering,
   auto module = createPatternFunction(lowering, "pattern");
   if (failed(module))
     return failure();
-  if (role == KernelRole::Oracle) {
+  if (role != KernelRole::Program) {
     PassManager passes(lowering.getContext());
-    passes.addNestedPass<func::FuncOp>(createFastkPromoteToF64Pass());
+    passes.addNestedPass<func::FuncOp>(role == KernelRole::Oracle
+                                           ? createFastkPromoteToF64Pass()
+                                           : createFastkDeriveConditionPass());
     if (failed(runPasses(passes, **module)))
       return failure();
   }

@@ -42,7 +42,7 @@ static Status statusOf(const std::string &error) {
 
 /// Programs that fastk made itself.
 static bool isTrusted(Part part) {
-  return part == Part::Oracle || part == Part::Baseline ||
+  return storesDoubles(part) || part == Part::Baseline ||
          part == Part::Control || part == Part::Empty;
 }
 

@@ -77,7 +77,7 @@ bool CudaDevice::prepare(Part part, Verdict &verdict, Failure &failure) {
   for (const Tensor &tensor : job.inputs)
     inputBytes.push_back(tensor.bytes());
   for (const Tensor &tensor : job.outputs)
-    outputBytes.push_back(part == Part::Oracle && isFloat(tensor.type)
+    outputBytes.push_back(storesDoubles(part) && isFloat(tensor.type)
                               ? tensor.elements() * 8
                               : tensor.bytes());
   std::vector<std::string> problems =
@@ -161,8 +161,8 @@ bool CudaDevice::openMemory(Verdict &verdict, Failure &failure) {
 bool CudaDevice::open(Verdict &verdict, Failure &failure) {
   if (!openMemory(verdict, failure))
     return false;
-  for (Part part :
-       {Part::Oracle, Part::Baseline, Part::Incumbent, Part::Candidate})
+  for (Part part : {Part::Oracle, Part::Condition, Part::Baseline,
+                    Part::Incumbent, Part::Candidate})
     if (!prepare(part, verdict, failure))
       return false;
   for (const char *always :
@@ -215,12 +215,13 @@ int64_t CudaDevice::bytesOfSet(const Job &job, const std::vector<Part> &parts) {
 }
 
 int64_t CudaDevice::bytesOfOracle(const Job &job) {
-  int64_t bytes = workspaceBytesOf(job, Part::Oracle);
+  int64_t bytes = std::max(workspaceBytesOf(job, Part::Oracle),
+                           workspaceBytesOf(job, Part::Condition));
   for (const Tensor &tensor : job.inputs)
     bytes += tensor.bytes();
   for (const Tensor &tensor : job.outputs)
-    bytes +=
-        2 * (isFloat(tensor.type) ? tensor.elements() * 8 : tensor.bytes());
+    bytes += (job.condition ? 3 : 2) *
+             (isFloat(tensor.type) ? tensor.elements() * 8 : tensor.bytes());
   return bytes;
 }
 

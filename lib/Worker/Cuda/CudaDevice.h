@@ -148,6 +148,8 @@ public:
   void write(Results &results, size_t index, const void *bytes);
   Measure compare(size_t output, const Results &results,
                   const Results &reference) override;
+  Shares judge(size_t output, const Results &results, const Results &reference,
+               const Results *condition, const ErrorRule &rule) override;
   bool fits(size_t output, const Results &oracle) override;
 
 private:

@@ -58,7 +58,7 @@ std::unique_ptr<Operands> CudaDevice::createOperands(Failure &failure) {
 std::unique_ptr<Results> CudaDevice::createResults(Part part,
                                                    Failure &failure) {
   Phase phase("allocate");
-  auto set = std::make_unique<CudaResults>(part == Part::Oracle);
+  auto set = std::make_unique<CudaResults>(storesDoubles(part));
   std::string error;
   for (const Tensor &tensor : job.outputs) {
     DeviceMemory &memory = set->memory.emplace_back();
@@ -327,6 +327,52 @@ Measure CudaDevice::compare(size_t output, const Results &results,
   result.where = sums.mismatches ? int64_t(sums.firstMismatch) : 0;
   setMeans(result, sums.squares, tensor.type, tensor.elements());
   return result;
+}
+
+namespace {
+/// As in judge.cu.
+struct ShareSums {
+  double ieee = 0, tf32 = 0, half = 0, relativeCondition = 0, rowCondition = 0;
+  uint64_t masked = 0, judged = 0, mismatches = 0, firstMismatch = ~uint64_t(0);
+};
+} // namespace
+
+Shares CudaDevice::judge(size_t output, const Results &results,
+                         const Results &reference, const Results *condition,
+                         const ErrorRule &rule) {
+  Phase phase("judge");
+  const Tensor &tensor = job.outputs[output];
+  auto typeIn = [&](const Results &set) {
+    return numberOf(set.ofOracle ? ElementType::F64 : tensor.type);
+  };
+  CUdeviceptr y = cudaOf(results).memory[output].address();
+  CUdeviceptr r = cudaOf(reference).memory[output].address();
+  CUdeviceptr k = condition ? cudaOf(*condition).memory[output].address() : 0;
+  int yType = typeIn(results), rType = typeIn(reference);
+  uint64_t elements = uint64_t(tensor.elements());
+  uint64_t row = uint64_t(scaleRowOf(tensor));
+  ErrorRule own = rule;
+  ShareSums sums;
+  note(driver->call(driver->cuMemcpyHtoD, gpu->scratch,
+                    static_cast<const void *>(&sums), sizeof(sums)));
+  void *arguments[] = {&y,        &yType, &r,   &rType,       &k,
+                       &elements, &row,   &own, &gpu->scratch};
+  uint64_t rows = (elements + row - 1) / row;
+  note(gpu->launch(gpu->judge, unsigned(std::min<uint64_t>(rows, ownBlocks)),
+                   arguments));
+  note(driver->call(driver->cuMemcpyDtoH, static_cast<void *>(&sums),
+                    CUdeviceptr(gpu->scratch), sizeof(sums)));
+  Shares shares;
+  shares.ieee = sums.ieee;
+  shares.tf32 = sums.tf32;
+  shares.half = sums.half;
+  shares.relativeCondition = sums.relativeCondition;
+  shares.rowCondition = sums.rowCondition;
+  shares.masked = int64_t(sums.masked);
+  shares.judged = int64_t(sums.judged);
+  shares.mismatches = int64_t(sums.mismatches);
+  shares.where = sums.mismatches ? int64_t(sums.firstMismatch) : 0;
+  return shares;
 }
 
 bool CudaDevice::fits(size_t output, const Results &oracle) {

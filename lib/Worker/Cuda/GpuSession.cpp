@@ -87,7 +87,8 @@ std::string GpuSession::loadOwnKernels() {
   for (auto [name, function] :
        {std::pair("fastk_fill", &fill), std::pair("fastk_perturb", &perturb),
         std::pair("fastk_round_to_half", &roundToHalf),
-        std::pair("fastk_hash", &hash), std::pair("fastk_compare", &compare)})
+        std::pair("fastk_hash", &hash), std::pair("fastk_compare", &compare),
+        std::pair("fastk_judge", &judge)})
     if (error.empty())
       error = cuda::getFunction(*driver, module, name, *function);
   return error;

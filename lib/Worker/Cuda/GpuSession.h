@@ -64,7 +64,7 @@ public:
   const cuda::Driver *driver = nullptr;
   DeviceDescription device;
   cuda::CUfunction fill = nullptr, perturb = nullptr, roundToHalf = nullptr,
-                   hash = nullptr, compare = nullptr;
+                   hash = nullptr, compare = nullptr, judge = nullptr;
   /// Small results of our own kernels, and what is written to empty the L2:
   /// twice its size, and no less than 128 MB.
   cuda::CUdeviceptr scratch = 0, flushed = 0;

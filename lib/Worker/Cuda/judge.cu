@@ -238,3 +238,116 @@ extern "C" __global__ void fastk_compare(const unsigned char *output,
   if (overflows)
     atomicAdd(&sums->overflows, overflows);
 }
+
+// What JudgeElements.cpp finds; doubles that are not negative as bits, which
+// order alike.
+struct ShareSums {
+  Word ieee, tf32, half, relativeCondition, rowCondition;
+  Word masked, judged, mismatches, firstMismatch;
+};
+
+__device__ void raise(Word *word, double value) {
+  if (value > 0)
+    atomicMax(word, (Word)__double_as_longlong(value));
+}
+
+// A block a row, as fastk_compare. `condition` is null where the rule is
+// relative.
+extern "C" __global__ void
+fastk_judge(const unsigned char *output, int outputType,
+            const unsigned char *reference, int referenceType,
+            const double *condition, Word elements, Word row, ErrorRule rule,
+            ShareSums *sums) {
+  __shared__ double shared[256];
+  Word rows = (elements + row - 1) / row;
+  double ieee = 0, tf32 = 0, half = 0, relative = 0, rowCondition = 0;
+  Word masked = 0, judged = 0, mismatches = 0, first = ~0ull;
+  bool needsMean = rule.half > 0;
+  for (Word r = blockIdx.x; r < rows; r += gridDim.x) {
+    Word begin = r * row, end = min(begin + row, elements);
+    double total = 0, finite = 0, errors = 0, bounds = 0;
+    Word step = blockDim.x;
+    if (needsMean) {
+      Word i = begin + threadIdx.x;
+      for (; i + 3 * step < end; i += 4 * step) {
+        double x[4];
+        load4(reference, i, step, referenceType, x);
+#pragma unroll
+        for (int k = 0; k < 4; ++k)
+          if (isFinite(x[k])) {
+            total += fabs(x[k]);
+            finite += 1;
+          }
+      }
+      for (; i < end; i += step) {
+        double x = load(reference, i, referenceType);
+        if (isFinite(x)) {
+          total += fabs(x);
+          finite += 1;
+        }
+      }
+      total = blockSum(total, shared);
+      finite = blockSum(finite, shared);
+    }
+    double mean = finite > 0 ? total / finite : 0;
+    auto judge = [&](Word i, double y, double x, double own) {
+      ElementError e = judgeElement(rule, y, x, own, mean);
+      if (e.judged == Judged::Mismatch) {
+        ++mismatches;
+        first = min(first, i);
+      }
+      if (e.judged == Judged::Masked)
+        ++masked;
+      else
+        ++judged;
+      if (e.judged != Judged::Finite)
+        return;
+      errors += e.error * e.error;
+      bounds += e.bound * e.bound;
+      ieee = fmax(ieee, e.ieee);
+      tf32 = fmax(tf32, e.tf32);
+      half = fmax(half, e.half);
+      double size = fabs(x), scale = e.bound / rule.ieee;
+      // Few set a new maximum: the others need no division.
+      if (size > rule.tiny && scale > relative * size)
+        relative = scale / size;
+      if (size > rule.tiny && scale > rowCondition * (size + mean))
+        rowCondition = scale / (size + mean);
+    };
+    Word i = begin + threadIdx.x;
+    for (; i + 3 * step < end; i += 4 * step) {
+      double y[4], x[4], own[4] = {};
+      load4(output, i, step, outputType, y);
+      load4(reference, i, step, referenceType, x);
+      if (condition)
+#pragma unroll
+        for (int k = 0; k < 4; ++k)
+          own[k] = condition[i + k * step];
+#pragma unroll
+      for (int k = 0; k < 4; ++k)
+        judge(i + k * step, y[k], x[k], own[k]);
+    }
+    for (; i < end; i += step)
+      judge(i, load(output, i, outputType), load(reference, i, referenceType),
+            condition ? condition[i] : 0);
+    if (rule.rows) {
+      errors = blockSum(errors, shared);
+      bounds = blockSum(bounds, shared);
+      if (errors > 0)
+        ieee = fmax(ieee, sqrt(errors / bounds) / rowShare);
+    }
+  }
+  raise(&sums->ieee, ieee);
+  raise(&sums->tf32, tf32);
+  raise(&sums->half, half);
+  raise(&sums->relativeCondition, relative);
+  raise(&sums->rowCondition, rowCondition);
+  if (masked)
+    atomicAdd(&sums->masked, masked);
+  if (judged)
+    atomicAdd(&sums->judged, judged);
+  if (mismatches) {
+    atomicAdd(&sums->mismatches, mismatches);
+    atomicMin(&sums->firstMismatch, first);
+  }
+}

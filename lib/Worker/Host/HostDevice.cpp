@@ -145,10 +145,11 @@ bool HostDevice::open(Verdict &verdict, Failure &failure) {
   threads = job.time.threads ? job.time.threads : processors();
   verdict.timing.threads = threads;
   verdict.timing.cache = job.time.cache;
-  for (auto [part, image] :
-       {std::pair(Part::Oracle, &oracle), std::pair(Part::Baseline, &baseline),
-        std::pair(Part::Incumbent, &incumbent),
-        std::pair(Part::Candidate, &candidate)}) {
+  for (auto [part, image] : {std::pair(Part::Oracle, &oracle),
+                             std::pair(Part::Condition, &condition),
+                             std::pair(Part::Baseline, &baseline),
+                             std::pair(Part::Incumbent, &incumbent),
+                             std::pair(Part::Candidate, &candidate)}) {
     const Program *program = programOf(job, part);
     std::string error;
     if (program && !image->read(program->path, error)) {
@@ -165,6 +166,8 @@ const ProgramImage *HostDevice::imageOf(Part part) const {
   switch (part) {
   case Part::Oracle:
     return &oracle;
+  case Part::Condition:
+    return &condition;
   case Part::Baseline:
   case Part::Control:
     return &baseline;

@@ -66,7 +66,7 @@ public:
 private:
   const ProgramImage *imageOf(Part part) const;
 
-  ProgramImage oracle, baseline, incumbent, candidate;
+  ProgramImage oracle, condition, baseline, incumbent, candidate;
   int64_t threads = 1;
 };
 

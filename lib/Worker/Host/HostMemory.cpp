@@ -53,7 +53,7 @@ std::unique_ptr<Operands> HostDevice::createOperands(Failure &failure) {
 std::unique_ptr<Results> HostDevice::createResults(Part part,
                                                    Failure &failure) {
   Phase phase("allocate");
-  auto set = std::make_unique<HostResults>(part == Part::Oracle);
+  auto set = std::make_unique<HostResults>(storesDoubles(part));
   set->buffers.resize(job.outputs.size());
   std::string error;
   const Program *program = programOf(job, part);

@@ -1,0 +1,439 @@
+//===- DeriveConditionScalars.cpp - Rules of error analysis ---------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScalarConditions.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace fastk;
+
+Value ScalarConditions::constant(double value) {
+  return arith::ConstantOp::create(b, b.getF64FloatAttr(value));
+}
+
+Value ScalarConditions::magnitude(Value value) {
+  return math::AbsFOp::create(b, value);
+}
+
+Value ScalarConditions::sum(Value lhs, Value rhs) {
+  if (!lhs || !rhs)
+    return lhs ? lhs : rhs;
+  return arith::AddFOp::create(b, lhs, rhs);
+}
+
+Value ScalarConditions::scaled(Value value, double factor) {
+  if (!value || factor == 1)
+    return value;
+  return arith::MulFOp::create(b, value, constant(factor));
+}
+
+Value ScalarConditions::product(Value factor, Value condition) {
+  if (!condition)
+    return nullptr;
+  Value zero = constant(0);
+  Value isZero =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, factor, zero);
+  Value both = arith::MulFOp::create(b, factor, condition);
+  return arith::SelectOp::create(b, isZero, zero, both);
+}
+
+Value ScalarConditions::larger(Value lhs, Value rhs) {
+  if (!lhs || !rhs)
+    return lhs ? lhs : rhs;
+  return arith::MaximumFOp::create(b, lhs, rhs);
+}
+
+Value ScalarConditions::effective(Value value) {
+  if (Value known = get(value))
+    return known;
+  if (matchPattern(value, m_Constant()))
+    return nullptr;
+  return sum(magnitude(value), constant(flushed()));
+}
+
+double ScalarConditions::flushed() const {
+  return (unit == 0x1p-53 ? 0x1p-1022 : 0x1p-126) / (kConditionFactor * unit);
+}
+
+/// Where a result is beyond its type, so may be what depends on it: infinite,
+/// or anything that infinities lead to.
+Value ScalarConditions::withRange(Operation *op, Value r, Value condition) {
+  double largest = std::numeric_limits<float>::max();
+  if (unit == 0x1p-53)
+    largest = std::numeric_limits<double>::max();
+  if (auto kept = op->getAttrOfType<TypeAttr>(kRoundedToAttr))
+    if (kept.getValue().isF16())
+      largest = 65504;
+  Value infinity = constant(std::numeric_limits<double>::infinity());
+  Value size = magnitude(r);
+  Value isInRange = arith::CmpFOp::create(b, arith::CmpFPredicate::OLE, size,
+                                          constant(largest));
+  // What is infinite in f64 is so in every type.
+  Value isInfinite =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, size, infinity);
+  Value beyond = arith::SelectOp::create(b, isInfinite, constant(0), infinity);
+  return arith::SelectOp::create(b, isInRange, condition, beyond);
+}
+
+Value ScalarConditions::jump(Value distance) {
+  // Of equal infinities the difference is NaN, and nothing is at stake.
+  Value isNumber =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::ORD, distance, distance);
+  Value cost = scaled(distance, 1 / (kConditionFactor * unit));
+  return arith::SelectOp::create(b, isNumber, cost, constant(0));
+}
+
+Value ScalarConditions::isUnsure(Value x, Value y) {
+  Value both = sum(get(x), get(y));
+  if (!both)
+    return nullptr;
+  Value distance = magnitude(arith::SubFOp::create(b, x, y));
+  return arith::CmpFOp::create(b, arith::CmpFPredicate::OLE, distance,
+                               scaled(both, kConditionFactor * unit));
+}
+
+/// The condition of x where \p isFirst, else of y. Where that is unsure either
+/// may be taken; \p jumps: they may differ then.
+Value ScalarConditions::ofChoice(Value isFirst, Value unsure, Value x, Value y,
+                                 bool jumps) {
+  Value ofX = get(x), ofY = get(y);
+  if (!ofX && !ofY && !(unsure && jumps))
+    return nullptr;
+  Value zero = constant(0);
+  Value taken =
+      arith::SelectOp::create(b, isFirst, ofX ? ofX : zero, ofY ? ofY : zero);
+  if (!unsure)
+    return taken;
+  Value either = larger(ofX, ofY);
+  if (jumps)
+    either = sum(either, jump(magnitude(arith::SubFOp::create(b, x, y))));
+  return arith::SelectOp::create(b, unsure, either ? either : zero, taken);
+}
+
+Value ScalarConditions::ofPower(Value base, Value exponent, Value r,
+                                Value ofBase, Value ofExponent) {
+  Value magnitudeOfR = magnitude(r);
+  Value logarithm =
+      magnitude(math::LogOp::create(b, magnitude(base)).getResult());
+  // Relative changes: of the base times the exponent, of the exponent times
+  // the logarithm of the base.
+  Value change;
+  if (ofBase)
+    change = arith::DivFOp::create(
+        b, arith::MulFOp::create(b, magnitude(exponent), ofBase),
+        magnitude(base));
+  change = sum(change, product(logarithm, ofExponent));
+  // The exponent of e is rounded before e is raised to it.
+  Value argument = product(magnitude(exponent), logarithm);
+  change = sum(change, sum(constant(3), argument));
+  return product(magnitudeOfR, change);
+}
+
+namespace {
+/// |f'| at x as a function of x and r = f(x), and the weight of |r|: how many
+/// roundings a careful implementation is given.
+struct FunctionRule {
+  function_ref<Value(Value x, Value r)> derivative;
+  double weight;
+};
+} // namespace
+
+/// Null where there is no rule.
+Value ScalarConditions::ofFunction(Operation *op) {
+  Value x = op->getOperand(0), r = op->getResult(0);
+  Value ofX = effective(x), size = magnitude(r);
+  auto one = [&] { return constant(1); };
+  auto mul = [&](Value l, Value m) -> Value {
+    return arith::MulFOp::create(b, l, m);
+  };
+  auto div = [&](Value l, Value m) -> Value {
+    return arith::DivFOp::create(b, l, m);
+  };
+  auto add = [&](Value l, Value m) -> Value {
+    return arith::AddFOp::create(b, l, m);
+  };
+  auto sub = [&](Value l, Value m) -> Value {
+    return arith::SubFOp::create(b, l, m);
+  };
+  auto result = [&](Value derivative, double weight) {
+    return sum(product(magnitude(derivative), ofX), scaled(size, weight));
+  };
+  auto exponential = [&](double scale) {
+    // Beyond these nothing is left, or nothing is finite.
+    Value limit = constant(1100);
+    Value argument = arith::MinimumFOp::create(b, magnitude(x), limit);
+    Value change =
+        sum(scaled(ofX, scale), sum(scaled(argument, scale), constant(2)));
+    return sum(product(size, change), constant(flushed()));
+  };
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<math::ExpOp>([&](auto) { return exponential(1); })
+      .Case<math::Exp2Op>([&](auto) { return exponential(std::log(2.0)); })
+      .Case<math::ExpM1Op>([&](auto) { return result(add(r, one()), 4); })
+      .Case<math::LogOp>([&](auto) { return result(div(one(), x), 2); })
+      .Case<math::Log2Op>(
+          [&](auto) { return result(div(constant(1 / std::log(2.0)), x), 2); })
+      .Case<math::Log10Op>(
+          [&](auto) { return result(div(constant(1 / std::log(10.0)), x), 2); })
+      .Case<math::Log1pOp>(
+          [&](auto) { return result(div(one(), add(one(), x)), 4); })
+      .Case<math::SqrtOp>(
+          [&](auto) { return result(div(constant(0.5), r), 2); })
+      .Case<math::RsqrtOp>(
+          [&](auto) { return result(div(scaled(r, 0.5), x), 3); })
+      .Case<math::CbrtOp>(
+          [&](auto) { return result(div(scaled(r, 1.0 / 3), x), 3); })
+      .Case<math::TanhOp>(
+          [&](auto) { return result(sub(one(), mul(r, r)), 4); })
+      .Case<math::ErfOp>([&](auto) {
+        Value power =
+            math::ExpOp::create(b, arith::NegFOp::create(b, mul(x, x)));
+        return result(scaled(power, 2 / std::sqrt(std::acos(-1.0))), 4);
+      })
+      .Case<math::SinOp>(
+          [&](auto) { return result(math::CosOp::create(b, x), 3); })
+      .Case<math::CosOp>(
+          [&](auto) { return result(math::SinOp::create(b, x), 3); })
+      .Case<math::TanOp>([&](auto) { return result(add(one(), mul(r, r)), 4); })
+      .Case<math::AtanOp>(
+          [&](auto) { return result(div(one(), add(one(), mul(x, x))), 4); })
+      .Case<math::SinhOp>(
+          [&](auto) { return result(math::CoshOp::create(b, x), 4); })
+      .Case<math::CoshOp>(
+          [&](auto) { return result(math::SinhOp::create(b, x), 4); })
+      .Case<math::AsinhOp>([&](auto) {
+        Value root = math::SqrtOp::create(b, add(one(), mul(x, x)));
+        return result(div(one(), root), 4);
+      })
+      .Default([](Operation *) { return Value(); });
+}
+
+Value ScalarConditions::withStorage(Operation *op, Value r, Value condition) {
+  auto kept = op->getAttrOfType<TypeAttr>(kRoundedToAttr);
+  if (!kept)
+    return condition;
+  double roundoff = isa<BFloat16Type>(kept.getValue()) ? 0x1p-8 : 0x1p-11;
+  return sum(condition,
+             scaled(magnitude(r), 1.1 * roundoff / (kConditionFactor * unit)));
+}
+
+/// Coordinates, and what is computed of them alone.
+bool ScalarConditions::noteCoordinates(Operation *op) {
+  bool isCoordinate = isa<linalg::IndexOp>(op) ||
+                      (isMemoryEffectFree(op) && op->getNumOperands() != 0 &&
+                       llvm::all_of(op->getOperands(), [&](Value operand) {
+                         return coordinates.contains(operand) ||
+                                matchPattern(operand, m_Constant());
+                       }));
+  if (isCoordinate)
+    coordinates.insert(op->result_begin(), op->result_end());
+  return isCoordinate;
+}
+
+LogicalResult ScalarConditions::visit(Operation *op) {
+  // A step in coordinates is where the workload has it; no operand moves it.
+  if (noteCoordinates(op) &&
+      isa<arith::FPToSIOp, arith::FPToUIOp, arith::CmpFOp, math::FloorOp,
+          math::CeilOp, math::RoundOp, math::RoundEvenOp, math::TruncOp>(op))
+    return success();
+  // What does not touch floats is exact, unless a decision is unsure.
+  bool anyKnown = llvm::any_of(op->getOperands(), [&](Value operand) {
+    return get(operand) != nullptr;
+  });
+  if (isa<linalg::YieldOp>(op))
+    return success();
+  if (isa<arith::ConstantOp, linalg::IndexOp, arith::SIToFPOp, arith::UIToFPOp>(
+          op) &&
+      !anyKnown)
+    return success();
+  bool anyFloat =
+      llvm::any_of(llvm::concat<Value>(llvm::to_vector(op->getOperands()),
+                                       llvm::to_vector(op->getResults())),
+                   [](Value value) { return isa<FloatType>(value.getType()); });
+  if (!anyFloat && !anyKnown)
+    return success();
+  if (op->getNumResults() != 1 || op->getNumRegions() != 0)
+    return op->emitOpError() << "has no rule of error analysis (required by "
+                                "'fastk-derive-condition')";
+  if (failed(visitInexact(op)))
+    return failure();
+  Value r = op->getResult(0);
+  if (!isa<FloatType>(r.getType()))
+    return success();
+  set(r, withStorage(op, r, get(r)));
+  // What moves, or only makes smaller, is within the range of its operands.
+  if (get(r) && (op->hasAttr(kRoundedToAttr) ||
+                 isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
+                     math::FmaOp, math::ExpOp, math::Exp2Op, math::ExpM1Op,
+                     math::PowFOp, math::FPowIOp, math::SinhOp, math::CoshOp,
+                     math::RsqrtOp, math::TanOp>(op)))
+    set(r, withRange(op, r, get(r)));
+  return success();
+}
+
+LogicalResult ScalarConditions::visitInexact(Operation *op) {
+  Value r = op->getResult(0);
+  auto operand = [&](unsigned i) { return op->getOperand(i); };
+  auto conversions = [&] {
+    // An unsure flag made a number: off by one where it is.
+    Value unsure = get(operand(0));
+    set(r, unsure ? arith::SelectOp::create(b, unsure, jump(constant(1)),
+                                            constant(0))
+                        .getResult()
+                  : Value());
+    return success();
+  };
+  auto stepped = [&] {
+    Value known = get(operand(0));
+    if (!known)
+      return success();
+    // Near a step the result may be off by one.
+    Value x = operand(0);
+    Value reach = scaled(known, kConditionFactor * unit);
+    Value low = arith::SubFOp::create(b, x, reach);
+    Value high = arith::AddFOp::create(b, x, reach);
+    Operation *atLow = b.clone(*op), *atHigh = b.clone(*op);
+    atLow->setOperand(0, low);
+    atHigh->setOperand(0, high);
+    set(r, jump(arith::SubFOp::create(b, atHigh->getResult(0),
+                                      atLow->getResult(0))));
+    return success();
+  };
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<arith::AddFOp, arith::SubFOp>([&](auto) {
+        set(r, sum(sum(effective(operand(0)), effective(operand(1))),
+                   magnitude(r)));
+        return success();
+      })
+      .Case<arith::MulFOp>([&](auto) {
+        if (op->hasAttr(kConversionAttr)) {
+          set(r, get(operand(0)));
+          return success();
+        }
+        Value ofA = effective(operand(0)), ofB = effective(operand(1));
+        Value passed = sum(product(magnitude(operand(0)), ofB),
+                           product(magnitude(operand(1)), ofA));
+        set(r, sum(sum(passed, scaled(magnitude(r), ofA && ofB ? 2 : 1)),
+                   constant(flushed())));
+        return success();
+      })
+      .Case<arith::DivFOp>([&](auto) {
+        Value size = magnitude(r);
+        Value moved =
+            sum(effective(operand(0)), product(size, effective(operand(1))));
+        Value own = sum(scaled(size, 2), constant(flushed()));
+        set(r, moved
+                   ? sum(arith::DivFOp::create(b, moved, magnitude(operand(1))),
+                         own)
+                   : own);
+        return success();
+      })
+      .Case<math::FmaOp>([&](auto) {
+        Value passed =
+            sum(product(magnitude(operand(0)), effective(operand(1))),
+                product(magnitude(operand(1)), effective(operand(0))));
+        Value term = arith::MulFOp::create(b, operand(0), operand(1));
+        passed = sum(passed, scaled(magnitude(term), 2));
+        set(r, sum(sum(passed, effective(operand(2))), magnitude(r)));
+        return success();
+      })
+      .Case<arith::NegFOp, arith::ExtFOp, math::AbsFOp, math::CopySignOp>(
+          [&](auto) {
+            set(r, get(operand(0)));
+            return success();
+          })
+      .Case<arith::MaximumFOp, arith::MaxNumFOp, arith::MinimumFOp,
+            arith::MinNumFOp>([&](auto) {
+        Value x = operand(0), y = operand(1);
+        Value unsure = isUnsure(x, y);
+        bool isMax = isa<arith::MaximumFOp, arith::MaxNumFOp>(op);
+        if (unsure) {
+          Value isFirst = arith::CmpFOp::create(
+              b, isMax ? arith::CmpFPredicate::OGE : arith::CmpFPredicate::OLE,
+              x, y);
+          set(r, ofChoice(isFirst, unsure, x, y, /*jumps=*/false));
+        }
+        return success();
+      })
+      .Case<arith::CmpFOp>([&](auto) {
+        set(r, isUnsure(operand(0), operand(1)));
+        return success();
+      })
+      .Case<arith::SelectOp>([&](auto) -> LogicalResult {
+        Value unsure = get(operand(0)), x = operand(1), y = operand(2);
+        if (isa<FloatType>(r.getType())) {
+          set(r, ofChoice(operand(0), unsure, x, y, /*jumps=*/true));
+          return success();
+        }
+        if (!unsure && !get(x) && !get(y))
+          return success();
+        if (!r.getType().isInteger(1))
+          return op->emitOpError()
+                 << "chooses an integer by rounded values, which has no rule "
+                    "of error analysis (required by 'fastk-derive-condition')";
+        Value flags[] = {unsure, get(x), get(y)};
+        for (Value flag : flags)
+          if (flag)
+            set(r, get(r) ? arith::OrIOp::create(b, get(r), flag).getResult()
+                          : flag);
+        return success();
+      })
+      .Case<arith::AndIOp, arith::OrIOp, arith::XOrIOp>([&](auto) {
+        Value x = get(operand(0)), y = get(operand(1));
+        set(r, x && y ? arith::OrIOp::create(b, x, y).getResult() : x ? x : y);
+        return success();
+      })
+      .Case<arith::UIToFPOp, arith::SIToFPOp>([&](auto) -> LogicalResult {
+        if (operand(0).getType().isInteger(1))
+          return conversions();
+        return op->emitOpError()
+               << "converts an integer that depends on rounding (required by "
+                  "'fastk-derive-condition')";
+      })
+      .Case<math::FloorOp, math::CeilOp, math::RoundOp, math::RoundEvenOp,
+            math::TruncOp>([&](auto) { return stepped(); })
+      .Case<arith::FPToSIOp, arith::FPToUIOp, math::IsNaNOp, math::IsFiniteOp,
+            math::IsInfOp>([&](auto) -> LogicalResult {
+        if (!get(operand(0)))
+          return success();
+        return op->emitOpError()
+               << "makes an integer of a rounded value, which has no rule of "
+                  "error analysis (required by 'fastk-derive-condition')";
+      })
+      .Case<math::PowFOp>([&](auto) {
+        set(r, ofPower(operand(0), operand(1), r, effective(operand(0)),
+                       effective(operand(1))));
+        return success();
+      })
+      .Case<math::FPowIOp>([&](auto) {
+        Value exponent = arith::SIToFPOp::create(b, b.getF64Type(), operand(1));
+        set(r,
+            ofPower(operand(0), exponent, r, effective(operand(0)), nullptr));
+        return success();
+      })
+      .Case<tensor::ExtractOp>([&](auto) { return success(); })
+      .Default([&](Operation *) -> LogicalResult {
+        Value condition = op->getNumOperands() == 1 &&
+                                  isa<FloatType>(operand(0).getType()) &&
+                                  isa<FloatType>(r.getType())
+                              ? ofFunction(op)
+                              : Value();
+        if (!condition)
+          return op->emitOpError()
+                 << "has no rule of error analysis (required by "
+                    "'fastk-derive-condition')";
+        set(r, condition);
+        return success();
+      });
+}

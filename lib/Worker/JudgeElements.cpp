@@ -1,0 +1,121 @@
+//===- JudgeElements.cpp - Errors as shares of each element's bound -------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Judge.h"
+#include "Parallel.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+using namespace fastk::worker;
+
+/// Elements read at a time: such pieces stay in the first-level caches.
+static constexpr int64_t pieceLength = 1024;
+
+namespace {
+
+/// One row, element by element.
+struct RowJudge {
+  const ErrorRule &rule;
+  double mean;
+  Shares &sum;
+  double errors = 0, bounds = 0;
+
+  void add(int64_t at, double y, double r, double condition) {
+    ElementError e = judgeElement(rule, y, r, condition, mean);
+    if (e.judged == Judged::Mismatch && sum.mismatches++ == 0)
+      sum.where = at;
+    if (e.judged == Judged::Masked)
+      ++sum.masked;
+    else
+      ++sum.judged;
+    if (e.judged != Judged::Finite)
+      return;
+    errors += e.error * e.error;
+    bounds += e.bound * e.bound;
+    if (e.ieee > sum.ieee && sum.mismatches == 0)
+      sum.where = at;
+    sum.ieee = std::max(sum.ieee, e.ieee);
+    sum.tf32 = std::max(sum.tf32, e.tf32);
+    sum.half = std::max(sum.half, e.half);
+    double size = std::fabs(r), own = e.bound / rule.ieee;
+    // Of what is next to nothing no multiple says anything.
+    if (size > rule.tiny) {
+      sum.relativeCondition = std::max(sum.relativeCondition, own / size);
+      sum.rowCondition = std::max(sum.rowCondition, own / (size + mean));
+    }
+  }
+};
+
+} // namespace
+
+static void merge(Shares &into, const Shares &part) {
+  if (into.mismatches == 0 && (part.mismatches > 0 || part.ieee > into.ieee))
+    into.where = part.where;
+  into.ieee = std::max(into.ieee, part.ieee);
+  into.tf32 = std::max(into.tf32, part.tf32);
+  into.half = std::max(into.half, part.half);
+  into.masked += part.masked;
+  into.judged += part.judged;
+  into.mismatches += part.mismatches;
+  into.relativeCondition =
+      std::max(into.relativeCondition, part.relativeCondition);
+  into.rowCondition = std::max(into.rowCondition, part.rowCondition);
+}
+
+/// The mean magnitude of the finite elements [first, last).
+static double meanOf(const Reader &reference, int64_t first, int64_t last) {
+  double total = 0, values[pieceLength];
+  int64_t finite = 0;
+  for (int64_t at = first; at < last; at += pieceLength) {
+    int64_t stop = std::min(at + pieceLength, last);
+    reference(at, stop, values);
+    for (int64_t i = 0; i < stop - at; ++i)
+      if (std::isfinite(values[i])) {
+        total += std::fabs(values[i]);
+        ++finite;
+      }
+  }
+  return finite ? total / double(finite) : 0;
+}
+
+Shares fastk::worker::judgeElements(const Tensor &tensor, const Reader &output,
+                                    const Reader &reference,
+                                    const Reader &condition,
+                                    const ErrorRule &rule, int64_t from) {
+  int64_t row = scaleRowOf(tensor);
+  std::vector<Shares> partials(static_cast<size_t>(maxParts()));
+  parallelFor(tensor.elements() - from, row,
+              [&](int64_t part, int64_t begin, int64_t end) {
+                Shares &sum = partials[size_t(part)];
+                double y[pieceLength], r[pieceLength], k[pieceLength] = {};
+                begin += from;
+                end += from;
+                for (int64_t first = begin; first < end; first += row) {
+                  int64_t last = std::min(first + row, end);
+                  RowJudge judge{rule, meanOf(reference, first, last), sum};
+                  for (int64_t at = first; at < last; at += pieceLength) {
+                    int64_t stop = std::min(at + pieceLength, last);
+                    output(at, stop, y);
+                    reference(at, stop, r);
+                    if (!rule.relative)
+                      condition(at, stop, k);
+                    for (int64_t i = 0; i < stop - at; ++i)
+                      judge.add(at + i, y[i], r[i], k[i]);
+                  }
+                  if (rule.rows && judge.errors > 0)
+                    sum.ieee = std::max(sum.ieee,
+                                        std::sqrt(judge.errors / judge.bounds) /
+                                            rowShare);
+                }
+              });
+  Shares result;
+  for (const Shares &part : partials)
+    merge(result, part);
+  return result;
+}
