@@ -98,6 +98,8 @@ DictionaryAttr WinnerRecord::toAttribute(MLIRContext *context) const {
       {"seed", integer(seed)},
       {"evaluations", integer(evaluations)},
   };
+  if (worstShare > 0)
+    fields.emplace_back("worst_share", real(worstShare));
   // Most winners cost none.
   if (tokens > 0) {
     fields.emplace_back("tokens", integer(tokens));
@@ -153,6 +155,7 @@ WinnerRecord WinnerRecord::fromAttribute(DictionaryAttr attribute) {
   for (NamedAttribute field : nested("errors"))
     if (auto value = dyn_cast<FloatAttr>(field.getValue()))
       record.errors[field.getName().str()] = value.getValueAsDouble();
+  real(attribute, "worst_share", record.worstShare);
   for (NamedAttribute field : nested("parameters"))
     if (auto value = dyn_cast<IntegerAttr>(field.getValue()))
       record.parameters[field.getName().str()] = value.getInt();

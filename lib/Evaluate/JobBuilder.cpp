@@ -6,6 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Evaluate/JobBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 using namespace mlir;
@@ -95,6 +98,28 @@ static worker::Kind toKind(WorkloadKind kind) {
   llvm_unreachable("all kinds are named above");
 }
 
+/// What NaN and infinities may become on their way (docs/validation.md).
+static worker::NonFinite nonFiniteOf(Region &body,
+                                     const WorkloadFeatures &features) {
+  bool sums = false;
+  // Padding and masks, by coordinates or as operands, take terms out of sums,
+  // and a kernel need not compute what they take out.
+  bool masks = llvm::any_of(features.inputs, [](const InputFeatures &input) {
+    return input.role == InputRole::Mask;
+  });
+  body.walk([&](Operation *op) {
+    masks |= isa<tensor::PadOp, linalg::IndexOp>(op);
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+    if (!linalgOp || linalgOp.getNumReductionLoops() == 0)
+      return;
+    for (Operation &scalar : *linalgOp.getBlock())
+      sums |= isa<arith::AddFOp, arith::MulFOp>(scalar);
+  });
+  if (!sums)
+    return worker::NonFinite::Exact;
+  return masks ? worker::NonFinite::Free : worker::NonFinite::Any;
+}
+
 llvm::Expected<worker::Job> fastk::buildJob(LoweringOp workload,
                                             const WorkloadFeatures &features) {
   worker::Job job;
@@ -119,6 +144,7 @@ llvm::Expected<worker::Job> fastk::buildJob(LoweringOp workload,
     job.outputs.push_back(std::move(*tensor));
   }
   job.kind = toKind(features.kind);
+  job.nonFinite = nonFiniteOf(workload.getPattern(), features);
   job.reductionLength = std::max<int64_t>(features.reductionLength, 1);
   return job;
 }

@@ -52,9 +52,11 @@ static WinnerRecord measuredAgain(WinnerRecord record,
   record.speedupHigh = timing.speedupOverBaseline->high;
   record.floorNs = floorSeconds * 1e9;
   record.errors.clear();
+  record.worstShare = 0;
   for (const worker::TrialError &error : verdict.errors) {
     double &worst = record.errors[error.distribution];
     worst = std::max(worst, error.maxNormalized);
+    record.worstShare = std::max(record.worstShare, error.share.value_or(0));
   }
   record.mlirVersion = LLVM_VERSION_STRING;
   record.fastkVersion = FASTK_VERSION;

@@ -323,6 +323,7 @@ WinnerRecord fastk::winnerRecord(const SearchInput &input,
   for (const worker::TrialError &error : winner.verdict.errors) {
     double &worst = record.errors[error.distribution];
     worst = std::max(worst, error.maxNormalized);
+    record.worstShare = std::max(record.worstShare, error.share.value_or(0));
   }
   record.parameters = winner.variant.parameters;
   record.mlirVersion = LLVM_VERSION_STRING;

@@ -38,7 +38,7 @@ struct ErrorRule {
   /// Without conditions: 1, an element's magnitude is its condition; 2, with
   /// the mean of its row. 0: there are conditions.
   int relative;
-  /// Whether rows are bounded, too (`rowShare`): not where all roundings of a
+  /// Whether rows are bounded, too (rowShareOf): not where all roundings of a
   /// row may be alike.
   int rows;
 };
@@ -105,9 +105,14 @@ FASTK_FORMULA ElementError judgeElement(const ErrorRule &rule, double y,
   return result;
 }
 
-/// The errors of a row together may be this share of its bounds: rounding
-/// errors are rarely near the bound, and never all of them.
-constexpr double rowShare = 0.5;
+/// The errors of a row as a share of what they may be together: 0.7 of its
+/// bounds, in the root mean square, where many elements carry these. Of one
+/// rounding to the result's type it is at most 0.53, of many far less. Sums of
+/// squares, and of \p fourths powers of the bounds.
+FASTK_FORMULA double rowShareOf(double errors, double bounds, double fourths) {
+  bool many = bounds * bounds >= 32 * fourths;
+  return errors > 0 && many ? sqrt(errors / bounds) / 0.7 : 0;
+}
 
 } // namespace fastk::worker
 

@@ -24,7 +24,7 @@ struct RowJudge {
   const ErrorRule &rule;
   double mean;
   Shares &sum;
-  double errors = 0, bounds = 0;
+  double errors = 0, bounds = 0, fourths = 0;
 
   void add(int64_t at, double y, double r, double condition) {
     ElementError e = judgeElement(rule, y, r, condition, mean);
@@ -37,7 +37,9 @@ struct RowJudge {
     if (e.judged != Judged::Finite)
       return;
     errors += e.error * e.error;
-    bounds += e.bound * e.bound;
+    double square = e.bound * e.bound;
+    bounds += square;
+    fourths += square * square;
     if (e.ieee > sum.ieee && sum.mismatches == 0)
       sum.where = at;
     sum.ieee = std::max(sum.ieee, e.ieee);
@@ -108,10 +110,10 @@ Shares fastk::worker::judgeElements(const Tensor &tensor, const Reader &output,
                     for (int64_t i = 0; i < stop - at; ++i)
                       judge.add(at + i, y[i], r[i], k[i]);
                   }
-                  if (rule.rows && judge.errors > 0)
-                    sum.ieee = std::max(sum.ieee,
-                                        std::sqrt(judge.errors / judge.bounds) /
-                                            rowShare);
+                  if (rule.rows)
+                    sum.ieee = std::max(
+                        sum.ieee,
+                        rowShareOf(judge.errors, judge.bounds, judge.fourths));
                 }
               });
   Shares result;

@@ -42,6 +42,9 @@ struct WinnerRecord {
   double floorNs = 0;
   /// Largest normalised error by input distribution.
   std::map<std::string, double> errors;
+  /// The largest error of all trials as a share of its element's bound; 0 where
+  /// elements had none.
+  double worstShare = 0;
   std::map<std::string, int64_t> parameters;
   /// Versions it was measured with: "22.1.8".
   std::string mlirVersion, fastkVersion;

@@ -116,6 +116,15 @@ std::vector<std::string> llm::featuresOf(StringRef program) {
   return found;
 }
 
+/// The largest error of a trial; 1 is the bound.
+static double shareOfBound(const worker::TrialError &e) {
+  if (e.share)
+    return *e.share;
+  return std::max(e.bound > 0 ? e.maxNormalized / e.bound : 0.0,
+                  e.boundFrobenius > 0 ? e.relativeFrobenius / e.boundFrobenius
+                                       : 0.0);
+}
+
 static std::string percent(double part, double whole) {
   return whole > 0 ? formatv("{0:f1} %", 100 * part / whole).str() : "?";
 }
@@ -248,11 +257,7 @@ std::vector<std::string> llm::factsOf(const ProposalContext &context,
     double worst = 0;
     std::string where;
     for (const worker::TrialError &error : verdict->errors) {
-      double share =
-          std::max(error.bound > 0 ? error.maxNormalized / error.bound : 0,
-                   error.boundFrobenius > 0
-                       ? error.relativeFrobenius / error.boundFrobenius
-                       : 0);
+      double share = shareOfBound(error);
       if (std::isfinite(share) && share > worst) {
         worst = share;
         where = error.distribution;
@@ -294,9 +299,7 @@ std::vector<std::string> llm::errorsOf(const worker::Verdict &verdict,
   for (const worker::TrialError &error : verdict.errors)
     errors.push_back(&error);
   auto badness = [](const worker::TrialError &e) {
-    double share = std::max(
-        e.bound > 0 ? e.maxNormalized / e.bound : 0.0,
-        e.boundFrobenius > 0 ? e.relativeFrobenius / e.boundFrobenius : 0.0);
+    double share = shareOfBound(e);
     return e.nanMismatch || std::isnan(share) ? HUGE_VAL : share;
   };
   // They lie in one array: where they are equally bad, by their place.
@@ -308,13 +311,21 @@ std::vector<std::string> llm::errorsOf(const worker::Verdict &verdict,
   for (const worker::TrialError *e : errors) {
     if (lines.size() >= most)
       break;
-    std::string line = formatv(
-        "inputs '{0}', result out{1}: largest error {2:e2} (allowed {3:e2}), "
-        "relative Frobenius error {4:e2} (allowed {5:e2}); the trusted kernel "
-        "has {6:e2} and {7:e2}",
-        e->distribution, e->output, e->maxNormalized, e->bound,
-        e->relativeFrobenius, e->boundFrobenius, e->referenceMax,
-        e->referenceFrobenius);
+    std::string line =
+        e->share
+            ? formatv("inputs '{0}', result out{1}: the worst element or row "
+                      "errs by {2:f3} times what it may",
+                      e->distribution, e->output, *e->share)
+                  .str()
+            : formatv("inputs '{0}', result out{1}: largest error {2:e2} "
+                      "(allowed {3:e2}), "
+                      "relative Frobenius error {4:e2} (allowed {5:e2}); the "
+                      "trusted kernel "
+                      "has {6:e2} and {7:e2}",
+                      e->distribution, e->output, e->maxNormalized, e->bound,
+                      e->relativeFrobenius, e->boundFrobenius, e->referenceMax,
+                      e->referenceFrobenius)
+                  .str();
     if (e->nanMismatch)
       line += formatv("; {0} elements are NaN or infinite where they must not "
                       "be, or the other way round",

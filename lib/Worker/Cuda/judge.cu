@@ -265,7 +265,7 @@ fastk_judge(const unsigned char *output, int outputType,
   bool needsMean = rule.half > 0;
   for (Word r = blockIdx.x; r < rows; r += gridDim.x) {
     Word begin = r * row, end = min(begin + row, elements);
-    double total = 0, finite = 0, errors = 0, bounds = 0;
+    double total = 0, finite = 0, errors = 0, bounds = 0, fourths = 0;
     Word step = blockDim.x;
     if (needsMean) {
       Word i = begin + threadIdx.x;
@@ -303,7 +303,9 @@ fastk_judge(const unsigned char *output, int outputType,
       if (e.judged != Judged::Finite)
         return;
       errors += e.error * e.error;
-      bounds += e.bound * e.bound;
+      double square = e.bound * e.bound;
+      bounds += square;
+      fourths += square * square;
       ieee = fmax(ieee, e.ieee);
       tf32 = fmax(tf32, e.tf32);
       half = fmax(half, e.half);
@@ -333,8 +335,8 @@ fastk_judge(const unsigned char *output, int outputType,
     if (rule.rows) {
       errors = blockSum(errors, shared);
       bounds = blockSum(bounds, shared);
-      if (errors > 0)
-        ieee = fmax(ieee, sqrt(errors / bounds) / rowShare);
+      fourths = blockSum(fourths, shared);
+      ieee = fmax(ieee, rowShareOf(errors, bounds, fourths));
     }
   }
   raise(&sums->ieee, ieee);

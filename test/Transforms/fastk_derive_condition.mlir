@@ -1,0 +1,107 @@
+// RUN: fastk-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(fastk-derive-condition))' | FileCheck %s
+
+// What only moves and selects operands is exact: its condition is 0.
+// CHECK-LABEL: func.func @relu
+// CHECK: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f64
+// CHECK: %[[FILL:.*]] = linalg.fill ins(%[[ZERO]] : f64)
+// CHECK-NOT: linalg.generic
+// CHECK: return %[[FILL]] : tensor<4xf64>
+func.func @relu(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+    ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.maximumf %a, %zero : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+// exp: r (2 |x| + 2), and what is flushed below the normal numbers. A magnitude
+// stands for the condition of an exact operand.
+// CHECK-LABEL: func.func @exp
+// CHECK: linalg.generic
+// CHECK: ^bb0(%[[X:.*]]: f64, %{{.*}}: f64):
+// CHECK: %[[R:.*]] = math.exp %[[X]]
+// CHECK: %[[SIZE:.*]] = math.absf %[[X]]
+// CHECK: arith.minimumf
+// CHECK: arith.mulf
+// CHECK: linalg.yield %{{.*}} : f64
+func.func @exp(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+    ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+// A contraction's conditions are contractions: of magnitudes, and of flags for
+// the number of terms. The value itself is not needed.
+// CHECK-LABEL: func.func @matmul
+// CHECK: math.absf
+// CHECK: math.absf
+// CHECK: iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK: iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK: math.sqrt
+func.func @matmul(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>) -> tensor<4x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x16xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<4x8xf32>, tensor<8x16xf32>) outs(%f : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %r : tensor<4x16xf32>
+}
+
+// -----
+
+// A result kept in f16 rounds once more: 1.1 * 2^-11 / (8 * 2^-24) = 1126.4.
+// CHECK-LABEL: func.func @stored
+// CHECK-DAG: arith.constant 1.126400e+03 : f64
+// CHECK-DAG: arith.constant 6.550400e+04 : f64
+func.func @stored(%x: tensor<4xf16>) -> tensor<4xf16> {
+  %e = tensor.empty() : tensor<4xf16>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+    ins(%x : tensor<4xf16>) outs(%e : tensor<4xf16>) {
+  ^bb0(%a: f16, %o: f16):
+    %0 = arith.extf %a : f16 to f32
+    %1 = math.tanh %0 : f32
+    %2 = arith.truncf %1 : f32 to f16
+    linalg.yield %2 : f16
+  } -> tensor<4xf16>
+  return %r : tensor<4xf16>
+}
+
+// -----
+
+// Integers are returned as they are, padding is exact, and the place of a
+// maximum that nobody uses needs no rule.
+// CHECK-LABEL: func.func @integers
+// CHECK-SAME: (%[[X:.*]]: tensor<4xi32>, %{{.*}}: tensor<2x4xf32>) -> (tensor<4xi32>, tensor<2xf64>)
+// CHECK: linalg.fill
+// CHECK: return %[[X]]
+func.func @integers(%x: tensor<4xi32>, %y: tensor<2x4xf32>) -> (tensor<4xi32>, tensor<2xf32>) {
+  %low = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0 : i64
+  %e = tensor.empty() : tensor<2xf32>
+  %i = tensor.empty() : tensor<2xi64>
+  %ef = linalg.fill ins(%low : f32) outs(%e : tensor<2xf32>) -> tensor<2xf32>
+  %if = linalg.fill ins(%zero : i64) outs(%i : tensor<2xi64>) -> tensor<2xi64>
+  %r:2 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+    ins(%y : tensor<2x4xf32>) outs(%ef, %if : tensor<2xf32>, tensor<2xi64>) {
+  ^bb0(%a: f32, %m: f32, %p: i64):
+    %k = linalg.index 1 : index
+    %kk = arith.index_cast %k : index to i64
+    %0 = arith.maximumf %a, %m : f32
+    %1 = arith.cmpf ogt, %a, %m : f32
+    %2 = arith.select %1, %kk, %p : i64
+    linalg.yield %0, %2 : f32, i64
+  } -> (tensor<2xf32>, tensor<2xi64>)
+  return %x, %r#0 : tensor<4xi32>, tensor<2xf32>
+}
