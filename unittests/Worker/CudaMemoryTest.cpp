@@ -146,7 +146,9 @@ TEST(CudaMemory, ErrorsAreTheHosts) {
       gpu.device.createResults(Part::Oracle, gpu.failure);
   std::unique_ptr<Results> results =
       gpu.device.createResults(Part::Candidate, gpu.failure);
-  ASSERT_TRUE(oracle && results) << gpu.failure.reason;
+  std::unique_ptr<Results> condition =
+      gpu.device.createResults(Part::Condition, gpu.failure);
+  ASSERT_TRUE(oracle && results && condition) << gpu.failure.reason;
   const double infinity = HUGE_VAL, nan = std::nan("");
   for (int round = 0; round < 40; ++round) {
     for (size_t o = 0; o < job.outputs.size(); ++o) {
@@ -183,6 +185,35 @@ TEST(CudaMemory, ErrorsAreTheHosts) {
       near(own.carriers, host.carriers);
       EXPECT_EQ(gpu.device.fits(o, *oracle),
                 fits(tensor, readerOf(ElementType::F64, r.data())));
+      // Each element by its own condition, or by its magnitude.
+      std::vector<double> k(static_cast<size_t>(elements));
+      for (int64_t i = 0; i < elements; ++i) {
+        uint64_t bits = mix(bitsAt(uint64_t(round), uint64_t(i)));
+        k[size_t(i)] = bits % 503 == 0   ? infinity
+                       : bits % 211 == 0 ? 0
+                                         : std::fabs(normalOf(bits));
+      }
+      gpu.device.write(*condition, o, k.data());
+      Difficulty difficulty;
+      difficulty.perElement = true;
+      ErrorRule rule = errorRuleOf(job, o, difficulty);
+      rule.nonFinite = round % 3;
+      rule.relative = round % 4 == 3 ? 1 + round % 2 : 0;
+      Shares expected =
+          judgeElements(tensor, readerOf(tensor.type, y.data()),
+                        readerOf(ElementType::F64, r.data()),
+                        readerOf(ElementType::F64, k.data()), rule);
+      Shares shares =
+          gpu.device.judge(o, *results, *oracle,
+                           rule.relative ? nullptr : condition.get(), rule);
+      EXPECT_EQ(shares.mismatches, expected.mismatches) << round << " " << o;
+      EXPECT_EQ(shares.masked, expected.masked) << round << " " << o;
+      EXPECT_EQ(shares.judged, expected.judged) << round << " " << o;
+      near(shares.ieee, expected.ieee);
+      near(shares.tf32, expected.tf32);
+      near(shares.half, expected.half);
+      near(shares.relativeCondition, expected.relativeCondition);
+      near(shares.rowCondition, expected.rowCondition);
     }
   }
   // Beyond FP16.
