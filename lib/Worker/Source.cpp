@@ -168,7 +168,8 @@ static void setPlaces(ValueRule &rule, const Job &job, size_t index,
 }
 
 /// Sets what the laws of magnitudes and of single values need.
-static void setExponents(ValueRule &rule, const Job &job, ElementType type) {
+static void setExponents(ValueRule &rule, const Job &job, const Case &trial,
+                         ElementType type) {
   auto [low, high] = exponentsOf(type);
   int32_t sum = int32_t(std::ceil(std::log2(double(job.reductionLength))));
   rule.lowExponent = low;
@@ -196,9 +197,10 @@ static void setExponents(ValueRule &rule, const Job &job, ElementType type) {
     break;
   case Law::Extremes: {
     // Where they may be squared or summed up on the way to the result, that
-    // must fit: an honest program would fail there too.
-    bool whole = job.kind == Kind::Elementwise || job.kind == Kind::Pooling ||
-                 job.kind == Kind::Softmax;
+    // must fit: an honest program would fail there too. Of elementwise ops
+    // nobody knows: by turns.
+    bool whole = job.kind == Kind::Pooling || job.kind == Kind::Softmax ||
+                 (job.kind == Kind::Elementwise && trial.trial % 2 == 0);
     if (!whole)
       rule.extreme = std::ldexp(1, std::max(0, (high - 1 - sum) / 2));
     break;
@@ -274,7 +276,7 @@ ValueRule fastk::worker::ruleOf(const Job &job, size_t index,
     rule.use = Use::Plain;
     rule.scale = 1;
   }
-  setExponents(rule, job, tensor.type);
+  setExponents(rule, job, trial, tensor.type);
   if (isFloat(tensor.type)) {
     rule.hasRange = tensor.range.has_value();
     if (rule.hasRange)

@@ -279,7 +279,7 @@ Trials fastk::worker::drawTrials(const Job &job, uint64_t seed) {
   // turn the seed says it is; the other modes take them all, where operands
   // are judged by it.
   int64_t turns = std::max<int64_t>(1, int64_t(turnsOf(job).size()));
-  auto firstTurn = int64_t(bitsAt(seed ^ 0x7a12, 0) % uint64_t(turns));
+  auto firstTurn = int64_t(bitsAt(seed ^ 0x7a12, 0) % uint64_t(2 * turns));
   for (int64_t round = 0; round < rounds; ++round)
     for (Law law : laws) {
       int64_t repeats = brief || law != Law::OneHot ? 1 : turns;

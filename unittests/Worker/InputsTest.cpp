@@ -318,6 +318,9 @@ TEST(Inputs, ExtremesAndWhatIsNotFinite) {
     EXPECT_TRUE(std::any_of(values.begin(), values.end(), [](double value) {
       return value == 0 && std::signbit(value);
     }));
+    // By turns such that their squares fit.
+    for (double value : drawn(job, 0, {Law::Extremes, 1, 1, 1}))
+      ASSERT_LE(value * value, largestValue(type));
     values = drawn(job, 0, {Law::Nonfinite, 0, 1, 1});
     EXPECT_TRUE(has(infinity) && has(-infinity));
     auto wild = std::count_if(values.begin(), values.end(), [](double value) {
