@@ -70,6 +70,8 @@ static worker::Role toRole(const InputFeatures &input) {
     return worker::Role::Index;
   case InputRole::Positive:
     return worker::Role::Positive;
+  case InputRole::Divisor:
+    return worker::Role::Divisor;
   }
   llvm_unreachable("all roles are named above");
 }
@@ -134,6 +136,8 @@ llvm::Expected<worker::Job> fastk::buildJob(LoweringOp workload,
       tensor->role = toRole(feature);
       if (feature.indexBound > 0)
         tensor->range = {0.0, static_cast<double>(feature.indexBound - 1)};
+      else if (feature.addresses)
+        tensor->range = {0.0, 8.0};
     }
     job.inputs.push_back(std::move(*tensor));
   }

@@ -35,7 +35,7 @@ void fastk::worker::fillInput(const Job &job, size_t index, const Case &trial,
 
 void fastk::worker::perturb(const Tensor &tensor, uint64_t seed, double delta,
                             const void *from, void *to) {
-  if (!isFloat(tensor.type) || tensor.role == Role::Mask) {
+  if (!isFloat(tensor.type)) {
     if (from != to)
       std::memcpy(to, from, size_t(tensor.bytes()));
     return;

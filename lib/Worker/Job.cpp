@@ -30,9 +30,10 @@ static constexpr Name<Precision> precisionNames[] = {{Precision::IEEE, "ieee"},
                                                      {Precision::Half, "half"},
                                                      {Precision::None, "none"}};
 static constexpr Name<Role> roleNames[] = {
-    {Role::Data, "data"}, {Role::Weight, "weight"},     {Role::Scale, "scale"},
-    {Role::Bias, "bias"}, {Role::Positive, "positive"}, {Role::Index, "index"},
-    {Role::Mask, "mask"}};
+    {Role::Data, "data"},         {Role::Weight, "weight"},
+    {Role::Scale, "scale"},       {Role::Bias, "bias"},
+    {Role::Positive, "positive"}, {Role::Divisor, "divisor"},
+    {Role::Index, "index"},       {Role::Mask, "mask"}};
 static constexpr Name<Cache> cacheNames[] = {{Cache::Cold, "cold"},
                                              {Cache::Warm, "warm"}};
 
@@ -160,7 +161,8 @@ static Tensor readTensor(const Json &value, std::string path, bool isInput,
   });
   if (isInput) {
     reader.readEnum("distribution", tensor.role, parseRole,
-                    "data, weight, scale, bias, positive, index, mask", true);
+                    "data, weight, scale, bias, positive, divisor, index, mask",
+                    true);
     double bounds[2] = {0, 0};
     size_t count = 0;
     bool present = reader.readArray(
@@ -192,7 +194,8 @@ static Tensor readTensor(const Json &value, std::string path, bool isInput,
                              "[low, high]");
     }
     if (reader.ok() && !isFloat(tensor.type) &&
-        (tensor.role == Role::Scale || tensor.role == Role::Positive) &&
+        (tensor.role == Role::Scale || tensor.role == Role::Positive ||
+         tensor.role == Role::Divisor) &&
         tensor.type == ElementType::I1)
       reader.fail("distribution", "does not fit i1; use mask");
   }

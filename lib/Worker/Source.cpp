@@ -10,24 +10,30 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 using namespace fastk::worker;
+
+/// Whether the laws of single values are in operand \p index this time. Ops
+/// that multiply operands have them in one at a time, so that the other one is
+/// seen through it.
+static bool isItsTurn(const Job &job, size_t index, const Case &trial) {
+  std::vector<size_t> turns = turnsOf(job);
+  return !turns.empty() && turns[uint64_t(trial.trial) % turns.size()] == index;
+}
 
 /// Structural laws are for the data; parameters stay random, so that no kernel
 /// gets away with ignoring them.
 static Law lawFor(const Job &job, size_t index, const Case &trial) {
   const Tensor &tensor = job.inputs[index];
-  bool parameter = tensor.role == Role::Weight || tensor.role == Role::Bias ||
-                   tensor.role == Role::Positive;
+  bool isDomain = tensor.role == Role::Positive || tensor.role == Role::Divisor;
+  bool parameter =
+      tensor.role == Role::Weight || tensor.role == Role::Bias || isDomain;
   switch (trial.law) {
   case Law::Spike:
   case Law::SpikeLast: {
     // One operand at a time has the spike, by turns of the seed.
-    std::vector<size_t> candidates;
-    for (size_t i = 0; i < job.inputs.size(); ++i)
-      if (isFloat(job.inputs[i].type) && (job.inputs[i].role == Role::Data ||
-                                          job.inputs[i].role == Role::Weight))
-        candidates.push_back(i);
+    std::vector<size_t> candidates = turnsOf(job);
     if (candidates.empty() ||
         candidates[mix(trial.seed) % candidates.size()] != index)
       return Law::Normal;
@@ -47,26 +53,197 @@ static Law lawFor(const Job &job, size_t index, const Case &trial) {
   case Law::Breakpoints:
   case Law::Negatives:
     return parameter ? Law::Normal : trial.law;
+  case Law::LogUniform:
+  case Law::LogUniformHalf:
+    return tensor.role == Role::Bias ? Law::Normal : trial.law;
+  case Law::Bands:
+    return parameter && !isDomain ? Law::Normal : trial.law;
+  case Law::Denormals:
+    return tensor.role == Role::Data || tensor.role == Role::Weight
+               ? trial.law
+               : Law::Normal;
+  case Law::Extremes:
+  case Law::Nonfinite:
+    if (isProduct(job.kind))
+      return isItsTurn(job, index, trial) ? trial.law : Law::Normal;
+    return tensor.role == Role::Bias ? Law::Normal : trial.law;
+  case Law::SignedDomain:
+    return tensor.role == Role::Positive ? trial.law : Law::Normal;
+  case Law::NearZero:
+    return isDomain ? trial.law : Law::Normal;
+  case Law::MaskBias:
+    return tensor.role == Role::Mask ? trial.law : Law::Normal;
   default:
     return trial.law;
   }
 }
 
-static Use useOf(const Tensor &tensor) {
+/// Whether an operand that is added to logits is a bias rather than a mask: in
+/// trials of its own, and by the seed in others. N(0,1), on which calls are
+/// timed, has masks, as most models do.
+static bool isBiasIn(const Case &trial) {
+  switch (trial.law) {
+  case Law::MaskBias:
+    return true;
+  case Law::Normal:
+  case Law::EmptyRows:
+  case Law::OneHot:
+  case Law::FewNonzero:
+    return false;
+  default:
+    return mix(trial.seed ^ 0xb1a5) & 1;
+  }
+}
+
+static Use useOf(const Tensor &tensor, Law law) {
   if (!isFloat(tensor.type))
     return tensor.type == ElementType::I1 || tensor.role == Role::Mask
                ? Use::Bit
                : Use::Integer;
+  bool wholeDomain = law == Law::LogUniform || law == Law::LogUniformHalf ||
+                     law == Law::Bands || law == Law::NearZero;
   switch (tensor.role) {
   case Role::Mask:
     return Use::Mask;
   case Role::Positive:
-    return Use::Positive;
+    return law == Law::SignedDomain          ? Use::Plain
+           : wholeDomain || hasFewTerms(law) ? Use::Magnitude
+                                             : Use::Positive;
+  case Role::Divisor:
+    return wholeDomain || hasFewTerms(law) ? Use::Plain : Use::Divisor;
   case Role::Scale:
-    return Use::Scale;
+    return hasFewTerms(law) ? Use::Plain : Use::Scale;
   default:
     return Use::Plain;
   }
+}
+
+/// The exponents of a float type's normal numbers; of FP16, which nobody may
+/// flush to 0, down to the smallest subnormal one.
+static std::pair<int32_t, int32_t> exponentsOf(ElementType type) {
+  switch (type) {
+  case ElementType::F64:
+    return {-1022, 1023};
+  case ElementType::F16:
+    return {-24, 15};
+  default:
+    return {-126, 127};
+  }
+}
+
+/// Sets the places of the laws that draw a few special values.
+static void setPlaces(ValueRule &rule, const Job &job, size_t index,
+                      const Case &trial) {
+  const Tensor &tensor = job.inputs[index];
+  rule.places = rule.law == Law::FewNonzero ? 3 : 1;
+  rule.block = 1;
+  if (hasFewTerms(rule.law)) {
+    if (tensor.role == Role::Bias || tensor.role == Role::Mask)
+      // Added, they would hide the digits of what they are added to.
+      rule.places = 0;
+    else if (!isItsTurn(job, index, trial))
+      rule.places = -1;
+    // One in as many elements as are summed up: whatever axis they are on, a
+    // sum has about one term. Where it is not known, by the extents.
+    std::vector<int64_t> lengths = {job.reductionLength, rule.row};
+    if (tensor.shape.size() > 1)
+      lengths.push_back(tensor.shape[tensor.shape.size() - 2]);
+    uint64_t choice = bitsAt(trial.seed, 900 + index);
+    bool known = job.kind == Kind::Contraction || job.kind == Kind::Convolution;
+    size_t which =
+        known && choice % 4 != 0 ? 0 : (choice >> 8) % lengths.size();
+    rule.block = lengths[which];
+  } else if (rule.law == Law::Denormals) {
+    rule.block = 4;
+  } else if (job.kind == Kind::Elementwise) {
+    rule.block = rule.law == Law::Extremes ? 4 : 16;
+  } else if (isProduct(job.kind)) {
+    // A few in all: each may decide a whole row of results.
+    rule.block = rule.elements / 4;
+  } else {
+    rule.block =
+        std::min(std::max(4 * rule.row, 2 * rule.sample), rule.elements / 4);
+  }
+  rule.block = std::clamp<int64_t>(rule.block, 1, rule.elements);
+}
+
+/// Sets what the laws of magnitudes and of single values need.
+static void setExponents(ValueRule &rule, const Job &job, const Case &trial,
+                         ElementType type) {
+  auto [low, high] = exponentsOf(type);
+  int32_t sum = int32_t(std::ceil(std::log2(double(job.reductionLength))));
+  rule.lowExponent = low;
+  rule.highExponent = high;
+  switch (rule.law) {
+  case Law::LogUniform:
+    // Their sum fits.
+    rule.highExponent = std::max(low, high - sum - (sum > 0));
+    break;
+  case Law::LogUniformHalf:
+    // The sum of their products fits.
+    rule.lowExponent = low / 2;
+    rule.highExponent = std::max(low / 2, (high - 1 - sum) / 2 - 1);
+    break;
+  case Law::Bands:
+    // Where functions bend: 24 octaves, all within FP16.
+    rule.lowExponent = -12;
+    rule.highExponent = 11;
+    rule.segment = job.reductionLength == 1 ? 1 : rule.row;
+    break;
+  case Law::NearZero:
+    // What is divided by them fits.
+    rule.lowExponent = low / 2;
+    rule.highExponent = -1;
+    break;
+  case Law::Extremes: {
+    // Where they may be squared or summed up on the way to the result, that
+    // must fit: an honest program would fail there too. Of elementwise ops
+    // nobody knows: by turns.
+    bool whole = job.kind == Kind::Pooling || job.kind == Kind::Softmax ||
+                 (job.kind == Kind::Elementwise && trial.trial % 2 == 0);
+    if (!whole)
+      rule.extreme = std::ldexp(1, std::max(0, (high - 1 - sum) / 2));
+    break;
+  }
+  case Law::Nonfinite:
+    rule.onlyNaN = !nonfiniteSumsAreJudged &&
+                   (isProduct(job.kind) || job.kind == Kind::Reduction ||
+                    job.kind == Kind::Other);
+    break;
+  case Law::SignedDomain:
+    // NaN reaches whole rows of what sums them up: some stay.
+    rule.segment =
+        job.reductionLength == 1 || rule.row == rule.elements ? 1 : rule.row;
+    rule.share = job.reductionLength == 1 ? 1 : 4;
+    break;
+  default:
+    break;
+  }
+}
+
+/// Sets the integers that are drawn.
+static void setIntegers(ValueRule &rule, const Job &job, const Tensor &tensor) {
+  rule.isDivisor = tensor.role == Role::Divisor;
+  rule.low = tensor.role == Role::Positive ? 1 : -8;
+  rule.high = 8;
+  rule.highExponent = 0;
+  if (tensor.range) {
+    rule.low = std::ceil(tensor.range->first);
+    rule.high = std::floor(tensor.range->second);
+    return;
+  }
+  if (rule.law != Law::FullWidth)
+    return;
+  // Where results are floats, an integer may be a position or an exponent:
+  // large ones would ask for more digits than a float has.
+  int32_t bits = tensor.type == ElementType::I8 || !hasIntegerResults(job)
+                     ? 7
+                     : int32_t(8 * byteSize(tensor.type) - 1);
+  if (tensor.role == Role::Positive)
+    bits -= 1; // Shifted by a constant it must stay positive.
+  rule.highExponent = bits;
+  rule.low = tensor.role == Role::Positive ? 1 : -std::ldexp(1, bits);
+  rule.high = std::ldexp(1, bits) - 1;
 }
 
 ValueRule fastk::worker::ruleOf(const Job &job, size_t index,
@@ -74,7 +251,7 @@ ValueRule fastk::worker::ruleOf(const Job &job, size_t index,
   const Tensor &tensor = job.inputs[index];
   ValueRule rule = {};
   rule.law = lawFor(job, index, trial);
-  rule.use = useOf(tensor);
+  rule.use = useOf(tensor, rule.law);
   rule.seed = bitsAt(trial.seed, 1000 + index);
   rule.elements = tensor.elements();
   rule.row = std::max<int64_t>(1, tensor.rowLength());
@@ -87,19 +264,25 @@ ValueRule fastk::worker::ruleOf(const Job &job, size_t index,
   rule.level = normalOf(bitsAt(rule.seed, 77));
   // Never so close to zero that a constant operand says nothing.
   rule.level += rule.level < 0 ? -0.5 : 0.5;
-  rule.scale = trial.scale;
+  rule.scale = respondsToScale(rule.law) ? trial.scale : 1;
   rule.largest = largestValue(tensor.type);
+  rule.extreme = rule.largest;
+  rule.tiny = smallestNormal(tensor.type);
+  rule.step = 2 * unitRoundoff(tensor.type);
+  rule.segment = rule.share = 1;
+  setPlaces(rule, job, index, trial);
+  if (rule.use == Use::Mask && isBiasIn(trial)) {
+    rule.law = Law::MaskBias;
+    rule.use = Use::Plain;
+    rule.scale = 1;
+  }
+  setExponents(rule, job, trial, tensor.type);
   if (isFloat(tensor.type)) {
     rule.hasRange = tensor.range.has_value();
     if (rule.hasRange)
       std::tie(rule.low, rule.high) = *tensor.range;
   } else {
-    rule.low = tensor.role == Role::Positive ? 1 : -8;
-    rule.high = 8;
-    if (tensor.range) {
-      rule.low = std::ceil(tensor.range->first);
-      rule.high = std::floor(tensor.range->second);
-    }
+    setIntegers(rule, job, tensor);
   }
   double head = double(std::max<int64_t>(1, job.inputs[0].rowLength()));
   rule.alpha = 1 / std::sqrt(std::sqrt(head));
@@ -121,8 +304,8 @@ void Source::values(int64_t begin, int64_t end, double *out) const {
   else
     draw(begin, end, out);
   const ValueRule local = rule;
-  bool isPlain = local.use == Use::Plain && local.scale == 1 &&
-                 local.law != Law::NegativeInfinity;
+  bool isPlain =
+      local.use == Use::Plain && local.scale == 1 && !isNonfiniteLaw(local.law);
   // Only a range asks for the bits again, and most need no more than a limit.
   if (local.hasRange)
     for (int64_t i = begin; i < end; ++i)

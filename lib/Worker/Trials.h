@@ -21,11 +21,15 @@
 
 namespace fastk::worker {
 
+/// The last one: tests go through all.
+inline constexpr Law lastLaw = Law::EmptyRows;
+
 std::string_view toString(Law law);
 
 /// One trial.
 struct Case {
   Law law = Law::Normal;
+  /// Of laws that take turns, also which operand's turn it is.
   int64_t trial = 0;
   uint64_t seed = 0;
   /// Multiplies real operands; smaller where the op would overflow its type.
@@ -49,7 +53,22 @@ inline constexpr int64_t veryLargeElements = int64_t(1) << 22;
 /// is one of them.
 inline constexpr size_t subsetLaws = 3;
 
+/// Whether results of sums that a NaN or an infinity reaches are judged by
+/// rule: through a term that is masked they may or may not, and a split or
+/// compensated sum makes NaN of an infinity. Until they are, products have no
+/// trial Nonfinite, and in that of other sums there is only NaN.
+inline constexpr bool nonfiniteSumsAreJudged = false;
+
 Trials drawTrials(const Job &job, uint64_t seed);
+
+/// Whether operands are multiplied with each other and summed up.
+bool isProduct(Kind kind);
+/// Operands that the laws of single values take by turns: floats that are data
+/// or weights.
+std::vector<size_t> turnsOf(const Job &job);
+/// Whether all results are integers, so that integer operands of any size give
+/// exact ones.
+bool hasIntegerResults(const Job &job);
 
 /// Exact arithmetic: every partial sum is a small integer.
 bool isExact(Law law, Kind kind);
@@ -64,6 +83,20 @@ bool sitsOnBreakpoints(Law law);
 bool isCoherent(Law law);
 /// The trials that must be legal for every op.
 bool isCore(Law law);
+/// Few terms of a sum are not 0, however long it is: what rounding operands
+/// costs is seen.
+bool hasFewTerms(Law law);
+/// Puts single values into one operand at a time.
+bool takesTurns(Law law);
+/// Exact results may be infinite, NaN or beyond their type: the law is there
+/// for them and for the elements beside them.
+bool drawsNonfinite(Law law);
+/// Draws numbers below the smallest normal one, which programs may flush to 0
+/// unless their type is f16.
+bool drawsDenormals(Law law);
+/// Whether Case::scale changes the values. Where it does not, a smaller one
+/// makes no trial legal.
+bool respondsToScale(Law law);
 
 } // namespace fastk::worker
 

@@ -227,17 +227,32 @@ enum class Law {
   Alternating,
   Runs,
   Breakpoints,
-  Negatives
+  Negatives,
+  OneHot,
+  FewNonzero,
+  LogUniform,
+  LogUniformHalf,
+  Bands,
+  Extremes,
+  Denormals,
+  Nonfinite,
+  SignedDomain,
+  NearZero,
+  FullWidth,
+  MaskBias,
+  EmptyRows
 };
 
 /// What becomes of the law's value.
 enum class Use {
-  Integer,  ///< The law does not matter.
-  Bit,      ///< 0 or 1.
-  Mask,     ///< 0 or -inf, the first of a row 0.
-  Positive, ///< |x| + 0.05.
-  Scale,    ///< Around 1, both signs.
-  Plain     ///< Times `scale`.
+  Integer,   ///< The law does not matter, unless it is FullWidth.
+  Bit,       ///< 0 or 1.
+  Mask,      ///< 0 or -inf; no row is empty, unless the law says so.
+  Positive,  ///< |x| + 0.05.
+  Divisor,   ///< x, moved away from 0 by 0.05.
+  Magnitude, ///< |x|.
+  Scale,     ///< Around 1, both signs.
+  Plain      ///< Times `scale`.
 };
 
 /// All that decides the values of one operand of one trial. Plain data: it is
@@ -259,10 +274,75 @@ struct ValueRule {
   double alpha;
   /// The exponent of Mixed, MixedHalf.
   double limit;
+  /// The type's smallest normal number, and what the next after 1 is larger.
+  double tiny, step;
+  /// The largest of Extremes.
+  double extreme;
+  /// Laws that put special values at secret places: `places` of them in each
+  /// `block` elements; -1 for everywhere.
+  int64_t block, places;
+  /// Consecutive elements that share a magnitude (Bands) or a domain
+  /// (SignedDomain); one in `share` of those has the whole domain.
+  int64_t segment, share;
+  /// Exponents of 2 of the laws of magnitudes; of FullWidth the high one is the
+  /// number of bits.
+  int32_t lowExponent, highExponent;
+  /// Of integers: never 0, and never -1 where the smallest integer is drawn.
+  bool isDivisor;
+  /// Nonfinite draws no infinities.
+  bool onlyNaN;
   bool hasRange;
   /// Its rows have factors; keys have none.
   bool isQuery;
 };
+
+/// A full significand: in +-[1, 2).
+FASTK_FORMULA double significandOf(uint64_t bits) {
+  double value = 1 + double(bits >> 11) * 0x1p-53;
+  return bits & 1 ? value : -value;
+}
+
+/// In +-[0.5, 2): close in magnitude, so that relative errors of products can
+/// be compared, and no digit of the significand is 0 by construction.
+FASTK_FORMULA double denseValueOf(uint64_t bits) {
+  return significandOf(bits) * (bits & 2 ? 0.5 : 1);
+}
+
+/// Any exponent of [low, high] as likely as any other.
+FASTK_FORMULA int32_t exponentOf(uint64_t bits, int32_t low, int32_t high) {
+  return low + int32_t(bits % uint64_t(high - low + 1));
+}
+
+/// Whether element \p i is one of the secret places of its block.
+FASTK_FORMULA bool isSpecialPlace(const ValueRule &rule, int64_t i) {
+  if (rule.places < 0)
+    return true;
+  uint64_t number = uint64_t(i / rule.block), at = uint64_t(i % rule.block);
+  for (int64_t k = 0; k < rule.places; ++k)
+    if (bitsAt(rule.seed ^ 0x51ace, number * 4 + uint64_t(k)) %
+            uint64_t(rule.block) ==
+        at)
+      return true;
+  return false;
+}
+
+/// Where a type ends, where its precision does, and both zeros.
+FASTK_FORMULA double extremeOf(const ValueRule &rule, uint64_t bits) {
+  double sign = bits & 1 ? 1 : -1;
+  switch ((bits >> 8) % 6) {
+  case 0:
+    return sign * rule.extreme;
+  case 1:
+    return sign * rule.extreme * 0.5;
+  case 2:
+    return sign * rule.tiny;
+  case 3:
+    return sign * 0.0;
+  case 4:
+    return sign * (1 + rule.step);
+  }
+  return sign * (1 - rule.step / 2);
+}
 
 /// What is the same in a whole row.
 template <Law law>
@@ -353,6 +433,47 @@ FASTK_FORMULA double elementValueOf(const ValueRule &rule,
     constexpr uint64_t count = sizeof(points) / sizeof(points[0]);
     return points[(bits >> 8) % count];
   }
+  if (law == Law::OneHot || law == Law::FewNonzero)
+    return isSpecialPlace(rule, i) ? denseValueOf(bits) : 0;
+  if (law == Law::LogUniform || law == Law::LogUniformHalf)
+    return ldexp(significandOf(bits),
+                 exponentOf(mix(bits), rule.lowExponent, rule.highExponent));
+  if (law == Law::Bands) {
+    uint64_t ofSegment = bitsAt(rule.seed ^ 0xba4d, uint64_t(i / rule.segment));
+    return ldexp(significandOf(bits),
+                 exponentOf(ofSegment, rule.lowExponent, rule.highExponent));
+  }
+  if (law == Law::Extremes)
+    return isSpecialPlace(rule, i) ? extremeOf(rule, mix(bits)) : n.at(bits);
+  if (law == Law::Denormals)
+    return isSpecialPlace(rule, i) ? rule.tiny * (2 * uniformOf(mix(bits)) - 1)
+                                   : n.at(bits);
+  if (law == Law::Nonfinite) {
+    if (!isSpecialPlace(rule, i))
+      return n.at(bits);
+    uint64_t which = mix(bits) % 3;
+    return which == 0 || rule.onlyNaN ? nanValue()
+           : which == 1               ? infinityValue()
+                                      : -infinityValue();
+  }
+  if (law == Law::SignedDomain) {
+    double value = n.at(bits);
+    uint64_t ofSegment = bitsAt(rule.seed ^ 0xd0a1, uint64_t(i / rule.segment));
+    if (ofSegment % uint64_t(rule.share) != 0)
+      return fabs(value) + 0.05;
+    return mix(bits) % 16 == 0 ? (bits & 1 ? 0.0 : -0.0) : value;
+  }
+  if (law == Law::NearZero)
+    return mix(bits) % 8 == 0
+               ? 0
+               : ldexp(significandOf(bits),
+                       exponentOf(mix(bits) >> 8, rule.lowExponent,
+                                  rule.highExponent));
+  if (law == Law::MaskBias)
+    // A bias as in ALiBi; and the large finite number that some models mask by.
+    return mix(bits) % 32 == 0 ? -rule.largest : 4 * n.at(bits);
+  if (law == Law::FullWidth || law == Law::EmptyRows)
+    return n.at(bits);
   return -fabs(n.at(bits)) - 0.1; // Negatives
 }
 
@@ -365,6 +486,47 @@ FASTK_FORMULA double integerOf(const ValueRule &rule, uint64_t bits) {
   return rule.low + floor(uniformOf(bits) * span);
 }
 
+/// Any number of bits as likely as any other, and the integers at which code
+/// branches: the ends of narrower types, and the class that losses ignore.
+FASTK_FORMULA double wideIntegerOf(const ValueRule &rule, uint64_t bits) {
+  uint64_t other = mix(bits);
+  double value;
+  if (bits % 8 == 0) {
+    constexpr double points[] = {-1,  0,   1,   -100,  -128,   127,   -129,
+                                 128, 255, 256, 32767, -32768, 65535, 65536};
+    constexpr uint64_t count = sizeof(points) / sizeof(points[0]);
+    uint64_t which = other % (count + 4);
+    value = which < count ? points[which] : which & 1 ? rule.low : rule.high;
+  } else {
+    value =
+        floor(ldexp(uniformOf(bits), exponentOf(other, 1, rule.highExponent)));
+    value = (other >> 32) & 1 ? value : -value;
+  }
+  if (rule.low >= 0)
+    value = fabs(value);
+  value = value < rule.low ? rule.low : value > rule.high ? rule.high : value;
+  if (rule.isDivisor && (value == 0 || value == -1))
+    return rule.low > 0 ? rule.low : value - 2;
+  return value;
+}
+
+/// The mask of a row: scattered, or all before or after one place, as causal
+/// masks and padding do. That place itself is kept, so that no row is empty.
+FASTK_FORMULA bool isMasked(const ValueRule &rule, int64_t i, uint64_t bits) {
+  int64_t number = i / rule.row, at = i % rule.row;
+  uint64_t ofRow = bitsAt(rule.seed ^ 0x3a5c, uint64_t(number));
+  if (rule.law == Law::EmptyRows && ofRow % 4 == 0)
+    return true;
+  int64_t kept = int64_t((ofRow >> 8) % uint64_t(rule.row));
+  switch ((ofRow >> 2) % 4) {
+  case 0:
+    return at < kept;
+  case 1:
+    return at > kept;
+  }
+  return at != kept && bits % 4 == 0;
+}
+
 /// Values that follow no law.
 FASTK_FORMULA bool isLawless(Use use) {
   return use == Use::Integer || use == Use::Bit || use == Use::Mask ||
@@ -374,20 +536,33 @@ FASTK_FORMULA bool isLawless(Use use) {
 FASTK_FORMULA double lawlessValueOf(const ValueRule &rule,
                                     const NormalEntries &n, int64_t i,
                                     uint64_t bits) {
-  if (rule.use == Use::Bit)
-    return double(bits & 1);
+  if (rule.use == Use::Bit) {
+    // Which of 0 and 1 masks is the op's secret: rows of both.
+    uint64_t ofRow = rule.law == Law::EmptyRows
+                         ? bitsAt(rule.seed ^ 0x3a5c, uint64_t(i / rule.row))
+                         : 2;
+    return ofRow % 4 < 2 ? double(ofRow % 4) : double(bits & 1);
+  }
   if (rule.use == Use::Mask)
-    // The first element of a row stays, so that no row is empty.
-    return i % rule.row != 0 && bits % 4 == 0 ? -infinityValue() : 0;
+    return isMasked(rule, i, bits) ? -infinityValue() : 0;
   if (rule.use == Use::Scale)
     return rule.law == Law::Integers ? double(int64_t(bits % 5)) - 2
                                      : 1 + 0.5 * n.at(bits);
-  return integerOf(rule, bits);
+  if (rule.law == Law::FullWidth && rule.highExponent > 0)
+    return wideIntegerOf(rule, bits);
+  if (rule.law == Law::FullWidth && bits % 8 == 0)
+    return bits & 8 ? rule.low : rule.high;
+  double value = integerOf(rule, bits);
+  return rule.isDivisor && value == 0 ? rule.high : value;
 }
 
 FASTK_FORMULA double limitedTo(double largest, double value) {
   value = value < largest ? value : largest;
   return value > -largest ? value : -largest;
+}
+
+FASTK_FORMULA bool isNonfiniteLaw(Law law) {
+  return law == Law::NegativeInfinity || law == Law::Nonfinite;
 }
 
 /// What the operand may hold of \p value: its use, its range, its type's.
@@ -397,6 +572,10 @@ FASTK_FORMULA double finishedValueOf(const ValueRule &rule, double value,
     return value;
   if (rule.use == Use::Positive)
     value = fabs(value) + 0.05;
+  else if (rule.use == Use::Divisor)
+    value = value < 0 ? value - 0.05 : value + 0.05;
+  else if (rule.use == Use::Magnitude)
+    value = fabs(value);
   else if (rule.use == Use::Plain && rule.scale != 1)
     value *= rule.scale;
   if (rule.hasRange) {
@@ -406,23 +585,10 @@ FASTK_FORMULA double finishedValueOf(const ValueRule &rule, double value,
     value = rule.low + (rule.high - rule.low) * uniformOf(mix(bits));
     return value < rule.low ? rule.low : value > rule.high ? rule.high : value;
   }
-  // The infinities of a law stay.
-  if (rule.law == Law::NegativeInfinity && isInfinite(value))
+  // What is not finite by a law's will stays.
+  if (isNonfiniteLaw(rule.law) && (isInfinite(value) || isNaN(value)))
     return value;
   return limitedTo(rule.largest, value);
-}
-
-/// Element \p i of an operand whose law is \p law.
-template <Law law>
-FASTK_FORMULA double valueOf(const ValueRule &rule, const NormalEntries &n,
-                             int64_t i) {
-  uint64_t bits = mix(streamOf(rule.seed) + uint64_t(i));
-  double value =
-      isLawless(rule.use)
-          ? lawlessValueOf(rule, n, i, bits)
-          : elementValueOf<law>(rule, n, rowValueOf<law>(rule, i / rule.row), i,
-                                bits);
-  return finishedValueOf(rule, value, bits);
 }
 
 /// A law as a type.
@@ -463,8 +629,38 @@ FASTK_FORMULA void dispatch(Law law, Body body) {
     FASTK_LAW(Runs)
     FASTK_LAW(Breakpoints)
     FASTK_LAW(Negatives)
+    FASTK_LAW(OneHot)
+    FASTK_LAW(FewNonzero)
+    FASTK_LAW(LogUniform)
+    FASTK_LAW(LogUniformHalf)
+    FASTK_LAW(Bands)
+    FASTK_LAW(Extremes)
+    FASTK_LAW(Denormals)
+    FASTK_LAW(Nonfinite)
+    FASTK_LAW(SignedDomain)
+    FASTK_LAW(NearZero)
+    FASTK_LAW(FullWidth)
+    FASTK_LAW(MaskBias)
+    FASTK_LAW(EmptyRows)
   }
 #undef FASTK_LAW
+}
+
+/// Element \p i of an operand. Only what a law alone does is compiled for each
+/// law: all of it would take NVRTC ten times as long.
+FASTK_FORMULA double valueOf(const ValueRule &rule, const NormalEntries &n,
+                             int64_t i) {
+  uint64_t bits = mix(streamOf(rule.seed) + uint64_t(i));
+  double value = 0;
+  if (isLawless(rule.use))
+    value = lawlessValueOf(rule, n, i, bits);
+  else
+    dispatch(rule.law, [&](auto tag) {
+      constexpr Law law = lawOf(decltype(tag)());
+      value = elementValueOf<law>(rule, n, rowValueOf<law>(rule, i / rule.row),
+                                  i, bits);
+    });
+  return finishedValueOf(rule, value, bits);
 }
 
 } // namespace fastk::worker

@@ -227,7 +227,116 @@ func.func @f(%a: tensor<8x4xf32>, %b: tensor<8x4xf32>) -> tensor<8x4xf32> {
   EXPECT_EQ(f.name, "log_div");
   EXPECT_TRUE(f.inputs[0].positive);
   EXPECT_TRUE(f.inputs[1].nonZero);
+  EXPECT_EQ(f.inputs[1].role, InputRole::Divisor);
+}
+
+/// The features of an elementwise body over %x and %y, of one type.
+WorkloadFeatures analyzeScalars(llvm::StringRef type, llvm::StringRef body) {
+  std::string t = type.str(), tensor = "tensor<8x4x" + t + ">";
+  return analyze("func.func @f(%a: " + tensor + ", %b: " + tensor + ") -> " +
+                 tensor + " {\n  %e = tensor.empty() : " + tensor +
+                 R"(
+  %r = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%a, %b : )" +
+                 tensor + ", " + tensor + ") outs(%e : " + tensor +
+                 ") {\n  ^bb0(%x: " + t + ", %y: " + t + ", %o: " + t +
+                 "):" + body.str() + "\n    linalg.yield %z : " + t +
+                 "\n  } -> " + tensor + "\n  return %r : " + tensor + "\n}");
+}
+
+// What a constant is added to first has its zero among one sign's values.
+TEST(InputRoles, DivisorsHaveBothSigns) {
+  WorkloadFeatures f = analyzeScalars("f32", "%z = arith.divf %x, %y : f32");
+  EXPECT_EQ(f.inputs[0].role, InputRole::Data);
+  EXPECT_EQ(f.inputs[1].role, InputRole::Divisor);
+  EXPECT_TRUE(f.inputs[1].nonZero);
+  EXPECT_FALSE(f.inputs[1].positive);
+
+  f = analyzeScalars("f32", R"(
+    %c = arith.constant 1.0 : f32
+    %s = arith.addf %y, %c : f32
+    %z = arith.divf %x, %s : f32)");
   EXPECT_EQ(f.inputs[1].role, InputRole::Positive);
+
+  f = analyzeScalars("f32", R"(
+    %c = arith.constant 2.0 : f32
+    %s = arith.mulf %y, %c : f32
+    %z = arith.divf %x, %s : f32)");
+  EXPECT_EQ(f.inputs[1].role, InputRole::Divisor);
+
+  f = analyzeScalars("f32", R"(
+    %s = math.sqrt %y : f32
+    %d = arith.divf %x, %y : f32
+    %z = arith.addf %d, %s : f32)");
+  EXPECT_EQ(f.inputs[1].role, InputRole::Positive);
+}
+
+// Whole numbers have powers of both signs.
+TEST(InputRoles, IntegralPowersHaveAnyBase) {
+  auto roleFor = [](const char *exponent) {
+    return analyzeScalars("f32", std::string("\n    %c = arith.constant ") +
+                                     exponent +
+                                     " : f32\n"
+                                     "    %p = math.powf %x, %c : f32\n"
+                                     "    %z = arith.addf %p, %y : f32")
+        .inputs[0]
+        .role;
+  };
+  EXPECT_EQ(roleFor("3.0"), InputRole::Data);
+  EXPECT_EQ(roleFor("2.0"), InputRole::Data);
+  EXPECT_EQ(roleFor("-1.0"), InputRole::Divisor);
+  EXPECT_EQ(roleFor("0.5"), InputRole::Positive);
+  EXPECT_EQ(roleFor("-2.5"), InputRole::Positive);
+  EXPECT_EQ(analyzeScalars("f32", "%z = math.powf %x, %y : f32").inputs[0].role,
+            InputRole::Positive);
+}
+
+TEST(InputRoles, IntegerDivisorsAndShifts) {
+  for (const char *op : {"divsi", "divui", "remsi", "remui", "floordivsi"}) {
+    WorkloadFeatures f = analyzeScalars("i32", std::string("%z = arith.") + op +
+                                                   " %x, %y : i32");
+    EXPECT_EQ(f.inputs[0].role, InputRole::Data) << op;
+    EXPECT_EQ(f.inputs[1].role, InputRole::Divisor) << op;
+  }
+  for (const char *op : {"shli", "shrsi", "shrui"}) {
+    WorkloadFeatures f = analyzeScalars("i64", std::string("%z = arith.") + op +
+                                                   " %x, %y : i64");
+    EXPECT_EQ(f.inputs[0].role, InputRole::Data) << op;
+    EXPECT_EQ(f.inputs[1].role, InputRole::Index) << op;
+    EXPECT_EQ(f.inputs[1].indexBound, 64) << op;
+  }
+}
+
+// What is squared and then divided by the root of the mean is the data.
+TEST(InputRoles, RmsNormHasData) {
+  WorkloadFeatures f = analyze(R"(
+#col = affine_map<(i, j) -> (j)>
+func.func @f(%x: tensor<8x64xf32>, %g: tensor<64xf32>) -> tensor<8x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %n = arith.constant 64.0 : f32
+  %eps = arith.constant 1.0e-05 : f32
+  %e1 = tensor.empty() : tensor<8xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e1 : tensor<8xf32>) -> tensor<8xf32>
+  %s = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<8x64xf32>) outs(%z : tensor<8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %q = arith.mulf %a, %a : f32
+    %t = arith.addf %q, %o : f32
+    linalg.yield %t : f32
+  } -> tensor<8xf32>
+  %e2 = tensor.empty() : tensor<8x64xf32>
+  %r = linalg.generic {indexing_maps = [#id, #row, #col, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %s, %g : tensor<8x64xf32>, tensor<8xf32>, tensor<64xf32>) outs(%e2 : tensor<8x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %m = arith.divf %b, %n : f32
+    %v = arith.addf %m, %eps : f32
+    %i = math.rsqrt %v : f32
+    %p = arith.mulf %a, %i : f32
+    %y = arith.mulf %p, %c : f32
+    linalg.yield %y : f32
+  } -> tensor<8x64xf32>
+  return %r : tensor<8x64xf32>
+})");
+  EXPECT_EQ(f.kind, WorkloadKind::Norm);
+  EXPECT_EQ(f.inputs[0].role, InputRole::Data);
+  EXPECT_EQ(f.inputs[1].role, InputRole::Scale);
 }
 
 TEST(WorkloadNames, Movement) {
@@ -257,6 +366,46 @@ func.func @f(%table: tensor<100x16xf32>, %ids: tensor<8xi64>) -> tensor<8x16xf32
   EXPECT_EQ(f.name, "gather");
   EXPECT_EQ(f.inputs[1].role, InputRole::Index);
   EXPECT_EQ(f.inputs[1].indexBound, 100);
+}
+
+/// A gather of rows of a table of 100; \p body makes %p of the index %i.
+InputFeatures indexFeatures(llvm::StringRef body) {
+  return analyze((R"(
+func.func @f(%table: tensor<100x16xf32>, %ids: tensor<8xi64>) -> tensor<8x16xf32> {
+  %e = tensor.empty() : tensor<8x16xf32>
+  %r = linalg.generic {indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]} ins(%ids : tensor<8xi64>) outs(%e : tensor<8x16xf32>) {
+  ^bb0(%i: i64, %o: f32):
+    %c = arith.constant 100 : i64
+    %zero = arith.constant 0 : i64
+)" + body + R"(
+    %q = arith.index_cast %p : i64 to index
+    %j = linalg.index 1 : index
+    %x = tensor.extract %table[%q, %j] : tensor<100x16xf32>
+    linalg.yield %x : f32
+  } -> tensor<8x16xf32>
+  return %r : tensor<8x16xf32>
+})")
+                     .str())
+      .inputs[1];
+}
+
+// Negative indices count from the end; others are chosen among, or clamped.
+TEST(InputRoles, IndicesThroughSelections) {
+  InputFeatures wrapped = indexFeatures(R"(
+    %n = arith.cmpi slt, %i, %zero : i64
+    %w = arith.addi %i, %c : i64
+    %p = arith.select %n, %w, %i : i64)");
+  EXPECT_EQ(wrapped.role, InputRole::Index);
+  EXPECT_EQ(wrapped.indexBound, 100);
+  EXPECT_FALSE(wrapped.addresses);
+
+  InputFeatures clamped = indexFeatures("%p = arith.maxsi %i, %zero : i64");
+  EXPECT_EQ(clamped.role, InputRole::Index);
+  EXPECT_EQ(clamped.indexBound, 100);
+
+  InputFeatures computed = indexFeatures("%p = arith.muli %i, %i : i64");
+  EXPECT_EQ(computed.role, InputRole::Data);
+  EXPECT_TRUE(computed.addresses);
 }
 
 } // namespace

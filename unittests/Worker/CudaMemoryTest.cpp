@@ -30,14 +30,16 @@ static Job anyJob() {
   };
   for (ElementType type : {ElementType::F64, ElementType::F32, ElementType::F16,
                            ElementType::BF16}) {
-    for (Role role :
-         {Role::Data, Role::Weight, Role::Scale, Role::Positive, Role::Mask})
+    for (Role role : {Role::Data, Role::Weight, Role::Bias, Role::Scale,
+                      Role::Positive, Role::Divisor, Role::Mask})
       add(type, role);
     add(type, Role::Data, {{-1.5, 2}});
   }
   add(ElementType::I64, Role::Data);
   add(ElementType::I32, Role::Index, {{3, 77}});
   add(ElementType::I8, Role::Positive);
+  for (ElementType type : {ElementType::I64, ElementType::I32, ElementType::I8})
+    add(type, Role::Divisor);
   add(ElementType::I1, Role::Data);
   job.outputs = {{ElementType::F32, {37, 1000}, Role::Data, {}},
                  {ElementType::F16, {7, 11}, Role::Data, {}},
@@ -91,7 +93,7 @@ TEST(CudaMemory, InputsAreTheHosts) {
   Job job = anyJob();
   Gpu gpu(job);
   ASSERT_TRUE(gpu.operands);
-  for (int law = 0; law <= int(Law::Negatives); ++law) {
+  for (int law = 0; law <= int(lastLaw); ++law) {
     Case trial = {Law(law), 0, uint64_t(100 + law), law % 2 ? 1 : 0.125};
     gpu.device.fill(*gpu.operands, trial,
                     law % 2 ? Placement::Start : Placement::End);

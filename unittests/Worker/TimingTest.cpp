@@ -106,8 +106,8 @@ TEST(Timing, PromotionOfLargeTensorsRunsEverything) {
   job.time.maxSeconds = 0.5;
   Verdict verdict = judge(job);
   ASSERT_EQ(verdict.status, Status::OK) << explain(verdict);
-  EXPECT_EQ(verdict.audit.distributions.size(), 10u);
-  EXPECT_EQ(verdict.audit.trials, 10 + 2 * 9);
+  EXPECT_EQ(verdict.audit.distributions.size(), 16u);
+  EXPECT_EQ(verdict.audit.trials, 10 + 2 * 15);
 
   job = largeJob("-DWRONG_ON_EQUAL");
   job.mode = Mode::Promote;

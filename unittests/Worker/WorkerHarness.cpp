@@ -133,6 +133,38 @@ Job test::attentionJob(const std::string &candidate) {
   return job;
 }
 
+Job test::maskedAttentionJob(const std::string &candidate) {
+  Job job = attentionJob(candidate);
+  job.inputs.push_back({ElementType::F32, {40, 48}, Role::Mask, {}});
+  job.oracle.path = compile("attention.c", "-DMASKED -DT=double");
+  job.baseline.path = compile("attention.c", "-DMASKED");
+  return job;
+}
+
+Job test::domainJob(const std::string &op, const std::string &candidate) {
+  Job job = basicJob(candidate);
+  job.kind = Kind::Elementwise;
+  bool isInteger = op.rfind("I_", 0) == 0, isHalf = op.rfind("H_", 0) == 0;
+  ElementType type = isInteger ? ElementType::I32
+                     : isHalf  ? ElementType::F16
+                               : ElementType::F32;
+  bool isDomain = op == "LOG" || op == "SQRT" || op == "CUBE";
+  Role role = isDomain ? Role::Positive : Role::Data;
+  job.inputs = {{type, {50, 100}, role, {}}};
+  bool divides = op == "DIVIDE" || op == "I_DIVIDE";
+  if (divides || isInteger)
+    job.inputs.push_back(
+        {type, {50, 100}, divides ? Role::Divisor : Role::Data, {}});
+  if (op == "NORM")
+    job.inputs.push_back({type, {100}, Role::Positive, {}});
+  job.outputs = {{type, {50, 100}, Role::Data, {}}};
+  std::string own = "-DOP=" + op;
+  job.oracle.path = compile("domain.c", own + " -DT=double");
+  job.baseline.path =
+      compile("domain.c", own + (isHalf ? " -DT=_Float16" : ""));
+  return job;
+}
+
 Job test::elementwiseJob(const std::string &op, const std::string &candidate) {
   Job job = basicJob(candidate);
   job.kind = Kind::Elementwise;

@@ -36,6 +36,10 @@ Job matmulJob(const std::string &candidate);
 Job rowwiseJob(const std::string &op, const std::string &candidate);
 /// attention.c.
 Job attentionJob(const std::string &candidate);
+/// The same, with what is added to the logits of all heads.
+Job maskedAttentionJob(const std::string &candidate);
+/// domain.c; \p op as there.
+Job domainJob(const std::string &op, const std::string &candidate);
 /// elementwise.c; \p op as there.
 Job elementwiseJob(const std::string &op, const std::string &candidate);
 /// large.c, of 4.7 million elements; \p flags are the candidate's.

@@ -64,20 +64,35 @@ struct ConvolutionFeatures {
 };
 
 /// As the roles of a worker's job. Positive wins over the others: what stands
-/// under a root, a logarithm or a division.
-enum class InputRole { Data, Weight, Bias, Scale, Positive, Mask, Index };
+/// under a root or a logarithm; then Divisor. Data wins over Scale and Bias:
+/// what is squared or summed up is more than a parameter.
+enum class InputRole {
+  Data,
+  Weight,
+  Bias,
+  Scale,
+  Positive,
+  Divisor,
+  Mask,
+  Index
+};
 llvm::StringRef stringify(InputRole role);
 
 /// An operand of the workload, to choose what values to draw.
 struct InputFeatures {
   InputRole role = InputRole::Data;
-  /// The body takes its logarithm, root or a power of it, perhaps after adding
-  /// a constant: draw positive values.
+  /// The body takes its logarithm, root or a power of it that is not integral,
+  /// perhaps after adding a constant: most values drawn are positive.
   bool positive = false;
-  /// The body divides by it: draw values away from zero.
+  /// The body divides by it: draw values away from zero. Of either sign, unless
+  /// a constant is added first.
   bool nonZero = false;
-  /// For indices: one above the largest that is in range, 0 when not known.
+  /// For indices and amounts of shifts: one above the largest that is in range,
+  /// 0 when not known.
   int64_t indexBound = 0;
+  /// An integer that becomes an index by arithmetic: which ones are in range is
+  /// not known, so draw small ones.
+  bool addresses = false;
 };
 
 struct WorkloadFeatures {

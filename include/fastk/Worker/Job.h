@@ -55,9 +55,11 @@ enum class Role {
   Weight,   ///< As data, but never given infinities or extreme magnitudes.
   Scale,    ///< Multiplies a normalised value: around 1, both signs.
   Bias,     ///< As weight.
-  Positive, ///< Strictly positive: variances, denominators, arguments of log.
+  Positive, ///< Variances, arguments of log: positive but in trials of their
+            ///< own.
+  Divisor,  ///< Any value but 0, both signs.
   Index,    ///< An integer in `range`, which is required.
-  Mask      ///< Integer: 0 or 1. Float: 0 or -inf, never a whole row of -inf.
+  Mask      ///< Integer: 0 or 1. Float, added to logits: 0 or -inf, or a bias.
 };
 
 /// What a kernel owes where the exact result is NaN or infinite.

@@ -153,7 +153,7 @@ void CudaDevice::perturb(const Operands &from, Operands &to, const Case &trial,
     note(set.memory[i].setRedZones());
     CUdeviceptr source = cudaOf(from).memory[i].address();
     CUdeviceptr target = set.memory[i].address();
-    if (!isFloat(tensor.type) || tensor.role == Role::Mask) {
+    if (!isFloat(tensor.type)) {
       note(driver->call(driver->cuMemcpyDtoD, target, source,
                         set.memory[i].size()));
     } else {

@@ -92,13 +92,8 @@ extern "C" __global__ void fastk_fill(unsigned char *data, int type,
   Word elements = Word(rule.elements);
   for (Word k = firstOf(); k < (count ? count : elements); k += strideOf()) {
     Word i = count && count < elements ? bitsAt(places, k) % elements : k;
-    double value = 0;
-    // The law is the same for all threads, so this branch costs little; a loop
-    // for each law would take NVRTC ten times as long.
-    dispatch(rule.law, [&](auto tag) {
-      value = valueOf<lawOf(decltype(tag)())>(rule, normal, (long long)i);
-    });
-    store(data, i, type, value);
+    // The law is the same for all threads, so the branch on it costs little.
+    store(data, i, type, valueOf(rule, normal, (long long)i));
   }
 }
 

@@ -16,6 +16,10 @@
 #define ONLINE 1    // one pass over the keys, as flash attention does
 #define NOMAX 2     // exp of the logits as they are
 #define FROM_ZERO 3 // one pass, the running maximum starting at 0
+#define AS_MASK 4   // a bias below 0 is taken for -inf, any other for 0
+#define NO_GUARD 5  // one pass; a row that begins masked becomes NaN
+#define SAFE 6      // an empty row is 0
+// MASKED: a fourth operand, of queries by keys, is added to the logits.
 
 static T power(T x) { return sizeof(T) == 8 ? exp(x) : (T)expf((float)x); }
 
@@ -26,15 +30,18 @@ static T logit(const float *q, const float *k) {
   return sum * (T)0.17677669529663688110;
 }
 
-static void row(const float *q, const float *k, const float *v, T *o) {
+static void row(const float *q, const float *k, const float *v,
+                const float *mask, T *o) {
   T sum = 0;
   for (int d = 0; d < DEPTH; ++d)
     o[d] = 0;
-#if VARIANT == ONLINE || VARIANT == FROM_ZERO
-  T largest = VARIANT == ONLINE ? -INFINITY : 0;
+#if VARIANT == ONLINE || VARIANT == FROM_ZERO || VARIANT == NO_GUARD
+  T largest = VARIANT == FROM_ZERO ? 0 : -INFINITY;
   for (int j = 0; j < KEYS; ++j) {
-    T x = logit(q, k + j * DEPTH);
+    T x = logit(q, k + j * DEPTH) + (mask ? mask[j] : 0);
     T next = x > largest ? x : largest;
+    if (VARIANT == ONLINE && x == -INFINITY)
+      continue;
     T scale = power(largest - next), weight = power(x - next);
     sum = sum * scale + weight;
     for (int d = 0; d < DEPTH; ++d)
@@ -44,7 +51,10 @@ static void row(const float *q, const float *k, const float *v, T *o) {
 #else
   T x[KEYS], largest = -INFINITY;
   for (int j = 0; j < KEYS; ++j) {
-    x[j] = logit(q, k + j * DEPTH);
+    T added = mask ? mask[j] : 0;
+    if (VARIANT == AS_MASK)
+      added = added < 0 ? -INFINITY : 0;
+    x[j] = logit(q, k + j * DEPTH) + added;
     largest = x[j] > largest ? x[j] : largest;
   }
   if (VARIANT == NOMAX)
@@ -56,13 +66,20 @@ static void row(const float *q, const float *k, const float *v, T *o) {
       o[d] += x[j] * v[j * DEPTH + d];
 #endif
   for (int d = 0; d < DEPTH; ++d)
-    o[d] /= sum;
+    o[d] = VARIANT == SAFE && !(sum > 0) ? 0 : o[d] / sum;
 }
 
+#ifdef MASKED
+void fastk_kernel(const float *q, const float *k, const float *v,
+                  const float *mask, T *o, void *workspace) {
+#else
 void fastk_kernel(const float *q, const float *k, const float *v, T *o,
                   void *workspace) {
+  const float *mask = 0;
+#endif
   for (int h = 0; h < HEADS; ++h)
     for (int i = 0; i < QUERIES; ++i)
       row(q + (h * QUERIES + i) * DEPTH, k + h * KEYS * DEPTH,
-          v + h * KEYS * DEPTH, o + (h * QUERIES + i) * DEPTH);
+          v + h * KEYS * DEPTH, mask ? mask + i * KEYS : mask,
+          o + (h * QUERIES + i) * DEPTH);
 }

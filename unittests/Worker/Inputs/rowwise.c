@@ -38,7 +38,7 @@ void fastk_kernel(const float *x, T *y, void *workspace) {
 #if VARIANT == ONLINE
     for (int i = 0; i < COLS; ++i) {
       T next = x[i] > largest ? x[i] : largest;
-      if (next == -INFINITY)
+      if (x[i] == -INFINITY)
         continue;
       sum = sum * expf(largest - next) + expf(x[i] - next);
       largest = next;
