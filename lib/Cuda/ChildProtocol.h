@@ -18,6 +18,17 @@ namespace fastk::cuda {
 
 /// The hidden argument that makes a program the compiler's child.
 inline constexpr const char *nvrtcChildFlag = "--fastk-nvrtc-child";
+/// The one that makes it ptxas.
+inline constexpr const char *ptxasChildFlag = "--fastk-ptxas-child";
+/// Its descriptors: what to do, the PTX, the cubin, the messages.
+inline constexpr int ptxasRequest = 3;
+inline constexpr int ptxasInput = 4;
+inline constexpr int ptxasOutput = 5;
+inline constexpr int ptxasLog = 6;
+/// Where its sandbox cannot be set up, where it cannot be started.
+inline constexpr int noSandboxExit = 126;
+inline constexpr int notStartedExit = 127;
+
 /// The child's end of the socket.
 inline constexpr int nvrtcChildSocket = 3;
 /// One page where the sandbox leaves a note of a forbidden call.

@@ -252,11 +252,15 @@ CompileResult fastk::cuda::compileInChild(const CompileRequest &request,
     return result;
   }
   explainMissingHeader(answer, *nvrtc);
-  if (answer.ok())
-    if (std::vector<Refusal> refusals = checkDeviceCode(answer.ptx);
-        !refusals.empty()) {
+  if (answer.ok()) {
+    std::vector<Refusal> refusals = checkDeviceCode(answer.ptx);
+    // "compute_90a" makes none.
+    if (refusals.empty() && !answer.cubin.empty())
+      refusals = checkCubin(answer.cubin);
+    if (!refusals.empty()) {
       answer.error = "refused: " + describe(refusals);
       answer.cubin.clear();
     }
+  }
   return answer;
 }
