@@ -108,7 +108,7 @@ static std::string describeEnd(const End &end, const CompileLimits &limits,
            " and was stopped: write less code, unroll less";
   int signal = WIFSIGNALED(end.status) ? WTERMSIG(end.status) : 0;
   if ((signal == SIGKILL || signal == SIGXCPU) &&
-      end.cpuSeconds >= limits.cpuSeconds)
+      end.cpuSeconds >= limits.cpuSeconds * usedUp)
     return std::string("assembling took longer than ") + seconds +
            " of processor time and was stopped: write less code, unroll less";
   if (signal == SIGSYS)

@@ -230,7 +230,8 @@ CompileResult fastk::cuda::compileInChild(const CompileRequest &request,
     return double(time.tv_sec) + double(time.tv_usec) * 1e-6;
   };
   if (WIFSIGNALED(status) && talk != Talk::TimedOut &&
-      seconds(usage.ru_utime) + seconds(usage.ru_stime) >= limits.cpuSeconds)
+      seconds(usage.ru_utime) + seconds(usage.ru_stime) >=
+          limits.cpuSeconds * usedUp)
     return tookTooLong(limits.cpuSeconds, " of processor time");
 
   switch (talk) {
