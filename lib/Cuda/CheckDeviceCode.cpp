@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 using namespace fastk::cuda;
 
@@ -188,16 +189,25 @@ public:
       moduleItem();
     for (const Function &function : functions)
       checkTableUses(function);
-    for (std::string_view name : called)
-      if (!defined.count(name) && !externals.count(name))
-        refuse("external-function", "a call of '" + std::string(name) +
-                                        "', which the module does not define");
+    checkWritable();
+    collectRegisters();
+    for (const Call &call : calls)
+      checkTarget(call);
     return std::move(refusals);
   }
 
 private:
   struct Function {
     std::vector<Tokens> instructions;
+  };
+  /// Bytes of parameters or arguments, 0 where the text does not tell.
+  using Sizes = std::vector<uint64_t>;
+  struct Signature {
+    Sizes results, parameters;
+  };
+  struct Call {
+    std::string_view name;
+    Signature passed;
   };
 
   void refuse(const char *rule, std::string text) {
@@ -268,6 +278,12 @@ private:
     std::string_view name = functionName(head);
     if (hasBody)
       defined.insert(name);
+    Signature signature = signatureOf(head);
+    auto [known, isNew] = signatures.try_emplace(name, signature);
+    if (!isNew && (!fits(known->second.parameters, signature.parameters) ||
+                   !fits(known->second.results, signature.results)))
+      refuse("call", "'" + std::string(name) +
+                         "' is declared with other parameters elsewhere");
     if (contains(head, ".extern")) {
       externals.insert(name);
       refuseExternal(std::string(name));
@@ -291,6 +307,67 @@ private:
     return i < head.size() ? head[i] : std::string_view();
   }
 
+  /// Bytes of what is declared from \p at to the next ',' or ')', which is
+  /// where \p at is then: ".param .align 8 .b8 x[16]".
+  static uint64_t declaredBytes(const Tokens &text, size_t &at) {
+    uint64_t bytes = 0, count = 1;
+    for (; at < text.size() && text[at] != "," && text[at] != ")" &&
+           text[at] != ";";
+         ++at) {
+      PTXToken token = text[at];
+      if (token == ".align") {
+        ++at;
+      } else if (token == "[") {
+        count = at + 1 < text.size() ? numberIn(text[at + 1]) : 0;
+      } else if (token == ".v2" || token == ".v4") {
+        count = token == ".v2" ? 2 : 4;
+      } else if (token == ".pred") {
+        bytes = 1;
+      } else if (token.size() > 2 && token[0] == '.' &&
+                 std::string_view("bsuf").find(token[1]) != token.npos) {
+        bytes = numberIn(token.substr(2)) / 8;
+      }
+    }
+    return bytes * count;
+  }
+
+  /// 0 where it is none.
+  static uint64_t numberIn(std::string_view text) {
+    uint64_t number = 0;
+    for (char c : text) {
+      if (c < '0' || c > '9' || number > (uint64_t(1) << 32))
+        return 0;
+      number = number * 10 + uint64_t(c - '0');
+    }
+    return number;
+  }
+
+  /// ".func (results) name (parameters)".
+  static Signature signatureOf(const Tokens &head) {
+    Signature signature;
+    bool named = false;
+    for (size_t i = 0; i < head.size(); ++i) {
+      named |= isName(head[i]);
+      if (head[i] != "(")
+        continue;
+      Sizes &sizes = named ? signature.parameters : signature.results;
+      for (++i; i < head.size() && head[i] != ")" && head[i] != ";";) {
+        sizes.push_back(declaredBytes(head, i));
+        i += i < head.size() && head[i] == ",";
+      }
+      if (named)
+        break;
+    }
+    return signature;
+  }
+
+  /// Whether both may be the sizes of the same list.
+  static bool fits(const Sizes &one, const Sizes &other) {
+    return std::equal(
+        one.begin(), one.end(), other.begin(), other.end(),
+        [](uint64_t a, uint64_t b) { return a == b || a == 0 || b == 0; });
+  }
+
   void refuseExternal(const std::string &name) {
     std::string why;
     if (name == "vprintf" || name == "printf")
@@ -311,6 +388,8 @@ private:
   void declareVariable(const Tokens &head, bool initialised) {
     if (head.empty())
       return;
+    // One declaration may name several.
+    Names names;
     std::string_view name;
     bool global = false, constant = false, shared = false;
     for (size_t i = 0; i < head.size() && head[i] != "="; ++i) {
@@ -322,38 +401,44 @@ private:
                "managed memory is not allowed; pass a buffer in the plan");
         return;
       }
-      if (head[i][0] != '.' && isName(head[i]))
-        name = head[i];
+      if (isName(head[i]))
+        names.insert(name = head[i]);
     }
     if (shared)
       return;
-    if (constant) {
-      // Constant memory is device memory behind a cache: through a generic
-      // address it could be written.
-      tables.insert(name);
-      return;
-    }
-    if (!global) {
+    if (!global && !constant) {
       refuse("directive",
              "'" + std::string(head[0]) + "' at module scope is not allowed");
       return;
     }
-    bool numbers = initialised;
-    bool values = false;
+    bool values = false, addresses = false;
     for (PTXToken token : head) {
-      if (values && isName(token))
-        numbers = false; // An address: it could be used to write.
+      addresses |= values && isName(token);
       values |= token == "=";
     }
-    if (!numbers) {
-      refuse("global-variable",
-             "'" + std::string(name) +
-                 "' is a __device__ variable that can be written: its value "
-                 "would outlive the launch; use a workspace of the plan, "
-                 "__shared__, or __constant__ for tables");
-      return;
-    }
-    tables.insert(name);
+    if (addresses)
+      return refuse("global-variable",
+                    "'" + std::string(name) +
+                        "' is a table that holds an address, by which it or "
+                        "another could be written: keep numbers in it, as "
+                        "indices");
+    // Constant memory is device memory behind a cache: through a generic
+    // address it could be written.
+    (initialised || constant ? tables : writable)
+        .insert(names.begin(), names.end());
+  }
+
+  /// Nobody can write what nobody names: NVRTC 13.0 leaves such a variable
+  /// where atomicCAS or atomicExch is used.
+  void checkWritable() {
+    Names declared;
+    for (PTXToken token : tokens)
+      if (writable.count(token) && !declared.insert(token).second)
+        refuse("global-variable",
+               "'" + std::string(token) +
+                   "' is a __device__ variable that can be written: its value "
+                   "would outlive the launch; use a workspace of the plan, "
+                   "__shared__, or __constant__ for tables");
   }
 
   static bool isName(PTXToken token) {
@@ -369,6 +454,7 @@ private:
   /// Reads statements until the '}' that closes the body.
   void functionBody() {
     functions.emplace_back();
+    local.clear();
     int depth = 1;
     Tokens statement;
     int braces = 0;
@@ -417,6 +503,8 @@ private:
       if (!allowedDirectives.count(first))
         refuse("directive", "the directive '" + std::string(first) +
                                 "' is not allowed in a function");
+      if (first == ".param")
+        declareLocal(statement);
       if (first == ".reg")
         for (size_t i = 1; i < statement.size(); ++i)
           if (statement[i][0] == '%')
@@ -446,20 +534,87 @@ private:
     functions.back().instructions.push_back(std::move(statement));
   }
 
+  /// ".param .align 8 .b8 x[16];": what a call is given.
+  void declareLocal(const Tokens &statement) {
+    size_t at = 0;
+    uint64_t bytes = declaredBytes(statement, at);
+    for (PTXToken token : statement)
+      if (isName(token))
+        local[token] = bytes;
+  }
+
+  /// Sizes of a list of a call from '(' on; \p at is behind the ')' then.
+  Sizes passed(const Tokens &statement, size_t &at) {
+    Sizes sizes;
+    for (++at; at < statement.size() && statement[at] != ")";
+         at += statement[at] == ",") {
+      auto known = local.find(statement[at]);
+      sizes.push_back(known == local.end() ? 0 : known->second);
+      while (at < statement.size() && statement[at] != "," &&
+             statement[at] != ")")
+        ++at;
+      if (at >= statement.size())
+        break;
+    }
+    ++at;
+    return sizes;
+  }
+
   void checkCall(const Tokens &statement) {
     // call [(results),] target [, (arguments)]: a prototype or a list of
     // targets after that makes it indirect.
     size_t i = 1;
+    Call call;
     if (i < statement.size() && statement[i] == "(") {
-      while (i < statement.size() && statement[i++] != ")")
-        ;
+      call.passed.results = passed(statement, i);
       if (i < statement.size() && statement[i] == ",")
         ++i;
     }
-    if (i >= statement.size() || statement[i][0] == '%')
-      return refuse("indirect-call", "a call through a pointer is not allowed: "
-                                     "use templates or a switch");
-    called.insert(statement[i]);
+    if (i < statement.size())
+      call.name = statement[i++];
+    if (i + 1 < statement.size() && statement[i] == "," &&
+        statement[i + 1] == "(")
+      call.passed.parameters = passed(statement, ++i);
+    if (call.name.empty() || call.name[0] == '%' || i < statement.size())
+      return refuseIndirect();
+    calls.push_back(std::move(call));
+  }
+
+  void refuseIndirect() {
+    refuse("indirect-call", "a call through a pointer is not allowed: "
+                            "use templates or a switch");
+  }
+
+  /// Of a call, when all functions are known.
+  void checkTarget(const Call &call) {
+    // A register may have the name of a function.
+    if (registers.count(call.name))
+      return refuseIndirect();
+    std::string name = "'" + std::string(call.name) + "'";
+    if (!defined.count(call.name)) {
+      if (!externals.count(call.name))
+        refuse("external-function",
+               "a call of " + name + ", which the module does not define");
+      return;
+    }
+    const Signature &callee = signatures[call.name];
+    auto compare = [&](const Sizes &given, const Sizes &wanted,
+                       const std::string &what) {
+      if (given.size() != wanted.size())
+        return refuse("call", "a call of " + name + " has " +
+                                  std::to_string(given.size()) + " " + what +
+                                  "s, but the function has " +
+                                  std::to_string(wanted.size()));
+      for (size_t i = 0; i < given.size(); ++i)
+        if (given[i] && wanted[i] && given[i] != wanted[i])
+          return refuse("call", "a call of " + name + ": " + what + " " +
+                                    std::to_string(i) + " has " +
+                                    std::to_string(given[i]) +
+                                    " bytes, but the function's has " +
+                                    std::to_string(wanted[i]));
+    };
+    compare(call.passed.parameters, callee.parameters, "parameter");
+    compare(call.passed.results, callee.results, "result");
   }
 
   /// "%tid.x" -> "tid".
@@ -510,13 +665,21 @@ private:
 
   /// Whether `.reg` names it somewhere: asm texts may declare their own.
   bool declaredRegister(PTXToken token) {
-    if (registers.empty())
-      for (size_t i = 0; i < tokens.size(); ++i)
-        if (tokens[i] == ".reg")
-          for (; i < tokens.size() && tokens[i] != ";"; ++i)
-            if (isName(tokens[i]))
-              registers.insert(tokens[i]);
+    collectRegisters();
     return registers.count(token);
+  }
+
+  void collectRegisters() {
+    if (std::exchange(registersKnown, true))
+      return;
+    // Parameters of a function end at a parenthesis.
+    for (size_t i = 0; i < tokens.size(); ++i)
+      if (tokens[i] == ".reg")
+        for (; i < tokens.size() && tokens[i] != ";" && tokens[i] != ")" &&
+               tokens[i] != "{";
+             ++i)
+          if (isName(tokens[i]))
+            registers.insert(tokens[i]);
   }
 
   //===--------------------------------------------------------------------===//
@@ -530,28 +693,38 @@ private:
     if (tables.empty())
       return;
     static const Names passing = {"mov", "add", "sub", "mad", "cvta", "selp"};
-    Names tainted;
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (const Tokens &statement : function.instructions) {
-        std::string_view opcode =
-            statement[0].substr(0, statement[0].find('.'));
-        if (!uses(statement, 2, tainted))
-          continue;
-        if (!passing.count(opcode))
-          continue;
-        // The destination: one register, or several in braces.
-        for (size_t i = 1; i < statement.size() && statement[i] != ","; ++i)
+    auto opcodeOf = [](const Tokens &statement) {
+      return statement[0].substr(0, statement[0].find('.'));
+    };
+    // Who computes from a name, so that each is looked at once.
+    std::map<std::string_view, std::vector<const Tokens *>> users;
+    for (const Tokens &statement : function.instructions)
+      if (passing.count(opcodeOf(statement)))
+        for (size_t i = 2; i < statement.size(); ++i)
           if (isName(statement[i]))
-            changed |= tainted.insert(statement[i]).second;
-          else if (statement[i] == "{")
-            for (; i < statement.size() && statement[i] != "}"; ++i)
-              if (isName(statement[i]))
-                changed |= tainted.insert(statement[i]).second;
-      }
+            users[whole(statement[i])].push_back(&statement);
+    Names tainted;
+    std::vector<std::string_view> pending(tables.begin(), tables.end());
+    auto taint = [&](PTXToken token) {
+      if (isName(token) && tainted.insert(whole(token)).second)
+        pending.push_back(whole(token));
+    };
+    while (!pending.empty()) {
+      auto found = users.find(pending.back());
+      pending.pop_back();
+      if (found == users.end())
+        continue;
+      // The destination: one register, or several in braces.
+      for (const Tokens *user : found->second)
+        for (size_t i = 1; i < user->size() && (*user)[i] != ","; ++i)
+          if ((*user)[i] == "{")
+            for (; i < user->size() && (*user)[i] != "}"; ++i)
+              taint((*user)[i]);
+          else
+            taint((*user)[i]);
     }
     for (const Tokens &statement : function.instructions) {
-      std::string_view opcode = statement[0].substr(0, statement[0].find('.'));
+      std::string_view opcode = opcodeOf(statement);
       if (passing.count(opcode) || opcode == "ld")
         continue;
       if (uses(statement, 1, tainted))
@@ -564,9 +737,14 @@ private:
 
   bool uses(const Tokens &statement, size_t from, const Names &tainted) const {
     for (size_t i = from; i < statement.size(); ++i)
-      if (tainted.count(statement[i]) || tables.count(statement[i]))
+      if (tainted.count(whole(statement[i])) || tables.count(statement[i]))
         return true;
     return false;
+  }
+
+  /// The register of which "%v.x" is an element.
+  static std::string_view whole(PTXToken token) {
+    return token[0] == '.' ? token : token.substr(0, token.find('.'));
   }
 
   static constexpr size_t kMostRefusals = 16;
@@ -574,7 +752,12 @@ private:
   size_t at = 0;
   std::vector<Refusal> refusals;
   std::vector<Function> functions;
-  Names defined, externals, called, tables, registers;
+  Names defined, externals, tables, writable, registers;
+  bool registersKnown = false;
+  std::map<std::string_view, Signature> signatures;
+  std::vector<Call> calls;
+  /// Bytes of the parameters that the function at hand declares.
+  std::map<std::string_view, uint64_t> local;
 };
 
 } // namespace

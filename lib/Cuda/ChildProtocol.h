@@ -18,10 +18,24 @@ namespace fastk::cuda {
 
 /// The hidden argument that makes a program the compiler's child.
 inline constexpr const char *nvrtcChildFlag = "--fastk-nvrtc-child";
+/// The one that makes it ptxas.
+inline constexpr const char *ptxasChildFlag = "--fastk-ptxas-child";
+/// Its descriptors: what to do, the PTX, the cubin, the messages.
+inline constexpr int ptxasRequest = 3;
+inline constexpr int ptxasInput = 4;
+inline constexpr int ptxasOutput = 5;
+inline constexpr int ptxasLog = 6;
+/// Where its sandbox cannot be set up, where it cannot be started.
+inline constexpr int noSandboxExit = 126;
+inline constexpr int notStartedExit = 127;
+
 /// The child's end of the socket.
 inline constexpr int nvrtcChildSocket = 3;
 /// One page where the sandbox leaves a note of a forbidden call.
 inline constexpr int nvrtcChildNotes = 4;
+/// What the kernel counts when it ends a process for its processor time, and
+/// what it says afterwards, differ by some ticks: so much of the limit was used.
+inline constexpr double usedUp = 0.9;
 /// Exit codes beside 0 (a result was written) and 2 (a broken request).
 inline constexpr int outOfMemoryExit = 12;
 /// The worker's sandbox ends a process with this on a forbidden system call.

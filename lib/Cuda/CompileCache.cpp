@@ -22,7 +22,7 @@ using namespace fastk::cuda;
 
 /// Changes with the options of Nvrtc::compile, the checks of CheckDeviceCode
 /// and the layout of the files.
-static constexpr uint64_t kFormat = 1;
+static constexpr uint64_t kFormat = 2;
 
 static std::string defaultFolder() {
   std::string folder = fastk::userCacheFolder();
@@ -46,6 +46,13 @@ std::string CompileCache::key(const CompileRequest &request,
     all.text(name);
     all.text(text);
   }
+  return sha256(all.bytes);
+}
+
+std::string CompileCache::key(std::string_view everything) {
+  ByteWriter all;
+  all.number(kFormat);
+  all.text(everything);
   return sha256(all.bytes);
 }
 

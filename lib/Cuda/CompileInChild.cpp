@@ -230,7 +230,8 @@ CompileResult fastk::cuda::compileInChild(const CompileRequest &request,
     return double(time.tv_sec) + double(time.tv_usec) * 1e-6;
   };
   if (WIFSIGNALED(status) && talk != Talk::TimedOut &&
-      seconds(usage.ru_utime) + seconds(usage.ru_stime) >= limits.cpuSeconds)
+      seconds(usage.ru_utime) + seconds(usage.ru_stime) >=
+          limits.cpuSeconds * usedUp)
     return tookTooLong(limits.cpuSeconds, " of processor time");
 
   switch (talk) {
@@ -252,11 +253,15 @@ CompileResult fastk::cuda::compileInChild(const CompileRequest &request,
     return result;
   }
   explainMissingHeader(answer, *nvrtc);
-  if (answer.ok())
-    if (std::vector<Refusal> refusals = checkDeviceCode(answer.ptx);
-        !refusals.empty()) {
+  if (answer.ok()) {
+    std::vector<Refusal> refusals = checkDeviceCode(answer.ptx);
+    // "compute_90a" makes none.
+    if (refusals.empty() && !answer.cubin.empty())
+      refusals = checkCubin(answer.cubin);
+    if (!refusals.empty()) {
       answer.error = "refused: " + describe(refusals);
       answer.cubin.clear();
     }
+  }
   return answer;
 }

@@ -140,6 +140,8 @@ bool Driver::load(const std::string &path, Driver &driver, std::string &error) {
 #define FASTK_DRIVER_FUNCTION(NAME, SYMBOL, ...)                               \
   if (!resolve(library, SYMBOL, driver.NAME) && !missing)                      \
     missing = SYMBOL;
+#define FASTK_DRIVER_OPTIONAL(NAME, SYMBOL, ...)                               \
+  resolve(library, SYMBOL, driver.NAME);
 #include "fastk/Cuda/DriverFunctions.def"
   if (missing) {
     error = "the NVIDIA driver is too old: " + path + " has no " + missing +
@@ -215,6 +217,31 @@ std::string fastk::cuda::loadModule(const Driver &driver,
                          log);
 }
 
+std::string fastk::cuda::linkPTX(const Driver &driver, std::string_view ptx,
+                                 std::string &cubin) {
+  std::string text(ptx);
+  LoadLog messages;
+  CUlinkState state = nullptr;
+  std::string error = driver.call(driver.cuLinkCreate, 4u, messages.options,
+                                  messages.values, &state);
+  if (!error.empty())
+    return error;
+  // The null character behind it counts.
+  error = driver.call(driver.cuLinkAddData, state, CU_JIT_INPUT_PTX,
+                      static_cast<void *>(text.data()), text.size() + 1,
+                      static_cast<const char *>("kernel.ptx"), 0u,
+                      static_cast<CUjit_option *>(nullptr),
+                      static_cast<void **>(nullptr));
+  void *code = nullptr;
+  size_t bytes = 0;
+  if (error.empty())
+    error = driver.call(driver.cuLinkComplete, state, &code, &bytes);
+  if (error.empty())
+    cubin.assign(static_cast<const char *>(code), bytes);
+  driver.cuLinkDestroy(state);
+  return messages.finish(error, nullptr);
+}
+
 std::string fastk::cuda::getFunction(const Driver &driver, CUmodule module,
                                      const char *name, CUfunction &function) {
   std::string error =
@@ -237,6 +264,30 @@ std::string fastk::cuda::getAttributes(const Driver &driver,
             driver.call(driver.cuFuncGetAttribute, value, attribute, function);
         !error.empty())
       return error;
+  return "";
+}
+
+std::string
+fastk::cuda::getParameters(const Driver &driver, CUfunction function,
+                           std::optional<std::vector<uint64_t>> &sizes) {
+  sizes.reset();
+  if (!driver.cuFuncGetParamInfo.pointer)
+    return "";
+  // More than the bytes of all parameters that any device takes.
+  constexpr size_t most = 32768;
+  std::vector<uint64_t> found;
+  while (found.size() < most) {
+    size_t offset = 0, bytes = 0;
+    CUresult result =
+        driver.cuFuncGetParamInfo(function, found.size(), &offset, &bytes);
+    // Behind the last one.
+    if (result == CUDA_ERROR_INVALID_VALUE)
+      break;
+    if (result != CUDA_SUCCESS)
+      return driver.describe(result, driver.cuFuncGetParamInfo.name);
+    found.push_back(bytes);
+  }
+  sizes = std::move(found);
   return "";
 }
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Cuda/LoadedProgram.h"
+#include "fastk/Cuda/Cubin.h"
 #include <algorithm>
 
 using namespace fastk;
@@ -72,6 +73,11 @@ std::string LoadedProgram::findFunction(const std::string &kernel,
   return getFunction(driver, module->second, entry.c_str(), function);
 }
 
+CUmodule LoadedProgram::module(std::string_view image) const {
+  auto at = modules.find(image);
+  return at == modules.end() ? nullptr : at->second;
+}
+
 std::string LoadedProgram::load(const std::vector<CodeImage> &images,
                                 worker::LaunchPlan thePlan) {
   plan = std::move(thePlan);
@@ -83,8 +89,9 @@ std::string LoadedProgram::load(const std::vector<CodeImage> &images,
                                 : std::string(image.name) + ": " + error;
     modules.emplace(image.name, module);
   }
-  // The most that any launch of an entry asks for.
+  // The most that any launch of an entry asks for, and what it takes.
   std::map<CUfunction, int64_t> shared;
+  std::map<CUfunction, std::optional<std::vector<uint64_t>>> parameters;
   for (const worker::PlanStep &step : plan.steps) {
     const auto *launch = std::get_if<worker::Launch>(&step);
     CUfunction function = nullptr;
@@ -104,6 +111,11 @@ std::string LoadedProgram::load(const std::vector<CodeImage> &images,
     FunctionAttributes attributes;
     if (isNew && error.empty())
       error = getAttributes(driver, function, attributes);
+    // The driver reads as much behind each pointer as the kernel takes.
+    if (isNew && error.empty())
+      error = getParameters(driver, function, parameters[function]);
+    if (error.empty() && parameters[function])
+      error = compareArguments(*launch, *parameters[function]);
     if (error.empty())
       error = checkResidency(*launch, function);
   }

@@ -25,7 +25,8 @@
 using namespace fastk::cuda;
 
 bool fastk::cuda::isNvrtcChild(int argc, char **argv) {
-  return argc == 2 && std::string_view(argv[1]) == nvrtcChildFlag;
+  return argc == 2 && (std::string_view(argv[1]) == nvrtcChildFlag ||
+                       std::string_view(argv[1]) == ptxasChildFlag);
 }
 
 static bool readAll(int fd, std::string &bytes) {
@@ -73,16 +74,21 @@ static int closeFileSystem() {
   return error;
 }
 
-/// Returns an errno, 0 for success.
-static int enterCompileSandbox(const CompileLimits &limits) {
-  using namespace fastk::worker;
-  Message start = {};
+static fastk::worker::Message limitsOf(const CompileLimits &limits) {
+  fastk::worker::Message start = {};
   start.threadLimit = 64;
   start.addressSpaceBytes = limits.addressSpaceBytes;
   start.fileBytes = 0;
   start.cpuSeconds = uint64_t(std::ceil(limits.cpuSeconds));
   // A user of its own, so that its limit of threads is its own.
   start.uid = geteuid() == 0 ? 1300000000u + uint32_t(getpid()) % 4194304u : 0;
+  return start;
+}
+
+/// Returns an errno, 0 for success.
+static int enterCompileSandbox(const CompileLimits &limits) {
+  using namespace fastk::worker;
+  Message start = limitsOf(limits);
   void *page = mmap(nullptr, pageSize, PROT_READ | PROT_WRITE, MAP_SHARED,
                     nvrtcChildNotes, 0);
   if (page == MAP_FAILED)
@@ -94,10 +100,44 @@ static int enterCompileSandbox(const CompileLimits &limits) {
   return closeFileSystem();
 }
 
+/// Becomes ptxas. Returns an exit code where it cannot.
+static int becomePtxas() {
+  using namespace fastk::worker;
+  std::string bytes;
+  if (!readAll(ptxasRequest, bytes))
+    return 2;
+  ByteReader in(bytes);
+  std::string ptxas = in.text(), arch = "-arch=" + in.text();
+  CompileLimits limits;
+  limits.cpuSeconds = double(in.number()) / 1000;
+  limits.addressSpaceBytes = in.number();
+  limits.outputBytes = in.number();
+  if (!in.complete() || chdir("/") != 0)
+    return 2;
+  // Before the user changes: it may lie where only ours may look.
+  int program = open(ptxas.c_str(), O_RDONLY | O_CLOEXEC);
+  if (program < 0 || dup2(ptxasLog, STDOUT_FILENO) < 0 ||
+      dup2(ptxasLog, STDERR_FILENO) < 0)
+    return notStartedExit;
+  static ControlPage unused;
+  Message start = limitsOf(limits);
+  start.fileBytes = limits.outputBytes;
+  if (!(enterSandbox(start, &unused, /*mayExecute=*/true) & ProtectSeccomp))
+    return noSandboxExit;
+  std::string input = "/proc/self/fd/" + std::to_string(ptxasInput);
+  std::string output = "/proc/self/fd/" + std::to_string(ptxasOutput);
+  const char *words[] = {"ptxas", arch.c_str(),   "-v",   input.c_str(),
+                         "-o",    output.c_str(), nullptr};
+  fexecve(program, const_cast<char *const *>(words), environ);
+  return notStartedExit;
+}
+
 static void onNoMemory() { _exit(outOfMemoryExit); }
 
-int fastk::cuda::nvrtcChildMain(int, char **) {
+int fastk::cuda::nvrtcChildMain(int, char **argv) {
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  if (std::string_view(argv[1]) == ptxasChildFlag)
+    return becomePtxas();
   std::set_new_handler(onNoMemory);
   std::string bytes;
   if (!readAll(nvrtcChildSocket, bytes))

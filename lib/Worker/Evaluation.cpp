@@ -80,6 +80,17 @@ void Evaluation::account(Running &program) {
   verdict.resources.cpuSeconds += used.cpuSeconds;
 }
 
+/// What a promotion has not looked at, as the end of its reason.
+std::string fastk::worker::unseenBySanitizers(const Verdict &verdict) {
+  std::string text;
+  if (verdict.gpu)
+    for (const auto &[tool, result] : verdict.gpu->sanitizer)
+      if (result != "ok")
+        text += (text.empty() ? "; not seen by " : ", ") + tool + " (" +
+                result + ")";
+  return text;
+}
+
 Verdict fastk::worker::evaluateOn(Device &device) {
   const Job &job = device.job;
   Verdict verdict;
@@ -110,6 +121,7 @@ Verdict fastk::worker::evaluateOn(Device &device) {
                verdict.timing.speedupOverBaseline->median);
       verdict.reason += text;
     }
+    verdict.reason += unseenBySanitizers(verdict);
   } else {
     verdict.status = failure.status;
     verdict.reason = failure.reason;

@@ -55,6 +55,10 @@ bool timeCandidate(Evaluation &evaluation,
 /// The whole protocol on a device. Never fails: what goes wrong is the verdict.
 Verdict evaluateOn(Device &device);
 
+/// Which tools of compute-sanitizer a promotion did without, and why, as the
+/// end of a sentence; empty where all ran.
+std::string unseenBySanitizers(const Verdict &verdict);
+
 } // namespace fastk::worker
 
 #endif // FASTK_LIB_WORKER_EVALUATION_H

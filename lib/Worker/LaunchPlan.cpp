@@ -102,6 +102,29 @@ int64_t fastk::worker::byteSize(TensorMap::Type type) {
   return 0;
 }
 
+std::string fastk::worker::checkKernelName(std::string_view name) {
+  constexpr size_t longest = 1024;
+  if (name.empty())
+    return "is empty; a launch names an entry of the program";
+  if (name.size() > longest)
+    return "is longer than " + std::to_string(longest) + " characters";
+  auto isPlain = [](std::string_view part) {
+    auto isDigit = [](char c) { return c >= '0' && c <= '9'; };
+    for (char c : part)
+      if (!isDigit(c) && !(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') &&
+          c != '_' && c != '$' && c != '.')
+        return false;
+    return !part.empty() && !isDigit(part[0]);
+  };
+  size_t colons = name.find("::");
+  bool plain = colons == name.npos ? isPlain(name)
+                                   : isPlain(name.substr(0, colons)) &&
+                                         isPlain(name.substr(colons + 2));
+  return plain ? ""
+               : "is no plain name; an entry's name has letters, digits, _, $ "
+                 "and '.', no digit first";
+}
+
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//
@@ -248,7 +271,9 @@ readArgument(const Json &value, const std::string &where, std::string &error) {
 
 static Launch readLaunch(ObjectReader &reader, std::string &error) {
   Launch launch;
-  reader.readString("launch", launch.kernel);
+  if (reader.readString("launch", launch.kernel))
+    if (std::string problem = checkKernelName(launch.kernel); !problem.empty())
+      reader.fail("launch", problem);
   readDim3(reader, "grid", launch.grid, error, false);
   readDim3(reader, "block", launch.block, error, false);
   readDim3(reader, "cluster", launch.cluster, error, true);

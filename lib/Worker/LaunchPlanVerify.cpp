@@ -30,7 +30,8 @@ public:
 
 private:
   void complain(const std::string &problem, const std::string &rule) {
-    problems.push_back(path + problem + " (" + rule + ")");
+    if (problems.size() < mostProblems)
+      problems.push_back(path + problem + " (" + rule + ")");
   }
   /// The size of the buffer that \p ref names, or -1 with a complaint.
   int64_t bytesOf(const BufferRef &ref, const std::string &field);
@@ -41,6 +42,8 @@ private:
   void checkBox(const TensorMap &map);
   void checkExtent(const TensorMap &map);
 
+  /// Nobody reads more of them.
+  static constexpr size_t mostProblems = 64;
   const LaunchPlan &plan;
   const std::vector<int64_t> &inputBytes, &outputBytes;
   const PlanLimits &limits;
@@ -126,8 +129,8 @@ void Verifier::checkWorkspaces() {
 }
 
 void Verifier::check(const Launch &launch, bool isFirst) {
-  if (launch.kernel.empty())
-    complain(".launch: is empty", "a launch names an entry of the program");
+  if (std::string problem = checkKernelName(launch.kernel); !problem.empty())
+    complain(".launch: " + problem, "a launch names an entry of the program");
   if (product(launch.block) > limits.threadsPerBlock)
     complain(".block: " + text(launch.block) + " is " +
                  text(product(launch.block)) + " threads",
@@ -353,7 +356,8 @@ std::vector<std::string> Verifier::run() {
     path = "$.tensor_maps[" + text(int64_t(i)) + "]";
     check(plan.tensorMaps[i]);
   }
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
+  for (size_t i = 0; i < plan.steps.size() && problems.size() < mostProblems;
+       ++i) {
     path = "$.steps[" + text(int64_t(i)) + "]";
     bool followsLaunch =
         i > 0 && std::holds_alternative<Launch>(plan.steps[i - 1]);

@@ -152,14 +152,16 @@ static void compileAhead(const std::vector<fs::path> &jobs, size_t from,
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     std::string ignored;
     std::optional<Job> job = readJob(jobs[i], ignored);
-    if (!job || job->candidate.code != Code::CUDA || stop)
+    if (!job || stop)
       continue;
     bool isRead = false;
     fastk::cuda::CompileRequest request;
     request.source = textOf(job->candidate.path, isRead);
     request.arch = device.arch;
-    if (isRead)
+    if (isRead && job->candidate.code == Code::CUDA)
       fastk::cuda::compileCached(request);
+    if (isRead && job->candidate.code == Code::PTX)
+      fastk::cuda::assembleCached({request.source, request.arch});
   }
 }
 

@@ -80,9 +80,21 @@ TEST(CheckDeviceCode, SpecialRegisters) {
 }
 
 TEST(CheckDeviceCode, ModuleVariables) {
-  EXPECT_EQ(rules(module("", ".global .align 4 .u32 n;")), "global-variable");
-  EXPECT_EQ(rules(module("", ".visible .global .align 4 .b8 n[4096];")),
+  EXPECT_EQ(
+      rules(module("ld.global.u32 %r1, [n];", ".global .align 4 .u32 n;")),
+      "global-variable");
+  EXPECT_EQ(rules(module("mov.u64 %rd2, n;",
+                         ".visible .global .align 4 .b8 n[4096];")),
             "global-variable");
+  EXPECT_EQ(rules(module("red.global.add.u32 [m], 1;", ".global .u32 m, n;")),
+            "global-variable");
+  // What nobody names nobody writes.
+  EXPECT_EQ(rules(module("", ".global .align 1 .u8 "
+                             "_ZN26__nv_atomic_triv_cp_helperIiE5__valE;")),
+            "");
+  EXPECT_EQ(rules(module("", ".global .u32 n;\n.global .u64 p = n;"))
+                .find("global-variable"),
+            0u);
   EXPECT_EQ(rules(module("", ".global .attribute(.managed) .align 4 .u32 n;")),
             "global-variable");
   EXPECT_EQ(
@@ -140,9 +152,9 @@ TEST(CheckDeviceCode, Calls) {
 
 // Text inside asm may close the function and go on.
 TEST(CheckDeviceCode, TextBehindAClosedBraceIsSeen) {
-  EXPECT_EQ(
-      rules(module("ret; } .global .u32 n; .visible .entry other() { trap;")),
-      "global-variable instruction");
+  EXPECT_EQ(rules(module("ret; } .global .u32 n; .visible .entry other() { "
+                         "red.global.add.u32 [n], 1; trap;")),
+            "instruction global-variable");
   EXPECT_EQ(rules(module("} .extern .func malloc(); { ret;")).substr(0, 17),
             "external-function");
 }

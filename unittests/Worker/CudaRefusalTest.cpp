@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Cuda/CudaDevice.h"
+#include "fastk/Cuda/CompileInChild.h"
 #include <gtest/gtest.h>
+#include <optional>
 
 using namespace fastk::worker;
 
@@ -32,4 +34,61 @@ TEST(CudaRefusal, PTXIsCheckedAsItIs) {
 
 TEST(CudaRefusal, SourceIsCheckedByTheCompiler) {
   EXPECT_EQ(refusalOf(Code::CUDA, "clock64()"), "");
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+/// What a plan with these arguments is told about a kernel of a pointer and an
+/// i32; nothing where there is no ptxas.
+static std::optional<std::string>
+refusalOfArguments(std::vector<PlanArgument> arguments) {
+  fastk::cuda::CompileResult code = fastk::cuda::assembleInChild(
+      {".version 8.0\n.target sm_80\n.address_size 64\n"
+       ".visible .entry k(.param .u64 x, .param .u32 n) { ret; }\n",
+       "sm_90a"});
+  if (code.missingTool)
+    return std::nullopt;
+  EXPECT_TRUE(code.ok()) << code.error;
+  LaunchPlan plan;
+  Launch launch;
+  launch.kernel = "k";
+  launch.arguments = std::move(arguments);
+  plan.steps = {launch};
+  return argumentsRefusalOf(plan, code.cubin);
+}
+
+TEST(CudaRefusal, ArgumentsAreTheKernelsParameters) {
+  BufferRef buffer;
+  PlanScalar number, wide;
+  wide.type = PlanScalar::Type::I64;
+  std::optional<std::string> right = refusalOfArguments({buffer, number});
+  if (!right) {
+    printf("needs ptxas, which was not found\n");
+    return;
+  }
+  EXPECT_EQ(*right, "");
+  struct {
+    std::vector<PlanArgument> arguments;
+    const char *why;
+  } cases[] = {
+      // The driver would read what lies behind the list.
+      {{buffer}, "has 2 parameters, but the plan passes 1 arguments"},
+      {{}, "has 2 parameters, but the plan passes 0 arguments"},
+      {{buffer, number, number},
+       "has 2 parameters, but the plan passes 3 arguments"},
+      {{number, number},
+       "parameter 0 has 8 bytes, but the plan's argument, an i32, has 4"},
+      {{buffer, wide},
+       "parameter 1 has 4 bytes, but the plan's argument, an i64, has 8"},
+      {{TensorMapRef(), number},
+       "parameter 0 has 8 bytes, but the plan's argument, a tensor map, has "
+       "128"},
+  };
+  for (const auto &each : cases) {
+    std::string why = refusalOfArguments(each.arguments).value_or("");
+    EXPECT_NE(why.find(each.why), std::string::npos) << why;
+    EXPECT_EQ(why.find("$.steps[0]: kernel 'k'"), 0u) << why;
+  }
 }

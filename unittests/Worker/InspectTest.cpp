@@ -151,6 +151,6 @@ TEST_F(Inspect, AToolThatIsStoppedSaysSo) {
   if (std::optional<SanitizerResult> result =
           judge("memcheck", addRun(0, true), 0.05)) {
     EXPECT_EQ(result->kind, SanitizerResult::Stopped);
-    EXPECT_EQ(result->text, "stopped after 0.05 s");
+    EXPECT_EQ(result->text, "not run to its end: stopped after 0.05 s");
   }
 }

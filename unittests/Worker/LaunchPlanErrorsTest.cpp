@@ -8,6 +8,8 @@
 
 #include "fastk/Worker/LaunchPlan.h"
 #include "gtest/gtest.h"
+#include <algorithm>
+#include <chrono>
 #include <random>
 
 using namespace fastk::worker;
@@ -70,6 +72,30 @@ TEST(LaunchPlanErrors, EachTextIsRefusedWithItsPlace) {
       {launchOf(
            R"("launch": "k", "grid": [1], "block": [1], "arguments": [], "stream": 1)"),
        "stream"},
+      // A name that ends early for whoever takes it as a C string.
+      {launchOf(
+           R"("launch": "k\u0000_other", "grid": [1], "block": [1], "arguments": [])"),
+       "$: a text holds a null character"},
+      {launchOf(
+           R"("launch": "k", "grid": [1], "block": [1], "arguments": ["in0\u0000"])"),
+       "$: a text holds a null character"},
+      {launchOf(R"("memset": "ws0", "bytes": 4, "va\u0000lue": 0)"),
+       "$: a text holds a null character"},
+      {launchOf(
+           R"("launch": "k x", "grid": [1], "block": [1], "arguments": [])"),
+       "$.steps[0].launch: is no plain name"},
+      {launchOf(
+           R"("launch": "a::b::c", "grid": [1], "block": [1], "arguments": [])"),
+       "$.steps[0].launch: is no plain name"},
+      {launchOf(
+           R"("launch": "1k", "grid": [1], "block": [1], "arguments": [])"),
+       "$.steps[0].launch: is no plain name"},
+      {launchOf(
+           R"("launch": "k\n", "grid": [1], "block": [1], "arguments": [])"),
+       "$.steps[0].launch: is no plain name"},
+      {launchOf("\"launch\": \"" + std::string(1025, 'k') +
+                R"(", "grid": [1], "block": [1], "arguments": [])"),
+       "$.steps[0].launch: is longer than 1024 characters"},
       {R"({"format": 1, "workspaces": [{"bytes": 0}], "steps": []})",
        "$.workspaces[0].bytes"},
       {R"({"format": 1, "tensor_maps": [{"buffer": "in0", "type": "f8",
@@ -167,6 +193,20 @@ TEST(LaunchPlanErrors, Launches) {
   ampere.capability = 80;
   expectProblem([](LaunchPlan &p) { launchIn(p).cluster = {2, 1, 1}; },
                 "this device is sm_80", "clusters need sm_90 or later", ampere);
+}
+
+TEST(LaunchPlanErrors, KernelsHavePlainNames) {
+  for (const char *good : {"k", "_Z1kILi3EEvPf", "k$1", "w_1::relu", ".k.0"})
+    EXPECT_EQ(checkKernelName(good), "") << good;
+  for (const std::string &bad :
+       {std::string(), std::string("k\0x", 3), std::string("k\0", 2),
+        std::string("a::"), std::string("::a"), std::string("k-1"),
+        std::string("9"), std::string("caf\xc3\xa9"), std::string(1025, 'k')}) {
+    EXPECT_NE(checkKernelName(bad), "") << bad;
+    expectProblem([&](LaunchPlan &p) { launchIn(p).kernel = bad; },
+                  "$.steps[0].launch",
+                  "a launch names an entry of the program");
+  }
 }
 
 TEST(LaunchPlanErrors, Arguments) {
@@ -302,6 +342,86 @@ TEST(LaunchPlanErrors, TensorMaps) {
       },
       ".swizzle: does not fit interleave 32B",
       "interleave 32B goes with swizzle 32B");
+}
+
+//===----------------------------------------------------------------------===//
+// Plans of any length
+//===----------------------------------------------------------------------===//
+
+static std::string planOf(size_t steps, const char *step) {
+  std::string text = "{\"format\": 1, \"steps\": [";
+  for (size_t i = 0; i < steps; ++i)
+    text += (i ? "," : "") + std::string(step);
+  return text + "]}";
+}
+
+/// The least of three, in seconds.
+template <typename Work>
+static double secondsOf(Work work) {
+  double least = 1e9;
+  for (int i = 0; i < 3; ++i) {
+    auto start = std::chrono::steady_clock::now();
+    work();
+    least = std::min(least, std::chrono::duration<double>(
+                                std::chrono::steady_clock::now() - start)
+                                .count());
+  }
+  return least;
+}
+
+// 50,000 steps took 13 s: four times as long for twice as many.
+TEST(LaunchPlanErrors, LongPlansAreReadInLinearTime) {
+  for (const char *step :
+       {R"({"memset":"ws0","bytes":4})",
+        R"({"launch":"k","grid":[1],"block":[1],"arguments":["in0"]})", "[]",
+        "{}"}) {
+    auto refuse = [&](size_t steps) {
+      std::string text = planOf(steps, step), error;
+      return secondsOf([&] {
+        EXPECT_FALSE(parseLaunchPlan(text, error));
+        EXPECT_NE(error, "");
+      });
+    };
+    double small = refuse(5000), large = refuse(50000);
+    EXPECT_LT(large, 10 * 4 * small + 0.1) << step;
+    EXPECT_LT(large, 2) << step;
+  }
+  std::string error;
+  std::string million = planOf(1000000, R"({"memset":"ws0","bytes":4})");
+  EXPECT_FALSE(parseLaunchPlan(million, error));
+  EXPECT_EQ(error, "$.steps: has more than 4096 entries; no kernel needs that");
+}
+
+TEST(LaunchPlanErrors, ManyFieldsAreRefusedInLinearTime) {
+  std::string text = "{";
+  for (int i = 0; i < 300000; ++i)
+    text += "\"" + std::to_string(i) + "\":0,";
+  text += "\"format\":1}";
+  double seconds = secondsOf([&] {
+    EXPECT_EQ(errorOf(text),
+              "$: an object has more than 1024 fields; this is not a plan");
+  });
+  EXPECT_LT(seconds, 2);
+}
+
+TEST(LaunchPlanErrors, LongPlansAreVerifiedInLinearTime) {
+  LaunchPlan plan = legal();
+  auto verify = [&](size_t steps, bool bad) {
+    plan.steps.resize(steps, plan.steps[0]);
+    for (PlanStep &step : plan.steps)
+      if (auto *launch = std::get_if<Launch>(&step))
+        launch->cluster = {bad ? 3 : 1, 1, 1};
+    size_t problems = 0;
+    double seconds = secondsOf(
+        [&] { problems = verifyLaunchPlan(plan, inputs, outputs, {}).size(); });
+    EXPECT_EQ(problems, bad ? 64u : 0u);
+    return seconds;
+  };
+  for (bool bad : {false, true}) {
+    double small = verify(50000, bad), large = verify(1000000, bad);
+    EXPECT_LT(large, 20 * 4 * small + 0.1);
+    plan.steps.resize(2);
+  }
 }
 
 /// Whatever the bytes: an error or a plan, never a crash.

@@ -8,6 +8,7 @@
 
 #include "Cuda/Sanitizer.h"
 #include "Cuda/Cupti.h"
+#include "Evaluation.h"
 #include "fastk/Cuda/Driver.h"
 #include <algorithm>
 #include <chrono>
@@ -99,7 +100,33 @@ TEST(Sanitizer, OutOfTimeIsSaidSo) {
                       "in ========= Error: \n========= Warning: slow\n";
   SanitizerResult result = interpret(end, SoloReply(), quiet, 60);
   EXPECT_EQ(result.kind, SanitizerResult::Stopped);
-  EXPECT_EQ(result.text, "stopped after 60 s");
+  EXPECT_EQ(result.text, "not run to its end: stopped after 60 s");
+}
+
+// What did not look has not found nothing.
+TEST(Sanitizer, OnlyAToolThatRanToItsEndIsAProtection) {
+  ToolEnd stopped, broken, clean;
+  clean.exitCode = 0;
+  stopped.timedOut = true;
+  broken.exitCode = 139;
+  Verdict verdict;
+  verdict.gpu.emplace();
+  noteSanitizer(verdict, "memcheck", interpret(clean, SoloReply(), "", 60));
+  EXPECT_EQ(unseenBySanitizers(verdict), "");
+  noteSanitizer(verdict, "initcheck", interpret(stopped, SoloReply(), "", 60));
+  noteSanitizer(verdict, "synccheck", interpret(broken, SoloReply(), "", 60));
+  noteSanitizer(verdict, "racecheck",
+                {SanitizerResult::Failed, "not run: it is not installed"});
+  EXPECT_EQ(verdict.protections,
+            std::vector<std::string>{"compute-sanitizer-memcheck"});
+  EXPECT_EQ(verdict.missingProtections,
+            (std::vector<std::string>{"compute-sanitizer-initcheck",
+                                      "compute-sanitizer-synccheck",
+                                      "compute-sanitizer-racecheck"}));
+  EXPECT_EQ(unseenBySanitizers(verdict),
+            "; not seen by initcheck (not run to its end: stopped after 60 s), "
+            "synccheck (not run: exit code 139: it left no report), racecheck "
+            "(not run: it is not installed)");
 }
 
 // Tools are slowed down by what they find, too.

@@ -34,7 +34,8 @@ namespace fastk::cuda {
 
 struct Refusal {
   /// "global-variable", "external-function", "instruction",
-  /// "special-register", "indirect-call", "directive", "lexical".
+  /// "special-register", "indirect-call", "directive", "lexical", "call",
+  /// "machine-code".
   std::string rule;
   /// What and why, with the remedy.
   std::string text;
@@ -43,6 +44,11 @@ struct Refusal {
 /// All refusals of a module, at most 16. Empty: it may run. \p ptx must be what
 /// the cubin was made of.
 std::vector<Refusal> checkDeviceCode(std::string_view ptx);
+
+/// Those of machine code that came of such PTX: data that could carry
+/// something from one launch to the next in a way that cannot be watched
+/// (ModuleWatch.h). Decided on sections and relocations.
+std::vector<Refusal> checkCubin(std::string_view cubin);
 
 /// One text of them, one a line.
 std::string describe(const std::vector<Refusal> &refusals);

@@ -19,6 +19,7 @@
 #include "fastk/Cuda/Nvrtc.h"
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 namespace fastk::cuda {
 
@@ -34,6 +35,8 @@ public:
   static std::string key(const CompileRequest &request,
                          const Headers &toolkitHeaders,
                          const std::string &nvrtcVersion);
+  /// Of anything else that a result follows from.
+  static std::string key(std::string_view everything);
 
   std::optional<CompileResult> find(const std::string &key) const;
   /// Failing to write is no error. Now and then the least recently used files

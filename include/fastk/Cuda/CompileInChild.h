@@ -35,8 +35,8 @@ struct CompileLimits {
   std::string program;
 };
 
-/// Whether this process was started by compileInChild(): then main() does
-/// nothing but `_exit(nvrtcChildMain(argc, argv))`.
+/// Whether this process was started by one of the functions below: then main()
+/// does nothing but `_exit(nvrtcChildMain(argc, argv))`.
 bool isNvrtcChild(int argc, char **argv);
 /// The child. Returns its exit code.
 int nvrtcChildMain(int argc, char **argv);
@@ -47,7 +47,22 @@ int nvrtcChildMain(int argc, char **argv);
 CompileResult compileInChild(const CompileRequest &request,
                              const CompileLimits &limits = {});
 
-/// The same through the user's cache of results (CompileCache.h).
+/// PTX to a cubin, by the toolkit's ptxas in a process that is confined like
+/// the compiler's.
+struct AssembleRequest {
+  std::string ptx;
+  /// "sm_80" to "sm_90a".
+  std::string arch = "sm_90a";
+};
+
+/// As compileInChild(): the PTX is checked before, the cubin afterwards.
+/// CompileResult::missingTool: there is no ptxas, or it is older than the PTX.
+CompileResult assembleInChild(const AssembleRequest &request,
+                              const CompileLimits &limits = {});
+CompileResult assembleCached(const AssembleRequest &request,
+                             const CompileLimits &limits = {});
+
+/// compileInChild() through the user's cache of results (CompileCache.h).
 CompileResult compileCached(const CompileRequest &request,
                             const CompileLimits &limits = {});
 

@@ -19,6 +19,8 @@
 #define FASTK_CUDA_DRIVER_H
 
 #include "fastk/Cuda/DriverTypes.h"
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,7 +38,7 @@ struct DriverFunction {
 
 /// All functions in use. Each is looked up under the exported name of the
 /// version that is declared here (`_v2` and so on), so a newer driver gives the
-/// same one. CUDA 12.0's driver (525) has them all.
+/// same one. CUDA 12.0's driver (525) has them all but the optional ones.
 struct DriverTable {
 #define FASTK_DRIVER_FUNCTION(NAME, SYMBOL, ...)                               \
   DriverFunction<__VA_ARGS__> NAME{#NAME};
@@ -81,6 +83,11 @@ bool isStickyError(CUresult result);
 std::string loadModule(const Driver &driver, std::string_view image,
                        CUmodule &module, std::string *log = nullptr);
 
+/// PTX to a cubin for the current context's device, by the driver: what
+/// loadModule() does first with PTX.
+std::string linkPTX(const Driver &driver, std::string_view ptx,
+                    std::string &cubin);
+
 /// What a loaded function needs and may have.
 struct FunctionAttributes {
   int registers = 0;
@@ -94,6 +101,10 @@ std::string getFunction(const Driver &driver, CUmodule module, const char *name,
                         CUfunction &function);
 std::string getAttributes(const Driver &driver, CUfunction function,
                           FunctionAttributes &attributes);
+/// Bytes of each parameter; nothing where the driver does not tell (older than
+/// CUDA 12.4).
+std::string getParameters(const Driver &driver, CUfunction function,
+                          std::optional<std::vector<uint64_t>> &sizes);
 /// Must precede a launch with more than 48 KiB of dynamic shared memory.
 std::string setMaxDynamicShared(const Driver &driver, CUfunction function,
                                 unsigned bytes);

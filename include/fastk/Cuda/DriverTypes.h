@@ -31,6 +31,7 @@ using cuuint64_t = uint64_t;
 // Handles.
 using CUcontext = struct CUctx_st *;
 using CUmodule = struct CUmod_st *;
+using CUlinkState = struct CUlinkState_st *;
 using CUfunction = struct CUfunc_st *;
 using CUstream = struct CUstream_st *;
 using CUevent = struct CUevent_st *;
@@ -144,6 +145,8 @@ enum CUfunction_attribute : int {
   /// Clusters of 16 blocks need it.
   CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14
 };
+
+enum CUjitInputType : int { CU_JIT_INPUT_PTX = 1 };
 
 enum CUjit_option : int {
   CU_JIT_MAX_REGISTERS = 0,

@@ -75,8 +75,9 @@ public:
   LoadedProgram &operator=(const LoadedProgram &) = delete;
   ~LoadedProgram();
 
-  /// Loads the code and asks for what the plan needs of each entry. After it no
-  /// launch of the plan loads anything.
+  /// Loads the code and asks for what the plan needs of each entry, whose
+  /// parameters must be what the plan passes. After it no launch of the plan
+  /// loads anything.
   std::string load(const std::vector<CodeImage> &images,
                    worker::LaunchPlan thePlan);
   std::string load(std::string_view image, worker::LaunchPlan thePlan) {
@@ -86,6 +87,9 @@ public:
   std::string bind(const DeviceBuffers &buffers, BoundProgram &bound) const;
   /// Enqueues them. Neither waits nor allocates: the stream may be capturing.
   std::string enqueue(BoundProgram &bound, CUstream stream) const;
+
+  /// An image that was loaded; null where there is none of that name.
+  CUmodule module(std::string_view image = {}) const;
 
   worker::LaunchPlan plan;
 

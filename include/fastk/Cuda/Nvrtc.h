@@ -125,6 +125,8 @@ struct CompileResult {
   /// "13.0".
   std::string nvrtcVersion;
   bool fromCache = false;
+  /// Of assembleInChild().
+  bool missingTool = false;
 
   bool ok() const { return error.empty(); }
   const KernelFacts *kernel(const std::string &name) const;

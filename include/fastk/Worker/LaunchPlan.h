@@ -166,8 +166,14 @@ std::optional<TensorMap::Swizzle> parseSwizzle(std::string_view text);
 std::optional<TensorMap::Promotion> parsePromotion(std::string_view text);
 std::optional<TensorMap::Fill> parseFill(std::string_view text);
 
-/// Reads a plan. On failure returns nothing and sets \p error to one sentence
-/// that names the place in the JSON (as `$.steps[0].grid`) and the remedy.
+/// What is wrong with the name of a kernel, as the rest of a sentence; empty
+/// where it is one that PTX can spell, `ENTRY` or `IMAGE::ENTRY`, of at most
+/// 1024 characters.
+std::string checkKernelName(std::string_view name);
+
+/// Reads a plan, in time that grows with its length and no faster. On failure
+/// returns nothing and sets \p error to one sentence that names the place in
+/// the JSON (as `$.steps[0].grid`) and the remedy.
 std::optional<LaunchPlan> parseLaunchPlan(std::string_view text,
                                           std::string &error);
 
@@ -175,10 +181,10 @@ std::optional<LaunchPlan> parseLaunchPlan(std::string_view text,
 /// it; parseLaunchPlan gives the same plan back.
 std::string toJSON(const LaunchPlan &plan);
 
-/// Everything in \p plan that breaks a rule, each as one sentence that begins
-/// with its place (as `$.steps[0].block`) and ends with the rule. \p inputBytes
-/// and \p outputBytes are the sizes of the program's operands and results.
-/// Empty: the plan may be run.
+/// What in \p plan breaks a rule, each as one sentence that begins with its
+/// place (as `$.steps[0].block`) and ends with the rule: all there is, or the
+/// first 64. \p inputBytes and \p outputBytes are the sizes of the program's
+/// operands and results. Empty: the plan may be run.
 std::vector<std::string>
 verifyLaunchPlan(const LaunchPlan &plan, const std::vector<int64_t> &inputBytes,
                  const std::vector<int64_t> &outputBytes,

@@ -181,7 +181,7 @@ struct GpuReport {
   std::string arch;
   /// The CUDA version the driver supports, and NVRTC's: "13.0".
   std::string driver, compiler;
-  /// Of candidates in CUDA C++.
+  /// Of candidates in CUDA C++, and in PTX where ptxas assembled them.
   std::vector<KernelReport> kernels;
   std::vector<std::string> warnings;
   double compileMs = 0;
@@ -193,7 +193,8 @@ struct GpuReport {
   /// kernels and memsets were at work (promote).
   std::optional<Timing> cupti;
   /// What each tool of compute-sanitizer says (promote): "ok", "found: ...",
-  /// "stopped after 60 s", "not run: ...".
+  /// "not run: ...", "not run to its end: stopped after 60 s". What is not "ok"
+  /// is in Verdict::missingProtections, too, as `compute-sanitizer-TOOL`.
   std::vector<std::pair<std::string, std::string>> sanitizer;
   /// In the order of the plan, where they were asked for and read; else why
   /// they were not.

@@ -8,8 +8,11 @@
 
 #include "../Clock.h"
 #include "../Random.h"
+#include "ChildAssemble.h"
 #include "ChildProtocol.h"
+#include "fastk/Cuda/Cubin.h"
 #include "fastk/Cuda/LoadedProgram.h"
+#include "fastk/Cuda/ModuleWatch.h"
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
@@ -80,6 +83,8 @@ private:
   /// Of the GPU's memory.
   static constexpr size_t pageBytes = size_t(2) << 20;
   std::unique_ptr<cuda::LoadedProgram> program;
+  /// Of a program that is not trusted.
+  std::unique_ptr<cuda::ModuleWatch> moduleData;
   std::map<uint32_t, Slot> slots;
   /// All blocks; and those of no slot, which are used again.
   std::map<CUdeviceptr, Block> blocks;
@@ -125,9 +130,19 @@ std::string CudaChild::start(const std::string &payload) {
       parseLaunchPlan(payload.substr(0, zero), error);
   if (!plan)
     return error;
+  std::string_view image = std::string_view(payload).substr(zero + 1);
+  std::string assembled;
+  if (!isTrusted && !cuda::isCubin(image)) {
+    if (error = assembleHere(*driver, image, assembled); !error.empty())
+      return error;
+    image = assembled;
+  }
   program = std::make_unique<cuda::LoadedProgram>(*driver);
-  return program->load(std::string_view(payload).substr(zero + 1),
-                       std::move(*plan));
+  error = program->load(image, std::move(*plan));
+  if (!error.empty() || isTrusted)
+    return error;
+  moduleData = std::make_unique<cuda::ModuleWatch>(*driver);
+  return moduleData->start(program->module(), image);
 }
 
 /// Of whole pages, since a program reaches the rest of a page it has a part of.
@@ -285,6 +300,8 @@ std::string CudaChild::call(uint32_t number, bool timed, CudaReply &reply) {
   float milliseconds = 0;
   error = driver->call(driver->cuEventElapsedTime, &milliseconds, begin, end);
   reply.eventNs = double(milliseconds) * 1e6;
+  if (error.empty() && moduleData)
+    error = moduleData->check();
   return error;
 }
 

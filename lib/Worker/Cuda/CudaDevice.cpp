@@ -15,6 +15,7 @@
 #include "Gauges.h"
 #include "fastk/Cuda/CheckDeviceCode.h"
 #include "fastk/Cuda/CompileInChild.h"
+#include "fastk/Cuda/Cubin.h"
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -51,6 +52,19 @@ std::string fastk::worker::refusalOf(Code code, const std::string &bytes) {
   if (code == Code::PTX)
     return cuda::describe(cuda::checkDeviceCode(bytes));
   return {};
+}
+
+std::string fastk::worker::argumentsRefusalOf(const LaunchPlan &plan,
+                                              const std::string &cubin) {
+  cuda::Cubin code;
+  if (std::string error = cuda::readCubin(cubin, code); !error.empty())
+    return "the machine code " + error;
+  std::string problem = cuda::compareArguments(plan, code);
+  return problem.empty()
+             ? problem
+             : problem + ": a buffer is a pointer, a map a "
+                         "__grid_constant__ CUtensorMap, {\"i32\": n} an int "
+                         "(required by 'arguments')";
 }
 
 /// Reads, compiles and verifies one program.
@@ -91,13 +105,24 @@ bool CudaDevice::prepare(Part part, Verdict &verdict, Failure &failure) {
   if (part == Part::Candidate)
     if (std::string why = refusalOf(program->code, image.bytes); !why.empty())
       return fail(Status::Refused, "may not run: refused: " + why);
-  if (program->code != Code::CUDA)
+  // What fastk made itself the driver may assemble.
+  bool isOurs = part == Part::Oracle || part == Part::Baseline;
+  if (program->code == Code::Cubin || (program->code == Code::PTX && isOurs))
     return true;
+  Phase phase("compile");
   cuda::CompileRequest request;
   request.source = image.bytes;
   request.arch = gpu->device.arch;
-  Phase phase("compile");
-  cuda::CompileResult result = cuda::compileCached(request);
+  cuda::CompileResult result =
+      program->code == Code::CUDA
+          ? cuda::compileCached(request)
+          : cuda::assembleCached({request.source, request.arch});
+  if (result.missingTool) {
+    // The driver does it, in the program's process and its limits.
+    if (part == Part::Candidate)
+      verdict.missingProtections.push_back("confined-assembler");
+    return true;
+  }
   if (part == Part::Candidate) {
     GpuReport &report = *verdict.gpu;
     report.compiler = result.nvrtcVersion;
@@ -113,6 +138,9 @@ bool CudaDevice::prepare(Part part, Verdict &verdict, Failure &failure) {
   }
   if (!result.ok())
     return fail(Status::Refused, "does not compile: " + result.error);
+  if (std::string why = argumentsRefusalOf(image.plan, result.cubin);
+      !why.empty())
+    return fail(Status::Refused, "may not run: refused: " + why);
   image.bytes = result.cubin;
   return true;
 }

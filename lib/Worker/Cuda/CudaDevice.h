@@ -89,6 +89,11 @@ public:
 /// against it. CUDA C++ is checked by our compiler, as the PTX it becomes.
 std::string refusalOf(Code code, const std::string &bytes);
 
+/// Why the plan may not launch this code: its arguments are not the parameters
+/// of its kernels. Empty when they are.
+std::string argumentsRefusalOf(const LaunchPlan &plan,
+                               const std::string &cubin);
+
 class CudaDevice : public Device {
 public:
   explicit CudaDevice(const Job &job) : Device(job) {}

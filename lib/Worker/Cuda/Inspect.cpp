@@ -89,7 +89,8 @@ bool CudaDevice::inspect(Verdict &verdict, Failure &failure) {
   };
   auto withoutSanitizer = [&](const std::string &why) {
     for (const char *tool : sanitizerTools)
-      report.sanitizer.push_back({tool, "not run: " + why});
+      noteSanitizer(verdict, tool,
+                    {SanitizerResult::Failed, "not run: " + why});
     if (job.sanitizer.when != SanitizerOptions::When::Required)
       return true;
     failure = {Status::Error,
@@ -202,7 +203,7 @@ bool CudaDevice::inspect(Verdict &verdict, Failure &failure) {
     Phase phase("sanitizer");
     SanitizerResult result =
         runSanitizer(sanitizer, tool, folder, file, seconds);
-    report.sanitizer.push_back({tool, result.text});
+    noteSanitizer(verdict, tool, result);
     if (result.kind == SanitizerResult::Finding) {
       failure = {Status::Wrong, "compute-sanitizer's " + std::string(tool) +
                                     " " + result.text};

@@ -96,7 +96,8 @@ SanitizerResult fastk::worker::interpret(const ToolEnd &end,
       return {SanitizerResult::Finding, "found, before it was " +
                                             std::string(text) + ": " +
                                             summaryOf(log)};
-    return {SanitizerResult::Stopped, text};
+    return {SanitizerResult::Stopped,
+            "not run to its end: " + std::string(text)};
   }
   if (end.exitCode == findingExit && lostTrack(log))
     return {SanitizerResult::Failed, "not run: " + summaryOf(log)};
@@ -113,6 +114,14 @@ SanitizerResult fastk::worker::interpret(const ToolEnd &end,
   if (!reply->error.empty())
     return {SanitizerResult::Failed, "not run: " + reply->error};
   return {SanitizerResult::Clean, "ok"};
+}
+
+void fastk::worker::noteSanitizer(Verdict &verdict, const std::string &tool,
+                                  const SanitizerResult &result) {
+  verdict.gpu->sanitizer.push_back({tool, result.text});
+  (result.kind == SanitizerResult::Clean ? verdict.protections
+                                         : verdict.missingProtections)
+      .push_back("compute-sanitizer-" + tool);
 }
 
 SanitizerResult fastk::worker::runSanitizer(const std::string &sanitizer,

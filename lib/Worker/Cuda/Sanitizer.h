@@ -18,6 +18,7 @@
 
 #include "RunTool.h"
 #include "SoloRun.h"
+#include "fastk/Worker/Verdict.h"
 
 namespace fastk::worker {
 
@@ -43,9 +44,16 @@ struct SanitizerResult {
     Stopped, ///< Out of time.
     Failed   ///< The tool cannot judge: the device, the driver, the memory.
   } kind = Failed;
-  /// For the verdict: "ok", "stopped after 60 s", "found: ...", "not run: ...".
+  /// For the verdict: "ok", "found: ...", "not run: ...", and "not run to its
+  /// end: stopped after 60 s".
   std::string text;
 };
+
+/// What a promotion has to say of a tool: its text, and a protection
+/// `compute-sanitizer-TOOL`, which is missing unless the tool ran to its end and
+/// found nothing.
+void noteSanitizer(Verdict &verdict, const std::string &tool,
+                   const SanitizerResult &result);
 
 /// What the end of a tool means. \p log is its report.
 SanitizerResult interpret(const ToolEnd &end,

@@ -211,7 +211,7 @@ static bool ruleWhen(scmp_filter_ctx filter, uint32_t action, int call,
   return succeeded(seccomp_rule_add_array(filter, action, call, 1, &condition));
 }
 
-static bool allowList() {
+static bool allowList(bool mayExecute) {
   scmp_filter_ctx filter = newFilter(SCMP_ACT_TRAP);
   if (!filter)
     return false;
@@ -291,6 +291,10 @@ static bool allowList() {
                            "exit",
                            "exit_group"})
     ok &= rule(filter, SCMP_ACT_ALLOW, name);
+  if (mayExecute)
+    for (const char *name : {"execve", "execveat", "sched_get_priority_max",
+                             "sched_get_priority_min"})
+      ok &= rule(filter, SCMP_ACT_ALLOW, name);
   // Threads, not processes; the signals of abort(), not those to others.
   ok &= ruleWhen(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone),
                  {0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD});
@@ -336,8 +340,8 @@ bool fastk::worker::lockSandbox(const Message &start) {
   return ok;
 }
 
-uint32_t fastk::worker::enterSandbox(const Message &start,
-                                     ControlPage *control) {
+uint32_t fastk::worker::enterSandbox(const Message &start, ControlPage *control,
+                                     bool mayExecute) {
   uint32_t active = 0;
   // The network goes before the right to take it away does.
   if (unshare(CLONE_NEWNET | CLONE_NEWIPC) == 0 ||
@@ -355,7 +359,7 @@ uint32_t fastk::worker::enterSandbox(const Message &start,
   action.sa_sigaction = onDenied;
   action.sa_flags = SA_SIGINFO;
   sigaction(SIGSYS, &action, nullptr);
-  if (allowList())
+  if (allowList(mayExecute))
     active |= ProtectSeccomp;
   return active;
 }

@@ -21,7 +21,10 @@ namespace fastk::worker {
 
 /// Limits, user, capabilities, network, Landlock and the system calls that
 /// loading a shared object needs. Returns the bits of Protection in force.
-uint32_t enterSandbox(const Message &start, ControlPage *control);
+/// With \p mayExecute the process may become another program, which keeps all
+/// of this but the note of a forbidden call: it ends by SIGSYS.
+uint32_t enterSandbox(const Message &start, ControlPage *control,
+                      bool mayExecute = false);
 
 /// Why the system call filter is not in force, as errno; ENOMEM where memory
 /// ran out while it was made. 0 while nothing failed.

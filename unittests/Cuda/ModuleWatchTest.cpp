@@ -1,0 +1,189 @@
+//===- ModuleWatchTest.cpp - Does a program change its module? ------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// With a driver of a few functions, whose device memory is the host's.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Cuda/ModuleWatch.h"
+#include "CudaTest.h"
+#include "fastk/Cuda/CompileInChild.h"
+#include "fastk/Cuda/LoadedProgram.h"
+#include <cstring>
+
+using namespace fastk;
+using namespace fastk::cuda;
+
+namespace {
+
+/// What the functions below find; there is one test at a time.
+struct FakeDevice {
+  Cubin cubin;
+  /// By the name of the section.
+  std::map<std::string, std::string> memory;
+  /// Symbols that the driver does not find.
+  std::string hidden;
+  std::vector<size_t> parameters;
+
+  CUdeviceptr addressOf(const ModuleData &data) {
+    return CUdeviceptr(uintptr_t(memory[data.section].data()));
+  }
+} *device;
+
+CUresult getGlobal(CUdeviceptr *address, size_t *bytes, CUmodule,
+                   const char *name) {
+  for (const ModuleData &data : device->cubin.data)
+    for (const ModuleData::Symbol &symbol : data.symbols)
+      if (symbol.name == name && symbol.name != device->hidden) {
+        *address = device->addressOf(data) + CUdeviceptr(symbol.offset);
+        *bytes = symbol.bytes;
+        return CUDA_SUCCESS;
+      }
+  return CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult copyToHost(void *to, CUdeviceptr from, size_t bytes) {
+  std::memcpy(to, reinterpret_cast<const void *>(uintptr_t(from)), bytes);
+  return CUDA_SUCCESS;
+}
+
+CUresult paramInfo(CUfunction, size_t index, size_t *offset, size_t *bytes) {
+  if (index >= device->parameters.size())
+    return CUDA_ERROR_INVALID_VALUE;
+  *offset = 0;
+  *bytes = device->parameters[index];
+  return CUDA_SUCCESS;
+}
+
+CUresult loadAny(CUmodule *module, const void *, unsigned, CUjit_option *,
+                 void **) {
+  *module = reinterpret_cast<CUmodule>(8);
+  return CUDA_SUCCESS;
+}
+CUresult unloadAny(CUmodule) { return CUDA_SUCCESS; }
+CUresult functionOf(CUfunction *function, CUmodule, const char *) {
+  *function = reinterpret_cast<CUfunction>(16);
+  return CUDA_SUCCESS;
+}
+CUresult attributeOf(int *value, CUfunction_attribute, CUfunction) {
+  *value = 0;
+  return CUDA_SUCCESS;
+}
+
+Driver fakeDriver() {
+  Driver driver;
+  driver.cuModuleGetGlobal.pointer = getGlobal;
+  driver.cuMemcpyDtoH.pointer = copyToHost;
+  driver.cuFuncGetParamInfo.pointer = paramInfo;
+  driver.cuModuleLoadDataEx.pointer = loadAny;
+  driver.cuModuleUnload.pointer = unloadAny;
+  driver.cuModuleGetFunction.pointer = functionOf;
+  driver.cuFuncGetAttribute.pointer = attributeOf;
+  return driver;
+}
+
+/// A program with a table and a constant, loaded by the driver above.
+class Loaded {
+public:
+  Loaded() : driver(fakeDriver()) {
+    device = &fake;
+    CompileRequest request;
+    request.source = R"(
+__device__ const float table[4] = {1, 2, 3, 4};
+__device__ const float more[4] = {1, 2, 3, 4};
+__constant__ float constants[8];
+extern "C" __global__ void k(int *x, float *y) {
+  y[0] = table[x[0]] + more[x[1]] + constants[x[2]];
+})";
+    CompileResult result = compileInChild(request);
+    EXPECT_TRUE(result.ok()) << result.error;
+    code = result.cubin;
+    EXPECT_EQ(readCubin(code, fake.cubin), "");
+    for (const ModuleData &data : fake.cubin.data)
+      fake.memory[data.section] = std::string(data.bytes, 'x');
+  }
+  ~Loaded() { device = nullptr; }
+
+  FakeDevice fake;
+  Driver driver;
+  std::string code;
+};
+
+NVRTC_TEST(ModuleWatch, AChangedByteIsNamed) {
+  Loaded loaded;
+  ASSERT_EQ(loaded.fake.memory.size(), 2u);
+  ModuleWatch watch(loaded.driver);
+  EXPECT_TRUE(watch.isEmpty());
+  EXPECT_EQ(watch.start(nullptr, loaded.code), "");
+  EXPECT_FALSE(watch.isEmpty());
+  EXPECT_EQ(watch.check(), "");
+  for (const ModuleData &data : loaded.fake.cubin.data)
+    for (const ModuleData::Symbol &symbol : data.symbols)
+      for (uint64_t offset : {uint64_t(0), symbol.bytes - 1}) {
+        char &byte = loaded.fake.memory[data.section][symbol.offset + offset];
+        byte = 'y';
+        EXPECT_EQ(watch.check().find("it changed '" + symbol.name +
+                                     "' of its module"),
+                  0u)
+            << watch.check();
+        byte = 'x';
+        EXPECT_EQ(watch.check(), "");
+      }
+}
+
+NVRTC_TEST(ModuleWatch, OneSymbolTellsWhereTheSectionIs) {
+  Loaded loaded;
+  loaded.fake.hidden = "table";
+  ModuleWatch watch(loaded.driver);
+  for (const ModuleData &data : loaded.fake.cubin.data)
+    for (const ModuleData::Symbol &symbol : data.symbols)
+      if (symbol.name.find("table") != std::string::npos)
+        loaded.fake.hidden = symbol.name;
+  EXPECT_EQ(watch.start(nullptr, loaded.code), "");
+  loaded.fake.memory[".nv.global.init"][3] = 'y';
+  EXPECT_NE(watch.check(), "");
+}
+
+NVRTC_TEST(ModuleWatch, WhatCannotBeFoundIsAnError) {
+  Loaded loaded;
+  for (const ModuleData &data : loaded.fake.cubin.data)
+    for (const ModuleData::Symbol &symbol : data.symbols)
+      if (symbol.name.find("constants") != std::string::npos)
+        loaded.fake.hidden = symbol.name;
+  ModuleWatch watch(loaded.driver);
+  EXPECT_EQ(watch.start(nullptr, loaded.code)
+                .find("where .nv.constant3 of the module lies cannot be found"),
+            0u);
+}
+
+NVRTC_TEST(LoadedProgram, ArgumentsAreWhatTheDriverSays) {
+  Loaded loaded;
+  worker::LaunchPlan plan;
+  worker::Launch launch;
+  launch.kernel = "k";
+  launch.arguments = {worker::BufferRef(), worker::PlanScalar()};
+  plan.steps = {launch, launch};
+  auto load = [&](std::vector<size_t> parameters) {
+    loaded.fake.parameters = std::move(parameters);
+    LoadedProgram program(loaded.driver);
+    std::string error = program.load(loaded.code, plan);
+    EXPECT_TRUE(program.module());
+    EXPECT_FALSE(program.module("other"));
+    return error;
+  };
+  EXPECT_EQ(load({8, 4}), "");
+  EXPECT_EQ(load({8}),
+            "kernel 'k' has 1 parameters, but the plan passes 2 arguments");
+  EXPECT_EQ(load({8, 8}), "kernel 'k': parameter 1 has 8 bytes, but the plan's "
+                          "argument, an i32, has 4");
+  // Older drivers do not say.
+  loaded.driver.cuFuncGetParamInfo.pointer = nullptr;
+  EXPECT_EQ(load({8}), "");
+}
+
+} // namespace
