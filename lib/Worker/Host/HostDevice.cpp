@@ -47,9 +47,22 @@ namespace {
 /// A program in a child process.
 class HostProgram : public Running {
 public:
-  HostProgram(const char *name, std::unique_ptr<Child> child, bool maySpin,
-              bool cold)
-      : name(name), child(std::move(child)), maySpin(maySpin), cold(cold) {}
+  HostProgram(const char *name, std::unique_ptr<Child> child, int64_t threads,
+              bool maySpin, bool cold)
+      : name(name), child(std::move(child)), threads(threads), maySpin(maySpin),
+        cold(cold) {}
+
+  std::string setTurn(uint32_t turn) override {
+    const int64_t counts[] = {threads, 1, mostThreads(threads)};
+    int64_t count = counts[turn % 3];
+    child->setThreads(count);
+    return count == threads ? ""
+                            : ", with " + std::to_string(count) +
+                                  (count == 1 ? " thread" : " threads");
+  }
+
+  /// More than there are processors for.
+  static int64_t mostThreads(int64_t threads) { return 2 * threads + 1; }
 
   bool map(uint32_t slot, const Operands *operands, const Results *results,
            Failure &failure) override {
@@ -129,6 +142,8 @@ private:
 
   const char *name;
   std::unique_ptr<Child> child;
+  /// Of OpenMP, as it is timed.
+  int64_t threads;
   int calls = 0;
   /// There is a processor that the program does not use.
   bool maySpin;
@@ -206,6 +221,7 @@ std::unique_ptr<Running> HostDevice::start(Part part, int64_t sets,
   Phase phase("start");
   ChildOptions options;
   options.threads = threads;
+  options.mostThreads = isTiming ? threads : HostProgram::mostThreads(threads);
   options.threadLimit =
       job.limits.threads ? job.limits.threads : 4 * threads + 8;
   options.memoryBytes = job.limits.memoryBytes;
@@ -224,7 +240,7 @@ std::unique_ptr<Running> HostDevice::start(Part part, int64_t sets,
     return nullptr;
   if (verdict.protections.empty() && verdict.missingProtections.empty())
     listProtections(child->protections(), verdict);
-  return std::make_unique<HostProgram>(nameOf(part), std::move(child),
+  return std::make_unique<HostProgram>(nameOf(part), std::move(child), threads,
                                        threads < processors(),
                                        job.time.cache == Cache::Cold);
 }
