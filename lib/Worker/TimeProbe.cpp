@@ -51,25 +51,15 @@ bool Timer::probe(size_t set) {
 static constexpr int64_t enoughJudged = 700;
 /// Pairs that take 6 ms and more leave it at fewer; audit.judged_calls tells.
 static constexpr uint64_t mostNs = 4'000'000'000u;
-/// Operands of so many elements are drawn anew in a moment.
-static constexpr int64_t fewElements = int64_t(1) << 20;
 
 /// More calls on new inputs, until enough have been judged.
 bool Timer::compareOften() {
-  int64_t elements = 0;
-  for (const Tensor &tensor : job.inputs)
-    elements += tensor.elements();
   uint64_t begin = clockNs();
   for (size_t number = 0;
        verdict.audit.judgedCalls < enoughJudged && clockNs() - begin < mostNs;
        ++number) {
     size_t set = number % sets.size();
-    Case trial = trials[set];
-    if (elements <= fewElements)
-      trial = drawAnew(set);
-    else
-      device.mutate(*sets[set], trial, random());
-    if (!callBoth(set, trial, /*timed=*/false))
+    if (!callBoth(set, drawAnew(set), /*timed=*/false))
       return false;
   }
   return true;

@@ -208,8 +208,9 @@ TEST(CudaMemory, PatternsAreTheHosts) {
   ASSERT_EQ(session->allocate(total, base), "");
   for (Pattern pattern :
        {Pattern::Canary, Pattern::Poison, Pattern::Undefined}) {
-    for (auto [begin, end] : {std::pair(0, 100000), std::pair(13, 77777),
-                              std::pair(64, 65), std::pair(7, 9)}) {
+    for (auto range : {std::pair(0, 100000), std::pair(13, 77777),
+                       std::pair(64, 65), std::pair(7, 9)}) {
+      int begin = range.first, end = range.second;
       std::vector<unsigned char> bytes(total, 0x11);
       ASSERT_EQ(driver.cuMemcpyHtoD(base, bytes.data(), total),
                 cuda::CUDA_SUCCESS);
