@@ -56,6 +56,7 @@ static const StateProgram programs[] = {
     {"PRIVATE_SCRATCH", Mode::Evaluate, Status::OK, "right"},
     {"SHARES", Mode::Validate, Status::OK, "right"},
     {"STACK_LARGE", Mode::Validate, Status::Crash, "stack"},
+    {"STACK_WHOLE", Mode::Validate, Status::Crash, "stack"},
     {"STACK_SMALL", Mode::Validate, Status::OK, "right"},
     {"STACK_OF_WORKERS", Mode::Validate, Status::Crash, "stack"},
     {"ONCE_IN_100", Mode::Promote, Status::Wrong, "fails in run"},

@@ -215,7 +215,8 @@ bool Child::call(uint32_t slot, double timeoutSeconds, CallTime &time,
     return false;
   if (watch)
     watch->whenStopped();
-  if (word != controlWord()) {
+  // 0: it was never told; whoever took the process over says what it likes.
+  if (word != 0 && word != controlWord()) {
     char text[200];
     snprintf(text, sizeof(text),
              "the %s left the floating-point control word changed (%s): who "

@@ -21,6 +21,7 @@
 #define HALVES 6             // each of two threads does a half
 #define PRIVATE_SCRATCH 7    // honest
 #define SHARES 8             // honest: asks how many threads there are
+#define STACK_WHOLE 20       // 7.5 MiB: nothing is left for who calls it
 #define STACK_LARGE 9        // 16 MiB
 #define STACK_SMALL 10       // honest: 1 MiB
 #define STACK_OF_WORKERS 11  // 16 MiB in every thread
@@ -55,9 +56,12 @@ __attribute__((constructor)) static void loaded(void) {
 }
 #endif
 
-#if STATE == STACK_LARGE || STATE == STACK_SMALL || STATE == STACK_OF_WORKERS
+#if STATE == STACK_LARGE || STATE == STACK_SMALL || STATE == STACK_WHOLE ||    \
+    STATE == STACK_OF_WORKERS
+#define STACK_HALF_MIB                                                         \
+  (STATE == STACK_SMALL ? 2 : STATE == STACK_WHOLE ? 15 : 32)
 __attribute__((noinline)) static float throughStack(float value) {
-  volatile float array[(STATE == STACK_SMALL ? 1 : 16) << 18];
+  volatile float array[STACK_HALF_MIB << 17];
   // From the top, as a stack grows, so that no page is skipped.
   for (long i = sizeof(array) / sizeof(*array) - 1; i >= 0; i -= 512)
     array[i] = value;
@@ -109,7 +113,7 @@ void fastk_kernel(const float *a, const float *b, float *c, void *workspace) {
       c[i * N + j] = sum;
     }
   }
-#elif STATE == STACK_LARGE || STATE == STACK_SMALL
+#elif STATE == STACK_LARGE || STATE == STACK_SMALL || STATE == STACK_WHOLE
   product(a, b, c, 0);
   c[0] = throughStack(c[0]);
 #elif STATE == STACK_OF_WORKERS
