@@ -98,6 +98,11 @@ public:
   /// it has not written is missing. \p timed: spend a processor on precision.
   virtual bool call(uint32_t slot, double timeoutSeconds, CallTime &time,
                     Failure &failure, bool timed = false) = 0;
+  /// How it is called from now on, by the number of a trial: what is right must
+  /// be right however it is run. On the host, with 1, T and 2T + 1 threads of
+  /// OpenMP. Turn 0 is how it is timed. Returns what is special, for people:
+  /// ", with 5 threads".
+  virtual std::string setTurn(uint32_t /*turn*/) { return {}; }
   /// Ends the program and tells what it used.
   virtual Resources finish() = 0;
 };
@@ -170,6 +175,8 @@ public:
   /// Whether every finite oracle value fits the type of the result.
   virtual bool fits(size_t output, const Results &oracle);
 
+  /// The programs that are started from now on are timed.
+  virtual void beginTiming() {}
   /// Waits, before the first timed call, until nothing of what was started or
   /// ended earlier disturbs it.
   virtual void settle() {}

@@ -43,3 +43,46 @@ uint64_t fastk::worker::hashBytes(const char *data, size_t bytes) {
   return hashPart(reinterpret_cast<const char *>(hashes.data()),
                   pieces * sizeof(uint64_t));
 }
+
+KeyedHash::KeyedHash() : KeyedHash(secretSeed()) {}
+
+KeyedHash::KeyedHash(uint64_t secret) : secret(secret) {
+  for (size_t i = 0; i < keyWords; ++i)
+    keys.push_back(bitsAt(secret, i));
+}
+
+/// Of at most keyWords words; what is missing of the last two counts as zero.
+uint64_t KeyedHash::pieceHash(const char *data, size_t bytes,
+                              uint64_t number) const {
+  unsigned __int128 sum = 0;
+  auto add = [&](const char *from, size_t count, size_t at) {
+    uint64_t words[2] = {0, 0};
+    std::memcpy(words, from, count);
+    sum += static_cast<unsigned __int128>(words[0] + keys[at]) *
+           (words[1] + keys[at + 1]);
+  };
+  size_t i = 0;
+  for (; i + 16 <= bytes; i += 16)
+    add(data + i, 16, i / 8);
+  if (i < bytes)
+    add(data + i, bytes - i, i / 8);
+  uint64_t stream = bitsAt(~secret, number);
+  return mix(mix(uint64_t(sum) ^ stream) + uint64_t(sum >> 64)) ^
+         mix(stream + bytes);
+}
+
+uint64_t KeyedHash::of(const char *data, size_t bytes) const {
+  constexpr size_t piece = keyWords * 8;
+  size_t pieces = (bytes + piece - 1) / piece;
+  std::vector<uint64_t> hashes(pieces);
+  parallelFor(int64_t(bytes), int64_t(piece),
+              [&](int64_t, int64_t begin, int64_t end) {
+                for (size_t at = size_t(begin); at < size_t(end); at += piece)
+                  hashes[at / piece] = pieceHash(
+                      data + at, std::min(piece, size_t(end) - at), at / piece);
+              });
+  uint64_t all = mix(secret + bytes);
+  for (uint64_t hash : hashes)
+    all = mix(all ^ hash);
+  return all;
+}

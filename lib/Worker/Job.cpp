@@ -321,6 +321,8 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
         ObjectReader options(value, std::move(path), error);
         options.readInt("trials", job.validate.trials, 1, 1000, true);
         options.readBool("competitors", job.validate.competitors, true);
+        options.readBool("require_deterministic",
+                         job.validate.requireDeterministic, true);
         options.finish();
       },
       true);
@@ -443,6 +445,8 @@ std::string fastk::worker::toJSON(const Job &job) {
   json["accepted_precision"] = toString(job.acceptedPrecision);
   json["validate"] = {{"trials", job.validate.trials},
                       {"competitors", job.validate.competitors}};
+  if (job.validate.requireDeterministic)
+    json["validate"]["require_deterministic"] = true;
   json["time"] = {{"threads", job.time.threads},
                   {"min_samples", job.time.minSamples},
                   {"max_seconds", job.time.maxSeconds},

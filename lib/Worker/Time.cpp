@@ -28,10 +28,6 @@ bool Timer::create() {
      : contestant.part == Part::Incumbent ? incumbent
                                           : control) = &contestant;
 
-  for (const Tensor &tensor : job.inputs)
-    elements += tensor.elements();
-  sparseBlock = random() % 4;
-
   size_t setCount = device.rotatingSets(3, parts);
 
   auto placementOf = [](size_t set) {
@@ -100,12 +96,14 @@ bool Timer::calibrate() {
   return true;
 }
 
-bool Timer::callOnce(Contestant &contestant, size_t set, CallTime &time) {
+bool Timer::callOnce(Contestant &contestant, size_t set, CallTime &time,
+                     bool timed) {
   Results &outputs = *contestant.outputs[set];
   device.poison(outputs);
-  device.flush(*sets[set], outputs);
+  if (timed)
+    device.flush(*sets[set], outputs);
   double limit = &contestant == candidate ? evaluation.wallSeconds : 600;
-  if (!contestant.program->call(uint32_t(set), limit, time, failure, true))
+  if (!contestant.program->call(uint32_t(set), limit, time, failure, timed))
     return blame(contestant);
   const char *name = nameOf(contestant.part);
   std::string damage = device.damage(*sets[set], outputs);
@@ -114,7 +112,7 @@ bool Timer::callOnce(Contestant &contestant, size_t set, CallTime &time) {
                std::string("the ") + name + " " + damage + " in a timed call"};
     return false;
   }
-  std::string distrust = device.distrust(time);
+  std::string distrust = timed ? device.distrust(time) : std::string();
   if (!distrust.empty()) {
     failure = {&contestant == candidate ? Status::Refused : Status::Error,
                std::string("the ") + name + distrust};
@@ -126,23 +124,7 @@ bool Timer::callOnce(Contestant &contestant, size_t set, CallTime &time) {
 /// One call of each program.
 bool Timer::block(size_t number, bool audit) {
   size_t set = number % sets.size();
-  Case trial = trials[set];
-  if (audit)
-    trial.seed = random();
-  // Whoever keeps results by a look at a few elements is found where few have
-  // changed; whoever keeps those of the parts that have not changed gains by
-  // that. So most blocks of small jobs, where it costs little, are new
-  // throughout.
-  bool all = audit || (elements <= mostRedrawn && number % 4 != sparseBlock);
-  Case drawn = trial;
-  if (all && !audit)
-    drawn.seed = random();
-  if (all) {
-    for (size_t i = 0; i < job.inputs.size(); ++i)
-      device.redraw(*sets[set], i, drawn);
-  } else {
-    device.mutate(*sets[set], trial, random());
-  }
+  Case trial = drawAnew(set);
   std::vector<Contestant *> order;
   for (Contestant &contestant : contestants)
     order.push_back(&contestant);
@@ -157,11 +139,13 @@ bool Timer::block(size_t number, bool audit) {
   }
   if (!compareWithBaseline(set, trial) || (audit && !auditOutput(set, trial)))
     return false;
+  ++verdict.audit.timedOutputsChecked;
   verdict.audit.auditedCalls += audit;
   return true;
 }
 
 bool Timer::run() {
+  device.beginTiming();
   if (!calibrate() || !create())
     return false;
   device.settle();
@@ -185,14 +169,18 @@ bool Timer::run() {
   size_t least = size_t(job.time.minSamples);
   size_t firstAudit = random() % (least - 1);
   size_t secondAudit = firstAudit + 1 + random() % (least - 1 - firstAudit);
+  size_t untilProbe = random() % 3;
   bool done = false;
   for (size_t number = 0;; ++number) {
     bool audit = number == firstAudit || number == secondAudit ||
                  (number >= least && random() % 16 == 0);
-    if (audit)
-      auditBlocks.push_back(number);
     if (!block(number, audit))
       return false;
+    if (untilProbe-- == 0) {
+      if (!probe(number % sets.size()))
+        return false;
+      untilProbe = random() % (number < least ? 3 : 12);
+    }
     size_t samples = number + 1;
     bool enough = samples >= least;
     // One call so long that the minimum would take many times the budget:
@@ -210,7 +198,8 @@ bool Timer::run() {
         break;
     }
   }
-  if (!decide(done) || !checkFloor() || !checkClocks() || !checkAudited())
+  if (!decide(done) || !checkFloor() || !checkClocks() || !checkAudited() ||
+      (job.mode == Mode::Promote && !compareOften()))
     return false;
   for (Contestant &contestant : contestants)
     evaluation.account(*contestant.program);

@@ -71,7 +71,7 @@ bool Timer::compareWithBaseline(size_t set, const Case &trial) {
     failure.reason = text;
     return false;
   }
-  ++verdict.audit.timedOutputsChecked;
+  ++verdict.audit.judgedCalls;
   return true;
 }
 

@@ -95,31 +95,3 @@ bool Timer::checkClocks() {
   return why.empty() ||
          reject(Status::Refused, ("the candidate" + why).c_str());
 }
-
-/// Results must not be kept from call to call.
-bool Timer::checkAudited() {
-  const TimingReport &timing = verdict.timing;
-  char text[240];
-  // Calls on new inputs must take no longer: pairing with the baseline's call
-  // on the same inputs takes out what the machine did.
-  std::vector<double> audited, others;
-  for (size_t i = 0; i < candidate->ns.size(); ++i) {
-    bool isAudit = std::find(auditBlocks.begin(), auditBlocks.end(), i) !=
-                   auditBlocks.end();
-    (isAudit ? audited : others).push_back(candidate->ns[i] / baseline->ns[i]);
-  }
-  if (audited.size() >= 2 && !others.empty()) {
-    double least = *std::min_element(audited.begin(), audited.end());
-    double usual = quantile(others, 0.5);
-    // On a busy machine some calls take twice as long, whatever their inputs.
-    if (least > 2 * usual && least > quantile(others, 0.9) &&
-        least * timing.baseline->medianNs > 5 * timing.handshakeNs) {
-      snprintf(text, sizeof(text),
-               "calls on inputs never seen before take at least %.3g times as "
-               "long as others: results are cached between calls",
-               least / usual);
-      return reject(Status::Wrong, text);
-    }
-  }
-  return true;
-}

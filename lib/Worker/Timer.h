@@ -6,11 +6,13 @@
 //
 //
 // Blocks: in each, every program is called once, in random order, on the same
-// inputs, while all others are stopped. Before a block a few random elements of
-// its inputs are redrawn, so no call ever sees inputs that were seen before;
+// inputs, while all others are stopped. Before a block all inputs are drawn
+// anew, so nothing that was kept of an earlier call is of use in a sample;
 // every output of the candidate is compared with the baseline's of the same
-// block. In a few blocks, at secret places, all inputs are new and the output
-// is judged against the oracle; these calls must take no longer than others.
+// block. In a few blocks, at secret places, the output is judged against the
+// oracle. Probes, at secret places between blocks, are no samples: few inputs
+// have changed since the block before. Whoever takes them for unchanged is
+// wrong there, and whoever is faster there keeps work between calls.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,8 +34,9 @@ struct Contestant {
   std::vector<double> ns;
 };
 
-/// The timing of one candidate. Time.cpp makes the calls, TimeChecks.cpp checks
-/// what they gave, TimeDecision.cpp what the samples mean.
+/// The timing of one candidate. Time.cpp makes the calls, TimeProbe.cpp
+/// those that are no samples, TimeChecks.cpp checks what they gave,
+/// TimeDecision.cpp what the samples mean.
 class Timer {
 public:
   Timer(Evaluation &evaluation, const std::vector<Difficulty> &difficulty,
@@ -47,8 +50,13 @@ public:
 private:
   bool create();
   bool calibrate();
-  bool callOnce(Contestant &contestant, size_t set, CallTime &time);
+  bool callOnce(Contestant &contestant, size_t set, CallTime &time,
+                bool timed = true);
   bool block(size_t number, bool audit);
+  Case drawAnew(size_t set);
+  bool callBoth(size_t set, const Case &trial, bool timed);
+  bool probe(size_t set);
+  bool compareOften();
   bool compareWithBaseline(size_t set, const Case &trial);
   bool isNearBaseline(size_t output, size_t set);
   bool callCondition(const Operands &operands);
@@ -58,6 +66,7 @@ private:
   bool checkFloor();
   bool checkClocks();
   bool checkAudited();
+  bool looksKept() const;
   void report();
   bool reject(Status status, const char *text);
   bool blame(const Contestant &contestant);
@@ -72,12 +81,6 @@ private:
   uint64_t seed;
   uint64_t counter = 0;
 
-  /// Of all operands; up to so many are all drawn anew for most blocks.
-  int64_t elements = 0;
-  static constexpr int64_t mostRedrawn = int64_t(1) << 18;
-  /// The secret one of every four blocks for which few elements are.
-  size_t sparseBlock = 0;
-
   std::vector<Contestant> contestants;
   Contestant *candidate = nullptr, *baseline = nullptr, *incumbent = nullptr,
              *control = nullptr;
@@ -88,7 +91,8 @@ private:
   std::unique_ptr<Results> otherOracle;
   std::vector<std::unique_ptr<Operands>> sets;
   std::vector<Case> trials;
-  std::vector<size_t> auditBlocks;
+  /// Of the probes: the candidate's time by the baseline's.
+  std::vector<double> probeRatios;
   double handshakeP90 = 0;
 };
 

@@ -123,7 +123,8 @@ bool Validation::run(std::vector<Difficulty> &normalDifficulty) {
         ok = screen();
       if (ok && job.validate.competitors)
         ok = checkOperands(trial, difficulties);
-      if (ok && job.mode == Mode::Promote)
+      if (ok &&
+          (job.mode == Mode::Promote || job.validate.requireDeterministic))
         ok = checkRepeats(trial, difficulties);
     }
     // Where elements have bounds of their own, sums hide what operands have

@@ -210,8 +210,11 @@ bool Validation::isBadLuck(const Case &trial,
 bool Validation::judgeTrial(const Case &trial,
                             std::vector<Difficulty> &difficulties,
                             bool slopeKnown) {
-  if (!callCandidate("on " + titleOf(trial)))
+  std::string title =
+      titleOf(trial) + candidate->setTurn(uint32_t(verdict.audit.trials));
+  if (!callCandidate("on " + title))
     return false;
+  candidate->setTurn(0);
   TrialError error;
   error.distribution = toString(trial.law);
   error.trial = trial.trial;
@@ -238,7 +241,7 @@ bool Validation::judgeTrial(const Case &trial,
   verdict.precision = looser(verdict.precision, got);
   if (got > job.acceptedPrecision)
     return wrong("the candidate holds only class " +
-                 std::string(toString(got)) + " on " + titleOf(trial) + ": " +
+                 std::string(toString(got)) + " on " + title + ": " +
                  describe(error, job.acceptedPrecision));
   return true;
 }

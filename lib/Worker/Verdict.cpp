@@ -179,9 +179,12 @@ std::string fastk::worker::toJSON(const Verdict &verdict) {
                    {"distributions", audit.distributions},
                    {"left_out", audit.leftOut},
                    {"timed_outputs_checked", audit.timedOutputsChecked},
-                   {"audited_calls", audit.auditedCalls}};
-  if (audit.bitwiseDeterministic)
+                   {"audited_calls", audit.auditedCalls},
+                   {"judged_calls", audit.judgedCalls}};
+  if (audit.bitwiseDeterministic) {
     json["audit"]["bitwise_deterministic"] = *audit.bitwiseDeterministic;
+    json["audit"]["repeated_calls"] = audit.repeatedCalls;
+  }
   if (verdict.gpu)
     json["gpu"] = toJson(*verdict.gpu);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -421,9 +424,11 @@ std::optional<Verdict> fastk::worker::parseVerdict(std::string_view text,
     reader.readInt("timed_outputs_checked", audit.timedOutputsChecked, 0,
                    INT64_MAX);
     reader.readInt("audited_calls", audit.auditedCalls, 0, INT64_MAX);
+    reader.readInt("judged_calls", audit.judgedCalls, 0, INT64_MAX, true);
     bool deterministic = false;
     if (reader.readBool("bitwise_deterministic", deterministic, true))
       audit.bitwiseDeterministic = deterministic;
+    reader.readInt("repeated_calls", audit.repeatedCalls, 0, INT64_MAX, true);
     reader.finish();
   });
   reader.readObject(

@@ -8,6 +8,7 @@
 
 #include "Cuda/CudaDevice.h"
 #include "Cuda/JudgeKernels.h"
+#include "Cuda/MemoryKernels.h"
 #include "Inputs.h"
 #include "NeedsGpu.h"
 #include "Random.h"
@@ -228,6 +229,81 @@ TEST(CudaMemory, ErrorsAreTheHosts) {
   EXPECT_TRUE(gpu.device.fits(1, *oracle));
 }
 
+/// The patterns of host and GPU are the same, to the byte at both ends.
+TEST(CudaMemory, PatternsAreTheHosts) {
+  NEEDS_GPU();
+  std::string error;
+  GpuSession *session = GpuSession::get(error);
+  ASSERT_TRUE(session) << error;
+  const cuda::Driver &driver = *session->driver;
+  constexpr size_t total = 100000;
+  cuda::CUdeviceptr base = 0;
+  ASSERT_EQ(session->allocate(total, base), "");
+  for (Pattern pattern :
+       {Pattern::Canary, Pattern::Poison, Pattern::Undefined}) {
+    for (auto range : {std::pair(0, 100000), std::pair(13, 77777),
+                       std::pair(64, 65), std::pair(7, 9)}) {
+      int begin = range.first, end = range.second;
+      std::vector<unsigned char> bytes(total, 0x11);
+      ASSERT_EQ(driver.cuMemcpyHtoD(base, bytes.data(), total),
+                cuda::CUDA_SUCCESS);
+      ASSERT_EQ(session->memory.write(base, uint64_t(begin), uint64_t(end),
+                                      pattern, 4711),
+                "");
+      ASSERT_EQ(driver.cuMemcpyDtoH(bytes.data(), base, total),
+                cuda::CUDA_SUCCESS);
+      for (int i = 0; i < int(total); ++i) {
+        uint64_t word = patternWord(
+            pattern, patternLine(4711, uint64_t(i) / 64), uint64_t(i) / 8);
+        bool isInside = i >= begin && i < end;
+        ASSERT_EQ(bytes[size_t(i)],
+                  isInside ? (word >> (8 * (i % 8)) & 0xff) : 0x11)
+            << i;
+      }
+      uint64_t changed = 1;
+      auto count = [&] {
+        EXPECT_EQ(session->countChanged(base, uint64_t(begin), uint64_t(end),
+                                        pattern, 4711, changed),
+                  "");
+        return changed;
+      };
+      EXPECT_EQ(count(), 0u);
+      bytes[size_t(end - 1)] ^= 1;
+      ASSERT_EQ(driver.cuMemcpyHtoD(base, bytes.data(), total),
+                cuda::CUDA_SUCCESS);
+      EXPECT_EQ(count(), 1u);
+    }
+  }
+  session->giveBack(base);
+}
+
+/// The inverse of mix().
+static uint64_t unmix(uint64_t x) {
+  auto unshift = [](uint64_t y, int by) {
+    uint64_t result = y;
+    for (int i = 0; i < 64 / by; ++i)
+      result = y ^ (result >> by);
+    return result;
+  };
+  x = unshift(x, 31) * 0x319642b2d24d8ec3u;
+  x = unshift(x, 27) * 0x96de1b173f119089u;
+  return unshift(x, 30) - 0x9e3779b97f4a7c15u;
+}
+
+/// A hash without a secret can be kept while operands change.
+TEST(CudaMemory, ChangesOfOperandsDoNotCancel) {
+  uint64_t words[2] = {0x123456789abcdef0u, 0xfedcba9876543210u};
+  ASSERT_EQ(unmix(mix(words[0])), words[0]);
+  auto sum = [&](uint64_t stream) {
+    return mix(words[0] ^ mix(stream)) + mix(words[1] ^ mix(stream + 1));
+  };
+  uint64_t known = sum(0), keyed = sum(streamOf(4711));
+  words[0] ^= 1;
+  words[1] = unmix(known - mix(words[0] ^ mix(0))) ^ mix(1);
+  EXPECT_EQ(sum(0), known);
+  EXPECT_NE(sum(streamOf(4711)), keyed);
+}
+
 /// What is kept for later is freed where something else is asked for.
 TEST(CudaMemory, WhatIsKeptStandsInNobodysWay) {
   NEEDS_GPU();
@@ -296,9 +372,12 @@ TEST(CudaMemory, OwnKernelsCompile) {
     std::printf("needs NVRTC: %s\n", error.c_str());
     return;
   }
-  for (const char *arch : {"sm_80", "sm_89", "sm_90a"}) {
+  for (auto [source, arch] :
+       {std::pair(judgeKernels, "sm_80"), std::pair(judgeKernels, "sm_89"),
+        std::pair(judgeKernels, "sm_90a"), std::pair(memoryKernels, "sm_80"),
+        std::pair(memoryKernels, "sm_90a")}) {
     cuda::CompileRequest request;
-    request.source = judgeKernels;
+    request.source = source;
     request.arch = arch;
     request.prelude = false;
     cuda::CompileResult result = cuda::compileInChild(request);

@@ -33,6 +33,7 @@ TEST(Job, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(job->acceptedPrecision, Precision::IEEE);
   EXPECT_EQ(job->validate.trials, 3);
   EXPECT_TRUE(job->validate.competitors);
+  EXPECT_FALSE(job->validate.requireDeterministic);
   EXPECT_EQ(job->time.threads, 0);
   EXPECT_EQ(job->time.minSamples, 7);
   EXPECT_EQ(job->time.maxSeconds, 2);

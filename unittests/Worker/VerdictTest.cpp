@@ -43,6 +43,8 @@ static Verdict full() {
   v.audit.leftOut = {"mixed: overflows"};
   v.audit.timedOutputsChecked = 30;
   v.audit.auditedCalls = 2;
+  v.audit.judgedCalls = 720;
+  v.audit.repeatedCalls = 701;
   v.audit.bitwiseDeterministic = false;
   v.gpu.emplace();
   v.gpu->name = "NVIDIA H200";
@@ -75,6 +77,8 @@ TEST(Verdict, RoundTrip) {
   ASSERT_TRUE(read) << error << "\n" << text;
   EXPECT_EQ(toJSON(*read), text);
   EXPECT_EQ(read->audit.seed, 0xfedcba9876543210u);
+  EXPECT_EQ(read->audit.judgedCalls, 720);
+  EXPECT_EQ(read->audit.repeatedCalls, 701);
   EXPECT_EQ(read->audit.bitwiseDeterministic, false);
   EXPECT_EQ(text.find('\n'), std::string::npos);
 }

@@ -120,6 +120,8 @@ struct ValidateOptions {
   /// Check that zeros, copies, means... are rejected on these inputs, and that
   /// the oracle reacts to every operand.
   bool competitors = true;
+  /// Refuse a candidate that does not give the same bits every time.
+  bool requireDeterministic = false;
 };
 
 enum class Cache { Cold, Warm };

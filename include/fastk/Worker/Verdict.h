@@ -139,7 +139,12 @@ struct Audit {
   /// never-seen inputs against the oracle.
   int64_t timedOutputsChecked = 0;
   int64_t auditedCalls = 0;
-  /// Repeated runs on one input (promote): bitwise equal or not.
+  /// All calls after the trials whose whole output was compared with the
+  /// baseline's, those that are no samples included.
+  int64_t judgedCalls = 0;
+  /// Runs on one and the same input (promote, or where the job requires
+  /// determinism), and whether they were equal to the bit.
+  int64_t repeatedCalls = 0;
   std::optional<bool> bitwiseDeterministic;
 };
 

@@ -10,6 +10,7 @@
 #include "../Random.h"
 #include "ChildAssemble.h"
 #include "ChildProtocol.h"
+#include "MemoryKernels.h"
 #include "fastk/Cuda/Cubin.h"
 #include "fastk/Cuda/LoadedProgram.h"
 #include "fastk/Cuda/ModuleWatch.h"
@@ -41,7 +42,8 @@ struct Place {
   CUdeviceptr block = 0;
   /// Of the allocation in it, of its red zones, and of the buffer between them.
   CUdeviceptr begin = 0, end = 0, bufferBegin = 0, bufferEnd = 0;
-  bool isOperand = false;
+  /// As in MapEntry.
+  uint64_t kind = 0;
 };
 
 /// Buffers of one call, and what was made ready for it.
@@ -49,6 +51,8 @@ struct Slot {
   cuda::DeviceBuffers buffers;
   cuda::BoundProgram bound;
   std::vector<Place> places;
+  /// Of a thread of any of its kernels.
+  int localBytes = 0;
 };
 
 class CudaChild {
@@ -62,15 +66,22 @@ private:
                   std::string &answer);
   std::string unmap(uint32_t slot);
   std::string makeRoom();
-  std::string wipe(const Slot &slot);
+  std::string loadMemoryKernels(std::string &payload);
+  std::string wipe(const Slot &slot, uint64_t key);
+  std::string scrub(const Slot &slot);
   std::string warmUp();
-  std::string call(uint32_t slot, bool timed, CudaReply &reply);
+  std::string measureFence();
+  std::string call(uint32_t slot, bool timed, uint64_t key, CudaReply &reply);
   std::string allocate(size_t bytes, CUdeviceptr &block);
 
   const cuda::Driver *driver = nullptr;
   cuda::CUcontext context = nullptr;
   cuda::CUstream stream = nullptr;
-  cuda::CUevent begin = nullptr, end = nullptr;
+  /// Around the program; and behind the kernel that waits for its memory.
+  cuda::CUevent begin = nullptr, end = nullptr, fenced = nullptr;
+  /// What that kernel takes behind work that is in memory.
+  double fenceNs = 1e9;
+  MemoryKernels memory;
   /// What warmUp() writes: several times any L2 cache.
   cuda::CUdeviceptr written = 0;
   static constexpr size_t writtenBytes = size_t(256) << 20;
@@ -111,13 +122,25 @@ std::string CudaChild::createContext() {
   if (error.empty())
     error = driver->call(driver->cuStreamCreate, &stream,
                          unsigned(cuda::CU_STREAM_NON_BLOCKING));
-  for (cuda::CUevent *event : {&begin, &end})
+  for (cuda::CUevent *event : {&begin, &end, &fenced})
     if (error.empty())
       error = driver->call(driver->cuEventCreate, event,
                            unsigned(cuda::CU_EVENT_DEFAULT));
   // Not while something is timed.
   if (error.empty())
     error = driver->call(driver->cuMemAlloc, &written, writtenBytes);
+  return error;
+}
+
+/// Takes them off the front of the payload.
+std::string CudaChild::loadMemoryKernels(std::string &payload) {
+  uint64_t bytes = 0;
+  std::memcpy(&bytes, payload.data(), std::min(sizeof(bytes), payload.size()));
+  if (payload.size() < sizeof(bytes) || payload.size() - sizeof(bytes) < bytes)
+    return "the worker's own kernels are missing";
+  std::string error = memory.load(
+      *driver, std::string_view(payload).substr(sizeof(bytes), bytes));
+  payload.erase(0, sizeof(bytes) + bytes);
   return error;
 }
 
@@ -189,7 +212,7 @@ std::string CudaChild::map(uint32_t number, const std::string &payload,
     answer.append(reinterpret_cast<const char *>(&mapped), sizeof(mapped));
     CUdeviceptr from = block + mapped.start, buffer = from + entry.offset;
     slot.places.push_back({block, from, from + entry.total, buffer,
-                           buffer + entry.bytes, entry.kind == 0});
+                           buffer + entry.bytes, entry.kind});
     (entry.kind == 0   ? slot.buffers.inputs
      : entry.kind == 1 ? slot.buffers.outputs
                        : slot.buffers.workspaces)
@@ -198,6 +221,12 @@ std::string CudaChild::map(uint32_t number, const std::string &payload,
   reply.spent[SpentAllocating] = double(clockNs() - begin) * 1e-9;
   if (error.empty())
     error = program->bind(slot.buffers, slot.bound);
+  for (const cuda::BoundProgram::Step &step : slot.bound.steps) {
+    cuda::FunctionAttributes attributes;
+    if (error.empty() && step.function)
+      error = cuda::getAttributes(*driver, step.function, attributes);
+    slot.localBytes = std::max(slot.localBytes, attributes.localBytes);
+  }
   if (!error.empty())
     unmap(number);
   return error;
@@ -222,33 +251,79 @@ std::string CudaChild::makeRoom() {
 }
 
 /// Nothing that a program left in any of its memory outlives the call, and what
-/// it has not written is NaN. What is written last is the same for all
-/// programs, so that they find the L2 cache alike.
-std::string CudaChild::wipe(const Slot &slot) {
-  std::string error;
-  auto fill = [&](CUdeviceptr begin, CUdeviceptr end, unsigned char value) {
-    if (begin < end && error.empty())
-      error = driver->call(driver->cuMemsetD8Async, begin, value,
-                           size_t(end - begin), stream);
+/// it finds there nobody can know: NaN in results, any bits or NaN in
+/// workspaces. What is written last is the same for all programs, so that they
+/// find the L2 cache alike.
+std::string CudaChild::wipe(const Slot &slot, uint64_t key) {
+  // What an earlier launch pinned in the L2 cache does not help this one. What
+  // is no longer pinned is evicted by what is written from here on.
+  std::string error = driver->call(driver->cuCtxResetPersistingL2Cache);
+  uint64_t other = secretSeed();
+  // Of the pattern that begins at base.
+  auto fill = [&](CUdeviceptr base, CUdeviceptr begin, CUdeviceptr end,
+                  Pattern pattern, uint64_t ofKey) {
+    if (error.empty())
+      error =
+          memory.write(base, begin - base, end - base, pattern, ofKey, stream);
   };
   std::set<CUdeviceptr> own;
-  for (const Place &place : slot.places) {
+  for (size_t i = 0; i < slot.places.size(); ++i) {
+    const Place &place = slot.places[i];
     own.insert(place.block);
     CUdeviceptr end = place.block + blocks.at(place.block).bytes;
-    fill(place.block, place.begin, poisonByte);
-    fill(place.end, end, poisonByte);
-    if (place.isOperand)
+    fill(place.block, place.block, place.begin, Pattern::Poison, other);
+    fill(place.block, place.end, end, Pattern::Poison, other);
+    if (place.kind == 0)
       continue;
-    fill(place.begin, place.bufferBegin, canaryByte);
-    fill(place.bufferBegin, place.bufferEnd, poisonByte);
-    fill(place.bufferEnd, place.end, canaryByte);
+    uint64_t zones = bitsAt(key, i);
+    fill(place.begin, place.begin, place.bufferBegin, Pattern::Canary, zones);
+    fill(place.begin, place.bufferBegin, place.bufferEnd,
+         place.kind == 1 ? Pattern::Poison : Pattern::Undefined, ~zones);
+    fill(place.begin, place.bufferEnd, place.end, Pattern::Canary, zones);
   }
   for (const auto &[address, block] : blocks)
     if (!isTrusted && own.count(address) == 0)
-      fill(address, address + block.bytes, poisonByte);
-  fill(written, written + writtenBytes, poisonByte);
+      fill(address, address, address + block.bytes, Pattern::Poison, other);
+  if (error.empty())
+    error = scrub(slot);
+  if (error.empty())
+    error =
+        driver->call(driver->cuMemsetD8Async, written,
+                     static_cast<unsigned char>(0xFF), writtenBytes, stream);
   return error.empty() ? driver->call(driver->cuStreamSynchronize, stream)
                        : error;
+}
+
+/// Local and shared memory have no addresses outside a kernel, and nobody
+/// clears them: what a kernel left there the next one can read.
+std::string CudaChild::scrub(const Slot &slot) {
+  std::string error = memory.scrubShared(secretSeed(), stream);
+  if (error.empty() && slot.localBytes > 0)
+    error = memory.scrubLocal(slot.localBytes, secretSeed(), stream);
+  return error;
+}
+
+/// How long the fence takes where nothing is left to wait for; the least that
+/// was seen.
+std::string CudaChild::measureFence() {
+  std::string error =
+      driver->call(driver->cuMemsetD8Async, written,
+                   static_cast<unsigned char>(0), writtenBytes, stream);
+  if (error.empty())
+    error = driver->call(driver->cuEventRecord, end, stream);
+  if (error.empty())
+    error = memory.fence(stream);
+  if (error.empty())
+    error = driver->call(driver->cuEventRecord, fenced, stream);
+  if (error.empty())
+    error = driver->call(driver->cuStreamSynchronize, stream);
+  float milliseconds = 0;
+  if (error.empty())
+    error =
+        driver->call(driver->cuEventElapsedTime, &milliseconds, end, fenced);
+  if (error.empty())
+    fenceNs = std::min(fenceNs, double(milliseconds) * 1e6);
+  return error;
 }
 
 /// A GPU that waited for the host has let its clocks down. Writing memory for a
@@ -268,7 +343,8 @@ std::string CudaChild::warmUp() {
   return error;
 }
 
-std::string CudaChild::call(uint32_t number, bool timed, CudaReply &reply) {
+std::string CudaChild::call(uint32_t number, bool timed, uint64_t key,
+                            CudaReply &reply) {
   Slot &slot = slots[number];
   uint64_t start = clockNs();
   auto spent = [&](SpentOn kind) {
@@ -276,14 +352,13 @@ std::string CudaChild::call(uint32_t number, bool timed, CudaReply &reply) {
     reply.spent[kind] = double(now - start) * 1e-9;
     start = now;
   };
-  std::string error = wipe(slot);
+  std::string error = wipe(slot, key);
   spent(SpentWiping);
   if (error.empty() && timed)
     error = warmUp();
+  if (error.empty() && timed)
+    error = measureFence();
   spent(SpentWarmingUp);
-  // What an earlier launch pinned in the L2 cache does not help this one.
-  if (error.empty())
-    error = driver->call(driver->cuCtxResetPersistingL2Cache);
   if (!error.empty())
     return error;
   uint64_t before = clockNs();
@@ -292,14 +367,26 @@ std::string CudaChild::call(uint32_t number, bool timed, CudaReply &reply) {
     error = program->enqueue(slot.bound, stream);
   if (error.empty())
     error = driver->call(driver->cuEventRecord, end, stream);
+  if (error.empty())
+    error = memory.fence(stream);
+  if (error.empty())
+    error = driver->call(driver->cuEventRecord, fenced, stream);
   // The whole context: nothing of the program may run on.
   std::string late = driver->call(driver->cuCtxSynchronize);
   reply.hostNs = double(clockNs() - before);
   if (!error.empty() || !late.empty())
     return error.empty() ? late : error;
-  float milliseconds = 0;
+  float milliseconds = 0, behind = 0;
   error = driver->call(driver->cuEventElapsedTime, &milliseconds, begin, end);
+  if (error.empty())
+    error = driver->call(driver->cuEventElapsedTime, &behind, end, fenced);
   reply.eventNs = double(milliseconds) * 1e6;
+  // Stores that nobody awaited may reach memory after the last kernel has
+  // ended: they count. Events are good to half a microsecond.
+  constexpr double tolerance = 1500;
+  double more = double(behind) * 1e6 - fenceNs;
+  if (timed && more > tolerance)
+    reply.eventNs += more;
   if (error.empty() && moduleData)
     error = moduleData->check();
   return error;
@@ -326,7 +413,9 @@ int CudaChild::run() {
     switch (request.command) {
     case CudaCommand::Start:
       isTrusted = request.slot != 0;
-      error = start(payload);
+      error = contextError.empty() ? loadMemoryKernels(payload) : contextError;
+      if (error.empty())
+        error = start(payload);
       break;
     case CudaCommand::Map:
       error = map(request.slot, payload, reply, answer);
@@ -338,7 +427,7 @@ int CudaChild::run() {
       error = makeRoom();
       break;
     case CudaCommand::Call:
-      error = call(request.slot, request.timed != 0, reply);
+      error = call(request.slot, request.timed != 0, request.key, reply);
       break;
     }
     reply.isError = !error.empty();

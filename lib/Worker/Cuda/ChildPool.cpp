@@ -81,7 +81,7 @@ void ChildProcess::close() {
 
 bool ChildProcess::makeRoom() {
   close();
-  CudaRequest request = {CudaCommand::MakeRoom, 0, 0, 0};
+  CudaRequest request = {CudaCommand::MakeRoom, 0, 0, 0, 0};
   CudaReply reply;
   constexpr double seconds = 60;
   return sendAll(socket, &request, sizeof(request)) &&

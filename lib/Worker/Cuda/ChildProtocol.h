@@ -32,21 +32,20 @@ inline constexpr double startSeconds = 120;
 
 /// The child begins by making a context, and sends the seconds that it took, a
 /// double.
-/// Start: the plan's JSON, a NUL, the image; slot is 1 for a trusted program.
+/// Start: the bytes of memoryKernels' cubin (8 bytes), the cubin, the plan's
+/// JSON, a NUL, the image; slot is 1 for a trusted program.
 /// Map: MapEntry per buffer, answered by MappedEntry. Call, Unmap: nothing.
 /// MakeRoom: nothing; frees memory that no slot has.
 enum class CudaCommand : uint32_t { Start, Map, Unmap, Call, MakeRoom };
-
-/// The bytes of red zones; and of what a program finds where nothing is for it:
-/// NaN in every float type.
-inline constexpr unsigned char canaryByte = 0xA5;
-inline constexpr unsigned char poisonByte = 0xFF;
 
 struct CudaRequest {
   CudaCommand command;
   uint32_t slot;
   /// Of a call: nonzero to bring the clocks up and empty the L2 cache before.
   uint64_t timed;
+  /// Of a call: buffer i of the slot begins with patterns of the key
+  /// bitsAt(key, i), its red zones; of ~bitsAt(key, i), itself.
+  uint64_t key;
   uint64_t bytes;
 };
 
@@ -75,7 +74,8 @@ inline constexpr const char *spentNames[spentKinds] = {"allocate in child",
                                                        "wipe", "warm up"};
 
 struct CudaReply {
-  /// Of the events around the launches, and of the host's clock.
+  /// Of the events around the launches, with what had not reached memory at the
+  /// second; and of the host's clock.
   double eventNs;
   double hostNs;
   /// Seconds by SpentOn.

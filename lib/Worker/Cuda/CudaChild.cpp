@@ -8,6 +8,7 @@
 
 #include "CudaChild.h"
 #include "../Phases.h"
+#include "../Random.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -51,7 +52,11 @@ std::unique_ptr<CudaChild> CudaChild::start(GpuSession &session, Part part,
                                             const LaunchPlan &plan,
                                             Failure &failure) {
   Phase phase("start");
-  std::string payload = toJSON(plan);
+  uint64_t kernels = session.memoryCubin.size();
+  std::string payload(reinterpret_cast<const char *>(&kernels),
+                      sizeof(kernels));
+  payload += session.memoryCubin;
+  payload += toJSON(plan);
   payload.push_back('\0');
   payload += image;
   ChildPool &pool = ChildPool::get();
@@ -101,7 +106,7 @@ bool CudaChild::ask(CudaCommand command, uint32_t slot,
     failure = {Status::Error, std::string("the ") + name + " has ended"};
     return false;
   }
-  CudaRequest request = {command, slot, timed, payload.size()};
+  CudaRequest request = {command, slot, timed, callKey, payload.size()};
   int socket = process->socket;
   std::string error;
   Received received = Received::Closed;
@@ -249,6 +254,11 @@ std::string CudaChild::fetch(const Slot &slot) {
 bool CudaChild::call(uint32_t number, double timeoutSeconds, CallTime &time,
                      Failure &failure, bool timed) {
   const Slot &slot = slots[number];
+  // What the program finds around and in its buffers is another in each call.
+  callKey = secretSeed();
+  for (size_t i = 0; i < slot.copies.size(); ++i)
+    if (slot.copies[i].kind != Copy::Operand)
+      slot.copies[i].memory->noteRedZones(bitsAt(callKey, i));
   if (std::string error = fill(slot); !error.empty())
     return fail(failure, error);
   {

@@ -71,6 +71,8 @@ private:
   std::string key;
   std::unique_ptr<ChildProcess> process;
   std::map<uint32_t, Slot> slots;
+  /// Of the call at hand.
+  uint64_t callKey = 0;
 };
 
 } // namespace fastk::worker

@@ -38,7 +38,11 @@ public:
   void describe(GpuSession &session, size_t bytes);
   /// Moves the tensor within its allocation.
   void place(Placement placement);
+  /// Writes red zones that nobody has seen.
   std::string setRedZones();
+  /// Red zones of a copy of the allocation were written by this key; place 0 of
+  /// the pattern is where it begins.
+  void noteRedZones(uint64_t key) const { zoneKey = key; }
   /// False where a red zone was written.
   bool redZonesAlive() const { return redZonesAlive(base); }
   /// The same of a copy of the allocation.
@@ -57,6 +61,8 @@ private:
   cuda::CUdeviceptr base = 0;
   size_t bytes = 0;
   uint64_t begin = 0;
+  /// Of what is in the red zones, here or in a program's copy.
+  mutable uint64_t zoneKey = 0;
 };
 
 /// Page-aligned bytes of the host.

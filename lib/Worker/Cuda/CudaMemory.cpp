@@ -98,6 +98,7 @@ static int numberOf(ElementType type) {
 void CudaDevice::draw(CudaOperands &operands, size_t index, const Case &trial) {
   Phase phase("draw");
   DeviceMemory &memory = operands.memory[index];
+  note(memory.setRedZones());
   CUdeviceptr address = memory.address();
   int type = numberOf(job.inputs[index].type);
   ValueRule rule = ruleOf(job, index, trial);
@@ -113,7 +114,6 @@ void CudaDevice::fill(Operands &operands, const Case &trial,
   CudaOperands &set = cudaOf(operands);
   for (size_t i = 0; i < job.inputs.size(); ++i) {
     set.memory[i].place(placement);
-    note(set.memory[i].setRedZones());
     draw(set, i, trial);
   }
 }
@@ -200,8 +200,9 @@ void CudaDevice::poison(Results &results) {
   // before each call (ChildMain.cpp).
   for (DeviceMemory &memory : cudaOf(results).memory) {
     note(memory.setRedZones());
-    note(driver->call(driver->cuMemsetD8, memory.address(), poisonByte,
-                      memory.size()));
+    note(gpu->memory.write(memory.allocation(), memory.offset(),
+                           memory.offset() + memory.size(), Pattern::Poison,
+                           secretSeed()));
   }
   note(driver->call(driver->cuCtxSynchronize));
 }

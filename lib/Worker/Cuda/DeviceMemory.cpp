@@ -6,9 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ChildProtocol.h"
 #include "CudaDevice.h"
-#include <algorithm>
 #include <utility>
 
 using namespace fastk;
@@ -28,6 +26,7 @@ DeviceMemory &DeviceMemory::operator=(DeviceMemory &&other) noexcept {
   std::swap(base, other.base);
   std::swap(bytes, other.bytes);
   std::swap(begin, other.begin);
+  std::swap(zoneKey, other.zoneKey);
   return *this;
 }
 
@@ -56,20 +55,23 @@ void DeviceMemory::place(Placement placement) {
 }
 
 std::string DeviceMemory::setRedZones() {
+  zoneKey = secretSeed();
   std::string error =
-      driver->call(driver->cuMemsetD8, base, canaryByte, size_t(begin));
-  if (!error.empty())
-    return error;
-  return driver->call(driver->cuMemsetD8, base + begin + bytes, canaryByte,
-                      size_t(2 * redZone + shift - begin));
+      session->memory.write(base, 0, begin, Pattern::Canary, zoneKey);
+  return error.empty() ? session->memory.write(base, begin + bytes, total(),
+                                               Pattern::Canary, zoneKey)
+                       : error;
 }
 
 bool DeviceMemory::redZonesAlive(cuda::CUdeviceptr copy) const {
-  std::vector<unsigned char> before(begin), after(2 * redZone + shift - begin);
-  if (driver->cuMemcpyDtoH(before.data(), copy, before.size()) ||
-      driver->cuMemcpyDtoH(after.data(), copy + begin + bytes, after.size()))
-    return false;
-  auto isCanary = [](unsigned char byte) { return byte == canaryByte; };
-  return std::all_of(before.begin(), before.end(), isCanary) &&
-         std::all_of(after.begin(), after.end(), isCanary);
+  for (auto [from, to] : {std::pair(uint64_t(0), begin),
+                          std::pair(begin + bytes, uint64_t(total()))}) {
+    uint64_t changed = 0;
+    if (!session
+             ->countChanged(copy, from, to, Pattern::Canary, zoneKey, changed)
+             .empty() ||
+        changed != 0)
+      return false;
+  }
+  return true;
 }

@@ -72,10 +72,12 @@ std::string GpuSession::create() {
   return error;
 }
 
-std::string GpuSession::loadOwnKernels() {
+/// Compiles our own kernels.
+static std::string compileOwn(const char *source, const std::string &arch,
+                              std::string &cubin) {
   cuda::CompileRequest request;
-  request.source = judgeKernels;
-  request.arch = device.arch;
+  request.source = source;
+  request.arch = arch;
   request.prelude = false;
   cuda::CompileLimits limits;
   // Not a candidate's: a slow machine may take its time.
@@ -83,7 +85,16 @@ std::string GpuSession::loadOwnKernels() {
   cuda::CompileResult result = cuda::compileCached(request, limits);
   if (!result.ok())
     return "the worker's own kernels: " + result.error;
-  std::string error = cuda::loadModule(*driver, result.cubin, module);
+  cubin = result.cubin;
+  return {};
+}
+
+std::string GpuSession::loadOwnKernels() {
+  std::string cubin, error = compileOwn(judgeKernels, device.arch, cubin);
+  if (error.empty())
+    error = compileOwn(memoryKernels, device.arch, memoryCubin);
+  if (error.empty())
+    error = cuda::loadModule(*driver, cubin, module);
   for (auto [name, function] :
        {std::pair("fastk_fill", &fill), std::pair("fastk_perturb", &perturb),
         std::pair("fastk_round_to_half", &roundToHalf),
@@ -91,6 +102,22 @@ std::string GpuSession::loadOwnKernels() {
         std::pair("fastk_judge", &judge)})
     if (error.empty())
       error = cuda::getFunction(*driver, module, name, *function);
+  if (error.empty())
+    error = memory.load(*driver, memoryCubin);
+  return error;
+}
+
+std::string GpuSession::countChanged(CUdeviceptr base, uint64_t begin,
+                                     uint64_t end, Pattern pattern,
+                                     uint64_t key, uint64_t &count) {
+  std::string error =
+      driver->call(driver->cuMemsetD8, scratch, static_cast<unsigned char>(0),
+                   sizeof(count));
+  if (error.empty())
+    error = memory.countChanged(base, begin, end, pattern, key, scratch);
+  if (error.empty())
+    error = driver->call(driver->cuMemcpyDtoH, static_cast<void *>(&count),
+                         CUdeviceptr(scratch), sizeof(count));
   return error;
 }
 
@@ -161,6 +188,7 @@ bool GpuSession::makeRoom() {
 }
 
 void GpuSession::begin(const std::string &newShape) {
+  secret = secretSeed();
   if (newShape == shape)
     return;
   shape = newShape;
@@ -169,8 +197,13 @@ void GpuSession::begin(const std::string &newShape) {
 
 std::string GpuSession::hashOf(CUdeviceptr address, size_t bytes,
                                uint64_t &result) {
+  return hashOf(address, bytes, secret, result);
+}
+
+std::string GpuSession::hashOf(CUdeviceptr address, size_t bytes, uint64_t key,
+                               uint64_t &result) {
   uint64_t size = bytes;
-  void *arguments[] = {&address, &size, &scratch};
+  void *arguments[] = {&address, &size, &key, &scratch};
   std::string error =
       driver->call(driver->cuMemsetD8, scratch, static_cast<unsigned char>(0),
                    sizeof(result));
@@ -193,18 +226,18 @@ std::string GpuSession::launch(cuda::CUfunction function, unsigned blocks,
 std::string GpuSession::probe() {
   // The hash of memory that holds one value, on all multiprocessors.
   constexpr size_t bytes = size_t(16) << 20;
-  constexpr uint64_t word = 0x5a5a5a5a5a5a5a5a;
+  constexpr uint64_t word = 0x5a5a5a5a5a5a5a5a, key = 1;
   static const uint64_t expected = [] {
     uint64_t sum = 0;
     for (uint64_t i = 0; i < bytes / 8; ++i)
-      sum += mix(word ^ mix(i));
+      sum += mix(word ^ mix(streamOf(key) + i));
     return sum;
   }();
   uint64_t found = 0;
   std::string error = driver->call(driver->cuMemsetD8, flushed,
                                    static_cast<unsigned char>(0x5a), bytes);
   if (error.empty())
-    error = hashOf(flushed, bytes, found);
+    error = hashOf(flushed, bytes, key, found);
   if (error.empty() && found != expected)
     error = "a known kernel gave another answer than ever";
   return error;

@@ -16,6 +16,7 @@
 #define FASTK_LIB_WORKER_CUDA_GPUSESSION_H
 
 #include "../Random.h"
+#include "MemoryKernels.h"
 #include "fastk/Cuda/Driver.h"
 #include "fastk/Target/DeviceDescription.h"
 #include <map>
@@ -52,8 +53,12 @@ public:
   /// jobs of another shape is freed, here and in processes that are kept.
   void begin(const std::string &shape);
 
-  /// A hash of memory's bytes and their places.
+  /// A hash of memory's bytes and their places, with a secret of the job.
   std::string hashOf(cuda::CUdeviceptr address, size_t bytes, uint64_t &result);
+
+  /// How many words or bytes are not the pattern's (MemoryKernels.h).
+  std::string countChanged(cuda::CUdeviceptr base, uint64_t begin, uint64_t end,
+                           Pattern pattern, uint64_t key, uint64_t &count);
 
   /// Launches one of our own kernels with blocks of 256 threads.
   std::string launch(cuda::CUfunction function, unsigned blocks,
@@ -69,6 +74,9 @@ public:
   /// twice its size, and no less than 128 MB.
   cuda::CUdeviceptr scratch = 0, flushed = 0;
   size_t flushBytes = 0;
+  MemoryKernels memory;
+  /// Of memory, for the processes of programs.
+  std::string memoryCubin;
 
   GpuSession(const GpuSession &) = delete;
   GpuSession &operator=(const GpuSession &) = delete;
@@ -80,6 +88,8 @@ private:
   std::string loadOwnKernels();
   std::string uploadTables();
   void freeIdle();
+  std::string hashOf(cuda::CUdeviceptr address, size_t bytes, uint64_t key,
+                     uint64_t &result);
 
   cuda::CUcontext context = nullptr;
   cuda::CUmodule module = nullptr;
@@ -88,6 +98,8 @@ private:
   std::map<cuda::CUdeviceptr, size_t> blocks;
   std::vector<cuda::CUdeviceptr> idle;
   std::string shape;
+  /// Of hashes, new for each job.
+  uint64_t secret = 0;
 };
 
 } // namespace fastk::worker

@@ -121,16 +121,16 @@ extern "C" __global__ void fastk_round_to_half(unsigned char *data, int type,
 
 // Adds to *out a number that depends on every byte and on its place.
 extern "C" __global__ void fastk_hash(const unsigned char *data, Word bytes,
-                                      Word *out) {
-  Word sum = 0;
+                                      Word key, Word *out) {
+  Word sum = 0, stream = streamOf(key);
   Word words = bytes / 8, stride = Word(gridDim.x) * blockDim.x;
   Word first = Word(blockIdx.x) * blockDim.x + threadIdx.x;
   const Word *wide = (const Word *)data;
   for (Word i = first; i < words; i += stride)
-    sum += mix(wide[i] ^ mix(i));
+    sum += mix(wide[i] ^ mix(stream + i));
   if (first == 0)
     for (Word i = words * 8; i < bytes; ++i)
-      sum += mix(data[i] ^ mix(~i));
+      sum += mix(data[i] ^ mix(stream + ~i));
   atomicAdd(out, sum);
 }
 

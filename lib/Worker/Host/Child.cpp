@@ -160,6 +160,26 @@ bool Child::unmap(uint32_t slot, Failure &failure) {
          stop(failure);
 }
 
+/// What two control words differ in, for people.
+static std::string changeOf(uint64_t before, uint64_t after) {
+  uint64_t changed = before ^ after;
+  std::string text;
+  auto add = [&](uint64_t bits, const char *name) {
+    if (changed & bits)
+      text += (text.empty() ? "" : ", ") + std::string(name);
+  };
+#if defined(__x86_64__)
+  add(0x8000, "flush to zero");
+  add(0x0040, "denormals are zero");
+  add(0x6000, "rounding");
+  add(0x1f80, "traps");
+  add(uint64_t(0xffff) << 32, "x87");
+#else
+  add(~uint64_t(0), "FPCR");
+#endif
+  return text;
+}
+
 bool Child::call(uint32_t slot, double timeoutSeconds, CallTime &time,
                  Failure &failure, bool spin, ResultWatch *watch,
                  OperandDecoys *decoys) {
@@ -168,6 +188,7 @@ bool Child::call(uint32_t slot, double timeoutSeconds, CallTime &time,
   message.command = Command::Call;
   message.sequence = ++sequence;
   message.slot = slot;
+  message.threads = uint32_t(threads ? threads : options.threads);
   resume();
   if (!send(message, {}, failure) ||
       !waitFor(control->ready, message.sequence, 20, false, "before a call",
@@ -187,12 +208,23 @@ bool Child::call(uint32_t slot, double timeoutSeconds, CallTime &time,
   uint64_t end = clockNs();
   time.ns = double(end - begin);
   time.otherNs = double(control->elapsedNs.load());
+  uint64_t word = control->controlWord.load();
   if (watch)
     watch->atReturn();
   if (!stop(failure))
     return false;
   if (watch)
     watch->whenStopped();
+  // 0: it was never told; whoever took the process over says what it likes.
+  if (word != 0 && word != controlWord()) {
+    char text[200];
+    snprintf(text, sizeof(text),
+             "the %s left the floating-point control word changed (%s): who "
+             "calls it would compute differently from then on",
+             name.c_str(), changeOf(controlWord(), word).c_str());
+    failure = {Status::Wrong, text};
+    return false;
+  }
   return true;
 }
 

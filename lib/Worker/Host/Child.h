@@ -29,8 +29,9 @@
 namespace fastk::worker {
 
 struct ChildOptions {
-  /// Of OpenMP.
+  /// Of OpenMP; and the most that setThreads() may ask for.
   int64_t threads = 1;
+  int64_t mostThreads = 1;
   int64_t threadLimit = 16;
   /// For the program's own use.
   int64_t memoryBytes = 0;
@@ -66,6 +67,9 @@ public:
             Failure &failure, bool spin = false, ResultWatch *watch = nullptr,
             OperandDecoys *decoys = nullptr);
 
+  /// How many threads OpenMP takes in the calls that follow.
+  void setThreads(int64_t count) { threads = count; }
+
   /// Lets the process run for a moment, with nothing to do.
   bool linger(double seconds, Failure &failure);
 
@@ -95,6 +99,8 @@ private:
   int socket = -1;
   ControlPage *control = nullptr;
   uint32_t sequence = 0;
+  /// 0: as the options say.
+  int64_t threads = 0;
   bool stopped = false;
   bool reaped = false;
   int waitStatus = 0;

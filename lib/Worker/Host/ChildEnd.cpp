@@ -136,7 +136,8 @@ void Child::explainDeath(const char *doing, Failure &failure) {
     }
     const char *hint =
         signal == SIGSEGV || signal == SIGBUS
-            ? " (it touched memory outside its buffers or wrote to an input)"
+            ? " (it touched memory outside its buffers, wrote to an input, or "
+              "needed more stack than a thread has)"
         : signal == SIGXCPU ? " (limit of processor time)"
                             : "";
     snprintf(text, sizeof(text), "the %s died of signal %d, %s, %s%s",

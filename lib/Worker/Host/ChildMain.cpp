@@ -42,6 +42,8 @@ struct Slot {
 };
 
 using Kernel = void (*)();
+/// omp_set_num_threads, where the program uses OpenMP.
+using SetThreads = void (*)(int);
 
 } // namespace
 
@@ -170,7 +172,8 @@ static void emptyKernel() {}
 // The child
 //===----------------------------------------------------------------------===//
 
-static Kernel load(const Message &start, ControlPage *control, int program) {
+static Kernel load(const Message &start, ControlPage *control, int program,
+                   SetThreads &setThreads) {
   if (!start.hasProgram)
     return emptyKernel;
   char path[64];
@@ -192,8 +195,25 @@ static Kernel load(const Message &start, ControlPage *control, int program) {
   // still may.
   if (void *query = dlsym(library, "omp_get_num_places"))
     reinterpret_cast<int (*)()>(query)();
+  setThreads =
+      reinterpret_cast<SetThreads>(dlsym(library, "omp_set_num_threads"));
   close(program);
   return reinterpret_cast<Kernel>(symbol);
+}
+
+uint64_t fastk::worker::controlWord() {
+#if defined(__x86_64__)
+  constexpr uint32_t flags = 0x3f;
+  uint16_t x87;
+  __asm__ volatile("fnstcw %0" : "=m"(x87));
+  return (__builtin_ia32_stmxcsr() & ~flags) | uint64_t(x87) << 32;
+#elif defined(__aarch64__)
+  uint64_t word;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(word));
+  return word;
+#else
+  return 0;
+#endif
 }
 
 static void serveCall(ControlPage *control, const Message &message,
@@ -220,6 +240,7 @@ static void serveCall(ControlPage *control, const Message &message,
   callKernel(kernel, slot, std::make_index_sequence<maxBuffers + 1>());
   uint64_t end = nowNs();
   control->elapsedNs.store(end - begin, std::memory_order_relaxed);
+  control->controlWord.store(controlWord(), std::memory_order_relaxed);
   control->done.store(sequence);
   futexWake(&control->done);
 }
@@ -243,7 +264,17 @@ int fastk::worker::runChild() {
     return 2;
   control->stage = StageLoading;
   control->protections = enterSandbox(start, control);
-  Kernel kernel = load(start, control, fds[1]);
+  uint64_t arithmetic = controlWord();
+  SetThreads setThreads = nullptr;
+  uint32_t threads = 0;
+  Kernel kernel = load(start, control, fds[1], setThreads);
+  if (kernel && controlWord() != arithmetic) {
+    strncpy(control->text,
+            "it changes the floating-point control word (rounding, flush to "
+            "zero) of who loads it",
+            sizeof(control->text) - 1);
+    kernel = nullptr;
+  }
   if (!kernel) {
     control->stage = StageLoadFailed;
     futexWake(&control->stage);
@@ -276,6 +307,8 @@ int fastk::worker::runChild() {
       unmapSlot(slot);
       break;
     case Command::Call:
+      if (setThreads && message.threads != threads)
+        setThreads(int(threads = message.threads));
       serveCall(control, message, kernel, slot);
       continue;
     }

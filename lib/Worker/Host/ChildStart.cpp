@@ -10,6 +10,7 @@
 #include "Child.h"
 #include "ChildRegistry.h"
 #include "SpawnChild.h"
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -28,10 +29,13 @@ static std::vector<std::string> environment(const ChildOptions &options) {
   std::vector<std::string> variables = {
       "PATH=", "LANG=C", "MALLOC_ARENA_MAX=2",
       "OMP_NUM_THREADS=" + std::to_string(options.threads),
-      "OMP_THREAD_LIMIT=" + std::to_string(options.threads),
+      "OMP_THREAD_LIMIT=" +
+          std::to_string(std::max(options.threads, options.mostThreads)),
       "OMP_DYNAMIC=FALSE",
       (options.threads > 1 ? "OMP_PROC_BIND=TRUE" : "OMP_PROC_BIND=FALSE"),
       "OMP_PLACES=threads", "OMP_MAX_ACTIVE_LEVELS=1",
+      // The runtime's own default, whatever the worker's limits are.
+      "OMP_STACKSIZE=4M",
       // Workers of OpenMP spin between calls, as in a model that runs one
       // kernel after another: waking them would cost more than a small kernel
       // and land them on any processor. They burn nothing: a program that is

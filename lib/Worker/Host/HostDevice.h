@@ -10,6 +10,7 @@
 #define FASTK_LIB_WORKER_HOST_HOSTDEVICE_H
 
 #include "../Device.h"
+#include "../Hash.h"
 #include "Child.h"
 #include "ProgramImage.h"
 #include "SharedBuffer.h"
@@ -39,6 +40,7 @@ public:
   bool open(Verdict &verdict, Failure &failure) override;
   std::unique_ptr<Running> start(Part part, int64_t sets, Verdict &verdict,
                                  Failure &failure) override;
+  void beginTiming() override { isTiming = true; }
   size_t rotatingSets(size_t wanted, const std::vector<Part> &parts) override;
   void flush(const Operands &operands, const Results &results) override;
   std::string distrust(const CallTime &time) override;
@@ -66,8 +68,15 @@ public:
 private:
   const ProgramImage *imageOf(Part part) const;
 
+  uint64_t hashOf(const SharedBuffer &buffer) const;
+  void rehash(HostOperands &set) const;
+
+  /// Of operands and results; nobody can keep it while changing them.
+  const KeyedHash hash;
   ProgramImage oracle, condition, baseline, incumbent, candidate;
   int64_t threads = 1;
+  /// Programs are started to be timed.
+  bool isTiming = false;
 };
 
 } // namespace fastk::worker

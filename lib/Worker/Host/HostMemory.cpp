@@ -27,11 +27,11 @@ static const HostResults &hostOf(const Results &results) {
   return static_cast<const HostResults &>(results);
 }
 
-static uint64_t hashOf(const SharedBuffer &buffer) {
-  return hashBytes(buffer.data(), buffer.size());
+uint64_t HostDevice::hashOf(const SharedBuffer &buffer) const {
+  return hash.of(buffer.data(), buffer.size());
 }
 
-static void rehash(HostOperands &set) {
+void HostDevice::rehash(HostOperands &set) const {
   for (size_t i = 0; i < set.buffers.size(); ++i)
     set.hashes[i] = hashOf(set.buffers[i]);
 }
@@ -79,7 +79,7 @@ void HostDevice::fill(Operands &operands, const Case &trial,
   HostOperands &set = hostOf(operands);
   for (size_t i = 0; i < job.inputs.size(); ++i) {
     set.buffers[i].place(placement);
-    set.buffers[i].setCanaries();
+    set.buffers[i].setCanaries(secretSeed());
     fillInput(job, i, trial, set.buffers[i].data());
   }
   rehash(set);
@@ -89,7 +89,7 @@ void HostDevice::redraw(Operands &operands, size_t index, const Case &trial) {
   Phase phase("draw");
   HostOperands &set = hostOf(operands);
   fillInput(job, index, trial, set.buffers[index].data());
-  set.hashes[index] = ::hashOf(set.buffers[index]);
+  set.hashes[index] = hashOf(set.buffers[index]);
 }
 
 void HostDevice::mutate(Operands &operands, const Case &trial, uint64_t seed) {
@@ -106,7 +106,7 @@ void HostDevice::perturb(const Operands &from, Operands &to, const Case &trial,
   HostOperands &set = hostOf(to);
   for (size_t i = 0; i < job.inputs.size(); ++i) {
     set.buffers[i].place(placement);
-    set.buffers[i].setCanaries();
+    set.buffers[i].setCanaries(secretSeed());
     worker::perturb(job.inputs[i], bitsAt(trial.seed, 500 + i + 1000 * draw),
                     delta, hostOf(from).buffers[i].data(),
                     set.buffers[i].data());
@@ -132,10 +132,9 @@ void HostDevice::place(Results &results, Placement placement) {
 
 void HostDevice::poison(Results &results) {
   Phase phase("poison");
-  // All bits set is a NaN in every float type.
   for (SharedBuffer &buffer : hostOf(results).buffers)
-    buffer.poison(0xFF);
-  hostOf(results).workspace.poison(0xFF);
+    buffer.poison(Pattern::Poison, secretSeed());
+  hostOf(results).workspace.poison(Pattern::Undefined, secretSeed());
 }
 
 std::string HostDevice::damage(const Operands &operands,
@@ -144,7 +143,7 @@ std::string HostDevice::damage(const Operands &operands,
   const HostOperands &in = hostOf(operands);
   const HostResults &out = hostOf(results);
   for (size_t i = 0; i < in.buffers.size(); ++i)
-    if (in.hashes[i] != ::hashOf(in.buffers[i]))
+    if (in.hashes[i] != hashOf(in.buffers[i]))
       return "changed its inputs";
   for (size_t i = 0; i < in.buffers.size(); ++i)
     if (!in.buffers[i].canariesAlive())
@@ -168,6 +167,6 @@ const void *HostDevice::bytesOf(const Results &results, size_t index) {
 uint64_t HostDevice::hashOf(const Results &results) {
   uint64_t hash = 0;
   for (const SharedBuffer &buffer : hostOf(results).buffers)
-    hash = mix(hash) ^ ::hashOf(buffer);
+    hash = mix(hash) ^ hashOf(buffer);
   return hash;
 }

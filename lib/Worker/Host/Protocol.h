@@ -71,6 +71,8 @@ struct ControlPage {
   std::atomic<uint64_t> deniedArgument;
   /// The child's own clock around the call.
   std::atomic<uint64_t> elapsedNs;
+  /// How its processor computed after the call (controlWord()).
+  std::atomic<uint64_t> controlWord;
   /// Why loading failed. Written by a child, so never more than text.
   char text[1024];
 };
@@ -78,6 +80,11 @@ static_assert(sizeof(ControlPage) <= pageSize);
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
 enum class Command : uint32_t { Start, Map, Unmap, Call };
+
+/// How this thread's floating-point arithmetic rounds, whether it flushes
+/// denormals and what it traps: MXCSR without its flags, and above it the
+/// control word of the x87; on AArch64 FPCR; elsewhere 0.
+uint64_t controlWord();
 
 struct BufferMessage {
   uint64_t fileBytes;
@@ -94,6 +101,8 @@ struct Message {
   uint32_t slot;
   uint32_t count;
   BufferMessage buffers[maxBuffers];
+  /// Call only: how many threads OpenMP takes.
+  uint32_t threads;
   // Start only; the descriptors are the control page and the program.
   uint32_t hasProgram;
   uint32_t threadLimit;

@@ -45,13 +45,9 @@ void ResultWatch::copy(size_t count, std::vector<unsigned char> &to) const {
 }
 
 void ResultWatch::beforeCall() {
-  // The worker has filled them with 0xFF.
   outside = false;
-  for (size_t k = 0; k < std::min(earlyLines, lines.size()); ++k) {
-    const char *data = lines[k].buffer->data() + lines[k].offset;
-    for (size_t i = 0; i < lines[k].bytes; ++i)
-      outside |= static_cast<unsigned char>(data[i]) != 0xFF;
-  }
+  for (size_t k = 0; k < std::min(earlyLines, lines.size()); ++k)
+    outside |= !lines[k].buffer->isPoisoned(lines[k].offset, lines[k].bytes);
 }
 
 void ResultWatch::atReturn() { copy(quickLines, first); }

@@ -9,6 +9,7 @@
 #include "SharedBuffer.h"
 #include "../Parallel.h"
 #include "Protocol.h"
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -22,7 +23,7 @@
 using namespace fastk::worker;
 
 static constexpr size_t alignment = 64;
-static constexpr unsigned char canary = 0xCA;
+static constexpr size_t lineBytes = 64;
 
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
@@ -43,6 +44,8 @@ SharedBuffer &SharedBuffer::operator=(SharedBuffer &&other) noexcept {
   std::swap(fileBytes, other.fileBytes);
   std::swap(offset, other.offset);
   std::swap(writable, other.writable);
+  std::swap(canaryKey, other.canaryKey);
+  std::swap(pattern, other.pattern);
   return *this;
 }
 
@@ -98,31 +101,74 @@ void SharedBuffer::place(Placement placement) {
       placement == Placement::End ? fileBytes - roundUp(bytes, alignment) : 0;
 }
 
-void SharedBuffer::poison(unsigned char byte) {
-  if (!base)
-    return;
-  parallelFor(int64_t(bytes), int64_t(pageSize),
-              [&](int64_t, int64_t begin, int64_t end) {
-                std::memset(data() + begin, byte, size_t(end - begin));
-              });
-  setCanaries();
+/// Calls \p body with the bytes [begin, end) of a pattern, at most a line of 64
+/// at a time, until it returns false.
+template <typename Body>
+static bool forPattern(Pattern pattern, uint64_t key, size_t begin, size_t end,
+                       Body body) {
+  while (begin < end) {
+    uint64_t words[lineBytes / 8], number = begin / lineBytes;
+    uint64_t line = patternLine(key, number);
+    for (uint64_t k = 0; k < lineBytes / 8; ++k)
+      words[k] = patternWord(pattern, line, number * (lineBytes / 8) + k);
+    size_t skipped = begin % lineBytes;
+    size_t count = std::min(lineBytes - skipped, end - begin);
+    if (!body(begin, reinterpret_cast<const char *>(words) + skipped, count))
+      return false;
+    begin += count;
+  }
+  return true;
 }
 
-void SharedBuffer::setCanaries() {
+static void writePattern(char *data, Pattern pattern, uint64_t key,
+                         size_t begin, size_t end) {
+  forPattern(pattern, key, begin, end,
+             [=](size_t at, const char *bytes, size_t count) {
+               // Of a constant length it is no call.
+               if (count == lineBytes)
+                 std::memcpy(data + at, bytes, lineBytes);
+               else
+                 std::memcpy(data + at, bytes, count);
+               return true;
+             });
+}
+
+static bool hasPattern(const char *data, Pattern pattern, uint64_t key,
+                       size_t begin, size_t end) {
+  return forPattern(pattern, key, begin, end,
+                    [=](size_t at, const char *bytes, size_t count) {
+                      return std::memcmp(data + at, bytes, count) == 0;
+                    });
+}
+
+void SharedBuffer::poison(Pattern with, uint64_t key) {
   if (!base)
     return;
-  std::memset(base, canary, offset);
-  std::memset(data() + bytes, canary, fileBytes - offset - bytes);
+  pattern = with;
+  setCanaries(key);
+  parallelFor(int64_t(bytes), int64_t(pageSize),
+              [&](int64_t, int64_t begin, int64_t end) {
+                writePattern(data(), pattern, ~canaryKey, size_t(begin),
+                             size_t(end));
+              });
+}
+
+bool SharedBuffer::isPoisoned(size_t begin, size_t count) const {
+  return hasPattern(data(), pattern, ~canaryKey, begin, begin + count);
+}
+
+void SharedBuffer::setCanaries(uint64_t key) {
+  if (!base)
+    return;
+  canaryKey = key;
+  writePattern(base, Pattern::Canary, canaryKey, 0, offset);
+  writePattern(base, Pattern::Canary, canaryKey, offset + bytes, fileBytes);
 }
 
 bool SharedBuffer::canariesAlive() const {
-  for (size_t i = 0; i < offset; ++i)
-    if (static_cast<unsigned char>(base[i]) != canary)
-      return false;
-  for (size_t i = offset + bytes; i < fileBytes; ++i)
-    if (static_cast<unsigned char>(base[i]) != canary)
-      return false;
-  return true;
+  return hasPattern(base, Pattern::Canary, canaryKey, 0, offset) &&
+         (!base || hasPattern(base, Pattern::Canary, canaryKey, offset + bytes,
+                              fileBytes));
 }
 
 void SharedBuffer::flush() const {

@@ -16,6 +16,7 @@
 #define FASTK_LIB_WORKER_HOST_SHAREDBUFFER_H
 
 #include "../Device.h"
+#include "../Patterns.h"
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -35,12 +36,14 @@ public:
   /// Where the tensor lies from now on. Contents are lost.
   void place(Placement placement);
 
-  /// Fills the tensor with a byte and everything around it with canaries.
-  void poison(unsigned char byte);
+  /// Fills the tensor with a pattern and everything around it with canaries.
+  void poison(Pattern pattern, uint64_t key);
+  /// Whether these bytes of the tensor are as the last poison() left them.
+  bool isPoisoned(size_t begin, size_t bytes) const;
   /// Whether the canaries are all alive.
   bool canariesAlive() const;
   /// Writes the canaries only.
-  void setCanaries();
+  void setCanaries(uint64_t key);
 
   /// Evicts the tensor from all caches.
   void flush() const;
@@ -64,6 +67,9 @@ private:
   size_t fileBytes = 0;
   size_t offset = 0;
   bool writable = false;
+  /// Of the canaries; poison has its complement.
+  uint64_t canaryKey = 0;
+  Pattern pattern = Pattern::Poison;
 };
 
 } // namespace fastk::worker

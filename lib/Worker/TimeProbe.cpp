@@ -1,0 +1,121 @@
+//===- TimeProbe.cpp - Calls beside the samples ---------------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Clock.h"
+#include "Phases.h"
+#include "Statistics.h"
+#include "Timer.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace fastk::worker;
+
+/// Draws all operands of a set anew. Returns what they are drawn by.
+Case Timer::drawAnew(size_t set) {
+  Case drawn = trials[set];
+  drawn.seed = random();
+  for (size_t i = 0; i < job.inputs.size(); ++i)
+    device.redraw(*sets[set], i, drawn);
+  return drawn;
+}
+
+/// One call of candidate and baseline that is no sample, and the comparison of
+/// their results.
+bool Timer::callBoth(size_t set, const Case &trial, bool timed) {
+  CallTime mine, theirs;
+  bool first = random() % 2;
+  if (!callOnce(first ? *candidate : *baseline, set, first ? mine : theirs,
+                timed) ||
+      !callOnce(first ? *baseline : *candidate, set, first ? theirs : mine,
+                timed))
+    return false;
+  if (timed)
+    probeRatios.push_back(mine.ns / theirs.ns);
+  return compareWithBaseline(set, trial);
+}
+
+/// A call on inputs of which few have changed since the last call on the set.
+bool Timer::probe(size_t set) {
+  device.mutate(*sets[set], trials[set], random());
+  return callBoth(set, trials[set], /*timed=*/true);
+}
+
+/// A program that is wrong in one of a hundred calls, be it by chance, by count
+/// or by what its operands are, is right in 690 calls with a probability of
+/// less than 0.001.
+static constexpr int64_t enoughJudged = 700;
+/// Pairs that take 6 ms and more leave it at fewer; audit.judged_calls tells.
+static constexpr uint64_t mostNs = 4'000'000'000u;
+
+/// More calls on new inputs, until enough have been judged.
+bool Timer::compareOften() {
+  uint64_t begin = clockNs();
+  for (size_t number = 0;
+       verdict.audit.judgedCalls < enoughJudged && clockNs() - begin < mostNs;
+       ++number) {
+    size_t set = number % sets.size();
+    if (!callBoth(set, drawAnew(set), /*timed=*/false))
+      return false;
+  }
+  return true;
+}
+
+static std::vector<double> ratiosOf(const std::vector<double> &mine,
+                                    const std::vector<double> &theirs) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < mine.size(); ++i)
+    ratios.push_back(mine[i] / theirs[i]);
+  return ratios;
+}
+
+/// The probability that so many of \p low are below \p high by chance: the
+/// rank sum of Mann and Whitney, by its normal limit.
+static double chanceOf(const std::vector<double> &low,
+                       const std::vector<double> &high) {
+  double below = 0, n = double(low.size()), m = double(high.size());
+  for (double x : low)
+    for (double y : high)
+      below += x < y ? 1 : x == y ? 0.5 : 0;
+  double deviation = std::sqrt(n * m * (n + m + 1) / 12);
+  return 0.5 * std::erfc((below - n * m / 2) / deviation / std::sqrt(2.0));
+}
+
+/// Whether calls on inputs that have hardly changed take much less time.
+/// Pairing with the baseline's call takes out what the machine did.
+bool Timer::looksKept() const {
+  std::vector<double> samples = ratiosOf(candidate->ns, baseline->ns);
+  double probed = quantile(probeRatios, 0.5), usual = quantile(samples, 0.5);
+  return probed * 1.5 < usual &&
+         (usual - probed) * quantile(baseline->ns, 0.5) >
+             5 * verdict.timing.handshakeNs;
+}
+
+/// Nothing may be kept from call to call. It is of no use in the samples, whose
+/// inputs are new; who does it all the same does not do the work of a call.
+/// Few calls prove nothing on a busy machine: more are made.
+bool Timer::checkAudited() {
+  constexpr size_t enough = 24;
+  constexpr double never = 1e-6;
+  if (probeRatios.empty() || !looksKept())
+    return true;
+  uint64_t begin = clockNs();
+  for (size_t number = candidate->ns.size();
+       probeRatios.size() < enough && clockNs() - begin < mostNs; ++number)
+    if (!block(number, /*audit=*/false) || !probe(number % sets.size()))
+      return false;
+  if (!looksKept() ||
+      chanceOf(probeRatios, ratiosOf(candidate->ns, baseline->ns)) > never)
+    return true;
+  char text[240];
+  snprintf(text, sizeof(text),
+           "calls on new inputs take %.3g times as long as calls on inputs "
+           "that have hardly changed: work is kept between calls",
+           quantile(ratiosOf(candidate->ns, baseline->ns), 0.5) /
+               quantile(probeRatios, 0.5));
+  return reject(Status::Wrong, text);
+}
