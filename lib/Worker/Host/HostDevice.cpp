@@ -259,6 +259,30 @@ void HostDevice::flush(const Operands &operands, const Results &results) {
   set.workspace.flush();
 }
 
+void HostDevice::settle() { load = HostLoad(); }
+
+bool HostDevice::isDisturbed(const CallTime &time) {
+  // Less is what it takes to wake up beside the worker, which runs until the
+  // call begins.
+  constexpr double unavoidableNs = 50e3, share = 0.02;
+  return time.waitedNs > unavoidableNs + share * time.ns;
+}
+
+std::string
+HostDevice::describeDisturbance(const std::vector<CallTime> &times) {
+  double waited = 0, passed = 0;
+  for (const CallTime &time : times) {
+    waited += time.waitedNs;
+    passed += time.ns;
+  }
+  char text[120];
+  snprintf(text, sizeof(text),
+           "calls waited %.0f %% of their time for a processor",
+           passed > 0 ? 100 * std::min(waited / passed, 1.0) : 0);
+  std::string others = load.describe();
+  return others + (others.empty() ? "" : ", ") + text;
+}
+
 std::string HostDevice::distrust(const CallTime &time) {
   if (time.otherNs <= time.ns + 1000)
     return {};

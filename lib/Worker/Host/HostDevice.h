@@ -11,6 +11,7 @@
 
 #include "../Device.h"
 #include "Child.h"
+#include "HostLoad.h"
 #include "ProgramImage.h"
 #include "SharedBuffer.h"
 
@@ -40,6 +41,9 @@ public:
   std::unique_ptr<Running> start(Part part, int64_t sets, Verdict &verdict,
                                  Failure &failure) override;
   size_t rotatingSets(size_t wanted, const std::vector<Part> &parts) override;
+  void settle() override;
+  bool isDisturbed(const CallTime &time) override;
+  std::string describeDisturbance(const std::vector<CallTime> &times) override;
   void flush(const Operands &operands, const Results &results) override;
   std::string distrust(const CallTime &time) override;
   std::string distrust(const std::vector<CallTime> &times,
@@ -68,6 +72,8 @@ private:
 
   ProgramImage oracle, baseline, incumbent, candidate;
   int64_t threads = 1;
+  /// Since settle().
+  HostLoad load;
 };
 
 } // namespace fastk::worker
