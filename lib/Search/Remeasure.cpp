@@ -92,10 +92,10 @@ llvm::Expected<Remeasurement> fastk::remeasure(const Winner &winner,
                                    "winners again with a local one");
   Remeasurement result;
   result.verdict = std::move(**verdict);
-  result.problem = promotionProblem(result.verdict, lowering.getPrecision(),
-                                    SearchOptions().promotionGain);
-  result.isNoise =
-      result.verdict.status == worker::Status::OK && isTooNoisy(result.verdict);
+  double gain = SearchOptions().promotionGain;
+  result.problem =
+      promotionProblem(result.verdict, lowering.getPrecision(), gain);
+  result.isNoise = !result.problem.empty() && isTooNoisy(result.verdict, gain);
   if (!result.problem.empty())
     return result;
   double floor = computeRoofline(lowering.getPattern())

@@ -77,3 +77,13 @@ std::string fastk::worker::noiseProblem(const TimingReport &timing) {
   }
   return "";
 }
+
+bool fastk::worker::contradicts(const Ratio &one, const Ratio &other) {
+  if (!(one.low > 0) || !(other.low > 0))
+    return false;
+  double gap =
+      std::log(std::max(one.low, other.low) / std::min(one.high, other.high));
+  double width =
+      std::max(std::log(one.high / one.low), std::log(other.high / other.low));
+  return gap > std::max(width, kRunsApart);
+}

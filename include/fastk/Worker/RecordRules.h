@@ -30,6 +30,9 @@ inline constexpr double kWidestRatio = 0.03;
 /// contention slows the median calls of a program with barriers most, and the
 /// fast ones least. Beside it the share of a call that is its handshake.
 inline constexpr double kTenthsApart = 0.10;
+/// Two runs of one pair of programs differ by so much, whatever their
+/// intervals.
+inline constexpr double kRunsApart = 0.05;
 /// Samples that a record needs. Where so many would take longer than a minute,
 /// as many as a minute holds, but never fewer than kFewestLongSamples.
 inline constexpr int64_t kFewestSamples = 16, kFewestLongSamples = 8;
@@ -41,6 +44,10 @@ int64_t samplesForRecord(const TimingReport &timing);
 /// Why these times of a promotion make no record though the program is right,
 /// as a sentence: the machine was too busy or too noisy. Empty when they do.
 std::string noiseProblem(const TimingReport &timing);
+
+/// Whether two measurements of one gain cannot both hold: their intervals are
+/// apart by more than either is wide, and by more than kRunsApart.
+bool contradicts(const Ratio &one, const Ratio &other);
 
 } // namespace fastk::worker
 
