@@ -9,6 +9,7 @@
 #include "Random.h"
 #include "Statistics.h"
 #include "Validation.h"
+#include <algorithm>
 
 using namespace fastk::worker;
 
@@ -33,50 +34,41 @@ bool Validation::screen() {
 
   // The candidate's result of the trial has been judged, the baseline's is in
   // the difficulties: both may be overwritten.
-  bool isDisturbed = false;
   auto call = [&](Running &program, Results &outputs, double seconds,
-                  double &ns) {
+                  double &ns, double &least) {
     device.poison(outputs);
     device.flush(*inputs, outputs);
     CallTime time;
     if (!program.call(0, seconds, time, failure))
       return false;
     ns = time.ns;
-    isDisturbed |= device.isDisturbed(time);
+    least = std::max(time.ns - time.waitedNs, 0.0);
     return true;
   };
   device.place(rivalOutputs, placement);
   constexpr double trusted = 600;
-  double ns = 0;
+  double ns = 0, least = 0;
   std::vector<double> mine, theirs;
   if (!rival.map(0, inputs.get(), &rivalOutputs, failure) ||
-      !call(rival, rivalOutputs, trusted, ns))
+      !call(rival, rivalOutputs, trusted, ns, least))
     return blame(rivalPart);
   if (!candidate->map(0, inputs.get(), candidateOutputs.get(), failure) ||
-      !call(*candidate, *candidateOutputs, evaluation.wallSeconds, ns))
+      !call(*candidate, *candidateOutputs, evaluation.wallSeconds, ns, least))
     return false;
-  // A pair that something disturbed tells nothing. On a machine that is busy
-  // all the time nothing is surely slow, and the timing decides.
-  constexpr int mostDisturbed = 2 * fewestPairs;
   double spentNs = 0;
-  int pairs = 0, disturbed = 0;
-  while (disturbed < mostDisturbed &&
-         (pairs < fewestPairs ||
-          !device.outlastsDisturbance(spentNs, size_t(pairs)))) {
-    isDisturbed = false;
-    if (!call(rival, rivalOutputs, trusted, ns))
+  int pairs = 0;
+  for (; pairs < fewestPairs ||
+         !device.outlastsDisturbance(spentNs, size_t(pairs));
+       ++pairs) {
+    if (!call(rival, rivalOutputs, trusted, ns, least))
       return blame(rivalPart);
-    double rivalNs = ns;
-    if (!call(*candidate, *candidateOutputs, evaluation.wallSeconds, ns))
+    theirs.push_back(ns);
+    if (!call(*candidate, *candidateOutputs, evaluation.wallSeconds, ns, least))
       return false;
-    if (isDisturbed) {
-      ++disturbed;
-      continue;
-    }
-    theirs.push_back(rivalNs);
-    mine.push_back(ns);
+    // What other programs took of the candidate's time is not its own; what
+    // they took of its rival's speaks for the candidate.
+    mine.push_back(least);
     spentNs += ns;
-    ++pairs;
   }
   std::string damage = device.damage(*inputs, *candidateOutputs);
   if (!damage.empty())
@@ -88,8 +80,6 @@ bool Validation::screen() {
   if (incumbent)
     evaluation.account(*incumbent);
 
-  if (disturbed == mostDisturbed)
-    return true;
   // With three pairs the interval is their range: all must say so.
   Ratio ratio = pairedRatio(theirs, mine, secretSeed());
   if (ratio.high * job.time.screenRatio >= 1)

@@ -289,11 +289,12 @@ std::string HostDevice::distrust(const CallTime &time) {
   return "'s clock shows more time than passed: it was tampered with";
 }
 
-/// What the child's clock does not show of a call: waking up on both sides.
+/// What the child's clock does not show of a call: waking up on both sides, but
+/// for what is known that the worker or the program waited for a processor.
 static double medianGap(const std::vector<CallTime> &times) {
   std::vector<double> gaps;
   for (const CallTime &time : times)
-    gaps.push_back(time.ns - time.otherNs);
+    gaps.push_back(std::max(time.ns - time.otherNs - time.waitedNs, 0.0));
   return quantile(gaps, 0.5);
 }
 
