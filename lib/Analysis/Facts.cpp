@@ -38,11 +38,22 @@ Facts Facts::ofConstant(unsigned dims) {
   return facts;
 }
 
+void Facts::addSources(const Facts &other) {
+  if (sources.size() < other.sources.size())
+    sources.resize(other.sources.size());
+  sources |= other.sources;
+}
+
+bool Facts::isIndependentOf(const Facts &other) const {
+  return !sources.anyCommon(other.sources);
+}
+
 Facts Facts::substitute(ArrayRef<std::optional<LinearForm>> forms,
                         unsigned newDims) const {
   Facts result;
   result.varies.resize(newDims);
   result.fromInputs = fromInputs;
+  result.sources = sources;
   result.constant = constant;
   result.storage = storage;
   for (int d : varies.set_bits()) {
@@ -78,6 +89,7 @@ Facts Facts::substitute(ArrayRef<std::optional<LinearForm>> forms,
   if (known) {
     result.known.emplace();
     result.known->value = known->value;
+    result.known->isByData = known->isByData;
     for (const LinearForm &form : known->keep) {
       auto translated = translate(form);
       // Where the mask cannot be followed, all of it may be masked.
@@ -229,8 +241,21 @@ static Facts constantFacts(Operation *op) {
 static Facts evaluateSelect(Facts result, ArrayRef<Facts> operands,
                             unsigned dims) {
   const Facts &condition = operands[0];
-  if (condition.fromInputs)
+  const Facts &yes = operands[1], &no = operands[2];
+  // Zeros of the masked part need no 16 bits more.
+  if (yes.storage == no.storage || no.constant == 0.0)
+    result.storage = yes.storage;
+  else if (yes.constant == 0.0)
+    result.storage = no.storage;
+  if (condition.fromInputs) {
+    // A mask of the caller's. What is selected by its own value (relu) has to
+    // be computed to tell.
+    const Facts &filled = no.constant ? no : yes;
+    const Facts &selected = no.constant ? yes : no;
+    if (filled.constant && condition.isIndependentOf(selected))
+      result.known = Known{{}, *filled.constant, /*isByData=*/true};
     return result;
+  }
   auto restrict = [&](const Predicate &predicate, double value) {
     Known known;
     known.value = value;
@@ -261,6 +286,7 @@ Facts evaluateScalarOp(Operation *op, ArrayRef<Facts> operands, unsigned dims) {
   for (const Facts &operand : operands) {
     result.varies |= operand.varies;
     result.fromInputs |= operand.fromInputs;
+    result.addSources(operand);
   }
   if (operands.empty())
     result.fromInputs = true;
@@ -289,9 +315,17 @@ Facts evaluateScalarOp(Operation *op, ArrayRef<Facts> operands, unsigned dims) {
           })
       .Case([&](arith::ExtFOp) {
         result.constant = operands[0].constant;
-        result.storage = operands[0].storage;
+        result.storage =
+            operands[0].storage
+                ? operands[0].storage
+                : getElementTypeOrSelf(op->getOperand(0).getType());
       })
-      .Case([&](arith::TruncFOp) { result.constant = operands[0].constant; })
+      .Case([&](arith::TruncFOp) {
+        result.constant = operands[0].constant;
+        result.storage = op->getResult(0).getType();
+      })
+      .Case<arith::NegFOp, math::AbsFOp>(
+          [&](Operation *) { result.storage = operands[0].storage; })
       .Case([&](arith::AddIOp) {
         if (integers(2))
           result.integer = operands[0].integer->plus(*operands[1].integer);
@@ -352,10 +386,13 @@ Facts evaluateScalarOp(Operation *op, ArrayRef<Facts> operands, unsigned dims) {
     auto value = evaluateAt(op, i, operand.known->value, constants);
     if (!value || std::isnan(*value))
       continue;
-    if (!result.known)
-      result.known = Known{operand.known->keep, *value};
-    else if (result.known->value == *value)
+    if (!result.known) {
+      result.known =
+          Known{operand.known->keep, *value, operand.known->isByData};
+    } else if (result.known->value == *value) {
       addConstraints(result.known->keep, operand.known->keep);
+      result.known->isByData |= operand.known->isByData;
+    }
   }
   return result;
 }

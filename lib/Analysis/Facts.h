@@ -15,6 +15,7 @@
 
 #include "IndexSet.h"
 #include "mlir/IR/Operation.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 namespace fastk {
 
@@ -29,6 +30,8 @@ struct Predicate {
 struct Known {
   Constraints keep;
   double value = 0;
+  /// Data says where: an operand that is a mask. It may be everywhere.
+  bool isByData = false;
 };
 
 struct Facts {
@@ -36,6 +39,8 @@ struct Facts {
   llvm::BitVector varies;
   /// False for what follows from constants and indices alone.
   bool fromInputs = false;
+  /// The arguments of the block that it follows from, by number.
+  llvm::SmallBitVector sources;
   std::optional<double> constant;
   std::optional<LinearForm> integer;
   std::optional<Predicate> predicate;
@@ -43,6 +48,11 @@ struct Facts {
   /// The float type that the value was extended from without change; null
   /// where it was computed.
   mlir::Type storage;
+
+  /// Counts also what `other` follows from.
+  void addSources(const Facts &other);
+  /// True when the two follow from no argument together.
+  bool isIndependentOf(const Facts &other) const;
 
   unsigned dims() const { return varies.size(); }
   bool isConstant() const { return !fromInputs && varies.none(); }

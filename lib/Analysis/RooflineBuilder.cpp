@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <algorithm>
 #include <cmath>
@@ -38,6 +39,13 @@ void mergeDemand(std::optional<Demand> &into, const Demand &use) {
     into = use;
     return;
   }
+  // What one use may do without, another may need.
+  double needed =
+      std::max(into->points() * into->certain, use.points() * use.certain);
+  llvm::scope_exit setCertain([&] {
+    double points = into->points();
+    into->certain = points > 0 ? std::min(1.0, needed / points) : 1;
+  });
   bool intoSmaller = true, useSmaller = true;
   SmallVector<unsigned> different;
   for (unsigned d = 0; d < use.box.size(); ++d) {
@@ -111,6 +119,7 @@ void RooflineBuilder::demandOperand(const Body &body, OpOperand &operand,
   project(projected, use.constraints);
   Demand result;
   result.fraction = use.fraction;
+  result.certain = use.certain;
   llvm::BitVector involved(body.loops.size());
   SmallVector<int> position(body.loops.size(), -1);
   bool plain = true;
@@ -215,6 +224,7 @@ void RooflineBuilder::demandReshaped(Value source, const Demand &use,
       }
   }
   result.fraction = use.fraction;
+  result.certain = use.certain;
   bool exact = true;
   for (const LinearForm &form : use.constraints) {
     SmallVector<LinearForm> into;
@@ -311,7 +321,7 @@ void RooflineBuilder::count(const Body &body, Operation *scalar,
   double width = type.isF16() || type.isBF16() ? 0.5 : 1;
   enum Group { Add, Multiply, Compare };
   auto charge = [&](Group group, double slots) {
-    elementwise[isDouble][group] += slots * width;
+    elementwise[isDouble][group] += slots * width * use.certain;
   };
   OperationCounts &ops = result.ops;
 
@@ -319,7 +329,7 @@ void RooflineBuilder::count(const Body &body, Operation *scalar,
       .Case<arith::AddFOp, arith::SubFOp>([&](Operation *) {
         if (Operation *product = productOf(linalgOp, scalar)) {
           ops.multiplyAdd += points;
-          countContraction(body, product, points);
+          countContraction(body, product, points * use.certain);
         } else if (hasConstant && !accumulates) {
           ops.foldable += points;
         } else {
@@ -556,8 +566,13 @@ void RooflineBuilder::visitScalar(const Body &body, Operation *scalar,
   linalg::LinalgOp linalgOp = body.op;
   Value value = scalar->getResult(0);
   const Facts &facts = body.facts.find(value)->second;
+  auto restrict = [&](const Known &known) {
+    addConstraints(use.constraints, known.keep);
+    if (known.isByData)
+      use.certain = 0;
+  };
   if (facts.known)
-    addConstraints(use.constraints, facts.known->keep);
+    restrict(*facts.known);
   // Adding zero and taking the maximum with minus infinity leave an
   // accumulator as it was.
   if (scalar->getNumOperands() == 2)
@@ -576,7 +591,7 @@ void RooflineBuilder::visitScalar(const Body &body, Operation *scalar,
           (isa<arith::MinimumFOp, arith::MinNumFOp>(scalar) &&
            known == INFINITY);
       if (neutral)
-        addConstraints(use.constraints, it->second.known->keep);
+        restrict(*it->second.known);
     }
   count(body, scalar, use);
   if (!facts.fromInputs)
@@ -584,7 +599,12 @@ void RooflineBuilder::visitScalar(const Body &body, Operation *scalar,
   for (auto [i, operand] : llvm::enumerate(scalar->getOperands())) {
     Demand operandUse = use;
     if (isa<arith::SelectOp>(scalar) && i > 0) {
-      const Facts &condition = body.facts.find(scalar->getOperand(0))->second;
+      // Of the body, or a scalar around it.
+      auto scalarFacts = [&](Value value) {
+        auto it = body.facts.find(value);
+        return it == body.facts.end() ? factsOf(value) : it->second;
+      };
+      Facts condition = scalarFacts(scalar->getOperand(0));
       if (!condition.fromInputs && condition.predicate) {
         Predicate taken =
             i == 1 ? *condition.predicate : negate(*condition.predicate);
@@ -592,6 +612,11 @@ void RooflineBuilder::visitScalar(const Body &body, Operation *scalar,
           operandUse.constraints.push_back(never(body.loops.size()));
         addConstraints(operandUse.constraints, taken.holds);
       }
+      // Data may choose the constant everywhere.
+      Facts other = scalarFacts(scalar->getOperand(3 - i));
+      if (condition.fromInputs && other.constant &&
+          condition.isIndependentOf(scalarFacts(operand)))
+        operandUse.certain = 0;
     }
     mergeDemand(needs[operand], operandUse);
   }
@@ -611,6 +636,7 @@ void RooflineBuilder::visitScalar(const Body &body, Operation *scalar,
       read.box.push_back(image(form, projected, size));
     }
     read.fraction = use.fraction;
+    read.certain = use.certain;
     needs.erase(extract.getTensor());
     demand(extract.getTensor(), read);
   }
@@ -627,6 +653,7 @@ void RooflineBuilder::visitLinalg(linalg::LinalgOp op) {
     const Demand &use = *it->second;
     Demand loops = Demand::all(body.loops);
     loops.fraction = use.fraction;
+    loops.certain = use.certain;
     AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(i));
     SmallVector<LinearForm> forms;
     for (auto [r, expr] : llvm::enumerate(map.getResults())) {
@@ -690,6 +717,7 @@ void RooflineBuilder::visitTensorOp(Operation *op, const Demand &use) {
       .Case([&](tensor::CastOp cast) { demand(cast.getSource(), use); })
       .Case([&](tensor::ExtractSliceOp slice) {
         Demand read = Demand::all(slice.getSourceType().getShape());
+        read.certain = use.certain;
         llvm::SmallBitVector dropped = slice.getDroppedDims();
         unsigned at = 0;
         for (unsigned d = 0; d < read.box.size(); ++d) {
@@ -730,6 +758,7 @@ void RooflineBuilder::visitTensorOp(Operation *op, const Demand &use) {
           return;
         }
         Demand source = Demand::all(shapeOf(insert.getSource()));
+        source.certain = use.certain;
         Demand rest = use;
         SmallVector<unsigned> partial;
         for (unsigned d = 0; d < use.box.size(); ++d) {
@@ -819,6 +848,7 @@ void RooflineBuilder::visitTensorOp(Operation *op, const Demand &use) {
       .Case<linalg::PackOp, linalg::UnPackOp>([&](Operation *) {
         // A permutation of its elements, padding aside.
         Demand read = Demand::all(shapeOf(op->getOperand(0)));
+        read.certain = use.certain;
         demand(op->getOperand(0), scale(read, use.points()));
       })
       .Default([&](Operation *) {

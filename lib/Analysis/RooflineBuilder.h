@@ -23,6 +23,8 @@ struct Demand {
   Box box;
   Constraints constraints;
   double fraction = 1;
+  /// Of these, the share that no data can make needless.
+  double certain = 1;
 
   static Demand all(llvm::ArrayRef<int64_t> shape);
   double points() const;

@@ -16,7 +16,14 @@ namespace fastk {
 
 Facts RooflineBuilder::factsOf(Value value) const {
   auto it = tensorFacts.find(value);
-  return it == tensorFacts.end() ? Facts::ofInput(value.getType()) : it->second;
+  if (it != tensorFacts.end())
+    return it->second;
+  Facts facts = Facts::ofInput(value.getType());
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    facts.sources.resize(block.getNumArguments());
+    facts.sources.set(argument.getArgNumber());
+  }
+  return facts;
 }
 
 /// The operand's dimensions as forms over the loops.
@@ -151,6 +158,7 @@ void RooflineBuilder::computeFacts(Operation *op) {
         // What is reduced says nothing about the result.
         Facts reduced = Facts::ofInput(op->getResult(i).getType());
         reduced.fromInputs = facts.fromInputs;
+        reduced.addSources(facts);
         facts = reduced;
       } else {
         facts = facts.substitute(forms, rank);
@@ -194,6 +202,7 @@ void RooflineBuilder::computeFacts(Operation *op) {
         Facts facts = Facts::ofInput(pad.getType());
         Facts source = factsOf(pad.getSource());
         facts.fromInputs = source.fromInputs;
+        facts.addSources(source);
         facts.storage = source.storage;
         Value value = pad.getConstantPaddingValue();
         std::optional<double> constant =

@@ -72,6 +72,8 @@ llvm::Error PreparedSearch::makeInput(Evaluator &evaluator) {
     return provenance.takeError();
   input->provenance = std::move(*provenance);
   input->recording = recording;
+  if (target.known)
+    input->recordedGain = recordedGain(*target.known, device);
   constexpr size_t kKnownIdeas = 6;
   if (llvm::any_of(run.proposers,
                    [](Proposer *each) { return each->wantsManyAtOnce(); }))

@@ -48,6 +48,7 @@ private:
   RunRecord::Search &recordOf(const SearchTarget &target);
 
   void sayWhatIsTooSmall() const;
+  void sayWhatIsUnproven() const;
   void sayWhatIsPending() const;
 
   const SearchRun &run;
@@ -62,6 +63,8 @@ private:
   /// Searches that had their turn, of so many.
   size_t turns = 0, allTurns = 0;
   int pending = 0, pendingPrompts = 0;
+  /// Variants whose second measurement is missing, and their workloads.
+  std::vector<std::pair<std::string, UnprovenVariant>> unproven;
 };
 } // namespace
 
@@ -103,6 +106,21 @@ void SearchLoop::sayWhatIsTooSmall() const {
                    << llvm::formatv(": not searched: less than {0:f1} % of the "
                                     "model's time could be gained\n",
                                     100 * kLeastGain);
+}
+
+void SearchLoop::sayWhatIsUnproven() const {
+  for (const auto &[name, variant] : unproven)
+    llvm::errs() << name
+                 << llvm::formatv(": {0:f2}x in its first measurement, not "
+                                  "promoted: {1}\n",
+                                  variant.speedup, variant.why);
+  if (unproven.empty())
+    return;
+  llvm::errs() << "the same command goes on where it was";
+  if (double minutes = run.options.search.budget.minutes; minutes > 0)
+    llvm::errs() << llvm::formatv("; with more time: --budget=minutes={0}",
+                                  2 * minutes);
+  llvm::errs() << "\n";
 }
 
 void SearchLoop::sayWhatIsPending() const {
@@ -185,6 +203,8 @@ llvm::Error SearchLoop::conclude(size_t index, const PreparedSearch &prepared,
   }
   budgets.spend(target, result, preparation);
   printTrajectory(result, title, llvm::errs());
+  if (result.unproven)
+    unproven.emplace_back(title.str(), *result.unproven);
   if (result.end == SearchEnd::Interrupted)
     end = SearchModelEnd::Interrupted;
   else
@@ -272,6 +292,7 @@ llvm::Expected<SearchModelEnd> SearchLoop::searchAll() {
   }
   if (showsParts && end == SearchModelEnd::Done)
     printModelParts(parts, /*isAfter=*/true, llvm::errs());
+  sayWhatIsUnproven();
   sayWhatIsPending();
   if (!run.options.report.empty())
     if (llvm::Error error = writeReport(run.options.report, std::move(report)))

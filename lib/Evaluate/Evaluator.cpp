@@ -9,6 +9,12 @@
 
 using namespace fastk;
 
+std::string fastk::verdictName(const Variant &variant, bool promote,
+                               int repeat) {
+  return (promote ? "promote/" : "evaluate/") + digestOf(variant) +
+         (repeat > 0 ? "/" + std::to_string(repeat) : "");
+}
+
 // The one place where the vtable lives.
 Evaluator::~Evaluator() = default;
 

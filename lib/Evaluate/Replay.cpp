@@ -36,8 +36,8 @@ private:
 llvm::Expected<std::optional<worker::Verdict>>
 ReplayEvaluator::evaluate(const EvaluationRequest &request) {
   StringRef key = LoweringOp(request.workload).getKey();
-  std::string name = (request.promote ? "promote/" : "evaluate/") +
-                     digestOf(request.candidate);
+  std::string name =
+      verdictName(request.candidate, request.promote, request.repeat);
   auto found = verdicts.find((key + " " + name).str());
   if (found != verdicts.end())
     return *found->second;
@@ -56,8 +56,8 @@ ReplayEvaluator::evaluate(const EvaluationRequest &request) {
     why += ", or not yet: it was pending or interrupted when it was recorded";
   return llvm::createStringError(
       cassette->path + ": holds no verdict " +
-      name.substr(0, name.size() - 52) + "... on a variant of '" +
-      request.candidate.ideaId + "': " + why +
+      StringRef(name).take_front(name.find('/') + 13) +
+      "... on a variant of '" + request.candidate.ideaId + "': " + why +
       "; search as it was recorded (the same options, proposers, bank and "
       "fastk), or record it again with --record=FILE");
 }

@@ -108,6 +108,8 @@ Spool::evaluate(const EvaluationRequest &request) {
     text += "\n" + name + " " +
             (name == job.candidate.path ? prepared->candidateDigest
                                         : sha256(content));
+  if (request.repeat > 0)
+    text += "\nrepeat " + std::to_string(request.repeat);
   job.id = "job-" + sha256(text).substr(0, 32);
 
   std::string folder = options.directory + "/" + job.id;

@@ -217,12 +217,12 @@ Answers<std::vector<Variant>> Searcher::askRepairs(ArrayRef<size_t> failed) {
 
 Expected<std::optional<worker::Verdict>>
 Searcher::askVerdict(const Variant &variant, const Variant *incumbent,
-                     bool promote) {
+                     bool promote, int repeat) {
   // The count is the same on every run, so it decides first and alone for what
   // is recorded.
   if (!hasEvaluationsLeft(promote))
     return std::nullopt;
-  std::string name = (promote ? "promote/" : "evaluate/") + digestOf(variant);
+  std::string name = verdictName(variant, promote, repeat);
   if (auto asked = answers.find(name); asked != answers.end()) {
     ++result.counts.evaluations;
     return std::move(asked->second);
@@ -230,6 +230,9 @@ Searcher::askVerdict(const Variant &variant, const Variant *incumbent,
   if (input.journal)
     if (auto recorded = input.journal->findVerdict(name)) {
       times.found(name, recorded->elapsed);
+      double seconds = recorded->value.resources.wallSeconds;
+      if (!promote && seconds > 0)
+        durations.push_back(seconds);
       ++result.counts.evaluations;
       ++result.counts.replayed;
       return std::move(recorded->value);
@@ -239,7 +242,7 @@ Searcher::askVerdict(const Variant &variant, const Variant *incumbent,
   Expected<std::optional<worker::Verdict>> verdict =
       obtainVerdict(name, {input.workload.workload, variant, incumbent,
                            input.workload.acceptedPrecision, promote,
-                           /*firstOfBatch=*/false, asksModels()});
+                           /*firstOfBatch=*/false, asksModels(), repeat});
   if (!verdict || *verdict) {
     if (verdict)
       ++result.counts.evaluations;
@@ -269,7 +272,8 @@ Searcher::obtainVerdict(const std::string &name,
   if (!verdict || !*verdict)
     return verdict;
   double end = times.arrived(name, elapsedNow());
-  durations.push_back(end - start);
+  if (!request.promote)
+    durations.push_back(end - start);
   (*verdict)->reason = json::fixUTF8((*verdict)->reason);
   // What is decided on is what a resumed search will read.
   std::string problem;

@@ -12,6 +12,11 @@
 using namespace llvm;
 using namespace fastk;
 
+/// A promotion has more trials and samples than an evaluation and takes about
+/// so many times as long; before anything was measured this share of the
+/// minutes is kept for it.
+static constexpr double kPromotionCost = 3, kPromotionShare = 0.1;
+
 /// What of the budget is kept for promotions: without its second measurement
 /// nothing can win.
 static int64_t keptOf(const SearchOptions &options, bool promote) {
@@ -50,11 +55,29 @@ bool Searcher::hasEvaluationsLeft(bool promote) {
 }
 
 /// "its budget of 0.5 minutes is spent".
-static std::string minutesSpent(const SearchBudget &budget) {
+static std::string minutesSpent(const SearchBudget &budget, double kept = 0) {
   std::string text;
-  raw_string_ostream(text) << format("its budget of %.3g minutes is spent",
-                                     budget.minutes);
+  raw_string_ostream os(text);
+  os << format("its budget of %.3g minutes is spent", budget.minutes);
+  if (kept > 0)
+    os << format(", but for %.0f s kept for the second measurement", kept);
   return text;
+}
+
+double Searcher::expectedSeconds() const {
+  if (durations.empty())
+    return 0;
+  std::vector<double> sorted = durations;
+  auto middle = sorted.begin() + sorted.size() / 2;
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  return *middle;
+}
+
+double Searcher::secondsKept() const {
+  if (phase == Phase::Promotion)
+    return 0;
+  return std::max(kPromotionShare * options.budget.minutes * 60,
+                  kPromotionCost * expectedSeconds());
 }
 
 bool Searcher::mayEvaluate(StringRef name) {
@@ -76,17 +99,8 @@ bool Searcher::mayEvaluate(StringRef name) {
   }
   if (options.budget.minutes > 0) {
     double limit = options.budget.minutes * 60;
-    if (phase != Phase::Promotion)
-      limit *= 0.9;
-    double expected = 0;
-    if (!durations.empty()) {
-      std::vector<double> sorted = durations;
-      std::nth_element(sorted.begin(), sorted.begin() + sorted.size() / 2,
-                       sorted.end());
-      expected = sorted[sorted.size() / 2];
-    }
-    if (elapsedNow() + expected > limit) {
-      stop(SearchEnd::Budget, minutesSpent(options.budget));
+    if (elapsedNow() + expectedSeconds() + secondsKept() > limit) {
+      stop(SearchEnd::Budget, minutesSpent(options.budget, secondsKept()));
       return false;
     }
   }

@@ -7,6 +7,7 @@
 
 #include "PromotionRules.h"
 #include "Searcher.h"
+#include "fastk/Worker/RecordRules.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
@@ -20,6 +21,51 @@ static bool hasSplitBarriers(StringRef program) {
     if (program.contains(sign))
       return true;
   return false;
+}
+
+Expected<std::optional<worker::Verdict>>
+Searcher::measureAgain(const Trial &trial) {
+  const Variant &variant = trial.tried.variant;
+  bool isRecorded =
+      input.recordedGain && input.recordedGain->digest == digestOf(variant);
+  std::optional<worker::Verdict> last;
+  int contradictions = 0;
+  for (int repeat = 0;; ++repeat) {
+    std::string name = verdictName(variant, /*promote=*/true, repeat);
+    // What an earlier run measured is not measured again in this one.
+    bool wasKnown = input.journal && input.journal->findVerdict(name);
+    Expected<std::optional<worker::Verdict>> verdict =
+        askVerdict(variant, /*incumbent=*/nullptr, /*promote=*/true, repeat);
+    if (!verdict)
+      return verdict;
+    // Where no other can be made, the spoiled one tells why there is none.
+    if (!*verdict)
+      return searchOver ? std::nullopt : std::move(last);
+    ++result.counts.promotions;
+    last = std::move(*verdict);
+    const auto &ratio = last->timing.speedupOverBaseline;
+    bool contradicts = isRecorded && ratio &&
+                       !isTooNoisy(*last, options.promotionGain) &&
+                       worker::contradicts(*ratio, input.recordedGain->speedup);
+    contradictions += contradicts;
+    bool isSpoiled = isTooNoisy(*last, options.promotionGain) && wasKnown;
+    if (!isSpoiled && !(contradicts && contradictions == 1))
+      return std::move(last);
+    // A recording has what was measured then.
+    if (times.isReplay() &&
+        !times.isRecorded(verdictName(variant, /*promote=*/true, repeat + 1)))
+      return std::move(last);
+  }
+}
+
+void Searcher::noteUnproven(const Trial &trial, std::string why) {
+  std::string text = "'" + trial.idea.title + "' had " +
+                     percent(trial.speedup) +
+                     " of its speed in its first measurement, and " + why;
+  result.noWinnerReason += (result.noWinnerReason.empty() ? "" : "; ") + text;
+  // The first is the best.
+  if (!result.unproven)
+    result.unproven = {trial.idea.title, trial.speedup, std::move(why)};
 }
 
 Error Searcher::promote() {
@@ -70,26 +116,29 @@ Error Searcher::promote() {
     ++attempts;
     if (input.progress)
       input.progress->evaluating(standing(trial.idea.title));
-    Expected<std::optional<worker::Verdict>> verdict =
-        askVerdict(trial.tried.variant, /*incumbent=*/nullptr,
-                   /*promote=*/true);
+    Expected<std::optional<worker::Verdict>> verdict = measureAgain(trial);
     if (!verdict)
       return verdict.takeError();
     if (!*verdict) {
-      if (result.noWinnerReason.empty() && !searchOver)
-        result.noWinnerReason = "the budget ran out before '" +
-                                trial.idea.title +
-                                "' could be measured a second time";
+      if (!searchOver)
+        noteUnproven(trial, "the budget ran out before its second");
       return Error::success();
     }
-    ++result.counts.promotions;
     const worker::Verdict &second = **verdict;
     std::string problem = promotionProblem(
         second, input.workload.acceptedPrecision, options.promotionGain);
+    const auto &again = second.timing.speedupOverBaseline;
+    if (problem.empty() && input.recordedGain &&
+        input.recordedGain->digest == digestOf(trial.tried.variant) &&
+        worker::contradicts(*again, input.recordedGain->speedup))
+      problem = "twice it contradicted its record in the bank, which stays: " +
+                percent(again->median) + " instead of " +
+                percent(input.recordedGain->speedup.median);
     if (problem.empty()) {
       result.winner = FoundWinner{trial.idea, trial.tried.variant, second,
                                   *precisionOf(second.precision)};
       result.noWinnerReason.clear();
+      result.unproven.reset();
       TrajectoryRow row = rowOf("promoted", trial);
       row.seconds = second.timing.candidate->medianNs * 1e-9;
       row.precision = second.precision;
@@ -105,6 +154,13 @@ Error Searcher::promote() {
       failedIdeas.insert(trial.idea.id);
       ++faults;
       avoidsBarriers |= hasSplitBarriers(trial.tried.variant.program);
+    }
+    if (isTooNoisy(second, options.promotionGain)) {
+      noteUnproven(trial, "its second does not count: " + problem);
+      // Others would fare no better.
+      if (!isNoiseOfVariant(second))
+        return Error::success();
+      continue;
     }
     result.noWinnerReason += (result.noWinnerReason.empty() ? "" : "; ") +
                              ("'" + trial.idea.title) +

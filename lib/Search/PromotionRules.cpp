@@ -7,6 +7,7 @@
 
 #include "PromotionRules.h"
 #include "Searcher.h"
+#include "fastk/Worker/RecordRules.h"
 
 using namespace llvm;
 using namespace fastk;
@@ -25,9 +26,18 @@ std::optional<Precision> fastk::precisionOf(worker::Precision precision) {
   llvm_unreachable("all precisions are named above");
 }
 
-bool fastk::isTooNoisy(const worker::Verdict &verdict) {
-  const auto &control = verdict.timing.aaRatio;
-  return control && (control->low > 1.02 || control->high < 0.98);
+bool fastk::isTooNoisy(const worker::Verdict &verdict, double gain) {
+  const auto &ratio = verdict.timing.speedupOverBaseline;
+  bool isLost = ratio && ratio->high <= gain;
+  return verdict.status == worker::Status::OK && !isLost &&
+         !worker::noiseProblem(verdict.timing).empty();
+}
+
+bool fastk::isNoiseOfVariant(const worker::Verdict &verdict) {
+  // Without its own times, what is left is the baseline against itself.
+  worker::TimingReport timing = verdict.timing;
+  timing.candidate.reset();
+  return worker::noiseProblem(timing).empty();
 }
 
 std::string fastk::promotionProblem(const worker::Verdict &verdict,
@@ -39,12 +49,10 @@ std::string fastk::promotionProblem(const worker::Verdict &verdict,
            verdict.reason;
   if (!precision || *precision > accepted)
     return "its precision did not hold on fresh data";
+  if (isTooNoisy(verdict, gain))
+    return worker::noiseProblem(verdict.timing);
   if (!ratio || !verdict.timing.candidate)
     return "it came back without times";
-  if (isTooNoisy(verdict))
-    return "the baseline timed against itself gave " +
-           percent(verdict.timing.aaRatio->median) +
-           ": the machine was too noisy for this measurement to count";
   if (ratio->low <= gain)
     return "at least " + percent(ratio->low) +
            " of the default lowering's speed is sure, and " + percent(gain) +

@@ -18,8 +18,12 @@ namespace fastk {
 /// The bank's word for a measured class; nothing for none.
 std::optional<Precision> precisionOf(worker::Precision precision);
 
-/// True when the baseline, timed against itself, was not as fast as itself.
-bool isTooNoisy(const worker::Verdict &verdict);
+/// True when the variant is right, and its times are an accident of the minute:
+/// worker::noiseProblem() says why. What is surely not `gain` times as fast is
+/// not, however noisy.
+bool isTooNoisy(const worker::Verdict &verdict, double gain);
+/// True when that says nothing of other variants: the machine was quiet enough.
+bool isNoiseOfVariant(const worker::Verdict &verdict);
 
 /// Why a promotion makes no winner: it failed, is looser than `accepted`, or is
 /// not surely `gain` times as fast as the default lowering. Empty when it does.

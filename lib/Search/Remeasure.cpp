@@ -10,8 +10,10 @@
 #include "fastk/Analysis/Roofline.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Search/SearchOptions.h"
+#include "fastk/Worker/RecordRules.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Config/llvm-config.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -63,10 +65,53 @@ static WinnerRecord measuredAgain(WinnerRecord record,
   return record;
 }
 
-llvm::Expected<Remeasurement> fastk::remeasure(const Winner &winner,
-                                               const Winner *rival,
-                                               const TargetDescription &device,
-                                               Evaluator &evaluator) {
+std::optional<RecordedGain>
+fastk::recordedGain(const Winner &winner, const TargetDescription &device) {
+  WinnerRecord record = winner.getRecord();
+  bool isHost = device.target == "host";
+  Machine here{device.model, isHost ? hostCpu() : "",
+               isHost ? static_cast<int64_t>(device.threads) : 0};
+  if (!record.getMachine().isComparable(here) ||
+      record.mlirVersion != LLVM_VERSION_STRING ||
+      record.fastkVersion != FASTK_VERSION || !(record.speedupLow > 0))
+    return std::nullopt;
+  return RecordedGain{digestOf(variantOf(winner)),
+                      {record.speedup, record.speedupLow, record.speedupHigh}};
+}
+
+/// "2.35x (2.31 to 2.40)".
+static std::string text(const worker::Ratio &ratio) {
+  return llvm::formatv("{0:f2}x ({1:f2} to {2:f2})", ratio.median, ratio.low,
+                       ratio.high)
+      .str();
+}
+
+/// What a measurement says against the records; empty when nothing.
+static std::string contradictionOf(const worker::TimingReport &timing,
+                                   const Winner &winner, const Winner *rival,
+                                   const TargetDescription &device) {
+  const auto &gain = timing.speedupOverBaseline;
+  if (!gain)
+    return "";
+  if (auto record = recordedGain(winner, device);
+      record && worker::contradicts(*gain, record->speedup))
+    return text(*gain) + " where its record says " + text(record->speedup);
+  const auto &over = timing.speedupOverIncumbent;
+  if (!rival || !over)
+    return "";
+  worker::Ratio rivals{gain->median / over->median, gain->low / over->high,
+                       gain->high / over->low};
+  if (auto record = recordedGain(*rival, device);
+      record && worker::contradicts(rivals, record->speedup))
+    return text(rivals) + " of its rival, whose record says " +
+           text(record->speedup);
+  return "";
+}
+
+static llvm::Expected<Remeasurement> measure(const Winner &winner,
+                                             const Winner *rival,
+                                             const TargetDescription &device,
+                                             Evaluator &evaluator, int repeat) {
   LoweringOp lowering = winner.getLowering();
   // The roofline is computed on a function of the pattern; whoever only read
   // winners has not met one.
@@ -85,6 +130,7 @@ llvm::Expected<Remeasurement> fastk::remeasure(const Winner &winner,
   EvaluationRequest request{workload, candidate,
                             incumbent ? &*incumbent : nullptr,
                             lowering.getPrecision(), /*promote=*/true};
+  request.repeat = repeat;
   llvm::Expected<std::optional<worker::Verdict>> verdict =
       evaluator.evaluate(request);
   if (!verdict)
@@ -94,10 +140,10 @@ llvm::Expected<Remeasurement> fastk::remeasure(const Winner &winner,
                                    "winners again with a local one");
   Remeasurement result;
   result.verdict = std::move(**verdict);
-  result.problem = promotionProblem(result.verdict, lowering.getPrecision(),
-                                    SearchOptions().promotionGain);
-  result.isNoise =
-      result.verdict.status == worker::Status::OK && isTooNoisy(result.verdict);
+  double gain = SearchOptions().promotionGain;
+  result.problem =
+      promotionProblem(result.verdict, lowering.getPrecision(), gain);
+  result.isNoise = !result.problem.empty() && isTooNoisy(result.verdict, gain);
   if (!result.problem.empty())
     return result;
   double floor = computeRoofline(lowering.getPattern())
@@ -112,4 +158,28 @@ llvm::Expected<Remeasurement> fastk::remeasure(const Winner &winner,
   const auto &ratio = result.verdict.timing.speedupOverIncumbent;
   result.beatsRival = rival && ratio && ratio->low > 1;
   return result;
+}
+
+llvm::Expected<Remeasurement> fastk::remeasure(const Winner &winner,
+                                               const Winner *rival,
+                                               const TargetDescription &device,
+                                               Evaluator &evaluator) {
+  llvm::Expected<Remeasurement> first =
+      measure(winner, rival, device, evaluator, /*repeat=*/0);
+  if (!first || !first->problem.empty())
+    return first;
+  std::string contradiction =
+      contradictionOf(first->verdict.timing, winner, rival, device);
+  if (contradiction.empty())
+    return first;
+  llvm::Expected<Remeasurement> second =
+      measure(winner, rival, device, evaluator, /*repeat=*/1);
+  if (!second || !second->problem.empty())
+    return second;
+  if (std::string again =
+          contradictionOf(second->verdict.timing, winner, rival, device);
+      !again.empty())
+    second->contradiction =
+        "it was measured with " + contradiction + ", and again with " + again;
+  return second;
 }

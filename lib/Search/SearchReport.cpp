@@ -117,11 +117,18 @@ void fastk::printTrajectory(const SearchResult &result, StringRef title,
   os << "\n";
   if (!result.winner) {
     // Never slower than the default lowering, and said when it is no faster.
-    bool isJudged =
-        result.end != SearchEnd::Interrupted && result.end != SearchEnd::Unfit;
-    os << (isJudged ? "  could not beat the default lowering, which stays: "
-                    : "  no winner, the default lowering stays: ")
-       << result.noWinnerReason << "\n";
+    bool isJudged = result.end != SearchEnd::Interrupted &&
+                    result.end != SearchEnd::Unfit && !result.unproven;
+    os << (result.unproven
+               ? "  no winner yet, the default lowering stays meanwhile: "
+           : isJudged ? "  could not beat the default lowering, which stays: "
+                      : "  no winner, the default lowering stays: ")
+       << result.noWinnerReason
+       << (result.unproven
+               ? "; the same command goes on with it, with a larger "
+                 "budget where this one is spent"
+               : "")
+       << "\n";
     printFailures(result, os);
     return;
   }
@@ -261,6 +268,11 @@ json::Object fastk::reportJson(const SearchInput &input,
   if (!result.winner) {
     object["winner"] = nullptr;
     object["no_winner_reason"] = json::fixUTF8(result.noWinnerReason);
+    if (result.unproven)
+      object["unproven"] =
+          json::Object{{"title", json::fixUTF8(result.unproven->title)},
+                       {"speedup", result.unproven->speedup},
+                       {"why", json::fixUTF8(result.unproven->why)}};
     return object;
   }
   const FoundWinner &winner = *result.winner;

@@ -102,6 +102,13 @@ private:
   llvm::Error sweep(size_t from, int limit);
   llvm::Error finalSweep();
   llvm::Error promote();
+  /// The second measurement of a trial, made again where an earlier run's was
+  /// spoiled by noise, or where it contradicts the bank. Nothing: none could be
+  /// made.
+  llvm::Expected<std::optional<worker::Verdict>>
+  measureAgain(const Trial &trial);
+  /// Says that a second measurement of the trial is missing.
+  void noteUnproven(const Trial &trial, std::string why);
   llvm::Expected<TryOutcome> tryVariant(const Idea &idea, Proposer *owner,
                                         const Variant &variant,
                                         int attempt = 0);
@@ -135,7 +142,8 @@ private:
   /// pending, the user ended it, or the budget is spent.
   void endIfUnanswered();
   llvm::Expected<std::optional<worker::Verdict>>
-  askVerdict(const Variant &variant, const Variant *incumbent, bool promote);
+  askVerdict(const Variant &variant, const Variant *incumbent, bool promote,
+             int repeat = 0);
   /// Asks the evaluator and records what it says. Nothing: the user ended the
   /// search, or the answer is pending.
   llvm::Expected<std::optional<worker::Verdict>>
@@ -146,6 +154,10 @@ private:
   /// Evaluations that the budget leaves; nothing where it has no limit.
   std::optional<int64_t> evaluationsLeft(bool promote) const;
   bool mayEvaluate(llvm::StringRef name);
+  /// What the next evaluation takes, by those before; 0 before the first.
+  double expectedSeconds() const;
+  /// What is kept of the minutes for the second measurement.
+  double secondsKept() const;
   double clockNow() const;
   double elapsedNow() const;
 
@@ -189,6 +201,7 @@ private:
   double bestAtLastGain = 0;
   int roundsWithoutGain = 0;
   double clockStart = 0, journalStart = 0;
+  /// Of evaluations, promotions apart, seconds.
   std::vector<double> durations;
 };
 

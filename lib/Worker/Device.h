@@ -84,6 +84,9 @@ struct CallTime {
   double ns = 0;
   /// Another clock, which the device compares with it.
   double otherNs = 0;
+  /// On a host: the longest that any one thread of the program, or the
+  /// worker's, was ready to run and waited for a processor meanwhile.
+  double waitedNs = 0;
 };
 
 /// A program ready to be called. It runs during call() only.
@@ -183,6 +186,15 @@ public:
   /// Whether samples of one program, \p spentNs together, have taken longer
   /// than one disturbance of the machine does.
   virtual bool outlastsDisturbance(double spentNs, size_t samples) const;
+  /// Whether something other than the program held up the call that has just
+  /// been made: another program on its processors or on its GPU.
+  virtual bool isDisturbed(const CallTime & /*time*/) { return false; }
+  /// What did, since settle(), as a list of things that are: "load average
+  /// 4.1". \p times are all timed calls, of all programs.
+  virtual std::string
+  describeDisturbance(const std::vector<CallTime> & /*times*/) {
+    return {};
+  }
   /// Before a timed call, where the job wants it cold.
   virtual void flush(const Operands &operands, const Results &results) = 0;
   /// Empty unless the clocks of a call contradict each other; else the rest of

@@ -114,7 +114,10 @@ Verdict fastk::worker::evaluateOn(Device &device) {
     verdict.reason = "right in class " +
                      std::string(toString(verdict.precision)) + " on " +
                      std::to_string(verdict.audit.trials) + " trials";
-    if (verdict.timing.speedupOverBaseline) {
+    if (verdict.timing.tooBusy) {
+      verdict.reason +=
+          "; the machine is too busy to time it: " + verdict.timing.disturbedBy;
+    } else if (verdict.timing.speedupOverBaseline) {
       char text[120];
       snprintf(text, sizeof(text), "; %.4g us, %.3g times the baseline's speed",
                verdict.timing.candidate->medianNs * 1e-3,

@@ -9,6 +9,7 @@
 #include "Random.h"
 #include "Statistics.h"
 #include "Validation.h"
+#include <algorithm>
 
 using namespace fastk::worker;
 
@@ -34,36 +35,39 @@ bool Validation::screen() {
   // The candidate's result of the trial has been judged, the baseline's is in
   // the difficulties: both may be overwritten.
   auto call = [&](Running &program, Results &outputs, double seconds,
-                  double &ns) {
+                  double &ns, double &least) {
     device.poison(outputs);
     device.flush(*inputs, outputs);
     CallTime time;
     if (!program.call(0, seconds, time, failure))
       return false;
     ns = time.ns;
+    least = std::max(time.ns - time.waitedNs, 0.0);
     return true;
   };
   device.place(rivalOutputs, placement);
   constexpr double trusted = 600;
-  double ns = 0;
+  double ns = 0, least = 0;
   std::vector<double> mine, theirs;
   if (!rival.map(0, inputs.get(), &rivalOutputs, failure) ||
-      !call(rival, rivalOutputs, trusted, ns))
+      !call(rival, rivalOutputs, trusted, ns, least))
     return blame(rivalPart);
   if (!candidate->map(0, inputs.get(), candidateOutputs.get(), failure) ||
-      !call(*candidate, *candidateOutputs, evaluation.wallSeconds, ns))
+      !call(*candidate, *candidateOutputs, evaluation.wallSeconds, ns, least))
     return false;
   double spentNs = 0;
   int pairs = 0;
   for (; pairs < fewestPairs ||
          !device.outlastsDisturbance(spentNs, size_t(pairs));
        ++pairs) {
-    if (!call(rival, rivalOutputs, trusted, ns))
+    if (!call(rival, rivalOutputs, trusted, ns, least))
       return blame(rivalPart);
     theirs.push_back(ns);
-    if (!call(*candidate, *candidateOutputs, evaluation.wallSeconds, ns))
+    if (!call(*candidate, *candidateOutputs, evaluation.wallSeconds, ns, least))
       return false;
-    mine.push_back(ns);
+    // What other programs took of the candidate's time is not its own; what
+    // they took of its rival's speaks for the candidate.
+    mine.push_back(least);
     spentNs += ns;
   }
   std::string damage = device.damage(*inputs, *candidateOutputs);

@@ -130,13 +130,22 @@ bool Timer::block(size_t number, bool audit) {
     order.push_back(&contestant);
   for (size_t i = order.size(); i > 1; --i)
     std::swap(order[i - 1], order[random() % i]);
+  BlockNoise suffered;
   for (Contestant *contestant : order) {
     CallTime time;
     if (!callOnce(*contestant, set, time))
       return false;
     contestant->times.push_back(time);
     contestant->ns.push_back(time.ns);
+    bool isDisturbed = device.isDisturbed(time);
+    if (contestant == candidate) {
+      suffered.candidate = isDisturbed;
+    } else {
+      ++suffered.trustedCalls;
+      suffered.trusted += isDisturbed;
+    }
   }
+  noise.push_back(suffered);
   if (!compareWithBaseline(set, trial) || (audit && !auditOutput(set, trial)))
     return false;
   ++verdict.audit.timedOutputsChecked;
@@ -181,24 +190,20 @@ bool Timer::run() {
         return false;
       untilProbe = random() % (number < least ? 3 : 12);
     }
-    size_t samples = number + 1;
-    bool enough = samples >= least;
-    // One call so long that the minimum would take many times the budget:
-    // three samples must do.
-    if (!enough && samples >= 3 && seconds() > 4 * budget &&
-        verdict.audit.auditedCalls > 0)
-      enough = true;
-    bool over = enough && seconds() > budget;
     // Looking costs a bootstrap: not after every small sample.
-    if (over || samples == 3 || (samples >= least && samples % 8 == 0) ||
-        samples == least) {
+    size_t calls = number + 1;
+    bool looks = calls == 3 || calls == least ||
+                 (calls >= least && calls % 8 == 0) ||
+                 (calls < 64 && seconds() > budget);
+    if (looks) {
       if (!decide(done))
         return false;
-      if ((enough && done) || over)
+      if (mayEnd(seconds(), done))
         break;
     }
   }
-  if (!decide(done) || !checkFloor() || !checkClocks() || !checkAudited() ||
+  describeNoise();
+  if (!checkFloor() || !checkClocks() || !checkAudited() ||
       (job.mode == Mode::Promote && !compareOften()))
     return false;
   for (Contestant &contestant : contestants)

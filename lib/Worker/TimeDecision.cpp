@@ -9,28 +9,50 @@
 #include "Phases.h"
 #include "Statistics.h"
 #include "Timer.h"
+#include "fastk/Worker/RecordRules.h"
 #include <algorithm>
 
 using namespace fastk::worker;
+
+/// Surely no gain: nobody needs to know by how much.
+static bool isLost(const TimingReport &timing) {
+  return timing.speedupOverBaseline && timing.speedupOverBaseline->high < 1;
+}
 
 bool Timer::reject(Status status, const char *text) {
   failure = {status, text};
   return false;
 }
 
+/// Where fewer than three blocks were undisturbed, all of them: something must
+/// be said of the candidate.
+std::vector<bool> Timer::counted() const {
+  if (samples >= 3)
+    return kept;
+  return std::vector<bool>(noise.size(), true);
+}
+
 void Timer::report() {
   TimingReport &timing = verdict.timing;
-  timing.candidate = summarize(candidate->ns);
-  timing.baseline = summarize(baseline->ns);
-  timing.speedupOverBaseline =
-      pairedRatio(baseline->ns, candidate->ns, random());
+  kept = keptBlocks(noise, quantile(candidate->ns, 0.5) /
+                               std::max(quantile(baseline->ns, 0.5), 1.0));
+  samples = size_t(std::count(kept.begin(), kept.end(), true));
+  timing.droppedBlocks = int64_t(kept.size() - samples);
+  std::vector<bool> counts = counted();
+  auto timesOf = [&](const Contestant &contestant) {
+    return keptOf(contestant.ns, counts);
+  };
+  std::vector<double> mine = timesOf(*candidate), trusted = timesOf(*baseline);
+  timing.candidate = summarize(mine);
+  timing.baseline = summarize(trusted);
+  timing.speedupOverBaseline = pairedRatio(trusted, mine, random());
   if (incumbent) {
-    timing.incumbent = summarize(incumbent->ns);
-    timing.speedupOverIncumbent =
-        pairedRatio(incumbent->ns, candidate->ns, random());
+    std::vector<double> theirs = timesOf(*incumbent);
+    timing.incumbent = summarize(theirs);
+    timing.speedupOverIncumbent = pairedRatio(theirs, mine, random());
   }
   if (control)
-    timing.aaRatio = pairedRatio(baseline->ns, control->ns, random());
+    timing.aaRatio = pairedRatio(trusted, timesOf(*control), random());
   timing.belowResolution = timing.baseline->medianNs < 5 * timing.handshakeNs;
 }
 
@@ -42,12 +64,11 @@ bool Timer::decide(bool &done) {
   const TimingReport &timing = verdict.timing;
   char text[240];
   const Contestant *rival = incumbent ? incumbent : baseline;
-  double rivalNs = quantile(rival->ns, 0.5);
-  size_t samples = candidate->ns.size();
+  double rivalNs = (incumbent ? timing.incumbent : timing.baseline)->medianNs;
   // With three samples the interval is their range: one disturbed sample does
   // not drop a candidate, nor does one disturbance that hit them all.
   double spentNs = 0;
-  for (double ns : candidate->ns)
+  for (double ns : keptOf(candidate->ns, kept))
     spentNs += ns;
   bool isLasting = device.outlastsDisturbance(spentNs, samples);
   const Ratio &overRival =
@@ -65,12 +86,71 @@ bool Timer::decide(bool &done) {
   if (int64_t(samples) >= job.time.minSamples &&
       verdict.audit.auditedCalls >= 2) {
     double width = (overRival.high - overRival.low) / (2 * overRival.median);
-    double wanted = job.mode == Mode::Promote ? 0.003 : 0.01;
+    bool isRecord = job.mode == Mode::Promote;
+    double wanted = isRecord ? 0.003 : 0.01;
     // Precise enough, or lost for certain.
-    done =
-        width < wanted || (job.mode == Mode::Evaluate && overRival.high < 0.95);
+    done = isRecord ? width < wanted && noiseProblem(timing).empty()
+                    : width < wanted || overRival.high < 0.95;
   }
   return true;
+}
+
+/// Sampling ends when more would change nothing; else when the budget is spent
+/// and there is enough of it to tell something; and at the latest when the
+/// longest time is over.
+bool Timer::mayEnd(double seconds, bool done) const {
+  const TimingReport &timing = verdict.timing;
+  bool isRecord = job.mode == Mode::Promote;
+  double budget = job.time.maxSeconds;
+  auto least = size_t(job.time.minSamples);
+  if (isRecord)
+    least = std::max(least, size_t(samplesForRecord(timing)));
+  bool isAudited = verdict.audit.auditedCalls >= 2;
+  if (samples >= least && isAudited && done)
+    return true;
+  if (seconds <= budget)
+    return false;
+  if (samples >= least && isAudited &&
+      (!isRecord || noiseProblem(timing).empty() || isLost(timing)))
+    return true;
+  // One call so long that the minimum would take many times the budget: three
+  // samples must do, though not for a record.
+  if (!isRecord)
+    return seconds > 4 * budget
+               ? noise.size() >= 3 && verdict.audit.auditedCalls > 0
+               : seconds > 2 * budget && noise.size() >= 2 * least && isAudited;
+  // A record of long calls takes its time, unless most of it is disturbed.
+  bool isQuiet = 2 * samples >= noise.size();
+  double longest = 3 * budget;
+  if (isQuiet && samples < least)
+    longest = std::max(longest, kLongSeconds);
+  return seconds > longest && noise.size() >= size_t(kFewestLongSamples) &&
+         isAudited;
+}
+
+void Timer::describeNoise() {
+  TimingReport &timing = verdict.timing;
+  if (*timing.droppedBlocks == 0)
+    return;
+  std::vector<CallTime> times;
+  for (const Contestant &contestant : contestants)
+    times.insert(times.end(), contestant.times.begin(), contestant.times.end());
+  std::string by = device.describeDisturbance(times);
+  timing.disturbedBy = std::to_string(*timing.droppedBlocks) + " of " +
+                       std::to_string(noise.size()) +
+                       " blocks of calls were disturbed" +
+                       (by.empty() ? "" : ": " + by);
+  bool isRecord = job.mode == Mode::Promote;
+  int64_t least =
+      isRecord ? samplesForRecord(timing)
+               : std::min<int64_t>(job.time.minSamples, int64_t(noise.size()));
+  timing.tooBusy = int64_t(samples) < least;
+  // No number is better than one that others copy.
+  if (timing.tooBusy && isRecord) {
+    timing.speedupOverBaseline.reset();
+    timing.speedupOverIncumbent.reset();
+    timing.aaRatio.reset();
+  }
 }
 
 bool Timer::checkFloor() {

@@ -20,6 +20,7 @@
 #define FASTK_LIB_WORKER_TIMER_H
 
 #include "Evaluation.h"
+#include "NoiseRules.h"
 #include "Random.h"
 
 namespace fastk::worker {
@@ -63,6 +64,11 @@ private:
   bool callOracle(const Operands &operands, Results &outputs);
   bool auditOutput(size_t set, const Case &trial);
   bool decide(bool &done);
+  /// Enough undisturbed blocks, or as many as the longest time allows.
+  bool mayEnd(double seconds, bool done) const;
+  /// Of the blocks that count; where too few do, of all.
+  std::vector<bool> counted() const;
+  void describeNoise();
   bool checkFloor();
   bool checkClocks();
   bool checkAudited();
@@ -94,6 +100,11 @@ private:
   /// Of the probes: the candidate's time by the baseline's.
   std::vector<double> probeRatios;
   double handshakeP90 = 0;
+  /// Of each block, and which of them count by the last report().
+  std::vector<BlockNoise> noise;
+  std::vector<bool> kept;
+  /// Of kept.
+  size_t samples = 0;
 };
 
 } // namespace fastk::worker

@@ -151,6 +151,12 @@ std::string fastk::worker::toJSON(const Verdict &verdict) {
   timing["below_resolution"] = report.belowResolution;
   timing["threads"] = report.threads;
   timing["cache"] = toString(report.cache);
+  if (report.droppedBlocks)
+    timing["dropped_blocks"] = *report.droppedBlocks;
+  if (!report.disturbedBy.empty())
+    timing["disturbed_by"] = report.disturbedBy;
+  if (report.tooBusy)
+    timing["too_busy"] = true;
   json["timing"] = timing;
 
   json["competitors"] = Json::array();
@@ -376,6 +382,12 @@ std::optional<Verdict> fastk::worker::parseVerdict(std::string_view text,
     timing.readBool("below_resolution", report.belowResolution, true);
     timing.readInt("threads", report.threads, 0, 65536, true);
     timing.readEnum("cache", report.cache, parseCache, "cold, warm", true);
+    // Not in verdicts of earlier workers.
+    int64_t dropped = 0;
+    if (timing.readInt("dropped_blocks", dropped, 0, INT64_MAX, true))
+      report.droppedBlocks = dropped;
+    timing.readString("disturbed_by", report.disturbedBy, true);
+    timing.readBool("too_busy", report.tooBusy, true);
     timing.finish();
   });
   reader.readArray("competitors", [&](const Json &value, std::string path) {

@@ -70,6 +70,17 @@ public:
         formatTime(measured->verdict.timing.candidate->medianNs) + ", " +
         formatRatio(measured->verdict.timing.speedupOverBaseline->median) +
         " of the default lowering's speed";
+    // Neither is believed more than what was recorded in quieter times.
+    if (!measured->contradiction.empty()) {
+      std::string why = measured->contradiction + "; records stay: ";
+      if (rival)
+        return Fate{"kept", why + rival->folder};
+      llvm::Expected<Fate> fate =
+          write(*winner.module, winner.folder, WriteRule::KeepFaster);
+      if (fate)
+        fate->why = why + fate->why;
+      return fate;
+    }
     if (!rival) {
       llvm::Expected<Fate> fate =
           write(*measured->winner, winner.folder, WriteRule::KeepFaster);

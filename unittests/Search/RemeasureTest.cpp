@@ -7,6 +7,7 @@
 
 #include "fastk/Search/Remeasure.h"
 #include "SearchTestUtils.h"
+#include "llvm/Config/llvm-config.h"
 #include "gmock/gmock.h"
 
 using namespace fastk;
@@ -109,6 +110,69 @@ TEST_F(Remeasure, BesideItsRival) {
   EXPECT_FALSE(measure(*winner("ok 350"), rival.get()).beatsRival);
   // As fast: the interval has 1 in it.
   EXPECT_FALSE(measure(*winner("ok 300 b"), rival.get()).beatsRival);
+}
+
+/// A merge once recorded 15.38 times for a program that gains 1.69.
+TEST_F(Remeasure, WhatContradictsItsRecordIsMeasuredAgain) {
+  for (bool again : {false, true}) {
+    auto stored = winner("ok 250");
+    LoweringOp lowering = stored->getLowering();
+    WinnerRecord record = stored->getRecord();
+    record.machine = "another machine";
+    record.cpu = hostCpu();
+    record.threads = 3;
+    record.speedup = 1.69;
+    record.speedupLow = 1.66;
+    record.speedupHigh = 1.72;
+    record.mlirVersion = LLVM_VERSION_STRING;
+    record.fastkVersion = FASTK_VERSION;
+    lowering.setRecordAttr(record.toAttribute(lowering.getContext()));
+    evaluator.calls.clear();
+    evaluator.alter = [&](worker::Verdict &verdict,
+                          const EvaluationRequest &request) {
+      double gain = request.repeat == 0 || again ? 15.38 : 1.7;
+      verdict.timing.speedupOverBaseline =
+          worker::Ratio{gain, gain * 0.99, gain * 1.01};
+      verdict.timing.baseline->p10Ns = 250 * gain;
+    };
+    Remeasurement result = measure(*stored);
+    EXPECT_EQ(result.problem, "");
+    EXPECT_EQ(evaluator.calls.size(), 2u);
+    if (again)
+      EXPECT_THAT(result.contradiction,
+                  HasSubstr("15.38x (15.23 to 15.53) where its record says "
+                            "1.69x (1.66 to 1.72), and again with 15.38x"));
+    else
+      EXPECT_EQ(result.contradiction, "");
+    ASSERT_TRUE(result.winner);
+
+    // Of another machine or version nothing is contradicted.
+    record.threads = 4;
+    lowering.setRecordAttr(record.toAttribute(lowering.getContext()));
+    evaluator.calls.clear();
+    EXPECT_EQ(measure(*stored).contradiction, "");
+    EXPECT_EQ(evaluator.calls.size(), 1u);
+  }
+}
+
+/// The rival is timed beside: what it gains now says whether to believe it.
+TEST_F(Remeasure, WhatContradictsTheRivalsRecordIsMeasuredAgain) {
+  auto rival = winner("ok 300");
+  LoweringOp lowering = rival->getLowering();
+  WinnerRecord record = rival->getRecord();
+  record.machine = "another machine";
+  record.cpu = hostCpu();
+  record.threads = 3;
+  record.speedup = 2;
+  record.speedupLow = 1.98;
+  record.speedupHigh = 2.02;
+  record.mlirVersion = LLVM_VERSION_STRING;
+  record.fastkVersion = FASTK_VERSION;
+  lowering.setRecordAttr(record.toAttribute(lowering.getContext()));
+  Remeasurement result = measure(*winner("ok 250"), rival.get());
+  EXPECT_EQ(evaluator.calls.size(), 2u);
+  EXPECT_THAT(result.contradiction,
+              HasSubstr("of its rival, whose record says 2.00x"));
 }
 
 TEST_F(Remeasure, NoWorkerIsAnError) {

@@ -81,6 +81,8 @@ public:
           worker::Ratio{against, against * 0.999, against * 1.001};
       incumbents.push_back(request.incumbent->program);
     }
+    if (alter)
+      alter(verdict, request);
     return verdict;
   }
 
@@ -105,6 +107,8 @@ public:
   /// What every verdict measures, and its control.
   worker::Precision precision = worker::Precision::IEEE;
   std::optional<worker::Ratio> control;
+  /// The last word on verdicts of variants that are right.
+  std::function<void(worker::Verdict &, const EvaluationRequest &)> alter;
   double now = 0, secondsPerCall = 1;
 };
 

@@ -45,7 +45,15 @@ struct EvaluationRequest {
   /// Hardware counters are wanted where the candidate leads and the device has
   /// a tool for them: language models are told of them.
   bool counters = false;
+  /// How many promotions of this candidate came to nothing before: noise
+  /// spoiled them, or they contradicted a record. Its answer is another one.
+  int repeat = 0;
 };
+
+/// What the verdict on a variant is called in journals and recordings:
+/// "evaluate/DIGEST", "promote/DIGEST", and where promotions before came to
+/// nothing "promote/DIGEST/1" and so on.
+std::string verdictName(const Variant &variant, bool promote, int repeat = 0);
 
 /// What verdicts were made with: each part's name and what identifies its
 /// content. Verdicts made with other parts do not compare.

@@ -17,6 +17,7 @@
 
 #include "fastk/Bank/Winner.h"
 #include "fastk/Evaluate/Evaluator.h"
+#include "fastk/Search/Search.h"
 #include "fastk/Target/TargetDescription.h"
 #include <string>
 
@@ -36,9 +37,19 @@ struct Remeasurement {
   mlir::OwningOpRef<mlir::ModuleOp> winner;
   /// Whether it is surely faster than `rival`.
   bool beatsRival = false;
+  /// Set where this measurement and one more contradict a record of this
+  /// machine, of the winner or of its rival: what they say. Records stay then.
+  std::string contradiction;
 };
 
-/// Measures `winner` on `device`, which `evaluator` runs on. An error means
+/// What the record of `winner` says that its gain is, where it was made on
+/// `device` with this version of fastk and MLIR: elsewhere the default lowering
+/// may be another.
+std::optional<RecordedGain> recordedGain(const Winner &winner,
+                                         const TargetDescription &device);
+
+/// Measures `winner` on `device`, which `evaluator` runs on; once more where
+/// that contradicts a record by more than the intervals of both. An error means
 /// that nothing could be measured.
 llvm::Expected<Remeasurement> remeasure(const Winner &winner,
                                         const Winner *rival,

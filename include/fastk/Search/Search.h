@@ -31,6 +31,13 @@
 
 namespace fastk {
 
+/// The gain of a variant by its record.
+struct RecordedGain {
+  /// digestOf() the variant.
+  std::string digest;
+  worker::Ratio speedup;
+};
+
 /// What is searched, and with what. All references outlive the search.
 struct SearchInput {
   /// history, parents and baselineSeconds are filled in by the search.
@@ -55,6 +62,9 @@ struct SearchInput {
   /// The recorded search that the evaluator answers from: its times count, not
   /// the clock, and its seeds and known ideas. Null: answers are new.
   const RecordedSearch *recording = nullptr;
+  /// What the bank says of a variant on this machine. A promotion that
+  /// contradicts it is made again.
+  std::optional<RecordedGain> recordedGain = std::nullopt;
 };
 
 /// One line of the trajectory: the best variant of a round.
@@ -118,6 +128,16 @@ struct SearchCounts {
   std::map<std::string, int> statuses;
 };
 
+/// The best variant that was measured as faster, though no second measurement
+/// has proved it.
+struct UnprovenVariant {
+  std::string title;
+  /// Of its first measurement.
+  double speedup = 0;
+  /// Why there is no second one that counts.
+  std::string why;
+};
+
 struct SearchResult {
   SearchEnd end = SearchEnd::Rounds;
   std::string detail;
@@ -125,6 +145,9 @@ struct SearchResult {
   std::optional<FoundWinner> winner;
   /// Why there is none; empty when there is.
   std::string noWinnerReason;
+  /// Set where there is none because a second measurement is missing: it says
+  /// nothing against the variant, and the search can go on with it.
+  std::optional<UnprovenVariant> unproven;
   /// Everything evaluated, in order, promotions apart.
   std::vector<TriedVariant> history;
   SearchCounts counts;

@@ -101,6 +101,15 @@ struct TimingReport {
   bool belowResolution = false;
   int64_t threads = 0;
   Cache cache = Cache::Cold;
+  /// Blocks of calls, one of each program, that are in no number above: some
+  /// call of theirs was disturbed. Nothing in verdicts of earlier workers.
+  std::optional<int64_t> droppedBlocks;
+  /// What disturbed the calls, for a person; empty when nothing noticeable did.
+  std::string disturbedBy;
+  /// Too few blocks were undisturbed, within the longest time that sampling may
+  /// take. In mode promote there is no speedup then; in mode evaluate it is of
+  /// all blocks, good enough to choose what to try next.
+  bool tooBusy = false;
 };
 
 struct Competitor {

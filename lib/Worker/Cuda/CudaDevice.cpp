@@ -286,6 +286,18 @@ void CudaDevice::flush(const Operands &, const Results &) {
   note(driver->call(driver->cuCtxSynchronize));
 }
 
+bool CudaDevice::isDisturbed(const CallTime &) {
+  // As read after the call, by distrust().
+  const std::string &by = gpuDisturbance();
+  if (!by.empty() && disturbedBy.find(by) == std::string::npos)
+    disturbedBy += (disturbedBy.empty() ? "" : ", ") + by;
+  return !by.empty();
+}
+
+std::string CudaDevice::describeDisturbance(const std::vector<CallTime> &) {
+  return disturbedBy;
+}
+
 std::string CudaDevice::distrust(const CallTime &time) {
   // Asked after every timed call.
   Phase phase("gauges");

@@ -122,6 +122,8 @@ public:
                             int64_t availableBytes);
   void settle() override;
   bool outlastsDisturbance(double spentNs, size_t samples) const override;
+  bool isDisturbed(const CallTime &time) override;
+  std::string describeDisturbance(const std::vector<CallTime> &times) override;
   void flush(const Operands &operands, const Results &results) override;
   std::string distrust(const CallTime &time) override;
   std::string distrust(const std::vector<CallTime> &times,
@@ -192,6 +194,8 @@ private:
   Verdict *verdict = nullptr;
   /// Operands were found changed that no program was called on.
   bool disturbed = false;
+  /// All that disturbed the GPU while programs were timed.
+  std::string disturbedBy;
 };
 
 } // namespace fastk::worker

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // By NVML, which comes with the driver and is loaded when it is there: a log,
-// never a reason to refuse.
+// never a reason to refuse. What disturbs calls is left out of the times.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +22,12 @@ namespace fastk::worker {
 /// Reads all gauges of CUDA device 0 into \p report, unless the last reading is
 /// so recent that nothing can have changed.
 void readGauges(const cuda::Driver &driver, GpuReport &report);
+
+/// What disturbed the GPU at the last reading: work of other processes, or that
+/// it held itself back for another reason than the power it may draw, which
+/// belongs to the work itself. As a list of things that were; empty when
+/// nothing did, or nobody can tell.
+const std::string &gpuDisturbance();
 
 } // namespace fastk::worker
 

@@ -9,6 +9,8 @@
 #include "Child.h"
 #include "../Clock.h"
 #include "../Phases.h"
+#include "HostLoad.h"
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -196,6 +198,9 @@ bool Child::call(uint32_t slot, double timeoutSeconds, CallTime &time,
     return false;
   if (watch)
     watch->beforeCall();
+  // The program waits for its start meanwhile.
+  RunDelays delays = runDelaysOf(pid);
+  uint64_t ownDelay = ownRunDelay();
   if (decoys)
     decoys->reveal();
   uint64_t begin = clockNs();
@@ -211,6 +216,10 @@ bool Child::call(uint32_t slot, double timeoutSeconds, CallTime &time,
   uint64_t word = control->controlWord.load();
   if (watch)
     watch->atReturn();
+  // Before the stop, which threads wait for as well. What is written meanwhile
+  // is found.
+  time.waitedNs = double(std::max(longestWait(delays, runDelaysOf(pid)),
+                                  ownRunDelay() - ownDelay));
   if (!stop(failure))
     return false;
   if (watch)

@@ -30,6 +30,12 @@ void fastk::worker::forgetChild(pid_t pid) {
   }
 }
 
+void fastk::worker::forEachChild(const std::function<void(pid_t)> &visit) {
+  for (std::atomic<pid_t> &entry : children)
+    if (pid_t pid = entry.load())
+      visit(pid);
+}
+
 void fastk::worker::killAllChildren() {
   for (std::atomic<pid_t> &entry : children)
     if (pid_t pid = entry.load())

@@ -9,12 +9,16 @@
 #ifndef FASTK_LIB_WORKER_HOST_CHILDREGISTRY_H
 #define FASTK_LIB_WORKER_HOST_CHILDREGISTRY_H
 
+#include <functional>
 #include <sys/types.h>
 
 namespace fastk::worker {
 
 void rememberChild(pid_t pid);
 void forgetChild(pid_t pid);
+
+/// Of those that are remembered.
+void forEachChild(const std::function<void(pid_t)> &visit);
 
 /// Kills every child of this process at once. Safe in a signal handler.
 void killAllChildren();

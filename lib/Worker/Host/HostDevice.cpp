@@ -278,19 +278,44 @@ void HostDevice::flush(const Operands &operands, const Results &results) {
   set.workspace.flush();
 }
 
+void HostDevice::settle() { load = HostLoad(); }
+
+bool HostDevice::isDisturbed(const CallTime &time) {
+  // Less is what it takes to wake up beside the worker, which runs until the
+  // call begins.
+  constexpr double unavoidableNs = 50e3, share = 0.02;
+  return time.waitedNs > unavoidableNs + share * time.ns;
+}
+
+std::string
+HostDevice::describeDisturbance(const std::vector<CallTime> &times) {
+  double waited = 0, passed = 0;
+  for (const CallTime &time : times) {
+    waited += time.waitedNs;
+    passed += time.ns;
+  }
+  char text[120];
+  snprintf(text, sizeof(text),
+           "calls waited %.0f %% of their time for a processor",
+           passed > 0 ? 100 * std::min(waited / passed, 1.0) : 0);
+  std::string others = load.describe();
+  return others + (others.empty() ? "" : ", ") + text;
+}
+
 std::string HostDevice::distrust(const CallTime &time) {
   if (time.otherNs <= time.ns + 1000)
     return {};
   return "'s clock shows more time than passed: it was tampered with";
 }
 
-/// What the child's clock does not show of a call: waking up on both sides. On
+/// What the child's clock does not show of a call: waking up on both sides, but
+/// for what is known that the worker or the program waited for a processor. On
 /// a busy machine that takes now microseconds, now a turn of the scheduler, and
 /// medians of few calls differ by chance; a clock that is held back always is.
 static double gapOf(const std::vector<CallTime> &times, double share) {
   std::vector<double> gaps;
   for (const CallTime &time : times)
-    gaps.push_back(time.ns - time.otherNs);
+    gaps.push_back(std::max(time.ns - time.otherNs - time.waitedNs, 0.0));
   return quantile(gaps, share);
 }
 

@@ -12,6 +12,7 @@
 #include "../Device.h"
 #include "../Hash.h"
 #include "Child.h"
+#include "HostLoad.h"
 #include "ProgramImage.h"
 #include "SharedBuffer.h"
 
@@ -42,6 +43,9 @@ public:
                                  Failure &failure) override;
   void beginTiming() override { isTiming = true; }
   size_t rotatingSets(size_t wanted, const std::vector<Part> &parts) override;
+  void settle() override;
+  bool isDisturbed(const CallTime &time) override;
+  std::string describeDisturbance(const std::vector<CallTime> &times) override;
   void flush(const Operands &operands, const Results &results) override;
   std::string distrust(const CallTime &time) override;
   std::string distrust(const std::vector<CallTime> &times,
@@ -77,6 +81,8 @@ private:
   int64_t threads = 1;
   /// Programs are started to be timed.
   bool isTiming = false;
+  /// Since settle().
+  HostLoad load;
 };
 
 } // namespace fastk::worker

@@ -22,7 +22,7 @@ _NAMES = {
     "repair": re.compile(r"repair/([0-9a-f]{64})"),
     "neighbours": re.compile(r"neighbours/([0-9a-f]{64})/\d+"),
     "evaluate": re.compile(r"evaluate/([0-9a-f]{64})"),
-    "promote": re.compile(r"promote/([0-9a-f]{64})"),
+    "promote": re.compile(r"promote/([0-9a-f]{64})(?:/\d+)?"),
 }
 
 

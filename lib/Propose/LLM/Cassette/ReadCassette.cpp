@@ -251,8 +251,13 @@ void Reader::readVerdict(StrictFields &fields, StringRef text) {
   if (!search || !problem.empty())
     return;
   StringRef variant = recorded.name;
-  if ((!variant.consume_front("evaluate/") &&
-       !variant.consume_front("promote/")) ||
+  bool isPromotion = variant.consume_front("promote/");
+  // Promotions may have been made again.
+  auto [digest, repeat] = variant.split('/');
+  unsigned number = 0;
+  if (isPromotion && !repeat.empty() && !repeat.getAsInteger(10, number))
+    variant = digest;
+  if ((!isPromotion && !variant.consume_front("evaluate/")) ||
       variant.size() != 64 || !all_of(variant, isHexDigit))
     return fields.fail("names no evaluation: '" + recorded.name + "'");
   std::string error;
