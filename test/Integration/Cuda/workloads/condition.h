@@ -5,7 +5,7 @@
 #ifndef CONDITION_H
 #define CONDITION_H
 #ifdef __CUDACC_RTC__
-#define RULE __device__ static inline
+#define RULE __device__ inline
 #else
 #include <math.h>
 #define RULE static inline
