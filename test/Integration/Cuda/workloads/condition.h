@@ -84,10 +84,14 @@ RULE Value sinOf(Value a) {
   return valueOf(r, fabs(cos(a.v)) * a.k + 2 * fabs(r));
 }
 
-/// A tensor that is stored with round-off u: 2^-11 for f16, 2^-8 for bf16.
-RULE Value stored(Value a, double u) {
-  return valueOf(a.v, a.k + fabs(a.v) * 1.1 * u / (8 * 0x1p-24));
+/// A tensor that is stored with round-off u and, where it is close to zero, an
+/// error of half its smallest subnormal number: by 10 % more than that.
+RULE Value stored(Value a, double u, double smallest) {
+  double error = fabs(a.v) * u > smallest / 2 ? fabs(a.v) * u : smallest / 2;
+  return valueOf(a.v, a.k + 1.1 * error / (8 * 0x1p-24));
 }
+RULE Value storedF16(Value a) { return stored(a, 0x1p-11, 0x1p-24); }
+RULE Value storedBF16(Value a) { return stored(a, 0x1p-8, 0x1p-133); }
 
 /// A sum in any order.
 typedef struct {

@@ -13,7 +13,7 @@ void fastk_kernel(const _Float16 *x, double *k) {
       add(&sum, expOf(minus(exact(row[j]), most)));
     for (int j = 0; j < HalfRow; ++j) {
       Value p = over(expOf(minus(exact(row[j]), most)), total(sum));
-      k[i * HalfRow + j] = stored(p, 0x1p-11).k;
+      k[i * HalfRow + j] = storedF16(p).k;
     }
   }
 }

@@ -7,5 +7,5 @@ extern "C" __global__ void condition(const __half *a, const __half *b, double *c
   for (int k = 0; k < 512; ++k)
     add(&sum, times(exact(__half2float(a[m * 512 + k])),
                     exact(__half2float(b[k * 512 + n]))));
-  c[m * 512 + n] = stored(total(sum), 0x1p-11).k;
+  c[m * 512 + n] = storedF16(total(sum)).k;
 }

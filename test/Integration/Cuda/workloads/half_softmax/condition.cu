@@ -47,6 +47,6 @@ extern "C" __global__ void condition(const __half *x, double *k) {
   Value all = total(blockTotal(sum));
   for (int i = threadIdx.x; i < 32768; i += 256) {
     Value p = over(expOf(minus(exact(__half2float(row[i])), largest)), all);
-    k[blockIdx.x * 32768 + i] = stored(p, 0x1p-11).k;
+    k[blockIdx.x * 32768 + i] = storedF16(p).k;
   }
 }
