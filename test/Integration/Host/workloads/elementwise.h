@@ -35,4 +35,19 @@ static inline void gelu(const float *x, T *y) {
     y[i] = (T)0.5 * x[i] * (1 + MATH(erf, (T)0.70710678118654752 * (T)x[i]));
 }
 
+/// The approximation by a hyperbolic tangent.
+static inline void geluTanh(const float *x, T *y) {
+  for (int i = 0; i < Points; ++i) {
+    T cubed = (T)x[i] * x[i] * x[i];
+    T inside = (T)0.79788456080286536 * (x[i] + (T)0.044715 * cubed);
+    y[i] = (T)0.5 * x[i] * (1 + MATH(tanh, inside));
+  }
+}
+
+static inline void transpose(const float *x, T *y) {
+  for (int i = 0; i < PointRows; ++i)
+    for (int j = 0; j < PointRow; ++j)
+      y[j * PointRows + i] = x[i * PointRow + j];
+}
+
 #endif
