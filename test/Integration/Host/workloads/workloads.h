@@ -11,6 +11,13 @@
 #ifndef T
 #define T float
 #endif
+/// A function of <math.h> at the precision of T.
+#define MATH(function, x)                                                      \
+  (sizeof(T) == 8 ? (T)function(x) : (T)function##f((float)(x)))
+/// What a workload of f16 writes: double in an oracle.
+typedef __typeof__(__builtin_choose_expr(sizeof(T) == 8, (double)0,
+                                         (_Float16)0)) HalfResult;
+
 enum { M = 96, K = 64, N = 80 };                 // matmul
 enum { SoftmaxRows = 48, SoftmaxRow = 512 };     // softmax
 enum { LayernormRows = 48, LayernormRow = 256 }; // layernorm
@@ -74,5 +81,12 @@ static inline void rowsum(const float *x, T *y) {
     y[i] = sum;
   }
 }
+
+#include "attention.h"
+#include "elementwise.h"
+#include "integers.h"
+#include "products.h"
+#include "rows.h"
+#include "windows.h"
 
 #endif

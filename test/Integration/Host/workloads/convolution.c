@@ -1,0 +1,6 @@
+// Oracle (T is double) and baseline (float) of convolution.
+#include "workloads.h"
+
+void fastk_kernel(const float *x, const float *w, T *y) {
+  convolution(x, w, y);
+}

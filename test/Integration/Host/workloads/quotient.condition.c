@@ -1,0 +1,8 @@
+// Condition numbers of quotient.
+#include "condition.h"
+#include "workloads.h"
+
+void fastk_kernel(const float *a, const float *b, double *k) {
+  for (int i = 0; i < Points; ++i)
+    k[i] = over(exact(a[i]), exact(b[i])).k;
+}
