@@ -87,6 +87,9 @@ public:
   /// Enqueues them. Neither waits nor allocates: the stream may be capturing.
   std::string enqueue(BoundProgram &bound, CUstream stream) const;
 
+  /// Writes a variable of the program's modules, by its name in them.
+  std::string setVariable(const std::string &name, std::string_view bytes);
+
   worker::LaunchPlan plan;
 
 private:

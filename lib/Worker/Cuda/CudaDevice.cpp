@@ -15,6 +15,7 @@
 #include "Gauges.h"
 #include "fastk/Cuda/CheckDeviceCode.h"
 #include "fastk/Cuda/CompileInChild.h"
+#include "fastk/Cuda/DelayPTX.h"
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -91,8 +92,17 @@ bool CudaDevice::prepare(Part part, Verdict &verdict, Failure &failure) {
   if (part == Part::Candidate)
     if (std::string why = refusalOf(program->code, image.bytes); !why.empty())
       return fail(Status::Refused, "may not run: refused: " + why);
+  auto checkRules = [&] {
+    if (part != Part::Candidate || !job.delays.rules)
+      return true;
+    std::vector<std::string> findings = cuda::findUnfenced(image.ptx);
+    return findings.empty() || fail(Status::Wrong, "lacks a fence: kernel " +
+                                                       findings.front());
+  };
+  if (program->code == Code::PTX)
+    image.ptx = image.bytes;
   if (program->code != Code::CUDA)
-    return true;
+    return checkRules();
   cuda::CompileRequest request;
   request.source = image.bytes;
   request.arch = gpu->device.arch;
@@ -114,7 +124,8 @@ bool CudaDevice::prepare(Part part, Verdict &verdict, Failure &failure) {
   if (!result.ok())
     return fail(Status::Refused, "does not compile: " + result.error);
   image.bytes = result.cubin;
-  return true;
+  image.ptx = result.ptx;
+  return checkRules();
 }
 
 bool CudaDevice::openMemory(Verdict &verdict, Failure &failure) {

@@ -1,0 +1,299 @@
+//===- Delays.cpp - The same operands on many schedules -------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The candidate is right, timed, and may have been looked at by
+// compute-sanitizer. Now its PTX gets delays (DelayPTX.h) and is called on one
+// set of operands under hundreds of schedules. A program whose warps wait for
+// each other gives the same bits on all of them; one that is right by chance
+// gives others, or none.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Clock.h"
+#include "../Phases.h"
+#include "../Random.h"
+#include "CudaChild.h"
+#include "CudaDevice.h"
+#include "RunTool.h"
+#include "Schedules.h"
+#include "fastk/Cuda/Nvrtc.h"
+#include <algorithm>
+#include <cstring>
+
+using namespace fastk;
+using namespace fastk::worker;
+using cuda::Schedule;
+
+namespace {
+
+/// Schedules that are run however long they take.
+constexpr int64_t fewestSchedules = 50;
+/// So much more where racecheck doubts a program that it cannot follow.
+constexpr int64_t moreForDoubts = 4;
+/// Beyond so many times the seconds even the fewest are not run.
+constexpr double patience = 3;
+/// How much longer than without delays a call may take, about.
+constexpr double mostDelayNs = 20e6;
+/// Calls without delays, to learn whether bits repeat.
+constexpr int plainCalls = 8;
+
+/// One candidate under delays.
+class DelayRuns {
+public:
+  DelayRuns(CudaDevice &device, GpuReport &report, bool isDoubted)
+      : device(device), report(report), isDoubted(isDoubted) {}
+
+  /// False with a failure of the candidate's or of ours. Sets the report's
+  /// `delays`; it begins with "not run" where nothing is known.
+  bool run(GpuSession &session, const DelayedImage &image,
+           const LaunchPlan &plan, const Verdict &verdict, Failure &failure);
+
+private:
+  bool call(const Schedule &schedule, Failure &failure);
+  bool callOracle(Failure &failure);
+  bool learn(const Verdict &verdict, Failure &failure);
+  bool isSame();
+  bool find(const Schedule &schedule, int64_t number, const std::string &what,
+            Failure &failure);
+  std::string kindsOf(const Schedule &schedule);
+
+  CudaDevice &device;
+  GpuReport &report;
+  const bool isDoubted;
+  DelayedImage image;
+  std::unique_ptr<CudaChild> child;
+  std::unique_ptr<Operands> operands;
+  std::unique_ptr<Results> results, oracle;
+  uint64_t seed = 0;
+  double limitSeconds = 10;
+  CallTime time;
+  /// Without delays: the bits, whether they repeat, the longest call.
+  uint64_t hash = 0;
+  bool isRepeatable = true;
+  double plainNs = 0;
+  /// What a call takes longer where every place waits one nanosecond.
+  double dearNs = 1;
+  /// Of results that do not repeat, by output: on these operands.
+  double bound = 0, boundFrobenius = 0;
+};
+
+} // namespace
+
+bool DelayRuns::call(const Schedule &schedule, Failure &failure) {
+  std::string_view bytes(reinterpret_cast<const char *>(&schedule),
+                         sizeof(schedule));
+  return child->set(image.variable, bytes, failure) &&
+         child->call(0, limitSeconds, time, failure, /*timed=*/false);
+}
+
+bool DelayRuns::callOracle(Failure &failure) {
+  oracle = device.createResults(Part::Oracle, failure);
+  Verdict ignored;
+  std::unique_ptr<Running> running =
+      oracle ? device.start(Part::Oracle, 1, ignored, failure) : nullptr;
+  if (!running)
+    return false;
+  device.poison(*oracle);
+  CallTime ignoredTime;
+  return running->map(0, operands.get(), oracle.get(), failure) &&
+         running->call(0, 600, ignoredTime, failure) &&
+         running->unmap(0, failure);
+}
+
+/// Calls without delays: their bits and their time; then what delays cost.
+bool DelayRuns::learn(const Verdict &verdict, Failure &failure) {
+  for (int i = 0; i < plainCalls; ++i) {
+    if (!call(Schedule(), failure))
+      return false;
+    uint64_t got = device.hashOf(*results);
+    if (i == 0)
+      hash = got;
+    isRepeatable &= got == hash;
+    plainNs = std::max(plainNs, time.ns);
+  }
+  if (!isRepeatable) {
+    if (!callOracle(failure))
+      return false;
+    for (const TrialError &error : verdict.errors)
+      if (error.distribution == "normal") {
+        bound = std::max(bound, error.bound);
+        boundFrobenius = std::max(boundFrobenius, error.boundFrobenius);
+      }
+  }
+  Schedule some;
+  some.warps = some.blocks = some.places = some.visits = ~uint32_t(0);
+  some.threshold = 65536 / 16;
+  some.nanoseconds = 255;
+  if (!call(some, failure))
+    return false;
+  // A delay has its own cost: 16 of 16 places, 128 ns each.
+  dearNs = std::max((time.ns - plainNs) * 16 / 128, 1.0);
+  return true;
+}
+
+bool DelayRuns::isSame() {
+  if (isRepeatable)
+    return device.hashOf(*results) == hash;
+  for (size_t o = 0; o < device.job.outputs.size(); ++o) {
+    Measure m = device.compare(o, *results, *oracle);
+    if (m.mismatches || !(m.max <= bound) || !(m.frobenius <= boundFrobenius))
+      return false;
+  }
+  return true;
+}
+
+/// Which kinds of places suffice, each alone, to show it again.
+std::string DelayRuns::kindsOf(const Schedule &schedule) {
+  std::string text;
+  Failure ignored;
+  for (uint32_t kind = 0; kind < cuda::delayKinds; ++kind) {
+    if (image.byKind[kind] == 0)
+      continue;
+    Schedule alone = schedule;
+    alone.kinds = 1u << kind;
+    for (int i = 0; i < 5 && child; ++i) {
+      if (!call(alone, ignored))
+        return text;
+      if (isSame())
+        continue;
+      text += (text.empty() ? "" : ", ") +
+              std::string(cuda::nameOf(cuda::DelayKind(kind)));
+      break;
+    }
+  }
+  return text;
+}
+
+bool DelayRuns::find(const Schedule &schedule, int64_t number,
+                     const std::string &what, Failure &failure) {
+  char text[200];
+  snprintf(text, sizeof(text), "in schedule %lld of seed %llx (%s)",
+           static_cast<long long>(number + 1),
+           static_cast<unsigned long long>(seed), describe(schedule).c_str());
+  report.delays = "found: " + what + " " + text;
+  failure.reason = "the candidate " + what + " when its warps are held back, " +
+                   text;
+  return false;
+}
+
+bool DelayRuns::run(GpuSession &session, const DelayedImage &delayed,
+                    const LaunchPlan &plan, const Verdict &verdict,
+                    Failure &failure) {
+  image = delayed;
+  const Job &job = device.job;
+  limitSeconds = job.limits.wallSeconds > 0 ? job.limits.wallSeconds : 10;
+  if (verdict.timing.baseline && job.limits.wallSeconds <= 0)
+    limitSeconds =
+        std::max(limitSeconds, 20e-9 * verdict.timing.baseline->medianNs);
+  // Delays are ours: they must not be what a limit is reached by.
+  limitSeconds += 1;
+  seed = secretSeed();
+  operands = device.createOperands(failure);
+  results = operands ? device.createResults(Part::Candidate, failure) : nullptr;
+  if (!results)
+    return false;
+  device.fill(*operands, {Law::Normal, 0, secretSeed(), 1}, Placement::End);
+  device.poison(*results);
+  child =
+      CudaChild::start(session, Part::Candidate, image.cubin, plan, failure);
+  if (!child || !child->map(0, operands.get(), results.get(), failure))
+    return false;
+  uint64_t begin = clockNs();
+  if (!learn(verdict, failure)) {
+    if (failure.status == Status::Timeout)
+      failure.status = Status::Wrong;
+    failure.reason += " (without delays or with short ones, assembled anew)";
+    return false;
+  }
+  int64_t more = isDoubted ? moreForDoubts : 1;
+  int64_t most = job.delays.schedules * more;
+  double seconds = job.delays.seconds * double(more);
+  double slowest = 0;
+  for (int64_t number = 0; number < most; ++number) {
+    double spent = double(clockNs() - begin) * 1e-9;
+    bool isShort = number < std::min(fewestSchedules * more, most);
+    if (spent > (isShort ? patience : 1) * seconds)
+      break;
+    Schedule schedule = scheduleOf(seed, number, dearNs, mostDelayNs);
+    if (!call(schedule, failure)) {
+      if (failure.status == Status::Timeout) {
+        failure.status = Status::Wrong;
+        return find(schedule, number,
+                    "does not end: it waits for what only came in time",
+                    failure);
+      }
+      std::string reason = failure.reason;
+      if (failure.status == Status::Crash)
+        find(schedule, number, "crashes", failure);
+      failure.reason += ": " + reason;
+      return false;
+    }
+    report.schedules = number + 1;
+    slowest = std::max(slowest, time.ns);
+    report.delaySlowdown = plainNs > 0 ? slowest / plainNs : 0;
+    std::string damage = device.damage(*operands, *results);
+    if (damage.empty() && isSame())
+      continue;
+    failure.status = Status::Wrong;
+    find(schedule, number,
+         !damage.empty() ? damage
+         : isRepeatable  ? "gives other results"
+                         : "gives results beyond its class",
+         failure);
+    if (std::string kinds = kindsOf(schedule); !kinds.empty()) {
+      failure.reason += "; delays at " + kinds + " alone suffice";
+      report.delays += "; at " + kinds;
+    }
+    return false;
+  }
+  report.delays = "ok";
+  return true;
+}
+
+bool CudaDevice::delay(Verdict &verdict, const std::string &opinion,
+                       Failure &failure) {
+  GpuReport &report = *verdict.gpu;
+  using When = SanitizerOptions::When;
+  auto without = [&](const std::string &why) {
+    report.delays = "not run: " + why;
+    if (job.delays.when == When::Required) {
+      failure = {Status::Error,
+                 "delays are required, but were not run: " + why};
+      return false;
+    }
+    // Nobody has looked into what racecheck doubts.
+    if (!opinion.empty())
+      failure = {Status::Wrong, "compute-sanitizer's racecheck " + opinion};
+    return opinion.empty();
+  };
+  if (job.delays.when == When::Never)
+    return without("the job asks for none");
+  std::string ptxas = cuda::findPtxas();
+  if (ptxas.empty())
+    return without("ptxas was not found; install a CUDA toolkit, or name one "
+                   "by FASTK_CUDA_PATH");
+  const Image &image = images[Part::Candidate];
+  ScratchFolder folder(image.ptx.size() * 64);
+  if (folder.path().empty())
+    return without(folder.error());
+  DelayedImage delayed;
+  {
+    Phase phase("assemble delays");
+    delayed =
+        assembleDelayed(image.ptx, ptxas, gpu->device.arch, folder.path());
+  }
+  if (!delayed.error.empty())
+    return without(delayed.error);
+  report.delayPlaces = delayed.places;
+  Phase phase("delays");
+  bool isRight = DelayRuns(*this, report, !opinion.empty())
+                     .run(*gpu, delayed, image.plan, verdict, failure);
+  if (!isRight && failure.status == Status::Memory)
+    return without(failure.reason);
+  return isRight;
+}
