@@ -16,9 +16,9 @@ using namespace fastk::cuda;
 
 const char *fastk::cuda::nameOf(DelayKind kind) {
   static const char *const names[delayKinds] = {
-      "the begin of kernels",       "barriers", "mbarriers",
-      "asynchronous copies",        "fences",   "atomics and flags",
-      "accesses to shared memory",  "griddepcontrol"};
+      "the begin of kernels",      "barriers",      "mbarriers",
+      "asynchronous copies",       "fences",        "atomics and flags",
+      "accesses to shared memory", "griddepcontrol"};
   return names[uint32_t(kind)];
 }
 
@@ -36,8 +36,7 @@ static std::optional<DelayKind> kindOf(const PTXStatement &each) {
   if (each.isA("mbarrier"))
     return DelayKind::Mbarrier;
   if (each.isA("cp"))
-    return each.has("prefetch") ? std::nullopt
-                                : std::optional(DelayKind::Copy);
+    return each.has("prefetch") ? std::nullopt : std::optional(DelayKind::Copy);
   if (each.isA("fence") || each.isA("membar"))
     return DelayKind::Fence;
   if (each.isA("griddepcontrol"))
@@ -239,8 +238,8 @@ DelayedPTX fastk::cuda::addDelays(std::string_view ptx,
 }
 
 DelayedPTX fastk::cuda::addDelaysWhere(
-    std::string_view ptx,
-    const std::function<bool(const DelayedPTX &)> &isGood, int questions) {
+    std::string_view ptx, const std::function<bool(const DelayedPTX &)> &isGood,
+    int questions) {
   DelayedPTX all = addDelays(ptx);
   if (!all.error.empty() || (questions-- > 0 && isGood(all)))
     return all;

@@ -61,14 +61,12 @@ static void findUnfencedWgmma(const PTXFunction &function,
   if (!function.isEntry)
     return; // Whoever calls it may have said wgmma.fence.
   constexpr unsigned unfenced = 1;
-  std::vector<unsigned> facts =
-      factsBefore(function, unfenced,
-                  [](const PTXStatement &each, unsigned before) {
-                    // A device function may say it, too.
-                    return each.isA("wgmma.fence") || each.isA("call")
-                               ? before & ~unfenced
-                               : before;
-                  });
+  std::vector<unsigned> facts = factsBefore(
+      function, unfenced, [](const PTXStatement &each, unsigned before) {
+        // A device function may say it, too.
+        return each.isA("wgmma.fence") || each.isA("call") ? before & ~unfenced
+                                                           : before;
+      });
   for (size_t i = 0; i < function.statements.size(); ++i)
     if (isProduct(function.statements[i]) && (facts[i] & unfenced)) {
       findings.push_back(

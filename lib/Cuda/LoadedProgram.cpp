@@ -121,9 +121,9 @@ std::string LoadedProgram::setVariable(const std::string &name,
     if (error.empty() && size < bytes.size())
       error = "the variable '" + name + "' is too small";
     if (error.empty())
-      error = driver.call(driver.cuMemcpyHtoD, address,
-                          static_cast<const void *>(bytes.data()),
-                          bytes.size());
+      error =
+          driver.call(driver.cuMemcpyHtoD, address,
+                      static_cast<const void *>(bytes.data()), bytes.size());
     if (!error.empty())
       break;
   }

@@ -85,10 +85,9 @@ DelayedPTX addDelays(std::string_view ptx,
 /// As many places as \p isGood lets in: it is asked about some
 /// 2 log2(possible) variants for each place that must be left out, at most
 /// \p questions.
-DelayedPTX
-addDelaysWhere(std::string_view ptx,
-               const std::function<bool(const DelayedPTX &)> &isGood,
-               int questions);
+DelayedPTX addDelaysWhere(std::string_view ptx,
+                          const std::function<bool(const DelayedPTX &)> &isGood,
+                          int questions);
 
 /// What a program uses that tools which follow barriers of a block do not
 /// follow: "mbarriers", "other blocks' shared memory", "asynchronous copies".

@@ -322,8 +322,9 @@ int CudaChild::run() {
       break;
     case CudaCommand::Set:
       if (size_t zero = payload.find('\0'); zero != payload.npos)
-        error = program->setVariable(payload.substr(0, zero),
-                                     std::string_view(payload).substr(zero + 1));
+        error =
+            program->setVariable(payload.substr(0, zero),
+                                 std::string_view(payload).substr(zero + 1));
       break;
     case CudaCommand::Call:
       error = call(request.slot, request.timed != 0, reply);

@@ -96,8 +96,8 @@ bool CudaDevice::prepare(Part part, Verdict &verdict, Failure &failure) {
     if (part != Part::Candidate || !job.delays.rules)
       return true;
     std::vector<std::string> findings = cuda::findUnfenced(image.ptx);
-    return findings.empty() || fail(Status::Wrong, "lacks a fence: kernel " +
-                                                       findings.front());
+    return findings.empty() ||
+           fail(Status::Wrong, "lacks a fence: kernel " + findings.front());
   };
   if (program->code == Code::PTX)
     image.ptx = image.bytes;

@@ -119,8 +119,7 @@ public:
   // Inspect.cpp: CUPTI's clock and compute-sanitizer, then delays.
   bool inspect(Verdict &verdict, Failure &failure) override;
   /// \p opinion: what racecheck says of a program that it cannot follow.
-  bool inspectByTools(Verdict &verdict, std::string &opinion,
-                      Failure &failure);
+  bool inspectByTools(Verdict &verdict, std::string &opinion, Failure &failure);
   // Delays.cpp: many schedules.
   bool delay(Verdict &verdict, const std::string &opinion, Failure &failure);
   /// Operands for processes of their own, and their sizes, together \p bytes.

@@ -176,8 +176,8 @@ bool DelayRuns::find(const Schedule &schedule, int64_t number,
            static_cast<long long>(number + 1),
            static_cast<unsigned long long>(seed), describe(schedule).c_str());
   report.delays = "found: " + what + " " + text;
-  failure.reason = "the candidate " + what + " when its warps are held back, " +
-                   text;
+  failure.reason =
+      "the candidate " + what + " when its warps are held back, " + text;
   return false;
 }
 

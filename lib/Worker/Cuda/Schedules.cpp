@@ -51,7 +51,8 @@ Schedule fastk::worker::scheduleOf(uint64_t seed, int64_t number, double dearNs,
   schedule.visits = grouping.visits ? all : 0;
   // 1 of 2, 8, 32 or 128 places; of whole warps and blocks, 1 of 2, 4, 8, 16.
   uint32_t rare = uint32_t(bits >> 32) % 4;
-  static constexpr uint32_t ofPlaces[] = {1, 3, 5, 7}, ofGroups[] = {1, 2, 3, 4};
+  static constexpr uint32_t ofPlaces[] = {1, 3, 5, 7},
+                            ofGroups[] = {1, 2, 3, 4};
   schedule.threshold =
       65536u >> (grouping.places ? ofPlaces[rare] : ofGroups[rare]);
   // 256 ns to 32 us.
@@ -171,8 +172,8 @@ DelayedImage fastk::worker::assembleDelayed(const std::string &ptx,
   cuda::DelayedPTX delayed = cuda::addDelaysWhere(ptx, isGood, mostQuestions);
   image.error = delayed.error;
   if (image.error.empty() && delayed.total() == 0)
-    image.error = why.empty() ? "no delay leaves the registers as they are"
-                              : why;
+    image.error =
+        why.empty() ? "no delay leaves the registers as they are" : why;
   // The last variant that was asked about need not be the one that was taken.
   if (!image.error.empty() || !assemble(delayed.ptx))
     return image;
