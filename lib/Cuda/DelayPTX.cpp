@@ -94,6 +94,8 @@ public:
 private:
   void add(size_t offset, DelayKind kind) {
     size_t number = size_t(result.possible++);
+    if (kind == DelayKind::Shared)
+      result.ordinary.push_back(number);
     if (number < leftOut.size() && leftOut[number])
       return;
     insertions.push_back({offset, place(uint32_t(number), uint32_t(kind))});
@@ -243,30 +245,37 @@ DelayedPTX fastk::cuda::addDelaysWhere(
   DelayedPTX all = addDelays(ptx);
   if (!all.error.empty() || (questions-- > 0 && isGood(all)))
     return all;
-  // From no place to ever more: a range that is bad is halved.
+  // From no place to ever more, the important ones first; a range that is bad
+  // is halved.
   std::vector<char> leftOut(size_t(all.possible), 1);
+  std::vector<char> isOrdinary(leftOut.size(), 0);
+  for (size_t number : all.ordinary)
+    isOrdinary[number] = 1;
+  std::vector<size_t> order;
+  for (char wanted : {0, 1})
+    for (size_t i = 0; i < leftOut.size(); ++i)
+      if (isOrdinary[i] == wanted)
+        order.push_back(i);
+  size_t important = order.size() - all.ordinary.size();
   struct Range {
     size_t begin, end;
   };
-  std::vector<Range> todo = {{0, leftOut.size()}};
+  std::vector<Range> todo = {{important, order.size()}, {0, important}};
   DelayedPTX best = addDelays(ptx, leftOut);
-  bool isFirst = true;
   while (!todo.empty() && questions > 0) {
     Range range = todo.back();
     todo.pop_back();
+    if (range.begin == range.end)
+      continue;
     std::vector<char> next = leftOut;
-    std::fill(next.begin() + ptrdiff_t(range.begin),
-              next.begin() + ptrdiff_t(range.end), 0);
-    bool isKnownBad = isFirst;
-    isFirst = false;
-    if (!isKnownBad) {
-      DelayedPTX variant = addDelays(ptx, next);
-      --questions;
-      if (isGood(variant)) {
-        best = std::move(variant);
-        leftOut = std::move(next);
-        continue;
-      }
+    for (size_t i = range.begin; i < range.end; ++i)
+      next[order[i]] = 0;
+    DelayedPTX variant = addDelays(ptx, next);
+    --questions;
+    if (isGood(variant)) {
+      best = std::move(variant);
+      leftOut = std::move(next);
+      continue;
     }
     size_t middle = (range.begin + range.end) / 2;
     if (range.end - range.begin < 2)

@@ -204,7 +204,7 @@ TEST(DelayPTX, BadPlacesAreLeftOut) {
   };
   DelayedPTX delayed = addDelaysWhere(text, isGood, 40);
   EXPECT_EQ(delayed.total(), all - 1);
-  EXPECT_LE(asked, 14);
+  EXPECT_LE(asked, 16);
   EXPECT_EQ(addDelaysWhere(
                 text, [](const DelayedPTX &) { return false; }, 40)
                 .total(),

@@ -74,6 +74,8 @@ struct DelayedPTX {
   /// Places in it by DelayKind, and how many the whole program has.
   int64_t places[delayKinds] = {};
   int64_t possible = 0;
+  /// The numbers of those next to ordinary accesses to shared memory.
+  std::vector<size_t> ordinary;
   int64_t total() const;
 };
 
@@ -82,9 +84,9 @@ struct DelayedPTX {
 DelayedPTX addDelays(std::string_view ptx,
                      const std::vector<char> &leftOut = {});
 
-/// As many places as \p isGood lets in: it is asked about some
-/// 2 log2(possible) variants for each place that must be left out, at most
-/// \p questions.
+/// As many places as \p isGood lets in, those of ordinary accesses last: it is
+/// asked about some 2 log2(possible) variants for each place that must be left
+/// out, at most \p questions.
 DelayedPTX addDelaysWhere(std::string_view ptx,
                           const std::function<bool(const DelayedPTX &)> &isGood,
                           int questions);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Schedules.h"
+#include "../Clock.h"
 #include "../Source.h"
 #include "RunTool.h"
 #include "fastk/Cuda/Nvrtc.h"
@@ -136,6 +137,7 @@ static std::string contentsOf(const std::string &path) {
 static constexpr double ptxasSeconds = 20;
 /// What a promotion spends on finding places that the assembler takes.
 static constexpr int mostQuestions = 40;
+static constexpr uint64_t mostQuestionNs = 5'000'000'000;
 
 DelayedImage fastk::worker::assembleDelayed(const std::string &ptx,
                                             const std::string &ptxas,
@@ -162,7 +164,12 @@ DelayedImage fastk::worker::assembleDelayed(const std::string &ptx,
     return image;
   std::string original = contentsOf(log);
   std::string why;
+  uint64_t begin = clockNs();
+  bool isFirst = true;
   auto isGood = [&](const cuda::DelayedPTX &variant) {
+    if (!isFirst && clockNs() - begin > mostQuestionNs)
+      return false;
+    isFirst = false;
     if (!assemble(variant.ptx)) {
       why = image.error;
       return false;
