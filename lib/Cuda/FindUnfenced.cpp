@@ -150,3 +150,15 @@ std::string fastk::cuda::beyondRacecheck(std::string_view ptx) {
       text += (text.empty() ? "" : ", ") + std::string(name);
   return text;
 }
+
+bool fastk::cuda::hasAtomics(std::string_view ptx) {
+  std::vector<PTXFunction> functions;
+  std::string error;
+  if (!readPTXFunctions(ptx, functions, error))
+    return true;
+  for (const PTXFunction &function : functions)
+    for (const PTXStatement &each : function.statements)
+      if (each.isA("atom") || each.isA("red") || each.isA("cp.reduce"))
+        return true;
+  return false;
+}

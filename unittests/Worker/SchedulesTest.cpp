@@ -67,6 +67,26 @@ TEST(Schedules, WhatIsWorse) {
       isWorse(plain, "ptxas warning : (C7508) setmaxnreg ignored\n" + plain));
 }
 
+TEST(Schedules, BlocksThatWaitStayResident) {
+  auto log = [](int registers) {
+    return "ptxas info    : Compiling entry function 'k' for 'sm_90a'\n"
+           "ptxas info    : Used " +
+           std::to_string(registers) + " registers, used 1 barriers\n";
+  };
+  // 256 threads: eight warps; 64 registers: 32 warps; 65: 28.
+  AssemblerRules rules = {{{"k", 256, 528}}, 132, false};
+  EXPECT_FALSE(isWorse(log(64), log(65), rules));
+  rules.blocksWait = true;
+  EXPECT_TRUE(isWorse(log(64), log(65), rules));
+  EXPECT_FALSE(isWorse(log(60), log(64), rules));
+  // All are resident all the same.
+  rules.launches[0].blocks = 396;
+  EXPECT_FALSE(isWorse(log(64), log(65), rules));
+  // None is.
+  rules = {{{"k", 1024, 1}}, 132, false};
+  EXPECT_TRUE(isWorse(log(64), log(65), rules));
+}
+
 TEST(Schedules, PtxasTakesAProgramWithDelays) {
   std::string ptxas = cuda::findPtxas();
   if (ptxas.empty())
@@ -75,11 +95,12 @@ TEST(Schedules, PtxasTakesAProgramWithDelays) {
   const std::string ptx =
       ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() {\n"
       "bar.sync 0;\nret;\n}\n";
-  DelayedImage image = assembleDelayed(ptx, ptxas, "sm_90", folder.path());
+  DelayedImage image = assembleDelayed(ptx, ptxas, "sm_90", {}, folder.path());
   EXPECT_EQ(image.error, "");
   EXPECT_EQ(image.places, 3);
   EXPECT_EQ(image.places, image.possible);
   EXPECT_GT(image.cubin.size(), 100u);
   EXPECT_NE(image.cubin.find(image.variable), std::string::npos);
-  EXPECT_NE(assembleDelayed("no PTX", ptxas, "sm_90", folder.path()).error, "");
+  EXPECT_NE(assembleDelayed("no PTX", ptxas, "sm_90", {}, folder.path()).error,
+            "");
 }

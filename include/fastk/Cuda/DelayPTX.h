@@ -96,6 +96,10 @@ DelayedPTX addDelaysWhere(std::string_view ptx,
 /// Empty when nothing.
 std::string beyondRacecheck(std::string_view ptx);
 
+/// Whether it has atomics: what they add up or let in first may depend on who
+/// comes first, in a program that is right.
+bool hasAtomics(std::string_view ptx);
+
 /// Sentences about synchronisation that is certainly missing: a wgmma before
 /// any wgmma.fence; shared memory that ordinary stores write and wgmma or a
 /// bulk copy reads with no fence.proxy.async between. docs/cuda.md says what

@@ -92,7 +92,7 @@ std::string fastk::worker::describe(const Schedule &schedule) {
 namespace {
 /// Of one log.
 struct Complaints {
-  std::map<std::string, unsigned> spilledBytes;
+  std::map<std::string, unsigned> spilledBytes, registers;
   std::map<std::string, int> codes;
 };
 } // namespace
@@ -108,16 +108,26 @@ static Complaints complaintsOf(const std::string &log) {
   std::vector<cuda::CompilerWarning> warnings;
   cuda::parseCompilerLog(text, kernels, warnings);
   Complaints complaints;
-  for (const cuda::KernelFacts &kernel : kernels)
+  for (const cuda::KernelFacts &kernel : kernels) {
     complaints.spilledBytes[kernel.name] =
         kernel.spillStoreBytes + kernel.spillLoadBytes;
+    complaints.registers[kernel.name] = kernel.registers;
+  }
   for (const cuda::CompilerWarning &warning : warnings)
     ++complaints.codes[warning.code];
   return complaints;
 }
 
-bool fastk::worker::isWorse(const std::string &original,
-                            const std::string &log) {
+/// Blocks of a multiprocessor, as far as its 65,536 registers go: each of its
+/// four parts has a quarter and gives them to warps by 256.
+static int64_t blocksByRegisters(unsigned registers, int64_t threads) {
+  int64_t ofWarp = (int64_t(std::max(registers, 1u)) + 7) / 8 * 256;
+  int64_t warps = 16384 / ofWarp * 4;
+  return warps / std::max<int64_t>((threads + 31) / 32, 1);
+}
+
+bool fastk::worker::isWorse(const std::string &original, const std::string &log,
+                            const AssemblerRules &rules) {
   Complaints before = complaintsOf(original), after = complaintsOf(log);
   for (const auto &[kernel, bytes] : after.spilledBytes)
     if (bytes > before.spilledBytes[kernel])
@@ -125,6 +135,16 @@ bool fastk::worker::isWorse(const std::string &original,
   for (const auto &[code, count] : after.codes)
     if (before.codes.count(code) == 0)
       return true;
+  for (const LaunchShape &launch : rules.launches) {
+    int64_t were =
+        blocksByRegisters(before.registers[launch.entry], launch.threads);
+    int64_t are =
+        blocksByRegisters(after.registers[launch.entry], launch.threads);
+    bool areAllResident = launch.blocks <= are * rules.multiprocessors;
+    if (are < std::min<int64_t>(were, 1) ||
+        (rules.blocksWait && are < were && !areAllResident))
+      return true;
+  }
   return false;
 }
 
@@ -142,6 +162,7 @@ static constexpr uint64_t mostQuestionNs = 5'000'000'000;
 DelayedImage fastk::worker::assembleDelayed(const std::string &ptx,
                                             const std::string &ptxas,
                                             const std::string &arch,
+                                            AssemblerRules rules,
                                             const std::string &folder) {
   DelayedImage image;
   std::string source = folder + "/delays.ptx", cubin = folder + "/delays.cubin",
@@ -166,6 +187,9 @@ DelayedImage fastk::worker::assembleDelayed(const std::string &ptx,
   std::string why;
   uint64_t begin = clockNs();
   bool isFirst = true;
+  // By flags in global memory.
+  rules.blocksWait |=
+      cuda::addDelays(ptx).places[uint32_t(cuda::DelayKind::Flag)] > 0;
   auto isGood = [&](const cuda::DelayedPTX &variant) {
     if (!isFirst && clockNs() - begin > mostQuestionNs)
       return false;
@@ -174,7 +198,7 @@ DelayedImage fastk::worker::assembleDelayed(const std::string &ptx,
       why = image.error;
       return false;
     }
-    return !isWorse(original, contentsOf(log));
+    return !isWorse(original, contentsOf(log), rules);
   };
   cuda::DelayedPTX delayed = cuda::addDelaysWhere(ptx, isGood, mostQuestions);
   image.error = delayed.error;

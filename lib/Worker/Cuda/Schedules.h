@@ -11,6 +11,7 @@
 
 #include "fastk/Cuda/DelayPTX.h"
 #include <string>
+#include <vector>
 
 namespace fastk::worker {
 
@@ -32,16 +33,32 @@ struct DelayedImage {
   int64_t byKind[cuda::delayKinds] = {};
 };
 
+/// How the entries of a program are launched, as far as registers limit it.
+struct LaunchShape {
+  std::string entry;
+  int64_t threads = 0, blocks = 0;
+};
+
+/// What may not get worse by delays: beside what ptxas complains of, the blocks
+/// that fit on a multiprocessor, where blocks wait for each other.
+struct AssemblerRules {
+  std::vector<LaunchShape> launches;
+  int64_t multiprocessors = 1;
+  bool blocksWait = false;
+};
+
 /// Puts in as many delays as \p ptxas takes without what it does not do to the
 /// program itself: serialised wgmma, spills, ignored setmaxnreg. \p folder is
 /// for its files.
 DelayedImage assembleDelayed(const std::string &ptx, const std::string &ptxas,
-                             const std::string &arch,
+                             const std::string &arch, AssemblerRules rules,
                              const std::string &folder);
 
 /// Whether the assembler's \p log of a variant has something that \p original
-/// has not: a warning of another number, or more spilled bytes in a kernel.
-bool isWorse(const std::string &original, const std::string &log);
+/// has not: a warning of another number, more spilled bytes in a kernel, or so
+/// many registers that fewer blocks are resident, or none.
+bool isWorse(const std::string &original, const std::string &log,
+             const AssemblerRules &rules = {});
 
 } // namespace fastk::worker
 
