@@ -33,8 +33,9 @@ namespace {
 
 /// Schedules that are run however long they take.
 constexpr int64_t fewestSchedules = 50;
-/// So much more where racecheck doubts a program that it cannot follow.
-constexpr int64_t moreForDoubts = 4;
+/// So many times more, in so many times the seconds, where racecheck doubts a
+/// program that it cannot follow.
+constexpr int64_t moreForDoubts = 4, secondsForDoubts = 2;
 /// Beyond so many times the seconds even the fewest are not run.
 constexpr double patience = 3;
 /// How much longer than without delays a call may take, about.
@@ -222,7 +223,8 @@ bool DelayRuns::run(GpuSession &session, const DelayedImage &delayed,
   }
   int64_t more = isDoubted ? moreForDoubts : 1;
   int64_t most = job.delays.schedules * more;
-  double seconds = job.delays.seconds * double(more);
+  double seconds =
+      job.delays.seconds * double(isDoubted ? secondsForDoubts : 1);
   double slowest = 0;
   for (int64_t number = 0; number < most; ++number) {
     double spent = double(clockNs() - begin) * 1e-9;
