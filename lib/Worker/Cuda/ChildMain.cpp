@@ -321,7 +321,7 @@ int CudaChild::run() {
       error = makeRoom();
       break;
     case CudaCommand::Set:
-      if (size_t zero = payload.find('\0'); zero != payload.npos)
+      if (size_t zero = payload.find('\0'); program && zero != payload.npos)
         error =
             program->setVariable(payload.substr(0, zero),
                                  std::string_view(payload).substr(zero + 1));

@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -66,7 +67,8 @@ static pid_t spawn(const std::vector<std::string> &command,
 
 ToolEnd fastk::worker::runTool(const std::vector<std::string> &command,
                                const std::string &folder, double seconds,
-                               const std::string &output) {
+                               const std::string &output,
+                               uint64_t addressSpace) {
   ToolEnd end;
   pid_t pid = spawn(command, folder, output);
   if (pid < 0) {
@@ -74,6 +76,10 @@ ToolEnd fastk::worker::runTool(const std::vector<std::string> &command,
     return end;
   }
   rememberChild(pid);
+  if (addressSpace) {
+    struct rlimit limit = {addressSpace, addressSpace};
+    prlimit(pid, RLIMIT_AS, &limit, nullptr);
+  }
   uint64_t start = clockNs();
   int status = 0;
   pid_t got = 0;

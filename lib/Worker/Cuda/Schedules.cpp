@@ -155,6 +155,7 @@ static std::string contentsOf(const std::string &path) {
 
 /// Of one run of ptxas.
 static constexpr double ptxasSeconds = 20;
+static constexpr uint64_t ptxasBytes = uint64_t(4) << 30;
 /// What a promotion spends on finding places that the assembler takes.
 static constexpr int mostQuestions = 40;
 static constexpr uint64_t mostQuestionNs = 5'000'000'000;
@@ -170,7 +171,7 @@ DelayedImage fastk::worker::assembleDelayed(const std::string &ptx,
   auto assemble = [&](const std::string &text) {
     std::ofstream(source, std::ios::binary | std::ios::trunc) << text;
     ToolEnd end = runTool({ptxas, "-arch=" + arch, "-v", source, "-o", cubin},
-                          folder, ptxasSeconds, log);
+                          folder, ptxasSeconds, log, ptxasBytes);
     if (!end.error.empty())
       image.error = end.error;
     else if (end.timedOut)

@@ -72,8 +72,7 @@ def means_of(verdict):
     if "lacks a fence" in reason:
         return "rule", "rule"
     if "its warps are held back" in reason:
-        schedules = verdict["gpu"]["delays"]["schedules"]
-        return "delays", str(schedules + (status == "timeout"))
+        return "delays", str(verdict["gpu"]["delays"]["schedules"])
     tool = re.search(r"compute-sanitizer's (\w+)", reason)
     if tool:
         return tool.group(1), tool.group(1)
