@@ -236,6 +236,7 @@ bool DelayRuns::run(GpuSession &session, const std::string &program,
   if (!child || !callOnce(*child, *results, failure))
     return false;
   uint64_t plain = device.hashOf(*results);
+  child.reset();
   child =
       CudaChild::start(session, Part::Candidate, image.cubin, plan, failure);
   if (!child || !child->map(0, operands.get(), results.get(), failure))
