@@ -122,6 +122,26 @@ std::string LoadedProgram::load(const std::vector<CodeImage> &images,
   return error;
 }
 
+std::string LoadedProgram::setVariable(const std::string &name,
+                                       std::string_view bytes) {
+  std::string error = "the program has no image";
+  for (const auto &[image, module] : modules) {
+    CUdeviceptr address = 0;
+    size_t size = 0;
+    error = driver.call(driver.cuModuleGetGlobal, &address, &size, module,
+                        name.c_str());
+    if (error.empty() && size < bytes.size())
+      error = "the variable '" + name + "' is too small";
+    if (error.empty())
+      error =
+          driver.call(driver.cuMemcpyHtoD, address,
+                      static_cast<const void *>(bytes.data()), bytes.size());
+    if (!error.empty())
+      break;
+  }
+  return error;
+}
+
 static CUdeviceptr addressOf(const BufferRef &ref,
                              const DeviceBuffers &buffers) {
   const std::vector<CUdeviceptr> &group =

@@ -352,6 +352,18 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
       },
       true);
   reader.readObject(
+      "delays",
+      [&](const Json &value, std::string path) {
+        ObjectReader options(value, std::move(path), error);
+        options.readEnum("when", job.delays.when, parseWhen,
+                         "installed, required, never", true);
+        options.readDouble("seconds", job.delays.seconds, 0.1, 86400, true);
+        options.readInt("schedules", job.delays.schedules, 1, 1000000, true);
+        options.readBool("rules", job.delays.rules, true);
+        options.finish();
+      },
+      true);
+  reader.readObject(
       "profile",
       [&](const Json &value, std::string path) {
         ObjectReader options(value, std::move(path), error);
@@ -453,9 +465,14 @@ std::string fastk::worker::toJSON(const Job &job) {
                   {"screen_ratio", job.time.screenRatio},
                   {"cache", toString(job.time.cache)}};
   json["floor_ns"] = number(job.floorNs);
-  if (job.device == DeviceKind::Cuda)
+  if (job.device == DeviceKind::Cuda) {
     json["sanitizer"] = {{"when", nameOf(whenNames, job.sanitizer.when)},
                          {"seconds", number(job.sanitizer.seconds)}};
+    json["delays"] = {{"when", nameOf(whenNames, job.delays.when)},
+                      {"seconds", number(job.delays.seconds)},
+                      {"schedules", job.delays.schedules},
+                      {"rules", job.delays.rules}};
+  }
   if (job.profile.when != ProfileWhen::Never)
     json["profile"] = {{"when", nameOf(profileNames, job.profile.when)},
                        {"seconds", number(job.profile.seconds)}};

@@ -98,6 +98,11 @@ static Json toJson(const GpuReport &gpu) {
     for (const auto &[tool, result] : gpu.sanitizer)
       json["sanitizer"][tool] = result;
   }
+  if (!gpu.delays.empty())
+    json["delays"] = {{"result", gpu.delays},
+                      {"schedules", gpu.schedules},
+                      {"places", gpu.delayPlaces},
+                      {"slowdown", number(gpu.delaySlowdown)}};
   if (!gpu.missingCounters.empty())
     json["missing_counters"] = gpu.missingCounters;
   if (!gpu.counters.empty())
@@ -298,6 +303,17 @@ static GpuReport readGpuReport(const Json &value, std::string path,
           if (error.empty())
             gpu.sanitizer.push_back({tool, result.get<std::string>()});
         }
+      },
+      true);
+  reader.readObject(
+      "delays",
+      [&](const Json &value, std::string path) {
+        ObjectReader fields(value, std::move(path), error);
+        fields.readString("result", gpu.delays);
+        fields.readInt("schedules", gpu.schedules, 0, INT64_MAX);
+        fields.readInt("places", gpu.delayPlaces, 0, INT64_MAX);
+        fields.readDouble("slowdown", gpu.delaySlowdown, 0, infinity);
+        fields.finish();
       },
       true);
   reader.readString("missing_counters", gpu.missingCounters, true);

@@ -32,6 +32,7 @@ JOB = {
     "time": {"threads": 2, "min_samples": 7, "max_seconds": 1, "screen_ratio": 1.5,
              "cache": "warm"},
     "floor_ns": 12.5, "sanitizer": {"when": "never", "seconds": 2},
+    "delays": {"when": "required", "seconds": 2, "schedules": 9, "rules": False},
     "limits": {"wall_seconds": 1, "memory_bytes": 1 << 30, "threads": 4, "file_bytes": 0}}
 
 

@@ -42,6 +42,10 @@ TEST(Job, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(job->floorNs, 0);
   EXPECT_EQ(job->sanitizer.when, SanitizerOptions::When::Installed);
   EXPECT_EQ(job->sanitizer.seconds, 60);
+  EXPECT_EQ(job->delays.when, SanitizerOptions::When::Installed);
+  EXPECT_EQ(job->delays.seconds, 5);
+  EXPECT_EQ(job->delays.schedules, 400);
+  EXPECT_TRUE(job->delays.rules);
   EXPECT_EQ(job->profile.when, ProfileOptions::When::Never);
   EXPECT_EQ(job->limits.memoryBytes, int64_t(4) << 30);
 }
@@ -79,6 +83,7 @@ TEST(Job, RoundTripForAGPU) {
   job.baseline = program("baseline.cubin", Code::Cubin);
   job.candidate = program("candidate.cu", Code::CUDA);
   job.sanitizer = {SanitizerOptions::When::Required, 12.5};
+  job.delays = {SanitizerOptions::When::Never, 2.5, 77, false};
   job.profile = {ProfileOptions::When::Installed, 7};
   std::string error, text = toJSON(job);
   std::optional<Job> read = parseJob(text, error);
@@ -86,6 +91,10 @@ TEST(Job, RoundTripForAGPU) {
   EXPECT_EQ(toJSON(*read), text);
   EXPECT_EQ(read->sanitizer.when, SanitizerOptions::When::Required);
   EXPECT_EQ(read->sanitizer.seconds, 12.5);
+  EXPECT_EQ(read->delays.when, SanitizerOptions::When::Never);
+  EXPECT_EQ(read->delays.seconds, 2.5);
+  EXPECT_EQ(read->delays.schedules, 77);
+  EXPECT_FALSE(read->delays.rules);
   EXPECT_EQ(read->profile.when, ProfileOptions::When::Installed);
   EXPECT_EQ(read->profile.seconds, 7);
   EXPECT_EQ(read->device, DeviceKind::Cuda);

@@ -59,6 +59,10 @@ static Verdict full() {
   v.gpu->host = Timing{13, 14, 15, 16};
   v.gpu->cupti = Timing{12, 12.5, 13, 5};
   v.gpu->sanitizer = {{"memcheck", "ok"}, {"racecheck", "stopped after 60 s"}};
+  v.gpu->delays = "found: gives other results";
+  v.gpu->schedules = 17;
+  v.gpu->delayPlaces = 103;
+  v.gpu->delaySlowdown = 12.5;
   v.gpu->counters = {{"k", {{"time_ns", 12.5}, {"l2_hit_percent", 40}}}};
   v.gpu->missingCounters = "not found";
   v.gpu->smClock = Gauge{1500, 1980};
@@ -91,6 +95,20 @@ TEST(Verdict, WhatTheSanitizerSaysIsText) {
   text.replace(text.find("\"stopped after 60 s\""), 20, "17");
   EXPECT_FALSE(parseVerdict(text, error));
   EXPECT_EQ(error, "$.gpu.sanitizer.racecheck is no text");
+}
+
+TEST(Verdict, WhatDelaysFound) {
+  std::string text = toJSON(full()), error;
+  EXPECT_NE(text.find("\"delays\":{\"result\":\"found: gives other results\","
+                      "\"schedules\":17,\"places\":103,\"slowdown\":12.5}"),
+            text.npos);
+  std::optional<Verdict> read = parseVerdict(text, error);
+  ASSERT_TRUE(read) << error;
+  EXPECT_EQ(read->gpu->schedules, 17);
+  EXPECT_EQ(read->gpu->delayPlaces, 103);
+  text.replace(text.find("\"schedules\":17"), 14, "\"schedules\":\"x\"");
+  EXPECT_FALSE(parseVerdict(text, error));
+  EXPECT_NE(error.find("$.gpu.delays.schedules"), error.npos) << error;
 }
 
 TEST(Verdict, CountersAreNumbers) {

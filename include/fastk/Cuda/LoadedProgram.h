@@ -90,6 +90,8 @@ public:
 
   /// An image that was loaded; null where there is none of that name.
   CUmodule module(std::string_view image = {}) const;
+  /// Writes a variable of the program's modules, by its name in them.
+  std::string setVariable(const std::string &name, std::string_view bytes);
 
   worker::LaunchPlan plan;
 

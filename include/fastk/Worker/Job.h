@@ -152,6 +152,19 @@ struct SanitizerOptions {
   double seconds = 60;
 };
 
+/// Delays at places of the candidate's code, in mode promote on a GPU: the same
+/// operands again and again, on many schedules (docs/cuda.md).
+struct DelayOptions {
+  SanitizerOptions::When when = SanitizerOptions::When::Installed;
+  /// For all schedules together.
+  double seconds = 5;
+  /// As many, where the seconds suffice; 50 of them in any case, and four times
+  /// as many where racecheck doubts a program that it cannot follow.
+  int64_t schedules = 400;
+  /// Whether code with a fence that is certainly missing is refused.
+  bool rules = true;
+};
+
 /// Hardware counters of one call of the candidate, by Nsight Compute, in mode
 /// evaluate on a GPU: where it is right and faster than the baseline and the
 /// incumbent. For whoever improves it; no verdict rests on them.
@@ -208,6 +221,7 @@ struct Job {
   /// The time no kernel can beat, in nanoseconds. 0: unknown, not checked.
   double floorNs = 0;
   SanitizerOptions sanitizer;
+  DelayOptions delays;
   ProfileOptions profile;
   Limits limits;
 };

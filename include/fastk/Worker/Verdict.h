@@ -210,6 +210,12 @@ struct GpuReport {
   /// "not run: ...", "not run to its end: stopped after 60 s". What is not "ok"
   /// is in Verdict::missingProtections, too, as `compute-sanitizer-TOOL`.
   std::vector<std::pair<std::string, std::string>> sanitizer;
+  /// Of the runs under delays (promote): "ok", "found: ...", "not run: ...";
+  /// the schedules that were run, the places of the program where it can be
+  /// held back, and the longest call as a multiple of one without delays.
+  std::string delays;
+  int64_t schedules = 0, delayPlaces = 0;
+  double delaySlowdown = 0;
   /// In the order of the plan, where they were asked for and read; else why
   /// they were not.
   std::vector<LaunchCounters> counters;

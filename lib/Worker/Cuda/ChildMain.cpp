@@ -426,6 +426,12 @@ int CudaChild::run() {
     case CudaCommand::MakeRoom:
       error = makeRoom();
       break;
+    case CudaCommand::Set:
+      if (size_t zero = payload.find('\0'); program && zero != payload.npos)
+        error =
+            program->setVariable(payload.substr(0, zero),
+                                 std::string_view(payload).substr(zero + 1));
+      break;
     case CudaCommand::Call:
       error = call(request.slot, request.timed != 0, request.key, reply);
       break;

@@ -36,7 +36,8 @@ inline constexpr double startSeconds = 120;
 /// JSON, a NUL, the image; slot is 1 for a trusted program.
 /// Map: MapEntry per buffer, answered by MappedEntry. Call, Unmap: nothing.
 /// MakeRoom: nothing; frees memory that no slot has.
-enum class CudaCommand : uint32_t { Start, Map, Unmap, Call, MakeRoom };
+/// Set: a variable's name, a NUL, its bytes.
+enum class CudaCommand : uint32_t { Start, Map, Unmap, Call, MakeRoom, Set };
 
 struct CudaRequest {
   CudaCommand command;

@@ -200,6 +200,15 @@ bool CudaChild::unmap(uint32_t slot, Failure &failure) {
   return ask(CudaCommand::Unmap, slot, {}, mapSeconds, reply, failure);
 }
 
+bool CudaChild::set(const std::string &variable, std::string_view bytes,
+                    Failure &failure) {
+  std::string payload = variable;
+  payload.push_back('\0');
+  payload += bytes;
+  CudaReply reply;
+  return ask(CudaCommand::Set, 0, payload, mapSeconds, reply, failure);
+}
+
 bool CudaChild::fail(Failure &failure, const std::string &error) {
   failure = {Status::Error, std::string("the ") + nameOf(part) + ": " + error};
   return false;

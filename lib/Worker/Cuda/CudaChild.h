@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fastk::worker {
@@ -35,6 +36,9 @@ public:
   bool call(uint32_t slot, double timeoutSeconds, CallTime &time,
             Failure &failure, bool timed) override;
   Resources finish() override;
+  /// Writes a variable of the program: one that we put into it.
+  bool set(const std::string &variable, std::string_view bytes,
+           Failure &failure);
 
 private:
   /// A buffer in the program's process, as it is opened here.

@@ -16,6 +16,7 @@
 #include "fastk/Cuda/CheckDeviceCode.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Cuda/Cubin.h"
+#include "fastk/Cuda/DelayPTX.h"
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -105,10 +106,19 @@ bool CudaDevice::prepare(Part part, Verdict &verdict, Failure &failure) {
   if (part == Part::Candidate)
     if (std::string why = refusalOf(program->code, image.bytes); !why.empty())
       return fail(Status::Refused, "may not run: refused: " + why);
+  auto checkRules = [&] {
+    if (part != Part::Candidate || !job.delays.rules)
+      return true;
+    std::vector<std::string> findings = cuda::findUnfenced(image.ptx);
+    return findings.empty() ||
+           fail(Status::Wrong, "lacks a fence: kernel " + findings.front());
+  };
+  if (program->code == Code::PTX)
+    image.ptx = image.bytes;
   // What fastk made itself the driver may assemble.
-  bool isOurs = part == Part::Oracle || part == Part::Baseline;
+  bool isOurs = storesDoubles(part) || part == Part::Baseline;
   if (program->code == Code::Cubin || (program->code == Code::PTX && isOurs))
-    return true;
+    return checkRules();
   Phase phase("compile");
   cuda::CompileRequest request;
   request.source = image.bytes;
@@ -121,7 +131,7 @@ bool CudaDevice::prepare(Part part, Verdict &verdict, Failure &failure) {
     // The driver does it, in the program's process and its limits.
     if (part == Part::Candidate)
       verdict.missingProtections.push_back("confined-assembler");
-    return true;
+    return checkRules();
   }
   if (part == Part::Candidate) {
     GpuReport &report = *verdict.gpu;
@@ -142,7 +152,9 @@ bool CudaDevice::prepare(Part part, Verdict &verdict, Failure &failure) {
       !why.empty())
     return fail(Status::Refused, "may not run: refused: " + why);
   image.bytes = result.cubin;
-  return true;
+  if (program->code == Code::CUDA)
+    image.ptx = result.ptx;
+  return checkRules();
 }
 
 bool CudaDevice::openMemory(Verdict &verdict, Failure &failure) {

@@ -129,8 +129,12 @@ public:
   std::string distrust(const std::vector<CallTime> &times,
                        const std::vector<CallTime> &trusted,
                        double handshakeP90) override;
-  // Inspect.cpp: CUPTI's clock and compute-sanitizer.
+  // Inspect.cpp: CUPTI's clock and compute-sanitizer, then delays.
   bool inspect(Verdict &verdict, Failure &failure) override;
+  /// \p opinion: what racecheck says of a program that it cannot follow.
+  bool inspectByTools(Verdict &verdict, std::string &opinion, Failure &failure);
+  // Delays.cpp: many schedules.
+  bool delay(Verdict &verdict, const std::string &opinion, Failure &failure);
   /// Operands for processes of their own, and their sizes, together \p bytes.
   std::unique_ptr<Operands> prepareSolo(struct SoloRun &run, uint64_t &bytes,
                                         Failure &failure);
@@ -169,6 +173,8 @@ private:
   /// What a part of the job is loaded from.
   struct Image {
     std::string bytes;
+    /// What bytes are or were made of; empty for a cubin.
+    std::string ptx;
     LaunchPlan plan;
   };
 

@@ -19,6 +19,7 @@
 #include "CudaDevice.h"
 #include "Sanitizer.h"
 #include "Trace.h"
+#include "fastk/Cuda/DelayPTX.h"
 #include "fastk/Cuda/Nvrtc.h"
 #include <algorithm>
 #include <filesystem>
@@ -83,6 +84,17 @@ std::unique_ptr<Operands> CudaDevice::prepareSolo(SoloRun &run, uint64_t &bytes,
 }
 
 bool CudaDevice::inspect(Verdict &verdict, Failure &failure) {
+  if (job.mode == Mode::Evaluate &&
+      job.profile.when != ProfileOptions::When::Never)
+    profile(verdict);
+  std::string opinion;
+  return job.mode != Mode::Promote ||
+         (inspectByTools(verdict, opinion, failure) &&
+          delay(verdict, opinion, failure));
+}
+
+bool CudaDevice::inspectByTools(Verdict &verdict, std::string &opinion,
+                                Failure &failure) {
   GpuReport &report = *verdict.gpu;
   auto withoutTrace = [&](const std::string &why) {
     report.missingClocks.push_back("cupti: " + why);
@@ -97,11 +109,6 @@ bool CudaDevice::inspect(Verdict &verdict, Failure &failure) {
                "compute-sanitizer is required, but was not run: " + why};
     return false;
   };
-  if (job.mode == Mode::Evaluate &&
-      job.profile.when != ProfileOptions::When::Never)
-    profile(verdict);
-  if (job.mode != Mode::Promote)
-    return true;
   std::string cupti = cuda::findCupti();
   std::string sanitizer = cuda::findComputeSanitizer();
   bool isWanted = job.sanitizer.when != SanitizerOptions::When::Never;
@@ -195,6 +202,13 @@ bool CudaDevice::inspect(Verdict &verdict, Failure &failure) {
   if (!isSanitized)
     return end();
 
+  // Where racecheck does not see what orders a program, it is asked no more
+  // than what to look for; delays have the last word.
+  std::string beyond = cuda::beyondRacecheck(images[Part::Candidate].ptx);
+  auto isDoubtful = [&](std::string_view tool) {
+    return tool == "racecheck" && !beyond.empty() &&
+           job.delays.when != SanitizerOptions::When::Never;
+  };
   double seconds = job.sanitizer.seconds;
   run.seconds = unsigned(std::clamp(seconds, 1.0, 1e6));
   if (std::string problem = write(Part::Candidate); !problem.empty())
@@ -204,6 +218,12 @@ bool CudaDevice::inspect(Verdict &verdict, Failure &failure) {
     SanitizerResult result =
         runSanitizer(sanitizer, tool, folder, file, seconds);
     noteSanitizer(verdict, tool, result);
+    if (result.kind == SanitizerResult::Finding && isDoubtful(tool)) {
+      opinion = result.text;
+      report.sanitizer.back().second += " (an opinion: the program uses " +
+                                        beyond + ", which it cannot follow)";
+      continue;
+    }
     if (result.kind == SanitizerResult::Finding) {
       failure = {Status::Wrong, "compute-sanitizer's " + std::string(tool) +
                                     " " + result.text};

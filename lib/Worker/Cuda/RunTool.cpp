@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,12 +25,14 @@ using namespace fastk::worker;
 namespace fs = std::filesystem;
 
 static pid_t spawn(const std::vector<std::string> &command,
-                   const std::string &folder) {
+                   const std::string &folder, const std::string &output) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  for (int fd = 0; fd <= 2; ++fd)
-    posix_spawn_file_actions_addopen(&actions, fd, "/dev/null",
-                                     fd == 0 ? O_RDONLY : O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(
+      &actions, 1, output.empty() ? "/dev/null" : output.c_str(),
+      O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_adddup2(&actions, 1, 2);
   posix_spawn_file_actions_addclosefrom_np(&actions, 3);
   posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
   posix_spawnattr_t attributes;
@@ -63,14 +66,20 @@ static pid_t spawn(const std::vector<std::string> &command,
 }
 
 ToolEnd fastk::worker::runTool(const std::vector<std::string> &command,
-                               const std::string &folder, double seconds) {
+                               const std::string &folder, double seconds,
+                               const std::string &output,
+                               uint64_t addressSpace) {
   ToolEnd end;
-  pid_t pid = spawn(command, folder);
+  pid_t pid = spawn(command, folder, output);
   if (pid < 0) {
     end.error = command[0] + " cannot be started: " + strerror(errno);
     return end;
   }
   rememberChild(pid);
+  if (addressSpace) {
+    struct rlimit limit = {addressSpace, addressSpace};
+    prlimit(pid, RLIMIT_AS, &limit, nullptr);
+  }
   uint64_t start = clockNs();
   int status = 0;
   pid_t got = 0;

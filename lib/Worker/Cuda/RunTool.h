@@ -25,9 +25,12 @@ struct ToolEnd {
 
 /// Runs \p command, the program's path first, with no input and no output, and
 /// waits. It leads a group of its own, of which nothing outlives it. \p folder
-/// is its working folder and the one for its temporary files.
+/// is its working folder and the one for its temporary files. What it prints
+/// goes into the file \p output, where one is named; it has \p addressSpace
+/// bytes, 0 for any.
 ToolEnd runTool(const std::vector<std::string> &command,
-                const std::string &folder, double seconds);
+                const std::string &folder, double seconds,
+                const std::string &output = {}, uint64_t addressSpace = 0);
 
 /// A folder of our own for files of \p bytes, in memory where there is room.
 /// Removed with all that is in it.

@@ -1,0 +1,364 @@
+//===- Delays.cpp - The same operands on many schedules -------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The candidate is right, timed, and may have been looked at by
+// compute-sanitizer. Now its PTX gets delays (DelayPTX.h) and is called on one
+// set of operands under hundreds of schedules. A program whose warps wait for
+// each other gives the same bits on all of them; one that is right by chance
+// gives others, or none.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Clock.h"
+#include "../Phases.h"
+#include "../Random.h"
+#include "CudaChild.h"
+#include "CudaDevice.h"
+#include "RunTool.h"
+#include "Schedules.h"
+#include "fastk/Cuda/Nvrtc.h"
+#include <algorithm>
+#include <cstring>
+
+using namespace fastk;
+using namespace fastk::worker;
+using cuda::Schedule;
+
+namespace {
+
+/// Schedules that are run however long they take.
+constexpr int64_t fewestSchedules = 50;
+/// So many times more, in so many times the seconds, where racecheck doubts a
+/// program that it cannot follow.
+constexpr int64_t moreForDoubts = 4, secondsForDoubts = 2;
+/// Beyond so many times the seconds even the fewest are not run.
+constexpr double patience = 3;
+/// How much longer than without delays a call may take, about.
+constexpr double mostDelayNs = 20e6;
+/// As elsewhere: oracles are ours.
+constexpr double oracleSeconds = 600;
+/// Calls without delays, to learn whether bits repeat.
+constexpr int plainCalls = 8;
+
+/// One candidate under delays.
+class DelayRuns {
+public:
+  DelayRuns(CudaDevice &device, GpuReport &report, bool isDoubted,
+            bool mayDiffer)
+      : device(device), report(report), isDoubted(isDoubted),
+        mayDiffer(mayDiffer) {}
+
+  /// False with a failure of the candidate's or of ours. Sets the report's
+  /// `delays`; it begins with "not run" where nothing is known.
+  /// \p program: the candidate as it was judged.
+  bool run(GpuSession &session, const std::string &program,
+           const DelayedImage &image, const LaunchPlan &plan, Verdict &verdict,
+           Failure &failure);
+
+private:
+  bool call(const Schedule &schedule, Failure &failure);
+  bool callOracle(Failure &failure);
+  bool callOnce(Running &running, const Results &into, Failure &failure);
+  bool learn(uint64_t plain, Failure &failure);
+  bool keepsClass(bool &isRight, Failure &failure);
+  bool isSame(bool &same, Failure &failure);
+  bool find(const Schedule &schedule, int64_t number, const std::string &what,
+            Failure &failure);
+  std::string kindsOf(const Schedule &schedule);
+
+  CudaDevice &device;
+  GpuReport &report;
+  const bool isDoubted, mayDiffer;
+  DelayedImage image;
+  std::unique_ptr<CudaChild> child;
+  std::unique_ptr<Operands> operands;
+  std::unique_ptr<Results> results, oracle;
+  uint64_t seed = 0;
+  double limitSeconds = 10;
+  CallTime time;
+  /// Without delays: the bits, whether they repeat, the shortest call.
+  uint64_t hash = 0;
+  bool isRepeatable = true;
+  double plainNs = 0;
+  /// What a call takes longer where every place waits one nanosecond.
+  double dearNs = 1;
+  /// Of results that do not repeat, by output: on these operands.
+  double bound = 0, boundFrobenius = 0;
+};
+
+} // namespace
+
+/// One call of a program on its own: the oracle, or the candidate as it is.
+bool DelayRuns::callOnce(Running &running, const Results &into,
+                         Failure &failure) {
+  CallTime ignored;
+  double seconds = &into == oracle.get() ? oracleSeconds : limitSeconds;
+  return running.map(0, operands.get(), &into, failure) &&
+         running.call(0, seconds, ignored, failure) &&
+         running.unmap(0, failure);
+}
+
+bool DelayRuns::call(const Schedule &schedule, Failure &failure) {
+  std::string_view bytes(reinterpret_cast<const char *>(&schedule),
+                         sizeof(schedule));
+  return child->set(image.variable, bytes, failure) &&
+         child->call(0, limitSeconds, time, failure, /*timed=*/false);
+}
+
+bool DelayRuns::callOracle(Failure &failure) {
+  oracle = device.createResults(Part::Oracle, failure);
+  Verdict ignored;
+  std::unique_ptr<Running> running =
+      oracle ? device.start(Part::Oracle, 1, ignored, failure) : nullptr;
+  if (!running)
+    return false;
+  device.poison(*oracle);
+  return callOnce(*running, *oracle, failure);
+}
+
+/// Calls without delays: their bits and their time; then what delays cost.
+/// \p plain: the bits of the candidate as it was judged.
+bool DelayRuns::learn(uint64_t plain, Failure &failure) {
+  for (int i = 0; i < plainCalls; ++i) {
+    if (!call(Schedule(), failure))
+      return false;
+    uint64_t got = device.hashOf(*results);
+    if (i == 0)
+      hash = got;
+    isRepeatable &= got == hash;
+    plainNs = i == 0 ? time.ns : std::min(plainNs, time.ns);
+  }
+  // The assembler may round differently; a race that is always lost now must
+  // not be what the others are compared with.
+  bool isRight = true;
+  if (hash != plain && !keepsClass(isRight, failure))
+    return false;
+  if (!isRight) {
+    failure.status = Status::Wrong;
+    failure.reason = "the candidate gives results beyond its class when its "
+                     "warps are held back by no more than places to wait at";
+    return false;
+  }
+  Schedule some;
+  some.warps = some.blocks = some.places = some.visits = ~uint32_t(0);
+  some.threshold = 65536 / 16;
+  some.nanoseconds = 255;
+  if (!call(some, failure))
+    return false;
+  // A delay has its own cost: 16 of 16 places, 128 ns each.
+  dearNs = std::max((time.ns - plainNs) * 16 / 128, 1.0);
+  return true;
+}
+
+/// Whether the last results are right in the accepted class. False with a
+/// failure, where the oracle failed.
+bool DelayRuns::keepsClass(bool &isRight, Failure &failure) {
+  if (!oracle && !callOracle(failure))
+    return false;
+  isRight = true;
+  for (size_t o = 0; o < device.job.outputs.size(); ++o) {
+    Measure m = device.compare(o, *results, *oracle);
+    isRight &=
+        m.mismatches == 0 && m.max <= bound && m.frobenius <= boundFrobenius;
+  }
+  return true;
+}
+
+/// Who comes first may decide what atomics add up to, in a program that is
+/// right. Without any, other bits are a race.
+bool DelayRuns::isSame(bool &same, Failure &failure) {
+  same = device.hashOf(*results) == hash;
+  if (same || (isRepeatable && !mayDiffer))
+    return true;
+  isRepeatable = false;
+  return keepsClass(same, failure);
+}
+
+/// Which kinds of places suffice, each alone, to show it again.
+std::string DelayRuns::kindsOf(const Schedule &schedule) {
+  std::string text;
+  Failure ignored;
+  for (uint32_t kind = 0; kind < cuda::delayKinds; ++kind) {
+    if (image.byKind[kind] == 0)
+      continue;
+    Schedule alone = schedule;
+    alone.kinds = 1u << kind;
+    for (int i = 0; i < 5 && child; ++i) {
+      bool same = false;
+      if (!call(alone, ignored) || !isSame(same, ignored))
+        return text;
+      if (same)
+        continue;
+      text += (text.empty() ? "" : ", ") +
+              std::string(cuda::nameOf(cuda::DelayKind(kind)));
+      break;
+    }
+  }
+  return text;
+}
+
+bool DelayRuns::find(const Schedule &schedule, int64_t number,
+                     const std::string &what, Failure &failure) {
+  char text[200];
+  snprintf(text, sizeof(text), "in schedule %lld of seed %llx (%s)",
+           static_cast<long long>(number + 1),
+           static_cast<unsigned long long>(seed), describe(schedule).c_str());
+  report.delays = "found: " + what + " " + text;
+  failure.reason =
+      "the candidate " + what + " when its warps are held back, " + text;
+  return false;
+}
+
+bool DelayRuns::run(GpuSession &session, const std::string &program,
+                    const DelayedImage &delayed, const LaunchPlan &plan,
+                    Verdict &verdict, Failure &failure) {
+  image = delayed;
+  const Job &job = device.job;
+  limitSeconds = job.limits.wallSeconds > 0 ? job.limits.wallSeconds : 10;
+  if (verdict.timing.baseline && job.limits.wallSeconds <= 0)
+    limitSeconds =
+        std::max(limitSeconds, 20e-9 * verdict.timing.baseline->medianNs);
+  // Delays are ours: they must not be what a limit is reached by.
+  limitSeconds += 1;
+  seed = secretSeed();
+  operands = device.createOperands(failure);
+  results = operands ? device.createResults(Part::Candidate, failure) : nullptr;
+  if (!results)
+    return false;
+  device.fill(*operands, {Law::Normal, 0, secretSeed(), 1}, Placement::End);
+  device.poison(*results);
+  child = CudaChild::start(session, Part::Candidate, program, plan, failure);
+  if (!child || !callOnce(*child, *results, failure))
+    return false;
+  uint64_t plain = device.hashOf(*results);
+  child.reset();
+  child =
+      CudaChild::start(session, Part::Candidate, image.cubin, plan, failure);
+  if (!child || !child->map(0, operands.get(), results.get(), failure))
+    return false;
+  // These operands are one more trial of N(0, 1), and there are many runs: as
+  // far as twice the bound nobody is wrong by chance.
+  for (const TrialError &error : verdict.errors)
+    if (error.distribution == "normal") {
+      bound = std::max(bound, 2 * error.bound);
+      boundFrobenius = std::max(boundFrobenius, 2 * error.boundFrobenius);
+    }
+  uint64_t begin = clockNs();
+  if (!learn(plain, failure)) {
+    report.delays = "not run: " + failure.reason;
+    if (failure.status == Status::Timeout || failure.status == Status::Crash) {
+      failure.status = Status::Wrong;
+      failure.reason += ", when its warps are held back for less than 1 us";
+    }
+    return false;
+  }
+  int64_t more = isDoubted ? moreForDoubts : 1;
+  int64_t most = job.delays.schedules * more;
+  double seconds =
+      job.delays.seconds * double(isDoubted ? secondsForDoubts : 1);
+  double slowest = 0;
+  for (int64_t number = 0; number < most; ++number) {
+    double spent = double(clockNs() - begin) * 1e-9;
+    bool isShort = number < std::min(fewestSchedules * more, most);
+    if (spent > (isShort ? patience : 1) * seconds)
+      break;
+    Schedule schedule = scheduleOf(seed, number, dearNs, mostDelayNs);
+    report.schedules = number + 1;
+    if (!call(schedule, failure)) {
+      if (failure.status == Status::Timeout) {
+        failure.status = Status::Wrong;
+        return find(schedule, number,
+                    "does not end: it waits for what only came in time",
+                    failure);
+      }
+      std::string reason = failure.reason;
+      if (failure.status == Status::Crash)
+        find(schedule, number, "crashes", failure);
+      failure.reason += ": " + reason;
+      return false;
+    }
+    slowest = std::max(slowest, time.ns);
+    report.delaySlowdown = plainNs > 0 ? slowest / plainNs : 0;
+    std::string damage = device.damage(*operands, *results);
+    bool same = false;
+    if (!isSame(same, failure))
+      return false;
+    if (damage.empty() && same)
+      continue;
+    failure.status = Status::Wrong;
+    find(schedule, number,
+         !damage.empty() ? damage
+         : isRepeatable  ? "gives other results"
+                         : "gives results beyond its class",
+         failure);
+    if (std::string kinds = kindsOf(schedule); !kinds.empty()) {
+      failure.reason += "; delays at " + kinds + " alone suffice";
+      report.delays += "; at " + kinds;
+    }
+    return false;
+  }
+  report.delays = isRepeatable ? "ok" : "ok: bits differ, within its class";
+  if (!isRepeatable)
+    verdict.audit.bitwiseDeterministic = false;
+  return true;
+}
+
+bool CudaDevice::delay(Verdict &verdict, const std::string &opinion,
+                       Failure &failure) {
+  GpuReport &report = *verdict.gpu;
+  using When = SanitizerOptions::When;
+  auto without = [&](const std::string &why) {
+    report.delays = "not run: " + why;
+    if (job.delays.when == When::Required) {
+      failure = {Status::Error,
+                 "delays are required, but were not run: " + why};
+      return false;
+    }
+    // Nobody has looked into what racecheck doubts.
+    if (!opinion.empty())
+      failure = {Status::Wrong, "compute-sanitizer's racecheck " + opinion};
+    return opinion.empty();
+  };
+  if (job.delays.when == When::Never)
+    return without("the job asks for none");
+  std::string ptxas = cuda::findPtxas();
+  if (ptxas.empty())
+    return without("ptxas was not found; install a CUDA toolkit, or name one "
+                   "by FASTK_CUDA_PATH");
+  const Image &image = images[Part::Candidate];
+  ScratchFolder folder(image.ptx.size() * 64);
+  if (folder.path().empty())
+    return without(folder.error());
+  AssemblerRules rules;
+  rules.multiprocessors = gpu->device.multiprocessors;
+  auto volume = [](const Dim3 &dim) { return dim[0] * dim[1] * dim[2]; };
+  for (const PlanStep &step : image.plan.steps)
+    if (const auto *launch = std::get_if<Launch>(&step)) {
+      rules.launches.push_back(
+          {launch->kernel, volume(launch->block), volume(launch->grid)});
+      rules.blocksWait |= launch->cooperative;
+    }
+  DelayedImage delayed;
+  {
+    Phase phase("assemble delays");
+    delayed = assembleDelayed(image.ptx, ptxas, gpu->device.arch, rules,
+                              folder.path());
+  }
+  if (!delayed.error.empty())
+    return without(delayed.error);
+  report.delayPlaces = delayed.places;
+  Phase phase("delays");
+  bool isRight =
+      DelayRuns(*this, report, !opinion.empty(), cuda::hasAtomics(image.ptx))
+          .run(*gpu, image.bytes, delayed, image.plan, verdict, failure);
+  // What could not be started says nothing of the candidate.
+  if (!isRight &&
+      (failure.status == Status::Memory || failure.status == Status::Refused))
+    return without(failure.reason);
+  return isRight;
+}

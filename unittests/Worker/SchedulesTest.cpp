@@ -1,0 +1,106 @@
+//===- SchedulesTest.cpp - Schedules, and what ptxas says of delays -------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Cuda/Schedules.h"
+#include "Cuda/RunTool.h"
+#include "fastk/Cuda/Nvrtc.h"
+#include <gtest/gtest.h>
+#include <set>
+
+using namespace fastk;
+using namespace fastk::worker;
+
+TEST(Schedules, AllKindsComeAndKeepTheirPrice) {
+  std::set<std::string> groups;
+  std::set<uint32_t> lengths, keys;
+  for (int64_t i = 0; i < 200; ++i) {
+    cuda::Schedule schedule = scheduleOf(7, i, 1, 1e9);
+    EXPECT_GT(schedule.threshold, 0u);
+    EXPECT_LE(schedule.nanoseconds, 32767u);
+    lengths.insert(schedule.nanoseconds);
+    keys.insert(schedule.key);
+    std::string text = describe(schedule);
+    groups.insert(text.substr(text.rfind(", ")));
+  }
+  EXPECT_EQ(lengths.size(), 8u);
+  EXPECT_EQ(keys.size(), 200u);
+  EXPECT_GE(groups.size(), 7u);
+  // The same number is the same schedule.
+  EXPECT_EQ(scheduleOf(7, 5, 1, 1e9).key, scheduleOf(7, 5, 1, 1e9).key);
+  EXPECT_NE(scheduleOf(8, 5, 1, 1e9).key, scheduleOf(7, 5, 1, 1e9).key);
+}
+
+TEST(Schedules, DearProgramsGetShortDelays) {
+  for (int64_t i = 0; i < 100; ++i) {
+    // A million places in turn.
+    cuda::Schedule schedule = scheduleOf(3, i, 1e6, 20e6);
+    double share = schedule.places ? schedule.threshold / 65536. : 1;
+    EXPECT_LE(1e6 * share * (schedule.nanoseconds + 1) / 2, 40e6)
+        << describe(schedule);
+  }
+}
+
+TEST(Schedules, WhatIsWorse) {
+  const std::string plain =
+      "ptxas info    : Compiling entry function 'k' for 'sm_90a'\n"
+      "ptxas info    : Function properties for k\n"
+      "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+      "ptxas info    : Used 20 registers, used 1 barriers\n";
+  std::string spilled = plain;
+  spilled.replace(spilled.find("0 bytes spill stores"), 1, "8");
+  EXPECT_FALSE(isWorse(plain, plain));
+  EXPECT_TRUE(isWorse(plain, spilled));
+  EXPECT_FALSE(isWorse(spilled, spilled));
+  EXPECT_FALSE(isWorse(spilled, plain));
+  std::string serial =
+      "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async "
+      "instructions are serialized due to something in the function 'k'\n" +
+      plain;
+  EXPECT_TRUE(isWorse(plain, serial));
+  EXPECT_FALSE(isWorse(serial, serial));
+  EXPECT_TRUE(
+      isWorse(plain, "ptxas warning : (C7508) setmaxnreg ignored\n" + plain));
+}
+
+TEST(Schedules, BlocksThatWaitStayResident) {
+  auto log = [](int registers) {
+    return "ptxas info    : Compiling entry function 'k' for 'sm_90a'\n"
+           "ptxas info    : Used " +
+           std::to_string(registers) + " registers, used 1 barriers\n";
+  };
+  // 256 threads: eight warps; 64 registers: 32 warps; 65: 28.
+  AssemblerRules rules = {{{"k", 256, 528}}, 132, false};
+  EXPECT_FALSE(isWorse(log(64), log(65), rules));
+  rules.blocksWait = true;
+  EXPECT_TRUE(isWorse(log(64), log(65), rules));
+  EXPECT_FALSE(isWorse(log(60), log(64), rules));
+  // All are resident all the same.
+  rules.launches[0].blocks = 396;
+  EXPECT_FALSE(isWorse(log(64), log(65), rules));
+  // None is.
+  rules = {{{"k", 1024, 1}}, 132, false};
+  EXPECT_TRUE(isWorse(log(64), log(65), rules));
+}
+
+TEST(Schedules, PtxasTakesAProgramWithDelays) {
+  std::string ptxas = cuda::findPtxas();
+  if (ptxas.empty())
+    GTEST_SKIP() << "ptxas is not installed";
+  ScratchFolder folder(1 << 20);
+  const std::string ptx =
+      ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() {\n"
+      "bar.sync 0;\nret;\n}\n";
+  DelayedImage image = assembleDelayed(ptx, ptxas, "sm_90", {}, folder.path());
+  EXPECT_EQ(image.error, "");
+  EXPECT_EQ(image.places, 3);
+  EXPECT_EQ(image.places, image.possible);
+  EXPECT_GT(image.cubin.size(), 100u);
+  EXPECT_NE(image.cubin.find(image.variable), std::string::npos);
+  EXPECT_NE(assembleDelayed("no PTX", ptxas, "sm_90", {}, folder.path()).error,
+            "");
+}
