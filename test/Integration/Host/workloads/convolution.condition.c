@@ -11,8 +11,8 @@ void fastk_kernel(const float *x, const float *w, double *k) {
           for (int u = 0; u < 3; ++u)
             for (int v = 0; v < 3; ++v)
               add(&sum,
-                  times(exact(x[(c * ImageSize + i + u) * ImageSize + j + v]),
-                        exact(w[((o * InChannels + c) * 3 + u) * 3 + v])));
+                  times(operand(x[(c * ImageSize + i + u) * ImageSize + j + v]),
+                        operand(w[((o * InChannels + c) * 3 + u) * 3 + v])));
         k[(o * ConvSize + i) * ConvSize + j] = total(sum).k;
       }
 }

@@ -4,5 +4,5 @@
 
 void fastk_kernel(const float *x, double *k) {
   for (int i = 0; i < Points; ++i)
-    k[i] = powOf(exact(x[i]), exact(3)).k;
+    k[i] = powOf(operand(x[i]), constant(3)).k;
 }

@@ -4,11 +4,11 @@
 
 static void row(const _Float16 *q, const _Float16 *k, const _Float16 *v,
                 double *out) {
-  Value logits[HalfKeys], most = exact(-INFINITY);
+  Value logits[HalfKeys], most = constant(-INFINITY);
   for (int j = 0; j < HalfKeys; ++j) {
     Sum dot = noTerms();
     for (int d = 0; d < HalfHead; ++d)
-      add(&dot, times(exact(q[d]), exact(k[j * HalfHead + d])));
+      add(&dot, times(operand(q[d]), operand(k[j * HalfHead + d])));
     logits[j] = scaled(total(dot), 0.25);
     most = larger(logits[j], most);
   }
@@ -21,7 +21,7 @@ static void row(const _Float16 *q, const _Float16 *k, const _Float16 *v,
     // torch keeps the probabilities in f16.
     Value p = storedF16(over(expOf(minus(logits[j], most)), total(sum)));
     for (int d = 0; d < HalfHead; ++d)
-      add(&sums[d], times(p, exact(v[j * HalfHead + d])));
+      add(&sums[d], times(p, operand(v[j * HalfHead + d])));
   }
   for (int d = 0; d < HalfHead; ++d)
     out[d] = storedF16(total(sums[d])).k;

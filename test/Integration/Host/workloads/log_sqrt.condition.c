@@ -4,5 +4,5 @@
 
 void fastk_kernel(const float *x, double *k) {
   for (int i = 0; i < Points; ++i)
-    k[i] = x[i] > 0 ? times(logOf(exact(x[i])), sqrtOf(exact(x[i]))).k : 0;
+    k[i] = x[i] > 0 ? times(logOf(operand(x[i])), sqrtOf(operand(x[i]))).k : 0;
 }

@@ -7,7 +7,7 @@ void fastk_kernel(const float *a, const float *b, double *c) {
     for (int j = 0; j < LongN; ++j) {
       Sum sum = noTerms();
       for (int k = 0; k < LongK; ++k)
-        add(&sum, times(exact(a[i * LongK + k]), exact(b[k * LongN + j])));
+        add(&sum, times(operand(a[i * LongK + k]), operand(b[k * LongN + j])));
       c[i * LongN + j] = total(sum).k;
     }
 }

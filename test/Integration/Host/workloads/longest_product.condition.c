@@ -8,7 +8,7 @@ void fastk_kernel(const float *a, const float *b, double *c) {
       Sum sum = noTerms();
       for (int k = 0; k < LongestK; ++k)
         add(&sum,
-            times(exact(a[i * LongestK + k]), exact(b[k * LongestN + j])));
+            times(operand(a[i * LongestK + k]), operand(b[k * LongestN + j])));
       c[i * LongestN + j] = total(sum).k;
     }
 }

@@ -4,15 +4,15 @@
 
 static void row(const float *q, const float *k, const float *v,
                 const float *added, double *out) {
-  Value logits[Keys], most = exact(-INFINITY);
+  Value logits[Keys], most = constant(-INFINITY);
   for (int j = 0; j < Keys; ++j) {
     Sum dot = noTerms();
     for (int d = 0; d < Head; ++d)
-      add(&dot, times(exact(q[d]), exact(k[j * Head + d])));
+      add(&dot, times(operand(q[d]), operand(k[j * Head + d])));
     // What the mask hides has no error.
     logits[j] = added[j] == -INFINITY
-                    ? exact(-INFINITY)
-                    : plus(scaled(total(dot), 0.25), exact(added[j]));
+                    ? constant(-INFINITY)
+                    : plus(scaled(total(dot), 0.25), operand(added[j]));
     most = larger(logits[j], most);
   }
   Sum sum = noTerms(), sums[Head];
@@ -24,7 +24,7 @@ static void row(const float *q, const float *k, const float *v,
     Value p = expOf(minus(logits[j], most));
     add(&sum, p);
     for (int d = 0; d < Head; ++d)
-      add(&sums[d], times(p, exact(v[j * Head + d])));
+      add(&sums[d], times(p, operand(v[j * Head + d])));
   }
   for (int d = 0; d < Head; ++d)
     out[d] = sum.terms ? over(total(sums[d]), total(sum)).k : 0;

@@ -4,5 +4,5 @@
 
 void fastk_kernel(const float *a, const float *b, double *k) {
   for (int i = 0; i < Points; ++i)
-    k[i] = over(exact(a[i]), exact(b[i])).k;
+    k[i] = over(operand(a[i]), operand(b[i])).k;
 }

@@ -5,14 +5,14 @@
 void fastk_kernel(const float *x, double *k) {
   for (int i = 0; i < SoftmaxRows; ++i) {
     const float *row = x + i * SoftmaxRow;
-    Value most = exact(row[0]);
+    Value most = operand(row[0]);
     for (int j = 0; j < SoftmaxRow; ++j)
-      most = larger(exact(row[j]), most);
+      most = larger(operand(row[j]), most);
     Sum sum = noTerms();
     for (int j = 0; j < SoftmaxRow; ++j)
-      add(&sum, expOf(minus(exact(row[j]), most)));
+      add(&sum, expOf(minus(operand(row[j]), most)));
     for (int j = 0; j < SoftmaxRow; ++j) {
-      Value p = over(expOf(minus(exact(row[j]), most)), total(sum));
+      Value p = over(expOf(minus(operand(row[j]), most)), total(sum));
       k[i * SoftmaxRow + j] = p.k;
     }
   }

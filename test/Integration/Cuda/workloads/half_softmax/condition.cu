@@ -40,13 +40,13 @@ extern "C" __global__ void condition(const __half *x, double *k) {
   float own = -FASTK_INFINITY;
   for (int i = threadIdx.x; i < 32768; i += 256)
     own = fmaxf(own, __half2float(row[i]));
-  Value largest = exact(blockMax(own));
+  Value largest = operand(blockMax(own));
   Sum sum = noTerms();
   for (int i = threadIdx.x; i < 32768; i += 256)
-    add(&sum, expOf(minus(exact(__half2float(row[i])), largest)));
+    add(&sum, expOf(minus(operand(__half2float(row[i])), largest)));
   Value all = total(blockTotal(sum));
   for (int i = threadIdx.x; i < 32768; i += 256) {
-    Value p = over(expOf(minus(exact(__half2float(row[i])), largest)), all);
+    Value p = over(expOf(minus(operand(__half2float(row[i])), largest)), all);
     k[blockIdx.x * 32768 + i] = storedF16(p).k;
   }
 }

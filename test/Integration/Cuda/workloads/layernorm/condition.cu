@@ -25,16 +25,16 @@ extern "C" __global__ void condition(const float *x, const float *w, const float
   const float *row = x + blockIdx.x * 1024;
   Sum sum = noTerms(), squares = noTerms();
   for (int i = threadIdx.x; i < 1024; i += 256)
-    add(&sum, exact(row[i]));
+    add(&sum, operand(row[i]));
   Value mean = scaled(total(blockTotal(sum)), 1.0 / 1024);
   for (int i = threadIdx.x; i < 1024; i += 256) {
-    Value d = minus(exact(row[i]), mean);
+    Value d = minus(operand(row[i]), mean);
     add(&squares, times(d, d));
   }
   Value variance = scaled(total(blockTotal(squares)), 1.0 / 1024);
-  Value factor = rsqrtOf(plus(variance, exact(1e-5)));
+  Value factor = rsqrtOf(plus(variance, constant(1e-5)));
   for (int i = threadIdx.x; i < 1024; i += 256) {
-    Value normal = times(minus(exact(row[i]), mean), factor);
-    k[blockIdx.x * 1024 + i] = plus(times(normal, exact(w[i])), exact(b[i])).k;
+    Value normal = times(minus(operand(row[i]), mean), factor);
+    k[blockIdx.x * 1024 + i] = plus(times(normal, operand(w[i])), operand(b[i])).k;
   }
 }

@@ -23,7 +23,7 @@ __device__ Sum blockTotal(Sum own) {
 extern "C" __global__ void condition(const float *x, double *k) {
   Sum sum = noTerms();
   for (int i = threadIdx.x; i < 2048; i += 256)
-    add(&sum, exact(x[blockIdx.x * 2048 + i]));
+    add(&sum, operand(x[blockIdx.x * 2048 + i]));
   sum = blockTotal(sum);
   if (threadIdx.x == 0)
     k[blockIdx.x] = total(sum).k;

@@ -39,13 +39,13 @@ extern "C" __global__ void condition(const float *x, double *k) {
   float own = -FASTK_INFINITY;
   for (int i = threadIdx.x; i < 1024; i += 256)
     own = fmaxf(own, row[i]);
-  Value largest = exact(blockMax(own));
+  Value largest = operand(blockMax(own));
   Sum sum = noTerms();
   for (int i = threadIdx.x; i < 1024; i += 256)
-    add(&sum, expOf(minus(exact(row[i]), largest)));
+    add(&sum, expOf(minus(operand(row[i]), largest)));
   Value all = total(blockTotal(sum));
   for (int i = threadIdx.x; i < 1024; i += 256) {
-    Value p = over(expOf(minus(exact(row[i]), largest)), all);
+    Value p = over(expOf(minus(operand(row[i]), largest)), all);
     k[blockIdx.x * 1024 + i] = p.k;
   }
 }
