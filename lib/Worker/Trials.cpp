@@ -261,10 +261,13 @@ Trials fastk::worker::drawTrials(const Job &job, uint64_t seed) {
     addCase(Law::Normal, trial);
   // A promotion draws every distribution twice.
   int64_t rounds = job.mode == Mode::Promote ? 2 : 1;
-  if (brief && size > veryLargeElements) {
+  size_t most = laws.size();
+  if (brief && size > largeElements)
+    most = size > veryLargeElements ? subsetLaws + (isProduct(job.kind) ? 1 : 0)
+                                    : largeLaws;
+  if (most < laws.size()) {
+    // What is always drawn, then the others in secret order.
     std::vector<Law> always = alwaysDrawn(job, ofOperands);
-    size_t most = subsetLaws + (isProduct(job.kind) ? 1 : 0);
-    // These, then the others in secret order.
     for (size_t i = 0; i < always.size(); ++i)
       std::iter_swap(
           laws.begin() + int64_t(i),

@@ -45,12 +45,15 @@ struct Trials {
   size_t required = 0;
 };
 
-/// Beyond this many elements of all tensors, evaluate draws N(0,1) once.
+/// Beyond this many elements of all tensors, evaluate draws N(0,1) once, and so
+/// many other distributions at most.
 inline constexpr int64_t largeElements = int64_t(1) << 20;
+inline constexpr size_t largeLaws = 12;
 /// Beyond this many, evaluate draws a secret subset of the distributions.
 inline constexpr int64_t veryLargeElements = int64_t(1) << 22;
-/// Distributions in the subset besides N(0,1); the harshest for the kind of op
-/// is one of them.
+/// Distributions in the subset besides N(0,1): those that are always drawn,
+/// such as the harshest for the kind of op, and others by the seed. Products
+/// have one more, that of few terms.
 inline constexpr size_t subsetLaws = 3;
 
 /// Whether results of sums that a NaN or an infinity reaches are judged by
