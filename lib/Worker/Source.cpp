@@ -206,7 +206,7 @@ static void setExponents(ValueRule &rule, const Job &job, const Case &trial,
     break;
   }
   case Law::Nonfinite:
-    rule.onlyNaN = !nonfiniteSumsAreJudged &&
+    rule.onlyNaN = !judgesNonFinite(job) &&
                    (isProduct(job.kind) || job.kind == Kind::Reduction ||
                     job.kind == Kind::Other);
     break;

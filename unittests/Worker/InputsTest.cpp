@@ -516,6 +516,6 @@ TEST(Inputs, PromotionDrawsEveryLaw) {
   for (Law law : {Law::FewNonzero, Law::LogUniformHalf, Law::Extremes,
                   Law::SignedDomain, Law::NearZero, Law::FullWidth})
     EXPECT_EQ(laws.count(law), 2u) << toString(law);
-  EXPECT_EQ(laws.count(Law::Nonfinite), nonfiniteSumsAreJudged ? 2u : 0u);
+  EXPECT_EQ(laws.count(Law::Nonfinite), judgesNonFinite(job) ? 2u : 0u);
   EXPECT_EQ(laws.count(Law::OneHot), 4u);
 }
