@@ -416,6 +416,13 @@ static InputRole roleByUsers(const ScalarNode &input,
   return isParameter && isData ? InputRole::Data : role;
 }
 
+static bool isDivision(const ScalarNode &node) {
+  return node.kind == Kind::Div ||
+         isa_and_nonnull<arith::RemSIOp, arith::RemUIOp, arith::RemFOp,
+                         arith::FloorDivSIOp, arith::CeilDivSIOp,
+                         arith::CeilDivUIOp>(node.op);
+}
+
 /// Follows an input to the logarithms, roots, powers and divisions that not
 /// every value has a result of: through shifts and factors that are constant. A
 /// variance is such an input.
@@ -452,12 +459,7 @@ static void findDomain(const ScalarNode &input, InputFeatures &features) {
         features.positive = true;
         features.role = InputRole::Positive;
       }
-      bool divides =
-          user->kind == Kind::Div ||
-          isa_and_nonnull<arith::RemSIOp, arith::RemUIOp, arith::RemFOp,
-                          arith::FloorDivSIOp, arith::CeilDivSIOp,
-                          arith::CeilDivUIOp>(user->op);
-      if (divides && isSecond)
+      if (isDivision(*user) && isSecond)
         divide(shifted);
       bool throughConstant =
           (user->kind == Kind::Add || user->kind == Kind::Mul) &&
@@ -470,7 +472,7 @@ static void findDomain(const ScalarNode &input, InputFeatures &features) {
 }
 
 /// Follows an integer to the places where it is an index, or how far something
-/// is shifted.
+/// is shifted, or where a divisor is made of it.
 static void findBounds(const ScalarNode &input, unsigned width,
                        InputFeatures &features) {
   // By arithmetic: other than a choice among values, or what wraps negative
@@ -490,6 +492,8 @@ static void findBounds(const ScalarNode &input, unsigned width,
         features.role = InputRole::Index;
         features.indexBound = width;
       }
+      features.makesDivisors |=
+          isDivision(*user) && node != &input && user->operands[1] == node;
       if (user->kind == Kind::Gather) {
         auto extract = cast<tensor::ExtractOp>(user->op);
         auto table = cast<RankedTensorType>(extract.getTensor().getType());

@@ -138,6 +138,8 @@ llvm::Expected<worker::Job> fastk::buildJob(LoweringOp workload,
         tensor->range = {0.0, static_cast<double>(feature.indexBound - 1)};
       else if (feature.addresses)
         tensor->range = {0.0, 8.0};
+      else if (feature.makesDivisors)
+        tensor->range = {feature.role == InputRole::Positive ? 1.0 : -8.0, 8.0};
     }
     job.inputs.push_back(std::move(*tensor));
   }

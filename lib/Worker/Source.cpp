@@ -197,16 +197,16 @@ static void setExponents(ValueRule &rule, const Job &job, const Case &trial,
     break;
   case Law::Extremes: {
     // Where they may be squared or summed up on the way to the result, that
-    // must fit: an honest program would fail there too. Of elementwise ops
-    // nobody knows: by turns.
-    bool whole = job.kind == Kind::Pooling || job.kind == Kind::Softmax ||
-                 (job.kind == Kind::Elementwise && trial.trial % 2 == 0);
+    // must fit: an honest program would fail there too. Of elementwise ops and
+    // of pooling nobody knows: by turns.
+    bool byTurns = job.kind == Kind::Elementwise || job.kind == Kind::Pooling;
+    bool whole = job.kind == Kind::Softmax || (byTurns && trial.trial % 2 == 0);
     if (!whole)
       rule.extreme = std::ldexp(1, std::max(0, (high - 1 - sum) / 2));
     break;
   }
   case Law::Nonfinite:
-    rule.onlyNaN = !nonfiniteSumsAreJudged &&
+    rule.onlyNaN = !judgesNonFinite(job) &&
                    (isProduct(job.kind) || job.kind == Kind::Reduction ||
                     job.kind == Kind::Other);
     break;

@@ -45,19 +45,22 @@ struct Trials {
   size_t required = 0;
 };
 
-/// Beyond this many elements of all tensors, evaluate draws N(0,1) once.
+/// Beyond this many elements of all tensors, evaluate draws N(0,1) once, and so
+/// many other distributions at most.
 inline constexpr int64_t largeElements = int64_t(1) << 20;
+inline constexpr size_t largeLaws = 12;
 /// Beyond this many, evaluate draws a secret subset of the distributions.
 inline constexpr int64_t veryLargeElements = int64_t(1) << 22;
-/// Distributions in the subset besides N(0,1); the harshest for the kind of op
-/// is one of them.
+/// Distributions in the subset besides N(0,1): those that are always drawn,
+/// such as the harshest for the kind of op, and others by the seed. Products
+/// have one more, that of few terms.
 inline constexpr size_t subsetLaws = 3;
 
-/// Whether results of sums that a NaN or an infinity reaches are judged by
-/// rule: through a term that is masked they may or may not, and a split or
-/// compensated sum makes NaN of an infinity. Until they are, products have no
-/// trial Nonfinite, and in that of other sums there is only NaN.
-inline constexpr bool nonfiniteSumsAreJudged = false;
+/// Whether elements that a NaN or an infinity reaches are judged by a rule of
+/// the op. Where they are not, products have no trial Nonfinite, for a masked
+/// term may hide a NaN or not, and in that of other sums there is only NaN, for
+/// a split or compensated sum makes NaN of an infinity.
+bool judgesNonFinite(const Job &job);
 
 Trials drawTrials(const Job &job, uint64_t seed);
 

@@ -297,6 +297,13 @@ TEST(InputRoles, IntegerDivisorsAndShifts) {
     EXPECT_EQ(f.inputs[0].role, InputRole::Data) << op;
     EXPECT_EQ(f.inputs[1].role, InputRole::Divisor) << op;
   }
+  // Twice the smallest integer is 0.
+  WorkloadFeatures doubled = analyzeScalars("i32", R"(
+    %c = arith.constant 2 : i32
+    %d = arith.muli %y, %c : i32
+    %z = arith.divsi %x, %d : i32)");
+  EXPECT_FALSE(doubled.inputs[0].makesDivisors);
+  EXPECT_TRUE(doubled.inputs[1].makesDivisors);
   for (const char *op : {"shli", "shrsi", "shrui"}) {
     WorkloadFeatures f = analyzeScalars("i64", std::string("%z = arith.") + op +
                                                    " %x, %y : i64");

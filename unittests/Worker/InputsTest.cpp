@@ -220,6 +220,48 @@ TEST(Inputs, RoundedOperandsCannotHide) {
         }
 }
 
+/// A filter has one value, an image about one in each window: with padding,
+/// most results have a term, and few have many.
+TEST(Inputs, ConvolutionsHaveFewTerms) {
+  constexpr int64_t channels = 8, size = 16, filters = 12, window = 3;
+  Job job;
+  job.kind = Kind::Convolution;
+  job.reductionLength = channels * window * window;
+  job.inputs = {{ElementType::F32, {1, channels, size, size}, Role::Data, {}},
+                {ElementType::F32,
+                 {filters, channels, window, window},
+                 Role::Weight,
+                 {}}};
+  job.outputs = {{ElementType::F32, {1, filters, size, size}, Role::Data, {}}};
+  for (int64_t turn : {0, 1}) {
+    uint64_t seed = 1;
+    while (bitsAt(seed, 900 + size_t(turn)) % 4 == 0)
+      ++seed;
+    Case trial = {Law::OneHot, turn, seed, 1};
+    std::vector<double> image = drawn(job, 0, trial),
+                        filter = drawn(job, 1, trial);
+    int64_t some = 0, many = 0, results = filters * size * size;
+    for (int64_t result = 0; result < results; ++result) {
+      int64_t f = result / (size * size), y = result / size % size,
+              x = result % size, terms = 0;
+      for (int64_t tap = 0; tap < job.reductionLength; ++tap) {
+        int64_t row = y + tap / window % window - 1,
+                column = x + tap % window - 1;
+        if (row < 0 || row >= size || column < 0 || column >= size)
+          continue;
+        int64_t channel = tap / (window * window);
+        terms += image[size_t((channel * size + row) * size + column)] *
+                     filter[size_t(f * job.reductionLength + tap)] !=
+                 0;
+      }
+      some += terms > 0;
+      many += terms > 3;
+    }
+    EXPECT_GT(some, results / 2) << turn;
+    EXPECT_LT(many, results / 20) << turn;
+  }
+}
+
 /// On N(0,1) they do: a plain sum is as far off as three BF16 terms.
 TEST(Inputs, RoundedOperandsHideUnderSums) {
   ProductErrors errors =
@@ -474,6 +516,6 @@ TEST(Inputs, PromotionDrawsEveryLaw) {
   for (Law law : {Law::FewNonzero, Law::LogUniformHalf, Law::Extremes,
                   Law::SignedDomain, Law::NearZero, Law::FullWidth})
     EXPECT_EQ(laws.count(law), 2u) << toString(law);
-  EXPECT_EQ(laws.count(Law::Nonfinite), nonfiniteSumsAreJudged ? 2u : 0u);
+  EXPECT_EQ(laws.count(Law::Nonfinite), judgesNonFinite(job) ? 2u : 0u);
   EXPECT_EQ(laws.count(Law::OneHot), 4u);
 }

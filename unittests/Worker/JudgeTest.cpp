@@ -463,7 +463,7 @@ TEST(Distribution, PlansFollowModeAndSize) {
     EXPECT_EQ(validate.required, validate.cases.size());
   }
   EXPECT_EQ(trialsOf(Mode::Evaluate, 8, 1).required, 17u);
-  EXPECT_EQ(trialsOf(Mode::Evaluate, 1024, 1).required, 15u);
+  EXPECT_EQ(trialsOf(Mode::Evaluate, 1024, 1).required, 13u);
 
   // A subset, the harshest first, different from seed to seed; all others in
   // reserve.

@@ -93,6 +93,9 @@ struct InputFeatures {
   /// An integer that becomes an index by arithmetic: which ones are in range is
   /// not known, so draw small ones.
   bool addresses = false;
+  /// An integer from which a divisor is computed: its zeros may be anywhere, so
+  /// draw small ones.
+  bool makesDivisors = false;
 };
 
 struct WorkloadFeatures {
