@@ -223,9 +223,12 @@ Value ScalarConditions::withStorage(Operation *op, Value r, Value condition) {
   auto kept = op->getAttrOfType<TypeAttr>(kRoundedToAttr);
   if (!kept)
     return condition;
-  double roundoff = isa<BFloat16Type>(kept.getValue()) ? 0x1p-8 : 0x1p-11;
-  return sum(condition,
-             scaled(magnitude(r), 1.1 * roundoff / (kConditionFactor * unit)));
+  // Half of the last place, of the last subnormal place near zero; and a tenth.
+  bool isBrain = isa<BFloat16Type>(kept.getValue());
+  double part = 1.1 / (kConditionFactor * unit);
+  Value rounding = scaled(magnitude(r), part * (isBrain ? 0x1p-8 : 0x1p-11));
+  Value smallest = constant(part * (isBrain ? 0x1p-134 : 0x1p-25));
+  return sum(condition, sum(rounding, smallest));
 }
 
 /// Coordinates, and what is computed of them alone.
