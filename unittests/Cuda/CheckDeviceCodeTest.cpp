@@ -159,6 +159,19 @@ TEST(CheckDeviceCode, AddressesInVectorRegistersAreFollowed) {
     EXPECT_EQ(rules(module(declare + bad, table)), "global-variable") << bad;
 }
 
+// A comparison that no predicate sees: the borrow of tainted - guess.
+TEST(CheckDeviceCode, AddressesDoNotReachTheCarryFlag) {
+  const char *table = ".global .align 4 .b8 t[8] = {1, 2, 3, 4};";
+  for (const char *bad : {"sub.cc.u32 %r3, %r1, %r4; subc.u32 %r5, 0, 0;",
+                          "add.cc.u32 %r3, %r1, %r4; addc.u32 %r5, 0, 0;",
+                          "mad.lo.cc.u32 %r3, %r1, 1, %r4;"})
+    EXPECT_EQ(rules(module("mov.u64 %rd2, t; mov.b64 {%r1, %r2}, %rd2;\n" +
+                               std::string(bad),
+                           table)),
+              "global-variable")
+        << bad;
+}
+
 TEST(CheckDeviceCode, CallsMatchTheFunction) {
   const std::string callee =
       ".func (.param .b32 r) f(.param .b64 a, .param .align 8 .b8 b[16])\n"
