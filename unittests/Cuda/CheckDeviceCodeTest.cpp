@@ -9,6 +9,7 @@
 #include "fastk/Cuda/CheckDeviceCode.h"
 #include "CudaTest.h"
 #include "fastk/Cuda/CompileInChild.h"
+#include <chrono>
 
 using namespace fastk::cuda;
 
@@ -133,6 +134,109 @@ TEST(CheckDeviceCode, TablesMayOnlyBeLoaded) {
   // A table of addresses could hold a way to write.
   EXPECT_EQ(rules(module("", std::string(table) + ".global .u64 p = t;")),
             "global-variable");
+}
+
+TEST(CheckDeviceCode, TablesHoldNoAddresses) {
+  const std::string table = ".global .align 4 .b8 t[8] = {1, 2, 3, 4};\n";
+  for (const char *holder :
+       {".const .align 8 .u64 p[1] = {generic(t)};", ".const .u64 p = t;",
+        ".global .align 8 .u64 p[2] = {0, t+4};",
+        ".const .align 8 .b8 p[8] = {0xFF(t), 0xFF00(t)};",
+        ".const .u64 p = k;"})
+    EXPECT_EQ(rules(module("ld.const.u64 %rd2, [p]; st.global.u32 [%rd2], %r1;",
+                           table + holder)),
+              "global-variable")
+        << holder;
+}
+
+TEST(CheckDeviceCode, AddressesInVectorRegistersAreFollowed) {
+  const char *table = ".global .align 4 .b8 t[8] = {1, 2, 3, 4};";
+  const std::string declare = ".reg .v2 .b64 %v1; mov.u64 %rd2, t;\n";
+  for (const char *bad : {"mov.v2.b64 %v1, {%rd3, %rd2}; mov.b64 %rd4, %v1.y; "
+                          "st.global.u32 [%rd4], %r1;",
+                          "mov.b64 %v1.x, %rd2; mov.v2.b64 {%rd3, %rd4}, %v1; "
+                          "atom.global.add.u32 %r1, [%rd3], 1;"})
+    EXPECT_EQ(rules(module(declare + bad, table)), "global-variable") << bad;
+}
+
+// A comparison that no predicate sees: the borrow of tainted - guess.
+TEST(CheckDeviceCode, AddressesDoNotReachTheCarryFlag) {
+  const char *table = ".global .align 4 .b8 t[8] = {1, 2, 3, 4};";
+  for (const char *bad : {"sub.cc.u32 %r3, %r1, %r4; subc.u32 %r5, 0, 0;",
+                          "add.cc.u32 %r3, %r1, %r4; addc.u32 %r5, 0, 0;",
+                          "mad.lo.cc.u32 %r3, %r1, 1, %r4;"})
+    EXPECT_EQ(rules(module("mov.u64 %rd2, t; mov.b64 {%r1, %r2}, %rd2;\n" +
+                               std::string(bad),
+                           table)),
+              "global-variable")
+        << bad;
+}
+
+TEST(CheckDeviceCode, CallsMatchTheFunction) {
+  const std::string callee =
+      ".func (.param .b32 r) f(.param .b64 a, .param .align 8 .b8 b[16])\n"
+      "{ st.param.b32 [r], 1; ret; }\n";
+  auto call = [&](const std::string &text) {
+    return rules(module("{ .param .b64 p0; .param .align 8 .b8 p1[16];\n"
+                        ".param .align 8 .b8 p2[8]; .param .b32 q;\n"
+                        ".param .b64 w;\n" +
+                            text + "; }",
+                        callee));
+  };
+  EXPECT_EQ(call("call.uni (q), f, (p0, p1)"), "");
+  for (const char *bad :
+       {"call.uni (q), f, (p0)", "call.uni (q), f", "call.uni f, (p0, p1)",
+        "call.uni (q), f, (p0, p1, p1)", "call.uni (q), f, (p0, p2)",
+        "call.uni (q), f, (p1, p0)", "call.uni (w), f, (p0, p1)",
+        "call.uni (q, q), f, (p0, p1)"})
+    EXPECT_EQ(call(bad), "call") << bad;
+  // A declaration before the definition says the same.
+  EXPECT_EQ(rules(module("", ".func g(.param .b64 a);\n"
+                             ".func g(.param .b64 a) { ret; }")),
+            "");
+  EXPECT_EQ(rules(module("", ".func g(.param .b32 a);\n"
+                             ".func g(.param .b64 a) { ret; }")),
+            "call");
+}
+
+TEST(CheckDeviceCode, ARegisterMayHaveTheNameOfAFunction) {
+  const char *callee = ".func f(.param .b32 a) { ret; }\n";
+  EXPECT_EQ(rules(module("{ .param .b32 p; .reg .b64 f;\n"
+                         "call.uni f, (p); }",
+                         callee)),
+            "indirect-call");
+  EXPECT_EQ(rules(module("{ .param .b32 p; call.uni f, (p), proto; }", callee)),
+            "indirect-call");
+  EXPECT_EQ(rules(module("{ .param .b32 p; call.uni f, (p), list; }", callee)),
+            "indirect-call");
+  // Names of parameters in registers are no others'.
+  EXPECT_EQ(rules(module("", ".func g(.reg .b32 a) { mov.u32 a, %unheardof; "
+                             "ret; }")),
+            "special-register");
+}
+
+// Each takes its time once, however long the chain.
+TEST(CheckDeviceCode, LongCodeIsCheckedInLinearTime) {
+  auto seconds = [](int count) {
+    std::string body;
+    // The address moves up a line at a time.
+    for (int i = 0; i < count; ++i)
+      body += "mov.u64 %rd" + std::to_string(10 + count - i) + ", %rd" +
+              std::to_string(9 + count - i) + ";\n";
+    std::string before = ".global .align 4 .b8 t[4] = {1};\n";
+    for (int i = 0; i < count; ++i)
+      before += ".global .u32 n" + std::to_string(i) + ";\n";
+    body += "mov.u64 %rd10, t;\nst.global.u32 [%rd" +
+            std::to_string(10 + count) + "], 1;";
+    std::string ptx = module(body, before);
+    auto start = std::chrono::steady_clock::now();
+    EXPECT_EQ(rules(ptx), "global-variable");
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                         start)
+        .count();
+  };
+  double small = seconds(4000), large = seconds(40000);
+  EXPECT_LT(large, 10 * 4 * small + 0.2);
 }
 
 TEST(CheckDeviceCode, Calls) {

@@ -100,6 +100,41 @@ extern "C" __global__ void k(int *x, float *y) {
     EXPECT_NE(names.find(wanted), std::string::npos) << wanted << names;
 }
 
+// What a reading of the text might miss, the loader must be told.
+NVRTC_TEST(Cubin, AddressesInDataAreRelocations) {
+  std::string error;
+  const Nvrtc *nvrtc = Nvrtc::get(error);
+  ASSERT_TRUE(nvrtc) << error;
+  for (const char *source :
+       {"__device__ int n[2]; __constant__ int *p = n;\n"
+        "extern \"C\" __global__ void k(int *x) { x[0] = *p; }",
+        "__device__ const int t[2] = {1, 2};\n"
+        "__device__ const int *q[2] = {t, t + 1};\n"
+        "extern \"C\" __global__ void k(int *x) { x[0] = *q[x[1]]; }"}) {
+    CompileRequest request;
+    request.source = source;
+    // Without the checks.
+    CompileResult result = nvrtc->compile(request, {});
+    ASSERT_TRUE(result.ok()) << result.error;
+    std::vector<Refusal> refusals = checkCubin(result.cubin);
+    ASSERT_FALSE(refusals.empty()) << source;
+    EXPECT_NE(refusals[0].text.find("holds an address"), std::string::npos)
+        << refusals[0].text;
+  }
+}
+
+NVRTC_TEST(Cubin, MuchDataIsRefused) {
+  std::string error;
+  CompileRequest request;
+  request.source = "__device__ int n[1 << 23];\n"
+                   "extern \"C\" __global__ void k(int *x) { n[x[1]] = 1; }";
+  CompileResult result = Nvrtc::get(error)->compile(request, {});
+  ASSERT_TRUE(result.ok()) << result.error;
+  EXPECT_EQ(describe(checkCubin(result.cubin)),
+            "tables and constants take more than 16 MiB: compute them into a "
+            "workspace of the plan (required by 'global-variable')");
+}
+
 NVRTC_TEST(Cubin, MangledBytesNeverCrash) {
   CompileResult result =
       compile("__device__ const float t[4] = {1, 2, 3, 4};\n"

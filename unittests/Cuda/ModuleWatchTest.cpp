@@ -186,4 +186,132 @@ NVRTC_TEST(LoadedProgram, ArgumentsAreWhatTheDriverSays) {
   EXPECT_EQ(load({8}), "");
 }
 
+//===----------------------------------------------------------------------===//
+// With a GPU
+//===----------------------------------------------------------------------===//
+
+/// A module that has not been checked, in a context on device 0.
+class OnGpu {
+public:
+  OnGpu() : driver(*Driver::get(error)) {
+    CUdevice device = 0;
+    EXPECT_EQ(driver.call(driver.cuDeviceGet, &device, 0), "");
+    EXPECT_EQ(driver.call(driver.cuDevicePrimaryCtxRetain, &context, device),
+              "");
+    EXPECT_EQ(driver.call(driver.cuCtxSetCurrent, context), "");
+    EXPECT_EQ(driver.call(driver.cuMemAlloc, &memory, size_t(64)), "");
+    EXPECT_EQ(driver.call(driver.cuMemsetD32, memory, 0u, size_t(16)), "");
+    int major = 0, minor = 0;
+    driver.cuDeviceGetAttribute(
+        &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+    driver.cuDeviceGetAttribute(
+        &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+    request.arch = "sm_" + std::to_string(major) + std::to_string(minor);
+    request.source = R"(
+__device__ const int table[4] = {1, 2, 3, 4};
+static __device__ const int hidden[4] = {1, 2, 3, 4};
+__constant__ int constants[4];
+__device__ int counter;
+extern "C" __global__ void k(int *x, int what) {
+  int *to = what == 1   ? const_cast<int *>(table)
+            : what == 2 ? const_cast<int *>(hidden)
+            : what == 3 ? &counter
+            : what == 4 ? constants
+                        : x;
+  ((volatile int *)to)[what == 3 ? 0 : x[1] & 3] = 77;
+  x[0] = table[x[2] & 3] + hidden[x[2] & 3] + constants[x[2] & 3];
+})";
+    CompileResult result = Nvrtc::get(error)->compile(request, {});
+    EXPECT_TRUE(result.ok()) << result.error;
+    code = result.cubin;
+    EXPECT_EQ(loadModule(driver, code, module), "");
+    EXPECT_EQ(getFunction(driver, module, "k", function), "");
+  }
+  ~OnGpu() {
+    driver.cuMemFree(memory);
+    driver.cuModuleUnload(module);
+    driver.cuDevicePrimaryCtxRelease(0);
+  }
+  std::string run(int what) {
+    void *arguments[] = {&memory, &what};
+    std::string problem = launch(driver, function, Launch(), arguments);
+    std::string late = driver.call(driver.cuCtxSynchronize);
+    return problem.empty() ? late : problem;
+  }
+
+  std::string error;
+  const Driver &driver;
+  CompileRequest request;
+  CUcontext context = nullptr;
+  CUdeviceptr memory = 0;
+  CUmodule module = nullptr;
+  CUfunction function = nullptr;
+  std::string code;
+};
+
+GPU_TEST(ModuleWatchGpu, WhatIsWrittenIsNoticed) {
+  OnGpu gpu;
+  ModuleWatch watch(gpu.driver);
+  ASSERT_EQ(watch.start(gpu.module, gpu.code), "");
+  ASSERT_FALSE(watch.isEmpty());
+  ASSERT_EQ(gpu.run(0), "");
+  EXPECT_EQ(watch.check(), "");
+  const char *names[] = {"", "table", "hidden", "counter"};
+  for (int what : {1, 2, 3}) {
+    ModuleWatch again(gpu.driver);
+    ASSERT_EQ(again.start(gpu.module, gpu.code), "");
+    ASSERT_EQ(gpu.run(what), "");
+    EXPECT_NE(again.check().find(names[what]), std::string::npos)
+        << names[what] << ": " << again.check();
+  }
+}
+
+// Through a generic address: it faults, it is noticed, or nothing is written.
+GPU_TEST(ModuleWatchGpu, ConstantsKeepNothingUnseen) {
+  OnGpu gpu;
+  ModuleWatch watch(gpu.driver);
+  ASSERT_EQ(watch.start(gpu.module, gpu.code), "");
+  std::string error = gpu.run(4);
+  if (!error.empty()) {
+    printf("a write to constant memory: %s\n", error.c_str());
+    return;
+  }
+  std::string changed = watch.check();
+  printf("a write to constant memory: %s\n",
+         changed.empty() ? "nothing is written" : changed.c_str());
+  ASSERT_EQ(gpu.run(0), "");
+  int x = 0;
+  EXPECT_EQ(gpu.driver.call(gpu.driver.cuMemcpyDtoH, static_cast<void *>(&x),
+                            gpu.memory, sizeof(x)),
+            "");
+  if (x >= 77) {
+    EXPECT_NE(changed, "");
+  }
+}
+
+GPU_TEST(ModuleWatchGpu, TheDriverTellsParameters) {
+  OnGpu gpu;
+  std::optional<std::vector<uint64_t>> sizes;
+  ASSERT_EQ(getParameters(gpu.driver, gpu.function, sizes), "");
+  if (gpu.driver.cuFuncGetParamInfo.pointer) {
+    ASSERT_TRUE(sizes);
+    EXPECT_EQ(*sizes, (std::vector<uint64_t>{8, 4}));
+  }
+}
+
+GPU_TEST(ModuleWatchGpu, TheDriverAssembles) {
+  OnGpu gpu;
+  std::string cubin;
+  ASSERT_EQ(linkPTX(gpu.driver,
+                    ".version 8.0\n.target sm_80\n.address_size 64\n"
+                    ".visible .entry k(.param .u64 x, .param .u32 n) { ret; "
+                    "}\n",
+                    cubin),
+            "");
+  Cubin read;
+  ASSERT_EQ(readCubin(cubin, read), "");
+  EXPECT_EQ(read.kernels["k"], (std::vector<uint64_t>{8, 4}));
+  EXPECT_NE(linkPTX(gpu.driver, "nonsense", cubin), "");
+}
+
 } // namespace

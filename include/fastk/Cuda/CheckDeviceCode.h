@@ -12,14 +12,17 @@
 //
 // Refused, because a candidate could cheat with it or take the device down:
 //
-//   * memory that outlives a launch: `.global` variables, unless initialised,
-//     and constants, unless their addresses feed loads only; the device heap;
-//     managed memory
+//   * memory that outlives a launch: `.global` variables that something names,
+//     unless initialised; these and constants, unless their addresses feed
+//     loads only; tables of addresses; the device heap; managed memory
 //   * functions from outside: printf, assert, malloc, device-side launches
 //   * traps, breakpoints, performance counters; clocks and launch counters
-//   * calls through pointers; textures, surfaces, tensor maps written by device
-//     code
+//   * calls through pointers, and with other arguments than the function takes
+//   * textures, surfaces, tensor maps written by device code
 //   * every instruction, directive and special register that is not known here
+//
+// This is the first look, with the best messages. What a text cannot show is
+// decided on the machine code (checkCubin) and on memory (ModuleWatch.h).
 //
 //===----------------------------------------------------------------------===//
 

@@ -67,6 +67,7 @@ private:
   std::string unmap(uint32_t slot);
   std::string makeRoom();
   std::string loadMemoryKernels(std::string &payload);
+  std::string renew(Slot &slot);
   std::string wipe(const Slot &slot, uint64_t key);
   std::string scrub(const Slot &slot);
   std::string warmUp();
@@ -96,6 +97,8 @@ private:
   std::unique_ptr<cuda::LoadedProgram> program;
   /// Of a program that is not trusted.
   std::unique_ptr<cuda::ModuleWatch> moduleData;
+  /// Where its data cannot be found: the code, to be loaded before every call.
+  std::string renewedCode;
   std::map<uint32_t, Slot> slots;
   /// All blocks; and those of no slot, which are used again.
   std::map<CUdeviceptr, Block> blocks;
@@ -165,7 +168,11 @@ std::string CudaChild::start(const std::string &payload) {
   if (!error.empty() || isTrusted)
     return error;
   moduleData = std::make_unique<cuda::ModuleWatch>(*driver);
-  return moduleData->start(program->module(), image);
+  if (!moduleData->start(program->module(), image).empty()) {
+    moduleData.reset();
+    renewedCode = image;
+  }
+  return {};
 }
 
 /// Of whole pages, since a program reaches the rest of a page it has a part of.
@@ -248,6 +255,20 @@ std::string CudaChild::makeRoom() {
   }
   idle.clear();
   return error;
+}
+
+/// A module that is loaded anew has its first data.
+std::string CudaChild::renew(Slot &slot) {
+  LaunchPlan plan = program->plan;
+  // Unloaded before.
+  program.reset();
+  program = std::make_unique<cuda::LoadedProgram>(*driver);
+  if (std::string error = program->load(renewedCode, std::move(plan));
+      !error.empty())
+    return error;
+  slot.bound.steps.clear();
+  slot.bound.maps.clear();
+  return program->bind(slot.buffers, slot.bound);
 }
 
 /// Nothing that a program left in any of its memory outlives the call, and what
@@ -352,7 +373,9 @@ std::string CudaChild::call(uint32_t number, bool timed, uint64_t key,
     reply.spent[kind] = double(now - start) * 1e-9;
     start = now;
   };
-  std::string error = wipe(slot, key);
+  std::string error = renewedCode.empty() ? "" : renew(slot);
+  if (error.empty())
+    error = wipe(slot, key);
   spent(SpentWiping);
   if (error.empty() && timed)
     error = warmUp();
