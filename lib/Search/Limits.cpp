@@ -76,8 +76,10 @@ double Searcher::expectedSeconds() const {
 double Searcher::secondsKept() const {
   if (phase == Phase::Promotion)
     return 0;
+  // Until something is worth a promotion, enough to begin one.
+  bool hasCandidate = best && trials[*best].speedup > options.promotionGain;
   return std::max(kPromotionShare * options.budget.minutes * 60,
-                  kPromotionCost * expectedSeconds());
+                  (hasCandidate ? kPromotionCost : 1) * expectedSeconds());
 }
 
 bool Searcher::mayEvaluate(StringRef name) {

@@ -264,6 +264,31 @@ def test_a_winner(tmp_path):
             },
             "too noisy",
         ),
+        (
+            {
+                "timing": verdict("ok", 90.0, 100.0)["timing"]
+                | {"aa_ratio": {"median": 1.0, "low": 0.7, "high": 1.3}}
+            },
+            "too noisy",
+        ),
+        (
+            {
+                "timing": verdict("ok", 50.0, 100.0)["timing"]
+                | {"speedup_over_baseline": {"median": 2, "low": 1.5, "high": 4}}
+            },
+            "its gain is known to",
+        ),
+        (
+            {
+                "timing": verdict("ok", 50.0, 100.0)["timing"]
+                | {"speedup_over_baseline": {"median": 9, "low": 8.9, "high": 9.1}}
+            },
+            "its fast calls gained 2 times",
+        ),
+        (
+            {"timing": {"too_busy": True, "disturbed_by": "load average 4"}},
+            "the machine is too busy: load average 4",
+        ),
     ],
 )
 def test_what_makes_no_winner(tmp_path, changes, why):

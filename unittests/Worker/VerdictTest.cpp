@@ -26,6 +26,9 @@ static Verdict full() {
   v.timing.incumbent = Timing{9, 10, 11, 12};
   v.timing.speedupOverBaseline = Ratio{1.5, 1.4, 1.6};
   v.timing.speedupOverIncumbent = Ratio{1.1, 1.0, 1.2};
+  v.timing.droppedBlocks = 4;
+  v.timing.disturbedBy = "load average 4.1";
+  v.timing.tooBusy = true;
   v.timing.aaRatio = Ratio{1, 0.99, 1.01};
   v.timing.handshakeNs = 1300;
   v.timing.belowResolution = true;

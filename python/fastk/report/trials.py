@@ -13,6 +13,7 @@ lib/Search (Rounds.cpp, Sweep.cpp, Trial.cpp, Promotion.cpp), which this mirrors
 import re
 
 from .model import Round, Variant
+from .record_rules import noise_problem
 from .verdict import PRECISIONS
 
 #: What a new best without a duel, or a step of a sweep, must gain.
@@ -25,7 +26,6 @@ _IN_REACH = 1.3
 _FLOOR_SHARE = 0.95
 #: What the lower end of the second measurement's interval must pass.
 _PROMOTION_GAIN = 1.02
-_CONTROL = (0.98, 1.02)
 
 
 class Trials:
@@ -197,14 +197,13 @@ class Trials:
         accepted = PRECISIONS.index(self.search.precision)
         if second.precision not in PRECISIONS[: accepted + 1]:
             return "its precision did not hold on fresh data"
-        if not second.over_baseline or not second.seconds:
+        ratio = second.over_baseline
+        is_lost = ratio and ratio.high <= _PROMOTION_GAIN
+        noise = None if is_lost else noise_problem(second)
+        if noise:
+            return noise
+        if not ratio or not second.seconds:
             return "it came back without times"
-        control = second.control
-        if control and (control.low > _CONTROL[1] or control.high < _CONTROL[0]):
-            return (
-                f"the baseline timed against itself gave {control.median:.1%}: the "
-                "machine was too noisy for this measurement to count"
-            )
         if second.over_baseline.low <= _PROMOTION_GAIN:
             return (
                 f"at least {second.over_baseline.low:.1%} of the default lowering's "
