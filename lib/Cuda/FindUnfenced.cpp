@@ -46,6 +46,17 @@ static bool isAsyncLoad(const PTXStatement &each) {
   return each.isA("cp") && each.has("shared");
 }
 
+/// An ordinary load that may be from shared memory.
+static bool readsShared(const PTXStatement &each) {
+  if (each.isA("ldmatrix"))
+    return true;
+  bool isElsewhere = each.has("global") || each.has("const") ||
+                     each.has("param") || each.has("local");
+  return (each.isA("ld") || each.isA("ldu") || each.isA("atom") ||
+          each.isA("wmma.load")) &&
+         !isElsewhere;
+}
+
 /// Orders ordinary accesses to shared memory and those of the async proxy.
 static bool isProxyFence(const PTXStatement &each) {
   return each.isA("fence") && each.has("proxy") && each.has("async") &&
@@ -78,7 +89,8 @@ static void findUnfencedWgmma(const PTXFunction &function,
     }
 }
 
-static void findUnfencedShared(const PTXFunction &function, bool hasAsyncLoads,
+static void findUnfencedShared(const PTXFunction &function,
+                               bool isOtherwiseExplained,
                                std::vector<std::string> &findings) {
   // Written and not fenced since; fenced after it was written.
   constexpr unsigned written = 1, fenced = 2;
@@ -99,8 +111,7 @@ static void findUnfencedShared(const PTXFunction &function, bool hasAsyncLoads,
     const PTXStatement &each = function.statements[i];
     if (!(facts[i] & written) || (facts[i] & fenced))
       continue;
-    // What was loaded asynchronously may be what it reads.
-    if (!isBulkStore(each) && (!isProduct(each) || hasAsyncLoads))
+    if (!isBulkStore(each) && (!isProduct(each) || isOtherwiseExplained))
       continue;
     findings.push_back(
         "'" + std::string(function.name) +
@@ -118,13 +129,18 @@ std::vector<std::string> fastk::cuda::findUnfenced(std::string_view ptx) {
   std::string error;
   if (!readPTXFunctions(ptx, functions, error))
     return findings;
-  bool hasAsyncLoads = false;
+  // What nobody loads was stored for wgmma; else it may have been for a load,
+  // and what wgmma reads for an asynchronous copy to bring.
+  bool hasAsyncLoads = false, hasLoads = false;
   for (const PTXFunction &function : functions)
-    for (const PTXStatement &each : function.statements)
+    for (const PTXStatement &each : function.statements) {
       hasAsyncLoads |= isAsyncLoad(each);
+      hasLoads |= readsShared(each);
+    }
+  bool isOtherwiseExplained = hasAsyncLoads && hasLoads;
   for (const PTXFunction &function : functions) {
     findUnfencedWgmma(function, findings);
-    findUnfencedShared(function, hasAsyncLoads, findings);
+    findUnfencedShared(function, isOtherwiseExplained, findings);
   }
   return findings;
 }

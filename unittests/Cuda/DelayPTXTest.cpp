@@ -257,7 +257,14 @@ TEST(FindUnfenced, FencesOfTheAsyncProxy) {
                   "::bytes [%r2], [%d1], %r3, [%r4];\n",
               product = "wgmma.fence.sync.aligned;\n" + mma();
   EXPECT_EQ(findUnfenced(kernel(store + bar + product)).size(), 1u);
-  EXPECT_EQ(findUnfenced(kernel(load + store + bar + product)).size(), 0u);
+  std::string read = "ld.shared.u32 %r5, [s];\n";
+  EXPECT_EQ(findUnfenced(kernel(load + store + bar + product + read)).size(),
+            0u);
+  EXPECT_EQ(
+      findUnfenced(kernel(load + store + fence + bar + product + read)).size(),
+      0u);
+  // But then nobody reads what was stored.
+  EXPECT_EQ(findUnfenced(kernel(load + store + bar + product)).size(), 1u);
   EXPECT_EQ(findUnfenced(kernel(store + fence + bar + product)).size(), 0u);
 }
 

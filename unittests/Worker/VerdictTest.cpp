@@ -65,6 +65,7 @@ static Verdict full() {
   v.gpu->delays = "found: gives other results";
   v.gpu->schedules = 17;
   v.gpu->delayPlaces = 103;
+  v.gpu->delaySpilledBytes = 84;
   v.gpu->delaySlowdown = 12.5;
   v.gpu->counters = {{"k", {{"time_ns", 12.5}, {"l2_hit_percent", 40}}}};
   v.gpu->missingCounters = "not found";
@@ -103,7 +104,8 @@ TEST(Verdict, WhatTheSanitizerSaysIsText) {
 TEST(Verdict, WhatDelaysFound) {
   std::string text = toJSON(full()), error;
   EXPECT_NE(text.find("\"delays\":{\"result\":\"found: gives other results\","
-                      "\"schedules\":17,\"places\":103,\"slowdown\":12.5}"),
+                      "\"schedules\":17,\"places\":103,\"spilled_bytes\":84,"
+                      "\"slowdown\":12.5}"),
             text.npos);
   std::optional<Verdict> read = parseVerdict(text, error);
   ASSERT_TRUE(read) << error;

@@ -215,6 +215,8 @@ struct GpuReport {
   /// held back, and the longest call as a multiple of one without delays.
   std::string delays;
   int64_t schedules = 0, delayPlaces = 0;
+  /// Bytes of a thread that are spilled with the delays alone.
+  int64_t delaySpilledBytes = 0;
   double delaySlowdown = 0;
   /// In the order of the plan, where they were asked for and read; else why
   /// they were not.

@@ -352,6 +352,7 @@ bool CudaDevice::delay(Verdict &verdict, const std::string &opinion,
   if (!delayed.error.empty())
     return without(delayed.error);
   report.delayPlaces = delayed.places;
+  report.delaySpilledBytes = delayed.spilledBytes;
   Phase phase("delays");
   bool isRight =
       DelayRuns(*this, report, !opinion.empty(), cuda::hasAtomics(image.ptx))

@@ -126,26 +126,26 @@ static int64_t blocksByRegisters(unsigned registers, int64_t threads) {
   return warps / std::max<int64_t>((threads + 31) / 32, 1);
 }
 
-bool fastk::worker::isWorse(const std::string &original, const std::string &log,
-                            const AssemblerRules &rules) {
+Worse fastk::worker::isWorse(const std::string &original,
+                             const std::string &log,
+                             const AssemblerRules &rules) {
   Complaints before = complaintsOf(original), after = complaintsOf(log);
+  Worse worse;
   for (const auto &[kernel, bytes] : after.spilledBytes)
-    if (bytes > before.spilledBytes[kernel])
-      return true;
+    worse.spilledBytes = std::max(worse.spilledBytes,
+                                  int64_t(bytes) - before.spilledBytes[kernel]);
   for (const auto &[code, count] : after.codes)
-    if (before.codes.count(code) == 0)
-      return true;
+    worse.isOther |= before.codes.count(code) == 0;
   for (const LaunchShape &launch : rules.launches) {
     int64_t were =
         blocksByRegisters(before.registers[launch.entry], launch.threads);
     int64_t are =
         blocksByRegisters(after.registers[launch.entry], launch.threads);
     bool areAllResident = launch.blocks <= are * rules.multiprocessors;
-    if (are < std::min<int64_t>(were, 1) ||
-        (rules.blocksWait && are < were && !areAllResident))
-      return true;
+    worse.isOther |= are < std::min<int64_t>(were, 1) ||
+                     (rules.blocksWait && are < were && !areAllResident);
   }
-  return false;
+  return worse;
 }
 
 static std::string contentsOf(const std::string &path) {
@@ -158,7 +158,44 @@ static constexpr double ptxasSeconds = 20;
 static constexpr uint64_t ptxasBytes = uint64_t(4) << 30;
 /// What a promotion spends on finding places that the assembler takes.
 static constexpr int mostQuestions = 40;
-static constexpr uint64_t mostQuestionNs = 5'000'000'000;
+static constexpr uint64_t mostQuestionNs = 8'000'000'000;
+
+/// Spilled bytes that are taken where too few places are left without.
+static constexpr int64_t mostSpilledBytes = 1024;
+
+static int64_t importantIn(const cuda::DelayedPTX &delayed) {
+  return delayed.total() - delayed.places[uint32_t(cuda::DelayKind::Shared)];
+}
+
+namespace {
+/// ptxas on variants of one program.
+class Assembler {
+public:
+  Assembler(const std::string &ptxas, const std::string &arch,
+            const std::string &folder)
+      : ptxas(ptxas), arch(arch), source(folder + "/delays.ptx"),
+        cubin(folder + "/delays.cubin"), logFile(folder + "/delays.log"),
+        folder(folder) {}
+
+  bool run(const std::string &text) {
+    std::ofstream(source, std::ios::binary | std::ios::trunc) << text;
+    ToolEnd end = runTool({ptxas, "-arch=" + arch, "-v", source, "-o", cubin},
+                          folder, ptxasSeconds, logFile, ptxasBytes);
+    log = contentsOf(logFile);
+    error = !end.error.empty()  ? end.error
+            : end.timedOut      ? "ptxas took too long"
+            : end.exitCode != 0 ? "ptxas: " + log.substr(0, 300)
+                                : "";
+    return error.empty();
+  }
+  std::string result() const { return contentsOf(cubin); }
+
+  std::string log, error;
+
+private:
+  const std::string ptxas, arch, source, cubin, logFile, folder;
+};
+} // namespace
 
 DelayedImage fastk::worker::assembleDelayed(const std::string &ptx,
                                             const std::string &ptxas,
@@ -166,53 +203,50 @@ DelayedImage fastk::worker::assembleDelayed(const std::string &ptx,
                                             AssemblerRules rules,
                                             const std::string &folder) {
   DelayedImage image;
-  std::string source = folder + "/delays.ptx", cubin = folder + "/delays.cubin",
-              log = folder + "/delays.log";
-  auto assemble = [&](const std::string &text) {
-    std::ofstream(source, std::ios::binary | std::ios::trunc) << text;
-    ToolEnd end = runTool({ptxas, "-arch=" + arch, "-v", source, "-o", cubin},
-                          folder, ptxasSeconds, log, ptxasBytes);
-    if (!end.error.empty())
-      image.error = end.error;
-    else if (end.timedOut)
-      image.error = "ptxas took too long";
-    else if (end.exitCode != 0)
-      image.error = "ptxas: " + contentsOf(log).substr(0, 300);
-    else
-      image.error.clear();
-    return image.error.empty();
-  };
-  if (!assemble(ptx))
+  Assembler assembler(ptxas, arch, folder);
+  if (!assembler.run(ptx)) {
+    image.error = assembler.error;
     return image;
-  std::string original = contentsOf(log);
-  std::string why;
+  }
+  const std::string original = assembler.log;
+  std::string why = "no delay leaves the registers as they are";
   uint64_t begin = clockNs();
-  bool isFirst = true;
-  // By flags in global memory.
-  rules.blocksWait |=
-      cuda::addDelays(ptx).places[uint32_t(cuda::DelayKind::Flag)] > 0;
+  // The one with the most places that only spills.
+  cuda::DelayedPTX spilling;
   auto isGood = [&](const cuda::DelayedPTX &variant) {
+    bool isFirst = variant.total() == variant.possible;
     if (!isFirst && clockNs() - begin > mostQuestionNs)
       return false;
-    isFirst = false;
-    if (!assemble(variant.ptx)) {
-      why = image.error;
+    if (!assembler.run(variant.ptx)) {
+      why = assembler.error;
       return false;
     }
-    return !isWorse(original, contentsOf(log), rules);
+    Worse worse = isWorse(original, assembler.log, rules);
+    if (worse && !worse.isOther && worse.spilledBytes <= mostSpilledBytes &&
+        variant.total() > spilling.total())
+      spilling = variant;
+    return !worse;
   };
+  cuda::DelayedPTX all = cuda::addDelays(ptx);
+  // By flags in global memory.
+  rules.blocksWait |= all.places[uint32_t(cuda::DelayKind::Flag)] > 0;
   cuda::DelayedPTX delayed = cuda::addDelaysWhere(ptx, isGood, mostQuestions);
+  if (2 * importantIn(delayed) < importantIn(all) &&
+      importantIn(spilling) > importantIn(delayed))
+    delayed = spilling;
   image.error = delayed.error;
   if (image.error.empty() && delayed.total() == 0)
-    image.error =
-        why.empty() ? "no delay leaves the registers as they are" : why;
+    image.error = why;
   // The last variant that was asked about need not be the one that was taken.
-  if (!image.error.empty() || !assemble(delayed.ptx))
+  if (image.error.empty() && !assembler.run(delayed.ptx))
+    image.error = assembler.error;
+  if (!image.error.empty())
     return image;
-  image.cubin = contentsOf(cubin);
+  image.cubin = assembler.result();
   image.variable = delayed.variable;
   image.places = delayed.total();
   image.possible = delayed.possible;
+  image.spilledBytes = isWorse(original, assembler.log, rules).spilledBytes;
   std::copy(std::begin(delayed.places), std::end(delayed.places), image.byKind);
   return image;
 }

@@ -30,6 +30,8 @@ struct DelayedImage {
   std::string error;
   std::string cubin, variable;
   int64_t places = 0, possible = 0;
+  /// Bytes of a thread that the program itself does not spill.
+  int64_t spilledBytes = 0;
   int64_t byKind[cuda::delayKinds] = {};
 };
 
@@ -48,17 +50,27 @@ struct AssemblerRules {
 };
 
 /// Puts in as many delays as \p ptxas takes without what it does not do to the
-/// program itself: serialised wgmma, spills, ignored setmaxnreg. \p folder is
-/// for its files.
+/// program itself: serialised wgmma, spills, ignored setmaxnreg. Where too few
+/// are left of those that order something, some spilled registers are taken:
+/// they cost time and change no result. \p folder is for its files.
 DelayedImage assembleDelayed(const std::string &ptx, const std::string &ptxas,
                              const std::string &arch, AssemblerRules rules,
                              const std::string &folder);
 
-/// Whether the assembler's \p log of a variant has something that \p original
-/// has not: a warning of another number, more spilled bytes in a kernel, or so
-/// many registers that fewer blocks are resident, or none.
-bool isWorse(const std::string &original, const std::string &log,
-             const AssemblerRules &rules = {});
+struct Worse {
+  /// A warning of another number, or so many registers that fewer blocks are
+  /// resident, or none.
+  bool isOther = false;
+  /// Bytes of a thread that are spilled in addition, stores and loads, of the
+  /// kernel with the most.
+  int64_t spilledBytes = 0;
+
+  explicit operator bool() const { return isOther || spilledBytes > 0; }
+};
+
+/// What the assembler's \p log of a variant has that \p original has not.
+Worse isWorse(const std::string &original, const std::string &log,
+              const AssemblerRules &rules = {});
 
 } // namespace fastk::worker
 

@@ -1,6 +1,7 @@
 // Tiles of 4096 floats: out[j] = in[j] + in[4095 - j].
 // class: missing __threadfence
 // broken: the flag may be seen before what it stands for
+// missed: order inside the memory system, which no delay changes
 // workload: mirror_small
 // plan: {"format": 1, "workspaces": [{"bytes": 1081344}, {"bytes": 528, "zero": true}], "steps": [{"launch": "mirror", "grid": [264], "block": [256], "arguments": ["in0", "out0", "ws0", "ws1"], "cooperative": true}]}
 // Two blocks a tile: the even one gives its half to the odd one by way of
