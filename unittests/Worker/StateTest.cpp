@@ -133,8 +133,9 @@ TEST(State, WorkIsNotKeptBetweenCalls) {
   EXPECT_EQ(verdict.status, Status::Wrong) << explain(verdict);
   EXPECT_NE(verdict.reason.find("kept between calls"), std::string::npos)
       << explain(verdict);
-  ASSERT_TRUE(verdict.timing.speedupOverBaseline);
-  EXPECT_LT(verdict.timing.speedupOverBaseline->median, 1.1);
+  // A machine that is too busy has no ratio.
+  if (verdict.timing.speedupOverBaseline)
+    EXPECT_LT(verdict.timing.speedupOverBaseline->median, 1.1);
 
   verdict = judge(rowsJob(""));
   EXPECT_EQ(verdict.status, Status::OK) << explain(verdict);
