@@ -30,7 +30,7 @@ step "1. Search the workloads of $model for $minutes minutes; winners go to $ban
 
 if ! ls "$bank"/host/*/lowering.mlir >/dev/null 2>&1; then
   # What was measured once, and what kept it from being measured again, is above.
-  if grep -q '"unproven"' "$out/report.json"; then
+  if grep -qs '"unproven"' "$out/report.json"; then
     what="faster kernels were measured, and none could be measured a second time"
   else
     what="no faster kernel was found"

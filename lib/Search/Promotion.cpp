@@ -23,14 +23,18 @@ static bool hasSplitBarriers(StringRef program) {
   return false;
 }
 
+/// So many promotions of one variant that noise spoils in one run end it.
+static constexpr int kSpoiledPromotions = 3;
+
 Expected<std::optional<worker::Verdict>>
 Searcher::measureAgain(const Trial &trial) {
   const Variant &variant = trial.tried.variant;
   bool isRecorded =
       input.recordedGain && input.recordedGain->digest == digestOf(variant);
   std::optional<worker::Verdict> last;
-  int contradictions = 0;
+  int contradictions = 0, spoiled = 0;
   for (int repeat = 0;; ++repeat) {
+    double start = elapsedNow();
     std::string name = verdictName(variant, /*promote=*/true, repeat);
     // What an earlier run measured is not measured again in this one.
     bool wasKnown = input.journal && input.journal->findVerdict(name);
@@ -48,7 +52,13 @@ Searcher::measureAgain(const Trial &trial) {
                        !isTooNoisy(*last, options.promotionGain) &&
                        worker::contradicts(*ratio, input.recordedGain->speedup);
     contradictions += contradicts;
-    bool isSpoiled = isTooNoisy(*last, options.promotionGain) && wasKnown;
+    // What is kept of the minutes is for this: a quieter one may come.
+    bool isNoise = isTooNoisy(*last, options.promotionGain);
+    spoiled += isNoise && !wasKnown;
+    double limit = options.budget.minutes * 60;
+    bool hasTime = spoiled < kSpoiledPromotions && limit > 0 &&
+                   2 * elapsedNow() - start <= limit;
+    bool isSpoiled = isNoise && (wasKnown || hasTime);
     if (!isSpoiled && !(contradicts && contradictions == 1))
       return std::move(last);
     // A recording has what was measured then.

@@ -34,6 +34,7 @@ bool Validation::screen() {
 
   // The candidate's result of the trial has been judged, the baseline's is in
   // the difficulties: both may be overwritten.
+  bool isDisturbed = false;
   auto call = [&](Running &program, Results &outputs, double seconds,
                   double &ns, double &least) {
     device.poison(outputs);
@@ -42,7 +43,8 @@ bool Validation::screen() {
     if (!program.call(0, seconds, time, failure))
       return false;
     ns = time.ns;
-    least = std::max(time.ns - time.waitedNs, 0.0);
+    least = std::max(time.ns - time.waitedNs, 1.0);
+    isDisturbed |= device.isDisturbed(time);
     return true;
   };
   device.place(rivalOutputs, placement);
@@ -57,7 +59,9 @@ bool Validation::screen() {
     return false;
   double spentNs = 0;
   int pairs = 0;
-  for (; pairs < fewestPairs ||
+  // Where something disturbs them, more tell more.
+  constexpr int disturbedPairs = 9;
+  for (; pairs < (isDisturbed ? disturbedPairs : fewestPairs) ||
          !device.outlastsDisturbance(spentNs, size_t(pairs));
        ++pairs) {
     if (!call(rival, rivalOutputs, trusted, ns, least))

@@ -66,20 +66,26 @@ bool Timer::decide(bool &done) {
   const Contestant *rival = incumbent ? incumbent : baseline;
   double rivalNs = (incumbent ? timing.incumbent : timing.baseline)->medianNs;
   // With three samples the interval is their range: one disturbed sample does
-  // not drop a candidate, nor does one disturbance that hit them all.
+  // not drop a candidate, nor does one disturbance that hit them all. What
+  // other programs took of its time is not its own, and what they took of its
+  // rival's speaks for it: so disturbed blocks count here.
   double spentNs = 0;
-  for (double ns : keptOf(candidate->ns, kept))
-    spentNs += ns;
-  bool isLasting = device.outlastsDisturbance(spentNs, samples);
+  std::vector<double> least;
+  for (const CallTime &time : candidate->times) {
+    least.push_back(std::max(time.ns - time.waitedNs, 1.0));
+    spentNs += time.ns;
+  }
+  bool isLasting = device.outlastsDisturbance(spentNs, least.size());
   const Ratio &overRival =
       incumbent ? *timing.speedupOverIncumbent : *timing.speedupOverBaseline;
-  if (job.mode == Mode::Evaluate && job.time.screenRatio > 0 && samples >= 3 &&
-      isLasting && overRival.high * job.time.screenRatio < 1) {
+  if (job.mode == Mode::Evaluate && job.time.screenRatio > 0 &&
+      least.size() >= 3 && isLasting &&
+      pairedRatio(rival->ns, least, random()).high * job.time.screenRatio < 1) {
     snprintf(text, sizeof(text),
              "dropped after %zu samples: %.4g us, more than %.3g times the "
              "%s's %.4g us",
-             samples, timing.candidate->medianNs * 1e-3, job.time.screenRatio,
-             nameOf(rival->part), rivalNs * 1e-3);
+             least.size(), timing.candidate->medianNs * 1e-3,
+             job.time.screenRatio, nameOf(rival->part), rivalNs * 1e-3);
     return reject(Status::Slow, text);
   }
   done = false;

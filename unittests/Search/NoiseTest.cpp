@@ -98,6 +98,25 @@ TEST(NoiseInSearch, ARunLaterMeasuresAgain) {
   EXPECT_TRUE(third.evaluator.calls.empty());
 }
 
+/// The minutes that are kept for the second measurement are spent on it.
+TEST(NoiseInSearch, AQuieterMinuteOfTheSameRun) {
+  for (double seconds : {30, 10}) {
+    World world = worldOfOne();
+    world.evaluator.secondsPerCall = 6;
+    world.evaluator.alter = [](worker::Verdict &verdict,
+                               const EvaluationRequest &request) {
+      if (request.promote && request.repeat < 2)
+        makeBusy(verdict);
+    };
+    SearchOptions options;
+    options.budget.minutes = seconds / 60;
+    SearchResult result = world.search(options);
+    EXPECT_EQ(result.winner.has_value(), seconds == 30);
+    EXPECT_EQ(result.counts.promotions, seconds == 30 ? 3 : 0);
+    EXPECT_LE(world.evaluator.now, seconds);
+  }
+}
+
 /// Where the machine was quiet enough for the baseline, noise is the variant's.
 TEST(NoiseInSearch, AnErraticVariantLeavesItsPlaceToTheNext) {
   World world(2, [](int idea, int) { return ok(idea == 0 ? 400 : 500); });

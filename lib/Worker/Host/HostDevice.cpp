@@ -291,13 +291,14 @@ std::string
 HostDevice::describeDisturbance(const std::vector<CallTime> &times) {
   double waited = 0, passed = 0;
   for (const CallTime &time : times) {
-    waited += time.waitedNs;
+    // It may have begun before the call.
+    waited += std::min(time.waitedNs, time.ns);
     passed += time.ns;
   }
   char text[120];
   snprintf(text, sizeof(text),
            "calls waited %.0f %% of their time for a processor",
-           passed > 0 ? 100 * std::min(waited / passed, 1.0) : 0);
+           passed > 0 ? 100 * waited / passed : 0);
   std::string others = load.describe();
   return others + (others.empty() ? "" : ", ") + text;
 }
