@@ -471,19 +471,41 @@ static void findDomain(const ScalarNode &input, InputFeatures &features) {
   }
 }
 
+/// The constant that `node` is found to be equal to, or not, where `condition`
+/// is taken.
+static std::optional<int64_t> comparedWith(const ScalarNode &condition,
+                                           const ScalarNode *node) {
+  auto compare = dyn_cast_or_null<arith::CmpIOp>(condition.op);
+  if (!compare || condition.operands[0] != node ||
+      !condition.operands[1]->constant ||
+      (compare.getPredicate() != arith::CmpIPredicate::eq &&
+       compare.getPredicate() != arith::CmpIPredicate::ne))
+    return std::nullopt;
+  return static_cast<int64_t>(*condition.operands[1]->constant);
+}
+
 /// Follows an integer to the places where it is an index, or how far something
 /// is shifted, or where a divisor is made of it.
 static void findBounds(const ScalarNode &input, unsigned width,
                        InputFeatures &features) {
-  // By arithmetic: other than a choice among values, or what wraps negative
-  // indices.
-  SmallVector<std::pair<const ScalarNode *, bool>> work = {{&input, false}};
+  struct Step {
+    const ScalarNode *node;
+    /// Other than a choice among values, or what wraps negative indices.
+    bool arithmetic;
+    /// Chosen by a comparison with a constant.
+    bool guarded;
+  };
+  SmallVector<Step> work = {{&input, false, false}};
   llvm::DenseSet<const ScalarNode *> seen;
+  bool everywhereGuarded = true;
   while (!work.empty()) {
-    auto [node, arithmetic] = work.pop_back_val();
+    auto [node, arithmetic, guarded] = work.pop_back_val();
     if (!seen.insert(node).second)
       continue;
     for (const ScalarNode *user : node->users) {
+      if (node == &input)
+        if (std::optional<int64_t> constant = comparedWith(*user, node))
+          features.special = constant;
       bool isShift =
           isa_and_nonnull<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(
               user->op) &&
@@ -491,6 +513,7 @@ static void findBounds(const ScalarNode &input, unsigned width,
       if (isShift) {
         features.role = InputRole::Index;
         features.indexBound = width;
+        everywhereGuarded = false;
       }
       features.makesDivisors |=
           isDivision(*user) && node != &input && user->operands[1] == node;
@@ -501,6 +524,7 @@ static void findBounds(const ScalarNode &input, unsigned width,
              llvm::enumerate(ArrayRef(user->operands).drop_front())) {
           if (operand != node)
             continue;
+          everywhereGuarded &= guarded;
           if (arithmetic) {
             features.addresses = true;
             continue;
@@ -524,10 +548,18 @@ static void findBounds(const ScalarNode &input, unsigned width,
       bool goesOn = user->op && !user->isReduction() &&
                     user->kind != Kind::Compare && user->kind != Kind::Gather &&
                     user->kind != Kind::Select;
+      bool guards =
+          user->kind == Kind::Select && comparedWith(*user->operands[0], node);
       if (chooses || goesOn)
-        work.emplace_back(user, arithmetic || !(chooses || wraps));
+        work.push_back(
+            {user, arithmetic || !(chooses || wraps), guarded || guards});
     }
   }
+  // Nor where it divides.
+  bool elsewhere = features.makesDivisors || features.nonZero;
+  if (!everywhereGuarded || elsewhere ||
+      (features.role == InputRole::Index && features.indexBound <= 0))
+    features.special.reset();
 }
 
 static InputFeatures describeInput(const ScalarNode &input, Type type,

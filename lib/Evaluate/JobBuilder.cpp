@@ -134,6 +134,7 @@ llvm::Expected<worker::Job> fastk::buildJob(LoweringOp workload,
     if (index < features.inputs.size()) {
       const InputFeatures &feature = features.inputs[index];
       tensor->role = toRole(feature);
+      tensor->special = feature.special;
       if (feature.indexBound > 0)
         tensor->range = {0.0, static_cast<double>(feature.indexBound - 1)};
       else if (feature.addresses)

@@ -185,6 +185,14 @@ static Tensor readTensor(const Json &value, std::string path, bool isInput,
                              "a constant of the program");
       tensor.range = {bounds[0], bounds[1]};
     }
+    int64_t special = 0;
+    constexpr int64_t exactInDouble = int64_t(1) << 53;
+    if (reader.readInt("special", special, -exactInDouble, exactInDouble,
+                       true)) {
+      tensor.special = special;
+      if (isFloat(tensor.type) || tensor.type == ElementType::I1)
+        reader.fail("special", "is for integers; leave it out");
+    }
     if (reader.ok() && tensor.role == Role::Index) {
       if (isFloat(tensor.type))
         reader.fail("distribution",
@@ -412,6 +420,8 @@ static Json toJson(const Tensor &tensor, bool isInput) {
         bounds.push_back(bound);
     json["range"] = bounds;
   }
+  if (tensor.special)
+    json["special"] = *tensor.special;
   return json;
 }
 

@@ -224,6 +224,8 @@ static void setExponents(ValueRule &rule, const Job &job, const Case &trial,
 /// Sets the integers that are drawn.
 static void setIntegers(ValueRule &rule, const Job &job, const Tensor &tensor) {
   rule.isDivisor = tensor.role == Role::Divisor;
+  rule.hasSpecial = tensor.special.has_value();
+  rule.special = double(tensor.special.value_or(0));
   rule.low = tensor.role == Role::Positive ? 1 : -8;
   rule.high = 8;
   rule.highExponent = 0;

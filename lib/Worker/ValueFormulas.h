@@ -270,6 +270,7 @@ struct ValueRule {
   double scale;
   /// Values stay within +-largest; within [low, high] where there is a range.
   double largest, low, high;
+  double special;
   /// Of queries and keys: alpha^2 sqrt(D) = 1, D the length of a query.
   double alpha;
   /// The exponent of Mixed, MixedHalf.
@@ -291,6 +292,8 @@ struct ValueRule {
   bool isDivisor;
   /// Nonfinite draws no infinities.
   bool onlyNaN;
+  /// Of integers: one in 16 is `special`, whatever the law.
+  bool hasSpecial;
   bool hasRange;
   /// Its rows have factors; keys have none.
   bool isQuery;
@@ -548,6 +551,8 @@ FASTK_FORMULA double lawlessValueOf(const ValueRule &rule,
   if (rule.use == Use::Scale)
     return rule.law == Law::Integers ? double(int64_t(bits % 5)) - 2
                                      : 1 + 0.5 * n.at(bits);
+  if (rule.hasSpecial && mix(bits) % 16 == 0)
+    return rule.special;
   if (rule.law == Law::FullWidth && rule.highExponent > 0)
     return wideIntegerOf(rule, bits);
   if (rule.law == Law::FullWidth && bits % 8 == 0)

@@ -406,6 +406,8 @@ TEST(InputRoles, IndicesThroughSelections) {
   EXPECT_EQ(wrapped.indexBound, 100);
   EXPECT_FALSE(wrapped.addresses);
 
+  EXPECT_FALSE(wrapped.special);
+
   InputFeatures clamped = indexFeatures("%p = arith.maxsi %i, %zero : i64");
   EXPECT_EQ(clamped.role, InputRole::Index);
   EXPECT_EQ(clamped.indexBound, 100);
@@ -413,6 +415,32 @@ TEST(InputRoles, IndicesThroughSelections) {
   InputFeatures computed = indexFeatures("%p = arith.muli %i, %i : i64");
   EXPECT_EQ(computed.role, InputRole::Data);
   EXPECT_TRUE(computed.addresses);
+}
+
+// A class that is ignored is no index, where it is left out before the gather.
+TEST(InputRoles, IgnoredClassesAreSpecial) {
+  InputFeatures ignored = indexFeatures(R"(
+    %k = arith.constant -100 : i64
+    %n = arith.cmpi ne, %i, %k : i64
+    %p = arith.select %n, %i, %zero : i64)");
+  EXPECT_EQ(ignored.role, InputRole::Index);
+  EXPECT_EQ(ignored.indexBound, 100);
+  EXPECT_EQ(ignored.special, -100);
+  // Not guarded: the comparison comes too late.
+  InputFeatures late = indexFeatures(R"(
+    %k = arith.constant -100 : i64
+    %n = arith.cmpi ne, %i, %k : i64
+    %u = arith.select %n, %i, %zero : i64
+    %p = arith.maxsi %u, %i : i64)");
+  EXPECT_EQ(late.role, InputRole::Index);
+  EXPECT_FALSE(late.special);
+
+  WorkloadFeatures compared = analyzeScalars("i32", R"(
+    %k = arith.constant 50256 : i32
+    %n = arith.cmpi eq, %x, %k : i32
+    %z = arith.select %n, %y, %x : i32)");
+  EXPECT_EQ(compared.inputs[0].special, 50256);
+  EXPECT_FALSE(compared.inputs[1].special);
 }
 
 } // namespace

@@ -42,6 +42,8 @@ static Job anyJob() {
   for (ElementType type : {ElementType::I64, ElementType::I32, ElementType::I8})
     add(type, Role::Divisor);
   add(ElementType::I1, Role::Data);
+  add(ElementType::I64, Role::Index, {{0, 9}});
+  job.inputs.back().special = -100;
   job.outputs = {{ElementType::F32, {37, 1000}, Role::Data, {}},
                  {ElementType::F16, {7, 11}, Role::Data, {}},
                  {ElementType::F64, {5000, 3}, Role::Data, {}}};

@@ -458,6 +458,18 @@ TEST(Inputs, IntegersHaveTheirWholeWidth) {
     EXPECT_TRUE(has(-100) && has(-128) && has(127));
     for (double value : values)
       ASSERT_LE(std::fabs(value), 128);
+    // Whatever the range and the law.
+    job.inputs[0].special = -77;
+    job.inputs[0].range = {{0, 100}};
+    for (Law law : {Law::Normal, Law::Equal, Law::FullWidth}) {
+      values = drawn(job, 0, {law, 0, 1, 1});
+      auto count = std::count(values.begin(), values.end(), -77);
+      EXPECT_NEAR(double(count), 20000.0 / 16, 200);
+      EXPECT_EQ(std::count_if(values.begin(), values.end(),
+                              [](double v) { return v < 0; }),
+                count);
+    }
+    job.inputs[0].special.reset();
     // A range is kept, its ends are drawn.
     job.inputs[0].range = {{-3, 100}};
     values = drawnWide();

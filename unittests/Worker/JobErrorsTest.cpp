@@ -60,6 +60,7 @@ TEST(JobErrors, NameThePlaceAndTheRemedy) {
       {R"("shape":[2]})", R"("shape":[2],"range":[0,1]})", "$.outputs[0]",
        "remove it"},
       {"[0,1]", "[1,0]", "$.inputs[0].range", "low <= high"},
+      {"[0,1]", R"([0,1],"special":3)", "$.inputs[0].special", "integers"},
       {"[0,1]", "[0]", "$.inputs[0].range", "low <= high"},
       {R"("distribution":"data")", R"("distribution":"index")",
        "$.inputs[0].distribution", "integers"},

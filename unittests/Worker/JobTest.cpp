@@ -112,6 +112,7 @@ TEST(Job, RoundTrip) {
   job.inputs = {{ElementType::I64, {5}, Role::Index, {{0, 4}}},
                 {ElementType::BF16, {}, Role::Positive, {{0.5, 2}}},
                 {ElementType::I1, {3, 4}, Role::Mask, {}}};
+  job.inputs[0].special = -100;
   job.outputs = {{ElementType::F64, {1, 2, 3}, Role::Data, {}}};
   auto program = [](const char *path, int64_t workspaceBytes) {
     Program result;
@@ -135,6 +136,7 @@ TEST(Job, RoundTrip) {
   ASSERT_TRUE(read) << error << "\n" << text;
   EXPECT_EQ(toJSON(*read), text);
   EXPECT_EQ(read->inputs[0].range->second, 4);
+  EXPECT_EQ(read->inputs[0].special, -100);
   EXPECT_EQ(read->inputs[1].role, Role::Positive);
   EXPECT_EQ(read->incumbent->workspaceBytes, 3);
   EXPECT_EQ(read->time.cache, Cache::Warm);

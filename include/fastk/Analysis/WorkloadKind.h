@@ -90,6 +90,9 @@ struct InputFeatures {
   /// For indices and amounts of shifts: one above the largest that is in range,
   /// 0 when not known.
   int64_t indexBound = 0;
+  /// An integer that is compared with this constant; where it is an index, one
+  /// that is chosen after the comparison: any loss that ignores a class.
+  std::optional<int64_t> special;
   /// An integer that becomes an index by arithmetic: which ones are in range is
   /// not known, so draw small ones.
   bool addresses = false;

@@ -90,6 +90,9 @@ struct Tensor {
   Role role = Role::Data;
   /// Inputs only: values are kept within [first, second].
   std::optional<std::pair<double, double>> range;
+  /// Integer inputs only: a value that the op compares them with, legal even
+  /// outside of the range, such as the class that a loss ignores.
+  std::optional<int64_t> special = std::nullopt;
 
   int64_t elements() const;
   int64_t bytes() const;
