@@ -204,7 +204,7 @@ llvm::Error SearchLoop::conclude(size_t index, const PreparedSearch &prepared,
   budgets.spend(target, result, preparation);
   printTrajectory(result, title, llvm::errs());
   if (result.unproven)
-    unproven.emplace_back(title.str(), *result.unproven);
+    unproven.emplace_back(prepared.features.name, *result.unproven);
   if (result.end == SearchEnd::Interrupted)
     end = SearchModelEnd::Interrupted;
   else

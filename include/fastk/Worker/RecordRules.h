@@ -25,7 +25,7 @@ namespace fastk::worker {
 /// memory differ by up to 1 % (seen on an H200).
 inline constexpr double kControlLimit = 0.02, kControlReach = 0.015;
 /// The largest half width of the speedup's interval, relative to its median.
-inline constexpr double kWidestRatio = 0.03;
+inline constexpr double kWidestRatio = 0.05;
 /// How far the ratio of the fast tenths may be from the median of the ratios:
 /// contention slows the median calls of a program with barriers most, and the
 /// fast ones least. Beside it the share of a call that is its handshake.

@@ -11,7 +11,7 @@ include/fastk/Worker/RecordRules.h, which says where the numbers come from.
 import math
 
 _CONTROL_LIMIT, _CONTROL_REACH = 0.02, 0.015
-_WIDEST_RATIO = 0.03
+_WIDEST_RATIO = 0.05
 _TENTHS_APART = 0.10
 _FEWEST, _FEWEST_LONG = 16, 8
 _LONG_SECONDS = 60
