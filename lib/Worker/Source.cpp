@@ -144,14 +144,15 @@ static void setPlaces(ValueRule &rule, const Job &job, size_t index,
     else if (!isItsTurn(job, index, trial))
       rule.places = -1;
     // One in as many elements as are summed up: whatever axis they are on, a
-    // sum has about one term. Where it is not known, by the extents.
+    // sum has about one term. Now and then, and where it is not known, by the
+    // extents: the longest sum of a job may not be this operand's.
     std::vector<int64_t> lengths = {job.reductionLength, rule.row};
     if (tensor.shape.size() > 1)
       lengths.push_back(tensor.shape[tensor.shape.size() - 2]);
     uint64_t choice = bitsAt(trial.seed, 900 + index);
     bool known = job.kind == Kind::Contraction || job.kind == Kind::Convolution;
     size_t which =
-        known && choice % 4 != 0 ? 0 : (choice >> 8) % lengths.size();
+        known && choice % 16 != 0 ? 0 : (choice >> 8) % lengths.size();
     rule.block = lengths[which];
   } else if (rule.law == Law::Denormals) {
     rule.block = 4;

@@ -59,7 +59,8 @@ TEST(InputsJudged, RoundedOperandsAreFound) {
   EXPECT_EQ(verdict.status, Status::Wrong) << explain(verdict);
   ASSERT_FALSE(verdict.errors.empty());
   EXPECT_EQ(verdict.errors.front().precision, Precision::IEEE);
-  EXPECT_EQ(verdict.errors.back().distribution, "one_hot") << explain(verdict);
+  const std::string &law = verdict.errors.back().distribution;
+  EXPECT_TRUE(law == "one_hot" || law == "few_nonzero") << explain(verdict);
 }
 
 /// What no NaN reaches stays right.

@@ -209,7 +209,7 @@ TEST(Inputs, RoundedOperandsCannotHide) {
           }
           // A seed that takes K for the distance of values.
           uint64_t seed = 1;
-          while (bitsAt(seed, 900 + size_t(turn)) % 4 == 0)
+          while (bitsAt(seed, 900 + size_t(turn)) % 16 == 0)
             ++seed;
           ProductErrors errors =
               productErrors(job, {law, turn, seed, 1}, transposed);
@@ -235,7 +235,7 @@ TEST(Inputs, ConvolutionsHaveFewTerms) {
   job.outputs = {{ElementType::F32, {1, filters, size, size}, Role::Data, {}}};
   for (int64_t turn : {0, 1}) {
     uint64_t seed = 1;
-    while (bitsAt(seed, 900 + size_t(turn)) % 4 == 0)
+    while (bitsAt(seed, 900 + size_t(turn)) % 16 == 0)
       ++seed;
     Case trial = {Law::OneHot, turn, seed, 1};
     std::vector<double> image = drawn(job, 0, trial),

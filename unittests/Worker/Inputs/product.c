@@ -57,6 +57,8 @@ void fastk_kernel(const float *a, const float *b, T *c, void *workspace) {
   int bad = 0;
   for (int i = 0; i < M * K; ++i)
     bad |= !(a[i] - a[i] == 0);
+  for (int i = 0; i < K * N; ++i)
+    bad |= !(b[i] - b[i] == 0);
 #endif
   for (int i = 0; i < M; ++i)
     for (int j = 0; j < N; ++j) {
