@@ -191,6 +191,11 @@ static void setExponents(ValueRule &rule, const Job &job, const Case &trial,
     rule.highExponent = 11;
     rule.segment = job.reductionLength == 1 ? 1 : rule.row;
     break;
+  case Law::NegativeInfinity:
+    // Windows as large as eight rows.
+    if (job.kind == Kind::Pooling || job.kind == Kind::Reduction)
+      rule.segment = std::clamp<int64_t>(rule.elements / 4, 1, 8 * rule.row);
+    break;
   case Law::NearZero:
     // What is divided by them fits.
     rule.lowExponent = low / 2;

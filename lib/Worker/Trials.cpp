@@ -96,9 +96,8 @@ bool fastk::worker::respondsToScale(Law law) {
          law != Law::NearZero;
 }
 
-bool fastk::worker::judgesNonFinite(const Job &) {
-  // Results are compared with the oracle's, NaN with NaN.
-  return false;
+bool fastk::worker::judgesNonFinite(const Job &job) {
+  return job.condition && job.nonFinite != NonFinite::Exact;
 }
 
 bool fastk::worker::isProduct(Kind kind) {
@@ -189,8 +188,8 @@ static std::vector<Law> lawsOf(const Job &job) {
          Law::Bands, Law::Denormals});
     break;
   case Kind::Pooling:
-    add({Law::Ties, Law::Negatives, Law::LogUniform, Law::Bands,
-         Law::Denormals});
+    add({Law::Ties, Law::Negatives, Law::NegativeInfinity, Law::LogUniform,
+         Law::Bands, Law::Denormals});
     break;
   case Kind::Other:
     add({Law::Mean1000, Law::Breakpoints, Law::Negatives, Law::OneHot,

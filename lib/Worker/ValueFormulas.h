@@ -417,9 +417,14 @@ FASTK_FORMULA double elementValueOf(const ValueRule &rule,
     return ofRow + 0.5 * n.at(bits);
   if (law == Law::Ties)
     return isNaN(ofRow) ? double(int64_t(bits % 3)) - 1 : ofRow;
-  if (law == Law::NegativeInfinity)
+  if (law == Law::NegativeInfinity) {
+    // Whole windows and rows of what has maxima.
+    if (rule.segment > 0 &&
+        bitsAt(rule.seed ^ 0x1f1f, uint64_t(i / rule.segment)) % 4 == 0)
+      return -infinityValue();
     // An op over any one axis still finds finite values.
     return bits % 4 == 0 ? -infinityValue() : n.at(mix(bits));
+  }
   if (law == Law::Integers)
     return double(int64_t(bits % 5)) - 2;
   if (law == Law::Signs)
@@ -454,7 +459,8 @@ FASTK_FORMULA double elementValueOf(const ValueRule &rule,
   if (law == Law::Nonfinite) {
     if (!isSpecialPlace(rule, i))
       return n.at(bits);
-    uint64_t which = mix(bits) % 3;
+    // All three where there are three places.
+    uint64_t which = (rule.seed + uint64_t(i / rule.block)) % 3;
     return which == 0 || rule.onlyNaN ? nanValue()
            : which == 1               ? infinityValue()
                                       : -infinityValue();
