@@ -62,6 +62,15 @@ std::string ModuleWatch::start(CUmodule module, std::string_view image) {
   return "";
 }
 
+std::string ModuleWatch::keep() {
+  for (Range &range : ranges)
+    if (std::string error = driver.call(driver.cuMemcpyDtoH, range.bytes.data(),
+                                        range.address, range.bytes.size());
+        !error.empty())
+      return error;
+  return "";
+}
+
 std::string ModuleWatch::check() const {
   std::string now;
   for (const Range &range : ranges) {

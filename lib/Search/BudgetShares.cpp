@@ -30,9 +30,15 @@ std::optional<SearchBudget> BudgetShares::next() {
       (total.usd > 0 && !(left.usd > 0)))
     return std::nullopt;
   SearchBudget share;
-  // Rounded up: the remainder goes to the first ones.
-  if (total.evaluations > 0)
-    share.evaluations = std::max<int64_t>(count(left.evaluations), 1);
+  // A winner takes two: whoever comes later is left that much, where it is
+  // there.
+  constexpr int64_t enoughToWin = 2;
+  auto later = static_cast<int64_t>(weights.size() - turn);
+  if (total.evaluations > 0) {
+    int64_t least = std::min(enoughToWin, left.evaluations);
+    int64_t most = std::max(least, left.evaluations - enoughToWin * later);
+    share.evaluations = std::clamp(count(left.evaluations), least, most);
+  }
   if (total.minutes > 0)
     share.minutes = left.minutes * part;
   if (total.tokens > 0)

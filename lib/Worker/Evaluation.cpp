@@ -35,11 +35,13 @@ Precision Evaluation::judge(const Results &outputs, const Results &oracle,
   double worstShare = -1;
   for (size_t o = 0; o < device.job.outputs.size(); ++o) {
     const Difficulty &difficulty = difficulties[o];
-    Measure m = device.compare(o, outputs, oracle);
     Precision accepted = device.job.acceptedPrecision;
     bool perElement = condition && isFloat(device.job.outputs[o].type);
     Shares shares;
-    if (perElement)
+    Measure m;
+    if (!perElement)
+      m = device.compare(o, outputs, oracle);
+    else
       shares = device.judge(o, outputs, oracle, condition,
                             errorRuleOf(device.job, o, difficulty));
     Precision got = perElement ? classify(shares, difficulty)
@@ -53,8 +55,8 @@ Precision Evaluation::judge(const Results &outputs, const Results &oracle,
     if (share > worstShare) {
       worstShare = share;
       worst.output = int64_t(o);
-      worst.maxNormalized = m.max;
-      worst.relativeFrobenius = m.frobenius;
+      worst.maxNormalized = perElement ? shares.max : m.max;
+      worst.relativeFrobenius = perElement ? shares.frobenius : m.frobenius;
       worst.nanMismatch = mismatches;
       worst.masked = shares.masked;
       worst.share.reset();

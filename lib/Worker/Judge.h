@@ -44,6 +44,8 @@ struct Shares {
   int64_t mismatches = 0;
   /// Where the first mismatch or the largest share is.
   int64_t where = 0;
+  /// For people, as measure's.
+  double max = 0, frobenius = 0;
   /// The largest condition as a multiple of |r|, and of |r| and its row's mean.
   double relativeCondition = 0, rowCondition = 0;
 };

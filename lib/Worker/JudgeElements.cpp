@@ -24,6 +24,7 @@ struct RowJudge {
   const ErrorRule &rule;
   double mean;
   Shares &sum;
+  ErrorSums &squares;
   double errors = 0, bounds = 0, fourths = 0;
 
   void add(int64_t at, double y, double r, double condition) {
@@ -36,6 +37,13 @@ struct RowJudge {
       ++sum.judged;
     if (e.judged != Judged::Finite)
       return;
+    double error = std::fabs(y - r);
+    squares.errors += error * error;
+    squares.references += r * r;
+    double scale = std::fabs(r) + mean;
+    if (e.error > sum.max * scale)
+      sum.max =
+          scale > 0 ? e.error / scale : std::numeric_limits<double>::infinity();
     errors += e.error * e.error;
     double square = e.bound * e.bound;
     bounds += square;
@@ -61,6 +69,7 @@ static void merge(Shares &into, const Shares &part) {
     into.where = part.where;
   into.ieee = std::max(into.ieee, part.ieee);
   into.tf32 = std::max(into.tf32, part.tf32);
+  into.max = std::max(into.max, part.max);
   into.half = std::max(into.half, part.half);
   into.masked += part.masked;
   into.judged += part.judged;
@@ -92,6 +101,7 @@ Shares fastk::worker::judgeElements(const Tensor &tensor, const Reader &output,
                                     const ErrorRule &rule, int64_t from) {
   int64_t row = scaleRowOf(tensor);
   std::vector<Shares> partials(static_cast<size_t>(maxParts()));
+  std::vector<ErrorSums> squares(static_cast<size_t>(maxParts()));
   parallelFor(tensor.elements() - from, row,
               [&](int64_t part, int64_t begin, int64_t end) {
                 Shares &sum = partials[size_t(part)];
@@ -100,7 +110,8 @@ Shares fastk::worker::judgeElements(const Tensor &tensor, const Reader &output,
                 end += from;
                 for (int64_t first = begin; first < end; first += row) {
                   int64_t last = std::min(first + row, end);
-                  RowJudge judge{rule, meanOf(reference, first, last), sum};
+                  RowJudge judge{rule, meanOf(reference, first, last), sum,
+                                 squares[size_t(part)]};
                   for (int64_t at = first; at < last; at += pieceLength) {
                     int64_t stop = std::min(at + pieceLength, last);
                     output(at, stop, y);
@@ -119,5 +130,13 @@ Shares fastk::worker::judgeElements(const Tensor &tensor, const Reader &output,
   Shares result;
   for (const Shares &part : partials)
     merge(result, part);
+  ErrorSums total;
+  for (const ErrorSums &part : squares) {
+    total.errors += part.errors;
+    total.references += part.references;
+  }
+  Measure means;
+  setMeans(means, total, tensor.type, tensor.elements() - from);
+  result.frobenius = means.frobenius;
   return result;
 }

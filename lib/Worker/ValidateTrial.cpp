@@ -93,6 +93,54 @@ bool Validation::callCondition(const Operands &operands) {
          callTrusted(Part::Condition, operands, *conditionOutputs);
 }
 
+/// What the baseline's result says of a trial. False, with the reason in
+/// \p why, where nothing can be judged on it. \p mostMasked: of most elements
+/// nothing can be asked.
+bool Validation::measureBaseline(const Case &trial, size_t output,
+                                 Difficulty &difficulty, bool &mostMasked,
+                                 std::string &why) {
+  difficulty.coherent = isCoherent(trial.law);
+  difficulty.rangeOnly = testsRange(trial.law);
+  difficulty.exceedsHalf = exceedsHalf(job, trial.law);
+  const Tensor &tensor = job.outputs[output];
+  bool mayBeExact = isExact(trial.law, job.kind);
+  if (!condition || !isFloat(tensor.type)) {
+    Measure m = device.compare(output, *baselineOutputs, *oracleOutputs);
+    difficulty.baseline = m;
+    difficulty.carriers = m.carriers;
+    difficulty.exact = mayBeExact && m.max == 0 && m.mismatches == 0;
+    if (m.mismatches == 0)
+      return true;
+    why = "the baseline differs from the oracle in " +
+          std::to_string(m.mismatches) +
+          (isFloat(tensor.type) ? " NaN or infinite elements" : " elements");
+    return false;
+  }
+  difficulty.perElement = true;
+  Shares shares = device.judge(output, *baselineOutputs, *oracleOutputs,
+                               conditionOutputs.get(),
+                               errorRuleOf(job, output, difficulty));
+  difficulty.baseline.max = shares.max;
+  difficulty.baseline.frobenius = shares.frobenius;
+  difficulty.baseline.mismatches = shares.mismatches;
+  difficulty.relativeCondition = shares.relativeCondition;
+  difficulty.rowCondition = shares.rowCondition;
+  difficulty.exact = mayBeExact && shares.max == 0 && shares.mismatches == 0;
+  mostMasked |= shares.masked > shares.judged;
+  char text[240];
+  if (shares.judged == 0)
+    snprintf(text, sizeof(text),
+             "every element overflows, or may on the way to it");
+  else
+    snprintf(text, sizeof(text),
+             "the default lowering breaks the contract there: %lld elements "
+             "NaN or infinite, an error %.3g times its bound",
+             (long long)shares.mismatches, shares.ieee);
+  why = text;
+  // Who breaks the contract is no measure of others.
+  return shares.judged > 0 && shares.mismatches == 0 && shares.ieee <= 1;
+}
+
 /// The oracle's and the baseline's results on one trial.
 Validation::Outcome Validation::prepare(Case &trial,
                                         std::vector<Difficulty> &difficulties,
@@ -118,51 +166,15 @@ Validation::Outcome Validation::prepare(Case &trial,
       return Outcome::Failed;
     baselineSeconds = std::max(baselineSeconds, ns * 1e-9);
     difficulties.assign(job.outputs.size(), Difficulty());
-    for (size_t o = 0; o < job.outputs.size(); ++o) {
-      Measure m = device.compare(o, *baselineOutputs, *oracleOutputs);
-      difficulties[o].baseline = m;
-      difficulties[o].carriers = m.carriers;
-      difficulties[o].coherent = isCoherent(trial.law);
-      difficulties[o].rangeOnly = testsRange(trial.law);
-      difficulties[o].exceedsHalf = exceedsHalf(job, trial.law);
-      difficulties[o].exact =
-          isExact(trial.law, job.kind) && m.max == 0 && m.mismatches == 0;
-      bool perElement = condition && isFloat(job.outputs[o].type);
-      difficulties[o].perElement = perElement;
-      if (perElement) {
-        Shares shares = device.judge(o, *baselineOutputs, *oracleOutputs,
-                                     conditionOutputs.get(),
-                                     errorRuleOf(job, o, difficulties[o]));
-        difficulties[o].relativeCondition = shares.relativeCondition;
-        difficulties[o].rowCondition = shares.rowCondition;
-        difficulties[o].exact =
-            isExact(trial.law, job.kind) && m.max == 0 && m.mismatches == 0;
-        // Who breaks the contract himself is no measure of others.
-        legal = shares.mismatches == 0 && shares.judged > 0 &&
-                classify(shares, difficulties[o]) <= Precision::IEEE;
-        char text[200];
-        snprintf(text, sizeof(text),
-                 "the default lowering breaks the contract there: %lld "
-                 "elements NaN or infinite, an error %.3g times its bound; "
-                 "%lld elements judged, %lld not",
-                 (long long)shares.mismatches, shares.ieee,
-                 (long long)shares.judged, (long long)shares.masked);
-        if (!legal) {
-          why = text;
-          break;
-        }
-      } else if (m.mismatches) {
-        legal = false;
-        why = "the baseline differs from the oracle in " +
-              std::to_string(m.mismatches) +
-              (isFloat(job.outputs[o].type) ? " NaN or infinite elements"
-                                            : " elements");
-      }
-    }
-    if (legal)
+    bool mostMasked = false;
+    for (size_t o = 0; o < job.outputs.size() && legal; ++o)
+      legal = measureBaseline(trial, o, difficulties[o], mostMasked, why);
+    // Where most overflows on the way, smaller values say more.
+    bool mayShrink = !condition ||
+                     (mostMasked && respondsToScale(trial.law) && scale > 0.01);
+    if (legal && !(condition && mayShrink))
       return Outcome::Ready;
-    // Smaller values help where a trial is left out whole.
-    if (condition)
+    if (!mayShrink)
       break;
   }
   return Outcome::LeftOut;

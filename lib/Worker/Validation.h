@@ -36,6 +36,8 @@ private:
   bool callCandidate(const std::string &what);
   Outcome prepare(Case &trial, std::vector<Difficulty> &difficulties,
                   std::string &why);
+  bool measureBaseline(const Case &trial, size_t output, Difficulty &difficulty,
+                       bool &mostMasked, std::string &why);
   bool measureSlope(const Case &trial, std::vector<Difficulty> &difficulties);
   bool judgeTrial(const Case &trial, std::vector<Difficulty> &difficulties,
                   bool slopeKnown);

@@ -34,6 +34,9 @@ public:
   /// ended.
   std::string check() const;
 
+  /// Copies all data anew: the worker itself has written some.
+  std::string keep();
+
   bool isEmpty() const { return ranges.empty(); }
 
 private:

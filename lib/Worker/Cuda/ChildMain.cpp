@@ -456,6 +456,8 @@ int CudaChild::run() {
         error =
             program->setVariable(payload.substr(0, zero),
                                  std::string_view(payload).substr(zero + 1));
+      if (error.empty() && moduleData)
+        error = moduleData->keep();
       break;
     case CudaCommand::Call:
       error = call(request.slot, request.timed != 0, request.key, reply);

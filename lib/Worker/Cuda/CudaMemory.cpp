@@ -334,6 +334,7 @@ namespace {
 /// As in judge.cu.
 struct ShareSums {
   double ieee = 0, tf32 = 0, half = 0, relativeCondition = 0, rowCondition = 0;
+  double errorSquares = 0, referenceSquares = 0, largest = 0;
   uint64_t masked = 0, judged = 0, mismatches = 0, firstMismatch = ~uint64_t(0);
 };
 } // namespace
@@ -369,6 +370,13 @@ Shares CudaDevice::judge(size_t output, const Results &results,
   shares.half = sums.half;
   shares.relativeCondition = sums.relativeCondition;
   shares.rowCondition = sums.rowCondition;
+  ErrorSums squares;
+  squares.errors = sums.errorSquares;
+  squares.references = sums.referenceSquares;
+  Measure means;
+  setMeans(means, squares, tensor.type, tensor.elements());
+  shares.max = sums.largest;
+  shares.frobenius = means.frobenius;
   shares.masked = int64_t(sums.masked);
   shares.judged = int64_t(sums.judged);
   shares.mismatches = int64_t(sums.mismatches);

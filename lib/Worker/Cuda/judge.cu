@@ -238,6 +238,8 @@ extern "C" __global__ void fastk_compare(const unsigned char *output,
 // order alike.
 struct ShareSums {
   Word ieee, tf32, half, relativeCondition, rowCondition;
+  double errorSquares, referenceSquares;
+  Word largest;
   Word masked, judged, mismatches, firstMismatch;
 };
 
@@ -256,6 +258,7 @@ fastk_judge(const unsigned char *output, int outputType,
   __shared__ double shared[256];
   Word rows = (elements + row - 1) / row;
   double ieee = 0, tf32 = 0, half = 0, relative = 0, rowCondition = 0;
+  double errorSquares = 0, squares = 0, largest = 0;
   Word masked = 0, judged = 0, mismatches = 0, first = ~0ull;
   bool needsMean = rule.half > 0;
   for (Word r = blockIdx.x; r < rows; r += gridDim.x) {
@@ -297,6 +300,11 @@ fastk_judge(const unsigned char *output, int outputType,
         ++judged;
       if (e.judged != Judged::Finite)
         return;
+      double error = fabs(y - x), scaled = fabs(x) + mean;
+      errorSquares += error * error;
+      squares += x * x;
+      if (e.error > largest * scaled)
+        largest = scaled > 0 ? e.error / scaled : 1.0 / 0.0;
       errors += e.error * e.error;
       double square = e.bound * e.bound;
       bounds += square;
@@ -334,6 +342,9 @@ fastk_judge(const unsigned char *output, int outputType,
       ieee = fmax(ieee, rowShareOf(errors, bounds, fourths));
     }
   }
+  atomicAdd(&sums->errorSquares, errorSquares);
+  atomicAdd(&sums->referenceSquares, squares);
+  raise(&sums->largest, largest);
   raise(&sums->ieee, ieee);
   raise(&sums->tf32, tf32);
   raise(&sums->half, half);
