@@ -50,17 +50,24 @@ enum class Judged {
   Mismatch, ///< NaN or infinite and should not be, or the other way round.
 };
 
-/// The errors of one element as shares of the bounds; 1 is the bound.
+/// The error of one element and its bounds.
 struct ElementError {
   Judged judged;
-  double error, bound;
+  /// 0 where it is none.
+  double error;
+  /// Of `ieee`, but for what is no error.
+  double bound;
+  /// Of the classes.
   double ieee, tf32, half;
 };
 
 FASTK_FORMULA bool isFinite(double x) { return fabs(x) < infinityValue(); }
 
-FASTK_FORMULA double shareOf(double error, double bound) {
-  return error > 0 ? error / bound : 0;
+/// Raises a share to that of one more error. Few set a new maximum: the others
+/// need no division.
+FASTK_FORMULA void raiseShare(double &share, double error, double bound) {
+  if (error > share * bound)
+    share = bound > 0 ? error / bound : infinityValue();
 }
 
 /// \p y of a kernel, \p r exact, \p condition of r, \p mean of the magnitudes
@@ -98,10 +105,9 @@ FASTK_FORMULA ElementError judgeElement(const ErrorRule &rule, double y,
   result.bound = bound;
   double loose = bound + rule.operands * condition;
   double half = rule.half * (size + mean);
-  result.ieee = shareOf(result.error, bound + rule.tiny);
-  result.tf32 = shareOf(result.error, loose + rule.tiny);
-  result.half =
-      shareOf(result.error, (half > loose ? half : loose) + rule.tiny);
+  result.ieee = bound + rule.tiny;
+  result.tf32 = loose + rule.tiny;
+  result.half = (half > loose ? half : loose) + rule.tiny;
   return result;
 }
 

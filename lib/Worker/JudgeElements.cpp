@@ -19,45 +19,42 @@ static constexpr int64_t pieceLength = 1024;
 
 namespace {
 
-/// One row, element by element.
+/// One row, element by element. What it finds is kept here and added once: its
+/// members are registers of the loop.
 struct RowJudge {
-  const ErrorRule &rule;
-  double mean;
-  Shares &sum;
-  ErrorSums &squares;
+  const ErrorRule rule;
+  const double mean;
+  Shares own = {};
   double errors = 0, bounds = 0, fourths = 0;
+  ErrorSums squares = {};
 
   void add(int64_t at, double y, double r, double condition) {
     ElementError e = judgeElement(rule, y, r, condition, mean);
-    if (e.judged == Judged::Mismatch && sum.mismatches++ == 0)
-      sum.where = at;
-    if (e.judged == Judged::Masked)
-      ++sum.masked;
-    else
-      ++sum.judged;
-    if (e.judged != Judged::Finite)
+    if (e.judged != Judged::Finite) {
+      if (e.judged == Judged::Mismatch && own.mismatches++ == 0)
+        own.where = at;
+      ++(e.judged == Judged::Masked ? own.masked : own.judged);
       return;
-    double error = std::fabs(y - r);
+    }
+    ++own.judged;
+    double error = std::fabs(y - r), size = std::fabs(r);
     squares.errors += error * error;
     squares.references += r * r;
-    double scale = std::fabs(r) + mean;
-    if (e.error > sum.max * scale)
-      sum.max =
-          scale > 0 ? e.error / scale : std::numeric_limits<double>::infinity();
     errors += e.error * e.error;
     double square = e.bound * e.bound;
     bounds += square;
     fourths += square * square;
-    if (e.ieee > sum.ieee && sum.mismatches == 0)
-      sum.where = at;
-    sum.ieee = std::max(sum.ieee, e.ieee);
-    sum.tf32 = std::max(sum.tf32, e.tf32);
-    sum.half = std::max(sum.half, e.half);
-    double size = std::fabs(r), own = e.bound / rule.ieee;
+    if (e.error > own.ieee * e.ieee && own.mismatches == 0)
+      own.where = at;
+    raiseShare(own.ieee, e.error, e.ieee);
+    raiseShare(own.tf32, e.error, e.tf32);
+    raiseShare(own.half, e.error, e.half);
+    raiseShare(own.max, e.error, size + mean);
     // Of what is next to nothing no multiple says anything.
     if (size > rule.tiny) {
-      sum.relativeCondition = std::max(sum.relativeCondition, own / size);
-      sum.rowCondition = std::max(sum.rowCondition, own / (size + mean));
+      double condition = e.bound / rule.ieee;
+      raiseShare(own.relativeCondition, condition, size);
+      raiseShare(own.rowCondition, condition, size + mean);
     }
   }
 };
@@ -110,8 +107,7 @@ Shares fastk::worker::judgeElements(const Tensor &tensor, const Reader &output,
                 end += from;
                 for (int64_t first = begin; first < end; first += row) {
                   int64_t last = std::min(first + row, end);
-                  RowJudge judge{rule, meanOf(reference, first, last), sum,
-                                 squares[size_t(part)]};
+                  RowJudge judge{rule, meanOf(reference, first, last)};
                   for (int64_t at = first; at < last; at += pieceLength) {
                     int64_t stop = std::min(at + pieceLength, last);
                     output(at, stop, y);
@@ -122,9 +118,12 @@ Shares fastk::worker::judgeElements(const Tensor &tensor, const Reader &output,
                       judge.add(at + i, y[i], r[i], k[i]);
                   }
                   if (rule.rows)
-                    sum.ieee = std::max(
-                        sum.ieee,
+                    judge.own.ieee = std::max(
+                        judge.own.ieee,
                         rowShareOf(judge.errors, judge.bounds, judge.fourths));
+                  merge(sum, judge.own);
+                  squares[size_t(part)].errors += judge.squares.errors;
+                  squares[size_t(part)].references += judge.squares.references;
                 }
               });
   Shares result;

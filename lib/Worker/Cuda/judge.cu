@@ -261,6 +261,7 @@ fastk_judge(const unsigned char *output, int outputType,
   double errorSquares = 0, squares = 0, largest = 0;
   Word masked = 0, judged = 0, mismatches = 0, first = ~0ull;
   bool needsMean = rule.half > 0;
+  double perBound = 1 / rule.ieee;
   for (Word r = blockIdx.x; r < rows; r += gridDim.x) {
     Word begin = r * row, end = min(begin + row, elements);
     double total = 0, finite = 0, errors = 0, bounds = 0, fourths = 0;
@@ -290,34 +291,31 @@ fastk_judge(const unsigned char *output, int outputType,
     double mean = finite > 0 ? total / finite : 0;
     auto judge = [&](Word i, double y, double x, double own) {
       ElementError e = judgeElement(rule, y, x, own, mean);
-      if (e.judged == Judged::Mismatch) {
-        ++mismatches;
-        first = min(first, i);
-      }
-      if (e.judged == Judged::Masked)
-        ++masked;
-      else
-        ++judged;
-      if (e.judged != Judged::Finite)
+      if (e.judged != Judged::Finite) {
+        if (e.judged == Judged::Mismatch) {
+          ++mismatches;
+          first = min(first, i);
+        }
+        ++(e.judged == Judged::Masked ? masked : judged);
         return;
-      double error = fabs(y - x), scaled = fabs(x) + mean;
+      }
+      ++judged;
+      double error = fabs(y - x), size = fabs(x);
       errorSquares += error * error;
       squares += x * x;
-      if (e.error > largest * scaled)
-        largest = scaled > 0 ? e.error / scaled : 1.0 / 0.0;
       errors += e.error * e.error;
       double square = e.bound * e.bound;
       bounds += square;
       fourths += square * square;
-      ieee = fmax(ieee, e.ieee);
-      tf32 = fmax(tf32, e.tf32);
-      half = fmax(half, e.half);
-      double size = fabs(x), scale = e.bound / rule.ieee;
-      // Few set a new maximum: the others need no division.
-      if (size > rule.tiny && scale > relative * size)
-        relative = scale / size;
-      if (size > rule.tiny && scale > rowCondition * (size + mean))
-        rowCondition = scale / (size + mean);
+      raiseShare(ieee, e.error, e.ieee);
+      raiseShare(tf32, e.error, e.tf32);
+      raiseShare(half, e.error, e.half);
+      raiseShare(largest, e.error, size + mean);
+      if (size > rule.tiny) {
+        double condition = e.bound * perBound;
+        raiseShare(relative, condition, size);
+        raiseShare(rowCondition, condition, size + mean);
+      }
     };
     Word i = begin + threadIdx.x;
     for (; i + 3 * step < end; i += 4 * step) {
