@@ -79,9 +79,9 @@ LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
   else if (role == "condition")
     kernelRole = KernelRole::Condition;
   else
-    return module.emitError()
-           << "--compile-kernel takes program, oracle, condition, cubin or kernels, not '"
-           << role << "'";
+    return module.emitError() << "--compile-kernel takes program, oracle, "
+                                 "condition, cubin or kernels, not '"
+                              << role << "'";
   if ((withCubin || withKernels) && targetName == "host")
     return module.emitError()
            << "--compile-kernel=" << role

@@ -50,8 +50,8 @@ struct SanitizerResult {
 };
 
 /// What a promotion has to say of a tool: its text, and a protection
-/// `compute-sanitizer-TOOL`, which is missing unless the tool ran to its end and
-/// found nothing.
+/// `compute-sanitizer-TOOL`, which is missing unless the tool ran to its end
+/// and found nothing.
 void noteSanitizer(Verdict &verdict, const std::string &tool,
                    const SanitizerResult &result);
 
