@@ -59,6 +59,20 @@ TEST(BudgetShares, NoLimitStaysNone) {
   }
 }
 
+/// A winner takes an evaluation and its second measurement: who has little
+/// weight gets both, where they are there.
+TEST(BudgetShares, LaterOnesAreLeftEnoughToWin) {
+  BudgetShares shares(budgetOf(10, 9), std::vector<double>{99, 1, 1});
+  EXPECT_EQ(shares.next()->evaluations, 6);
+  shares.spend(6, 60);
+  EXPECT_EQ(shares.next()->evaluations, 2);
+  shares.spend(2, 60);
+  EXPECT_EQ(shares.next()->evaluations, 2);
+  // Of too few nobody gets more than there are.
+  BudgetShares few(budgetOf(1, 9), std::vector<double>{1, 99});
+  EXPECT_EQ(few.next()->evaluations, 1);
+}
+
 // 0 would mean no limit: a spent budget must not turn into that.
 TEST(BudgetShares, SpentIsNoShare) {
   BudgetShares few(budgetOf(2, 0), 3);
