@@ -7,6 +7,7 @@
 
 #include "fastk/Target/TargetDescription.h"
 #include "gtest/gtest.h"
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -71,15 +72,21 @@ void expectPlausible(const TargetDescription &host) {
 }
 
 TEST_F(HostCache, MeasuresPlausibleRatesQuickly) {
-  auto start = std::chrono::steady_clock::now();
-  TargetDescription host = measureHost();
-  double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-          .count();
-  expectPlausible(host);
-  // Less than a second on a quiet machine.
-  if (host.measuredIdle)
-    EXPECT_LT(seconds, 1.0);
+  // Less than a second on a quiet machine: once in three times no other guest
+  // of a virtual machine's host has taken the processor.
+  double least = 1e9;
+  bool isIdle = false;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    auto start = std::chrono::steady_clock::now();
+    TargetDescription host = measureHost();
+    std::chrono::duration<double> seconds =
+        std::chrono::steady_clock::now() - start;
+    expectPlausible(host);
+    least = std::min(least, seconds.count());
+    isIdle |= host.measuredIdle;
+  }
+  if (isIdle)
+    EXPECT_LT(least, 1.0);
 }
 
 TEST_F(HostCache, IsMeasuredOnceAndKept) {

@@ -8,6 +8,7 @@
 
 #include "Statistics.h"
 #include "WorkerHarness.h"
+#include "fastk/Worker/RecordRules.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 
@@ -63,7 +64,9 @@ TEST(Timing, SlowCandidatesAreDroppedEarly) {
   Verdict verdict = judge(job);
   EXPECT_EQ(verdict.status, Status::Slow) << explain(verdict);
   EXPECT_EQ(verdict.precision, Precision::IEEE);
-  EXPECT_EQ(verdict.timing.candidate->samples, 3);
+  // Three pairs of calls, or nine where something disturbed one.
+  EXPECT_GE(verdict.timing.candidate->samples, 3);
+  EXPECT_LE(verdict.timing.candidate->samples, 9);
   // After one trial, before the others are spent on it.
   EXPECT_EQ(verdict.audit.trials, 1);
   EXPECT_EQ(verdict.errors.size(), 1u);
@@ -151,6 +154,12 @@ TEST(Timing, PromotionRepeatsAndControls) {
   ASSERT_EQ(verdict.status, Status::OK) << explain(verdict);
   EXPECT_GE(verdict.audit.trials, 20);
   EXPECT_EQ(verdict.audit.bitwiseDeterministic, true);
+  // Beside other programs there are no times, and it says so.
+  if (verdict.timing.tooBusy) {
+    EXPECT_TRUE(noiseProblem(verdict.timing).find("other programs") !=
+                std::string::npos);
+    return;
+  }
   ASSERT_TRUE(verdict.timing.aaRatio);
   EXPECT_NEAR(verdict.timing.aaRatio->median, 1, 0.15);
 }
