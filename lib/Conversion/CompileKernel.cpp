@@ -176,10 +176,19 @@ fastk::compileKernel(LoweringOp lowering, KernelRole role, StringRef symbol,
     passes.addNestedPass<func::FuncOp>(role == KernelRole::Oracle
                                            ? createFastkPromoteToF64Pass()
                                            : createFastkDeriveConditionPass());
+    passes.addNestedPass<func::FuncOp>(createFastkLegalizeScalarsPass(
+        {/*isReference=*/true, /*hasComplexLibm=*/true}));
     if (failed(runPasses(passes, **module)))
       return failure();
     return compileScheduled(std::move(*module), symbol, context, target,
                             /*approximate=*/false, workspaceBytes);
+  }
+  {
+    // Before a schedule: what it makes vectors of must have a lowering.
+    PassManager passes(lowering.getContext());
+    passes.addNestedPass<func::FuncOp>(createFastkLegalizeScalarsPass());
+    if (failed(runPasses(passes, **module)))
+      return failure();
   }
   if (lowering.getLanguage() == Language::schedule) {
     if (failed(applySchedule(lowering, func)))

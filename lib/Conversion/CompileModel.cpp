@@ -9,6 +9,8 @@
 #include "HostPipeline.h"
 #include "ModelInterface.h"
 #include "TMTensor/LowerTMTensor.h"
+#include "fastk/Transforms/Passes.h"
+#include "fastk/Transforms/RunPasses.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -224,7 +226,9 @@ fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
     lowering.erase();
   decomposeAttention(*host);
   foldEmpty(*host);
-  if (failed(bufferizeFunctions(*host)))
+  PassManager scalars(host->getContext());
+  scalars.addNestedPass<func::FuncOp>(createFastkLegalizeScalarsPass());
+  if (failed(runPasses(scalars, *host)) || failed(bufferizeFunctions(*host)))
     return failure();
   lowerCalls(*host, workspaces);
   ErrorTexts errors;

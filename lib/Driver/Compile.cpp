@@ -119,5 +119,12 @@ LogicalResult fastk::lowerWorkloads(ModuleOp module, StringRef target) {
 }
 
 LogicalResult fastk::promoteToF64(ModuleOp module) {
-  return runPass(module, createFastkPromoteToF64Pass(), /*onFunctions=*/true);
+  // Powers must not be the products that programs make of them.
+  return success(
+      succeeded(runPass(module, createFastkPromoteToF64Pass(),
+                        /*onFunctions=*/true)) &&
+      succeeded(runPass(module,
+                        createFastkLegalizeScalarsPass(
+                            {/*isReference=*/true, /*hasComplexLibm=*/true}),
+                        /*onFunctions=*/true)));
 }

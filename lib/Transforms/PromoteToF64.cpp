@@ -12,6 +12,7 @@
 
 #include "fastk/Transforms/Passes.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 
@@ -145,6 +146,9 @@ struct FastkPromoteToF64Pass
       if (dependsOnWidth(op))
         return refuse("reinterprets the bits of a float, which have no "
                       "counterpart in f64");
+      if (isa<math::IsNormalOp>(op))
+        return refuse("asks whether a number is normal, which is another "
+                      "question in f64");
       if (auto constant = dyn_cast<arith::ConstantOp>(op))
         if (!promoteConstant(constant.getValue()))
           return refuse("has a constant that cannot be converted to f64");

@@ -13,3 +13,11 @@ func.func @wide(%x: f80, %y: f80) -> f80 {
   %0 = arith.addf %x, %y : f80
   return %0 : f80
 }
+
+// -----
+
+func.func @normal(%x: f32) -> i1 {
+  // expected-error @below {{asks whether a number is normal, which is another question in f64 (required by 'fastk-promote-to-f64')}}
+  %0 = math.isnormal %x : f32
+  return %0 : i1
+}

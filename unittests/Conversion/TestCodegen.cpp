@@ -24,7 +24,6 @@ using namespace mlir;
 using namespace fastk;
 
 static llvm::cl::opt<std::string> input(llvm::cl::Positional,
-                                        llvm::cl::Required,
                                         llvm::cl::desc("<input.mlir>"));
 static llvm::cl::opt<std::string> output("o", llvm::cl::init("-"));
 static llvm::cl::opt<std::string> emit("emit", llvm::cl::init("llvm"));
@@ -34,6 +33,10 @@ static llvm::cl::opt<bool> wholeModel("model");
 static llvm::cl::opt<bool> optimize("optimize");
 static llvm::cl::opt<bool> timing("timing");
 static llvm::cl::opt<bool> remarks("remarks");
+static llvm::cl::opt<bool>
+    listOps("list-ops",
+            llvm::cl::desc("print the name of every op of every dialect that "
+                           "models may hold, and end"));
 
 static double now() {
   return std::chrono::duration<double>(
@@ -48,6 +51,12 @@ int main(int argc, char **argv) {
   registerHostCodegen(registry);
   MLIRContext context(registry);
   context.loadDialect<FastkDialect>();
+  if (listOps) {
+    context.loadAllAvailableDialects();
+    for (RegisteredOperationName op : context.getRegisteredOperations())
+      llvm::outs() << op.getStringRef() << "\n";
+    return 0;
+  }
   if (remarks) {
     remark::RemarkCategories categories{"fastk", "fastk", "fastk", "fastk",
                                         "fastk"};

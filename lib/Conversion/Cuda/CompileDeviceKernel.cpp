@@ -185,14 +185,15 @@ FailureOr<DeviceProgram> fastk::compileDeviceKernel(LoweringOp lowering,
   auto module = createPatternFunction(lowering, "pattern");
   if (failed(module))
     return failure();
-  if (role != KernelRole::Program) {
-    PassManager passes(lowering.getContext());
+  PassManager passes(lowering.getContext());
+  if (role != KernelRole::Program)
     passes.addNestedPass<func::FuncOp>(role == KernelRole::Oracle
                                            ? createFastkPromoteToF64Pass()
                                            : createFastkDeriveConditionPass());
-    if (failed(runPasses(passes, **module)))
-      return failure();
-  }
+  passes.addNestedPass<func::FuncOp>(createFastkLegalizeScalarsPass(
+      {/*isReference=*/role != KernelRole::Program, /*hasComplexLibm=*/false}));
+  if (failed(runPasses(passes, **module)))
+    return failure();
   auto func = *(*module)->getOps<func::FuncOp>().begin();
   if (isSchedule && failed(applySchedule(lowering, func)))
     return failure();

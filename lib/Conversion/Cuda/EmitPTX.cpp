@@ -86,9 +86,35 @@ static void placeDynamicSharedMemory(gpu::GPUModuleOp module) {
   }
 }
 
+/// Ops for which LLVM has an intrinsic that the backend selects, and libdevice
+/// no function that MLIR's conversion calls.
+static void lowerToIntrinsics(gpu::GPUModuleOp module) {
+  IRRewriter rewriter(module.getContext());
+  module.walk([&](Operation *op) {
+    rewriter.setInsertionPoint(op);
+    if (op->getNumResults() != 1)
+      return;
+    Type type = op->getResult(0).getType();
+    if (isa<math::TruncOp>(op))
+      rewriter.replaceOpWithNewOp<LLVM::FTruncOp>(op, type, op->getOperand(0));
+    else if (isa<math::AbsIOp>(op))
+      rewriter.replaceOpWithNewOp<LLVM::AbsOp>(op, type, op->getOperand(0),
+                                               /*is_int_min_poison=*/false);
+    else if (isa<math::CountLeadingZerosOp>(op))
+      rewriter.replaceOpWithNewOp<LLVM::CountLeadingZerosOp>(
+          op, type, op->getOperand(0), /*is_zero_poison=*/false);
+    else if (isa<math::CountTrailingZerosOp>(op))
+      rewriter.replaceOpWithNewOp<LLVM::CountTrailingZerosOp>(
+          op, type, op->getOperand(0), /*is_zero_poison=*/false);
+    else if (isa<math::CtPopOp>(op))
+      rewriter.replaceOpWithNewOp<LLVM::CtPopOp>(op, type, op->getOperand(0));
+  });
+}
+
 static LogicalResult lowerToNVVM(gpu::GPUModuleOp module) {
   if (failed(lowerSubgroupReductions(module)))
     return failure();
+  lowerToIntrinsics(module);
   PassManager passes(module.getContext(), gpu::GPUModuleOp::getOperationName());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());

@@ -1,0 +1,36 @@
+//===- LegalizeScalars.td - Scalar ops that have no lowering *- tablegen -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+def FastkLegalizeScalarsPass
+    : Pass<"fastk-legalize-scalars", "::mlir::func::FuncOp"> {
+  let summary = "Replace scalar ops that the back ends lack or get wrong";
+  let description = [{
+    Rewrites scalar ops of `arith`, `math` and `complex` that MLIR's conversions
+    do not know, or whose expansions lose accuracy, into ops that both back ends
+    lower well:
+
+    | op | becomes |
+    |---|---|
+    | `math.fpowi` | products for constant exponents from -1 to 4, else `math.powf` of the magnitude in f64, with the sign of the exponent's parity |
+    | `math.ipowi` | repeated squaring, without a branch |
+    | `math.isinf`, `math.isnormal`, `math.clampf` | comparisons |
+    | `arith.truncf` of f64 to bf16 | through f32, rounded to odd there: one rounding in all |
+    | `complex.expm1`, `log`, `log1p`, `pow`, `sin`, `tan`, `tanh` | formulas of real functions that cancel nothing |
+
+    Ops on vectors and tensors are left alone: the pass runs before a schedule
+    makes vectors.
+  }];
+  let options = [
+    Option<"isReference", "reference", "bool", "false",
+           "for the oracle: powers come from `math.powf` whatever the exponent">,
+    Option<"hasComplexLibm", "has-complex-libm", "bool", "false",
+           "keep the complex functions that C's library has; they are called">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::complex::ComplexDialect",
+                           "::mlir::math::MathDialect"];
+}

@@ -1,0 +1,208 @@
+//===- LegalizeScalars.cpp - Scalar ops that have no lowering -------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LegalizeScalars.h"
+#include "fastk/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace fastk {
+#define GEN_PASS_DEF_FASTKLEGALIZESCALARSPASS
+#include "fastk/Transforms/Passes.h.inc"
+} // namespace fastk
+
+using fastk::ScalarBuilder;
+
+/// Products of `x` with itself: x^1 to x^4.
+static Value multiply(ScalarBuilder &b, Value x, int64_t exponent) {
+  switch (exponent) {
+  case 1:
+    return x;
+  case 2:
+    return b.mul(x, x);
+  case 3:
+    return b.mul(b.mul(x, x), x);
+  default: {
+    assert(exponent == 4 && "no other exponent is multiplied out");
+    Value square = b.mul(x, x);
+    return b.mul(square, square);
+  }
+  }
+}
+
+/// x^n. The sign is that of the exponent's parity, which an exponent converted
+/// to f64 no longer has beyond 2^53.
+static Value lowerFPowI(ScalarBuilder &b, math::FPowIOp op, bool isReference) {
+  Type type = op.getType();
+  bool isHalf = type.getIntOrFloatBitWidth() == 16;
+  APInt constant;
+  if (!isReference && matchPattern(op.getRhs(), m_ConstantInt(&constant)) &&
+      constant.getSignificantBits() <= 8) {
+    int64_t exponent = constant.getSExtValue();
+    if (exponent == 0)
+      return b.constant(type, 1);
+    if (exponent == -1)
+      return b.div(b.constant(type, 1), op.getLhs());
+    // Halves have f32's precision and range to be multiplied in.
+    Type wide = isHalf ? b.getF32Type() : type;
+    if (exponent >= 1 && exponent <= 4)
+      return b.convert(multiply(b, b.convert(op.getLhs(), wide), exponent),
+                       type);
+  }
+  Type f64 = b.getF64Type();
+  Value x = b.convert(op.getLhs(), f64), n = op.getRhs();
+  Value magnitude =
+      math::PowFOp::create(b, b.abs(x), arith::SIToFPOp::create(b, f64, n));
+  Value one = arith::ConstantOp::create(b, b.getIntegerAttr(n.getType(), 1));
+  Value isOdd = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                      arith::AndIOp::create(b, n, one), one);
+  Value isNegative = b.less(math::CopySignOp::create(b, b.constant(f64, 1), x),
+                            b.constant(f64, 0));
+  Value power = b.select(arith::AndIOp::create(b, isOdd, isNegative),
+                         b.negate(magnitude), magnitude);
+  return b.convert(power, type);
+}
+
+/// x^n modulo 2^width. A negative power of anything but 1 and -1 is 0.
+static Value lowerIPowI(ScalarBuilder &b, math::IPowIOp op) {
+  auto type = cast<IntegerType>(op.getType());
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(
+        b, b.getIntegerAttr(type, APInt(type.getWidth(), value,
+                                        /*isSigned=*/true,
+                                        /*implicitTrunc=*/true)));
+  };
+  auto isEqual = [&](Value lhs, Value rhs) -> Value {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lhs, rhs);
+  };
+  Value zero = constant(0), one = constant(1), minusOne = constant(-1);
+  Value base = op.getLhs(), rest = op.getRhs(), power = one;
+  for (unsigned bit = 0; bit < type.getWidth(); ++bit) {
+    Value isSet = isEqual(arith::AndIOp::create(b, rest, one), one);
+    power = b.select(isSet, arith::MulIOp::create(b, power, base), power);
+    if (bit + 1 == type.getWidth())
+      break;
+    base = arith::MulIOp::create(b, base, base);
+    rest = arith::ShRUIOp::create(b, rest, one);
+  }
+  Value isOdd = isEqual(arith::AndIOp::create(b, op.getRhs(), one), one);
+  Value ofMinusOne = b.select(isOdd, minusOne, one);
+  Value inverse =
+      b.select(isEqual(op.getLhs(), one), one,
+               b.select(isEqual(op.getLhs(), minusOne), ofMinusOne, zero));
+  Value isNegative =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, op.getRhs(), zero);
+  return b.select(isNegative, inverse, power);
+}
+
+static Value lowerIsNormal(ScalarBuilder &b, math::IsNormalOp op) {
+  auto type = cast<FloatType>(op.getOperand().getType());
+  const llvm::fltSemantics &semantics = type.getFloatSemantics();
+  Value magnitude = b.abs(op.getOperand());
+  Value least = b.constant(type, APFloat::getSmallestNormalized(semantics));
+  Value most = b.constant(type, APFloat::getLargest(semantics));
+  using arith::CmpFPredicate;
+  return arith::AndIOp::create(
+      b, arith::CmpFOp::create(b, CmpFPredicate::OGE, magnitude, least),
+      arith::CmpFOp::create(b, CmpFPredicate::OLE, magnitude, most));
+}
+
+static Value lowerIsInf(ScalarBuilder &b, math::IsInfOp op) {
+  auto type = cast<FloatType>(op.getOperand().getType());
+  Value infinity = b.constant(type, APFloat::getInf(type.getFloatSemantics()));
+  return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
+                               b.abs(op.getOperand()), infinity);
+}
+
+/// NaN stays: no comparison with it holds.
+static Value lowerClampF(ScalarBuilder &b, math::ClampFOp op) {
+  Value x = op.getValue();
+  x = b.select(b.less(x, op.getMin()), op.getMin(), x);
+  return b.select(b.less(op.getMax(), x), op.getMax(), x);
+}
+
+/// By way of f32, where the last bit is set when anything was lost: what is
+/// halfway between two numbers there is not halfway here, so the second
+/// rounding goes where a single one would (Boldo and Melquiond, "Emulation of
+/// FMA and correctly rounded sums", IEEE Transactions on Computers 57, 2008).
+static Value lowerTruncToBF16(ScalarBuilder &b, arith::TruncFOp op) {
+  Type f32 = b.getF32Type(), i32 = b.getI32Type();
+  Value x = op.getIn();
+  Value near = arith::TruncFOp::create(b, f32, x);
+  Value back = arith::ExtFOp::create(b, b.getF64Type(), near);
+  Value bits = arith::BitcastOp::create(b, i32, near);
+  Value one = arith::ConstantOp::create(b, b.getI32IntegerAttr(1));
+  // Towards zero first; an infinity that came from rounding up steps back, too.
+  Value isBeyond = b.less(b.abs(x), b.abs(back));
+  bits = b.select(isBeyond, arith::SubIOp::create(b, bits, one), bits);
+  // Ordered: NaN keeps its bits.
+  Value isInexact =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::ONE, x, back);
+  bits = b.select(isInexact, arith::OrIOp::create(b, bits, one), bits);
+  Value odd = arith::BitcastOp::create(b, f32, bits);
+  return arith::TruncFOp::create(b, op.getType(), odd);
+}
+
+static bool isTruncToBF16(arith::TruncFOp op) {
+  return op.getIn().getType().isF64() && op.getType().isBF16();
+}
+
+namespace {
+struct FastkLegalizeScalarsPass
+    : fastk::impl::FastkLegalizeScalarsPassBase<FastkLegalizeScalarsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    getOperation()->walk([&](Operation *op) {
+      if (isa<arith::ArithDialect, math::MathDialect, complex::ComplexDialect>(
+              op->getDialect()) &&
+          op->getNumResults() == 1 &&
+          !isa<ShapedType>(op->getResult(0).getType()))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      if (Value value = lower(op)) {
+        op->getResult(0).replaceAllUsesWith(value);
+        op->erase();
+      }
+    }
+    // The conversions that the replacements made.
+    SmallVector<arith::TruncFOp> truncations;
+    getOperation()->walk([&](arith::TruncFOp op) {
+      if (isTruncToBF16(op))
+        truncations.push_back(op);
+    });
+    for (arith::TruncFOp op : truncations) {
+      ScalarBuilder b(op.getLoc(), op);
+      op.replaceAllUsesWith(lowerTruncToBF16(b, op));
+      op.erase();
+    }
+  }
+
+private:
+  /// What computes the same; null where the op is good as it is.
+  Value lower(Operation *op) {
+    ScalarBuilder b(op->getLoc(), op);
+    if (auto power = dyn_cast<math::FPowIOp>(op))
+      return lowerFPowI(b, power, isReference);
+    if (auto power = dyn_cast<math::IPowIOp>(op))
+      return lowerIPowI(b, power);
+    if (auto test = dyn_cast<math::IsNormalOp>(op))
+      return lowerIsNormal(b, test);
+    if (auto test = dyn_cast<math::IsInfOp>(op))
+      return lowerIsInf(b, test);
+    if (auto clamp = dyn_cast<math::ClampFOp>(op))
+      return lowerClampF(b, clamp);
+    return fastk::lowerComplexFunction(b, op, hasComplexLibm);
+  }
+};
+} // namespace

@@ -1,0 +1,134 @@
+// RUN: fastk-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(fastk-legalize-scalars))' | FileCheck %s
+// RUN: fastk-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(fastk-legalize-scalars{reference=true has-complex-libm=true}))' | FileCheck %s --check-prefix=REFERENCE
+
+// torch's x**2 and x**3: the exponent is i64.
+// CHECK-LABEL: func.func @cube
+// CHECK-SAME: (%[[X:.*]]: f32)
+// CHECK: %[[SQUARE:.*]] = arith.mulf %[[X]], %[[X]]
+// CHECK: %[[CUBE:.*]] = arith.mulf %[[SQUARE]], %[[X]]
+// CHECK: return %[[CUBE]]
+// The oracle's power is the library's, not these products.
+// REFERENCE-LABEL: func.func @cube
+// REFERENCE-NOT: fpowi
+// REFERENCE: math.powf {{.*}} : f64
+func.func @cube(%x: f32) -> f32 {
+  %three = arith.constant 3 : i64
+  %0 = math.fpowi %x, %three : f32, i64
+  return %0 : f32
+}
+
+// -----
+
+// Halves are multiplied in f32, and rounded once.
+// CHECK-LABEL: func.func @square_of_half
+// CHECK: arith.extf %{{.*}} : f16 to f32
+// CHECK: arith.mulf {{.*}} : f32
+// CHECK: arith.truncf {{.*}} : f32 to f16
+func.func @square_of_half(%x: f16) -> f16 {
+  %two = arith.constant 2 : i64
+  %0 = math.fpowi %x, %two : f16, i64
+  return %0 : f16
+}
+
+// -----
+
+// CHECK-LABEL: func.func @reciprocal
+// CHECK: %[[ONE:.*]] = arith.constant 1.0
+// CHECK: arith.divf %[[ONE]], %{{.*}} : f32
+func.func @reciprocal(%x: f32) -> f32 {
+  %n = arith.constant -1 : i8
+  %0 = math.fpowi %x, %n : f32, i8
+  return %0 : f32
+}
+
+// -----
+
+// Odd exponents keep the sign, whatever the exponent becomes in f64.
+// CHECK-LABEL: func.func @variable
+// CHECK-SAME: (%[[X:.*]]: f32, %[[N:.*]]: i64)
+// CHECK: %[[WIDE:.*]] = arith.extf %[[X]]
+// CHECK: %[[SIZE:.*]] = math.absf %[[WIDE]]
+// CHECK: %[[EXPONENT:.*]] = arith.sitofp %[[N]] : i64 to f64
+// CHECK: %[[POWER:.*]] = math.powf %[[SIZE]], %[[EXPONENT]] : f64
+// CHECK: arith.andi %[[N]]
+// CHECK: %[[MINUS:.*]] = arith.negf %[[POWER]]
+// CHECK: arith.select %{{.*}}, %[[MINUS]], %[[POWER]]
+// CHECK: arith.truncf {{.*}} : f64 to f32
+func.func @variable(%x: f32, %n: i64) -> f32 {
+  %0 = math.fpowi %x, %n : f32, i64
+  return %0 : f32
+}
+
+// -----
+
+// CHECK-LABEL: func.func @integer_power
+// CHECK-NOT: math.ipowi
+// CHECK-COUNT-15: arith.muli
+// CHECK-NOT: arith.muli
+func.func @integer_power(%x: i8, %n: i8) -> i8 {
+  %0 = math.ipowi %x, %n : i8
+  return %0 : i8
+}
+
+// -----
+
+// CHECK-LABEL: func.func @tests
+// CHECK: arith.cmpf oeq, %{{.*}}, %{{.*}} : f32
+// CHECK: arith.cmpf oge
+// CHECK: arith.cmpf ole
+// CHECK: arith.cmpf olt
+// CHECK: arith.cmpf olt
+// CHECK-NOT: math.is
+func.func @tests(%x: f32, %low: f32, %high: f32) -> (i1, i1, f32) {
+  %0 = math.isinf %x : f32
+  %1 = math.isnormal %x : f32
+  %2 = math.clampf %x to [%low, %high] : f32
+  return %0, %1, %2 : i1, i1, f32
+}
+
+// -----
+
+// One rounding, though no machine converts f64 to bf16: odd in f32.
+// CHECK-LABEL: func.func @to_bf16
+// CHECK: arith.truncf %{{.*}} : f64 to f32
+// CHECK: arith.bitcast %{{.*}} : f32 to i32
+// CHECK: arith.ori
+// CHECK: arith.truncf %{{.*}} : f32 to bf16
+func.func @to_bf16(%x: f64) -> bf16 {
+  %0 = arith.truncf %x : f64 to bf16
+  return %0 : bf16
+}
+
+// -----
+
+// CHECK-LABEL: func.func @complex_functions
+// CHECK-NOT: complex.{{(sin|log|tanh)}}
+// CHECK-DAG: math.sinh
+// CHECK-DAG: math.log1p
+// CHECK-DAG: math.atan2
+// CHECK: return
+// The oracle of the host calls C's.
+// REFERENCE-LABEL: func.func @complex_functions
+// REFERENCE: complex.sin
+// REFERENCE: complex.log
+// REFERENCE-NOT: complex.expm1
+func.func @complex_functions(%z: complex<f32>) -> (complex<f32>, complex<f32>, complex<f32>) {
+  %0 = complex.sin %z : complex<f32>
+  %1 = complex.log %z : complex<f32>
+  %2 = complex.expm1 %z : complex<f32>
+  return %0, %1, %2 : complex<f32>, complex<f32>, complex<f32>
+}
+
+// -----
+
+// What both back ends know stays, and vectors are left alone.
+// CHECK-LABEL: func.func @others
+// CHECK: math.sin
+// CHECK: complex.abs
+// CHECK: math.fpowi {{.*}} : vector<4xf32>
+func.func @others(%x: f32, %z: complex<f32>, %v: vector<4xf32>, %n: vector<4xi32>) -> (f32, f32, vector<4xf32>) {
+  %0 = math.sin %x : f32
+  %1 = complex.abs %z : complex<f32>
+  %2 = math.fpowi %v, %n : vector<4xf32>, vector<4xi32>
+  return %0, %1, %2 : f32, f32, vector<4xf32>
+}
