@@ -221,14 +221,16 @@ fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
       return failure();
     kernels.emplace_back(symbol, std::move(*kernel));
   }
+  PassManager scalars(host->getContext());
+  scalars.addNestedPass<func::FuncOp>(createFastkLegalizeScalarsPass());
+  if (failed(runPasses(scalars, *host)))
+    return failure();
   // Patterns are compiled on their own; here they would be bufferized as well.
   for (auto lowering : llvm::make_early_inc_range(host->getOps<LoweringOp>()))
     lowering.erase();
   decomposeAttention(*host);
   foldEmpty(*host);
-  PassManager scalars(host->getContext());
-  scalars.addNestedPass<func::FuncOp>(createFastkLegalizeScalarsPass());
-  if (failed(runPasses(scalars, *host)) || failed(bufferizeFunctions(*host)))
+  if (failed(bufferizeFunctions(*host)))
     return failure();
   lowerCalls(*host, workspaces);
   ErrorTexts errors;
