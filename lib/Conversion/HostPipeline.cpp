@@ -6,26 +6,22 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostPipeline.h"
+#include "ApproximateMath.h"
 #include "CallFrame.h"
 #include "LowerGeneric.h"
 #include "TMTensor/LowerTMTensor.h"
 #include "fastk/Transforms/RunPasses.h"
-#include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/IR/Remarks.h"
-#include "mlir/Transforms/DialectConversion.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/ADT/StringSet.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -188,110 +184,7 @@ static LogicalResult decideParallelism(ModuleOp module, bool mayAsk) {
   return success();
 }
 
-/// What MLIR has a polynomial for that is right to a few units in the last
-/// place. Its sin and cos reduce no argument, atan is off by 17 units, atan2
-/// and cbrt give NaN at the ends: those are calls of C's library.
-static bool hasGoodPolynomial(StringRef name) {
-  static const llvm::StringSet<> names = {
-      math::TanhOp::getOperationName(), math::LogOp::getOperationName(),
-      math::Log2Op::getOperationName(), math::Log1pOp::getOperationName(),
-      math::ErfOp::getOperationName(),  math::ErfcOp::getOperationName(),
-      math::ExpOp::getOperationName(),  math::ExpM1Op::getOperationName(),
-      math::AsinOp::getOperationName(), math::AcosOp::getOperationName(),
-      math::RsqrtOp::getOperationName()};
-  return names.contains(name);
-}
-
-/// log x = log (2^25 x) - log 2^25 for denormals, of which the polynomial reads
-/// the exponent only.
-static void scaleDenormals(OpBuilder &builder, Operation *log) {
-  Location loc = log->getLoc();
-  builder.setInsertionPoint(log);
-  Value x = log->getOperand(0);
-  auto splat = [&](double value) -> Value {
-    TypedAttr number =
-        builder.getFloatAttr(getElementTypeOrSelf(x.getType()), value);
-    if (auto vector = dyn_cast<VectorType>(x.getType()))
-      number = DenseElementsAttr::get(vector, Attribute(number));
-    return arith::ConstantOp::create(builder, loc, number);
-  };
-  Value isDenormal = arith::CmpFOp::create(
-      builder, loc, arith::CmpFPredicate::OLT, x, splat(0x1p-126));
-  Value scaled = arith::SelectOp::create(
-      builder, loc, isDenormal,
-      arith::MulFOp::create(builder, loc, x, splat(0x1p25)), x);
-  log->setOperand(0, scaled);
-  builder.setInsertionPointAfter(log);
-  double lost = isa<math::Log2Op>(log) ? 25 : 25 * llvm::numbers::ln2;
-  Value shifted =
-      arith::SubFOp::create(builder, loc, log->getResult(0), splat(lost));
-  auto result = arith::SelectOp::create(builder, loc, isDenormal, shifted,
-                                        log->getResult(0));
-  log->getResult(0).replaceUsesWithIf(result, [&](OpOperand &use) {
-    return use.getOwner() != result &&
-           use.getOwner() != shifted.getDefiningOp();
-  });
-}
-
-/// erf is odd: of -0, too, where the polynomial gives 0.
-static void keepSign(OpBuilder &builder, math::ErfOp erf) {
-  builder.setInsertionPointAfter(erf);
-  auto signedResult = math::CopySignOp::create(
-      builder, erf.getLoc(), erf.getResult(), erf.getOperand());
-  erf.getResult().replaceAllUsesExcept(signedResult, signedResult);
-}
-
 namespace {
-/// Polynomials in place of calls, for f32 only: a vector of calls is as many
-/// calls as it has lanes.
-struct ApproximateMathPass
-    : PassWrapper<ApproximateMathPass, OperationPass<func::FuncOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ApproximateMathPass)
-  void runOnOperation() override {
-    RewritePatternSet wider(&getContext());
-    populateMathF32ExpansionPatterns(wider, hasGoodPolynomial);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(wider))))
-      return signalPassFailure();
-    SmallVector<Operation *> ops;
-    getOperation().walk([&](Operation *op) {
-      if (isa<math::LogOp, math::Log2Op, math::ErfOp>(op) &&
-          getElementTypeOrSelf(op->getResult(0).getType()).isF32())
-        ops.push_back(op);
-    });
-    OpBuilder builder(&getContext());
-    for (Operation *op : ops) {
-      if (auto erf = dyn_cast<math::ErfOp>(op))
-        keepSign(builder, erf);
-      else
-        scaleDenormals(builder, op);
-    }
-    RewritePatternSet patterns(&getContext());
-    populateMathPolynomialApproximationPatterns(patterns, hasGoodPolynomial);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
-  }
-};
-
-/// Calls of C's library where MLIR's conversion to LLVM expands a function
-/// inexactly: exp(x) - 1 and log(1 + x) near 0.
-struct CallExactFunctionsPass
-    : PassWrapper<CallExactFunctionsPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CallExactFunctionsPass)
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<func::FuncDialect, vector::VectorDialect>();
-  }
-  void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
-    populateMathToLibmConversionPatterns(patterns);
-    ConversionTarget target(getContext());
-    target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-    target.addIllegalOp<math::ExpM1Op, math::Log1pOp>();
-    if (failed(applyPartialConversion(getOperation(), target,
-                                      std::move(patterns))))
-      signalPassFailure();
-  }
-};
-
 struct PlaceThreadBuffersPass
     : PassWrapper<PlaceThreadBuffersPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlaceThreadBuffersPass)
@@ -364,7 +257,7 @@ LogicalResult fastk::lowerToLLVMDialect(ModuleOp module,
       VectorTransferToSCFOptions().enableFullUnroll()));
   functions.addPass(std::make_unique<LowerVectorsPass>());
   if (approximate)
-    functions.addPass(std::make_unique<ApproximateMathPass>());
+    functions.addPass(createApproximateMathPass());
   functions.addPass(createCanonicalizerPass());
   functions.addPass(createCSEPass());
   passes.addPass(memref::createExpandStridedMetadataPass());
@@ -379,7 +272,7 @@ LogicalResult fastk::lowerToLLVMDialect(ModuleOp module,
   if (!approximate)
     passes.addPass(createConvertComplexToLibm());
   passes.addPass(createConvertComplexToStandardPass());
-  passes.addPass(std::make_unique<CallExactFunctionsPass>());
+  passes.addPass(createCallExactFunctionsPass());
   passes.addPass(createConvertMathToLLVMPass());
   passes.addPass(createConvertMathToLibmPass());
   passes.addPass(createConvertVectorToLLVMPass());

@@ -27,7 +27,7 @@ struct Parts {
 
 class Functions {
 public:
-  Functions(ScalarBuilder &b, Type element) : b(b), element(element) {}
+  Functions(FloatBuilder &b, Type element) : b(b), element(element) {}
 
   Parts sin(Parts z) {
     return {b.mul(of<math::SinOp>(z.re), of<math::CoshOp>(z.im)),
@@ -137,12 +137,12 @@ private:
     return b.select(isNear, near, far);
   }
 
-  ScalarBuilder &b;
+  FloatBuilder &b;
   Type element;
 };
 } // namespace
 
-Value fastk::lowerComplexFunction(ScalarBuilder &b, Operation *op,
+Value fastk::lowerComplexFunction(FloatBuilder &b, Operation *op,
                                   bool hasLibm) {
   if (!isa<complex::Expm1Op, complex::Log1pOp>(op) &&
       (hasLibm || !isa<complex::LogOp, complex::PowOp, complex::SinOp,

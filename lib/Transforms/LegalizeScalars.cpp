@@ -19,10 +19,10 @@ namespace fastk {
 #include "fastk/Transforms/Passes.h.inc"
 } // namespace fastk
 
-using fastk::ScalarBuilder;
+using fastk::FloatBuilder;
 
 /// Products of `x` with itself: x^1 to x^4.
-static Value multiply(ScalarBuilder &b, Value x, int64_t exponent) {
+static Value multiply(FloatBuilder &b, Value x, int64_t exponent) {
   switch (exponent) {
   case 1:
     return x;
@@ -40,7 +40,7 @@ static Value multiply(ScalarBuilder &b, Value x, int64_t exponent) {
 
 /// x^n. The sign is that of the exponent's parity, which an exponent converted
 /// to f64 no longer has beyond 2^53.
-static Value lowerFPowI(ScalarBuilder &b, math::FPowIOp op, bool isReference) {
+static Value lowerFPowI(FloatBuilder &b, math::FPowIOp op, bool isReference) {
   Type type = op.getType();
   bool isHalf = type.getIntOrFloatBitWidth() == 16;
   APInt constant;
@@ -48,9 +48,9 @@ static Value lowerFPowI(ScalarBuilder &b, math::FPowIOp op, bool isReference) {
       constant.getSignificantBits() <= 8) {
     int64_t exponent = constant.getSExtValue();
     if (exponent == 0)
-      return b.constant(type, 1);
+      return b.constant(type, 1.0);
     if (exponent == -1)
-      return b.div(b.constant(type, 1), op.getLhs());
+      return b.div(b.constant(type, 1.0), op.getLhs());
     // Halves have f32's precision and range to be multiplied in.
     Type wide = isHalf ? b.getF32Type() : type;
     if (exponent >= 1 && exponent <= 4)
@@ -64,15 +64,16 @@ static Value lowerFPowI(ScalarBuilder &b, math::FPowIOp op, bool isReference) {
   Value one = arith::ConstantOp::create(b, b.getIntegerAttr(n.getType(), 1));
   Value isOdd = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                                       arith::AndIOp::create(b, n, one), one);
-  Value isNegative = b.less(math::CopySignOp::create(b, b.constant(f64, 1), x),
-                            b.constant(f64, 0));
+  Value isNegative =
+      b.less(math::CopySignOp::create(b, b.constant(f64, 1.0), x),
+             b.constant(f64, 0.0));
   Value power = b.select(arith::AndIOp::create(b, isOdd, isNegative),
                          b.negate(magnitude), magnitude);
   return b.convert(power, type);
 }
 
 /// x^n modulo 2^width. A negative power of anything but 1 and -1 is 0.
-static Value lowerIPowI(ScalarBuilder &b, math::IPowIOp op) {
+static Value lowerIPowI(FloatBuilder &b, math::IPowIOp op) {
   auto type = cast<IntegerType>(op.getType());
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantOp::create(
@@ -103,7 +104,7 @@ static Value lowerIPowI(ScalarBuilder &b, math::IPowIOp op) {
   return b.select(isNegative, inverse, power);
 }
 
-static Value lowerIsNormal(ScalarBuilder &b, math::IsNormalOp op) {
+static Value lowerIsNormal(FloatBuilder &b, math::IsNormalOp op) {
   auto type = cast<FloatType>(op.getOperand().getType());
   const llvm::fltSemantics &semantics = type.getFloatSemantics();
   Value magnitude = b.abs(op.getOperand());
@@ -115,7 +116,7 @@ static Value lowerIsNormal(ScalarBuilder &b, math::IsNormalOp op) {
       arith::CmpFOp::create(b, CmpFPredicate::OLE, magnitude, most));
 }
 
-static Value lowerIsInf(ScalarBuilder &b, math::IsInfOp op) {
+static Value lowerIsInf(FloatBuilder &b, math::IsInfOp op) {
   auto type = cast<FloatType>(op.getOperand().getType());
   Value infinity = b.constant(type, APFloat::getInf(type.getFloatSemantics()));
   return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
@@ -123,7 +124,7 @@ static Value lowerIsInf(ScalarBuilder &b, math::IsInfOp op) {
 }
 
 /// NaN stays: no comparison with it holds.
-static Value lowerClampF(ScalarBuilder &b, math::ClampFOp op) {
+static Value lowerClampF(FloatBuilder &b, math::ClampFOp op) {
   Value x = op.getValue();
   x = b.select(b.less(x, op.getMin()), op.getMin(), x);
   return b.select(b.less(op.getMax(), x), op.getMax(), x);
@@ -133,13 +134,13 @@ static Value lowerClampF(ScalarBuilder &b, math::ClampFOp op) {
 /// halfway between two numbers there is not halfway here, so the second
 /// rounding goes where a single one would (Boldo and Melquiond, "Emulation of
 /// FMA and correctly rounded sums", IEEE Transactions on Computers 57, 2008).
-static Value lowerTruncToBF16(ScalarBuilder &b, arith::TruncFOp op) {
+static Value lowerTruncToBF16(FloatBuilder &b, arith::TruncFOp op) {
   Type f32 = b.getF32Type(), i32 = b.getI32Type();
   Value x = op.getIn();
   Value near = arith::TruncFOp::create(b, f32, x);
   Value back = arith::ExtFOp::create(b, b.getF64Type(), near);
   Value bits = arith::BitcastOp::create(b, i32, near);
-  Value one = arith::ConstantOp::create(b, b.getI32IntegerAttr(1));
+  Value one = b.constant(i32, int64_t(1));
   // Towards zero first; an infinity that came from rounding up steps back, too.
   Value isBeyond = b.less(b.abs(x), b.abs(back));
   bits = b.select(isBeyond, arith::SubIOp::create(b, bits, one), bits);
@@ -182,7 +183,7 @@ struct FastkLegalizeScalarsPass
         truncations.push_back(op);
     });
     for (arith::TruncFOp op : truncations) {
-      ScalarBuilder b(op.getLoc(), op);
+      FloatBuilder b(op.getLoc(), op);
       op.replaceAllUsesWith(lowerTruncToBF16(b, op));
       op.erase();
     }
@@ -191,7 +192,7 @@ struct FastkLegalizeScalarsPass
 private:
   /// What computes the same; null where the op is good as it is.
   Value lower(Operation *op) {
-    ScalarBuilder b(op->getLoc(), op);
+    FloatBuilder b(op->getLoc(), op);
     if (auto power = dyn_cast<math::FPowIOp>(op))
       return lowerFPowI(b, power, isReference);
     if (auto power = dyn_cast<math::IPowIOp>(op))
