@@ -85,7 +85,7 @@ if [ "$import" = yes ] || [ "$cuda" = yes ] || [ "$llm" = yes ] || [ "$lint" = y
 fi
 if [ "$import" = yes ]; then
   # The wheels are large: do nothing when the wanted pair is there already.
-  .venv/bin/python -c 'import torch, torch_mlir, numpy, pytest, fastk' 2>/dev/null || {
+  .venv/bin/python -c 'import torch, torch_mlir, numpy, pytest, xdist, mpmath, fastk' 2>/dev/null || {
     echo "install-deps: installing Torch and torch-mlir into .venv (a minute or two, more where pip has only the CUDA build)"
     .venv/bin/pip install -q -e 'python[import,test]'
   }
@@ -109,7 +109,7 @@ fi
 if [ "$llm" = yes ]; then
   # The versions are pinned in python/pyproject.toml: pip does nothing when they
   # are there already.
-  .venv/bin/python -c 'import openai, anthropic, google.genai, xllamacpp, gguf, pytest' 2>/dev/null || {
+  .venv/bin/python -c 'import openai, anthropic, google.genai, xllamacpp, gguf, pytest, xdist' 2>/dev/null || {
     echo "install-deps: installing the providers' libraries and a llama.cpp server into .venv"
     .venv/bin/pip install -q -e 'python[llm,test]'
   }

@@ -14,6 +14,8 @@ import json
 import re
 import subprocess
 
+import pytest
+
 from conftest import GOLDEN, ROOT
 
 
@@ -34,6 +36,7 @@ def test_too_little_time_says_so(tmp_path):
     assert "What was found" not in result.stdout
 
 
+@pytest.mark.measures
 def test_demo(tmp_path):
     result = demo(tmp_path, "1")
     if result.returncode == 2:

@@ -104,6 +104,7 @@ def compare(folder):
     return found
 
 
+@pytest.mark.measures
 def test_a_search_of_the_catalog(tmp_path):
     budget = "--budget=evaluations=9"
     assert search(tmp_path, "--rounds=2", "--ideas=1", budget) == 0
@@ -144,6 +145,7 @@ def answer(prompt):
     return f"```c\n// The same again.\n{RIGHT}```\n"
 
 
+@pytest.mark.measures
 def test_a_search_with_a_model(tmp_path):
     box = tmp_path / "box"
     box.mkdir()

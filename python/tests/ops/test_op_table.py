@@ -54,6 +54,12 @@ def test_rows_have_names_of_their_own():
     assert len(names) == len(set(names))
 
 
+def test_the_page_lists_every_op():
+    page = (ROOT / "docs" / "ops.md").read_text()
+    listed = set(re.findall(r"(?m)^(?:\| |- )`([a-z]+\.\w+)`", page))
+    assert listed == {row.op for row in ROWS} | set(WITHOUT_ROW)
+
+
 def run(program, folder, *options):
     model, inputs = program.write(folder)
     fastk("fastk-run", model, inputs, "--outputs", folder / "out", *options)
