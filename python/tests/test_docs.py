@@ -33,7 +33,7 @@ def parameter(page):
     return pytest.param(page, marks=marks, id=page.stem)
 
 
-@pytest.mark.parametrize("page", map(parameter, PAGES))
+@pytest.mark.parametrize("page", [*map(parameter, PAGES)])
 def test_examples(page, tmp_path):
     here = str(pathlib.Path(sys.executable).parent)
     environment = dict(
