@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Check.h"
 #include "GpuRunner.h"
 #include "Inputs.h"
 #include "Profile.h"
@@ -100,22 +101,6 @@ static cl::opt<double>
             cl::desc("how long --time and --profile measure, in seconds "
                      "(default 2)"));
 
-/// Bounds of --check, relative to the scale of the output (its root mean
-/// square). They are for whole models, which add up the errors of their
-/// workloads, and so much looser than what each winner was held to in its
-/// evaluation (docs/validation.md).
-static double checkBound(Precision precision) {
-  switch (precision) {
-  case Precision::ieee:
-    return 1e-4;
-  case Precision::tf32:
-    return 5e-3;
-  case Precision::half:
-    return 1e-2;
-  }
-  return 0;
-}
-
 namespace {
 /// How a model is compiled for a run.
 enum class Mode { Winners, Default, Oracle };
@@ -185,70 +170,6 @@ static llvm::Expected<CompiledLibrary> compileModelFor(ModuleOp model,
           emitSharedLibrary((*module)->getLoc(), **compiled, target, path)))
     return failed();
   return CompiledLibrary::open(path);
-}
-
-/// A result without one finite value proves nothing, whatever it is compared
-/// with.
-static bool hasFiniteValue(const HostTensor &tensor) {
-  for (int64_t i = 0, e = tensor.type().elements(); i < e; ++i)
-    if (std::isfinite(tensor.load(i)))
-      return true;
-  return tensor.type().elements() == 0;
-}
-
-/// Largest error of `got` against `want`, relative to the root mean square of
-/// `want`; infinity where one is NaN or infinite and the other is not.
-static double relativeError(const HostTensor &got, const HostTensor &want) {
-  double sum = 0, worst = 0;
-  int64_t count = got.type().elements();
-  if (got.type().shape != want.type().shape)
-    return INFINITY;
-  for (int64_t i = 0; i < count; ++i) {
-    double a = got.load(i), b = want.load(i);
-    if (std::isfinite(b))
-      sum += b * b;
-    if (std::isnan(a) && std::isnan(b))
-      continue;
-    if (!std::isfinite(a) || !std::isfinite(b)) {
-      if (a != b)
-        return INFINITY;
-      continue;
-    }
-    worst = std::max(worst, std::abs(a - b));
-  }
-  double scale = std::sqrt(sum / std::max<int64_t>(count, 1));
-  return scale > 0 ? worst / scale : worst;
-}
-
-/// `where` the oracle ran, for the message.
-static int checkOutputs(const std::vector<HostTensor> &outputs,
-                        const std::vector<HostTensor> &expected,
-                        llvm::StringRef where, Precision precision) {
-  double bound = checkBound(precision);
-  bool right = true;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (!hasFiniteValue(expected[i])) {
-      right = false;
-      llvm::outs() << "check: result " << i
-                   << ": the oracle has no finite value: these inputs prove "
-                      "nothing; give others with --inputs: WRONG\n";
-      continue;
-    }
-    double error = relativeError(outputs[i], expected[i]);
-    bool isFloat = worker::isFloat(outputs[i].type().element);
-    // f16 and bf16 results are rounded once whatever the class.
-    double limit =
-        isFloat ? bound + 8 * worker::unitRoundoff(outputs[i].type().element)
-                : 0;
-    bool good = error <= limit;
-    right &= good;
-    llvm::outs() << llvm::formatv(
-        "check: result {0}: largest error {1:e2} of its scale against the f64 "
-        "oracle{5}, limit {2:e2} ({3}): {4}\n",
-        i, error, limit, stringifyPrecision(precision), good ? "ok" : "WRONG",
-        where);
-  }
-  return right ? 0 : 2;
 }
 
 static double median(std::vector<double> values) {
@@ -368,7 +289,7 @@ static int runOnHost(ModuleOp model, std::optional<CompiledLibrary> library,
         runHostOracle(model, (*function)->name, precision, folder, *inputs);
     if (!expected)
       return fail(expected.takeError());
-    status = checkOutputs(outputs, *expected, "", precision);
+    status = checkOutputs(model, outputs, *expected, "", precision) ? 0 : 2;
   }
   if (showProfile) {
     auto lowered =
@@ -448,7 +369,9 @@ static int checkOnGpu(ModuleOp model, GpuRunner &gpu, Precision precision,
         runHostOracle(model, function.name, precision, folder, inputs);
     if (!expected)
       return fail(expected.takeError());
-    return checkOutputs(outputs, *expected, " on the host", precision);
+    return checkOutputs(model, outputs, *expected, " on the host", precision)
+               ? 0
+               : 2;
   }
   auto oracle =
       compileForGpu(model, Mode::Oracle, precision, gpu, function.name);
@@ -457,7 +380,8 @@ static int checkOnGpu(ModuleOp model, GpuRunner &gpu, Precision precision,
   auto expected = gpu.run((*oracle)->function, inputs);
   if (!expected)
     return fail(expected.takeError());
-  return checkOutputs(outputs, *expected, " on the GPU", precision);
+  return checkOutputs(model, outputs, *expected, " on the GPU", precision) ? 0
+                                                                           : 2;
 }
 
 static int runOnGpu(ModuleOp model, const CompiledLibrary *library,
