@@ -222,6 +222,14 @@ std::string WinnerFilter::refuseMachine(const WinnerHeader &header) const {
          machine.str();
 }
 
+std::string WinnerFilter::refuseBits(const WinnerHeader &header) const {
+  if (!requireDeterministic || header.bitwiseDeterministic == true)
+    return "";
+  return header.bitwiseDeterministic
+             ? "not deterministic: runs on the same operands gave other bits"
+             : "not known to be deterministic: its record does not say so";
+}
+
 /// Best first. Nanoseconds of different machines do not compare: those of this
 /// one go first, by time, then the others by what they gained where they were
 /// measured; of equals the most exact, then by name. The same bank always gives
@@ -243,7 +251,7 @@ BankLookup Bank::lookup(StringRef key, const WinnerFilter &filter,
                         MLIRContext *context) const {
   BankLookup result;
   std::vector<BankEntry> usable;
-  std::string otherTargets, looserClasses, otherMachine;
+  std::string otherTargets, looserClasses, otherMachine, otherBits;
   for (BankEntry &entry : entriesOf(key)) {
     if (!entry.header) {
       result.stale.push_back({entry.folder, entry.problem});
@@ -271,6 +279,11 @@ BankLookup Bank::lookup(StringRef key, const WinnerFilter &filter,
         otherMachine = std::move(why);
       continue;
     }
+    if (std::string why = filter.refuseBits(*entry.header); !why.empty()) {
+      if (otherBits.empty())
+        otherBits = std::move(why);
+      continue;
+    }
     usable.push_back(std::move(entry));
   }
   sortWinners(usable, filter.machine);
@@ -295,6 +308,9 @@ BankLookup Bank::lookup(StringRef key, const WinnerFilter &filter,
   if (!result.stale.empty()) {
     result.reason = "stale: " + result.stale.front().folder + ": " +
                     result.stale.front().reason;
+  } else if (!otherBits.empty()) {
+    result.reason = otherBits + ", and --require-deterministic asks for it";
+    result.otherBits = true;
   } else if (!otherMachine.empty()) {
     result.reason =
         otherMachine + " (--winners-from=any takes it all the same)";
@@ -352,6 +368,7 @@ BankLookup BankStack::lookup(StringRef key, const WinnerFilter &filter,
         (saysMore && result.reason == "no winner for this key")) {
       result.reason = found.reason;
       result.otherMachine = found.otherMachine;
+      result.otherBits = found.otherBits;
     }
   }
   return result;

@@ -62,6 +62,10 @@ std::string Bank::explainMiss(StringRef key, const WinnerFilter &filter,
       differences.push_back(why);
       distance += 1;
     }
+    if (std::string why = filter.refuseBits(head); !why.empty()) {
+      differences.push_back(why);
+      distance += 1;
+    }
     if (head.key == key) {
       auto loaded = load(entry.folder, context);
       if (!loaded)

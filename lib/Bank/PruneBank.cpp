@@ -56,7 +56,8 @@ static bool supersedes(const Folder &winner, const Folder &loser) {
   const WinnerHeader &a = winner.head, &b = loser.head;
   if (a.key != b.key || a.target != b.target || a.precision > b.precision ||
       a.machine != b.machine || a.threads != b.threads ||
-      !(a.cpu.empty() || a.cpu == b.cpu))
+      !(a.cpu.empty() || a.cpu == b.cpu) ||
+      (a.bitwiseDeterministic != true && b.bitwiseDeterministic == true))
     return false;
   auto here = [](const Folder &folder) {
     return std::tie(folder.head.medianNs, folder.head.precision, folder.path);

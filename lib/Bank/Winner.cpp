@@ -100,6 +100,9 @@ DictionaryAttr WinnerRecord::toAttribute(MLIRContext *context) const {
   };
   if (worstShare > 0)
     fields.emplace_back("worst_share", real(worstShare));
+  if (bitwiseDeterministic)
+    fields.emplace_back("bitwise_deterministic",
+                        b.getBoolAttr(*bitwiseDeterministic));
   // Most winners cost none.
   if (tokens > 0) {
     fields.emplace_back("tokens", integer(tokens));
@@ -156,6 +159,8 @@ WinnerRecord WinnerRecord::fromAttribute(DictionaryAttr attribute) {
     if (auto value = dyn_cast<FloatAttr>(field.getValue()))
       record.errors[field.getName().str()] = value.getValueAsDouble();
   real(attribute, "worst_share", record.worstShare);
+  if (auto value = attribute.getAs<BoolAttr>("bitwise_deterministic"))
+    record.bitwiseDeterministic = value.getValue();
   for (NamedAttribute field : nested("parameters"))
     if (auto value = dyn_cast<IntegerAttr>(field.getValue()))
       record.parameters[field.getName().str()] = value.getInt();

@@ -236,5 +236,8 @@ Expected<WinnerHeader> fastk::parseWinnerHeader(StringRef text) {
   header.speedup = number("record.speedup.median");
   header.speedupLow = number("record.speedup.low");
   header.speedupHigh = number("record.speedup.high");
+  if (std::string told = string("record.bitwise_deterministic");
+      told == "true" || told == "false")
+    header.bitwiseDeterministic = told == "true";
   return header;
 }

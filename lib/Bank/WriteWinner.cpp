@@ -56,15 +56,32 @@ static std::string winnerName(LoweringOp lowering, const WinnerRecord &record,
   return name;
 }
 
-/// True when `stored`, of the same machine, should stay although `fresh` is
-/// offered.
-static bool keepsStored(LoweringOp storedOp, const WinnerRecord &stored,
-                        LoweringOp freshOp, const WinnerRecord &fresh) {
+namespace {
+/// What a stored winner does when another of its machine is offered.
+enum class StoredWinner { Stays, Yields, StandsBeside };
+} // namespace
+
+static StoredWinner decide(LoweringOp storedOp, const WinnerRecord &stored,
+                           LoweringOp freshOp, const WinnerRecord &fresh,
+                           WriteRule rule) {
   // Key, target and precision are the same: so is the seal of the same program
   // with the same workspace and plan.
-  if (storedOp.getSeal() && storedOp.getSeal() == freshOp.getSeal())
-    return true;
-  return stored.medianNs <= fresh.medianNs * kSmallestGain;
+  if (storedOp.getSeal() && storedOp.getSeal() == freshOp.getSeal()) {
+    // What gave other bits once is not deterministic, whatever comes later.
+    bool tellsMore = fresh.bitwiseDeterministic &&
+                     stored.bitwiseDeterministic != false &&
+                     fresh.bitwiseDeterministic != stored.bitwiseDeterministic;
+    return rule == WriteRule::Replace || tellsMore ? StoredWinner::Yields
+                                                   : StoredWinner::Stays;
+  }
+  bool storedRepeats = stored.bitwiseDeterministic == true;
+  bool freshRepeats = fresh.bitwiseDeterministic == true;
+  if (rule == WriteRule::KeepFaster &&
+      stored.medianNs <= fresh.medianNs * kSmallestGain)
+    return freshRepeats && !storedRepeats ? StoredWinner::StandsBeside
+                                          : StoredWinner::Stays;
+  return storedRepeats && !freshRepeats ? StoredWinner::StandsBeside
+                                        : StoredWinner::Yields;
 }
 
 /// Where the winner may go, the best place first. The plain name may be taken
@@ -172,7 +189,7 @@ llvm::Expected<WriteResult> Bank::write(ModuleOp module, StringRef trajectory,
   *this = std::move(*now);
 
   WriteResult result;
-  std::string replaced;
+  std::string replaced, staleOne;
   for (BankEntry &entry : entriesOf(lowering.getKey())) {
     if (!entry.header || entry.header->key != lowering.getKey() ||
         entry.header->target != lowering.getTarget() ||
@@ -183,22 +200,28 @@ llvm::Expected<WriteResult> Bank::write(ModuleOp module, StringRef trajectory,
     if (!stored) {
       // The new one replaces it, unless a usable one of this machine is there.
       llvm::consumeError(stored.takeError());
-      if (replaced.empty())
-        replaced = entry.folder;
+      if (staleOne.empty())
+        staleOne = entry.folder;
       continue;
     }
     if (!(*stored)->getRecord().getMachine().isComparable(record.getMachine()))
       continue;
-    if (rule == WriteRule::KeepFaster &&
-        keepsStored((*stored)->getLowering(), (*stored)->getRecord(), lowering,
-                    record)) {
+    switch (decide((*stored)->getLowering(), (*stored)->getRecord(), lowering,
+                   record, rule)) {
+    case StoredWinner::Stays:
       result.outcome = WriteOutcome::KeptExisting;
       result.folder = entry.folder;
       return result;
+    case StoredWinner::Yields:
+      if (replaced.empty())
+        replaced = entry.folder;
+      break;
+    case StoredWinner::StandsBeside:
+      break;
     }
-    replaced = entry.folder;
-    break;
   }
+  if (replaced.empty())
+    replaced = staleOne;
 
   std::string target = directory + "/" + targetFolder(lowering.getTarget());
   std::string final = replaced;

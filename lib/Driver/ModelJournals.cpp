@@ -12,9 +12,10 @@ using namespace llvm;
 using namespace fastk;
 
 std::string fastk::journalFolder(StringRef journals, StringRef key,
-                                 Precision loosest) {
+                                 const WinnerFilter &accepted) {
   return (journals + "/" + key.take_front(16) + "-" +
-          stringifyPrecision(loosest))
+          stringifyPrecision(accepted.loosest) +
+          (accepted.requireDeterministic ? "-deterministic" : ""))
       .str();
 }
 

@@ -8,7 +8,7 @@
 #ifndef FASTK_LIB_DRIVER_MODELJOURNALS_H
 #define FASTK_LIB_DRIVER_MODELJOURNALS_H
 
-#include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Bank/Bank.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstddef>
 #include <limits>
@@ -17,9 +17,9 @@
 namespace fastk {
 
 /// The folder in `journals` where the search of the workload with this key is
-/// recorded. A search that accepts another class is another search.
+/// recorded. A search that accepts other winners is another search.
 std::string journalFolder(llvm::StringRef journals, llvm::StringRef key,
-                          Precision loosest);
+                          const WinnerFilter &accepted);
 
 /// What a journal tells of the default lowering.
 struct RecordedBaseline {

@@ -63,6 +63,7 @@ llvm::Error PreparedSearch::makeInput(Evaluator &evaluator) {
                             run.proposers, evaluator,
                             /*journal=*/nullptr, progress.get(), seeds,
                             /*clock=*/nullptr, run.options.stopRequested});
+  input->workload.requireDeterministic = run.filter().requireDeterministic;
   if (progress)
     progress->preparing("compiling the default lowering and the oracle");
   llvm::Expected<Provenance> provenance = run.evaluator.provenance(workload);

@@ -48,8 +48,7 @@ struct FoundPrograms {
 } // namespace
 
 double FoundPrograms::secondsOf(StringRef key) {
-  std::string journal =
-      journalFolder(journals, key, winners.getFilter().loosest);
+  std::string journal = journalFolder(journals, key, winners.getFilter());
   double baseline = recordedBaseline(journal).seconds;
   const BankLookup &found = winners.lookup(key, context);
   if (!found.winner)

@@ -24,14 +24,14 @@ fastk::chooseTargets(const SearchRun &run,
     target.name = each.workload.getName().str();
     target.form = each.form;
     target.calls = each.calls;
-    target.journal =
-        journalFolder(run.options.journal, key, run.filter().loosest);
+    target.journal = journalFolder(run.options.journal, key, run.filter());
     target.isWanted = !found.winner || run.options.searchHits;
     target.hasShare = target.isWanted || llvm::sys::fs::exists(target.journal);
     target.known = found.winner.get();
-    if (target.isWanted && found.otherMachine) {
+    if (target.isWanted && (found.otherMachine || found.otherBits)) {
       WinnerFilter any = run.filter();
       any.anyMachine = true;
+      any.requireDeterministic = false;
       target.foreign = run.banks.lookup(key, any, context).winner;
       target.known = target.foreign.get();
     }

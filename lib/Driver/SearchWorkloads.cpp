@@ -48,9 +48,9 @@ static void describeRun(const SearchRun &run, ArrayRef<SearchTarget> targets,
   record.target = filter.target;
   record.device = run.device;
   record.answersLater = !run.evaluator.howToAnswer().empty();
-  record.choices = choicesOf(filter.target, filter.loosest, run.device,
-                             static_cast<int>(run.device.threads),
-                             run.proposers, run.options.search);
+  record.choices = choicesOf(
+      filter.target, filter.loosest, filter.requireDeterministic, run.device,
+      static_cast<int>(run.device.threads), run.proposers, run.options.search);
   record.replayed = run.options.replay.get();
   for (const SearchTarget &target : targets)
     if (target.hasShare)

@@ -389,6 +389,7 @@ llvm::Expected<PreparedJob> JobMaker::make(const EvaluationRequest &request,
   job.acceptedPrecision = toWorker(request.acceptedPrecision);
   job.mode = request.promote ? worker::Mode::Promote : worker::Mode::Evaluate;
   job.validate.competitors = competitors;
+  job.validate.requireDeterministic = options.requireDeterministic;
   job.time.threads = options.threads;
   job.time.cache = options.cache;
   if (request.promote) {

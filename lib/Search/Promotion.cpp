@@ -137,6 +137,10 @@ Error Searcher::promote() {
     const worker::Verdict &second = **verdict;
     std::string problem = promotionProblem(
         second, input.workload.acceptedPrecision, options.promotionGain);
+    // The worker refuses them itself; a record may be of a search that did not
+    // ask.
+    if (problem.empty() && input.workload.requireDeterministic)
+      problem = bitsProblem(second);
     const auto &again = second.timing.speedupOverBaseline;
     if (problem.empty() && input.recordedGain &&
         input.recordedGain->digest == digestOf(trial.tried.variant) &&

@@ -40,6 +40,16 @@ bool fastk::isNoiseOfVariant(const worker::Verdict &verdict) {
   return worker::noiseProblem(timing).empty();
 }
 
+std::string fastk::bitsProblem(const worker::Verdict &verdict) {
+  if (verdict.audit.bitwiseDeterministic == true)
+    return "";
+  return verdict.audit.bitwiseDeterministic
+             ? "runs on the same operands gave other bits, and "
+               "--require-deterministic asks for the same"
+             : "nothing says that it gives the same bits each time, and "
+               "--require-deterministic asks for it";
+}
+
 std::string fastk::promotionProblem(const worker::Verdict &verdict,
                                     Precision accepted, double gain) {
   std::optional<Precision> precision = precisionOf(verdict.precision);

@@ -25,6 +25,10 @@ bool isTooNoisy(const worker::Verdict &verdict, double gain);
 /// True when that says nothing of other variants: the machine was quiet enough.
 bool isNoiseOfVariant(const worker::Verdict &verdict);
 
+/// Why a promotion makes no winner where the same operands have to give the
+/// same bits; empty when it does.
+std::string bitsProblem(const worker::Verdict &verdict);
+
 /// Why a promotion makes no winner: it failed, is looser than `accepted`, or is
 /// not surely `gain` times as fast as the default lowering. Empty when it does.
 std::string promotionProblem(const worker::Verdict &verdict, Precision accepted,

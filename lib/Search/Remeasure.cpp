@@ -60,6 +60,9 @@ static WinnerRecord measuredAgain(WinnerRecord record,
     worst = std::max(worst, error.maxNormalized);
     record.worstShare = std::max(record.worstShare, error.share.value_or(0));
   }
+  // What gave other bits once may do so again.
+  if (record.bitwiseDeterministic != false)
+    record.bitwiseDeterministic = verdict.audit.bitwiseDeterministic;
   record.mlirVersion = LLVM_VERSION_STRING;
   record.fastkVersion = FASTK_VERSION;
   return record;

@@ -44,6 +44,7 @@ Expected<SearchResult> fastk::runSearch(const SearchInput &input,
 }
 
 JournalBinding::Values fastk::choicesOf(StringRef target, Precision precision,
+                                        bool requireDeterministic,
                                         const TargetDescription &device,
                                         int threads,
                                         ArrayRef<Proposer *> proposers,
@@ -65,6 +66,9 @@ JournalBinding::Values fastk::choicesOf(StringRef target, Precision precision,
       {"repairs", std::to_string(options.repairs)},
       {"seed", std::to_string(options.seed)},
   };
+  // Not in the journals of earlier searches.
+  if (requireDeterministic)
+    choices.emplace_back("deterministic", "required");
   return choices;
 }
 
@@ -73,11 +77,11 @@ JournalBinding fastk::bindingOf(const SearchInput &input,
   LoweringOp workload = input.workload.workload;
   JournalBinding binding;
   binding.search = {{"key", workload.getKey().str()}};
-  llvm::append_range(binding.search,
-                     choicesOf(workload.getTarget(),
-                               input.workload.acceptedPrecision,
-                               input.workload.target, input.workload.threads,
-                               input.proposers, options));
+  llvm::append_range(
+      binding.search,
+      choicesOf(workload.getTarget(), input.workload.acceptedPrecision,
+                input.workload.requireDeterministic, input.workload.target,
+                input.workload.threads, input.proposers, options));
   if (input.recording)
     binding.search.emplace_back("evaluator", "replay");
   binding.madeBy = {{"fastk version", FASTK_VERSION},

@@ -337,6 +337,7 @@ WinnerRecord fastk::winnerRecord(const SearchInput &input,
     worst = std::max(worst, error.maxNormalized);
     record.worstShare = std::max(record.worstShare, error.share.value_or(0));
   }
+  record.bitwiseDeterministic = winner.verdict.audit.bitwiseDeterministic;
   record.parameters = winner.variant.parameters;
   record.mlirVersion = LLVM_VERSION_STRING;
   record.fastkVersion = FASTK_VERSION;

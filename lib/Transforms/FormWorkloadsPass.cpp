@@ -38,7 +38,7 @@ private:
   LogicalResult formByBank() {
     FailureOr<PassBanks> opened = openPassBanks(
         getOperation(), std::vector<std::string>(bank.begin(), bank.end()),
-        target, precision, winnersFrom, getArgument());
+        target, precision, winnersFrom, requireDeterministic, getArgument());
     if (failed(opened))
       return failure();
     WorkloadMatcher matcher(opened->banks, opened->filter);

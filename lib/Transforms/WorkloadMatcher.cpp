@@ -65,6 +65,7 @@ FailureOr<PassBanks> fastk::openPassBanks(ModuleOp module,
                                           ArrayRef<std::string> folders,
                                           StringRef target, StringRef precision,
                                           StringRef winnersFrom,
+                                          bool requireDeterministic,
                                           StringRef pass) {
   std::optional<Precision> loosest = symbolizePrecision(precision);
   if (!loosest)
@@ -80,5 +81,5 @@ FailureOr<PassBanks> fastk::openPassBanks(ModuleOp module,
     return module.emitError() << llvm::toString(banks.takeError());
   return PassBanks{std::move(*banks),
                    {target.str(), *loosest, Machine::of(target.str()),
-                    /*anyMachine=*/winnersFrom == "any"}};
+                    /*anyMachine=*/winnersFrom == "any", requireDeterministic}};
 }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Judge.h"
+#include "fastk/Worker/Contract.h"
 #include <algorithm>
 #include <cmath>
 
@@ -92,7 +93,7 @@ Bounds fastk::worker::boundsOf(const Job &job, size_t output,
   if (!isFloat(job.outputs[output].type))
     return {0, 0};
   // Round-off of TF32 and FP16 operands: 10 explicit bits.
-  constexpr double tf32 = 0x1p-11;
+  constexpr double tf32 = contract::tf32Operands;
   Bounds bounds = ieeeBounds(job, output, d);
   switch (precision) {
   case Precision::IEEE:
@@ -104,8 +105,9 @@ Bounds fastk::worker::boundsOf(const Job &job, size_t output,
             bounds.frobenius + 2 * d.slopeFrobenius * tf32 + tf32};
   case Precision::Half:
   case Precision::None:
-    return {std::max({bounds.max, 1e-2, 2 * d.slopeMax * tf32}),
-            std::max({bounds.frobenius, 1e-2, 2 * d.slopeFrobenius * tf32})};
+    return {std::max({bounds.max, contract::half, 2 * d.slopeMax * tf32}),
+            std::max({bounds.frobenius, contract::half,
+                      2 * d.slopeFrobenius * tf32})};
   }
   return bounds;
 }
@@ -118,18 +120,19 @@ ErrorRule fastk::worker::errorRuleOf(const Job &job, size_t output,
   // Eight times what one rounding of each operation may do; where operands
   // repeat values, all roundings of a sum may have one sign and its error grows
   // with the number of terms instead of its root.
-  rule.ieee = 8 * u.compute;
+  rule.ieee = contract::ieeeRoundoffs * u.compute;
   if (d.coherent)
     rule.ieee *= std::max(3.0, u.rootK / 2);
-  rule.operands = 0x1p-11;
-  rule.half = 1e-2;
+  rule.operands = contract::tf32Operands;
+  rule.half = contract::half;
   // f16 counts down to its last subnormal place, of which half is the rounding;
   // f32, bf16 and f64 may flush to zero what is below their normal numbers.
   rule.tiny = type == ElementType::F16 ? 1.1 * 0x1p-25 : smallestNormal(type);
   rule.largest = largestValue(type);
   rule.nonFinite = int(job.nonFinite);
-  constexpr int64_t manyElements = 32;
-  rule.rows = !d.coherent && scaleRowOf(job.outputs[output]) >= manyElements;
+  static_assert(rowShare == contract::rowShare);
+  rule.rows =
+      !d.coherent && scaleRowOf(job.outputs[output]) >= contract::rowLength;
   return rule;
 }
 

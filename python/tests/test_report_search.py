@@ -233,8 +233,8 @@ def test_reasons_that_differ_in_numbers_are_one(tmp_path):
 # The winner.
 
 
-def promoted(folder, **changes):
-    w = host(folder)
+def promoted(folder, binding=None, **changes):
+    w = host(folder, **(binding or {}))
     w.ideas("1/0", [IDEA])
     (digest,) = w.variants("realise/1/0/0", [program("x/a", "int x;")])
     w.evaluate(digest, verdict("ok", 90.0, 100.0, precision="ieee"))
@@ -298,6 +298,19 @@ def test_what_makes_no_winner(tmp_path, changes, why):
     ((_, told),) = search.failed_promotions
     assert why in told
     assert figures.standing(search).startswith("no winner: 'A' failed its second")
+
+
+def test_bits_that_repeat_may_be_required(tmp_path):
+    required = {"deterministic": "required"}
+    for bits in (None, False, True):
+        audit = {} if bits is None else {"bitwise_deterministic": bits}
+        folder = tmp_path / str(bits)
+        search = promoted(folder, required, audit=audit)
+        assert (search.winner is not None) == (bits is True)
+        if not search.winner:
+            ((_, told),) = search.failed_promotions
+            assert "same bits each time" in told
+        assert promoted(folder / "any", audit=audit).winner
 
 
 # Which reply it came from.

@@ -26,13 +26,14 @@ Device &Devices::of(llvm::StringRef target) {
   if (!isNew)
     return device;
   JobMakerOptions jobs;
-  jobs.compiler = siblingOf(executable, "fastk-opt");
-  jobs.threads = threads;
+  jobs.compiler = siblingOf(options.executable, "fastk-opt");
+  jobs.threads = options.threads;
+  jobs.requireDeterministic = options.requireDeterministic;
   if (target == "host") {
     device.description = describeHost();
-    if (threads)
-      device.description.threads = threads;
-    device.machine = Machine::host(threads);
+    if (options.threads)
+      device.description.threads = options.threads;
+    device.machine = Machine::host(options.threads);
   } else {
     DeviceDescription here;
     device.problem = cuda::queryCudaDevice(here);
@@ -47,7 +48,7 @@ Device &Devices::of(llvm::StringRef target) {
     jobs.target = device.description;
   }
   llvm::Expected<std::unique_ptr<Evaluator>> evaluator =
-      createLocalPool({jobs, siblingOf(executable, "fastk-worker")});
+      createLocalPool({jobs, siblingOf(options.executable, "fastk-worker")});
   if (evaluator)
     device.evaluator = std::move(*evaluator);
   else

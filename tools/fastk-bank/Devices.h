@@ -8,7 +8,7 @@
 #ifndef FASTK_TOOLS_FASTK_BANK_DEVICES_H
 #define FASTK_TOOLS_FASTK_BANK_DEVICES_H
 
-#include "fastk/Bank/Machine.h"
+#include "Tool.h"
 #include "fastk/Evaluate/Evaluator.h"
 #include "fastk/Target/TargetDescription.h"
 #include "llvm/ADT/StringMap.h"
@@ -29,14 +29,11 @@ struct Device {
 /// The devices of this machine, each prepared when it is first asked for.
 class Devices {
 public:
-  /// `executable` is this program; `threads` 0 for all processors.
-  Devices(std::string executable, unsigned threads)
-      : executable(std::move(executable)), threads(threads) {}
+  explicit Devices(const MergeOptions &options) : options(options) {}
   Device &of(llvm::StringRef target);
 
 private:
-  std::string executable;
-  unsigned threads;
+  const MergeOptions &options;
   llvm::StringMap<Device> devices;
 };
 

@@ -39,12 +39,17 @@ struct Fate {
 class Merger {
 public:
   Merger(Bank &into, const MergeOptions &options, MLIRContext &context)
-      : into(into), options(options), context(context),
-        devices(options.executable, options.threads) {}
+      : into(into), options(options), context(context), devices(options) {}
 
   /// An error ends the merge: the bank cannot be written, or no evaluation can
   /// be made.
   llvm::Expected<Fate> merge(Winner &winner) {
+    if (options.byRecord && options.requireDeterministic &&
+        winner.getRecord().bitwiseDeterministic != true)
+      return Fate{"left out",
+                  "its record does not say that it is deterministic; merge "
+                  "without --by-record to find out",
+                  true};
     if (options.byRecord)
       return write(*winner.module, winner.folder, WriteRule::KeepFaster);
     LoweringOp lowering = winner.getLowering();
@@ -55,7 +60,8 @@ public:
                       "; merge with --by-record to go by what was recorded",
                   true};
     WinnerFilter filter{lowering.getTarget().str(), lowering.getPrecision(),
-                        device.machine, /*anyMachine=*/false};
+                        device.machine, /*anyMachine=*/false,
+                        options.requireDeterministic};
     std::unique_ptr<Winner> rival =
         into.lookup(lowering.getKey(), filter, &context).winner;
     if (rival && rival->getLowering().getSeal() == lowering.getSeal())
@@ -159,7 +165,7 @@ int fastk::bank::merge(StringRef into, std::vector<Row> &rows,
 
 int fastk::bank::verifyByMeasuring(std::vector<Row> &rows,
                                    const MergeOptions &options, bool asJson) {
-  Devices devices(options.executable, options.threads);
+  Devices devices(options);
   size_t holds = 0, failed = 0, unmeasured = 0, stale = 0;
   llvm::json::Array list;
   for (Row &row : rows) {

@@ -41,6 +41,8 @@ std::string readTrajectory(llvm::StringRef folder);
 struct MergeOptions {
   /// Compare recorded times instead of measuring again.
   bool byRecord = false;
+  /// Refuse what gives other bits for the same operands.
+  bool requireDeterministic = false;
   unsigned threads = 0;
   /// This program: the compiler and the worker are beside it.
   std::string executable;

@@ -76,6 +76,11 @@ cl::opt<bool> byRecord(
     cl::desc("Compare recorded times instead of measuring again: the smaller "
              "median of one machine stays, other machines stand beside it"),
     cl::cat(category), cl::sub(mergeCommand));
+cl::opt<bool> requireDeterministic(
+    "require-deterministic",
+    cl::desc("Refuse winners that give other bits for the same operands; with "
+             "--by-record those whose record does not say that they do not"),
+    cl::cat(category), cl::sub(verifyCommand), cl::sub(mergeCommand));
 cl::opt<unsigned>
     numThreads("num-threads", cl::value_desc("N"),
                cl::desc("Threads to measure with; all processors by default"),
@@ -169,7 +174,7 @@ void printTable(const std::vector<std::vector<std::string>> &rows,
 
 json::Object headerJson(const Row &row) {
   const WinnerHeader &head = *row.entry.header;
-  return json::Object{
+  json::Object object{
       {"folder", row.entry.folder},
       {"bank", row.bank},
       {"key", head.key},
@@ -191,6 +196,9 @@ json::Object headerJson(const Row &row) {
       {"idea", head.title},
       {"category", head.category},
   };
+  if (head.bitwiseDeterministic)
+    object["bitwise_deterministic"] = *head.bitwiseDeterministic;
+  return object;
 }
 
 /// The plan of a verified winner; nothing for languages without.
@@ -273,6 +281,10 @@ void showWinner(const Row &row, raw_ostream &os) {
              llvm::formatv("{0:f1} %", 100 * record.floorNs / record.medianNs)
                  .str());
   line("machine", record.getMachine().str());
+  if (record.bitwiseDeterministic)
+    line("bits", *record.bitwiseDeterministic
+                     ? "the same in all runs on the same operands"
+                     : "others in some runs on the same operands");
   line("versions",
        "fastk " + record.fastkVersion + ", MLIR " + record.mlirVersion);
   for (auto &[distribution, error] : record.errors)
@@ -431,6 +443,9 @@ int main(int argc, char **argv) {
     return reportError("say what to do: list, show, verify, merge, prune or "
                        "export; see --help");
 
+  if (verify && requireDeterministic && !remeasureAll)
+    return reportError("--require-deterministic runs winners again: add "
+                       "--remeasure, or leave it out");
   std::vector<std::string> banks(directories.begin(), directories.end());
   std::string into;
   if (merges) {
@@ -487,6 +502,7 @@ int main(int argc, char **argv) {
   if (merges || exports || (verify && remeasureAll)) {
     MergeOptions options;
     options.byRecord = byRecord;
+    options.requireDeterministic = requireDeterministic;
     options.threads = numThreads;
     options.executable = llvm::sys::fs::getMainExecutable(
         argv[0], reinterpret_cast<void *>(&main));

@@ -117,6 +117,7 @@ static int search(const DriverOptions &options, ModuleOp module,
   JobMakerOptions jobs;
   jobs.compiler = executable.str();
   jobs.threads = options.threads;
+  jobs.requireDeterministic = options.requireDeterministic;
   jobs.cancelled = [] { return interrupted != 0; };
   if (options.target != "host")
     jobs.target = describeTarget(options);
@@ -350,7 +351,8 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
   if (options.device)
     machine.model = options.device->model;
   WorkloadMatcher matcher(*banks, {options.target, options.precision, machine,
-                                   options.winnersFromAny});
+                                   options.winnersFromAny,
+                                   options.requireDeterministic});
   auto searchFormed = [&](ModuleOp formed) -> int {
     if (options.search == SearchScope::None)
       return kExitDone;

@@ -91,6 +91,12 @@ struct CommandLine {
           "with as many threads, or on the GPU that is compiled for, as others "
           "may be "
           "slower than the default lowering; any: all")};
+  cl::opt<bool> requireDeterministic{
+      "require-deterministic", cl::cat(category),
+      cl::desc("only winners that give the same bits for the same operands, as "
+               "torch.use_deterministic_algorithms asks: others, and those "
+               "whose record does not say it, are not applied, and a search "
+               "refuses them")};
   cl::opt<std::string> emit{"emit", cl::init("mlir"), cl::cat(category),
                             cl::desc("mlir (default), llvm, obj or so")};
   cl::opt<std::string> emitHeader{
@@ -258,6 +264,7 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
     return reject("unknown --winners-from '" + line.winnersFrom +
                   "': choose here or any");
   options.winnersFromAny = line.winnersFrom == "any";
+  options.requireDeterministic = line.requireDeterministic;
   options.fusion = line.fusion;
   if (options.fusion != "op" && options.fusion != "greedy" &&
       options.fusion != "whole")

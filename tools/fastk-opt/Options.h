@@ -35,6 +35,8 @@ struct DriverOptions {
   std::string fusion = "greedy";
   /// --winners-from=any: also winners that another machine measured.
   bool winnersFromAny = false;
+  /// Neither applied nor found: winners that give other bits at times.
+  bool requireDeterministic = false;
   EmitKind emit = EmitKind::MLIR;
   /// File for the C header of what is emitted; empty for none.
   std::string emitHeader;

@@ -79,6 +79,9 @@ static cl::opt<std::string>
 static cl::opt<std::string>
     winnersFrom("winners-from", cl::cat(category), cl::init("here"),
                 cl::desc("where winners were measured: here (default) or any"));
+static cl::opt<bool> requireDeterministic(
+    "require-deterministic", cl::cat(category),
+    cl::desc("only winners that are known to give the same bits each time"));
 static cl::opt<std::string>
     fusion("fusion", cl::cat(category), cl::init("greedy"),
            cl::desc("how workloads are formed: op, greedy (default) or whole"));
@@ -134,7 +137,8 @@ lowerModelFor(ModuleOp model, Mode mode, Precision precision,
     if (!stack)
       return stack.takeError();
     WorkloadMatcher matcher(*stack, {target.str(), precision, machine,
-                                     /*anyMachine=*/winnersFrom == "any"});
+                                     /*anyMachine=*/winnersFrom == "any",
+                                     requireDeterministic});
     FailureOr<ApplySummary> summary =
         compileWithWinners(*module, fusion, matcher);
     if (mlir::failed(summary))

@@ -196,6 +196,119 @@ TEST(Bank, OtherMachineIsAMissUnlessAskedFor) {
   EXPECT_EQ(medianFound(bank, context, filter), 950);
 }
 
+/// A winner of which a promotion said that its bits repeat, or not, or nothing.
+static mlir::OwningOpRef<mlir::ModuleOp> withBits(TestContext &context,
+                                                  std::optional<bool> bits,
+                                                  double medianNs,
+                                                  llvm::StringRef tag = "") {
+  auto module = makeWinner(context, 8, medianNs, tag);
+  WinnerRecord record = makeRecord(medianNs);
+  record.bitwiseDeterministic = bits;
+  TestContext::loweringOf(*module).setRecordAttr(
+      record.toAttribute(&context.context));
+  return module;
+}
+
+// Nobody asked whether those of older records repeat their bits.
+TEST(Bank, BitsThatRepeatMayBeRequired) {
+  TestContext context;
+  WinnerFilter any = accepting(), required = accepting();
+  required.requireDeterministic = true;
+  for (std::optional<bool> bits :
+       {std::optional<bool>(), std::optional(false), std::optional(true)}) {
+    TemporaryFolder folder;
+    Bank bank = mustOpen(folder.str());
+    mustWrite(bank, *withBits(context, bits, 500));
+    EXPECT_EQ(medianFound(bank, context, any), 500);
+    BankLookup found =
+        bank.lookup(keyOf(context, 8), required, &context.context);
+    std::string explained = bank.explainMiss(keyOf(context, 8), required, "add",
+                                             "8xf32", &context.context);
+    if (bits == true) {
+      ASSERT_TRUE(found.winner) << found.reason;
+      EXPECT_EQ(found.winner->getRecord().bitwiseDeterministic, true);
+      EXPECT_THAT(explained, HasSubstr(": matches"));
+      continue;
+    }
+    std::string reason =
+        bits ? "not deterministic: runs on the same operands gave other bits"
+             : "not known to be deterministic: its record does not say so";
+    EXPECT_FALSE(found.winner);
+    EXPECT_TRUE(found.otherBits);
+    EXPECT_EQ(found.reason,
+              reason + ", and --require-deterministic asks for it");
+    EXPECT_THAT(explained, HasSubstr(reason));
+  }
+}
+
+// Whoever requires the same bits finds a winner, whatever others store.
+TEST(Bank, TheFastestOfThoseThatRepeatStandsBesideTheFastest) {
+  TestContext context;
+  WinnerFilter any = accepting(), required = accepting();
+  required.requireDeterministic = true;
+  for (std::optional<bool> other :
+       {std::optional<bool>(), std::optional(false)})
+    for (bool repeatingFirst : {false, true}) {
+      TemporaryFolder folder;
+      Bank bank = mustOpen(folder.str());
+      for (bool repeats : {repeatingFirst, !repeatingFirst})
+        EXPECT_EQ(mustWrite(bank, repeats ? *withBits(context, true, 500)
+                                          : *withBits(context, other, 400))
+                      .outcome,
+                  WriteOutcome::Stored);
+      EXPECT_EQ(medianFound(bank, context, any), 400);
+      EXPECT_EQ(medianFound(bank, context, required), 500);
+      // Each is compared with its own kind.
+      EXPECT_EQ(mustWrite(bank, *withBits(context, true, 600)).outcome,
+                WriteOutcome::KeptExisting);
+      EXPECT_EQ(mustWrite(bank, *withBits(context, other, 450)).outcome,
+                WriteOutcome::KeptExisting);
+      EXPECT_EQ(mustWrite(bank, *withBits(context, true, 450)).outcome,
+                WriteOutcome::Replaced);
+      EXPECT_EQ(medianFound(bank, context, any), 400);
+      EXPECT_EQ(medianFound(bank, context, required), 450);
+      EXPECT_EQ(bank.size(), 2u);
+    }
+}
+
+// One that repeats and is as fast needs nobody beside it.
+TEST(Bank, WhatRepeatsAndIsFasterReplaces) {
+  TestContext context;
+  TemporaryFolder folder;
+  Bank bank = mustOpen(folder.str());
+  mustWrite(bank, *withBits(context, std::nullopt, 500));
+  EXPECT_EQ(mustWrite(bank, *withBits(context, true, 400)).outcome,
+            WriteOutcome::Replaced);
+  EXPECT_EQ(mustWrite(bank, *withBits(context, false, 450)).outcome,
+            WriteOutcome::KeptExisting);
+  EXPECT_EQ(bank.size(), 1u);
+}
+
+// The same program again changes nothing, unless more is known of its bits.
+TEST(Bank, WhatIsLearnedOfTheSameProgramIsKept) {
+  TestContext context;
+  TemporaryFolder folder;
+  Bank bank = mustOpen(folder.str());
+  auto write = [&](std::optional<bool> bits) {
+    return mustWrite(bank, *withBits(context, bits, 500)).outcome;
+  };
+  auto known = [&] {
+    return bank.lookup(keyOf(context, 8), accepting(), &context.context)
+        .winner->getRecord()
+        .bitwiseDeterministic;
+  };
+  EXPECT_EQ(write(std::nullopt), WriteOutcome::Stored);
+  EXPECT_EQ(write(true), WriteOutcome::Replaced);
+  EXPECT_EQ(known(), true);
+  EXPECT_EQ(write(std::nullopt), WriteOutcome::KeptExisting);
+  EXPECT_EQ(write(true), WriteOutcome::KeptExisting);
+  EXPECT_EQ(write(false), WriteOutcome::Replaced);
+  // Once is enough.
+  EXPECT_EQ(write(true), WriteOutcome::KeptExisting);
+  EXPECT_EQ(known(), false);
+  EXPECT_EQ(bank.size(), 1u);
+}
+
 TEST(BankStack, ThisMachineBeatsTheFirstBank) {
   TestContext context;
   TemporaryFolder folder;

@@ -21,11 +21,13 @@ class Prune : public testing::Test {
 protected:
   std::string store(int64_t size, double median,
                     Precision precision = Precision::ieee,
-                    const std::string &machine = "test machine") {
+                    const std::string &machine = "test machine",
+                    std::optional<bool> bits = std::nullopt) {
     auto module = makeWinner(context, size, median, "", precision);
     LoweringOp lowering = TestContext::loweringOf(*module);
     WinnerRecord record = WinnerRecord::fromAttribute(lowering.getRecordAttr());
     record.machine = machine;
+    record.bitwiseDeterministic = bits;
     lowering.setRecordAttr(record.toAttribute(&context.context));
     auto bank = Bank::open(folder.str());
     auto result = bank->write(*module, "{}");
@@ -140,6 +142,15 @@ TEST_F(Prune, LooserAndFasterStays) {
   store(8, 400, Precision::half);
   store(8, 500, Precision::ieee);
   EXPECT_EQ(prune(true).usable, 2u);
+}
+
+// Who requires the same bits each time uses it.
+TEST_F(Prune, SlowerThatRepeatsItsBitsStays) {
+  store(8, 400);
+  store(8, 500, Precision::ieee, "test machine", true);
+  PruneResult result = prune(true);
+  EXPECT_TRUE(result.removed.empty());
+  EXPECT_EQ(result.usable, 2u);
 }
 
 TEST_F(Prune, OtherMachinesStay) {

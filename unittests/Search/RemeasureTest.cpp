@@ -67,6 +67,23 @@ TEST_F(Remeasure, HoldsAndHasTheNewRecord) {
   EXPECT_EQ(evaluator.calls, std::vector<std::string>({"promote ok 250"}));
 }
 
+// What gave other bits once is not deterministic, whatever comes later.
+TEST_F(Remeasure, RecordsWhetherBitsRepeat) {
+  auto stored = winner("ok 250");
+  bool measured = true;
+  evaluator.alter = [&](worker::Verdict &verdict, const EvaluationRequest &) {
+    verdict.audit.bitwiseDeterministic = measured;
+  };
+  for (auto [now, expected] : {std::pair(true, true), std::pair(false, false),
+                               std::pair(true, false)}) {
+    measured = now;
+    Remeasurement result = measure(*stored);
+    ASSERT_TRUE(result.winner);
+    stored->module = std::move(result.winner);
+    EXPECT_EQ(stored->getRecord().bitwiseDeterministic, expected);
+  }
+}
+
 TEST_F(Remeasure, WrongIsNoWinner) {
   Remeasurement result = measure(*winner("wrong"));
   EXPECT_EQ(result.problem, "wrong: because it is wrong");

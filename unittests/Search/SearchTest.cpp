@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SearchTestUtils.h"
+#include "fastk/Search/SearchReport.h"
 #include "gmock/gmock.h"
 #include <chrono>
 #include <set>
@@ -256,6 +257,43 @@ TEST(Search, NextBestIsPromotedWhenTheBestFails) {
   EXPECT_EQ(result.winner->variant.program, "ok 400");
   EXPECT_EQ(result.counts.promotions, 3);
   EXPECT_TRUE(result.noWinnerReason.empty());
+}
+
+// Of a record, too, whose job did not ask.
+TEST(Search, OnlyWhatRepeatsItsBitsWinsWhereThatIsRequired) {
+  for (std::optional<bool> bits :
+       {std::optional<bool>(), std::optional(false), std::optional(true)})
+    for (bool required : {false, true}) {
+      World world(2, [](int idea, int p) { return ok(300 + 100 * idea + p); });
+      world.requireDeterministic = required;
+      world.evaluator.alter = [&](worker::Verdict &verdict,
+                                  const EvaluationRequest &request) {
+        if (request.promote)
+          verdict.audit.bitwiseDeterministic = bits;
+      };
+      SearchResult result = world.search(SearchOptions());
+      EXPECT_EQ(result.winner.has_value(), !required || bits == true);
+      if (!result.winner) {
+        EXPECT_THAT(result.noWinnerReason,
+                    HasSubstr(bits ? "gave other bits" : "nothing says"));
+        continue;
+      }
+      SearchInput input = world.input();
+      WinnerRecord record = winnerRecord(input, SearchOptions(), result);
+      EXPECT_EQ(record.bitwiseDeterministic, bits);
+    }
+}
+
+TEST(Search, WhatIsRequiredOfBitsIsPartOfTheSearch) {
+  World world(1, hill);
+  MemoryFolder folder;
+  SearchOptions options;
+  world.openJournal(folder.str(), options);
+  world.requireDeterministic = true;
+  auto other = Journal::open(folder.str(), bindingOf(world.input(), options));
+  ASSERT_FALSE(static_cast<bool>(other));
+  EXPECT_THAT(llvm::toString(other.takeError()),
+              HasSubstr("deterministic was absent and is now required"));
 }
 
 TEST(Search, RelativesOfAWrongVariantArePromotedLast) {

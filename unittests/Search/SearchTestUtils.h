@@ -237,6 +237,7 @@ struct World {
                       [this] { return evaluator.now; },
                       stopRequested,
                       provenance};
+    input.workload.requireDeterministic = requireDeterministic;
     return input;
   }
   SearchResult search(const SearchOptions &options,
@@ -274,6 +275,7 @@ struct World {
   Provenance provenance = {{"worker", std::string(64, 'a')},
                            {"oracle", std::string(64, 'b')}};
   double floorSeconds = 0;
+  bool requireDeterministic = false;
 };
 
 /// A hill per idea: the best of idea i is at p = 3 + i, and idea 4 is best.

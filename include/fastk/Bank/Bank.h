@@ -44,10 +44,14 @@ struct WinnerFilter {
   /// unless `anyMachine`.
   Machine machine;
   bool anyMachine = false;
+  /// Only winners that gave the same bits in all runs on the same operands.
+  bool requireDeterministic = false;
 
   /// Why this winner is passed over for where it was measured; empty when it is
   /// not.
   std::string refuseMachine(const WinnerHeader &header) const;
+  /// The same for what its record says of its bits.
+  std::string refuseBits(const WinnerHeader &header) const;
 };
 
 /// What a bank has for one key.
@@ -59,6 +63,8 @@ struct BankLookup {
   std::string reason;
   /// True when the reason is that the winner was measured on another machine.
   bool otherMachine = false;
+  /// True when the reason is that it is not known to be deterministic.
+  bool otherBits = false;
   /// Winners of this key that were skipped, hit or miss.
   std::vector<StaleWinner> stale;
 };
@@ -70,7 +76,9 @@ enum class WriteOutcome {
   KeptExisting ///< The stored one is as fast, faster, or the same program.
 };
 
-/// Which of two winners for one key, target, precision and machine stays.
+/// Which of two winners for one key, target, precision and machine stays. One
+/// that is known to be deterministic never yields to one that is not: they
+/// stand side by side.
 enum class WriteRule {
   /// The one with the smaller median; a gain below 1 % is noise and changes
   /// nothing.
@@ -113,7 +121,9 @@ public:
   /// Stores a module made by buildWinner(), with the trajectory's JSON text. A
   /// reader sees the whole winner or none of it. Of two winners for one key,
   /// target, precision and machine one stays, by `rule`. Winners of different
-  /// machines stand side by side. A stale winner of the same name is replaced.
+  /// machines stand side by side, and beside the fastest one that is not known
+  /// to be deterministic the fastest that is. A stale winner of the same name
+  /// is replaced.
   llvm::Expected<WriteResult> write(mlir::ModuleOp winner,
                                     llvm::StringRef trajectory,
                                     WriteRule rule = WriteRule::KeepFaster);

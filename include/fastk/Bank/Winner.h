@@ -45,6 +45,9 @@ struct WinnerRecord {
   /// The largest error of all trials as a share of its element's bound; 0 where
   /// elements had none.
   double worstShare = 0;
+  /// Whether all runs of the promotion on the same operands gave the same bits;
+  /// nothing where nobody has looked.
+  std::optional<bool> bitwiseDeterministic;
   std::map<std::string, int64_t> parameters;
   /// Versions it was measured with: "22.1.8".
   std::string mlirVersion, fastkVersion;

@@ -11,6 +11,7 @@
 #include "fastk/Bank/Machine.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "llvm/Support/Error.h"
+#include <optional>
 #include <string>
 
 namespace fastk {
@@ -31,6 +32,8 @@ struct WinnerHeader {
   unsigned reductions = 0;
   double medianNs = 0, baselineNs = 0, floorNs = 0;
   double speedup = 0, speedupLow = 0, speedupHigh = 0;
+  /// As WinnerRecord's.
+  std::optional<bool> bitwiseDeterministic;
 
   /// False when no time was recorded that could rank it: nothing says that it
   /// is faster than the default lowering. Such a winner is stale.

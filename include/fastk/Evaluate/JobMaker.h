@@ -42,6 +42,8 @@ struct JobMakerOptions {
   unsigned trustedCompileSeconds = 300;
   /// The worker may look at the caches as they are (Warm) or flush them first.
   worker::Cache cache = worker::Cache::Cold;
+  /// Candidates that give other bits for the same operands are refused.
+  bool requireDeterministic = false;
   /// Seconds of timing for each evaluation; the worker's default when 0.
   double timeSeconds = 0;
   /// True kills what runs at once; an error is returned then.

@@ -125,6 +125,8 @@ struct ProposalContext {
   llvm::ArrayRef<Idea> known = {};
   /// By way of which language models are asked; set by the search.
   Exchanges *exchanges = nullptr;
+  /// Programs that give other bits for the same operands are refused.
+  bool requireDeterministic = false;
 };
 
 /// An answer that may be pending: then nothing.

@@ -172,6 +172,7 @@ JournalBinding bindingOf(const SearchInput &input,
                          const SearchOptions &options);
 /// What of it the user chose, whatever the workload: all but its key.
 JournalBinding::Values choicesOf(llvm::StringRef target, Precision precision,
+                                 bool requireDeterministic,
                                  const TargetDescription &device, int threads,
                                  llvm::ArrayRef<Proposer *> proposers,
                                  const SearchOptions &options);

@@ -14,7 +14,8 @@ def FastkApplyWinnersPass
     `fastk.lowering` and replaces the workload by a `fastk.call`. Each decision
     is a remark: hit, miss with the reason, or stale. A winner for the host that
     was measured on another machine, or with another number of threads, is a miss
-    unless `winners-from=any`.
+    unless `winners-from=any`; with `require-deterministic` so is one that is not
+    known to give the same bits each time.
   }];
   let options = [
     ListOption<"bank", "bank", "std::string", "Bank folders, first wins">,
@@ -22,7 +23,9 @@ def FastkApplyWinnersPass
     Option<"precision", "precision", "std::string", "\"ieee\"",
            "Loosest error class accepted: ieee, tf32 or half">,
     Option<"winnersFrom", "winners-from", "std::string", "\"here\"",
-           "Where winners for the host were measured: here or any">
+           "Where winners for the host were measured: here or any">,
+    Option<"requireDeterministic", "require-deterministic", "bool", "false",
+           "Only winners that are known to give the same bits each time">
   ];
   // Canonical forms are made of the upstream ones, and so are the patterns that
   // are read from a bank.

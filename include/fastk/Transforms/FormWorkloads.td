@@ -47,7 +47,9 @@ def FastkFormWorkloadsPass
     Option<"precision", "precision", "std::string", "\"ieee\"",
            "Loosest error class accepted: ieee, tf32 or half">,
     Option<"winnersFrom", "winners-from", "std::string", "\"here\"",
-           "Where winners for the host were measured: here or any">
+           "Where winners for the host were measured: here or any">,
+    Option<"requireDeterministic", "require-deterministic", "bool", "false",
+           "Only winners that are known to give the same bits each time">
   ];
   // Those of workloads, and of the canonical forms that a bank is asked with.
   let dependentDialects = [

@@ -75,7 +75,8 @@ struct PassBanks {
 mlir::FailureOr<PassBanks>
 openPassBanks(mlir::ModuleOp module, llvm::ArrayRef<std::string> folders,
               llvm::StringRef target, llvm::StringRef precision,
-              llvm::StringRef winnersFrom, llvm::StringRef pass);
+              llvm::StringRef winnersFrom, bool requireDeterministic,
+              llvm::StringRef pass);
 
 } // namespace fastk
 

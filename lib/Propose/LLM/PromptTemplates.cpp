@@ -28,6 +28,11 @@ struct TemplateKind {
 };
 } // namespace
 
+/// The numbers of the contract.
+static constexpr StringLiteral kContract =
+    "ieee ieee_f64 ieee_product tf32 tf32_product half product_k row_length "
+    "row_share";
+
 static constexpr TemplateKind kKinds[] = {
     {"ideas", true,
      "language rules device workload precision standing parents history known "
@@ -48,12 +53,14 @@ static constexpr TemplateKind kKinds[] = {
     {"prelude", false, ""},
     {"reply-cuda", false, ""},
     {"reply-c", false, ""},
-    {"rules", false, ""},
+    {"rules", false, "repetition"},
+    {"repetition-free", false, ""},
+    {"repetition-required", false, ""},
     {"failures", false, ""},
     {"sample", false, "sample samples"},
-    {"precision-ieee", false, ""},
-    {"precision-tf32", false, ""},
-    {"precision-half", false, ""},
+    {"precision-ieee", false, kContract},
+    {"precision-tf32", false, kContract},
+    {"precision-half", false, kContract},
     {"device-cuda", false, ""},
     {"device-host", false, ""},
 };

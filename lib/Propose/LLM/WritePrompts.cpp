@@ -11,9 +11,11 @@
 #include "ReadReply.h"
 #include "WorkloadText.h"
 #include "fastk/Analysis/WorkloadKind.h"
+#include "fastk/Worker/Contract.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <cmath>
 
 using namespace llvm;
 using namespace fastk;
@@ -371,21 +373,49 @@ std::string llm::PromptWriter::parents() const {
   return text;
 }
 
+/// The nearest power of two, as "2^-21".
+static std::string power(double value) {
+  return formatv("2^{0}", std::lround(std::log2(value))).str();
+}
+
+/// The numbers that the judge goes by.
+static PromptTemplates::Values contractNumbers() {
+  namespace contract = worker::contract;
+  constexpr double u = 0x1p-24, u64 = 0x1p-53;
+  double ieee = contract::ieeeRoundoffs * u;
+  return {
+      {"ieee", power(ieee)},
+      {"ieee_f64", power(contract::ieeeRoundoffs * u64)},
+      {"ieee_product", power(contract::productCondition * ieee)},
+      {"tf32", power(contract::tf32Operands)},
+      {"tf32_product",
+       power(contract::productCondition * (ieee + contract::tf32Operands))},
+      {"half", formatv("{0:f2}", contract::half).str()},
+      {"product_k", formatv("{0:f0}", contract::productCondition).str()},
+      {"row_length", std::to_string(contract::rowLength)},
+      {"row_share", formatv("{0:f1}", contract::rowShare).str()},
+  };
+}
+
 PromptTemplates::Values llm::PromptWriter::common() const {
   bool isCuda = language == Language::cuda;
   StringRef precision = stringifyPrecision(context.acceptedPrecision);
+  StringRef repetition =
+      context.requireDeterministic ? "repetition-required" : "repetition-free";
   return {
       {"language", templates.text(isCuda ? "ideas-cuda" : "ideas-c").str()},
       {"contract",
        templates.text(isCuda ? "contract-cuda" : "contract-c").str()},
       {"plan", isCuda ? templates.text("plan").str() : ""},
       {"prelude", isCuda ? templates.text("prelude").str() : ""},
-      {"rules", templates.text("rules").str()},
+      {"rules", templates.user("rules", {{"repetition",
+                                          templates.text(repetition).str()}})},
       {"failures", templates.text("failures").str()},
       {"reply_format", templates.text(isCuda ? "reply-cuda" : "reply-c").str()},
       {"device", device()},
       {"workload", workload()},
-      {"precision", templates.text(("precision-" + precision).str()).str()},
+      {"precision",
+       templates.user(("precision-" + precision).str(), contractNumbers())},
       {"standing", standing()},
   };
 }

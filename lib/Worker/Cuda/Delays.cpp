@@ -303,9 +303,16 @@ bool DelayRuns::run(GpuSession &session, const std::string &program,
     return false;
   }
   report.delays = isRepeatable ? "ok" : "ok: bits differ, within its class";
-  if (!isRepeatable)
-    verdict.audit.bitwiseDeterministic = false;
-  return true;
+  if (isRepeatable)
+    return true;
+  verdict.audit.bitwiseDeterministic = false;
+  if (!job.validate.requireDeterministic)
+    return true;
+  failure = {Status::Refused,
+             "the candidate is not deterministic: held back, its warps give "
+             "other bits, though within its class, and the job requires the "
+             "same"};
+  return false;
 }
 
 bool CudaDevice::delay(Verdict &verdict, const std::string &opinion,

@@ -209,4 +209,6 @@ class Trials:
                 f"at least {second.over_baseline.low:.1%} of the default lowering's "
                 f"speed is sure, and {_PROMOTION_GAIN:.1%} is needed"
             )
+        if "deterministic" in self.search.settings and not second.repeats_bits:
+            return "nothing says that it gives the same bits each time, as is required"
         return None

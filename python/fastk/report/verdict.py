@@ -91,6 +91,11 @@ class Verdict:
             return self.over_baseline.median
         return self.baseline_seconds / self.seconds
 
+    @property
+    def repeats_bits(self):
+        """Whether all runs on the same operands are known to give the same bits."""
+        return _object(self.raw, "audit").get("bitwise_deterministic") is True
+
     def worst_errors(self):
         """Of each distribution the trial that came closest to its bound."""
         worst = {}

@@ -44,7 +44,7 @@ class FastkLinalgOnTensorsBackend:
     Args:
       banks: folders of winners, first wins. None: fastk-opt's default.
       precision: the loosest error class accepted: ieee, tf32 or half.
-      options: further options of fastk-opt.
+      options: further options of fastk-opt, as "--require-deterministic".
       fastk_opt: the program. None: $FASTK_OPT, else fastk-opt in PATH.
       timeout: seconds that a compile may take. None: any.
     """

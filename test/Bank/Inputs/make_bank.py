@@ -5,16 +5,16 @@ prints. Such winners are applied, compared and listed like any others; their pro
 lowering itself.
 
 usage: make_bank.py BANK [--only=REGEX] [--median=NS] [--speedup=X] [--machine=NAME] [--cpu=NAME]
-                    [--threads=N] [--title=TEXT] [--folder=NAME] [--here] < MODULE
+                    [--threads=N] [--title=TEXT] [--folder=NAME] [--bits=true|false] [--here] < MODULE
 --only takes the lowerings whose text matches REGEX; --here is the machine and the threads of this
-computer. Prints the key of each winner.
+computer; --bits is what the record says of the same bits each time. Prints the key of each winner.
 """
 import argparse
 import os
 import re
 import sys
 
-RECORD = """record = {{baseline_ns = 1.0e+06 : f64, idea = {{category = "compute and instructions",
+RECORD = """record = {{baseline_ns = 1.0e+06 : f64, {bits}idea = {{category = "compute and instructions",
   id = "test/idea", text = "", title = "{title}"}}, machine = "{machine}", cpu = "{cpu}",
   mlir_version = "22.1.8", name = "{name}", shapes = "any", threads = {threads} : i64,
   speedup = {{high = {speedup} : f64, low = {speedup} : f64, median = {speedup} : f64}},
@@ -32,6 +32,7 @@ def main():
     parser.add_argument("--threads", default="2")
     parser.add_argument("--title", default="a test")
     parser.add_argument("--folder", default="")
+    parser.add_argument("--bits", choices=["true", "false"])
     parser.add_argument("--here", action="store_true")
     options = parser.parse_args()
     if options.here:
@@ -39,6 +40,7 @@ def main():
             options.machine = re.search(r"^(?:model name|CPU part)\s*: (.*)$", file.read(),
                                         re.MULTILINE).group(1)
         options.threads = str(len(os.sched_getaffinity(0)))
+    options.bits = f"bitwise_deterministic = {options.bits}, " if options.bits else ""
     text = sys.stdin.read()
     lowerings = re.findall(r"^  fastk\.lowering .*?^  }$", text, re.DOTALL | re.MULTILINE)
     lowerings = [each for each in lowerings if re.search(options.only, each, re.DOTALL)]

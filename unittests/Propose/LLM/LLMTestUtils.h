@@ -70,10 +70,13 @@ struct Request {
   }
 
   ProposalContext context() {
-    return {workload,  features, roofline,        target,
-            precision, 8,        baselineSeconds, roofline.floorSeconds(target),
-            history,   parents,  round,           known,
-            exchanges};
+    return {workload,        features,
+            roofline,        target,
+            precision,       8,
+            baselineSeconds, roofline.floorSeconds(target),
+            history,         parents,
+            round,           known,
+            exchanges,       requireDeterministic};
   }
 
   TriedVariant tried(Variant variant, llvm::StringRef title,
@@ -100,6 +103,7 @@ struct Request {
   double baselineSeconds = 40e-6;
   int round = 1;
   Exchanges *exchanges = nullptr;
+  bool requireDeterministic = false;
   std::vector<TriedVariant> history, parents;
   std::vector<Idea> known;
 };

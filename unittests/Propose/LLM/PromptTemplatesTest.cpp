@@ -105,7 +105,7 @@ TEST(PromptTemplatesErrorsTest, AnUnknownPlaceholderIsNamedWithItsLine) {
 
 TEST(PromptTemplatesErrorsTest, SharedPartsHaveNoPlaceholders) {
   Folder folder;
-  folder.write("rules.md", "{{workload}}");
+  folder.write("failures.md", "{{workload}}");
   EXPECT_THAT(folder.error(), HasSubstr("this template has none"));
 }
 

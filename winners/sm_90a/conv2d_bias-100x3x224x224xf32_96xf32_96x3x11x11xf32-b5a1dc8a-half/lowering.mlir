@@ -8,6 +8,7 @@ fastk.lowering @w_b5a1dc8a7038d38d attributes {
   precision = #fastk.precision<half>,
   record = {
     baseline_ns = 7.082240e+05 : f64,
+    bitwise_deterministic = true,
     cpu = "",
     errors = {
       equal = 1.328140e-02 : f64,
