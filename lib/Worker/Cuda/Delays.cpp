@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Clock.h"
+#include "../Evaluation.h"
 #include "../Phases.h"
 #include "../Random.h"
 #include "CudaChild.h"
@@ -40,8 +41,8 @@ constexpr int64_t moreForDoubts = 4, secondsForDoubts = 2;
 constexpr double patience = 3;
 /// How much longer than without delays a call may take, about.
 constexpr double mostDelayNs = 20e6;
-/// As elsewhere: oracles are ours.
-constexpr double oracleSeconds = 600;
+/// As elsewhere: these programs are ours.
+constexpr double trustedSeconds = 600;
 /// Calls without delays, to learn whether bits repeat.
 constexpr int plainCalls = 8;
 
@@ -62,7 +63,7 @@ public:
 
 private:
   bool call(const Schedule &schedule, Failure &failure);
-  bool callOracle(Failure &failure);
+  bool callTrusted(Part part, std::unique_ptr<Results> &into, Failure &failure);
   bool callOnce(Running &running, const Results &into, Failure &failure);
   bool learn(uint64_t plain, Failure &failure);
   bool keepsClass(bool &isRight, Failure &failure);
@@ -77,7 +78,7 @@ private:
   DelayedImage image;
   std::unique_ptr<CudaChild> child;
   std::unique_ptr<Operands> operands;
-  std::unique_ptr<Results> results, oracle;
+  std::unique_ptr<Results> results, oracle, condition;
   uint64_t seed = 0;
   double limitSeconds = 10;
   CallTime time;
@@ -87,17 +88,17 @@ private:
   double plainNs = 0;
   /// What a call takes longer where every place waits one nanosecond.
   double dearNs = 1;
-  /// Of results that do not repeat, by output: on these operands.
-  double bound = 0, boundFrobenius = 0;
+  /// The bounds of results that do not repeat and have no conditions.
+  Bounds rows;
 };
 
 } // namespace
 
-/// One call of a program on its own: the oracle, or the candidate as it is.
+/// One call of a program on its own: a trusted one, or the candidate as it is.
 bool DelayRuns::callOnce(Running &running, const Results &into,
                          Failure &failure) {
   CallTime ignored;
-  double seconds = &into == oracle.get() ? oracleSeconds : limitSeconds;
+  double seconds = &into == results.get() ? limitSeconds : trustedSeconds;
   return running.map(0, operands.get(), &into, failure) &&
          running.call(0, seconds, ignored, failure) &&
          running.unmap(0, failure);
@@ -110,15 +111,16 @@ bool DelayRuns::call(const Schedule &schedule, Failure &failure) {
          child->call(0, limitSeconds, time, failure, /*timed=*/false);
 }
 
-bool DelayRuns::callOracle(Failure &failure) {
-  oracle = device.createResults(Part::Oracle, failure);
+bool DelayRuns::callTrusted(Part part, std::unique_ptr<Results> &into,
+                            Failure &failure) {
+  into = device.createResults(part, failure);
   Verdict ignored;
   std::unique_ptr<Running> running =
-      oracle ? device.start(Part::Oracle, 1, ignored, failure) : nullptr;
+      into ? device.start(part, 1, ignored, failure) : nullptr;
   if (!running)
     return false;
-  device.poison(*oracle);
-  return callOnce(*running, *oracle, failure);
+  device.poison(*into);
+  return callOnce(*running, *into, failure);
 }
 
 /// Calls without delays: their bits and their time; then what delays cost.
@@ -156,16 +158,15 @@ bool DelayRuns::learn(uint64_t plain, Failure &failure) {
 }
 
 /// Whether the last results are right in the accepted class. False with a
-/// failure, where the oracle failed.
+/// failure, where a trusted program failed.
 bool DelayRuns::keepsClass(bool &isRight, Failure &failure) {
-  if (!oracle && !callOracle(failure))
+  if (device.job.condition && !condition &&
+      !callTrusted(Part::Condition, condition, failure))
     return false;
-  isRight = true;
-  for (size_t o = 0; o < device.job.outputs.size(); ++o) {
-    Measure m = device.compare(o, *results, *oracle);
-    isRight &=
-        m.mismatches == 0 && m.max <= bound && m.frobenius <= boundFrobenius;
-  }
+  if (!oracle && !callTrusted(Part::Oracle, oracle, failure))
+    return false;
+  isRight =
+      worker::keepsClass(device, *results, *oracle, condition.get(), rows);
   return true;
 }
 
@@ -241,12 +242,11 @@ bool DelayRuns::run(GpuSession &session, const std::string &program,
       CudaChild::start(session, Part::Candidate, image.cubin, plan, failure);
   if (!child || !child->map(0, operands.get(), results.get(), failure))
     return false;
-  // These operands are one more trial of N(0, 1), and there are many runs: as
-  // far as twice the bound nobody is wrong by chance.
+  // These operands are one more trial of N(0, 1).
   for (const TrialError &error : verdict.errors)
     if (error.distribution == "normal") {
-      bound = std::max(bound, 2 * error.bound);
-      boundFrobenius = std::max(boundFrobenius, 2 * error.boundFrobenius);
+      rows.max = std::max(rows.max, error.bound);
+      rows.frobenius = std::max(rows.frobenius, error.boundFrobenius);
     }
   uint64_t begin = clockNs();
   if (!learn(plain, failure)) {
