@@ -102,8 +102,9 @@ bool hasAtomics(std::string_view ptx);
 
 /// Sentences about synchronisation that is certainly missing: a wgmma before
 /// any wgmma.fence; shared memory that ordinary stores write and wgmma or a
-/// bulk copy reads with no fence.proxy.async between. docs/cuda.md says what
-/// is seen. Text that cannot be followed has no findings.
+/// bulk copy reads with no fence.proxy.async between; a bulk store that its
+/// thread never awaits. docs/cuda.md says what is seen. Text that cannot be
+/// followed has no findings.
 std::vector<std::string> findUnfenced(std::string_view ptx);
 
 } // namespace fastk::cuda

@@ -111,7 +111,8 @@ bool CudaDevice::prepare(Part part, Verdict &verdict, Failure &failure) {
       return true;
     std::vector<std::string> findings = cuda::findUnfenced(image.ptx);
     return findings.empty() ||
-           fail(Status::Wrong, "lacks a fence: kernel " + findings.front());
+           fail(Status::Wrong,
+                "lacks synchronisation: kernel " + findings.front());
   };
   if (program->code == Code::PTX)
     image.ptx = image.bytes;
