@@ -202,13 +202,46 @@ TEST(DelayPTX, BadPlacesAreLeftOut) {
     ++asked;
     return variant.ptx.find(variant.variable + "7a") == std::string::npos;
   };
-  DelayedPTX delayed = addDelaysWhere(text, isGood, 40);
-  EXPECT_EQ(delayed.total(), all - 1);
-  EXPECT_LE(asked, 16);
-  EXPECT_EQ(addDelaysWhere(
-                text, [](const DelayedPTX &) { return false; }, 40)
-                .total(),
-            0);
+  std::vector<DelayedPTX> delayed = coverDelays(text, isGood, 40, 4);
+  ASSERT_EQ(delayed.size(), 1u);
+  EXPECT_EQ(delayed[0].total(), all - 1);
+  EXPECT_LE(asked, 30);
+  EXPECT_EQ(coverDelays(
+                text, [](const DelayedPTX &) { return false; }, 40, 4)
+                .size(),
+            0u);
+  EXPECT_EQ(coverDelays("no PTX", isGood, 40, 4).at(0).error.empty(), false);
+}
+
+/// What is too much for one variant is dealt out to several.
+TEST(DelayPTX, VariantsCoverWhatOneCannotHold) {
+  std::string body;
+  for (int i = 0; i < 40; ++i)
+    body += "bar.sync " + std::to_string(i % 16) + ";\n";
+  std::string text = kernel(body);
+  int64_t all = addDelays(text).possible;
+  auto isGood = [&](const DelayedPTX &variant) {
+    return variant.total() <= 16;
+  };
+  std::vector<DelayedPTX> delayed = coverDelays(text, isGood, 40, 4);
+  ASSERT_GE(delayed.size(), 3u);
+  ASSERT_LE(delayed.size(), 4u);
+  int64_t places = 0;
+  for (const DelayedPTX &each : delayed) {
+    EXPECT_LE(each.total(), 16);
+    EXPECT_LE(each.total(), delayed[0].total());
+    places += each.total();
+  }
+  EXPECT_EQ(places, all);
+  // Each place in one of them.
+  for (int64_t number = 0; number < all; ++number) {
+    int found = 0;
+    for (const DelayedPTX &each : delayed)
+      found += each.ptx.find("$" + each.variable + std::to_string(number) +
+                             ":") != std::string::npos;
+    EXPECT_EQ(found, 1) << number;
+  }
+  EXPECT_EQ(coverDelays(text, isGood, 40, 2).size(), 2u);
 }
 
 TEST(DelayPTX, WhatRacecheckCannotFollow) {

@@ -53,20 +53,18 @@ TEST(Schedules, WhatIsWorse) {
       "ptxas info    : Used 20 registers, used 1 barriers\n";
   std::string spilled = plain;
   spilled.replace(spilled.find("0 bytes spill stores"), 1, "8");
-  EXPECT_FALSE(!!isWorse(plain, plain));
-  EXPECT_TRUE(!!isWorse(plain, spilled));
-  EXPECT_FALSE(!!isWorse(spilled, spilled));
-  EXPECT_FALSE(!!isWorse(spilled, plain));
-  EXPECT_EQ(isWorse(plain, spilled).spilledBytes, 8);
-  EXPECT_FALSE(isWorse(plain, spilled).isOther);
+  EXPECT_FALSE(isWorse(plain, plain));
+  EXPECT_TRUE(isWorse(plain, spilled));
+  EXPECT_FALSE(isWorse(spilled, spilled));
+  EXPECT_FALSE(isWorse(spilled, plain));
   std::string serial =
       "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async "
       "instructions are serialized due to something in the function 'k'\n" +
       plain;
-  EXPECT_TRUE(!!isWorse(plain, serial));
-  EXPECT_FALSE(!!isWorse(serial, serial));
+  EXPECT_TRUE(isWorse(plain, serial));
+  EXPECT_FALSE(isWorse(serial, serial));
   EXPECT_TRUE(
-      !!isWorse(plain, "ptxas warning : (C7508) setmaxnreg ignored\n" + plain));
+      isWorse(plain, "ptxas warning : (C7508) setmaxnreg ignored\n" + plain));
 }
 
 TEST(Schedules, BlocksThatWaitStayResident) {
@@ -77,16 +75,16 @@ TEST(Schedules, BlocksThatWaitStayResident) {
   };
   // 256 threads: eight warps; 64 registers: 32 warps; 65: 28.
   AssemblerRules rules = {{{"k", 256, 528}}, 132, false};
-  EXPECT_FALSE(!!isWorse(log(64), log(65), rules));
+  EXPECT_FALSE(isWorse(log(64), log(65), rules));
   rules.blocksWait = true;
-  EXPECT_TRUE(!!isWorse(log(64), log(65), rules));
-  EXPECT_FALSE(!!isWorse(log(60), log(64), rules));
+  EXPECT_TRUE(isWorse(log(64), log(65), rules));
+  EXPECT_FALSE(isWorse(log(60), log(64), rules));
   // All are resident all the same.
   rules.launches[0].blocks = 396;
-  EXPECT_FALSE(!!isWorse(log(64), log(65), rules));
+  EXPECT_FALSE(isWorse(log(64), log(65), rules));
   // None is.
   rules = {{{"k", 1024, 1}}, 132, false};
-  EXPECT_TRUE(!!isWorse(log(64), log(65), rules));
+  EXPECT_TRUE(isWorse(log(64), log(65), rules));
 }
 
 TEST(Schedules, PtxasTakesAProgramWithDelays) {
@@ -101,8 +99,10 @@ TEST(Schedules, PtxasTakesAProgramWithDelays) {
   EXPECT_EQ(image.error, "");
   EXPECT_EQ(image.places, 3);
   EXPECT_EQ(image.places, image.possible);
-  EXPECT_GT(image.cubin.size(), 100u);
-  EXPECT_NE(image.cubin.find(image.variable), std::string::npos);
+  ASSERT_EQ(image.builds.size(), 1u);
+  const DelayedBuild &build = image.builds.front();
+  EXPECT_GT(build.cubin.size(), 100u);
+  EXPECT_NE(build.cubin.find(build.variable), std::string::npos);
   EXPECT_NE(assembleDelayed("no PTX", ptxas, "sm_90", {}, folder.path()).error,
             "");
 }

@@ -49,23 +49,25 @@ constexpr int plainCalls = 8;
 /// One candidate under delays.
 class DelayRuns {
 public:
-  DelayRuns(CudaDevice &device, GpuReport &report, bool isDoubted,
-            bool mayDiffer)
-      : device(device), report(report), isDoubted(isDoubted),
-        mayDiffer(mayDiffer) {}
+  DelayRuns(CudaDevice &device, GpuSession &session, const LaunchPlan &plan,
+            GpuReport &report, bool isDoubted, bool mayDiffer)
+      : device(device), session(session), plan(plan), report(report),
+        isDoubted(isDoubted), mayDiffer(mayDiffer) {}
 
   /// False with a failure of the candidate's or of ours. Sets the report's
   /// `delays`; it begins with "not run" where nothing is known.
   /// \p program: the candidate as it was judged.
-  bool run(GpuSession &session, const std::string &program,
-           const DelayedImage &image, const LaunchPlan &plan, Verdict &verdict,
-           Failure &failure);
+  bool run(const std::string &program, const DelayedImage &image,
+           Verdict &verdict, Failure &failure);
 
 private:
   bool call(const Schedule &schedule, Failure &failure);
   bool callTrusted(Part part, std::unique_ptr<Results> &into, Failure &failure);
   bool callOnce(Running &running, const Results &into, Failure &failure);
   bool learn(uint64_t plain, Failure &failure);
+  bool runPlain(const std::string &program, uint64_t &bits, Failure &failure);
+  bool runBuild(const DelayedBuild &each, uint64_t plain, Failure &failure);
+  bool runSchedules(Failure &failure);
   bool keepsClass(bool &isRight, Failure &failure);
   bool isSame(bool &same, Failure &failure);
   bool find(const Schedule &schedule, int64_t number, const std::string &what,
@@ -73,16 +75,21 @@ private:
   std::string kindsOf(const Schedule &schedule);
 
   CudaDevice &device;
+  GpuSession &session;
+  const LaunchPlan &plan;
   GpuReport &report;
   const bool isDoubted, mayDiffer;
-  DelayedImage image;
+  /// At hand; and the share of schedules and seconds that each has.
+  const DelayedBuild *build = nullptr;
+  size_t builds = 1;
   std::unique_ptr<CudaChild> child;
   std::unique_ptr<Operands> operands;
   std::unique_ptr<Results> results, oracle, condition;
   uint64_t seed = 0;
   double limitSeconds = 10;
   CallTime time;
-  /// Without delays: the bits, whether they repeat, the shortest call.
+  /// Of the build at hand without delays: the bits, whether any repeat, the
+  /// shortest call.
   uint64_t hash = 0;
   bool isRepeatable = true;
   double plainNs = 0;
@@ -107,7 +114,7 @@ bool DelayRuns::callOnce(Running &running, const Results &into,
 bool DelayRuns::call(const Schedule &schedule, Failure &failure) {
   std::string_view bytes(reinterpret_cast<const char *>(&schedule),
                          sizeof(schedule));
-  return child->set(image.variable, bytes, failure) &&
+  return child->set(build->variable, bytes, failure) &&
          child->call(0, limitSeconds, time, failure, /*timed=*/false);
 }
 
@@ -185,7 +192,7 @@ std::string DelayRuns::kindsOf(const Schedule &schedule) {
   std::string text;
   Failure ignored;
   for (uint32_t kind = 0; kind < cuda::delayKinds; ++kind) {
-    if (image.byKind[kind] == 0)
+    if (build->byKind[kind] == 0)
       continue;
     Schedule alone = schedule;
     alone.kinds = 1u << kind;
@@ -215,10 +222,21 @@ bool DelayRuns::find(const Schedule &schedule, int64_t number,
   return false;
 }
 
-bool DelayRuns::run(GpuSession &session, const std::string &program,
-                    const DelayedImage &delayed, const LaunchPlan &plan,
+/// The bits of the candidate as it was judged.
+bool DelayRuns::runPlain(const std::string &program, uint64_t &bits,
+                         Failure &failure) {
+  device.fill(*operands, {Law::Normal, 0, secretSeed(), 1}, Placement::End);
+  device.poison(*results);
+  child = CudaChild::start(session, Part::Candidate, program, plan, failure);
+  if (!child || !callOnce(*child, *results, failure))
+    return false;
+  bits = device.hashOf(*results);
+  child.reset();
+  return true;
+}
+
+bool DelayRuns::run(const std::string &program, const DelayedImage &image,
                     Verdict &verdict, Failure &failure) {
-  image = delayed;
   const Job &job = device.job;
   limitSeconds = job.limits.wallSeconds > 0 ? job.limits.wallSeconds : 10;
   if (verdict.timing.baseline && job.limits.wallSeconds <= 0)
@@ -229,18 +247,8 @@ bool DelayRuns::run(GpuSession &session, const std::string &program,
   seed = secretSeed();
   operands = device.createOperands(failure);
   results = operands ? device.createResults(Part::Candidate, failure) : nullptr;
-  if (!results)
-    return false;
-  device.fill(*operands, {Law::Normal, 0, secretSeed(), 1}, Placement::End);
-  device.poison(*results);
-  child = CudaChild::start(session, Part::Candidate, program, plan, failure);
-  if (!child || !callOnce(*child, *results, failure))
-    return false;
-  uint64_t plain = device.hashOf(*results);
-  child.reset();
-  child =
-      CudaChild::start(session, Part::Candidate, image.cubin, plan, failure);
-  if (!child || !child->map(0, operands.get(), results.get(), failure))
+  uint64_t plain = 0;
+  if (!results || !runPlain(program, plain, failure))
     return false;
   // These operands are one more trial of N(0, 1).
   for (const TrialError &error : verdict.errors)
@@ -248,7 +256,25 @@ bool DelayRuns::run(GpuSession &session, const std::string &program,
       rows.max = std::max(rows.max, error.bound);
       rows.frobenius = std::max(rows.frobenius, error.boundFrobenius);
     }
-  uint64_t begin = clockNs();
+  builds = image.builds.size();
+  for (const DelayedBuild &each : image.builds)
+    if (!runBuild(each, plain, failure))
+      return false;
+  report.delays = isRepeatable ? "ok" : "ok: bits differ, within its class";
+  if (!isRepeatable)
+    verdict.audit.bitwiseDeterministic = false;
+  return true;
+}
+
+/// \p plain: as learn()'s.
+bool DelayRuns::runBuild(const DelayedBuild &each, uint64_t plain,
+                         Failure &failure) {
+  build = &each;
+  // One at a time has memory for its copies.
+  child.reset();
+  child = CudaChild::start(session, Part::Candidate, each.cubin, plan, failure);
+  if (!child || !child->map(0, operands.get(), results.get(), failure))
+    return false;
   if (!learn(plain, failure)) {
     report.delays = "not run: " + failure.reason;
     if (failure.status == Status::Timeout || failure.status == Status::Crash) {
@@ -257,18 +283,29 @@ bool DelayRuns::run(GpuSession &session, const std::string &program,
     }
     return false;
   }
+  return runSchedules(failure);
+}
+
+/// Those of the build at hand.
+bool DelayRuns::runSchedules(Failure &failure) {
+  const Job &job = device.job;
+  uint64_t begin = clockNs();
   int64_t more = isDoubted ? moreForDoubts : 1;
-  int64_t most = job.delays.schedules * more;
-  double seconds =
-      job.delays.seconds * double(isDoubted ? secondsForDoubts : 1);
+  auto shareOf = [&](int64_t all) {
+    return (all * more + int64_t(builds) - 1) / int64_t(builds);
+  };
+  int64_t most = shareOf(job.delays.schedules);
+  int64_t fewest = std::min(shareOf(fewestSchedules), most);
+  double seconds = job.delays.seconds *
+                   double(isDoubted ? secondsForDoubts : 1) / double(builds);
   double slowest = 0;
-  for (int64_t number = 0; number < most; ++number) {
+  for (int64_t i = 0; i < most; ++i) {
     double spent = double(clockNs() - begin) * 1e-9;
-    bool isShort = number < std::min(fewestSchedules * more, most);
-    if (spent > (isShort ? patience : 1) * seconds)
+    if (spent > (i < fewest ? patience : 1) * seconds)
       break;
+    // All builds together go through all kinds.
+    int64_t number = report.schedules++;
     Schedule schedule = scheduleOf(seed, number, dearNs, mostDelayNs);
-    report.schedules = number + 1;
     if (!call(schedule, failure)) {
       if (failure.status == Status::Timeout) {
         failure.status = Status::Wrong;
@@ -283,7 +320,8 @@ bool DelayRuns::run(GpuSession &session, const std::string &program,
       return false;
     }
     slowest = std::max(slowest, time.ns);
-    report.delaySlowdown = plainNs > 0 ? slowest / plainNs : 0;
+    if (plainNs > 0)
+      report.delaySlowdown = std::max(report.delaySlowdown, slowest / plainNs);
     std::string damage = device.damage(*operands, *results);
     bool same = false;
     if (!isSame(same, failure))
@@ -302,9 +340,6 @@ bool DelayRuns::run(GpuSession &session, const std::string &program,
     }
     return false;
   }
-  report.delays = isRepeatable ? "ok" : "ok: bits differ, within its class";
-  if (!isRepeatable)
-    verdict.audit.bitwiseDeterministic = false;
   return true;
 }
 
@@ -352,11 +387,12 @@ bool CudaDevice::delay(Verdict &verdict, const std::string &opinion,
   if (!delayed.error.empty())
     return without(delayed.error);
   report.delayPlaces = delayed.places;
-  report.delaySpilledBytes = delayed.spilledBytes;
+  report.possibleDelayPlaces = delayed.possible;
+  report.delayBuilds = int64_t(delayed.builds.size());
   Phase phase("delays");
-  bool isRight =
-      DelayRuns(*this, report, !opinion.empty(), cuda::hasAtomics(image.ptx))
-          .run(*gpu, image.bytes, delayed, image.plan, verdict, failure);
+  DelayRuns runs(*this, *gpu, image.plan, report, !opinion.empty(),
+                 cuda::hasAtomics(image.ptx));
+  bool isRight = runs.run(image.bytes, delayed, verdict, failure);
   // What could not be started says nothing of the candidate.
   if (!isRight &&
       (failure.status == Status::Memory || failure.status == Status::Refused))
