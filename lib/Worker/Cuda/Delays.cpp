@@ -343,6 +343,24 @@ bool DelayRuns::runSchedules(Failure &failure) {
   return true;
 }
 
+void CudaDevice::beginAssembling() {
+  std::string ptxas = cuda::findPtxas();
+  if (job.delays.when == SanitizerOptions::When::Never || ptxas.empty())
+    return;
+  const Image &image = images[Part::Candidate];
+  AssemblerRules rules;
+  rules.multiprocessors = gpu->device.multiprocessors;
+  auto volume = [](const Dim3 &dim) { return dim[0] * dim[1] * dim[2]; };
+  for (const PlanStep &step : image.plan.steps)
+    if (const auto *launch = std::get_if<Launch>(&step)) {
+      rules.launches.push_back(
+          {launch->kernel, volume(launch->block), volume(launch->grid)});
+      rules.blocksWait |= launch->cooperative;
+    }
+  assembly = std::make_unique<DelayAssembly>(image.ptx, ptxas, gpu->device.arch,
+                                             rules);
+}
+
 bool CudaDevice::delay(Verdict &verdict, const std::string &opinion,
                        Failure &failure) {
   GpuReport &report = *verdict.gpu;
@@ -361,29 +379,16 @@ bool CudaDevice::delay(Verdict &verdict, const std::string &opinion,
   };
   if (job.delays.when == When::Never)
     return without("the job asks for none");
-  std::string ptxas = cuda::findPtxas();
-  if (ptxas.empty())
+  if (!assembly)
     return without("ptxas was not found; install a CUDA toolkit, or name one "
                    "by FASTK_CUDA_PATH");
   const Image &image = images[Part::Candidate];
-  ScratchFolder folder(image.ptx.size() * 64);
-  if (folder.path().empty())
-    return without(folder.error());
-  AssemblerRules rules;
-  rules.multiprocessors = gpu->device.multiprocessors;
-  auto volume = [](const Dim3 &dim) { return dim[0] * dim[1] * dim[2]; };
-  for (const PlanStep &step : image.plan.steps)
-    if (const auto *launch = std::get_if<Launch>(&step)) {
-      rules.launches.push_back(
-          {launch->kernel, volume(launch->block), volume(launch->grid)});
-      rules.blocksWait |= launch->cooperative;
-    }
   DelayedImage delayed;
   {
     Phase phase("assemble delays");
-    delayed = assembleDelayed(image.ptx, ptxas, gpu->device.arch, rules,
-                              folder.path());
+    delayed = assembly->wait();
   }
+  Phase::wasSpentBeside("assemble delays", assembly->seconds());
   if (!delayed.error.empty())
     return without(delayed.error);
   report.delayPlaces = delayed.places;

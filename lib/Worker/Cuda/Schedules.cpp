@@ -168,15 +168,15 @@ namespace {
 class Assembler {
 public:
   Assembler(const std::string &ptxas, const std::string &arch,
-            const std::string &folder)
-      : ptxas(ptxas), arch(arch), source(folder + "/delays.ptx"),
-        cubin(folder + "/delays.cubin"), logFile(folder + "/delays.log"),
-        folder(folder) {}
+            const std::string &folder, ToolControl *control)
+      : control(control), ptxas(ptxas), arch(arch),
+        source(folder + "/delays.ptx"), cubin(folder + "/delays.cubin"),
+        logFile(folder + "/delays.log"), folder(folder) {}
 
   bool run(const std::string &text) {
     std::ofstream(source, std::ios::binary | std::ios::trunc) << text;
     ToolEnd end = runTool({ptxas, "-arch=" + arch, "-v", source, "-o", cubin},
-                          folder, ptxasSeconds, logFile, ptxasBytes);
+                          folder, ptxasSeconds, logFile, ptxasBytes, control);
     log = contentsOf(logFile);
     error = !end.error.empty()  ? end.error
             : end.timedOut      ? "ptxas took too long"
@@ -189,23 +189,23 @@ public:
   std::string log, error;
 
 private:
+  ToolControl *control;
   const std::string ptxas, arch, source, cubin, logFile, folder;
 };
 } // namespace
 
-DelayedImage fastk::worker::assembleDelayed(const std::string &ptx,
-                                            const std::string &ptxas,
-                                            const std::string &arch,
-                                            AssemblerRules rules,
-                                            const std::string &folder) {
+DelayedImage fastk::worker::assembleDelayed(
+    const std::string &ptx, const std::string &ptxas, const std::string &arch,
+    AssemblerRules rules, const std::string &folder, ToolControl *control) {
   DelayedImage image;
-  Assembler assembler(ptxas, arch, folder);
-  uint64_t begin = clockNs();
+  Assembler assembler(ptxas, arch, folder, control);
+  auto now = [&] { return clockNs() - (control ? control->pausedNs() : 0); };
+  uint64_t begin = now();
   if (!assembler.run(ptx)) {
     image.error = assembler.error;
     return image;
   }
-  double seconds = std::max(double(clockNs() - begin) * 1e-9, 1e-3);
+  double seconds = std::max(double(now() - begin) * 1e-9, 1e-3);
   int questions =
       int(std::clamp(questionSeconds / seconds, double(fewestQuestions),
                      double(mostQuestions)));
@@ -241,5 +241,33 @@ DelayedImage fastk::worker::assembleDelayed(const std::string &ptx,
   }
   if (image.places == 0)
     image.error = why;
+  return image;
+}
+
+DelayAssembly::DelayAssembly(std::string ptx, std::string ptxas,
+                             std::string arch, AssemblerRules rules)
+    : folder(ptx.size() * 64) {
+  thread = std::thread([this, ptx = std::move(ptx), ptxas = std::move(ptxas),
+                        arch = std::move(arch), rules = std::move(rules)] {
+    uint64_t begin = clockNs();
+    if (folder.path().empty())
+      image.error = folder.error();
+    else
+      image = assembleDelayed(ptx, ptxas, arch, rules, folder.path(), &control);
+    worked = double(clockNs() - begin - control.pausedNs()) * 1e-9;
+    control.isOver();
+  });
+}
+
+DelayAssembly::~DelayAssembly() {
+  control.end();
+  if (thread.joinable())
+    thread.join();
+}
+
+const DelayedImage &DelayAssembly::wait() {
+  control.resume();
+  if (thread.joinable())
+    thread.join();
   return image;
 }

@@ -9,8 +9,10 @@
 #ifndef FASTK_LIB_WORKER_CUDA_SCHEDULES_H
 #define FASTK_LIB_WORKER_CUDA_SCHEDULES_H
 
+#include "RunTool.h"
 #include "fastk/Cuda/DelayPTX.h"
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace fastk::worker {
@@ -58,7 +60,33 @@ struct AssemblerRules {
 /// cannot hold is dealt out to several. \p folder is for its files.
 DelayedImage assembleDelayed(const std::string &ptx, const std::string &ptxas,
                              const std::string &arch, AssemblerRules rules,
-                             const std::string &folder);
+                             const std::string &folder,
+                             ToolControl *control = nullptr);
+
+/// The same, beside what else is done meanwhile. It ends with the object.
+class DelayAssembly {
+public:
+  DelayAssembly(std::string ptx, std::string ptxas, std::string arch,
+                AssemblerRules rules);
+  ~DelayAssembly();
+  DelayAssembly(const DelayAssembly &) = delete;
+  DelayAssembly &operator=(const DelayAssembly &) = delete;
+
+  /// Takes no processor from here to resume(): for what is timed.
+  void pause() { control.pause(); }
+  void resume() { control.resume(); }
+  /// Resumes it and waits for the result.
+  const DelayedImage &wait();
+  /// So long it was at work.
+  double seconds() const { return worked; }
+
+private:
+  const ScratchFolder folder;
+  ToolControl control;
+  DelayedImage image;
+  double worked = 0;
+  std::thread thread;
+};
 
 /// Whether the assembler's \p log of a variant has what \p original has not:
 /// more spilled bytes, a warning of another number, or so many registers that
