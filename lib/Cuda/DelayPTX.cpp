@@ -239,49 +239,118 @@ DelayedPTX fastk::cuda::addDelays(std::string_view ptx,
   return result;
 }
 
-DelayedPTX fastk::cuda::addDelaysWhere(
-    std::string_view ptx, const std::function<bool(const DelayedPTX &)> &isGood,
-    int questions) {
+namespace {
+struct Range {
+  size_t begin, end;
+};
+
+/// Deals the places of a program out to variants of it.
+class Cover {
+public:
+  Cover(std::string_view ptx, const std::vector<size_t> &order,
+        const std::function<bool(const DelayedPTX &)> &isGood, int questions)
+      : ptx(ptx), order(order), isGood(isGood), questions(questions) {}
+
+  /// Finds ranges that are good, each for itself; the largest first.
+  void find(std::vector<Range> todo, int questionsLeft);
+  /// Variants of as many of those as are good together.
+  std::vector<DelayedPTX> combine(size_t most);
+
+private:
+  /// Places begin to end in the order.
+  struct Piece {
+    std::vector<Range> ranges;
+    DelayedPTX text;
+  };
+  bool ask(Piece &piece);
+  void combine(size_t begin, size_t end, std::vector<DelayedPTX> &variants);
+
+  std::string_view ptx;
+  const std::vector<size_t> &order;
+  const std::function<bool(const DelayedPTX &)> &isGood;
+  int questions;
+  std::vector<Piece> pieces;
+};
+} // namespace
+
+bool Cover::ask(Piece &piece) {
+  if (questions-- <= 0)
+    return false;
+  std::vector<char> leftOut(order.size(), 1);
+  for (const Range &range : piece.ranges)
+    for (size_t i = range.begin; i < range.end; ++i)
+      leftOut[order[i]] = 0;
+  piece.text = addDelays(ptx, leftOut);
+  return isGood(piece.text);
+}
+
+void Cover::find(std::vector<Range> todo, int questionsLeft) {
+  for (size_t at = 0; at < todo.size() && questions > questionsLeft; ++at) {
+    Range range = todo[at];
+    Piece piece = {{range}, {}};
+    if (range.begin == range.end)
+      continue;
+    if (ask(piece)) {
+      pieces.push_back(std::move(piece));
+    } else if (range.end - range.begin > 1) {
+      size_t middle = (range.begin + range.end) / 2;
+      todo.push_back({range.begin, middle});
+      todo.push_back({middle, range.end});
+    }
+  }
+}
+
+/// What is good for itself may be too much with others: then halves are tried.
+void Cover::combine(size_t begin, size_t end,
+                    std::vector<DelayedPTX> &variants) {
+  if (begin == end)
+    return;
+  if (end - begin == 1)
+    return variants.push_back(std::move(pieces[begin].text));
+  Piece all;
+  for (size_t i = begin; i < end; ++i)
+    all.ranges.push_back(pieces[i].ranges.front());
+  if (ask(all))
+    return variants.push_back(std::move(all.text));
+  combine(begin, (begin + end) / 2, variants);
+  combine((begin + end) / 2, end, variants);
+}
+
+std::vector<DelayedPTX> Cover::combine(size_t most) {
+  std::vector<DelayedPTX> variants;
+  // Neighbours are together too much rather than others.
+  std::vector<Piece> dealt;
+  for (size_t first : {0, 1})
+    for (size_t i = first; i < pieces.size(); i += 2)
+      dealt.push_back(std::move(pieces[i]));
+  pieces = std::move(dealt);
+  combine(0, pieces.size(), variants);
+  std::sort(variants.begin(), variants.end(),
+            [](const DelayedPTX &a, const DelayedPTX &b) {
+              return a.total() > b.total();
+            });
+  variants.resize(std::min(variants.size(), most));
+  return variants;
+}
+
+std::vector<DelayedPTX>
+fastk::cuda::coverDelays(std::string_view ptx,
+                         const std::function<bool(const DelayedPTX &)> &isGood,
+                         int questions, size_t most) {
   DelayedPTX all = addDelays(ptx);
   if (!all.error.empty() || (questions-- > 0 && isGood(all)))
-    return all;
-  // From no place to ever more, the important ones first; a range that is bad
-  // is halved.
-  std::vector<char> leftOut(size_t(all.possible), 1);
-  std::vector<char> isOrdinary(leftOut.size(), 0);
+    return {all};
+  std::vector<char> isOrdinary(size_t(all.possible), 0);
   for (size_t number : all.ordinary)
     isOrdinary[number] = 1;
   std::vector<size_t> order;
   for (char wanted : {0, 1})
-    for (size_t i = 0; i < leftOut.size(); ++i)
+    for (size_t i = 0; i < isOrdinary.size(); ++i)
       if (isOrdinary[i] == wanted)
         order.push_back(i);
   size_t important = order.size() - all.ordinary.size();
-  struct Range {
-    size_t begin, end;
-  };
-  std::vector<Range> todo = {{important, order.size()}, {0, important}};
-  DelayedPTX best = addDelays(ptx, leftOut);
-  while (!todo.empty() && questions > 0) {
-    Range range = todo.back();
-    todo.pop_back();
-    if (range.begin == range.end)
-      continue;
-    std::vector<char> next = leftOut;
-    for (size_t i = range.begin; i < range.end; ++i)
-      next[order[i]] = 0;
-    DelayedPTX variant = addDelays(ptx, next);
-    --questions;
-    if (isGood(variant)) {
-      best = std::move(variant);
-      leftOut = std::move(next);
-      continue;
-    }
-    size_t middle = (range.begin + range.end) / 2;
-    if (range.end - range.begin < 2)
-      continue;
-    todo.push_back({middle, range.end});
-    todo.push_back({range.begin, middle});
-  }
-  return best;
+  Cover cover(ptx, order, isGood, questions);
+  cover.find({{0, important}}, questions / 3);
+  cover.find({{important, order.size()}}, questions / 5);
+  return cover.combine(most);
 }

@@ -12,7 +12,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "PTXFlow.h"
+#include "PTXValues.h"
 #include "fastk/Cuda/DelayPTX.h"
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
 
 using namespace fastk::cuda;
 
@@ -89,15 +93,144 @@ static void findUnfencedWgmma(const PTXFunction &function,
     }
 }
 
+static bool hasCalls(const PTXFunction &function) {
+  for (const PTXStatement &each : function.statements)
+    if (each.isA("call"))
+      return true;
+  return false;
+}
+
+/// How many of the newest groups a wait leaves to themselves; nothing for what
+/// is no wait for bulk copies.
+static std::optional<size_t> groupsLeftBy(const PTXStatement &each) {
+  if (!each.isA("cp.async.bulk.wait_group") || each.tokens.size() < 2)
+    return std::nullopt;
+  return std::strtoull(std::string(each.tokens[1]).c_str(), nullptr, 0);
+}
+
+namespace {
+/// What may become of a bulk store that a thread has made for the last time.
+class LastStore {
+public:
+  LastStore(const PTXFunction &function, size_t store)
+      : function(function), values(function), store(store),
+        conditions(conditionsAt(function, values, store)),
+        next(function.statements.size()) {
+    for (size_t i = 0; i < next.size(); ++i)
+      next[i] = nextUnder(function, values, conditions, i);
+  }
+
+  /// Whether it is awaited on some way to the thread's end, or there is none.
+  bool mayBeAwaited() const;
+
+private:
+  bool mayExecute(const PTXStatement &each) const {
+    return isExecuted(each, values, conditions) != Executed::Never;
+  }
+  std::vector<char> leadsToEnd() const;
+
+  const PTXFunction &function;
+  const PTXValues values;
+  const size_t store;
+  /// What holds for the thread since it came to the store.
+  const PTXConditions conditions;
+  /// By statement: those that it may come to next.
+  std::vector<std::vector<size_t>> next;
+};
+} // namespace
+
+/// From which statements the thread may end without storing once more.
+std::vector<char> LastStore::leadsToEnd() const {
+  const std::vector<PTXStatement> &statements = function.statements;
+  bool isSure =
+      isExecuted(statements[store], values, conditions) == Executed::Always;
+  std::vector<std::vector<size_t>> previous(statements.size());
+  std::vector<char> leads(statements.size(), 0);
+  std::vector<size_t> work;
+  auto add = [&](size_t at) {
+    if (!leads[at] && !(isSure && at == store)) {
+      leads[at] = 1;
+      work.push_back(at);
+    }
+  };
+  for (size_t i = 0; i < statements.size(); ++i)
+    for (size_t each : next[i])
+      previous[each].push_back(i);
+  for (size_t i = 0; i < statements.size(); ++i) {
+    const PTXStatement &each = statements[i];
+    bool isEnd = (each.isA("ret") || each.isA("exit")) && mayExecute(each);
+    if (isEnd || (next[i].empty() && !each.isA("trap")))
+      add(i);
+  }
+  while (!work.empty()) {
+    size_t at = work.back();
+    work.pop_back();
+    for (size_t before : previous[at])
+      add(before);
+  }
+  return leads;
+}
+
+bool LastStore::mayBeAwaited() const {
+  // More groups than anyone leaves.
+  constexpr size_t mostGroups = 16;
+  struct State {
+    size_t at, groups;
+  };
+  const std::vector<PTXStatement> &statements = function.statements;
+  std::vector<char> leads = leadsToEnd();
+  std::vector<char> isKnown(statements.size() * (mostGroups + 1), 0);
+  std::vector<State> work;
+  bool mayEnd = next[store].empty();
+  auto follow = [&](size_t at, size_t groups) {
+    for (size_t each : next[at])
+      if (leads[each] && !isKnown[each * (mostGroups + 1) + groups]) {
+        isKnown[each * (mostGroups + 1) + groups] = 1;
+        work.push_back({each, groups});
+        mayEnd = true;
+      }
+  };
+  follow(store, 0);
+  while (!work.empty()) {
+    State state = work.back();
+    work.pop_back();
+    const PTXStatement &each = statements[state.at];
+    if (each.isA("cp.async.bulk.commit_group") && mayExecute(each))
+      state.groups = std::min(state.groups + 1, mostGroups);
+    std::optional<size_t> left = groupsLeftBy(each);
+    if (left && mayExecute(each) &&
+        state.groups > std::min(*left, mostGroups - 1))
+      return true;
+    follow(state.at, state.groups);
+  }
+  return !mayEnd;
+}
+
+/// A thread's bulk stores are its own to await, at least until they have read
+/// the block's shared memory, which is another block's when it has ended.
+static void findUnawaited(const PTXFunction &function,
+                          std::vector<std::string> &findings) {
+  if (!function.isEntry || hasCalls(function))
+    return; // Whoever calls it, or is called, may.
+  for (size_t i = 0; i < function.statements.size(); ++i)
+    if (isBulk(function.statements[i]) &&
+        says(function.statements[i], ".global.shared::cta") &&
+        !LastStore(function, i).mayBeAwaited()) {
+      findings.push_back(
+          "'" + std::string(function.name) +
+          "' ends while its last bulk store may still read shared memory, "
+          "since nobody awaits it; put bulkCommit() behind it and "
+          "bulkWaitRead<0>() before the end, in the same thread");
+      return;
+    }
+}
+
 static void findUnfencedShared(const PTXFunction &function,
                                bool isOtherwiseExplained,
                                std::vector<std::string> &findings) {
   // Written and not fenced since; fenced after it was written.
   constexpr unsigned written = 1, fenced = 2;
-  bool hasCalls = false;
-  for (const PTXStatement &each : function.statements)
-    hasCalls |= each.isA("call");
-  if (hasCalls)
+  if (hasCalls(function))
     return;
   std::vector<unsigned> facts = factsBefore(
       function, 0, [](const PTXStatement &each, unsigned before) -> unsigned {
@@ -141,6 +274,7 @@ std::vector<std::string> fastk::cuda::findUnfenced(std::string_view ptx) {
   for (const PTXFunction &function : functions) {
     findUnfencedWgmma(function, findings);
     findUnfencedShared(function, isOtherwiseExplained, findings);
+    findUnawaited(function, findings);
   }
   return findings;
 }

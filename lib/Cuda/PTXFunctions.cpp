@@ -85,7 +85,10 @@ private:
     read.begin = offset(at);
     if (tokens[at] == "@") {
       read.isGuarded = true;
-      at += at + 1 < tokens.size() && tokens[at + 1] == "!" ? 3 : 2;
+      read.isGuardNegated = at + 1 < tokens.size() && tokens[at + 1] == "!";
+      at += read.isGuardNegated ? 3 : 2;
+      if (at <= tokens.size())
+        read.guard = tokens[at - 1];
     }
     int braces = 0;
     for (; at < tokens.size(); ++at) {

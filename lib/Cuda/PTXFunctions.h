@@ -25,7 +25,12 @@ struct PTXStatement {
   /// The opcode with its suffixes, then the operands; no guard, no ';'.
   std::vector<PTXToken> tokens;
   bool isGuarded = false;
-  /// Statements of the same function that may be next.
+  /// The predicate of the guard, and whether it is executed where that is
+  /// false.
+  PTXToken guard;
+  bool isGuardNegated = false;
+  /// Statements of the same function that may be next; of a guarded jump the
+  /// target first.
   std::vector<size_t> next;
 
   PTXToken opcode() const { return tokens[0]; }

@@ -74,6 +74,28 @@ Precision Evaluation::judge(const Results &outputs, const Results &oracle,
   return precision;
 }
 
+bool fastk::worker::keepsClass(Device &device, const Results &outputs,
+                               const Results &oracle, const Results *condition,
+                               const Bounds &rows) {
+  constexpr double times = 2;
+  for (size_t o = 0; o < device.job.outputs.size(); ++o) {
+    if (condition && isFloat(device.job.outputs[o].type)) {
+      Shares shares = device.judge(o, outputs, oracle, condition,
+                                   errorRuleOf(device.job, o, Difficulty()));
+      if (shares.mismatches != 0 ||
+          acceptedShare(shares, device.job.acceptedPrecision) > times)
+        return false;
+      continue;
+    }
+    Measure m = device.compare(o, outputs, oracle);
+    bool isNear =
+        m.max <= times * rows.max && m.frobenius <= times * rows.frobenius;
+    if (m.mismatches != 0 || !isNear)
+      return false;
+  }
+  return true;
+}
+
 void Evaluation::account(Running &program) {
   Phase phase("end");
   Resources used = program.finish();

@@ -206,6 +206,10 @@ bool Timer::run() {
   if (!checkFloor() || !checkClocks() || !checkAudited() ||
       (job.mode == Mode::Promote && !compareOften()))
     return false;
+  // What timed calls have left shows itself when their buffers go.
+  for (size_t s = 0; s < sets.size(); ++s)
+    if (!candidate->program->unmap(uint32_t(s), failure))
+      return blame(*candidate);
   for (Contestant &contestant : contestants)
     evaluation.account(*contestant.program);
   evaluation.account(*oracle);

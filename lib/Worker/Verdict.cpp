@@ -102,7 +102,8 @@ static Json toJson(const GpuReport &gpu) {
     json["delays"] = {{"result", gpu.delays},
                       {"schedules", gpu.schedules},
                       {"places", gpu.delayPlaces},
-                      {"spilled_bytes", gpu.delaySpilledBytes},
+                      {"possible_places", gpu.possibleDelayPlaces},
+                      {"builds", gpu.delayBuilds},
                       {"slowdown", number(gpu.delaySlowdown)}};
   if (!gpu.missingCounters.empty())
     json["missing_counters"] = gpu.missingCounters;
@@ -313,7 +314,9 @@ static GpuReport readGpuReport(const Json &value, std::string path,
         fields.readString("result", gpu.delays);
         fields.readInt("schedules", gpu.schedules, 0, INT64_MAX);
         fields.readInt("places", gpu.delayPlaces, 0, INT64_MAX);
-        fields.readInt("spilled_bytes", gpu.delaySpilledBytes, 0, INT64_MAX);
+        fields.readInt("possible_places", gpu.possibleDelayPlaces, 0,
+                       INT64_MAX);
+        fields.readInt("builds", gpu.delayBuilds, 0, INT64_MAX);
         fields.readDouble("slowdown", gpu.delaySlowdown, 0, infinity);
         fields.finish();
       },

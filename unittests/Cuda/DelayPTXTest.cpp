@@ -202,13 +202,46 @@ TEST(DelayPTX, BadPlacesAreLeftOut) {
     ++asked;
     return variant.ptx.find(variant.variable + "7a") == std::string::npos;
   };
-  DelayedPTX delayed = addDelaysWhere(text, isGood, 40);
-  EXPECT_EQ(delayed.total(), all - 1);
-  EXPECT_LE(asked, 16);
-  EXPECT_EQ(addDelaysWhere(
-                text, [](const DelayedPTX &) { return false; }, 40)
-                .total(),
-            0);
+  std::vector<DelayedPTX> delayed = coverDelays(text, isGood, 40, 4);
+  ASSERT_EQ(delayed.size(), 1u);
+  EXPECT_EQ(delayed[0].total(), all - 1);
+  EXPECT_LE(asked, 30);
+  EXPECT_EQ(coverDelays(
+                text, [](const DelayedPTX &) { return false; }, 40, 4)
+                .size(),
+            0u);
+  EXPECT_EQ(coverDelays("no PTX", isGood, 40, 4).at(0).error.empty(), false);
+}
+
+/// What is too much for one variant is dealt out to several.
+TEST(DelayPTX, VariantsCoverWhatOneCannotHold) {
+  std::string body;
+  for (int i = 0; i < 40; ++i)
+    body += "bar.sync " + std::to_string(i % 16) + ";\n";
+  std::string text = kernel(body);
+  int64_t all = addDelays(text).possible;
+  auto isGood = [&](const DelayedPTX &variant) {
+    return variant.total() <= 16;
+  };
+  std::vector<DelayedPTX> delayed = coverDelays(text, isGood, 40, 4);
+  ASSERT_GE(delayed.size(), 3u);
+  ASSERT_LE(delayed.size(), 4u);
+  int64_t places = 0;
+  for (const DelayedPTX &each : delayed) {
+    EXPECT_LE(each.total(), 16);
+    EXPECT_LE(each.total(), delayed[0].total());
+    places += each.total();
+  }
+  EXPECT_EQ(places, all);
+  // Each place in one of them.
+  for (int64_t number = 0; number < all; ++number) {
+    int found = 0;
+    for (const DelayedPTX &each : delayed)
+      found += each.ptx.find("$" + each.variable + std::to_string(number) +
+                             ":") != std::string::npos;
+    EXPECT_EQ(found, 1) << number;
+  }
+  EXPECT_EQ(coverDelays(text, isGood, 40, 2).size(), 2u);
 }
 
 TEST(DelayPTX, WhatRacecheckCannotFollow) {
@@ -239,7 +272,8 @@ TEST(FindUnfenced, FencesOfTheAsyncProxy) {
   std::string store = "st.shared.u32 [s], %r1;\n",
               copy =
                   "cp.async.bulk.global.shared::cta.bulk_group [%d1], [%r2], "
-                  "%r3;\n",
+                  "%r3;\ncp.async.bulk.commit_group;\n"
+                  "cp.async.bulk.wait_group.read 0;\n",
               fence = "fence.proxy.async.shared::cta;\n", bar = "bar.sync 0;\n";
   EXPECT_EQ(findUnfenced(kernel(store + bar + copy)).size(), 1u);
   EXPECT_EQ(findUnfenced(kernel(store + fence + bar + copy)).size(), 0u);
@@ -266,6 +300,70 @@ TEST(FindUnfenced, FencesOfTheAsyncProxy) {
   // But then nobody reads what was stored.
   EXPECT_EQ(findUnfenced(kernel(load + store + bar + product)).size(), 1u);
   EXPECT_EQ(findUnfenced(kernel(store + fence + bar + product)).size(), 0u);
+}
+
+TEST(FindUnfenced, BulkStoresThatNobodyAwaits) {
+  auto findings = [](const std::string &body) {
+    return findUnfenced(kernel(body)).size();
+  };
+  std::string store =
+                  "cp.async.bulk.global.shared::cta.bulk_group [%d1], [%r2], "
+                  "%r3;\n",
+              tensor = "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add."
+                       "tile.bulk_group [%d1, {%r2, %r3}], [%r4];\n",
+              commit = "cp.async.bulk.commit_group;\n",
+              wait = "cp.async.bulk.wait_group.read 0;\n", loop = "$L:\n",
+              again = "@%p1 bra $L;\n";
+  for (const std::string &each : {store, tensor}) {
+    EXPECT_EQ(findings(each + commit), 1u);
+    EXPECT_EQ(findings(each + commit + wait), 0u);
+    EXPECT_EQ(findings(each + commit + "cp.async.bulk.wait_group 0;\n"), 0u);
+    // What is in no group is not waited for.
+    EXPECT_EQ(findings(each + wait), 1u);
+    EXPECT_EQ(findings(each + wait + commit), 1u);
+  }
+  // All but the newest group; two of them.
+  std::string shallow = "cp.async.bulk.wait_group.read 1;\n";
+  EXPECT_EQ(findings(store + commit + shallow), 1u);
+  EXPECT_EQ(findings(store + commit + commit + shallow), 0u);
+  EXPECT_EQ(findings(store + commit + store + commit + shallow), 1u);
+  EXPECT_EQ(findings(store + commit + store + commit + wait), 0u);
+  // Each turn awaits the store of the one before; nobody that of the last.
+  EXPECT_EQ(findings(loop + wait + store + commit + again), 1u);
+  EXPECT_EQ(findings(loop + wait + store + commit + again + wait), 0u);
+  EXPECT_EQ(findings(loop + shallow + store + commit + again + shallow), 1u);
+  // Who has stored waits: the two conditions may be one.
+  std::string skip = "@%p2 bra $M;\n", to = "$M:\nbar.sync 0;\n",
+              skip2 = "@%p3 bra $N;\n", to2 = "$N:\n", skip3 = "@%p2 bra $O;\n";
+  EXPECT_EQ(findings(skip + store + commit + to + skip2 + wait + to2), 0u);
+  EXPECT_EQ(findings("@%p2 " + store + "@%p2 " + commit + "@%p2 " + wait), 0u);
+  // In the turns after the last that stores.
+  EXPECT_EQ(findings(loop + wait + "@%p2 " + store + commit + again), 0u);
+  EXPECT_EQ(findings(loop + wait + skip + store + commit + to + again), 0u);
+  EXPECT_EQ(findings(skip + store + commit + to), 1u);
+  // The same condition, computed anew: who has stored stores in each turn.
+  std::string first = "mov.u32 %r6, %tid.x;\nsetp.ne.s32 %p2, %r6, 0;\n",
+              turn = loop + first + skip + wait + to + skip3 + store + commit +
+                     "$O:\n" + again;
+  EXPECT_EQ(findings(turn), 1u);
+  EXPECT_EQ(findings(turn + skip2 + wait + to2), 0u);
+  std::string other = "setp.ne.s32 %p3, %r1, 0;\n";
+  EXPECT_EQ(findings(turn + other + skip2 + wait + to2), 0u);
+  // Of something that changes: nobody knows.
+  EXPECT_EQ(findings("mov.u32 %r6, 1;\n" + loop + "add.u32 %r6, %r6, 1;\n" +
+                     "setp.ne.s32 %p2, %r6, 0;\n" + skip + wait + to + skip3 +
+                     store + commit + "$O:\n" + again),
+            0u);
+  // A way that ends in a trap needs none.
+  EXPECT_EQ(findings(store + commit + skip + wait + "ret;\n" + to + "trap;\n"),
+            0u);
+  // A function that it calls may.
+  EXPECT_EQ(findings(store + commit + "call f;\n"), 0u);
+  // Other copies are awaited otherwise.
+  EXPECT_EQ(
+      findings("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx"
+               "::bytes [%r2], [%r3], %r5, [%r4];\n"),
+      0u);
 }
 
 // All that is honest passes the rules and assembles with delays.
@@ -297,7 +395,8 @@ NVRTC_TEST(DelayPTX, PairsAssembleAndRulesFindTheirs) {
       std::string text = textOf(path), ptx = ptxOf(text, isBroken);
       bool isForRules =
           isBroken &&
-          (text.find("class: missing fence.proxy.async") != text.npos ||
+          (text.find("class: bulk store not awaited at the end") != text.npos ||
+           text.find("class: missing fence.proxy.async") != text.npos ||
            text.find("class: missing wgmma.fence") != text.npos);
       EXPECT_EQ(findUnfenced(ptx).size(), isForRules ? 1u : 0u);
       DelayedPTX delayed = addDelays(ptx);

@@ -141,7 +141,9 @@ TEST(AttackTwin, OtherProcessesCannotBeLookedInto) {
 TEST(AttackTwin, InterposingTheClockGainsNothing) {
   Verdict verdict = judge(attackJob("CLOCK_INTERPOSED", Mode::Evaluate));
   EXPECT_EQ(verdict.status, Status::Slow) << explain(verdict);
-  EXPECT_GT(verdict.timing.candidate->medianNs, 20e6);
+  // Its clock says 0, and it sleeps for 20 ms: less where it waited for a
+  // processor, which a screen takes off.
+  EXPECT_GT(verdict.timing.candidate->medianNs, 5e6);
 }
 
 // The sanitizer brings functions of its own, not found in the table.

@@ -8,6 +8,8 @@
 
 #include "Judge.h"
 #include "Competitors.h"
+#include "Evaluation.h"
+#include "Host/HostDevice.h"
 #include "Inputs.h"
 #include "Random.h"
 #include <algorithm>
@@ -623,4 +625,48 @@ TEST(JudgeElements, ErrorsOfAWholeRowAreBoundedTogether) {
   y = r;
   y[7] += 0.9 * 8 * 0x1p-24; // One alone.
   EXPECT_NEAR(sharesOf(job, y, r, k).ieee, 0.9, 1e-6);
+}
+
+namespace {
+/// Doubles that stand for results of the oracle's type.
+struct KnownResults : Results {
+  explicit KnownResults(std::vector<double> values)
+      : Results(/*ofOracle=*/true), values(std::move(values)) {}
+  const std::vector<double> values;
+};
+
+struct KnownDevice : HostDevice {
+  using HostDevice::HostDevice;
+  const void *bytesOf(const Results &results, size_t) override {
+    return static_cast<const KnownResults &>(results).values.data();
+  }
+};
+} // namespace
+
+/// What no seed repeats is judged where it came up: by each element's own bound
+/// where the job tells it.
+TEST(JudgeElements, RepeatedRunsKeepTheirClassByElements) {
+  Job job = rowJob();
+  KnownDevice device(job);
+  std::vector<double> r = {1e3, 1, 1, 1, 1, 1, 1, 1}, y = r;
+  KnownResults oracle(r), condition(r);
+  Bounds rows = {1e-5, 1e-5};
+  // Small beside its row, far beyond what its element owes.
+  y[1] = 1 + 20 * 8 * 0x1p-24;
+  EXPECT_TRUE(keepsClass(device, KnownResults(y), oracle, nullptr, rows));
+  EXPECT_FALSE(keepsClass(device, KnownResults(y), oracle, &condition, rows));
+  // There are many runs: twice the bound.
+  y[1] = 1 + 1.9 * 8 * 0x1p-24;
+  EXPECT_TRUE(keepsClass(device, KnownResults(y), oracle, &condition, rows));
+  y[1] = notANumber;
+  EXPECT_FALSE(keepsClass(device, KnownResults(y), oracle, &condition, rows));
+  // What rows forbid, an element may owe no more than.
+  y[1] = 1;
+  y[0] = 1e3 * (1 + 4e-7);
+  rows = {1e-8, 1e-8};
+  EXPECT_FALSE(keepsClass(device, KnownResults(y), oracle, nullptr, rows));
+  EXPECT_TRUE(keepsClass(device, KnownResults(y), oracle, &condition, rows));
+  job.acceptedPrecision = Precision::Half;
+  y[1] = 1.005;
+  EXPECT_TRUE(keepsClass(device, KnownResults(y), oracle, &condition, rows));
 }

@@ -9,8 +9,11 @@
 #include "Cuda/Schedules.h"
 #include "Cuda/RunTool.h"
 #include "fastk/Cuda/Nvrtc.h"
+#include <atomic>
+#include <chrono>
 #include <gtest/gtest.h>
 #include <set>
+#include <thread>
 
 using namespace fastk;
 using namespace fastk::worker;
@@ -53,20 +56,18 @@ TEST(Schedules, WhatIsWorse) {
       "ptxas info    : Used 20 registers, used 1 barriers\n";
   std::string spilled = plain;
   spilled.replace(spilled.find("0 bytes spill stores"), 1, "8");
-  EXPECT_FALSE(!!isWorse(plain, plain));
-  EXPECT_TRUE(!!isWorse(plain, spilled));
-  EXPECT_FALSE(!!isWorse(spilled, spilled));
-  EXPECT_FALSE(!!isWorse(spilled, plain));
-  EXPECT_EQ(isWorse(plain, spilled).spilledBytes, 8);
-  EXPECT_FALSE(isWorse(plain, spilled).isOther);
+  EXPECT_FALSE(isWorse(plain, plain));
+  EXPECT_TRUE(isWorse(plain, spilled));
+  EXPECT_FALSE(isWorse(spilled, spilled));
+  EXPECT_FALSE(isWorse(spilled, plain));
   std::string serial =
       "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async "
       "instructions are serialized due to something in the function 'k'\n" +
       plain;
-  EXPECT_TRUE(!!isWorse(plain, serial));
-  EXPECT_FALSE(!!isWorse(serial, serial));
+  EXPECT_TRUE(isWorse(plain, serial));
+  EXPECT_FALSE(isWorse(serial, serial));
   EXPECT_TRUE(
-      !!isWorse(plain, "ptxas warning : (C7508) setmaxnreg ignored\n" + plain));
+      isWorse(plain, "ptxas warning : (C7508) setmaxnreg ignored\n" + plain));
 }
 
 TEST(Schedules, BlocksThatWaitStayResident) {
@@ -77,32 +78,107 @@ TEST(Schedules, BlocksThatWaitStayResident) {
   };
   // 256 threads: eight warps; 64 registers: 32 warps; 65: 28.
   AssemblerRules rules = {{{"k", 256, 528}}, 132, false};
-  EXPECT_FALSE(!!isWorse(log(64), log(65), rules));
+  EXPECT_FALSE(isWorse(log(64), log(65), rules));
   rules.blocksWait = true;
-  EXPECT_TRUE(!!isWorse(log(64), log(65), rules));
-  EXPECT_FALSE(!!isWorse(log(60), log(64), rules));
+  EXPECT_TRUE(isWorse(log(64), log(65), rules));
+  EXPECT_FALSE(isWorse(log(60), log(64), rules));
   // All are resident all the same.
   rules.launches[0].blocks = 396;
-  EXPECT_FALSE(!!isWorse(log(64), log(65), rules));
+  EXPECT_FALSE(isWorse(log(64), log(65), rules));
   // None is.
   rules = {{{"k", 1024, 1}}, 132, false};
-  EXPECT_TRUE(!!isWorse(log(64), log(65), rules));
+  EXPECT_TRUE(isWorse(log(64), log(65), rules));
 }
+
+static const char smallProgram[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() {\n"
+    "bar.sync 0;\nret;\n}\n";
 
 TEST(Schedules, PtxasTakesAProgramWithDelays) {
   std::string ptxas = cuda::findPtxas();
   if (ptxas.empty())
     GTEST_SKIP() << "ptxas is not installed";
   ScratchFolder folder(1 << 20);
-  const std::string ptx =
-      ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() {\n"
-      "bar.sync 0;\nret;\n}\n";
-  DelayedImage image = assembleDelayed(ptx, ptxas, "sm_90", {}, folder.path());
+  DelayedImage image =
+      assembleDelayed(smallProgram, ptxas, "sm_90", {}, folder.path());
   EXPECT_EQ(image.error, "");
   EXPECT_EQ(image.places, 3);
   EXPECT_EQ(image.places, image.possible);
-  EXPECT_GT(image.cubin.size(), 100u);
-  EXPECT_NE(image.cubin.find(image.variable), std::string::npos);
+  ASSERT_EQ(image.builds.size(), 1u);
+  const DelayedBuild &build = image.builds.front();
+  EXPECT_GT(build.cubin.size(), 100u);
+  EXPECT_NE(build.cubin.find(build.variable), std::string::npos);
   EXPECT_NE(assembleDelayed("no PTX", ptxas, "sm_90", {}, folder.path()).error,
             "");
+}
+
+TEST(Schedules, AssemblesBesideOtherWork) {
+  std::string ptxas = cuda::findPtxas();
+  if (ptxas.empty())
+    GTEST_SKIP() << "ptxas is not installed";
+  DelayAssembly assembly(smallProgram, ptxas, "sm_90", {});
+  // Held back before it is done, or not.
+  assembly.pause();
+  assembly.resume();
+  EXPECT_EQ(assembly.wait().error, "");
+  EXPECT_EQ(assembly.wait().places, 3);
+  assembly.pause();
+  EXPECT_EQ(assembly.wait().builds.size(), 1u);
+  // Failures are those of the work itself.
+  DelayAssembly none("no PTX", ptxas, "sm_90", {});
+  EXPECT_NE(none.wait().error, "");
+  // Who is not waited for ends, held back or not.
+  for (bool isPaused : {false, true}) {
+    DelayAssembly left(smallProgram, ptxas, "sm_90", {});
+    if (isPaused)
+      left.pause();
+  }
+}
+
+namespace {
+/// A tool that never ends by itself, on a thread of its own.
+struct EndlessTool {
+  explicit EndlessTool(double seconds)
+      : thread([this, seconds] {
+          end = runTool({"/bin/sh", "-c", "while :; do :; done"}, "/tmp",
+                        seconds, "", 0, &control);
+          isOver = true;
+        }) {}
+
+  ToolControl control;
+  ToolEnd end;
+  std::atomic<bool> isOver = false;
+  std::thread thread;
+};
+
+double secondsSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+      .count();
+}
+} // namespace
+
+TEST(ToolControl, TimeHeldBackIsNotCounted) {
+  auto begin = std::chrono::steady_clock::now();
+  EndlessTool tool(0.3);
+  tool.control.pause();
+  std::this_thread::sleep_for(std::chrono::milliseconds(800));
+  EXPECT_FALSE(tool.isOver);
+  tool.control.resume();
+  tool.thread.join();
+  EXPECT_TRUE(tool.end.timedOut);
+  EXPECT_GE(tool.control.pausedNs(), 700'000'000u);
+  EXPECT_GE(secondsSince(begin), 1.0);
+}
+
+TEST(ToolControl, EndsWhatItHoldsBack) {
+  for (bool isPaused : {false, true}) {
+    auto begin = std::chrono::steady_clock::now();
+    EndlessTool tool(60);
+    if (isPaused)
+      tool.control.pause();
+    tool.control.end();
+    tool.thread.join();
+    EXPECT_TRUE(tool.end.timedOut);
+    EXPECT_LT(secondsSince(begin), 20);
+  }
 }

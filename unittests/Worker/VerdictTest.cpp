@@ -65,7 +65,8 @@ static Verdict full() {
   v.gpu->delays = "found: gives other results";
   v.gpu->schedules = 17;
   v.gpu->delayPlaces = 103;
-  v.gpu->delaySpilledBytes = 84;
+  v.gpu->possibleDelayPlaces = 229;
+  v.gpu->delayBuilds = 2;
   v.gpu->delaySlowdown = 12.5;
   v.gpu->counters = {{"k", {{"time_ns", 12.5}, {"l2_hit_percent", 40}}}};
   v.gpu->missingCounters = "not found";
@@ -104,7 +105,8 @@ TEST(Verdict, WhatTheSanitizerSaysIsText) {
 TEST(Verdict, WhatDelaysFound) {
   std::string text = toJSON(full()), error;
   EXPECT_NE(text.find("\"delays\":{\"result\":\"found: gives other results\","
-                      "\"schedules\":17,\"places\":103,\"spilled_bytes\":84,"
+                      "\"schedules\":17,\"places\":103,"
+                      "\"possible_places\":229,\"builds\":2,"
                       "\"slowdown\":12.5}"),
             text.npos);
   std::optional<Verdict> read = parseVerdict(text, error);

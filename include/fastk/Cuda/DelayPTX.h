@@ -84,12 +84,14 @@ struct DelayedPTX {
 DelayedPTX addDelays(std::string_view ptx,
                      const std::vector<char> &leftOut = {});
 
-/// As many places as \p isGood lets in, those of ordinary accesses last: it is
-/// asked about some 2 log2(possible) variants for each place that must be left
-/// out, at most \p questions.
-DelayedPTX addDelaysWhere(std::string_view ptx,
-                          const std::function<bool(const DelayedPTX &)> &isGood,
-                          int questions);
+/// Variants that \p isGood lets pass, at most \p most, the one with the most
+/// places first: each place is in one of them, but for those that are good in
+/// none, or for which no question was left. Those of ordinary accesses come
+/// last. It is asked at most \p questions, about ever smaller ranges of places.
+std::vector<DelayedPTX>
+coverDelays(std::string_view ptx,
+            const std::function<bool(const DelayedPTX &)> &isGood,
+            int questions, size_t most);
 
 /// What a program uses that tools which follow barriers of a block do not
 /// follow: "mbarriers", "other blocks' shared memory", "asynchronous copies".
@@ -102,8 +104,9 @@ bool hasAtomics(std::string_view ptx);
 
 /// Sentences about synchronisation that is certainly missing: a wgmma before
 /// any wgmma.fence; shared memory that ordinary stores write and wgmma or a
-/// bulk copy reads with no fence.proxy.async between. docs/cuda.md says what
-/// is seen. Text that cannot be followed has no findings.
+/// bulk copy reads with no fence.proxy.async between; a bulk store that its
+/// thread never awaits. docs/cuda.md says what is seen. Text that cannot be
+/// followed has no findings.
 std::vector<std::string> findUnfenced(std::string_view ptx);
 
 } // namespace fastk::cuda

@@ -211,12 +211,12 @@ struct GpuReport {
   /// is in Verdict::missingProtections, too, as `compute-sanitizer-TOOL`.
   std::vector<std::pair<std::string, std::string>> sanitizer;
   /// Of the runs under delays (promote): "ok", "found: ...", "not run: ...";
-  /// the schedules that were run, the places of the program where it can be
-  /// held back, and the longest call as a multiple of one without delays.
+  /// the schedules that were run, the places where the program was held back,
+  /// in so many builds of it, of all that it has, and the longest call as a
+  /// multiple of one without delays.
   std::string delays;
-  int64_t schedules = 0, delayPlaces = 0;
-  /// Bytes of a thread that are spilled with the delays alone.
-  int64_t delaySpilledBytes = 0;
+  int64_t schedules = 0, delayPlaces = 0, possibleDelayPlaces = 0;
+  int64_t delayBuilds = 0;
   double delaySlowdown = 0;
   /// In the order of the plan, where they were asked for and read; else why
   /// they were not.

@@ -111,7 +111,8 @@ bool CudaDevice::prepare(Part part, Verdict &verdict, Failure &failure) {
       return true;
     std::vector<std::string> findings = cuda::findUnfenced(image.ptx);
     return findings.empty() ||
-           fail(Status::Wrong, "lacks a fence: kernel " + findings.front());
+           fail(Status::Wrong,
+                "lacks synchronisation: kernel " + findings.front());
   };
   if (program->code == Code::PTX)
     image.ptx = image.bytes;
@@ -210,6 +211,8 @@ bool CudaDevice::open(Verdict &verdict, Failure &failure) {
         "poisoned-outputs", "poisoned-workspaces", "watchdog", "verified-plan"})
     verdict.protections.push_back(always);
   verdict.missingProtections.push_back("kernel-trace");
+  if (job.mode == Mode::Promote)
+    beginAssembling();
   return true;
 }
 
@@ -229,6 +232,13 @@ std::unique_ptr<Running> CudaDevice::start(Part part, int64_t, Verdict &,
   }
   const Image &image = images[part == Part::Control ? Part::Baseline : part];
   return CudaChild::start(*gpu, part, image.bytes, image.plan, failure);
+}
+
+void CudaDevice::beginTiming() {
+  // Events do not see the host's processors, but the host's own clock does,
+  // which is compared with them.
+  if (assembly)
+    assembly->pause();
 }
 
 void CudaDevice::settle() {

@@ -17,6 +17,7 @@
 
 #include "../Device.h"
 #include "GpuSession.h"
+#include "Schedules.h"
 #include "fastk/Cuda/Driver.h"
 #include <cstdlib>
 #include <map>
@@ -120,6 +121,7 @@ public:
   static size_t fittingSets(const Job &job, size_t wanted,
                             const std::vector<Part> &parts,
                             int64_t availableBytes);
+  void beginTiming() override;
   void settle() override;
   bool outlastsDisturbance(double spentNs, size_t samples) const override;
   bool isDisturbed(const CallTime &time) override;
@@ -131,6 +133,8 @@ public:
                        double handshakeP90) override;
   // Inspect.cpp: CUPTI's clock and compute-sanitizer, then delays.
   bool inspect(Verdict &verdict, Failure &failure) override;
+  /// Assembles the candidate with delays meanwhile.
+  void beginAssembling();
   /// \p opinion: what racecheck says of a program that it cannot follow.
   bool inspectByTools(Verdict &verdict, std::string &opinion, Failure &failure);
   // Delays.cpp: many schedules.
@@ -195,6 +199,8 @@ private:
   const cuda::Driver *driver = nullptr;
   PlanLimits limits;
   std::map<Part, Image> images;
+  /// Of a promotion; null where there are no delays.
+  std::unique_ptr<DelayAssembly> assembly;
   std::string trouble;
   /// Of the job at hand; null before open().
   Verdict *verdict = nullptr;

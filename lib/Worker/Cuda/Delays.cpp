@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Clock.h"
+#include "../Evaluation.h"
 #include "../Phases.h"
 #include "../Random.h"
 #include "CudaChild.h"
@@ -40,31 +41,33 @@ constexpr int64_t moreForDoubts = 4, secondsForDoubts = 2;
 constexpr double patience = 3;
 /// How much longer than without delays a call may take, about.
 constexpr double mostDelayNs = 20e6;
-/// As elsewhere: oracles are ours.
-constexpr double oracleSeconds = 600;
+/// As elsewhere: these programs are ours.
+constexpr double trustedSeconds = 600;
 /// Calls without delays, to learn whether bits repeat.
 constexpr int plainCalls = 8;
 
 /// One candidate under delays.
 class DelayRuns {
 public:
-  DelayRuns(CudaDevice &device, GpuReport &report, bool isDoubted,
-            bool mayDiffer)
-      : device(device), report(report), isDoubted(isDoubted),
-        mayDiffer(mayDiffer) {}
+  DelayRuns(CudaDevice &device, GpuSession &session, const LaunchPlan &plan,
+            GpuReport &report, bool isDoubted, bool mayDiffer)
+      : device(device), session(session), plan(plan), report(report),
+        isDoubted(isDoubted), mayDiffer(mayDiffer) {}
 
   /// False with a failure of the candidate's or of ours. Sets the report's
   /// `delays`; it begins with "not run" where nothing is known.
   /// \p program: the candidate as it was judged.
-  bool run(GpuSession &session, const std::string &program,
-           const DelayedImage &image, const LaunchPlan &plan, Verdict &verdict,
-           Failure &failure);
+  bool run(const std::string &program, const DelayedImage &image,
+           Verdict &verdict, Failure &failure);
 
 private:
   bool call(const Schedule &schedule, Failure &failure);
-  bool callOracle(Failure &failure);
+  bool callTrusted(Part part, std::unique_ptr<Results> &into, Failure &failure);
   bool callOnce(Running &running, const Results &into, Failure &failure);
   bool learn(uint64_t plain, Failure &failure);
+  bool runPlain(const std::string &program, uint64_t &bits, Failure &failure);
+  bool runBuild(const DelayedBuild &each, uint64_t plain, Failure &failure);
+  bool runSchedules(Failure &failure);
   bool keepsClass(bool &isRight, Failure &failure);
   bool isSame(bool &same, Failure &failure);
   bool find(const Schedule &schedule, int64_t number, const std::string &what,
@@ -72,32 +75,37 @@ private:
   std::string kindsOf(const Schedule &schedule);
 
   CudaDevice &device;
+  GpuSession &session;
+  const LaunchPlan &plan;
   GpuReport &report;
   const bool isDoubted, mayDiffer;
-  DelayedImage image;
+  /// At hand; and the share of schedules and seconds that each has.
+  const DelayedBuild *build = nullptr;
+  size_t builds = 1;
   std::unique_ptr<CudaChild> child;
   std::unique_ptr<Operands> operands;
-  std::unique_ptr<Results> results, oracle;
+  std::unique_ptr<Results> results, oracle, condition;
   uint64_t seed = 0;
   double limitSeconds = 10;
   CallTime time;
-  /// Without delays: the bits, whether they repeat, the shortest call.
+  /// Of the build at hand without delays: the bits, whether any repeat, the
+  /// shortest call.
   uint64_t hash = 0;
   bool isRepeatable = true;
   double plainNs = 0;
   /// What a call takes longer where every place waits one nanosecond.
   double dearNs = 1;
-  /// Of results that do not repeat, by output: on these operands.
-  double bound = 0, boundFrobenius = 0;
+  /// The bounds of results that do not repeat and have no conditions.
+  Bounds rows;
 };
 
 } // namespace
 
-/// One call of a program on its own: the oracle, or the candidate as it is.
+/// One call of a program on its own: a trusted one, or the candidate as it is.
 bool DelayRuns::callOnce(Running &running, const Results &into,
                          Failure &failure) {
   CallTime ignored;
-  double seconds = &into == oracle.get() ? oracleSeconds : limitSeconds;
+  double seconds = &into == results.get() ? limitSeconds : trustedSeconds;
   return running.map(0, operands.get(), &into, failure) &&
          running.call(0, seconds, ignored, failure) &&
          running.unmap(0, failure);
@@ -106,19 +114,20 @@ bool DelayRuns::callOnce(Running &running, const Results &into,
 bool DelayRuns::call(const Schedule &schedule, Failure &failure) {
   std::string_view bytes(reinterpret_cast<const char *>(&schedule),
                          sizeof(schedule));
-  return child->set(image.variable, bytes, failure) &&
+  return child->set(build->variable, bytes, failure) &&
          child->call(0, limitSeconds, time, failure, /*timed=*/false);
 }
 
-bool DelayRuns::callOracle(Failure &failure) {
-  oracle = device.createResults(Part::Oracle, failure);
+bool DelayRuns::callTrusted(Part part, std::unique_ptr<Results> &into,
+                            Failure &failure) {
+  into = device.createResults(part, failure);
   Verdict ignored;
   std::unique_ptr<Running> running =
-      oracle ? device.start(Part::Oracle, 1, ignored, failure) : nullptr;
+      into ? device.start(part, 1, ignored, failure) : nullptr;
   if (!running)
     return false;
-  device.poison(*oracle);
-  return callOnce(*running, *oracle, failure);
+  device.poison(*into);
+  return callOnce(*running, *into, failure);
 }
 
 /// Calls without delays: their bits and their time; then what delays cost.
@@ -156,16 +165,15 @@ bool DelayRuns::learn(uint64_t plain, Failure &failure) {
 }
 
 /// Whether the last results are right in the accepted class. False with a
-/// failure, where the oracle failed.
+/// failure, where a trusted program failed.
 bool DelayRuns::keepsClass(bool &isRight, Failure &failure) {
-  if (!oracle && !callOracle(failure))
+  if (device.job.condition && !condition &&
+      !callTrusted(Part::Condition, condition, failure))
     return false;
-  isRight = true;
-  for (size_t o = 0; o < device.job.outputs.size(); ++o) {
-    Measure m = device.compare(o, *results, *oracle);
-    isRight &=
-        m.mismatches == 0 && m.max <= bound && m.frobenius <= boundFrobenius;
-  }
+  if (!oracle && !callTrusted(Part::Oracle, oracle, failure))
+    return false;
+  isRight =
+      worker::keepsClass(device, *results, *oracle, condition.get(), rows);
   return true;
 }
 
@@ -184,7 +192,7 @@ std::string DelayRuns::kindsOf(const Schedule &schedule) {
   std::string text;
   Failure ignored;
   for (uint32_t kind = 0; kind < cuda::delayKinds; ++kind) {
-    if (image.byKind[kind] == 0)
+    if (build->byKind[kind] == 0)
       continue;
     Schedule alone = schedule;
     alone.kinds = 1u << kind;
@@ -214,10 +222,21 @@ bool DelayRuns::find(const Schedule &schedule, int64_t number,
   return false;
 }
 
-bool DelayRuns::run(GpuSession &session, const std::string &program,
-                    const DelayedImage &delayed, const LaunchPlan &plan,
+/// The bits of the candidate as it was judged.
+bool DelayRuns::runPlain(const std::string &program, uint64_t &bits,
+                         Failure &failure) {
+  device.fill(*operands, {Law::Normal, 0, secretSeed(), 1}, Placement::End);
+  device.poison(*results);
+  child = CudaChild::start(session, Part::Candidate, program, plan, failure);
+  if (!child || !callOnce(*child, *results, failure))
+    return false;
+  bits = device.hashOf(*results);
+  child.reset();
+  return true;
+}
+
+bool DelayRuns::run(const std::string &program, const DelayedImage &image,
                     Verdict &verdict, Failure &failure) {
-  image = delayed;
   const Job &job = device.job;
   limitSeconds = job.limits.wallSeconds > 0 ? job.limits.wallSeconds : 10;
   if (verdict.timing.baseline && job.limits.wallSeconds <= 0)
@@ -228,27 +247,41 @@ bool DelayRuns::run(GpuSession &session, const std::string &program,
   seed = secretSeed();
   operands = device.createOperands(failure);
   results = operands ? device.createResults(Part::Candidate, failure) : nullptr;
-  if (!results)
+  uint64_t plain = 0;
+  if (!results || !runPlain(program, plain, failure))
     return false;
-  device.fill(*operands, {Law::Normal, 0, secretSeed(), 1}, Placement::End);
-  device.poison(*results);
-  child = CudaChild::start(session, Part::Candidate, program, plan, failure);
-  if (!child || !callOnce(*child, *results, failure))
-    return false;
-  uint64_t plain = device.hashOf(*results);
-  child.reset();
-  child =
-      CudaChild::start(session, Part::Candidate, image.cubin, plan, failure);
-  if (!child || !child->map(0, operands.get(), results.get(), failure))
-    return false;
-  // These operands are one more trial of N(0, 1), and there are many runs: as
-  // far as twice the bound nobody is wrong by chance.
+  // These operands are one more trial of N(0, 1).
   for (const TrialError &error : verdict.errors)
     if (error.distribution == "normal") {
-      bound = std::max(bound, 2 * error.bound);
-      boundFrobenius = std::max(boundFrobenius, 2 * error.boundFrobenius);
+      rows.max = std::max(rows.max, error.bound);
+      rows.frobenius = std::max(rows.frobenius, error.boundFrobenius);
     }
-  uint64_t begin = clockNs();
+  builds = image.builds.size();
+  for (const DelayedBuild &each : image.builds)
+    if (!runBuild(each, plain, failure))
+      return false;
+  report.delays = isRepeatable ? "ok" : "ok: bits differ, within its class";
+  if (isRepeatable)
+    return true;
+  verdict.audit.bitwiseDeterministic = false;
+  if (!device.job.validate.requireDeterministic)
+    return true;
+  failure = {Status::Refused,
+             "the candidate is not deterministic: held back, its warps give "
+             "other bits, though within its class, and the job requires the "
+             "same"};
+  return false;
+}
+
+/// \p plain: as learn()'s.
+bool DelayRuns::runBuild(const DelayedBuild &each, uint64_t plain,
+                         Failure &failure) {
+  build = &each;
+  // One at a time has memory for its copies.
+  child.reset();
+  child = CudaChild::start(session, Part::Candidate, each.cubin, plan, failure);
+  if (!child || !child->map(0, operands.get(), results.get(), failure))
+    return false;
   if (!learn(plain, failure)) {
     report.delays = "not run: " + failure.reason;
     if (failure.status == Status::Timeout || failure.status == Status::Crash) {
@@ -257,18 +290,29 @@ bool DelayRuns::run(GpuSession &session, const std::string &program,
     }
     return false;
   }
+  return runSchedules(failure);
+}
+
+/// Those of the build at hand.
+bool DelayRuns::runSchedules(Failure &failure) {
+  const Job &job = device.job;
+  uint64_t begin = clockNs();
   int64_t more = isDoubted ? moreForDoubts : 1;
-  int64_t most = job.delays.schedules * more;
-  double seconds =
-      job.delays.seconds * double(isDoubted ? secondsForDoubts : 1);
+  auto shareOf = [&](int64_t all) {
+    return (all * more + int64_t(builds) - 1) / int64_t(builds);
+  };
+  int64_t most = shareOf(job.delays.schedules);
+  int64_t fewest = std::min(shareOf(fewestSchedules), most);
+  double seconds = job.delays.seconds *
+                   double(isDoubted ? secondsForDoubts : 1) / double(builds);
   double slowest = 0;
-  for (int64_t number = 0; number < most; ++number) {
+  for (int64_t i = 0; i < most; ++i) {
     double spent = double(clockNs() - begin) * 1e-9;
-    bool isShort = number < std::min(fewestSchedules * more, most);
-    if (spent > (isShort ? patience : 1) * seconds)
+    if (spent > (i < fewest ? patience : 1) * seconds)
       break;
+    // All builds together go through all kinds.
+    int64_t number = report.schedules++;
     Schedule schedule = scheduleOf(seed, number, dearNs, mostDelayNs);
-    report.schedules = number + 1;
     if (!call(schedule, failure)) {
       if (failure.status == Status::Timeout) {
         failure.status = Status::Wrong;
@@ -283,7 +327,8 @@ bool DelayRuns::run(GpuSession &session, const std::string &program,
       return false;
     }
     slowest = std::max(slowest, time.ns);
-    report.delaySlowdown = plainNs > 0 ? slowest / plainNs : 0;
+    if (plainNs > 0)
+      report.delaySlowdown = std::max(report.delaySlowdown, slowest / plainNs);
     std::string damage = device.damage(*operands, *results);
     bool same = false;
     if (!isSame(same, failure))
@@ -302,17 +347,25 @@ bool DelayRuns::run(GpuSession &session, const std::string &program,
     }
     return false;
   }
-  report.delays = isRepeatable ? "ok" : "ok: bits differ, within its class";
-  if (isRepeatable)
-    return true;
-  verdict.audit.bitwiseDeterministic = false;
-  if (!job.validate.requireDeterministic)
-    return true;
-  failure = {Status::Refused,
-             "the candidate is not deterministic: held back, its warps give "
-             "other bits, though within its class, and the job requires the "
-             "same"};
-  return false;
+  return true;
+}
+
+void CudaDevice::beginAssembling() {
+  std::string ptxas = cuda::findPtxas();
+  if (job.delays.when == SanitizerOptions::When::Never || ptxas.empty())
+    return;
+  const Image &image = images[Part::Candidate];
+  AssemblerRules rules;
+  rules.multiprocessors = gpu->device.multiprocessors;
+  auto volume = [](const Dim3 &dim) { return dim[0] * dim[1] * dim[2]; };
+  for (const PlanStep &step : image.plan.steps)
+    if (const auto *launch = std::get_if<Launch>(&step)) {
+      rules.launches.push_back(
+          {launch->kernel, volume(launch->block), volume(launch->grid)});
+      rules.blocksWait |= launch->cooperative;
+    }
+  assembly = std::make_unique<DelayAssembly>(image.ptx, ptxas, gpu->device.arch,
+                                             rules);
 }
 
 bool CudaDevice::delay(Verdict &verdict, const std::string &opinion,
@@ -333,37 +386,25 @@ bool CudaDevice::delay(Verdict &verdict, const std::string &opinion,
   };
   if (job.delays.when == When::Never)
     return without("the job asks for none");
-  std::string ptxas = cuda::findPtxas();
-  if (ptxas.empty())
+  if (!assembly)
     return without("ptxas was not found; install a CUDA toolkit, or name one "
                    "by FASTK_CUDA_PATH");
   const Image &image = images[Part::Candidate];
-  ScratchFolder folder(image.ptx.size() * 64);
-  if (folder.path().empty())
-    return without(folder.error());
-  AssemblerRules rules;
-  rules.multiprocessors = gpu->device.multiprocessors;
-  auto volume = [](const Dim3 &dim) { return dim[0] * dim[1] * dim[2]; };
-  for (const PlanStep &step : image.plan.steps)
-    if (const auto *launch = std::get_if<Launch>(&step)) {
-      rules.launches.push_back(
-          {launch->kernel, volume(launch->block), volume(launch->grid)});
-      rules.blocksWait |= launch->cooperative;
-    }
   DelayedImage delayed;
   {
     Phase phase("assemble delays");
-    delayed = assembleDelayed(image.ptx, ptxas, gpu->device.arch, rules,
-                              folder.path());
+    delayed = assembly->wait();
   }
+  Phase::wasSpentBeside("assemble delays", assembly->seconds());
   if (!delayed.error.empty())
     return without(delayed.error);
   report.delayPlaces = delayed.places;
-  report.delaySpilledBytes = delayed.spilledBytes;
+  report.possibleDelayPlaces = delayed.possible;
+  report.delayBuilds = int64_t(delayed.builds.size());
   Phase phase("delays");
-  bool isRight =
-      DelayRuns(*this, report, !opinion.empty(), cuda::hasAtomics(image.ptx))
-          .run(*gpu, image.bytes, delayed, image.plan, verdict, failure);
+  DelayRuns runs(*this, *gpu, image.plan, report, !opinion.empty(),
+                 cuda::hasAtomics(image.ptx));
+  bool isRight = runs.run(image.bytes, delayed, verdict, failure);
   // What could not be started says nothing of the candidate.
   if (!isRight &&
       (failure.status == Status::Memory || failure.status == Status::Refused))

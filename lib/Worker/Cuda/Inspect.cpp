@@ -213,6 +213,9 @@ bool CudaDevice::inspectByTools(Verdict &verdict, std::string &opinion,
   run.seconds = unsigned(std::clamp(seconds, 1.0, 1e6));
   if (std::string problem = write(Part::Candidate); !problem.empty())
     return withoutSanitizer(problem);
+  // Nothing is timed from here on.
+  if (assembly)
+    assembly->resume();
   for (const char *tool : sanitizerTools) {
     Phase phase("sanitizer");
     SanitizerResult result =

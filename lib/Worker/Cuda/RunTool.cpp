@@ -65,11 +65,81 @@ static pid_t spawn(const std::vector<std::string> &command,
   return code == 0 ? pid : -1;
 }
 
+void ToolControl::pause() {
+  wanted = Wanted::Pause;
+  while (!isStill)
+    usleep(200);
+}
+
+namespace fastk::worker {
+/// Does to one tool what its control wants.
+class ToolWatch {
+public:
+  explicit ToolWatch(ToolControl *control) : control(control) {}
+
+  /// Waits until a tool may begin. False: none may.
+  bool mayBegin() {
+    while (control && control->wanted == ToolControl::Wanted::Pause) {
+      hold();
+      usleep(500);
+    }
+    release();
+    return !control || control->wanted != ToolControl::Wanted::End;
+  }
+
+  /// Looks at the tool in the group \p pid; false: it has to end.
+  bool look(pid_t pid) {
+    if (!control)
+      return true;
+    ToolControl::Wanted wanted = control->wanted;
+    bool shouldPause = wanted == ToolControl::Wanted::Pause;
+    if (shouldPause && heldSince == 0) {
+      kill(-pid, SIGSTOP);
+      hold();
+    } else if (!shouldPause && heldSince != 0) {
+      release();
+      kill(-pid, SIGCONT);
+    }
+    return wanted != ToolControl::Wanted::End;
+  }
+
+  /// Since it began, without what it was held back.
+  uint64_t heldNs() const {
+    return held + (heldSince ? clockNs() - heldSince : 0);
+  }
+
+private:
+  void hold() {
+    if (heldSince == 0)
+      heldSince = clockNs();
+    control->isStill = true;
+  }
+  void release() {
+    if (heldSince == 0)
+      return;
+    uint64_t now = clockNs() - heldSince;
+    heldSince = 0;
+    held += now;
+    control->paused += now;
+    control->isStill = false;
+  }
+
+  ToolControl *control;
+  uint64_t heldSince = 0, held = 0;
+};
+} // namespace fastk::worker
+
 ToolEnd fastk::worker::runTool(const std::vector<std::string> &command,
                                const std::string &folder, double seconds,
-                               const std::string &output,
-                               uint64_t addressSpace) {
+                               const std::string &output, uint64_t addressSpace,
+                               ToolControl *control) {
   ToolEnd end;
+  ToolWatch watch(control);
+  if (!watch.mayBegin()) {
+    end.timedOut = true;
+    return end;
+  }
+  uint64_t heldBefore = watch.heldNs();
   pid_t pid = spawn(command, folder, output);
   if (pid < 0) {
     end.error = command[0] + " cannot be started: " + strerror(errno);
@@ -85,7 +155,9 @@ ToolEnd fastk::worker::runTool(const std::vector<std::string> &command,
   pid_t got = 0;
   while ((got = waitpid(pid, &status, WNOHANG)) == 0 ||
          (got < 0 && errno == EINTR)) {
-    if (!end.timedOut && double(clockNs() - start) * 1e-9 > seconds) {
+    bool mayRun = watch.look(pid);
+    uint64_t spent = clockNs() - start - (watch.heldNs() - heldBefore);
+    if (!end.timedOut && (!mayRun || double(spent) * 1e-9 > seconds)) {
       end.timedOut = true;
       kill(-pid, SIGKILL);
     }

@@ -9,6 +9,7 @@
 #ifndef FASTK_LIB_WORKER_CUDA_RUNTOOL_H
 #define FASTK_LIB_WORKER_CUDA_RUNTOOL_H
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -23,14 +24,36 @@ struct ToolEnd {
   int exitCode = -1;
 };
 
+/// By this one thread holds back, or ends, the tools that another one runs.
+class ToolControl {
+public:
+  /// Returns when no tool runs.
+  void pause();
+  void resume() { wanted = Wanted::Run; }
+  void end() { wanted = Wanted::End; }
+  /// So long tools were held back, or waited to begin.
+  uint64_t pausedNs() const { return paused; }
+  /// Of the thread that runs tools: it will run no more.
+  void isOver() { isStill = true; }
+
+private:
+  friend class ToolWatch;
+  enum class Wanted { Run, Pause, End };
+  std::atomic<Wanted> wanted = Wanted::Run;
+  std::atomic<bool> isStill = false;
+  std::atomic<uint64_t> paused = 0;
+};
+
 /// Runs \p command, the program's path first, with no input and no output, and
 /// waits. It leads a group of its own, of which nothing outlives it. \p folder
 /// is its working folder and the one for its temporary files. What it prints
 /// goes into the file \p output, where one is named; it has \p addressSpace
-/// bytes, 0 for any.
+/// bytes, 0 for any. What \p control holds back is not counted as time; what it
+/// ends has taken too long.
 ToolEnd runTool(const std::vector<std::string> &command,
                 const std::string &folder, double seconds,
-                const std::string &output = {}, uint64_t addressSpace = 0);
+                const std::string &output = {}, uint64_t addressSpace = 0,
+                ToolControl *control = nullptr);
 
 /// A folder of our own for files of \p bytes, in memory where there is room.
 /// Removed with all that is in it.

@@ -126,26 +126,26 @@ static int64_t blocksByRegisters(unsigned registers, int64_t threads) {
   return warps / std::max<int64_t>((threads + 31) / 32, 1);
 }
 
-Worse fastk::worker::isWorse(const std::string &original,
-                             const std::string &log,
-                             const AssemblerRules &rules) {
+bool fastk::worker::isWorse(const std::string &original, const std::string &log,
+                            const AssemblerRules &rules) {
   Complaints before = complaintsOf(original), after = complaintsOf(log);
-  Worse worse;
   for (const auto &[kernel, bytes] : after.spilledBytes)
-    worse.spilledBytes = std::max(worse.spilledBytes,
-                                  int64_t(bytes) - before.spilledBytes[kernel]);
+    if (bytes > before.spilledBytes[kernel])
+      return true;
   for (const auto &[code, count] : after.codes)
-    worse.isOther |= before.codes.count(code) == 0;
+    if (before.codes.count(code) == 0)
+      return true;
   for (const LaunchShape &launch : rules.launches) {
     int64_t were =
         blocksByRegisters(before.registers[launch.entry], launch.threads);
     int64_t are =
         blocksByRegisters(after.registers[launch.entry], launch.threads);
     bool areAllResident = launch.blocks <= are * rules.multiprocessors;
-    worse.isOther |= are < std::min<int64_t>(were, 1) ||
-                     (rules.blocksWait && are < were && !areAllResident);
+    if (are < std::min<int64_t>(were, 1) ||
+        (rules.blocksWait && are < were && !areAllResident))
+      return true;
   }
-  return worse;
+  return false;
 }
 
 static std::string contentsOf(const std::string &path) {
@@ -157,30 +157,26 @@ static std::string contentsOf(const std::string &path) {
 static constexpr double ptxasSeconds = 20;
 static constexpr uint64_t ptxasBytes = uint64_t(4) << 30;
 /// What a promotion spends on finding places that the assembler takes.
-static constexpr int mostQuestions = 40;
-static constexpr uint64_t mostQuestionNs = 8'000'000'000;
+static constexpr int fewestQuestions = 20, mostQuestions = 60;
+static constexpr double questionSeconds = 8;
 
-/// Spilled bytes that are taken where too few places are left without.
-static constexpr int64_t mostSpilledBytes = 1024;
-
-static int64_t importantIn(const cuda::DelayedPTX &delayed) {
-  return delayed.total() - delayed.places[uint32_t(cuda::DelayKind::Shared)];
-}
+/// Builds of one program, each with its share of the schedules.
+static constexpr size_t mostBuilds = 4;
 
 namespace {
 /// ptxas on variants of one program.
 class Assembler {
 public:
   Assembler(const std::string &ptxas, const std::string &arch,
-            const std::string &folder)
-      : ptxas(ptxas), arch(arch), source(folder + "/delays.ptx"),
-        cubin(folder + "/delays.cubin"), logFile(folder + "/delays.log"),
-        folder(folder) {}
+            const std::string &folder, ToolControl *control)
+      : control(control), ptxas(ptxas), arch(arch),
+        source(folder + "/delays.ptx"), cubin(folder + "/delays.cubin"),
+        logFile(folder + "/delays.log"), folder(folder) {}
 
   bool run(const std::string &text) {
     std::ofstream(source, std::ios::binary | std::ios::trunc) << text;
     ToolEnd end = runTool({ptxas, "-arch=" + arch, "-v", source, "-o", cubin},
-                          folder, ptxasSeconds, logFile, ptxasBytes);
+                          folder, ptxasSeconds, logFile, ptxasBytes, control);
     log = contentsOf(logFile);
     error = !end.error.empty()  ? end.error
             : end.timedOut      ? "ptxas took too long"
@@ -193,60 +189,85 @@ public:
   std::string log, error;
 
 private:
+  ToolControl *control;
   const std::string ptxas, arch, source, cubin, logFile, folder;
 };
 } // namespace
 
-DelayedImage fastk::worker::assembleDelayed(const std::string &ptx,
-                                            const std::string &ptxas,
-                                            const std::string &arch,
-                                            AssemblerRules rules,
-                                            const std::string &folder) {
+DelayedImage fastk::worker::assembleDelayed(
+    const std::string &ptx, const std::string &ptxas, const std::string &arch,
+    AssemblerRules rules, const std::string &folder, ToolControl *control) {
   DelayedImage image;
-  Assembler assembler(ptxas, arch, folder);
+  Assembler assembler(ptxas, arch, folder, control);
+  auto now = [&] { return clockNs() - (control ? control->pausedNs() : 0); };
+  uint64_t begin = now();
   if (!assembler.run(ptx)) {
     image.error = assembler.error;
     return image;
   }
+  double seconds = std::max(double(now() - begin) * 1e-9, 1e-3);
+  int questions =
+      int(std::clamp(questionSeconds / seconds, double(fewestQuestions),
+                     double(mostQuestions)));
   const std::string original = assembler.log;
   std::string why = "no delay leaves the registers as they are";
-  uint64_t begin = clockNs();
-  // The one with the most places that only spills.
-  cuda::DelayedPTX spilling;
+  // By text: what was good need not be assembled once more.
+  std::map<std::string, std::string> cubins;
   auto isGood = [&](const cuda::DelayedPTX &variant) {
-    bool isFirst = variant.total() == variant.possible;
-    if (!isFirst && clockNs() - begin > mostQuestionNs)
-      return false;
     if (!assembler.run(variant.ptx)) {
       why = assembler.error;
       return false;
     }
-    Worse worse = isWorse(original, assembler.log, rules);
-    if (worse && !worse.isOther && worse.spilledBytes <= mostSpilledBytes &&
-        variant.total() > spilling.total())
-      spilling = variant;
-    return !worse;
+    if (isWorse(original, assembler.log, rules))
+      return false;
+    cubins[variant.ptx] = assembler.result();
+    return true;
   };
   cuda::DelayedPTX all = cuda::addDelays(ptx);
   // By flags in global memory.
   rules.blocksWait |= all.places[uint32_t(cuda::DelayKind::Flag)] > 0;
-  cuda::DelayedPTX delayed = cuda::addDelaysWhere(ptx, isGood, mostQuestions);
-  if (2 * importantIn(delayed) < importantIn(all) &&
-      importantIn(spilling) > importantIn(delayed))
-    delayed = spilling;
-  image.error = delayed.error;
-  if (image.error.empty() && delayed.total() == 0)
-    image.error = why;
-  // The last variant that was asked about need not be the one that was taken.
-  if (image.error.empty() && !assembler.run(delayed.ptx))
-    image.error = assembler.error;
+  image.error = all.error;
   if (!image.error.empty())
     return image;
-  image.cubin = assembler.result();
-  image.variable = delayed.variable;
-  image.places = delayed.total();
-  image.possible = delayed.possible;
-  image.spilledBytes = isWorse(original, assembler.log, rules).spilledBytes;
-  std::copy(std::begin(delayed.places), std::end(delayed.places), image.byKind);
+  image.possible = all.possible;
+  for (const cuda::DelayedPTX &each :
+       cuda::coverDelays(ptx, isGood, questions, mostBuilds)) {
+    DelayedBuild build;
+    build.cubin = cubins[each.ptx];
+    build.variable = each.variable;
+    std::copy(std::begin(each.places), std::end(each.places), build.byKind);
+    image.places += each.total();
+    image.builds.push_back(std::move(build));
+  }
+  if (image.places == 0)
+    image.error = why;
+  return image;
+}
+
+DelayAssembly::DelayAssembly(std::string ptx, std::string ptxas,
+                             std::string arch, AssemblerRules rules)
+    : folder(ptx.size() * 64) {
+  thread = std::thread([this, ptx = std::move(ptx), ptxas = std::move(ptxas),
+                        arch = std::move(arch), rules = std::move(rules)] {
+    uint64_t begin = clockNs();
+    if (folder.path().empty())
+      image.error = folder.error();
+    else
+      image = assembleDelayed(ptx, ptxas, arch, rules, folder.path(), &control);
+    worked = double(clockNs() - begin - control.pausedNs()) * 1e-9;
+    control.isOver();
+  });
+}
+
+DelayAssembly::~DelayAssembly() {
+  control.end();
+  if (thread.joinable())
+    thread.join();
+}
+
+const DelayedImage &DelayAssembly::wait() {
+  control.resume();
+  if (thread.joinable())
+    thread.join();
   return image;
 }

@@ -9,8 +9,10 @@
 #ifndef FASTK_LIB_WORKER_CUDA_SCHEDULES_H
 #define FASTK_LIB_WORKER_CUDA_SCHEDULES_H
 
+#include "RunTool.h"
 #include "fastk/Cuda/DelayPTX.h"
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace fastk::worker {
@@ -24,15 +26,19 @@ cuda::Schedule scheduleOf(uint64_t seed, int64_t number, double dearNs,
 /// "up to 8 us at 1 of 8 places, blocks as a whole".
 std::string describe(const cuda::Schedule &schedule);
 
-/// A program's PTX with delays, assembled.
+/// A program's PTX with some of its delays, assembled.
+struct DelayedBuild {
+  std::string cubin, variable;
+  int64_t byKind[cuda::delayKinds] = {};
+};
+
+/// Builds that have, together, as many delays as can be had; none has a place
+/// of another.
 struct DelayedImage {
   /// Why there is none; else empty.
   std::string error;
-  std::string cubin, variable;
+  std::vector<DelayedBuild> builds;
   int64_t places = 0, possible = 0;
-  /// Bytes of a thread that the program itself does not spill.
-  int64_t spilledBytes = 0;
-  int64_t byKind[cuda::delayKinds] = {};
 };
 
 /// How the entries of a program are launched, as far as registers limit it.
@@ -50,27 +56,43 @@ struct AssemblerRules {
 };
 
 /// Puts in as many delays as \p ptxas takes without what it does not do to the
-/// program itself: serialised wgmma, spills, ignored setmaxnreg. Where too few
-/// are left of those that order something, some spilled registers are taken:
-/// they cost time and change no result. \p folder is for its files.
+/// program itself: serialised wgmma, spills, ignored setmaxnreg. What one build
+/// cannot hold is dealt out to several. \p folder is for its files.
 DelayedImage assembleDelayed(const std::string &ptx, const std::string &ptxas,
                              const std::string &arch, AssemblerRules rules,
-                             const std::string &folder);
+                             const std::string &folder,
+                             ToolControl *control = nullptr);
 
-struct Worse {
-  /// A warning of another number, or so many registers that fewer blocks are
-  /// resident, or none.
-  bool isOther = false;
-  /// Bytes of a thread that are spilled in addition, stores and loads, of the
-  /// kernel with the most.
-  int64_t spilledBytes = 0;
+/// The same, beside what else is done meanwhile. It ends with the object.
+class DelayAssembly {
+public:
+  DelayAssembly(std::string ptx, std::string ptxas, std::string arch,
+                AssemblerRules rules);
+  ~DelayAssembly();
+  DelayAssembly(const DelayAssembly &) = delete;
+  DelayAssembly &operator=(const DelayAssembly &) = delete;
 
-  explicit operator bool() const { return isOther || spilledBytes > 0; }
+  /// Takes no processor from here to resume(): for what is timed.
+  void pause() { control.pause(); }
+  void resume() { control.resume(); }
+  /// Resumes it and waits for the result.
+  const DelayedImage &wait();
+  /// So long it was at work.
+  double seconds() const { return worked; }
+
+private:
+  const ScratchFolder folder;
+  ToolControl control;
+  DelayedImage image;
+  double worked = 0;
+  std::thread thread;
 };
 
-/// What the assembler's \p log of a variant has that \p original has not.
-Worse isWorse(const std::string &original, const std::string &log,
-              const AssemblerRules &rules = {});
+/// Whether the assembler's \p log of a variant has what \p original has not:
+/// more spilled bytes, a warning of another number, or so many registers that
+/// fewer blocks are resident, or none.
+bool isWorse(const std::string &original, const std::string &log,
+             const AssemblerRules &rules = {});
 
 } // namespace fastk::worker
 

@@ -150,18 +150,6 @@ bool Child::map(uint32_t slot, const std::vector<const SharedBuffer *> &buffers,
          stop(failure);
 }
 
-bool Child::unmap(uint32_t slot, Failure &failure) {
-  Message message = {};
-  message.command = Command::Unmap;
-  message.sequence = ++sequence;
-  message.slot = slot;
-  resume();
-  return send(message, {}, failure) &&
-         waitFor(control->mapped, message.sequence, 60, false,
-                 "while unmapping its buffers", failure) &&
-         stop(failure);
-}
-
 /// What two control words differ in, for people.
 static std::string changeOf(uint64_t before, uint64_t after) {
   uint64_t changed = before ^ after;
@@ -180,6 +168,33 @@ static std::string changeOf(uint64_t before, uint64_t after) {
   add(~uint64_t(0), "FPCR");
 #endif
   return text;
+}
+
+bool Child::keepsControlWord(uint64_t word, const char *whose,
+                             const char *harmed, Failure &failure) {
+  // 0: it was never told; whoever took the process over says what it likes.
+  if (word == 0 || word == controlWord())
+    return true;
+  failure = {Status::Wrong,
+             "the " + name + " left the floating-point control word " + whose +
+                 "changed (" + changeOf(controlWord(), word) + "): " + harmed +
+                 " would compute differently from then on"};
+  return false;
+}
+
+bool Child::unmap(uint32_t slot, Failure &failure) {
+  Message message = {};
+  message.command = Command::Unmap;
+  message.sequence = ++sequence;
+  message.slot = slot;
+  resume();
+  return send(message, {}, failure) &&
+         waitFor(control->mapped, message.sequence, 60, false,
+                 "while unmapping its buffers", failure) &&
+         stop(failure) &&
+         keepsControlWord(control->threadControlWord.load(),
+                          "of a thread of OpenMP ",
+                          "the next kernel on that thread", failure);
 }
 
 bool Child::call(uint32_t slot, double timeoutSeconds, CallTime &time,
@@ -224,17 +239,7 @@ bool Child::call(uint32_t slot, double timeoutSeconds, CallTime &time,
     return false;
   if (watch)
     watch->whenStopped();
-  // 0: it was never told; whoever took the process over says what it likes.
-  if (word != 0 && word != controlWord()) {
-    char text[200];
-    snprintf(text, sizeof(text),
-             "the %s left the floating-point control word changed (%s): who "
-             "calls it would compute differently from then on",
-             name.c_str(), changeOf(controlWord(), word).c_str());
-    failure = {Status::Wrong, text};
-    return false;
-  }
-  return true;
+  return keepsControlWord(word, "", "who calls it", failure);
 }
 
 bool Child::linger(double seconds, Failure &failure) {

@@ -87,6 +87,10 @@ private:
                bool spin, const char *doing, Failure &failure);
   /// Describes the end of the process; kills it if it is still there.
   void explainDeath(const char *doing, Failure &failure);
+  /// Whether a word that the program left is the one it found. \p harmed: who
+  /// would suffer.
+  bool keepsControlWord(uint64_t word, const char *whose, const char *harmed,
+                        Failure &failure);
   void resume();
   bool stop(Failure &failure);
   void killAndReap();

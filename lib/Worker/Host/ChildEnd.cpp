@@ -8,6 +8,7 @@
 
 #include "Child.h"
 #include "ChildRegistry.h"
+#include "ThreadStacks.h"
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -134,14 +135,16 @@ void Child::explainDeath(const char *doing, Failure &failure) {
       failure = {Status::Memory, text};
       return;
     }
-    const char *hint =
+    const std::string hint =
         signal == SIGSEGV || signal == SIGBUS
             ? " (it touched memory outside its buffers, wrote to an input, or "
-              "needed more stack than a thread has)"
+              "needed more stack than a thread has: " +
+                  std::to_string(kernelStackBytes >> 20) + " MiB, " +
+                  std::to_string(openMPStackBytes >> 20) + " of OpenMP's)"
         : signal == SIGXCPU ? " (limit of processor time)"
                             : "";
     snprintf(text, sizeof(text), "the %s died of signal %d, %s, %s%s",
-             name.c_str(), signal, strsignal(signal), doing, hint);
+             name.c_str(), signal, strsignal(signal), doing, hint.c_str());
     failure = {Status::Crash, text};
     return;
   }

@@ -8,6 +8,8 @@
 
 #include "Protocol.h"
 #include "Sandbox.h"
+#include "ThreadStacks.h"
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -42,8 +44,16 @@ struct Slot {
 };
 
 using Kernel = void (*)();
-/// omp_set_num_threads, where the program uses OpenMP.
-using SetThreads = void (*)(int);
+
+/// What the program's OpenMP can be asked for; null where it uses none.
+struct OpenMP {
+  void (*setThreads)(int) = nullptr;
+  /// Calls a function on so many threads: what a region of GNU's becomes, which
+  /// LLVM's runtime has as well.
+  void (*parallel)(void (*)(void *), void *, unsigned, unsigned) = nullptr;
+  /// Of calls: now, and the most there have been.
+  uint32_t threads = 0, mostThreads = 0;
+};
 
 } // namespace
 
@@ -173,7 +183,7 @@ static void emptyKernel() {}
 //===----------------------------------------------------------------------===//
 
 static Kernel load(const Message &start, ControlPage *control, int program,
-                   SetThreads &setThreads) {
+                   OpenMP &openMP) {
   if (!start.hasProgram)
     return emptyKernel;
   char path[64];
@@ -195,8 +205,10 @@ static Kernel load(const Message &start, ControlPage *control, int program,
   // still may.
   if (void *query = dlsym(library, "omp_get_num_places"))
     reinterpret_cast<int (*)()>(query)();
-  setThreads =
-      reinterpret_cast<SetThreads>(dlsym(library, "omp_set_num_threads"));
+  openMP.setThreads = reinterpret_cast<decltype(OpenMP::setThreads)>(
+      dlsym(library, "omp_set_num_threads"));
+  openMP.parallel = reinterpret_cast<decltype(OpenMP::parallel)>(
+      dlsym(library, "GOMP_parallel"));
   close(program);
   return reinterpret_cast<Kernel>(symbol);
 }
@@ -214,6 +226,26 @@ uint64_t fastk::worker::controlWord() {
 #else
   return 0;
 #endif
+}
+
+/// Looks for a thread that computes otherwise than this one did at first.
+/// LLVM's runtime gives every region the control word of its caller, unless it
+/// was told not to; GNU's never does, and then the next kernel would be off.
+static void checkThreads(const OpenMP &openMP, ControlPage *control,
+                         uint64_t arithmetic) {
+  if (!openMP.parallel || openMP.mostThreads < 2)
+    return;
+  struct Look {
+    ControlPage *control;
+    uint64_t arithmetic;
+  } look = {control, arithmetic};
+  openMP.parallel(
+      [](void *each) {
+        auto *look = static_cast<Look *>(each);
+        if (uint64_t word = controlWord(); word != look->arithmetic)
+          look->control->threadControlWord.store(word);
+      },
+      &look, openMP.mostThreads, 0);
 }
 
 static void serveCall(ControlPage *control, const Message &message,
@@ -265,9 +297,9 @@ int fastk::worker::runChild() {
   control->stage = StageLoading;
   control->protections = enterSandbox(start, control);
   uint64_t arithmetic = controlWord();
-  SetThreads setThreads = nullptr;
-  uint32_t threads = 0;
-  Kernel kernel = load(start, control, fds[1], setThreads);
+  guardThreadStacks();
+  OpenMP openMP;
+  Kernel kernel = load(start, control, fds[1], openMP);
   if (kernel && controlWord() != arithmetic) {
     strncpy(control->text,
             "it changes the floating-point control word (rounding, flush to "
@@ -304,11 +336,13 @@ int fastk::worker::runChild() {
         return 4;
       break;
     case Command::Unmap:
+      checkThreads(openMP, control, arithmetic);
       unmapSlot(slot);
       break;
     case Command::Call:
-      if (setThreads && message.threads != threads)
-        setThreads(int(threads = message.threads));
+      if (openMP.setThreads && message.threads != openMP.threads)
+        openMP.setThreads(int(openMP.threads = message.threads));
+      openMP.mostThreads = std::max(openMP.mostThreads, openMP.threads);
       serveCall(control, message, kernel, slot);
       continue;
     }

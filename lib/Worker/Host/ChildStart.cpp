@@ -10,6 +10,7 @@
 #include "Child.h"
 #include "ChildRegistry.h"
 #include "SpawnChild.h"
+#include "ThreadStacks.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -35,7 +36,12 @@ static std::vector<std::string> environment(const ChildOptions &options) {
       (options.threads > 1 ? "OMP_PROC_BIND=TRUE" : "OMP_PROC_BIND=FALSE"),
       "OMP_PLACES=threads", "OMP_MAX_ACTIVE_LEVELS=1",
       // The runtime's own default, whatever the worker's limits are.
-      "OMP_STACKSIZE=4M",
+      "OMP_STACKSIZE=" + std::to_string(openMPStackBytes) + "B",
+      // Stacks of threads that have ended are kept for the next as ever, though
+      // each takes more addresses.
+      "GLIBC_TUNABLES=glibc.pthread.stack_cache_size=" +
+          std::to_string((size_t(40) << 20) +
+                         size_t(options.threadLimit) * threadGuardBytes),
       // Workers of OpenMP spin between calls, as in a model that runs one
       // kernel after another: waking them would cost more than a small kernel
       // and land them on any processor. They burn nothing: a program that is
@@ -115,7 +121,9 @@ std::unique_ptr<Child> Child::start(std::string name, const ProgramImage *image,
   // Beside the program's own memory: buffers, libraries, stacks of threads.
   message.addressSpaceBytes =
       uint64_t(options.memoryBytes) + uint64_t(options.bufferBytes) +
-      (uint64_t(512) << 20) + uint64_t(options.threadLimit) * (9u << 20);
+      (uint64_t(512) << 20) +
+      uint64_t(options.threadLimit) *
+          (threadStackBytes + threadGuardBytes + (1u << 20));
   message.largestMapping =
       uint64_t(options.memoryBytes) + uint64_t(options.bufferBytes);
   message.fileBytes = uint64_t(options.fileBytes);

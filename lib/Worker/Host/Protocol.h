@@ -73,6 +73,8 @@ struct ControlPage {
   std::atomic<uint64_t> elapsedNs;
   /// How its processor computed after the call (controlWord()).
   std::atomic<uint64_t> controlWord;
+  /// The same of the thread of OpenMP that computes otherwise; 0: of none.
+  std::atomic<uint64_t> threadControlWord;
   /// Why loading failed. Written by a child, so never more than text.
   char text[1024];
 };

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Sandbox.h"
+#include "ThreadStacks.h"
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -59,10 +60,7 @@ static bool setLimits(const Message &start) {
   all &= limit(RLIMIT_NOFILE, 256);
   all &= limit(RLIMIT_MEMLOCK, 0);
   all &= limit(RLIMIT_MSGQUEUE, 0);
-  // The stack of the main thread, on which the kernel runs: 8 MiB, as nearly
-  // everywhere, of which its callers have 2 MiB. Threads take 8 MiB as their
-  // default, those of OpenMP 4 MiB (ChildStart.cpp).
-  all &= limit(RLIMIT_STACK, 6u << 20);
+  all &= limit(RLIMIT_STACK, kernelStackBytes);
   return all;
 }
 

@@ -69,7 +69,7 @@ def means_of(verdict):
     reason, status = verdict["reason"], verdict["status"]
     if status == "ok":
         return "", ""
-    if "lacks a fence" in reason:
+    if "lacks synchronisation" in reason:
         return "rule", "rule"
     if "its warps are held back" in reason:
         return "delays", str(verdict["gpu"]["delays"]["schedules"])

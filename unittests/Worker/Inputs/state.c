@@ -32,6 +32,10 @@
 #define WORKSPACE_FF 16      // so does the workspace
 #define WORKSPACE_CLEARED 17 // honest: makes its own beginning
 #define STATUS_FLAGS 18      // honest: raises floating-point exceptions
+#define THREADS_FLUSH 19     // OpenMP's threads, not the one that calls
+#define THREADS_RESTORE 21   // honest: its twin
+#define STACK_SKIPPED 22     // 6 MiB in OpenMP's threads, only the end touched
+#define STACK_OF_WORKERS_SMALL 23 // honest: 2 MiB there
 
 static float dot(const float *a, const float *b, int reversed) {
   float sum = 0;
@@ -56,10 +60,29 @@ __attribute__((constructor)) static void loaded(void) {
 }
 #endif
 
+#if STATE == THREADS_FLUSH || STATE == THREADS_RESTORE
+extern void kmp_set_defaults(const char *);
+// Else every region begins with the control word of who calls it.
+__attribute__((constructor)) static void loaded(void) {
+  kmp_set_defaults("KMP_INHERIT_FP_CONTROL=false");
+}
+#endif
+
+#if STATE == STACK_SKIPPED
+__attribute__((noinline)) static void skipStack(void) {
+  char array[6 << 20], *begin = array;
+  __asm__ volatile("" : "+r"(begin)::"memory");
+  *begin = 1;
+}
+#endif
+
 #if STATE == STACK_LARGE || STATE == STACK_SMALL || STATE == STACK_WHOLE ||    \
-    STATE == STACK_OF_WORKERS
+    STATE == STACK_OF_WORKERS || STATE == STACK_OF_WORKERS_SMALL
 #define STACK_HALF_MIB                                                         \
-  (STATE == STACK_SMALL ? 2 : STATE == STACK_WHOLE ? 15 : 32)
+  (STATE == STACK_SMALL              ? 2                                       \
+   : STATE == STACK_OF_WORKERS_SMALL ? 4                                       \
+   : STATE == STACK_WHOLE            ? 15                                      \
+                                     : 32)
 __attribute__((noinline)) static float throughStack(float value) {
   volatile float array[STACK_HALF_MIB << 17];
   // From the top, as a stack grows, so that no page is skipped.
@@ -116,7 +139,25 @@ void fastk_kernel(const float *a, const float *b, float *c, void *workspace) {
 #elif STATE == STACK_LARGE || STATE == STACK_SMALL || STATE == STACK_WHOLE
   product(a, b, c, 0);
   c[0] = throughStack(c[0]);
-#elif STATE == STACK_OF_WORKERS
+#elif STATE == THREADS_FLUSH || STATE == THREADS_RESTORE
+#pragma omp parallel
+  {
+    unsigned before = _mm_getcsr();
+    if (omp_get_thread_num() != 0)
+      _mm_setcsr(before | 0x8040);
+#pragma omp for
+    for (int i = 0; i < M; ++i)
+      for (int j = 0; j < N; ++j)
+        c[i * N + j] = dot(a + i * K, b + j, 0);
+    if (STATE == THREADS_RESTORE)
+      _mm_setcsr(before);
+  }
+#elif STATE == STACK_SKIPPED
+  product(a, b, c, 0);
+#pragma omp parallel num_threads(3)
+  if (omp_get_thread_num() == 1)
+    skipStack();
+#elif STATE == STACK_OF_WORKERS || STATE == STACK_OF_WORKERS_SMALL
 #pragma omp parallel for
   for (int i = 0; i < M; ++i) {
     product(a, b, c + i * 0, 0);
