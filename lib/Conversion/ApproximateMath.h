@@ -13,7 +13,7 @@
 namespace fastk {
 
 /// A pass on functions that puts polynomials in the place of calls, for f32: a
-/// vector of calls is as many calls as it has lanes. Results are within 4 units
+/// vector of calls is as many calls as it has lanes. Results are within 5 units
 /// in the last place, denormals may be flushed; docs/ops.md has what was
 /// measured. Functions without a polynomial stay.
 std::unique_ptr<mlir::Pass> createApproximateMathPass();

@@ -177,7 +177,7 @@ fastk::compileKernel(LoweringOp lowering, KernelRole role, StringRef symbol,
                                            ? createFastkPromoteToF64Pass()
                                            : createFastkDeriveConditionPass());
     passes.addNestedPass<func::FuncOp>(createFastkLegalizeScalarsPass(
-        {/*isReference=*/true, /*hasComplexLibm=*/true}));
+        {/*isOracle=*/true, /*hasComplexLibm=*/true}));
     if (failed(runPasses(passes, **module)))
       return failure();
     return compileScheduled(std::move(*module), symbol, context, target,

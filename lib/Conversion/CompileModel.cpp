@@ -110,11 +110,11 @@ static void showNames(llvm::Module &module, ArrayRef<std::string> names) {
 /// default lowering of its pattern, and a warning says so. `workspaceBytes` is
 /// what its callers must give it.
 static FailureOr<std::unique_ptr<llvm::Module>>
-compileWinnerOrDefault(LoweringOp lowering, StringRef symbol,
+compileWinnerOrDefault(LoweringOp lowering, KernelRole role, StringRef symbol,
                        llvm::LLVMContext &context, const HostTarget &target,
                        int64_t &workspaceBytes) {
   if (lowering.getLanguage() == Language::generic)
-    return compileKernel(lowering, KernelRole::Program, symbol, context, target,
+    return compileKernel(lowering, role, symbol, context, target,
                          &workspaceBytes);
   FailureOr<std::unique_ptr<llvm::Module>> kernel = failure();
   std::string reason = collectError(lowering.getContext(), [&] {
@@ -173,7 +173,7 @@ static LogicalResult resolveResources(ModuleOp module) {
 
 FailureOr<std::unique_ptr<llvm::Module>>
 fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
-                    const HostTarget &target) {
+                    const HostTarget &target, KernelRole role) {
   loadHostDialects(model.getContext());
   OwningOpRef<ModuleOp> host(model.clone());
   boxScalars(*host);
@@ -215,14 +215,16 @@ fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
   std::vector<std::pair<std::string, std::unique_ptr<llvm::Module>>> kernels;
   llvm::StringMap<int64_t> workspaces;
   for (auto &[symbol, lowering] : lowerings) {
-    auto kernel = compileWinnerOrDefault(lowering, symbol, context, target,
-                                         workspaces[symbol]);
+    auto kernel = compileWinnerOrDefault(lowering, role, symbol, context,
+                                         target, workspaces[symbol]);
     if (failed(kernel))
       return failure();
     kernels.emplace_back(symbol, std::move(*kernel));
   }
   PassManager scalars(host->getContext());
-  scalars.addNestedPass<func::FuncOp>(createFastkLegalizeScalarsPass());
+  bool isOracle = role == KernelRole::Oracle;
+  scalars.addNestedPass<func::FuncOp>(
+      createFastkLegalizeScalarsPass({isOracle, /*hasComplexLibm=*/isOracle}));
   if (failed(runPasses(scalars, *host)))
     return failure();
   // Patterns are compiled on their own; here they would be bufferized as well.
@@ -234,7 +236,8 @@ fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
     return failure();
   lowerCalls(*host, workspaces);
   ErrorTexts errors;
-  if (failed(lowerToLLVMDialect(*host, target, /*approximate=*/true, &errors)))
+  if (failed(lowerToLLVMDialect(*host, target, /*approximate=*/!isOracle,
+                                &errors)))
     return failure();
   std::unique_ptr<llvm::Module> result =
       translateModuleToLLVMIR(*host, context, "model");

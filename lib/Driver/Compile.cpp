@@ -119,12 +119,5 @@ LogicalResult fastk::lowerWorkloads(ModuleOp module, StringRef target) {
 }
 
 LogicalResult fastk::promoteToF64(ModuleOp module) {
-  // Powers must not be the products that programs make of them.
-  return success(
-      succeeded(runPass(module, createFastkPromoteToF64Pass(),
-                        /*onFunctions=*/true)) &&
-      succeeded(runPass(module,
-                        createFastkLegalizeScalarsPass(
-                            {/*isReference=*/true, /*hasComplexLibm=*/true}),
-                        /*onFunctions=*/true)));
+  return runPass(module, createFastkPromoteToF64Pass(), /*onFunctions=*/true);
 }

@@ -30,8 +30,12 @@ public:
   Functions(FloatBuilder &b, Type element) : b(b), element(element) {}
 
   Parts sin(Parts z) {
-    return {b.mul(of<math::SinOp>(z.re), of<math::CoshOp>(z.im)),
-            b.mul(of<math::CosOp>(z.re), of<math::SinhOp>(z.im))};
+    return scale({of<math::SinOp>(z.re), of<math::CosOp>(z.re)}, z.im);
+  }
+
+  Parts cos(Parts z) {
+    Parts parts = scale({of<math::CosOp>(z.re), of<math::SinOp>(z.re)}, z.im);
+    return {parts.re, b.negate(parts.im)};
   }
 
   /// sin z / cos z, of which |cos z|^2 = cos^2 a + sinh^2 b.
@@ -47,17 +51,22 @@ public:
   }
 
   Parts exp(Parts z) {
-    Value scale = of<math::ExpOp>(z.re);
-    return {b.mul(scale, of<math::CosOp>(z.im)),
-            b.mul(scale, of<math::SinOp>(z.im))};
+    Value number =
+        complex::CreateOp::create(b, ComplexType::get(element), z.re, z.im);
+    Value result = complex::ExpOp::create(b, number);
+    return {complex::ReOp::create(b, result), complex::ImOp::create(b, result)};
   }
 
-  /// cos b - 1 = -2 sin^2(b/2).
+  /// Near 0 by cos b - 1 = -2 sin^2(b/2).
   Parts expm1(Parts z) {
     Value half = of<math::SinOp>(b.mul(z.im, number(0.5)));
     Value less = b.mul(number(2), b.mul(half, half));
-    return {b.sub(b.mul(of<math::ExpM1Op>(z.re), of<math::CosOp>(z.im)), less),
-            b.mul(of<math::ExpOp>(z.re), of<math::SinOp>(z.im))};
+    Value near =
+        b.sub(b.mul(of<math::ExpM1Op>(z.re), of<math::CosOp>(z.im)), less);
+    Parts far = exp(z);
+    return {b.select(b.less(b.abs(z.re), number(1)), near,
+                     b.sub(far.re, number(1))),
+            far.im};
   }
 
   Parts log(Parts z) { return {logMagnitude(z), angle(z)}; }
@@ -74,15 +83,19 @@ public:
             angle(shifted)};
   }
 
-  /// exp(w log z); 0 to the 0 is 1, to anything else 0.
+  /// exp(w log z). Of z = 0 it is 1 where w is, 0 where Re w > 0, else NaN: a
+  /// pole, or no limit at all.
   Parts pow(Parts z, Parts w) {
     Parts l = log(z);
     Parts power = exp({b.sub(b.mul(w.re, l.re), b.mul(w.im, l.im)),
                        b.add(b.mul(w.re, l.im), b.mul(w.im, l.re))});
-    Value zero = number(0);
-    Value ofZero = b.select(isZero(w), number(1), zero);
-    Value base = isZero(z);
-    return {b.select(base, ofZero, power.re), b.select(base, zero, power.im)};
+    Value zero = number(0),
+          nan = number(std::numeric_limits<double>::quiet_NaN());
+    Value pole = b.select(b.less(zero, w.re), zero, nan);
+    Value isOne = isZero(w), base = isZero(z);
+    Parts ofZero{b.select(isOne, number(1), pole), b.select(isOne, zero, pole)};
+    return {b.select(isOne, number(1), b.select(base, ofZero.re, power.re)),
+            b.select(isOne, zero, b.select(base, ofZero.im, power.im))};
   }
 
 private:
@@ -98,15 +111,31 @@ private:
     };
     return arith::AndIOp::create(b, isZero(z.re), isZero(z.im));
   }
+  /// (p cosh x, q sinh x). Where those overflow they are e^|x| / 2, taken in
+  /// two steps.
+  Parts scale(Parts parts, Value x) {
+    Value size = b.abs(x), half = of<math::ExpOp>(b.mul(size, number(0.5)));
+    auto grow = [&](Value part) {
+      return b.mul(b.mul(part, half), b.mul(half, number(0.5)));
+    };
+    Value isFar = b.less(number(far()), size);
+    Value near = b.select(isFar, number(0), x);
+    return {b.select(isFar, grow(parts.re),
+                     b.mul(parts.re, of<math::CoshOp>(near))),
+            b.select(isFar,
+                     b.mul(grow(parts.im),
+                           math::CopySignOp::create(b, number(1), x)),
+                     b.mul(parts.im, of<math::SinhOp>(near)))};
+  }
+  /// Beyond it e^-2x is below a quarter of the last bit.
+  double far() { return element.isF64() ? 20 : 10; }
   Value angle(Parts z) { return math::Atan2Op::create(b, z.im, z.re); }
 
   /// sinh x cosh x and `sinCos`, both over sinh^2 x + `cos`^2. Far from 0,
   /// where the squares overflow, sinh and cosh are e^|x| / 2 to the last bit.
   Parts ratio(Value x, Value cos, Value sinCos) {
-    // e^-2x is below a quarter of the last bit.
-    double far = element.isF64() ? 20 : 10;
-    Value isFar = b.less(number(far), b.abs(x));
-    Value near = b.select(isFar, number(far), x);
+    Value isFar = b.less(number(far()), b.abs(x));
+    Value near = b.select(isFar, number(far()), x);
     Value sinh = of<math::SinhOp>(near), cosh = of<math::CoshOp>(near);
     Value size = b.add(b.mul(sinh, sinh), b.mul(cos, cos));
     Value ofFar = b.mul(b.mul(number(4), sinCos),
@@ -134,7 +163,14 @@ private:
                       b.mul(half, of<math::Log1pOp>(b.mul(ratio, ratio))));
     Value isNear =
         arith::AndIOp::create(b, b.less(half, most), b.less(most, number(2)));
-    return b.select(isNear, near, far);
+    Value infinity = number(std::numeric_limits<double>::infinity());
+    auto isInfinite = [&](Value part) -> Value {
+      return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, part,
+                                   infinity);
+    };
+    // Of the other part, too, where one is NaN.
+    Value isBeyond = arith::OrIOp::create(b, isInfinite(re), isInfinite(im));
+    return b.select(isBeyond, infinity, b.select(isNear, near, far));
   }
 
   FloatBuilder &b;
@@ -145,14 +181,19 @@ private:
 Value fastk::lowerComplexFunction(FloatBuilder &b, Operation *op,
                                   bool hasLibm) {
   if (!isa<complex::Expm1Op, complex::Log1pOp>(op) &&
-      (hasLibm || !isa<complex::LogOp, complex::PowOp, complex::SinOp,
-                       complex::TanOp, complex::TanhOp>(op)))
+      (hasLibm || !isa<complex::CosOp, complex::LogOp, complex::PowOp,
+                       complex::SinOp, complex::TanOp, complex::TanhOp>(op)))
     return {};
   auto type = cast<ComplexType>(op->getResult(0).getType());
+  // The squares of halves overflow early: they are computed in f32.
+  Type element = type.getElementType();
+  Type wide =
+      element.getIntOrFloatBitWidth() == 16 ? Type(b.getF32Type()) : element;
   auto parts = [&](Value z) {
-    return Parts{complex::ReOp::create(b, z), complex::ImOp::create(b, z)};
+    return Parts{b.convert(complex::ReOp::create(b, z), wide),
+                 b.convert(complex::ImOp::create(b, z), wide)};
   };
-  Functions functions(b, type.getElementType());
+  Functions functions(b, wide);
   Parts z = parts(op->getOperand(0)), result;
   if (isa<complex::Expm1Op>(op))
     result = functions.expm1(z);
@@ -160,6 +201,8 @@ Value fastk::lowerComplexFunction(FloatBuilder &b, Operation *op,
     result = functions.log1p(z);
   else if (isa<complex::LogOp>(op))
     result = functions.log(z);
+  else if (isa<complex::CosOp>(op))
+    result = functions.cos(z);
   else if (isa<complex::SinOp>(op))
     result = functions.sin(z);
   else if (isa<complex::TanOp>(op))
@@ -168,5 +211,6 @@ Value fastk::lowerComplexFunction(FloatBuilder &b, Operation *op,
     result = functions.tanh(z);
   else
     result = functions.pow(z, parts(op->getOperand(1)));
-  return complex::CreateOp::create(b, type, result.re, result.im);
+  return complex::CreateOp::create(b, type, b.convert(result.re, element),
+                                   b.convert(result.im, element));
 }

@@ -21,44 +21,66 @@ namespace fastk {
 
 using fastk::FloatBuilder;
 
-/// Products of `x` with itself: x^1 to x^4.
+/// x^exponent by squaring, for exponents above 0.
 static Value multiply(FloatBuilder &b, Value x, int64_t exponent) {
-  switch (exponent) {
-  case 1:
-    return x;
-  case 2:
-    return b.mul(x, x);
-  case 3:
-    return b.mul(b.mul(x, x), x);
-  default: {
-    assert(exponent == 4 && "no other exponent is multiplied out");
-    Value square = b.mul(x, x);
-    return b.mul(square, square);
+  Value power;
+  for (; exponent > 0; exponent >>= 1) {
+    if (exponent & 1)
+      power = power ? b.mul(power, x) : x;
+    if (exponent > 1)
+      x = b.mul(x, x);
   }
+  return power;
+}
+
+/// An index as the integer that it is on all targets.
+static Value toInteger(FloatBuilder &b, Value value) {
+  if (!isa<IndexType>(value.getType()))
+    return value;
+  return arith::IndexCastOp::create(b, b.getI64Type(), value);
+}
+
+/// Computes an op of indices on integers.
+static Value lowerOnIndices(FloatBuilder &b, Operation *op) {
+  Operation *copy = b.clone(*op);
+  for (OpOperand &operand : copy->getOpOperands()) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(copy);
+    operand.set(toInteger(b, operand.get()));
   }
+  copy->getResult(0).setType(b.getI64Type());
+  return arith::IndexCastOp::create(b, b.getIndexType(), copy->getResult(0));
 }
 
 /// x^n. The sign is that of the exponent's parity, which an exponent converted
 /// to f64 no longer has beyond 2^53.
-static Value lowerFPowI(FloatBuilder &b, math::FPowIOp op, bool isReference) {
-  Type type = op.getType();
-  bool isHalf = type.getIntOrFloatBitWidth() == 16;
+static Value lowerFPowI(FloatBuilder &b, math::FPowIOp op, bool isOracle) {
+  Type type = op.getType(), f64 = b.getF64Type();
   APInt constant;
-  if (!isReference && matchPattern(op.getRhs(), m_ConstantInt(&constant)) &&
-      constant.getSignificantBits() <= 8) {
+  // What f64 multiplies is rounded once at the end: for f64 itself few
+  // products.
+  int64_t most = type.isF64() ? 4 : 64;
+  if (!isOracle && matchPattern(op.getRhs(), m_ConstantInt(&constant)) &&
+      constant.getSignificantBits() <= 8 &&
+      std::abs(constant.getSExtValue()) <= most) {
     int64_t exponent = constant.getSExtValue();
     if (exponent == 0)
       return b.constant(type, 1.0);
     if (exponent == -1)
       return b.div(b.constant(type, 1.0), op.getLhs());
-    // Halves have f32's precision and range to be multiplied in.
-    Type wide = isHalf ? b.getF32Type() : type;
-    if (exponent >= 1 && exponent <= 4)
-      return b.convert(multiply(b, b.convert(op.getLhs(), wide), exponent),
-                       type);
+    // Up to 4 f32 will do: halves have its precision and range to spare.
+    Type wide = exponent < 0 || exponent > 4         ? f64
+                : type.getIntOrFloatBitWidth() == 16 ? Type(b.getF32Type())
+                                                     : type;
+    if (!type.isF64() || exponent > 0) {
+      Value power =
+          multiply(b, b.convert(op.getLhs(), wide), std::abs(exponent));
+      if (exponent < 0)
+        power = b.div(b.constant(wide, 1.0), power);
+      return b.convert(power, type);
+    }
   }
-  Type f64 = b.getF64Type();
-  Value x = b.convert(op.getLhs(), f64), n = op.getRhs();
+  Value x = b.convert(op.getLhs(), f64), n = toInteger(b, op.getRhs());
   Value magnitude =
       math::PowFOp::create(b, b.abs(x), arith::SIToFPOp::create(b, f64, n));
   Value one = arith::ConstantOp::create(b, b.getIntegerAttr(n.getType(), 1));
@@ -74,7 +96,8 @@ static Value lowerFPowI(FloatBuilder &b, math::FPowIOp op, bool isReference) {
 
 /// x^n modulo 2^width. A negative power of anything but 1 and -1 is 0.
 static Value lowerIPowI(FloatBuilder &b, math::IPowIOp op) {
-  auto type = cast<IntegerType>(op.getType());
+  Value base = toInteger(b, op.getLhs()), exponent = toInteger(b, op.getRhs());
+  auto type = cast<IntegerType>(base.getType());
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantOp::create(
         b, b.getIntegerAttr(type, APInt(type.getWidth(), value,
@@ -85,7 +108,7 @@ static Value lowerIPowI(FloatBuilder &b, math::IPowIOp op) {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lhs, rhs);
   };
   Value zero = constant(0), one = constant(1), minusOne = constant(-1);
-  Value base = op.getLhs(), rest = op.getRhs(), power = one;
+  Value x = base, rest = exponent, power = one;
   for (unsigned bit = 0; bit < type.getWidth(); ++bit) {
     Value isSet = isEqual(arith::AndIOp::create(b, rest, one), one);
     power = b.select(isSet, arith::MulIOp::create(b, power, base), power);
@@ -94,14 +117,16 @@ static Value lowerIPowI(FloatBuilder &b, math::IPowIOp op) {
     base = arith::MulIOp::create(b, base, base);
     rest = arith::ShRUIOp::create(b, rest, one);
   }
-  Value isOdd = isEqual(arith::AndIOp::create(b, op.getRhs(), one), one);
+  Value isOdd = isEqual(arith::AndIOp::create(b, exponent, one), one);
   Value ofMinusOne = b.select(isOdd, minusOne, one);
-  Value inverse =
-      b.select(isEqual(op.getLhs(), one), one,
-               b.select(isEqual(op.getLhs(), minusOne), ofMinusOne, zero));
+  Value inverse = b.select(isEqual(x, one), one,
+                           b.select(isEqual(x, minusOne), ofMinusOne, zero));
   Value isNegative =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, op.getRhs(), zero);
-  return b.select(isNegative, inverse, power);
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, exponent, zero);
+  Value result = b.select(isNegative, inverse, power);
+  if (isa<IndexType>(op.getType()))
+    return arith::IndexCastOp::create(b, op.getType(), result);
+  return result;
 }
 
 static Value lowerIsNormal(FloatBuilder &b, math::IsNormalOp op) {
@@ -153,7 +178,8 @@ static Value lowerTruncToBF16(FloatBuilder &b, arith::TruncFOp op) {
 }
 
 static bool isTruncToBF16(arith::TruncFOp op) {
-  return op.getIn().getType().isF64() && op.getType().isBF16();
+  return op.getIn().getType().isF64() && op.getType().isBF16() &&
+         !op.getRoundingmodeAttr();
 }
 
 namespace {
@@ -194,7 +220,7 @@ private:
   Value lower(Operation *op) {
     FloatBuilder b(op->getLoc(), op);
     if (auto power = dyn_cast<math::FPowIOp>(op))
-      return lowerFPowI(b, power, isReference);
+      return lowerFPowI(b, power, isOracle);
     if (auto power = dyn_cast<math::IPowIOp>(op))
       return lowerIPowI(b, power);
     if (auto test = dyn_cast<math::IsNormalOp>(op))
@@ -203,6 +229,10 @@ private:
       return lowerIsInf(b, test);
     if (auto clamp = dyn_cast<math::ClampFOp>(op))
       return lowerClampF(b, clamp);
+    if (isa<math::AbsIOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp,
+            math::CtPopOp>(op) &&
+        isa<IndexType>(op->getResult(0).getType()))
+      return lowerOnIndices(b, op);
     return fastk::lowerComplexFunction(b, op, hasComplexLibm);
   }
 };

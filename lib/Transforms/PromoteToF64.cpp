@@ -146,7 +146,8 @@ struct FastkPromoteToF64Pass
       if (dependsOnWidth(op))
         return refuse("reinterprets the bits of a float, which have no "
                       "counterpart in f64");
-      if (isa<math::IsNormalOp>(op))
+      if (isa<math::IsNormalOp>(op) &&
+          !getElementTypeOrSelf(op->getOperand(0).getType()).isF64())
         return refuse("asks whether a number is normal, which is another "
                       "question in f64");
       if (auto constant = dyn_cast<arith::ConstantOp>(op))

@@ -1,16 +1,16 @@
 // RUN: fastk-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(fastk-legalize-scalars))' | FileCheck %s
-// RUN: fastk-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(fastk-legalize-scalars{reference=true has-complex-libm=true}))' | FileCheck %s --check-prefix=REFERENCE
+// RUN: fastk-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(fastk-legalize-scalars{oracle=true has-complex-libm=true}))' | FileCheck %s --check-prefix=ORACLE
 
 // torch's x**2 and x**3: the exponent is i64.
 // CHECK-LABEL: func.func @cube
 // CHECK-SAME: (%[[X:.*]]: f32)
 // CHECK: %[[SQUARE:.*]] = arith.mulf %[[X]], %[[X]]
-// CHECK: %[[CUBE:.*]] = arith.mulf %[[SQUARE]], %[[X]]
+// CHECK: %[[CUBE:.*]] = arith.mulf %[[X]], %[[SQUARE]]
 // CHECK: return %[[CUBE]]
 // The oracle's power is the library's, not these products.
-// REFERENCE-LABEL: func.func @cube
-// REFERENCE-NOT: fpowi
-// REFERENCE: math.powf {{.*}} : f64
+// ORACLE-LABEL: func.func @cube
+// ORACLE-NOT: fpowi
+// ORACLE: math.powf {{.*}} : f64
 func.func @cube(%x: f32) -> f32 {
   %three = arith.constant 3 : i64
   %0 = math.fpowi %x, %three : f32, i64
@@ -108,10 +108,10 @@ func.func @to_bf16(%x: f64) -> bf16 {
 // CHECK-DAG: math.atan2
 // CHECK: return
 // The oracle of the host calls C's.
-// REFERENCE-LABEL: func.func @complex_functions
-// REFERENCE: complex.sin
-// REFERENCE: complex.log
-// REFERENCE-NOT: complex.expm1
+// ORACLE-LABEL: func.func @complex_functions
+// ORACLE: complex.sin
+// ORACLE: complex.log
+// ORACLE-NOT: complex.expm1
 func.func @complex_functions(%z: complex<f32>) -> (complex<f32>, complex<f32>, complex<f32>) {
   %0 = complex.sin %z : complex<f32>
   %1 = complex.log %z : complex<f32>
@@ -131,4 +131,41 @@ func.func @others(%x: f32, %z: complex<f32>, %v: vector<4xf32>, %n: vector<4xi32
   %1 = complex.abs %z : complex<f32>
   %2 = math.fpowi %v, %n : vector<4xf32>, vector<4xi32>
   return %0, %1, %2 : f32, f32, vector<4xf32>
+}
+
+// -----
+
+// Powers of f32 beyond 4 are multiplied in f64, and rounded once.
+// CHECK-LABEL: func.func @tenth_power
+// CHECK-COUNT-4: arith.mulf {{.*}} : f64
+// CHECK-NEXT: arith.truncf {{.*}} : f64 to f32
+func.func @tenth_power(%x: f32) -> f32 {
+  %n = arith.constant 10 : i64
+  %0 = math.fpowi %x, %n : f32, i64
+  return %0 : f32
+}
+
+// -----
+
+// Indices are computed on as integers.
+// CHECK-LABEL: func.func @indices
+// CHECK: arith.index_cast %{{.*}} : index to i64
+// CHECK: math.ctpop %{{.*}} : i64
+// CHECK: arith.index_cast %{{.*}} : i64 to index
+// CHECK: arith.sitofp %{{.*}} : i64 to f64
+func.func @indices(%x: f32, %n: index) -> (index, f32, index) {
+  %0 = math.ctpop %n : index
+  %1 = math.fpowi %x, %n : f32, index
+  %2 = math.ipowi %n, %n : index
+  return %0, %1, %2 : index, f32, index
+}
+
+// -----
+
+// Another way of rounding is left alone.
+// CHECK-LABEL: func.func @toward_zero
+// CHECK: arith.truncf %{{.*}} toward_zero : f64 to bf16
+func.func @toward_zero(%x: f64) -> bf16 {
+  %0 = arith.truncf %x toward_zero : f64 to bf16
+  return %0 : bf16
 }

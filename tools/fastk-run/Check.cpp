@@ -69,13 +69,20 @@ static bool hasValue(const HostTensor &tensor) {
 /// and the other is not.
 static double relativeError(const HostTensor &got, const HostTensor &want,
                             double limit) {
-  double sum = 0, worst = 0;
+  double sum = 0, worst = 0, unit = 0;
   int64_t count = got.type().elements();
   if (got.type().shape != want.type().shape)
     return INFINITY;
   bool isFloat = worker::isFloat(got.type().element);
   double largest =
       isFloat ? worker::largestValue(got.type().element) : INFINITY;
+  // Squares of large numbers overflow: they are taken of shares of the largest.
+  for (int64_t i = 0; i < count; ++i)
+    if (double b = std::abs(want.load(i));
+        std::isfinite(b) && !overflows(b, largest, limit))
+      unit = std::max(unit, b);
+  if (unit == 0)
+    unit = 1;
   for (int64_t i = 0; i < count; ++i) {
     double a = got.load(i), b = want.load(i);
     if (std::isnan(a) && std::isnan(b))
@@ -83,7 +90,7 @@ static double relativeError(const HostTensor &got, const HostTensor &want,
     if (std::isfinite(b) && overflows(b, largest, limit))
       b = std::copysign(INFINITY, b);
     if (std::isfinite(b))
-      sum += b * b;
+      sum += (b / unit) * (b / unit);
     // Just below the largest number a right result may have been rounded up.
     if (std::isinf(a) && std::isfinite(b) &&
         std::abs(b) * (1 + limit) >= largest &&
@@ -94,7 +101,7 @@ static double relativeError(const HostTensor &got, const HostTensor &want,
         return INFINITY;
       continue;
     }
-    worst = std::max(worst, std::abs(a - b));
+    worst = std::max(worst, std::abs(a / unit - b / unit));
   }
   double scale = std::sqrt(sum / std::max<int64_t>(count, 1));
   return scale > 0 ? worst / scale : worst;

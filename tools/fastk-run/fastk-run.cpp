@@ -109,6 +109,10 @@ namespace {
 enum class Mode { Winners, Default, Oracle };
 } // namespace
 
+static KernelRole roleOf(Mode mode) {
+  return mode == Mode::Oracle ? KernelRole::Oracle : KernelRole::Program;
+}
+
 static int fail(llvm::Error error) {
   llvm::errs() << "fastk-run: error: " << llvm::toString(std::move(error))
                << "\n";
@@ -163,7 +167,7 @@ static llvm::Expected<CompiledLibrary> compileModelFor(ModuleOp model,
     return module.takeError();
   llvm::LLVMContext context;
   HostTarget target = HostTarget::detect();
-  auto compiled = compileModel(**module, context, target);
+  auto compiled = compileModel(**module, context, target, roleOf(mode));
   if (mlir::failed(compiled))
     return failed();
   llvm::SmallString<128> path(folder);
@@ -347,7 +351,7 @@ compileForGpu(ModuleOp model, Mode mode, Precision precision,
     return llvm::createStringError("fastk does not know the architecture of " +
                                    gpu.device().model + " (" + gpu.target() +
                                    ")");
-  auto compiled = compileDeviceModel(**module, *target);
+  auto compiled = compileDeviceModel(**module, *target, roleOf(mode));
   if (mlir::failed(compiled))
     return llvm::createStringError("the model could not be compiled");
   auto result = std::make_unique<CompiledForGpu>();

@@ -54,8 +54,10 @@ struct DeviceModel {
 /// input is left as it was. Every tensor must have a static shape, and what the
 /// functions do must not depend on data. A winner that does not compile here is
 /// replaced by its default lowering, with a warning.
-mlir::FailureOr<DeviceModel> compileDeviceModel(mlir::ModuleOp model,
-                                                const CudaTarget &target);
+/// The role is that of compileModel().
+mlir::FailureOr<DeviceModel>
+compileDeviceModel(mlir::ModuleOp model, const CudaTarget &target,
+                   KernelRole role = KernelRole::Program);
 
 /// The model as a module of host code: its data as constants, and for each
 /// function f what fastk_runtime.h says a library exports. It calls

@@ -92,10 +92,12 @@ compileCProgram(mlir::Location loc, llvm::StringRef source,
 ///   `void f_packed(void **pointers)`, the same pointers in an array, with
 ///   `const char fastk_signature_f[]`: JSON, `{"inputs": [{"dtype": "f32",
 ///   "shape": [4, 8]}, ...], "outputs": [...]}`.
-/// The input is left as it was. Every tensor must have a static shape.
+/// The input is left as it was. Every tensor must have a static shape. A model
+/// that was promoted to f64 is compiled with the role of an oracle: it shares
+/// no polynomial and no product of powers with the program.
 mlir::FailureOr<std::unique_ptr<llvm::Module>>
 compileModel(mlir::ModuleOp model, llvm::LLVMContext &context,
-             const HostTarget &target);
+             const HostTarget &target, KernelRole role = KernelRole::Program);
 
 /// Optimises `module` at O3 for `target`. Call it once, before the emitters.
 mlir::LogicalResult optimizeModule(llvm::Module &module,

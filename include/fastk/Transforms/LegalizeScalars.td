@@ -25,8 +25,9 @@ def FastkLegalizeScalarsPass
     makes vectors.
   }];
   let options = [
-    Option<"isReference", "reference", "bool", "false",
-           "for the oracle: powers come from `math.powf` whatever the exponent">,
+    Option<"isOracle", "oracle", "bool", "false",
+           "for oracles and conditions: powers come from `math.powf` whatever "
+           "the exponent">,
     Option<"hasComplexLibm", "has-complex-libm", "bool", "false",
            "keep the complex functions that C's library has; they are called">
   ];

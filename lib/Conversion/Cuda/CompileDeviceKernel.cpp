@@ -163,6 +163,24 @@ static FailureOr<DeviceProgram> compileSource(LoweringOp lowering,
       {bufferBytes(type.getInputs()), bufferBytes(type.getResults())}, target);
 }
 
+/// The pattern's function, of scalar ops that have a lowering.
+static FailureOr<OwningOpRef<ModuleOp>> createLegalPattern(LoweringOp lowering,
+                                                           KernelRole role) {
+  auto module = createPatternFunction(lowering, "pattern");
+  if (failed(module))
+    return failure();
+  PassManager passes(lowering.getContext());
+  if (role != KernelRole::Program)
+    passes.addNestedPass<func::FuncOp>(role == KernelRole::Oracle
+                                           ? createFastkPromoteToF64Pass()
+                                           : createFastkDeriveConditionPass());
+  passes.addNestedPass<func::FuncOp>(createFastkLegalizeScalarsPass(
+      {/*isOracle=*/role != KernelRole::Program, /*hasComplexLibm=*/false}));
+  if (failed(runPasses(passes, **module)))
+    return failure();
+  return module;
+}
+
 FailureOr<DeviceProgram> fastk::compileDeviceKernel(LoweringOp lowering,
                                                     KernelRole role,
                                                     const CudaTarget &target,
@@ -182,17 +200,8 @@ FailureOr<DeviceProgram> fastk::compileDeviceKernel(LoweringOp lowering,
                            << " (required by 'fastk.language')";
     return failure();
   }
-  auto module = createPatternFunction(lowering, "pattern");
+  auto module = createLegalPattern(lowering, role);
   if (failed(module))
-    return failure();
-  PassManager passes(lowering.getContext());
-  if (role != KernelRole::Program)
-    passes.addNestedPass<func::FuncOp>(role == KernelRole::Oracle
-                                           ? createFastkPromoteToF64Pass()
-                                           : createFastkDeriveConditionPass());
-  passes.addNestedPass<func::FuncOp>(createFastkLegalizeScalarsPass(
-      {/*isReference=*/role != KernelRole::Program, /*hasComplexLibm=*/false}));
-  if (failed(runPasses(passes, **module)))
     return failure();
   auto func = *(*module)->getOps<func::FuncOp>().begin();
   if (isSchedule && failed(applySchedule(lowering, func)))
@@ -221,7 +230,7 @@ fastk::describeDeviceKernels(LoweringOp lowering, const CudaTarget &target,
   KernelChoices choices(given);
   if (failed(choices.verify(lowering)))
     return failure();
-  auto module = createPatternFunction(lowering, "pattern");
+  auto module = createLegalPattern(lowering, KernelRole::Program);
   if (failed(module))
     return failure();
   FailureOr<Lowered> lowered = lowerPattern(

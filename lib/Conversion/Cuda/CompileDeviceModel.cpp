@@ -27,10 +27,10 @@ using namespace mlir;
 using namespace fastk;
 
 /// The program of a lowering, CUDA-C compiled.
-static FailureOr<DeviceProgram> compileProgram(LoweringOp lowering,
-                                               const CudaTarget &target) {
+static FailureOr<DeviceProgram>
+compileProgram(LoweringOp lowering, KernelRole role, const CudaTarget &target) {
   FailureOr<DeviceProgram> program =
-      compileDeviceKernel(lowering, KernelRole::Program, target);
+      compileDeviceKernel(lowering, role, target);
   if (failed(program) || program->kind != DeviceCode::CudaC)
     return program;
   FailureOr<std::string> cubin = compileCubin(lowering, target);
@@ -42,12 +42,13 @@ static FailureOr<DeviceProgram> compileProgram(LoweringOp lowering,
 
 /// As for the host: a winner that does not compile here is as good as none.
 static FailureOr<DeviceProgram>
-compileWinnerOrDefault(LoweringOp lowering, const CudaTarget &target) {
+compileWinnerOrDefault(LoweringOp lowering, KernelRole role,
+                       const CudaTarget &target) {
   if (lowering.getLanguage() == Language::generic)
-    return compileProgram(lowering, target);
+    return compileProgram(lowering, role, target);
   FailureOr<DeviceProgram> program = failure();
   std::string reason = collectError(lowering.getContext(), [&] {
-    program = compileProgram(lowering, target);
+    program = compileProgram(lowering, role, target);
   });
   if (succeeded(program))
     return program;
@@ -55,7 +56,7 @@ compileWinnerOrDefault(LoweringOp lowering, const CudaTarget &target) {
                                  << " does not compile here: " << reason
                                  << "; its workloads take the default lowering";
   OwningOpRef<LoweringOp> fallback = cloneAsDefault(lowering);
-  return compileProgram(*fallback, target);
+  return compileProgram(*fallback, role, target);
 }
 
 /// The bytes of a constant as a kernel reads them.
@@ -96,8 +97,8 @@ static FailureOr<std::string> bytesOf(memref::GlobalOp global) {
 namespace {
 class ModelCompiler {
 public:
-  ModelCompiler(ModuleOp model, const CudaTarget &target)
-      : model(model), target(target), module(model.clone()) {}
+  ModelCompiler(ModuleOp model, const CudaTarget &target, KernelRole role)
+      : model(model), target(target), role(role), module(model.clone()) {}
 
   FailureOr<DeviceModel> run();
 
@@ -109,6 +110,7 @@ private:
 
   ModuleOp model;
   const CudaTarget &target;
+  const KernelRole role;
   OwningOpRef<ModuleOp> module;
   llvm::StringMap<DeviceProgram> programs;
   DeviceModel result;
@@ -132,7 +134,8 @@ LogicalResult ModelCompiler::compilePrograms() {
   if (walk.wasInterrupted())
     return failure();
   for (auto &[symbol, lowering] : lowerings) {
-    FailureOr<DeviceProgram> program = compileWinnerOrDefault(lowering, target);
+    FailureOr<DeviceProgram> program =
+        compileWinnerOrDefault(lowering, role, target);
     if (failed(program))
       return failure();
     if (!program->plan.steps.empty())
@@ -251,10 +254,11 @@ FailureOr<DeviceModel> ModelCompiler::run() {
 }
 
 FailureOr<DeviceModel> fastk::compileDeviceModel(ModuleOp model,
-                                                 const CudaTarget &target) {
+                                                 const CudaTarget &target,
+                                                 KernelRole role) {
   loadHostDialects(model.getContext());
   model.getContext()->loadDialect<gpu::GPUDialect, NVVM::NVVMDialect>();
-  return ModelCompiler(model, target).run();
+  return ModelCompiler(model, target, role).run();
 }
 
 std::vector<const DeviceImage *>

@@ -237,6 +237,47 @@ def fma(a, b, c):
     return float(rounded) if exact == 0 else exact
 
 
+#: Bits behind the point, and of the exponent.
+_FORMATS = {"f64": (52, 11), "f32": (23, 8), "f16": (10, 5), "bf16": (7, 8)}
+
+
+def of_bits(kind):
+    """The float that an integer's bits are."""
+    digits, exponents = _FORMATS[kind]
+
+    def reference(n):
+        n &= (1 << (1 + digits + exponents)) - 1
+        sign = -1.0 if n >> (digits + exponents) else 1.0
+        exponent = (n >> digits) & ((1 << exponents) - 1)
+        fraction = n & ((1 << digits) - 1)
+        if exponent == (1 << exponents) - 1:
+            return math.nan if fraction else sign * math.inf
+        significand = fraction if exponent == 0 else fraction | (1 << digits)
+        bias = (1 << (exponents - 1)) - 1
+        return sign * math.ldexp(significand, max(exponent, 1) - bias - digits)
+
+    return reference
+
+
+def bits_of(kind):
+    """The signed integer that a float's bits are; the inverse of of_bits."""
+    digits, exponents = _FORMATS[kind]
+
+    def reference(x):
+        bias, negative = (1 << (exponents - 1)) - 1, math.copysign(1, x) < 0
+        x = abs(x)
+        if math.isinf(x):
+            n = ((1 << exponents) - 1) << digits
+        else:
+            exponent = max(math.frexp(x)[1] - 1 if x else 0, 1 - bias)
+            n = int(math.ldexp(x, digits - exponent))
+            # The leading one adds 1 to the exponent that is written.
+            n += (exponent + bias - 1) << digits if x else 0
+        return n - (1 << (digits + exponents)) if negative else n
+
+    return reference
+
+
 def truncate_division(x, y):
     quotient = abs(x) // abs(y)
     return quotient if (x < 0) == (y < 0) else -quotient
@@ -276,8 +317,10 @@ def complex_unary(name):
 
 def complex_pow(ar, ai, br, bi):
     z, w = mpmath.mpc(ar, ai), mpmath.mpc(br, bi)
+    if z == 0 and w != 0 and br <= 0:
+        return None  # A pole, or no limit.
     if z == 0:
-        return mpmath.mpc(1) if w == 0 else None
+        return mpmath.mpc(1) if w == 0 else mpmath.mpc(0)
     return mpmath.exp(w * mpmath.ln(z))
 
 

@@ -170,7 +170,8 @@ def float_tuples(name, count):
     random = numpy.random.default_rng(count)
     few = _few(name)
     if count == 3:
-        few = few[::2] + [-0.0, -1.0]
+        one = math.ldexp(1, 1 - kind.precision)
+        few = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0, 1 + one, -3.0, 0.5]
 
     def draw():
         scale = 2.0 ** random.uniform(-8, 8)

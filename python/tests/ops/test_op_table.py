@@ -8,7 +8,7 @@
 
 Program and oracle are lowered by one compiler, and could be wrong together: the
 third opinion is mpmath's. On the host both run; for a GPU both are compiled and
-assembled, and run where there is one (docs/ops.md).
+assembled.
 """
 
 import collections
