@@ -48,6 +48,60 @@ Value ScalarConditions::product(Value factor, Value condition) {
   return arith::SelectOp::create(b, isZero, zero, both);
 }
 
+Value ScalarConditions::reach(Value condition) {
+  return scaled(condition, kConditionFactor * unit);
+}
+
+Value ScalarConditions::nearest(Value x, Value ofX) {
+  Value size = magnitude(x);
+  if (!ofX)
+    return size;
+  Value left = arith::SubFOp::create(b, size, reach(ofX));
+  Value isInfinite =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, size,
+                            constant(std::numeric_limits<double>::infinity()));
+  return arith::SelectOp::create(
+      b, isInfinite, size, arith::MaximumFOp::create(b, left, constant(0)));
+}
+
+/// The same beside a pole: zero only where it may be flushed to zero. An honest
+/// sum of exponentials does not vanish, whatever its condition is.
+Value ScalarConditions::nearestToPole(Value x, Value ofX) {
+  if (!ofX)
+    return magnitude(x);
+  Value size = magnitude(x);
+  Value least = larger(nearest(x, ofX), scaled(size, 0x1p-4));
+  Value isNormal = arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, size,
+                                         constant(smallestNormal()));
+  return arith::SelectOp::create(b, isNormal, least, constant(0));
+}
+
+/// Of an exponent within the range of the type, or a little beyond it: what is
+/// finite stays so.
+Value ScalarConditions::clampedExp(Value exponent) {
+  return math::ExpOp::create(
+      b, arith::MinimumFOp::create(b, exponent,
+                                   constant(unit == 0x1p-53 ? 1000 : 100)));
+}
+
+/// A root moves by no more than that of what moves its operand. One below zero
+/// is NaN, unless nothing but what is flushed leads there.
+Value ScalarConditions::ofRoot(Value x, Value r, Value ofX) {
+  if (!ofX)
+    return nullptr;
+  Value moved = reach(ofX);
+  Value isAway = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, moved, x);
+  Value least = math::SqrtOp::create(b, nearest(x, ofX));
+  Value change = arith::DivFOp::create(b, ofX, sum(r, least));
+  Value root =
+      scaled(math::SqrtOp::create(b, moved), 1 / (kConditionFactor * unit));
+  Value isFlushed = arith::CmpFOp::create(b, arith::CmpFPredicate::OLE, moved,
+                                          constant(smallestNormal() * 0x1p30));
+  Value atZero = arith::SelectOp::create(
+      b, isFlushed, root, constant(std::numeric_limits<double>::infinity()));
+  return arith::SelectOp::create(b, isAway, change, atZero);
+}
+
 Value ScalarConditions::larger(Value lhs, Value rhs) {
   if (!lhs || !rhs)
     return lhs ? lhs : rhs;
@@ -59,16 +113,26 @@ Value ScalarConditions::effective(Value value) {
     return known;
   if (matchPattern(value, m_Constant()))
     return nullptr;
-  return sum(magnitude(value), constant(flushed()));
+  // Below the smallest normal number all of it may be lost.
+  Value size = magnitude(value);
+  Value isNormal = arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, size,
+                                         constant(smallestNormal()));
+  return arith::SelectOp::create(b, isNormal, size,
+                                 scaled(size, 1 / (kConditionFactor * unit)));
+}
+
+double ScalarConditions::smallestNormal() const {
+  return unit == 0x1p-53 ? 0x1p-1022 : 0x1p-126;
 }
 
 double ScalarConditions::flushed() const {
-  return (unit == 0x1p-53 ? 0x1p-1022 : 0x1p-126) / (kConditionFactor * unit);
+  return smallestNormal() / (kConditionFactor * unit);
 }
 
-/// Where a result is beyond its type, so may be what depends on it: infinite,
-/// or anything that infinities lead to.
-Value ScalarConditions::withRange(Operation *op, Value r, Value condition) {
+/// Where a result may be beyond its type, so may be what depends on it:
+/// infinite, or anything that infinities lead to.
+Value ScalarConditions::withRange(Operation *op, Value r, Value condition,
+                                  Value size) {
   double largest = std::numeric_limits<float>::max();
   if (unit == 0x1p-53)
     largest = std::numeric_limits<double>::max();
@@ -76,12 +140,15 @@ Value ScalarConditions::withRange(Operation *op, Value r, Value condition) {
     if (kept.getValue().isF16())
       largest = 65504;
   Value infinity = constant(std::numeric_limits<double>::infinity());
-  Value size = magnitude(r);
-  Value isInRange = arith::CmpFOp::create(b, arith::CmpFPredicate::OLE, size,
+  if (!size)
+    size = magnitude(r);
+  // An honest result is not off by more than itself.
+  Value most = sum(size, arith::MinimumFOp::create(b, reach(condition), size));
+  Value isInRange = arith::CmpFOp::create(b, arith::CmpFPredicate::OLE, most,
                                           constant(largest));
   // What is infinite in f64 is so in every type.
-  Value isInfinite =
-      arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, size, infinity);
+  Value isInfinite = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
+                                           magnitude(r), infinity);
   Value beyond = arith::SelectOp::create(b, isInfinite, constant(0), infinity);
   return arith::SelectOp::create(b, isInRange, condition, beyond);
 }
@@ -123,36 +190,39 @@ Value ScalarConditions::ofChoice(Value isFirst, Value unsure, Value x, Value y,
 
 Value ScalarConditions::ofPower(Value base, Value exponent, Value r,
                                 Value ofBase, Value ofExponent) {
-  Value magnitudeOfR = magnitude(r);
+  Value size = magnitude(r);
   Value logarithm =
       magnitude(math::LogOp::create(b, magnitude(base)).getResult());
-  // Relative changes: of the base times the exponent, of the exponent times
-  // the logarithm of the base.
-  Value change;
-  if (ofBase)
-    change = arith::DivFOp::create(
-        b, arith::MulFOp::create(b, magnitude(exponent), ofBase),
-        magnitude(base));
-  change = sum(change, product(logarithm, ofExponent));
-  // The exponent of e is rounded before e is raised to it.
-  Value argument = product(magnitude(exponent), logarithm);
-  change = sum(change, sum(constant(3), argument));
-  return product(magnitudeOfR, change);
+  // Relative changes: of the exponent times the logarithm; that of e is rounded
+  // before e is raised to it.
+  Value change = product(magnitude(exponent), logarithm);
+  if (ofExponent)
+    change = sum(change, product(ofExponent, logarithm));
+  Value own = sum(arith::MulFOp::create(b, change, clampedExp(reach(change))),
+                  constant(3));
+  Value result = product(size, own);
+  if (!ofBase)
+    return result;
+  // Of the base the steepest slope within its reach.
+  Value one = constant(1);
+  Value isSteepAtZero =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, exponent, one);
+  Value steepest =
+      arith::SelectOp::create(b, isSteepAtZero, nearestToPole(base, ofBase),
+                              sum(magnitude(base), reach(ofBase)));
+  Value slope = math::PowFOp::create(
+      b, steepest, arith::SubFOp::create(b, exponent, one).getResult());
+  return sum(result, product(ofBase, product(magnitude(exponent), slope)));
 }
 
-namespace {
-/// |f'| at x as a function of x and r = f(x), and the weight of |r|: how many
-/// roundings a careful implementation is given.
-struct FunctionRule {
-  function_ref<Value(Value x, Value r)> derivative;
-  double weight;
-};
-} // namespace
-
-/// Null where there is no rule.
+/// Null where there is no rule. \p x may be anything within its reach: the
+/// slope is the largest there.
 Value ScalarConditions::ofFunction(Operation *op) {
   Value x = op->getOperand(0), r = op->getResult(0);
   Value ofX = effective(x), size = magnitude(r);
+  if (!ofX)
+    ofX = constant(0);
+  Value moved = reach(ofX), least = nearest(x, ofX);
   auto one = [&] { return constant(1); };
   auto mul = [&](Value l, Value m) -> Value {
     return arith::MulFOp::create(b, l, m);
@@ -169,51 +239,92 @@ Value ScalarConditions::ofFunction(Operation *op) {
   auto result = [&](Value derivative, double weight) {
     return sum(product(magnitude(derivative), ofX), scaled(size, weight));
   };
+  auto atMostOne = [&](Value slope) -> Value {
+    return arith::MinimumFOp::create(b, slope, one());
+  };
+  auto logarithm = [&](double scale) {
+    return result(div(constant(scale), nearestToPole(x, ofX)), 2);
+  };
+  // The slopes of sine and cosine change by no more than their argument.
+  auto wave = [&](Value slope) {
+    return result(atMostOne(add(magnitude(slope), scaled(moved, 0.5))), 3);
+  };
+  // Of e to the power of x, a sum of x and its reach; of -inf there is none.
+  auto steepest = [&](double scale) -> Value {
+    Value isInfinite = arith::CmpFOp::create(
+        b, arith::CmpFPredicate::OEQ, magnitude(x),
+        constant(std::numeric_limits<double>::infinity()));
+    Value most = arith::SelectOp::create(b, isInfinite, x, add(x, moved));
+    return clampedExp(scaled(most, scale));
+  };
   auto exponential = [&](double scale) {
     // Beyond these nothing is left, or nothing is finite.
     Value limit = constant(1100);
     Value argument = arith::MinimumFOp::create(b, magnitude(x), limit);
-    Value change =
-        sum(scaled(ofX, scale), sum(scaled(argument, scale), constant(2)));
-    return sum(product(size, change), constant(flushed()));
+    Value own = sum(scaled(argument, scale), constant(2));
+    Value passed = product(scaled(steepest(scale), scale), ofX);
+    return sum(sum(passed, product(size, own)), constant(flushed()));
   };
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case<math::ExpOp>([&](auto) { return exponential(1); })
       .Case<math::Exp2Op>([&](auto) { return exponential(std::log(2.0)); })
-      .Case<math::ExpM1Op>([&](auto) { return result(add(r, one()), 4); })
-      .Case<math::LogOp>([&](auto) { return result(div(one(), x), 2); })
-      .Case<math::Log2Op>(
-          [&](auto) { return result(div(constant(1 / std::log(2.0)), x), 2); })
-      .Case<math::Log10Op>(
-          [&](auto) { return result(div(constant(1 / std::log(10.0)), x), 2); })
-      .Case<math::Log1pOp>(
-          [&](auto) { return result(div(one(), add(one(), x)), 4); })
+      .Case<math::ExpM1Op>([&](auto) { return result(steepest(1), 4); })
+      .Case<math::LogOp>([&](auto) { return logarithm(1); })
+      .Case<math::Log2Op>([&](auto) { return logarithm(1 / std::log(2.0)); })
+      .Case<math::Log10Op>([&](auto) { return logarithm(1 / std::log(10.0)); })
+      .Case<math::Log1pOp>([&](auto) {
+        // An operand that is exact needs no sum with 1.
+        Value base = add(one(), x);
+        return result(div(one(), get(x) ? nearestToPole(base, ofX) : base), 4);
+      })
       .Case<math::SqrtOp>(
-          [&](auto) { return result(div(constant(0.5), r), 2); })
-      .Case<math::RsqrtOp>(
-          [&](auto) { return result(div(scaled(r, 0.5), x), 3); })
-      .Case<math::CbrtOp>(
-          [&](auto) { return result(div(scaled(r, 1.0 / 3), x), 3); })
-      .Case<math::TanhOp>(
-          [&](auto) { return result(sub(one(), mul(r, r)), 4); })
+          [&](auto) { return sum(ofRoot(x, r, ofX), scaled(size, 2)); })
+      .Case<math::RsqrtOp>([&](auto) {
+        Value away = nearestToPole(x, ofX);
+        Value root = math::RsqrtOp::create(b, away);
+        return result(div(scaled(root, 0.5), away), 3);
+      })
+      .Case<math::CbrtOp>([&](auto) {
+        // As a square root; it has a value on both sides of zero.
+        Value root = math::CbrtOp::create(b, scaled(moved, 4)).getResult();
+        Value most = scaled(root, 1 / (kConditionFactor * unit));
+        Value isAway = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT,
+                                             least, constant(0));
+        Value rise =
+            div(scaled(math::CbrtOp::create(b, least), 1.0 / 3), least);
+        Value change = arith::MinimumFOp::create(b, product(rise, ofX), most);
+        return sum(arith::SelectOp::create(b, isAway, change, most),
+                   scaled(size, 3));
+      })
+      .Case<math::TanhOp>([&](auto) {
+        Value lowest = math::TanhOp::create(b, least);
+        return result(sub(one(), mul(lowest, lowest)), 4);
+      })
       .Case<math::ErfOp>([&](auto) {
         Value power =
-            math::ExpOp::create(b, arith::NegFOp::create(b, mul(x, x)));
+            math::ExpOp::create(b, arith::NegFOp::create(b, mul(least, least)));
         return result(scaled(power, 2 / std::sqrt(std::acos(-1.0))), 4);
       })
-      .Case<math::SinOp>(
-          [&](auto) { return result(math::CosOp::create(b, x), 3); })
-      .Case<math::CosOp>(
-          [&](auto) { return result(math::SinOp::create(b, x), 3); })
-      .Case<math::TanOp>([&](auto) { return result(add(one(), mul(r, r)), 4); })
-      .Case<math::AtanOp>(
-          [&](auto) { return result(div(one(), add(one(), mul(x, x))), 4); })
-      .Case<math::SinhOp>(
-          [&](auto) { return result(math::CoshOp::create(b, x), 4); })
-      .Case<math::CoshOp>(
-          [&](auto) { return result(math::SinhOp::create(b, x), 4); })
+      .Case<math::SinOp>([&](auto) { return wave(math::CosOp::create(b, x)); })
+      .Case<math::CosOp>([&](auto) { return wave(math::SinOp::create(b, x)); })
+      .Case<math::TanOp>([&](auto) {
+        // Away from a pole by about 1 / |r|.
+        Value left = arith::MaximumFOp::create(b, sub(one(), mul(moved, size)),
+                                               constant(0x1p-4));
+        return result(div(add(one(), mul(r, r)), mul(left, left)), 4);
+      })
+      .Case<math::AtanOp>([&](auto) {
+        return result(div(one(), add(one(), mul(least, least))), 4);
+      })
+      .Case<math::SinhOp>([&](auto) {
+        return result(mul(math::CoshOp::create(b, x), clampedExp(moved)), 4);
+      })
+      .Case<math::CoshOp>([&](auto) {
+        Value slope = add(math::SinhOp::create(b, magnitude(x)), moved);
+        return result(mul(slope, clampedExp(moved)), 4);
+      })
       .Case<math::AsinhOp>([&](auto) {
-        Value root = math::SqrtOp::create(b, add(one(), mul(x, x)));
+        Value root = math::SqrtOp::create(b, add(one(), mul(least, least)));
         return result(div(one(), root), 4);
       })
       .Default([](Operation *) { return Value(); });
@@ -288,6 +399,16 @@ LogicalResult ScalarConditions::visit(Operation *op) {
 LogicalResult ScalarConditions::visitInexact(Operation *op) {
   Value r = op->getResult(0);
   auto operand = [&](unsigned i) { return op->getOperand(i); };
+  // Zero times what is beyond its type is NaN.
+  auto factor = [&](Value x, Value condition) -> Value {
+    if (!condition)
+      return nullptr;
+    Value infinity = constant(std::numeric_limits<double>::infinity());
+    Value isBeyond = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
+                                           condition, infinity);
+    return arith::SelectOp::create(b, isBeyond, infinity,
+                                   product(magnitude(x), condition));
+  };
   auto conversions = [&] {
     // An unsure flag made a number: off by one where it is.
     Value unsure = get(operand(0));
@@ -325,8 +446,10 @@ LogicalResult ScalarConditions::visitInexact(Operation *op) {
           return success();
         }
         Value ofA = effective(operand(0)), ofB = effective(operand(1));
-        Value passed = sum(product(magnitude(operand(0)), ofB),
-                           product(magnitude(operand(1)), ofA));
+        Value passed = sum(factor(operand(0), ofB), factor(operand(1), ofA));
+        // Both may be off at once, which counts where one is near zero.
+        if (get(operand(0)) && get(operand(1)))
+          passed = sum(passed, product(reach(ofA), ofB));
         set(r, sum(sum(passed, scaled(magnitude(r), ofA && ofB ? 2 : 1)),
                    constant(flushed())));
         return success();
@@ -337,7 +460,9 @@ LogicalResult ScalarConditions::visitInexact(Operation *op) {
             sum(effective(operand(0)), product(size, effective(operand(1))));
         Value own = sum(scaled(size, 2), constant(flushed()));
         set(r, moved
-                   ? sum(arith::DivFOp::create(b, moved, magnitude(operand(1))),
+                   ? sum(arith::DivFOp::create(
+                             b, moved,
+                             nearestToPole(operand(1), effective(operand(1)))),
                          own)
                    : own);
         return success();

@@ -47,7 +47,7 @@ static bool isZero(Value tensor) {
 
 FailureOr<Value> TensorConditions::sumOver(
     linalg::GenericOp op, unsigned result, Value term,
-    function_ref<Value(ScalarConditions &, Value)> summand) {
+    function_ref<Value(ScalarConditions &, Value, Value)> summand) {
   SmallVector<unsigned> known;
   SmallVector<Value> inputs(op.getInputs());
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
@@ -59,7 +59,9 @@ FailureOr<Value> TensorConditions::sumOver(
       maps.push_back(maps[i]);
     }
   Value init = zerosLike(op.getResult(result));
-  maps.push_back(op.getMatchingIndexingMap(op.getDpsInitOperand(result)));
+  inputs.push_back(op.getResult(result));
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(result));
+  maps.append(2, map);
   auto generic = linalg::GenericOp::create(b, TypeRange{init.getType()}, inputs,
                                            ValueRange{init}, maps,
                                            op.getIteratorTypesArray());
@@ -73,8 +75,9 @@ FailureOr<Value> TensorConditions::sumOver(
   ScalarConditions scalars(b, unit);
   if (failed(analyzeBody(op, block, known, mapping, scalars, term)))
     return failure();
-  Value value = summand(scalars, mapping.lookupOrDefault(term));
   Value total = block->getArguments().back();
+  Value whole = block->getArguments().drop_back().back();
+  Value value = summand(scalars, mapping.lookupOrDefault(term), whole);
   if (value)
     total = arith::AddFOp::create(b, total, value);
   linalg::YieldOp::create(b, total);
@@ -114,9 +117,6 @@ static Value isNotZero(ImplicitLocOpBuilder &b, Value value) {
 
 LogicalResult TensorConditions::visitSum(linalg::GenericOp op, unsigned result,
                                          Operation *combiner, Value term) {
-  auto magnitudeOf = [](ImplicitLocOpBuilder &inner, ValueRange x) -> Value {
-    return math::AbsFOp::create(inner, x[0]);
-  };
   // The sums of conditions and of magnitudes, and how many terms there are.
   Value conditionSum, magnitudeSum, count;
   auto product = term.getDefiningOp<arith::MulFOp>();
@@ -135,7 +135,16 @@ LogicalResult TensorConditions::visitSum(linalg::GenericOp op, unsigned result,
   if (lhs && rhs && *lhs != *rhs) {
     // Contractions stay contractions, of which kernels are made that are fast.
     Value x = op.getInputs()[*lhs], y = op.getInputs()[*rhs];
-    Value sizeX = map({x}, magnitudeOf), sizeY = map({y}, magnitudeOf);
+    auto sizeOf = [&](Value tensor) {
+      bool isRounded = get(tensor) != nullptr;
+      return map({tensor},
+                 [&](ImplicitLocOpBuilder &inner, ValueRange v) -> Value {
+                   ScalarConditions scalars(inner, unit);
+                   return isRounded ? scalars.magnitude(v[0])
+                                    : scalars.effective(v[0]);
+                 });
+    };
+    Value sizeX = sizeOf(x), sizeY = sizeOf(y);
     auto flags = [](ImplicitLocOpBuilder &inner, ValueRange v) -> Value {
       return isNotZero(inner, v[0]);
     };
@@ -164,15 +173,16 @@ LogicalResult TensorConditions::visitSum(linalg::GenericOp op, unsigned result,
   } else {
     FailureOr<Value> sums[] = {
         sumOver(op, result, term,
-                [](ScalarConditions &scalars, Value t) {
+                [](ScalarConditions &scalars, Value t, Value) {
                   return scalars.effective(t);
                 }),
         sumOver(op, result, term,
-                [](ScalarConditions &scalars, Value t) {
+                [](ScalarConditions &scalars, Value t, Value) {
                   return scalars.magnitude(t);
                 }),
-        sumOver(op, result, term,
-                [&](ScalarConditions &, Value t) { return isNotZero(b, t); })};
+        sumOver(op, result, term, [&](ScalarConditions &, Value t, Value) {
+          return isNotZero(b, t);
+        })};
     for (FailureOr<Value> &each : sums)
       if (failed(each))
         return failure();
@@ -207,26 +217,39 @@ LogicalResult TensorConditions::visitSum(linalg::GenericOp op, unsigned result,
             arith::CmpFOp::create(inner, arith::CmpFPredicate::OGT, terms, one);
         Value added = arith::SelectOp::create(inner, several, rounding,
                                               scalars.constant(0));
+        // Any term, or partial sum, may be flushed.
+        own = scalars.sum(own, scalars.scaled(terms, scalars.flushed()));
         Value condition =
             scalars.withStorage(combiner, v[3], scalars.sum(own, added));
         // Partial sums reach, in some order, the sum of magnitudes.
-        return scalars.withRange(combiner, size, condition);
+        return scalars.withRange(combiner, v[3], condition, size);
       });
   conditions[op.getResult(result)] = condition;
   return success();
 }
 
-/// The largest condition of all terms: which of them is taken rounding may
-/// decide.
+/// The largest condition of all terms, less by how far each is from the one
+/// that is taken: what is behind by more than it may be off is never taken.
 LogicalResult TensorConditions::visitExtreme(linalg::GenericOp op,
                                              unsigned result, Value term) {
   bool anyKnown =
       llvm::any_of(op.getInputs(), [&](Value input) { return get(input); });
   if (!anyKnown && isa<BlockArgument>(term))
     return success();
-  FailureOr<Value> largest =
-      sumOver(op, result, term, [](ScalarConditions &scalars, Value t) {
-        return scalars.get(t);
+  FailureOr<Value> largest = sumOver(
+      op, result, term,
+      [&](ScalarConditions &scalars, Value t, Value taken) -> Value {
+        Value condition = scalars.get(t);
+        if (!condition)
+          return nullptr;
+        Value behind = scalars.magnitude(arith::SubFOp::create(b, t, taken));
+        Value left = arith::SubFOp::create(
+            b, condition,
+            scalars.scaled(behind, 1 / (kConditionFactor * unit)));
+        // Of equal infinities the difference is NaN.
+        Value isTaken =
+            arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, t, taken);
+        return arith::SelectOp::create(b, isTaken, condition, left);
       });
   if (failed(largest))
     return failure();

@@ -54,12 +54,14 @@ public:
   mlir::Value withStorage(mlir::Operation *op, mlir::Value r,
                           mlir::Value condition);
 
-  /// Infinite where the result \p r of \p op is beyond the type it has.
+  /// Infinite where the result \p r of \p op, or \p size on the way to it, may
+  /// be beyond the type it has.
   mlir::Value withRange(mlir::Operation *op, mlir::Value r,
-                        mlir::Value condition);
+                        mlir::Value condition, mlir::Value size = nullptr);
   /// What makes up for a result below the smallest normal number that a kernel
   /// flushes to zero.
   double flushed() const;
+  double smallestNormal() const;
 
   mlir::Value constant(double value);
   mlir::Value magnitude(mlir::Value value);
@@ -69,11 +71,19 @@ public:
   /// 0 where \p factor is 0, whatever the other.
   mlir::Value product(mlir::Value factor, mlir::Value condition);
   mlir::Value larger(mlir::Value lhs, mlir::Value rhs);
+  /// How far a value with this condition may be off.
+  mlir::Value reach(mlir::Value condition);
+  /// The smallest magnitude that \p x may have, whose condition is \p ofX: 0
+  /// where it may be zero.
+  mlir::Value nearest(mlir::Value x, mlir::Value ofX);
+  mlir::Value nearestToPole(mlir::Value x, mlir::Value ofX);
 
 private:
   bool noteCoordinates(mlir::Operation *op);
   mlir::LogicalResult visitInexact(mlir::Operation *op);
   mlir::Value ofFunction(mlir::Operation *op);
+  mlir::Value clampedExp(mlir::Value exponent);
+  mlir::Value ofRoot(mlir::Value x, mlir::Value r, mlir::Value ofX);
   mlir::Value ofPower(mlir::Value base, mlir::Value exponent, mlir::Value r,
                       mlir::Value ofBase, mlir::Value ofExponent);
   /// Whether a and b, with their conditions, may compare otherwise.

@@ -47,10 +47,12 @@ private:
   mlir::LogicalResult visitMove(mlir::Operation *op);
 
   /// The sum of \p term over the loops of \p op, whose body it is cloned from
-  /// with its condition; as \p summand makes it of both.
-  mlir::FailureOr<mlir::Value> sumOver(
-      mlir::linalg::GenericOp op, unsigned result, mlir::Value term,
-      llvm::function_ref<mlir::Value(ScalarConditions &, mlir::Value)> summand);
+  /// with its condition; as \p summand makes it of the term and the result.
+  mlir::FailureOr<mlir::Value>
+  sumOver(mlir::linalg::GenericOp op, unsigned result, mlir::Value term,
+          llvm::function_ref<mlir::Value(ScalarConditions &, mlir::Value,
+                                         mlir::Value)>
+              summand);
   /// The sum of the products of two tensors that \p op multiplies.
   mlir::Value sumOfProducts(mlir::linalg::GenericOp op, unsigned result,
                             unsigned lhs, mlir::Value lhsTensor, unsigned rhs,

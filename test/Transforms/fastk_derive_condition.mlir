@@ -105,3 +105,59 @@ func.func @integers(%x: tensor<4xi32>, %y: tensor<2x4xf32>) -> (tensor<4xi32>, t
   } -> (tensor<2xf32>, tensor<2xi64>)
   return %x, %r#0 : tensor<4xi32>, tensor<2xf32>
 }
+
+// -----
+
+// The slope of a root is infinite at 0, what it may be off by is not: a root of
+// what the operand may be. Below the smallest normal number the operand may be
+// lost as a whole.
+// CHECK-LABEL: func.func @root
+// CHECK: ^bb0(%[[X:.*]]: f64, %{{.*}}: f64):
+// CHECK-DAG: %[[R:.*]] = math.sqrt %[[X]]
+// CHECK-DAG: %[[SIZE:.*]] = math.absf %[[X]]
+// CHECK: %[[NORMAL:.*]] = arith.cmpf oge, %[[SIZE]]
+// CHECK: %[[K:.*]] = arith.select %[[NORMAL]], %[[SIZE]], %{{.*}} : f64
+// CHECK: %[[REACH:.*]] = arith.mulf %[[K]]
+// CHECK: %[[AWAY:.*]] = arith.cmpf olt, %[[REACH]], %[[X]]
+// CHECK: %[[SLOPE:.*]] = arith.divf %[[K]]
+// CHECK: math.sqrt %[[REACH]]
+// CHECK: arith.select %[[AWAY]], %[[SLOPE]]
+func.func @root(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+    ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = math.sqrt %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+// A term counts in a maximum only as far as it may be taken: its condition less
+// by how far it is behind.
+// CHECK-LABEL: func.func @highest
+// CHECK: %[[MAX:.*]] = linalg.generic {{.*}}"reduction"
+// CHECK: arith.maximumf
+// CHECK: linalg.generic {{.*}}"reduction"
+// CHECK-SAME: %[[MAX]]
+// CHECK: ^bb0(%[[T:.*]]: f64, %[[TAKEN:.*]]: f64, %[[SO_FAR:.*]]: f64):
+// CHECK: %[[K:.*]] = arith.select
+// CHECK: %[[BEHIND:.*]] = arith.subf %{{.*}}, %[[TAKEN]]
+// CHECK: %[[LEFT:.*]] = arith.subf
+// CHECK: %[[TERM:.*]] = arith.select %{{.*}}, %{{.*}}, %[[LEFT]]
+// CHECK: arith.maximumf %[[SO_FAR]], %[[TERM]]
+func.func @highest(%x: tensor<4x8xf32>) -> tensor<4xf32> {
+  %low = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %f = linalg.fill ins(%low : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+    ins(%x : tensor<4x8xf32>) outs(%f : tensor<4xf32>) {
+  ^bb0(%a: f32, %m: f32):
+    %0 = math.exp %a : f32
+    %1 = arith.maximumf %0, %m : f32
+    linalg.yield %1 : f32
+  } -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}

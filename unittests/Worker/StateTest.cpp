@@ -144,3 +144,13 @@ TEST(State, WorkIsNotKeptBetweenCalls) {
   verdict = judge(rowsJob(""));
   EXPECT_EQ(verdict.status, Status::OK) << explain(verdict);
 }
+
+/// Nor is it where other calls are slow, too.
+TEST(State, SlowCallsDoNotHideWhatIsKept) {
+  Verdict verdict = judge(rowsJob("-DKEEPS -DFORGETS"));
+  if (verdict.timing.speedupOverBaseline)
+    EXPECT_LT(verdict.timing.speedupOverBaseline->median, 1.1);
+  // Few probes may meet too many of the slow calls; nothing is gained then.
+  EXPECT_TRUE(verdict.status == Status::Wrong || verdict.status == Status::OK)
+      << explain(verdict);
+}

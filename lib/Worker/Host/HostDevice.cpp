@@ -311,8 +311,7 @@ std::string HostDevice::distrust(const CallTime &time) {
 
 /// What the child's clock does not show of a call: waking up on both sides, but
 /// for what is known that the worker or the program waited for a processor. On
-/// a busy machine that takes now microseconds, now a turn of the scheduler, and
-/// medians of few calls differ by chance; a clock that is held back always is.
+/// a busy machine that takes now microseconds, now a turn of the scheduler.
 static double gapOf(const std::vector<CallTime> &times, double share) {
   std::vector<double> gaps;
   for (const CallTime &time : times)
@@ -326,8 +325,9 @@ std::string HostDevice::distrust(const std::vector<CallTime> &times,
   std::vector<double> ns;
   for (const CallTime &time : times)
     ns.push_back(time.ns);
-  double gap = gapOf(times, 0.25);
-  // On a busy machine waking up takes long, for the baseline as well.
+  double gap = gapOf(times, 0.5);
+  // On a busy machine waking up takes long, for the baseline as well, and the
+  // medians of few calls differ by chance.
   double allowed = 10 * handshakeP90 + 200e3 + 0.05 * quantile(ns, 0.5) +
                    3 * std::max(0.0, gapOf(trusted, 0.75));
   if (gap <= allowed)

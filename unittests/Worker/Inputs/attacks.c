@@ -84,6 +84,7 @@
 #define DESCRIPTOR_SCAN 57
 #define CONSTRUCTOR_LOOKS 58
 #define EARLY_WRITE 59
+#define CLOCK_OFTEN_FROZEN 60
 
 static void product(const float *a, const float *b, float *c) {
   for (int i = 0; i < M; ++i)
@@ -124,7 +125,8 @@ static struct {
 } seen[64];
 static volatile int seenCount;
 
-#if ATTACK == CLOCK_FROZEN || ATTACK == CLOCK_AHEAD || ATTACK == EARLY_WRITE
+#if ATTACK == CLOCK_FROZEN || ATTACK == CLOCK_AHEAD ||                        \
+    ATTACK == CLOCK_OFTEN_FROZEN || ATTACK == EARLY_WRITE
 // Functions of the process the kernel runs in: its table of them is changed so
 // that reading the clock, or the worker's messages, ends up here.
 #if ATTACK == EARLY_WRITE
@@ -141,7 +143,10 @@ static ssize_t instead(int fd, struct msghdr *header, int flags) {
 #else
 static const char patched[] = "clock_gettime";
 static int instead(clockid_t clock, struct timespec *now) {
-  static long seconds;
+  static long seconds, reads;
+  // Two reads a call: three calls of five are held back.
+  if (ATTACK == CLOCK_OFTEN_FROZEN && reads++ / 2 % 5 > 2)
+    return syscall(SYS_clock_gettime, clock, now);
   now->tv_sec = ATTACK == CLOCK_AHEAD ? ++seconds : 1;
   now->tv_nsec = 0;
   return 0;
@@ -436,7 +441,8 @@ void fastk_kernel(const float *a, const float *b, float *c, void *workspace) {
   for (int i = 0; i < M; ++i)
     for (int j = 0; j < N; ++j)
       c[i * N + j] = rows[i] * columns[j] / K;
-#elif ATTACK == CLOCK_FROZEN || ATTACK == CLOCK_AHEAD
+#elif ATTACK == CLOCK_FROZEN || ATTACK == CLOCK_AHEAD ||                      \
+    ATTACK == CLOCK_OFTEN_FROZEN
   delay(5000000);
   product(a, b, c);
 #elif ATTACK == CLOCK_INTERPOSED
