@@ -423,6 +423,9 @@ void fastk::outlineRowGroups(func::FuncOp func, ModuleOp groups) {
       if (together.isEquivalent(op, first) || isUsedFree)
         ops.push_back(op);
     }
+    // The reduction stands behind what joining it would need.
+    if (ops.empty())
+      continue;
     outline(ops, *shape, groups, taken);
   }
 }
