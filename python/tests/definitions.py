@@ -553,19 +553,8 @@ class Traced(Exact):
         return made
 
 
-class Ranges(Exact):
-    """Whether a value, or what led to it, is beyond its type: (r, beyond)."""
-
-    def _marked(self, value, beyond, size=None, largest=LARGEST):
-        size = value.abs() if size is None else size
-        return value, beyond | ~(size <= largest)
-
-    def operand(self, array, node):
-        value = super().operand(array, node)
-        return self._marked(value, torch.zeros_like(value, dtype=torch.bool))
-
-    def constant(self, x):
-        return self.operand(numpy.array(x), None)
+class Annotated(Exact):
+    """Values with something beside them, which is the result: tuples."""
 
     def aligned(self, definition, value, dims):
         return tuple(definition.align(part, dims) for part in value)
@@ -578,6 +567,21 @@ class Ranges(Exact):
 
     def result(self, value):
         return value[1]
+
+
+class Ranges(Annotated):
+    """Whether a value, or what led to it, is beyond its type: (r, beyond)."""
+
+    def _marked(self, value, beyond, size=None, largest=LARGEST):
+        size = value.abs() if size is None else size
+        return value, beyond | ~(size <= largest)
+
+    def operand(self, array, node):
+        value = super().operand(array, node)
+        return self._marked(value, torch.zeros_like(value, dtype=torch.bool))
+
+    def constant(self, x):
+        return self.operand(numpy.array(x), None)
 
     def apply(self, kind, operands):
         values, beyond = zip(*operands, strict=True)
@@ -608,7 +612,7 @@ def growth(terms, axes):
     return torch.where(count > 1, (1 + count.sqrt() / 4) * size, 0.0)
 
 
-class Conditions(Exact):
+class Conditions(Annotated):
     """The table of docs/validation.md, line by line: values with conditions.
 
     A value is (r, κ, what arithmetic reckons with); the last is the magnitude of
@@ -627,18 +631,6 @@ class Conditions(Exact):
     def constant(self, x):
         value = super().constant(x)
         return value, torch.zeros_like(value), torch.zeros_like(value)
-
-    def aligned(self, definition, value, dims):
-        return tuple(definition.align(part, dims) for part in value)
-
-    def shaped(self, value, shape):
-        return tuple(part.reshape(shape) for part in value)
-
-    def windows(self, definition, node, value):
-        return tuple(window_of(definition, node, part) for part in value)
-
-    def result(self, value):
-        return value[1]
 
     def _taken(self, first, a, b, x, y, jumps):
         """x where `first`, else y; `first` was decided by a and b."""
