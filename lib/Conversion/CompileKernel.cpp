@@ -44,6 +44,18 @@ fastk::createPatternFunction(LoweringOp lowering, StringRef symbol) {
   return module;
 }
 
+LogicalResult fastk::legalizePattern(ModuleOp module, KernelRole role,
+                                     bool hasComplexLibm) {
+  PassManager passes(module.getContext());
+  if (role != KernelRole::Program)
+    passes.addNestedPass<func::FuncOp>(role == KernelRole::Oracle
+                                           ? createFastkPromoteToF64Pass()
+                                           : createFastkDeriveConditionPass());
+  passes.addNestedPass<func::FuncOp>(createFastkLegalizeScalarsPass(
+      {/*isOracle=*/role != KernelRole::Program, hasComplexLibm}));
+  return runPasses(passes, module);
+}
+
 namespace {
 /// Keeps diagnostics from the user while something is tried, and remembers the
 /// first error.
@@ -170,26 +182,15 @@ fastk::compileKernel(LoweringOp lowering, KernelRole role, StringRef symbol,
   if (failed(module))
     return failure();
   auto func = (*module)->lookupSymbol<func::FuncOp>(symbol);
-  if (role != KernelRole::Program) {
+  bool isProgram = role == KernelRole::Program;
+  if (!isProgram)
     foldEmpty(**module);
-    PassManager passes(lowering.getContext());
-    passes.addNestedPass<func::FuncOp>(role == KernelRole::Oracle
-                                           ? createFastkPromoteToF64Pass()
-                                           : createFastkDeriveConditionPass());
-    passes.addNestedPass<func::FuncOp>(createFastkLegalizeScalarsPass(
-        {/*isOracle=*/true, /*hasComplexLibm=*/true}));
-    if (failed(runPasses(passes, **module)))
-      return failure();
+  // Before a schedule: what it makes vectors of must have a lowering.
+  if (failed(legalizePattern(**module, role, /*hasComplexLibm=*/!isProgram)))
+    return failure();
+  if (!isProgram)
     return compileScheduled(std::move(*module), symbol, context, target,
                             /*approximate=*/false, workspaceBytes);
-  }
-  {
-    // Before a schedule: what it makes vectors of must have a lowering.
-    PassManager passes(lowering.getContext());
-    passes.addNestedPass<func::FuncOp>(createFastkLegalizeScalarsPass());
-    if (failed(runPasses(passes, **module)))
-      return failure();
-  }
   if (lowering.getLanguage() == Language::schedule) {
     if (failed(applySchedule(lowering, func)))
       return failure();

@@ -30,6 +30,11 @@ void loadHostDialects(mlir::MLIRContext *context);
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
 createPatternFunction(LoweringOp lowering, llvm::StringRef symbol);
 
+/// Makes of such a function what `role` computes, of scalar ops that have a
+/// lowering. `hasComplexLibm`: complex functions that C's library has may stay.
+mlir::LogicalResult legalizePattern(mlir::ModuleOp module, KernelRole role,
+                                    bool hasComplexLibm);
+
 /// Removes loops of length zero from functions on tensors: a linalg op whose
 /// reduction is empty becomes its inits, and what has no elements a
 /// tensor.empty.

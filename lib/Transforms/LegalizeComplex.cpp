@@ -15,6 +15,7 @@
 
 #include "LegalizeScalars.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -180,9 +181,20 @@ private:
 
 Value fastk::lowerComplexFunction(FloatBuilder &b, Operation *op,
                                   bool hasLibm) {
-  if (!isa<complex::Expm1Op, complex::Log1pOp>(op) &&
-      (hasLibm || !isa<complex::CosOp, complex::LogOp, complex::PowOp,
-                       complex::SinOp, complex::TanOp, complex::TanhOp>(op)))
+  if (hasLibm && !isa<complex::Expm1Op, complex::Log1pOp>(op))
+    return {};
+  using Function = Parts (Functions::*)(Parts);
+  auto function =
+      llvm::TypeSwitch<Operation *, Function>(op)
+          .Case<complex::CosOp>([](auto) { return &Functions::cos; })
+          .Case<complex::Expm1Op>([](auto) { return &Functions::expm1; })
+          .Case<complex::LogOp>([](auto) { return &Functions::log; })
+          .Case<complex::Log1pOp>([](auto) { return &Functions::log1p; })
+          .Case<complex::SinOp>([](auto) { return &Functions::sin; })
+          .Case<complex::TanOp>([](auto) { return &Functions::tan; })
+          .Case<complex::TanhOp>([](auto) { return &Functions::tanh; })
+          .Default(Function());
+  if (!function && !isa<complex::PowOp>(op))
     return {};
   auto type = cast<ComplexType>(op->getResult(0).getType());
   // The squares of halves overflow early: they are computed in f32.
@@ -194,23 +206,9 @@ Value fastk::lowerComplexFunction(FloatBuilder &b, Operation *op,
                  b.convert(complex::ImOp::create(b, z), wide)};
   };
   Functions functions(b, wide);
-  Parts z = parts(op->getOperand(0)), result;
-  if (isa<complex::Expm1Op>(op))
-    result = functions.expm1(z);
-  else if (isa<complex::Log1pOp>(op))
-    result = functions.log1p(z);
-  else if (isa<complex::LogOp>(op))
-    result = functions.log(z);
-  else if (isa<complex::CosOp>(op))
-    result = functions.cos(z);
-  else if (isa<complex::SinOp>(op))
-    result = functions.sin(z);
-  else if (isa<complex::TanOp>(op))
-    result = functions.tan(z);
-  else if (isa<complex::TanhOp>(op))
-    result = functions.tanh(z);
-  else
-    result = functions.pow(z, parts(op->getOperand(1)));
+  Parts z = parts(op->getOperand(0));
+  Parts result = function ? (functions.*function)(z)
+                          : functions.pow(z, parts(op->getOperand(1)));
   return complex::CreateOp::create(b, type, b.convert(result.re, element),
                                    b.convert(result.im, element));
 }

@@ -111,16 +111,17 @@ FASTK_FORMULA ElementError judgeElement(const ErrorRule &rule, double y,
   return result;
 }
 
-/// Of its bounds, what the errors of a row may be together. Contract.h has it
-/// for the host.
+/// Of its bounds, what the errors of a row may be together, and of how many
+/// elements. Contract.h has them for the host.
 constexpr double rowShare = 0.7;
+constexpr int rowLength = 32;
 
 /// The errors of a row as a share of what they may be together: 0.7 of its
 /// bounds, in the root mean square, where many elements carry these. Of one
 /// rounding to the result's type it is at most 0.53, of many far less. Sums of
 /// squares, and of \p fourths powers of the bounds.
 FASTK_FORMULA double rowShareOf(double errors, double bounds, double fourths) {
-  bool many = bounds * bounds >= 32 * fourths;
+  bool many = bounds * bounds >= rowLength * fourths;
   return errors > 0 && many ? sqrt(errors / bounds) / rowShare : 0;
 }
 

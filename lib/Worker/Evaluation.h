@@ -45,14 +45,14 @@ struct Evaluation {
 /// Checks the candidate on every trial. Fills errors, precision, competitors
 /// and audit of the verdict; on failure the verdict's status is in \p failure.
 /// \p difficulty receives what N(0,1) was like, for the timed calls.
+bool validateCandidate(Evaluation &evaluation,
+                       std::vector<Difficulty> &difficulty, Failure &failure);
+
 /// Whether results of one of many runs, on operands drawn from N(0,1), keep the
 /// accepted class. As far as twice the bound nobody is wrong by chance.
 /// \p condition: as judge()'s. \p rows: the bounds of what has no conditions.
 bool keepsClass(Device &device, const Results &outputs, const Results &oracle,
                 const Results *condition, const Bounds &rows);
-
-bool validateCandidate(Evaluation &evaluation,
-                       std::vector<Difficulty> &difficulty, Failure &failure);
 
 /// Times the programs. Fills timing and audit.
 bool timeCandidate(Evaluation &evaluation,

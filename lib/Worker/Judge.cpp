@@ -130,7 +130,8 @@ ErrorRule fastk::worker::errorRuleOf(const Job &job, size_t output,
   rule.tiny = type == ElementType::F16 ? 1.1 * 0x1p-25 : smallestNormal(type);
   rule.largest = largestValue(type);
   rule.nonFinite = int(job.nonFinite);
-  static_assert(rowShare == contract::rowShare);
+  static_assert(rowShare == contract::rowShare &&
+                rowLength == contract::rowLength);
   rule.rows =
       !d.coherent && scaleRowOf(job.outputs[output]) >= contract::rowLength;
   return rule;

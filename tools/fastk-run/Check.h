@@ -16,11 +16,11 @@
 namespace fastk {
 
 /// Compares the results of a model with those of its oracle, in f64, and prints
-/// a line for each; \p where the oracle ran, for the message. Whether all are
-/// right.
-bool checkOutputs(mlir::ModuleOp model, const std::vector<HostTensor> &outputs,
-                  const std::vector<HostTensor> &expected,
-                  llvm::StringRef where, Precision precision);
+/// a line for each; \p where the oracle ran, for the message. Returns the exit
+/// code: 2 where one is wrong.
+int checkOutputs(mlir::ModuleOp model, const std::vector<HostTensor> &outputs,
+                 const std::vector<HostTensor> &expected, llvm::StringRef where,
+                 Precision precision);
 
 } // namespace fastk
 

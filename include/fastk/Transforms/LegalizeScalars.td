@@ -15,11 +15,12 @@ def FastkLegalizeScalarsPass
 
     | op | becomes |
     |---|---|
-    | `math.fpowi` | products for constant exponents from -1 to 4, else `math.powf` of the magnitude in f64, with the sign of the exponent's parity |
+    | `math.fpowi` | products for constant exponents up to 64 (of f64: 4 and -1), in f64 beyond 4; else `math.powf` of the magnitude in f64, with the sign of the exponent's parity |
     | `math.ipowi` | repeated squaring, without a branch |
+    | `math.absi`, `ctlz`, `cttz`, `ctpop` of `index` | the same of i64 |
     | `math.isinf`, `math.isnormal`, `math.clampf` | comparisons |
     | `arith.truncf` of f64 to bf16 | through f32, rounded to odd there: one rounding in all |
-    | `complex.expm1`, `log`, `log1p`, `pow`, `sin`, `tan`, `tanh` | formulas of real functions that cancel nothing |
+    | `complex.cos`, `expm1`, `log`, `log1p`, `pow`, `sin`, `tan`, `tanh` | formulas of real functions that cancel nothing |
 
     Ops on vectors and tensors are left alone: the pass runs before a schedule
     makes vectors.

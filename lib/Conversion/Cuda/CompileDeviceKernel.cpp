@@ -167,16 +167,8 @@ static FailureOr<DeviceProgram> compileSource(LoweringOp lowering,
 static FailureOr<OwningOpRef<ModuleOp>> createLegalPattern(LoweringOp lowering,
                                                            KernelRole role) {
   auto module = createPatternFunction(lowering, "pattern");
-  if (failed(module))
-    return failure();
-  PassManager passes(lowering.getContext());
-  if (role != KernelRole::Program)
-    passes.addNestedPass<func::FuncOp>(role == KernelRole::Oracle
-                                           ? createFastkPromoteToF64Pass()
-                                           : createFastkDeriveConditionPass());
-  passes.addNestedPass<func::FuncOp>(createFastkLegalizeScalarsPass(
-      {/*isOracle=*/role != KernelRole::Program, /*hasComplexLibm=*/false}));
-  if (failed(runPasses(passes, **module)))
+  if (failed(module) ||
+      failed(legalizePattern(**module, role, /*hasComplexLibm=*/false)))
     return failure();
   return module;
 }

@@ -264,7 +264,7 @@ bool DelayRuns::run(const std::string &program, const DelayedImage &image,
   if (isRepeatable)
     return true;
   verdict.audit.bitwiseDeterministic = false;
-  if (!device.job.validate.requireDeterministic)
+  if (!job.validate.requireDeterministic)
     return true;
   failure = {Status::Refused,
              "the candidate is not deterministic: held back, its warps give "

@@ -137,15 +137,8 @@ for kind in FLOAT_TYPES:
         ("maximumf", max, True), ("minimumf", min, True),
         ("maxnumf", max, False), ("minnumf", min, False),
     ):  # fmt: skip
-
-        def zeros(x, y, better=better, keeps=keeps):
-            reference = ref.ordered(better, keeps)
-            if x == y == 0 and keeps:
-                sign = better(math.copysign(1, x), math.copysign(1, y))
-                return math.copysign(0.0, sign)
-            return reference(x, y)
-
-        add(f"arith.{op}", (kind, kind), kind, _plain(f"arith.{op}", 2, kind), zeros)
+        add(f"arith.{op}", (kind, kind), kind, _plain(f"arith.{op}", 2, kind),
+            ref.ordered(better, keeps))  # fmt: skip
     for predicate in ("false oeq ogt oge olt ole one ord ueq ugt uge ult ule une "
                       "uno true").split():  # fmt: skip
         add("arith.cmpf", (kind, kind), "i1",

@@ -14,6 +14,7 @@ assembled.
 import collections
 import re
 import subprocess
+import sys
 
 import numpy
 import pytest
@@ -93,14 +94,14 @@ def test_code_for_a_gpu_is_assembled(role, group, tmp_path):
     if role == "oracle":
         rows = [row for row in rows if row.has_oracle]
     model, _ = Program(rows).write(tmp_path)
-    formed = fastk(
+    formed, one = tmp_path / "formed.mlir", tmp_path / "lowering.mlir"
+    fastk(
         "fastk-opt", model, "--fastk-form-workloads=fusion=whole",
-        "--fastk-lower-workloads=target=cuda:sm_90a",
-    ).stdout  # fmt: skip
-    aliases = "\n".join(re.findall(r"(?m)^#\w+ = .*$", formed))
-    lowering = re.search(r"(?ms)^  fastk\.lowering @.*?^  \}\n", formed)[0]
-    one = tmp_path / "lowering.mlir"
-    one.write_text(f"{aliases}\nmodule {{\n{lowering}}}\n")
+        "--fastk-lower-workloads=target=cuda:sm_90a", "-o", formed,
+    )  # fmt: skip
+    with one.open("w") as file:
+        script = ROOT / "test" / "Driver" / "Inputs" / "only_lowering.py"
+        subprocess.run([sys.executable, script, formed], stdout=file, check=True)
     folder = tmp_path / role
     fastk(
         "fastk-opt", one, "--target=cuda:sm_90a", "-o", folder,
