@@ -116,22 +116,23 @@ bool Validation::run(std::vector<Difficulty> &normalDifficulty) {
     if (job.validate.competitors)
       tryCompetitors(trial, difficulties);
     bool ok = judgeTrial(trial, difficulties, slopeKnown);
-    if (!judged) {
-      judged = true;
+    bool isFirst = !judged;
+    judged = true;
+    if (isFirst) {
       normalDifficulty = difficulties;
       if (ok && job.mode == Mode::Evaluate && job.time.screenRatio > 0)
         ok = screen();
-      if (ok && job.validate.competitors)
-        ok = checkOperands(trial, difficulties);
-      if (ok &&
-          (job.mode == Mode::Promote || job.validate.requireDeterministic))
-        ok = checkRepeats(trial, difficulties);
     }
     // Where elements have bounds of their own, sums hide what operands have
     // lost: some trial must not.
     if (ok && job.validate.competitors && !refusedHalfInputs &&
         (number == 0 || job.condition))
       ok = checkHalfInputs(trial, difficulties);
+    if (ok && isFirst &&
+        (job.mode == Mode::Promote || job.validate.requireDeterministic))
+      ok = checkRepeats(trial, difficulties);
+    if (ok && isFirst && job.validate.competitors)
+      ok = checkOperands(trial, difficulties);
     if (!ok) {
       verdict.competitors = competitors.results();
       return false;

@@ -46,7 +46,9 @@ static Job anyJob() {
   job.inputs.back().special = -100;
   job.outputs = {{ElementType::F32, {37, 1000}, Role::Data, {}},
                  {ElementType::F16, {7, 11}, Role::Data, {}},
-                 {ElementType::F64, {5000, 3}, Role::Data, {}}};
+                 {ElementType::F64, {5000, 3}, Role::Data, {}},
+                 // A block has a row, where others have a warp.
+                 {ElementType::F32, {3, 5003}, Role::Data, {}}};
   return job;
 }
 

@@ -56,15 +56,21 @@ protected:
         writeSoloRun(file, run, [](size_t) -> const void * { return input; }),
         "");
   }
-  /// Of a tool on the run; nothing where it is not installed.
-  std::optional<SanitizerResult>
-  judge(const std::string &tool, const SoloRun &run, double seconds = 120) {
+  /// Empty where it is not installed.
+  std::string findSanitizer() {
     std::string sanitizer = cuda::findComputeSanitizer();
     if (sanitizer.empty()) {
       printf("needs compute-sanitizer, which is not installed\n");
       EXPECT_FALSE(std::getenv("FASTK_REQUIRE_SANITIZER"));
-      return std::nullopt;
     }
+    return sanitizer;
+  }
+  /// Of a tool on the run; nothing where it is not installed.
+  std::optional<SanitizerResult>
+  judge(const std::string &tool, const SoloRun &run, double seconds = 120) {
+    std::string sanitizer = findSanitizer();
+    if (sanitizer.empty())
+      return std::nullopt;
     write(run);
     return runSanitizer(sanitizer, tool, folder, file, seconds);
   }
@@ -153,4 +159,43 @@ TEST_F(Inspect, AToolThatIsStoppedSaysSo) {
     EXPECT_EQ(result->kind, SanitizerResult::Stopped);
     EXPECT_EQ(result->text, "not run to its end: stopped after 0.05 s");
   }
+}
+
+TEST_F(Inspect, ToolsSideBySideSayWhatTheySayAlone) {
+  NEEDS_GPU();
+  std::string sanitizer = findSanitizer();
+  if (sanitizer.empty())
+    return;
+  std::vector<SanitizerTask> tasks;
+  for (const char *tool : sanitizerTools)
+    tasks.push_back({tool, 120, true});
+  for (size_t atOnce : {1, 3, 4}) {
+    write(addRun(0, true));
+    for (const auto &result :
+         runSanitizers(sanitizer, folder, file, tasks, atOnce)) {
+      ASSERT_TRUE(result);
+      EXPECT_EQ(result->text, "ok");
+    }
+    // memcheck alone finds it; the others say nothing or nothing bad.
+    write(addRun(1, true));
+    auto found = runSanitizers(sanitizer, folder, file, tasks, atOnce);
+    ASSERT_TRUE(found[0]);
+    EXPECT_EQ(found[0]->kind, SanitizerResult::Finding) << found[0]->text;
+    for (size_t i = 1; i < found.size(); ++i)
+      EXPECT_TRUE(!found[i] || found[i]->kind == SanitizerResult::Clean)
+          << tasks[i].tool << ": " << found[i]->text;
+  }
+}
+
+TEST_F(Inspect, AnOpinionEndsNobody) {
+  NEEDS_GPU();
+  std::string sanitizer = findSanitizer();
+  if (sanitizer.empty())
+    return;
+  write(addRun(1, true));
+  auto found = runSanitizers(
+      sanitizer, folder, file,
+      {{"memcheck", 120, false}, {"initcheck", 120, true}}, 1);
+  ASSERT_TRUE(found[0] && found[1]);
+  EXPECT_EQ(found[0]->kind, SanitizerResult::Finding) << found[0]->text;
 }

@@ -7,6 +7,7 @@
 
 #include "RowSchedule.h"
 #include "Access.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -25,6 +26,9 @@ static constexpr int64_t kPointsWanted = 16;
 /// (CUDA C++ Programming Guide, "Technical Specifications").
 static constexpr int64_t kRegisters = 65536, kMaxRegisters = 255;
 static constexpr int64_t kThreadsOfProcessor = 2048;
+/// Functions in f64 of a point beyond which a thread has registers for few
+/// points at a time, and a block is small so that it has them.
+static constexpr int64_t kManyDoubleFunctions = 4;
 /// What a kernel needs beside the values it keeps: addresses, sums.
 static constexpr int64_t kOtherRegisters = 24;
 
@@ -41,6 +45,14 @@ PointAccess RowGroup::accessOf(OpOperand &operand) const {
   return access;
 }
 
+/// Whether the op becomes many instructions, with values of two registers.
+static bool isDoubleFunction(Operation &op) {
+  bool isDouble = llvm::any_of(op.getResultTypes(),
+                               [](Type type) { return type.isF64(); });
+  return isDouble && (isa<math::MathDialect>(op.getDialect()) ||
+                      isa<arith::DivFOp>(op));
+}
+
 RowGroup::RowGroup(func::FuncOp func)
     : func(func), rows(cast<IntegerAttr>(func->getAttr(kRowsAttr)).getInt()),
       columns(cast<IntegerAttr>(func->getAttr(kColumnsAttr)).getInt()) {
@@ -52,6 +64,7 @@ RowGroup::RowGroup(func::FuncOp func)
         if (linalg::GenericOp producer = producerOf(operand.get()))
           own = std::max(own, level.lookup(producer));
     level[op] = own + isReduction(op);
+    doubleFunctions += llvm::count_if(*op.getBody(), isDoubleFunction);
     levels = std::max(levels, level[op]);
     for (Value operand : op->getOperands())
       narrow &= cast<RankedTensorType>(operand.getType()).getNumElements() <
@@ -152,7 +165,8 @@ std::optional<RowSchedule> fastk::scheduleRows(RowGroup &group,
                     "'fastk.row_width' is wider than rows and memory allow"))
     return std::nullopt;
   group.width = width;
-  schedule.unroll = choices.decide("row_unroll", schedule.unroll);
+  bool isLong = group.doubleFunctions > kManyDoubleFunctions;
+  schedule.unroll = choices.decide("row_unroll", isLong ? 1 : schedule.unroll);
   schedule.backwards = choices.decide("row_backwards", 1);
   int64_t chunks = llvm::divideCeil(group.columns, group.width);
   auto pointsOf = [&](int64_t threads) {
@@ -174,7 +188,7 @@ std::optional<RowSchedule> fastk::scheduleRows(RowGroup &group,
       "row_keep", blocks == 1 && pointsOf(threads) * words <= limit);
   int64_t parts = blocks;
   if (!schedule.holds && !choices.isGiven("row_threads")) {
-    threads = kMaxThreads;
+    threads = isLong ? kMaxThreads / 2 : kMaxThreads;
     if (choices.isGiven("row_keep"))
       threads = std::min<int64_t>(threads, llvm::PowerOf2Ceil(chunks));
     // A block for every row leaves too much of the device idle: several.

@@ -28,6 +28,8 @@ struct RowGroup {
   int64_t width = 1;
   /// Words of a point that live from one pass to the next.
   int64_t heldWords = 0;
+  /// Functions and divisions in f64 of a point, all passes together.
+  int64_t doubleFunctions = 0;
   /// Whether every index fits 32 bits.
   bool narrow = true;
 

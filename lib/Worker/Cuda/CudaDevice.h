@@ -17,6 +17,7 @@
 
 #include "../Device.h"
 #include "GpuSession.h"
+#include "Sanitizer.h"
 #include "Schedules.h"
 #include "fastk/Cuda/Driver.h"
 #include <cstdlib>
@@ -135,13 +136,21 @@ public:
   bool inspect(Verdict &verdict, Failure &failure) override;
   /// Assembles the candidate with delays meanwhile.
   void beginAssembling();
-  /// \p opinion: what racecheck says of a program that it cannot follow.
-  bool inspectByTools(Verdict &verdict, std::string &opinion, Failure &failure);
+  /// \p opinion: what racecheck says of a program that it cannot follow, unless
+  /// it finds nothing.
+  bool inspectByTools(Verdict &verdict,
+                      std::optional<SanitizerResult> &opinion,
+                      Failure &failure);
   // Delays.cpp: many schedules.
-  bool delay(Verdict &verdict, const std::string &opinion, Failure &failure);
+  bool delay(Verdict &verdict, const std::optional<SanitizerResult> &opinion,
+             Failure &failure);
   /// Operands for processes of their own, and their sizes, together \p bytes.
   std::unique_ptr<Operands> prepareSolo(struct SoloRun &run, uint64_t &bytes,
                                         Failure &failure);
+  /// How often what a candidate needs fits into the memory that is free.
+  int64_t timesThatFit() const;
+  /// How many tools of compute-sanitizer have room side by side.
+  size_t toolsAtOnce() const;
   // Profile.cpp: hardware counters of a candidate that leads.
   void profile(Verdict &verdict);
 

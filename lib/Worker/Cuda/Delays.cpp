@@ -368,7 +368,8 @@ void CudaDevice::beginAssembling() {
                                              rules);
 }
 
-bool CudaDevice::delay(Verdict &verdict, const std::string &opinion,
+bool CudaDevice::delay(Verdict &verdict,
+                       const std::optional<SanitizerResult> &opinion,
                        Failure &failure) {
   GpuReport &report = *verdict.gpu;
   using When = SanitizerOptions::When;
@@ -379,10 +380,15 @@ bool CudaDevice::delay(Verdict &verdict, const std::string &opinion,
                  "delays are required, but were not run: " + why};
       return false;
     }
-    // Nobody has looked into what racecheck doubts.
-    if (!opinion.empty())
-      failure = {Status::Wrong, "compute-sanitizer's racecheck " + opinion};
-    return opinion.empty();
+    // Nobody has looked into what racecheck doubts, or did not see.
+    if (opinion && opinion->kind == SanitizerResult::Finding)
+      failure = {Status::Wrong,
+                 "compute-sanitizer's racecheck " + opinion->text};
+    else if (opinion)
+      failure = {Status::Refused,
+                 "nobody has looked for races in the candidate: racecheck was " +
+                     opinion->text + "; delays were not run: " + why};
+    return !opinion;
   };
   if (job.delays.when == When::Never)
     return without("the job asks for none");
@@ -402,7 +408,7 @@ bool CudaDevice::delay(Verdict &verdict, const std::string &opinion,
   report.possibleDelayPlaces = delayed.possible;
   report.delayBuilds = int64_t(delayed.builds.size());
   Phase phase("delays");
-  DelayRuns runs(*this, *gpu, image.plan, report, !opinion.empty(),
+  DelayRuns runs(*this, *gpu, image.plan, report, opinion.has_value(),
                  cuda::hasAtomics(image.ptx));
   bool isRight = runs.run(image.bytes, delayed, verdict, failure);
   // What could not be started says nothing of the candidate.

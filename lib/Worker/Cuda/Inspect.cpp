@@ -56,15 +56,28 @@ static std::string trace(const std::string &file, const std::string &folder,
   return "";
 }
 
+/// A tool has as much memory of its own as the program it looks at, some more.
+static constexpr int64_t toolShare = 4;
+
+int64_t CudaDevice::timesThatFit() const {
+  int64_t needed = bytesOfSet(job, {Part::Candidate}) +
+                   workspaceBytesOf(job, Part::Baseline);
+  size_t available = 0, total = 0;
+  if (driver->cuMemGetInfo(&available, &total))
+    return toolShare;
+  return int64_t(available) / std::max<int64_t>(needed, 1);
+}
+
+size_t CudaDevice::toolsAtOnce() const {
+  return size_t(std::clamp<int64_t>(timesThatFit() / toolShare, 1,
+                                    std::size(sanitizerTools)));
+}
+
 std::unique_ptr<Operands> CudaDevice::prepareSolo(SoloRun &run, uint64_t &bytes,
                                                   Failure &failure) {
   // What is kept of the timed calls must not be what is missing here. Tools
   // have memory of their own, some as much as the program.
-  int64_t needed = bytesOfSet(job, {Part::Candidate}) +
-                   workspaceBytesOf(job, Part::Baseline);
-  size_t available = 0, total = 0;
-  if (!driver->cuMemGetInfo(&available, &total) &&
-      int64_t(available) / 4 < needed)
+  if (timesThatFit() < toolShare)
     gpu->makeRoom();
 
   // One set of operands for all.
@@ -87,13 +100,14 @@ bool CudaDevice::inspect(Verdict &verdict, Failure &failure) {
   if (job.mode == Mode::Evaluate &&
       job.profile.when != ProfileOptions::When::Never)
     profile(verdict);
-  std::string opinion;
+  std::optional<SanitizerResult> opinion;
   return job.mode != Mode::Promote ||
          (inspectByTools(verdict, opinion, failure) &&
           delay(verdict, opinion, failure));
 }
 
-bool CudaDevice::inspectByTools(Verdict &verdict, std::string &opinion,
+bool CudaDevice::inspectByTools(Verdict &verdict,
+                                std::optional<SanitizerResult> &opinion,
                                 Failure &failure) {
   GpuReport &report = *verdict.gpu;
   auto withoutTrace = [&](const std::string &why) {
@@ -216,13 +230,32 @@ bool CudaDevice::inspectByTools(Verdict &verdict, std::string &opinion,
   // Nothing is timed from here on.
   if (assembly)
     assembly->resume();
+  // An opinion is not worth a minute; without one there are as many schedules.
+  constexpr double secondsOfOpinion = 10;
+  std::vector<SanitizerTask> tasks;
   for (const char *tool : sanitizerTools) {
+    bool isOpinion = isDoubtful(tool);
+    bool isBrief =
+        isOpinion && job.sanitizer.when != SanitizerOptions::When::Required;
+    tasks.push_back(
+        {tool, isBrief ? std::min(seconds, secondsOfOpinion) : seconds,
+         !isOpinion});
+  }
+  std::vector<std::optional<SanitizerResult>> results;
+  {
     Phase phase("sanitizer");
-    SanitizerResult result =
-        runSanitizer(sanitizer, tool, folder, file, seconds);
+    results = runSanitizers(sanitizer, folder, file, tasks, toolsAtOnce());
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!results[i])
+      continue;
+    const char *tool = sanitizerTools[i];
+    const SanitizerResult &result = *results[i];
     noteSanitizer(verdict, tool, result);
+    if (result.kind == SanitizerResult::Stopped && isDoubtful(tool))
+      opinion = result;
     if (result.kind == SanitizerResult::Finding && isDoubtful(tool)) {
-      opinion = result.text;
+      opinion = result;
       report.sanitizer.back().second += " (an opinion: the program uses " +
                                         beyond + ", which it cannot follow)";
       continue;

@@ -8,11 +8,13 @@
 
 #include "Sanitizer.h"
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <system_error>
+#include <thread>
 
 using namespace fastk::worker;
 namespace fs = std::filesystem;
@@ -128,16 +130,64 @@ SanitizerResult fastk::worker::runSanitizer(const std::string &sanitizer,
                                             const std::string &tool,
                                             const ScratchFolder &folder,
                                             const std::string &file,
-                                            double seconds) {
+                                            double seconds,
+                                            ToolControl *control) {
   std::error_code error;
   std::string self = fs::read_symlink("/proc/self/exe", error).string();
   std::string log = folder.path() + "/" + tool + ".log";
-  fs::remove(replyPath(file), error);
-  ToolEnd end = runTool(sanitizerCommand(sanitizer, tool, log, self, file),
-                        folder.path(), seconds);
+  // A name of its own, for the reply beside it is of this run.
+  std::string own = file + "-" + tool;
+  fs::remove(own, error);
+  fs::remove(replyPath(own), error);
+  fs::create_hard_link(file, own, error);
+  if (error)
+    return {SanitizerResult::Failed, "not run: " + own + ": " + error.message()};
+  ToolEnd end = runTool(sanitizerCommand(sanitizer, tool, log, self, own),
+                        folder.path(), seconds, {}, 0, control);
   std::string text(size_t(64) << 10, '\0');
   std::ifstream report(log, std::ios::binary);
   report.read(text.data(), std::streamsize(text.size()));
   text.resize(report.is_open() ? size_t(report.gcount()) : 0);
-  return interpret(end, readSoloReply(file), text, seconds);
+  return interpret(end, readSoloReply(own), text, seconds);
+}
+
+std::vector<std::optional<SanitizerResult>>
+fastk::worker::runSanitizers(const std::string &sanitizer,
+                             const ScratchFolder &folder,
+                             const std::string &file,
+                             const std::vector<SanitizerTask> &tasks,
+                             size_t atOnce) {
+  std::vector<std::optional<SanitizerResult>> results(tasks.size());
+  std::atomic<bool> decided = false;
+  auto run = [&](size_t i, ToolControl &control) {
+    const SanitizerTask &task = tasks[i];
+    SanitizerResult result = runSanitizer(sanitizer, task.tool, folder, file,
+                                          task.seconds, &control);
+    bool isDecisive =
+        task.decides && result.kind == SanitizerResult::Finding;
+    // What was ended because of another has nothing to say.
+    if (isDecisive || !decided)
+      results[i] = std::move(result);
+    if (isDecisive) {
+      decided = true;
+      control.end();
+    }
+  };
+  for (size_t first = 0; first < tasks.size() && !decided; first += atOnce) {
+    ToolControl control;
+    std::vector<std::thread> threads;
+    for (size_t i = first; i < std::min(first + atOnce, tasks.size()); ++i)
+      threads.emplace_back([&, i] { run(i, control); });
+    for (std::thread &thread : threads)
+      thread.join();
+  }
+  for (size_t i = 0; i < tasks.size() && atOnce > 1 && !decided; ++i) {
+    SanitizerResult::Kind kind = results[i]->kind;
+    if (tasks[i].decides && (kind == SanitizerResult::Stopped ||
+                             kind == SanitizerResult::Failed)) {
+      ToolControl control;
+      run(i, control);
+    }
+  }
+  return results;
 }

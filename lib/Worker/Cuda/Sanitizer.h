@@ -19,10 +19,11 @@
 #include "RunTool.h"
 #include "SoloRun.h"
 #include "fastk/Worker/Verdict.h"
+#include <optional>
 
 namespace fastk::worker {
 
-/// In the order they are run: the quick ones first.
+/// In the order they are told: the quick ones first.
 inline constexpr const char *sanitizerTools[] = {"memcheck", "initcheck",
                                                  "synccheck", "racecheck"};
 
@@ -64,11 +65,29 @@ SanitizerResult interpret(const ToolEnd &end,
 /// characters.
 std::string summaryOf(const std::string &log);
 
-/// Runs one tool on the run in \p file.
+/// Runs one tool on the run in \p file. What \p control ends is Stopped.
 SanitizerResult runSanitizer(const std::string &sanitizer,
                              const std::string &tool,
                              const ScratchFolder &folder,
-                             const std::string &file, double seconds);
+                             const std::string &file, double seconds,
+                             ToolControl *control = nullptr);
+
+/// One of sanitizerTools.
+struct SanitizerTask {
+  const char *tool;
+  double seconds;
+  /// Whether its finding rejects on its own.
+  bool decides;
+};
+
+/// What each tool says; none for one that another's finding has made needless.
+/// Most of a tool's time is its start, so that they run side by side, \p atOnce
+/// of them. What decides, and found no room or no time beside others, runs once
+/// more, alone.
+std::vector<std::optional<SanitizerResult>>
+runSanitizers(const std::string &sanitizer, const ScratchFolder &folder,
+              const std::string &file, const std::vector<SanitizerTask> &tasks,
+              size_t atOnce);
 
 } // namespace fastk::worker
 

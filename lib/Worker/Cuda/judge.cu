@@ -119,6 +119,80 @@ extern "C" __global__ void fastk_round_to_half(unsigned char *data, int type,
           fromBits16(toBits16(load(data, i, type), 10, -14, 15), 10, -14));
 }
 
+// Of all threads of a block, at most 256. One atomic operation of a block where
+// each thread had one: a quarter of a million on one address take milliseconds.
+template <typename T, typename Combine>
+__device__ T ofBlock(T value, void *memory, Combine combine) {
+  T *shared = (T *)memory;
+  shared[threadIdx.x] = value;
+  for (int half = blockDim.x / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half)
+      shared[threadIdx.x] =
+          combine(shared[threadIdx.x], shared[threadIdx.x + half]);
+  }
+  __syncthreads();
+  T result = shared[0];
+  __syncthreads();
+  return result;
+}
+
+__device__ double blockSum(double value, double *shared) {
+  return ofBlock(value, shared, [](double a, double b) { return a + b; });
+}
+
+// Who works on a row: a warp, where it is short and a block would mostly wait,
+// else a block.
+struct RowTeam {
+  bool isWarp;
+  Word first, step; // rows
+  unsigned lane, lanes;
+
+  __device__ explicit RowTeam(Word row)
+      : isWarp(row <= 1024), first(blockIdx.x), step(gridDim.x),
+        lane(threadIdx.x), lanes(blockDim.x) {
+    if (isWarp) {
+      first = first * (blockDim.x / 32) + threadIdx.x / 32;
+      step *= blockDim.x / 32;
+      lane %= 32;
+      lanes = 32;
+    }
+  }
+  __device__ double sum(double value, double *shared) const {
+    if (!isWarp)
+      return blockSum(value, shared);
+#pragma unroll
+    for (int apart = 16; apart > 0; apart /= 2)
+      value += __shfl_xor_sync(~0u, value, apart);
+    return value;
+  }
+};
+
+// Adds up a number of all threads, or raises to, or lowers.
+__device__ void addAll(Word *to, Word value, void *shared) {
+  Word sum = ofBlock(value, shared, [](Word a, Word b) { return a + b; });
+  if (threadIdx.x == 0 && sum)
+    atomicAdd(to, sum);
+}
+__device__ void addAll(double *to, double value, double *shared) {
+  double sum = blockSum(value, shared);
+  if (threadIdx.x == 0 && sum)
+    atomicAdd(to, sum);
+}
+__device__ void lowerAll(Word *to, Word value, void *shared) {
+  Word least =
+      ofBlock(value, shared, [](Word a, Word b) { return min(a, b); });
+  if (threadIdx.x == 0 && least != ~0ull)
+    atomicMin(to, least);
+}
+// Doubles that are not negative, as bits: they order alike.
+__device__ void raiseAll(Word *to, double value, double *shared) {
+  double most =
+      ofBlock(value, shared, [](double a, double b) { return fmax(a, b); });
+  if (threadIdx.x == 0 && most > 0)
+    atomicMax(to, (Word)__double_as_longlong(most));
+}
+
 // Adds to *out a number that depends on every byte and on its place.
 extern "C" __global__ void fastk_hash(const unsigned char *data, Word bytes,
                                       Word key, Word *out) {
@@ -131,7 +205,8 @@ extern "C" __global__ void fastk_hash(const unsigned char *data, Word bytes,
   if (first == 0)
     for (Word i = words * 8; i < bytes; ++i)
       sum += mix(data[i] ^ mix(stream + ~i));
-  atomicAdd(out, sum);
+  __shared__ Word shared[256];
+  addAll(out, sum, shared);
 }
 
 // What Measure.cpp sums up.
@@ -143,20 +218,7 @@ struct Sums {
   Word overflows; // finite references beyond the type's largest value
 };
 
-__device__ double blockSum(double value, double *shared) {
-  shared[threadIdx.x] = value;
-  for (int half = blockDim.x / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (threadIdx.x < half)
-      shared[threadIdx.x] += shared[threadIdx.x + half];
-  }
-  __syncthreads();
-  double sum = shared[0];
-  __syncthreads();
-  return sum;
-}
-
-// A block a row of `row` elements (the last may be shorter), one after another.
+// A team a row of `row` elements (the last may be shorter), one after another.
 extern "C" __global__ void fastk_compare(const unsigned char *output,
                                          int outputType,
                                          const unsigned char *reference,
@@ -167,7 +229,8 @@ extern "C" __global__ void fastk_compare(const unsigned char *output,
   Word rows = (elements + row - 1) / row;
   double errorSquares = 0, squares = 0, fourths = 0, largest = 0;
   Word mismatches = 0, first = ~0ull, overflows = 0;
-  for (Word r = blockIdx.x; r < rows; r += gridDim.x) {
+  const RowTeam team(row);
+  for (Word r = team.first; r < rows; r += team.step) {
     Word begin = r * row, end = min(begin + row, elements);
     double total = 0, finite = 0;
     auto scale = [&](double x) {
@@ -178,7 +241,7 @@ extern "C" __global__ void fastk_compare(const unsigned char *output,
         overflows += value > limit;
       }
     };
-    Word step = blockDim.x, i = begin + threadIdx.x;
+    Word step = team.lanes, i = begin + team.lane;
     for (; i + 3 * step < end; i += 4 * step) {
       double x[4];
       load4(reference, i, step, referenceType, x);
@@ -188,8 +251,8 @@ extern "C" __global__ void fastk_compare(const unsigned char *output,
     }
     for (; i < end; i += step)
       scale(load(reference, i, referenceType));
-    total = blockSum(total, shared);
-    finite = blockSum(finite, shared);
+    total = team.sum(total, shared);
+    finite = team.sum(finite, shared);
     double mean = finite > 0 ? total / finite : 0;
     auto compare = [&](Word i, double y, double x) {
       if (!(fabs(x) < 1.0 / 0.0) || !(fabs(y) < 1.0 / 0.0)) {
@@ -210,7 +273,7 @@ extern "C" __global__ void fastk_compare(const unsigned char *output,
       if (error > tiny && !(error <= largest * scale))
         largest = fmax(largest, scale > 0 ? error / scale : 1.0 / 0.0);
     };
-    for (i = begin + threadIdx.x; i + 3 * step < end; i += 4 * step) {
+    for (i = begin + team.lane; i + 3 * step < end; i += 4 * step) {
       double y[4], x[4];
       load4(output, i, step, outputType, y);
       load4(reference, i, step, referenceType, x);
@@ -222,16 +285,13 @@ extern "C" __global__ void fastk_compare(const unsigned char *output,
       compare(i, load(output, i, outputType),
               load(reference, i, referenceType));
   }
-  atomicAdd(&sums->errorSquares, errorSquares);
-  atomicAdd(&sums->referenceSquares, squares);
-  atomicAdd(&sums->referenceFourths, fourths);
-  atomicMax(&sums->largest, (Word)__double_as_longlong(largest));
-  if (mismatches) {
-    atomicAdd(&sums->mismatches, mismatches);
-    atomicMin(&sums->firstMismatch, first);
-  }
-  if (overflows)
-    atomicAdd(&sums->overflows, overflows);
+  addAll(&sums->errorSquares, errorSquares, shared);
+  addAll(&sums->referenceSquares, squares, shared);
+  addAll(&sums->referenceFourths, fourths, shared);
+  raiseAll(&sums->largest, largest, shared);
+  addAll(&sums->mismatches, mismatches, shared);
+  lowerAll(&sums->firstMismatch, first, shared);
+  addAll(&sums->overflows, overflows, shared);
 }
 
 // What JudgeElements.cpp finds; doubles that are not negative as bits, which
@@ -243,12 +303,7 @@ struct ShareSums {
   Word masked, judged, mismatches, firstMismatch;
 };
 
-__device__ void raise(Word *word, double value) {
-  if (value > 0)
-    atomicMax(word, (Word)__double_as_longlong(value));
-}
-
-// A block a row, as fastk_compare. `condition` is null where the rule is
+// A team a row, as fastk_compare. `condition` is null where the rule is
 // relative.
 extern "C" __global__ void
 fastk_judge(const unsigned char *output, int outputType,
@@ -262,12 +317,13 @@ fastk_judge(const unsigned char *output, int outputType,
   Word masked = 0, judged = 0, mismatches = 0, first = ~0ull;
   bool needsMean = rule.half > 0;
   double perBound = 1 / rule.ieee;
-  for (Word r = blockIdx.x; r < rows; r += gridDim.x) {
+  const RowTeam team(row);
+  for (Word r = team.first; r < rows; r += team.step) {
     Word begin = r * row, end = min(begin + row, elements);
     double total = 0, finite = 0, errors = 0, bounds = 0, fourths = 0;
-    Word step = blockDim.x;
+    Word step = team.lanes;
     if (needsMean) {
-      Word i = begin + threadIdx.x;
+      Word i = begin + team.lane;
       for (; i + 3 * step < end; i += 4 * step) {
         double x[4];
         load4(reference, i, step, referenceType, x);
@@ -285,8 +341,8 @@ fastk_judge(const unsigned char *output, int outputType,
           finite += 1;
         }
       }
-      total = blockSum(total, shared);
-      finite = blockSum(finite, shared);
+      total = team.sum(total, shared);
+      finite = team.sum(finite, shared);
     }
     double mean = finite > 0 ? total / finite : 0;
     auto judge = [&](Word i, double y, double x, double own) {
@@ -317,7 +373,7 @@ fastk_judge(const unsigned char *output, int outputType,
         raiseShare(rowCondition, condition, size + mean);
       }
     };
-    Word i = begin + threadIdx.x;
+    Word i = begin + team.lane;
     for (; i + 3 * step < end; i += 4 * step) {
       double y[4], x[4], own[4] = {};
       load4(output, i, step, outputType, y);
@@ -334,26 +390,22 @@ fastk_judge(const unsigned char *output, int outputType,
       judge(i, load(output, i, outputType), load(reference, i, referenceType),
             condition ? condition[i] : 0);
     if (rule.rows) {
-      errors = blockSum(errors, shared);
-      bounds = blockSum(bounds, shared);
-      fourths = blockSum(fourths, shared);
+      errors = team.sum(errors, shared);
+      bounds = team.sum(bounds, shared);
+      fourths = team.sum(fourths, shared);
       ieee = fmax(ieee, rowShareOf(errors, bounds, fourths));
     }
   }
-  atomicAdd(&sums->errorSquares, errorSquares);
-  atomicAdd(&sums->referenceSquares, squares);
-  raise(&sums->largest, largest);
-  raise(&sums->ieee, ieee);
-  raise(&sums->tf32, tf32);
-  raise(&sums->half, half);
-  raise(&sums->relativeCondition, relative);
-  raise(&sums->rowCondition, rowCondition);
-  if (masked)
-    atomicAdd(&sums->masked, masked);
-  if (judged)
-    atomicAdd(&sums->judged, judged);
-  if (mismatches) {
-    atomicAdd(&sums->mismatches, mismatches);
-    atomicMin(&sums->firstMismatch, first);
-  }
+  addAll(&sums->errorSquares, errorSquares, shared);
+  addAll(&sums->referenceSquares, squares, shared);
+  raiseAll(&sums->largest, largest, shared);
+  raiseAll(&sums->ieee, ieee, shared);
+  raiseAll(&sums->tf32, tf32, shared);
+  raiseAll(&sums->half, half, shared);
+  raiseAll(&sums->relativeCondition, relative, shared);
+  raiseAll(&sums->rowCondition, rowCondition, shared);
+  addAll(&sums->masked, masked, shared);
+  addAll(&sums->judged, judged, shared);
+  addAll(&sums->mismatches, mismatches, shared);
+  lowerAll(&sums->firstMismatch, first, shared);
 }
