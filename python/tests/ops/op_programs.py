@@ -7,6 +7,8 @@
 """Makes one function of many rows, and compares what it gave."""
 
 import dataclasses
+import functools
+import hashlib
 import math
 
 import mpmath
@@ -15,11 +17,33 @@ import op_values as values
 
 MAP = "affine_map<(d0) -> (d0)>"
 
+#: The oracle's errors: of C's functions in f64, and of sums of them.
+ORACLE_ULPS = 4
+
 
 def _numpy_type(kind):
     # .npy has no bf16: fastk-run rounds f32 to it and writes f32.
     return {"bf16": "f4", "f16": "f2", "f32": "f4", "f64": "f8", "i1": "?",
             "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8"}[kind]  # fmt: skip
+
+
+def memory_type(kind):
+    """What a kernel's buffer of `kind` is to numpy; any byte may be in an i1."""
+    return {"bf16": "u2", "i1": "u1"}.get(kind) or _numpy_type(kind)
+
+
+def from_memory(array, kind):
+    """The numbers in a kernel's buffer."""
+    if kind == "bf16":
+        return (array.astype("u4") << 16).view("f4")
+    return array
+
+
+def to_memory(array, kind):
+    """The inverse, of numbers that `kind` has."""
+    if kind == "bf16":
+        return (array.view("u4") >> 16).astype("u2")
+    return array.view(memory_type(kind))
 
 
 class Program:
@@ -29,6 +53,7 @@ class Program:
         self.rows = rows
         self.operands = []  # (values, element type), each once
         self._places = {}
+        self.result_rows = []  # of each result its row
         bodies, results = [], []
         for number, row in enumerate(rows):
             columns = list(zip(*row.tuples(), strict=True))
@@ -39,6 +64,7 @@ class Program:
             for part, name in enumerate(("r0", "r1") if is_pair(row) else ("r",)):
                 bodies.append(self._body(f"v{number}_{part}", row, places, name))
                 results.append((f"%v{number}_{part}", tensor(row.result)))
+                self.result_rows.append(row)
         arguments = ", ".join(
             f"%x{i}: {tensor(kind)}" for i, (_, kind) in enumerate(self.operands)
         )
@@ -78,27 +104,43 @@ class Program:
             f"  }} -> {tensor(row.result)}\n"
         )
 
+    def arrays(self):
+        """The operands."""
+        with numpy.errstate(all="ignore"):
+            return [
+                numpy.array(column).astype(_numpy_type(kind))
+                for column, kind in self.operands
+            ]
+
+    def digest(self):
+        """Names the program and its operands."""
+        sha = hashlib.sha256(self.text.encode())
+        for array in self.arrays():
+            sha.update(array.tobytes())
+        return sha.hexdigest()
+
     def write(self, folder):
         """Writes ops.mlir and its operands; returns the model and --inputs."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "ops.mlir").write_text(self.text)
         names = []
-        for number, (column, kind) in enumerate(self.operands):
+        for number, array in enumerate(self.arrays()):
             names.append(folder / f"in{number}.npy")
-            with numpy.errstate(all="ignore"):
-                numpy.save(names[-1], numpy.array(column).astype(_numpy_type(kind)))
+            numpy.save(names[-1], array)
         return folder / "ops.mlir", "--inputs=" + ",".join(map(str, names))
 
     def read(self, folder):
         """The results of each row: one array, or the two parts."""
-        number, results = 0, []
-        for row in self.rows:
-            parts = 2 if is_pair(row) else 1
-            results.append(
-                [numpy.load(folder / f"out{number + i}.npy") for i in range(parts)]
-            )
-            number += parts
-        return results
+        count = len(self.result_rows)
+        return self.by_row([numpy.load(folder / f"out{i}.npy") for i in range(count)])
+
+    def by_row(self, results):
+        """What belongs to the function's results as what belongs to each row."""
+        results = iter(results)
+        return [
+            [next(results) for _ in range(2 if is_pair(row) else 1)]
+            for row in self.rows
+        ]
 
 
 def is_pair(row):
@@ -109,6 +151,14 @@ def tensor(kind):
     return f"tensor<{values.COUNT}x{kind}>"
 
 
+def limit_of(row, role):
+    """The largest error that a row's `role` may have, in units of the last place."""
+    # Complex functions are sums and products of real ones in the oracle, too.
+    if role == "oracle" and not row.is_complex:
+        return min(row.ulps, ORACLE_ULPS)
+    return row.ulps
+
+
 @dataclasses.dataclass
 class Finding:
     """The worst of a row's results."""
@@ -116,11 +166,16 @@ class Finding:
     row: object
     #: In units of the last place; infinite where a special value differs.
     error: float
+    limit: float
     #: Operands, result and reference of the worst.
     operands: tuple = ()
     got: object = None
     want: object = None
     wrong: int = 0
+
+    @property
+    def deviates(self):
+        return self.error > self.limit
 
     def __str__(self):
         return (
@@ -167,20 +222,27 @@ def _float_error(kind, got, want, scale=None):
     return float(abs(mpmath.mpf(got) - want) / ulp)
 
 
-def compare(row, parts, kind_name=None, references=None):
-    """The worst error of a row's results; `kind_name` where they were promoted."""
-    kind = values.FLOATS.get(kind_name or row.result)
-    if kind_name and row.result not in values.FLOATS:
-        kind = None
-    worst = Finding(row, 0.0)
-    limit = row.ulps
+def result_kind(row, role):
+    """The type of a row's results: the oracle's floats are f64."""
+    return "f64" if role == "oracle" and row.result in values.FLOATS else row.result
+
+
+@functools.cache
+def references_of(row):
+    return [row.reference(*operands) for operands in row.tuples()]
+
+
+def compare(row, parts, role="program"):
+    """The worst error of a row's results, computed by a program or an oracle."""
+    kind = values.FLOATS.get(result_kind(row, role))
+    limit = limit_of(row, role)
+    worst = Finding(row, 0.0, limit)
     # f32 and bf16 may flush denormals (docs/validation.md). Of bf16 the oracle
     # may, too: LLVM moves its maxnum in front of the extension to f64.
-    flushing = ("bf16",) if kind_name else ("f32", "bf16")
+    flushing = ("bf16",) if role == "oracle" else ("f32", "bf16")
     flushed = values.FLOATS[row.result].least_normal if row.result in flushing else 0
-    tuples = row.tuples()
-    references = references or [row.reference(*operands) for operands in tuples]
-    for index, (operands, want) in enumerate(zip(tuples, references, strict=True)):
+    known = zip(row.tuples(), references_of(row), strict=True)
+    for index, (operands, want) in enumerate(known):
         if want is None:
             continue
         wants = [want]

@@ -11,6 +11,7 @@ is, and how far a program may be from it. Ops without a row are listed in
 WITHOUT_ROW with the reason; a test compares both with what MLIR registers.
 """
 
+import collections
 import dataclasses
 import itertools
 import math
@@ -396,6 +397,17 @@ for kind in COMPLEX_TYPES:
                  f"%q = complex.powi %z, %n : {number}, {power}",
                  lambda re, im: mpmath.mpc(re, im) ** 3, 16,
                  variant=f"3_{power}")  # fmt: skip
+
+#: Rows whose programs are compiled and run together.
+GROUPS = collections.defaultdict(list)
+for row in ROWS:
+    GROUPS[row.operands[-1] + ("_complex" if row.is_complex else "")].append(row)
+
+
+def rows_of(group, role="program"):
+    """A group's rows, for an oracle those that have one."""
+    return [row for row in GROUPS[group] if role == "program" or row.has_oracle]
+
 
 #: Ops without a row, and why.
 WITHOUT_ROW = {

@@ -11,31 +11,21 @@ third opinion is mpmath's. On the host both run; for a GPU both are compiled and
 assembled.
 """
 
-import collections
 import re
 import subprocess
-import sys
 
+import gpu_results
 import numpy
+import op_jobs
+import op_launch
 import pytest
 from compiled import BIN, fastk
 from conftest import ROOT
 from op_programs import Program, compare
-from op_table import ROWS, WITHOUT_ROW
+from op_table import GROUPS, ROWS, WITHOUT_ROW, rows_of
 
 #: Dialects whose scalar ops have rows.
 DIALECTS = ("arith", "math", "complex")
-#: The oracle's errors: of C's functions in f64, and of sums of them.
-ORACLE_ULPS = 4
-
-
-def group_of(row):
-    return row.operands[-1] + ("_complex" if row.is_complex else "")
-
-
-GROUPS = collections.defaultdict(list)
-for row in ROWS:
-    GROUPS[group_of(row)].append(row)
 
 
 def test_every_op_has_a_row_or_a_reason():
@@ -68,52 +58,38 @@ def run(program, folder, *options):
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_program_on_the_host(group, tmp_path):
-    program = Program(GROUPS[group])
-    results = run(program, tmp_path)
-    findings = map(compare, program.rows, results)
-    assert [str(f) for f in findings if f.error > f.row.ulps] == []
+@pytest.mark.parametrize("role", ["program", "oracle"])
+def test_results_on_the_host(role, group, tmp_path):
+    program = Program(rows_of(group, role))
+    results = run(program, tmp_path, *(["--oracle"] if role == "oracle" else []))
+    findings = [
+        compare(row, parts, role)
+        for row, parts in zip(program.rows, results, strict=True)
+    ]
+    assert [str(finding) for finding in findings if finding.deviates] == []
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_oracle_on_the_host(group, tmp_path):
-    program = Program([row for row in GROUPS[group] if row.has_oracle])
-    results = run(program, tmp_path, "--oracle")
-    bad = []
-    for row, parts in zip(program.rows, results, strict=True):
-        finding = compare(row, parts, "f64")
-        if finding.error > (row.ulps if row.is_complex else min(row.ulps, ORACLE_ULPS)):
-            bad.append(str(finding))
-    assert bad == []
+def test_results_of_jobs_on_the_host(group, tmp_path):
+    """What a search judges, and the oracle that it judges by."""
+    gpu_results.pack(tmp_path, "host", [group])
+    results = tmp_path / "results.npz"
+    assert op_launch.run(tmp_path, results, 2, seconds=300, timeout=300) == 0
+    _, found = gpu_results.findings(tmp_path, results)
+    findings = [*found["program"].values(), *found["oracle"].values()]
+    assert len(findings) == len(rows_of(group)) + len(rows_of(group, "oracle"))
+    assert [str(finding) for finding in findings if finding.deviates] == []
 
 
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("role", ["program", "oracle"])
 def test_code_for_a_gpu_is_assembled(role, group, tmp_path):
-    rows = GROUPS[group]
-    if role == "oracle":
-        rows = [row for row in rows if row.has_oracle]
-    model, _ = Program(rows).write(tmp_path)
-    formed, one = tmp_path / "formed.mlir", tmp_path / "lowering.mlir"
-    fastk(
-        "fastk-opt", model, "--fastk-form-workloads=fusion=whole",
-        "--fastk-lower-workloads=target=cuda:sm_90a", "-o", formed,
-    )  # fmt: skip
-    with one.open("w") as file:
-        script = ROOT / "test" / "Driver" / "Inputs" / "only_lowering.py"
-        subprocess.run([sys.executable, script, formed], stdout=file, check=True)
-    folder = tmp_path / role
-    fastk(
-        "fastk-opt", one, "--target=cuda:sm_90a", "-o", folder,
-        f"--compile-kernel={role}",
-    )  # fmt: skip
-    ptxas = next(ROOT.glob(".venv/lib/python3*/site-packages/nvidia/cu13/bin/ptxas"))
-    subprocess.run(
-        [ptxas, "-arch=sm_90a", folder / "kernel.ptx", "-o", folder / "cubin"],
-        check=True,
-    )
-    code = (folder / "kernel.ptx").read_text()
-    assert code.count(".entry") >= 1
+    program = Program(rows_of(group, role))
+    workload = op_jobs.form(program, tmp_path, "cuda:sm_90a")
+    op_jobs.compile_role(workload, role, tmp_path / role)
+    plan = op_jobs.assemble(tmp_path / role, tmp_path / "cubin")
+    code = (tmp_path / role / "kernel.ptx").read_text()
+    assert code.count(".entry") == len(plan["steps"]) >= 1
 
 
 def test_scalars_outside_of_loops(tmp_path):
