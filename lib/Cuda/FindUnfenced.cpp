@@ -284,17 +284,22 @@ std::string fastk::cuda::beyondRacecheck(std::string_view ptx) {
   std::string error;
   if (!readPTXFunctions(ptx, functions, error))
     return "";
-  bool hasMbarriers = false, hasRemote = false, hasBulk = false;
+  bool hasMbarriers = false, hasRemote = false, hasBulk = false,
+       hasArrivals = false;
   for (const PTXFunction &function : functions)
     for (const PTXStatement &each : function.statements) {
       hasMbarriers |= each.isA("mbarrier");
       hasBulk |= isBulk(each) && !each.has("prefetch");
+      // Of some warps, for which others wait.
+      hasArrivals |= each.isA("bar.arrive") || each.isA("barrier.arrive") ||
+                     each.isA("barrier.cta.arrive");
       hasRemote |= each.isA("mapa") || each.isA("barrier.cluster") ||
                    (says(each, "shared::cluster") && !isBulk(each));
     }
   std::string text;
   for (auto [has, name] : {std::pair(hasMbarriers, "mbarriers"),
                            {hasBulk, "bulk copies"},
+                           {hasArrivals, "arrivals at named barriers"},
                            {hasRemote, "other blocks' shared memory"}})
     if (has)
       text += (text.empty() ? "" : ", ") + std::string(name);

@@ -249,6 +249,11 @@ TEST(DelayPTX, WhatRacecheckCannotFollow) {
   EXPECT_EQ(beyondRacecheck(kernel("cp.async.bulk.prefetch.L2.global [%d1], "
                                    "%r1;")),
             "");
+  for (const char *arrival :
+       {"bar.arrive 1, 64;", "barrier.arrive.aligned 1, 64;",
+        "barrier.cta.arrive.aligned 1, 64;"})
+    EXPECT_EQ(beyondRacecheck(kernel(arrival)), "arrivals at named barriers");
+  EXPECT_EQ(beyondRacecheck(kernel("bar.sync 1, 64;")), "");
   EXPECT_EQ(beyondRacecheck(kernel("mbarrier.arrive.shared::cta.b64 _, [s];")),
             "mbarriers");
   EXPECT_EQ(beyondRacecheck(kernel("barrier.cluster.arrive.aligned;")),

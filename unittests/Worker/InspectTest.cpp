@@ -193,9 +193,9 @@ TEST_F(Inspect, AnOpinionEndsNobody) {
   if (sanitizer.empty())
     return;
   write(addRun(1, true));
-  auto found = runSanitizers(
-      sanitizer, folder, file,
-      {{"memcheck", 120, false}, {"initcheck", 120, true}}, 1);
+  auto found =
+      runSanitizers(sanitizer, folder, file,
+                    {{"memcheck", 120, false}, {"initcheck", 120, true}}, 1);
   ASSERT_TRUE(found[0] && found[1]);
   EXPECT_EQ(found[0]->kind, SanitizerResult::Finding) << found[0]->text;
 }

@@ -94,8 +94,8 @@ coverDelays(std::string_view ptx,
             int questions, size_t most);
 
 /// What a program uses that tools which follow barriers of a block do not
-/// follow: "mbarriers", "other blocks' shared memory", "asynchronous copies".
-/// Empty when nothing.
+/// follow: "mbarriers", "bulk copies", "arrivals at named barriers", "other
+/// blocks' shared memory". Empty when nothing.
 std::string beyondRacecheck(std::string_view ptx);
 
 /// Whether it has atomics: what they add up or let in first may depend on who

@@ -47,10 +47,10 @@ PointAccess RowGroup::accessOf(OpOperand &operand) const {
 
 /// Whether the op becomes many instructions, with values of two registers.
 static bool isDoubleFunction(Operation &op) {
-  bool isDouble = llvm::any_of(op.getResultTypes(),
-                               [](Type type) { return type.isF64(); });
-  return isDouble && (isa<math::MathDialect>(op.getDialect()) ||
-                      isa<arith::DivFOp>(op));
+  bool isDouble =
+      llvm::any_of(op.getResultTypes(), [](Type type) { return type.isF64(); });
+  return isDouble &&
+         (isa<math::MathDialect>(op.getDialect()) || isa<arith::DivFOp>(op));
 }
 
 RowGroup::RowGroup(func::FuncOp func)

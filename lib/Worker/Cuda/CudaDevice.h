@@ -138,8 +138,7 @@ public:
   void beginAssembling();
   /// \p opinion: what racecheck says of a program that it cannot follow, unless
   /// it finds nothing.
-  bool inspectByTools(Verdict &verdict,
-                      std::optional<SanitizerResult> &opinion,
+  bool inspectByTools(Verdict &verdict, std::optional<SanitizerResult> &opinion,
                       Failure &failure);
   // Delays.cpp: many schedules.
   bool delay(Verdict &verdict, const std::optional<SanitizerResult> &opinion,

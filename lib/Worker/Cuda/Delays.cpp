@@ -385,9 +385,10 @@ bool CudaDevice::delay(Verdict &verdict,
       failure = {Status::Wrong,
                  "compute-sanitizer's racecheck " + opinion->text};
     else if (opinion)
-      failure = {Status::Refused,
-                 "nobody has looked for races in the candidate: racecheck was " +
-                     opinion->text + "; delays were not run: " + why};
+      failure = {
+          Status::Refused,
+          "nobody has looked for races in the candidate: racecheck was " +
+              opinion->text + "; delays were not run: " + why};
     return !opinion;
   };
   if (job.delays.when == When::Never)

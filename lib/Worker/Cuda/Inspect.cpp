@@ -237,9 +237,9 @@ bool CudaDevice::inspectByTools(Verdict &verdict,
     bool isOpinion = isDoubtful(tool);
     bool isBrief =
         isOpinion && job.sanitizer.when != SanitizerOptions::When::Required;
-    tasks.push_back(
-        {tool, isBrief ? std::min(seconds, secondsOfOpinion) : seconds,
-         !isOpinion});
+    tasks.push_back({tool,
+                     isBrief ? std::min(seconds, secondsOfOpinion) : seconds,
+                     !isOpinion});
   }
   std::vector<std::optional<SanitizerResult>> results;
   {

@@ -1,91 +1,92 @@
 // RUN: fastk-opt %s
 fastk.lowering @w_b5a1dc8a7038d38d attributes {
-  digest = "a814e4465b5bbdeca55ef3e5f814a6523a6ccee92b18e38b5a8a9bf258f2d3ab",
+  digest = "e0c7738daeeee41745bf82a6f9131751c6f7f5b33a7527b4a75608a93922dd0c",
   file = "kernel.cu",
   format_version = 1 : i64,
   key = "b5a1dc8a7038d38da472d9c38fb0b255b1303ac8a9819858ee9f3f45e45f2a6b",
   language = #fastk.language<cuda>,
   precision = #fastk.precision<half>,
   record = {
-    baseline_ns = 7.082240e+05 : f64,
+    baseline_ns = 7.052320e+05 : f64,
     bitwise_deterministic = true,
     cpu = "",
     errors = {
-      equal = 1.328140e-02 : f64,
+      equal = 2.635610e-02 : f64,
+      extremes = 3.355990e-03 : f64,
+      few_nonzero = 3.497340e-03 : f64,
       integers = 0.000000e+00 : f64,
-      mixed = 0.000000e+00 : f64,
-      mixed_half = 2.542650e-03 : f64,
-      normal = 2.330020e-03 : f64,
-      pareto = 8.543540e-03 : f64,
-      scaled = 2.369420e-03 : f64,
-      shifted = 4.247020e-05 : f64,
+      log_uniform_half = 4.590260e-06 : f64,
+      mixed = 1.605810e-06 : f64,
+      mixed_half = 3.581780e-03 : f64,
+      nonfinite = 3.328060e-03 : f64,
+      normal = 3.420600e-03 : f64,
+      one_hot = 4.630260e-03 : f64,
+      pareto = 7.594730e-03 : f64,
+      scaled = 3.343310e-03 : f64,
+      shifted = 1.980520e-03 : f64,
       signs = 0.000000e+00 : f64,
-      spike = 1.681020e-03 : f64,
-      spike_last = 1.631970e-03 : f64
+      spike = 3.888770e-03 : f64,
+      spike_last = 3.519240e-03 : f64
     },
-    evaluations = 90 : i64,
+    evaluations = 12 : i64,
     fastk_version = "0.1.0",
     floor_ns = 2.366590e+04 : f64,
     idea = {
-      category = "parallelism and occupancy",
-      id = "llm/1-mma-sync-channels-as-m-96-exactly-pixels",
+      category = "data type and precision",
+      id = "files/5-output-staged-as-bf16-channel-pairs-half-e0c773",
       text = [
-        "Robust variant without roles, barriers objects or descriptors: overlap of load, ",
-        "multiply and store comes from two independent blocks an SM. Let channels be M ",
-        "(96 = 6*m16, no padding) and pixels N (n8), mma.sync m16n8k16 f16 with f32 ",
-        "sums: then a lane's c0,c1 are two adjacent pixels of one channel, so a quad ",
-        "stores 32 B runs directly into NCHW with no transposition. Block: 128 threads, ",
-        "4 warps, (image, 4 output rows = 220 pixels): 27 padded f16 input rows per ",
-        "channel, 3*27 rows * 480 B = 38.9 KB; each warp computes 96 channels x 56 ",
-        "pixels (one output row: 7 n8 tiles, 55 of 56 useful, 168 accumulators, launch ",
-        "bounds 128 threads x 2 blocks so that up to 255 registers are allowed). B ",
-        "fragment of a k16 step is one LDS.64 a lane: K is permuted so that lane t takes ",
-        "its four k from one 8-byte unit, row r = 4G+t of the 33 (c,ky) rows, unit x+j, ",
-        "j = 0..2 (25 steps, K = 400); pitch 60 units = 12 mod 16 and 27 = 11 mod 4 rows ",
-        "a plane make it conflict free. Weights: a tiny first launch packs them in exact ",
-        "A-fragment order [step 25][m tile 6][lane 32][8 halfs] (76.8 KB, coalesced ",
-        "LDS.128, zero where kx = 11 or padding). Since 76.8 + 38.9 KB = 115.7 KB is ",
-        "just above half an SM, stream the weights: keep 13 steps resident at a time ",
-        "(39.9 KB, loaded by cp.async in two halves, double pass over K with the ",
-        "accumulators kept), giving about 80 KB a block and two blocks an SM. Loading of ",
-        "input: float2, 8 or more in flight a thread, convert, 8-byte shared stores, ",
-        "zeros at the borders; blocks for the 55 rows: 13 full ones and one of 3 rows an ",
-        "image, 1400 blocks. Mask the 12th tap of j = 2 with one LOP to avoid inf*0. ",
-        "Start the accumulators from the bias.\0A",
-        "Expected gain: 1.8x over the default lowering: 24 to 30 us of tensor time at ",
-        "peak rate is about 50 us at 60 %, with loads and stores of the sister block ",
-        "hidden; about 60 to 70 us, low risk."
+        "P2 cut the tensor work by 17 % against P1 (45 instead of 54 wgmmas per 128 ",
+        "pixels) and gained 0.5 %, and the tensor cores are busy only 49 %: what holds ",
+        "the tile loop back (about 5700 cycles a tile against 3456 of wgmma) is more ",
+        "likely the hand-over consumer -> output buffer -> store warps, whose ",
+        "shared-memory traffic competes with the wgmma B reads and which has only two 52 ",
+        "KB buffers. Keep the sums in f32, add the bias in f32, and only then round the ",
+        "finished result for its trip through shared memory: one thread holds channels ",
+        "ch0 and ch0+8 of the same pixel (d[4j+e] and d[4j+2+e]), so pack these two as ",
+        "cvt.rn.bf16x2.f32 into one u32 (low half ch0, high half ch0+8). bf16 has the ",
+        "range of f32, so no overflow case is added; its rounding is at most 2^-9 = 0.2 ",
+        "% of |r|, so the worst error goes from about 25 % to at most 45 % of the 1e-2 ",
+        "allowed. Layout: 48 rows (warp*8 + (lane>>2)) of 136 words, 26112 B a buffer, ",
+        "written as 16 uint2 stores a thread (columns 8j+2tq, +1) instead of 32 float2: ",
+        "the same conflict-free pattern, half of the wavefronts. A store warp takes 12 ",
+        "of the 48 rows: lane = pixel, one 4-byte LDS gives two channels, which are ",
+        "unpacked by v<<16 and v&0xffff0000 and stored to channel 16*(row>>3)+(row&7) ",
+        "and that channel + 8, i.e. 48 LDS instead of 96 a tile, the global stores ",
+        "unchanged (consecutive lanes, consecutive pixels, so the odd plane size 3025 ",
+        "does no harm). Use the freed 52 KB as four output buffers (index i&3, parity ",
+        "(i>>2)&1) so that bursts of slow stores no longer stop the consumers; or three ",
+        "buffers with RING 11 and STAGES 6 (tune). Read a whole batch of 6 rows x 4 ",
+        "pixel groups (24 LDS) of the next batch before the stores of the present one, ",
+        "and release the buffer right after the last LDS, so the store warps never wait ",
+        "for an LDS with an empty store queue. The f32 slow path and its flags stay; ",
+        "flags get four slots.\0A",
+        "Expected gain: 1.1x, because staging wavefronts fall from about 768 to 384 a ",
+        "tile and four buffers decouple stores from wgmma; more if the store hand-over ",
+        "is the real limiter"
       ],
-      title = "mma.sync, channels as M = 96 exactly, pixels as N, two blocks per SM"
+      title = "Output staged as bf16 channel pairs: half the staging traffic, four buffers"
     },
     machine = "NVIDIA H200",
     mlir_version = "22.1.8",
-    models = "mailbox:mailbox",
     name = "conv2d_bias",
-    parameters = {
-      GRID = 264 : i64,
-      PREFETCH = 1 : i64,
-      STAGGER = 0 : i64,
-      UNROLL_G = 1 : i64
-    },
+    parameters = {},
     seed = 0 : i64,
     shapes = "100x3x224x224xf32_96xf32_96x3x11x11xf32",
     speedup = {
-      high = 6.416360e+00 : f64,
-      low = 6.3827999999999996 : f64,
-      median = 6.404780e+00 : f64
+      high = 9.5004799999999996 : f64,
+      low = 9.445370e+00 : f64,
+      median = 9.471030e+00 : f64
     },
     threads = 0 : i64,
     time = {
-      median_ns = 1.105760e+05 : f64,
-      p10_ns = 1.088670e+05 : f64,
-      p90_ns = 1.135650e+05 : f64,
-      samples = 152 : i64
+      median_ns = 7.449600e+04 : f64,
+      p10_ns = 7.254400e+04 : f64,
+      p90_ns = 7.689600e+04 : f64,
+      samples = 256 : i64
     },
-    tokens = 708347 : i64,
-    usd = 0.000000e+00 : f64
+    worst_share = 4.285470e-01 : f64
   },
-  seal = "891d02098a0fc15b7443668b59acf273e3feab8542c6a07f6ecfebabf1c94720",
+  seal = "72a78afddbaa3b3cc4054832271cb00f6282ad1243a065034569bb59addfa6f6",
   target = "cuda:sm_90a",
   workspace = 0 : i64
 } pattern {
@@ -109,7 +110,6 @@ fastk.lowering @w_b5a1dc8a7038d38d attributes {
   fastk.yield %2 : tensor<100x96x55x55xf32>
 } plan {
 ^bb0(%arg0: memref<100x3x224x224xf32>, %arg1: memref<96xf32>, %arg2: memref<96x3x11x11xf32>, %arg3: memref<100x96x55x55xf32>):
-  %0 = fastk.workspace : memref<76800xi8>
-  fastk.launch "pack_weights" grid [25, 1, 1] block [192, 1, 1](%arg2, %0) : memref<96x3x11x11xf32>, memref<76800xi8>
-  fastk.launch "conv" grid [264, 1, 1] block [128, 1, 1] shared 109920 overlaps_previous(%arg0, %arg1, %0, %arg3) : memref<100x3x224x224xf32>, memref<96xf32>, memref<76800xi8>, memref<100x96x55x55xf32>
+  %0 = fastk.tensor_map %arg0 {box = array<i64: 224, 4, 3>, dims = array<i64: 224, 224, 300>, element_type = "f32", l2_promotion = "256B", strides = array<i64: 896, 200704>} : memref<100x3x224x224xf32>
+  fastk.launch "conv_rs" grid [132, 1, 1] block [512, 1, 1] shared 232448(%0, %arg0, %arg1, %arg2, %arg3) : !fastk.tensor_map, memref<100x3x224x224xf32>, memref<96xf32>, memref<96x3x11x11xf32>, memref<100x96x55x55xf32>
 }

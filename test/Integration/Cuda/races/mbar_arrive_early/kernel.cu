@@ -1,7 +1,6 @@
 // Tiles of 4096 floats: out[j] = in[j] + in[4095 - j].
 // class: mbarrier: arrival before the last read
 // broken: lane 0 releases a stage when it has read, not its warp
-// missed: the lanes of a warp run together
 // workload: mirror
 // plan: {"format": 1, "steps": [{"launch": "mirror", "grid": [132], "block": [160], "arguments": ["in0", "out0"]}]}
 // Warp 0 loads by bulk copies, warps 1 to 4 compute.

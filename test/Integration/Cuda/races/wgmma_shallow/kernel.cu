@@ -1,6 +1,7 @@
 // out = A B^T, 64 columns, sums of 256 products of f16.
 // class: wgmma wait_group too shallow
 // broken: shared memory is filled again while the product before may still read it
+// missed: on an H200 the product has read the memory before it is filled again; no delay holds it back
 // workload: products
 // plan: {"format": 1, "steps": [{"launch": "product", "grid": [132], "block": [128], "arguments": ["in0", "in1", "out0"]}]}
 // 64 rows a block, four slices of 64 of the sum: A and B (rows of it are columns
