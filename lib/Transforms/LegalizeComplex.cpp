@@ -15,6 +15,7 @@
 
 #include "LegalizeScalars.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -99,7 +100,24 @@ public:
             b.select(isOne, zero, b.select(base, ofZero.im, power.im))};
   }
 
+  /// z^n by squaring, for n above 0: an angle that is multiplied loses what
+  /// products keep.
+  Parts powi(Parts z, int64_t n) {
+    std::optional<Parts> power;
+    for (; n > 0; n >>= 1) {
+      if (n & 1)
+        power = power ? multiply(*power, z) : z;
+      if (n > 1)
+        z = multiply(z, z);
+    }
+    return *power;
+  }
+
 private:
+  Parts multiply(Parts x, Parts y) {
+    return {b.sub(b.mul(x.re, y.re), b.mul(x.im, y.im)),
+            b.add(b.mul(x.re, y.im), b.mul(x.im, y.re))};
+  }
   template <typename Op>
   Value of(Value x) {
     return Op::create(b, x);
@@ -179,9 +197,21 @@ private:
 };
 } // namespace
 
+/// A constant exponent of 1 to 64; 0 for any other.
+static int64_t smallExponentOf(complex::PowiOp op) {
+  APInt exponent;
+  if (!matchPattern(op.getRhs(), m_ConstantInt(&exponent)) ||
+      exponent.getSignificantBits() > 8)
+    return 0;
+  int64_t value = exponent.getSExtValue();
+  return value > 0 && value <= 64 ? value : 0;
+}
+
 Value fastk::lowerComplexFunction(FloatBuilder &b, Operation *op,
                                   bool hasLibm) {
-  if (hasLibm && !isa<complex::Expm1Op, complex::Log1pOp>(op))
+  auto power = dyn_cast<complex::PowiOp>(op);
+  int64_t exponent = power ? smallExponentOf(power) : 0;
+  if (hasLibm && !exponent && !isa<complex::Expm1Op, complex::Log1pOp>(op))
     return {};
   using Function = Parts (Functions::*)(Parts);
   auto function =
@@ -194,7 +224,7 @@ Value fastk::lowerComplexFunction(FloatBuilder &b, Operation *op,
           .Case<complex::TanOp>([](auto) { return &Functions::tan; })
           .Case<complex::TanhOp>([](auto) { return &Functions::tanh; })
           .Default(Function());
-  if (!function && !isa<complex::PowOp>(op))
+  if (!function && !exponent && !isa<complex::PowOp>(op))
     return {};
   auto type = cast<ComplexType>(op->getResult(0).getType());
   // The squares of halves overflow early: they are computed in f32.
@@ -207,8 +237,9 @@ Value fastk::lowerComplexFunction(FloatBuilder &b, Operation *op,
   };
   Functions functions(b, wide);
   Parts z = parts(op->getOperand(0));
-  Parts result = function ? (functions.*function)(z)
-                          : functions.pow(z, parts(op->getOperand(1)));
+  Parts result = function   ? (functions.*function)(z)
+                 : exponent ? functions.powi(z, exponent)
+                            : functions.pow(z, parts(op->getOperand(1)));
   return complex::CreateOp::create(b, type, b.convert(result.re, element),
                                    b.convert(result.im, element));
 }

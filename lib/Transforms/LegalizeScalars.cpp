@@ -177,6 +177,23 @@ static Value lowerTruncToBF16(FloatBuilder &b, arith::TruncFOp op) {
   return arith::TruncFOp::create(b, op.getType(), odd);
 }
 
+/// Of a conversion to i1, by way of i32: LLVM's NVPTX backend compares the bits
+/// of the float with 0 and says that 0 is true.
+static Value lowerToBool(FloatBuilder &b, Value x) {
+  Value number = arith::FPToSIOp::create(b, b.getI32Type(), x);
+  return arith::TruncIOp::create(b, b.getI1Type(), number);
+}
+
+/// Of a conversion from i1, whose sign that backend loses on the way to bf16.
+static Value lowerFromBool(FloatBuilder &b, Operation *op) {
+  Value bit = op->getOperand(0);
+  Type type = op->getResult(0).getType(), i32 = b.getI32Type();
+  if (isa<arith::UIToFPOp>(op))
+    return arith::UIToFPOp::create(b, type,
+                                   arith::ExtUIOp::create(b, i32, bit));
+  return arith::SIToFPOp::create(b, type, arith::ExtSIOp::create(b, i32, bit));
+}
+
 static bool isTruncToBF16(arith::TruncFOp op) {
   return op.getIn().getType().isF64() && op.getType().isBF16() &&
          !op.getRoundingmodeAttr();
@@ -229,6 +246,12 @@ private:
       return lowerIsInf(b, test);
     if (auto clamp = dyn_cast<math::ClampFOp>(op))
       return lowerClampF(b, clamp);
+    if (isa<arith::FPToSIOp, arith::FPToUIOp>(op) &&
+        op->getResult(0).getType().isInteger(1))
+      return lowerToBool(b, op->getOperand(0));
+    if (isa<arith::SIToFPOp, arith::UIToFPOp>(op) &&
+        op->getOperand(0).getType().isInteger(1))
+      return lowerFromBool(b, op);
     if (isa<math::AbsIOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp,
             math::CtPopOp>(op) &&
         isa<IndexType>(op->getResult(0).getType()))

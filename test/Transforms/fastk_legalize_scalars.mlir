@@ -169,3 +169,48 @@ func.func @toward_zero(%x: f64) -> bf16 {
   %0 = arith.truncf %x toward_zero : f64 to bf16
   return %0 : bf16
 }
+
+// -----
+
+// By way of i32: NVPTX takes 0.0 for true, and loses the sign of i1 in bf16.
+// CHECK-LABEL: func.func @to_bool
+// CHECK: %[[WIDE:.*]] = arith.fptosi %{{.*}} : f32 to i32
+// CHECK: arith.trunci %[[WIDE]] : i32 to i1
+func.func @to_bool(%x: f32) -> i1 {
+  %0 = arith.fptoui %x : f32 to i1
+  return %0 : i1
+}
+
+// -----
+
+// CHECK-LABEL: func.func @from_bool
+// CHECK: %[[MINUS:.*]] = arith.extsi %{{.*}} : i1 to i32
+// CHECK: arith.sitofp %[[MINUS]] : i32 to bf16
+// CHECK: %[[PLUS:.*]] = arith.extui %{{.*}} : i1 to i32
+// CHECK: arith.uitofp %[[PLUS]] : i32 to bf16
+func.func @from_bool(%x: i1) -> (bf16, bf16) {
+  %0 = arith.sitofp %x : i1 to bf16
+  %1 = arith.uitofp %x : i1 to bf16
+  return %0, %1 : bf16, bf16
+}
+
+// -----
+
+// CHECK-LABEL: func.func @complex_cube
+// CHECK-NOT: complex.powi
+// CHECK-COUNT-8: arith.mulf
+// CHECK-NOT: arith.mulf
+func.func @complex_cube(%x: complex<f32>) -> complex<f32> {
+  %three = arith.constant 3 : i32
+  %0 = complex.powi %x, %three : complex<f32>, i32
+  return %0 : complex<f32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @complex_power
+// CHECK: complex.powi
+func.func @complex_power(%x: complex<f32>, %n: i32) -> complex<f32> {
+  %0 = complex.powi %x, %n : complex<f32>, i32
+  return %0 : complex<f32>
+}

@@ -19,8 +19,10 @@ def FastkLegalizeScalarsPass
     | `math.ipowi` | repeated squaring, without a branch |
     | `math.absi`, `ctlz`, `cttz`, `ctpop` of `index` | the same of i64 |
     | `math.isinf`, `math.isnormal`, `math.clampf` | comparisons |
+    | `arith.fptosi`, `fptoui` to i1, `sitofp`, `uitofp` of i1 | the same by way of i32 |
     | `arith.truncf` of f64 to bf16 | through f32, rounded to odd there: one rounding in all |
     | `complex.cos`, `expm1`, `log`, `log1p`, `pow`, `sin`, `tan`, `tanh` | formulas of real functions that cancel nothing |
+    | `complex.powi` with a constant exponent of 1 to 64 | products |
 
     Ops on vectors and tensors are left alone: the pass runs before a schedule
     makes vectors.

@@ -87,7 +87,7 @@ static void placeDynamicSharedMemory(gpu::GPUModuleOp module) {
 }
 
 /// Ops for which LLVM has an intrinsic that the backend selects, and libdevice
-/// no function that MLIR's conversion calls.
+/// no function that MLIR's conversion calls, or a worse one.
 static void lowerToIntrinsics(gpu::GPUModuleOp module) {
   IRRewriter rewriter(module.getContext());
   module.walk([&](Operation *op) {
@@ -95,7 +95,17 @@ static void lowerToIntrinsics(gpu::GPUModuleOp module) {
     if (op->getNumResults() != 1)
       return;
     Type type = op->getResult(0).getType();
-    if (isa<math::TruncOp>(op))
+    // libdevice's sqrtf asks __nvvm_reflect for the precision, which LLVM
+    // answers with 0: approximate.
+    auto sqrt = dyn_cast<math::SqrtOp>(op);
+    bool isExact =
+        sqrt && type.isF32() &&
+        !bitEnumContainsAny(sqrt.getFastmath(), arith::FastMathFlags::afn);
+    if (isExact)
+      rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
+          op, type, rewriter.getStringAttr("llvm.nvvm.sqrt.rn.f"),
+          ValueRange{sqrt.getOperand()});
+    else if (isa<math::TruncOp>(op))
       rewriter.replaceOpWithNewOp<LLVM::FTruncOp>(op, type, op->getOperand(0));
     else if (isa<math::AbsIOp>(op))
       rewriter.replaceOpWithNewOp<LLVM::AbsOp>(op, type, op->getOperand(0),
