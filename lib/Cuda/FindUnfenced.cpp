@@ -291,8 +291,8 @@ std::string fastk::cuda::beyondRacecheck(std::string_view ptx) {
       hasMbarriers |= each.isA("mbarrier");
       hasBulk |= isBulk(each) && !each.has("prefetch");
       // Of some warps, for which others wait.
-      hasArrivals |= each.isA("bar.arrive") || each.isA("barrier.arrive") ||
-                     each.isA("barrier.cta.arrive");
+      hasArrivals |= (each.isA("bar") || each.isA("barrier")) &&
+                     !each.isA("barrier.cluster") && each.has("arrive");
       hasRemote |= each.isA("mapa") || each.isA("barrier.cluster") ||
                    (says(each, "shared::cluster") && !isBulk(each));
     }

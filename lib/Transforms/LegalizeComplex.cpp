@@ -9,7 +9,8 @@
 // near 1, so that results near 0 lose all their bits. The formulas here add
 // only what has one sign, or what is small beside the other part of the result.
 // They follow from Kahan, "Branch cuts for complex elementary functions"
-// (1987).
+// (1987). Powers with a small constant exponent are products, which may cancel
+// in a part, not in the modulus.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +18,7 @@
 #include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <optional>
 
 using namespace mlir;
 using namespace fastk;

@@ -178,7 +178,7 @@ static Value lowerTruncToBF16(FloatBuilder &b, arith::TruncFOp op) {
 }
 
 /// Of a conversion to i1, by way of i32: LLVM's NVPTX backend compares the bits
-/// of the float with 0 and says that 0 is true.
+/// of the float with 0 and says that 0 is true. On the host it is the same.
 static Value lowerToBool(FloatBuilder &b, Value x) {
   Value number = arith::FPToSIOp::create(b, b.getI32Type(), x);
   return arith::TruncIOp::create(b, b.getI1Type(), number);

@@ -61,8 +61,9 @@ bool Validation::screen() {
   int pairs = 0;
   // With three pairs the interval is their range: all must say so.
   Ratio ratio;
+  const uint64_t seed = secretSeed();
   auto isSlow = [&](double screenRatio) {
-    ratio = pairedRatio(theirs, mine, secretSeed());
+    ratio = pairedRatio(theirs, mine, seed);
     return ratio.high * screenRatio < 1;
   };
   // Where something disturbs them, more tell more. A neighbour on the memory is

@@ -105,9 +105,12 @@ bool Timer::auditOutput(size_t set, const Case &trial) {
     return false;
   std::vector<Difficulty> own = difficulty;
   for (size_t o = 0; o < job.outputs.size(); ++o) {
-    // Elements with bounds of their own need no measure of the baseline.
-    if (own[o].perElement)
+    // Elements with bounds of their own need no measure of the baseline; that
+    // of another trial says nothing here.
+    if (own[o].perElement) {
+      own[o].baseline = {};
       continue;
+    }
     own[o].baseline =
         device.compare(o, *baseline->outputs[set], *oracleOutputs);
     own[o].carriers = own[o].baseline.carriers;

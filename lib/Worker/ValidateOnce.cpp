@@ -60,9 +60,11 @@ bool Validation::checkOperands(const Case &trial,
           "the candidate does not follow when operand " + std::to_string(i) +
           " alone is redrawn: " + describe(error, job.acceptedPrecision));
     }
-    // Back to the trial's own values; the conditions are those of the last one
-    // redrawn from here on.
+    // Back to the trial's own values, of which nobody needs the conditions
+    // behind the last operand.
     device.redraw(*inputs, i, trial);
+    if (i + 1 < job.inputs.size() && !callCondition(*inputs))
+      return false;
   }
   return true;
 }

@@ -250,8 +250,8 @@ TEST(DelayPTX, WhatRacecheckCannotFollow) {
                                    "%r1;")),
             "");
   for (const char *arrival :
-       {"bar.arrive 1, 64;", "barrier.arrive.aligned 1, 64;",
-        "barrier.cta.arrive.aligned 1, 64;"})
+       {"bar.arrive 1, 64;", "bar.cta.arrive 1, 64;",
+        "barrier.arrive.aligned 1, 64;", "barrier.cta.arrive.aligned 1, 64;"})
     EXPECT_EQ(beyondRacecheck(kernel(arrival)), "arrivals at named barriers");
   EXPECT_EQ(beyondRacecheck(kernel("bar.sync 1, 64;")), "");
   EXPECT_EQ(beyondRacecheck(kernel("mbarrier.arrive.shared::cta.b64 _, [s];")),

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sched.h>
 #include <sstream>
 #include <string>
@@ -71,6 +72,19 @@ void expectPlausible(const TargetDescription &host) {
   EXPECT_GE(host.f16OpsPerSecond, host.f32OpsPerSecond);
 }
 
+/// The same of what \p measure returns, where another guest of a virtual
+/// machine's host may take the processor from one rate: not three times.
+void expectPlausible(const std::function<TargetDescription()> &measure) {
+  TargetDescription host = measure();
+  for (int again = 0; again < 2; ++again) {
+    double share = host.f64OpsPerSecond / host.f32OpsPerSecond;
+    if (share > 0.3 && share < 0.8)
+      break;
+    host = measure();
+  }
+  expectPlausible(host);
+}
+
 TEST_F(HostCache, MeasuresPlausibleRatesQuickly) {
   // Less than a second on a quiet machine: once in three times no other guest
   // of a virtual machine's host has taken the processor.
@@ -81,10 +95,10 @@ TEST_F(HostCache, MeasuresPlausibleRatesQuickly) {
     TargetDescription host = measureHost();
     std::chrono::duration<double> seconds =
         std::chrono::steady_clock::now() - start;
-    expectPlausible(host);
     least = std::min(least, seconds.count());
     isIdle |= host.measuredIdle;
   }
+  expectPlausible([] { return measureHost(); });
   if (isIdle)
     EXPECT_LT(least, 1.0);
 }
@@ -127,8 +141,10 @@ TEST_F(HostCache, CorruptedFilesAreMeasuredAgain) {
        {std::string(), std::string("not json"),
         whole.substr(0, whole.size() / 2), std::string("{}"), otherVersion}) {
     EXPECT_FALSE(parseTargetDescription(text)) << text;
-    write(text);
-    expectPlausible(describeHost(path.string()));
+    expectPlausible([&] {
+      write(text);
+      return describeHost(path.string());
+    });
     EXPECT_TRUE(parseTargetDescription(read())) << "after: " << text;
   }
 }
@@ -143,8 +159,9 @@ TEST_F(HostCache, AnotherMachinesFileIsMeasuredAgain) {
 
 TEST_F(HostCache, FoldersThatCannotBeWrittenAreNoError) {
   std::ofstream(folder / "file") << "x";
-  expectPlausible(describeHost((folder / "file" / "host.json").string()));
-  expectPlausible(describeHost(""));
+  for (const std::string &place :
+       {(folder / "file" / "host.json").string(), std::string()})
+    expectPlausible([&] { return describeHost(place); });
 }
 
 TEST_F(HostCache, TextRoundTrips) {

@@ -141,6 +141,23 @@ TEST(Sanitizer, AFindingBeforeTheTimeIsOutIsOne) {
       << result.text;
 }
 
+// racecheck says so in front of its findings, or instead of them.
+TEST(Sanitizer, ALimitOfHazardsIsNoFindingAndNotClean) {
+  const std::string limit =
+      "========= Warning: Maximum number of hazards reached. Environment "
+      "variable NV_COMPUTE_SANITIZER_MAX_RACECHECK_HAZARDS can be used to "
+      "increase this count.\n";
+  ToolEnd end;
+  end.exitCode = 0;
+  SanitizerResult result = interpret(end, SoloReply(), limit, 60);
+  EXPECT_EQ(result.kind, SanitizerResult::Failed);
+  EXPECT_EQ(result.text, "not run: Maximum number of hazards reached");
+  end.exitCode = findingExit;
+  result = interpret(end, SoloReply(), limit + report, 60);
+  EXPECT_EQ(result.kind, SanitizerResult::Finding);
+  EXPECT_EQ(result.text, interpret(end, SoloReply(), report, 60).text);
+}
+
 TEST(Sanitizer, ReportsArePrintableAndShort) {
   EXPECT_EQ(summaryOf(""), "it left no report");
   EXPECT_EQ(summaryOf("========= \x1b[2J\xff\n"), "?[2J?");
@@ -178,6 +195,22 @@ static bool ends(pid_t pid) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return false;
+}
+
+TEST(RunTool, VariablesStandBesideThoseOfTheProcess) {
+  ScratchFolder folder(1);
+  auto run = [&](const std::string &variable) {
+    std::string command =
+        "test \"$FASTK_TEST_VARIABLE\" = \"" + variable + "\"";
+    return runTool({"/bin/sh", "-c", command}, folder.path(), 10, {}, 0,
+                   nullptr, {"FASTK_TEST_VARIABLE=ours"})
+        .exitCode;
+  };
+  unsetenv("FASTK_TEST_VARIABLE");
+  EXPECT_EQ(run("ours"), 0);
+  setenv("FASTK_TEST_VARIABLE", "theirs", 1);
+  EXPECT_EQ(run("theirs"), 0);
+  unsetenv("FASTK_TEST_VARIABLE");
 }
 
 TEST(RunTool, ExitCodesAndSignals) {

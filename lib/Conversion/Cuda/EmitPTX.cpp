@@ -124,6 +124,12 @@ static void lowerToIntrinsics(gpu::GPUModuleOp module) {
 static LogicalResult lowerToNVVM(gpu::GPUModuleOp module) {
   if (failed(lowerSubgroupReductions(module)))
     return failure();
+  // Before intrinsics: complex functions take roots.
+  PassManager complexes(module.getContext(),
+                        gpu::GPUModuleOp::getOperationName());
+  complexes.addPass(createConvertComplexToStandardPass());
+  if (failed(runPasses(complexes, module)))
+    return failure();
   lowerToIntrinsics(module);
   PassManager passes(module.getContext(), gpu::GPUModuleOp::getOperationName());
   passes.addPass(createCanonicalizerPass());
@@ -133,7 +139,6 @@ static LogicalResult lowerToNVVM(gpu::GPUModuleOp module) {
   passes.addPass(createConvertVectorToSCFPass());
   passes.addPass(memref::createExpandStridedMetadataPass());
   passes.addPass(createLowerAffinePass());
-  passes.addPass(createConvertComplexToStandardPass());
   passes.addPass(createSCFToControlFlowPass());
   ConvertVectorToLLVMPassOptions vectors;
   vectors.useVectorAlignment = true;

@@ -26,8 +26,9 @@ static constexpr int64_t kPointsWanted = 16;
 /// (CUDA C++ Programming Guide, "Technical Specifications").
 static constexpr int64_t kRegisters = 65536, kMaxRegisters = 255;
 static constexpr int64_t kThreadsOfProcessor = 2048;
-/// Functions in f64 of a point beyond which a thread has registers for few
-/// points at a time, and a block is small so that it has them.
+/// Functions and divisions in f64 of a point, all passes together, beyond which
+/// a thread has registers for few points at a time, and a block is small so
+/// that it has them.
 static constexpr int64_t kManyDoubleFunctions = 4;
 /// What a kernel needs beside the values it keeps: addresses, sums.
 static constexpr int64_t kOtherRegisters = 24;

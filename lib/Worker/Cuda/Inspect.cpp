@@ -252,10 +252,9 @@ bool CudaDevice::inspectByTools(Verdict &verdict,
     const char *tool = sanitizerTools[i];
     const SanitizerResult &result = *results[i];
     noteSanitizer(verdict, tool, result);
-    if (result.kind == SanitizerResult::Stopped && isDoubtful(tool))
+    if (result.kind != SanitizerResult::Clean && isDoubtful(tool))
       opinion = result;
     if (result.kind == SanitizerResult::Finding && isDoubtful(tool)) {
-      opinion = result;
       report.sanitizer.back().second += " (an opinion: the program uses " +
                                         beyond + ", which it cannot follow)";
       continue;

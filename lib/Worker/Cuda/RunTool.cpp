@@ -25,7 +25,8 @@ using namespace fastk::worker;
 namespace fs = std::filesystem;
 
 static pid_t spawn(const std::vector<std::string> &command,
-                   const std::string &folder, const std::string &output) {
+                   const std::string &folder, const std::string &output,
+                   const std::vector<std::string> &variables) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
@@ -55,6 +56,9 @@ static pid_t spawn(const std::vector<std::string> &command,
     if (std::strncmp(*entry, "TMPDIR=", 7) != 0)
       environment.push_back(*entry);
   environment.push_back(temporary.data());
+  for (const std::string &variable : variables)
+    if (!std::getenv(variable.substr(0, variable.find('=')).c_str()))
+      environment.push_back(const_cast<char *>(variable.c_str()));
   environment.push_back(nullptr);
   pid_t pid = -1;
   int code = posix_spawn(&pid, command[0].c_str(), &actions, &attributes,
@@ -132,7 +136,8 @@ private:
 ToolEnd fastk::worker::runTool(const std::vector<std::string> &command,
                                const std::string &folder, double seconds,
                                const std::string &output, uint64_t addressSpace,
-                               ToolControl *control) {
+                               ToolControl *control,
+                               const std::vector<std::string> &variables) {
   ToolEnd end;
   ToolWatch watch(control);
   if (!watch.mayBegin()) {
@@ -140,7 +145,7 @@ ToolEnd fastk::worker::runTool(const std::vector<std::string> &command,
     return end;
   }
   uint64_t heldBefore = watch.heldNs();
-  pid_t pid = spawn(command, folder, output);
+  pid_t pid = spawn(command, folder, output, variables);
   if (pid < 0) {
     end.error = command[0] + " cannot be started: " + strerror(errno);
     return end;

@@ -24,7 +24,8 @@ struct ToolEnd {
   int exitCode = -1;
 };
 
-/// By this one thread holds back, or ends, the tools that another one runs.
+/// By this one thread holds back, or ends, the tools that others run. To be
+/// held back they are one thread; any may end the tools of all.
 class ToolControl {
 public:
   /// Returns when no tool runs.
@@ -48,12 +49,14 @@ private:
 /// waits. It leads a group of its own, of which nothing outlives it. \p folder
 /// is its working folder and the one for its temporary files. What it prints
 /// goes into the file \p output, where one is named; it has \p addressSpace
-/// bytes, 0 for any. What \p control holds back is not counted as time; what it
+/// bytes, 0 for any, and \p variables beside those of this process, which have
+/// the last word. What \p control holds back is not counted as time; what it
 /// ends has taken too long.
 ToolEnd runTool(const std::vector<std::string> &command,
                 const std::string &folder, double seconds,
                 const std::string &output = {}, uint64_t addressSpace = 0,
-                ToolControl *control = nullptr);
+                ToolControl *control = nullptr,
+                const std::vector<std::string> &variables = {});
 
 /// A folder of our own for files of \p bytes, in memory where there is room.
 /// Removed with all that is in it.

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -49,13 +48,18 @@ fastk::worker::sanitizerCommand(const std::string &sanitizer,
   return command;
 }
 
+/// A warning, in front of the findings.
+static constexpr std::string_view hazardLimit =
+    "Maximum number of hazards reached";
+
 std::string fastk::worker::summaryOf(const std::string &log) {
   std::istringstream lines(log);
   std::string text;
   int taken = 0;
   for (std::string line; std::getline(lines, line) && taken < 3;) {
     size_t at = line.find_first_not_of("= \t");
-    if (at == line.npos || line.find("COMPUTE-SANITIZER") != line.npos)
+    if (at == line.npos || line.find("COMPUTE-SANITIZER") != line.npos ||
+        line.find(hazardLimit) != line.npos)
       continue;
     text += taken++ ? "; " : "";
     for (char c : line.substr(at))
@@ -110,6 +114,8 @@ SanitizerResult fastk::worker::interpret(const ToolEnd &end,
     snprintf(text, sizeof(text), "not run: exit code %d: ", end.exitCode);
     return {SanitizerResult::Failed, text + summaryOf(log)};
   }
+  if (log.find(hazardLimit) != log.npos)
+    return {SanitizerResult::Failed, "not run: " + std::string(hazardLimit)};
   // It found nothing, but did the program run?
   if (!reply)
     return {SanitizerResult::Failed,
@@ -141,11 +147,19 @@ SanitizerResult fastk::worker::runSanitizer(const std::string &sanitizer,
   fs::remove(own, error);
   fs::remove(replyPath(own), error);
   fs::create_hard_link(file, own, error);
+  // Not every file system has them.
+  if (error)
+    fs::create_symlink(file, own, error);
   if (error)
     return {SanitizerResult::Failed,
             "not run: " + own + ": " + error.message()};
+  // Some hazards say as much as all that racecheck would collect, which took it
+  // 17 s for one program.
+  std::vector<std::string> variables;
+  if (tool == "racecheck")
+    variables.push_back("NV_COMPUTE_SANITIZER_MAX_RACECHECK_HAZARDS=256");
   ToolEnd end = runTool(sanitizerCommand(sanitizer, tool, log, self, own),
-                        folder.path(), seconds, {}, 0, control);
+                        folder.path(), seconds, {}, 0, control, variables);
   std::string text(size_t(64) << 10, '\0');
   std::ifstream report(log, std::ios::binary);
   report.read(text.data(), std::streamsize(text.size()));
@@ -157,9 +171,6 @@ std::vector<std::optional<SanitizerResult>> fastk::worker::runSanitizers(
     const std::string &sanitizer, const ScratchFolder &folder,
     const std::string &file, const std::vector<SanitizerTask> &tasks,
     size_t atOnce) {
-  // One hazard says as much as the 10,000 that racecheck would collect, which
-  // took it 17 s for one program. What the user has set stands.
-  setenv("NV_COMPUTE_SANITIZER_MAX_RACECHECK_HAZARDS", "256", /*overwrite=*/0);
   std::vector<std::optional<SanitizerResult>> results(tasks.size());
   std::atomic<bool> decided = false;
   auto run = [&](size_t i, ToolControl &control) {
@@ -185,7 +196,8 @@ std::vector<std::optional<SanitizerResult>> fastk::worker::runSanitizers(
   }
   for (size_t i = 0; i < tasks.size() && atOnce > 1 && !decided; ++i) {
     SanitizerResult::Kind kind = results[i]->kind;
-    if (tasks[i].decides &&
+    bool wasAlone = i % atOnce == 0 && i + 1 == tasks.size();
+    if (tasks[i].decides && !wasAlone &&
         (kind == SanitizerResult::Stopped || kind == SanitizerResult::Failed)) {
       ToolControl control;
       run(i, control);

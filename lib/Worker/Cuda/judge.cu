@@ -119,7 +119,7 @@ extern "C" __global__ void fastk_round_to_half(unsigned char *data, int type,
           fromBits16(toBits16(load(data, i, type), 10, -14, 15), 10, -14));
 }
 
-// Of all threads of a block, at most 256. One atomic operation of a block where
+// Of all threads of a block, which all get here: a power of two, at most 256. One atomic operation of a block where
 // each thread had one: a quarter of a million on one address take milliseconds.
 template <typename T, typename Combine>
 __device__ T ofBlock(T value, void *memory, Combine combine) {
@@ -152,7 +152,7 @@ struct RowTeam {
       : isWarp(row <= 1024), first(blockIdx.x), step(gridDim.x),
         lane(threadIdx.x), lanes(blockDim.x) {
     if (isWarp) {
-      first = first * (blockDim.x / 32) + threadIdx.x / 32;
+      first += step * (threadIdx.x / 32);
       step *= blockDim.x / 32;
       lane %= 32;
       lanes = 32;

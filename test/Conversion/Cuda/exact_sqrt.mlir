@@ -5,8 +5,9 @@
 // RUN: FileCheck %s --input-file=%t/out/kernel.ptx
 
 // A root in f32 is rounded once, as in torch: libdevice's would be approximate.
+// That of a complex number's size as well.
 // CHECK-NOT: sqrt.approx
-// CHECK: sqrt.rn.f32
+// CHECK-COUNT-2: sqrt.rn.f32
 // CHECK-NOT: sqrt.approx
 #map = affine_map<(d0) -> (d0)>
 func.func @roots(%x: tensor<1024xf32>) -> tensor<1024xf32> {
@@ -14,7 +15,9 @@ func.func @roots(%x: tensor<1024xf32>) -> tensor<1024xf32> {
   %0 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]} ins(%x : tensor<1024xf32>) outs(%empty : tensor<1024xf32>) {
   ^bb0(%in: f32, %out: f32):
     %1 = math.sqrt %in : f32
-    linalg.yield %1 : f32
+    %2 = complex.create %1, %in : complex<f32>
+    %3 = complex.abs %2 : complex<f32>
+    linalg.yield %3 : f32
   } -> tensor<1024xf32>
   return %0 : tensor<1024xf32>
 }
