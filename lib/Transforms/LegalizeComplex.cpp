@@ -18,7 +18,6 @@
 #include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include <optional>
 
 using namespace mlir;
 using namespace fastk;
@@ -105,14 +104,8 @@ public:
   /// z^n by squaring, for n above 0: an angle that is multiplied loses what
   /// products keep.
   Parts powi(Parts z, int64_t n) {
-    std::optional<Parts> power;
-    for (; n > 0; n >>= 1) {
-      if (n & 1)
-        power = power ? multiply(*power, z) : z;
-      if (n > 1)
-        z = multiply(z, z);
-    }
-    return *power;
+    return powerBySquaring(z, n,
+                           [&](Parts x, Parts y) { return multiply(x, y); });
   }
 
 private:

@@ -20,18 +20,7 @@ namespace fastk {
 } // namespace fastk
 
 using fastk::FloatBuilder;
-
-/// x^exponent by squaring, for exponents above 0.
-static Value multiply(FloatBuilder &b, Value x, int64_t exponent) {
-  Value power;
-  for (; exponent > 0; exponent >>= 1) {
-    if (exponent & 1)
-      power = power ? b.mul(power, x) : x;
-    if (exponent > 1)
-      x = b.mul(x, x);
-  }
-  return power;
-}
+using fastk::powerBySquaring;
 
 /// An index as the integer that it is on all targets.
 static Value toInteger(FloatBuilder &b, Value value) {
@@ -73,8 +62,9 @@ static Value lowerFPowI(FloatBuilder &b, math::FPowIOp op, bool isOracle) {
                 : type.getIntOrFloatBitWidth() == 16 ? Type(b.getF32Type())
                                                      : type;
     if (!type.isF64() || exponent > 0) {
-      Value power =
-          multiply(b, b.convert(op.getLhs(), wide), std::abs(exponent));
+      Value power = powerBySquaring(
+          b.convert(op.getLhs(), wide), std::abs(exponent),
+          [&](Value lhs, Value rhs) { return b.mul(lhs, rhs); });
       if (exponent < 0)
         power = b.div(b.constant(wide, 1.0), power);
       return b.convert(power, type);

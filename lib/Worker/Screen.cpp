@@ -59,13 +59,9 @@ bool Validation::screen() {
     return false;
   double spentNs = 0;
   int pairs = 0;
+  const double limit = job.time.screenRatio;
   // With three pairs the interval is their range: all must say so.
   Ratio ratio;
-  const uint64_t seed = secretSeed();
-  auto isSlow = [&](double screenRatio) {
-    ratio = pairedRatio(theirs, mine, seed);
-    return ratio.high * screenRatio < 1;
-  };
   // Where something disturbs them, more tell more. A neighbour on the memory is
   // seen by nobody, but does not double a time.
   constexpr int disturbedPairs = 9;
@@ -73,9 +69,9 @@ bool Validation::screen() {
     if (pairs < fewestPairs ||
         !device.outlastsDisturbance(spentNs, size_t(pairs)))
       return false;
-    double limit = job.time.screenRatio;
-    return pairs >= disturbedPairs ||
-           (!isDisturbed && (!isSlow(limit) || isSlow(2 * limit)));
+    ratio = pairedRatio(theirs, mine, secretSeed());
+    bool isClear = ratio.high * limit >= 1 || ratio.high * 2 * limit < 1;
+    return pairs >= disturbedPairs || (!isDisturbed && isClear);
   };
   for (; !isEnough(); ++pairs) {
     if (!call(rival, rivalOutputs, trusted, ns, least))
@@ -98,7 +94,7 @@ bool Validation::screen() {
   if (incumbent)
     evaluation.account(*incumbent);
 
-  if (!isSlow(job.time.screenRatio))
+  if (ratio.high * limit >= 1)
     return true;
   TimingReport &timing = verdict.timing;
   timing.candidate = summarize(mine);

@@ -249,12 +249,12 @@ bool CudaDevice::inspectByTools(Verdict &verdict,
   for (size_t i = 0; i < results.size(); ++i) {
     if (!results[i])
       continue;
-    const char *tool = sanitizerTools[i];
+    const auto &[tool, limit, decides] = tasks[i];
     const SanitizerResult &result = *results[i];
     noteSanitizer(verdict, tool, result);
-    if (result.kind != SanitizerResult::Clean && isDoubtful(tool))
+    if (result.kind != SanitizerResult::Clean && !decides)
       opinion = result;
-    if (result.kind == SanitizerResult::Finding && isDoubtful(tool)) {
+    if (result.kind == SanitizerResult::Finding && !decides) {
       report.sanitizer.back().second += " (an opinion: the program uses " +
                                         beyond + ", which it cannot follow)";
       continue;
