@@ -279,11 +279,45 @@ std::vector<std::string> fastk::cuda::findUnfenced(std::string_view ptx) {
   return findings;
 }
 
-std::string fastk::cuda::beyondRacecheck(std::string_view ptx) {
+/// The kernels \p launched and the functions that they name, directly or not:
+/// what else is in a program says nothing about what it does.
+static std::vector<PTXFunction>
+launchedOnly(std::vector<PTXFunction> functions,
+             const std::vector<std::string_view> &launched) {
+  std::vector<bool> isUsed(functions.size());
+  std::vector<size_t> open;
+  auto use = [&](std::string_view name, bool isEntry) {
+    for (size_t i = 0; i < functions.size(); ++i)
+      if (!isUsed[i] && functions[i].isEntry == isEntry &&
+          functions[i].name == name) {
+        isUsed[i] = true;
+        open.push_back(i);
+      }
+  };
+  for (std::string_view name : launched)
+    use(name, /*isEntry=*/true);
+  while (!open.empty()) {
+    size_t i = open.back();
+    open.pop_back();
+    for (const PTXStatement &each : functions[i].statements)
+      for (PTXToken token : each.tokens)
+        use(token, /*isEntry=*/false);
+  }
+  std::vector<PTXFunction> used;
+  for (size_t i = 0; i < functions.size(); ++i)
+    if (isUsed[i])
+      used.push_back(std::move(functions[i]));
+  return used;
+}
+
+std::string
+fastk::cuda::beyondRacecheck(std::string_view ptx,
+                             const std::vector<std::string_view> &launched) {
   std::vector<PTXFunction> functions;
   std::string error;
   if (!readPTXFunctions(ptx, functions, error))
     return "";
+  functions = launchedOnly(std::move(functions), launched);
   bool hasMbarriers = false, hasRemote = false, hasBulk = false,
        hasArrivals = false;
   for (const PTXFunction &function : functions)
@@ -306,11 +340,13 @@ std::string fastk::cuda::beyondRacecheck(std::string_view ptx) {
   return text;
 }
 
-bool fastk::cuda::hasAtomics(std::string_view ptx) {
+bool fastk::cuda::hasAtomics(std::string_view ptx,
+                             const std::vector<std::string_view> &launched) {
   std::vector<PTXFunction> functions;
   std::string error;
   if (!readPTXFunctions(ptx, functions, error))
     return true;
+  functions = launchedOnly(std::move(functions), launched);
   for (const PTXFunction &function : functions)
     for (const PTXStatement &each : function.statements)
       if (each.isA("atom") || each.isA("red") || each.isA("cp.reduce"))

@@ -125,6 +125,20 @@ std::string fastk::worker::checkKernelName(std::string_view name) {
                  "and '.', no digit first";
 }
 
+std::vector<std::string_view>
+fastk::worker::launchedKernels(const LaunchPlan &plan) {
+  std::vector<std::string_view> names;
+  for (const PlanStep &step : plan.steps) {
+    const auto *launch = std::get_if<Launch>(&step);
+    if (!launch)
+      continue;
+    std::string_view name = launch->kernel;
+    size_t colons = name.find("::");
+    names.push_back(colons == name.npos ? name : name.substr(colons + 2));
+  }
+  return names;
+}
+
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//

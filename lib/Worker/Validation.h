@@ -39,6 +39,8 @@ private:
   bool measureBaseline(const Case &trial, size_t output, Difficulty &difficulty,
                        bool &mostMasked, std::string &why);
   bool measureSlope(const Case &trial, std::vector<Difficulty> &difficulties);
+  bool disagreesWithOracle(const std::vector<Difficulty> &difficulties,
+                           std::string &why) const;
   bool judgeTrial(const Case &trial, std::vector<Difficulty> &difficulties,
                   bool slopeKnown);
   bool screen();
@@ -51,6 +53,8 @@ private:
                       const std::vector<Difficulty> &difficulties);
   bool checkOperands(const Case &trial,
                      const std::vector<Difficulty> &difficulties);
+  bool measureRedrawn(const Case &redrawn,
+                      std::vector<Difficulty> &difficulties);
   bool checkHalfInputs(const Case &trial,
                        const std::vector<Difficulty> &difficulties);
   bool checkRepeats(const Case &trial,

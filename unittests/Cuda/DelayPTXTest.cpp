@@ -245,19 +245,46 @@ TEST(DelayPTX, VariantsCoverWhatOneCannotHold) {
 }
 
 TEST(DelayPTX, WhatRacecheckCannotFollow) {
-  EXPECT_EQ(beyondRacecheck(kernel("bar.sync 0;")), "");
-  EXPECT_EQ(beyondRacecheck(kernel("cp.async.bulk.prefetch.L2.global [%d1], "
-                                   "%r1;")),
+  auto beyond = [](const std::string &ptx) {
+    return beyondRacecheck(ptx, {"k"});
+  };
+  EXPECT_EQ(beyond(kernel("bar.sync 0;")), "");
+  EXPECT_EQ(beyond(kernel("cp.async.bulk.prefetch.L2.global [%d1], "
+                          "%r1;")),
             "");
   for (const char *arrival :
        {"bar.arrive 1, 64;", "bar.cta.arrive 1, 64;",
         "barrier.arrive.aligned 1, 64;", "barrier.cta.arrive.aligned 1, 64;"})
-    EXPECT_EQ(beyondRacecheck(kernel(arrival)), "arrivals at named barriers");
-  EXPECT_EQ(beyondRacecheck(kernel("bar.sync 1, 64;")), "");
-  EXPECT_EQ(beyondRacecheck(kernel("mbarrier.arrive.shared::cta.b64 _, [s];")),
+    EXPECT_EQ(beyond(kernel(arrival)), "arrivals at named barriers");
+  EXPECT_EQ(beyond(kernel("bar.sync 1, 64;")), "");
+  EXPECT_EQ(beyond(kernel("mbarrier.arrive.shared::cta.b64 _, [s];")),
             "mbarriers");
-  EXPECT_EQ(beyondRacecheck(kernel("barrier.cluster.arrive.aligned;")),
+  EXPECT_EQ(beyond(kernel("barrier.cluster.arrive.aligned;")),
             "other blocks' shared memory");
+}
+
+/// What no launch reaches excuses nothing: a kernel or a function that is only
+/// there must not make a finding of racecheck an opinion.
+TEST(DelayPTX, OnlyWhatIsLaunchedCounts) {
+  std::string arrival = "mbarrier.arrive.shared::cta.b64 _, [s];";
+  std::string function = ".func f() {\n.shared .b8 s[8];\n" + arrival +
+                         "\natom.global.add.u32 %r1, [%d1], 1;\nret;\n}\n";
+  std::string idle = std::string(header) + function +
+                     ".visible .entry idle(.param .u64 p) {\n.shared .b8 "
+                     "s[8];\n" +
+                     arrival +
+                     "\natom.global.add.u32 %r1, [%d1], 1;\nret;\n}\n";
+  auto after = [](const std::string &text) {
+    return text.substr(sizeof(header) - 1);
+  };
+  std::string plain = idle + after(kernel("bar.sync 0;"));
+  EXPECT_EQ(beyondRacecheck(plain, {"k"}), "");
+  EXPECT_FALSE(hasAtomics(plain, {"k"}));
+  EXPECT_EQ(beyondRacecheck(plain, {"k", "idle"}), "mbarriers");
+  EXPECT_TRUE(hasAtomics(plain, {"k", "idle"}));
+  std::string calls = idle + after(kernel("call.uni f, ();"));
+  EXPECT_EQ(beyondRacecheck(calls, {"k"}), "mbarriers");
+  EXPECT_TRUE(hasAtomics(calls, {"k"}));
 }
 
 TEST(FindUnfenced, FencesOfProducts) {

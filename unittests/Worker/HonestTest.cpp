@@ -89,6 +89,16 @@ TEST(Honest, TimedCallsOnHardInputs) {
   EXPECT_EQ(verdict.status, Status::Wrong) << explain(verdict);
 }
 
+/// The same for draws in which one operand alone is another: one judgement in
+/// twenty refused it there.
+TEST(Honest, RedrawnOperandsOnHardInputs) {
+  Job job = reluNormJob(compile("relu_norm.c", "-DREVERSED"));
+  for (int i = 0; i < 40; ++i) {
+    SCOPED_TRACE(i);
+    expectClass(job, Precision::IEEE);
+  }
+}
+
 TEST(Honest, Softmax) {
   expectClass(rowwiseJob("SOFTMAX", compile("rowwise.c", "-DOP=SOFTMAX")),
               Precision::IEEE);

@@ -93,14 +93,16 @@ coverDelays(std::string_view ptx,
             const std::function<bool(const DelayedPTX &)> &isGood,
             int questions, size_t most);
 
-/// What a program uses that tools which follow barriers of a block do not
-/// follow: "mbarriers", "bulk copies", "arrivals at named barriers", "other
-/// blocks' shared memory". Empty when nothing.
-std::string beyondRacecheck(std::string_view ptx);
+/// What the kernels \p launched of a program use that tools which follow
+/// barriers of a block do not follow: "mbarriers", "bulk copies", "arrivals at
+/// named barriers", "other blocks' shared memory". Empty when nothing.
+std::string beyondRacecheck(std::string_view ptx,
+                            const std::vector<std::string_view> &launched);
 
-/// Whether it has atomics: what they add up or let in first may depend on who
-/// comes first, in a program that is right.
-bool hasAtomics(std::string_view ptx);
+/// Whether the kernels \p launched have atomics: what they add up or let in
+/// first may depend on who comes first, in a program that is right.
+bool hasAtomics(std::string_view ptx,
+                const std::vector<std::string_view> &launched);
 
 /// Sentences about synchronisation that is certainly missing: a wgmma before
 /// any wgmma.fence; shared memory that ordinary stores write and wgmma or a

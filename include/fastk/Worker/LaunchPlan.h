@@ -123,6 +123,10 @@ struct LaunchPlan {
   std::vector<PlanStep> steps;
 };
 
+/// The entries that a plan launches, without the name of their image; they
+/// point into \p plan.
+std::vector<std::string_view> launchedKernels(const LaunchPlan &plan);
+
 /// The most that the format knows: of all workspaces of a plan together.
 inline constexpr int64_t mostWorkspaceBytes = int64_t(1) << 40;
 

@@ -407,7 +407,7 @@ bool CudaDevice::delay(Verdict &verdict,
   report.delayBuilds = int64_t(delayed.builds.size());
   Phase phase("delays");
   DelayRuns runs(*this, *gpu, image.plan, report, opinion.has_value(),
-                 cuda::hasAtomics(image.ptx));
+                 cuda::hasAtomics(image.ptx, launchedKernels(image.plan)));
   bool isRight = runs.run(image.bytes, delayed, verdict, failure);
   // What could not be started says nothing of the candidate.
   if (!isRight &&

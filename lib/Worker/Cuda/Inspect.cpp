@@ -218,7 +218,9 @@ bool CudaDevice::inspectByTools(Verdict &verdict,
 
   // Where racecheck does not see what orders a program, it is asked no more
   // than what to look for; delays have the last word.
-  std::string beyond = cuda::beyondRacecheck(images[Part::Candidate].ptx);
+  std::string beyond =
+      cuda::beyondRacecheck(images[Part::Candidate].ptx,
+                            launchedKernels(images[Part::Candidate].plan));
   auto isDoubtful = [&](std::string_view tool) {
     return tool == "racecheck" && !beyond.empty() &&
            job.delays.when != SanitizerOptions::When::Never;
