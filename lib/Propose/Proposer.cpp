@@ -7,6 +7,8 @@
 
 #include "fastk/Propose/Proposer.h"
 #include "fastk/Dialect/Fastk/Key.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/Path.h"
 
 using namespace fastk;
 
@@ -63,4 +65,21 @@ Proposer::repair(const ProposalContext &context,
                  llvm::ArrayRef<FailedVariant> failed) {
   return std::vector<std::optional<std::vector<Variant>>>(
       failed.size(), std::vector<Variant>());
+}
+
+std::string fastk::sharedProposerName(llvm::StringRef name) {
+  auto [prefix, path] = name.split(':');
+  bool isCommand = prefix == "command";
+  if (!isCommand && prefix != "files" && prefix != "mailbox" &&
+      prefix != "replay")
+    return name.str();
+  if (isCommand)
+    path = path.trim().take_until([](char c) { return c == ' '; });
+  llvm::SmallString<128> clean(path);
+  llvm::sys::path::remove_dots(clean, /*remove_dot_dot=*/true);
+  bool isElsewhere =
+      llvm::sys::path::is_absolute(clean) || clean.starts_with("..");
+  return (prefix + ":" +
+          (isElsewhere ? llvm::sys::path::filename(clean) : path))
+      .str();
 }

@@ -9,6 +9,7 @@
 #include "fastk/Analysis/WorkloadKind.h"
 #include "fastk/Bank/DurableFile.h"
 #include "fastk/Dialect/Fastk/Key.h"
+#include "fastk/Propose/Proposer.h"
 #include "fastk/Target/TargetDescription.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Config/llvm-config.h"
@@ -213,6 +214,13 @@ static json::Object costs(const SearchResult &result) {
                       {"models", std::move(models)}};
 }
 
+static std::string sharedNames(ArrayRef<Proposer *> proposers) {
+  std::string names;
+  for (Proposer *proposer : proposers)
+    names += (names.empty() ? "" : ",") + sharedProposerName(proposer->name());
+  return names;
+}
+
 static json::Object optionsObject(const SearchInput &input,
                                   const SearchOptions &options) {
   json::Object object;
@@ -239,8 +247,11 @@ static std::string render(json::Object object) {
 std::string fastk::trajectoryJson(const SearchInput &input,
                                   const SearchOptions &options,
                                   const SearchResult &result) {
+  // It goes where the bank goes.
+  json::Object search = optionsObject(input, options);
+  search["proposer"] = json::fixUTF8(sharedNames(input.proposers));
   return render(json::Object{{"format", 1},
-                             {"search", optionsObject(input, options)},
+                             {"search", std::move(search)},
                              {"floor_seconds", result.floorSeconds},
                              {"baseline_seconds", result.baselineSeconds},
                              {"trajectory", trajectoryArray(result)},
@@ -345,11 +356,12 @@ WinnerRecord fastk::winnerRecord(const SearchInput &input,
   record.evaluations = result.counts.evaluations;
   record.tokens = result.models.inputTokens + result.models.outputTokens;
   record.usd = result.models.usd;
-  if (record.tokens > 0)
-    for (Proposer *proposer : input.proposers)
-      if (proposer->wantsManyAtOnce())
-        record.models +=
-            (record.models.empty() ? "" : ",") + proposer->name().str();
+  if (record.tokens > 0) {
+    std::vector<Proposer *> asked;
+    copy_if(input.proposers, std::back_inserter(asked),
+            [](Proposer *each) { return each->wantsManyAtOnce(); });
+    record.models = sharedNames(asked);
+  }
   return record;
 }
 

@@ -199,22 +199,45 @@ bool Validation::isBadLuck(const Case &trial,
                            bool &unlucky) {
   constexpr int draws = 4;
   unlucky = true;
-  Case again = trial;
   for (int k = 0; k < draws && unlucky; ++k) {
+    Case again = trial;
     again.seed = bitsAt(trial.seed, 7000 + uint64_t(k));
-    device.fill(*inputs, again, placement);
-    if (!callTrusted(Part::Oracle, *inputs, *oracleOutputs) ||
-        !callCondition(*inputs) ||
-        !callCandidate("on " + titleOf(trial) + ", drawn again"))
+    // Without conditions each draw has its own baseline and slopes.
+    std::vector<Difficulty> own = difficulties;
+    if (condition) {
+      device.fill(*inputs, again, placement);
+      if (!callTrusted(Part::Oracle, *inputs, *oracleOutputs) ||
+          !callCondition(*inputs))
+        return false;
+    } else {
+      std::string why;
+      Outcome outcome = prepare(again, own, why);
+      if (outcome == Outcome::LeftOut)
+        continue;
+      if (outcome == Outcome::Failed || !measureSlope(again, own))
+        return false;
+    }
+    if (!callCandidate("on " + titleOf(trial) + ", drawn again"))
       return false;
     TrialError error;
     unlucky = evaluation.judge(*candidateOutputs, *oracleOutputs,
-                               conditionOutputs.get(), difficulties,
+                               conditionOutputs.get(), own,
                                error) <= job.acceptedPrecision;
   }
   device.fill(*inputs, trial, placement);
   return callTrusted(Part::Oracle, *inputs, *oracleOutputs) &&
          callCondition(*inputs);
+}
+
+/// Whether an error is so little beyond its bound that more draws decide.
+static bool isNearBound(const TrialError &error) {
+  constexpr double near = 1.5;
+  if (error.nanMismatch)
+    return false;
+  if (error.share)
+    return *error.share <= near;
+  return error.maxNormalized <= near * error.bound &&
+         error.relativeFrobenius <= near * error.boundFrobenius;
 }
 
 /// Without the slope the bounds are tighter: what is IEEE then is IEEE anyway,
@@ -241,9 +264,8 @@ bool Validation::judgeTrial(const Case &trial,
     got = judge();
   }
   bool unlucky = false;
-  constexpr double nearBound = 1.5;
-  if (got > job.acceptedPrecision && error.share && !error.nanMismatch &&
-      *error.share <= nearBound && !isBadLuck(trial, difficulties, unlucky))
+  if (got > job.acceptedPrecision && isNearBound(error) &&
+      !isBadLuck(trial, difficulties, unlucky))
     return false;
   if (unlucky) {
     got = job.acceptedPrecision;

@@ -185,6 +185,11 @@ std::unique_ptr<Proposer> createCatalogProposer();
 llvm::Expected<std::unique_ptr<Proposer>>
 createFilesProposer(llvm::StringRef directory);
 
+/// The name as a winner passes it on with a bank: of a folder or file outside
+/// the working directory its last part, of a command its program alone. Where
+/// things lie on a machine, and what a command is told, is nobody else's.
+std::string sharedProposerName(llvm::StringRef name);
+
 } // namespace fastk
 
 #endif // FASTK_PROPOSE_PROPOSER_H
