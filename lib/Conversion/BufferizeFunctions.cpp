@@ -9,6 +9,7 @@
 #include "HostPipeline.h"
 #include "fastk/Transforms/RunPasses.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
@@ -96,6 +97,52 @@ static LogicalResult moveResultsToArguments(func::FuncOp func) {
   return success();
 }
 
+/// Concatenates \p parts into a buffer of their own.
+static Value concatIntoBuffer(OpBuilder &builder, Location loc, int64_t dim,
+                              ValueRange parts) {
+  RankedTensorType type =
+      tensor::ConcatOp::inferResultType(dim, parts.getTypes());
+  Value result = bufferization::AllocTensorOp::create(builder, loc, type,
+                                                      /*dynamicSizes=*/{});
+  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(type.getRank(), builder.getIndexAttr(1));
+  int64_t offset = 0;
+  for (Value part : parts) {
+    auto partType = cast<RankedTensorType>(part.getType());
+    offsets[dim] = builder.getIndexAttr(offset);
+    result = tensor::InsertSliceOp::create(
+        builder, loc, part, result, offsets,
+        getAsIndexOpFoldResult(builder.getContext(), partType.getShape()),
+        strides);
+    offset += partType.getDimSize(dim);
+  }
+  return result;
+}
+
+/// Splits a concatenation of very many tensors, as an unrolled recurrence
+/// makes: One-Shot Analysis looks at each pair of writes to a buffer, and that
+/// once a write. Each group is copied once more for it.
+static void splitConcat(tensor::ConcatOp op) {
+  constexpr size_t mostParts = 64, groupParts = 32;
+  auto isStatic = [](Type type) {
+    return cast<RankedTensorType>(type).hasStaticShape();
+  };
+  if (!llvm::all_of(op.getInputs().getTypes(), isStatic))
+    return;
+  OpBuilder builder(op);
+  auto dim = int64_t(op.getDim());
+  SmallVector<Value> parts(op.getInputs());
+  while (parts.size() > mostParts) {
+    SmallVector<Value> groups;
+    for (size_t i = 0; i < parts.size(); i += groupParts)
+      groups.push_back(concatIntoBuffer(
+          builder, op.getLoc(), dim,
+          ValueRange(parts).slice(i, std::min(groupParts, parts.size() - i))));
+    parts = std::move(groups);
+  }
+  op.getInputsMutable().assign(parts);
+}
+
 LogicalResult fastk::bufferizeFunctions(ModuleOp module) {
   MLIRContext *context = module.getContext();
   // Inputs belong to the caller: never write them.
@@ -106,6 +153,7 @@ LogicalResult fastk::bufferizeFunctions(ModuleOp module) {
                         bufferization::BufferizationDialect::kWritableAttrName,
                         BoolAttr::get(context, false));
 
+  module.walk(splitConcat);
   // Concatenations have no bufferization; as insertions they do.
   RewritePatternSet patterns(context);
   tensor::populateDecomposeTensorConcatPatterns(patterns);

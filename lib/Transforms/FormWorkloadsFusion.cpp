@@ -393,4 +393,9 @@ private:
 };
 } // namespace
 
-void fastk::form::fuseGreedy(BlockGraph &graph) { Greedy(graph).run(); }
+void fastk::form::fuseGreedy(BlockGraph &graph) {
+  // A thread of a GPU has registers for so many in vectors of four, and a
+  // launch room for their addresses.
+  graph.mostOperands = 64;
+  Greedy(graph).run();
+}

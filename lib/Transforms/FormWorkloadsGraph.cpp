@@ -8,6 +8,7 @@
 #include "FormWorkloadsGraph.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace fastk::form;
@@ -138,6 +139,7 @@ void BlockGraph::addToGroup(unsigned node, int index) {
   Group &group = groups[index];
   added.group = index;
   group.members.insert(llvm::lower_bound(group.members, node), node);
+  forEachExternal(node, index, [&](Value value) { group.taken.insert(value); });
   auto raise = [&](GroupKind kind) { group.kind = std::max(group.kind, kind); };
   switch (added.kind) {
   case Kind::Elementwise:
@@ -203,6 +205,19 @@ bool BlockGraph::dependOn(ArrayRef<Value> values, int group) const {
   return false;
 }
 
+bool BlockGraph::fitsOperands(int group, ArrayRef<Value> more) {
+  DenseSet<Value> &taken = groups[group].taken;
+  if (taken.size() + more.size() <= mostOperands)
+    return true;
+  DenseSet<Value> left;
+  for (Value value : taken)
+    if (!isInternal(value, group))
+      left.insert(value);
+  taken = left;
+  left.insert_range(more);
+  return left.size() <= mostOperands;
+}
+
 bool BlockGraph::tryJoin(unsigned node, int group) {
   int before = nodes[node].group;
   nodes[node].group = group;
@@ -211,7 +226,7 @@ bool BlockGraph::tryJoin(unsigned node, int group) {
   SmallVector<Value> taken;
   forEachExternal(node, group, [&](Value value) { taken.push_back(value); });
   nodes[node].group = before;
-  if (dependOn(taken, group))
+  if (!fitsOperands(group, taken) || dependOn(taken, group))
     return false;
   addToGroup(node, group);
   return true;
@@ -227,10 +242,10 @@ bool BlockGraph::tryMerge(ArrayRef<int> from, int into) {
       addToGroup(member, into);
     groups[into].kind = std::max(groups[into].kind, other.kind);
   }
-  SmallVector<Value> taken;
+  SetVector<Value> taken;
   for (unsigned member : groups[into].members)
-    forEachExternal(member, into, [&](Value value) { taken.push_back(value); });
-  if (!dependOn(taken, into))
+    forEachExternal(member, into, [&](Value value) { taken.insert(value); });
+  if (taken.size() <= mostOperands && !dependOn(taken.getArrayRef(), into))
     return true;
   groups[into] = std::move(target);
   for (auto [index, other] : llvm::zip_equal(from, before)) {

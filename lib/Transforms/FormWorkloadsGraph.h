@@ -26,6 +26,7 @@
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -93,6 +94,8 @@ struct Group {
   llvm::SmallVector<unsigned, 8> members;
   /// Loop sizes of its reductions, unit loops dropped, reduced ones negative.
   llvm::SmallVector<int64_t, 4> reductionDomain;
+  /// What members take from outside; some of it may be inside by now.
+  llvm::DenseSet<mlir::Value> taken;
 };
 
 /// A value of a compute op that another op reads, perhaps through views.
@@ -110,6 +113,9 @@ public:
   mlir::Block &block;
   std::vector<Node> nodes;
   std::vector<Group> groups;
+  /// No group grows by an op or by others if it then took more values than
+  /// these from outside.
+  size_t mostOperands = std::numeric_limits<size_t>::max();
 
   /// The node that defines the value in this block, -1 for none.
   int definition(mlir::Value value) const;
@@ -134,9 +140,10 @@ public:
 
   /// A new group of this one node.
   int newGroup(unsigned node);
-  /// Puts the node into the group unless that made a cycle.
+  /// Puts the node into the group unless that made a cycle, or the group took
+  /// more than `mostOperands`.
   bool tryJoin(unsigned node, int group);
-  /// Puts the members of all of `from` into `into` unless that made a cycle.
+  /// The same for the members of all of `from`.
   bool tryMerge(llvm::ArrayRef<int> from, int into);
 
   /// Values of group members that are read outside of their group: index by
@@ -147,6 +154,8 @@ public:
 
 private:
   void addToGroup(unsigned node, int group);
+  /// Whether the group takes at most `mostOperands` values, `more` included.
+  bool fitsOperands(int group, llvm::ArrayRef<mlir::Value> more);
   /// True when one of the values depends on the group.
   bool dependOn(llvm::ArrayRef<mlir::Value> values, int group) const;
   /// Marks what is needed outside of groups. `onEscape` gets each value of a

@@ -42,7 +42,12 @@ FailureOr<DeviceKernel> fastk::buildVectorKernel(gpu::GPUModuleOp module,
   int64_t rows = access.rows(), columns = access.columns();
   choices.begin("vectors");
   int64_t widest = access.widest();
-  int64_t width = choices.decide("vector_width", widest);
+  // What one element takes of the limit on what is loaded.
+  int64_t loads = op.getNumDpsInputs();
+  int64_t width = widest;
+  while (width > 1 && width * loads > kMostLoaded)
+    width /= 2;
+  width = choices.decide("vector_width", width);
   if (!choices.fits(width, widest,
                     "'fastk.vector_width' is wider than memory allows"))
     return failure();
@@ -58,10 +63,13 @@ FailureOr<DeviceKernel> fastk::buildVectorKernel(gpu::GPUModuleOp module,
   kernel.threads = std::min<int64_t>(choices.decide("vector_threads", kThreads),
                                      llvm::alignTo(std::max(all, rest), 32));
   int64_t vectors = kMostVectors;
-  while (vectors > 1 && all < kEnoughBlocks * kernel.threads * vectors)
+  while (vectors > 1 && (all < kEnoughBlocks * kernel.threads * vectors ||
+                         vectors * width * loads > kMostLoaded))
     vectors /= 2;
   vectors = choices.decide("vector_count", vectors);
-  if (!choices.fits(vectors * width * op.getNumDpsInputs(), kMostLoaded,
+  // One element at a time is as few as there can be.
+  if (vectors * width > 1 &&
+      !choices.fits(vectors * width * loads, kMostLoaded,
                     "'fastk.vector_count' loads too much at a time; elements "
                     "of a thread"))
     return failure();

@@ -34,7 +34,7 @@ static pid_t parentOf(pid_t process) {
 /// Whether `descendant` was started by `ancestor`, or by one that it started.
 static bool isDescendant(pid_t descendant, pid_t ancestor) {
   constexpr int deepest = 64;
-  for (int i = 0; i < deepest && descendant > 1; ++i) {
+  for (int i = 0; i < deepest && descendant > 0; ++i) {
     if (descendant == ancestor)
       return true;
     descendant = parentOf(descendant);

@@ -1,0 +1,34 @@
+"""Writes a model of very many tensors, as an unrolled recurrence makes them.
+
+many_tensors.py concat COUNT: COUNT results of exp, one behind the other.
+many_tensors.py sum COUNT: the sum of COUNT arguments, one addition each.
+"""
+
+import sys
+
+kind, count = sys.argv[1], int(sys.argv[2])
+part, numbers = "tensor<2x8xf32>", range(count)
+arguments = ", ".join(f"%x{i}: {part}" for i in numbers)
+result = f"tensor<{2 * count}x8xf32>" if kind == "concat" else part
+lines = [f"func.func @forward({arguments}) -> {result} {{"]
+lines.append(f"  %empty = tensor.empty() : {part}")
+for i in numbers:
+    if kind == "concat":
+        lines.append(
+            f"  %y{i} = linalg.exp ins(%x{i} : {part}) outs(%empty : {part}) -> {part}"
+        )
+    elif i > 0:
+        before = f"%y{i - 1}" if i > 1 else "%x0"
+        lines.append(
+            f"  %y{i} = linalg.add ins({before}, %x{i} : {part}, {part}) "
+            f"outs(%empty : {part}) -> {part}"
+        )
+if kind == "concat":
+    names = ", ".join(f"%y{i}" for i in numbers)
+    types = ", ".join([part] * count)
+    lines.append(f"  %all = tensor.concat dim(0) {names} : ({types}) -> {result}")
+    lines.append(f"  return %all : {result}")
+else:
+    lines.append(f"  return %y{count - 1} : {result}")
+lines.append("}")
+print("\n".join(lines))
