@@ -13,6 +13,10 @@ A library for the host takes CPU tensors, one for a GPU takes CUDA tensors and w
 on torch's current stream: it is ordered with what torch does, and may be captured
 into a CUDA graph after `model.prepare()` on that stream.
 
+What it holds on a GPU (code, constants, workspaces) it gives back when it is closed:
+by `model.close()`, at the end of `with Library(...) as model:`, or when Python collects
+it. Captured graphs that call it must not be replayed afterwards.
+
 A library for the host may have sizes that a call decides, -1 in `model.signature`:
 inputs of any such size are taken, results have the size that came out. It may also
 fail at run time, and then raises Error with the text that the model has for it.
@@ -21,6 +25,8 @@ Needs libfastk_runtime.so for a library for a GPU: the loader's folders, or
 FASTK_RUNTIME names the file.
 """
 
+import collections
+import contextlib
 import ctypes
 import json
 import os
@@ -44,12 +50,27 @@ def _dtypes():
     }  # fmt: skip
 
 
+#: How many open libraries hold a function on a GPU: files loaded twice share it.
+_open = collections.Counter()
+
+
+def _release(key, release):
+    """Gives back what a function holds, when nobody else has it open."""
+    _open[key] -= 1
+    if _open[key] <= 0:
+        del _open[key]
+        # The process may be ending, and the driver with it.
+        with contextlib.suppress(OSError):
+            release()
+
+
 class Library:
     """One function of a compiled model."""
 
     def __init__(self, path, function="forward"):
         self.name = function
         self.runtime = None
+        self.closed = False
         if runtime := os.environ.get("FASTK_RUNTIME"):
             # Under its own name the model finds it loaded.
             ctypes.CDLL(runtime, mode=ctypes.RTLD_GLOBAL)
@@ -80,14 +101,39 @@ class Library:
         self.runtime.fastk_set_stream.restype = None
         self.runtime.fastk_last_error.restype = ctypes.c_char_p
         self.runtime.fastk_clear_error.restype = None
+        release = getattr(self.handle, f"fastk_release_{function}")
+        release.restype = None
+        key = (self.handle._handle, function)
+        _open[key] += 1
+        self._release = weakref.finalize(self, _release, key, release)
+        # With the process goes all that it holds.
+        self._release.atexit = False
+
+    def close(self):
+        """Gives back what the function holds on the GPU, once the work that was
+        enqueued is done. It cannot be called afterwards."""
+        self.closed = True
+        if self.runtime:
+            self._release()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
 
     def _on_stream(self, call):
         import torch
 
+        self._check_open()
         self.runtime.fastk_set_stream(torch.cuda.current_stream().cuda_stream)
         self.runtime.fastk_clear_error()
         if call():
             raise Error(self.runtime.fastk_last_error().decode())
+
+    def _check_open(self):
+        if self.closed:
+            raise Error(f"{self.name} is closed: make another Library of its file")
 
     def prepare(self):
         """Loads the code and makes the workspace of the current stream: before a
@@ -137,6 +183,7 @@ class Library:
 
     def __call__(self, *inputs, out=None):
         """Returns the list of results, `out` where given."""
+        self._check_open()
         self.check(inputs, self.signature["inputs"], "input")
         outputs = self.signature["outputs"]
         if out is None:

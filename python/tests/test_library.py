@@ -6,6 +6,10 @@
 # ===----------------------------------------------------------------------===#
 """fastk.library.Library calls what --emit=so writes, for the host and for a GPU."""
 
+import ctypes
+import gc
+import subprocess
+
 import pytest
 import torch
 from compiled import BIN, fastk
@@ -72,6 +76,70 @@ def test_a_library_for_a_gpu(tmp_path, monkeypatch):
     if torch.cuda.is_available():
         a, b = arguments(matmul, "cuda")
         torch.testing.assert_close(matmul(a, b)[0], a @ b)
+
+
+#: A library for a GPU as far as opening and closing it goes.
+PRETENDED = r"""
+int released;
+const char fastk_signature_forward[] =
+    "{\"target\": \"cuda:sm_90a\", \"inputs\": [], \"outputs\": []}";
+int fastk_packed_forward(void **buffers) { return 0; }
+int fastk_prepare_forward(void) { return 0; }
+void fastk_release_forward(void) { ++released; }
+void fastk_set_stream(void *stream) {}
+const char *fastk_last_error(void) { return ""; }
+void fastk_clear_error(void) {}
+"""
+
+
+@pytest.fixture
+def pretended(tmp_path):
+    (tmp_path / "gpu.c").write_text(PRETENDED)
+    path = tmp_path / "gpu.so"
+    subprocess.run(
+        ["clang-22", "-shared", "-fPIC", "-o", path, tmp_path / "gpu.c"], check=True
+    )
+    return path
+
+
+def released(library):
+    return ctypes.c_int.in_dll(library.handle, "released").value
+
+
+def test_what_a_gpu_holds_is_given_back_once(pretended):
+    with Library(pretended) as model:
+        assert released(model) == 0
+    assert released(model) == 1
+    model.close()
+    assert released(model) == 1
+    with pytest.raises(Error, match="forward is closed: make another Library"):
+        model()
+    with pytest.raises(Error, match="forward is closed"):
+        model.prepare()
+
+
+def test_what_a_collected_library_holds_is_given_back(pretended):
+    first, second = Library(pretended), Library(pretended)
+    del first
+    gc.collect()
+    # The same function, and it is still in use.
+    assert released(second) == 0
+    third = Library(pretended)
+    del second
+    gc.collect()
+    assert released(third) == 0
+    handle = third.handle
+    del third
+    gc.collect()
+    assert ctypes.c_int.in_dll(handle, "released").value == 1
+
+
+def test_a_library_for_the_host_is_closed(tmp_path):
+    softmax = Library(compile_model(tmp_path, "softmax_small"))
+    x = arguments(softmax)
+    softmax.close()
+    with pytest.raises(Error, match="forward is closed"):
+        softmax(*x)
 
 
 OPEN = """

@@ -100,8 +100,9 @@ int fastk_prepare(fastk_function *function);
  * inputs, then outputs. Calls on different streams may overlap. */
 int fastk_call(fastk_function *function, void *const *buffers);
 
-/* Gives back code, constants and workspaces, in every context. No work of the
- * function may be under way. */
+/* Gives back code, constants and workspaces, in every context, after waiting
+ * for what is under way there. Nobody may call the function meanwhile, nor
+ * replay a graph with calls of it afterwards; the next call prepares again. */
 void fastk_release(fastk_function *function);
 
 #ifdef __GNUC__

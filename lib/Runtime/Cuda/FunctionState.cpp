@@ -111,6 +111,8 @@ void FunctionState::release(const cuda::Driver &driver) {
   for (auto &[context, loaded] : contexts) {
     if (!loaded || driver.cuCtxPushCurrent(context) != cuda::CUDA_SUCCESS)
       continue;
+    // A collected library is given back by somebody who knows nothing of calls.
+    driver.cuCtxSynchronize();
     for (auto &[stream, arena] : loaded->arenas)
       if (arena)
         driver.cuMemFree(arena);

@@ -19,7 +19,8 @@ from compiled import BIN
 from conftest import PYTHON, ROOT, python
 
 from fastk.torch_mlir.e2e import expected, table
-from fastk.torch_mlir.e2e.child import Outcome, shorten
+from fastk.reasons import shorten
+from fastk.torch_mlir.e2e.child import Outcome
 from fastk.torch_mlir.e2e.results import Results, ResultsError
 
 HERE = PYTHON / "tests" / "torch_mlir_backend"

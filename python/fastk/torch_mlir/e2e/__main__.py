@@ -13,7 +13,7 @@ import signal
 import sys
 import time
 
-from ... import commandline
+from ... import commandline, locks
 from . import child, results, suite, table
 
 _DESCRIPTION = """\
@@ -86,7 +86,7 @@ def main(arguments=None):
     try:
         tests = suite.load(options.torch_mlir)
         kept = results.Results(options.output + ".json")
-    except (results.ResultsError, suite.SuiteError, OSError) as error:
+    except (locks.BusyError, results.ResultsError, suite.SuiteError, OSError) as error:
         commandline.fail(options_parser, str(error))
     names = sorted(name for name in tests if pattern.search(name))
     if not names:

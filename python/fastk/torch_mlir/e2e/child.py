@@ -13,13 +13,13 @@ was compiled; the parent loads neither.
 import dataclasses
 import json
 import os
-import re
 import select
 import signal
 import sys
 import tempfile
 import time
 
+from ...reasons import shorten
 from . import suite
 
 
@@ -190,29 +190,6 @@ def _run(test, backends, writer, log, scratch):
     finally:
         # Torch-mlir can hang in the interpreter's exit.
         os._exit(status)
-
-
-def shorten(said, log=""):
-    """The line that says most, without places: of a report, or of what was logged."""
-    # Torch-mlir says that it failed; what failed is on its stderr.
-    if "TorchMlirCompilerError" in said:
-        said = "\n".join(re.findall(r"\berror: .*", log)) or said
-    lines = [line.strip() for line in said.strip().split("\n") if line.strip()]
-    for pattern in (
-        r".*(?<!Compilation )(?<!Runtime )\b(error|ERROR): ",
-        r"[\w.]+(Error|Exception|Unsupported|Violation)\b",
-    ):
-        found = [line for line in lines if re.match(pattern, line)]
-        if found:
-            text = found[0]
-            break
-    else:
-        text = lines[-1] if lines else ""
-    text = re.sub(r"^.*?\b(?=error: )", "", text)
-    text = re.sub(r"0x[0-9a-f]{6,}", "0x…", text)
-    # Where it was made is nobody's business.
-    text = re.sub(r"(?<![\w.-])/[^\s\"']*/(?=[^\s/\"']*\.(?:py|mlir|so)\b)", "", text)
-    return text[:400]
 
 
 def wait(children, seconds):

@@ -11,12 +11,12 @@ reference's the version of torch-mlir. Another one's is made again.
 """
 
 import dataclasses
-import fcntl
 import hashlib
 import json
 import os
 import tempfile
 
+from ... import locks
 from .child import Outcome
 
 FORMAT = "fastk.torch-mlir-e2e"
@@ -40,14 +40,7 @@ class Results:
 
     def __init__(self, path):
         self.path, self.tests, self.versions = path, {}, {}
-        self._lock = open(path + ".lock", "w")  # noqa: SIM115, for our life
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ResultsError(
-                f"{path} belongs to a run that goes on: wait for it, or name another "
-                "one by -o"
-            ) from None
+        self._lock = locks.hold(path, "one")
         try:
             with open(path, encoding="utf-8") as file:
                 self._read(json.load(file))

@@ -1,0 +1,214 @@
+# ===- measure.py - A compiled problem beside torch -*- Python -*-===#
+#
+# Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""What a compiled problem computes, and how long it takes beside torch.
+
+Errors are relative to the largest element of torch's results in f64; where those do
+not fit into memory, of torch's own in f32. `harness` is the verdict of KernelBench's
+check, torch.allclose at 1e-4, beside torch at its default flags, which may use TF32.
+
+Times: before each call a buffer larger than any cache is written; the contenders take
+turns in random order; medians of CUDA events on a GPU, of the clock on a host.
+"""
+
+import json
+import os
+import random
+import statistics
+import time
+
+from . import problems
+
+#: Of the largest element; twice eager's error where that is more, but no more than
+#: the last: a model whose f32 and f64 differ by more cannot be judged.
+LIMIT, MOST_LIMIT = 1e-4, 1e-2
+HARNESS = 1e-4
+#: Calls of each contender before and within the measurement, and seconds for it.
+WARM_UP, LEAST, MOST, SECONDS = 3, 10, 100, 3.0
+#: Bytes written before each call: more than any last-level cache.
+FLUSHED = {"cuda": 512 << 20, "cpu": 64 << 20}
+
+
+def measure(problem, folder):
+    """Compares and times FOLDER/model.so; returns the fields of a row."""
+    import torch
+
+    from ..library import Library
+
+    library = Library(os.path.join(folder, "model.so"))
+    device = "cpu" if library.target == "host" else "cuda"
+    with open(os.path.join(folder, "model.mlir.json"), encoding="utf-8") as file:
+        sidecar = json.load(file)
+    module, inputs = problems.build(problem)
+    module, inputs = module.to(device), _to(inputs, device)
+    state = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+    # A module in training mode updates its buffers: each contender begins alike.
+    state = {name: tensor.detach().clone() for name, tensor in state.items()}
+    arguments = _arguments(sidecar, state, inputs)
+    first = [index for index, each in enumerate(sidecar["results"])
+             if each["role"] == "output"]  # fmt: skip
+    with torch.no_grad():
+        got = [tensor for index, tensor in enumerate(library(*arguments))
+               if index in first]  # fmt: skip
+        want = _leaves(module(*inputs))
+        said = _errors(got, want, _exact(module, state, inputs))
+        del got, want
+        contenders = {"fastk": lambda: library(*arguments)}
+        contenders["eager"] = lambda: module(*inputs)
+        compiled = torch.compile(module)
+        contenders["compile"] = lambda: compiled(*inputs)
+        said["ms"] = _times(contenders, device)
+    said["device"] = _describe(device)
+    return said
+
+
+def _to(value, device):
+    import torch
+    from torch.utils import _pytree as pytree
+
+    def move(leaf):
+        return leaf.to(device) if isinstance(leaf, torch.Tensor) else leaf
+
+    return pytree.tree_map(move, value)
+
+
+def _leaves(value):
+    import torch
+    from torch.utils import _pytree as pytree
+
+    return [leaf for leaf in pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+
+
+def _arguments(sidecar, state, inputs):
+    """The library's arguments: weights by their names, inputs in their order."""
+    tensors = iter(_leaves(inputs))
+    return [
+        next(tensors).contiguous()
+        if each["role"] == "input"
+        else state[each["name"]].contiguous()
+        for each in sidecar["arguments"]
+    ]
+
+
+def _exact(module, state, inputs):
+    """The results in f64, or None where memory does not hold them."""
+    import copy
+
+    import torch
+
+    def widen(value):
+        return value.double() if value.is_floating_point() else value
+
+    try:
+        exact = copy.deepcopy(module)
+        exact.load_state_dict(state, strict=False)
+        wide = torch.utils._pytree.tree_map_only(torch.Tensor, widen, inputs)
+        return _leaves(exact.double()(*wide))
+    except (torch.OutOfMemoryError, MemoryError):
+        return None
+    except RuntimeError:
+        # A model that makes f32 tensors of its own does not run in f64.
+        return None
+
+
+def _errors(got, want, exact):
+    import torch
+
+    if len(got) != len(want):
+        return {"status": "wrong", "reason": f"{len(got)} results, not {len(want)}"}
+    against = exact or [tensor.double() for tensor in want]
+    error, eager, harness = 0.0, 0.0, True
+    for mine, theirs, right in zip(got, want, against):
+        if mine.shape != right.shape:
+            return {
+                "status": "wrong",
+                "reason": f"a result of {tuple(mine.shape)}, not {tuple(right.shape)}",
+            }
+        harness &= torch.allclose(mine, theirs, rtol=HARNESS, atol=HARNESS)
+        error = max(error, _largest(mine, right))
+        eager = max(eager, _largest(theirs, right))
+    said = {"error": error, "eager_error": eager, "harness": bool(harness),
+            "exact": exact is not None}  # fmt: skip
+    # NaN where torch has none is no small error.
+    if not error <= max(LIMIT, min(2 * eager, MOST_LIMIT)):
+        said |= {"status": "wrong", "reason": f"error {error:.3g}, eager's {eager:.3g}"}
+    return said
+
+
+def _largest(got, right):
+    """The largest error relative to the largest finite element; inf where one is
+    infinite or NaN and the other is not so."""
+    import torch
+
+    got, right = got.double(), right.double()
+    finite = torch.isfinite(right)
+    same = torch.equal(torch.nan_to_num(got[~finite], nan=7.0),
+                       torch.nan_to_num(right[~finite], nan=7.0))  # fmt: skip
+    if not same or not bool(torch.isfinite(got[finite]).all()):
+        return float("inf")
+    if not finite.any():
+        return 0.0
+    scale = right[finite].abs().max().item()
+    return (got[finite] - right[finite]).abs().max().item() / (scale or 1.0)
+
+
+def _times(contenders, device):
+    """{contender: {median, p10, p90, calls}} in ms; those that fail have a reason."""
+    import torch
+
+    ms, failed = {name: [] for name in contenders}, {}
+    flush = torch.empty(FLUSHED[device], dtype=torch.int8, device=device)
+
+    def once(call):
+        flush.fill_(1)
+        if device == "cuda":
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in "ab")
+            begin.record()
+            call()
+            end.record()
+            end.synchronize()
+            return begin.elapsed_time(end)
+        start = time.perf_counter()
+        call()
+        return (time.perf_counter() - start) * 1e3
+
+    for name, call in contenders.items():
+        try:
+            for _ in range(WARM_UP):
+                once(call)
+        except Exception as error:  # of a peer, that is: what it says is a result
+            if name == "fastk":
+                raise
+            failed[name] = f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
+    names = [name for name in contenders if name not in failed]
+    start, order = time.monotonic(), random.Random(problems.SEED)
+    while len(ms["fastk"]) < MOST and (
+        len(ms["fastk"]) < LEAST or time.monotonic() < start + SECONDS
+    ):
+        for name in order.sample(names, len(names)):
+            ms[name].append(once(contenders[name]))
+    result = {}
+    for name, reason in failed.items():
+        result[name] = {"reason": reason}
+    for name in names:
+        ordered = sorted(ms[name])
+        result[name] = {
+            "median": statistics.median(ordered),
+            "p10": ordered[len(ordered) // 10],
+            "p90": ordered[len(ordered) * 9 // 10],
+            "calls": len(ordered),
+        }
+    return result
+
+
+def _describe(device):
+    import platform
+
+    import torch
+
+    if device == "cuda":
+        return f"{torch.cuda.get_device_name()}, CUDA {torch.version.cuda}"
+    return platform.processor() or platform.machine()

@@ -1,0 +1,119 @@
+# ===- page.py - Results as a page -*- Python -*-===#
+#
+# Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""Results as Markdown: a table of levels, what fails and why, a row a problem.
+
+The ratio of a problem is the better of torch eager and torch.compile over fastk;
+above 1 fastk is faster. A problem that is not timed has none, and no mean hides it:
+how many there are stands beside it.
+"""
+
+import math
+import statistics
+
+
+def ratio(row, against=("eager", "compile")):
+    """torch's median over fastk's, or None; only of results that are right."""
+    said = row["steps"].get("measure", {})
+    if said.get("status") != "ok":
+        return None
+    ms = said["ms"]
+    peers = [ms[name]["median"] for name in against if "median" in ms.get(name, {})]
+    return min(peers) / ms["fastk"]["median"] if peers else None
+
+
+def page(rows, names, command):
+    """The page of `rows` (a Rows) for the problems `names`, in their order."""
+    chosen = [rows.rows[name] for name in names if name in rows.rows]
+    lines = ["# KernelBench", "", f"    {command}", ""]
+    lines += [f"* {what}: {version}" for what, version in rows.versions.items()]
+    devices = sorted({row["steps"]["measure"]["device"] for row in chosen
+                      if "device" in row["steps"].get("measure", {})})  # fmt: skip
+    lines += [f"* measured on: {device}" for device in devices]
+    lines += [
+        "",
+        "The ratio is the better of torch eager and torch.compile over fastk: above 1 "
+        "fastk is faster. Means are geometric, of the problems that are timed and right.",
+        "",
+        "| level | problems | imported | compiled | right | timed | ratio | against eager "
+        "| ≥ 1 | < 0.5 | compile time, median | longest |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for level in sorted({name.split("/")[0] for name in names}, key=int):
+        lines.append(_level(level, rows, [n for n in names if n.startswith(level + "/")]))
+    failed = [(row, *_failure(row)) for row in chosen if _failure(row)]
+    lines += ["", "## What fails", ""]
+    if failed:
+        lines += ["| problem | step | | reason |", "|---|---|---|---|"]
+        lines += [
+            f"| {row['problem']} | {step} | {said['status']} | {_cell(said)} |"
+            for row, step, said in failed
+        ]
+    else:
+        lines.append("Nothing.")
+    timed = sorted((row for row in chosen if ratio(row)), key=ratio)
+    if timed:
+        lines += [
+            "", "## Times", "",
+            "Medians in ms; errors relative to the largest element of torch's results in "
+            "f64 (\\*: in f32, where f64 does not fit). Harness: KernelBench's own check "
+            "against torch at its default flags.", "",
+            "| problem | ratio | fastk | eager | compile | error | eager's | harness |",
+            "|---|---|---|---|---|---|---|---|",
+        ]  # fmt: skip
+        lines += [_timed(row) for row in timed]
+    return "\n".join(lines) + "\n"
+
+
+def _level(level, rows, names):
+    steps = [rows.rows[name]["steps"] for name in names if name in rows.rows]
+
+    def passed(step):
+        return [each[step] for each in steps if each.get(step, {}).get("status") == "ok"]
+
+    compiled, right = passed("compile"), passed("measure")
+    ratios = [ratio({"steps": each}) for each in steps if ratio({"steps": each})]
+    eager = [ratio({"steps": each}, ("eager",)) for each in steps
+             if ratio({"steps": each}, ("eager",))]  # fmt: skip
+    seconds = [each["seconds"] for each in compiled]
+    cells = [level, len(names), len(passed("import")), len(compiled), len(right),
+             len(ratios), _mean(ratios), _mean(eager),
+             sum(each >= 1 for each in ratios), sum(each < 0.5 for each in ratios),
+             f"{statistics.median(seconds):.1f} s" if seconds else "",
+             f"{max(seconds):.1f} s" if seconds else ""]  # fmt: skip
+    return "| " + " | ".join(str(cell) for cell in cells) + " |"
+
+
+def _mean(ratios):
+    if not ratios:
+        return ""
+    return f"{math.exp(statistics.fmean(math.log(each) for each in ratios)):.2f}"
+
+
+def _failure(row):
+    for step, said in row["steps"].items():
+        if said["status"] != "ok":
+            return step, said
+    return None
+
+
+def _cell(said):
+    return said.get("reason", "").replace("|", "\\|").replace("\n", " ")
+
+
+def _timed(row):
+    said = row["steps"]["measure"]
+
+    def of(name):
+        each = said["ms"].get(name, {})
+        return f"{each['median']:.3f}" if "median" in each else each.get("reason", "")
+
+    error = f"{said['error']:.1e}" + ("" if said["exact"] else "\\*")
+    return (
+        f"| {row['problem']} | {ratio(row):.2f} | {of('fastk')} | {of('eager')} "
+        f"| {of('compile')} | {error} | {said['eager_error']:.1e} "
+        f"| {'yes' if said['harness'] else 'no'} |"
+    )

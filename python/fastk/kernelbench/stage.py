@@ -1,0 +1,59 @@
+# ===- stage.py - One step of one problem -*- Python -*-===#
+#
+# Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""python -m fastk.kernelbench.stage STEP PROBLEM FOLDER: a process for each step.
+
+STEP is import (writes FOLDER/model.mlir) or measure (runs FOLDER/model.so beside
+torch). The answer is one line of JSON on stdout; a crash or a hang costs one step.
+"""
+
+import json
+import os
+import sys
+
+from ..importer import ImportedModule, ImporterError, child, import_in_process
+from . import measure, problems
+
+
+def import_problem(problem, folder):
+    """Writes model.mlir and its sidecar; returns what there is to say."""
+
+    def task(report):
+        return import_in_process(lambda: _example(problem), report=report)
+
+    imported = ImportedModule(**child.run(task, problem.name, progress=False))
+    imported.write(os.path.join(folder, "model.mlir"))
+    return {"results": len(imported.sidecar["results"])}
+
+
+def _example(problem):
+    from ..importer import source
+
+    module, inputs = problems.build(problem)
+    return (module, *source.check_example(module, inputs, f"{problem.name} gives"))
+
+
+def main(arguments):
+    step, path, folder = arguments
+    problem = problems.Problem(os.path.basename(path), 0, path)
+    # What models print is no answer.
+    answer = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        if step == "import":
+            said = import_problem(problem, folder)
+        else:
+            said = measure.measure(problem, folder)
+        said = {"status": "ok", **said}
+    except ImporterError as error:
+        said = {"status": "fail", "reason": f"error: {error.message}"}
+    os.write(answer, json.dumps(said).encode() + b"\n")
+    # torch-mlir and CUDA can hang in the interpreter's exit.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

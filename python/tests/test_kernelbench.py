@@ -1,0 +1,255 @@
+# ===- test_kernelbench.py - python -m fastk.kernelbench -*- Python -*-===#
+#
+# Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""The runner of KernelBench's problems, on a checkout of the tests' own problems."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from compiled import BIN
+from conftest import PYTHON
+
+from fastk.kernelbench import page, rows
+
+HEAD = "import torch\nimport torch.nn as nn\n\n\n"
+TAIL = """
+
+def get_inputs():
+    return [torch.rand(8, 6)]
+
+
+def get_init_inputs():
+    return [6, 5]
+"""
+MODEL = """class Model(nn.Module):
+    def __init__(self, taken, given):
+        super().__init__()
+        self.linear = nn.Linear(taken, given)
+        self.norm = nn.BatchNorm1d(given)
+
+    def forward(self, x):
+        return {}
+"""
+#: Batch normalisation of a model in training mode, which updates its buffers.
+RIGHT = MODEL.format("torch.relu(self.norm(self.linear(x)))")
+#: Other values whenever it is called, of which an import knows the first.
+COUNTING = """class Model(nn.Module):
+    def __init__(self, taken, given):
+        super().__init__()
+        self.linear, self.calls = nn.Linear(taken, given), 0
+
+    def forward(self, x):
+        self.calls += 1
+        return self.linear(x) * self.calls
+"""
+#: Its own results are NaN, and so are ours.
+NAN = MODEL.format("torch.log(self.linear(x) - 1000)")
+UNSUPPORTED = MODEL.format("self.linear(x)[: int(x.sum())]")
+BROKEN = "class Model(nn.Module:\n"
+
+
+def write(folder, problems):
+    """A checkout with {level: {file: text}}."""
+    for level, files in problems.items():
+        where = folder / "KernelBench" / f"level{level}"
+        where.mkdir(parents=True)
+        for name, text in files.items():
+            (where / name).write_text(HEAD + text + TAIL)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    problems = {
+        1: {"2_Right.py": RIGHT, "10_Counting.py": COUNTING, "3_Nan.py": NAN},
+        2: {"1_Unsupported.py": UNSUPPORTED, "2_Broken.py": BROKEN},
+    }
+    return write(tmp_path_factory.mktemp("checkout"), problems)
+
+
+def command(checkout, out, *options):
+    return [
+        sys.executable, "-m", "fastk.kernelbench", checkout, "-o", out, *options,
+        f"--fastk-opt={BIN / 'fastk-opt'}",
+    ]  # fmt: skip
+
+
+def run(checkout, out, *options):
+    return subprocess.run(
+        command(checkout, out, *options),
+        text=True,
+        capture_output=True,
+        check=False,
+        env=environment(),
+    )
+
+
+def environment():
+    # What torch.compile makes of a model is not ours to test.
+    return dict(
+        os.environ, PYTHONPATH=str(PYTHON), FASTK_BANK="", TORCHDYNAMO_DISABLE="1",
+        XDG_CACHE_HOME=os.devnull,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def ran(checkout, tmp_path_factory):
+    out = tmp_path_factory.mktemp("out")
+    done = run(checkout, out, "--jobs=2")
+    return done, out, json.loads((out / "rows.json").read_text())
+
+
+def step_of(data, problem, step):
+    for row in data["rows"]:
+        if row["problem"] == problem:
+            return row["steps"].get(step)
+    return None
+
+
+def test_right_ones_are_timed(ran):
+    done, _, data = ran
+    assert done.returncode == 2, done.stderr
+    said = step_of(data, "1/2_Right", "measure")
+    assert said["status"] == "ok", done.stderr
+    assert said["error"] < 1e-6
+    assert said["harness"] and said["exact"]
+    for contender in ("fastk", "eager", "compile"):
+        assert said["ms"][contender]["median"] > 0
+    # Two of them are the updated buffers, and the count of batches.
+    assert step_of(data, "1/2_Right", "import")["results"] == 4
+
+
+def test_nan_where_torch_has_it_is_right(ran):
+    said = step_of(ran[2], "1/3_Nan", "measure")
+    assert said["status"] == "ok", said
+
+
+def test_what_differs_from_torch_is_wrong_and_has_no_ratio(ran):
+    done, out, data = ran
+    said = step_of(data, "1/10_Counting", "measure")
+    assert said["status"] == "wrong", said
+    assert "error" in said["reason"]
+    times = (out / "page.md").read_text().split("## Times")[1]
+    assert "1/2_Right" in times
+    assert "1/10_Counting" not in times
+
+
+def test_failures_have_reasons_without_paths(ran, checkout):
+    _, out, data = ran
+    assert step_of(data, "2/1_Unsupported", "import")["status"] == "fail"
+    assert "error: " in step_of(data, "2/1_Unsupported", "import")["reason"]
+    broken = step_of(data, "2/2_Broken", "import")
+    assert broken["status"] == "fail"
+    assert step_of(data, "2/2_Broken", "compile") is None
+    for name in ("rows.json", "page.md"):
+        assert str(checkout) not in (out / name).read_text()
+
+
+def test_the_page_counts(ran):
+    text = (ran[1] / "page.md").read_text()
+    rows_of = [line.split("|")[1:5] for line in text.splitlines() if line.startswith("| 1 ")]
+    assert [cell.strip() for cell in rows_of[0]] == ["1", "3", "3", "3"]
+    # In the order of their numbers.
+    order = [text.index(name) for name in ("1/10_Counting", "2/1_Unsupported", "2/2_Broken")]
+    assert order == sorted(order)
+
+
+def test_a_second_run_does_nothing_again(ran, checkout):
+    _, out, before = ran
+    done = run(checkout, out, "--only=1/2_*")
+    assert done.returncode == 0, done.stderr
+    assert "measure ok" not in done.stderr
+    after = json.loads((out / "rows.json").read_text())
+    assert after["rows"] == before["rows"]
+
+
+def test_an_interrupted_run_goes_on(checkout, tmp_path):
+    process = subprocess.Popen(
+        command(checkout, tmp_path, "--only=1/2_*", "--steps=import"),
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+    assert process.stderr.readline() == "1 problems: import\n"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130, said
+    assert "interrupted; the same command goes on" in said
+    done = run(checkout, tmp_path, "--only=1/2_*", "--steps=import")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--steps=guess"], "--steps: no step 'guess'; there are import, compile, measure"),
+        (["--level=9"], "no problem is of these levels and names"),
+        (["--jobs=0"], "--jobs is 1 or more"),
+        (["--timeout=0"], "--timeout is more than 0"),
+        (["--bank=nowhere"], "--bank=nowhere: no such folder"),
+    ],
+)
+def test_wrong_options(checkout, tmp_path, options, message):
+    done = run(checkout, tmp_path / "out", *options)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_checkout(tmp_path):
+    done = run(tmp_path, tmp_path / "out")
+    assert done.returncode == 1
+    assert "name a checkout of https://github.com/ScalingIntelligence/" in done.stderr
+
+
+def test_a_limit_ends_a_step(tmp_path):
+    slow = write(tmp_path, {1: {"1_Slow.py": RIGHT + "\n\nwhile True:\n    pass\n"}})
+    done = run(slow, tmp_path / "out", "--timeout=5")
+    assert done.returncode == 2
+    assert "1/1_Slow: import timeout" in done.stderr
+
+
+def row(fastk, eager, compiled, status="ok"):
+    ms = {"fastk": {"median": fastk}, "eager": {"median": eager}}
+    ms["compile"] = {"median": compiled} if compiled else {"reason": "failed"}
+    return {"steps": {"measure": {"status": status, "ms": ms}}}
+
+
+def test_ratios():
+    assert page.ratio(row(2.0, 4.0, 3.0)) == 1.5
+    assert page.ratio(row(2.0, 4.0, 3.0), ("eager",)) == 2.0
+    assert page.ratio(row(2.0, 4.0, None)) == 2.0
+    assert page.ratio(row(2.0, 4.0, 3.0, status="wrong")) is None
+    assert page.ratio({"steps": {}}) is None
+
+
+def test_rows_of_another_kind(tmp_path):
+    (tmp_path / "rows.json").write_text("[]")
+    with pytest.raises(rows.RowsError, match="remove it, or name another folder"):
+        rows.Rows(str(tmp_path / "rows.json"))
+
+
+def test_a_step_takes_those_behind_it_along(tmp_path):
+    kept = rows.Rows(str(tmp_path / "rows.json"))
+    for step in rows.STEPS:
+        kept.add(_Named("1/1_A"), step, "d", {"status": "ok", "made_by": "m"})
+    assert not kept.wants(_Named("1/1_A"), "measure", "d", "m")
+    assert kept.wants(_Named("1/1_A"), "measure", "other", "m")
+    assert kept.wants(_Named("1/1_A"), "measure", "d", "m", again=("ok",))
+    kept.add(_Named("1/1_A"), "compile", "d", {"status": "ok", "made_by": "m2"})
+    assert kept.wants(_Named("1/1_A"), "measure", "d", "m")
+    assert not kept.wants(_Named("1/1_A"), "import", "d", "m")
+
+
+class _Named:
+    def __init__(self, name):
+        self.name = name
