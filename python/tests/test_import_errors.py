@@ -95,6 +95,10 @@ BAD_MODULES = {
         "F.dropout(x, 0.5, True)",
         ["'ml_program.global", "call module.eval()"],
     ),
+    "random_numbers": (
+        "x + torch.randn_like(x)",
+        ["draws random numbers by aten.randn_like", "pass them as an input"],
+    ),
     "python_error": ("x.no_such_method()", ["AttributeError", "no_such_method"]),
 }
 

@@ -102,6 +102,28 @@ def test_updated_buffers_come_first_among_the_results(parses):
     ]
 
 
+class State(nn.Module):
+    """A state that is no buffer, as many recurrences hold one."""
+
+    def __init__(self):
+        super().__init__()
+        self.hidden = torch.zeros(2, 5)
+        self.linear = nn.Linear(8, 5)
+
+    def forward(self, x, first):
+        self.hidden.copy_(first)
+        self.hidden = torch.tanh(self.linear(torch.cat((x, self.hidden), dim=1)))
+        return self.hidden * 2
+
+
+def test_a_state_that_is_no_buffer(parses):
+    imported = import_module(State(), (torch.randn(2, 3), torch.randn(2, 5)))
+    parses(imported.text)
+    assert ("hidden", "buffer") in roles(imported)
+    results = [(r["name"], r["role"]) for r in imported.sidecar["results"]]
+    assert results == [("hidden", "updated"), ("output0", "output")]
+
+
 def test_nested_inputs_and_outputs(parses):
     module = Wrap(lambda x, d: {"sum": x + d["k"][0], "pair": (x, x * 2)})
     imported = import_module(module, (torch.randn(4, 6), {"k": [torch.randn(6)]}))

@@ -115,8 +115,15 @@ def import_in_process(build, func_name="forward", report=lambda line: None):
     _prepare()
     from . import export, lower
 
-    program, arguments = export.export(build, report)
-    text, program = lower.program_text(program, func_name, report)
+    try:
+        program, arguments = export.export(build, report)
+        text, program = lower.program_text(program, func_name, report)
+    except ImporterError as error:
+        # A state that is written, but no buffer: else nothing holds it.
+        if "Pls register it as buffer" not in str(error.__cause__):
+            raise
+        program, arguments = export.export(build, report, register=True)
+        text, program = lower.program_text(program, func_name, report)
     sidecar = {
         "format": "fastk.import",
         "version": 1,

@@ -90,7 +90,18 @@ def _wrap(module, names):
     return WeightsAsArguments()
 
 
-def _export_once(build, fake_mode):
+def _register_tensors(module):
+    """Makes buffers of the tensors that modules hold as plain attributes."""
+    import torch
+
+    for each in module.modules():
+        for name, value in list(vars(each).items()):
+            if isinstance(value, torch.Tensor):
+                delattr(each, name)
+                each.register_buffer(name, value, persistent=False)
+
+
+def _export_once(build, fake_mode, register=False):
     """Exports; returns (ExportedProgram, [(name, role, tensor)])."""
     import torch
     from torch.utils import _pytree as pytree
@@ -104,6 +115,8 @@ def _export_once(build, fake_mode):
 
     with torch.no_grad(), fake_mode or contextlib.nullcontext():
         module, args, kwargs = build()
+        if register:
+            _register_tensors(module)
         arguments = arguments_of(module, args, kwargs)
         for name, role, tensor in arguments:
             if str(tensor.dtype).removeprefix("torch.") not in _DTYPES:
@@ -121,19 +134,20 @@ def _export_once(build, fake_mode):
         return program, arguments
 
 
-def export(build, report):
+def export(build, report, register=False):
     """Exports what `build` returns, first with fake tensors, then with real ones.
 
     Args:
       build: called under the fake mode, returns (module, args, kwargs).
       report: called with a line of text when a phase begins.
+      register: makes buffers of tensors that modules hold as plain attributes.
     """
     from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
     report("exporting with torch.export")
     try:
         program, arguments = _export_once(
-            build, FakeTensorMode(allow_non_fake_inputs=True)
+            build, FakeTensorMode(allow_non_fake_inputs=True), register
         )
         empty = [n for n, t in program.constants.items() if isinstance(t, FakeTensor)]
         if not empty:
@@ -149,7 +163,7 @@ def export(build, report):
         reason = source.first_line(error)[:120]
     report(f"exporting again with real tensors ({reason})")
     try:
-        return _export_once(build, None)
+        return _export_once(build, None, register)
     except ImporterError:
         raise
     except Exception as error:

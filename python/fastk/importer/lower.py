@@ -52,6 +52,7 @@ def program_text(program, func_name, report):
     from torch_mlir import fx
     from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
+    _refuse_random(program)
     report("decomposing")
     table = {**get_decomposition_table(), **decompositions.table()}
     try:
@@ -103,6 +104,31 @@ def _captured_stderr():
         finally:
             os.dup2(saved, 2)
             os.close(saved)
+
+
+def _refuse_random(program):
+    """Refuses what draws random numbers, before minutes go into its lowering.
+
+    Ops that draw on condition (dropout, recurrences with dropout) are left to what
+    becomes of them.
+    """
+    import torch
+
+    for node in program.graph.nodes:
+        if not isinstance(node.target, torch._ops.OpOverload) or not node.users:
+            continue
+        arguments = {argument.name for argument in node.target._schema.arguments}
+        if torch.Tag.nondeterministic_seeded not in node.target.tags or arguments & {
+            "p", "train", "dropout", "dropout_p",
+        }:  # fmt: skip
+            continue
+        lines = re.findall(r'File "(.*?)", line (\d+)', node.meta.get("stack_trace") or "")
+        where = [(file, int(line)) for file, line in lines if not source.is_library(file)]
+        raise ImporterError(
+            f"the module draws random numbers by {node.target}",
+            "pass them as an input: two calls on the same inputs must give the same",
+            where[-1] if where else None,
+        )
 
 
 def _check_outputs(program):

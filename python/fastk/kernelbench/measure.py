@@ -15,6 +15,7 @@ turns in random order; medians of CUDA events on a GPU, of the clock on a host.
 """
 
 import json
+import operator
 import os
 import random
 import statistics
@@ -44,9 +45,13 @@ def measure(problem, folder):
         sidecar = json.load(file)
     module, inputs = problems.build(problem)
     module, inputs = module.to(device), _to(inputs, device)
-    state = {**dict(module.named_parameters()), **dict(module.named_buffers())}
-    # A module in training mode updates its buffers: each contender begins alike.
-    state = {name: tensor.detach().clone() for name, tensor in state.items()}
+    # A module in training mode updates its buffers: each contender begins alike. What
+    # is no buffer of torch may be one of the importer.
+    state = {
+        each["name"]: operator.attrgetter(each["name"])(module).detach().to(device, copy=True)
+        for each in sidecar["arguments"]
+        if each["role"] != "input"
+    }
     arguments = _arguments(sidecar, state, inputs)
     first = [index for index, each in enumerate(sidecar["results"])
              if each["role"] == "output"]  # fmt: skip
