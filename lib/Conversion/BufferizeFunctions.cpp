@@ -127,7 +127,8 @@ static void splitConcat(tensor::ConcatOp op) {
   auto isStatic = [](Type type) {
     return cast<RankedTensorType>(type).hasStaticShape();
   };
-  if (!llvm::all_of(op.getInputs().getTypes(), isStatic))
+  if (op.getInputs().size() <= mostParts ||
+      !llvm::all_of(op->getOperandTypes(), isStatic))
     return;
   OpBuilder builder(op);
   auto dim = int64_t(op.getDim());
@@ -141,6 +142,17 @@ static void splitConcat(tensor::ConcatOp op) {
     parts = std::move(groups);
   }
   op.getInputsMutable().assign(parts);
+  // Readers need not be compared with each of these writes: for them it is a
+  // buffer that is there.
+  builder.setInsertionPointAfter(op);
+  RankedTensorType type = op.getResultType();
+  auto buffer = bufferization::ToBufferOp::create(
+      builder, op.getLoc(),
+      MemRefType::get(type.getShape(), type.getElementType()), op.getResult(),
+      /*read_only=*/true);
+  Value written = bufferization::ToTensorOp::create(builder, op.getLoc(), type,
+                                                    buffer, /*restrict=*/true);
+  op.getResult().replaceAllUsesExcept(written, buffer);
 }
 
 LogicalResult fastk::bufferizeFunctions(ModuleOp module) {

@@ -174,12 +174,22 @@ int BlockGraph::newGroup(unsigned node) {
   return groups.size() - 1;
 }
 
+unsigned BlockGraph::firstAround(int group) const {
+  unsigned first = groups[group].members.front();
+  for (unsigned index = nodes.size(); index-- > first;)
+    if (int own = nodes[index].group; own >= 0 && !groups[own].members.empty())
+      first = std::min(first, groups[own].members.front());
+  return first;
+}
+
 bool BlockGraph::dependOn(ArrayRef<Value> values, int group) const {
+  // Without a bound each question were one to the whole block.
+  auto first = int(firstAround(group));
   SmallVector<Value> stack(values);
   std::vector<bool> seenNode(nodes.size()), seenGroup(groups.size());
   while (!stack.empty()) {
     int def = definition(stack.pop_back_val());
-    if (def < 0 || seenNode[def])
+    if (def < first || seenNode[def])
       continue;
     seenNode[def] = true;
     const Node &node = nodes[def];

@@ -156,6 +156,10 @@ private:
   void addToGroup(unsigned node, int group);
   /// Whether the group takes at most `mostOperands` values, `more` included.
   bool fitsOperands(int group, llvm::ArrayRef<mlir::Value> more);
+  /// The largest node index that is none of the group's, nor within any group
+  /// that has members on both of its sides: nothing before it depends on the
+  /// group.
+  unsigned firstAround(int group) const;
   /// True when one of the values depends on the group.
   bool dependOn(llvm::ArrayRef<mlir::Value> values, int group) const;
   /// Marks what is needed outside of groups. `onEscape` gets each value of a
