@@ -90,6 +90,54 @@ def _wrap(module, names):
     return WeightsAsArguments()
 
 
+@contextlib.contextmanager
+def _replacing_conversions():
+    """Within it module.half(), .to(dtype) and their like replace weights by others.
+
+    torch swaps the contents of fake ones in place, and fails for what refers to them.
+    """
+    import torch
+
+    original, made, depth = torch.nn.Module._apply, {}, 0
+
+    def convert(function, tensor):
+        # Shared weights stay shared; the key's owner is kept, so that no other
+        # tensor gets its number.
+        if id(tensor) not in made:
+            with torch.no_grad():
+                made[id(tensor)] = (tensor, function(tensor))
+        return made[id(tensor)][1]
+
+    def apply(self, function, recurse=True):
+        nonlocal depth
+        depth += 1
+        try:
+            for child in self.children() if recurse else ():
+                child._apply(function)
+            for name, old in self._parameters.items():
+                if old is None:
+                    continue
+                new = convert(function, old)
+                if new is not old and not isinstance(new, torch.nn.Parameter):
+                    new = torch.nn.Parameter(new, old.requires_grad)
+                    made[id(old)] = (old, new)
+                self._parameters[name] = new
+            for name, old in self._buffers.items():
+                if old is not None:
+                    self._buffers[name] = convert(function, old)
+        finally:
+            depth -= 1
+            if depth == 0:
+                made.clear()
+        return self
+
+    torch.nn.Module._apply = apply
+    try:
+        yield
+    finally:
+        torch.nn.Module._apply = original
+
+
 def _register_tensors(module):
     """Makes buffers of the tensors that modules hold as plain attributes."""
     import torch
@@ -114,7 +162,8 @@ def _export_once(build, fake_mode, register=False):
         return torch.empty(tensor.shape, dtype=tensor.dtype, device="cpu")
 
     with torch.no_grad(), fake_mode or contextlib.nullcontext():
-        module, args, kwargs = build()
+        with _replacing_conversions() if fake_mode else contextlib.nullcontext():
+            module, args, kwargs = build()
         if register:
             _register_tensors(module)
         arguments = arguments_of(module, args, kwargs)
