@@ -9,6 +9,12 @@
     model = fastk.library.Library("model.so")
     result, = model(x, weight)
 
+or as the module that was imported, with its weights by name:
+
+    model = fastk.library.Library("model.so").bind(module)
+    with torch.no_grad():
+        result = model(x)
+
 A library for the host takes CPU tensors, one for a GPU takes CUDA tensors and works
 on torch's current stream: it is ordered with what torch does, and may be captured
 into a CUDA graph after `model.prepare()` on that stream.
@@ -32,7 +38,7 @@ import json
 import os
 import weakref
 
-__all__ = ["Error", "Library"]
+__all__ = ["BoundLibrary", "Error", "Library"]
 
 
 class Error(Exception):
@@ -68,13 +74,16 @@ class Library:
     """One function of a compiled model."""
 
     def __init__(self, path, function="forward"):
-        self.name = function
+        self.name, self.path = function, os.fspath(path)
         self.runtime = None
         self.closed = False
         if runtime := os.environ.get("FASTK_RUNTIME"):
             # Under its own name the model finds it loaded.
             ctypes.CDLL(runtime, mode=ctypes.RTLD_GLOBAL)
-        self.handle = ctypes.CDLL(os.path.abspath(path))
+        try:
+            self.handle = ctypes.CDLL(os.path.abspath(path))
+        except OSError as error:
+            raise Error(_why_not_loaded(path, str(error))) from None
         try:
             text = ctypes.c_char.in_dll(self.handle, f"fastk_signature_{function}")
         except ValueError:
@@ -155,6 +164,8 @@ class Library:
         ]
 
     def check(self, tensors, wants, what):
+        import torch
+
         dtypes = _dtypes()
         if len(tensors) != len(wants):
             raise Error(f"{self.name} has {len(wants)} {what}s, not {len(tensors)}")
@@ -175,11 +186,47 @@ class Library:
                     f"{what} {index} of {self.name} is not contiguous: pass "
                     "tensor.contiguous()"
                 )
+            if tensor.requires_grad and torch.is_grad_enabled():
+                raise Error(
+                    f"{what} {index} of {self.name} requires a gradient, and a "
+                    "compiled model has none: call it under torch.no_grad(), or pass "
+                    "tensor.detach()"
+                )
             if tensor.is_cuda != bool(self.runtime):
                 raise Error(
                     f"{what} {index} of {self.name} is on {tensor.device}, the "
                     f"library is compiled for {self.target}"
                 )
+
+    def bind(self, module, sidecar=None):
+        """The function as `module`, which it was imported from: a BoundLibrary.
+
+        Args:
+          module: a torch.nn.Module. Its parameters and buffers are looked up by name
+            at each call, so what is loaded into it later counts.
+          sidecar: the importer's OUT.mlir.json; without, that of the library's own
+            name beside it (model.mlir.json of model.so).
+        """
+        if sidecar is None:
+            sidecar = os.path.splitext(self.path)[0] + ".mlir.json"
+        try:
+            with open(sidecar, encoding="utf-8") as file:
+                described = json.load(file)
+            arguments, results = described["arguments"], described["results"]
+        except OSError as error:
+            raise Error(
+                f"{sidecar}: {error.strerror}: the importer writes it beside the "
+                "model; name it by sidecar="
+            ) from None
+        except (ValueError, KeyError, TypeError):
+            raise Error(f"{sidecar} is none of the importer's files") from None
+        for what, wants in (("inputs", arguments), ("outputs", results)):
+            if len(wants) != len(self.signature[what]):
+                raise Error(
+                    f"{sidecar} is of another model: it has {len(wants)} {what}, "
+                    f"{self.path} has {len(self.signature[what])}"
+                )
+        return BoundLibrary(self, module, arguments, results)
 
     def __call__(self, *inputs, out=None):
         """Returns the list of results, `out` where given."""
@@ -216,6 +263,75 @@ class Library:
         return [
             each.tensor() if isinstance(each, _SizedResult) else each for each in made
         ]
+
+
+class BoundLibrary:
+    """A library that is called as the module that it was imported from.
+
+    It converts nothing: other types or shapes than the imported ones are an Error.
+    Buffers that the module updates (running means in training mode) are updated.
+    Results are a tensor, or a tuple of them in the order of the module's own.
+    """
+
+    def __init__(self, library, module, arguments, results):
+        self.library, self.module = library, module
+        self.arguments, self.results = arguments, results
+        for each in arguments:
+            if each["role"] != "input":
+                self._weight(each)
+
+    def _weight(self, argument):
+        found = self.module
+        for part in argument["name"].split("."):
+            found = getattr(found, part, None)
+        if found is None:
+            raise Error(
+                f"the module has no {argument['role']} '{argument['name']}', which "
+                "the model was imported with: bind a module of the same kind"
+            )
+        return found
+
+    def __call__(self, *args, **kwargs):
+        import torch
+
+        from .importer import export
+
+        given = {
+            name: tensor
+            for name, role, tensor in export.arguments_of(self.module, args, kwargs)
+            if role == "input"
+        }
+        wanted = [each["name"] for each in self.arguments if each["role"] == "input"]
+        if sorted(given) != sorted(wanted):
+            raise Error(
+                f"{self.library.name} takes {', '.join(wanted) or 'no tensors'}, not "
+                f"{', '.join(given) or 'none'}: numbers and other values are constants "
+                "of the import"
+            )
+        tensors = [
+            given[each["name"]] if each["role"] == "input" else self._weight(each)
+            for each in self.arguments
+        ]
+        got = self.library(*tensors)
+        outputs = []
+        for tensor, each in zip(got, self.results):
+            if each["role"] == "output":
+                outputs.append(tensor)
+                continue
+            with torch.no_grad():
+                self._weight(each).copy_(tensor)
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def _why_not_loaded(path, reason):
+    if not os.path.exists(path):
+        return f"{path}: no such file; fastk-opt --emit=so -o {path} writes it"
+    text = f"{path} cannot be loaded: {reason}"
+    if "libfastk_runtime" in reason:
+        text += (
+            "; let FASTK_RUNTIME name libfastk_runtime.so, or LD_LIBRARY_PATH its folder"
+        )
+    return text
 
 
 class _SizedResult:
