@@ -56,7 +56,9 @@ class ImportedModule:
         files.write_all(contents)
 
 
-def import_module(module, example_inputs, func_name="forward", progress=True):
+def import_module(
+    module, example_inputs, func_name="forward", progress=True, dynamic_shapes=None
+):
     """Imports a torch.nn.Module.
 
     Args:
@@ -65,6 +67,9 @@ def import_module(module, example_inputs, func_name="forward", progress=True):
         types become the function's; values are used only if the model reads them.
       func_name: the name of the function in the result.
       progress: write progress to stderr once the import takes long.
+      dynamic_shapes: {input: {dimension: name}}: sizes that a call decides, such as
+        {"x": {0: "batch"}}. Inputs are named as in the sidecar; equal names are
+        equal sizes.
 
     Returns an ImportedModule; raises ImporterError.
     """
@@ -79,16 +84,17 @@ def import_module(module, example_inputs, func_name="forward", progress=True):
             )
             return module, args, kwargs
 
-        return import_in_process(build, func_name, report)
+        return import_in_process(build, func_name, report, dynamic_shapes)
 
     return ImportedModule(**child.run(task, type(module).__name__, progress))
 
 
-def import_file(spec, func_name="forward", progress=True):
+def import_file(spec, func_name="forward", progress=True, dynamic_shapes=None):
     """Imports what the function of "FILE.py:NAME" returns.
 
     The function takes no arguments and returns (module, example_inputs). It is
     called under fake tensors, so neither its weights nor its inputs take memory.
+    The options are those of import_module.
 
     Returns an ImportedModule; raises ImporterError.
     """
@@ -101,12 +107,16 @@ def import_file(spec, func_name="forward", progress=True):
         report("loading torch and the file")
         _prepare()
         function = source.load(spec)
-        return import_in_process(lambda: source.call(function), func_name, report)
+        return import_in_process(
+            lambda: source.call(function), func_name, report, dynamic_shapes
+        )
 
     return ImportedModule(**child.run(task, spec, progress))
 
 
-def import_in_process(build, func_name="forward", report=lambda line: None):
+def import_in_process(
+    build, func_name="forward", report=lambda line: None, dynamic_shapes=None
+):
     """Imports in this process what `build` returns; what the child runs.
 
     For processes that exist to import only: it loads torch-mlir and its LLVM.
@@ -116,13 +126,13 @@ def import_in_process(build, func_name="forward", report=lambda line: None):
     from . import export, lower
 
     try:
-        program, arguments = export.export(build, report)
+        program, arguments = export.export(build, report, dynamic=dynamic_shapes)
         text, program = lower.program_text(program, func_name, report)
     except ImporterError as error:
         # A state that is written, but no buffer: else nothing holds it.
         if "Pls register it as buffer" not in str(error.__cause__):
             raise
-        program, arguments = export.export(build, report, register=True)
+        program, arguments = export.export(build, report, register=True, dynamic=dynamic_shapes)
         text, program = lower.program_text(program, func_name, report)
     sidecar = {
         "format": "fastk.import",
@@ -135,7 +145,10 @@ def import_in_process(build, func_name="forward", report=lambda line: None):
                 "index": index,
                 "name": name,
                 "role": role,
-                "shape": list(tensor.shape),
+                "shape": [
+                    -1 if dimension in (dynamic_shapes or {}).get(name, {}) else size
+                    for dimension, size in enumerate(tensor.shape)
+                ],
                 "dtype": export.dtype_name(tensor.dtype),
             }
             for index, (name, role, tensor) in enumerate(arguments)
@@ -184,7 +197,7 @@ def _results(program, arguments):
                 "index": len(results),
                 "name": name,
                 "role": role,
-                "shape": list(value.shape),
+                "shape": export.shape_of(value),
                 "dtype": export.dtype_name(value.dtype),
             }
         )

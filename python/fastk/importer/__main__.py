@@ -7,6 +7,7 @@
 """The command: python -m fastk.importer FILE.py:NAME -o model.mlir."""
 
 import argparse
+import re
 import sys
 
 from .. import commandline
@@ -71,6 +72,14 @@ def parser():
         help="the name of the function in the result (default: forward)",
     )
     result.add_argument(
+        "--dynamic",
+        action="append",
+        default=[],
+        metavar="INPUT:DIM[=SIZE]",
+        help="a size that a call decides, as x:0=batch; repeatable. Equal names of "
+        "SIZE are equal sizes (default: each its own). For the host only",
+    )
+    result.add_argument(
         "--no-sidecar",
         action="store_true",
         help="do not write OUT.json, which names the arguments and results",
@@ -82,11 +91,29 @@ def parser():
     return result
 
 
+def _dynamic_shapes(texts):
+    """{input: {dimension: size's name}} of INPUT:DIM[=SIZE]..."""
+    shapes = {}
+    for index, text in enumerate(texts):
+        found = re.fullmatch(r"(.+):(\d+)(?:=(\w+))?", text)
+        if not found or (found[3] and not found[3].isidentifier()):
+            raise ImporterError(
+                f"--dynamic={text} is not INPUT:DIM[=SIZE]",
+                "write the input's name, a dimension from 0, and a name, as x:0=batch",
+            )
+        name, dimension, size = found.groups()
+        shapes.setdefault(name, {})[int(dimension)] = size or f"size{index}"
+    return shapes
+
+
 def main(argv=None):
     options = parser().parse_args(argv)
     try:
         imported = import_file(
-            options.source, options.func_name, progress=not options.quiet
+            options.source,
+            options.func_name,
+            progress=not options.quiet,
+            dynamic_shapes=_dynamic_shapes(options.dynamic),
         )
         if options.output == "-":
             sys.stdout.write(imported.text)

@@ -74,6 +74,46 @@ def arguments_of(module, args, kwargs):
     return found
 
 
+def shape_of(tensor):
+    """The sizes of a tensor, -1 where a call decides."""
+    return [size if isinstance(size, int) else -1 for size in tensor.shape]
+
+
+def _dynamic_shapes(arguments, count, args, kwargs, wanted):
+    """torch.export's dynamic_shapes for what _wrap makes of `count` weights.
+
+    `wanted`: {input: {dimension: name of the size}}; equal names are equal sizes.
+    """
+    import torch
+    from torch.utils import _pytree as pytree
+
+    inputs = [(name, tensor) for name, role, tensor in arguments if role == "input"]
+    known = dict(inputs)
+    for name, sizes in wanted.items():
+        if name not in known:
+            raise ImporterError(
+                f"there is no input '{name}' that could be dynamic",
+                f"the inputs are {', '.join(known)}",
+            )
+        for dimension in sizes:
+            if not 0 <= dimension < known[name].dim():
+                raise ImporterError(
+                    f"input '{name}' has no dimension {dimension}",
+                    f"it has {known[name].dim()}, counted from 0",
+                )
+    sizes = {name for each in wanted.values() for name in each.values()}
+    dims = {name: torch.export.Dim(name) for name in sizes}
+    names = iter([name for name, _ in inputs])
+
+    def describe(leaf):
+        if not isinstance(leaf, torch.Tensor):
+            return None
+        chosen = wanted.get(next(names), {})
+        return {dimension: dims[name] for dimension, name in chosen.items()} or None
+
+    return ([None] * count, *pytree.tree_map(describe, (args, kwargs)))
+
+
 def _wrap(module, names):
     import torch
 
@@ -149,7 +189,7 @@ def _register_tensors(module):
                 each.register_buffer(name, value, persistent=False)
 
 
-def _export_once(build, fake_mode, register=False):
+def _export_once(build, fake_mode, register=False, dynamic=None):
     """Exports; returns (ExportedProgram, [(name, role, tensor)])."""
     import torch
     from torch.utils import _pytree as pytree
@@ -178,25 +218,33 @@ def _export_once(build, fake_mode, register=False):
         if fake_mode:
             weights, args, kwargs = pytree.tree_map(fake, (weights, args, kwargs))
         program = torch.export.export(
-            _wrap(module, list(named)), (weights, args, kwargs), strict=False
+            _wrap(module, list(named)),
+            (weights, args, kwargs),
+            strict=False,
+            dynamic_shapes=_dynamic_shapes(
+                arguments, len(named), args, kwargs, dynamic
+            )
+            if dynamic
+            else None,
         )
         return program, arguments
 
 
-def export(build, report, register=False):
+def export(build, report, register=False, dynamic=None):
     """Exports what `build` returns, first with fake tensors, then with real ones.
 
     Args:
       build: called under the fake mode, returns (module, args, kwargs).
       report: called with a line of text when a phase begins.
       register: makes buffers of tensors that modules hold as plain attributes.
+      dynamic: {input: {dimension: name of the size}}, sizes that a call decides.
     """
     from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
     report("exporting with torch.export")
     try:
         program, arguments = _export_once(
-            build, FakeTensorMode(allow_non_fake_inputs=True), register
+            build, FakeTensorMode(allow_non_fake_inputs=True), register, dynamic
         )
         empty = [n for n, t in program.constants.items() if isinstance(t, FakeTensor)]
         if not empty:
@@ -212,11 +260,17 @@ def export(build, report, register=False):
         reason = source.first_line(error)[:120]
     report(f"exporting again with real tensors ({reason})")
     try:
-        return _export_once(build, None, register)
+        return _export_once(build, None, register, dynamic)
     except ImporterError:
         raise
     except Exception as error:
         raise export_failure(error) from error
+
+
+def _constraint(text):
+    """What the module asks of a size, of torch's account of it."""
+    lines = [line.strip(" -") for line in text.splitlines() if line.strip()]
+    return " ".join(lines[1:2] or lines)[:300]
 
 
 def export_failure(error):
@@ -241,6 +295,9 @@ def export_failure(error):
             "the model reads a tensor's value to decide what to do: replace "
             "if/while and .item() on tensors by torch.where or a constant"
         )
+    elif "Constraints violated" in str(error):
+        message = f"torch.export fails: {_constraint(str(error))}"
+        remedy = "leave that size as it is in the example, or change the module"
     elif kind in ("TypeError", "RuntimeError", "ValueError", "AttributeError"):
         remedy = "check that module(*example_inputs) runs in PyTorch itself"
     else:

@@ -37,6 +37,10 @@ class CompiledModel:
     library: bytes
     summary: str
 
+    def __repr__(self):
+        said = (self.summary.strip().splitlines() or ["nothing was said"])[-1]
+        return f"CompiledModel(a library of {len(self.library)} bytes; {said})"
+
 
 class FastkLinalgOnTensorsBackend:
     """Compiles linalg on tensors with fastk-opt.

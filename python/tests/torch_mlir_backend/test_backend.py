@@ -17,7 +17,7 @@ import torch
 from compiled import BIN
 from conftest import ROOT
 
-from fastk.torch_mlir import Error, FastkLinalgOnTensorsBackend
+from fastk.torch_mlir import CompiledModel, Error, FastkLinalgOnTensorsBackend
 from fastk.torch_mlir.text import pack_bools
 
 SEVERAL = """
@@ -238,3 +238,10 @@ def test_bools_are_packed():
     assert pack_bools(text.format("3901")) == text.format("3901")
     other = 'dense<"0x0001"> : tensor<2xi8>'
     assert pack_bools(other) == other
+
+
+def test_an_artifact_is_shown_in_a_line():
+    model = CompiledModel(b"x" * 1000000, "warning: a\nfastk-opt: 2 workloads\n")
+    shown = "CompiledModel(a library of 1000000 bytes; fastk-opt: 2 workloads)"
+    assert repr(model) == shown
+    assert len(repr(CompiledModel(b"", ""))) < 80

@@ -1,0 +1,86 @@
+# ===- test_import_dynamic.py - Sizes that a call decides -*- Python -*-===#
+#
+# Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""--dynamic and dynamic_shapes: from the module to a call of what was compiled."""
+
+import pytest
+import torch
+from compiled import fastk
+from torch import nn
+
+from fastk.importer import ImporterError, import_module
+from fastk.library import Library
+
+
+class Pair(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(6, 5)
+
+    def forward(self, x, more):
+        return torch.softmax(self.linear(x) + more[0], 1), more[1] * 2
+
+
+def test_a_batch_of_any_size(tmp_path, parses):
+    module = Pair().eval()
+    x, more = torch.randn(4, 6), (torch.randn(4, 5), torch.randn(3))
+    imported = import_module(
+        module,
+        (x, more),
+        dynamic_shapes={"x": {0: "batch"}, "more[0]": {0: "batch"}, "more[1]": {0: "n"}},
+    )
+    parses(imported.text)
+    assert "tensor<?x6xf32>, %arg3: tensor<?x5xf32>, %arg4: tensor<?xf32>" in imported.text
+    arguments = imported.sidecar["arguments"]
+    assert [each["shape"] for each in arguments[2:]] == [[-1, 6], [-1, 5], [-1]]
+    assert [each["shape"] for each in imported.sidecar["results"]] == [[-1, 5], [-1]]
+    imported.write(str(tmp_path / "pair.mlir"))
+    (tmp_path / "bank").mkdir()
+    fastk("fastk-opt", tmp_path / "pair.mlir", f"--bank={tmp_path / 'bank'}",
+          "--emit=so", "-o", tmp_path / "pair.so")  # fmt: skip
+    bound = Library(tmp_path / "pair.so").bind(module)
+    for size in (1, 4, 17):
+        x, more = torch.randn(size, 6), (torch.randn(size, 5), torch.randn(size + 2))
+        with torch.no_grad():
+            torch.testing.assert_close(bound(x, more), module(x, more))
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        ({"y": {0: "batch"}}, "no input 'y'.*the inputs are x, more.0., more.1."),
+        ({"x": {2: "batch"}}, "input 'x' has no dimension 2"),
+        # The module's weights say how long a row is.
+        ({"x": {1: "row"}}, "torch.export fails: .*row"),
+    ],
+)
+def test_what_cannot_be_dynamic(shapes, message):
+    inputs = (torch.randn(4, 6), (torch.randn(4, 5), torch.randn(3)))
+    with pytest.raises(ImporterError) as error:
+        import_module(Pair(), inputs, dynamic_shapes=shapes)
+    import re
+
+    assert re.search(message, str(error.value), re.DOTALL), str(error.value)
+
+
+MODEL = """
+def build():
+    return nn.Linear(6, 5), (torch.randn(4, 6),)
+"""
+
+
+def test_the_command(importer, model, parses):
+    result = importer(model(MODEL), "--quiet", "--dynamic=input:0=batch")
+    assert result.returncode == 0, result.stderr
+    parses(result.stdout)
+    assert "tensor<?x6xf32>) -> tensor<?x5xf32>" in result.stdout
+
+
+@pytest.mark.parametrize("text", ["input", "input:x", "input:0=1a", ":0"])
+def test_wrong_options(importer, model, text):
+    result = importer(model(MODEL), "--quiet", f"--dynamic={text}")
+    assert result.returncode == 1
+    assert f"--dynamic={text} is not INPUT:DIM[=SIZE]" in result.stderr
