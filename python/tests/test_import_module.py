@@ -142,10 +142,12 @@ def test_inputs_by_name():
     assert named == {"x": [3, 1], "y": [3, 2]}
 
 
-def test_numbers_are_constants_not_arguments():
-    imported = import_module(Wrap(lambda x, n: x * n), (torch.randn(4), 3))
+@pytest.mark.parametrize("number", [3, 3.0, True])
+def test_numbers_are_constants_not_arguments(parses, number):
+    imported = import_module(Wrap(lambda x, n: x * n), (torch.randn(4), number))
+    parses(imported.text)
     assert roles(imported) == [("input0", "input")]
-    assert "3.000000e+00 : f32" in imported.text
+    assert "@forward(%arg0: tensor<4xf32>) -> tensor<4xf32>" in imported.text
 
 
 def test_a_shared_weight_is_one_argument():

@@ -157,6 +157,23 @@ def _walk(module):
     return found
 
 
+def _drop_numbers(function):
+    """Drops arguments for numbers: the import has them as constants."""
+    from torch_mlir import ir
+
+    block = function.regions[0].blocks[0]
+    for index in reversed(range(len(block.arguments))):
+        argument = block.arguments[index]
+        if not isinstance(argument.type, ir.ShapedType) and not list(argument.uses):
+            block.erase_argument(index)
+    old = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    new = ir.FunctionType.get([each.type for each in block.arguments], old.results)
+    function.attributes["function_type"] = ir.TypeAttr.get(new)
+    # One dictionary for each argument, if there is any.
+    if len(new.inputs) != len(old.inputs) and "arg_attrs" in function.attributes:
+        del function.attributes["arg_attrs"]
+
+
 def _clean(module):
     """Drops what fastk does not need; refuses what it cannot take."""
     operations = _walk(module)
@@ -174,6 +191,9 @@ def _clean(module):
         for name in [a.name if hasattr(a, "name") else a for a in operation.attributes]:
             if name.startswith("torch."):
                 del operation.attributes[name]
+        if operation.name == "func.func":
+            with operation.context:
+                _drop_numbers(operation)
     asserts = [op for op in _walk(module) if op.name == "cf.assert"]
     for operation in asserts:
         # torch's own reciprocal gives infinity here and does not stop.
