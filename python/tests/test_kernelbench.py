@@ -177,6 +177,8 @@ def test_an_interrupted_run_goes_on(checkout, tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         env=environment(),
+        # A test run in the background ignores it, and its children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stderr.readline() == "1 problems: import\n"
     time.sleep(0.5)
