@@ -4,9 +4,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===#
-"""Writes files whole or not at all."""
+"""Writes files whole or not at all, and names their contents."""
 
 import contextlib
+import hashlib
 import os
 import tempfile
 
@@ -51,3 +52,9 @@ def write_all(contents):
         for temporary, _ in staged:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
+
+
+def digest(path):
+    """Twelve digits for the contents of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:12]

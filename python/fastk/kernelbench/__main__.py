@@ -129,7 +129,6 @@ def _run(options, kept, chosen, steps, fastk_opt):
         done.run(chosen, steps, made_by, again, options.jobs,
                  lambda text: print(text, file=sys.stderr, flush=True))  # fmt: skip
     except KeyboardInterrupt:
-        done.stop()
         print("interrupted; the same command goes on", file=sys.stderr)
         return 130
     finally:

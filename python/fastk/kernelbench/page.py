@@ -44,7 +44,7 @@ def page(rows, names, command):
     ]
     for level in sorted({name.split("/")[0] for name in names}, key=int):
         lines.append(_level(level, rows, [n for n in names if n.startswith(level + "/")]))
-    failed = [(row, *_failure(row)) for row in chosen if _failure(row)]
+    failed = [(row, *found) for row in chosen if (found := _failure(row))]
     lines += ["", "## What fails", ""]
     if failed:
         lines += ["| problem | step | | reason |", "|---|---|---|---|"]
@@ -75,9 +75,9 @@ def _level(level, rows, names):
         return [each[step] for each in steps if each.get(step, {}).get("status") == "ok"]
 
     compiled, right = passed("compile"), passed("measure")
-    ratios = [ratio({"steps": each}) for each in steps if ratio({"steps": each})]
-    eager = [ratio({"steps": each}, ("eager",)) for each in steps
-             if ratio({"steps": each}, ("eager",))]  # fmt: skip
+    rows_of = [{"steps": each} for each in steps]
+    ratios = [each for each in map(ratio, rows_of) if each]
+    eager = [each for row in rows_of if (each := ratio(row, ("eager",)))]
     seconds = [each["seconds"] for each in compiled]
     cells = [level, len(names), len(passed("import")), len(compiled), len(right),
              len(ratios), _mean(ratios), _mean(eager),

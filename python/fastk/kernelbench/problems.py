@@ -11,13 +11,12 @@ and get_inputs().
 """
 
 import dataclasses
-import hashlib
 import os
 import re
 import subprocess
 import sys
 
-from ..importer import source
+from ..importer import files, source
 from ..importer.errors import ImporterError
 
 #: The harness's own seed: weights and inputs are drawn after it.
@@ -38,8 +37,7 @@ class Problem:
 
     def digest(self):
         """Twelve digits for what the file says."""
-        with open(self.path, "rb") as file:
-            return hashlib.sha256(file.read()).hexdigest()[:12]
+        return files.digest(self.path)
 
 
 def find(checkout):

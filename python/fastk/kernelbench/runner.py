@@ -19,6 +19,7 @@ import tempfile
 import threading
 import time
 
+from ..importer import files
 from ..reasons import shorten
 from . import rows as results
 
@@ -55,7 +56,7 @@ class Runner:
                         for future in concurrent.futures.as_completed(futures):
                             future.result()
                     except BaseException:
-                        self.stop()
+                        self._stop()
                         pool.shutdown(cancel_futures=True)
                         raise
             if "measure" in steps:
@@ -64,7 +65,7 @@ class Runner:
         finally:
             self.rows.write()
 
-    def stop(self):
+    def _stop(self):
         """Ends what runs; nothing new begins."""
         with self.lock:
             self.stopped = True
@@ -107,7 +108,7 @@ class Runner:
         command = [sys.executable, "-m", "fastk.kernelbench.stage", step]
         code, out, err = self._call([*command, problem.path, folder])
         if code is None:
-            return {"status": "timeout", "reason": f"no end after {self.limit:.0f} s"}
+            return self._timeout()
         with contextlib.suppress(ValueError, IndexError):
             said = json.loads(out.strip().splitlines()[-1])
             if said.get("reason"):
@@ -122,7 +123,7 @@ class Runner:
         command += ["--emit=so", "-o", "model.so"]
         code, _, err = self._call(command, cwd=folder)
         if code is None:
-            return {"status": "timeout", "reason": f"no end after {self.limit:.0f} s"}
+            return self._timeout()
         if code < 0:
             return {"status": "crash", "reason": _ending(code, err)}
         if code:
@@ -132,6 +133,9 @@ class Runner:
         if found:
             said |= {"workloads": int(found[1]), "hits": int(found[2])}
         return said
+
+    def _timeout(self):
+        return {"status": "timeout", "reason": f"no end after {self.limit:.0f} s"}
 
     def _call(self, command, **kwargs):
         """(exit code or None after the limit, stdout, stderr)."""
@@ -184,6 +188,5 @@ def digest(*paths):
                 for name in found
             )
         for name in names:
-            with open(name, "rb") as file:
-                total.update(hashlib.sha256(file.read()).digest())
+            total.update(files.digest(name).encode())
     return total.hexdigest()[:12]

@@ -14,6 +14,7 @@ import sys
 import time
 
 from ... import commandline, locks
+from ...importer import files
 from . import child, results, suite, table
 
 _DESCRIPTION = """\
@@ -130,7 +131,7 @@ def _backends(options_parser, options, kept):
             banks=options.bank, fastk_opt=options.fastk_opt, timeout=options.timeout
         )
         program = fastk.program()
-        digest = results.digest(program)
+        digest = files.digest(program)
     except (Error, OSError) as error:
         commandline.fail(options_parser, str(error))
     wheel = importlib.metadata.version("torch-mlir")

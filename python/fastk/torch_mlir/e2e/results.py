@@ -11,7 +11,6 @@ reference's the version of torch-mlir. Another one's is made again.
 """
 
 import dataclasses
-import hashlib
 import json
 import os
 import tempfile
@@ -108,9 +107,3 @@ def write_whole(path, text):
     except BaseException:
         os.unlink(temporary)
         raise
-
-
-def digest(program):
-    """Twelve digits for the contents of a program."""
-    with open(program, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:12]
