@@ -174,14 +174,13 @@ static Value lowerToBool(FloatBuilder &b, Value x) {
   return arith::TruncIOp::create(b, b.getI1Type(), number);
 }
 
-/// Of a conversion from i1, whose sign that backend loses on the way to bf16.
+/// Of a conversion from i1, whose sign that backend loses on the way to bf16. A
+/// choice between constants, since LLVM folds a conversion by way of i32 back.
 static Value lowerFromBool(FloatBuilder &b, Operation *op) {
-  Value bit = op->getOperand(0);
-  Type type = op->getResult(0).getType(), i32 = b.getI32Type();
-  if (isa<arith::UIToFPOp>(op))
-    return arith::UIToFPOp::create(b, type,
-                                   arith::ExtUIOp::create(b, i32, bit));
-  return arith::SIToFPOp::create(b, type, arith::ExtSIOp::create(b, i32, bit));
+  Type type = op->getResult(0).getType();
+  double ofTrue = isa<arith::UIToFPOp>(op) ? 1.0 : -1.0;
+  return b.select(op->getOperand(0), b.constant(type, ofTrue),
+                  b.constant(type, 0.0));
 }
 
 static bool isTruncToBF16(arith::TruncFOp op) {

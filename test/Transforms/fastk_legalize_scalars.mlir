@@ -183,11 +183,13 @@ func.func @to_bool(%x: f32) -> i1 {
 
 // -----
 
+// Not by way of i32: LLVM would fold that back.
 // CHECK-LABEL: func.func @from_bool
-// CHECK: %[[MINUS:.*]] = arith.extsi %{{.*}} : i1 to i32
-// CHECK: arith.sitofp %[[MINUS]] : i32 to bf16
-// CHECK: %[[PLUS:.*]] = arith.extui %{{.*}} : i1 to i32
-// CHECK: arith.uitofp %[[PLUS]] : i32 to bf16
+// CHECK-SAME: %[[BIT:.*]]: i1
+// CHECK: %[[MINUS:.*]] = arith.constant -1.0{{.*}} : bf16
+// CHECK: arith.select %[[BIT]], %[[MINUS]], %{{.*}} : bf16
+// CHECK: %[[PLUS:.*]] = arith.constant 1.0{{.*}} : bf16
+// CHECK: arith.select %[[BIT]], %[[PLUS]], %{{.*}} : bf16
 func.func @from_bool(%x: i1) -> (bf16, bf16) {
   %0 = arith.sitofp %x : i1 to bf16
   %1 = arith.uitofp %x : i1 to bf16

@@ -7,26 +7,26 @@ fastk.lowering @w_b5a1dc8a7038d38d attributes {
   language = #fastk.language<cuda>,
   precision = #fastk.precision<half>,
   record = {
-    baseline_ns = 7.052320e+05 : f64,
+    baseline_ns = 7.066080e+05 : f64,
     bitwise_deterministic = true,
     cpu = "",
     errors = {
-      equal = 2.635610e-02 : f64,
-      extremes = 3.355990e-03 : f64,
-      few_nonzero = 3.497340e-03 : f64,
+      equal = 7.329160e-03 : f64,
+      extremes = 3.345180e-03 : f64,
+      few_nonzero = 3.415360e-03 : f64,
       integers = 0.000000e+00 : f64,
-      log_uniform_half = 4.590260e-06 : f64,
-      mixed = 1.605810e-06 : f64,
-      mixed_half = 3.581780e-03 : f64,
-      nonfinite = 3.328060e-03 : f64,
-      normal = 3.420600e-03 : f64,
-      one_hot = 4.630260e-03 : f64,
-      pareto = 7.594730e-03 : f64,
-      scaled = 3.343310e-03 : f64,
-      shifted = 1.980520e-03 : f64,
+      log_uniform_half = 2.032450e-06 : f64,
+      mixed = 1.569970e-06 : f64,
+      mixed_half = 3.428320e-03 : f64,
+      nonfinite = 3.336390e-03 : f64,
+      normal = 3.426110e-03 : f64,
+      one_hot = 4.916910e-03 : f64,
+      pareto = 1.051750e-02 : f64,
+      scaled = 3.320630e-03 : f64,
+      shifted = 1.979740e-03 : f64,
       signs = 0.000000e+00 : f64,
-      spike = 3.888770e-03 : f64,
-      spike_last = 3.519240e-03 : f64
+      spike = 3.749670e-03 : f64,
+      spike_last = 3.965490e-03 : f64
     },
     evaluations = 12 : i64,
     fastk_version = "0.1.0",
@@ -73,18 +73,18 @@ fastk.lowering @w_b5a1dc8a7038d38d attributes {
     seed = 0 : i64,
     shapes = "100x3x224x224xf32_96xf32_96x3x11x11xf32",
     speedup = {
-      high = 9.5004799999999996 : f64,
-      low = 9.445370e+00 : f64,
-      median = 9.471030e+00 : f64
+      high = 9.817980e+00 : f64,
+      low = 9.773070e+00 : f64,
+      median = 9.7994199999999995 : f64
     },
     threads = 0 : i64,
     time = {
-      median_ns = 7.449600e+04 : f64,
-      p10_ns = 7.254400e+04 : f64,
-      p90_ns = 7.689600e+04 : f64,
+      median_ns = 7.219200e+04 : f64,
+      p10_ns = 7.048000e+04 : f64,
+      p90_ns = 7.424000e+04 : f64,
       samples = 256 : i64
     },
-    worst_share = 4.285470e-01 : f64
+    worst_share = 4.366500e-01 : f64
   },
   seal = "72a78afddbaa3b3cc4054832271cb00f6282ad1243a065034569bb59addfa6f6",
   target = "cuda:sm_90a",
