@@ -178,6 +178,7 @@ LogicalResult TensorConditions::visitMove(Operation *op) {
                           [&](Value operand) { return get(operand); });
   if (!any)
     return success();
+  b.setInsertionPointAfter(op);
   IRMapping mapping;
   for (Value operand : op->getOperands()) {
     auto type = dyn_cast<RankedTensorType>(operand.getType());
@@ -186,7 +187,6 @@ LogicalResult TensorConditions::visitMove(Operation *op) {
     Value condition = get(operand);
     mapping.map(operand, condition ? condition : zerosLike(operand));
   }
-  b.setInsertionPointAfter(op);
   Operation *copy = b.clone(*op, mapping);
   Type element;
   for (Value operand : copy->getOperands())

@@ -161,3 +161,29 @@ func.func @highest(%x: tensor<4x8xf32>) -> tensor<4xf32> {
   } -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// -----
+
+// The zeros of an exact operand stand before the op, also behind a padding,
+// which has a body of its own.
+// CHECK-LABEL: func.func @padded_beside_exact
+// CHECK: tensor.pad
+// CHECK: tensor.yield
+// CHECK: %[[ZEROS:.*]] = linalg.fill
+// CHECK: tensor.concat dim(0) %{{.*}}, %[[ZEROS]] : (tensor<5xf64>, tensor<3xf64>)
+func.func @padded_beside_exact(%x: tensor<4xf32>, %y: tensor<3xf32>) -> tensor<8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+    ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  %p = tensor.pad %r low[0] high[1] {
+  ^bb0(%i: index):
+    tensor.yield %zero : f32
+  } : tensor<4xf32> to tensor<5xf32>
+  %c = tensor.concat dim(0) %p, %y : (tensor<5xf32>, tensor<3xf32>) -> tensor<8xf32>
+  return %c : tensor<8xf32>
+}

@@ -13,6 +13,7 @@
 #ifndef FASTK_UNITTESTS_FUZZ_MODELFROMBYTES_H
 #define FASTK_UNITTESTS_FUZZ_MODELFROMBYTES_H
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,11 @@ namespace fastk::fuzz {
 
 /// The text of a module with one function.
 std::string modelFromBytes(std::string_view bytes);
+
+/// The text of a function `program_SEED` that has something to compute for any
+/// operands: static shapes, nothing read that nobody wrote, reductions of which the
+/// order changes the rounding alone.
+std::string runnableProgram(uint64_t seed);
 
 } // namespace fastk::fuzz
 

@@ -53,6 +53,12 @@ static LogicalResult generalize(ModuleOp module) {
 /// One op per result instead of one per step: what lies between stays in
 /// registers.
 static LogicalResult fuseElementwise(ModuleOp module) {
+  // MLIR keeps the result of a producer that reads it, also where it varies
+  // along a loop that the consumer reduces: no point could own it.
+  RewritePatternSet patterns(module.getContext());
+  linalg::populateMoveInitOperandsToInputPattern(patterns);
+  if (failed(applyPatternsGreedily(module, std::move(patterns))))
+    return failure();
   PassManager passes(module.getContext());
   // Calls name functions of another module.
   passes.enableVerifier(false);
