@@ -8,6 +8,8 @@
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +19,7 @@ import pytest
 from compiled import BIN
 from conftest import PYTHON
 
+from fastk.importer.pins import TORCH
 from fastk.kernelbench import page, rows
 
 HEAD = "import torch\nimport torch.nn as nn\n\n\n"
@@ -197,6 +200,7 @@ def test_an_interrupted_run_goes_on(checkout, tmp_path):
         (["--level=9"], "no problem is of these levels and names"),
         (["--jobs=0"], "--jobs is 1 or more"),
         (["--timeout=0"], "--timeout is more than 0"),
+        (["--budget=0"], "--budget is more than 0"),
         (["--bank=nowhere"], "--bank=nowhere: no such folder"),
     ],
 )
@@ -218,6 +222,55 @@ def test_a_limit_ends_a_step(tmp_path):
     done = run(slow, tmp_path / "out", "--timeout=5")
     assert done.returncode == 2
     assert "1/1_Slow: import timeout" in done.stderr
+
+
+#: What its neighbours leave it is not enough, the first time.
+SHORT = """import os
+import sys
+
+
+class Model(nn.Module):
+    def __init__(self, taken, given):
+        super().__init__()
+        self.linear = nn.Linear(taken, given)
+
+    def forward(self, x):
+        if "fastk.library" in sys.modules and not os.path.exists("MARKER"):
+            open("MARKER", "w").close()
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return self.linear(x)
+"""
+
+
+def test_who_is_short_of_memory_beside_others_is_measured_alone(tmp_path):
+    text = SHORT.replace("MARKER", str(tmp_path / "marker"))
+    checkout = write(tmp_path, {1: {"1_Short.py": text, "2_Right.py": RIGHT}})
+    done = run(checkout, tmp_path / "out", "--jobs=2")
+    assert done.returncode == 0, done.stderr
+    assert "1/1_Short: measure ends beside others, and comes again alone" in done.stderr
+    data = json.loads((tmp_path / "out" / "rows.json").read_text())
+    assert "short_of_memory" not in step_of(data, "1/1_Short", "measure")
+
+
+def test_a_budget_ends_the_run_with_the_rows_that_are(ran, checkout, tmp_path):
+    out = tmp_path / "out"
+    shutil.copytree(ran[1], out)
+    (out / "rows.json.lock").unlink()
+    slow = write(tmp_path, {3: {"1_Slow.py": RIGHT + "\n\nwhile True:\n    pass\n"}})
+    begin = time.monotonic()
+    done = run(slow, out, "--budget=4", "--steps=import")
+    assert time.monotonic() < begin + 30
+    assert done.returncode == 2
+    assert "--budget is spent; the same command goes on" in done.stderr
+    data = json.loads((out / "rows.json").read_text())
+    assert step_of(data, "3/1_Slow", "import") is None
+    assert step_of(data, "1/2_Right", "measure")["status"] == "ok"
+
+
+def test_rows_name_torch_and_the_commit(ran):
+    said = step_of(ran[2], "1/2_Right", "measure")
+    assert said["torch"].startswith(TORCH)
+    assert re.fullmatch(r"[0-9a-f]{12}\+?", said["commit"])
 
 
 def row(fastk, eager, compiled, status="ok"):

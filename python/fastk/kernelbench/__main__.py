@@ -11,6 +11,7 @@ import fnmatch
 import importlib.metadata
 import os
 import shutil
+import subprocess
 import sys
 
 from .. import commandline, locks
@@ -35,7 +36,8 @@ programs is not done again. To compile for a GPU on a machine that has none:
 
     python -m fastk.kernelbench KernelBench -o out --target cuda:sm_90a --steps import,compile
 
-and --steps measure with the same folder on a machine that has one.
+and --steps measure with the same folder on a machine that has one; --jobs N prepares
+N problems side by side there, and times each alone.
 
 Exit codes: 0 every step passed; 1 the options are wrong; 2 some step did not;
 130 interrupted.
@@ -65,7 +67,9 @@ def parser():
     add("--timeout", type=float, default=300, metavar="SECONDS",
         help="limit of one step of one problem (default 300)")  # fmt: skip
     add("--jobs", type=int, default=1, metavar="N",
-        help="imports and compilations at a time (default 1)")  # fmt: skip
+        help="problems at a time (default 1); what is timed is timed alone")  # fmt: skip
+    add("--budget", type=float, metavar="SECONDS",
+        help="end the run after so long; the next one goes on (default: none)")  # fmt: skip
     add("--again", choices=["failed", "all"], help="do steps again that did not pass, or all")
     add("--fastk-opt", metavar="PROGRAM", help="default: $FASTK_OPT, then PATH")
     return made
@@ -85,6 +89,8 @@ def main(arguments=None):
         refuse("--jobs is 1 or more")
     if options.timeout <= 0:
         refuse("--timeout is more than 0")
+    if options.budget is not None and options.budget <= 0:
+        refuse("--budget is more than 0")
     try:
         chosen = _choose(problems.find(options.checkout), options)
     except problems.CheckoutError as error:
@@ -117,10 +123,11 @@ def _choose(found, options):
 
 def _run(options, kept, chosen, steps, fastk_opt):
     made_by = _made_by(options, fastk_opt)
-    kept.versions = _versions(options, kept, made_by)
+    kept.versions = _versions(options, kept, made_by, steps)
     print(f"{len(chosen)} problems: {', '.join(steps)}", file=sys.stderr)
     done = runner.Runner(kept, options.output, fastk_opt and os.path.abspath(fastk_opt),
-                         options.target, options.bank, options.timeout)  # fmt: skip
+                         options.target, options.bank, options.timeout, options.budget,
+                         _commit())  # fmt: skip
     again = {"failed": ("fail", "crash", "timeout", "wrong")}.get(options.again, ())
     if options.again == "all":
         again = ("ok", "fail", "crash", "timeout", "wrong")
@@ -134,6 +141,8 @@ def _run(options, kept, chosen, steps, fastk_opt):
     finally:
         text = page.page(kept, names, _command(options))
         files.write_all({os.path.join(options.output, "page.md"): text})
+    if done.stopped:
+        print("--budget is spent; the same command goes on", file=sys.stderr)
     print(text.split("\n## ")[0], end="")
     bad = [name for name in names for step in steps
            if (kept.step(name, step) or {}).get("status") != "ok"]  # fmt: skip
@@ -148,21 +157,42 @@ def _made_by(options, fastk_opt):
                 if name.endswith(".py")]  # fmt: skip
     made = {
         "import": runner.digest(*importer),
-        "measure": runner.digest(os.path.join(package, "kernelbench", "measure.py")),
+        "measure": runner.digest(*(os.path.join(package, "kernelbench", name)
+                                   for name in ("measure.py", "peer.py"))),  # fmt: skip
     }
     if fastk_opt:
         made["compile"] = f"{runner.digest(fastk_opt, *options.bank)} {options.target}"
     return made
 
 
-def _versions(options, kept, made_by):
+def _commit():
+    """Fastk's commit, with a + where files differ from it; None outside a checkout."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+    def git(*words):
+        return subprocess.run(["git", "-C", package, *words], capture_output=True,
+                              text=True, check=True).stdout.strip()  # fmt: skip
+
+    try:
+        # An installed package can lie in a folder of somebody else's checkout.
+        if not git("ls-files", "__init__.py"):
+            return None
+        changed = git("status", "--porcelain", "--untracked-files=no")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return problems.commit(package)[:12] + ("+" if changed else "")
+
+
+def _versions(options, kept, made_by, steps):
     versions = dict(kept.versions)
     versions["KernelBench"] = problems.commit(options.checkout)
-    for name in ("fastk", "torch", "torch-mlir"):
-        try:
-            versions[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            versions.setdefault(name, "unknown")
+    # Where it is only measured, another torch may do that: its rows name it.
+    if "import" in steps or "compile" in steps:
+        for name in ("fastk", "torch", "torch-mlir"):
+            try:
+                versions[name] = importlib.metadata.version(name)
+            except importlib.metadata.PackageNotFoundError:
+                versions.setdefault(name, "unknown")
     if "compile" in made_by:
         versions["fastk-opt"] = made_by["compile"]
     return versions

@@ -10,10 +10,13 @@ Errors are relative to the largest element of torch's results in f64; where thos
 not fit into memory, of torch's own in f32. `harness` is the verdict of KernelBench's
 check, torch.allclose at 1e-4, beside torch at its default flags, which may use TF32.
 
+What needs the device is done in turns (turns.py), timing alone.
+
 Times: before each call a buffer larger than any cache is written; the contenders take
 turns in random order; medians of CUDA events on a GPU, of the clock on a host.
 """
 
+import copy
 import json
 import operator
 import os
@@ -21,7 +24,7 @@ import random
 import statistics
 import time
 
-from . import problems
+from . import machine, peer, problems
 
 #: Of the largest element; twice eager's error where that is more, but no more than
 #: the last: a model whose f32 and f64 differ by more cannot be judged.
@@ -33,8 +36,11 @@ WARM_UP, LEAST, MOST, SECONDS = 3, 10, 100, 3.0
 FLUSHED = {"cuda": 512 << 20, "cpu": 64 << 20}
 
 
-def measure(problem, folder):
-    """Compares and times FOLDER/model.so; returns the fields of a row."""
+def measure(problem, folder, turn=lambda turn: None):
+    """Compares and times FOLDER/model.so; returns the fields of a row.
+
+    `turn` is called before what needs the device, as turns.Asker.
+    """
     import torch
 
     from ..library import Library
@@ -44,6 +50,7 @@ def measure(problem, folder):
     with open(os.path.join(folder, "model.mlir.json"), encoding="utf-8") as file:
         sidecar = json.load(file)
     module, inputs = problems.build(problem)
+    turn("device")
     module, inputs = module.to(device), _to(inputs, device)
     # A module in training mode updates its buffers: each contender begins alike. What
     # is no buffer of torch may be one of the importer.
@@ -53,21 +60,37 @@ def measure(problem, folder):
         if each["role"] != "input"
     }
     arguments = _arguments(sidecar, state, inputs)
-    first = [index for index, each in enumerate(sidecar["results"])
-             if each["role"] == "output"]  # fmt: skip
+    compiled = torch.compile(copy.deepcopy(module), backend=peer.backend())
+    _settle(device)
+    turn("none")
     with torch.no_grad():
-        got = [tensor for index, tensor in enumerate(library(*arguments))
-               if index in first]  # fmt: skip
+        unable = peer.prepare(lambda: compiled(*inputs))
+        turn("device")
+        got = [tensor for tensor, each in zip(library(*arguments), sidecar["results"])
+               if each["role"] == "output"]  # fmt: skip
         want = _leaves(module(*inputs))
-        said = _errors(got, want, _exact(module, state, inputs))
-        del got, want
+        exact, short_of_memory = _exact(module, state, inputs)
+        said = _errors(got, want, exact)
+        del got, want, exact
+        _settle(device)
         contenders = {"fastk": lambda: library(*arguments)}
         contenders["eager"] = lambda: module(*inputs)
-        compiled = torch.compile(module)
-        contenders["compile"] = lambda: compiled(*inputs)
-        said["ms"] = _times(contenders, device)
-    said["device"] = _describe(device)
+        contenders["compile"] = unable or (lambda: compiled(*inputs))
+        said["ms"], short = _times(contenders, device, lambda: turn("alone"))
+        said |= machine.describe(device)
+        turn("none")
+    if short_of_memory or short:
+        said["short_of_memory"] = True
     return said
+
+
+def _settle(device):
+    """Nothing is under way on the device afterwards, and others can have its memory."""
+    import torch
+
+    if device == "cuda":
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
 
 
 def _to(value, device):
@@ -99,9 +122,7 @@ def _arguments(sidecar, state, inputs):
 
 
 def _exact(module, state, inputs):
-    """The results in f64, or None where memory does not hold them."""
-    import copy
-
+    """The results in f64, or None, and whether memory did not hold them."""
     import torch
 
     def widen(value):
@@ -111,12 +132,12 @@ def _exact(module, state, inputs):
         exact = copy.deepcopy(module)
         exact.load_state_dict(state, strict=False)
         wide = torch.utils._pytree.tree_map_only(torch.Tensor, widen, inputs)
-        return _leaves(exact.double()(*wide))
+        return _leaves(exact.double()(*wide)), False
     except (torch.OutOfMemoryError, MemoryError):
-        return None
+        return None, True
     except RuntimeError:
         # A model that makes f32 tensors of its own does not run in f64.
-        return None
+        return None, False
 
 
 def _errors(got, want, exact):
@@ -160,11 +181,12 @@ def _largest(got, right):
     return (got[finite] - right[finite]).abs().max().item() / (scale or 1.0)
 
 
-def _times(contenders, device):
-    """{contender: {median, p10, p90, calls}} in ms; those that fail have a reason."""
+def _times(contenders, device, alone):
+    """{contender: {median, p10, p90, calls}} in ms; those that fail have a reason. And
+    whether one failed for want of memory. `alone` is called when all have been."""
     import torch
 
-    ms, failed = {name: [] for name in contenders}, {}
+    ms, failed, short_of_memory = {name: [] for name in contenders}, {}, False
     flush = torch.empty(FLUSHED[device], dtype=torch.int8, device=device)
 
     def once(call):
@@ -182,13 +204,20 @@ def _times(contenders, device):
 
     for name, call in contenders.items():
         try:
+            if isinstance(call, Exception):
+                raise call
             for _ in range(WARM_UP):
                 once(call)
         except Exception as error:  # of a peer, that is: what it says is a result
             if name == "fastk":
                 raise
+            short_of_memory |= isinstance(error, (torch.OutOfMemoryError, MemoryError))
             failed[name] = f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
     names = [name for name in contenders if name not in failed]
+    alone()
+    # What others had under way when they were stopped ends with these.
+    for name in names:
+        once(contenders[name])
     start, order = time.monotonic(), random.Random(problems.SEED)
     while len(ms["fastk"]) < MOST and (
         len(ms["fastk"]) < LEAST or time.monotonic() < start + SECONDS
@@ -206,14 +235,4 @@ def _times(contenders, device):
             "p90": ordered[len(ordered) * 9 // 10],
             "calls": len(ordered),
         }
-    return result
-
-
-def _describe(device):
-    import platform
-
-    import torch
-
-    if device == "cuda":
-        return f"{torch.cuda.get_device_name()}, CUDA {torch.version.cuda}"
-    return platform.processor() or platform.machine()
+    return result, short_of_memory

@@ -30,9 +30,7 @@ def page(rows, names, command):
     chosen = [rows.rows[name] for name in names if name in rows.rows]
     lines = ["# KernelBench", "", f"    {command}", ""]
     lines += [f"* {what}: {version}" for what, version in rows.versions.items()]
-    devices = sorted({row["steps"]["measure"]["device"] for row in chosen
-                      if "device" in row["steps"].get("measure", {})})  # fmt: skip
-    lines += [f"* measured on: {device}" for device in devices]
+    lines += [f"* measured on: {each}" for each in _machines(chosen)]
     lines += [
         "",
         "The ratio is the better of torch eager and torch.compile over fastk: above 1 "
@@ -66,6 +64,21 @@ def page(rows, names, command):
         ]  # fmt: skip
         lines += [_timed(row) for row in timed]
     return "\n".join(lines) + "\n"
+
+
+def _machines(rows):
+    """What measured, each with the range of its SM clocks."""
+    clocks = {}
+    for row in rows:
+        said = row["steps"].get("measure", {})
+        if "device" in said:
+            name = said["device"]
+            name += f", driver {said['driver']}" if "driver" in said else ""
+            name += f", torch {said['torch']}" if "torch" in said else ""
+            clocks.setdefault(name, []).append(said.get("clocks", {}).get("sm_mhz"))
+    for name, found in sorted(clocks.items()):
+        known = [each for each in found if each is not None]
+        yield name + (f", SM at {min(known)} to {max(known)} MHz" if known else "")
 
 
 def _level(level, rows, names):

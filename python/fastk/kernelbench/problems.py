@@ -67,11 +67,11 @@ def find(checkout):
     ]
 
 
-def commit(checkout):
-    """The checkout's commit, or "unknown"."""
+def commit(folder):
+    """The commit of a folder of a checkout, or "unknown"."""
     try:
         done = subprocess.run(
-            ["git", "-C", checkout, "rev-parse", "HEAD"],
+            ["git", "-C", folder, "rev-parse", "HEAD"],
             capture_output=True,
             text=True,
             check=True,

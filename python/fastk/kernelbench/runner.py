@@ -22,6 +22,7 @@ import time
 from ..importer import files
 from ..reasons import shorten
 from . import rows as results
+from . import turns
 
 
 class Runner:
@@ -34,36 +35,51 @@ class Runner:
       target: as of fastk-opt.
       banks: folders of winners.
       limit: seconds of one step.
+      budget: seconds of a run, or None: what is not done then is left to the next.
+      commit: fastk's own, or None; each row names it.
     """
 
-    def __init__(self, rows, folder, fastk_opt, target, banks=(), limit=300.0):
+    def __init__(self, rows, folder, fastk_opt, target, banks=(), limit=300.0,
+                 budget=None, commit=None):  # fmt: skip
         self.rows, self.folder, self.limit = rows, folder, limit
+        self.budget, self.commit = budget, commit
         self.fastk_opt, self.target, self.banks = fastk_opt, target, list(banks)
         self.running, self.lock, self.stopped = set(), threading.Lock(), False
+        self.turns, self.jobs, self.to_be_alone = turns.Turns(), 1, []
 
     def run(self, problems, steps, made_by, again=(), jobs=1, progress=lambda text: None):
-        """Runs what is wanted. Problems are measured one at a time, all else `jobs`
-        at a time. `made_by`: {step: what its results depend on}."""
+        """Runs what is wanted, `jobs` at a time; what is timed is timed alone.
+        `made_by`: {step: what its results depend on}."""
         before = [step for step in steps if step != "measure"]
+        spent = threading.Timer(self.budget or 0, self._stop)
+        if self.budget:
+            spent.start()
         try:
             if before:
-                with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-                    futures = [
-                        pool.submit(self._steps, each, before, made_by, again, progress)
-                        for each in problems
-                    ]
-                    try:
-                        for future in concurrent.futures.as_completed(futures):
-                            future.result()
-                    except BaseException:
-                        self._stop()
-                        pool.shutdown(cancel_futures=True)
-                        raise
+                self._at_a_time(jobs, problems, before, made_by, again, progress)
             if "measure" in steps:
-                for each in problems:
-                    self._steps(each, ["measure"], made_by, again, progress)
+                self._at_a_time(jobs, problems, ["measure"], made_by, again, progress)
+                # No result depends on how much memory neighbours had.
+                alone, self.to_be_alone = self.to_be_alone, []
+                self._at_a_time(1, alone, ["measure"], made_by, again, progress)
         finally:
+            spent.cancel()
             self.rows.write()
+
+    def _at_a_time(self, jobs, problems, steps, made_by, again, progress):
+        self.jobs = jobs
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            futures = [
+                pool.submit(self._steps, each, steps, made_by, again, progress)
+                for each in problems
+            ]
+            try:
+                for future in concurrent.futures.as_completed(futures):
+                    future.result()
+            except BaseException:
+                self._stop()
+                pool.shutdown(cancel_futures=True)
+                raise
 
     def _stop(self):
         """Ends what runs; nothing new begins."""
@@ -90,31 +106,54 @@ class Runner:
             said = getattr(self, f"_{step}")(problem, folder)
             if self.stopped:
                 return
+            if step == "measure" and self._is_to_be_alone(said):
+                self.to_be_alone.append(problem)
+                progress(f"{problem.name}: measure ends beside others, and comes again alone")
+                return
             said["seconds"] = round(time.monotonic() - start, 2)
             said["made_by"] = made_by[step]
+            if self.commit:
+                said["commit"] = self.commit
             with self.lock:
                 self.rows.add(problem, step, digest, said)
                 self.rows.write()
             progress(f"{problem.name}: {step} {said['status']}, {said['seconds']:.1f} s"
                      + (f": {said['reason']}" if said.get("reason") else ""))  # fmt: skip
 
+    def _is_to_be_alone(self, said):
+        """Whether neighbours may be the reason for what was said."""
+        short_of_memory = said.pop("short_of_memory", False)
+        return self.jobs > 1 and (short_of_memory or said["status"] in ("fail", "crash"))
+
     def _import(self, problem, folder):
-        return self._stage("import", problem, folder)
-
-    def _measure(self, problem, folder):
-        return self._stage("measure", problem, folder)
-
-    def _stage(self, step, problem, folder):
-        command = [sys.executable, "-m", "fastk.kernelbench.stage", step]
-        code, out, err = self._call([*command, problem.path, folder])
+        code, out, err = self._call(_stage("import", problem, folder))
         if code is None:
             return self._timeout()
         with contextlib.suppress(ValueError, IndexError):
-            said = json.loads(out.strip().splitlines()[-1])
-            if said.get("reason"):
-                said["reason"] = shorten(said["reason"])
-            return said
+            return _shortened(json.loads(out.strip().splitlines()[-1]))
         return {"status": "crash", "reason": _ending(code, err)}
+
+    def _measure(self, problem, folder):
+        environment = dict(os.environ)
+        if self.jobs > 1:
+            # Else each process keeps as many compilers as there are cores.
+            environment.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
+        with tempfile.TemporaryFile() as err:
+
+            def start():
+                return self._start(_stage("measure", problem, folder), stderr=err,
+                                   env=environment, **turns.PIPES)  # fmt: skip
+
+            with self._ended(self.turns.start(start)) as process:
+                try:
+                    said = process and self.turns.serve(process, self.limit)
+                    # It says no more, and ends.
+                    code = process.wait(self.limit) if process and not said else 0
+                except (TimeoutError, subprocess.TimeoutExpired):
+                    return self._timeout()
+            if said:
+                return _shortened(said)
+            return {"status": "crash", "reason": _ending(code, _text(err))}
 
     def _compile(self, problem, folder):
         """model.mlir to model.so."""
@@ -140,25 +179,53 @@ class Runner:
     def _call(self, command, **kwargs):
         """(exit code or None after the limit, stdout, stderr)."""
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            with self.lock:
-                if self.stopped:
-                    return None, "", ""
-                # A group of its own, so that what it starts ends with it.
-                process = subprocess.Popen(
-                    command, stdout=out, stderr=err, stdin=subprocess.DEVNULL,
-                    start_new_session=True, **kwargs,
-                )  # fmt: skip
-                self.running.add(process)
-            try:
-                code = process.wait(self.limit)
-            except subprocess.TimeoutExpired:
-                code = None
-            finally:
+            process = self._start(
+                command, stdout=out, stderr=err, stdin=subprocess.DEVNULL, **kwargs
+            )
+            if not process:
+                return None, "", ""
+            with self._ended(process):
+                try:
+                    code = process.wait(self.limit)
+                except subprocess.TimeoutExpired:
+                    code = None
+            return code, _text(out), _text(err)
+
+    def _start(self, command, **kwargs):
+        """A process, or None where nothing new begins."""
+        with self.lock:
+            if self.stopped:
+                return None
+            # A group of its own, so that what it starts ends with it.
+            process = subprocess.Popen(command, start_new_session=True, **kwargs)
+            self.running.add(process)
+            return process
+
+    @contextlib.contextmanager
+    def _ended(self, process):
+        """A process that is no longer there afterwards."""
+        try:
+            yield process
+        finally:
+            if process:
                 _kill(process)
                 process.wait()
+                for pipe in (process.stdin, process.stdout):
+                    if pipe:
+                        with contextlib.suppress(BrokenPipeError):
+                            pipe.close()
                 with self.lock:
                     self.running.discard(process)
-            return code, _text(out), _text(err)
+
+
+def _stage(step, problem, folder):
+    return [sys.executable, "-m", "fastk.kernelbench.stage", step, problem.path, folder]
+
+
+def _shortened(said):
+    if said.get("reason"):
+        said["reason"] = shorten(said["reason"])
+    return said
 
 
 def _text(file):

@@ -7,7 +7,8 @@
 """python -m fastk.kernelbench.stage STEP PROBLEM FOLDER: a process for each step.
 
 STEP is import (writes FOLDER/model.mlir) or measure (runs FOLDER/model.so beside
-torch). The answer is one line of JSON on stdout; a crash or a hang costs one step.
+torch, and asks for its turns as turns.py says). The answer is one line of JSON on
+stdout; a crash or a hang costs one step.
 """
 
 import json
@@ -15,7 +16,7 @@ import os
 import sys
 
 from ..importer import ImportedModule, ImporterError, child, import_in_process
-from . import measure, problems
+from . import measure, problems, turns
 
 
 def import_problem(problem, folder):
@@ -46,7 +47,7 @@ def main(arguments):
         if step == "import":
             said = import_problem(problem, folder)
         else:
-            said = measure.measure(problem, folder)
+            said = measure.measure(problem, folder, turns.Asker(answer, 0))
         said = {"status": "ok", **said}
     except ImporterError as error:
         said = {"status": "fail", "reason": f"error: {error.message}"}
