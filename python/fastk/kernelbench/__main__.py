@@ -185,7 +185,10 @@ def _commit():
 
 def _versions(options, kept, made_by, steps):
     versions = dict(kept.versions)
-    versions["KernelBench"] = problems.commit(options.checkout)
+    # A folder that was brought here has its files, and no history.
+    commit = problems.commit(options.checkout)
+    if commit != "unknown" or "KernelBench" not in versions:
+        versions["KernelBench"] = commit
     # Where it is only measured, another torch may do that: its rows name it.
     if "import" in steps or "compile" in steps:
         for name in ("fastk", "torch", "torch-mlir"):
