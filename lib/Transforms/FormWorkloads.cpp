@@ -9,6 +9,7 @@
 #include "ElementwiseToLinalg.h"
 #include "FormWorkloadsGraph.h"
 #include "ReplaceWorkload.h"
+#include "StaticConcat.h"
 #include "mlir/IR/Remarks.h"
 
 using namespace mlir;
@@ -177,6 +178,7 @@ LogicalResult fastk::formWorkloads(ModuleOp module, StringRef fusion,
   FailureOr<size_t> mode = findMode(module, fusion);
   if (failed(mode) || failed(convertElementwiseToLinalg(module)))
     return failure();
+  makeConcatsStatic(module);
   for (auto function : module.getOps<FunctionOpInterface>())
     if (!function.isExternal())
       formFunction(function, *mode, winners);
