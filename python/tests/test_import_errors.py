@@ -93,7 +93,11 @@ BAD_MODULES = {
     ),
     "random": (
         "F.dropout(x, 0.5, True)",
-        ["'ml_program.global", "call module.eval()"],
+        ["draws random numbers by aten.dropout", "call module.eval()"],
+    ),
+    "random_attention": (
+        "F.scaled_dot_product_attention(x, x, x, dropout_p=0.5)",
+        ["draws random numbers by aten.scaled_dot_product_attention"],
     ),
     "random_numbers": (
         "x + torch.randn_like(x)",
@@ -125,6 +129,32 @@ def test_bad_module(name, importer, model, tmp_path):
     out = tmp_path / "out.mlir"
     result = importer(model(MODULE.format(expression=expression)), "-o", out)
     refused(result, [*texts, "model_file.py:7: error: "], out)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "F.dropout(x, 0.0, True)",
+        "F.dropout(x, 0.5, False)",
+        "F.rrelu(x, 0.1, 0.3, False)",
+        "F.scaled_dot_product_attention(x, x, x)",
+    ],
+)
+def test_what_could_draw_and_does_not(expression, importer, model, tmp_path):
+    out = tmp_path / "out.mlir"
+    result = importer(model(MODULE.format(expression=expression)), "-o", out)
+    assert result.returncode == 0, result.stderr
+
+
+def test_one_layer_drops_nothing(importer, model, tmp_path):
+    out = tmp_path / "out.mlir"
+    body = "def build():\n    return nn.LSTM(6, 5, 1, dropout=0.5), (torch.randn(3, 2, 6),)\n"
+    result = importer(model(body), "-o", out)
+    assert result.returncode == 0, result.stderr
+    body = body.replace("5, 1", "5, 2")
+    out.unlink()
+    result = importer(model(body), "-o", out, "--no-sidecar")
+    assert "draws random numbers by aten.lstm" in result.stderr
 
 
 def test_result_that_is_no_tensor(importer, model, tmp_path):

@@ -56,6 +56,7 @@ COUNTING = """class Model(nn.Module):
 #: Its own results are NaN, and so are ours.
 NAN = MODEL.format("torch.log(self.linear(x) - 1000)")
 UNSUPPORTED = MODEL.format("self.linear(x)[: int(x.sum())]")
+DRAWING = MODEL.format("self.linear(x) + torch.randn(5)")
 BROKEN = "class Model(nn.Module:\n"
 
 
@@ -73,7 +74,7 @@ def write(folder, problems):
 def checkout(tmp_path_factory):
     problems = {
         1: {"2_Right.py": RIGHT, "10_Counting.py": COUNTING, "3_Nan.py": NAN},
-        2: {"1_Unsupported.py": UNSUPPORTED, "2_Broken.py": BROKEN},
+        2: {"1_Unsupported.py": UNSUPPORTED, "2_Broken.py": BROKEN, "3_Drawing.py": DRAWING},
     }
     return write(tmp_path_factory.mktemp("checkout"), problems)
 
@@ -149,6 +150,8 @@ def test_failures_have_reasons_without_paths(ran, checkout):
     _, out, data = ran
     assert step_of(data, "2/1_Unsupported", "import")["status"] == "fail"
     assert "error: " in step_of(data, "2/1_Unsupported", "import")["reason"]
+    drawing = step_of(data, "2/3_Drawing", "import")["reason"]
+    assert "random numbers by aten.randn.default, in line 12: return self.lin" in drawing
     broken = step_of(data, "2/2_Broken", "import")
     assert broken["status"] == "fail"
     assert step_of(data, "2/2_Broken", "compile") is None

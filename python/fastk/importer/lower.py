@@ -107,28 +107,36 @@ def _captured_stderr():
 
 
 def _refuse_random(program):
-    """Refuses what draws random numbers, before minutes go into its lowering.
-
-    Ops that draw on condition (dropout, recurrences with dropout) are left to what
-    becomes of them.
-    """
+    """Refuses what draws random numbers, before minutes go into its lowering."""
     import torch
 
     for node in program.graph.nodes:
         if not isinstance(node.target, torch._ops.OpOverload) or not node.users:
             continue
-        arguments = {argument.name for argument in node.target._schema.arguments}
-        if torch.Tag.nondeterministic_seeded not in node.target.tags or arguments & {
-            "p", "train", "dropout", "dropout_p",
-        }:  # fmt: skip
+        if torch.Tag.nondeterministic_seeded not in node.target.tags or not _draws(node):
             continue
         lines = re.findall(r'File "(.*?)", line (\d+)', node.meta.get("stack_trace") or "")
         where = [(file, int(line)) for file, line in lines if not source.is_library(file)]
         raise ImporterError(
             f"the module draws random numbers by {node.target}",
-            "pass them as an input: two calls on the same inputs must give the same",
+            "call module.eval() where that is dropout; else pass them as an input: two "
+            "calls on the same inputs must give the same",
             where[-1] if where else None,
         )
+
+
+def _draws(node):
+    """Whether an op that may draw random numbers does so with these arguments."""
+    schema = node.target._schema.arguments
+    given = {each.name: each.default_value for each in schema}
+    given |= {each.name: value for each, value in zip(schema, node.args)} | node.kwargs
+    if given.get("train", True) is False or given.get("training", True) is False:
+        return False
+    # Between the layers of a recurrence, of which there may be one.
+    if "num_layers" in given and given["num_layers"] == 1:
+        return False
+    share = given.get("dropout", given.get("dropout_p"))
+    return (given.get("p") if share is None and "train" in given else share) != 0
 
 
 def _check_outputs(program):

@@ -12,6 +12,7 @@ stdout; a crash or a hang costs one step.
 """
 
 import json
+import linecache
 import os
 import sys
 
@@ -37,6 +38,12 @@ def _example(problem):
     return (module, *source.check_example(module, inputs, f"{problem.name} gives"))
 
 
+def _line(where):
+    """What stands at (file, line), for a reason; the file is the problem's."""
+    text = where and linecache.getline(*where).strip()
+    return f", in line {where[1]}: {text}" if text else ""
+
+
 def main(arguments):
     step, path, folder = arguments
     problem = problems.Problem(os.path.basename(path), 0, path)
@@ -50,7 +57,7 @@ def main(arguments):
             said = measure.measure(problem, folder, turns.Asker(answer, 0))
         said = {"status": "ok", **said}
     except ImporterError as error:
-        said = {"status": "fail", "reason": f"error: {error.message}"}
+        said = {"status": "fail", "reason": f"error: {error.message}{_line(error.where)}"}
     os.write(answer, json.dumps(said).encode() + b"\n")
     # torch-mlir and CUDA can hang in the interpreter's exit.
     os._exit(0)
