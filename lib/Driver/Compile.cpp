@@ -76,6 +76,10 @@ LogicalResult fastk::inlineCalls(ModuleOp module) {
   return runPass(module, createInlinerPass({}, [](OpPassManager &) {}));
 }
 
+LogicalResult fastk::unrollLoops(ModuleOp module) {
+  return runPass(module, createFastkUnrollLoopsPass());
+}
+
 LogicalResult fastk::runFormWorkloads(ModuleOp module, StringRef fusion,
                                       WinnerQuery *winners) {
   return runPass(module, createFormWorkloadsPass(fusion, winners));

@@ -331,7 +331,8 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
                ? kExitWrong
                : kExitDone;
   }
-  if (failed(inlineCalls(*module)))
+  if (failed(inlineCalls(*module)) ||
+      (options.target != "host" && failed(unrollLoops(*module))))
     return kExitWrong;
   std::vector<std::string> folders =
       options.banks.empty() ? defaultBanks(executable) : options.banks;

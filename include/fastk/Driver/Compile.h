@@ -24,6 +24,9 @@ namespace fastk {
 /// function without a body stays.
 mlir::LogicalResult inlineCalls(mlir::ModuleOp module);
 
+/// fastk-unroll-loops, for a GPU: its plan is a list.
+mlir::LogicalResult unrollLoops(mlir::ModuleOp module);
+
 /// fastk-form-workloads. With `winners`, regions larger than `fusion` forms are
 /// taken first where they have a winner.
 mlir::LogicalResult runFormWorkloads(mlir::ModuleOp module,

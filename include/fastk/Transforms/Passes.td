@@ -21,5 +21,6 @@ include "fastk/Transforms/CanonicalizeWorkloads.td"
 include "fastk/Transforms/InlineWorkloads.td"
 include "fastk/Transforms/DefaultSchedule.td"
 include "fastk/Transforms/PrintAnalysis.td"
+include "fastk/Transforms/UnrollLoops.td"
 
 #endif // FASTK_TRANSFORMS_PASSES_TD

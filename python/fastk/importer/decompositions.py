@@ -26,7 +26,7 @@ CPU kernels:
 import math
 
 
-def _widened(torch, dtype):
+def widened(torch, dtype):
     """The type PyTorch's kernels compute in: half types compute in f32."""
     return torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
 
@@ -39,7 +39,7 @@ def table():
 
     def gelu(x, approximate="none"):
         dtype = x.dtype
-        x = x.to(_widened(torch, dtype))
+        x = x.to(widened(torch, dtype))
         if approximate == "tanh":
             inner = (x + x * x * x * 0.044715) * math.sqrt(2.0 / math.pi)
             y = x * 0.5 * (torch.tanh(inner) + 1.0)
@@ -57,7 +57,7 @@ def table():
 
     def native_layer_norm(x, normalized_shape, weight, bias, eps):
         dtype = x.dtype
-        wide = _widened(torch, dtype)
+        wide = widened(torch, dtype)
         dims = list(range(x.dim() - len(normalized_shape), x.dim()))
         y, mean, rstd = normalise(x.to(wide), dims, eps)
         if weight is not None:
@@ -68,7 +68,7 @@ def table():
 
     def native_group_norm(x, weight, bias, n, c, hxw, groups, eps):
         dtype = x.dtype
-        wide = _widened(torch, dtype)
+        wide = widened(torch, dtype)
         rows = x.to(wide).reshape(n, groups, (c // groups) * hxw)
         y, mean, rstd = normalise(rows, [2], eps)
         y = y.reshape(x.shape)
@@ -81,7 +81,7 @@ def table():
 
     def batch_norm_inference(x, weight, bias, mean, var, momentum, eps):
         dtype = x.dtype
-        wide = _widened(torch, dtype)
+        wide = widened(torch, dtype)
         scale = torch.rsqrt(var.to(wide) + eps)
         if weight is not None:
             scale = scale * weight.to(wide)
@@ -105,7 +105,7 @@ def table():
         enable_gqa=False,
     ):
         dtype = query.dtype
-        wide = _widened(torch, dtype)
+        wide = widened(torch, dtype)
         query, key, value = query.to(wide), key.to(wide), value.to(wide)
         if enable_gqa:
             key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)

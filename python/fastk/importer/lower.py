@@ -18,7 +18,7 @@ import re
 import sys
 import tempfile
 
-from . import decompositions, literals, source
+from . import decompositions, literals, recurrences, source
 from .errors import ImporterError
 
 #: Dialects of the result; anything else is a left-over of the lowering.
@@ -54,7 +54,11 @@ def program_text(program, func_name, report):
 
     _refuse_random(program)
     report("decomposing")
-    table = {**get_decomposition_table(), **decompositions.table()}
+    table = {
+        **get_decomposition_table(),
+        **decompositions.table(),
+        **recurrences.table(),
+    }
     try:
         program = program.run_decompositions(table)
     except Exception as error:
@@ -67,10 +71,14 @@ def program_text(program, func_name, report):
         try:
             module = fx.export_and_import(
                 program,
-                output_type="linalg-on-tensors",
+                output_type="raw",
                 func_name=func_name,
                 decomposition_table={},
                 hooks=literals.hooks(),
+            )
+            recurrences.expand(module)
+            module = fx._module_lowering(
+                False, False, fx.OutputType.LINALG_ON_TENSORS, module
             )
         except Exception as error:  # the FX importer raises anything
             raise _lowering_failure(error, diagnostics(), program) from error

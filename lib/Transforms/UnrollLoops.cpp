@@ -1,0 +1,127 @@
+//===- UnrollLoops.cpp - Loops of known length in full --------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Utils/Utils.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+
+namespace fastk {
+#define GEN_PASS_DEF_FASTKUNROLLLOOPSPASS
+#include "fastk/Transforms/Passes.h.inc"
+} // namespace fastk
+
+/// Whether its iterations can be written one after another.
+static bool isOfKnownLength(scf::ForOp loop) {
+  return loop.getStaticTripCount() &&
+         llvm::any_of(loop->getResultTypes(), llvm::IsaPred<RankedTensorType>);
+}
+
+/// Where \p insert writes all of one index of the first dimension: that index.
+static std::optional<int64_t> writtenRow(tensor::InsertSliceOp insert) {
+  RankedTensorType type = insert.getType();
+  if (!type.hasStaticShape() || type.getRank() == 0 ||
+      !insert.hasUnitStride() || insert.getStaticSizes()[0] != 1 ||
+      ShapedType::isDynamic(insert.getStaticOffsets()[0]))
+    return std::nullopt;
+  for (int64_t dim = 1; dim < type.getRank(); ++dim)
+    if (insert.getStaticOffsets()[dim] != 0 ||
+        insert.getStaticSizes()[dim] != type.getDimSize(dim))
+      return std::nullopt;
+  // Either the whole row or that without its first dimension.
+  RankedTensorType source = insert.getSourceType();
+  if (source.getRank() != type.getRank() &&
+      source.getShape() != type.getShape().drop_front())
+    return std::nullopt;
+  return insert.getStaticOffsets()[0];
+}
+
+/// Turns insertions of each row, one into the result of the other, into one
+/// concatenation: One-Shot Analysis goes back through all writes for each.
+static void concatRows(tensor::InsertSliceOp last) {
+  RankedTensorType type = last.getType();
+  if (type.getRank() == 0 || !type.hasStaticShape())
+    return;
+  SmallVector<Value> rows(type.getDimSize(0));
+  int64_t missing = rows.size();
+  for (tensor::InsertSliceOp insert = last; insert && missing;
+       insert = insert.getDest().getDefiningOp<tensor::InsertSliceOp>()) {
+    std::optional<int64_t> row = writtenRow(insert);
+    if (!row || (insert != last && !insert->hasOneUse()))
+      return;
+    // Of two writes the later one stands.
+    if (!rows[*row]) {
+      rows[*row] = insert.getSource();
+      --missing;
+    }
+  }
+  if (missing)
+    return;
+  OpBuilder builder(last);
+  SmallVector<int64_t> shape(type.getShape());
+  shape[0] = 1;
+  RankedTensorType rowType = type.clone(shape);
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t dim = 1; dim < type.getRank(); ++dim)
+    groups.push_back({dim});
+  if (!groups.empty())
+    groups.front().insert(groups.front().begin(), 0);
+  for (Value &row : rows)
+    if (row.getType() != rowType)
+      row = tensor::ExpandShapeOp::create(builder, last.getLoc(), rowType, row,
+                                          groups);
+  last.replaceAllUsesWith(
+      tensor::ConcatOp::create(builder, last.getLoc(), type, /*dim=*/0, rows)
+          .getResult());
+}
+
+namespace {
+struct FastkUnrollLoopsPass
+    : fastk::impl::FastkUnrollLoopsPassBase<FastkUnrollLoopsPass> {
+  void runOnOperation() override {
+    SmallVector<scf::ForOp> loops;
+    // Inner ones first: what is copied then has none.
+    getOperation().walk([&](scf::ForOp loop) {
+      if (isOfKnownLength(loop))
+        loops.push_back(loop);
+    });
+    if (loops.empty())
+      return;
+    for (scf::ForOp loop : loops)
+      if (failed(loopUnrollFull(loop)))
+        return signalPassFailure();
+    // Counters are constants now, and so are the places of slices.
+    RewritePatternSet patterns(&getContext());
+    tensor::ExtractSliceOp::getCanonicalizationPatterns(patterns,
+                                                        &getContext());
+    tensor::InsertSliceOp::getCanonicalizationPatterns(patterns, &getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      return signalPassFailure();
+    SmallVector<tensor::InsertSliceOp> inserts;
+    getOperation().walk([&](tensor::InsertSliceOp insert) {
+      if (llvm::none_of(insert->getUsers(),
+                        llvm::IsaPred<tensor::InsertSliceOp>))
+        inserts.push_back(insert);
+    });
+    for (tensor::InsertSliceOp insert : inserts) {
+      concatRows(insert);
+      // What it was inserted into, from the last one back.
+      Operation *op = insert;
+      while (op && op->use_empty() && isa<tensor::InsertSliceOp>(op)) {
+        Operation *before =
+            cast<tensor::InsertSliceOp>(op).getDest().getDefiningOp();
+        op->erase();
+        op = before;
+      }
+    }
+  }
+};
+} // namespace
