@@ -14,7 +14,6 @@
 #include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
-#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -166,13 +165,8 @@ LogicalResult fastk::bufferizeFunctions(ModuleOp module) {
                         BoolAttr::get(context, false));
 
   module.walk(splitConcat);
-  // Concatenations have no bufferization; as insertions they do.
-  RewritePatternSet patterns(context);
-  tensor::populateDecomposeTensorConcatPatterns(patterns);
-  FrozenRewritePatternSet frozen(std::move(patterns));
-  for (auto func : module.getOps<func::FuncOp>())
-    if (failed(applyPatternsGreedily(func, frozen)))
-      return failure();
+  if (failed(decomposeTensorOps(module)))
+    return failure();
 
   {
     // Calls stand without the lowerings they name for a while.

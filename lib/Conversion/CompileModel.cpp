@@ -9,6 +9,7 @@
 #include "HostPipeline.h"
 #include "ModelInterface.h"
 #include "TMTensor/LowerTMTensor.h"
+#include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Transforms/Passes.h"
 #include "fastk/Transforms/RunPasses.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -132,15 +133,6 @@ compileWinnerOrDefault(LoweringOp lowering, KernelRole role, StringRef symbol,
                        &workspaceBytes);
 }
 
-/// Bytes of an element in a resource, where a truth value takes one of its own.
-static int64_t bytesInResource(Type element) {
-  if (auto complex = dyn_cast<ComplexType>(element))
-    return 2 * bytesInResource(complex.getElementType());
-  if (element.isIndex())
-    return 8;
-  return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
-}
-
 /// Refuses resources without data, and makes plain constants of those of truth
 /// values and complex numbers: the translation to LLVM IR knows no others.
 static LogicalResult resolveResources(ModuleOp module) {
@@ -151,7 +143,7 @@ static LogicalResult resolveResources(ModuleOp module) {
     ShapedType type = resource.getType();
     Type element = type.getElementType();
     AsmResourceBlob *blob = resource.getRawHandle().getBlob();
-    int64_t bytes = type.getNumElements() * bytesInResource(element);
+    int64_t bytes = type.getNumElements() * elementBytes(element);
     if (!blob || static_cast<int64_t>(blob->getData().size()) != bytes) {
       op.emitError() << "has not the " << bytes
                      << " bytes of data that it names: the file was cut or "

@@ -98,8 +98,8 @@ static LogicalResult lowerLinalg(ModuleOp module, const LoopOptions &options) {
       FailureOr<linalg::GenericOp> made =
           linalg::generalizeNamedOp(rewriter, op);
       if (failed(made))
-        return op.emitError() << "cannot be lowered to loops (required by "
-                                 "'fastk.default_lowering')";
+        return op->emitOpError() << "cannot be lowered to loops (required by "
+                                    "'fastk.default_lowering')";
       generic = *made;
     }
     Location loc = generic.getLoc();

@@ -44,6 +44,10 @@ void foldEmpty(mlir::ModuleOp module);
 /// elements become pointers that nobody follows.
 mlir::LogicalResult dropEmptyBuffers(mlir::func::FuncOp func);
 
+/// Rewrites ops on tensors that have no bufferization as ops that do, and
+/// refuses those that have no such form.
+mlir::LogicalResult decomposeTensorOps(mlir::ModuleOp module);
+
 /// Turns the functions of `module` on tensors into functions on memrefs of
 /// identity layout whose results are trailing arguments. Those of dynamic shape
 /// are as DynamicInterface.h says.

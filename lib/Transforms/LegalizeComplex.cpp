@@ -12,6 +12,11 @@
 // (1987). Powers with a small constant exponent are products, which may cancel
 // in a part, not in the modulus.
 //
+// Signed zeros, infinities and NaN are those of C's Annex G for sqrt, exp, log,
+// sin, cos, tan, tanh, abs and angle: a zero factor makes a zero even of what
+// is infinite, and cos y of an infinite y is some number where it is a factor
+// of infinity.
+//
 //===----------------------------------------------------------------------===//
 
 #include "LegalizeScalars.h"
@@ -33,31 +38,88 @@ public:
   Functions(FloatBuilder &b, Type element) : b(b), element(element) {}
 
   Parts sin(Parts z) {
-    return scale({of<math::SinOp>(z.re), of<math::CosOp>(z.re)}, z.im);
+    Value isZero = equals(z.im, 0), isOpen = isNotFinite(z.re);
+    // A factor of infinity or of 0.
+    Value isAny = b.logicalAnd(isOpen, b.logicalOr(isInfinite(z.im), isZero));
+    Value cos = b.select(isAny, number(1), of<math::CosOp>(z.re));
+    Parts parts = scale({of<math::SinOp>(z.re), cos}, z.im);
+    return {b.select(equals(z.re, 0), z.re, parts.re), parts.im};
   }
 
   Parts cos(Parts z) {
-    Parts parts = scale({of<math::CosOp>(z.re), of<math::SinOp>(z.re)}, z.im);
-    return {parts.re, b.negate(parts.im)};
+    Value isOpen = isNotFinite(z.re);
+    Value cos = b.select(b.logicalAnd(isOpen, isInfinite(z.im)), number(1),
+                         of<math::CosOp>(z.re));
+    Value sin = b.select(b.logicalAnd(isOpen, equals(z.im, 0)), number(1),
+                         of<math::SinOp>(z.re));
+    Parts parts = scale({cos, sin}, z.im);
+    Value zero = b.mul(z.re, math::CopySignOp::create(b, number(1), z.im));
+    return {parts.re, b.negate(b.select(equals(z.re, 0), zero, parts.im))};
   }
 
   /// sin z / cos z, of which |cos z|^2 = cos^2 a + sinh^2 b.
   Parts tan(Parts z) {
-    Value sinCos = b.mul(of<math::SinOp>(z.re), of<math::CosOp>(z.re));
-    Parts turned = ratio(z.im, of<math::CosOp>(z.re), sinCos);
+    Parts turned = tanh({z.im, z.re});
     return {turned.im, turned.re};
   }
 
   Parts tanh(Parts z) {
-    Value sinCos = b.mul(of<math::SinOp>(z.im), of<math::CosOp>(z.im));
-    return ratio(z.re, of<math::CosOp>(z.im), sinCos);
+    Value cos = of<math::CosOp>(z.im);
+    Value sinCos = b.mul(of<math::SinOp>(z.im), cos);
+    Value isAny = b.logicalAnd(isNotFinite(z.im), isInfinite(z.re));
+    sinCos = b.select(isAny, number(0), sinCos);
+    Parts parts = ratio(z.re, cos, sinCos);
+    return {parts.re, b.select(equals(z.im, 0), z.im, parts.im)};
   }
 
   Parts exp(Parts z) {
-    Value number =
-        complex::CreateOp::create(b, ComplexType::get(element), z.re, z.im);
-    Value result = complex::ExpOp::create(b, number);
-    return {complex::ReOp::create(b, result), complex::ImOp::create(b, result)};
+    // Where e^a overflows it is taken in two steps: the product may not.
+    Value isFar = b.less(number(element.isF64() ? 700 : 80), z.re);
+    Value size =
+        of<math::ExpOp>(b.select(isFar, b.mul(z.re, number(0.5)), z.re));
+    auto grow = [&](Value part) {
+      part = b.mul(part, size);
+      return b.select(isFar, b.mul(part, size), part);
+    };
+    Value isOpen = isNotFinite(z.im);
+    Value cos = b.select(b.logicalAnd(isOpen, isInfinite(z.re)), number(1),
+                         of<math::CosOp>(z.im));
+    Value isGone = equals(z.re, -std::numeric_limits<double>::infinity());
+    Value sin = b.select(b.logicalAnd(isOpen, isGone), number(1),
+                         of<math::SinOp>(z.im));
+    return {grow(cos), b.select(equals(z.im, 0), z.im, grow(sin))};
+  }
+
+  /// Upstream's, but on the axes and at infinity.
+  Parts sqrt(Parts z) {
+    Value result = complex::SqrtOp::create(b, create(z));
+    Parts inner{complex::ReOp::create(b, result),
+                complex::ImOp::create(b, result)};
+    Value infinity = number(std::numeric_limits<double>::infinity());
+    auto withSign = [&](Value value) {
+      return math::CopySignOp::create(b, value, z.im);
+    };
+    // Of a real number, infinite ones too: one part is 0, or NaN as the other.
+    Value isReal = b.logicalOr(equals(z.im, 0), isInfinite(z.re));
+    Value root = of<math::SqrtOp>(b.abs(z.re));
+    Value none = b.select(isNaN(z.im), z.im, withSign(number(0)));
+    Value isNegative = b.less(z.re, number(0));
+    Parts real{b.select(isNegative, b.abs(none), root),
+               b.select(isNegative, withSign(root), none)};
+    real.im = b.select(isNaN(z.re), z.re, real.im);
+    Value isBeyond = isInfinite(z.im);
+    auto choose = [&](Value beyond, Value real, Value inner) {
+      return b.select(isBeyond, beyond, b.select(isReal, real, inner));
+    };
+    return {choose(infinity, real.re, inner.re),
+            choose(z.im, real.im, inner.im)};
+  }
+
+  /// Infinite where a part is, NaN or not the other.
+  Value abs(Parts z) {
+    Value isBeyond = b.logicalOr(isInfinite(z.re), isInfinite(z.im));
+    return b.select(isBeyond, number(std::numeric_limits<double>::infinity()),
+                    complex::AbsOp::create(b, create(z)));
   }
 
   /// Near 0 by cos b - 1 = -2 sin^2(b/2).
@@ -79,8 +141,8 @@ public:
     Parts shifted{b.add(z.re, number(1)), z.im};
     Value excess =
         b.add(b.mul(z.re, b.add(z.re, number(2))), b.mul(z.im, z.im));
-    Value isNear = arith::AndIOp::create(b, b.less(b.abs(z.re), number(0.5)),
-                                         b.less(b.abs(z.im), number(0.5)));
+    Value isNear = b.logicalAnd(b.less(b.abs(z.re), number(0.5)),
+                                b.less(b.abs(z.im), number(0.5)));
     return {b.select(isNear, b.mul(number(0.5), of<math::Log1pOp>(excess)),
                      logMagnitude(shifted)),
             angle(shifted)};
@@ -103,9 +165,21 @@ public:
 
   /// z^n by squaring, for n above 0: an angle that is multiplied loses what
   /// products keep.
-  Parts powi(Parts z, int64_t n) {
+  Parts positivePower(Parts z, int64_t n) {
     return powerBySquaring(z, n,
                            [&](Parts x, Parts y) { return multiply(x, y); });
+  }
+
+  /// For any small n: 1 where it is 0, a quotient where it is below.
+  Parts powi(Parts z, int64_t n) {
+    if (n == 0)
+      return {number(1), number(0)};
+    Parts power = positivePower(z, std::abs(n));
+    if (n > 0)
+      return power;
+    Value one = create({number(1), number(0)});
+    Value result = complex::DivOp::create(b, one, create(power));
+    return {complex::ReOp::create(b, result), complex::ImOp::create(b, result)};
   }
 
 private:
@@ -118,12 +192,25 @@ private:
     return Op::create(b, x);
   }
   Value number(double value) { return b.constant(element, value); }
+  Value create(Parts z) {
+    return complex::CreateOp::create(b, ComplexType::get(element), z.re, z.im);
+  }
+  Value compare(arith::CmpFPredicate predicate, Value x, Value y) {
+    return arith::CmpFOp::create(b, predicate, x, y);
+  }
+  Value equals(Value x, double value) {
+    return compare(arith::CmpFPredicate::OEQ, x, number(value));
+  }
+  Value isNaN(Value x) { return compare(arith::CmpFPredicate::UNO, x, x); }
+  Value isInfinite(Value x) {
+    return equals(b.abs(x), std::numeric_limits<double>::infinity());
+  }
+  Value isNotFinite(Value x) {
+    return compare(arith::CmpFPredicate::UEQ, b.abs(x),
+                   number(std::numeric_limits<double>::infinity()));
+  }
   Value isZero(Parts z) {
-    Value zero = number(0);
-    auto isZero = [&](Value part) -> Value {
-      return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, part, zero);
-    };
-    return arith::AndIOp::create(b, isZero(z.re), isZero(z.im));
+    return b.logicalAnd(equals(z.re, 0), equals(z.im, 0));
   }
   /// (p cosh x, q sinh x). Where those overflow they are e^|x| / 2, taken in
   /// two steps.
@@ -175,16 +262,14 @@ private:
     Value ratio = b.select(b.less(zero, most), b.div(least, most), zero);
     Value far = b.add(of<math::LogOp>(most),
                       b.mul(half, of<math::Log1pOp>(b.mul(ratio, ratio))));
-    Value isNear =
-        arith::AndIOp::create(b, b.less(half, most), b.less(most, number(2)));
+    Value isNear = b.logicalAnd(b.less(half, most), b.less(most, number(2)));
     Value infinity = number(std::numeric_limits<double>::infinity());
-    auto isInfinite = [&](Value part) -> Value {
-      return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, part,
-                                   infinity);
-    };
     // Of the other part, too, where one is NaN.
-    Value isBeyond = arith::OrIOp::create(b, isInfinite(re), isInfinite(im));
-    return b.select(isBeyond, infinity, b.select(isNear, near, far));
+    Value isBeyond = b.logicalOr(isInfinite(re), isInfinite(im));
+    Value isUnordered = compare(arith::CmpFPredicate::UNO, re, im);
+    Value nan = number(std::numeric_limits<double>::quiet_NaN());
+    return b.select(isBeyond, infinity,
+                    b.select(isUnordered, nan, b.select(isNear, near, far)));
   }
 
   FloatBuilder &b;
@@ -192,36 +277,58 @@ private:
 };
 } // namespace
 
-/// A constant exponent of 1 to 64; 0 for any other.
-static int64_t smallExponentOf(complex::PowiOp op) {
+/// A constant exponent of at most 64, whatever its sign.
+static std::optional<int64_t> smallExponentOf(complex::PowiOp op) {
   APInt exponent;
   if (!matchPattern(op.getRhs(), m_ConstantInt(&exponent)) ||
       exponent.getSignificantBits() > 8)
-    return 0;
+    return std::nullopt;
   int64_t value = exponent.getSExtValue();
-  return value > 0 && value <= 64 ? value : 0;
+  return std::abs(value) <= 64 ? std::optional(value) : std::nullopt;
+}
+
+/// The real number that an integer is, as a complex one.
+static Value toComplex(FloatBuilder &b, Value integer, ComplexType type) {
+  Type element = type.getElementType();
+  Value zero = b.constant(element, 0.0);
+  Value real = arith::SIToFPOp::create(b, element, integer);
+  return complex::CreateOp::create(b, type, real, zero);
 }
 
 Value fastk::lowerComplexFunction(FloatBuilder &b, Operation *op,
                                   bool hasLibm) {
-  auto power = dyn_cast<complex::PowiOp>(op);
-  int64_t exponent = power ? smallExponentOf(power) : 0;
-  if (hasLibm && !exponent && !isa<complex::Expm1Op, complex::Log1pOp>(op))
+  std::optional<int64_t> exponent;
+  Value power;
+  if (auto powi = dyn_cast<complex::PowiOp>(op)) {
+    exponent = smallExponentOf(powi);
+    if (!exponent)
+      power = toComplex(b, powi.getRhs(), cast<ComplexType>(powi.getType()));
+    if (power && hasLibm)
+      return complex::PowOp::create(b, powi.getLhs(), power);
+  } else if (auto pow = dyn_cast<complex::PowOp>(op)) {
+    power = pow.getRhs();
+  }
+  // C's library has no exp of MLIR's, nor the two that C lacks.
+  if (hasLibm && !exponent &&
+      !isa<complex::ExpOp, complex::Expm1Op, complex::Log1pOp>(op))
     return {};
   using Function = Parts (Functions::*)(Parts);
   auto function =
       llvm::TypeSwitch<Operation *, Function>(op)
           .Case<complex::CosOp>([](auto) { return &Functions::cos; })
+          .Case<complex::ExpOp>([](auto) { return &Functions::exp; })
           .Case<complex::Expm1Op>([](auto) { return &Functions::expm1; })
           .Case<complex::LogOp>([](auto) { return &Functions::log; })
           .Case<complex::Log1pOp>([](auto) { return &Functions::log1p; })
           .Case<complex::SinOp>([](auto) { return &Functions::sin; })
+          .Case<complex::SqrtOp>([](auto) { return &Functions::sqrt; })
           .Case<complex::TanOp>([](auto) { return &Functions::tan; })
           .Case<complex::TanhOp>([](auto) { return &Functions::tanh; })
           .Default(Function());
-  if (!function && !exponent && !isa<complex::PowOp>(op))
+  auto isAbs = isa<complex::AbsOp>(op);
+  if (!function && !exponent && !power && !isAbs)
     return {};
-  auto type = cast<ComplexType>(op->getResult(0).getType());
+  auto type = cast<ComplexType>(op->getOperand(0).getType());
   // The squares of halves overflow early: they are computed in f32.
   Type element = type.getElementType();
   Type wide =
@@ -232,9 +339,11 @@ Value fastk::lowerComplexFunction(FloatBuilder &b, Operation *op,
   };
   Functions functions(b, wide);
   Parts z = parts(op->getOperand(0));
+  if (isAbs)
+    return b.convert(functions.abs(z), element);
   Parts result = function   ? (functions.*function)(z)
-                 : exponent ? functions.powi(z, exponent)
-                            : functions.pow(z, parts(op->getOperand(1)));
+                 : exponent ? functions.powi(z, *exponent)
+                            : functions.pow(z, parts(power));
   return complex::CreateOp::create(b, type, b.convert(result.re, element),
                                    b.convert(result.im, element));
 }

@@ -58,6 +58,12 @@ public:
   mlir::Value select(mlir::Value condition, mlir::Value yes, mlir::Value no) {
     return mlir::arith::SelectOp::create(*this, condition, yes, no);
   }
+  mlir::Value logicalAnd(mlir::Value lhs, mlir::Value rhs) {
+    return mlir::arith::AndIOp::create(*this, lhs, rhs);
+  }
+  mlir::Value logicalOr(mlir::Value lhs, mlir::Value rhs) {
+    return mlir::arith::OrIOp::create(*this, lhs, rhs);
+  }
   /// `value` as a float of another width.
   mlir::Value convert(mlir::Value value, mlir::Type type) {
     unsigned from = value.getType().getIntOrFloatBitWidth();

@@ -9,6 +9,7 @@
 #include "Contraction.h"
 #include "MappedKernel.h"
 #include "RowKernel.h"
+#include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
@@ -18,12 +19,6 @@
 using namespace mlir;
 using namespace fastk;
 using worker::BufferRef;
-
-static int64_t elementBytes(Type type) {
-  if (isa<IndexType>(type))
-    return 8;
-  return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
-}
 
 FailureOr<BufferRef> DeviceKernels::locate(Value memref) {
   auto type = cast<MemRefType>(memref.getType());
@@ -290,7 +285,7 @@ LogicalResult DeviceKernels::addOp(Operation *op) {
     return add(forall);
   auto structured = dyn_cast<linalg::LinalgOp>(op);
   if (!structured)
-    return op->emitError()
+    return op->emitOpError()
            << "has no kernel: the default lowering for GPUs takes structured "
               "ops on static shapes, and loops that are mapped to blocks "
               "(required by 'fastk.device_kernels')";
@@ -299,7 +294,7 @@ LogicalResult DeviceKernels::addOp(Operation *op) {
   FailureOr<linalg::GenericOp> made =
       linalg::generalizeNamedOp(rewriter, structured);
   if (failed(made))
-    return op->emitError() << "cannot be written as linalg.generic (required "
-                              "by 'fastk.device_kernels')";
+    return op->emitOpError() << "cannot be written as linalg.generic "
+                                "(required by 'fastk.device_kernels')";
   return add(*made);
 }

@@ -86,6 +86,24 @@ static void placeDynamicSharedMemory(gpu::GPUModuleOp module) {
   }
 }
 
+/// A root that is rounded once. Of halves by way of f32, whose 24 bits are more
+/// than twice theirs: the second rounding changes nothing. An approximate root
+/// would be beyond the middle of two halves, as that of 4 - 2^-9 in f16.
+static Value exactRoot(OpBuilder &builder, math::SqrtOp sqrt) {
+  Location loc = sqrt.getLoc();
+  Type type = sqrt.getType(), f32 = builder.getF32Type();
+  Value x = sqrt.getOperand();
+  if (type != f32)
+    x = arith::ExtFOp::create(builder, loc, f32, x);
+  Value root = LLVM::CallIntrinsicOp::create(
+                   builder, loc, f32,
+                   builder.getStringAttr("llvm.nvvm.sqrt.rn.f"), ValueRange{x})
+                   ->getResult(0);
+  if (type != f32)
+    root = arith::TruncFOp::create(builder, loc, type, root);
+  return root;
+}
+
 /// Ops for which LLVM has an intrinsic that the backend selects, and libdevice
 /// no function that MLIR's conversion calls, or a worse one.
 static void lowerToIntrinsics(gpu::GPUModuleOp module) {
@@ -99,12 +117,10 @@ static void lowerToIntrinsics(gpu::GPUModuleOp module) {
     // answers with 0: approximate.
     auto sqrt = dyn_cast<math::SqrtOp>(op);
     bool isExact =
-        sqrt && type.isF32() &&
+        sqrt && (type.isF32() || type.isF16() || type.isBF16()) &&
         !bitEnumContainsAny(sqrt.getFastmath(), arith::FastMathFlags::afn);
     if (isExact)
-      rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
-          op, type, rewriter.getStringAttr("llvm.nvvm.sqrt.rn.f"),
-          ValueRange{sqrt.getOperand()});
+      rewriter.replaceOp(op, exactRoot(rewriter, sqrt));
     else if (isa<math::TruncOp>(op))
       rewriter.replaceOpWithNewOp<LLVM::FTruncOp>(op, type, op->getOperand(0));
     else if (isa<math::AbsIOp>(op))

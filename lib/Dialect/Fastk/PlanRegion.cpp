@@ -36,10 +36,12 @@ std::optional<worker::PlanLimits> fastk::planLimitsOf(StringRef target,
   return limits;
 }
 
-static int64_t byteSize(ShapedType type) {
-  Type element = type.getElementType();
-  int64_t bits = isa<IndexType>(element) ? 64 : element.getIntOrFloatBitWidth();
-  return type.getNumElements() * ((bits + 7) / 8);
+int64_t fastk::elementBytes(Type element) {
+  if (auto complex = dyn_cast<ComplexType>(element))
+    return 2 * elementBytes(complex.getElementType());
+  if (isa<IndexType>(element))
+    return 8;
+  return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
 }
 
 std::vector<int64_t> fastk::bufferBytes(TypeRange types) {
@@ -47,8 +49,11 @@ std::vector<int64_t> fastk::bufferBytes(TypeRange types) {
   for (Type type : types) {
     auto shaped = dyn_cast<ShapedType>(type);
     bool known = shaped && shaped.hasStaticShape() &&
-                 shaped.getElementType().isIntOrIndexOrFloat();
-    bytes.push_back(known ? byteSize(shaped) : 0);
+                 (shaped.getElementType().isIntOrIndexOrFloat() ||
+                  isa<ComplexType>(shaped.getElementType()));
+    bytes.push_back(known ? shaped.getNumElements() *
+                                elementBytes(shaped.getElementType())
+                          : 0);
   }
   return bytes;
 }

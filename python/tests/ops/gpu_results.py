@@ -22,6 +22,7 @@ result deviates.
 
 import argparse
 import json
+import math
 import pathlib
 import shutil
 import sys
@@ -31,7 +32,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 #: What the folder's files mean.
-FORMAT = 1
+FORMAT = 2
 ROLES = ("program", "oracle")
 
 # Each command imports what it needs: `run` works without mpmath and the compiler.
@@ -42,7 +43,7 @@ def pack_program(program, group, role, target, folder):
     import numpy
     import op_jobs
     from op_launch import IMAGE
-    from op_programs import memory_type, result_kind, to_memory
+    from op_programs import memory_type, result_kind, shape_of, to_memory
 
     own = folder / group / role
     own.mkdir(parents=True, exist_ok=True)
@@ -63,14 +64,18 @@ def pack_program(program, group, role, target, folder):
     arrays, inputs = program.arrays(), []
     for place in workload.inputs:
         inputs.append(own / f"in{place}.npy")
-        numpy.save(inputs[-1], to_memory(arrays[place], program.operands[place][1]))
+        array = arrays[place].ravel()
+        numpy.save(inputs[-1], to_memory(array, program.operands[place][1]))
     outputs = {
-        output: numpy.dtype(memory_type(result_kind(row, role))).str
+        output: (
+            numpy.dtype(memory_type(result_kind(row, role))).str,
+            math.prod(shape_of(row)),
+        )
         for output, row in zip(workload.results, program.result_rows, strict=True)
     }
     return {
         "name": f"{group}.{role}", "group": group, "role": role, "target": target,
-        "digest": program.digest(), "code": str(code.relative_to(folder)), "plan": plan,
+        "digest": program.digest(), "whole": program.has_tensors, "code": str(code.relative_to(folder)), "plan": plan,
         "inputs": [str(path.relative_to(folder)) for path in inputs],
         "outputs": [outputs[output] for output in range(len(outputs))],
         "results": workload.results,
@@ -79,21 +84,20 @@ def pack_program(program, group, role, target, folder):
 
 
 def pack(folder, target, groups):
-    import op_values
+    from all_rows import GROUPS, rows_of
     from compiled import BIN
     from op_programs import Program
-    from op_table import GROUPS, rows_of
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "results.npz").unlink(missing_ok=True)
     programs = []
     for group in groups or GROUPS:
         for role in ROLES:
-            program = Program(rows_of(group, role))
+            program = Program(rows_of(group, role, target))
             programs.append(pack_program(program, group, role, target, folder))
     if target != "host":
         shutil.copy(BIN.parent / "lib" / "libfastk_runtime.so", folder)
-    manifest = {"format": FORMAT, "count": op_values.COUNT, "programs": programs}
+    manifest = {"format": FORMAT, "programs": programs}
     (folder / "manifest.json").write_text(json.dumps(manifest))
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     rows = sum(len(set(program["rows"])) for program in programs)
@@ -103,8 +107,8 @@ def pack(folder, target, groups):
 def findings(folder, results):
     """What ran, and for each role the Finding of each row: None without a result."""
     import numpy
+    from all_rows import rows_of
     from op_programs import Program, compare, from_memory, result_kind
-    from op_table import rows_of
 
     manifest = json.loads((folder / "manifest.json").read_text())
     found = {role: {} for role in ROLES}
@@ -112,7 +116,7 @@ def findings(folder, results):
         arrays = dict(file)
     for packed in manifest["programs"]:
         role = packed["role"]
-        program = Program(rows_of(packed["group"], role))
+        program = Program(rows_of(packed["group"], role, packed["target"]))
         if packed["digest"] != program.digest():
             sys.exit(f"{folder} is of another table: pack it again")
         values = [

@@ -39,9 +39,14 @@ def form(program, folder, target):
     """Makes one workload of the program; leaves files in `folder`."""
     model, _ = program.write(folder)
     formed = folder / "formed.mlir"
+    forming = ["--fastk-form-workloads=fusion=whole"]
+    if program.has_tensors:
+        # What only moves elements is left out where workloads are formed.
+        model.write_text(program.workload_text)
+        forming = []
     fastk(
-        "fastk-opt", model, "--fastk-form-workloads=fusion=whole",
-        f"--fastk-lower-workloads=target={target}", "-o", formed,
+        "fastk-opt", model, *forming, f"--fastk-lower-workloads=target={target}",
+        "-o", formed,
     )  # fmt: skip
     path = folder / "lowering.mlir"
     with path.open("w") as file:

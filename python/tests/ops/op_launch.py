@@ -182,7 +182,7 @@ def run_here(folder, name, outputs, path):
     manifest = json.loads((folder / "manifest.json").read_text())
     (program,) = (each for each in manifest["programs"] if each["name"] == name)
     inputs = [numpy.load(folder / file) for file in program["inputs"]]
-    results = [numpy.empty(manifest["count"], type) for type in program["outputs"]]
+    results = [numpy.empty(count, type) for type, count in program["outputs"]]
     buffers = Buffers(inputs, results)
     if program["target"] == "host":
         machine = run_on_host(folder, program, buffers)
@@ -268,8 +268,9 @@ class Run:
         try:
             self.attempt(program, outputs)
         except Failure as error:
-            # On the host one function makes all.
-            if program["target"] != "host" and not isinstance(error, Unusable):
+            # On the host one function makes all; a sum's steps belong together.
+            is_whole = program["target"] == "host" or program["whole"]
+            if not is_whole and not isinstance(error, Unusable):
                 return None
             return dict.fromkeys(outputs, str(error))
         return {}

@@ -6,14 +6,19 @@
 # ===----------------------------------------------------------------------===#
 """Makes one function of many rows, and compares what it gave."""
 
+import cmath
 import dataclasses
 import functools
 import hashlib
 import math
+import re
 
+import complex_edges
 import mpmath
 import numpy
 import op_values as values
+import structured_rows
+from structured_rows import StructuredRow, tensor_type
 
 MAP = "affine_map<(d0) -> (d0)>"
 
@@ -24,7 +29,8 @@ ORACLE_ULPS = 4
 def _numpy_type(kind):
     # .npy has no bf16: fastk-run rounds f32 to it and writes f32.
     return {"bf16": "f4", "f16": "f2", "f32": "f4", "f64": "f8", "i1": "?",
-            "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8"}[kind]  # fmt: skip
+            "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8",
+            "complex<f32>": "c8", "complex<f64>": "c16"}[kind]  # fmt: skip
 
 
 def memory_type(kind):
@@ -51,22 +57,31 @@ class Program:
 
     def __init__(self, rows):
         self.rows = rows
-        self.operands = []  # (values, element type), each once
+        #: Whether rows are about whole tensors.
+        self.has_tensors = any(isinstance(row, StructuredRow) for row in rows)
+        self.operands = []  # (values, element type, shape), each once
         self._places = {}
         self.result_rows = []  # of each result its row
         bodies, results = [], []
         for number, row in enumerate(rows):
-            columns = list(zip(*row.tuples(), strict=True))
+            if isinstance(row, StructuredRow):
+                columns = [operand.array() for operand in row.arguments]
+            else:
+                columns = map(numpy.array, zip(*row.tuples(), strict=True))
             places = [
                 self._place(column, kind)
                 for column, kind in zip(columns, row.operands, strict=True)
             ]
-            for part, name in enumerate(("r0", "r1") if is_pair(row) else ("r",)):
-                bodies.append(self._body(f"v{number}_{part}", row, places, name))
-                results.append((f"%v{number}_{part}", tensor(row.result)))
+            for name in ("r0", "r1") if is_pair(row) else ("r",):
+                body = _whole_body if row.is_whole else _scalar_body
+                bodies.append(body(f"v{number}_", row, places, name))
+                results.append(
+                    (f"%v{number}_{name}", tensor_type(shape_of(row), row.result))
+                )
                 self.result_rows.append(row)
         arguments = ", ".join(
-            f"%x{i}: {tensor(kind)}" for i, (_, kind) in enumerate(self.operands)
+            f"%x{i}: {tensor_type(values.shape, kind)}"
+            for i, (values, kind) in enumerate(self.operands)
         )
         types = ", ".join(type for _, type in results)
         names = ", ".join(name for name, _ in results)
@@ -74,42 +89,29 @@ class Program:
             f"func.func @ops({arguments}) -> ({types}) {{\n" + "".join(bodies)
             + f"  return {names} : {types}\n}}\n"
         )  # fmt: skip
+        #: The same with all that it does as one workload.
+        given = ", ".join(f"%y{i}" for i in range(len(self.operands)))
+        kinds = ", ".join(tensor_type(array.shape, kind) for array, kind in self.operands)
+        made = ", ".join(f"%w#{i}" for i in range(len(results)))
+        self.workload_text = (
+            f"func.func @ops({arguments.replace('%x', '%y')}) -> ({types}) {{\n"
+            f'  %w:{len(results)} = fastk.workload "rows"({given}) : ({kinds}) '
+            f"-> ({types}) {{\n  ^bb0({arguments}):\n" + "".join(bodies)
+            + f"  fastk.yield {names} : {types}\n  }}\n  return {made} : {types}\n}}\n"
+        )  # fmt: skip
 
-    def _place(self, column, kind):
-        key = kind, tuple(
-            (value, math.copysign(1, value)) if value == value else "nan"
-            for value in column
-        )
+    def _place(self, array, kind):
+        key = kind, array.shape, array.tobytes()
         if key not in self._places:
             self._places[key] = len(self.operands)
-            self.operands.append((column, kind))
+            self.operands.append((array, kind))
         return self._places[key]
-
-    def _body(self, name, row, places, result):
-        ins = ", ".join(f"%x{place}" for place in places)
-        types = ", ".join(tensor(kind) for kind in row.operands)
-        scalars = ", ".join(
-            f"%{letter}: {kind}"
-            for letter, kind in zip("abcd", row.operands, strict=False)
-        )
-        maps = ", ".join([MAP] * (len(places) + 1))
-        lines = "".join(f"    {line}\n" for line in row.text.splitlines() if line)
-        return (
-            f"  %e{name} = tensor.empty() : {tensor(row.result)}\n"
-            f"  %{name} = linalg.generic {{indexing_maps = [{maps}], "
-            f'iterator_types = ["parallel"]}} ins({ins} : {types}) '
-            f"outs(%e{name} : {tensor(row.result)}) {{\n"
-            f"  ^bb0({scalars}, %o: {row.result}):\n{lines}"
-            f"    linalg.yield %{result} : {row.result}\n"
-            f"  }} -> {tensor(row.result)}\n"
-        )
 
     def arrays(self):
         """The operands."""
         with numpy.errstate(all="ignore"):
             return [
-                numpy.array(column).astype(_numpy_type(kind))
-                for column, kind in self.operands
+                array.astype(_numpy_type(kind)) for array, kind in self.operands
             ]
 
     def digest(self):
@@ -143,12 +145,48 @@ class Program:
         ]
 
 
+def _scalar_body(prefix, row, places, result):
+    """The op on each element: one linalg.generic."""
+    name = prefix + result
+    ins = ", ".join(f"%x{place}" for place in places)
+    types = ", ".join(tensor(kind) for kind in row.operands)
+    scalars = ", ".join(
+        f"%{letter}: {kind}"
+        for letter, kind in zip("abcd", row.operands, strict=False)
+    )  # fmt: skip
+    maps = ", ".join([MAP] * (len(places) + 1))
+    lines = "".join(f"    {line}\n" for line in row.text.splitlines() if line)
+    return (
+        f"  %e{name} = tensor.empty() : {tensor(row.result)}\n"
+        f"  %{name} = linalg.generic {{indexing_maps = [{maps}], "
+        f'iterator_types = ["parallel"]}} ins({ins} : {types}) '
+        f"outs(%e{name} : {tensor(row.result)}) {{\n"
+        f"  ^bb0({scalars}, %o: {row.result}):\n{lines}"
+        f"    linalg.yield %{result} : {row.result}\n"
+        f"  }} -> {tensor(row.result)}\n"
+    )
+
+
+def _whole_body(prefix, row, places, _):
+    """The row's own text, its values renamed."""
+    names = {letter: f"%x{place}" for letter, place in zip("abcd", places, strict=False)}
+    text = re.sub(
+        r"%([a-zA-Z]\w*)", lambda m: names.get(m[1], f"%{prefix}{m[1]}"), row.text
+    )
+    return "".join(f"  {line}\n" for line in text.splitlines())
+
+
 def is_pair(row):
     return "%r0" in row.text
 
 
 def tensor(kind):
-    return f"tensor<{values.COUNT}x{kind}>"
+    return tensor_type((values.COUNT,), kind)
+
+
+def shape_of(row):
+    """Of its results."""
+    return row.shape if isinstance(row, StructuredRow) else (values.COUNT,)
 
 
 def limit_of(row, role):
@@ -222,9 +260,46 @@ def _float_error(kind, got, want, scale=None):
     return float(abs(mpmath.mpf(got) - want) / ulp)
 
 
+def _edge_error(kind, got, part, want, scale, has_signs):
+    """Of a part of a complex number, whose zeros have signs."""
+    if part and math.isfinite(part):
+        return _float_error(kind, got, mpmath.mpf(part), scale)
+    # C leaves the sign open where the other part is NaN, too.
+    if not has_signs or (cmath.isnan(want) and not math.isnan(part)):
+        got, part = abs(got), abs(part)
+    return _float_error(kind, got, part)
+
+
 def result_kind(row, role):
     """The type of a row's results: the oracle's floats are f64."""
-    return "f64" if role == "oracle" and row.result in values.FLOATS else row.result
+    if role == "oracle":
+        if row.result in structured_rows.COMPLEX:
+            return "complex<f64>"
+        if row.result in values.FLOATS:
+            return "f64"
+    return row.result
+
+
+def flushed_below(kind, role):
+    """What may be 0 instead."""
+    # f32 and bf16 may flush denormals (docs/validation.md). Of bf16 the oracle
+    # may, too: LLVM moves its maxnum in front of the extension to f64.
+    flushing = ("bf16",) if role == "oracle" else ("f32", "bf16")
+    return values.FLOATS[kind].least_normal if kind in flushing else 0
+
+
+def _compare_structured(row, got, role):
+    part = structured_rows.COMPLEX.get(row.result, row.result)
+    errors = structured_rows.errors(
+        row, got, result_kind(row, role), flushed_below(part, role)
+    )
+    finding = Finding(row, 0.0, row.ulps, wrong=int((errors > row.ulps).sum()))
+    if errors.size and errors.max() > 0:
+        place = numpy.unravel_index(errors.argmax(), errors.shape)
+        finding.error, finding.operands = float(errors[place]), tuple(map(int, place))
+        finding.got = numpy.asarray(got).reshape(errors.shape)[place].item()
+        finding.want = numpy.broadcast_to(row.want().values, errors.shape)[place].item()
+    return finding
 
 
 @functools.cache
@@ -234,13 +309,12 @@ def references_of(row):
 
 def compare(row, parts, role="program"):
     """The worst error of a row's results, computed by a program or an oracle."""
+    if isinstance(row, StructuredRow):
+        return _compare_structured(row, parts[0], role)
     kind = values.FLOATS.get(result_kind(row, role))
     limit = limit_of(row, role)
     worst = Finding(row, 0.0, limit)
-    # f32 and bf16 may flush denormals (docs/validation.md). Of bf16 the oracle
-    # may, too: LLVM moves its maxnum in front of the extension to f64.
-    flushing = ("bf16",) if role == "oracle" else ("f32", "bf16")
-    flushed = values.FLOATS[row.result].least_normal if row.result in flushing else 0
+    flushed = flushed_below(row.result, role)
     known = zip(row.tuples(), references_of(row), strict=True)
     for index, (operands, want) in enumerate(known):
         if want is None:
@@ -250,11 +324,16 @@ def compare(row, parts, role="program"):
         if is_pair(row):
             wants = [want.real, want.imag]
             scale = max(abs(want.real), abs(want.imag))
-            if kind and scale > kind.largest:
+            if row.at_edges:
+                scale = scale if math.isfinite(scale) else None
+            if kind and scale and scale > kind.largest:
                 continue  # Of a number beyond the type no part has a sign.
         for part, expected in zip(parts, wants, strict=True):
             got = part[index].item()
-            if kind:
+            if kind and row.at_edges and is_pair(row):
+                has_signs = complex_edges.has_signs(row.op, *operands)
+                error = _edge_error(kind, got, expected, want, scale, has_signs)
+            elif kind:
                 error = _float_error(kind, got, expected, scale)
             else:
                 error = 0.0 if int(got) == int(expected) else math.inf

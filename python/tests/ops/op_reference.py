@@ -324,6 +324,14 @@ def complex_pow(ar, ai, br, bi):
     return mpmath.exp(w * mpmath.ln(z))
 
 
+def complex_powi(re, im, n):
+    """1 for n = 0; a pole at 0 has no value."""
+    z = mpmath.mpc(re, im)
+    if n == 0:
+        return mpmath.mpc(1)
+    return None if z == 0 and n < 0 else z**n
+
+
 def complex_pow_condition(ar, ai, br, bi):
     """exp's argument w log z is rounded: its size is the error's, in radians."""
     z = mpmath.mpc(ar, ai)

@@ -11,13 +11,13 @@ is, and how far a program may be from it. Ops without a row are listed in
 WITHOUT_ROW with the reason; a test compares both with what MLIR registers.
 """
 
-import collections
 import dataclasses
 import itertools
 import math
 import operator
 from collections.abc import Callable
 
+import complex_edges
 import mpmath
 import numpy
 import op_reference as ref
@@ -49,10 +49,15 @@ class Row:
     valid: Callable = lambda *_: True
     #: Whether the operands are the parts of complex numbers.
     is_complex: bool = False
+    #: Whether complex operands are zeros of both signs, infinities and NaN.
+    at_edges: bool = False
     #: Whether it means the same in f64.
     has_oracle: bool = True
     #: What multiplies `ulps` for given operands: how ill the op is conditioned.
     condition: Callable = lambda *_: 1
+    #: Whether the text is an op on tensors, not on their elements.
+    is_whole: bool = False
+    refused_on_gpu = refused_in_workloads = ""
 
     @property
     def name(self):
@@ -67,7 +72,9 @@ class Row:
             columns = [_singles(kind, i) for i, kind in enumerate(self.operands)]
             rows = list(zip(*columns, strict=True))
         elif values.is_float(self.operands[0]):
-            if self.is_complex:
+            if self.at_edges:
+                rows = complex_edges.tuples(count)
+            elif self.is_complex:
                 rows = complex_tuples(self.operands[0], count)
             elif count == 1:
                 rows = [(v,) for v in values.float_singles(self.operands[0])]
@@ -391,23 +398,37 @@ for kind in COMPLEX_TYPES:
     for op, test in (("eq", operator.eq), ("neq", operator.ne)):
         _complex(f"complex.{op}", 2, kind, 0, f"%r = complex.{op} %z, %w : {number}",
                  lambda a, b, c, d, test=test: int(test((a, b), (c, d))), 0)  # fmt: skip
+    for op, reference in (
+        *complex_edges.FUNCTIONS.items(), ("neg", complex_edges.neg),
+        ("conj", complex_edges.conj),
+    ):  # fmt: skip
+        _complex(f"complex.{op}", 1, kind, 2, f"%q = complex.{op} %z : {number}",
+                 reference, variant="edges", at_edges=True)  # fmt: skip
+    for op, reference in (
+        ("abs", complex_edges.absolute), ("angle", complex_edges.angle),
+    ):  # fmt: skip
+        _complex(f"complex.{op}", 1, kind, 1, f"%r = complex.{op} %z : {number}",
+                 reference, 4, variant="edges", at_edges=True)  # fmt: skip
     for power in ("i32", "i64"):
         _complex("complex.powi", 1, kind, 2,
                  f"%n = arith.constant 3 : {power}\n"
                  f"%q = complex.powi %z, %n : {number}, {power}",
                  lambda re, im: mpmath.mpc(re, im) ** 3, 16,
                  variant=f"3_{power}")  # fmt: skip
-
-#: Rows whose programs are compiled and run together.
-GROUPS = collections.defaultdict(list)
-for row in ROWS:
-    GROUPS[row.operands[-1] + ("_complex" if row.is_complex else "")].append(row)
-
-
-def rows_of(group, role="program"):
-    """A group's rows, for an oracle those that have one."""
-    return [row for row in GROUPS[group] if role == "program" or row.has_oracle]
-
+    for power in (0, -1, -3, 65, 100, -100):
+        _complex("complex.powi", 1, kind, 2,
+                 f"%n = arith.constant {power} : i32\n"
+                 f"%q = complex.powi %z, %n : {number}, i32",
+                 lambda re, im, power=power: ref.complex_powi(re, im, power), 16,
+                 variant=str(power), condition=lambda re, im, power=power:
+                 ref.complex_pow_condition(re, im, power, 0) if abs(power) > 64 else 1)  # fmt: skip
+    # An exponent that is known at run time only: the whole part of another operand.
+    _complex("complex.powi", 2, kind, 2,
+             f"%n = arith.fptosi %c : {kind} to i32\n"
+             f"%q = complex.powi %z, %n : {number}, i32",
+             lambda re, im, n, _: ref.complex_powi(re, im, int(n)), 16,
+             variant="any", condition=lambda re, im, n, _:
+             ref.complex_pow_condition(re, im, int(n), 0))  # fmt: skip
 
 #: Ops without a row, and why.
 WITHOUT_ROW = {

@@ -111,6 +111,8 @@ def _float_edges(kind):
         math.sqrt(kind.least_normal),
     ]
     one = math.ldexp(1, 1 - kind.precision)
+    # Its root is all but the middle of two numbers.
+    positive += [4 - 2 * one]
     positive += [1, 1 + one, 1 - one / 2, 1 + 8 * one, 1 - 4 * one, 1.25, 0.75]
     positive += [one, one / 2, math.sqrt(one), 2 * math.sqrt(one)]
     # Halves and neighbours of integers: every way of rounding.

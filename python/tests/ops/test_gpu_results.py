@@ -16,7 +16,7 @@ import numpy
 import op_launch
 import pytest
 from conftest import python
-from op_table import rows_of
+from all_rows import rows_of
 
 SCRIPT = gpu_results.__file__
 GROUP = "f32_complex"

@@ -1,10 +1,10 @@
-# ===- test_op_table.py - Every scalar op against a reference -*- Python -*-===#
+# ===- test_op_table.py - Every op against a reference -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===#
-"""Each op of arith, math and complex, in each type, on its edge values.
+"""Each op of the dialects of tensors, in each type, on its edge values.
 
 Program and oracle are lowered by one compiler, and could be wrong together: the
 third opinion is mpmath's. On the host both run; for a GPU both are compiled and
@@ -21,11 +21,8 @@ import op_launch
 import pytest
 from compiled import BIN, fastk
 from conftest import ROOT
+from all_rows import DIALECTS, GROUPS, REFUSED, ROWS, WITHOUT_ROW, rows_of
 from op_programs import Program, compare
-from op_table import GROUPS, ROWS, WITHOUT_ROW, rows_of
-
-#: Dialects whose scalar ops have rows.
-DIALECTS = ("arith", "math", "complex")
 
 
 def test_every_op_has_a_row_or_a_reason():
@@ -34,7 +31,7 @@ def test_every_op_has_a_row_or_a_reason():
         text=True, capture_output=True, check=True,
     ).stdout.split()  # fmt: skip
     registered = {op for op in listed if op.partition(".")[0] in DIALECTS}
-    assert len(registered) > 100
+    assert len(registered) > 200
     have = {row.op for row in ROWS}
     assert have & set(WITHOUT_ROW) == set()
     assert have | set(WITHOUT_ROW) == registered
@@ -77,19 +74,65 @@ def test_results_of_jobs_on_the_host(group, tmp_path):
     assert op_launch.run(tmp_path, results, 2, seconds=300, timeout=300) == 0
     _, found = gpu_results.findings(tmp_path, results)
     findings = [*found["program"].values(), *found["oracle"].values()]
-    assert len(findings) == len(rows_of(group)) + len(rows_of(group, "oracle"))
+    rows = [row for role in ("program", "oracle") for row in rows_of(group, role, "host")]
+    assert len(findings) == len(rows)
     assert [str(finding) for finding in findings if finding.deviates] == []
 
 
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("role", ["program", "oracle"])
 def test_code_for_a_gpu_is_assembled(role, group, tmp_path):
-    program = Program(rows_of(group, role))
-    workload = op_jobs.form(program, tmp_path, "cuda:sm_90a")
+    target = "cuda:sm_90a"
+    program = Program(rows_of(group, role, target))
+    workload = op_jobs.form(program, tmp_path, target)
     op_jobs.compile_role(workload, role, tmp_path / role)
     plan = op_jobs.assemble(tmp_path / role, tmp_path / "cubin")
     code = (tmp_path / role / "kernel.ptx").read_text()
     assert code.count(".entry") == len(plan["steps"]) >= 1
+
+
+@pytest.mark.parametrize("op", REFUSED)
+def test_what_has_no_lowering_is_refused(op, tmp_path):
+    model = tmp_path / "refused.mlir"
+    model.write_text(REFUSED[op])
+    for target in ("host", "cuda:sm_90a"):
+        options = [f"--target={target}", "--emit=so", "-o", tmp_path / "out.so"]
+        said = fastk("fastk-opt", model, *options, status=1).stderr
+        assert f"refused.mlir:" in said
+        assert f"error: '{op}' op has no lowering: " in said
+        assert "(required by 'fastk.default_lowering')" in said
+
+
+def one_of_each(field):
+    """A row of each op and variant that is refused, with f32 where there is one."""
+    found = {}
+    for row in ROWS:
+        if getattr(row, field):
+            found.setdefault((row.op, row.variant), []).append(row)
+    return [
+        next((row for row in rows if "f32" in row.operands), rows[0])
+        for rows in found.values()
+    ]
+
+
+@pytest.mark.parametrize(
+    "row", [*one_of_each("refused_on_gpu"), *one_of_each("refused_in_workloads")],
+    ids=lambda row: row.name,
+)  # fmt: skip
+def test_what_has_no_kernel_is_refused(row, tmp_path):
+    model = tmp_path / "refused.mlir"
+    model.write_text(Program([row]).workload_text)
+    lowered = tmp_path / "lowered.mlir"
+    lower = ["fastk-opt", model, "--fastk-lower-workloads=target=cuda:sm_90a", "-o"]
+    if row.refused_in_workloads:
+        said = fastk(*lower, lowered, status=1).stderr
+        assert row.refused_in_workloads in said
+        return
+    fastk(*lower, lowered)
+    compile = ["--target=cuda:sm_90a", "--emit=so", "-o", tmp_path / "out.so"]
+    said = fastk("fastk-opt", lowered, *compile, status=1).stderr
+    assert f"error: {row.refused_on_gpu}" in said
+    assert "(required by 'fastk.device_kernels')" in said
 
 
 def test_scalars_outside_of_loops(tmp_path):

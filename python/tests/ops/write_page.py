@@ -23,7 +23,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import gpu_results  # noqa: E402
 from op_programs import Program, compare  # noqa: E402
-from op_table import GROUPS, ROWS, WITHOUT_ROW, rows_of  # noqa: E402
+from all_rows import GROUPS, ROWS, WITHOUT_ROW, rows_of  # noqa: E402
 from test_op_table import run  # noqa: E402
 
 

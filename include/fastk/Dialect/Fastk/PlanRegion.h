@@ -28,6 +28,9 @@ mlir::FailureOr<worker::LaunchPlan> readPlan(LoweringOp lowering);
 /// and words must be valid (worker::verifyLaunchPlan).
 void writePlan(LoweringOp lowering, const worker::LaunchPlan &plan);
 
+/// Bytes of an integer, an index, a float or a complex number in memory.
+int64_t elementBytes(mlir::Type element);
+
 /// Sizes in bytes of the operands, or of the results, of a workload.
 std::vector<int64_t> bufferBytes(mlir::TypeRange types);
 
