@@ -33,13 +33,35 @@ for row in ROWS:
     GROUPS[group].append(row)
 
 
-def rows_of(group, role="program", job=""):
+def _choose_sample():
+    """Rows that stand for the others, of which a lowering is shared by many.
+
+    An op on tensors is lowered by its loops, whatever they compute: each op and
+    variant is in it with f32 where it has such a row, and with every fourth of
+    the other types, each op with others of them.
+    """
+    variants = collections.defaultdict(list)
+    for row in ROWS:
+        if isinstance(row, StructuredRow):
+            variants[row.op, row.variant].append(row)
+    sample = {row.name for row in ROWS if not isinstance(row, StructuredRow)}
+    for number, rows in enumerate(variants.values()):
+        kept = [row for row in rows if row.operands[0] == "f32"] or rows[:1]
+        sample.update(row.name for row in (*kept, *rows[number % 4 :: 4]))
+    return sample
+
+
+SAMPLE = _choose_sample()
+
+
+def rows_of(group, role="program", job="", sample=False):
     """A group's rows that have a `role`, in a job for the target `job` if any."""
     return [
         row for row in GROUPS[group]
         if (role == "program" or row.has_oracle)
         and not (job and row.refused_in_workloads)
         and not (job.startswith("cuda") and row.refused_on_gpu)
+        and not (sample and row.name not in SAMPLE)
     ]  # fmt: skip
 
 

@@ -83,7 +83,7 @@ def pack_program(program, group, role, target, folder):
     }  # fmt: skip
 
 
-def pack(folder, target, groups):
+def pack(folder, target, groups, sample=False):
     from all_rows import GROUPS, rows_of
     from compiled import BIN
     from op_programs import Program
@@ -93,11 +93,11 @@ def pack(folder, target, groups):
     programs = []
     for group in groups or GROUPS:
         for role in ROLES:
-            program = Program(rows_of(group, role, target))
+            program = Program(rows_of(group, role, target, sample))
             programs.append(pack_program(program, group, role, target, folder))
     if target != "host":
         shutil.copy(BIN.parent / "lib" / "libfastk_runtime.so", folder)
-    manifest = {"format": FORMAT, "programs": programs}
+    manifest = {"format": FORMAT, "sample": sample, "programs": programs}
     (folder / "manifest.json").write_text(json.dumps(manifest))
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     rows = sum(len(set(program["rows"])) for program in programs)
@@ -116,7 +116,8 @@ def findings(folder, results):
         arrays = dict(file)
     for packed in manifest["programs"]:
         role = packed["role"]
-        program = Program(rows_of(packed["group"], role, packed["target"]))
+        rows = rows_of(packed["group"], role, packed["target"], manifest["sample"])
+        program = Program(rows)
         if packed["digest"] != program.digest():
             sys.exit(f"{folder} is of another table: pack it again")
         values = [

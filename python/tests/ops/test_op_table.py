@@ -11,6 +11,7 @@ third opinion is mpmath's. On the host both run; for a GPU both are compiled and
 assembled.
 """
 
+import os
 import re
 import subprocess
 
@@ -23,6 +24,10 @@ from compiled import BIN, fastk
 from conftest import ROOT
 from all_rows import DIALECTS, GROUPS, REFUSED, ROWS, WITHOUT_ROW, rows_of
 from op_programs import Program, compare
+
+
+#: Set FASTK_ALL_ROWS to run every row: five minutes of two cores.
+SAMPLE = not os.environ.get("FASTK_ALL_ROWS")
 
 
 def test_every_op_has_a_row_or_a_reason():
@@ -57,7 +62,7 @@ def run(program, folder, *options):
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("role", ["program", "oracle"])
 def test_results_on_the_host(role, group, tmp_path):
-    program = Program(rows_of(group, role))
+    program = Program(rows_of(group, role, sample=SAMPLE))
     results = run(program, tmp_path, *(["--oracle"] if role == "oracle" else []))
     findings = [
         compare(row, parts, role)
@@ -69,12 +74,16 @@ def test_results_on_the_host(role, group, tmp_path):
 @pytest.mark.parametrize("group", GROUPS)
 def test_results_of_jobs_on_the_host(group, tmp_path):
     """What a search judges, and the oracle that it judges by."""
-    gpu_results.pack(tmp_path, "host", [group])
+    gpu_results.pack(tmp_path, "host", [group], SAMPLE)
     results = tmp_path / "results.npz"
     assert op_launch.run(tmp_path, results, 2, seconds=300, timeout=300) == 0
     _, found = gpu_results.findings(tmp_path, results)
     findings = [*found["program"].values(), *found["oracle"].values()]
-    rows = [row for role in ("program", "oracle") for row in rows_of(group, role, "host")]
+    rows = [
+        row
+        for role in ("program", "oracle")
+        for row in rows_of(group, role, "host", SAMPLE)
+    ]
     assert len(findings) == len(rows)
     assert [str(finding) for finding in findings if finding.deviates] == []
 
@@ -83,7 +92,7 @@ def test_results_of_jobs_on_the_host(group, tmp_path):
 @pytest.mark.parametrize("role", ["program", "oracle"])
 def test_code_for_a_gpu_is_assembled(role, group, tmp_path):
     target = "cuda:sm_90a"
-    program = Program(rows_of(group, role, target))
+    program = Program(rows_of(group, role, target, SAMPLE))
     workload = op_jobs.form(program, tmp_path, target)
     op_jobs.compile_role(workload, role, tmp_path / role)
     plan = op_jobs.assemble(tmp_path / role, tmp_path / "cubin")
