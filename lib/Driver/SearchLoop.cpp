@@ -65,6 +65,8 @@ private:
   int pending = 0, pendingPrompts = 0;
   /// Variants whose second measurement is missing, and their workloads.
   std::vector<std::pair<std::string, UnprovenVariant>> unproven;
+  /// What is to be said of workloads that the compiler lowers wrongly.
+  std::string disagreements;
 };
 } // namespace
 
@@ -205,6 +207,9 @@ llvm::Error SearchLoop::conclude(size_t index, const PreparedSearch &prepared,
   printTrajectory(result, title, llvm::errs());
   if (result.unproven)
     unproven.emplace_back(prepared.features.name, *result.unproven);
+  if (result.end == SearchEnd::Disagreement)
+    disagreements +=
+        (disagreements.empty() ? "" : "\n") + title.str() + ": " + result.detail;
   if (result.end == SearchEnd::Interrupted)
     end = SearchModelEnd::Interrupted;
   else
@@ -240,8 +245,11 @@ llvm::Error SearchLoop::search(size_t index,
       llvm::errs(), llvm::sys::Process::StandardErrIsDisplayed(), title);
   SearchProgress &progress = *prepared.progress;
   run.evaluator.whileWaiting = [&] { progress.tick(); };
-  auto noTicks =
-      llvm::scope_exit([&] { run.evaluator.whileWaiting = nullptr; });
+  run.evaluator.note = [&](const std::string &text) { progress.note(text); };
+  auto noCalls = llvm::scope_exit([&] {
+    run.evaluator.whileWaiting = nullptr;
+    run.evaluator.note = nullptr;
+  });
   if (llvm::Error error = prepared.makeInput(run.evaluator))
     return error;
   // What this took is of the share, too; a replay takes no time.
@@ -297,6 +305,10 @@ llvm::Expected<SearchModelEnd> SearchLoop::searchAll() {
   if (!run.options.report.empty())
     if (llvm::Error error = writeReport(run.options.report, std::move(report)))
       return std::move(error);
+  // The others were searched all the same.
+  if (end == SearchModelEnd::Done && !disagreements.empty())
+    return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                   disagreements);
   return end;
 }
 

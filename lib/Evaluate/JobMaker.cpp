@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Evaluate/JobMaker.h"
+#include "CheckPlan.h"
 #include "CompilerMessages.h"
 #include "fastk/Analysis/Roofline.h"
 #include "fastk/Analysis/WorkloadKind.h"
@@ -176,12 +177,9 @@ JobMaker::sourceProgram(const Variant &variant, StringRef arch) {
   return kernel;
 }
 
-/// The first rule of the target that a plan breaks; empty: none. The oracle's
-/// float results are f64.
-static std::string checkPlan(LoweringOp workload,
+std::string fastk::checkPlan(LoweringOp workload,
                              const worker::LaunchPlan &plan,
-                             const TargetDescription &target,
-                             bool isOracle = false) {
+                             const TargetDescription &target, bool isOracle) {
   std::optional<worker::PlanLimits> limits =
       planLimitsOf(workload.getTarget(), target.memoryBytes);
   if (!limits)

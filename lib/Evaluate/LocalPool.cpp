@@ -8,6 +8,7 @@
 #include "fastk/Evaluate/LocalPool.h"
 #include "CompilerMessages.h"
 #include "fastk/Dialect/Fastk/Key.h"
+#include "fastk/Evaluate/OracleComparison.h"
 #include "fastk/Evaluate/Subprocess.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
@@ -28,7 +29,10 @@ public:
     };
   }
   llvm::Error prepare() {
-    return JobMaker::create(options.jobs).moveInto(maker);
+    if (llvm::Error error = JobMaker::create(options.jobs).moveInto(maker))
+      return error;
+    comparison.emplace(*maker);
+    return llvm::Error::success();
   }
 
   llvm::Expected<Provenance> provenance(LoweringOp workload) override;
@@ -40,6 +44,7 @@ private:
 
   LocalPoolOptions options;
   std::unique_ptr<JobMaker> maker;
+  std::optional<OracleComparison> comparison;
   /// Keys whose inputs were shown to tell right from wrong.
   llvm::StringSet<> fitKeys;
 };
@@ -99,6 +104,19 @@ LocalPool::evaluate(const EvaluationRequest &request) {
     return prepared.takeError();
   if (prepared->verdict)
     return std::move(prepared->verdict);
+  llvm::Expected<OracleComparison::Answer> oracles = comparison->check(
+      request.workload,
+      [&](worker::Job &job) -> llvm::Expected<std::optional<worker::Verdict>> {
+        return judge(job);
+      },
+      [&](const std::string &text) {
+        if (note)
+          note(text);
+      });
+  if (!oracles)
+    return oracles.takeError();
+  if (oracles->verdict)
+    return std::move(oracles->verdict);
   llvm::Expected<worker::Verdict> verdict = judge(prepared->job);
   if (!verdict)
     return verdict.takeError();

@@ -8,6 +8,7 @@
 #include "fastk/Evaluate/Spool.h"
 #include "fastk/Bank/DurableFile.h"
 #include "fastk/Dialect/Fastk/Key.h"
+#include "fastk/Evaluate/OracleComparison.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include <cerrno>
@@ -21,7 +22,7 @@ using namespace fastk;
 /// trouble.
 static constexpr double kLockSeconds = 30;
 
-/// Far above any program or verdict; a bound for a stray file.
+/// Far above any verdict; a bound for a stray file.
 static constexpr size_t kFileLimit = 64 << 20;
 
 namespace {
@@ -37,7 +38,10 @@ public:
   llvm::Error prepare() {
     if (llvm::Error error = createDirectories(options.directory))
       return error;
-    return JobMaker::create(options.jobs).moveInto(maker);
+    if (llvm::Error error = JobMaker::create(options.jobs).moveInto(maker))
+      return error;
+    comparison.emplace(*maker);
+    return llvm::Error::success();
   }
 
   llvm::Expected<Provenance> provenance(LoweringOp workload) override {
@@ -54,48 +58,23 @@ public:
   }
 
 private:
+  /// The answer to a job, which is written where it is not there yet.
+  llvm::Expected<std::optional<worker::Verdict>>
+  ask(worker::Job &job, llvm::StringRef candidateDigest, int repeat);
   llvm::Error write(const worker::Job &job,
                     llvm::ArrayRef<std::pair<std::string, std::string>> files);
 
   SpoolOptions options;
   std::unique_ptr<JobMaker> maker;
+  std::optional<OracleComparison> comparison;
 };
 } // namespace
 
 llvm::Expected<std::optional<worker::Verdict>>
-Spool::evaluate(const EvaluationRequest &request) {
-  llvm::Expected<PreparedJob> prepared =
-      maker->make(request, request.promote || request.firstOfBatch);
-  if (!prepared)
-    return prepared.takeError();
-  if (prepared->verdict)
-    return std::move(prepared->verdict);
-  worker::Job &job = prepared->job;
-
+Spool::ask(worker::Job &job, StringRef candidateDigest, int repeat) {
   // The programs under plain names, and what they hold.
   std::vector<std::pair<std::string, std::string>> files;
-  auto add = [&](const char *name, worker::Program &program) -> llvm::Error {
-    llvm::Expected<std::string> content =
-        readRegularFile(AT_FDCWD, program.path, program.path, kFileLimit);
-    if (!content)
-      return content.takeError();
-    program.path = name + StringRef(program.path)
-                              .drop_front(StringRef(program.path).rfind('.'))
-                              .str();
-    files.emplace_back(program.path, std::move(*content));
-    return llvm::Error::success();
-  };
-  if (llvm::Error error = add("oracle", job.oracle))
-    return std::move(error);
-  if (llvm::Error error = add("baseline", job.baseline))
-    return std::move(error);
-  if (job.condition)
-    if (llvm::Error error = add("condition", *job.condition))
-      return std::move(error);
-  if (job.incumbent)
-    if (llvm::Error error = add("incumbent", *job.incumbent))
-      return std::move(error);
-  if (llvm::Error error = add("candidate", job.candidate))
+  if (llvm::Error error = takeFiles(job, files))
     return std::move(error);
 
   // The name tells what is evaluated: neither what is known of the machine's
@@ -106,10 +85,10 @@ Spool::evaluate(const EvaluationRequest &request) {
   std::string text = worker::toJSON(named);
   for (const auto &[name, content] : files)
     text += "\n" + name + " " +
-            (name == job.candidate.path ? prepared->candidateDigest
+            (name == job.candidate.path ? candidateDigest.str()
                                         : sha256(content));
-  if (request.repeat > 0)
-    text += "\nrepeat " + std::to_string(request.repeat);
+  if (repeat > 0)
+    text += "\nrepeat " + std::to_string(repeat);
   job.id = "job-" + sha256(text).substr(0, 32);
 
   std::string folder = options.directory + "/" + job.id;
@@ -138,6 +117,35 @@ Spool::evaluate(const EvaluationRequest &request) {
     return broken(problem);
   if (verdict->id != job.id)
     return broken("is the verdict on '" + verdict->id + "', of another job");
+  return verdict;
+}
+
+llvm::Expected<std::optional<worker::Verdict>>
+Spool::evaluate(const EvaluationRequest &request) {
+  llvm::Expected<PreparedJob> prepared =
+      maker->make(request, request.promote || request.firstOfBatch);
+  if (!prepared)
+    return prepared.takeError();
+  if (prepared->verdict)
+    return std::move(prepared->verdict);
+  llvm::Expected<OracleComparison::Answer> oracles = comparison->check(
+      request.workload,
+      [&](worker::Job &job) {
+        return ask(job, /*candidateDigest=*/"", /*repeat=*/0);
+      },
+      [&](const std::string &text) {
+        if (note)
+          note(text);
+      });
+  if (!oracles)
+    return oracles.takeError();
+  if (oracles->verdict)
+    return std::move(oracles->verdict);
+  // Both are asked at once, and without the comparison no verdict counts.
+  llvm::Expected<std::optional<worker::Verdict>> verdict =
+      ask(prepared->job, prepared->candidateDigest, request.repeat);
+  if (verdict && oracles->isPending)
+    verdict->reset();
   return verdict;
 }
 

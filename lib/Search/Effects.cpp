@@ -172,6 +172,7 @@ static bool isRepairable(worker::Status status) {
   case worker::Status::Impossible:
   case worker::Status::Unfit:
   case worker::Status::Error:
+  case worker::Status::Disagreement:
     return false;
   }
   llvm_unreachable("all statuses are named above");

@@ -30,6 +30,8 @@ StringRef fastk::stringify(SearchEnd end) {
     return "exhausted";
   case SearchEnd::Unfit:
     return "unfit";
+  case SearchEnd::Disagreement:
+    return "disagreement";
   case SearchEnd::Pending:
     return "pending";
   case SearchEnd::Interrupted:

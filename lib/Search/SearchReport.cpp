@@ -119,7 +119,8 @@ void fastk::printTrajectory(const SearchResult &result, StringRef title,
   if (!result.winner) {
     // Never slower than the default lowering, and said when it is no faster.
     bool isJudged = result.end != SearchEnd::Interrupted &&
-                    result.end != SearchEnd::Unfit && !result.unproven;
+                    result.end != SearchEnd::Unfit &&
+                    result.end != SearchEnd::Disagreement && !result.unproven;
     os << (result.unproven
                ? "  no winner yet, the default lowering stays meanwhile: "
            : isJudged ? "  could not beat the default lowering, which stays: "

@@ -82,7 +82,7 @@ Expected<SearchResult> Searcher::run() {
 void Searcher::stop(SearchEnd end, std::string detail) {
   phaseOver = true;
   if (end == SearchEnd::Interrupted || end == SearchEnd::Unfit ||
-      end == SearchEnd::Pending)
+      end == SearchEnd::Disagreement || end == SearchEnd::Pending)
     searchOver = true;
   // The first cause stands: what a later phase runs into is its consequence.
   if (phase == Phase::Rounds || searchOver) {

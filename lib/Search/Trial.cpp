@@ -101,6 +101,8 @@ Expected<Searcher::TryOutcome> Searcher::tryVariant(const Idea &idea,
 
   if (done.verdict.status == worker::Status::Unfit) {
     stop(SearchEnd::Unfit, done.tried.reason);
+  } else if (done.verdict.status == worker::Status::Disagreement) {
+    stop(SearchEnd::Disagreement, done.tried.reason);
   } else if (done.verdict.status == worker::Status::Error) {
     if (++errorsInARow == kErrorsInARow)
       stop(SearchEnd::Unfit, std::to_string(kErrorsInARow) +

@@ -39,11 +39,11 @@ const Program *fastk::worker::programOf(const Job &job, Part part) {
     return job.condition ? &*job.condition : nullptr;
   case Part::Baseline:
   case Part::Control:
-    return &job.baseline;
+    return job.mode == Mode::Compare ? nullptr : &job.baseline;
   case Part::Incumbent:
     return job.incumbent ? &*job.incumbent : nullptr;
   case Part::Candidate:
-    return &job.candidate;
+    return job.mode == Mode::Compare ? nullptr : &job.candidate;
   case Part::Empty:
     return nullptr;
   }

@@ -58,7 +58,8 @@ inline bool storesDoubles(Part part) {
 
 /// As it is called in messages.
 const char *nameOf(Part part);
-/// The program that takes the part; null for Empty and a missing incumbent.
+/// The program that takes the part; null for Empty and for what the job is
+/// without.
 const Program *programOf(const Job &job, Part part);
 /// All workspaces of the program that takes the part, in bytes.
 int64_t workspaceBytesOf(const Job &job, Part part);

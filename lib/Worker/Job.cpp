@@ -15,7 +15,8 @@ using namespace fastk::worker;
 
 static constexpr Name<Mode> modeNames[] = {{Mode::Evaluate, "evaluate"},
                                            {Mode::Validate, "validate"},
-                                           {Mode::Promote, "promote"}};
+                                           {Mode::Promote, "promote"},
+                                           {Mode::Compare, "compare"}};
 static constexpr Name<Kind> kindNames[] = {{Kind::Contraction, "contraction"},
                                            {Kind::Convolution, "convolution"},
                                            {Kind::Softmax, "softmax"},
@@ -128,6 +129,8 @@ static constexpr int64_t maxElements = int64_t(1) << 40;
 /// The kernel is called through a table of function types of bounded arity.
 static constexpr size_t maxTensors = 30;
 static constexpr int64_t maxBytes = int64_t(1) << 46;
+/// Numbers that every reader of JSON keeps whole.
+static constexpr int64_t mostSeed = (int64_t(1) << 53) - 1;
 
 static Tensor readTensor(const Json &value, std::string path, bool isInput,
                          std::string &error) {
@@ -256,7 +259,9 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
                               "that belongs to the sender");
   reader.readString("id", job.id);
   reader.readEnum("device", job.device, parseDevice, "host, cuda", true);
-  reader.readEnum("mode", job.mode, parseMode, "evaluate, validate, promote");
+  reader.readEnum("mode", job.mode, parseMode,
+                  "evaluate, validate, promote, compare");
+  const bool compares = job.mode == Mode::Compare;
   if (job.mode == Mode::Promote) {
     job.validate.trials = 10;
     job.time.maxSeconds = 5;
@@ -280,30 +285,43 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
         program = readProgram(value, std::move(path), error);
       };
     };
+    auto readOptional = [&](const char *name, std::optional<Program> &program) {
+      programs.readObject(
+          name,
+          [&](const Json &value, std::string path) {
+            program = readProgram(value, std::move(path), error);
+          },
+          true);
+    };
     programs.readObject("oracle", into(job.oracle));
-    programs.readObject(
-        "condition",
-        [&](const Json &value, std::string path) {
-          job.condition = readProgram(value, std::move(path), error);
-        },
-        true);
-    programs.readObject("baseline", into(job.baseline));
-    programs.readObject(
-        "incumbent",
-        [&](const Json &value, std::string path) {
-          job.incumbent = readProgram(value, std::move(path), error);
-        },
-        true);
-    programs.readObject("candidate", into(job.candidate));
+    if (compares) {
+      programs.readObject("host_oracle", into(job.hostOracle.emplace()));
+      readOptional("host_condition", job.hostCondition);
+    } else {
+      readOptional("condition", job.condition);
+      programs.readObject("baseline", into(job.baseline));
+      readOptional("incumbent", job.incumbent);
+      programs.readObject("candidate", into(job.candidate));
+    }
     programs.finish();
   });
   auto fits = [&](const Program &program) {
     return (program.code == Code::SharedObject) ==
            (job.device == DeviceKind::Host);
   };
-  bool allFit = fits(job.oracle) && fits(job.baseline) && fits(job.candidate) &&
-                (!job.incumbent || fits(*job.incumbent)) &&
-                (!job.condition || fits(*job.condition));
+  bool allFit =
+      fits(job.oracle) &&
+      (compares || (fits(job.baseline) && fits(job.candidate))) &&
+      (!job.incumbent || fits(*job.incumbent)) &&
+      (!job.condition || fits(*job.condition));
+  for (const std::optional<Program> *program :
+       {&job.hostOracle, &job.hostCondition})
+    if (reader.ok() && *program && (*program)->code != Code::SharedObject)
+      reader.fail("programs", "has device code for the host; 'host_oracle' and "
+                              "'host_condition' are shared objects");
+  int64_t seed = 0;
+  if (compares && reader.readInt("seed", seed, 0, mostSeed, true))
+    job.seed = seed;
   if (reader.ok() && !allFit)
     reader.fail("programs",
                 job.device == DeviceKind::Host
@@ -455,10 +473,19 @@ std::string fastk::worker::toJSON(const Job &job) {
   programs["oracle"] = toJson(job.oracle);
   if (job.condition)
     programs["condition"] = toJson(*job.condition);
-  programs["baseline"] = toJson(job.baseline);
-  if (job.incumbent)
-    programs["incumbent"] = toJson(*job.incumbent);
-  programs["candidate"] = toJson(job.candidate);
+  if (job.mode == Mode::Compare) {
+    if (job.hostOracle)
+      programs["host_oracle"] = toJson(*job.hostOracle);
+    if (job.hostCondition)
+      programs["host_condition"] = toJson(*job.hostCondition);
+    if (job.seed)
+      json["seed"] = *job.seed;
+  } else {
+    programs["baseline"] = toJson(job.baseline);
+    if (job.incumbent)
+      programs["incumbent"] = toJson(*job.incumbent);
+    programs["candidate"] = toJson(job.candidate);
+  }
   json["programs"] = programs;
   json["kind"] = toString(job.kind);
   if (job.nonFinite != NonFinite::Exact)

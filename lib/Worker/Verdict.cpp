@@ -25,7 +25,8 @@ static constexpr Name<Status> statusNames[] = {
     {Status::Slow, "slow"},
     {Status::Unfit, "unfit"},
     {Status::Error, "error"},
-    {Status::CompileTimeout, "compile_timeout"}};
+    {Status::CompileTimeout, "compile_timeout"},
+    {Status::Disagreement, "disagreement"}};
 
 std::string_view fastk::worker::toString(Status s) {
   return nameOf(statusNames, s);

@@ -10,6 +10,7 @@
 #include "Cuda/ChildProtocol.h"
 #include "Cuda/CudaDevice.h"
 #include "Cuda/SoloRun.h"
+#include "CompareOracles.h"
 #include "Evaluation.h"
 #include "Host/ChildRegistry.h"
 #include "Host/HostDevice.h"
@@ -18,12 +19,13 @@
 using namespace fastk::worker;
 
 Verdict fastk::worker::evaluate(const Job &job) {
+  auto *protocol = job.mode == Mode::Compare ? compareOracles : evaluateOn;
   if (job.device == DeviceKind::Cuda) {
     CudaDevice device(job);
-    return evaluateOn(device);
+    return protocol(device);
   }
   HostDevice device(job);
-  return evaluateOn(device);
+  return protocol(device);
 }
 
 std::string fastk::worker::checkDevice(DeviceKind device) {

@@ -71,6 +71,8 @@ LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
               "one has "
            << lowerings.size();
   KernelRole kernelRole;
+  // For another machine: it runs there, however fast.
+  bool isPortable = role.consume_front("portable-");
   bool withCubin = role == "cubin", withKernels = role == "kernels";
   if (role == "program" || withCubin || withKernels)
     kernelRole = KernelRole::Program;
@@ -89,6 +91,9 @@ LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
   if (output.empty() || output == "-")
     return module.emitError()
            << "--compile-kernel writes a program: name it with -o";
+  if (isPortable && targetName != "host")
+    return module.emitError() << "--compile-kernel=portable-" << role
+                              << " is for the host";
   if (targetName != "host") {
     std::optional<CudaTarget> device = CudaTarget::parse(targetName);
     if (!device)
@@ -96,7 +101,8 @@ LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
     return compileDeviceProgram(lowerings.front(), kernelRole, role, output,
                                 *device);
   }
-  HostTarget target = HostTarget::detect();
+  HostTarget target =
+      isPortable ? HostTarget::baseline() : HostTarget::detect();
   llvm::LLVMContext context;
   FailureOr<std::unique_ptr<llvm::Module>> kernel = compileKernel(
       lowerings.front(), kernelRole, "fastk_kernel", context, target);

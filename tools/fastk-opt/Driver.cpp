@@ -122,6 +122,12 @@ static int search(const DriverOptions &options, ModuleOp module,
   if (options.target != "host")
     jobs.target = describeTarget(options);
   SearchModelOptions search;
+  // Beside the bank, so that it is found again by the same command.
+  search.journal =
+      options.journal.empty()
+          ? banks.getBanks().front().getDirectory().str() + ".journal"
+          : options.journal;
+  jobs.reproducers = search.journal + ".reproducers";
   llvm::Expected<std::unique_ptr<Evaluator>> evaluator =
       makeEvaluator(options, jobs, executable, search.replay);
   if (!evaluator)
@@ -135,11 +141,6 @@ static int search(const DriverOptions &options, ModuleOp module,
   search.report = options.report;
   search.record = options.record;
   search.device = jobs.target;
-  // Beside the bank, so that it is found again by the same command.
-  search.journal =
-      options.journal.empty()
-          ? banks.getBanks().front().getDirectory().str() + ".journal"
-          : options.journal;
   search.stopRequested = [] { return interrupted != 0; };
   // The default action would kill the process in the middle of a line; the
   // second signal still does.

@@ -94,10 +94,10 @@ static std::optional<Job> readJob(const fs::path &folder, std::string &error) {
   resolve(job->oracle);
   resolve(job->baseline);
   resolve(job->candidate);
-  if (job->incumbent)
-    resolve(*job->incumbent);
-  if (job->condition)
-    resolve(*job->condition);
+  for (std::optional<Program> *program : {&job->incumbent, &job->condition,
+                                          &job->hostOracle, &job->hostCondition})
+    if (*program)
+      resolve(**program);
   return job;
 }
 
@@ -115,11 +115,12 @@ static bool answer(const fs::path &folder, std::string &status) {
 }
 
 /// Equal for jobs that share all but candidate and incumbent: what the worker
-/// keeps of one serves the next.
+/// keeps of one serves the next. Empty for comparisons of oracles, which come
+/// first: without their answers a search goes on with none of the others.
 static std::string workloadOf(const fs::path &folder) {
   std::string ignored;
   std::optional<Job> job = readJob(folder, ignored);
-  if (!job)
+  if (!job || job->mode == Mode::Compare)
     return "";
   job->id.clear();
   job->incumbent.reset();
@@ -152,7 +153,7 @@ static void compileAhead(const std::vector<fs::path> &jobs, size_t from,
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     std::string ignored;
     std::optional<Job> job = readJob(jobs[i], ignored);
-    if (!job || stop)
+    if (!job || job->mode == Mode::Compare || stop)
       continue;
     bool isRead = false;
     fastk::cuda::CompileRequest request;

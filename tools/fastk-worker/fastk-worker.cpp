@@ -48,8 +48,9 @@ A job, to validate a candidate that adds two vectors:
    "kind": "elementwise"}
 
 mode: validate checks only; evaluate also times; promote does both with more
-trials, repeated runs and an A/A control. docs/formats/job.md and verdict.md
-describe every field, docs/validation.md how a candidate is judged.
+trials, repeated runs and an A/A control; compare runs the device's oracle and the
+host's, without a candidate. docs/formats/job.md and verdict.md describe every field,
+docs/validation.md how a candidate is judged.
 
 With --spool, every DIR/job-*/job.json that has no verdict yet is answered by a
 verdict.json beside it; what `fastk-opt --evaluator=spool:DIR` wrote is answered so

@@ -16,6 +16,7 @@
 #include "../Analysis/WorkloadFixture.h"
 #include "../ConditionalTest.h"
 #include "Inputs.h"
+#include "fastk/Analysis/SmallWorkload.h"
 #include "fastk/Analysis/WorkloadKind.h"
 #include "fastk/Conversion/CudaCodegen.h"
 #include "fastk/Conversion/HostCodegen.h"
@@ -349,6 +350,50 @@ TEST_F(OracleTest, HostsGiveTheSameNumbersTwice) {
     }
   });
   EXPECT_GE(workloads, 50u);
+}
+
+/// What a search compares of workloads that are too large for the host's
+/// oracle: the same ops on less.
+TEST_F(OracleTest, LargeWorkloadsHaveSmallerSizes) {
+  constexpr WorkloadSize largest = {int64_t(1) << 22, int64_t(1) << 20};
+  size_t shrunk = 0;
+  std::error_code error;
+  for (llvm::sys::fs::directory_iterator it(FASTK_GOLDEN_DIR, error), end;
+       it != end && !error; it.increment(error)) {
+    if (!llvm::StringRef(it->path()).ends_with(".mlir"))
+      continue;
+    for (Module &module : formWorkloads(it->path())) {
+      WorkloadOp workload = getWorkload(*module);
+      SCOPED_TRACE(it->path() + ", " + workload.getName().str());
+      WorkloadSize size = sizeOf(workload.getBody());
+      if (size.iterations <= largest.iterations &&
+          size.elements <= largest.elements)
+        continue;
+      mlir::OpBuilder builder(&context());
+      Module holder = mlir::ModuleOp::create(builder.getUnknownLoc());
+      builder.setInsertionPointToEnd(holder->getBody());
+      auto func =
+          buildSmallWorkload(builder, workload.getBody(), "small", largest);
+      if (!func) {
+        ADD_FAILURE() << "no smaller sizes";
+        continue;
+      }
+      WorkloadOp small = getWorkload(*holder);
+      EXPECT_LE(sizeOf(small.getBody()).iterations, largest.iterations);
+      EXPECT_LE(sizeOf(small.getBody()).elements, largest.elements);
+      EXPECT_EQ(small.getBody().front().getOperations().size(),
+                workload.getBody().front().getOperations().size());
+      // What is drawn for it is drawn as for the large one.
+      WorkloadFeatures features = analyzeWorkload(workload.getBody()),
+                       own = analyzeWorkload(small.getBody());
+      EXPECT_EQ(own.kind, features.kind);
+      ASSERT_EQ(own.inputs.size(), features.inputs.size());
+      for (auto [mine, theirs] : llvm::zip(own.inputs, features.inputs))
+        EXPECT_EQ(mine.role, theirs.role);
+      ++shrunk;
+    }
+  }
+  EXPECT_GE(shrunk, 20u);
 }
 
 FASTK_TEST_F_IF(gpuNeed(), OracleTest, DevicesAgreeWithTheHosts) {

@@ -78,6 +78,8 @@ public:
   /// Called several times a second while one of the above waits, if set: for
   /// whoever shows progress.
   std::function<void()> whileWaiting;
+  /// Told what people should know that ends nothing, if set.
+  std::function<void(const std::string &text)> note;
 };
 
 } // namespace fastk

@@ -44,6 +44,9 @@ struct JobMakerOptions {
   worker::Cache cache = worker::Cache::Cold;
   /// Candidates that give other bits for the same operands are refused.
   bool requireDeterministic = false;
+  /// Where a disagreement of oracles leaves what shows it again. Empty: in the
+  /// user's cache folder.
+  std::string reproducers;
   /// Seconds of timing for each evaluation; the worker's default when 0.
   double timeSeconds = 0;
   /// True kills what runs at once; an error is returned then.
@@ -60,6 +63,22 @@ struct PreparedJob {
   std::string candidateDigest;
 };
 
+/// A comparison of a workload's oracles, or why there is none.
+struct PreparedComparison {
+  /// Of the workload itself or, where it is large, of the same with smaller
+  /// sizes. Its programs lie in the scratch folder.
+  worker::Job job;
+  /// What is compared, as text.
+  std::string source;
+  /// Empty where there is a job.
+  std::string whyNot;
+};
+
+/// Reads the programs of a job, and gives them names beside each other instead
+/// of paths: "oracle.so", "candidate.cu".
+llvm::Error takeFiles(worker::Job &job,
+                      std::vector<std::pair<std::string, std::string>> &files);
+
 class JobMaker {
 public:
   static llvm::Expected<std::unique_ptr<JobMaker>>
@@ -70,6 +89,12 @@ public:
   /// cancelled).
   llvm::Expected<PreparedJob> make(const EvaluationRequest &request,
                                    bool competitors);
+  /// A job of mode compare for a workload of a GPU. Errors as make()'s.
+  llvm::Expected<PreparedComparison> makeComparison(LoweringOp workload);
+  /// What identifies all that the result of such a comparison rests on. Costs
+  /// no more than provenance().
+  llvm::Expected<std::string> nameOfComparison(LoweringOp workload);
+  std::string reproducersFolder() const;
   /// What identifies the compiled baseline and oracle of a workload, and the
   /// compiler of C.
   llvm::Expected<Provenance> provenance(LoweringOp workload);

@@ -89,6 +89,9 @@ enum class SearchEnd {
   Stagnation, ///< Rounds stopped paying.
   Exhausted,  ///< The proposers had no more to say.
   Unfit,      ///< The workload cannot be judged; `detail` says why.
+  /// The compiler lowers the workload wrongly for the device or for the host;
+  /// `detail` says where it shows.
+  Disagreement,
   Pending,    ///< Evaluations or prompts are unanswered; run again to go on.
   Interrupted ///< The user asked for it; the journal is intact.
 };

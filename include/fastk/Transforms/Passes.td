@@ -22,5 +22,6 @@ include "fastk/Transforms/InlineWorkloads.td"
 include "fastk/Transforms/DefaultSchedule.td"
 include "fastk/Transforms/PrintAnalysis.td"
 include "fastk/Transforms/UnrollLoops.td"
+include "fastk/Transforms/ShrinkWorkloads.td"
 
 #endif // FASTK_TRANSFORMS_PASSES_TD

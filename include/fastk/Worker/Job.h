@@ -30,8 +30,9 @@ namespace fastk::worker {
 inline constexpr int64_t jobFormat = 1;
 
 /// evaluate: validate, then time briefly. validate: no timing. promote: more
-/// trials, repeated runs, longer timing with an A/A control.
-enum class Mode { Evaluate, Validate, Promote };
+/// trials, repeated runs, longer timing with an A/A control. compare: no
+/// candidate, the device's oracle against the host's.
+enum class Mode { Evaluate, Validate, Promote, Compare };
 
 /// The kind of op decides which input distributions are drawn.
 enum class Kind {
@@ -208,9 +209,16 @@ struct Job {
   /// the error of a right kernel (docs/validation.md). Without it errors are
   /// judged by rows, with one bound for all of a trial.
   std::optional<Program> condition;
+  /// Of mode compare alone: the oracle and the program of conditions as shared
+  /// objects, which this machine runs whatever the device is.
+  std::optional<Program> hostOracle, hostCondition;
+  /// Of mode compare: what the operands are drawn with, to see the same again.
+  /// Nothing: anew each time.
+  std::optional<int64_t> seed;
   /// What NaN and infinities in operands lead to.
   NonFinite nonFinite = NonFinite::Exact;
   /// The default lowering, IEEE class: the trusted kernel errors compare with.
+  /// Mode compare has neither this nor a candidate.
   Program baseline;
   std::optional<Program> incumbent;
   Program candidate;

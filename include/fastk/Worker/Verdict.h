@@ -40,7 +40,11 @@ enum class Status {
   Error,      ///< The worker, the oracle, the baseline or the incumbent failed.
   /// Compiling the candidate took longer than the evaluator allows. Said by
   /// evaluators only: a worker is given compiled programs.
-  CompileTimeout
+  CompileTimeout,
+  /// The oracle on the device and the oracle on the host do not give the same
+  /// results: one of them was compiled wrongly. Of mode compare, and of an
+  /// evaluation that is not made for this reason.
+  Disagreement
 };
 
 std::string_view toString(Status status);

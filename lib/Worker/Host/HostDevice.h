@@ -15,6 +15,7 @@
 #include "HostLoad.h"
 #include "ProgramImage.h"
 #include "SharedBuffer.h"
+#include <functional>
 
 namespace fastk::worker {
 
@@ -57,6 +58,9 @@ public:
   std::unique_ptr<Results> createResults(Part part, Failure &failure) override;
   void fill(Operands &operands, const Case &trial,
             Placement placement) override;
+  /// The operands of another device: \p bytesOf returns those of each.
+  void copy(Operands &operands, Placement placement,
+            const std::function<const void *(size_t index)> &bytesOf);
   void redraw(Operands &operands, size_t index, const Case &trial) override;
   void mutate(Operands &operands, const Case &trial, uint64_t seed) override;
   void perturb(const Operands &from, Operands &to, const Case &trial,

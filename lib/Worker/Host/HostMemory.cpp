@@ -11,6 +11,7 @@
 #include "../Phases.h"
 #include "../Random.h"
 #include "HostDevice.h"
+#include <cstring>
 
 using namespace fastk::worker;
 
@@ -81,6 +82,20 @@ void HostDevice::fill(Operands &operands, const Case &trial,
     set.buffers[i].place(placement);
     set.buffers[i].setCanaries(secretSeed());
     fillInput(job, i, trial, set.buffers[i].data());
+  }
+  rehash(set);
+}
+
+void HostDevice::copy(
+    Operands &operands, Placement placement,
+    const std::function<const void *(size_t index)> &bytesOf) {
+  Phase phase("draw");
+  HostOperands &set = hostOf(operands);
+  for (size_t i = 0; i < job.inputs.size(); ++i) {
+    set.buffers[i].place(placement);
+    set.buffers[i].setCanaries(secretSeed());
+    std::memcpy(set.buffers[i].data(), bytesOf(i),
+                size_t(job.inputs[i].bytes()));
   }
   rehash(set);
 }

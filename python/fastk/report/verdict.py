@@ -16,7 +16,7 @@ import math
 #: Right in the accepted class, whether it was fast enough to be kept or not.
 VALID = {"ok", "slow"}
 #: Evaluations that say nothing of the variant: the workload or the job is at fault.
-NOT_ITS_FAULT = {"unfit", "error"}
+NOT_ITS_FAULT = {"unfit", "error", "disagreement"}
 _RATIO = ("median", "low", "high")
 #: The error classes, tightest first.
 PRECISIONS = ("ieee", "tf32", "half")

@@ -2,7 +2,10 @@
 no GPU is. A candidate's time is what its source says ("// fixture: 2000 ns", which is also that of
 PTX, where no comment is left), the baseline's 8000 ns.
 
-usage: answer_spool.py DIR [MOST]   answers at most MOST jobs, in order of name; prints how many
+Comparisons of oracles are answered first and are not counted: they agree, or with --disagree do not.
+
+usage: answer_spool.py DIR [MOST | --disagree]
+answers at most MOST jobs, in order of name; prints how many
 """
 import json
 import os
@@ -18,16 +21,33 @@ def ratio(value):
     return {"median": value, "low": 0.99 * value, "high": 1.01 * value}
 
 
-def answer(folder):
+def read(folder):
     with open(os.path.join(folder, "job.json"), encoding="utf-8") as file:
         job = json.load(file)
     # What a worker needs must lie in the job's folder.
-    for program in job["programs"].values():
+    for name, program in job["programs"].items():
         assert os.path.basename(program["path"]) == program["path"], program["path"]
         assert os.path.getsize(os.path.join(folder, program["path"])) > 0
-        assert job["device"] == "cuda" and program["plan"]["format"] == 1
+        assert job["device"] == "cuda"
+        assert name.startswith("host_") or program["plan"]["format"] == 1
     assert job["id"] == os.path.basename(folder)
+    return job
 
+
+def write(folder, job, changed):
+    verdict = {"format": 1, "id": job["id"], "status": "ok", "reason": "", "precision": "ieee",
+               "errors": [], "timing": {"handshake_ns": 900.0}, "competitors": [],
+               "protections": [], "missing_protections": [],
+               "resources": {"peak_memory_bytes": 1, "cpu_seconds": 1.0, "wall_seconds": 1.0},
+               "audit": {"seed": 1, "candidate_hash": 2, "trials": 3, "distributions": ["normal"],
+                         "left_out": [], "timed_outputs_checked": 7, "audited_calls": 1}}
+    temporary = os.path.join(folder, ".verdict.json")
+    with open(temporary, "w", encoding="utf-8") as file:
+        json.dump(verdict | changed, file)
+    os.rename(temporary, os.path.join(folder, "verdict.json"))
+
+
+def answer(folder, job):
     def nanoseconds(name):
         path = os.path.join(folder, job["programs"][name]["path"])
         with open(path, encoding="utf-8") as file:
@@ -41,30 +61,26 @@ def answer(folder):
         other = nanoseconds("incumbent")
         times["incumbent"] = timing(other)
         times["speedup_over_incumbent"] = ratio(other / mine)
-    verdict = {"format": 1, "id": job["id"], "status": "ok", "reason": "", "precision": "ieee",
-               "errors": [], "timing": times, "competitors": [], "protections": [],
-               "missing_protections": [],
-               "resources": {"peak_memory_bytes": 1, "cpu_seconds": 1.0, "wall_seconds": 1.0},
-               "audit": {"seed": 1, "candidate_hash": 2, "trials": 3, "distributions": ["normal"],
-                         "left_out": [], "timed_outputs_checked": 7, "audited_calls": 1}}
-    temporary = os.path.join(folder, ".verdict.json")
-    with open(temporary, "w", encoding="utf-8") as file:
-        json.dump(verdict, file)
-    os.rename(temporary, os.path.join(folder, "verdict.json"))
+    write(folder, job, {"timing": times})
 
 
 def main():
     spool = sys.argv[1]
-    most = int(sys.argv[2]) if len(sys.argv) > 2 else 1 << 30
+    disagree = sys.argv[2:] == ["--disagree"]
+    most = int(sys.argv[2]) if len(sys.argv) > 2 and not disagree else 1 << 30
     done = 0
     for name in sorted(os.listdir(spool)):
         folder = os.path.join(spool, name)
         if not name.startswith("job-") or os.path.exists(os.path.join(folder, "verdict.json")):
             continue
-        if done == most:
-            break
-        answer(folder)
-        done += 1
+        job = read(folder)
+        if job["mode"] == "compare":
+            write(folder, job,
+                  {"status": "disagreement", "reason": "on normal, result 0: as told"}
+                  if disagree else {})
+        elif done < most:
+            answer(folder, job)
+            done += 1
     print(f"{done} answered")
 
 

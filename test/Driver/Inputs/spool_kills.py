@@ -1,7 +1,7 @@
 """Kills a search with a spool at random moments, and answers a few jobs in between, until it ends.
 
-Checks that no job is written twice or lost: as many jobs as there are variants and promotions, each
-with its answer; no event of a journal is recorded twice; the fastest variant wins; the finished
+Checks that no job is written twice or lost: as many jobs as there are variants and promotions, and
+one that compares oracles, each with its answer; no event of a journal is recorded twice; the fastest variant wins; the finished
 search asks for nothing.
 
 usage: spool_kills.py FASTK_OPT MODEL SCRATCH KILLS SEED
@@ -39,6 +39,7 @@ def main():
     random.seed(int(seed))
     shutil.rmtree(scratch, ignore_errors=True)
     make_variants(os.path.join(scratch, "variants"))
+    os.environ["FASTK_CACHE_DIR"] = os.path.join(scratch, "cache")
     spool, journal = os.path.join(scratch, "spool"), os.path.join(scratch, "journal")
     answer = [sys.executable, os.path.join(os.path.dirname(__file__), "answer_spool.py"), spool]
     command = [fastk_opt, model, "--target=cuda:sm_90a", "--search",
@@ -64,8 +65,8 @@ def main():
     if "number 7" not in errors:
         sys.exit(f"the fastest did not win:\n{errors}")
     jobs = sorted(name for name in os.listdir(spool) if name.startswith("job-"))
-    if len(jobs) != VARIANTS + 1:
-        sys.exit(f"{len(jobs)} jobs for {VARIANTS} variants and one promotion")
+    if len(jobs) != VARIANTS + 2:
+        sys.exit(f"{len(jobs)} jobs for {VARIANTS} variants, one promotion, one comparison")
     for job in jobs:
         if not os.path.exists(os.path.join(spool, job, "verdict.json")):
             sys.exit(f"{job} was never answered")
@@ -73,7 +74,7 @@ def main():
     if len(set(recorded)) != len(recorded):
         sys.exit("an event was recorded twice")
     verdicts = [event for event in recorded if event[1] == "evaluation"]
-    if len(verdicts) != len(jobs):
+    if len(verdicts) != VARIANTS + 1:
         sys.exit(f"{len(verdicts)} verdicts for {len(jobs)} jobs")
     if [name for name in os.listdir(spool) if name.startswith(".tmp")]:
         sys.exit("half a job was left behind")
