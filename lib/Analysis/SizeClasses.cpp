@@ -49,11 +49,15 @@ void SizeClasses::bind(ArrayRef<std::pair<unsigned, int64_t>> terms) {
 }
 
 void SizeClasses::bindProduct(unsigned whole, ArrayRef<unsigned> parts) {
-  if (parts.size() == 1)
-    unite(whole, parts.front());
-  else
-    products.emplace_back(whole,
-                          SmallVector<unsigned>(parts.begin(), parts.end()));
+  // What is 1 has no part in it, and cannot become less.
+  SmallVector<unsigned> factors;
+  for (unsigned part : parts)
+    if (sizeOf(part) != 1)
+      factors.push_back(part);
+  if (factors.size() == 1)
+    unite(whole, factors.front());
+  else if (!factors.empty())
+    products.emplace_back(whole, std::move(factors));
 }
 
 void SizeClasses::shrinkTo(int64_t limit) {

@@ -194,8 +194,9 @@ void PatternSizes::bindExpr(unsigned dimension, AffineExpr expr,
       return classes.unite(dimension, loops[loop.getPosition()]);
   }
   SmallVector<int64_t> factors;
-  bool isLinear = succeeded(getFlattenedAffineExpr(expr, numDims, 0, &factors)) &&
-                  factors.size() == numDims + 1;
+  bool isLinear =
+      succeeded(getFlattenedAffineExpr(expr, numDims, 0, &factors)) &&
+      factors.size() == numDims + 1;
   SmallVector<std::pair<unsigned, int64_t>> terms = {{dimension, -1}};
   for (unsigned i = 0; i < numDims; ++i) {
     if (isLinear && factors[i] >= 0) {
@@ -215,8 +216,8 @@ void PatternSizes::bindExpr(unsigned dimension, AffineExpr expr,
 void PatternSizes::visitExtracts(linalg::LinalgOp op,
                                  ArrayRef<unsigned> loops) {
   op->walk([&](tensor::ExtractOp extract) {
-    for (auto [dimension, index] : llvm::zip_equal(
-             number(extract.getTensor()), extract.getIndices())) {
+    for (auto [dimension, index] :
+         llvm::zip_equal(number(extract.getTensor()), extract.getIndices())) {
       if (auto loop = index.getDefiningOp<linalg::IndexOp>()) {
         classes.unite(dimension, loops[loop.getDim()]);
         continue;
@@ -264,8 +265,8 @@ void PatternSizes::visit(tensor::PadOp op) {
 }
 
 void PatternSizes::visit(tensor::ExtractSliceOp op) {
-  bool isStatic =
-      op.getOffsets().empty() && op.getSizes().empty() && op.getStrides().empty();
+  bool isStatic = op.getOffsets().empty() && op.getSizes().empty() &&
+                  op.getStrides().empty();
   const llvm::SmallBitVector &dropped = droppedDims[op] = op.getDroppedDims();
   ArrayRef<unsigned> results = number(op.getResult());
   size_t next = 0;
@@ -343,9 +344,11 @@ void PatternSizes::resizeAttributes(Operation &op) {
     return resized;
   };
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
-    slice.setStaticSizes(resize(slice.getStaticSizes(), shapeOf(slice.getResult())));
+    slice.setStaticSizes(
+        resize(slice.getStaticSizes(), shapeOf(slice.getResult())));
   else if (auto slice = dyn_cast<tensor::InsertSliceOp>(op))
-    slice.setStaticSizes(resize(slice.getStaticSizes(), shapeOf(slice.getSource())));
+    slice.setStaticSizes(
+        resize(slice.getStaticSizes(), shapeOf(slice.getSource())));
   else if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
     expand.setStaticOutputShape(shapeOf(expand.getResult()));
   else if (auto constant = dyn_cast<arith::ConstantOp>(op))
@@ -371,8 +374,8 @@ wrapPattern(OpBuilder &builder, Region &pattern, StringRef name) {
   auto func = func::FuncOp::create(builder, loc, name,
                                    builder.getFunctionType(inputs, results));
   OpBuilder body = OpBuilder::atBlockBegin(func.addEntryBlock());
-  auto workload = WorkloadOp::create(body, loc, results, builder.getStringAttr(name),
-                                     func.getArguments());
+  auto workload = WorkloadOp::create(
+      body, loc, results, builder.getStringAttr(name), func.getArguments());
   IRMapping mapping;
   pattern.cloneInto(&workload.getBody(), mapping);
   func::ReturnOp::create(body, loc, workload.getResults());

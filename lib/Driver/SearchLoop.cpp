@@ -208,8 +208,8 @@ llvm::Error SearchLoop::conclude(size_t index, const PreparedSearch &prepared,
   if (result.unproven)
     unproven.emplace_back(prepared.features.name, *result.unproven);
   if (result.end == SearchEnd::Disagreement)
-    disagreements +=
-        (disagreements.empty() ? "" : "\n") + title.str() + ": " + result.detail;
+    disagreements += (disagreements.empty() ? "" : "\n") + title.str() + ": " +
+                     result.detail;
   if (result.end == SearchEnd::Interrupted)
     end = SearchModelEnd::Interrupted;
   else

@@ -84,9 +84,9 @@ Spool::ask(worker::Job &job, StringRef candidateDigest, int repeat) {
   named.validate.competitors = false;
   std::string text = worker::toJSON(named);
   for (const auto &[name, content] : files)
-    text += "\n" + name + " " +
-            (name == job.candidate.path ? candidateDigest.str()
-                                        : sha256(content));
+    text +=
+        "\n" + name + " " +
+        (name == job.candidate.path ? candidateDigest.str() : sha256(content));
   if (repeat > 0)
     text += "\nrepeat " + std::to_string(repeat);
   job.id = "job-" + sha256(text).substr(0, 32);

@@ -25,8 +25,7 @@ struct FastkShrinkWorkloadsPass
   using FastkShrinkWorkloadsPassBase::FastkShrinkWorkloadsPassBase;
 
   void runOnOperation() override {
-    SmallVector<func::FuncOp> functions(
-        getOperation().getOps<func::FuncOp>());
+    SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
     OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
     size_t count = 0;
     for (func::FuncOp function : functions) {

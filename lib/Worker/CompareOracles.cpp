@@ -82,8 +82,8 @@ static const char *const onTheHost = "the host's oracle";
 
 bool Comparison::start(Side &side, const char *whose) {
   side.program = side.device.start(side.part, 1, verdict, failure);
-  side.results = side.program ? side.device.createResults(side.part, failure)
-                              : nullptr;
+  side.results =
+      side.program ? side.device.createResults(side.part, failure) : nullptr;
   return side.results || blame(whose);
 }
 
@@ -110,9 +110,8 @@ bool Comparison::compare(const Case &trial, bool &agrees, std::string &why) {
   placement = placement == Placement::End ? Placement::Start : Placement::End;
   device.fill(*operands, trial, placement);
   // Host and device draw by the same formulas, though not to the last bit.
-  host.copy(*copies, placement, [&](size_t index) {
-    return device.bytesOf(*operands, index);
-  });
+  host.copy(*copies, placement,
+            [&](size_t index) { return device.bytesOf(*operands, index); });
   if (!call(ofDevice, *operands, onTheDevice) ||
       !call(ofHost, *copies, onTheHost) ||
       (conditions.program && !call(conditions, *copies, onTheHost)))
@@ -123,9 +122,9 @@ bool Comparison::compare(const Case &trial, bool &agrees, std::string &why) {
     bool judgesElements = conditions.program && isFloat(job.outputs[o].type);
     OracleResults results = {
         device.bytesOf(*ofDevice.results, o), host.bytesOf(*ofHost.results, o),
-        judgesElements ? static_cast<const double *>(
-                             host.bytesOf(*conditions.results, o))
-                       : nullptr};
+        judgesElements
+            ? static_cast<const double *>(host.bytesOf(*conditions.results, o))
+            : nullptr};
     OracleAgreement agreement = compareResults(job, o, trial.law, results);
     judged += agreement.judged;
     TrialError error;

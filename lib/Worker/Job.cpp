@@ -309,11 +309,10 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
     return (program.code == Code::SharedObject) ==
            (job.device == DeviceKind::Host);
   };
-  bool allFit =
-      fits(job.oracle) &&
-      (compares || (fits(job.baseline) && fits(job.candidate))) &&
-      (!job.incumbent || fits(*job.incumbent)) &&
-      (!job.condition || fits(*job.condition));
+  bool allFit = fits(job.oracle) &&
+                (compares || (fits(job.baseline) && fits(job.candidate))) &&
+                (!job.incumbent || fits(*job.incumbent)) &&
+                (!job.condition || fits(*job.condition));
   for (const std::optional<Program> *program :
        {&job.hostOracle, &job.hostCondition})
     if (reader.ok() && *program && (*program)->code != Code::SharedObject)

@@ -29,8 +29,8 @@ std::vector<Case> fastk::worker::drawComparisons(const Job &job,
                                                  uint64_t seed) {
   // Equal values, ties, zeros and breakpoints sit on edges on purpose; NaN,
   // infinities and denormals are compared op by op (docs/ops.md).
-  static constexpr Law laws[] = {Law::Normal,  Law::Shifted,   Law::Scaled,
-                                 Law::Pareto,  Law::Mixed,     Law::Mean1000,
+  static constexpr Law laws[] = {Law::Normal,   Law::Shifted,   Law::Scaled,
+                                 Law::Pareto,   Law::Mixed,     Law::Mean1000,
                                  Law::Logits80, Law::Negatives, Law::Bands};
   std::vector<Case> cases;
   for (const Case &trial : drawTrials(job, seed).cases)
@@ -48,8 +48,7 @@ static OracleAgreement compareIntegers(const Tensor &tensor, Law law,
   agreement.apart = agreement.mismatches = m.mismatches;
   agreement.where = m.where;
   agreement.agrees =
-      !isCore(law) ||
-      double(m.mismatches) <= edges * double(agreement.judged);
+      !isCore(law) || double(m.mismatches) <= edges * double(agreement.judged);
   return agreement;
 }
 
@@ -63,9 +62,9 @@ static bool computesWithIntegers(const Job &job) {
       });
 }
 
-OracleAgreement
-fastk::worker::compareResults(const Job &job, size_t output, Law law,
-                              const OracleResults &results) {
+OracleAgreement fastk::worker::compareResults(const Job &job, size_t output,
+                                              Law law,
+                                              const OracleResults &results) {
   const Tensor &tensor = job.outputs[output];
   if (!isFloat(tensor.type))
     return compareIntegers(tensor, law, results);

@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Worker/Worker.h"
+#include "CompareOracles.h"
 #include "Cuda/ChildProtocol.h"
 #include "Cuda/CudaDevice.h"
 #include "Cuda/SoloRun.h"
-#include "CompareOracles.h"
 #include "Evaluation.h"
 #include "Host/ChildRegistry.h"
 #include "Host/HostDevice.h"

@@ -92,8 +92,8 @@ LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
     return module.emitError()
            << "--compile-kernel writes a program: name it with -o";
   if (isPortable && targetName != "host")
-    return module.emitError() << "--compile-kernel=portable-" << role
-                              << " is for the host";
+    return module.emitError()
+           << "--compile-kernel=portable-" << role << " is for the host";
   if (targetName != "host") {
     std::optional<CudaTarget> device = CudaTarget::parse(targetName);
     if (!device)

@@ -94,8 +94,9 @@ static std::optional<Job> readJob(const fs::path &folder, std::string &error) {
   resolve(job->oracle);
   resolve(job->baseline);
   resolve(job->candidate);
-  for (std::optional<Program> *program : {&job->incumbent, &job->condition,
-                                          &job->hostOracle, &job->hostCondition})
+  for (std::optional<Program> *program :
+       {&job->incumbent, &job->condition, &job->hostOracle,
+        &job->hostCondition})
     if (*program)
       resolve(**program);
   return job;

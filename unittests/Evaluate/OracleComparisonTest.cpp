@@ -31,12 +31,12 @@ protected:
     options.jobs.target = describeDevice("sm_90a")->target();
     options.jobs.reproducers = folder.file("reproducers");
     options.worker = script(
-        "worker",
-        "cat > " + folder.file("job") + "\n" +
-            "grep -o '\"mode\":\"[a-z]*\"' " + folder.file("job") + " >> " +
-            folder.file("modes") + "\n" + "grep -q compare " +
-            folder.file("job") + " && exec cat " + folder.file("comparison") +
-            "\nexec cat " + folder.file("evaluation") + "\n");
+        "worker", "cat > " + folder.file("job") + "\n" +
+                      "grep -o '\"mode\":\"[a-z]*\"' " + folder.file("job") +
+                      " >> " + folder.file("modes") + "\n" +
+                      "grep -q compare " + folder.file("job") +
+                      " && exec cat " + folder.file("comparison") +
+                      "\nexec cat " + folder.file("evaluation") + "\n");
     answer("evaluation", worker::Status::OK, "evaluated");
   }
   ~OracleComparison() override {

@@ -52,39 +52,43 @@ static Job longProduct() {
 static void expectStatus(const Job &job, Status status, const char *reason) {
   Verdict verdict = judge(job);
   EXPECT_EQ(verdict.status, status) << explain(verdict);
-  EXPECT_NE(verdict.reason.find(reason), std::string::npos)
-      << explain(verdict);
+  EXPECT_NE(verdict.reason.find(reason), std::string::npos) << explain(verdict);
 }
 
 TEST(Compare, AnotherOrderAgrees) {
   Job job = longProduct();
   expectStatus(comparison(job, job.oracle.path), Status::OK,
                "both oracles agree on");
-  expectStatus(comparison(matmulJob(""), compile("matmul.c",
-                                                 "-DMETHOD=REVERSED "
-                                                 "-DOUT=double -fno-signed-zeros -fno-trapping-math -fassociative-math")),
-               Status::OK, "both oracles agree on");
+  expectStatus(
+      comparison(matmulJob(""),
+                 compile("matmul.c", "-DMETHOD=REVERSED "
+                                     "-DOUT=double -fno-signed-zeros "
+                                     "-fno-trapping-math -fassociative-math")),
+      Status::OK, "both oracles agree on");
   for (const char *op : {"SOFTMAX", "NORM"})
     expectStatus(
         comparison(rowwiseJob(op, ""),
-                   compile("rowwise.c", std::string("-fno-signed-zeros -fno-trapping-math -fassociative-math -DT=double "
-                                                    "-DOP=") +
-                                            op)),
+                   compile("rowwise.c",
+                           std::string("-fno-signed-zeros -fno-trapping-math "
+                                       "-fassociative-math -DT=double "
+                                       "-DOP=") +
+                               op)),
         Status::OK, "both oracles agree on");
 }
 
 /// A program in f32 is within every kernel's bound, and no oracle.
 TEST(Compare, ArithmeticInSinglePrecisionIsFound) {
-  expectStatus(comparison(longProduct(),
-                          compile("product.c", "-DMETHOD=SEQUENTIAL -DT=double")),
-               Status::Disagreement, "than arithmetic in f64 explains");
+  expectStatus(
+      comparison(longProduct(),
+                 compile("product.c", "-DMETHOD=SEQUENTIAL -DT=double")),
+      Status::Disagreement, "than arithmetic in f64 explains");
 }
 
 TEST(Compare, AnotherResultIsFound) {
   // An add whose second operand is ignored.
   Job job = elementwiseJob("ADD", "");
-  Job wrong = comparison(
-      job, compile("elementwise.c", "-DOP=IGNORES -DT=double"));
+  Job wrong =
+      comparison(job, compile("elementwise.c", "-DOP=IGNORES -DT=double"));
   wrong.seed = 4711;
   Verdict verdict = judge(wrong);
   EXPECT_EQ(verdict.status, Status::Disagreement) << explain(verdict);
@@ -104,8 +108,7 @@ TEST(Compare, IntegersAreComparedByElements) {
   expectStatus(comparison(job, compile("elementwise.c", "-DOP=INT")),
                Status::OK, "");
   // One element in 5000 may lie at an edge.
-  expectStatus(comparison(job, compile("elementwise.c",
-                                       "-DOP=INT -DWRONG=17")),
+  expectStatus(comparison(job, compile("elementwise.c", "-DOP=INT -DWRONG=17")),
                Status::OK, "");
   Job other = comparison(job, compile("elementwise.c", "-DOP=INT"));
   other.hostOracle->path = compile("elementwise.c", "-DOP=INT -DWRONG=i");
@@ -126,7 +129,7 @@ static const char text[] = R"({
   "outputs": [{"type": "f32", "shape": [2, 3]}],
   "programs": {"oracle": {"code": "ptx", "path": "o",
                  "plan": {"format": 1, "steps": [
-                   {"launch": "k", "arguments": ["in0", "out0"]}]}},
+                   {"launch": "k", "grid": [1], "block": [32], "arguments": ["in0", "out0"]}]}},
                "host_oracle": {"path": "h"}, "host_condition": {"path": "c"}},
   "kind": "elementwise", "seed": 7})";
 
@@ -153,9 +156,9 @@ TEST(Compare, JobsOfOtherModesHaveNoHostOracle) {
   };
   EXPECT_NE(errorOf(text, "\"compare\"", "\"validate\"").find("baseline"),
             std::string::npos);
-  EXPECT_NE(errorOf(text, "\"host_oracle\"", "\"baseline\"")
-                .find("host_oracle"),
-            std::string::npos);
+  EXPECT_NE(
+      errorOf(text, "\"host_oracle\"", "\"baseline\"").find("host_oracle"),
+      std::string::npos);
 }
 
 /// The edges of results that jump, and what a bug looks like.

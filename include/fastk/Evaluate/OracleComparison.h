@@ -23,9 +23,8 @@ namespace fastk {
 class OracleComparison {
 public:
   /// Gives the verdict on a comparison, or nothing where it is pending.
-  using Ask =
-      llvm::function_ref<llvm::Expected<std::optional<worker::Verdict>>(
-          worker::Job &job)>;
+  using Ask = llvm::function_ref<llvm::Expected<std::optional<worker::Verdict>>(
+      worker::Job &job)>;
   /// Tells people why there is no comparison.
   using Note = llvm::function_ref<void(const std::string &text)>;
 
