@@ -108,11 +108,11 @@ std::string fastk::emitLLVMText(const llvm::Module &module) {
   return text;
 }
 
-ArrayRef<std::string> fastk::hostLibraries() {
+ArrayRef<std::string> fastk::hostLibraries(bool hasThreads) {
   // By the name that is installed without LLVM's own files, too.
   static const std::string libraries[] = {"-L/usr/lib/llvm-22/lib",
                                           "-l:libomp.so.5", "-lm"};
-  return libraries;
+  return hasThreads ? ArrayRef(libraries) : ArrayRef(libraries).take_back();
 }
 
 /// The compiler that links, and how it is called: clang with lld, which give

@@ -150,8 +150,9 @@ static void decideAtRunTime(OpBuilder &builder, scf::ParallelOp op) {
 }
 
 /// One level of parallel loops, and only where it pays: which may be asked when
-/// the code runs.
-static LogicalResult decideParallelism(ModuleOp module, bool mayAsk) {
+/// the code runs. Without threads it never does.
+static LogicalResult decideParallelism(ModuleOp module, bool hasThreads,
+                                       bool mayAsk) {
   IRRewriter rewriter(module.getContext());
   SmallVector<scf::ForallOp> foralls;
   module.walk([&](scf::ForallOp op) { foralls.push_back(op); });
@@ -161,7 +162,7 @@ static LogicalResult decideParallelism(ModuleOp module, bool mayAsk) {
       return failure();
   }
   SmallVector<scf::ParallelOp> serial, outermost;
-  if (mayAsk)
+  if (mayAsk && hasThreads)
     module.walk([&](scf::ParallelOp op) {
       if (!op->getParentOfType<scf::ParallelOp>())
         outermost.push_back(op);
@@ -171,7 +172,7 @@ static LogicalResult decideParallelism(ModuleOp module, bool mayAsk) {
   module.walk<WalkOrder::PreOrder>([&](scf::ParallelOp op) {
     bool nested = op->getParentOfType<scf::ParallelOp>();
     if (op.getInitVals().empty() &&
-        (nested || estimateWork(op) < kParallelWork))
+        (nested || !hasThreads || estimateWork(op) < kParallelWork))
       serial.push_back(op);
   });
   // Inner loops first: turning an outer one into loops moves its body.
@@ -231,7 +232,7 @@ LogicalResult fastk::lowerToLLVMDialect(ModuleOp module,
     if (failed(runPasses(passes, module)))
       return failure();
   }
-  if (failed(decideParallelism(module, /*mayAsk=*/errors)))
+  if (failed(decideParallelism(module, target.hasThreads, /*mayAsk=*/errors)))
     return failure();
   {
     // Before the plan: an allocation in a serial loop moves out of it, but not

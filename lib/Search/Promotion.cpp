@@ -135,6 +135,11 @@ Error Searcher::promote() {
       return Error::success();
     }
     const worker::Verdict &second = **verdict;
+    // What all of them passed was no oracle.
+    if (second.status == worker::Status::Disagreement) {
+      stop(SearchEnd::Disagreement, second.reason);
+      return Error::success();
+    }
     std::string problem = promotionProblem(
         second, input.workload.acceptedPrecision, options.promotionGain);
     // The worker refuses them itself; a record may be of a search that did not

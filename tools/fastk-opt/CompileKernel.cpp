@@ -71,7 +71,8 @@ LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
               "one has "
            << lowerings.size();
   KernelRole kernelRole;
-  // For another machine: it runs there, however fast.
+  // For another machine, which may have C's libraries alone: it runs there,
+  // however fast.
   bool isPortable = role.consume_front("portable-");
   bool withCubin = role == "cubin", withKernels = role == "kernels";
   if (role == "program" || withCubin || withKernels)
@@ -103,11 +104,12 @@ LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
   }
   HostTarget target =
       isPortable ? HostTarget::baseline() : HostTarget::detect();
+  target.hasThreads = !isPortable;
   llvm::LLVMContext context;
   FailureOr<std::unique_ptr<llvm::Module>> kernel = compileKernel(
       lowerings.front(), kernelRole, "fastk_kernel", context, target);
   if (failed(kernel))
     return failure();
-  return emitSharedLibrary(lowerings.front().getLoc(), **kernel, target,
-                           output);
+  return emitSharedLibrary(lowerings.front().getLoc(), **kernel, target, output,
+                           hostLibraries(target.hasThreads));
 }

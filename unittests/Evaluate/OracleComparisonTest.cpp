@@ -132,11 +132,11 @@ TEST_F(OracleComparison, DisagreementIsTheVerdict) {
 }
 
 TEST_F(OracleComparison, WhatCannotBeComparedIsSaid) {
-  answer("comparison", worker::Status::Error, "no libomp");
+  answer("comparison", worker::Status::Error, "cannot be loaded");
   EXPECT_EQ(evaluate(*pool()).reason, "evaluated");
   EXPECT_THAT(modes(), ElementsAre("compare", "evaluate"));
   EXPECT_THAT(notes, ElementsAre("the oracle on the GPU is not compared with "
-                                 "the host's: no libomp"));
+                                 "the host's: cannot be loaded"));
   EXPECT_EQ(evaluate(*pool()).reason, "evaluated");
   EXPECT_THAT(modes(), ElementsAre("compare", "evaluate"));
 }

@@ -370,6 +370,28 @@ TEST(Search, UnfitWorkloadEndsAtOnce) {
   EXPECT_EQ(result.noWinnerReason, "because it is unfit");
 }
 
+// Its verdicts rest on an oracle that is wrong, on one side or the other.
+TEST(Search, DisagreementOfOraclesEndsAtOnce) {
+  World world(6, [](int, int) { return std::string("disagreement"); });
+  SearchResult result = world.search(SearchOptions());
+  EXPECT_EQ(result.end, SearchEnd::Disagreement);
+  EXPECT_EQ(world.evaluator.calls.size(), 1u);
+  EXPECT_FALSE(result.winner);
+  EXPECT_EQ(result.noWinnerReason, "because it is disagreement");
+
+  // Another run may find it when all that is left is the promotion.
+  World late(6, [](int idea, int p) {
+    return "promote-disagreement " + std::to_string(300 + idea) + " " +
+           std::to_string(p);
+  });
+  late.proposer.sweeps = false;
+  result = late.search(SearchOptions());
+  EXPECT_EQ(result.end, SearchEnd::Disagreement);
+  EXPECT_EQ(result.counts.promotions, 1);
+  EXPECT_FALSE(result.winner);
+  EXPECT_EQ(result.noWinnerReason, "because it is disagreement");
+}
+
 TEST(Search, ErrorsInARowEndTheSearch) {
   World world(60, [](int idea, int p) {
     return "error " + std::to_string(idea) + "/" + std::to_string(p);

@@ -36,6 +36,8 @@ struct HostTarget {
   std::string triple, cpu, features;
   /// Width of the widest SIMD register in bytes: 16, 32 or 64.
   unsigned vectorBytes = 16;
+  /// Whether loops run on several threads where it pays, by OpenMP's library.
+  bool hasThreads = true;
 
   /// The machine this process runs on. How many processors it has, or may use,
   /// is no part of the target: code is cut for any number of threads, and how
@@ -111,8 +113,9 @@ mlir::LogicalResult emitObject(mlir::Location loc, llvm::Module &module,
 /// The text of `module`.
 std::string emitLLVMText(const llvm::Module &module);
 
-/// What code for the host is linked with: OpenMP and libm.
-llvm::ArrayRef<std::string> hostLibraries();
+/// What code for the host is linked with: OpenMP, where it has threads, and
+/// libm.
+llvm::ArrayRef<std::string> hostLibraries(bool hasThreads = true);
 
 /// Links objects to a shared library, by clang-22 and lld or, where that is
 /// missing, by cc; `libraries` are options of the linker.
