@@ -223,6 +223,7 @@ LogicalResult fastk::lowerToLLVMDialect(ModuleOp module,
   LoopOptions loops;
   loops.vectorBytes = target.vectorBytes;
   loops.relaxed = approximate;
+  loops.hasThreads = target.hasThreads;
   if (failed(lowerLinalg(module, loops)))
     return failure();
   {

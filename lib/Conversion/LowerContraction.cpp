@@ -167,6 +167,8 @@ void ContractionEmitter::emitTile(Value rowsFrom, Value rowsTo,
 /// there are threads, for each piece packs the other operand for itself; one
 /// when the batches are enough for them all. Known when the kernel runs.
 Value ContractionEmitter::countPieces(Value batches) {
+  if (!options.hasThreads)
+    return index(1);
   auto module = op->getParentOfType<ModuleOp>();
   static constexpr StringLiteral name = "omp_get_max_threads";
   if (!module.lookupSymbol(name)) {

@@ -24,6 +24,8 @@ struct LoopOptions {
   /// Allows sums in another order and fused multiply-adds. Both keep the ieee
   /// class; the oracle does without.
   bool relaxed = true;
+  /// Whether there may be more than one thread.
+  bool hasThreads = true;
 };
 
 /// Replaces `op` by a packed, register-tiled loop nest when it is a sum of
