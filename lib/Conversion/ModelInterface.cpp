@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "ModelInterface.h"
-#include "fastk/Dialect/TMTensor/TMTensorDialect.h"
 #include "mlir/Dialect/MLProgram/IR/MLProgram.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LLVMContext.h"
@@ -30,10 +30,12 @@ static LogicalResult checkStatic(func::FuncOp func) {
                          "want (required by 'fastk.static_shape')";
       return WalkResult::interrupt();
     }
-    if (isa<tm_tensor::TMTensorDialect>(op->getDialect())) {
-      op->emitOpError() << "is lowered for the host only: compile with "
-                           "--target=host, or keep this part of the model out "
-                           "(required by 'fastk.device_model')";
+    if (isa<scf::SCFDialect>(op->getDialect()) && op->getParentOp() == func) {
+      op->emitOpError()
+          << "runs as often as data say: a model for a GPU is one "
+             "plan, made before it runs; compile with "
+             "--target=host, or write the model without (required "
+             "by 'fastk.static_control_flow')";
       return WalkResult::interrupt();
     }
     if (isa<ml_program::MLProgramDialect>(op->getDialect())) {

@@ -19,10 +19,19 @@ namespace fastk {
 #include "fastk/Transforms/Passes.h.inc"
 } // namespace fastk
 
+/// Of all iterations of a loop together: beyond, a model is not for a plan.
+static constexpr int64_t kMostOps = 1 << 16;
+
 /// Whether its iterations can be written one after another.
 static bool isOfKnownLength(scf::ForOp loop) {
-  return loop.getStaticTripCount() &&
-         llvm::any_of(loop->getResultTypes(), llvm::IsaPred<RankedTensorType>);
+  std::optional<APInt> trips = loop.getStaticTripCount();
+  if (!trips || llvm::none_of(loop->getResultTypes(),
+                              llvm::IsaPred<RankedTensorType>))
+    return false;
+  int64_t ops = 0;
+  loop.getBody()->walk([&](Operation *) { ++ops; });
+  return trips->ult(kMostOps) &&
+         static_cast<int64_t>(trips->getZExtValue()) * ops <= kMostOps;
 }
 
 /// Where \p insert writes all of one index of the first dimension: that index.

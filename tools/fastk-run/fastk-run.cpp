@@ -517,6 +517,8 @@ int main(int argc, char **argv) {
     model = loadModel(inputPath, sourceMgr, &context);
     if (!model || failed(checkModel(*model)) || failed(inlineCalls(*model)))
       return 1;
+    if (targetName != "host" && failed(unrollLoops(*model)))
+      return 1;
   }
   std::optional<CompiledLibrary> library;
   if (isLibrary) {

@@ -55,15 +55,12 @@ Value Reduction::narrow(OpBuilder &builder, Value value) const {
                                  value);
 }
 
-/// The value of the lane whose number differs in the bits of `mask`. Shuffles
-/// move 32 bits.
-static Value shuffle(OpBuilder &builder, Location loc, Value value,
-                     int64_t mask) {
+Value fastk::shuffle(OpBuilder &builder, Location loc, Value value,
+                     int64_t distance, gpu::ShuffleMode mode) {
   Type type = value.getType(), i32 = builder.getI32Type();
   unsigned width = type.getIntOrFloatBitWidth();
   auto exchange = [&](Value word) {
-    return gpu::ShuffleOp::create(builder, loc, word, mask, kWarp,
-                                  gpu::ShuffleMode::XOR)
+    return gpu::ShuffleOp::create(builder, loc, word, distance, kWarp, mode)
         .getShuffleResult();
   };
   if (type.isF32() || type == i32)
@@ -98,7 +95,8 @@ void fastk::reduceInBlock(OpBuilder &builder, Location loc,
     for (int64_t mask = lanes / 2; mask > 0; mask /= 2)
       for (Reduced &each : values)
         each.value = each.reduction->combine(
-            builder, each.value, shuffle(builder, loc, each.value, mask));
+            builder, each.value,
+            shuffle(builder, loc, each.value, mask, gpu::ShuffleMode::XOR));
   };
   exchangeAll(std::min(threads, kWarp));
   if (threads <= kWarp || values.empty())

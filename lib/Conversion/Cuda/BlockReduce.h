@@ -42,6 +42,12 @@ struct Reduced {
   const Reduction *reduction;
 };
 
+/// The value of the lane at `distance`, as `mode` says, for types of any width:
+/// the hardware moves 32 bits.
+mlir::Value shuffle(mlir::OpBuilder &builder, mlir::Location loc,
+                    mlir::Value value, int64_t distance,
+                    mlir::gpu::ShuffleMode mode);
+
 /// Combines the values of each `threads` neighbouring threads (a power of two)
 /// of a block of `blockThreads`, a multiple of 32; every thread gets the result
 /// of its group, the same bits. The tree is fixed, so runs agree. All threads

@@ -40,7 +40,30 @@ static void loadDeviceDialects(MLIRContext *context) {
   context->loadDialect<gpu::GPUDialect>();
 }
 
+/// Constants in another type are constants, also where they are rounded: MLIR
+/// folds only those that keep their value.
+static void foldRoundings(ModuleOp module) {
+  SmallVector<arith::TruncFOp> ops;
+  module.walk([&](arith::TruncFOp op) { ops.push_back(op); });
+  IRRewriter rewriter(module.getContext());
+  for (arith::TruncFOp op : ops) {
+    FloatAttr value;
+    auto type = dyn_cast<FloatType>(op.getType());
+    if (!type || op.getRoundingmode() ||
+        !matchPattern(op.getIn(), m_Constant(&value)))
+      continue;
+    APFloat number = value.getValue();
+    bool isInexact;
+    number.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                   &isInexact);
+    rewriter.setInsertionPoint(op);
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(
+        op, rewriter.getFloatAttr(type, number));
+  }
+}
+
 static LogicalResult generalize(ModuleOp module) {
+  foldRoundings(module);
   PassManager passes(module.getContext());
   OpPassManager &functions = passes.nest<func::FuncOp>();
   functions.addPass(createLinalgGeneralizeNamedOpsPass());

@@ -14,10 +14,15 @@
 
 #include "../HostPipeline.h"
 #include "../ModelInterface.h"
+#include "../TMTensor/LowerTMTensor.h"
 #include "DeviceKernels.h"
 #include "EmitPTX.h"
+#include "LowerTMTensorForDevice.h"
+#include "OutlineScalars.h"
 #include "fastk/Conversion/DeviceModel.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
+#include "fastk/Transforms/Passes.h"
+#include "fastk/Transforms/RunPasses.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -98,7 +103,10 @@ namespace {
 class ModelCompiler {
 public:
   ModelCompiler(ModuleOp model, const CudaTarget &target, KernelRole role)
-      : model(model), target(target), role(role), module(model.clone()) {}
+      : model(model), target(target), role(role), interface(model.clone()) {
+    boxScalars(*interface);
+    module = interface->clone();
+  }
 
   FailureOr<DeviceModel> run();
 
@@ -111,7 +119,8 @@ private:
   ModuleOp model;
   const CudaTarget &target;
   const KernelRole role;
-  OwningOpRef<ModuleOp> module;
+  /// The model as it looks from outside, and what becomes of it.
+  OwningOpRef<ModuleOp> interface, module;
   llvm::StringMap<DeviceProgram> programs;
   DeviceModel result;
 };
@@ -200,7 +209,8 @@ LogicalResult ModelCompiler::compile(func::FuncOp func, func::FuncOp original) {
         builder, call.getLoc(), MemRefType::get({bytes}, builder.getI8Type()));
     call.getInitsMutable().append(memory);
   });
-  if (failed(planBuffers(func, kWorkspaceAlignment)))
+  if (failed(lowerTMTensorForDevice(func)) || failed(outlineScalars(func)) ||
+      failed(planBuffers(func, kWorkspaceAlignment)))
     return failure();
 
   builder.setInsertionPointToEnd(module->getBody());
@@ -230,7 +240,7 @@ LogicalResult ModelCompiler::compile(func::FuncOp func, func::FuncOp original) {
 }
 
 FailureOr<DeviceModel> ModelCompiler::run() {
-  if (failed(checkModelInterface(model, /*allowDynamic=*/false)))
+  if (failed(checkModelInterface(*interface, /*allowDynamic=*/false)))
     return failure();
   HostTarget host = HostTarget::detect();
   for (auto func : model.getOps<func::FuncOp>())
@@ -239,13 +249,22 @@ FailureOr<DeviceModel> ModelCompiler::run() {
   result.target = "cuda:" + target.chip;
   if (failed(compilePrograms()))
     return failure();
+  bool isOracle = role == KernelRole::Oracle;
+  PassManager passes(module->getContext());
+  OpPassManager &functions = passes.nest<func::FuncOp>();
+  functions.addPass(
+      createFastkLegalizeScalarsPass({isOracle, /*hasComplexLibm=*/false}));
+  functions.addPass(createCanonicalizerPass());
+  if (failed(runPasses(passes, *module)))
+    return failure();
   for (Operation &op : llvm::make_early_inc_range(*module->getBody()))
     if (isa<LoweringOp, gpu::BinaryOp>(op))
       op.erase();
+  decomposeAttention(*module);
   foldEmpty(*module);
   if (failed(bufferizeFunctions(*module)))
     return failure();
-  for (auto original : model.getOps<func::FuncOp>())
+  for (auto original : interface->getOps<func::FuncOp>())
     if (original.isPublic() &&
         failed(compile(module->lookupSymbol<func::FuncOp>(original.getName()),
                        original)))

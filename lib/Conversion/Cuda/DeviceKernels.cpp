@@ -132,6 +132,10 @@ LogicalResult DeviceKernels::add(scf::ForallOp forall) {
   return launch(forall, buildMappedKernel(module, forall, nextName(), limits));
 }
 
+LogicalResult DeviceKernels::add(scf::ParallelOp loop) {
+  return launch(loop, buildLoopKernel(module, loop, nextName(), choices));
+}
+
 std::string DeviceKernels::nextName() const {
   return "k" + std::to_string(plan.steps.size());
 }
@@ -283,6 +287,10 @@ LogicalResult DeviceKernels::addOp(Operation *op) {
     return add(call);
   if (auto forall = dyn_cast<scf::ForallOp>(op))
     return add(forall);
+  if (auto loop = dyn_cast<scf::ParallelOp>(op))
+    return add(loop);
+  if (auto scan = dyn_cast<tm_tensor::ScanOp>(op))
+    return launch(scan, buildScanKernel(module, scan, nextName(), choices));
   auto structured = dyn_cast<linalg::LinalgOp>(op);
   if (!structured)
     return op->emitOpError()

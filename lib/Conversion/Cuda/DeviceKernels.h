@@ -11,12 +11,14 @@
 #include "KernelChoices.h"
 #include "fastk/Conversion/CudaCodegen.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Dialect/TMTensor/TMTensorDialect.h"
 #include "fastk/Worker/LaunchPlan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -84,6 +86,7 @@ private:
   /// The steps of a program, on the buffers of a call.
   mlir::LogicalResult splice(CallOp call);
   mlir::LogicalResult add(mlir::scf::ForallOp forall);
+  mlir::LogicalResult add(mlir::scf::ParallelOp loop);
   /// Adds what one op of the function becomes.
   mlir::LogicalResult addOp(mlir::Operation *op);
   std::string nextName() const;
@@ -120,12 +123,39 @@ mlir::gpu::GPUFuncOp createKernel(mlir::OpBuilder &builder, mlir::Location loc,
                                   llvm::StringRef name,
                                   mlir::TypeRange parameters, int64_t threads);
 
+/// The same for what `op` of the host function does: a parameter for each
+/// memref of `used`, which is added to `operands`; constants are made again in
+/// the kernel. `mapping` goes from the host's values to the kernel's.
+mlir::gpu::GPUFuncOp createKernel(mlir::OpBuilder &builder, mlir::Operation *op,
+                                  mlir::gpu::GPUModuleOp module,
+                                  llvm::StringRef name, int64_t threads,
+                                  llvm::ArrayRef<mlir::Value> used,
+                                  llvm::SmallVectorImpl<mlir::Value> &operands,
+                                  mlir::IRMapping &mapping);
+
 /// A kernel with one thread for every point of the parallel dimensions, which
 /// loops over the others. Any linalg.generic of static shape has one.
 mlir::FailureOr<DeviceKernel> buildThreadKernel(mlir::gpu::GPUModuleOp module,
                                                 mlir::linalg::GenericOp op,
                                                 llvm::StringRef name,
                                                 KernelChoices &choices);
+
+/// A kernel with one thread for every point of a loop of constant bounds;
+/// parallel loops inside are serial.
+mlir::FailureOr<DeviceKernel> buildLoopKernel(mlir::gpu::GPUModuleOp module,
+                                              mlir::scf::ParallelOp loop,
+                                              llvm::StringRef name,
+                                              KernelChoices &choices);
+
+/// Whether blocks can share the rows of the op: an inclusive scan along the
+/// last dimension, combined by one associative op with a neutral element.
+bool canScanByBlocks(tm_tensor::ScanOp op);
+
+/// A kernel with one block for every row of a scan.
+mlir::FailureOr<DeviceKernel> buildScanKernel(mlir::gpu::GPUModuleOp module,
+                                              tm_tensor::ScanOp op,
+                                              llvm::StringRef name,
+                                              KernelChoices &choices);
 
 /// A kernel of an elementwise op whose threads take several vectors each.
 /// Nothing when an operand is not linear in the loops or the body reads memory.

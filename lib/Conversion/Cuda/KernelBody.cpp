@@ -8,6 +8,7 @@
 #include "KernelBody.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
@@ -42,6 +43,41 @@ gpu::GPUFuncOp fastk::createKernel(OpBuilder &builder, Location loc,
   return kernel;
 }
 
+gpu::GPUFuncOp fastk::createKernel(OpBuilder &builder, Operation *op,
+                                   gpu::GPUModuleOp module, StringRef name,
+                                   int64_t threads, ArrayRef<Value> used,
+                                   SmallVectorImpl<Value> &operands,
+                                   IRMapping &mapping) {
+  SmallVector<Value> constants;
+  SmallVector<Type> types;
+  for (Value value : used) {
+    Operation *definition = value.getDefiningOp();
+    if (definition && (definition->hasTrait<OpTrait::ConstantLike>() ||
+                       isa<memref::GetGlobalOp>(definition))) {
+      constants.push_back(value);
+      continue;
+    }
+    operands.push_back(value);
+    types.push_back(parameterType(cast<MemRefType>(value.getType())));
+  }
+  gpu::GPUFuncOp func =
+      createKernel(builder, op->getLoc(), module, name, types, threads);
+  for (auto [host, device] : llvm::zip_equal(operands, func.getArguments()))
+    mapping.map(host, device);
+  SymbolTable hostSymbols(op->getParentOfType<ModuleOp>());
+  for (Value value : constants) {
+    Operation *definition = value.getDefiningOp();
+    builder.clone(*definition, mapping);
+    auto get = dyn_cast<memref::GetGlobalOp>(definition);
+    if (!get || module.lookupSymbol(get.getName()))
+      continue;
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    builder.clone(*hostSymbols.lookup(get.getName()));
+  }
+  return func;
+}
+
 KernelBody::KernelBody(linalg::GenericOp op)
     : op(op), builder(op.getContext()), loc(op.getLoc()),
       extents(op.getStaticLoopRanges()) {
@@ -65,34 +101,8 @@ gpu::GPUFuncOp KernelBody::createFunction(gpu::GPUModuleOp module,
 gpu::GPUFuncOp KernelBody::createFunction(gpu::GPUModuleOp module,
                                           StringRef name, int64_t threads,
                                           ArrayRef<Value> used) {
-  SmallVector<Value> constants;
-  SmallVector<Type> types;
-  for (Value value : used) {
-    Operation *definition = value.getDefiningOp();
-    if (definition && (definition->hasTrait<OpTrait::ConstantLike>() ||
-                       isa<memref::GetGlobalOp>(definition))) {
-      constants.push_back(value);
-      continue;
-    }
-    operands.push_back(value);
-    types.push_back(parameterType(cast<MemRefType>(value.getType())));
-  }
-  gpu::GPUFuncOp func =
-      createKernel(builder, loc, module, name, types, threads);
-  for (auto [host, device] : llvm::zip_equal(operands, func.getArguments()))
-    mapping.map(host, device);
-  SymbolTable hostSymbols(op->getParentOfType<ModuleOp>());
-  for (Value value : constants) {
-    Operation *definition = value.getDefiningOp();
-    builder.clone(*definition, mapping);
-    auto get = dyn_cast<memref::GetGlobalOp>(definition);
-    if (!get || module.lookupSymbol(get.getName()))
-      continue;
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(module.getBody());
-    builder.clone(*hostSymbols.lookup(get.getName()));
-  }
-  return func;
+  return createKernel(builder, op, module, name, threads, used, operands,
+                      mapping);
 }
 
 Value KernelBody::constant(int64_t value) {
@@ -166,6 +176,16 @@ SmallVector<Value> KernelBody::subscripts(unsigned operand,
   AffineMap map = op.getIndexingMapsArray()[operand];
   auto expanded = affine::expandAffineMap(builder, loc, map, indices);
   return SmallVector<Value>(expanded->begin(), expanded->end());
+}
+
+Value KernelBody::zero(Type type) {
+  auto complexType = dyn_cast<ComplexType>(type);
+  if (!complexType)
+    return arith::ConstantOp::create(
+        builder, loc, cast<TypedAttr>(builder.getZeroAttr(type)));
+  Attribute part = builder.getZeroAttr(complexType.getElementType());
+  return complex::ConstantOp::create(builder, loc, type,
+                                     builder.getArrayAttr({part, part}));
 }
 
 Value KernelBody::loadResult(unsigned index, ArrayRef<Value> indices) {

@@ -43,6 +43,8 @@ public:
                    llvm::MutableArrayRef<mlir::Value> indices);
 
   mlir::Value constant(int64_t value);
+  /// Zero of an element type.
+  mlir::Value zero(mlir::Type type);
   /// Result `index` as the op finds it, at the point's indices.
   mlir::Value loadResult(unsigned index, mlir::ArrayRef<mlir::Value> indices);
   void storeResult(unsigned index, mlir::ArrayRef<mlir::Value> indices,

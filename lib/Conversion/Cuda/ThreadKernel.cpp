@@ -16,16 +16,6 @@ using namespace fastk;
 /// Threads of a block: enough warps to hide latency, few enough registers.
 static constexpr int64_t kThreads = 256;
 
-static Value createZero(OpBuilder &builder, Location loc, Type type) {
-  auto number = dyn_cast<ComplexType>(type);
-  if (!number)
-    return arith::ConstantOp::create(
-        builder, loc, cast<TypedAttr>(builder.getZeroAttr(type)));
-  Attribute part = builder.getZeroAttr(number.getElementType());
-  return complex::ConstantOp::create(builder, loc, type,
-                                     builder.getArrayAttr({part, part}));
-}
-
 /// Whether the body looks at the old value of a result.
 static bool readsResult(linalg::GenericOp op, unsigned index) {
   return op.payloadUsesValueFromOperand(op.getDpsInitOperand(index));
@@ -92,7 +82,7 @@ FailureOr<DeviceKernel> fastk::buildThreadKernel(gpu::GPUModuleOp module,
     // Never read: any value of the type.
     Type type =
         cast<MemRefType>(op.getDpsInits()[i].getType()).getElementType();
-    values.push_back(createZero(builder, loc, type));
+    values.push_back(body.zero(type));
   }
   values = reduce(body, body.reductionDims, indices, values);
   for (unsigned i = 0; i < results; ++i)

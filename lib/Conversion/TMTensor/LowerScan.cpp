@@ -39,6 +39,8 @@ public:
         sizes(sizesOf(builder, loc, op.getInputs()[0])) {}
 
   void emit();
+  /// Each row on its own, from its first element to its last.
+  void emitSerialRows();
 
 private:
   Value combine(Value before, Value element) {
@@ -83,7 +85,6 @@ private:
   void emitRow(ArrayRef<Value> row);
   void emitColumns();
   void emitBlocks();
-  bool isAssociative();
 
   OpBuilder &builder;
   tm_tensor::ScanOp op;
@@ -181,13 +182,16 @@ void ScanEmitter::emitColumns() {
            });
 }
 
-bool ScanEmitter::isAssociative() {
+bool fastk::isAssociative(tm_tensor::ScanOp op) {
   Block &body = op.getRegion().front();
   if (!llvm::hasNItems(body, 2))
     return false;
   Operation &combiner = body.front();
+  // All of them commute.
+  Value before = body.getArgument(0), element = body.getArgument(1);
   return combiner.getNumOperands() == 2 &&
-         combiner.getOperands() == body.getArguments() &&
+         llvm::is_contained(combiner.getOperands(), before) &&
+         llvm::is_contained(combiner.getOperands(), element) &&
          body.getTerminator()->getOperand(0) == combiner.getResult(0) &&
          isa<arith::AddFOp, arith::MulFOp, arith::AddIOp, arith::MulIOp,
              arith::AndIOp, arith::OrIOp, arith::MaximumFOp, arith::MinimumFOp,
@@ -255,31 +259,38 @@ void ScanEmitter::emitBlocks() {
   store(load(output, end), accumulator, {});
 }
 
+void ScanEmitter::emitSerialRows() {
+  zero = constantIndex(builder, loc, 0);
+  one = constantIndex(builder, loc, 1);
+  emitRows(builder, loc, sizes, dimension,
+           [&](OpBuilder &, SmallVector<Value> &row) { emitRow(row); });
+}
+
 void ScanEmitter::emit() {
   zero = constantIndex(builder, loc, 0);
   one = constantIndex(builder, loc, 1);
   int64_t rank = sizes.size();
   if (dimension + 1 != rank)
     return emitColumns();
-  auto serial = [&] {
-    emitRows(builder, loc, sizes, dimension,
-             [&](OpBuilder &, SmallVector<Value> &row) { emitRow(row); });
-  };
   auto type = cast<MemRefType>(input.getType());
-  bool mayBeLong = rank == 1 && op.getInclusive() && isAssociative() &&
+  bool mayBeLong = rank == 1 && op.getInclusive() && isAssociative(op) &&
                    (type.isDynamicDim(0) || type.getDimSize(0) >= kLongRow);
   if (!mayBeLong)
-    return serial();
+    return emitSerialRows();
   Value isShort = lessThan(sizes[0], constantIndex(builder, loc, kLongRow));
   auto branch =
       scf::IfOp::create(builder, loc, isShort, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
-  serial();
+  emitSerialRows();
   builder.setInsertionPointToStart(branch.elseBlock());
   emitBlocks();
 }
 
 void fastk::emitScan(OpBuilder &builder, tm_tensor::ScanOp op) {
   ScanEmitter(builder, op).emit();
+}
+
+void fastk::emitScanRows(OpBuilder &builder, tm_tensor::ScanOp op) {
+  ScanEmitter(builder, op).emitSerialRows();
 }

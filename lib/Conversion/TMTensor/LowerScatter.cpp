@@ -19,24 +19,19 @@
 using namespace mlir;
 using namespace fastk;
 
-void fastk::emitScatter(OpBuilder &builder, tm_tensor::ScatterOp op) {
+SmallVector<Value> fastk::emitScatterStarts(OpBuilder &builder,
+                                            tm_tensor::ScatterOp op,
+                                            Value update) {
   Location loc = op.getLoc();
-  Value updates = op.getInputs()[0], places = op.getInputs()[1],
-        target = op.getOutputs()[0];
-  SmallVector<Value> updateSizes = sizesOf(builder, loc, updates),
-                     targetSizes = sizesOf(builder, loc, target);
+  Value places = op.getInputs()[1];
+  SmallVector<Value> updateSizes = sizesOf(builder, loc, op.getInputs()[0]),
+                     targetSizes = sizesOf(builder, loc, op.getOutputs()[0]);
   Value zero = constantIndex(builder, loc, 0),
         one = constantIndex(builder, loc, 1);
   int64_t rank = targetSizes.size(), slice = updateSizes.size() - 1;
   auto compare = [&](arith::CmpIPredicate how, Value a, Value b) -> Value {
     return arith::CmpIOp::create(builder, loc, how, a, b);
   };
-
-  auto loop = scf::ForOp::create(builder, loc, zero, updateSizes[0], one);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(loop.getBody());
-  Value update = loop.getInductionVar();
-  // Where the slice begins, in each dimension that the indices speak of.
   SmallVector<Value> starts(rank);
   for (auto [i, dim] : llvm::enumerate(op.getDimensionMap())) {
     Value place = memref::LoadOp::create(
@@ -64,6 +59,37 @@ void fastk::emitScatter(OpBuilder &builder, tm_tensor::ScatterOp op) {
                              std::to_string(dim));
     starts[dim] = start;
   }
+  return starts;
+}
+
+SmallVector<Value> fastk::emitScatterPlace(OpBuilder &builder,
+                                           tm_tensor::ScatterOp op,
+                                           ArrayRef<Value> starts,
+                                           ValueRange inSlice) {
+  SmallVector<Value> place(starts);
+  for (auto [i, iv] : llvm::enumerate(inSlice)) {
+    Value &index = place[place.size() - inSlice.size() + i];
+    index =
+        index
+            ? arith::AddIOp::create(builder, op.getLoc(), index, iv).getResult()
+            : iv;
+  }
+  return place;
+}
+
+void fastk::emitScatter(OpBuilder &builder, tm_tensor::ScatterOp op) {
+  Location loc = op.getLoc();
+  Value updates = op.getInputs()[0], target = op.getOutputs()[0];
+  SmallVector<Value> updateSizes = sizesOf(builder, loc, updates);
+  Value zero = constantIndex(builder, loc, 0),
+        one = constantIndex(builder, loc, 1);
+  int64_t slice = updateSizes.size() - 1;
+
+  auto loop = scf::ForOp::create(builder, loc, zero, updateSizes[0], one);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value update = loop.getInductionVar();
+  SmallVector<Value> starts = emitScatterStarts(builder, op, update);
 
   SmallVector<Value> inSlice;
   if (slice > 0) {
@@ -73,13 +99,9 @@ void fastk::emitScatter(OpBuilder &builder, tm_tensor::ScatterOp op) {
     builder.setInsertionPointToStart(elements.getBody());
     inSlice = elements.getInductionVars();
   }
-  SmallVector<Value> from = {update}, to = starts;
+  SmallVector<Value> from = {update};
   from.append(inSlice);
-  for (auto [i, iv] : llvm::enumerate(inSlice)) {
-    Value &index = to[rank - slice + i];
-    index =
-        index ? arith::AddIOp::create(builder, loc, index, iv).getResult() : iv;
-  }
+  SmallVector<Value> to = emitScatterPlace(builder, op, starts, inSlice);
   Value result = emitBody(builder, op.getRegion().front(),
                           {memref::LoadOp::create(builder, loc, updates, from),
                            memref::LoadOp::create(builder, loc, target, to)});

@@ -73,7 +73,7 @@ Value RowSorter::isLeftNext(Value left, Value middle, Value right, Value end) {
     for (Value position : {left, right})
       arguments.push_back(
           memref::LoadOp::create(builder, loc, output, at(position)));
-  Value inOrder = emitBody(builder, op.getRegion().front(), arguments);
+  Value inOrder = emitOrder(builder, op.getRegion().front(), arguments);
   scf::YieldOp::create(builder, loc, inOrder);
   return branch.getResult(0);
 }
@@ -191,8 +191,8 @@ void fastk::emitTopk(OpBuilder &builder, tm_tensor::TopkOp op) {
         Value there = memref::LoadOp::create(builder, loc, best, place),
               thereIndex =
                   memref::LoadOp::create(builder, loc, bestIndices, place);
-        Value before = emitBody(builder, body, {carried, there}),
-              after = emitBody(builder, body, {there, carried});
+        Value before = emitOrder(builder, body, {carried, there}),
+              after = emitOrder(builder, body, {there, carried});
         Value areEqual = arith::CmpIOp::create(
             builder, loc, arith::CmpIPredicate::eq, before, after);
         Value isEarlier = arith::CmpIOp::create(

@@ -30,9 +30,36 @@ void emitScatter(mlir::OpBuilder &builder, tm_tensor::ScatterOp op);
 void emitSort(mlir::OpBuilder &builder, tm_tensor::SortOp op);
 void emitTopk(mlir::OpBuilder &builder, tm_tensor::TopkOp op);
 
+/// A scan whose rows are serial, whatever their number and length.
+void emitScanRows(mlir::OpBuilder &builder, tm_tensor::ScanOp op);
+
 //===----------------------------------------------------------------------===//
 // What they share
 //===----------------------------------------------------------------------===//
+
+/// Where the slice of `update` begins in each dimension of the target that the
+/// indices speak of, null in the others; with an assert that it lies inside.
+llvm::SmallVector<mlir::Value> emitScatterStarts(mlir::OpBuilder &builder,
+                                                 tm_tensor::ScatterOp op,
+                                                 mlir::Value update);
+/// The place in the target of an element of such a slice.
+llvm::SmallVector<mlir::Value>
+emitScatterPlace(mlir::OpBuilder &builder, tm_tensor::ScatterOp op,
+                 mlir::ArrayRef<mlir::Value> starts, mlir::ValueRange inSlice);
+
+/// Whether the elements of a row may be combined in groups: the body is one op
+/// that is associative and commutes.
+bool isAssociative(tm_tensor::ScanOp op);
+
+/// What the body of a sort or of topk says of two elements, the earlier and the
+/// later one of each tensor in turn. Of floats it is made a total order, as it
+/// is in PyTorch: NaN is larger than all numbers.
+mlir::Value emitOrder(mlir::OpBuilder &builder, mlir::Block &body,
+                      mlir::ValueRange arguments);
+
+/// Whether the body is one comparison of two elements of one tensor, so that
+/// emitOrder() does not contradict itself.
+bool isTotalOrder(mlir::Block &body);
 
 /// The body of a tm_tensor op on `arguments`; what it yields.
 mlir::Value emitBody(mlir::OpBuilder &builder, mlir::Block &body,
