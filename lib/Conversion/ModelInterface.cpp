@@ -32,17 +32,12 @@ static LogicalResult checkStatic(func::FuncOp func) {
     }
     if (isa<scf::SCFDialect>(op->getDialect()) && op->getParentOp() == func) {
       op->emitOpError()
-          << "runs as often as data say: a model for a GPU is one "
-             "plan, made before it runs; compile with "
-             "--target=host, or write the model without (required "
-             "by 'fastk.static_control_flow')";
-      return WalkResult::interrupt();
-    }
-    if (isa<ml_program::MLProgramDialect>(op->getDialect())) {
-      op->emitOpError() << "is state between calls, such as that of random "
-                           "numbers, which models for a GPU cannot have: "
-                           "compile with --target=host, or export the model "
-                           "in eval mode (required by 'fastk.device_model')";
+          << "is a loop or a branch between kernels, which a model "
+             "for a GPU cannot have: it is one plan, made before "
+             "it runs (loops of known length are written out up "
+             "to 16384 ops); compile with --target=host, or write "
+             "the model without (required by "
+             "'fastk.static_control_flow')";
       return WalkResult::interrupt();
     }
     return WalkResult::advance();
@@ -50,7 +45,33 @@ static LogicalResult checkStatic(func::FuncOp func) {
   return failure(walk.wasInterrupted());
 }
 
+/// On a GPU each function has memory of its own.
+static LogicalResult checkStateIsOfOne(ModuleOp model) {
+  llvm::StringMap<func::FuncOp> users;
+  for (auto func : model.getOps<func::FuncOp>()) {
+    WalkResult walk = func.walk([&](ml_program::GlobalLoadOp load) {
+      func::FuncOp &user =
+          users[load.getGlobal().getLeafReference().getValue()];
+      if (user && user != func) {
+        load.emitOpError()
+            << "is state that function '" << user.getName()
+            << "' has, too, which functions for a GPU cannot share: compile "
+               "with --target=host, or compile one function at a time "
+               "(required by 'fastk.device_model')";
+        return WalkResult::interrupt();
+      }
+      user = func;
+      return WalkResult::advance();
+    });
+    if (walk.wasInterrupted())
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult fastk::checkModelInterface(ModuleOp model, bool allowDynamic) {
+  if (!allowDynamic && failed(checkStateIsOfOne(model)))
+    return failure();
   for (auto func : model.getOps<func::FuncOp>()) {
     if (func.isDeclaration())
       return func.emitError() << "has no body; fastk compiles whole models: "

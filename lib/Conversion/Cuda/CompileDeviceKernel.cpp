@@ -10,6 +10,7 @@
 #include "DeviceKernels.h"
 #include "EmitPTX.h"
 #include "MappedKernel.h"
+#include "OutlineScalars.h"
 #include "RowGroups.h"
 #include "fastk/Cuda/Nvrtc.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
@@ -142,6 +143,8 @@ static FailureOr<Lowered> lowerPattern(ModuleOp module, unsigned numInputs,
     if (failed(runPasses(passes, module)))
       return failure();
     keepMappedBuffers(func);
+  } else if (failed(outlineScalars(func))) {
+    return failure();
   }
   if (failed(planBuffers(func)))
     return failure();

@@ -25,6 +25,7 @@
 #include "fastk/Transforms/RunPasses.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -99,12 +100,29 @@ static FailureOr<std::string> bytesOf(memref::GlobalOp global) {
   return all;
 }
 
+/// Lets a concatenation have the static types of its parts: what hides them are
+/// casts that nobody else folds.
+static void takeStaticParts(ModuleOp module) {
+  module.walk([](tensor::ConcatOp op) {
+    for (OpOperand &part : op->getOpOperands()) {
+      auto cast = part.get().getDefiningOp<tensor::CastOp>();
+      if (!cast || !tensor::preservesStaticInformation(
+                       cast.getType(), cast.getSource().getType()))
+        continue;
+      part.set(cast.getSource());
+      if (cast->use_empty())
+        cast.erase();
+    }
+  });
+}
+
 namespace {
 class ModelCompiler {
 public:
   ModelCompiler(ModuleOp model, const CudaTarget &target, KernelRole role)
       : model(model), target(target), role(role), interface(model.clone()) {
     boxScalars(*interface);
+    takeStaticParts(*interface);
     module = interface->clone();
   }
 
@@ -260,6 +278,7 @@ FailureOr<DeviceModel> ModelCompiler::run() {
   for (Operation &op : llvm::make_early_inc_range(*module->getBody()))
     if (isa<LoweringOp, gpu::BinaryOp>(op))
       op.erase();
+  copyState(*module);
   decomposeAttention(*module);
   foldEmpty(*module);
   if (failed(bufferizeFunctions(*module)))

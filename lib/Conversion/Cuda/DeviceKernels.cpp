@@ -200,7 +200,7 @@ void DeviceKernels::findFolds() {
   auto rangeOf = [&](Value memref) -> std::optional<ByteRange> {
     auto type = dyn_cast<MemRefType>(memref.getType());
     // Constants are never written.
-    if (memref.getDefiningOp<memref::GetGlobalOp>())
+    if (isConstantGlobal(memref))
       return ByteRange{-1, 0, 0};
     SmallVector<int64_t> strides;
     int64_t offset = 0;

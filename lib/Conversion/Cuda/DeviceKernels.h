@@ -75,8 +75,8 @@ public:
   mlir::LogicalResult run();
 
   worker::LaunchPlan plan;
-  /// Globals that calls of `programs` read: inputs of the plan behind the
-  /// function's own.
+  /// Globals that calls of `programs` read, and those that are state: inputs of
+  /// the plan behind the function's own.
   llvm::SetVector<mlir::StringAttr> constants;
 
 private:
@@ -122,6 +122,9 @@ mlir::gpu::GPUFuncOp createKernel(mlir::OpBuilder &builder, mlir::Location loc,
                                   mlir::gpu::GPUModuleOp module,
                                   llvm::StringRef name,
                                   mlir::TypeRange parameters, int64_t threads);
+
+/// Whether a memref is data of the model, and not its state.
+bool isConstantGlobal(mlir::Value memref);
 
 /// The same for what `op` of the host function does: a parameter for each
 /// memref of `used`, which is added to `operands`; constants are made again in

@@ -43,6 +43,15 @@ gpu::GPUFuncOp fastk::createKernel(OpBuilder &builder, Location loc,
   return kernel;
 }
 
+bool fastk::isConstantGlobal(Value memref) {
+  auto get = memref.getDefiningOp<memref::GetGlobalOp>();
+  if (!get)
+    return false;
+  auto global = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
+      get, get.getNameAttr());
+  return global && global.getConstant();
+}
+
 gpu::GPUFuncOp fastk::createKernel(OpBuilder &builder, Operation *op,
                                    gpu::GPUModuleOp module, StringRef name,
                                    int64_t threads, ArrayRef<Value> used,
@@ -53,7 +62,7 @@ gpu::GPUFuncOp fastk::createKernel(OpBuilder &builder, Operation *op,
   for (Value value : used) {
     Operation *definition = value.getDefiningOp();
     if (definition && (definition->hasTrait<OpTrait::ConstantLike>() ||
-                       isa<memref::GetGlobalOp>(definition))) {
+                       isConstantGlobal(value))) {
       constants.push_back(value);
       continue;
     }

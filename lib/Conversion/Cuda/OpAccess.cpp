@@ -34,7 +34,7 @@ std::optional<OpAccess> OpAccess::of(linalg::GenericOp op) {
     int64_t span = 1, offset = 0;
     if (auto type = dyn_cast<MemRefType>(operand.get().getType())) {
       SmallVector<int64_t> strides;
-      if (operand.get().getDefiningOp<memref::GetGlobalOp>() ||
+      if (isConstantGlobal(operand.get()) ||
           failed(type.getStridesAndOffset(strides, offset)) ||
           ShapedType::isDynamic(offset))
         return std::nullopt;

@@ -44,8 +44,8 @@ private:
   }
   /// Makes a loop of one point of `group`, before the first op behind it.
   void outline(ArrayRef<Operation *> group, Operation *before);
-  /// Lets `op` read numbers out of memory.
-  LogicalResult readFromMemory(linalg::LinalgOp op);
+  /// Lets `op` read numbers out of memory; what it is then.
+  FailureOr<Operation *> readFromMemory(linalg::LinalgOp op);
   Value memoryOf(Value number);
 
   func::FuncOp func;
@@ -67,14 +67,16 @@ Value Outliner::memoryOf(Value number) {
   return place;
 }
 
-LogicalResult Outliner::readFromMemory(linalg::LinalgOp op) {
+FailureOr<Operation *> Outliner::readFromMemory(linalg::LinalgOp op) {
   IRRewriter rewriter(op);
   auto generic = dyn_cast<linalg::GenericOp>(op.getOperation());
   if (!generic) {
     FailureOr<linalg::GenericOp> made = linalg::generalizeNamedOp(rewriter, op);
-    if (failed(made))
-      return op.emitError() << "cannot be written as linalg.generic (required "
-                               "by 'fastk.device_kernels')";
+    if (failed(made)) {
+      op.emitError() << "cannot be written as linalg.generic (required by "
+                        "'fastk.device_kernels')";
+      return failure();
+    }
     generic = *made;
     rewriter.setInsertionPoint(generic);
   }
@@ -85,7 +87,7 @@ LogicalResult Outliner::readFromMemory(linalg::LinalgOp op) {
   getUsedValuesDefinedAbove(generic.getRegion(), captured);
   captured.remove_if([&](Value value) { return !isNumber(value); });
   if (captured.empty())
-    return success();
+    return generic.getOperation();
   // What the body names becomes an input more.
   SmallVector<Value> inputs(generic.getInputs());
   SmallVector<AffineMap> maps(generic.getIndexingMapsArray());
@@ -103,7 +105,7 @@ LogicalResult Outliner::readFromMemory(linalg::LinalgOp op) {
       maps, generic.getIteratorTypesArray());
   wider.getRegion().takeBody(generic.getRegion());
   rewriter.eraseOp(generic);
-  return success();
+  return wider.getOperation();
 }
 
 void Outliner::outline(ArrayRef<Operation *> group, Operation *before) {
@@ -164,11 +166,17 @@ LogicalResult Outliner::run() {
                 "(required by 'fastk.static_control_flow')";
   }
   groups.pop_back();
+  if (groups.empty())
+    return success();
+  for (linalg::LinalgOp op : readers) {
+    Operation *before = op;
+    FailureOr<Operation *> after = readFromMemory(op);
+    if (failed(after))
+      return failure();
+    llvm::replace(ends, before, *after);
+  }
   for (auto [group, end] : llvm::zip_equal(groups, ends))
     outline(group, end);
-  for (linalg::LinalgOp op : readers)
-    if (failed(readFromMemory(op)))
-      return failure();
   for (auto [number, place] : memory) {
     builder.setInsertionPointAfter(number.getDefiningOp());
     memref::StoreOp::create(builder, number.getLoc(), number, place,

@@ -24,8 +24,8 @@ def TMTensorDialect : Dialect {
   let summary = "Scans, scatters, sorts and attention as torch-mlir writes them";
   let description = [{
     The ops that torch-mlir leaves beside linalg, in its own assembly. They are
-    no part of workloads and have no winners: for the host each is lowered to
-    loops, or to linalg, by default.
+    no part of workloads and have no winners: each is lowered to loops, or to
+    linalg, by default.
 
     All are in destination-passing style: `outs` gives the initial values, and a
     tensor result for each. On memrefs an op writes its `outs` and has no results.
@@ -119,8 +119,10 @@ def TMTensor_SortOp : TMTensor_Op<"sort", [SingleBlock]> {
   let summary = "tensors sorted together along a dimension";
   let description = [{
     The body takes two elements of each tensor, the earlier and the later one,
-    and says whether they may stay in that order. The sort is stable. An order
-    that contradicts itself, as that of NaNs does, gives some permutation.
+    and says whether they may stay in that order. The sort is stable. One
+    comparison of floats is taken as a total order, in which NaN is larger than
+    all numbers; an order that contradicts itself gives some permutation on the
+    host, and is refused for a GPU.
   }];
   let arguments = (ins Variadic<AnyType>:$inputs,
                        Variadic<TMTensor_Shaped>:$outputs,
