@@ -45,7 +45,8 @@ class Error(Exception):
     """A call failed; the message says what, why and what to do."""
 
 
-def _dtypes():
+def dtypes():
+    """Torch's types by the names that signatures have."""
     import torch
 
     return {
@@ -154,26 +155,26 @@ class Library:
         """Results to write into; None for one whose size the call decides."""
         import torch
 
-        dtypes = _dtypes()
+        kinds = dtypes()
         device = device or ("cuda" if self.runtime else "cpu")
         return [
             None
             if -1 in want["shape"]
-            else torch.empty(want["shape"], dtype=dtypes[want["dtype"]], device=device)
+            else torch.empty(want["shape"], dtype=kinds[want["dtype"]], device=device)
             for want in self.signature["outputs"]
         ]
 
     def check(self, tensors, wants, what):
         import torch
 
-        dtypes = _dtypes()
+        kinds = dtypes()
         if len(tensors) != len(wants):
             raise Error(f"{self.name} has {len(wants)} {what}s, not {len(tensors)}")
         for index, (tensor, want) in enumerate(zip(tensors, wants)):
             if (
                 len(tensor.shape) != len(want["shape"])
                 or any(w not in (-1, h) for w, h in zip(want["shape"], tensor.shape))
-                or tensor.dtype != dtypes[want["dtype"]]
+                or tensor.dtype != kinds[want["dtype"]]
             ):
                 shape = ", ".join("?" if n == -1 else str(n) for n in want["shape"])
                 shape += "," if len(want["shape"]) == 1 else ""
@@ -348,7 +349,7 @@ class _SizedResult:
     def tensor(self):
         import torch
 
-        dtype = _dtypes()[self.dtype]
+        dtype = dtypes()[self.dtype]
         size = torch.Size(self.shape)
         address, count = self.memory.value, size.numel()
         if count == 0:

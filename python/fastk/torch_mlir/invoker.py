@@ -13,7 +13,7 @@ import weakref
 from .. import library
 from .errors import Error
 
-__all__ = ["Invoker"]
+__all__ = ["Invoker", "invoke"]
 
 #: Inputs of a compiled function begin at a multiple of this many bytes.
 _ALIGNMENT = 64
@@ -48,12 +48,12 @@ class Invoker:
         except library.Error as error:
             raise AttributeError(str(error).replace(self._path, "the model")) from None
 
-        def invoke(*arguments):
-            return _invoke(function, arguments)
+        def method(*arguments):
+            return invoke(function, arguments)
 
         # The next time it is found without this method.
-        setattr(self, name, invoke)
-        return invoke
+        setattr(self, name, method)
+        return method
 
 
 def _remove(path, maker):
@@ -62,7 +62,8 @@ def _remove(path, maker):
         os.unlink(path)
 
 
-def _invoke(function, arguments):
+def invoke(function, arguments):
+    """Calls `function`, a library.Library or the like, on arrays: see Invoker."""
     import torch
 
     wants = function.signature["inputs"]

@@ -25,6 +25,10 @@ import time
 
 import numpy
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+
+from fastk.driver import Driver, DriverError
+
 #: Of a buffer; hosts' kernels want 64, GPUs' 16.
 ALIGNMENT = 256
 IMAGE = "ops"
@@ -102,27 +106,6 @@ class Function(ctypes.Structure):
         ("constants", ctypes.c_void_p),
         ("state", ctypes.c_void_p),
     ]  # fmt: skip
-
-
-class Driver:
-    """The calls of NVIDIA's driver that move memory."""
-
-    def __init__(self):
-        self.library = ctypes.CDLL("libcuda.so.1")
-
-    def __call__(self, name, *arguments):
-        if code := getattr(self.library, name)(*arguments):
-            text = ctypes.c_char_p()
-            self.library.cuGetErrorName(code, ctypes.byref(text))
-            raise Failure(f"{name}: {(text.value or b'?').decode()}")
-
-    def describe(self):
-        device, version = ctypes.c_int(), ctypes.c_int()
-        name = ctypes.create_string_buffer(256)
-        self("cuCtxGetDevice", ctypes.byref(device))
-        self("cuDeviceGetName", name, len(name), device)
-        self("cuDriverGetVersion", ctypes.byref(version))
-        return f"{name.value.decode()}, CUDA {version.value // 1000}"
 
 
 def steps_for(plan, outputs):
@@ -322,6 +305,6 @@ if __name__ == "__main__":
             [*map(int, sys.argv[4].split(","))],
             pathlib.Path(sys.argv[3]),
         )
-    except (Failure, OSError) as error:
+    except (Failure, DriverError, OSError) as error:
         print(*str(error).split(), file=sys.stderr)
         sys.exit(UNUSABLE if isinstance(error, (Unusable, OSError)) else 1)

@@ -7,6 +7,7 @@
 """The command: python -m fastk.torch_mlir.e2e --torch-mlir=CHECKOUT -o table."""
 
 import argparse
+import functools
 import os
 import re
 import signal
@@ -15,7 +16,7 @@ import time
 
 from ... import commandline, locks
 from ...importer import files
-from . import child, results, suite, table
+from . import child, gpu, pack, results, suite, table
 
 _DESCRIPTION = """\
 Runs torch-mlir's own end-to-end tests through fastk, beside its reference backend.
@@ -27,6 +28,13 @@ https://github.com/llvm/torch-mlir of about the wheel's date: the tests are ther
 
 Each test runs in a process of its own. OUT.json keeps the results: a run that was
 ended goes on, and what the same fastk-opt did already is not done again.
+
+For a GPU (--target=cuda:sm_90a) there are three steps, which may run on different
+machines with the folder OUT.pack between them: compile, run, compare. The first and
+the last need the checkout, the wheels and fastk-opt, but no GPU; the second needs
+Python and NVIDIA's driver, and nothing else:
+
+    python -m fastk.torch_mlir.e2e --target=cuda:sm_90a --steps=run -o OUT
 
 Exit codes: 0 fails what it is expected to fail and no more; 1 the options are wrong;
 2 another test fails, or one passes that is expected to fail; 130 interrupted.
@@ -46,7 +54,21 @@ def parser():
     )
     commandline.use_exit_code_1(made)
     add = made.add_argument
-    add("--torch-mlir", required=True, metavar="CHECKOUT", help="torch-mlir's sources")
+    add("--torch-mlir", metavar="CHECKOUT", help="torch-mlir's sources")
+    add("--target", default="host", help="as of fastk-opt (default: host)")
+    add(
+        "--steps",
+        default=",".join(gpu.STEPS),
+        metavar="LIST",
+        help="for a GPU: which of compile,run,compare (default: all)",
+    )
+    add(
+        "--most-mib",
+        type=float,
+        default=16,
+        metavar="MIB",
+        help="for a GPU: tests with larger operands are not packed (default 16)",
+    )
     add("--filter", default="", metavar="REGEX", help="tests whose name it is found in")
     add("--jobs", type=int, default=1, metavar="N", help="tests at a time (default 1)")
     add(
@@ -84,6 +106,17 @@ def main(arguments=None):
         commandline.fail(options_parser, f"--filter: {error}")
     if options.jobs < 1:
         commandline.fail(options_parser, "--jobs is 1 or more")
+    is_gpu = options.target != "host"
+    steps = options.steps.split(",")
+    if unknown := [step for step in steps if step not in gpu.STEPS]:
+        known = ", ".join(gpu.STEPS)
+        commandline.fail(
+            options_parser, f"--steps: no step '{unknown[0]}'; there are {known}"
+        )
+    if is_gpu and steps == ["run"]:
+        return _run_on_gpu(options_parser, options, pattern)
+    if not options.torch_mlir:
+        commandline.fail(options_parser, "--torch-mlir names a checkout of torch-mlir")
     try:
         tests = suite.load(options.torch_mlir)
         kept = results.Results(options.output + ".json")
@@ -93,6 +126,8 @@ def main(arguments=None):
     if not names:
         commandline.fail(options_parser, f"--filter={options.filter} finds no test")
     try:
+        if is_gpu:
+            return _for_gpu(options_parser, options, kept, tests, names, steps, pattern)
         return _all(options_parser, options, kept, tests, names)
     except KeyboardInterrupt:
         print("interrupted; the same command goes on", file=sys.stderr)
@@ -104,15 +139,87 @@ def main(arguments=None):
 def _all(options_parser, options, kept, tests, names):
     backends, made_by = _backends(options_parser, options, kept)
     plan = _plan(options, kept, names, made_by)
+    makers = {backend: lambda name, make=make: make() for backend, make in backends.items()}
     print(f"{len(names)} tests, {len(plan)} of them to run", file=sys.stderr)
+
+    def keep(name, backend, outcome):
+        kept.add(name, backend, outcome, made_by[backend])
+        return outcome.status
+
+    _run(options, kept, tests, plan, makers, keep)
+    return _report(options, kept, names, made_by)
+
+
+def _for_gpu(options_parser, options, kept, tests, names, steps, pattern):
+    """The steps that need the checkout, and the one between them."""
+    options.reference = False
+    backends, made_by = _backends(options_parser, options, kept)
+    packed = pack.Pack(options.output + ".pack")
+    backend, program = backends["fastk"](), made_by["fastk"]
     try:
-        _warm_up([tests[name] for name, _ in plan])
-        _run(options, kept, tests, plan, backends, made_by)
-    finally:
-        kept.write()
-    page = table.page(kept, names, made_by, _command(options))
+        runtime = gpu.runtime_of(backend.program())
+        packed.make(runtime)
+    except (pack.PackError, OSError) as error:
+        commandline.fail(options_parser, str(error))
+    plan = _plan(options, kept, names, made_by)
+    if "compile" in steps:
+        most = options.most_mib * 2**20
+        step = gpu.Compile(packed, backend, program, runtime, most)
+        _step(options, kept, tests, plan, step, program, "compile")
+    if "run" in steps:
+        gpu.run(packed, pattern, options.jobs, options.timeout, options.again)
+    if "compare" in steps:
+        step = gpu.Compare(packed, program)
+        kept.versions["GPU"] = step.machine(names)
+        _step(options, kept, tests, plan, step, program, "compare")
+    if steps[-1] == "compile":
+        made = sum(packed.has(name, program) for name in names)
+        print(f"{made} tests are packed in {packed.folder}", file=sys.stderr)
+        return 0
+    return _report(options, kept, names, made_by)
+
+
+def _step(options, kept, tests, plan, step, program, what):
+    wanted = []
+    for name, backends in plan:
+        if not step.wants(name):
+            continue
+        early = step.early(name) if what == "compare" else None
+        if early:
+            kept.add(name, "fastk", early, program)
+        else:
+            wanted.append((name, backends))
+    print(f"{len(wanted)} tests to {what}", file=sys.stderr)
+
+    def keep(name, backend, outcome):
+        outcome = step.outcome(name, outcome)
+        if outcome is None:
+            return "packed"
+        kept.add(name, backend, outcome, program)
+        return outcome.status
+
+    _run(options, kept, tests, wanted, {"fastk": step.backend_for}, keep)
+
+
+def _run_on_gpu(options_parser, options, pattern):
+    """The step run alone: no checkout, no torch."""
+    packed = pack.Pack(options.output + ".pack")
+    try:
+        packed.names()
+        packed.make(packed.runtime)
+        lost = gpu.run(packed, pattern, options.jobs, options.timeout, options.again)
+    except (pack.PackError, OSError) as error:
+        commandline.fail(options_parser, str(error))
+    except KeyboardInterrupt:
+        print("interrupted; the same command goes on", file=sys.stderr)
+        return 130
+    return 2 if lost else 0
+
+
+def _report(options, kept, names, made_by):
+    page = table.page(kept, names, made_by, _command(options), options.target)
     results.write_whole(options.output + ".md", page)
-    failed, passed = table.unexpected(kept, names)
+    failed, passed = table.unexpected(kept, names, options.target)
     for name in failed:
         print(f"fails unexpectedly: {name}", file=sys.stderr)
     for name in passed:
@@ -126,9 +233,13 @@ def _backends(options_parser, options, kept):
 
     from .. import Error, FastkLinalgOnTensorsBackend
 
+    is_gpu = options.target != "host"
     try:
         fastk = FastkLinalgOnTensorsBackend(
-            banks=options.bank, fastk_opt=options.fastk_opt, timeout=options.timeout
+            banks=options.bank,
+            fastk_opt=options.fastk_opt,
+            timeout=options.timeout,
+            options=[f"--target={options.target}"] if is_gpu else [],
         )
         program = fastk.program()
         digest = files.digest(program)
@@ -142,7 +253,7 @@ def _backends(options_parser, options, kept):
         "torch-mlir, the tests": suite.commit(options.torch_mlir),
     }
     backends = {"fastk": lambda: fastk}
-    made_by = {"fastk": digest}
+    made_by = {"fastk": f"{digest} {options.target}" if is_gpu else digest}
     if options.reference:
         backends["reference"] = suite.reference_backend
         made_by["reference"] = wheel
@@ -182,7 +293,17 @@ def _warm_up(tests):
     os.environ.setdefault("KMP_BLOCKTIME", "0")
 
 
-def _run(options, kept, tests, plan, backends, made_by):
+def _run(options, kept, tests, plan, makers, keep):
+    """Runs the backends of a plan: `makers` makes one of {backend: function of the
+    test's name}; `keep(name, backend, outcome)` takes what came of it, and names it."""
+    try:
+        _warm_up([tests[name] for name, _ in plan])
+        _run_children(options, kept, tests, plan, makers, keep)
+    finally:
+        kept.write()
+
+
+def _run_children(options, kept, tests, plan, makers, keep):
     waiting, running = list(reversed(plan)), []
     done, written = 0, time.monotonic()
     try:
@@ -191,7 +312,10 @@ def _run(options, kept, tests, plan, backends, made_by):
                 raise KeyboardInterrupt
             while waiting and len(running) < options.jobs:
                 name, wanted = waiting.pop()
-                chosen = {backend: backends[backend] for backend in wanted}
+                chosen = {
+                    backend: functools.partial(makers[backend], name)
+                    for backend in wanted
+                }
                 running.append(child.Child(tests[name], chosen, options.timeout))
             child.wait(running, min(each.left for each in running))
             ready = child.wait(running, 0)
@@ -204,13 +328,16 @@ def _run(options, kept, tests, plan, backends, made_by):
                 else:
                     each.kill()
                 running.remove(each)
-                for backend, outcome in each.outcomes.items():
-                    kept.add(each.name, backend, outcome, made_by[backend])
+                said = [
+                    f"{backend} {keep(each.name, backend, outcome)} {outcome.seconds:.1f} s"
+                    for backend, outcome in each.outcomes.items()
+                ]
                 if each.waiting:
                     waiting.append((each.name, each.waiting))
                     continue
                 done += 1
-                _progress(each, kept, done, len(plan))
+                line = f"[{done}/{len(plan)}] {each.name}: {', '.join(said)}"
+                print(line, file=sys.stderr, flush=True)
                 if time.monotonic() > written + 10:
                     kept.write()
                     written = time.monotonic()
@@ -219,19 +346,11 @@ def _run(options, kept, tests, plan, backends, made_by):
             each.kill()
 
 
-def _progress(each, kept, done, count):
-    parts = []
-    for backend in ("fastk", "reference"):
-        outcome = kept.get(each.name, backend)
-        if outcome:
-            parts.append(f"{backend} {outcome.status} {outcome.seconds:.1f} s")
-    line = f"[{done}/{count}] {each.name}: {', '.join(parts)}"
-    print(line, file=sys.stderr, flush=True)
-
-
 def _command(options):
     """The command that makes the same table, without this machine's paths."""
     command = "python -m fastk.torch_mlir.e2e --torch-mlir=CHECKOUT"
+    if options.target != "host":
+        command += f" --target={options.target}"
     if options.filter:
         command += f" --filter='{options.filter}'"
     return f"{command} -o {os.path.basename(options.output)}"

@@ -13,19 +13,24 @@ from . import expected
 _STATUSES = ["pass", "fail", "crash", "timeout"]
 
 
-def page(results, names, made_by, command):
+def page(results, names, made_by, command, target="host"):
     """Markdown of `results` for the tests `names`.
 
     `made_by` is what the backends are now: results of another program are counted.
     `command` is what made them.
     """
-    expectations = expected.load()
+    expectations = expected.load(target)
     lines = ["# torch-mlir's end-to-end tests", ""]
     lines += ["<!-- not-run: needs a checkout of torch-mlir and most of an hour -->"]
     lines += ["```console", f"$ {command}", "```", ""]
     lines += ["| what | version |", "|---|---|"]
     lines += [f"| {what} | {version} |" for what, version in results.versions.items()]
-    lines += ["", *_counts(results, names), ""]
+    backends = [
+        backend
+        for backend in ("fastk", "reference")
+        if backend in made_by or any(results.get(name, backend) for name in names)
+    ]
+    lines += ["", *_counts(results, names, backends), ""]
     for backend, program in made_by.items():
         other = [
             n
@@ -56,9 +61,9 @@ def page(results, names, made_by, command):
     return "\n".join(lines) + "\n"
 
 
-def unexpected(results, names):
+def unexpected(results, names, target="host"):
     """(failures that nobody expects, expected failures that pass)"""
-    expectations = expected.load()
+    expectations = expected.load(target)
     outcomes = {n: results.get(n, "fastk") for n in names}
     return (
         [n for n, o in outcomes.items() if _failed(o) and n not in expectations],
@@ -74,10 +79,10 @@ def _failed(outcome):
     return outcome is not None and outcome.status != "pass"
 
 
-def _counts(results, names):
+def _counts(results, names, backends):
     lines = [f"| backend | {' | '.join(_STATUSES)} | not run | tests |"]
     lines.append("|---" * (len(_STATUSES) + 3) + "|")
-    for backend in ("fastk", "reference"):
+    for backend in backends:
         outcomes = [results.get(name, backend) for name in names]
         count = collections.Counter(each.status if each else "" for each in outcomes)
         cells = [str(count[status]) for status in [*_STATUSES, ""]]
