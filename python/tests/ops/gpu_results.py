@@ -42,7 +42,7 @@ def pack_program(program, group, role, target, folder):
     """Compiles one program into `folder`; returns what is said of it there."""
     import numpy
     import op_jobs
-    from op_launch import IMAGE
+    from op_launch import IMAGE, steps_for
     from op_programs import memory_type, result_kind, shape_of, to_memory
 
     own = folder / group / role
@@ -73,9 +73,14 @@ def pack_program(program, group, role, target, folder):
         )
         for output, row in zip(workload.results, program.result_rows, strict=True)
     }
+    # A kernel that overwrites what it reads does not name its result last: then
+    # steps cannot be left out.
+    whole = program.has_tensors or bool(
+        plan and steps_for(plan, range(len(outputs))) != plan["steps"]
+    )
     return {
         "name": f"{group}.{role}", "group": group, "role": role, "target": target,
-        "digest": program.digest(), "whole": program.has_tensors, "code": str(code.relative_to(folder)), "plan": plan,
+        "digest": program.digest(), "whole": whole, "code": str(code.relative_to(folder)), "plan": plan,
         "inputs": [str(path.relative_to(folder)) for path in inputs],
         "outputs": [outputs[output] for output in range(len(outputs))],
         "results": workload.results,

@@ -251,7 +251,7 @@ class Run:
         try:
             self.attempt(program, outputs)
         except Failure as error:
-            # On the host one function makes all; a sum's steps belong together.
+            # On the host one function makes all; some steps belong together.
             is_whole = program["target"] == "host" or program["whole"]
             if not is_whole and not isinstance(error, Unusable):
                 return None
