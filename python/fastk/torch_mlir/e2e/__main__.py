@@ -139,7 +139,7 @@ def main(arguments=None):
 def _all(options_parser, options, kept, tests, names):
     backends, made_by = _backends(options_parser, options, kept)
     plan = _plan(options, kept, names, made_by)
-    makers = {backend: lambda name, make=make: make() for backend, make in backends.items()}
+    makers = {name: lambda _, make=make: make() for name, make in backends.items()}
     print(f"{len(names)} tests, {len(plan)} of them to run", file=sys.stderr)
 
     def keep(name, backend, outcome):
@@ -328,10 +328,10 @@ def _run_children(options, kept, tests, plan, makers, keep):
                 else:
                     each.kill()
                 running.remove(each)
-                said = [
-                    f"{backend} {keep(each.name, backend, outcome)} {outcome.seconds:.1f} s"
-                    for backend, outcome in each.outcomes.items()
-                ]
+                said = []
+                for backend, outcome in each.outcomes.items():
+                    status = keep(each.name, backend, outcome)
+                    said.append(f"{backend} {status} {outcome.seconds:.1f} s")
                 if each.waiting:
                     waiting.append((each.name, each.waiting))
                     continue

@@ -38,9 +38,12 @@ class Worker:
         if self.process is None:
             self.log = tempfile.TemporaryFile()
             self.process = subprocess.Popen(
-                command(self.pack.folder), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log,
+                command(self.pack.folder),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self.log,
                 start_new_session=True,
-            )  # fmt: skip
+            )
             self.end = time.monotonic() + self.limit + START
         else:
             self.end = time.monotonic() + self.limit
