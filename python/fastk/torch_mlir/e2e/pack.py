@@ -175,6 +175,7 @@ def _write(path, contents):
                 for member, data in contents.items():
                     # Without the time: the same contents are the same file.
                     archive.writestr(zipfile.ZipInfo(member), data, zipfile.ZIP_LZMA)
+        os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)
