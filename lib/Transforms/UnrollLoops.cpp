@@ -25,8 +25,8 @@ static constexpr int64_t kMostOps = 1 << 16;
 /// Whether its iterations can be written one after another.
 static bool isOfKnownLength(scf::ForOp loop) {
   std::optional<APInt> trips = loop.getStaticTripCount();
-  if (!trips || llvm::none_of(loop->getResultTypes(),
-                              llvm::IsaPred<RankedTensorType>))
+  if (!trips ||
+      llvm::none_of(loop->getResultTypes(), llvm::IsaPred<RankedTensorType>))
     return false;
   int64_t ops = 0;
   loop.getBody()->walk([&](Operation *) { ++ops; });

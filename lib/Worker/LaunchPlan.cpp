@@ -340,7 +340,8 @@ static TensorMap readTensorMap(const Json &value, std::string path,
 }
 
 std::optional<LaunchPlan> fastk::worker::parseLaunchPlan(std::string_view text,
-                                                         std::string &error) {
+                                                         std::string &error,
+                                                         bool mayDoNothing) {
   std::optional<Json> document = parseDocument(text, "plan", error);
   if (!document)
     return std::nullopt;
@@ -377,7 +378,7 @@ std::optional<LaunchPlan> fastk::worker::parseLaunchPlan(std::string_view text,
               readTensorMap(value, std::move(path), error));
       },
       true);
-  reader.readArray("steps", [&](const Json &value, const std::string &path) {
+  auto readStep = [&](const Json &value, const std::string &path) {
     if (full("steps", plan.steps.size()))
       return;
     bool isLaunch = value.is_object() && value.contains("launch");
@@ -392,8 +393,9 @@ std::optional<LaunchPlan> fastk::worker::parseLaunchPlan(std::string_view text,
     else
       plan.steps.emplace_back(readMemset(fields));
     fields.finish();
-  });
-  if (reader.ok() && plan.steps.empty())
+  };
+  reader.readArray("steps", readStep, /*optional=*/mayDoNothing);
+  if (reader.ok() && plan.steps.empty() && !mayDoNothing)
     reader.fail("steps", "is empty; a program launches something");
   if (!reader.finish())
     return std::nullopt;

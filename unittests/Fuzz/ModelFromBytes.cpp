@@ -72,7 +72,8 @@ private:
   }
 
   std::string element() {
-    const char *names[] = {"f32", "f32", "f32", "f16", "f64", "i32", "bf16", "i64"};
+    const char *names[] = {"f32", "f32", "f32",  "f16",
+                           "f64", "i32", "bf16", "i64"};
     return names[next(isRun ? 8 : 6)];
   }
   Shape anyShape() {
@@ -312,7 +313,8 @@ private:
     auto widthOf = [](const std::string &type) {
       return type == "f64" ? 64 : type == "f32" ? 32 : 16;
     };
-    if (!isFloat(to) || !isFloat(x.element) || widthOf(to) == widthOf(x.element))
+    if (!isFloat(to) || !isFloat(x.element) ||
+        widthOf(to) == widthOf(x.element))
       return elementwise(x);
     bool wider = widthOf(to) > widthOf(x.element);
     Value out = empty(x.shape, to, x, identity(x.shape.size()));
@@ -495,8 +497,8 @@ private:
     case 2: { // one filter a channel
       Value x = argument(with({batch, channels}, image), type);
       Value y = argument(with({channels}, kernel), type);
-      return named("depthwise_conv_" + n +
-                       (isOne ? "_ncw_cw" : "_nchw_chw") + attributes,
+      return named("depthwise_conv_" + n + (isOne ? "_ncw_cw" : "_nchw_chw") +
+                       attributes,
                    x, y, filled(with({batch, channels}, result), type));
     }
     default: {
@@ -591,8 +593,8 @@ private:
     std::string place = "%n0";
     for (size_t i = 1; i < rank; ++i) {
       std::string name = "%n" + std::to_string(i);
-      code += "    " + name + " = linalg.index " + std::to_string(i) +
-              " : index\n";
+      code +=
+          "    " + name + " = linalg.index " + std::to_string(i) + " : index\n";
       place += ", " + name;
     }
     code += "    %r = tensor.extract " + x.name + "[" + place +
@@ -621,8 +623,8 @@ private:
     line("^bb0(%in0: " + t + ", %best: " + t + ", %at: i64):");
     line("  %n = linalg.index " + std::to_string(rank - 1) + " : index");
     line("  %here = arith.index_cast %n : index to i64");
-    line(std::string("  %s = arith.") +
-         (isFloat(t) ? "cmpf ogt" : "cmpi sgt") + ", %in0, %best : " + t);
+    line(std::string("  %s = arith.") + (isFloat(t) ? "cmpf ogt" : "cmpi sgt") +
+         ", %in0, %best : " + t);
     line("  %r = arith.select %s, %in0, %best : " + t);
     line("  %w = arith.select %s, %here, %at : i64");
     line("  linalg.yield %r, %w : " + t + ", i64");

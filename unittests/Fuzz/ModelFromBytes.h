@@ -23,8 +23,8 @@ namespace fastk::fuzz {
 std::string modelFromBytes(std::string_view bytes);
 
 /// The text of a function `program_SEED` that has something to compute for any
-/// operands: static shapes, nothing read that nobody wrote, reductions of which the
-/// order changes the rounding alone.
+/// operands: static shapes, nothing read that nobody wrote, reductions of which
+/// the order changes the rounding alone.
 std::string runnableProgram(uint64_t seed);
 
 } // namespace fastk::fuzz

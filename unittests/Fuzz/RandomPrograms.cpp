@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// fastk-test-programs SEED COUNT: the functions that python/tests/random_programs
-// compiles and runs.
+// fastk-test-programs SEED COUNT: the functions that
+// python/tests/random_programs compiles and runs.
 //
 //===----------------------------------------------------------------------===//
 

@@ -71,6 +71,16 @@ TEST(LaunchPlan, TextOfAPlanReadsAsTheSamePlan) {
   EXPECT_NE(once.find("{\"f32\":1e-05}"), std::string::npos) << once;
 }
 
+TEST(LaunchPlan, AModelMayDoNothing) {
+  std::string error;
+  const std::string empty = toJSON(LaunchPlan());
+  std::optional<LaunchPlan> plan =
+      parseLaunchPlan(empty, error, /*mayDoNothing=*/true);
+  ASSERT_TRUE(plan) << error;
+  EXPECT_TRUE(plan->steps.empty());
+  EXPECT_FALSE(parseLaunchPlan(empty, error));
+}
+
 TEST(LaunchPlan, ALegalPlanHasNoProblems) {
   EXPECT_EQ(verifyLaunchPlan(parse(everything), inputs, outputs, {}),
             std::vector<std::string>());

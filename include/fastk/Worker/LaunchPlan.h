@@ -177,9 +177,11 @@ std::string checkKernelName(std::string_view name);
 
 /// Reads a plan, in time that grows with its length and no faster. On failure
 /// returns nothing and sets \p error to one sentence that names the place in
-/// the JSON (as `$.steps[0].grid`) and the remedy.
+/// the JSON (as `$.steps[0].grid`) and the remedy. \p mayDoNothing: a model
+/// whose results have no elements has no steps.
 std::optional<LaunchPlan> parseLaunchPlan(std::string_view text,
-                                          std::string &error);
+                                          std::string &error,
+                                          bool mayDoNothing = false);
 
 /// The plan as JSON over several lines, one step or map a line, as people read
 /// it; parseLaunchPlan gives the same plan back.

@@ -39,7 +39,8 @@ class Comparison:
 
 def narrowest(text):
     """The float type of a program's text that is rounded to most coarsely."""
-    return next((kind for kind in ("bf16", "f16", "f32") if kind in text), "f64")
+    return next((kind for kind in ("bf16", "f16", "f32") if f"x{kind}" in text
+                 or f"<{kind}" in text), "f64")  # fmt: skip
 
 
 def compare(kind, got, want, condition, arithmetic):
@@ -54,6 +55,9 @@ def compare(kind, got, want, condition, arithmetic):
             free = differ & (condition != 0)
             found.masked, found.wrong = int(free.sum()), int((differ & ~free).sum())
             differ &= ~free
+        elif arithmetic in ("f32", "f16", "bf16"):
+            # The same where values are beyond their type: the first infinity is taken.
+            found.masked, found.wrong = found.wrong, 0
         if found.wrong:
             at = int(differ.nonzero()[0])
             found.share = float("inf")
@@ -74,8 +78,9 @@ def compare(kind, got, want, condition, arithmetic):
     bound = bound + SLACK * TINY[kind]
     masked = torch.isfinite(want) & ~torch.isfinite(condition)
     if arithmetic in ("f16", "bf16"):
-        # A sum that is all but 0 may have the other sign there, and then a root.
-        masked |= torch.isnan(want)
+        # A sum that is all but 0 may have the other sign there, and then a root; it may
+        # be 0, and then a quotient.
+        masked |= torch.isnan(want) | (~torch.isfinite(got) & (bound > want.abs()))
     largest = torch.finfo(getattr(torch, _NAMES[kind])).max
     beyond = torch.isinf(got) & (want.abs() + bound > largest) & (got.sign() == want.sign())
     masked |= torch.isfinite(want) & beyond
