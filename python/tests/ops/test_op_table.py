@@ -141,7 +141,6 @@ def test_what_has_no_kernel_is_refused(row, tmp_path):
     compile = ["--target=cuda:sm_90a", "--emit=so", "-o", tmp_path / "out.so"]
     said = fastk("fastk-opt", lowered, *compile, status=1).stderr
     assert f"error: {row.refused_on_gpu}" in said
-    assert "(required by 'fastk.device_kernels')" in said
 
 
 def test_scalars_outside_of_loops(tmp_path):

@@ -75,14 +75,14 @@ def commit():
 
 def prepare(folder, first, count):
     """The programs of a module with their oracle and conditions, and a first row."""
-    import programs
+    import random_functions
 
     folder.mkdir(parents=True, exist_ok=True)
-    functions = programs.split(programs.text_of(first, count))
+    functions = random_functions.split(random_functions.text_of(first, count))
     libraries = {}
-    for role in programs.ROLES:
+    for role in random_functions.ROLES:
         libraries[role] = folder / f"{role}.so"
-        programs_of_role = programs.compile_role(functions, role, libraries[role])
+        programs_of_role = random_functions.compile_role(functions, role, libraries[role])
         libraries[role] = {seed: libraries[role] for seed in programs_of_role}
     row = {"first": first, "programs": count, "commit": commit(),
            "date": datetime.date.today().isoformat(), "with_conditions":
@@ -126,11 +126,11 @@ def add(row, counts):
 def run_on_host(folder, first, count):
     """A module on this machine's processor; returns its row."""
     import inputs
-    import programs
+    import random_functions
 
     start = time.monotonic()
     functions, libraries, row = prepare(folder, first, count)
-    own, failed = programs.largest_that_compile(functions, "host", folder / "host.so")
+    own, failed = random_functions.largest_that_compile(functions, "host", folder / "host.so")
     row["findings"] += [{"program": seed, "reason": said} for seed, said in failed.items()]
     for seed, path in own.items():
         library = library_of(path, seed)
@@ -196,7 +196,7 @@ def host(options):
 
 def pack(options):
     """Compiles modules for a GPU into OUT/pack."""
-    import programs
+    import random_functions
     from compiled import BIN
 
     folder = options.folder / "pack"
@@ -205,8 +205,8 @@ def pack(options):
 
     def one(each):
         first, count = each
-        functions = programs.split(programs.text_of(first, count))
-        own, failed = programs.largest_that_compile(
+        functions = random_functions.split(random_functions.text_of(first, count))
+        own, failed = random_functions.largest_that_compile(
             functions, options.target, folder / f"{first}.so")  # fmt: skip
         return {"first": first, "programs": count, "commit": commit(),
                 "failed": {str(seed): said for seed, said in failed.items()},

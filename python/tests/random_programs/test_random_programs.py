@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 import judge
-import programs
+import random_functions
 import pytest
 import torch
 
@@ -51,25 +51,25 @@ def test_programs_compile_for_a_gpu(tmp_path):
 def test_a_wrong_program_is_found(tmp_path, monkeypatch):
     import random_programs
 
-    right = programs.compile_program
+    right = random_functions.compile_program
 
     def wrong(functions, target, library):
         changed = {seed: text.replace("arith.addf", "arith.subf").replace("math.exp", "math.tanh")
                    for seed, text in functions.items()}  # fmt: skip
         right(changed, target, library)
 
-    monkeypatch.setattr(programs, "compile_program", wrong)
+    monkeypatch.setattr(random_functions, "compile_program", wrong)
     row = random_programs.run_on_host(tmp_path / "own", 7000, 20)
     named = {each["program"] for each in row["findings"]}
-    used = {seed for seed, text in programs.split(programs.text_of(7000, 20)).items()
+    used = {seed for seed, text in random_functions.split(random_functions.text_of(7000, 20)).items()
             if "arith.addf" in text or "math.exp" in text}  # fmt: skip
     assert named and named <= used
 
 
 def test_a_program_that_does_not_compile_is_named(tmp_path):
-    functions = programs.split(programs.text_of(7000, 8))
+    functions = random_functions.split(random_functions.text_of(7000, 8))
     functions[7003] = functions[7003].replace("tensor<", "tensor<-", 1)
-    libraries, failed = programs.largest_that_compile(functions, "host", tmp_path / "a.so")
+    libraries, failed = random_functions.largest_that_compile(functions, "host", tmp_path / "a.so")
     assert set(libraries) == set(functions) - {7003}
     assert "error:" in failed[7003]
 
@@ -114,8 +114,8 @@ def test_integers_are_equal():
 def test_a_library_and_its_text_have_one_signature(tmp_path):
     import random_programs
 
-    functions = programs.split(programs.text_of(7000, 5))
-    programs.compile_program(functions, "host", tmp_path / "a.so")
+    functions = random_functions.split(random_functions.text_of(7000, 5))
+    random_functions.compile_program(functions, "host", tmp_path / "a.so")
     for seed, text in functions.items():
         said = random_programs.library_of(tmp_path / "a.so", seed).signature
         assert random_programs.signature_of(text) == {

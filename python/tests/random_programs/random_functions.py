@@ -1,4 +1,4 @@
-# ===- programs.py - Random programs, compiled -*- Python -*-===#
+# ===- random_functions.py - Random programs, compiled -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
