@@ -109,10 +109,7 @@ LocalPool::evaluate(const EvaluationRequest &request) {
       [&](worker::Job &job) -> llvm::Expected<std::optional<worker::Verdict>> {
         return judge(job);
       },
-      [&](const std::string &text) {
-        if (note)
-          note(text);
-      });
+      note);
   if (!oracles)
     return oracles.takeError();
   if (oracles->verdict)

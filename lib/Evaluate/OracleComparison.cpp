@@ -45,7 +45,8 @@ OracleComparison::compare(LoweringOp workload, Ask ask, Note note) {
     return Answer();
   // A bug that is not looked for is no reason to end a search.
   auto goOn = [&](const std::string &why) {
-    note("the oracle on the GPU is not compared with the host's: " + why);
+    if (note)
+      note("the oracle on the GPU is not compared with the host's: " + why);
     return Answer();
   };
   llvm::Expected<PreparedComparison> prepared = maker.makeComparison(workload);

@@ -133,10 +133,7 @@ Spool::evaluate(const EvaluationRequest &request) {
       [&](worker::Job &job) {
         return ask(job, /*candidateDigest=*/"", /*repeat=*/0);
       },
-      [&](const std::string &text) {
-        if (note)
-          note(text);
-      });
+      note);
   if (!oracles)
     return oracles.takeError();
   if (oracles->verdict)

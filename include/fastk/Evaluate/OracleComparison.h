@@ -25,8 +25,8 @@ public:
   /// Gives the verdict on a comparison, or nothing where it is pending.
   using Ask = llvm::function_ref<llvm::Expected<std::optional<worker::Verdict>>(
       worker::Job &job)>;
-  /// Tells people why there is no comparison.
-  using Note = llvm::function_ref<void(const std::string &text)>;
+  /// Tells people why there is no comparison, if set: Evaluator::note.
+  using Note = const std::function<void(const std::string &text)> &;
 
   struct Answer {
     /// Nothing may be decided on verdicts yet.

@@ -9,6 +9,7 @@ looked for are programs that compute something else."""
 
 import dataclasses
 
+import inputs
 import torch
 
 #: Times the bound of class ieee, which is 8 u times the condition.
@@ -81,7 +82,7 @@ def compare(kind, got, want, condition, arithmetic):
         # A sum that is all but 0 may have the other sign there, and then a root; it may
         # be 0, and then a quotient.
         masked |= torch.isnan(want) | (~torch.isfinite(got) & (bound > want.abs()))
-    largest = torch.finfo(getattr(torch, _NAMES[kind])).max
+    largest = torch.finfo(inputs.TYPES[kind]).max
     beyond = torch.isinf(got) & (want.abs() + bound > largest) & (got.sign() == want.sign())
     masked |= torch.isfinite(want) & beyond
     both = torch.isfinite(want) & torch.isfinite(got) & ~masked
@@ -99,6 +100,3 @@ def compare(kind, got, want, condition, arithmetic):
         found.reason = (f"element {at}: {got[at]:.9g}, not {want[at]:.9g} "
                         f"(bound {bound[at]:.3g})")  # fmt: skip
     return found
-
-
-_NAMES = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16"}

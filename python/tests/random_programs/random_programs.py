@@ -59,10 +59,11 @@ class Rows:
             self.rows = json.loads(self.path.read_text())
 
     def put(self, key, row):
+        from fastk.importer import files
+
         self.rows[key] = row
-        whole = self.path.with_suffix(".new")
-        whole.write_text(json.dumps(self.rows, indent=0, sort_keys=True) + "\n")
-        os.replace(whole, self.path)
+        text = json.dumps(self.rows, indent=0, sort_keys=True) + "\n"
+        files.write_all({os.fspath(self.path): text})
 
 
 def commit():
@@ -81,9 +82,9 @@ def prepare(folder, first, count):
     functions = random_functions.split(random_functions.text_of(first, count))
     libraries = {}
     for role in random_functions.ROLES:
-        libraries[role] = folder / f"{role}.so"
-        programs_of_role = random_functions.compile_role(functions, role, libraries[role])
-        libraries[role] = {seed: libraries[role] for seed in programs_of_role}
+        library = folder / f"{role}.so"
+        seeds = random_functions.compile_role(functions, role, library)
+        libraries[role] = dict.fromkeys(seeds, library)
     row = {"first": first, "programs": count, "commit": commit(),
            "date": datetime.date.today().isoformat(), "with_conditions":
            len(libraries["condition"]), "findings": []}  # fmt: skip
@@ -147,7 +148,7 @@ def run_on_host(folder, first, count):
     return row
 
 
-def in_a_process(folder, target, first, count):
+def in_a_process(folder, first, count):
     """run_on_host, where a crash costs one module."""
     done = subprocess.run(
         [sys.executable, __file__, "module", folder, "--first", str(first),
@@ -161,8 +162,8 @@ def in_a_process(folder, target, first, count):
              + done.stderr.strip()[-300:]}]}  # fmt: skip
     # Down to the one that does it.
     half = count // 2
-    rows = [in_a_process(folder, target, first, half),
-            in_a_process(folder, target, first + half, count - half)]  # fmt: skip
+    rows = [in_a_process(folder, first, half),
+            in_a_process(folder, first + half, count - half)]  # fmt: skip
     for name in ("judged", "masked", "seconds", "with_conditions"):
         rows[0][name] = rows[0].get(name, 0) + rows[1].get(name, 0)
     rows[0]["findings"] += rows[1]["findings"]
@@ -182,7 +183,7 @@ def host(options):
     def one(each):
         if options.seconds and time.monotonic() > start + options.seconds:
             return None
-        return in_a_process(options.folder / f"host-{each[0]}", "host", *each)
+        return in_a_process(options.folder / f"host-{each[0]}", *each)
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for each, row in zip(wanted, pool.map(one, wanted)):
