@@ -16,11 +16,13 @@ import sys
 import time
 
 import pytest
+import torch
 from compiled import BIN
 from conftest import PYTHON
 
 from fastk.importer.pins import TORCH
-from fastk.kernelbench import page, rows
+from fastk.kernelbench import measure, page, rows
+from fastk.kernelbench.problems import Problem, draw_inputs, load, make_module
 
 HEAD = "import torch\nimport torch.nn as nn\n\n\n"
 TAIL = """
@@ -253,6 +255,43 @@ def test_who_is_short_of_memory_beside_others_is_measured_alone(tmp_path):
     assert "1/1_Short: measure ends beside others, and comes again alone" in done.stderr
     data = json.loads((tmp_path / "out" / "rows.json").read_text())
     assert "short_of_memory" not in step_of(data, "1/1_Short", "measure")
+
+
+def test_a_library_that_was_not_brought_is_named_at_once(ran, checkout, tmp_path):
+    out = tmp_path / "out"
+    shutil.copytree(ran[1], out)
+    (out / "rows.json.lock").unlink()
+    (out / "1/2_Right/model.so").unlink()
+    options = ("--only=1/2_*", "--steps=measure", "--again=all", "--jobs=2")
+    done = run(checkout, out, *options)
+    assert done.returncode == 2
+    assert "1/2_Right/model.so is not in the results: bring it, or compile" in done.stderr
+    assert "comes again alone" not in done.stderr
+    said = step_of(json.loads((out / "rows.json").read_text()), "1/2_Right", "measure")
+    assert said["status"] == "fail" and "not_for_neighbours" not in said
+
+
+def test_inputs_are_drawn_on_the_device_and_weights_on_the_host(checkout):
+    path = checkout / "KernelBench/level1/2_Right.py"
+    file = load(Problem("1/2_Right", 1, str(path)))
+    (drawn,) = draw_inputs(file, "meta")
+    assert drawn.device.type == "meta" and drawn.shape == (8, 6)
+    assert make_module(file).linear.weight.device.type == "cpu"
+
+
+@pytest.mark.parametrize("piece", [1, 3, 100])
+def test_results_are_compared_whatever_the_pieces(monkeypatch, piece):
+    monkeypatch.setattr(measure, "PIECE", piece)
+    right = torch.tensor([[1.0, -8.0, torch.nan], [torch.inf, 0.5, 2.0]], dtype=torch.double)
+    assert measure._largest(right.float(), right) == 0.0
+    off = right.float()
+    off[1, 1] = 1.5
+    assert measure._largest(off, right) == 1.0 / 8
+    assert not measure._all_close(off, right.float())
+    off[0, 2] = 0.0
+    assert measure._largest(off, right) == float("inf")
+    close = right.float().nan_to_num(nan=1.0)
+    assert measure._all_close(close, close + 1e-5)
 
 
 def test_a_budget_ends_the_run_with_the_rows_that_are(ran, checkout, tmp_path):

@@ -37,8 +37,8 @@ def page(rows, names, command):
         "fastk is faster. Means are geometric, of the problems that are timed and right.",
         "",
         "| level | problems | imported | compiled | right | timed | ratio | against eager "
-        "| ≥ 1 | < 0.5 | compile time, median | longest |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|",
+        "| ≥ 1 | < 0.5 | compile time, median | longest | of processors, longest |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for level in sorted({name.split("/")[0] for name in names}, key=int):
         lines.append(_level(level, rows, [n for n in names if n.startswith(level + "/")]))
@@ -92,11 +92,13 @@ def _level(level, rows, names):
     ratios = [each for each in map(ratio, rows_of) if each]
     eager = [each for row in rows_of if (each := ratio(row, ("eager",)))]
     seconds = [each["seconds"] for each in compiled]
+    used = [each["processor_seconds"] for each in compiled if "processor_seconds" in each]
     cells = [level, len(names), len(passed("import")), len(compiled), len(right),
              len(ratios), _mean(ratios), _mean(eager),
              sum(each >= 1 for each in ratios), sum(each < 0.5 for each in ratios),
              f"{statistics.median(seconds):.1f} s" if seconds else "",
-             f"{max(seconds):.1f} s" if seconds else ""]  # fmt: skip
+             f"{max(seconds):.1f} s" if seconds else "",
+             f"{max(used):.1f} s" if used else ""]  # fmt: skip
     return "| " + " | ".join(str(cell) for cell in cells) + " |"
 
 

@@ -10,6 +10,7 @@ A problem is a file KernelBench/levelL/N_name.py with a class Model, get_init_in
 and get_inputs().
 """
 
+import contextlib
 import dataclasses
 import os
 import re
@@ -83,22 +84,39 @@ def commit(folder):
 
 def build(problem):
     """(module, inputs), drawn as the harness draws them, in the module's own mode."""
-    import torch
+    file = load(problem)
+    inputs = draw_inputs(file)
+    return make_module(file), inputs
 
-    model = source.load(f"{problem.path}:Model")
-    file = sys.modules[model.__module__]
+
+def load(problem):
+    """The module of Python that a problem is."""
+    file = sys.modules[source.load(f"{problem.path}:Model").__module__]
     for name in ("get_init_inputs", "get_inputs"):
         if not callable(getattr(file, name, None)):
             raise ImporterError(
                 f"'{problem.path}' has no function '{name}'",
                 "a problem has a class Model, get_init_inputs() and get_inputs()",
             )
-    # Of other numbers than the weights.
-    torch.manual_seed(SEED + 1)
-    inputs = file.get_inputs()
+    return file
+
+
+def draw_inputs(file, device=None):
+    """The inputs of a problem; on a `device` they are drawn there, by its own generator."""
+    import torch
+
+    with torch.device(device) if device else contextlib.nullcontext():
+        # Of other numbers than the weights.
+        torch.manual_seed(SEED + 1)
+        return tuple(file.get_inputs())
+
+
+def make_module(file):
+    """The module of a problem, with its weights."""
+    import torch
+
     torch.manual_seed(SEED)
     settings = file.get_init_inputs()
     torch.manual_seed(SEED)
     with torch.no_grad():
-        module = model(*settings)
-    return module, tuple(inputs)
+        return file.Model(*settings)

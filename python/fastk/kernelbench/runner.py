@@ -123,17 +123,24 @@ class Runner:
     def _is_to_be_alone(self, said):
         """Whether neighbours may be the reason for what was said."""
         short_of_memory = said.pop("short_of_memory", False)
-        return self.jobs > 1 and (short_of_memory or said["status"] in ("fail", "crash"))
+        blameless = said.pop("not_for_neighbours", False)
+        failed = said["status"] in ("fail", "crash")
+        return self.jobs > 1 and (short_of_memory or (failed and not blameless))
 
     def _import(self, problem, folder):
-        code, out, err = self._call(_stage("import", problem, folder))
+        code, out, err, used = self._call(_stage("import", problem, folder))
         if code is None:
             return self._timeout()
         with contextlib.suppress(ValueError, IndexError):
-            return _shortened(json.loads(out.strip().splitlines()[-1]))
+            return _shortened(json.loads(out.strip().splitlines()[-1])) | used
         return {"status": "crash", "reason": _ending(code, err)}
 
     def _measure(self, problem, folder):
+        for name in ("model.so", "model.mlir.json"):
+            if not os.path.isfile(os.path.join(folder, name)):
+                return {"status": "fail", "not_for_neighbours": True, "reason":
+                        f"{problem.name}/{name} is not in the results: bring it, or compile "
+                        "again with --again all --steps compile"}  # fmt: skip
         environment = dict(os.environ)
         if self.jobs > 1:
             # Else each process keeps as many compilers as there are cores.
@@ -160,14 +167,14 @@ class Runner:
         command = [self.fastk_opt, "model.mlir", f"--target={self.target}"]
         command += [f"--bank={os.path.abspath(bank)}" for bank in self.banks]
         command += ["--emit=so", "-o", "model.so"]
-        code, _, err = self._call(command, cwd=folder)
+        code, _, err, used = self._call(command, cwd=folder)
         if code is None:
             return self._timeout()
         if code < 0:
             return {"status": "crash", "reason": _ending(code, err)}
         if code:
             return {"status": "fail", "reason": shorten(err)}
-        said = {"status": "ok"}
+        said = {"status": "ok", **used}
         found = re.search(r"(\d+) workloads?: (\d+) hits?", err)
         if found:
             said |= {"workloads": int(found[1]), "hits": int(found[2])}
@@ -177,19 +184,16 @@ class Runner:
         return {"status": "timeout", "reason": f"no end after {self.limit:.0f} s"}
 
     def _call(self, command, **kwargs):
-        """(exit code or None after the limit, stdout, stderr)."""
+        """(exit code or None after the limit, stdout, stderr, what it used)."""
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             process = self._start(
                 command, stdout=out, stderr=err, stdin=subprocess.DEVNULL, **kwargs
             )
             if not process:
-                return None, "", ""
+                return None, "", "", {}
             with self._ended(process):
-                try:
-                    code = process.wait(self.limit)
-                except subprocess.TimeoutExpired:
-                    code = None
-            return code, _text(out), _text(err)
+                used = _wait(process, self.limit)
+            return (process.returncode if used else None), _text(out), _text(err), used
 
     def _start(self, command, **kwargs):
         """A process, or None where nothing new begins."""
@@ -216,6 +220,19 @@ class Runner:
                             pipe.close()
                 with self.lock:
                     self.running.discard(process)
+
+
+def _wait(process, limit):
+    """Waits for the end; {"processor_seconds"} of it and of what it waited for, which
+    other work on the machine changes little; {} after `limit` seconds."""
+    end = time.monotonic() + limit
+    while time.monotonic() < end:
+        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return {"processor_seconds": round(usage.ru_utime + usage.ru_stime, 2)}
+        time.sleep(0.02)
+    return {}
 
 
 def _stage(step, problem, folder):
