@@ -142,7 +142,7 @@ def test_what_differs_from_torch_is_wrong_and_has_no_ratio(ran):
     done, out, data = ran
     said = step_of(data, "1/10_Counting", "measure")
     assert said["status"] == "wrong", said
-    assert "error" in said["reason"]
+    assert "off by" in said["reason"]
     times = (out / "page.md").read_text().split("## Times")[1]
     assert "1/2_Right" in times
     assert "1/10_Counting" not in times
@@ -292,6 +292,21 @@ def test_results_are_compared_whatever_the_pieces(monkeypatch, piece):
     assert measure._largest(off, right) == float("inf")
     close = right.float().nan_to_num(nan=1.0)
     assert measure._all_close(close, close + 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("mine", "eager", "status"),
+    [
+        (5e-5, 0.0, "ok"), (2e-4, 0.0, "wrong"), (2e-4, 1.5e-4, "ok"), (9e-3, 1.0, "ok"),
+        (0.015, 8e-3, "open"), (0.4, 0.8, "open"), (0.4, 0.1, "wrong"), (torch.nan, 1.0, "wrong"),
+    ],
+)  # fmt: skip
+def test_where_torch_itself_is_off_nothing_is_called_right(mine, eager, status):
+    exact = torch.tensor([1.0, -1.0], dtype=torch.double)
+    off = torch.tensor([0.0, 1.0])
+    results = [[exact.float() + error * off] for error in (mine, eager)]
+    said = measure._errors(*results, [exact])
+    assert said.get("status", "ok") == status, said
 
 
 def test_a_budget_ends_the_run_with_the_rows_that_are(ran, checkout, tmp_path):

@@ -130,7 +130,7 @@ def _run(options, kept, chosen, steps, fastk_opt):
                          _commit())  # fmt: skip
     again = {"failed": ("fail", "crash", "timeout", "wrong")}.get(options.again, ())
     if options.again == "all":
-        again = ("ok", "fail", "crash", "timeout", "wrong")
+        again = ("ok", "fail", "crash", "timeout", "wrong", "open")
     names = [each.name for each in chosen]
     try:
         done.run(chosen, steps, made_by, again, options.jobs,

@@ -27,7 +27,8 @@ import time
 from . import machine, peer, problems
 
 #: Of the largest element; twice eager's error where that is more, but no more than
-#: the last: a model whose f32 and f64 differ by more cannot be judged.
+#: the last: what is further off, though no further than that, is open, for there
+#: f32 itself does not tell what the model computes.
 LIMIT, MOST_LIMIT = 1e-4, 1e-2
 HARNESS = 1e-4
 #: Elements that are compared at a time: all at once need several times the memory.
@@ -166,7 +167,8 @@ def _errors(got, want, exact):
             "exact": exact is not None}  # fmt: skip
     # NaN where torch has none is no small error.
     if not error <= max(LIMIT, min(2 * eager, MOST_LIMIT)):
-        said |= {"status": "wrong", "reason": f"error {error:.3g}, eager's {eager:.3g}"}
+        said["status"] = "open" if error <= 2 * eager else "wrong"
+        said["reason"] = f"off by {error:.3g} from f64, eager's f32 by {eager:.3g}"
     return said
 
 

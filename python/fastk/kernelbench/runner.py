@@ -46,6 +46,7 @@ class Runner:
         self.fastk_opt, self.target, self.banks = fastk_opt, target, list(banks)
         self.running, self.lock, self.stopped = set(), threading.Lock(), False
         self.turns, self.jobs, self.to_be_alone = turns.Turns(), 1, []
+        self.measurers = []
 
     def run(self, problems, steps, made_by, again=(), jobs=1, progress=lambda text: None):
         """Runs what is wanted, `jobs` at a time; what is timed is timed alone.
@@ -64,6 +65,8 @@ class Runner:
                 self._at_a_time(1, alone, ["measure"], made_by, again, progress)
         finally:
             spent.cancel()
+            while self.measurers:
+                self._end(self.measurers.pop())
             self.rows.write()
 
     def _at_a_time(self, jobs, problems, steps, made_by, again, progress):
@@ -128,7 +131,7 @@ class Runner:
         return self.jobs > 1 and (short_of_memory or (failed and not blameless))
 
     def _import(self, problem, folder):
-        code, out, err, used = self._call(_stage("import", problem, folder))
+        code, out, err, used = self._call([*_STAGE, "import", problem.path, folder])
         if code is None:
             return self._timeout()
         with contextlib.suppress(ValueError, IndexError):
@@ -141,26 +144,49 @@ class Runner:
                 return {"status": "fail", "not_for_neighbours": True, "reason":
                         f"{problem.name}/{name} is not in the results: bring it, or compile "
                         "again with --again all --steps compile"}  # fmt: skip
+        process = None
+
+        def start():
+            nonlocal process
+            process = self._measurer()
+            if process:
+                request = {"problem": problem.path, "folder": folder}
+                process.stdin.write(json.dumps(request).encode() + b"\n")
+                process.stdin.flush()
+            return process
+
+        try:
+            ended = self.turns.start(start) and self.turns.serve(process, self.limit)
+        except BrokenPipeError:
+            ended = None
+        except TimeoutError:
+            self._end(process)
+            return self._timeout()
+        if ended:
+            with self.lock:
+                self.measurers.append(process)
+            if ended["said"]:
+                return _shortened(ended["said"])
+            return {"status": "crash", "reason": _ending(ended["code"], ended["stderr"])}
+        if not process:
+            return self._timeout()
+        self._end(process)
+        return {"status": "crash", "reason": _ending(process.returncode, _text(process.err))}
+
+    def _measurer(self):
+        """A process of stage.py that waits for a problem; None where nothing begins."""
+        with self.lock:
+            if self.measurers:
+                return self.measurers.pop()
         environment = dict(os.environ)
-        if self.jobs > 1:
-            # Else each process keeps as many compilers as there are cores.
-            environment.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
-        with tempfile.TemporaryFile() as err:
-
-            def start():
-                return self._start(_stage("measure", problem, folder), stderr=err,
-                                   env=environment, **turns.PIPES)  # fmt: skip
-
-            with self._ended(self.turns.start(start)) as process:
-                try:
-                    said = process and self.turns.serve(process, self.limit)
-                    # It says no more, and ends.
-                    code = process.wait(self.limit) if process and not said else 0
-                except (TimeoutError, subprocess.TimeoutExpired):
-                    return self._timeout()
-            if said:
-                return _shortened(said)
-            return {"status": "crash", "reason": _ending(code, _text(err))}
+        # Else each process keeps as many compilers as there are cores, which a fork
+        # of it does not have.
+        environment.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
+        err = tempfile.TemporaryFile()
+        process = self._start([*_STAGE, "measure"], stderr=err, env=environment, **turns.PIPES)
+        if process:
+            process.err = err
+        return process
 
     def _compile(self, problem, folder):
         """model.mlir to model.so."""
@@ -211,15 +237,17 @@ class Runner:
         try:
             yield process
         finally:
-            if process:
-                _kill(process)
-                process.wait()
-                for pipe in (process.stdin, process.stdout):
-                    if pipe:
-                        with contextlib.suppress(BrokenPipeError):
-                            pipe.close()
-                with self.lock:
-                    self.running.discard(process)
+            self._end(process)
+
+    def _end(self, process):
+        _kill(process)
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe:
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
+        with self.lock:
+            self.running.discard(process)
 
 
 def _wait(process, limit):
@@ -235,8 +263,7 @@ def _wait(process, limit):
     return {}
 
 
-def _stage(step, problem, folder):
-    return [sys.executable, "-m", "fastk.kernelbench.stage", step, problem.path, folder]
+_STAGE = [sys.executable, "-m", "fastk.kernelbench.stage"]
 
 
 def _shortened(said):
