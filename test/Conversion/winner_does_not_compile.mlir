@@ -1,5 +1,6 @@
 // A winner that this compiler refuses never fails a compile: the default lowering takes its place.
-// RUN: sh %S/Inputs/does_not_compile.sh %S/../Bank/Inputs/v1 %t.bank
+// RUN: sed -n 's|^// program: ||p' %s > %t.c
+// RUN: sh %S/../Bank/Inputs/with_program.sh %S/../Bank/Inputs/v1 %t.bank %t.c
 // RUN: fastk-run %s --bank=%t.bank --winners-from=any --check 2>&1 | FileCheck %s
 
 // CHECK: warning: winner w_0e03df74c38e5906 does not compile here:
@@ -7,6 +8,9 @@
 // CHECK-SAME: its workloads take the default lowering
 // CHECK: check: result 0:
 // CHECK-SAME: ok
+
+// program: int state;
+// program: void fastk_kernel(const float *a, float *b, void *w) { b[0] = a[0] + state++; }
 
 func.func @relu(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
   %zero = arith.constant 0.0 : f32

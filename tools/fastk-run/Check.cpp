@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
+#include "fastk/Analysis/NarrowestFloats.h"
 #include "fastk/Worker/ElementType.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -18,35 +19,26 @@ using namespace fastk;
 /// Bounds of --check, relative to the scale of the output (its root mean
 /// square). They are for whole models, which add up the errors of their
 /// workloads, and so much looser than what each winner was held to in its
-/// evaluation (docs/validation.md).
-static double checkBound(Precision precision) {
+/// evaluation (docs/validation.md). \p narrowest: what the result is computed
+/// in; null for one that is no float.
+static double checkLimit(Precision precision, FloatType narrowest) {
+  if (!narrowest)
+    return 0;
+  unsigned digits =
+      llvm::APFloat::semanticsPrecision(narrowest.getFloatSemantics());
+  double roundoff = std::ldexp(1.0, -static_cast<int>(digits));
+  // f16 and bf16 are rounded to whatever the class.
+  double rounded = 8 * roundoff;
   switch (precision) {
   case Precision::ieee:
-    return 1e-4;
+    // As many roundings in f64 as in f32.
+    return rounded + (narrowest.isF64() ? std::ldexp(1e-4, 24 - 53) : 1e-4);
   case Precision::tf32:
-    return 5e-3;
+    return rounded + 5e-3;
   case Precision::half:
-    return 1e-2;
+    return rounded + 1e-2;
   }
   return 0;
-}
-
-/// The unit roundoff of the narrowest float that the model computes in: what
-/// has gone through f16 is no more exact for being f32 at the end.
-static double largestRoundoff(ModuleOp model) {
-  double roundoff = 0;
-  auto visit = [&](Type type) {
-    auto number = dyn_cast<FloatType>(getElementTypeOrSelf(type));
-    if (!number)
-      return;
-    unsigned bits = APFloat::semanticsPrecision(number.getFloatSemantics());
-    roundoff = std::max(roundoff, std::ldexp(1.0, -int(bits)));
-  };
-  model.walk([&](Operation *op) {
-    for (Type type : op->getResultTypes())
-      visit(type);
-  });
-  return roundoff;
 }
 
 /// Whether the oracle's value is beyond the result's type by more than the
@@ -107,10 +99,11 @@ static double relativeError(const HostTensor &got, const HostTensor &want,
   return scale > 0 ? worst / scale : worst;
 }
 
-int fastk::checkOutputs(ModuleOp model, const std::vector<HostTensor> &outputs,
+int fastk::checkOutputs(func::FuncOp function,
+                        const std::vector<HostTensor> &outputs,
                         const std::vector<HostTensor> &expected,
                         StringRef where, Precision precision) {
-  double bound = checkBound(precision), roundoff = largestRoundoff(model);
+  SmallVector<FloatType> narrowest = narrowestFloats(function);
   bool right = true;
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!hasValue(expected[i])) {
@@ -120,9 +113,7 @@ int fastk::checkOutputs(ModuleOp model, const std::vector<HostTensor> &outputs,
                       "nothing; give others with --inputs: WRONG\n";
       continue;
     }
-    bool isFloat = worker::isFloat(outputs[i].type().element);
-    // f16 and bf16 are rounded to whatever the class.
-    double limit = isFloat ? bound + 8 * roundoff : 0;
+    double limit = checkLimit(precision, narrowest[i]);
     double error = relativeError(outputs[i], expected[i], limit);
     bool good = error <= limit;
     right &= good;

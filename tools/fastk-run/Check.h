@@ -10,15 +10,17 @@
 
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Runtime/CompiledLibrary.h"
-#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <vector>
 
 namespace fastk {
 
-/// Compares the results of a model with those of its oracle, in f64, and prints
-/// a line for each; \p where the oracle ran, for the message. Returns the exit
-/// code: 2 where one is wrong.
-int checkOutputs(mlir::ModuleOp model, const std::vector<HostTensor> &outputs,
+/// Compares the results of a model's function with those of its oracle, in f64,
+/// and prints a line for each; \p where the oracle ran, for the message. What a
+/// result may be off by follows from the types that it is computed in. Returns
+/// the exit code: 2 where one is wrong.
+int checkOutputs(mlir::func::FuncOp function,
+                 const std::vector<HostTensor> &outputs,
                  const std::vector<HostTensor> &expected, llvm::StringRef where,
                  Precision precision);
 

@@ -18,6 +18,7 @@
 #include "fastk/Runtime/CompiledLibrary.h"
 #include "fastk/Runtime/Npy.h"
 #include "fastk/Transforms/RunPasses.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
@@ -254,6 +255,10 @@ makeInputsFor(ModuleOp model, llvm::StringRef function,
   return makeInputs(signature, inputFiles, features, seed, openSize);
 }
 
+static func::FuncOp functionOf(ModuleOp model, llvm::StringRef name) {
+  return model.lookupSymbol<func::FuncOp>(name);
+}
+
 /// What the model, computed in f64 on this machine's processors, gives.
 static llvm::Expected<std::vector<HostTensor>>
 runHostOracle(ModuleOp model, llvm::StringRef name, Precision precision,
@@ -297,7 +302,8 @@ static int runOnHost(ModuleOp model, std::optional<CompiledLibrary> library,
         runHostOracle(model, (*function)->name, precision, folder, *inputs);
     if (!expected)
       return fail(expected.takeError());
-    status = checkOutputs(model, outputs, *expected, "", precision);
+    status = checkOutputs(functionOf(model, (*function)->name), outputs,
+                          *expected, "", precision);
   }
   if (showProfile) {
     auto lowered =
@@ -377,7 +383,8 @@ static int checkOnGpu(ModuleOp model, GpuRunner &gpu, Precision precision,
         runHostOracle(model, function.name, precision, folder, inputs);
     if (!expected)
       return fail(expected.takeError());
-    return checkOutputs(model, outputs, *expected, " on the host", precision);
+    return checkOutputs(functionOf(model, function.name), outputs, *expected,
+                        " on the host", precision);
   }
   auto oracle =
       compileForGpu(model, Mode::Oracle, precision, gpu, function.name);
@@ -386,7 +393,8 @@ static int checkOnGpu(ModuleOp model, GpuRunner &gpu, Precision precision,
   auto expected = gpu.run((*oracle)->function, inputs);
   if (!expected)
     return fail(expected.takeError());
-  return checkOutputs(model, outputs, *expected, " on the GPU", precision);
+  return checkOutputs(functionOf(model, function.name), outputs, *expected,
+                      " on the GPU", precision);
 }
 
 static int runOnGpu(ModuleOp model, const CompiledLibrary *library,

@@ -1,12 +1,12 @@
 #!/bin/sh
-# does_not_compile.sh SAMPLE_BANK BANK: a bank whose winner's program is refused by the compiler.
+# with_program.sh SAMPLE_BANK BANK PROGRAM.c: a copy of a bank of one winner, which has another program.
 set -e
 rm -rf "$2"
 mkdir -p "$2"
 cp -r "$1/." "$2"
 chmod -R u+w "$2"
+cp "$3" "$2"/host/*/kernel.c
 cd "$2"/host/*
-printf 'int state;\nvoid fastk_kernel(const float *a, float *b, void *w) { b[0] = a[0] + state++; }\n' > kernel.c
 python3 - <<'PY'
 import hashlib, re
 text = open("lowering.mlir").read()
