@@ -112,6 +112,10 @@ fastk::compileWithWinners(ModuleOp module, StringRef fusion,
   return summary;
 }
 
+LogicalResult fastk::inlineLowerings(ModuleOp module) {
+  return runPass(module, createFastkInlineLoweringsPass());
+}
+
 LogicalResult fastk::inlineWorkloads(ModuleOp module) {
   return runPass(module, createFastkInlineWorkloadsPass());
 }

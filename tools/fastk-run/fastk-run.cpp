@@ -108,6 +108,17 @@ static cl::opt<double>
 namespace {
 /// How a model is compiled for a run.
 enum class Mode { Winners, Default, Oracle };
+
+/// What the input holds; both are null where it is a library.
+struct Model {
+  /// As it was given: fastk-opt may have put winners in.
+  ModuleOp given;
+  /// What it computes, without winners.
+  ModuleOp definition;
+
+  explicit operator bool() { return bool(given); }
+  ModuleOp as(Mode mode) { return mode == Mode::Winners ? given : definition; }
+};
 } // namespace
 
 static KernelRole roleOf(Mode mode) {
@@ -122,12 +133,12 @@ static int fail(llvm::Error error) {
 
 /// The model with its workloads lowered for `target`.
 static llvm::Expected<OwningOpRef<ModuleOp>>
-lowerModelFor(ModuleOp model, Mode mode, Precision precision,
+lowerModelFor(Model model, Mode mode, Precision precision,
               llvm::StringRef target, const Machine &machine) {
   auto failed = [&] {
     return llvm::createStringError("the model could not be compiled");
   };
-  OwningOpRef<ModuleOp> module(model.clone());
+  OwningOpRef<ModuleOp> module(model.as(mode).clone());
   if (mode == Mode::Oracle && mlir::failed(promoteToF64(*module)))
     return failed();
   if (mode != Mode::Winners) {
@@ -156,8 +167,7 @@ lowerModelFor(ModuleOp model, Mode mode, Precision precision,
 }
 
 /// Compiles the model to a shared library in `folder` and loads it.
-static llvm::Expected<CompiledLibrary> compileModelFor(ModuleOp model,
-                                                       Mode mode,
+static llvm::Expected<CompiledLibrary> compileModelFor(Model model, Mode mode,
                                                        Precision precision,
                                                        llvm::StringRef folder) {
   auto failed = [&] {
@@ -247,21 +257,21 @@ static llvm::Error writeOutputs(const std::vector<HostTensor> &outputs) {
 }
 
 static llvm::Expected<std::vector<HostTensor>>
-makeInputsFor(ModuleOp model, llvm::StringRef function,
+makeInputsFor(Model model, llvm::StringRef function,
               const Signature &signature) {
   SmallVector<InputFeatures> features;
   if (model)
-    features = analyzeArguments(model, function, fusion);
+    features = analyzeArguments(model.definition, function, fusion);
   return makeInputs(signature, inputFiles, features, seed, openSize);
 }
 
-static func::FuncOp functionOf(ModuleOp model, llvm::StringRef name) {
-  return model.lookupSymbol<func::FuncOp>(name);
+static func::FuncOp functionOf(Model model, llvm::StringRef name) {
+  return model.definition.lookupSymbol<func::FuncOp>(name);
 }
 
 /// What the model, computed in f64 on this machine's processors, gives.
 static llvm::Expected<std::vector<HostTensor>>
-runHostOracle(ModuleOp model, llvm::StringRef name, Precision precision,
+runHostOracle(Model model, llvm::StringRef name, Precision precision,
               llvm::StringRef folder, const std::vector<HostTensor> &inputs) {
   auto oracle = compileModelFor(model, Mode::Oracle, precision, folder);
   if (!oracle)
@@ -276,7 +286,7 @@ runHostOracle(ModuleOp model, llvm::StringRef name, Precision precision,
 }
 
 /// `library` where the input is one, else the model is compiled in `folder`.
-static int runOnHost(ModuleOp model, std::optional<CompiledLibrary> library,
+static int runOnHost(Model model, std::optional<CompiledLibrary> library,
                      Precision precision, llvm::StringRef folder) {
   if (!library) {
     llvm::Expected<CompiledLibrary> compiled = compileModelFor(
@@ -345,8 +355,8 @@ struct CompiledForGpu {
 } // namespace
 
 static llvm::Expected<std::unique_ptr<CompiledForGpu>>
-compileForGpu(ModuleOp model, Mode mode, Precision precision,
-              const GpuRunner &gpu, llvm::StringRef name) {
+compileForGpu(Model model, Mode mode, Precision precision, const GpuRunner &gpu,
+              llvm::StringRef name) {
   Machine machine = Machine::of(gpu.target(), 0);
   machine.model = gpu.device().model;
   auto module = lowerModelFor(model, mode, precision, gpu.target(), machine);
@@ -369,7 +379,7 @@ compileForGpu(ModuleOp model, Mode mode, Precision precision,
   return result;
 }
 
-static int checkOnGpu(ModuleOp model, GpuRunner &gpu, Precision precision,
+static int checkOnGpu(Model model, GpuRunner &gpu, Precision precision,
                       llvm::StringRef folder, const GpuFunction &function,
                       const std::vector<HostTensor> &inputs,
                       const std::vector<HostTensor> &outputs) {
@@ -397,7 +407,7 @@ static int checkOnGpu(ModuleOp model, GpuRunner &gpu, Precision precision,
                       " on the GPU", precision);
 }
 
-static int runOnGpu(ModuleOp model, const CompiledLibrary *library,
+static int runOnGpu(Model model, const CompiledLibrary *library,
                     Precision precision, llvm::StringRef folder) {
   auto gpu = GpuRunner::create();
   if (!gpu)
@@ -514,7 +524,7 @@ int main(int argc, char **argv) {
   context.printOpOnDiagnostic(false); // the source line is shown
   llvm::SourceMgr sourceMgr;
   SourceMgrDiagnosticHandler handler(sourceMgr, &context);
-  OwningOpRef<ModuleOp> model;
+  OwningOpRef<ModuleOp> model, definition;
   if (isLibrary && (check || runOracle))
     return fail(llvm::createStringError(
         "--check and --oracle need the model: a library has no oracle"));
@@ -526,6 +536,9 @@ int main(int argc, char **argv) {
     if (!model || failed(checkModel(*model)) || failed(inlineCalls(*model)))
       return 1;
     if (targetName != "host" && failed(unrollLoops(*model)))
+      return 1;
+    definition = model->clone();
+    if (failed(inlineLowerings(*definition)))
       return 1;
   }
   std::optional<CompiledLibrary> library;
@@ -553,9 +566,10 @@ int main(int argc, char **argv) {
     return fail(llvm::createStringError(
         "--profile is for a model on the host: a library does not tell its "
         "workloads apart; leave out --target and --oracle, or --profile"));
+  Model models;
+  if (model)
+    models = {*model, *definition};
   if (targetName != "host")
-    return runOnGpu(model ? *model : ModuleOp(), library ? &*library : nullptr,
-                    *precision, folder);
-  return runOnHost(model ? *model : ModuleOp(), std::move(library), *precision,
-                   folder);
+    return runOnGpu(models, library ? &*library : nullptr, *precision, folder);
+  return runOnHost(models, std::move(library), *precision, folder);
 }

@@ -47,6 +47,9 @@ compileWithWinners(mlir::ModuleOp module, llvm::StringRef fusion,
                    WorkloadMatcher &matcher,
                    llvm::function_ref<bool(mlir::ModuleOp)> search = nullptr);
 
+/// fastk-inline-lowerings: a model that came with winners, without them.
+mlir::LogicalResult inlineLowerings(mlir::ModuleOp module);
+
 /// fastk-inline-workloads: what has no winner leaves as it came.
 mlir::LogicalResult inlineWorkloads(mlir::ModuleOp module);
 
