@@ -72,6 +72,15 @@ static ArrayAttr promoteParts(ArrayAttr parts) {
   return ArrayAttr::get(parts.getContext(), promoted);
 }
 
+/// A tensor of smaller floats that is no list of floats: weights whose bytes
+/// lie beside the module, as torch-mlir prints them, or complex numbers. It
+/// stays as it is and is extended, as an argument is.
+static bool isExtended(arith::ConstantOp constant) {
+  return isa<RankedTensorType>(constant.getType()) &&
+         !isa<DenseFPElementsAttr>(constant.getValue()) &&
+         promote(constant.getType()) != constant.getType();
+}
+
 static bool isWiderThanF64(Type type) {
   type = getElementTypeOrSelf(type);
   if (auto complex = dyn_cast<ComplexType>(type))
@@ -106,10 +115,19 @@ struct FastkPromoteToF64Pass
     SmallVector<Operation *> ops;
     func.getBody().walk([&](Operation *op) { ops.push_back(op); });
     // Converted on entry, and from there on as f64.
-    for (BlockArgument argument : entry.getArguments())
-      extendArgument(argument);
+    OpBuilder builder = OpBuilder::atBlockBegin(&entry);
+    for (BlockArgument argument : entry.getArguments()) {
+      builder.setInsertionPointToStart(&entry);
+      extend(builder, argument);
+    }
 
     for (Operation *op : ops) {
+      if (auto constant = dyn_cast<arith::ConstantOp>(op);
+          constant && isExtended(constant)) {
+        builder.setInsertionPointAfter(constant);
+        extend(builder, constant.getResult());
+        continue;
+      }
       for (Region &region : op->getRegions())
         for (Block &block : region)
           for (BlockArgument argument : block.getArguments())
@@ -151,7 +169,7 @@ struct FastkPromoteToF64Pass
         return refuse("asks whether a number is normal, which is another "
                       "question in f64");
       if (auto constant = dyn_cast<arith::ConstantOp>(op))
-        if (!promoteConstant(constant.getValue()))
+        if (!isExtended(constant) && !promoteConstant(constant.getValue()))
           return refuse("has a constant that cannot be converted to f64");
       if (auto constant = dyn_cast<complex::ConstantOp>(op))
         if (!promoteParts(constant.getValue()))
@@ -161,27 +179,27 @@ struct FastkPromoteToF64Pass
     return failure(walk.wasInterrupted());
   }
 
-  void extendArgument(BlockArgument argument) {
-    Type type = promote(argument.getType());
-    if (type == argument.getType())
+  /// Makes users of \p source use it in f64; that is made where \p builder is.
+  static void extend(OpBuilder &builder, Value source) {
+    Type type = promote(source.getType());
+    if (type == source.getType())
       return;
-    OpBuilder builder = OpBuilder::atBlockBegin(argument.getOwner());
-    Location loc = argument.getLoc();
-    auto tensor = dyn_cast<RankedTensorType>(argument.getType());
+    Location loc = source.getLoc();
+    auto tensor = dyn_cast<RankedTensorType>(source.getType());
     if (!tensor) {
-      auto extend = arith::ExtFOp::create(builder, loc, type, argument);
-      argument.replaceAllUsesExcept(extend, extend);
+      auto extend = arith::ExtFOp::create(builder, loc, type, source);
+      source.replaceAllUsesExcept(extend, extend);
       return;
     }
     SmallVector<OpFoldResult> sizes =
-        tensor::getMixedSizes(builder, loc, argument);
+        tensor::getMixedSizes(builder, loc, source);
     Value empty = tensor::EmptyOp::create(
         builder, loc, sizes, cast<RankedTensorType>(type).getElementType());
     AffineMap identity = builder.getMultiDimIdentityMap(tensor.getRank());
     SmallVector<utils::IteratorType> iterators(tensor.getRank(),
                                                utils::IteratorType::parallel);
     auto extend = linalg::GenericOp::create(
-        builder, loc, TypeRange{type}, ValueRange{argument}, ValueRange{empty},
+        builder, loc, TypeRange{type}, ValueRange{source}, ValueRange{empty},
         ArrayRef<AffineMap>{identity, identity}, iterators,
         [](OpBuilder &b, Location l, ValueRange args) {
           Type to = args[1].getType();
@@ -202,10 +220,10 @@ struct FastkPromoteToF64Pass
           linalg::YieldOp::create(b, l, value);
         });
     SmallPtrSet<Operation *, 4> keep = {extend};
-    for (Operation *user : argument.getUsers())
+    for (Operation *user : source.getUsers())
       if (isa<tensor::DimOp>(user))
         keep.insert(user);
-    argument.replaceAllUsesExcept(extend.getResult(0), keep);
+    source.replaceAllUsesExcept(extend.getResult(0), keep);
   }
 };
 } // namespace

@@ -51,3 +51,33 @@ func.func @integers(%x: tensor<4xi64>, %y: i32) -> (tensor<4xi64>, f32) {
   %0 = arith.sitofp %y : i32 to f32
   return %x, %0 : tensor<4xi64>, f32
 }
+
+// -----
+
+// Bytes beside the module stay what they are, and are extended where they are
+// named: an integer's are none of its business.
+// CHECK-LABEL: func.func @resources
+func.func @resources(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xi64>, tensor<1xcomplex<f32>>) {
+  // CHECK-DAG: %[[W:.*]] = arith.constant dense_resource<weights> : tensor<2xf32>
+  // CHECK-DAG: %[[I:.*]] = arith.constant dense_resource<indices> : tensor<2xi64>
+  // CHECK-DAG: %[[C:.*]] = arith.constant dense<(1.000000e+00,2.000000e+00)> : tensor<1xcomplex<f32>>
+  // CHECK-DAG: %[[WIDE:.*]] = linalg.generic {{.*}} ins(%[[W]] : tensor<2xf32>) outs(%{{.*}} : tensor<2xf64>)
+  // CHECK-DAG: %[[D:.*]] = linalg.generic {{.*}} ins(%[[C]] : tensor<1xcomplex<f32>>) outs(%{{.*}} : tensor<1xcomplex<f64>>)
+  %w = arith.constant dense_resource<weights> : tensor<2xf32>
+  %i = arith.constant dense_resource<indices> : tensor<2xi64>
+  %c = arith.constant dense<(1.0, 2.0)> : tensor<1xcomplex<f32>>
+  %e = tensor.empty() : tensor<2xf32>
+  // CHECK: %[[S:.*]] = linalg.add ins(%{{.*}}, %[[WIDE]] : tensor<2xf64>, tensor<2xf64>)
+  // CHECK: return %[[S]], %[[I]], %[[D]] : tensor<2xf64>, tensor<2xi64>, tensor<1xcomplex<f64>>
+  %s = linalg.add ins(%x, %w : tensor<2xf32>, tensor<2xf32>) outs(%e : tensor<2xf32>) -> tensor<2xf32>
+  return %s, %i, %c : tensor<2xf32>, tensor<2xi64>, tensor<1xcomplex<f32>>
+}
+
+{-#
+  dialect_resources: {
+    builtin: {
+      weights: "0x040000000000803F00000040",
+      indices: "0x0800000001000000000000000200000000000000"
+    }
+  }
+#-}

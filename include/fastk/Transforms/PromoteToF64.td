@@ -10,8 +10,9 @@ def FastkPromoteToF64Pass
   let summary = "Compute in f64 whatever the function computes in a smaller float";
   let description = [{
     Makes the oracle of a workload: every float inside becomes f64, arguments
-    are extended on entry, conversions between floats vanish, and results stay
-    f64. Integers keep their type.
+    are extended on entry, constants whose bytes lie beside the module
+    (`dense_resource`) where they stand, conversions between floats vanish, and
+    results stay f64. Integers keep their type.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::complex::ComplexDialect",
