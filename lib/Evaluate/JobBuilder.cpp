@@ -48,6 +48,14 @@ static llvm::Expected<worker::Tensor> toTensor(Type type) {
         " cannot be evaluated: the worker draws f64, f32, f16, bf16, i64, i32, "
         "i8 and i1 of static shape");
   }
+  if (ShapedType::getNumElements(tensor.getShape()) > worker::maxElements) {
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    return llvm::createStringError(
+        "operands of type " + text +
+        " cannot be evaluated: they have more than 2^40 elements, which no "
+        "machine holds; export the model with smaller shapes");
+  }
   worker::Tensor result;
   result.type = *element;
   result.shape = tensor.getShape().vec();

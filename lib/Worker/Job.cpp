@@ -124,8 +124,6 @@ int64_t Tensor::rowLength() const { return shape.empty() ? 1 : shape.back(); }
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// More elements than any machine holds; keeps products far from overflow.
-static constexpr int64_t maxElements = int64_t(1) << 40;
 /// The kernel is called through a table of function types of bounded arity.
 static constexpr size_t maxTensors = 30;
 static constexpr int64_t maxBytes = int64_t(1) << 46;

@@ -8,6 +8,7 @@
 #include "Driver.h"
 #include "CompileKernel.h"
 #include "RemarkSetup.h"
+#include "fastk/Analysis/LeastMemory.h"
 #include "fastk/Bank/Bank.h"
 #include "fastk/Conversion/CudaCodegen.h"
 #include "fastk/Conversion/DeviceModel.h"
@@ -23,6 +24,7 @@
 #include "fastk/Evaluate/Replay.h"
 #include "fastk/Evaluate/Spool.h"
 #include "fastk/Evaluate/Subprocess.h"
+#include "fastk/Target/AvailableMemory.h"
 #include "fastk/Transforms/RunPasses.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
@@ -283,6 +285,23 @@ static int emit(const DriverOptions &options, ModuleOp module) {
   });
 }
 
+/// Says which functions the target has no room for, by their shapes. It is no
+/// error: another machine may have.
+static void warnOfShortage(const DriverOptions &options, ModuleOp formed) {
+  std::string where = options.device ? options.device->model : "this machine";
+  int64_t bytes = options.device ? options.device->memoryBytes : totalMemory();
+  if (options.target != "host" && (!options.device || bytes == 0))
+    return;
+  for (auto function : formed.getOps<func::FuncOp>()) {
+    std::string shortage = leastMemory(function).explainShortage(bytes);
+    if (function.isPublic() && !shortage.empty())
+      emitWarning(function.getLoc())
+          << "@" << function.getName() << " " << shortage << " on " << where
+          << ": run it where there is more, or export the model with smaller "
+             "shapes";
+  }
+}
+
 static void explainMisses(const ApplySummary &summary,
                           const WorkloadMatcher &matcher,
                           MLIRContext *context) {
@@ -356,6 +375,7 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
                                    options.winnersFromAny,
                                    options.requireDeterministic});
   auto searchFormed = [&](ModuleOp formed) -> int {
+    warnOfShortage(options, formed);
     if (options.search == SearchScope::None)
       return kExitDone;
     TimingScope step = timeStep("Search");

@@ -9,6 +9,7 @@
 #include "GpuRunner.h"
 #include "Inputs.h"
 #include "Profile.h"
+#include "fastk/Analysis/LeastMemory.h"
 #include "fastk/Bank/Bank.h"
 #include "fastk/Conversion/CudaCodegen.h"
 #include "fastk/Conversion/HostCodegen.h"
@@ -17,6 +18,7 @@
 #include "fastk/Driver/LoadModel.h"
 #include "fastk/Runtime/CompiledLibrary.h"
 #include "fastk/Runtime/Npy.h"
+#include "fastk/Target/AvailableMemory.h"
 #include "fastk/Transforms/RunPasses.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AsmState.h"
@@ -131,10 +133,51 @@ static int fail(llvm::Error error) {
   return 1;
 }
 
-/// The model with its workloads lowered for `target`.
+/// Whether the shapes say that the function to run cannot have the memory that
+/// it takes. `formed` is the model, or its oracle, with its workloads formed.
+static llvm::Error checkMemory(ModuleOp formed, Mode mode, int64_t available) {
+  for (auto function : formed.getOps<func::FuncOp>()) {
+    if (!function.isPublic() || (!entry.empty() && function.getName() != entry))
+      continue;
+    std::string shortage = leastMemory(function).explainShortage(available);
+    if (!shortage.empty())
+      return llvm::createStringError(
+          (mode == Mode::Oracle ? "the oracle of @" : "@") +
+          function.getName() +
+          (mode == Mode::Oracle ? ", which computes in f64, " : " ") +
+          shortage + ": run it on a machine with more memory" +
+          (mode == Mode::Oracle && check ? ", without --check" : "") +
+          ", or export the model with smaller shapes");
+  }
+  return llvm::Error::success();
+}
+
+/// The same of a library's function: what it has for itself is not known.
+static llvm::Error checkMemory(const CompiledFunction &function) {
+  MemoryNeed need;
+  auto sum = [](const std::vector<fastk::TensorType> &types) {
+    double bytes = 0;
+    for (const fastk::TensorType &type : types)
+      if (!type.isDynamic())
+        bytes += double(type.bytes());
+    return bytes;
+  };
+  need.arguments = sum(function.signature.inputs);
+  need.results = sum(function.signature.outputs);
+  std::string shortage = need.explainShortage(availableMemory());
+  if (shortage.empty())
+    return llvm::Error::success();
+  return llvm::createStringError(
+      inputPath + ": @" + function.name + " " + shortage +
+      ": run it on a machine with more memory, or compile the model with "
+      "smaller shapes");
+}
+
+/// The model with its workloads lowered for `target`, which has so much memory.
 static llvm::Expected<OwningOpRef<ModuleOp>>
 lowerModelFor(Model model, Mode mode, Precision precision,
-              llvm::StringRef target, const Machine &machine) {
+              llvm::StringRef target, const Machine &machine,
+              int64_t availableBytes) {
   auto failed = [&] {
     return llvm::createStringError("the model could not be compiled");
   };
@@ -161,6 +204,8 @@ lowerModelFor(Model model, Mode mode, Precision precision,
       return failed();
     llvm::errs() << "fastk-run: " << summary->str() << "\n";
   }
+  if (llvm::Error error = checkMemory(*module, mode, availableBytes))
+    return std::move(error);
   if (mlir::failed(lowerWorkloads(*module, target)))
     return failed();
   return module;
@@ -173,7 +218,8 @@ static llvm::Expected<CompiledLibrary> compileModelFor(Model model, Mode mode,
   auto failed = [&] {
     return llvm::createStringError("the model could not be compiled");
   };
-  auto module = lowerModelFor(model, mode, precision, "host", Machine::host());
+  auto module = lowerModelFor(model, mode, precision, "host", Machine::host(),
+                              availableMemory());
   if (!module)
     return module.takeError();
   llvm::LLVMContext context;
@@ -298,6 +344,9 @@ static int runOnHost(Model model, std::optional<CompiledLibrary> library,
   auto function = library->find(entry);
   if (!function)
     return fail(function.takeError());
+  if (!model)
+    if (llvm::Error error = checkMemory(**function))
+      return fail(std::move(error));
   auto inputs = makeInputsFor(model, (*function)->name, (*function)->signature);
   if (!inputs)
     return fail(inputs.takeError());
@@ -316,8 +365,8 @@ static int runOnHost(Model model, std::optional<CompiledLibrary> library,
                           *expected, "", precision);
   }
   if (showProfile) {
-    auto lowered =
-        lowerModelFor(model, Mode::Winners, precision, "host", Machine::host());
+    auto lowered = lowerModelFor(model, Mode::Winners, precision, "host",
+                                 Machine::host(), availableMemory());
     if (!lowered)
       return fail(lowered.takeError());
     if (llvm::Error error = profileOnHost(**lowered, folder, (*function)->name,
@@ -359,7 +408,8 @@ compileForGpu(Model model, Mode mode, Precision precision, const GpuRunner &gpu,
               llvm::StringRef name) {
   Machine machine = Machine::of(gpu.target(), 0);
   machine.model = gpu.device().model;
-  auto module = lowerModelFor(model, mode, precision, gpu.target(), machine);
+  auto module = lowerModelFor(model, mode, precision, gpu.target(), machine,
+                              gpu.device().memoryBytes);
   if (!module)
     return module.takeError();
   std::optional<CudaTarget> target = CudaTarget::parse(gpu.target());

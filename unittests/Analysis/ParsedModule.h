@@ -8,6 +8,7 @@
 #ifndef FASTK_UNITTESTS_ANALYSIS_PARSEDMODULE_H
 #define FASTK_UNITTESTS_ANALYSIS_PARSEDMODULE_H
 
+#include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -57,9 +58,9 @@ public:
 private:
   ParsedModule() = default;
   void load() {
-    context.loadDialect<mlir::arith::ArithDialect, mlir::func::FuncDialect,
-                        mlir::linalg::LinalgDialect, mlir::math::MathDialect,
-                        mlir::tensor::TensorDialect>();
+    context.loadDialect<FastkDialect, mlir::arith::ArithDialect,
+                        mlir::func::FuncDialect, mlir::linalg::LinalgDialect,
+                        mlir::math::MathDialect, mlir::tensor::TensorDialect>();
   }
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;

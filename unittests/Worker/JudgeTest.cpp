@@ -99,6 +99,20 @@ TEST(Judge, ZeroRowsAndDenormals) {
   EXPECT_EQ(compare(y, r).max, infinity);
 }
 
+TEST(Judge, TensorsThatHaveNoRoom) {
+  Job job;
+  job.inputs = job.outputs = {vector(int64_t(1) << 44)};
+  HostDevice device(job);
+  Verdict verdict;
+  Failure failure;
+  EXPECT_FALSE(device.open(verdict, failure));
+  EXPECT_EQ(failure.status, Status::Unfit);
+  // Operand, result and the oracle's.
+  EXPECT_NE(failure.reason.find("a trial takes at least 281 TB of memory"),
+            std::string::npos)
+      << failure.reason;
+}
+
 /// Parallel and serial judging agree.
 TEST(Judge, LargeOutputs) {
   size_t n = 1 << 20;

@@ -28,6 +28,8 @@ namespace fastk::worker {
 
 /// The only job format there is.
 inline constexpr int64_t jobFormat = 1;
+/// More than any machine holds in a tensor; keeps products far from overflow.
+inline constexpr int64_t maxElements = int64_t(1) << 40;
 
 /// evaluate: validate, then time briefly. validate: no timing. promote: more
 /// trials, repeated runs, longer timing with an A/A control. compare: no

@@ -7,6 +7,7 @@
 
 #include "Facts.h"
 #include "ReadReply.h"
+#include "fastk/Target/AvailableMemory.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -68,16 +69,6 @@ std::string llm::showSeconds(double seconds) {
   return formatv("{0:f2} s", seconds).str();
 }
 
-std::string llm::showBytes(double bytes) {
-  static constexpr const char *units[] = {"B", "KB", "MB", "GB", "TB"};
-  int unit = 0;
-  for (; bytes >= 1000 && unit < 4; ++unit)
-    bytes /= 1000;
-  return unit == 0      ? formatv("{0:f0} B", bytes).str()
-         : bytes >= 100 ? formatv("{0:f0} {1}", bytes, units[unit]).str()
-                        : formatv("{0:f1} {1}", bytes, units[unit]).str();
-}
-
 /// True where `sign` stands in the text and begins a word.
 static bool says(StringRef text, StringRef sign) {
   for (size_t at = 0; (at = text.find(sign, at)) != StringRef::npos; ++at) {
@@ -137,10 +128,10 @@ static void addLaunches(const worker::LaunchPlan &plan,
   int64_t workspace = 0;
   for (const worker::Workspace &each : plan.workspaces)
     workspace += each.bytes;
-  facts.push_back(formatv("a plan of {0} step(s){1}", plan.steps.size(),
-                          workspace ? ", scratch memory " +
-                                          llm::showBytes(double(workspace))
-                                    : std::string()));
+  facts.push_back(
+      formatv("a plan of {0} step(s){1}", plan.steps.size(),
+              workspace ? ", scratch memory " + showBytes(double(workspace))
+                        : std::string()));
   int shown = 0;
   for (const worker::PlanStep &step : plan.steps) {
     const auto *launch = std::get_if<worker::Launch>(&step);
@@ -191,8 +182,8 @@ static std::string describe(const worker::LaunchCounters &launch) {
   auto read = launch.get("dram_read_bytes");
   auto written = launch.get("dram_write_bytes");
   if (read && written)
-    parts.push_back("DRAM reads " + llm::showBytes(*read) + " and writes " +
-                    llm::showBytes(*written));
+    parts.push_back("DRAM reads " + showBytes(*read) + " and writes " +
+                    showBytes(*written));
   percentOf("l2_hit_percent", "L2 hits");
   percentOf("tensor_percent", "tensor cores busy");
   percentOf("issue_percent", "issue slots used");

@@ -11,6 +11,7 @@
 #include "ReadReply.h"
 #include "WorkloadText.h"
 #include "fastk/Analysis/WorkloadKind.h"
+#include "fastk/Target/AvailableMemory.h"
 #include "fastk/Worker/Contract.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

@@ -9,8 +9,8 @@
 #include "HostDevice.h"
 #include "../Phases.h"
 #include "../Statistics.h"
+#include "fastk/Target/AvailableMemory.h"
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <sched.h>
 #include <unistd.h>
@@ -24,17 +24,6 @@ static int64_t processors() {
   if (sched_getaffinity(0, sizeof(set), &set) == 0)
     return std::max(1, CPU_COUNT(&set));
   return std::max<int64_t>(1, sysconf(_SC_NPROCESSORS_ONLN));
-}
-
-/// Bytes of memory the machine can still give.
-static int64_t availableMemory() {
-  std::ifstream info("/proc/meminfo");
-  std::string word;
-  int64_t kilobytes = 0;
-  while (info >> word)
-    if (word == "MemAvailable:" && info >> kilobytes)
-      return kilobytes * 1024;
-  return int64_t(sysconf(_SC_AVPHYS_PAGES)) * sysconf(_SC_PAGESIZE);
 }
 
 static int64_t lastLevelCache() {
@@ -156,7 +145,33 @@ private:
 
 } // namespace
 
+/// The bytes that the tensors of one trial take at least: operands, and the
+/// results that are compared.
+static double trialBytes(const Job &job) {
+  double bytes = 0;
+  for (const Tensor &tensor : job.inputs)
+    bytes += double(tensor.bytes());
+  for (Part part : {Part::Oracle, Part::Condition, Part::Candidate})
+    if (programOf(job, part))
+      for (const Tensor &tensor : job.outputs)
+        bytes += storesDoubles(part) && isFloat(tensor.type)
+                     ? 8 * double(tensor.elements())
+                     : double(tensor.bytes());
+  return bytes;
+}
+
 bool HostDevice::open(Verdict &verdict, Failure &failure) {
+  double needed = trialBytes(job), available = double(fastk::availableMemory());
+  if (needed > available) {
+    failure = {Status::Unfit,
+               "a trial takes at least " + fastk::showBytes(needed) +
+                   " of memory (operands, and the results of candidate, "
+                   "oracle and conditions), and " +
+                   fastk::showBytes(available) +
+                   " are available: search on a machine with more, or export "
+                   "the model with smaller shapes"};
+    return false;
+  }
   threads = job.time.threads ? job.time.threads : processors();
   verdict.timing.threads = threads;
   verdict.timing.cache = job.time.cache;
@@ -254,7 +269,7 @@ size_t HostDevice::rotatingSets(size_t wanted, const std::vector<Part> &parts) {
     for (const Tensor &tensor : job.outputs)
       bytes += tensor.bytes();
   }
-  while (wanted > 1 && int64_t(wanted) * bytes > availableMemory() / 2)
+  while (wanted > 1 && int64_t(wanted) * bytes > fastk::availableMemory() / 2)
     --wanted;
   return wanted;
 }
