@@ -53,7 +53,8 @@ public:
 
 private:
   bool collect();
-  void chooseKept(int64_t innerCount, int64_t &keptRow);
+  /// Null for `keptRow`: there is no buffer for a row.
+  void chooseKept(int64_t innerCount, int64_t *keptRow);
   unsigned visit(Value value, ArrayRef<Lin> index);
   unsigned visitWith(llvm::function_ref<void(Scope &)> body);
   /// Merges neighbouring variables as far as every load allows.
@@ -579,11 +580,12 @@ void NestEmitter::emitRootPass(Writer &w) {
     program.buffers.erase(kept->value.getAsOpaquePointer());
 }
 
-void NestEmitter::chooseKept(int64_t innerCount, int64_t &keptRow) {
+void NestEmitter::chooseKept(int64_t innerCount, int64_t *keptRow) {
   // An expensive elementwise value that a reduction computes and the last pass
   // needs again is kept in a row buffer, or in the result itself.
-  int64_t keep =
-      reductions.empty() || acrossRows ? 0 : kernel.parameter("keep", 1, 0, 2);
+  int64_t keep = reductions.empty() || acrossRows
+                     ? 0
+                     : kernel.parameter("keep", 1, 0, keptRow ? 2 : 1);
   if (keep && innerCount > 1) {
     Discovery last =
         kernel.discoverWith([&](Scope &s) { s.at(root, rootIndex); });
@@ -631,8 +633,8 @@ void NestEmitter::chooseKept(int64_t innerCount, int64_t &keptRow) {
     }
     if (kept && keep == 1 && destination.elem == Elem::F32 && !streaming) {
       keptBuffer = destination;
-    } else if (kept && innerCount * 4 <= (1 << 20) && !shareRow) {
-      keptRow = innerCount;
+    } else if (kept && keptRow && innerCount * 4 <= (1 << 20) && !shareRow) {
+      *keptRow = innerCount;
       keptBuffer.elem = Elem::F32;
       keptBuffer.pointer = "rowBuffer";
       std::string nothing;
@@ -665,10 +667,7 @@ bool NestEmitter::runInside(Writer &w, unsigned along) {
         return program.fail("a reduction of rows varies along the row");
   inner.push_back(along);
   unroll = kernel.parameter("unroll", 4, 1, 8);
-  int64_t keptRow = 0;
-  // In the result or not at all: there is no buffer for a row here.
-  if (kernel.parameter("keep", 1, 0, 1))
-    chooseKept(program.vars[along].extent, keptRow);
+  chooseKept(program.vars[along].extent, /*keptRow=*/nullptr);
   for (unsigned level = 0; level < levels; ++level)
     emitReductionPass(w, level);
   emitRootPass(w);
@@ -751,7 +750,7 @@ bool NestEmitter::run() {
   }
 
   int64_t keptRow = 0;
-  chooseKept(innerCount, keptRow);
+  chooseKept(innerCount, &keptRow);
   int64_t threads = program.threads;
   Writer w(program.body);
   std::string what = reductions.empty()

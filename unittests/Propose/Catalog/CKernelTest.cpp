@@ -404,5 +404,14 @@ TEST(CatalogAttention, FullAndCausal) {
                    "attention",
                    1,
                    "cross attention"});
+  // Rows between products have no buffer of their own, whatever is asked for.
+  for (int64_t keep : {0, 1, 2})
+    cases.push_back({attention(2, 40, 40, 16, false, false),
+                     {{"keep", keep}},
+                     64,
+                     2,
+                     "attention",
+                     1,
+                     "what is kept of a row"});
   checkKernels(cases);
 }
