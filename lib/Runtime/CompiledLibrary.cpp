@@ -79,7 +79,8 @@ listFunctions(llvm::object::ObjectFile &file) {
   return names;
 }
 
-llvm::Expected<CompiledLibrary> CompiledLibrary::open(StringRef path) {
+llvm::Expected<CompiledLibrary> CompiledLibrary::open(StringRef path,
+                                                      StringRef shownName) {
   auto problem = [&](const llvm::Twine &what) {
     return llvm::createStringError(path + ": " + what);
   };
@@ -101,7 +102,7 @@ llvm::Expected<CompiledLibrary> CompiledLibrary::open(StringRef path) {
   if (!handle)
     return problem(dlerror());
   CompiledLibrary library;
-  library.path = path.str();
+  library.name = (shownName.empty() ? path : shownName).str();
   for (const std::string &name : *names) {
     CompiledFunction function;
     function.name = name;
@@ -134,20 +135,20 @@ llvm::Expected<CompiledLibrary> CompiledLibrary::open(StringRef path) {
 }
 
 llvm::Expected<const CompiledFunction *>
-CompiledLibrary::find(StringRef name) const {
-  if (name.empty() && entries.size() == 1)
+CompiledLibrary::find(StringRef function) const {
+  if (function.empty() && entries.size() == 1)
     return &entries.front();
-  for (const CompiledFunction &function : entries)
-    if (function.name == name)
-      return &function;
+  for (const CompiledFunction &each : entries)
+    if (each.name == function)
+      return &each;
   std::string known =
       llvm::join(llvm::map_range(
                      entries, [](const CompiledFunction &f) { return f.name; }),
                  ", ");
   return llvm::createStringError(
-      path +
-      (name.empty() ? ": has several functions: choose one with "
-                      "--entry: "
-                    : ": has no function '" + name + "': it has ") +
+      name +
+      (function.empty() ? ": has several functions: choose one with "
+                          "--entry: "
+                        : ": has no function '" + function + "': it has ") +
       known);
 }

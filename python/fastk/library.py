@@ -79,8 +79,14 @@ class Library:
         self.runtime = None
         self.closed = False
         if runtime := os.environ.get("FASTK_RUNTIME"):
-            # Under its own name the model finds it loaded.
-            ctypes.CDLL(runtime, mode=ctypes.RTLD_GLOBAL)
+            try:
+                # Under its own name the model finds it loaded.
+                ctypes.CDLL(runtime, mode=ctypes.RTLD_GLOBAL)
+            except OSError as error:
+                raise Error(
+                    f"FASTK_RUNTIME cannot be loaded: {error}; let it name "
+                    "libfastk_runtime.so, or unset it for libraries for the host"
+                ) from None
         try:
             self.handle = ctypes.CDLL(os.path.abspath(path))
         except OSError as error:

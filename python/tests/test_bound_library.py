@@ -112,3 +112,10 @@ def test_files_that_are_no_library(tmp_path):
     (tmp_path / "text.so").write_text("text")
     with pytest.raises(Error, match="cannot be loaded"):
         Library(tmp_path / "text.so")
+
+
+def test_a_runtime_that_is_none(built, tmp_path, monkeypatch):
+    folder, _ = built
+    monkeypatch.setenv("FASTK_RUNTIME", str(tmp_path / "none.so"))
+    with pytest.raises(Error, match="FASTK_RUNTIME cannot be loaded: .*none.so"):
+        Library(folder / "net.so")

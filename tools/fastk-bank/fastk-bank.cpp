@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -446,6 +447,14 @@ int main(int argc, char **argv) {
   if (verify && requireDeterministic && !remeasureAll)
     return reportError("--require-deterministic runs winners again: add "
                        "--remeasure, or leave it out");
+  auto isHexDigit = [](char c) {
+    return llvm::isDigit(c) || (c >= 'a' && c <= 'f');
+  };
+  if (!llvm::all_of(keyPrefix, isHexDigit) || keyPrefix.size() > 64)
+    return reportError("--key=" + keyPrefix +
+                       ": no key begins so: a key is 64 digits from 0 to 9 and "
+                       "a to f, of which the first few do; see fastk-bank "
+                       "list");
   std::vector<std::string> banks(directories.begin(), directories.end());
   std::string into;
   if (merges) {
@@ -491,7 +500,12 @@ int main(int argc, char **argv) {
         rows.push_back({std::move(entry), directory, nullptr});
   }
   if (rows.empty() && !asJson) {
-    llvm::errs() << "no winners in";
+    llvm::errs() << "no winners";
+    if (!keyPrefix.empty())
+      llvm::errs() << " whose key begins with " << keyPrefix;
+    if (!onlyTarget.empty())
+      llvm::errs() << " for " << onlyTarget;
+    llvm::errs() << " in";
     for (const std::string &directory : banks)
       llvm::errs() << " " << directory;
     llvm::errs() << "\n";

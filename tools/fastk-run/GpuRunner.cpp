@@ -9,6 +9,7 @@
 #include "fastk/Cuda/QueryDevice.h"
 #include "fastk/Runtime/fastk_runtime.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -167,11 +168,17 @@ llvm::Expected<GpuFunction> GpuRunner::find(const DeviceModel &model,
   for (const DeviceFunction &function : model.functions)
     if (function.name == name || (name.empty() && model.functions.size() == 1))
       found = &function;
-  if (!found)
+  if (!found) {
+    std::string known = llvm::join(
+        llvm::map_range(model.functions,
+                        [](const DeviceFunction &each) { return each.name; }),
+        ", ");
     return llvm::createStringError(
-        name.empty() ? "the model has several functions: choose one with "
-                       "--entry"
-                     : "the model has no function '" + name.str() + "'");
+        (name.empty() ? "the model has several functions: choose one with "
+                        "--entry: "
+                      : "the model has no function '" + name + "': it has ") +
+        known);
+  }
   llvm::Expected<Signature> signature = Signature::parse(found->signature);
   if (!signature)
     return signature.takeError();

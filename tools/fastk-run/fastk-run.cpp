@@ -234,7 +234,7 @@ static llvm::Expected<CompiledLibrary> compileModelFor(Model model, Mode mode,
   if (mlir::failed(
           emitSharedLibrary((*module)->getLoc(), **compiled, target, path)))
     return failed();
-  return CompiledLibrary::open(path);
+  return CompiledLibrary::open(path, inputPath);
 }
 
 static double median(std::vector<double> values) {

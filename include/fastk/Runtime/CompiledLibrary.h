@@ -48,14 +48,16 @@ struct CompiledFunction {
 /// as long as the process lives (OpenMP's threads may outlast any call).
 class CompiledLibrary {
 public:
-  static llvm::Expected<CompiledLibrary> open(llvm::StringRef path);
+  /// `shownName` is what messages call it; empty: its path.
+  static llvm::Expected<CompiledLibrary> open(llvm::StringRef path,
+                                              llvm::StringRef shownName = "");
   const std::vector<CompiledFunction> &functions() const { return entries; }
   /// The function of that name; for "" the only one. The error lists what there
   /// is.
-  llvm::Expected<const CompiledFunction *> find(llvm::StringRef name) const;
+  llvm::Expected<const CompiledFunction *> find(llvm::StringRef function) const;
 
 private:
-  std::string path;
+  std::string name;
   std::vector<CompiledFunction> entries;
 };
 
