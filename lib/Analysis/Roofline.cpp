@@ -8,6 +8,8 @@
 #include "fastk/Analysis/Roofline.h"
 #include "RooflineBuilder.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Dialect/Fastk/PlanRegion.h"
+#include "fastk/Worker/Job.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Dominance.h"
@@ -57,6 +59,13 @@ RooflinePrecision toRoofline(Precision precision) {
     return RooflinePrecision::Half;
   }
   llvm_unreachable("all precisions are named above");
+}
+
+CacheState Roofline::timedCaches(const TargetDescription &target) const {
+  bool isGpu = llvm::StringRef(target.target).starts_with("cuda:");
+  return isGpu || footprintBytes <= worker::alwaysFlushedBytes
+             ? CacheState::Cold
+             : CacheState::Warm;
 }
 
 double Roofline::memorySeconds(const TargetDescription &target,
@@ -156,7 +165,12 @@ Roofline computeRoofline(Block &pattern) {
   decomposeAggregates(rewriter, *copy);
   DominanceInfo dominance(function);
   eliminateCommonSubExpressions(rewriter, dominance, function);
-  return RooflineBuilder(*copy).build();
+  Roofline roofline = RooflineBuilder(*copy).build();
+  for (TypeRange types : {TypeRange(pattern.getArgumentTypes()),
+                          TypeRange(terminator->getOperandTypes())})
+    for (int64_t bytes : bufferBytes(types))
+      roofline.footprintBytes += bytes;
+  return roofline;
 }
 
 } // namespace fastk

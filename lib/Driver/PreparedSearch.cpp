@@ -45,7 +45,7 @@ PreparedSearch::PreparedSearch(const SearchRun &run, const SearchTarget &target)
 }
 
 double PreparedSearch::floorSeconds() const {
-  return roofline.floorSeconds(device, CacheState::Warm,
+  return roofline.floorSeconds(device, roofline.timedCaches(device),
                                toRoofline(run.filter().loosest));
 }
 

@@ -398,8 +398,12 @@ llvm::Expected<PreparedJob> JobMaker::make(const EvaluationRequest &request,
   }
   if (options.timeSeconds > 0)
     job.time.maxSeconds = options.timeSeconds * (request.promote ? 2.5 : 1);
-  job.floorNs = 1e9 * computeRoofline(workload.getPattern())
-                          .floorSeconds(target, CacheState::Warm,
-                                        toRoofline(request.acceptedPrecision));
+  Roofline roofline = computeRoofline(workload.getPattern());
+  job.floorNs =
+      1e9 * roofline.floorSeconds(target,
+                                  options.cache == worker::Cache::Cold
+                                      ? roofline.timedCaches(target)
+                                      : CacheState::Warm,
+                                  toRoofline(request.acceptedPrecision));
   return prepared;
 }

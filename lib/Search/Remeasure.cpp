@@ -149,9 +149,9 @@ static llvm::Expected<Remeasurement> measure(const Winner &winner,
   result.isNoise = !result.problem.empty() && isTooNoisy(result.verdict, gain);
   if (!result.problem.empty())
     return result;
-  double floor = computeRoofline(lowering.getPattern())
-                     .floorSeconds(device, CacheState::Warm,
-                                   toRoofline(lowering.getPrecision()));
+  Roofline roofline = computeRoofline(lowering.getPattern());
+  double floor = roofline.floorSeconds(device, roofline.timedCaches(device),
+                                       toRoofline(lowering.getPrecision()));
   // A class that was measured once is not made tighter by one lucky trial.
   result.winner = buildWinner(
       workload, candidate.language, candidate.program, candidate.workspaceBytes,

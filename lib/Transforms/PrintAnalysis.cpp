@@ -82,12 +82,11 @@ void printRoofline(raw_ostream &os, const Roofline &roofline,
   print("convert", ops.conversion);
   print("integer", ops.integer);
   print("foldable", ops.foldable);
+  CacheState caches = roofline.timedCaches(target);
   os << "\n  floor: "
-     << llvm::format("%.4g",
-                     1e6 * roofline.floorSeconds(target, CacheState::Cold))
-     << " us, " << stringify(roofline.bound(target, CacheState::Cold))
-     << " bound, " << llvm::format("%.4g", roofline.intensity())
-     << " op/byte\n";
+     << llvm::format("%.4g", 1e6 * roofline.floorSeconds(target, caches))
+     << " us, " << stringify(roofline.bound(target, caches)) << " bound, "
+     << llvm::format("%.4g", roofline.intensity()) << " op/byte\n";
   for (const std::string &name : roofline.unmodelled)
     os << "  not modelled: " << name << "\n";
 }

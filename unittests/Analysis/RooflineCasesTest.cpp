@@ -332,6 +332,28 @@ TEST(RooflineFloor, WhatFitsInTheCacheNeedNotComeFromMemory) {
   EXPECT_DOUBLE_EQ(r.floorSeconds(target), 0.001);
 }
 
+TEST(RooflineFloor, IsThatOfWhatIsTimed) {
+  Roofline r;
+  TargetDescription host = device(), gpu = device();
+  gpu.target = "cuda:sm_90a";
+  r.footprintBytes = 256 << 20;
+  EXPECT_EQ(r.timedCaches(host), CacheState::Cold);
+  EXPECT_EQ(r.timedCaches(gpu), CacheState::Cold);
+  // The worker may leave it to the calls to evict so much.
+  r.footprintBytes += 1;
+  EXPECT_EQ(r.timedCaches(host), CacheState::Warm);
+  EXPECT_EQ(r.timedCaches(gpu), CacheState::Cold);
+  // Operands count whole, read or not.
+  ParsedModule module(R"(
+    func.func @f(%x: tensor<100xf32>) -> tensor<10xf32> {
+      %s = tensor.extract_slice %x[5] [10] [1] : tensor<100xf32> to tensor<10xf32>
+      return %s : tensor<10xf32>
+    })");
+  Roofline slice = computeRoofline(module.body());
+  EXPECT_EQ(slice.readBytes, 40);
+  EXPECT_EQ(slice.footprintBytes, 440);
+}
+
 TEST(RooflineFloor, ReducedPrecisionHasFasterUnits) {
   Roofline r;
   r.contraction32 = 5e8;

@@ -80,6 +80,8 @@ struct Roofline {
   int64_t readBytes = 0;
   /// Bytes of the results, each once.
   int64_t writtenBytes = 0;
+  /// Bytes of all operands and results, read or not.
+  int64_t footprintBytes = 0;
   /// Live operations of the pattern, without masked elements, padding, dead
   /// values and duplicates.
   OperationCounts ops;
@@ -101,6 +103,11 @@ struct Roofline {
   int64_t compulsoryBytes() const { return readBytes + writtenBytes; }
   /// Operations (flops) per compulsory byte.
   double intensity() const;
+
+  /// How the worker's timed calls find the operands: flushed, unless they are
+  /// so large that it may leave that to the call before. The floor of what is
+  /// timed is that of this state.
+  CacheState timedCaches(const TargetDescription &target) const;
 
   /// Seconds that the bytes alone, and the arithmetic alone, take at least.
   double memorySeconds(const TargetDescription &target,

@@ -133,6 +133,10 @@ struct ValidateOptions {
 enum class Cache { Cold, Warm };
 std::string_view toString(Cache cache);
 std::optional<Cache> parseCache(std::string_view text);
+/// Operands and results of so many bytes together are flushed whatever the
+/// host's caches; beyond that, and four times its last-level cache, they evict
+/// themselves.
+inline constexpr int64_t alwaysFlushedBytes = int64_t(256) << 20;
 
 struct TimeOptions {
   /// OpenMP threads of every program; 0: all processors of the worker.

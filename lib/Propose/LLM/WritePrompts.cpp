@@ -157,7 +157,7 @@ std::string llm::PromptWriter::standing() const {
   const Roofline &roofline = context.roofline;
   const TargetDescription &target = context.target;
   RooflinePrecision precision = toRoofline(context.acceptedPrecision);
-  double memory = roofline.memorySeconds(target, CacheState::Cold);
+  double memory = roofline.memorySeconds(target, roofline.timedCaches(target));
   double compute = roofline.computeSeconds(target, precision);
   std::string text = formatv(
       "- Compulsory memory traffic: {0} read, {1} written, {2} at the peak of "

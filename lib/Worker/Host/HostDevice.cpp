@@ -282,7 +282,8 @@ void HostDevice::flush(const Operands &operands, const Results &results) {
   for (const Tensor &tensor : job.outputs)
     footprint += tensor.bytes();
   // What exceeds the caches evicts itself.
-  if (job.time.cache != Cache::Cold || footprint > 4 * lastLevelCache())
+  if (job.time.cache != Cache::Cold ||
+      footprint > std::max(alwaysFlushedBytes, 4 * lastLevelCache()))
     return;
   for (const SharedBuffer &buffer :
        static_cast<const HostOperands &>(operands).buffers)

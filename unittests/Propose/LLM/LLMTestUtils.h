@@ -70,13 +70,20 @@ struct Request {
   }
 
   ProposalContext context() {
-    return {workload,        features,
-            roofline,        target,
-            precision,       8,
-            baselineSeconds, roofline.floorSeconds(target),
-            history,         parents,
-            round,           known,
-            exchanges,       requireDeterministic};
+    return {workload,
+            features,
+            roofline,
+            target,
+            precision,
+            8,
+            baselineSeconds,
+            roofline.floorSeconds(target, roofline.timedCaches(target)),
+            history,
+            parents,
+            round,
+            known,
+            exchanges,
+            requireDeterministic};
   }
 
   TriedVariant tried(Variant variant, llvm::StringRef title,
