@@ -350,6 +350,7 @@ fastk::compileCProgram(Location loc, StringRef source, unsigned numPointers,
   if (auto why = findViolation(*module, numPointers))
     return refuse(*why);
 
+  guardDivisions(*module);
   // The temporary file's name must not reach the output.
   module->setModuleIdentifier(symbol);
   module->setSourceFileName("kernel.c");

@@ -8,6 +8,10 @@
 #include "HostPipeline.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -65,4 +69,49 @@ void fastk::guardDivisions(ModuleOp module) {
   });
   for (Operation *op : divisions)
     guard(op);
+}
+
+static bool isSigned(const llvm::Instruction &instruction) {
+  return instruction.getOpcode() == llvm::Instruction::SDiv ||
+         instruction.getOpcode() == llvm::Instruction::SRem;
+}
+
+static void guard(llvm::Instruction &division) {
+  llvm::IRBuilder<> builder(&division);
+  llvm::Value *dividend = division.getOperand(0),
+              *divisor = division.getOperand(1);
+  llvm::Type *type = divisor->getType();
+  auto constant = [&](const APInt &value) {
+    return llvm::ConstantInt::get(type, value);
+  };
+  unsigned width = type->getScalarSizeInBits();
+  llvm::Value *traps =
+      builder.CreateICmpEQ(divisor, constant(APInt::getZero(width)));
+  if (isSigned(division))
+    traps = builder.CreateOr(
+        traps,
+        builder.CreateAnd(
+            builder.CreateICmpEQ(divisor, constant(APInt::getAllOnes(width))),
+            builder.CreateICmpEQ(dividend,
+                                 constant(APInt::getSignedMinValue(width)))));
+  division.setOperand(
+      1, builder.CreateSelect(traps, constant(APInt(width, 1)), divisor));
+}
+
+void fastk::guardDivisions(llvm::Module &module) {
+  SmallVector<llvm::Instruction *> divisions;
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function)) {
+      if (!instruction.isIntDivRem())
+        continue;
+      const APInt *divisor;
+      bool isSafe =
+          llvm::PatternMatch::match(instruction.getOperand(1),
+                                    llvm::PatternMatch::m_APInt(divisor)) &&
+          !divisor->isZero() && !divisor->isAllOnes();
+      if (!isSafe)
+        divisions.push_back(&instruction);
+    }
+  for (llvm::Instruction *division : divisions)
+    guard(*division);
 }

@@ -85,6 +85,8 @@ void placeThreadBuffers(mlir::ModuleOp module);
 /// divisor were 1. (Torch raises for the first on a CPU, and gives some value
 /// on a GPU.)
 void guardDivisions(mlir::ModuleOp module);
+/// The same in a C program's code, before anything is optimised.
+void guardDivisions(llvm::Module &module);
 
 /// Sets triple, data layout and the target attributes of every function.
 void attachTarget(llvm::Module &module, const HostTarget &target);

@@ -28,7 +28,8 @@ public:
 
   /// Operands are copied to aligned memory and must come back unchanged;
   /// results are written where they point.
-  void run(std::vector<const void *> inputs, std::vector<void *> outputs) {
+  void run(const std::vector<const void *> &inputs,
+           const std::vector<void *> &outputs) {
     std::vector<void *> pointers;
     for (const void *input : inputs)
       pointers.push_back(const_cast<void *>(input));

@@ -116,6 +116,38 @@ TEST_F(VariantTest, CProgramMayUseIntrinsics) {
     })"));
 }
 
+/// What the default lowering gives where the processor would end the process.
+TEST_F(VariantTest, CProgramsThatDivideByZero) {
+  constexpr llvm::StringLiteral quotients = R"(
+    #id = affine_map<(i) -> (i)>
+    func.func @f(%x: tensor<4xi32>) -> tensor<4xi32> {
+      %n = arith.constant -2147483648 : i32
+      %e = tensor.empty() : tensor<4xi32>
+      %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+        ins(%x : tensor<4xi32>) outs(%e : tensor<4xi32>) {
+      ^bb0(%a: i32, %o: i32):
+        %0 = arith.divsi %n, %a : i32
+        linalg.yield %0 : i32
+      } -> tensor<4xi32>
+      return %y : tensor<4xi32>
+    })";
+  std::vector<int32_t> x = {0, -1, 1, -2}, expected(4), y(4);
+  auto theirs = compile(quotients, KernelRole::Program);
+  ASSERT_TRUE(theirs);
+  theirs->run({x.data()}, {expected.data()});
+  EXPECT_EQ(expected,
+            (std::vector<int32_t>{INT32_MIN, INT32_MIN, INT32_MIN, 1 << 30}));
+  auto ours = compile(quotients, KernelRole::Program, Language::c, R"(
+    #include <limits.h>
+    void fastk_kernel(const int *x, int *y, void *workspace) {
+      for (int i = 0; i < 4; ++i)
+        y[i] = INT_MIN / x[i] + (int)(3u % (unsigned)(x[i] != 0));
+    })");
+  ASSERT_TRUE(ours);
+  ours->run({x.data()}, {y.data()});
+  EXPECT_EQ(y, expected);
+}
+
 TEST_F(VariantTest, CProgramsThatAreRefused) {
   struct Case {
     const char *source, *why;
