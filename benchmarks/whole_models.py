@@ -62,9 +62,9 @@ def _llama(length, **sizes):
     return _language(transformers.LlamaForCausalLM(config), config.vocab_size, length)
 
 
-def _resnet(pixels, **sizes):
+def _resnet(pixels, layer_type="basic", **sizes):
     config = transformers.ResNetConfig(
-        layer_type="basic", downsample_in_first_stage=False, **sizes
+        layer_type=layer_type, downsample_in_first_stage=False, **sizes
     )
     model = transformers.ResNetForImageClassification(config)
     return Logits(model).eval(), (torch.randn(1, 3, pixels, pixels),)
@@ -86,6 +86,20 @@ def resnet18():
         224, embedding_size=64, hidden_sizes=[64, 128, 256, 512], depths=[2, 2, 2, 2],
         num_labels=1000,
     )
+
+
+def resnet50():
+    """ResNet-50 on one picture of ImageNet's size, with its 1000 classes."""
+    return _resnet(
+        224, "bottleneck", embedding_size=64, hidden_sizes=[256, 512, 1024, 2048],
+        depths=[3, 4, 6, 3], num_labels=1000,
+    )  # fmt: skip
+
+
+def resnet50_f16():
+    """The same in half precision."""
+    model, inputs = resnet50()
+    return model.half(), tuple(each.half() for each in inputs)
 
 
 def llama():

@@ -37,8 +37,6 @@ Occupancy computeOccupancy(const DeviceDescription &device, int64_t threads,
 
 /// "12.3 us", "1.25 ms".
 std::string showSeconds(double seconds);
-/// Of bytes: "2.1 GB", "176 MB", "512 B".
-
 /// What a program uses, by its text: "wgmma", "TMA", "cp.async", ...
 std::vector<std::string> featuresOf(llvm::StringRef program);
 
