@@ -179,34 +179,38 @@ static CUtensorMapDataType toDriver(TensorMap::Type type) {
   return CU_TENSOR_MAP_DATA_TYPE_UINT8;
 }
 
+std::string LoadedProgram::encodeMap(size_t number, CUdeviceptr address,
+                                     CUtensorMap &encoded) const {
+  const TensorMap &map = plan.tensorMaps[number];
+  std::vector<cuuint64_t> dims(map.dims.begin(), map.dims.end());
+  std::vector<cuuint64_t> strides(map.strides.begin(), map.strides.end());
+  std::vector<cuuint32_t> box(map.box.begin(), map.box.end());
+  std::vector<cuuint32_t> steps(map.elementStrides.begin(),
+                                map.elementStrides.end());
+  steps.resize(dims.size(), 1);
+  strides.resize(std::max<size_t>(dims.size() - 1, 1), 0);
+  // The driver numbers these enumerations in the order of ours.
+  std::string error = driver.call(
+      driver.cuTensorMapEncodeTiled, &encoded, toDriver(map.type),
+      cuuint32_t(dims.size()), reinterpret_cast<void *>(address),
+      const_cast<const cuuint64_t *>(dims.data()),
+      const_cast<const cuuint64_t *>(strides.data()),
+      const_cast<const cuuint32_t *>(box.data()),
+      const_cast<const cuuint32_t *>(steps.data()),
+      CUtensorMapInterleave(map.interleave), CUtensorMapSwizzle(map.swizzle),
+      CUtensorMapL2promotion(map.promotion), CUtensorMapFloatOOBfill(map.fill));
+  return error.empty() ? error
+                       : "tensor map " + std::to_string(number) + ": " + error;
+}
+
 std::string LoadedProgram::encodeMaps(const DeviceBuffers &buffers,
                                       std::vector<CUtensorMap> &maps) const {
   maps.resize(plan.tensorMaps.size());
-  for (size_t i = 0; i < maps.size(); ++i) {
-    const TensorMap &map = plan.tensorMaps[i];
-    std::vector<cuuint64_t> dims(map.dims.begin(), map.dims.end());
-    std::vector<cuuint64_t> strides(map.strides.begin(), map.strides.end());
-    std::vector<cuuint32_t> box(map.box.begin(), map.box.end());
-    std::vector<cuuint32_t> steps(map.elementStrides.begin(),
-                                  map.elementStrides.end());
-    steps.resize(dims.size(), 1);
-    strides.resize(std::max<size_t>(dims.size() - 1, 1), 0);
-    // The driver numbers these enumerations in the order of ours.
-    std::string error = driver.call(
-        driver.cuTensorMapEncodeTiled, &maps[i], toDriver(map.type),
-        cuuint32_t(dims.size()),
-        reinterpret_cast<void *>(addressOf(map.buffer, buffers)),
-        const_cast<const cuuint64_t *>(dims.data()),
-        const_cast<const cuuint64_t *>(strides.data()),
-        const_cast<const cuuint32_t *>(box.data()),
-        const_cast<const cuuint32_t *>(steps.data()),
-        CUtensorMapInterleave(map.interleave), CUtensorMapSwizzle(map.swizzle),
-        CUtensorMapL2promotion(map.promotion),
-        CUtensorMapFloatOOBfill(map.fill));
-    if (!error.empty())
-      return "tensor map " + std::to_string(i) + ": " + error;
-  }
-  return {};
+  std::string error;
+  for (size_t i = 0; i < maps.size() && error.empty(); ++i)
+    error =
+        encodeMap(i, addressOf(plan.tensorMaps[i].buffer, buffers), maps[i]);
+  return error;
 }
 
 static BoundProgram::Step memsetOf(CUdeviceptr target, int64_t bytes,
@@ -247,13 +251,28 @@ std::string LoadedProgram::bind(const DeviceBuffers &buffers,
           memsetOf(buffers.workspaces[i], plan.workspaces[i].bytes, 0));
   for (size_t number = 0; number < plan.steps.size(); ++number) {
     const worker::PlanStep &planned = plan.steps[number];
+    BoundProgram::Step step;
+    using Moving = BoundProgram::Moving;
+    auto addMoving = [&](const BufferRef &ref, Moving::What what,
+                         size_t index) {
+      if (!ref.motions.empty())
+        step.moving.push_back(
+            {what, index, addressOf(ref, buffers), &ref.motions});
+    };
+    if (const auto *repeat = std::get_if<worker::Repeat>(&planned)) {
+      step.count = repeat->count;
+      step.size = size_t(repeat->size);
+      bound.steps.push_back(std::move(step));
+      continue;
+    }
     if (const auto *memset = std::get_if<worker::Memset>(&planned)) {
-      bound.steps.push_back(memsetOf(addressOf(memset->target, buffers),
-                                     memset->bytes, memset->value));
+      step = memsetOf(addressOf(memset->target, buffers), memset->bytes,
+                      memset->value);
+      addMoving(memset->target, Moving::What::Target, 0);
+      bound.steps.push_back(std::move(step));
       continue;
     }
     const auto &launch = std::get<worker::Launch>(planned);
-    BoundProgram::Step step;
     step.function = functions[number];
     step.launch = toLaunch(launch);
     // Sized before pointers into it are taken; moving a step leaves it in
@@ -262,21 +281,62 @@ std::string LoadedProgram::bind(const DeviceBuffers &buffers,
     for (size_t i = 0; i < step.values.size(); ++i) {
       const worker::PlanArgument &argument = launch.arguments[i];
       step.arguments.push_back(&step.values[i]);
-      if (const auto *buffer = std::get_if<BufferRef>(&argument))
+      if (const auto *buffer = std::get_if<BufferRef>(&argument)) {
         step.values[i].address = addressOf(*buffer, buffers);
-      else if (const auto *map = std::get_if<worker::TensorMapRef>(&argument))
-        step.arguments.back() = &bound.maps[size_t(map->index)];
-      else
+        addMoving(*buffer, Moving::What::Argument, i);
+      } else if (const auto *map =
+                     std::get_if<worker::TensorMapRef>(&argument)) {
+        auto which = size_t(map->index);
+        step.arguments.back() = &bound.maps[which];
+        addMoving(plan.tensorMaps[which].buffer, Moving::What::Map, which);
+      } else {
         step.values[i] = valueOf(std::get<PlanScalar>(argument));
+      }
     }
     bound.steps.push_back(std::move(step));
   }
   return {};
 }
 
-std::string LoadedProgram::enqueue(BoundProgram &bound, CUstream stream) const {
+std::string LoadedProgram::move(BoundProgram &bound, BoundProgram::Step &step,
+                                const std::vector<int64_t> &iterations) const {
+  using What = BoundProgram::Moving::What;
+  for (const BoundProgram::Moving &moving : step.moving) {
+    CUdeviceptr address = moving.start;
+    size_t depth = std::min(moving.motions->size(), iterations.size());
+    for (size_t i = 0; i < depth; ++i)
+      address += CUdeviceptr((*moving.motions)[i].at(iterations[i]));
+    if (moving.what == What::Argument)
+      step.values[moving.index].address = address;
+    else if (moving.what == What::Target)
+      step.target = address;
+    // A launch takes a copy of the map.
+    else if (std::string error =
+                 encodeMap(moving.index, address, bound.maps[moving.index]);
+             !error.empty())
+      return error;
+  }
+  return {};
+}
+
+std::string LoadedProgram::enqueue(BoundProgram &bound, size_t first,
+                                   size_t last,
+                                   std::vector<int64_t> &iterations,
+                                   CUstream stream) const {
   std::string error;
-  for (BoundProgram::Step &step : bound.steps) {
+  for (size_t i = first; i < last && error.empty(); ++i) {
+    BoundProgram::Step &step = bound.steps[i];
+    if (step.count) {
+      size_t depth = iterations.size();
+      iterations.push_back(0);
+      for (; iterations[depth] < step.count && error.empty();
+           ++iterations[depth])
+        error = enqueue(bound, i + 1, i + 1 + step.size, iterations, stream);
+      iterations.pop_back();
+      i += step.size;
+      continue;
+    }
+    error = move(bound, step, iterations);
     if (!error.empty())
       break;
     if (!step.function) {
@@ -289,4 +349,9 @@ std::string LoadedProgram::enqueue(BoundProgram &bound, CUstream stream) const {
         cuda::launch(driver, step.function, step.launch, step.arguments.data());
   }
   return error;
+}
+
+std::string LoadedProgram::enqueue(BoundProgram &bound, CUstream stream) const {
+  std::vector<int64_t> iterations;
+  return enqueue(bound, 0, bound.steps.size(), iterations, stream);
 }

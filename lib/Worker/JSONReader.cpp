@@ -280,6 +280,11 @@ bool ObjectReader::readObject(
   return error.empty();
 }
 
+bool ObjectReader::isObject(const char *key) const {
+  auto field = value.find(key);
+  return field != value.end() && field->is_object();
+}
+
 bool ObjectReader::finish() {
   if (!error.empty())
     return false;

@@ -77,6 +77,9 @@ public:
                   const std::function<void(const Json &, std::string)> &read,
                   bool optional = false);
 
+  /// Whether the field is there and an object, where a text is as good.
+  bool isObject(const char *key) const;
+
   /// Reports fields that no read asked for. Returns true when all is well.
   bool finish();
 

@@ -110,10 +110,11 @@ std::string fastk::worker::checkKernelName(std::string_view name) {
     return "is longer than " + std::to_string(longest) + " characters";
   auto isPlain = [](std::string_view part) {
     auto isDigit = [](char c) { return c >= '0' && c <= '9'; };
-    for (char c : part)
-      if (!isDigit(c) && !(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') &&
-          c != '_' && c != '$' && c != '.')
+    for (char c : part) {
+      bool isLetter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+      if (!isDigit(c) && !isLetter && c != '_' && c != '$' && c != '.')
         return false;
+    }
     return !part.empty() && !isDigit(part[0]);
   };
   size_t colons = name.find("::");
@@ -145,7 +146,6 @@ fastk::worker::launchedKernels(const LaunchPlan &plan) {
 
 /// More than any device has of anything; keeps sums far from overflow.
 static constexpr int64_t largest = int64_t(1) << 46;
-static constexpr size_t mostEntries = 4096;
 
 /// "in0", "ws1+4096".
 static std::optional<BufferRef> parseBuffer(std::string_view text) {
@@ -175,7 +175,8 @@ static std::optional<BufferRef> parseBuffer(std::string_view text) {
 static constexpr const char *bufferWords =
     "'in0', 'out0' or 'ws0', with '+BYTES' behind it for an offset";
 
-static void readBuffer(ObjectReader &reader, const char *key, BufferRef &ref) {
+static void readFixedBuffer(ObjectReader &reader, const char *key,
+                            BufferRef &ref) {
   std::string text;
   if (!reader.readString(key, text))
     return;
@@ -193,8 +194,8 @@ static bool readNumber(const Json &value, const std::string &where, int64_t low,
   out = fits ? value.get<int64_t>() : low - 1;
   if (out >= low && out <= largest)
     return true;
-  error = where + ": must be a whole number from " + std::to_string(low) +
-          " to 2^46";
+  error = where + ": must be a whole number from " +
+          (low == -largest ? "-2^46" : std::to_string(low)) + " to 2^46";
   return false;
 }
 
@@ -211,6 +212,36 @@ static std::vector<int64_t> readNumbers(ObjectReader &reader, const char *key,
       },
       optional);
   return numbers;
+}
+
+/// {"buffer": "ws0", "each": [4096], "odd": [64]}: a place that moves with the
+/// iterations of the repeats around it.
+static BufferRef readMovingBuffer(const Json &value, std::string path,
+                                  std::string &error) {
+  BufferRef ref;
+  ObjectReader reader(value, std::move(path), error);
+  readFixedBuffer(reader, "buffer", ref);
+  auto each = readNumbers(reader, "each", -largest, error, /*optional=*/true);
+  auto odd = readNumbers(reader, "odd", -largest, error, /*optional=*/true);
+  ref.motions.resize(std::max(each.size(), odd.size()));
+  for (size_t i = 0; i < each.size(); ++i)
+    ref.motions[i].each = each[i];
+  for (size_t i = 0; i < odd.size(); ++i)
+    ref.motions[i].odd = odd[i];
+  if (ref.motions.size() > mostRepeatDepth)
+    reader.fail("each", "moves in more repeats than may be in each other, " +
+                            std::to_string(mostRepeatDepth));
+  reader.finish();
+  return ref;
+}
+
+static void readBuffer(ObjectReader &reader, const char *key, BufferRef &ref,
+                       PlanOf whose, std::string &error) {
+  if (whose != PlanOf::Model || !reader.isObject(key))
+    return readFixedBuffer(reader, key, ref);
+  reader.readObject(key, [&](const Json &place, std::string path) {
+    ref = readMovingBuffer(place, std::move(path), error);
+  });
 }
 
 static void readDim3(ObjectReader &reader, const char *key, Dim3 &out,
@@ -260,8 +291,18 @@ readScalar(const Json &value, const std::string &where, std::string &error) {
   return std::nullopt;
 }
 
-static std::optional<PlanArgument>
-readArgument(const Json &value, const std::string &where, std::string &error) {
+static std::optional<PlanArgument> readArgument(const Json &value,
+                                                const std::string &where,
+                                                PlanOf whose,
+                                                std::string &error) {
+  if (value.is_object() && value.contains("buffer")) {
+    if (whose == PlanOf::Model)
+      return PlanArgument(readMovingBuffer(value, where, error));
+    error = where +
+            ": only in the plan of a whole model do places move; write " +
+            bufferWords;
+    return std::nullopt;
+  }
   if (value.is_object()) {
     if (auto scalar = readScalar(value, where, error))
       return PlanArgument(*scalar);
@@ -283,7 +324,8 @@ readArgument(const Json &value, const std::string &where, std::string &error) {
   return std::nullopt;
 }
 
-static Launch readLaunch(ObjectReader &reader, std::string &error) {
+static Launch readLaunch(ObjectReader &reader, PlanOf whose,
+                         std::string &error) {
   Launch launch;
   if (reader.readString("launch", launch.kernel))
     if (std::string problem = checkKernelName(launch.kernel); !problem.empty())
@@ -294,19 +336,20 @@ static Launch readLaunch(ObjectReader &reader, std::string &error) {
   reader.readInt("shared_bytes", launch.sharedBytes, 0, largest, true);
   reader.readBool("cooperative", launch.cooperative, true);
   reader.readBool("overlaps_previous", launch.overlapsPrevious, true);
-  reader.readArray("arguments",
-                   [&](const Json &value, const std::string &where) {
-                     if (!error.empty())
-                       return;
-                     if (auto argument = readArgument(value, where, error))
-                       launch.arguments.push_back(*argument);
-                   });
+  reader.readArray(
+      "arguments", [&](const Json &value, const std::string &where) {
+        if (!error.empty())
+          return;
+        if (auto argument = readArgument(value, where, whose, error))
+          launch.arguments.push_back(*argument);
+      });
   return launch;
 }
 
-static Memset readMemset(ObjectReader &reader) {
+static Memset readMemset(ObjectReader &reader, PlanOf whose,
+                         std::string &error) {
   Memset memset;
-  readBuffer(reader, "memset", memset.target);
+  readBuffer(reader, "memset", memset.target, whose, error);
   reader.readInt("bytes", memset.bytes, 1, largest);
   int64_t value = 0;
   reader.readInt("value", value, 0, 255, true);
@@ -315,7 +358,7 @@ static Memset readMemset(ObjectReader &reader) {
 }
 
 static TensorMap readTensorMap(const Json &value, std::string path,
-                               std::string &error) {
+                               PlanOf whose, std::string &error) {
   TensorMap map;
   ObjectReader reader(value, std::move(path), error);
   auto word = [&](const char *key, auto &out, const auto &table,
@@ -324,7 +367,7 @@ static TensorMap readTensorMap(const Json &value, std::string path,
         key, out, [&](std::string_view text) { return valueOf(table, text); },
         words, optional);
   };
-  readBuffer(reader, "buffer", map.buffer);
+  readBuffer(reader, "buffer", map.buffer, whose, error);
   word("type", map.type, mapTypeNames,
        "u8, u16, u32, i32, u64, i64, f16, f32, f64, bf16, tf32", false);
   map.dims = readNumbers(reader, "dims", 1, error);
@@ -339,28 +382,105 @@ static TensorMap readTensorMap(const Json &value, std::string path,
   return map;
 }
 
-std::optional<LaunchPlan> fastk::worker::parseLaunchPlan(std::string_view text,
-                                                         std::string &error,
-                                                         bool mayDoNothing) {
-  std::optional<Json> document = parseDocument(text, "plan", error);
-  if (!document)
-    return std::nullopt;
+namespace {
+/// Reads the lists of a plan.
+class PlanReader {
+public:
+  PlanReader(PlanOf whose, std::string &error) : whose(whose), error(error) {}
+
+  std::optional<LaunchPlan> read(const Json &document);
+
+private:
+  /// Whether there is no room for one more.
+  bool isFull(ObjectReader &reader, const char *key, size_t count);
+  void readSteps(ObjectReader &reader, bool mayBeEmpty, size_t depth);
+  void readStep(const Json &value, const std::string &path, size_t depth);
+  void readRepeat(ObjectReader &reader, size_t depth);
+
+  const PlanOf whose;
+  std::string &error;
   LaunchPlan plan;
-  ObjectReader reader(*document, "$", error);
+};
+} // namespace
+
+bool PlanReader::isFull(ObjectReader &reader, const char *key, size_t count) {
+  size_t most = mostPlanEntries(whose);
+  if (error.empty() && count >= most)
+    reader.fail(key, "has more than " + std::to_string(most) + " entries; no " +
+                         (whose == PlanOf::Model ? "model" : "kernel") +
+                         " needs that");
+  return !error.empty();
+}
+
+void PlanReader::readRepeat(ObjectReader &reader, size_t depth) {
+  Repeat repeat;
+  reader.readInt("repeat", repeat.count, 1, largest);
+  if (depth == mostRepeatDepth)
+    reader.fail("repeat", "is in " + std::to_string(depth) +
+                              " others; write its steps out");
+  size_t place = plan.steps.size();
+  plan.steps.emplace_back(repeat);
+  readSteps(reader, /*mayBeEmpty=*/false, depth + 1);
+  std::get<Repeat>(plan.steps[place]).size =
+      int64_t(plan.steps.size() - place - 1);
+}
+
+void PlanReader::readStep(const Json &value, const std::string &path,
+                          size_t depth) {
+  auto has = [&](const char *key) {
+    return value.is_object() && value.contains(key);
+  };
+  bool isRepeat = has("repeat");
+  if (isRepeat && whose != PlanOf::Model) {
+    error = path + ".repeat: only the plan of a whole model repeats steps; "
+                   "write each step, or put the loop into the kernel";
+    return;
+  }
+  if (value.is_object() && has("launch") + has("memset") + isRepeat != 1) {
+    error = path + (whose == PlanOf::Model
+                        ? ": a step is a launch, a memset or a repeat; write "
+                          "one of the fields 'launch', 'memset' and 'repeat'"
+                        : ": a step is a launch or a memset; write one of the "
+                          "fields 'launch' and 'memset'");
+    return;
+  }
+  ObjectReader fields(value, path, error);
+  if (isRepeat)
+    readRepeat(fields, depth);
+  else if (has("launch"))
+    plan.steps.emplace_back(readLaunch(fields, whose, error));
+  else
+    plan.steps.emplace_back(readMemset(fields, whose, error));
+  fields.finish();
+}
+
+void PlanReader::readSteps(ObjectReader &reader, bool mayBeEmpty,
+                           size_t depth) {
+  bool any = false;
+  reader.readArray(
+      "steps",
+      [&](const Json &value, const std::string &path) {
+        any = true;
+        if (!isFull(reader, "steps", plan.steps.size()))
+          readStep(value, path, depth);
+      },
+      /*optional=*/mayBeEmpty);
+  if (reader.ok() && !any && !mayBeEmpty)
+    reader.fail("steps", depth ? "is empty; a repeat has what it repeats"
+                               : "is empty; a program launches something");
+}
+
+std::optional<LaunchPlan> PlanReader::read(const Json &document) {
+  ObjectReader reader(document, "$", error);
   int64_t format = 0;
   reader.readInt("format", format, 0, INT64_MAX);
   if (reader.ok() && format != planFormat)
     reader.fail("format", "is " + std::to_string(format) +
                               "; this version reads format 1");
-  auto full = [&](const char *key, size_t count) {
-    if (error.empty() && count >= mostEntries)
-      reader.fail(key, "has more than 4096 entries; no kernel needs that");
-    return !error.empty();
-  };
   reader.readArray(
       "workspaces",
       [&](const Json &value, std::string path) {
-        if (full("workspaces", plan.workspaces.size()))
+        if (isFull(reader, "workspaces", plan.workspaces.size()))
           return;
         Workspace workspace;
         ObjectReader fields(value, std::move(path), error);
@@ -373,45 +493,50 @@ std::optional<LaunchPlan> fastk::worker::parseLaunchPlan(std::string_view text,
   reader.readArray(
       "tensor_maps",
       [&](const Json &value, std::string path) {
-        if (!full("tensor_maps", plan.tensorMaps.size()))
+        if (!isFull(reader, "tensor_maps", plan.tensorMaps.size()))
           plan.tensorMaps.push_back(
-              readTensorMap(value, std::move(path), error));
+              readTensorMap(value, std::move(path), whose, error));
       },
       true);
-  auto readStep = [&](const Json &value, const std::string &path) {
-    if (full("steps", plan.steps.size()))
-      return;
-    bool isLaunch = value.is_object() && value.contains("launch");
-    if (value.is_object() && isLaunch == value.contains("memset")) {
-      error = path + ": a step is a launch or a memset; write one of the "
-                     "fields 'launch' and 'memset'";
-      return;
-    }
-    ObjectReader fields(value, path, error);
-    if (isLaunch)
-      plan.steps.emplace_back(readLaunch(fields, error));
-    else
-      plan.steps.emplace_back(readMemset(fields));
-    fields.finish();
-  };
-  reader.readArray("steps", readStep, /*optional=*/mayDoNothing);
-  if (reader.ok() && plan.steps.empty() && !mayDoNothing)
-    reader.fail("steps", "is empty; a program launches something");
+  // A model whose results have no elements does nothing.
+  readSteps(reader, /*mayBeEmpty=*/whose == PlanOf::Model, /*depth=*/0);
   if (!reader.finish())
     return std::nullopt;
-  return plan;
+  return std::move(plan);
+}
+
+std::optional<LaunchPlan> fastk::worker::parseLaunchPlan(std::string_view text,
+                                                         std::string &error,
+                                                         PlanOf whose) {
+  std::optional<Json> document = parseDocument(text, "plan", error);
+  if (!document)
+    return std::nullopt;
+  return PlanReader(whose, error).read(*document);
 }
 
 //===----------------------------------------------------------------------===//
 // Writing
 //===----------------------------------------------------------------------===//
 
-static std::string toText(const BufferRef &ref) {
+static Json toJson(const BufferRef &ref) {
   std::string text(nameOf(spaceNames, ref.space));
   text += std::to_string(ref.index);
   if (ref.offset)
     text += "+" + std::to_string(ref.offset);
-  return text;
+  Json json = {{"buffer", text}};
+  auto list = [&](const char *key, int64_t Motion::*bytes) {
+    Json numbers = Json::array();
+    bool moves = false;
+    for (const Motion &motion : ref.motions) {
+      numbers.push_back(motion.*bytes);
+      moves |= motion.*bytes != 0;
+    }
+    if (moves)
+      json[key] = std::move(numbers);
+  };
+  list("each", &Motion::each);
+  list("odd", &Motion::odd);
+  return json.size() == 1 ? Json(text) : json;
 }
 
 /// The shortest decimal that gives the same float back: 1e-05, where the float
@@ -426,7 +551,7 @@ static double shortest(float value) {
 
 static Json toJson(const PlanArgument &argument) {
   if (const auto *buffer = std::get_if<BufferRef>(&argument))
-    return toText(*buffer);
+    return toJson(*buffer);
   if (const auto *map = std::get_if<TensorMapRef>(&argument))
     return "map" + std::to_string(map->index);
   const auto &scalar = std::get<PlanScalar>(argument);
@@ -459,7 +584,7 @@ static Json toJson(const Launch &launch) {
 
 static Json toJson(const Memset &memset) {
   Json json;
-  json["memset"] = toText(memset.target);
+  json["memset"] = toJson(memset.target);
   json["bytes"] = memset.bytes;
   json["value"] = memset.value;
   return json;
@@ -467,7 +592,7 @@ static Json toJson(const Memset &memset) {
 
 static Json toJson(const TensorMap &map) {
   Json json;
-  json["buffer"] = toText(map.buffer);
+  json["buffer"] = toJson(map.buffer);
   json["type"] = nameOf(mapTypeNames, map.type);
   json["dims"] = map.dims;
   json["strides"] = map.strides;
@@ -483,10 +608,34 @@ static Json toJson(const TensorMap &map) {
   return json;
 }
 
+static std::string dump(const Json &json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// The steps from \p first to before \p last, one a line, those in a repeat
+/// further in.
+static std::string toText(const LaunchPlan &plan, size_t first, size_t last,
+                          const std::string &indent) {
+  std::string text, separator = "\n" + indent;
+  for (size_t i = first; i < last; ++i) {
+    text += separator;
+    separator = ",\n" + indent;
+    const PlanStep &step = plan.steps[i];
+    if (const auto *repeat = std::get_if<Repeat>(&step)) {
+      size_t end = std::min(last, i + 1 + size_t(repeat->size));
+      text += "{\"repeat\":" + std::to_string(repeat->count) + ",\"steps\":[" +
+              toText(plan, i + 1, end, indent + " ") + "]}";
+      i = end - 1;
+    } else if (const auto *launch = std::get_if<Launch>(&step)) {
+      text += dump(toJson(*launch));
+    } else {
+      text += dump(toJson(std::get<Memset>(step)));
+    }
+  }
+  return text;
+}
+
 std::string fastk::worker::toJSON(const LaunchPlan &plan) {
-  auto dump = [](const Json &json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  };
   std::string text = "{\"format\": 1";
   auto list = [&](const char *key, const auto &entries, auto toEntry) {
     if (entries.empty())
@@ -508,8 +657,7 @@ std::string fastk::worker::toJSON(const LaunchPlan &plan) {
   });
   list("tensor_maps", plan.tensorMaps,
        [](const TensorMap &map) { return toJson(map); });
-  list("steps", plan.steps, [](const PlanStep &step) {
-    return std::visit([](const auto &each) { return toJson(each); }, step);
-  });
+  if (!plan.steps.empty())
+    text += ",\n \"steps\": [" + toText(plan, 0, plan.steps.size(), "  ") + "]";
   return text + "}\n";
 }

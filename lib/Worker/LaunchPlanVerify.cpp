@@ -22,9 +22,10 @@ namespace {
 class Verifier {
 public:
   Verifier(const LaunchPlan &plan, const std::vector<int64_t> &inputBytes,
-           const std::vector<int64_t> &outputBytes, const PlanLimits &limits)
+           const std::vector<int64_t> &outputBytes, const PlanLimits &limits,
+           PlanOf whose)
       : plan(plan), inputBytes(inputBytes), outputBytes(outputBytes),
-        limits(limits) {}
+        limits(limits), whose(whose) {}
 
   std::vector<std::string> run();
 
@@ -33,20 +34,31 @@ private:
     if (problems.size() < mostProblems)
       problems.push_back(path + problem + " (" + rule + ")");
   }
-  /// The size of the buffer that \p ref names, or -1 with a complaint.
-  int64_t bytesOf(const BufferRef &ref, const std::string &field);
+  /// The buffer that a place is in, and the largest offset that it has there.
+  struct Place {
+    int64_t bytes, offset;
+  };
+  /// Where \p ref is in the repeats around it, or nothing with a complaint.
+  std::optional<Place> placeOf(const BufferRef &ref, const std::string &field);
   void checkWorkspaces();
+  /// Those from \p first to before \p last, which are in `repeats`.
+  void checkSteps(size_t first, size_t last, const std::string &list);
+  void check(const Repeat &repeat, size_t first, size_t last);
   void check(const Launch &launch, bool isFirst);
   void check(const Memset &memset);
   void check(const TensorMap &map);
   void checkBox(const TensorMap &map);
   void checkExtent(const TensorMap &map);
+  void checkMotions(const TensorMap &map, const std::string &field);
 
   /// Nobody reads more of them.
   static constexpr size_t mostProblems = 64;
   const LaunchPlan &plan;
   const std::vector<int64_t> &inputBytes, &outputBytes;
   const PlanLimits &limits;
+  const PlanOf whose;
+  /// How often each of those around what is checked runs, the outermost first.
+  std::vector<int64_t> repeats;
   std::string path;
   std::vector<std::string> problems;
 };
@@ -74,13 +86,34 @@ static int64_t product(const Dim3 &dims) {
   return result;
 }
 
-int64_t Verifier::bytesOf(const BufferRef &ref, const std::string &field) {
+/// Adds the least and the most of a motion of \p count iterations. False where
+/// that is beyond what an offset may be.
+static bool addReach(const Motion &motion, int64_t count, int64_t &least,
+                     int64_t &most) {
+  // It is linear in the even iterations, and in the odd ones.
+  int64_t low = 0, high = 0;
+  for (int64_t iteration : {int64_t(1), count - 2, count - 1}) {
+    int64_t bytes = 0;
+    if (iteration < 0 || iteration >= count)
+      continue;
+    if (__builtin_mul_overflow(motion.each, iteration, &bytes) ||
+        __builtin_add_overflow(bytes, iteration % 2 ? motion.odd : 0, &bytes))
+      return false;
+    low = std::min(low, bytes);
+    high = std::max(high, bytes);
+  }
+  return !__builtin_add_overflow(least, low, &least) &&
+         !__builtin_add_overflow(most, high, &most);
+}
+
+std::optional<Verifier::Place> Verifier::placeOf(const BufferRef &ref,
+                                                 const std::string &field) {
   auto missing = [&](const char *what, const char *prefix, size_t count) {
     complain(field + " names " + prefix + text(ref.index) + ", but there are " +
                  text(int64_t(count)) + " " + what,
              std::string("a buffer is an operand, a result or a workspace of "
                          "the plan, counted from 0"));
-    return int64_t(-1);
+    return std::nullopt;
   };
   size_t index = size_t(ref.index);
   int64_t bytes = -1;
@@ -101,13 +134,26 @@ int64_t Verifier::bytesOf(const BufferRef &ref, const std::string &field) {
     bytes = plan.workspaces[index].bytes;
     break;
   }
-  if (ref.offset >= bytes) {
-    complain(field + " begins at byte " + text(ref.offset) +
-                 " of a buffer of " + text(bytes),
-             "an offset lies within its buffer");
-    return -1;
+  if (ref.motions.size() > repeats.size()) {
+    complain(field + " moves in " + text(int64_t(ref.motions.size())) +
+                 " repeats, but is in " + text(int64_t(repeats.size())),
+             "a place moves with the iterations of the repeats around it");
+    return std::nullopt;
   }
-  return bytes;
+  int64_t least = ref.offset, most = ref.offset;
+  bool overflow = false;
+  for (size_t i = 0; i < ref.motions.size(); ++i)
+    overflow |= !addReach(ref.motions[i], repeats[i], least, most);
+  if (overflow || least < 0 || most >= bytes) {
+    std::string where = overflow ? "2^63 and beyond"
+                        : least == most
+                            ? "byte " + text(least)
+                            : "bytes " + text(least) + " to " + text(most);
+    complain(field + " begins at " + where + " of a buffer of " + text(bytes),
+             "an offset lies within its buffer");
+    return std::nullopt;
+  }
+  return Place{bytes, most};
 }
 
 void Verifier::checkWorkspaces() {
@@ -187,13 +233,15 @@ void Verifier::check(const Launch &launch, bool isFirst) {
     const PlanArgument &argument = launch.arguments[i];
     std::string field = ".arguments[" + text(int64_t(i)) + "]:";
     if (const auto *buffer = std::get_if<BufferRef>(&argument)) {
-      bytesOf(*buffer, field);
+      placeOf(*buffer, field);
       take(8, 8);
     } else if (const auto *map = std::get_if<TensorMapRef>(&argument)) {
       if (size_t(map->index) >= plan.tensorMaps.size())
         complain(field + " names map" + text(map->index) + ", but there are " +
                      text(int64_t(plan.tensorMaps.size())) + " tensor maps",
                  "a tensor map is one of the plan, counted from 0");
+      else
+        checkMotions(plan.tensorMaps[size_t(map->index)], field);
       take(128, 64);
     } else {
       PlanScalar::Type type = std::get<PlanScalar>(argument).type;
@@ -212,10 +260,10 @@ void Verifier::check(const Launch &launch, bool isFirst) {
 void Verifier::check(const Memset &memset) {
   if (memset.target.space == BufferRef::Space::Input)
     complain(".memset: sets an operand", "operands are only read");
-  int64_t size = bytesOf(memset.target, ".memset:");
-  if (size >= 0 && memset.bytes > size - memset.target.offset)
+  std::optional<Place> place = placeOf(memset.target, ".memset:");
+  if (place && memset.bytes > place->bytes - place->offset)
     complain(".bytes: sets " + text(memset.bytes) + " bytes from byte " +
-                 text(memset.target.offset) + " of a buffer of " + text(size),
+                 text(place->offset) + " of a buffer of " + text(place->bytes),
              "a memset stays within its buffer");
 }
 
@@ -260,11 +308,8 @@ void Verifier::checkBox(const TensorMap &map) {
              "the innermost extent of a box fits into the swizzle's span");
 }
 
-/// The map stays within its buffer: device code could read beyond it otherwise.
-void Verifier::checkExtent(const TensorMap &map) {
-  int64_t size = bytesOf(map.buffer, ".buffer:");
-  if (size < 0)
-    return;
+/// Bytes from where the map begins to its end; nothing for 2^63 and more.
+static std::optional<int64_t> extentOf(const TensorMap &map) {
   int64_t last = 0;
   bool overflow =
       __builtin_mul_overflow(map.dims[0], byteSize(map.type), &last);
@@ -274,11 +319,37 @@ void Verifier::checkExtent(const TensorMap &map) {
         __builtin_mul_overflow(map.dims[i] - 1, map.strides[i - 1], &reach) ||
         __builtin_add_overflow(last, reach, &last);
   }
-  if (overflow || last > size - map.buffer.offset)
+  return overflow ? std::nullopt : std::optional(last);
+}
+
+/// The map stays within its buffer: device code could read beyond it otherwise.
+void Verifier::checkExtent(const TensorMap &map) {
+  BufferRef begin = map.buffer;
+  // How it moves is the affair of the launches that it is for.
+  begin.motions.clear();
+  std::optional<Place> place = placeOf(begin, ".buffer:");
+  if (!place)
+    return;
+  std::optional<int64_t> extent = extentOf(map);
+  if (!extent || *extent > place->bytes - place->offset)
     complain(".dims: reach to byte " +
-                 (overflow ? std::string("2^63 and beyond")
-                           : text(last + map.buffer.offset)) +
-                 " of a buffer of " + text(size),
+                 (extent ? text(*extent + place->offset)
+                         : std::string("2^63 and beyond")) +
+                 " of a buffer of " + text(place->bytes),
+             "a tensor map stays within its buffer");
+}
+
+void Verifier::checkMotions(const TensorMap &map, const std::string &field) {
+  // What is wrong with the map itself is said at the map.
+  if (map.buffer.motions.empty() || map.dims.empty() ||
+      map.strides.size() + 1 != map.dims.size())
+    return;
+  std::optional<Place> place = placeOf(map.buffer, field);
+  std::optional<int64_t> extent = extentOf(map);
+  if (place && extent && *extent > place->bytes - place->offset)
+    complain(field + " moves its tensor map to byte " +
+                 text(*extent + place->offset) + " of a buffer of " +
+                 text(place->bytes),
              "a tensor map stays within its buffer");
 }
 
@@ -312,8 +383,12 @@ void Verifier::check(const TensorMap &map) {
              "element strides are given for every dimension or for none");
   bool wide = map.interleave == TensorMap::Interleave::B32;
   int64_t alignment = wide ? 32 : 16;
-  if (map.buffer.offset % alignment != 0)
-    complain(".buffer: begins at byte " + text(map.buffer.offset),
+  bool isAligned = map.buffer.offset % alignment == 0;
+  for (const Motion &motion : map.buffer.motions)
+    isAligned &= motion.each % alignment == 0 && motion.odd % alignment == 0;
+  if (!isAligned)
+    complain(".buffer: begins at byte " + text(map.buffer.offset) +
+                 (map.buffer.motions.empty() ? "" : " and moves"),
              "a tensor map begins at a multiple of " + text(alignment) +
                  " bytes");
   for (size_t i = 0; i < rank; ++i)
@@ -350,27 +425,72 @@ void Verifier::check(const TensorMap &map) {
     checkExtent(map);
 }
 
+void Verifier::check(const Repeat &repeat, size_t first, size_t last) {
+  if (whose != PlanOf::Model)
+    complain(": repeats steps", "only the plan of a whole model repeats steps");
+  if (repeats.size() == mostRepeatDepth)
+    complain(": is in " + text(int64_t(repeats.size())) + " others",
+             "at most " + text(int64_t(mostRepeatDepth)) +
+                 " repeats are within each other");
+  if (repeat.count < 1 || repeat.size < 1)
+    complain(": repeats " + text(repeat.size) + " steps " + text(repeat.count) +
+                 " times",
+             "a repeat has steps, and runs");
+  if (repeat.size > int64_t(last - first)) {
+    complain(": repeats " + text(repeat.size) + " steps, but " +
+                 text(int64_t(last - first)) + " come behind it",
+             "a repeat ends where the list does that it is in");
+    return;
+  }
+  if (repeats.size() == mostRepeatDepth || repeat.size < 1)
+    return;
+  repeats.push_back(repeat.count);
+  checkSteps(first, first + size_t(repeat.size), path + ".steps");
+  repeats.pop_back();
+}
+
+void Verifier::checkSteps(size_t first, size_t last, const std::string &list) {
+  int64_t number = 0;
+  // What comes before the first step of a repeat is another step in the first
+  // iteration than in the others: nothing may overlap it.
+  bool followsLaunch = false;
+  for (size_t i = first; i < last && problems.size() < mostProblems; ++i) {
+    path = list + "[" + text(number++) + "]";
+    const auto *launch = std::get_if<Launch>(&plan.steps[i]);
+    if (launch) {
+      check(*launch, !followsLaunch);
+    } else if (const auto *memset = std::get_if<Memset>(&plan.steps[i])) {
+      check(*memset);
+    } else {
+      const auto &repeat = std::get<Repeat>(plan.steps[i]);
+      check(repeat, i + 1, last);
+      i += size_t(std::clamp<int64_t>(repeat.size, 0, int64_t(last - i - 1)));
+    }
+    followsLaunch = launch != nullptr;
+  }
+}
+
 std::vector<std::string> Verifier::run() {
   checkWorkspaces();
   for (size_t i = 0; i < plan.tensorMaps.size(); ++i) {
     path = "$.tensor_maps[" + text(int64_t(i)) + "]";
     check(plan.tensorMaps[i]);
   }
-  for (size_t i = 0; i < plan.steps.size() && problems.size() < mostProblems;
-       ++i) {
-    path = "$.steps[" + text(int64_t(i)) + "]";
-    bool followsLaunch =
-        i > 0 && std::holds_alternative<Launch>(plan.steps[i - 1]);
-    if (const auto *launch = std::get_if<Launch>(&plan.steps[i]))
-      check(*launch, !followsLaunch);
-    else
-      check(std::get<Memset>(plan.steps[i]));
+  // A longer list is refused where it is read.
+  if (whose == PlanOf::Model && plan.steps.size() > mostPlanEntries(whose)) {
+    path = "$.steps";
+    complain(": has " + text(int64_t(plan.steps.size())) + " entries",
+             "a model's plan has at most " +
+                 text(int64_t(mostPlanEntries(whose))) + " steps");
   }
+  checkSteps(0, plan.steps.size(), "$.steps");
   return std::move(problems);
 }
 
-std::vector<std::string> fastk::worker::verifyLaunchPlan(
-    const LaunchPlan &plan, const std::vector<int64_t> &inputBytes,
-    const std::vector<int64_t> &outputBytes, const PlanLimits &limits) {
-  return Verifier(plan, inputBytes, outputBytes, limits).run();
+std::vector<std::string>
+fastk::worker::verifyLaunchPlan(const LaunchPlan &plan,
+                                const std::vector<int64_t> &inputBytes,
+                                const std::vector<int64_t> &outputBytes,
+                                const PlanLimits &limits, PlanOf whose) {
+  return Verifier(plan, inputBytes, outputBytes, limits, whose).run();
 }

@@ -74,8 +74,7 @@ TEST(LaunchPlan, TextOfAPlanReadsAsTheSamePlan) {
 TEST(LaunchPlan, AModelMayDoNothing) {
   std::string error;
   const std::string empty = toJSON(LaunchPlan());
-  std::optional<LaunchPlan> plan =
-      parseLaunchPlan(empty, error, /*mayDoNothing=*/true);
+  std::optional<LaunchPlan> plan = parseLaunchPlan(empty, error, PlanOf::Model);
   ASSERT_TRUE(plan) << error;
   EXPECT_TRUE(plan->steps.empty());
   EXPECT_FALSE(parseLaunchPlan(empty, error));

@@ -47,8 +47,19 @@ struct BoundProgram {
     float f32;
     double f64;
   };
+  /// What is elsewhere in each iteration of the repeats around a step.
+  struct Moving {
+    enum class What { Argument, Map, Target };
+    What what = What::Target;
+    /// Of the value or of the tensor map.
+    size_t index = 0;
+    /// In the first iteration.
+    CUdeviceptr start = 0;
+    /// Of the plan.
+    const std::vector<worker::Motion> *motions = nullptr;
+  };
   struct Step {
-    /// Null for a memset.
+    /// Null for a memset, and for a repeat.
     CUfunction function = nullptr;
     Launch launch;
     std::vector<Value> values;
@@ -58,6 +69,10 @@ struct BoundProgram {
     CUdeviceptr target = 0;
     size_t bytes = 0;
     unsigned char value = 0;
+    /// Of a repeat: how often the `size` steps behind it run. 0: it is none.
+    int64_t count = 0;
+    size_t size = 0;
+    std::vector<Moving> moving;
   };
   std::vector<CUtensorMap> maps;
   std::vector<Step> steps;
@@ -84,8 +99,10 @@ public:
     return load({CodeImage{{}, image}}, std::move(thePlan));
   }
   /// Makes the steps of the plan for these buffers, zeroed workspaces first.
+  /// They name the plan: it stays as it is while they are used.
   std::string bind(const DeviceBuffers &buffers, BoundProgram &bound) const;
-  /// Enqueues them. Neither waits nor allocates: the stream may be capturing.
+  /// Enqueues them, those of a repeat once an iteration. Neither waits nor
+  /// allocates: the stream may be capturing.
   std::string enqueue(BoundProgram &bound, CUstream stream) const;
 
   /// An image that was loaded; null where there is none of that name.
@@ -99,8 +116,17 @@ private:
   std::string findFunction(const std::string &kernel, CUfunction &function);
   std::string checkResidency(const worker::Launch &launch,
                              CUfunction function) const;
+  std::string encodeMap(size_t number, CUdeviceptr address,
+                        CUtensorMap &map) const;
   std::string encodeMaps(const DeviceBuffers &buffers,
                          std::vector<CUtensorMap> &maps) const;
+  /// The steps from \p first to before \p last; \p iterations are those of the
+  /// repeats around them.
+  std::string enqueue(BoundProgram &bound, size_t first, size_t last,
+                      std::vector<int64_t> &iterations, CUstream stream) const;
+  /// Puts what moves in a step to where it is in these iterations.
+  std::string move(BoundProgram &bound, BoundProgram::Step &step,
+                   const std::vector<int64_t> &iterations) const;
 
   const Driver &driver;
   std::map<std::string, CUmodule, std::less<>> modules;

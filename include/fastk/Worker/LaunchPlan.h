@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 //
 // The vocabulary's plan: launches and memsets in order, the scratch memory and
-// the tensor maps they use. Data, never host code: whoever proposes a kernel
-// cannot make the host do anything else. Its JSON form (format 1) is described
-// in docs/formats/plan.md; in a `fastk.lowering` it is a region of plan ops.
+// the tensor maps they use; for a model, repeats of them. Data, never host
+// code: whoever proposes a kernel cannot make the host do anything else. Its
+// JSON form (format 1) is described in docs/formats/plan.md; in a
+// `fastk.lowering` it is a region of plan ops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,6 +30,21 @@ namespace fastk::worker {
 /// The only plan format there is.
 inline constexpr int64_t planFormat = 1;
 
+/// Whose plan it is. That of a whole model is made by fastk itself: it may
+/// repeat steps, have as many as the model needs, and do nothing where the
+/// results have no elements.
+enum class PlanOf { Program, Model };
+
+/// How far a place lies beyond its offset in an iteration of a repeat around
+/// it: `each` bytes for every iteration before, and `odd` bytes in every second
+/// one. So loops go through a tensor, and use two buffers alternately.
+struct Motion {
+  int64_t each = 0, odd = 0;
+  int64_t at(int64_t iteration) const {
+    return each * iteration + odd * (iteration % 2);
+  }
+};
+
 /// A place in the memory a program is given: an operand, a result or a
 /// workspace of its own. Written "in0", "out0", "ws0", with "+BYTES" behind it
 /// where an offset is meant.
@@ -38,6 +54,9 @@ struct BufferRef {
   int64_t index = 0;
   /// In bytes from the buffer's start.
   int64_t offset = 0;
+  /// In the repeats around it, the outermost first; it stands still in those
+  /// that are not mentioned.
+  std::vector<Motion> motions = {};
 };
 
 /// A number passed by value, in the type's own bits.
@@ -85,7 +104,14 @@ struct Memset {
   uint8_t value = 0;
 };
 
-using PlanStep = std::variant<Launch, Memset>;
+/// The `size` steps behind it, `count` times, repeats among them. Only the plan
+/// of a model has one.
+struct Repeat {
+  int64_t count = 1;
+  int64_t size = 0;
+};
+
+using PlanStep = std::variant<Launch, Memset, Repeat>;
 
 /// Scratch memory, 256-byte aligned. What it holds from an earlier call is
 /// undefined; with `zero` it is zeroed before the first step of every call.
@@ -116,6 +142,15 @@ struct TensorMap {
   Promotion promotion = Promotion::None;
   Fill fill = Fill::Zero;
 };
+
+/// The most entries of each list of a plan. A model has a launch or more for
+/// every op that is not part of another's kernel.
+constexpr size_t mostPlanEntries(PlanOf whose) {
+  return whose == PlanOf::Model ? size_t(1) << 20 : 4096;
+}
+
+/// The most repeats within each other.
+inline constexpr size_t mostRepeatDepth = 8;
 
 struct LaunchPlan {
   std::vector<Workspace> workspaces;
@@ -177,24 +212,24 @@ std::string checkKernelName(std::string_view name);
 
 /// Reads a plan, in time that grows with its length and no faster. On failure
 /// returns nothing and sets \p error to one sentence that names the place in
-/// the JSON (as `$.steps[0].grid`) and the remedy. \p mayDoNothing: a model
-/// whose results have no elements has no steps.
+/// the JSON (as `$.steps[0].grid`) and the remedy.
 std::optional<LaunchPlan> parseLaunchPlan(std::string_view text,
                                           std::string &error,
-                                          bool mayDoNothing = false);
+                                          PlanOf whose = PlanOf::Program);
 
 /// The plan as JSON over several lines, one step or map a line, as people read
 /// it; parseLaunchPlan gives the same plan back.
 std::string toJSON(const LaunchPlan &plan);
 
 /// What in \p plan breaks a rule, each as one sentence that begins with its
-/// place (as `$.steps[0].block`) and ends with the rule: all there is, or the
-/// first 64. \p inputBytes and \p outputBytes are the sizes of the program's
-/// operands and results. Empty: the plan may be run.
+/// place (as `$.steps[0].block`; steps in a repeat are counted from its first)
+/// and ends with the rule: all there is, or the first 64. \p inputBytes and
+/// \p outputBytes are the sizes of the program's operands and results. Empty:
+/// the plan may be run.
 std::vector<std::string>
 verifyLaunchPlan(const LaunchPlan &plan, const std::vector<int64_t> &inputBytes,
                  const std::vector<int64_t> &outputBytes,
-                 const PlanLimits &limits);
+                 const PlanLimits &limits, PlanOf whose = PlanOf::Program);
 
 } // namespace fastk::worker
 

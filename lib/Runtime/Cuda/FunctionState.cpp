@@ -30,7 +30,7 @@ std::string FunctionState::load(const fastk_function &function,
                                 LoadedFunction &loaded) {
   std::string error;
   std::optional<worker::LaunchPlan> plan =
-      worker::parseLaunchPlan(function.plan, error, /*mayDoNothing=*/true);
+      worker::parseLaunchPlan(function.plan, error, worker::PlanOf::Model);
   if (!plan)
     return "its plan does not read: " + error;
   for (const worker::Workspace &workspace : plan->workspaces) {
