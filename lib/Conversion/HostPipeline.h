@@ -76,6 +76,12 @@ mlir::Operation *findLastUse(mlir::memref::AllocOp alloc);
 mlir::LogicalResult planBuffers(mlir::func::FuncOp func,
                                 int64_t alignment = 64);
 
+/// Overlays the allocations in each loop between kernels, which becomes a
+/// repeat of a plan: one temporary before the loop holds them all. Before
+/// planBuffers.
+mlir::LogicalResult planLoopBuffers(mlir::func::FuncOp func,
+                                    int64_t alignment = 64);
+
 /// Gives each thread of a parallel region its own temporaries, for as long as
 /// the region runs. After the conversion to OpenMP.
 void placeThreadBuffers(mlir::ModuleOp module);

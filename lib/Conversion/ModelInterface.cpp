@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ModelInterface.h"
+#include "fastk/Analysis/PlanLoops.h"
 #include "mlir/Dialect/MLProgram/IR/MLProgram.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
@@ -30,13 +31,17 @@ static LogicalResult checkStatic(func::FuncOp func) {
                          "want (required by 'fastk.static_shape')";
       return WalkResult::interrupt();
     }
-    if (isa<scf::SCFDialect>(op->getDialect()) && op->getParentOp() == func) {
+    Operation *parent = op->getParentOp();
+    auto loop = dyn_cast<scf::ForOp>(op);
+    if (isa<scf::SCFDialect>(op->getDialect()) && !isa<scf::YieldOp>(op) &&
+        (parent == func || isPlanLoop(parent)) &&
+        !(loop && canBePlanLoop(loop))) {
       op->emitOpError()
           << "is a loop or a branch between kernels, which a model "
              "for a GPU cannot have: it is one plan, made before "
-             "it runs (loops of known length are written out up "
-             "to 16384 ops); compile with --target=host, or write "
-             "the model without (required by "
+             "it runs (which repeats loops of known length, or has "
+             "them in full, up to 65536 ops); compile with "
+             "--target=host, or write the model without (required by "
              "'fastk.static_control_flow')";
       return WalkResult::interrupt();
     }

@@ -14,6 +14,7 @@
 
 #include "CallFrame.h"
 #include "HostPipeline.h"
+#include "fastk/Analysis/PlanLoops.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/OpenMP/OpenMPDialect.h"
 #include "mlir/IR/Remarks.h"
@@ -71,7 +72,7 @@ Operation *fastk::findLastUse(memref::AllocOp alloc) {
 }
 
 namespace {
-/// A temporary of the function's own block.
+/// A temporary of one block.
 struct Interval {
   memref::AllocOp alloc;
   Operation *last;
@@ -96,46 +97,22 @@ static int64_t largestLiveSet(ArrayRef<Interval> intervals) {
   return largest;
 }
 
-LogicalResult fastk::planBuffers(func::FuncOp func, int64_t alignment) {
-  Block &entry = func.getBody().front();
-  SmallVector<Interval> intervals;
-  SmallVector<std::pair<memref::AllocOp, Operation *>> nested;
-  WalkResult walk = func.walk([&](memref::AllocOp alloc) {
-    if (alloc->hasAttr(kKeptAttr))
-      return WalkResult::advance();
-    if (alloc.use_empty()) {
-      alloc.erase();
-      return WalkResult::advance();
-    }
-    Operation *last = findLastUse(alloc);
-    if (!last || !alloc.getDynamicSizes().empty()) {
-      alloc.emitError()
-          << "cannot tell where this buffer ends: it has a dynamic size or "
-             "leaves its block through control flow; fastk plans buffers of "
-             "static size in structured code (required by "
-             "'fastk.buffer_planning')";
-      return WalkResult::interrupt();
-    }
-    if (alloc->getBlock() == &entry)
-      intervals.push_back({alloc, last, byteSize(alloc.getType()), -1});
-    else
-      nested.push_back({alloc, last});
-    return WalkResult::advance();
-  });
-  if (walk.wasInterrupted())
-    return failure();
+/// The temporary that `alloc` is, if it can be told where it ends.
+static FailureOr<Interval> intervalOf(memref::AllocOp alloc) {
+  Operation *last = findLastUse(alloc);
+  if (last && alloc.getDynamicSizes().empty())
+    return Interval{alloc, last, byteSize(alloc.getType()), -1};
+  alloc.emitError()
+      << "cannot tell where this buffer ends: it has a dynamic size or "
+         "leaves its block through control flow; fastk plans buffers of "
+         "static size in structured code (required by "
+         "'fastk.buffer_planning')";
+  return failure();
+}
 
-  OpBuilder builder(func.getContext());
-  for (auto [alloc, last] : nested) {
-    // A thread's own buffers are placed when it is known what a thread is.
-    if (alloc->getParentOfType<scf::ParallelOp>())
-      continue;
-    alloc.setAlignment(alignment);
-    builder.setInsertionPointAfter(last);
-    memref::DeallocOp::create(builder, alloc.getLoc(), alloc);
-  }
-
-  // Largest first, each at the lowest offset that is free while it lives.
+/// Largest first, each at the lowest offset that is free while it lives. The
+/// bytes of all.
+static int64_t layOut(MutableArrayRef<Interval> intervals, int64_t alignment) {
   SmallVector<Interval *> order;
   for (Interval &interval : intervals)
     order.push_back(&interval);
@@ -166,6 +143,88 @@ LogicalResult fastk::planBuffers(func::FuncOp func, int64_t alignment) {
                                     }),
                   interval);
   }
+  return total;
+}
+
+/// Makes views of `arena` of what was laid out in it.
+static void replaceByViews(ArrayRef<Interval> intervals, Value arena) {
+  for (Interval interval : intervals) {
+    OpBuilder builder(interval.alloc);
+    Value offset = arith::ConstantIndexOp::create(builder, arena.getLoc(),
+                                                  interval.offset);
+    auto view = memref::ViewOp::create(builder, interval.alloc.getLoc(),
+                                       interval.alloc.getType(), arena, offset,
+                                       ValueRange{});
+    interval.alloc.replaceAllUsesWith(view.getResult());
+    interval.alloc.erase();
+  }
+}
+
+LogicalResult fastk::planLoopBuffers(func::FuncOp func, int64_t alignment) {
+  SmallVector<scf::ForOp> loops;
+  // Inner ones first: what they need is a temporary of the outer one.
+  func.walk([&](scf::ForOp loop) {
+    if (isPlanLoop(loop))
+      loops.push_back(loop);
+  });
+  for (scf::ForOp loop : loops) {
+    SmallVector<Interval> intervals;
+    for (auto alloc : llvm::make_early_inc_range(
+             loop.getBody()->getOps<memref::AllocOp>())) {
+      if (alloc.use_empty()) {
+        alloc.erase();
+        continue;
+      }
+      FailureOr<Interval> interval = intervalOf(alloc);
+      if (failed(interval))
+        return failure();
+      intervals.push_back(*interval);
+    }
+    int64_t total = layOut(intervals, alignment);
+    if (total == 0)
+      continue;
+    OpBuilder builder(loop);
+    Value arena = memref::AllocOp::create(
+        builder, loop.getLoc(), MemRefType::get({total}, builder.getI8Type()));
+    replaceByViews(intervals, arena);
+  }
+  return success();
+}
+
+LogicalResult fastk::planBuffers(func::FuncOp func, int64_t alignment) {
+  Block &entry = func.getBody().front();
+  SmallVector<Interval> intervals;
+  SmallVector<std::pair<memref::AllocOp, Operation *>> nested;
+  WalkResult walk = func.walk([&](memref::AllocOp alloc) {
+    if (alloc->hasAttr(kKeptAttr))
+      return WalkResult::advance();
+    if (alloc.use_empty()) {
+      alloc.erase();
+      return WalkResult::advance();
+    }
+    FailureOr<Interval> interval = intervalOf(alloc);
+    if (failed(interval))
+      return WalkResult::interrupt();
+    if (alloc->getBlock() == &entry)
+      intervals.push_back(*interval);
+    else
+      nested.push_back({alloc, interval->last});
+    return WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return failure();
+
+  OpBuilder builder(func.getContext());
+  for (auto [alloc, last] : nested) {
+    // A thread's own buffers are placed when it is known what a thread is.
+    if (alloc->getParentOfType<scf::ParallelOp>())
+      continue;
+    alloc.setAlignment(alignment);
+    builder.setInsertionPointAfter(last);
+    memref::DeallocOp::create(builder, alloc.getLoc(), alloc);
+  }
+
+  int64_t total = layOut(intervals, alignment);
   if (intervals.empty() || total == 0)
     return success();
 
@@ -193,16 +252,7 @@ LogicalResult fastk::planBuffers(func::FuncOp func, int64_t alignment) {
     builder.setInsertionPoint(entry.getTerminator());
     memref::DeallocOp::create(builder, loc, arena);
   }
-  for (Interval &interval : intervals) {
-    builder.setInsertionPoint(interval.alloc);
-    Value offset =
-        arith::ConstantIndexOp::create(builder, loc, interval.offset);
-    auto view = memref::ViewOp::create(builder, interval.alloc.getLoc(),
-                                       interval.alloc.getType(), arena, offset,
-                                       ValueRange{});
-    interval.alloc.replaceAllUsesWith(view.getResult());
-    interval.alloc.erase();
-  }
+  replaceByViews(intervals, arena);
   return success();
 }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fastk/Analysis/PlanLoops.h"
 #include "fastk/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -21,12 +22,18 @@ namespace fastk {
 
 /// Of all iterations of a loop together: beyond, a model is not for a plan.
 static constexpr int64_t kMostOps = 1 << 16;
+/// Up to so many iterations are written out: what lies between them can be
+/// one kernel then.
+static constexpr uint64_t kFewIterations = 4;
 
-/// Whether its iterations can be written one after another.
-static bool isOfKnownLength(scf::ForOp loop) {
+/// Whether its iterations can and have to be written one after another;
+/// `every`: also where a plan can repeat them.
+static bool isToBeWrittenOut(scf::ForOp loop, bool every) {
   std::optional<APInt> trips = loop.getStaticTripCount();
   if (!trips ||
       llvm::none_of(loop->getResultTypes(), llvm::IsaPred<RankedTensorType>))
+    return false;
+  if (!every && trips->ugt(kFewIterations) && fastk::canBePlanLoop(loop))
     return false;
   int64_t ops = 0;
   loop.getBody()->walk([&](Operation *) { ++ops; });
@@ -95,42 +102,63 @@ static void concatRows(tensor::InsertSliceOp last) {
 namespace {
 struct FastkUnrollLoopsPass
     : fastk::impl::FastkUnrollLoopsPassBase<FastkUnrollLoopsPass> {
+  using Base::Base;
+
   void runOnOperation() override {
-    SmallVector<scf::ForOp> loops;
-    // Inner ones first: what is copied then has none.
-    getOperation().walk([&](scf::ForOp loop) {
-      if (isOfKnownLength(loop))
-        loops.push_back(loop);
-    });
-    if (loops.empty())
-      return;
-    for (scf::ForOp loop : loops)
-      if (failed(loopUnrollFull(loop)))
-        return signalPassFailure();
-    // Counters are constants now, and so are the places of slices.
-    RewritePatternSet patterns(&getContext());
-    tensor::ExtractSliceOp::getCanonicalizationPatterns(patterns,
-                                                        &getContext());
-    tensor::InsertSliceOp::getCanonicalizationPatterns(patterns, &getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      return signalPassFailure();
-    SmallVector<tensor::InsertSliceOp> inserts;
-    getOperation().walk([&](tensor::InsertSliceOp insert) {
-      if (llvm::none_of(insert->getUsers(),
-                        llvm::IsaPred<tensor::InsertSliceOp>))
-        inserts.push_back(insert);
-    });
-    for (tensor::InsertSliceOp insert : inserts) {
-      concatRows(insert);
-      // What it was inserted into, from the last one back.
-      Operation *op = insert;
-      while (op && op->use_empty() && isa<tensor::InsertSliceOp>(op)) {
-        Operation *before =
-            cast<tensor::InsertSliceOp>(op).getDest().getDefiningOp();
-        op->erase();
-        op = before;
-      }
-    }
+    // The bounds of inner loops may be known only when outer ones are written
+    // out.
+    FailureOr<bool> any = true;
+    while (succeeded(any) && *any)
+      any = writeOut();
+    if (failed(any))
+      signalPassFailure();
   }
+
+private:
+  /// Whether there was a loop to be written out.
+  FailureOr<bool> writeOut();
 };
 } // namespace
+
+FailureOr<bool> FastkUnrollLoopsPass::writeOut() {
+  SmallVector<scf::ForOp> loops;
+  // Inner ones first: what is copied then has none, or such that stay.
+  getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+  bool any = false;
+  for (scf::ForOp loop : loops) {
+    if (!isToBeWrittenOut(loop, every))
+      continue;
+    any = true;
+    if (loop.getStaticTripCount()->isZero()) {
+      loop->replaceAllUsesWith(loop.getInits());
+      loop.erase();
+    } else if (failed(loopUnrollFull(loop))) {
+      return failure();
+    }
+  }
+  if (!any)
+    return false;
+  // Counters are constants now, and so are the places of slices.
+  RewritePatternSet patterns(&getContext());
+  tensor::ExtractSliceOp::getCanonicalizationPatterns(patterns, &getContext());
+  tensor::InsertSliceOp::getCanonicalizationPatterns(patterns, &getContext());
+  if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    return failure();
+  SmallVector<tensor::InsertSliceOp> inserts;
+  getOperation().walk([&](tensor::InsertSliceOp insert) {
+    if (llvm::none_of(insert->getUsers(), llvm::IsaPred<tensor::InsertSliceOp>))
+      inserts.push_back(insert);
+  });
+  for (tensor::InsertSliceOp insert : inserts) {
+    concatRows(insert);
+    // What it was inserted into, from the last one back.
+    Operation *op = insert;
+    while (op && op->use_empty() && isa<tensor::InsertSliceOp>(op)) {
+      Operation *before =
+          cast<tensor::InsertSliceOp>(op).getDest().getDefiningOp();
+      op->erase();
+      op = before;
+    }
+  }
+  return true;
+}

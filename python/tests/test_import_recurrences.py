@@ -102,9 +102,21 @@ def test_projections_are_written_out():
     assert "scf.for" not in import_module(module, (torch.randn(STEPS, 3, 4),)).text
 
 
-def test_a_gpu_takes_loops(tmp_path):
-    module = Flat(nn.LSTM(4, 5, bidirectional=True))
-    import_module(module, (torch.randn(STEPS, 3, 4),)).write(str(tmp_path / "m.mlir"))
-    fastk("fastk-opt", tmp_path / "m.mlir", "--target=cuda:sm_90a", "--emit=so",
-          "-o", tmp_path / "m.so")  # fmt: skip
-    assert (tmp_path / "m.so").stat().st_size
+def plan_for_a_gpu(module, steps, folder):
+    """The plan of a model's library, without its numbers."""
+    import_module(module, (torch.randn(steps, 3, 4),)).write(str(folder / "m.mlir"))
+    fastk("fastk-opt", folder / "m.mlir", "--target=cuda:sm_90a", "--emit=so",
+          "-o", folder / "m.so")  # fmt: skip
+    library = (folder / "m.so").read_bytes()
+    start = library.index(b'{"format": 1')
+    return library[start : library.index(b"\0", start)].decode()
+
+
+@pytest.mark.parametrize("name", ["lstm", "gru_both_ways", "rnn_relu"])
+def test_a_gpu_repeats_the_steps(name, tmp_path):
+    module = MODULES[name]()
+    layers = module.num_layers * (2 if module.bidirectional else 1)
+    plans = [plan_for_a_gpu(Flat(module), steps, tmp_path) for steps in (8, 300)]
+    assert [plan.count('"repeat"') for plan in plans] == [layers, layers]
+    assert plans[0].count('"launch"') == plans[1].count('"launch"')
+    assert '"repeat":300' in plans[1]

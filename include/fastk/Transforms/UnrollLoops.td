@@ -6,12 +6,28 @@
 //===----------------------------------------------------------------------===//
 
 def FastkUnrollLoopsPass : Pass<"fastk-unroll-loops", "::mlir::ModuleOp"> {
-  let summary = "Unroll loops around tensors whose length is known";
+  let summary = "Write out loops around tensors that no plan can repeat";
   let description = [{
-    Writes each `scf.for` of constant bounds that carries tensors, such as the
-    recurrences that the importer makes, in full: a plan of a GPU is a list. A
-    model without such loops is left as it is.
+    A plan of a GPU repeats steps, so an `scf.for` of constant bounds that
+    carries tensors stays a loop, as do the recurrences that the importer makes.
+    Written out, one iteration behind the other, are loops of constant bounds
+    that a plan cannot have, up to 65536 ops together:
+
+    * of up to four iterations, so that what lies between two of them can become
+      one kernel;
+    * that carry numbers beside tensors;
+    * with a slice whose size is not known, or whose place is not a constant
+      plus multiples of the counters of the loops around it;
+    * around state, around other control flow, and around tensors without
+      elements.
+
+    Loops whose bounds are the counters of such a loop are constant then. A model
+    without such loops is left as it is.
   }];
+  let options = [
+    Option<"every", "every", "bool", "false",
+           "Write out the loops, too, that a plan can repeat">
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];

@@ -7,8 +7,9 @@
 //
 // A function's own block becomes one plan: bufferized, its temporaries and the
 // workspaces of the programs it calls laid into one arena by their lives, then
-// each call replaced by the steps of its program. What stands between calls,
-// such as a copy, gets a kernel of the default lowering.
+// each call replaced by the steps of its program, and each loop around calls by
+// a repeat of theirs. What stands between calls, such as a copy, gets a kernel
+// of the default lowering.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +20,7 @@
 #include "EmitPTX.h"
 #include "LowerTMTensorForDevice.h"
 #include "OutlineScalars.h"
+#include "RepeatLoops.h"
 #include "fastk/Conversion/DeviceModel.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Transforms/Passes.h"
@@ -202,8 +204,9 @@ LogicalResult ModelCompiler::verify(func::FuncOp func,
   // is given to a variant.
   worker::PlanLimits limits = target.limits;
   limits.workspaceBytes = worker::mostWorkspaceBytes;
-  std::vector<std::string> problems = worker::verifyLaunchPlan(
-      function.plan, inputs, function.outputBytes, limits);
+  std::vector<std::string> problems =
+      worker::verifyLaunchPlan(function.plan, inputs, function.outputBytes,
+                               limits, worker::PlanOf::Model);
   if (problems.empty())
     return success();
   return func.emitError() << "cannot be launched on " << target.chip << ": "
@@ -227,7 +230,11 @@ LogicalResult ModelCompiler::compile(func::FuncOp func, func::FuncOp original) {
         builder, call.getLoc(), MemRefType::get({bytes}, builder.getI8Type()));
     call.getInitsMutable().append(memory);
   });
+  if (failed(placeCarriedBuffers(func)))
+    return failure();
+  passSlices(func);
   if (failed(lowerTMTensorForDevice(func)) || failed(outlineScalars(func)) ||
+      failed(planLoopBuffers(func, kWorkspaceAlignment)) ||
       failed(planBuffers(func, kWorkspaceAlignment)))
     return failure();
 
@@ -281,6 +288,8 @@ FailureOr<DeviceModel> ModelCompiler::run() {
   copyState(*module);
   decomposeAttention(*module);
   foldEmpty(*module);
+  for (auto func : module->getOps<func::FuncOp>())
+    prepareLoops(func);
   if (failed(bufferizeFunctions(*module)))
     return failure();
   for (auto original : interface->getOps<func::FuncOp>())

@@ -7,6 +7,7 @@
 
 #include "Contraction.h"
 #include "../BodySlice.h"
+#include "MemrefPlace.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -262,23 +263,11 @@ std::optional<Contraction> fastk::matchContraction(linalg::GenericOp op,
 /// Whether the memref begins at a multiple of `bytes`, as buffers do: nothing
 /// between it and its buffer moves it elsewhere.
 static bool beginsAligned(Value memref, int64_t bytes) {
-  auto type = cast<MemRefType>(memref.getType());
-  SmallVector<int64_t> strides;
-  int64_t offset = 0;
-  if (failed(type.getStridesAndOffset(strides, offset)) ||
-      ShapedType::isDynamic(offset) ||
-      offset * type.getElementTypeBitWidth() % (bytes * 8) != 0)
+  std::optional<MemrefPlace> place = findPlace(memref);
+  if (!place || place->bytes.divisor() % bytes != 0)
     return false;
-  while (Operation *op = memref.getDefiningOp()) {
-    if (auto view = dyn_cast<memref::ViewOp>(op)) {
-      auto shift = getConstantIntValue(view.getByteShift());
-      return shift && *shift % bytes == 0;
-    }
-    if (!isa<ViewLikeOpInterface>(op))
-      return isa<memref::AllocOp>(op);
-    memref = op->getOperand(0);
-  }
-  return true;
+  Operation *definition = place->buffer.getDefiningOp();
+  return !definition || isa<memref::AllocOp>(definition);
 }
 
 bool Contraction::isVectorAccess(unsigned number, const LoopGroup &group,

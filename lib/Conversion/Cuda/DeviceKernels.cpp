@@ -8,6 +8,7 @@
 #include "DeviceKernels.h"
 #include "Contraction.h"
 #include "MappedKernel.h"
+#include "MemrefPlace.h"
 #include "RowKernel.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,29 +21,34 @@ using namespace mlir;
 using namespace fastk;
 using worker::BufferRef;
 
-FailureOr<BufferRef> DeviceKernels::locate(Value memref) {
-  auto type = cast<MemRefType>(memref.getType());
-  SmallVector<int64_t> strides;
-  int64_t offset = 0;
-  if (failed(type.getStridesAndOffset(strides, offset)) ||
-      ShapedType::isDynamic(offset))
-    return failure();
-  // The offset of a view's type counts from the buffer it was cut from.
+/// How a place moves in the repeats that `loops` become.
+static FailureOr<BufferRef> toRef(const LoopNumber &bytes,
+                                  ArrayRef<scf::ForOp> loops) {
   BufferRef ref;
-  ref.offset = offset * elementBytes(type.getElementType());
-  while (Operation *op = memref.getDefiningOp()) {
-    if (auto view = dyn_cast<memref::ViewOp>(op)) {
-      auto shift = getConstantIntValue(view.getByteShift());
-      if (!shift)
-        return failure();
-      ref.offset += *shift;
-      memref = view.getSource();
+  ref.offset = bytes.constant;
+  for (const LoopNumber::Term &term : bytes.terms) {
+    const auto *loop = llvm::find(loops, term.loop);
+    if (loop == loops.end())
+      return failure();
+    if (term.each == 0 && term.odd == 0)
       continue;
-    }
-    if (isa<ViewLikeOpInterface>(op)) {
-      memref = op->getOperand(0);
-      continue;
-    }
+    size_t depth = loop - loops.begin();
+    if (ref.motions.size() <= depth)
+      ref.motions.resize(depth + 1);
+    ref.motions[depth] = {term.each, term.odd};
+  }
+  return ref;
+}
+
+FailureOr<BufferRef> DeviceKernels::locate(Value memref) {
+  std::optional<MemrefPlace> place = findPlace(memref);
+  if (!place)
+    return failure();
+  FailureOr<BufferRef> found = toRef(place->bytes, loops);
+  if (failed(found))
+    return failure();
+  BufferRef ref = std::move(*found);
+  if (Operation *op = place->buffer.getDefiningOp()) {
     if (auto global = dyn_cast<memref::GetGlobalOp>(op); global && programs) {
       StringAttr name = global.getNameAttr().getAttr();
       constants.insert(name);
@@ -56,7 +62,7 @@ FailureOr<BufferRef> DeviceKernels::locate(Value memref) {
       ref.index = *scratch;
     return ref;
   }
-  unsigned number = cast<BlockArgument>(memref).getArgNumber();
+  unsigned number = cast<BlockArgument>(place->buffer).getArgNumber();
   bool isInput = number < numInputs;
   ref.space = isInput ? BufferRef::Space::Input : BufferRef::Space::Output;
   ref.index = isInput ? number : number - numInputs;
@@ -234,8 +240,8 @@ void DeviceKernels::dropUnusedWorkspaces() {
         for (worker::PlanArgument &argument : launch->arguments)
           if (auto *ref = std::get_if<BufferRef>(&argument))
             collect(*ref);
-      } else {
-        collect(std::get<worker::Memset>(step).target);
+      } else if (auto *memset = std::get_if<worker::Memset>(&step)) {
+        collect(memset->target);
       }
     return refs;
   };
@@ -252,20 +258,25 @@ void DeviceKernels::dropUnusedWorkspaces() {
 
 LogicalResult DeviceKernels::run() {
   findFolds();
-  llvm::SmallPtrSet<Operation *, 8> folded;
   for (auto &[op, fold] : folds) {
     folded.insert(fold.start);
     folded.insert(fold.end);
   }
-  for (Operation &op : llvm::make_early_inc_range(
-           func.getBody().front().without_terminator())) {
+  if (failed(addBlock(func.getBody().front())))
+    return failure();
+  dropUnusedWorkspaces();
+  return success();
+}
+
+LogicalResult DeviceKernels::addBlock(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
     if (auto alloc = dyn_cast<memref::AllocOp>(op)) {
       plan.workspaces.push_back({alloc.getType().getNumElements(), false});
       continue;
     }
     if (folded.contains(&op) ||
         isa<ViewLikeOpInterface, memref::GetGlobalOp, memref::DeallocOp>(op) ||
-        op.hasTrait<OpTrait::ConstantLike>())
+        op.hasTrait<OpTrait::ConstantLike>() || isPlaceArithmetic(&op))
       continue;
     LogicalResult added = addOp(&op);
     if (!choices.problem().empty())
@@ -274,8 +285,28 @@ LogicalResult DeviceKernels::run() {
     if (failed(added))
       return failure();
   }
-  dropUnusedWorkspaces();
   return success();
+}
+
+LogicalResult DeviceKernels::addLoop(scf::ForOp loop) {
+  if (loops.size() == worker::mostRepeatDepth)
+    return loop.emitError()
+           << "is in " << loops.size()
+           << " loops, and a plan repeats steps no deeper: write one of them "
+              "out, or make two one (required by 'fastk.repeat')";
+  size_t place = plan.steps.size();
+  plan.steps.emplace_back(worker::Repeat{
+      static_cast<int64_t>(loop.getStaticTripCount()->getZExtValue()), 0});
+  loops.push_back(loop);
+  LogicalResult added = addBlock(*loop.getBody());
+  loops.pop_back();
+  size_t size = plan.steps.size() - place - 1;
+  // What has no elements is not computed.
+  if (size == 0)
+    plan.steps.pop_back();
+  else
+    std::get<worker::Repeat>(plan.steps[place]).size = size;
+  return added;
 }
 
 LogicalResult DeviceKernels::addOp(Operation *op) {
@@ -289,6 +320,8 @@ LogicalResult DeviceKernels::addOp(Operation *op) {
     return add(forall);
   if (auto loop = dyn_cast<scf::ParallelOp>(op))
     return add(loop);
+  if (programs && isPlanLoop(op))
+    return addLoop(cast<scf::ForOp>(op));
   if (auto scan = dyn_cast<tm_tensor::ScanOp>(op))
     return launch(scan, buildScanKernel(module, scan, nextName(), choices));
   auto structured = dyn_cast<linalg::LinalgOp>(op);

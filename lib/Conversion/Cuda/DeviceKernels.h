@@ -55,7 +55,8 @@ int64_t workspaceBytes(const worker::LaunchPlan &plan);
 /// Makes the kernels of a function on memrefs and the plan that launches them.
 /// The function's own block holds structured ops, views, and allocations that
 /// were planned into one arena, which becomes workspace 0; its first
-/// `numInputs` arguments are operands, the others results.
+/// `numInputs` arguments are operands, the others results. Where calls are of
+/// `programs` it may hold loops that carry nothing, with the same in them.
 class DeviceKernels {
 public:
   /// `groups` holds the functions that fastk.call ops of `func` name.
@@ -89,6 +90,9 @@ private:
   mlir::LogicalResult add(mlir::scf::ParallelOp loop);
   /// Adds what one op of the function becomes.
   mlir::LogicalResult addOp(mlir::Operation *op);
+  mlir::LogicalResult addBlock(mlir::Block &block);
+  /// A repeat of what the loop's block becomes.
+  mlir::LogicalResult addLoop(mlir::scf::ForOp loop);
   std::string nextName() const;
   /// Adds the step that launches the kernel of `op`, or fails with it.
   mlir::LogicalResult launch(mlir::Operation *op,
@@ -111,6 +115,10 @@ private:
   worker::PlanLimits limits;
   KernelChoices &choices;
   llvm::DenseMap<mlir::Operation *, ContractionFold> folds;
+  /// What kernels of contractions compute, too.
+  llvm::SmallPtrSet<mlir::Operation *, 8> folded;
+  /// Those around the op that is added, the outermost first.
+  llvm::SmallVector<mlir::scf::ForOp> loops;
   /// The workspace of sums in parts, and what stands for it.
   std::optional<int64_t> scratch;
   llvm::SmallPtrSet<mlir::Operation *, 4> scratchAllocs;

@@ -7,6 +7,8 @@
 
 #include "OpAccess.h"
 #include "Access.h"
+#include "MemrefPlace.h"
+#include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
@@ -17,6 +19,16 @@ using namespace fastk;
 static bool isConstant(Value value) {
   Operation *definition = value.getDefiningOp();
   return definition && definition->hasTrait<OpTrait::ConstantLike>();
+}
+
+/// What the offset of a memref is a multiple of, in elements, where that is
+/// another one in each iteration of a loop.
+static std::optional<int64_t> offsetDivisor(Value memref) {
+  std::optional<MemrefPlace> place = findPlace(memref);
+  if (!place)
+    return std::nullopt;
+  return place->bytes.divisor() /
+         elementBytes(cast<MemRefType>(memref.getType()).getElementType());
 }
 
 std::optional<OpAccess> OpAccess::of(linalg::GenericOp op) {
@@ -35,9 +47,14 @@ std::optional<OpAccess> OpAccess::of(linalg::GenericOp op) {
     if (auto type = dyn_cast<MemRefType>(operand.get().getType())) {
       SmallVector<int64_t> strides;
       if (isConstantGlobal(operand.get()) ||
-          failed(type.getStridesAndOffset(strides, offset)) ||
-          ShapedType::isDynamic(offset))
+          failed(type.getStridesAndOffset(strides, offset)))
         return std::nullopt;
+      if (ShapedType::isDynamic(offset)) {
+        std::optional<int64_t> divisor = offsetDivisor(operand.get());
+        if (!divisor)
+          return std::nullopt;
+        offset = *divisor;
+      }
       auto coefficients = linearCoefficients(
           op.getMatchingIndexingMap(&operand), strides, result.extents);
       if (!coefficients ||

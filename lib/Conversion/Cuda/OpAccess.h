@@ -64,7 +64,7 @@ public:
 
 private:
   /// Elements that an operand's memref spans, and where it begins in its
-  /// buffer.
+  /// buffer, or what that is a multiple of.
   llvm::SmallVector<int64_t> spans, offsets;
 };
 

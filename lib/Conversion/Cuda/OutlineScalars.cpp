@@ -7,6 +7,7 @@
 
 #include "OutlineScalars.h"
 #include "LowerTMTensorForDevice.h"
+#include "fastk/Analysis/PlanLoops.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -39,6 +40,8 @@ public:
   LogicalResult run();
 
 private:
+  /// Finds the numbers of a block, and of the loops in it.
+  LogicalResult collect(Block &block);
   bool isNumber(Value value) const {
     return value.getDefiningOp() && numbers.contains(value.getDefiningOp());
   }
@@ -52,6 +55,10 @@ private:
   OpBuilder builder;
   /// Ops that compute numbers.
   llvm::SmallPtrSet<Operation *, 16> numbers;
+  /// Those between two launches, and the op behind each of these groups.
+  SmallVector<SmallVector<Operation *>> groups{1};
+  SmallVector<Operation *> ends;
+  SmallVector<linalg::LinalgOp> readers;
   llvm::DenseMap<Value, Value> memory;
 };
 } // namespace
@@ -135,22 +142,21 @@ void Outliner::outline(ArrayRef<Operation *> group, Operation *before) {
   });
 }
 
-LogicalResult Outliner::run() {
-  Block &entry = func.getBody().front();
-  SmallVector<SmallVector<Operation *>> groups(1);
-  SmallVector<linalg::LinalgOp> readers;
-  SmallVector<Operation *> ends;
-  for (Operation &op : entry) {
-    if (isLaunched(&op) || op.hasTrait<OpTrait::IsTerminator>()) {
+LogicalResult Outliner::collect(Block &block) {
+  for (Operation &op : block) {
+    bool isLoop = isPlanLoop(&op);
+    if (isLaunched(&op) || isLoop || op.hasTrait<OpTrait::IsTerminator>()) {
       if (!groups.back().empty()) {
         ends.push_back(&op);
         groups.emplace_back();
       }
       if (auto structured = dyn_cast<linalg::LinalgOp>(op))
         readers.push_back(structured);
+      if (isLoop && failed(collect(*cast<scf::ForOp>(op).getBody())))
+        return failure();
       continue;
     }
-    if (op.hasTrait<OpTrait::ConstantLike>())
+    if (op.hasTrait<OpTrait::ConstantLike>() || isPlaceArithmetic(&op))
       continue;
     if (!isPlace(&op)) {
       numbers.insert(&op);
@@ -165,6 +171,12 @@ LogicalResult Outliner::run() {
                 "import the model with numbers in place of such values "
                 "(required by 'fastk.static_control_flow')";
   }
+  return success();
+}
+
+LogicalResult Outliner::run() {
+  if (failed(collect(func.getBody().front())))
+    return failure();
   groups.pop_back();
   if (groups.empty())
     return success();
