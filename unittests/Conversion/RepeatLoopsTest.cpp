@@ -64,13 +64,16 @@ struct RepeatLoopsTest : CodegenFixture {
   }
 
   /// A repeat carries and allocates nothing, and counts its iterations.
-  static void checkForm(func::FuncOp func) {
+  void checkForm(func::FuncOp func) {
     EXPECT_TRUE(succeeded(verify(func)));
     unsigned loops = 0;
+    copiesInLoops = 0;
     func.walk([&](scf::ForOp loop) {
       if (!isPlanLoop(loop))
         return;
       ++loops;
+      for (Operation &op : *loop.getBody())
+        copiesInLoops += isa<memref::CopyOp>(op);
       EXPECT_EQ(loop.getNumResults(), 0u);
       EXPECT_EQ(getConstantIntValue(loop.getLowerBound()), 0);
       EXPECT_EQ(getConstantIntValue(loop.getStep()), 1);
@@ -78,6 +81,8 @@ struct RepeatLoopsTest : CodegenFixture {
     });
     EXPECT_GT(loops, 0u);
   }
+
+  unsigned copiesInLoops = 0;
 
   /// Results of f32 on operands of counting numbers, both ways.
   void expectSame(StringRef text, std::vector<size_t> inputSizes,
@@ -141,6 +146,56 @@ func.func @f(%x: tensor<8x4xf32>, %s: tensor<4xf32>) -> (tensor<8x4xf32>, tensor
     text.replace(text.find("STEPS"), 5, steps);
     expectSame(text, {32, 4}, {32, 4});
   }
+}
+
+/// The next state is read out of the row of all results that it was written to,
+/// unless somebody changes either of them.
+TEST_F(RepeatLoopsTest, StatesThatAreRows) {
+  for (const char *time : {"%i", "%t"})
+    for (bool isChanged : {false, true}) {
+      std::string text = R"(
+func.func @f(%x: tensor<6x4xf32>, %s: tensor<4xf32>) -> (tensor<6x4xf32>, tensor<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %n = arith.constant 6 : index
+  %e = tensor.empty() : tensor<6x4xf32>
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%out = %e, %h = %s) -> (tensor<6x4xf32>, tensor<4xf32>) {
+    %t = arith.subi %c5, %i : index
+    %row = tensor.extract_slice %x[TIME, 0] [1, 4] [1, 1] : tensor<6x4xf32> to tensor<4xf32>
+    // In memory of its own, as a call's result is.
+    %m = bufferization.alloc_tensor() : tensor<4xf32>
+    %new = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (3 - i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%row, %h : tensor<4xf32>, tensor<4xf32>) outs(%m : tensor<4xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %half = arith.constant 0.5 : f32
+      %p = arith.mulf %b, %half : f32
+      %q = arith.addf %a, %p : f32
+      linalg.yield %q : f32
+    } -> tensor<4xf32>
+    %w = tensor.insert_slice %new into %out[TIME, 0] [1, 4] [1, 1] : tensor<4xf32> into tensor<6x4xf32>
+    scf.yield %w, %new : tensor<6x4xf32>, tensor<4xf32>
+  }
+  CHANGE
+  %u = tensor.empty() : tensor<6x4xf32>
+  %v = tensor.empty() : tensor<4xf32>
+  %all = linalg.exp ins(RESULT : tensor<6x4xf32>) outs(%u : tensor<6x4xf32>) -> tensor<6x4xf32>
+  %last = linalg.exp ins(%r#1 : tensor<4xf32>) outs(%v : tensor<4xf32>) -> tensor<4xf32>
+  return %all, %last : tensor<6x4xf32>, tensor<4xf32>
+})";
+      auto put = [&](const std::string &name, const std::string &value) {
+        for (size_t at = text.find(name); at != text.npos; at = text.find(name))
+          text.replace(at, name.size(), value);
+      };
+      put("TIME", time);
+      put("CHANGE",
+          isChanged ? "%changed = linalg.add ins(%r#0, %x : tensor<6x4xf32>, "
+                      "tensor<6x4xf32>) outs(%r#0 : tensor<6x4xf32>) -> "
+                      "tensor<6x4xf32>"
+                    : "");
+      put("RESULT", isChanged ? "%changed" : "%r#0");
+      expectSame(text, {24, 4}, {24, 4});
+      EXPECT_EQ(copiesInLoops, isChanged ? 1u : 0u);
+    }
 }
 
 /// Values that change places, one that goes through all, one that comes from

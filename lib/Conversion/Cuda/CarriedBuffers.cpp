@@ -6,11 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeviceKernels.h"
+#include "MemrefPlace.h"
 #include "RepeatLoops.h"
 #include "fastk/Analysis/PlanLoops.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -30,7 +31,43 @@ static bool endsAt(Value memref, scf::ForOp loop) {
   });
 }
 
+/// Whether a use of a buffer leaves it as it is, and gives it to nobody else.
+static bool isRead(OpOperand &use) {
+  Operation *user = use.getOwner();
+  if (auto call = dyn_cast<CallOp>(user))
+    return !llvm::is_contained(call.getInits(), use.get());
+  if (auto copy = dyn_cast<memref::CopyOp>(user))
+    return use.get() != copy.getTarget();
+  if (auto structured = dyn_cast<linalg::LinalgOp>(user))
+    return structured.isDpsInput(&use);
+  return false;
+}
+
+/// Whether all uses of a buffer and its views that `which` wants are reads.
+static bool isOnlyRead(Value memref,
+                       llvm::function_ref<bool(Operation *)> which) {
+  return llvm::all_of(memref.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isa<ViewLikeOpInterface>(user))
+      return isOnlyRead(user->getResult(0), which);
+    return !which(user) || isRead(use);
+  });
+}
+
+static int64_t bytesOf(MemRefType type) {
+  return type.getNumElements() * elementBytes(type.getElementType());
+}
+
 namespace {
+/// A tensor that a loop fills row by row with the values that it carries.
+struct Rows {
+  memref::AllocOp alloc;
+  /// Of the next value to its row.
+  memref::CopyOp copy;
+  /// Whether the first iteration fills the first row, or the last one.
+  bool isForward;
+};
+
 /// Takes what one loop carries out of it.
 class CarriedBuffers {
 public:
@@ -41,6 +78,10 @@ public:
   LogicalResult place();
 
 private:
+  /// Where the value of that number goes, row by row, if all of it does.
+  std::optional<Rows> findRows(unsigned number);
+  /// Lets the rows themselves be what is carried, with one more for the start.
+  void shareRows(unsigned number, Rows rows);
   /// Two buffers for the value of that number, used alternately.
   void alternate(unsigned number);
   /// The place of `pair` at this byte, as the value's memref.
@@ -50,8 +91,11 @@ private:
   Value at(Value pair, int64_t byte, MemRefType type) {
     return at(pair, arith::ConstantIndexOp::create(builder, loc, byte), type);
   }
-  /// The memory of both, where the first one begins with what comes in.
-  Value makePair(OpOperand &init, int64_t slot, MemRefType type);
+  /// The allocation of what comes in for the value of that number, where nobody
+  /// but the loop needs it any more.
+  memref::AllocOp findOwnStart(unsigned number);
+  /// Lets what comes in be at `place`.
+  void putStart(unsigned number, memref::AllocOp own, Value place);
   void dropCarried();
 
   scf::ForOp loop;
@@ -63,31 +107,34 @@ private:
 };
 } // namespace
 
-Value CarriedBuffers::makePair(OpOperand &init, int64_t slot, MemRefType type) {
-  auto memory = MemRefType::get({2 * slot}, builder.getI8Type());
-  auto alloc = init.get().getDefiningOp<memref::AllocOp>();
+memref::AllocOp CarriedBuffers::findOwnStart(unsigned number) {
+  Value init = loop.getInits()[number];
+  auto alloc = init.getDefiningOp<memref::AllocOp>();
   bool isOwn = alloc && alloc->getBlock() == loop->getBlock() &&
-               llvm::count(loop.getInits(), init.get()) == 1 &&
-               endsAt(alloc, loop);
-  builder.setInsertionPoint(isOwn ? alloc : loop);
-  Value pair = memref::AllocOp::create(builder, loc, memory);
-  Value first = at(pair, 0, type);
-  if (isOwn) {
-    alloc.replaceAllUsesWith(first);
-    alloc.erase();
-  } else {
-    memref::CopyOp::create(builder, loc, init.get(), first);
+               llvm::count(loop.getInits(), init) == 1 && endsAt(alloc, loop);
+  return isOwn ? alloc : nullptr;
+}
+
+void CarriedBuffers::putStart(unsigned number, memref::AllocOp own,
+                              Value place) {
+  if (!own) {
+    builder.setInsertionPoint(loop);
+    memref::CopyOp::create(builder, loc, loop.getInits()[number], place);
+    return;
   }
-  return pair;
+  own.replaceAllUsesWith(place);
+  own.erase();
 }
 
 void CarriedBuffers::alternate(unsigned number) {
   BlockArgument before = loop.getRegionIterArg(number);
   auto type = cast<MemRefType>(before.getType());
-  int64_t slot =
-      llvm::alignTo(type.getNumElements() * elementBytes(type.getElementType()),
-                    kWorkspaceAlignment);
-  Value pair = makePair(loop.getInitsMutable()[number], slot, type);
+  int64_t slot = llvm::alignTo(bytesOf(type), kWorkspaceAlignment);
+  memref::AllocOp start = findOwnStart(number);
+  builder.setInsertionPoint(start ? start.getOperation() : loop);
+  Value pair = memref::AllocOp::create(
+      builder, loc, MemRefType::get({2 * slot}, builder.getI8Type()));
+  putStart(number, start, at(pair, 0, type));
   Block *body = loop.getBody();
   Operation *end = body->getTerminator();
   if (!parity) {
@@ -115,6 +162,111 @@ void CarriedBuffers::alternate(unsigned number) {
     return;
   builder.setInsertionPointAfter(loop);
   result.replaceAllUsesWith(at(pair, trips % 2 * slot, type));
+}
+
+std::optional<Rows> CarriedBuffers::findRows(unsigned number) {
+  BlockArgument before = loop.getRegionIterArg(number);
+  auto type = cast<MemRefType>(before.getType());
+  int64_t bytes = bytesOf(type);
+  Block *body = loop.getBody();
+  auto made = body->getTerminator()
+                  ->getOperand(number)
+                  .getDefiningOp<memref::AllocOp>();
+  if (!made || made->getBlock() != body || made.getType() != type ||
+      bytes % kOperandAlignment != 0 ||
+      llvm::count(loop.getYieldedValues(), made.getResult()) != 1)
+    return std::nullopt;
+  Rows rows;
+  for (Operation *user : made->getUsers())
+    if (auto copy = dyn_cast<memref::CopyOp>(user);
+        copy && copy->getBlock() == body && copy.getSource() == made)
+      rows.copy = copy;
+  if (!rows.copy)
+    return std::nullopt;
+  Value row = rows.copy.getTarget();
+  std::optional<MemrefPlace> place = findPlace(row);
+  if (!place || !isContiguous(cast<MemRefType>(row.getType())) ||
+      place->bytes.terms.size() != 1 ||
+      place->bytes.terms.front().loop != loop ||
+      place->bytes.terms.front().odd != 0)
+    return std::nullopt;
+  rows.alloc = place->buffer.getDefiningOp<memref::AllocOp>();
+  if (!rows.alloc || rows.alloc->getBlock() != loop->getBlock() ||
+      !rows.alloc.getType().getLayout().isIdentity() ||
+      bytesOf(rows.alloc.getType()) != trips * bytes)
+    return std::nullopt;
+  int64_t each = place->bytes.terms.front().each;
+  rows.isForward = each == bytes;
+  if (place->bytes.constant != (rows.isForward ? 0 : (trips - 1) * bytes) ||
+      (!rows.isForward && each != -bytes))
+    return std::nullopt;
+  // In the loop the copy alone knows the rows, and later on nobody writes them,
+  // the state that was in another buffer, or what was copied.
+  auto isInLoop = [&](Operation *op) {
+    return loop->isProperAncestor(op) && op != rows.copy;
+  };
+  auto isLater = [&](Operation *op) {
+    Operation *ancestor = loop->getBlock()->findAncestorOpInBlock(*op);
+    return !ancestor || loop->isBeforeInBlock(ancestor);
+  };
+  auto isBehindCopy = [&](Operation *op) {
+    Operation *ancestor = body->findAncestorOpInBlock(*op);
+    return op != body->getTerminator() &&
+           (!ancestor || rows.copy->isBeforeInBlock(ancestor));
+  };
+  auto isNotEnd = [&](Operation *op) { return op != body->getTerminator(); };
+  auto isAny = [](Operation *) { return true; };
+  auto isUsed = [&](Value memref, auto &&self) -> bool {
+    return llvm::any_of(memref.getUsers(), [&](Operation *user) {
+      return isa<ViewLikeOpInterface>(user) ? self(user->getResult(0), self)
+                                            : isInLoop(user);
+    });
+  };
+  if (isUsed(rows.alloc, isUsed) || !isOnlyRead(rows.alloc, isLater) ||
+      !isOnlyRead(made, isBehindCopy) || !isOnlyRead(before, isNotEnd) ||
+      !isOnlyRead(loop.getResult(number), isAny))
+    return std::nullopt;
+  return rows;
+}
+
+void CarriedBuffers::shareRows(unsigned number, Rows rows) {
+  BlockArgument before = loop.getRegionIterArg(number);
+  auto type = cast<MemRefType>(before.getType());
+  int64_t row = bytesOf(type), all = trips * row;
+  memref::AllocOp start = findOwnStart(number);
+  bool isEarlier = start && start->isBeforeInBlock(rows.alloc);
+  builder.setInsertionPoint(isEarlier ? start : rows.alloc);
+  Value memory = memref::AllocOp::create(
+      builder, loc, MemRefType::get({all + row}, builder.getI8Type()));
+  // What comes in is in front of the first row, or behind the last one.
+  Value first = at(memory, rows.isForward ? 0 : all, type);
+  rows.alloc.replaceAllUsesWith(
+      at(memory, rows.isForward ? row : 0, rows.alloc.getType()));
+  rows.alloc.erase();
+  putStart(number, start, first);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value bytes = arith::ConstantIndexOp::create(builder, loc, row);
+  Value passed =
+      arith::MulIOp::create(builder, loc, loop.getInductionVar(), bytes);
+  Value here = passed, there;
+  if (rows.isForward) {
+    there = arith::AddIOp::create(builder, loc, here, bytes);
+  } else {
+    Value end = arith::ConstantIndexOp::create(builder, loc, all);
+    here = arith::SubIOp::create(builder, loc, end, passed);
+    there = arith::SubIOp::create(builder, loc, here, bytes);
+  }
+  before.replaceAllUsesWith(at(memory, here, type));
+  auto made = rows.copy.getSource().getDefiningOp<memref::AllocOp>();
+  Value next = at(memory, there, type);
+  rows.copy.erase();
+  made.replaceAllUsesWith(next);
+  made.erase();
+  Value result = loop.getResult(number);
+  if (result.use_empty())
+    return;
+  builder.setInsertionPointAfter(loop);
+  result.replaceAllUsesWith(at(memory, rows.isForward ? all : 0, type));
 }
 
 /// Makes a loop of the same body that carries nothing.
@@ -147,9 +299,14 @@ LogicalResult CarriedBuffers::place() {
       result.replaceAllUsesWith(init);
     }
   }
-  for (unsigned i = 0; i < loop.getNumResults(); ++i)
-    if (!loop.getRegionIterArg(i).use_empty() || !loop.getResult(i).use_empty())
+  for (unsigned i = 0; i < loop.getNumResults(); ++i) {
+    if (loop.getRegionIterArg(i).use_empty() && loop.getResult(i).use_empty())
+      continue;
+    if (std::optional<Rows> rows = findRows(i))
+      shareRows(i, *rows);
+    else
       alternate(i);
+  }
   dropCarried();
   return success();
 }

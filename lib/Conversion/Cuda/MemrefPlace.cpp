@@ -64,3 +64,18 @@ std::optional<MemrefPlace> fastk::findPlace(Value memref) {
   place.buffer = memref;
   return place;
 }
+
+bool fastk::isContiguous(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset = 0, expected = 1;
+  if (!type.hasStaticShape() ||
+      failed(type.getStridesAndOffset(strides, offset)))
+    return false;
+  for (auto [extent, stride] :
+       llvm::reverse(llvm::zip_equal(type.getShape(), strides))) {
+    if (extent != 1 && stride != expected)
+      return false;
+    expected *= extent;
+  }
+  return true;
+}

@@ -13,6 +13,9 @@
 
 namespace fastk {
 
+/// What the address of every operand of a program on a GPU is a multiple of.
+inline constexpr int64_t kOperandAlignment = 16;
+
 /// The buffer that a memref is cut from, which is no view, and the bytes from
 /// its beginning.
 struct MemrefPlace {
@@ -22,6 +25,9 @@ struct MemrefPlace {
 
 /// Where `memref` begins; nothing where that is known only when it runs.
 std::optional<MemrefPlace> findPlace(mlir::Value memref);
+
+/// Whether the elements lie one behind the other.
+bool isContiguous(mlir::MemRefType type);
 
 } // namespace fastk
 

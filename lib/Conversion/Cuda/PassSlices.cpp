@@ -16,25 +16,6 @@
 using namespace mlir;
 using namespace fastk;
 
-/// What every operand of a program on a GPU is a multiple of.
-static constexpr int64_t kOperandAlignment = 16;
-
-/// Whether the elements lie one behind the other.
-static bool isContiguous(MemRefType type) {
-  SmallVector<int64_t> strides;
-  int64_t offset = 0, expected = 1;
-  if (!type.hasStaticShape() ||
-      failed(type.getStridesAndOffset(strides, offset)))
-    return false;
-  for (auto [extent, stride] :
-       llvm::reverse(llvm::zip_equal(type.getShape(), strides))) {
-    if (extent != 1 && stride != expected)
-      return false;
-    expected *= extent;
-  }
-  return true;
-}
-
 static Value bufferOf(Value memref) {
   while (Operation *op = memref.getDefiningOp()) {
     if (!isa<ViewLikeOpInterface>(op))

@@ -156,6 +156,10 @@ static bool isPlain(Value tensor) {
 
 static void makePlain(OpBuilder &builder, OpOperand &operand) {
   Value tensor = operand.get();
+  // Memory that two loops fill is that of neither.
+  auto empty = tensor.getDefiningOp<tensor::EmptyOp>();
+  if (empty && !empty->hasOneUse())
+    operand.set(builder.clone(*empty)->getResult(0));
   if (isPlain(tensor))
     return;
   operand.set(bufferization::AllocTensorOp::create(

@@ -25,8 +25,9 @@ void prepareLoops(mlir::func::FuncOp func);
 
 /// On memrefs. What a loop carries lies in two buffers, which the iterations
 /// read and write alternately; where the body makes the next value it makes it
-/// there, else it is copied at the iteration's end. After it no loop between
-/// kernels carries anything.
+/// there, else it is copied at the iteration's end. Where all values are kept
+/// as the rows of a tensor, each is read out of the row that it was written to.
+/// After it no loop between kernels carries anything.
 mlir::LogicalResult placeCarriedBuffers(mlir::func::FuncOp func);
 
 /// Lets calls read slices where they are, and not copies of them, where memory

@@ -7,6 +7,7 @@
 // RUN: %{opt} %t/counter.mlir > %t/counter.ll
 // RUN: FileCheck %s --check-prefix=TABLE --input-file=%t/counter.ll
 // RUN: %{print} < %t/counter.ll | FileCheck %s --check-prefix=COUNTER
+// RUN: %{opt} %t/rows.mlir | %{print} | FileCheck %s --check-prefix=ROWS
 // RUN: %{opt} %t/unaligned.mlir | %{print} | FileCheck %s --check-prefix=UNALIGNED
 // RUN: %{opt} %t/swap.mlir | %{print} | FileCheck %s --check-prefix=SWAP
 // RUN: not %{opt} %t/deep.mlir 2>&1 | FileCheck %s --check-prefix=DEEP
@@ -40,6 +41,14 @@
 // COUNTER: {"repeat":5,"steps":[
 // COUNTER-NEXT: "grid":[1,1,1],"block":[1,1,1],"arguments":[{"buffer":"in1","each":[8]},"[[NUMBER:ws0\+[0-9]+]]"]},
 // COUNTER-NEXT: "arguments":[{"buffer":"ws0","odd":[256]},"[[NUMBER]]",{"buffer":"ws0+256","odd":[-256]}]}]},
+
+// Results that are the states of all steps: nothing is copied between steps,
+// and the start lies in front of the first row.
+// ROWS: {"bytes":2304}]
+// ROWS: "arguments":["in1","ws0"]},
+// ROWS-NEXT: {"repeat":8,"steps":[
+// ROWS-NEXT: "arguments":[{"buffer":"in0","each":[256]},{"buffer":"ws0","each":[256]},{"buffer":"ws0+256","each":[256]}]}]},
+// ROWS-NEXT: "arguments":["ws0+256","out0"]}]}
 
 // A call takes operands that are 16-byte aligned: slices of 12 bytes are copied.
 // UNALIGNED: {"repeat":8,"steps":[
@@ -115,6 +124,24 @@ func.func @forward(%s: tensor<64xf32>) -> tensor<64xf32> {
     scf.yield %a : tensor<64xf32>
   }
   return %r : tensor<64xf32>
+}
+
+//--- rows.mlir
+func.func @forward(%x: tensor<8x64xf32>, %s: tensor<64xf32>) -> tensor<8x64xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %e = tensor.empty() : tensor<8x64xf32>
+  %r:2 = scf.for %i = %c0 to %c8 step %c1 iter_args(%o = %e, %h = %s) -> (tensor<8x64xf32>, tensor<64xf32>) {
+    %g = tensor.extract_slice %x[%i, 0] [1, 64] [1, 1] : tensor<8x64xf32> to tensor<64xf32>
+    %m = tensor.empty() : tensor<64xf32>
+    %a = linalg.add ins(%g, %h : tensor<64xf32>, tensor<64xf32>) outs(%m : tensor<64xf32>) -> tensor<64xf32>
+    %w = tensor.insert_slice %a into %o[%i, 0] [1, 64] [1, 1] : tensor<64xf32> into tensor<8x64xf32>
+    scf.yield %w, %a : tensor<8x64xf32>, tensor<64xf32>
+  }
+  %u = tensor.empty() : tensor<8x64xf32>
+  %v = linalg.negf ins(%r#0 : tensor<8x64xf32>) outs(%u : tensor<8x64xf32>) -> tensor<8x64xf32>
+  return %v : tensor<8x64xf32>
 }
 
 //--- unaligned.mlir
