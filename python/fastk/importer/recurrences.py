@@ -218,11 +218,11 @@ func.func @layer({signature}) -> ({", ".join(carried)}) {{
   %steps = arith.constant {steps} : index
   %wide = tensor.empty() : {tensor(hidden, gates)}
   %transposed = linalg.transpose ins(%weight : {types[-2]}) outs(%wide : {tensor(hidden, gates)}) permutation = [1, 0]
-  %room = tensor.empty() : {row}
-  %biases = linalg.broadcast ins(%bias : {types[-1]}) outs(%room : {row}) dimensions = [0]
   %empty = tensor.empty() : {output}
   %all:{1 + states} = scf.for %step = %zero to %steps step %one iter_args(%out = %empty{inits}) -> ({", ".join(carried)}) {{{reverse}
     %x = tensor.extract_slice %gates[{time}, 0, 0] [1, {batch}, {gates}] [1, 1, 1] : {types[0]} to {row}
+    %room = tensor.empty() : {row}
+    %biases = linalg.broadcast ins(%bias : {types[-1]}) outs(%room : {row}) dimensions = [0]
     %h = linalg.matmul ins(%before0, %transposed : {state}, {tensor(hidden, gates)}) outs(%biases : {row}) -> {row}
     %made = tensor.empty() : {state}
     {cell}
