@@ -67,6 +67,8 @@ private:
   std::vector<std::pair<std::string, UnprovenVariant>> unproven;
   /// What is to be said of workloads that the compiler lowers wrongly.
   std::string disagreements;
+  /// What a language model says that answers nothing; empty: there is none.
+  std::string unanswered;
 };
 } // namespace
 
@@ -152,9 +154,11 @@ void SearchLoop::notePending(const SearchResult &result,
   pending += counts.pending;
   pendingPrompts += counts.pendingPrompts;
   if (counts.pendingPrompts > 0)
-    progress.note(llvm::formatv("{0} prompts pending, {1} answered",
-                                counts.pendingPrompts, result.models.exchanges)
-                      .str());
+    progress.note(
+        llvm::formatv("{0} {1} pending, {2} answered", counts.pendingPrompts,
+                      counts.pendingPrompts == 1 ? "prompt" : "prompts",
+                      result.models.exchanges)
+            .str());
   else
     progress.note(llvm::formatv("{0} pending, {1} answered", counts.pending,
                                 counts.evaluations)
@@ -210,9 +214,11 @@ llvm::Error SearchLoop::conclude(size_t index, const PreparedSearch &prepared,
   if (result.end == SearchEnd::Disagreement)
     disagreements += (disagreements.empty() ? "" : "\n") + title.str() + ": " +
                      result.detail;
+  if (result.end == SearchEnd::Unanswered)
+    unanswered = title.str() + ": " + result.detail;
   if (result.end == SearchEnd::Interrupted)
     end = SearchModelEnd::Interrupted;
-  else
+  else if (unanswered.empty())
     recordOf(target).isComplete = true;
   return result.winner ? storeWinner(index, prepared, options, result)
                        : llvm::Error::success();
@@ -295,7 +301,8 @@ llvm::Expected<SearchModelEnd> SearchLoop::searchAll() {
     } else if (share) {
       budgets.spendEarlier(target, *share);
     }
-    if (end == SearchModelEnd::Interrupted)
+    // It would answer nothing on the others either.
+    if (end == SearchModelEnd::Interrupted || !unanswered.empty())
       break;
   }
   if (showsParts && end == SearchModelEnd::Done)
@@ -305,6 +312,13 @@ llvm::Expected<SearchModelEnd> SearchLoop::searchAll() {
   if (!run.options.report.empty())
     if (llvm::Error error = writeReport(run.options.report, std::move(report)))
       return std::move(error);
+  if (!unanswered.empty() && end != SearchModelEnd::Interrupted)
+    return llvm::createStringError(
+        llvm::inconvertibleErrorCode(),
+        unanswered +
+            "\nnothing is lost: the same command asks again, and goes "
+            "on from the journal in " +
+            run.options.journal);
   // The others were searched all the same.
   if (end == SearchModelEnd::Done && !disagreements.empty())
     return llvm::createStringError(llvm::inconvertibleErrorCode(),

@@ -27,15 +27,22 @@ static std::string describeModelBudget(const SearchBudget &budget) {
 
 Answer<std::vector<Idea>>
 Searcher::askIdeas(Proposer &proposer, const std::string &name, int count) {
+  bool isRecorded = false;
   if (input.journal)
-    if (auto recorded = input.journal->findIdeas(name))
-      return std::move(recorded->value);
+    if (auto recorded = input.journal->findIdeas(name)) {
+      isRecorded = true;
+      if (!recorded->value.empty() || !mayAskAgain(proposer))
+        return std::move(recorded->value);
+    }
   Answer<std::vector<Idea>> ideas = proposer.proposeIdeas(context(), count);
   if (!ideas || !*ideas)
     return ideas;
+  // A model that never answers had no word in this search.
+  if (!exchanges.unanswered.empty())
+    return std::nullopt;
   if (static_cast<int>((*ideas)->size()) > count)
     (*ideas)->resize(count);
-  if (input.journal)
+  if (input.journal && !(isRecorded && (*ideas)->empty()))
     if (Error error = input.journal->recordIdeas(name, **ideas, elapsedNow()))
       return std::move(error);
   return ideas;
@@ -88,7 +95,8 @@ Error Searcher::recallKnownIdeas() {
 }
 
 Answers<std::vector<Variant>> Searcher::askVariants(
-    ArrayRef<std::string> names,
+    ArrayRef<std::string> names, size_t wanted,
+    function_ref<Proposer *(size_t)> ownerOf,
     function_ref<Answers<std::vector<Variant>>(ArrayRef<size_t>)> ask) {
   std::vector<std::optional<std::vector<Variant>>> result(names.size());
   std::vector<size_t> missing;
@@ -99,7 +107,8 @@ Answers<std::vector<Variant>> Searcher::askVariants(
         return recorded.takeError();
       if (*recorded) {
         result[index] = std::move((*recorded)->value);
-        continue;
+        if (result[index]->size() >= wanted || !mayAskAgain(*ownerOf(index)))
+          continue;
       }
     }
     missing.push_back(index);
@@ -110,8 +119,13 @@ Answers<std::vector<Variant>> Searcher::askVariants(
   if (!answers)
     return answers;
   for (auto [index, answer] : zip_equal(missing, *answers)) {
-    if (!answer)
+    // Once more as before: what is recorded stands.
+    if (answer && result[index] && answer->size() <= result[index]->size())
       continue;
+    if (!answer) {
+      result[index] = std::nullopt;
+      continue;
+    }
     if (input.journal)
       if (Error error = input.journal->recordVariants(names[index], *answer,
                                                       elapsedNow()))
@@ -147,6 +161,8 @@ Answers<std::vector<Variant>> Searcher::askEachOwner(
 void Searcher::endIfUnanswered() {
   if (exchanges.interrupted) {
     stop(SearchEnd::Interrupted);
+  } else if (!exchanges.unanswered.empty()) {
+    stop(SearchEnd::Unanswered, exchanges.unanswered);
   } else if (exchanges.pending > 0) {
     result.counts.pendingPrompts = exchanges.pending;
     stop(SearchEnd::Pending);
@@ -196,11 +212,11 @@ Answers<std::vector<Variant>> Searcher::askRepairs(ArrayRef<size_t> failed) {
   auto trialAt = [&](size_t index) -> const Trial & {
     return trials[failed[places[index]]];
   };
+  auto ownerAt = [&](size_t index) { return trialAt(index).owner; };
   Answers<std::vector<Variant>> answers =
-      askVariants(names, [&](ArrayRef<size_t> missing) {
+      askVariants(names, /*wanted=*/1, ownerAt, [&](ArrayRef<size_t> missing) {
         return askEachOwner(
-            missing, [&](size_t index) { return trialAt(index).owner; },
-            [&](Proposer &owner, ArrayRef<size_t> indices) {
+            missing, ownerAt, [&](Proposer &owner, ArrayRef<size_t> indices) {
               std::vector<FailedVariant> list;
               for (size_t index : indices) {
                 const Trial &trial = trialAt(index);
@@ -231,6 +247,7 @@ Searcher::askVerdict(const Variant &variant, const Variant *incumbent,
   if (input.journal)
     if (auto recorded = input.journal->findVerdict(name)) {
       times.found(name, recorded->elapsed);
+      verdictAt = recorded->elapsed;
       double seconds = recorded->value.resources.wallSeconds;
       if (!promote && seconds > 0)
         durations.push_back(seconds);
@@ -273,6 +290,7 @@ Searcher::obtainVerdict(const std::string &name,
   if (!verdict || !*verdict)
     return verdict;
   double end = times.arrived(name, elapsedNow());
+  verdictAt = end;
   if (!request.promote)
     durations.push_back(end - start);
   (*verdict)->reason = json::fixUTF8((*verdict)->reason);

@@ -145,6 +145,11 @@ static Usage usageOf(const json::Object &reply) {
   return usage;
 }
 
+static ReplyStatus statusOf(const json::Object &reply) {
+  return parseReplyStatus(reply.getString("status").value_or(""))
+      .value_or(ReplyStatus::Failed);
+}
+
 Journal::Spent Journal::spentIn(StringRef directory) {
   Spent spent;
   std::string path = (directory + "/journal.jsonl").str();
@@ -167,7 +172,8 @@ Journal::Spent Journal::spentIn(StringRef directory) {
     }
     if (const json::Object *event = value->getAsObject()) {
       spent.evaluations += event->getString("type") == StringRef("evaluation");
-      if (const json::Object *reply = event->getObject("reply")) {
+      const json::Object *reply = event->getObject("reply");
+      if (reply && statusOf(*reply) != ReplyStatus::Unreadable) {
         Usage usage = usageOf(*reply);
         spent.tokens += usage.inputTokens + usage.outputTokens;
         spent.usd += usage.usd.value_or(0);
@@ -339,8 +345,18 @@ Error Journal::readLine(StringRef body, size_t number,
   ++resumed;
   begun |= *type != "device" && *name != kSeeds && *name != kKnownIdeas;
   std::string key = (*type + ":" + *name).str();
-  if (events.count(key))
-    return problem("records '" + Twine(key) + "' a second time");
+  if (auto earlier = events.find(key); earlier != events.end()) {
+    if (!replaces(*object, earlier->second))
+      return problem("records '" + Twine(key) + "' a second time");
+    const json::Object *reply = object->getObject("reply");
+    // Told once more as unreadable it is the same exchange.
+    if (reply && statusOf(*reply) != ReplyStatus::Unreadable)
+      if (const json::Object *was = earlier->second.fields.getObject("reply"))
+        earlierUsages.emplace_back(name->str(), usageOf(*was));
+  }
+  int round;
+  if (*type == "ideas" && !name->split('/').first.getAsInteger(10, round))
+    lastRound = std::max(lastRound, round);
   Event &event = events[key];
   event.elapsed = *when;
   if (*type == "evaluation") {
@@ -352,6 +368,23 @@ Error Journal::readLine(StringRef body, size_t number,
   event.fields = std::move(*object);
   return Error::success();
 }
+
+bool Journal::replaces(const json::Object &later, const Event &earlier) {
+  const json::Object *now = later.getObject("reply");
+  const json::Object *before = earlier.fields.getObject("reply");
+  if (now && before)
+    return !isUsable(statusOf(*before)) ||
+           statusOf(*now) == ReplyStatus::Unreadable;
+  for (StringRef list : {"ideas", "variants"}) {
+    const json::Array *more = later.getArray(list);
+    const json::Array *fewer = earlier.fields.getArray(list);
+    if (more && fewer)
+      return more->size() > fewer->size();
+  }
+  return false;
+}
+
+bool Journal::hasRoundAfter(int number) const { return lastRound > number; }
 
 const Journal::Event *Journal::find(StringRef type, StringRef name) const {
   auto it = events.find((type + ":" + name).str());
@@ -603,14 +636,46 @@ Error Journal::recordExchange(StringRef name, const Prompt &prompt,
                              {"usage", std::move(cost)}}}}));
 }
 
+static constexpr StringLiteral kExchange = "exchange:";
+
 std::vector<std::pair<std::string, Usage>> Journal::exchangeUsages() const {
-  constexpr StringLiteral kType = "exchange:";
-  std::vector<std::pair<std::string, Usage>> usages;
+  std::vector<std::pair<std::string, Usage>> usages = earlierUsages;
   for (const auto &entry : events)
-    if (StringRef name = entry.getKey(); name.consume_front(kType))
+    if (StringRef name = entry.getKey(); name.consume_front(kExchange))
       if (const json::Object *reply = entry.second.fields.getObject("reply"))
         usages.emplace_back(name.str(), usageOf(*reply));
   return usages;
+}
+
+std::vector<std::pair<std::string, FailedExchange>>
+Journal::failedExchanges() const {
+  std::vector<std::pair<std::string, FailedExchange>> failed;
+  for (const auto &entry : events) {
+    StringRef name = entry.getKey();
+    const json::Object *reply = entry.second.fields.getObject("reply");
+    if (!name.consume_front(kExchange) || !reply || isUsable(statusOf(*reply)))
+      continue;
+    FailedExchange each;
+    if (const json::Object *prompt = entry.second.fields.getObject("prompt"))
+      each.prompt = prompt->getString("name").value_or("").str();
+    each.model = name.split(' ').second.str();
+    each.status = statusOf(*reply);
+    each.failure = parseModelFailure(reply->getString("failure").value_or(""))
+                       .value_or(ModelFailure::None);
+    each.problem = reply->getString("problem").value_or("").str();
+    failed.emplace_back(name.str(), std::move(each));
+  }
+  return failed;
+}
+
+std::vector<std::string> Journal::usableExchanges() const {
+  std::vector<std::string> names;
+  for (const auto &entry : events)
+    if (StringRef name = entry.getKey(); name.consume_front(kExchange))
+      if (const json::Object *reply = entry.second.fields.getObject("reply");
+          reply && isUsable(statusOf(*reply)))
+        names.push_back(name.str());
+  return names;
 }
 
 Expected<std::optional<Journal::Recorded<Reply>>>

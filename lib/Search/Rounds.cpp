@@ -27,10 +27,18 @@ Error Searcher::trySeeds() {
   return Error::success();
 }
 
+std::string Searcher::noFurtherIdea() const {
+  std::string text = "the proposers had no further idea";
+  if (!exchanges.lastFailure.empty())
+    text += "; " + exchanges.lastFailure;
+  return text;
+}
+
 Error Searcher::runBranching() {
   for (roundNumber = 1; roundNumber <= options.rounds && !phaseOver;
        ++roundNumber) {
     round = std::to_string(roundNumber);
+    exchanges.lastFailure.clear();
     int firstTrial = roundNumber == 1 ? 0 : trials.size();
     int firstOfProposers = trials.size();
     // Ideas that nothing is left to try with are not paid for.
@@ -44,7 +52,7 @@ Error Searcher::runBranching() {
     if (!counts)
       return counts.takeError();
     for (auto [index, proposer] : enumerate(input.proposers)) {
-      if (phaseOver)
+      if (phaseOver || !exchanges.unanswered.empty())
         break;
       std::string name = round + "/" + std::to_string(index);
       bool all = roundNumber == 1 && proposer->wantsAllTried();
@@ -62,7 +70,7 @@ Error Searcher::runBranching() {
     if (searchOver)
       return Error::success();
     if (asked.empty() && !phaseOver) {
-      stop(SearchEnd::Exhausted, "the proposers had no further idea");
+      stop(SearchEnd::Exhausted, noFurtherIdea());
       --roundNumber;
       break;
     }
@@ -170,6 +178,7 @@ Error Searcher::runSequential() {
   size_t turn = 0;
   for (roundNumber = 1; roundNumber <= steps && !phaseOver; ++roundNumber) {
     round = std::to_string(roundNumber);
+    exchanges.lastFailure.clear();
     int firstTrial = roundNumber == 1 ? 0 : trials.size();
     parents.clear();
     if (hasBest())
@@ -194,7 +203,7 @@ Error Searcher::runSequential() {
         return Error::success();
     }
     if (!asked) {
-      stop(SearchEnd::Exhausted, "the proposers had no further idea");
+      stop(SearchEnd::Exhausted, noFurtherIdea());
       --roundNumber;
       break;
     }
@@ -209,16 +218,16 @@ Answers<std::vector<Variant>> Searcher::realise(ArrayRef<Asked> asked,
   std::vector<std::string> names;
   for (const Asked &each : asked)
     names.push_back("realise/" + each.name);
+  auto ownerOf = [&](size_t index) { return asked[index].owner; };
   Answers<std::vector<Variant>> answers =
-      askVariants(names, [&](ArrayRef<size_t> missing) {
-        return askEachOwner(
-            missing, [&](size_t index) { return asked[index].owner; },
-            [&](Proposer &owner, ArrayRef<size_t> indices) {
-              std::vector<Idea> ideas;
-              for (size_t index : indices)
-                ideas.push_back(asked[index].idea);
-              return owner.realise(context(), ideas, count);
-            });
+      askVariants(names, count, ownerOf, [&](ArrayRef<size_t> missing) {
+        return askEachOwner(missing, ownerOf,
+                            [&](Proposer &owner, ArrayRef<size_t> indices) {
+                              std::vector<Idea> ideas;
+                              for (size_t index : indices)
+                                ideas.push_back(asked[index].idea);
+                              return owner.realise(context(), ideas, count);
+                            });
       });
   if (answers)
     for (std::optional<std::vector<Variant>> &variants : *answers)

@@ -28,6 +28,8 @@ StringRef fastk::stringify(SearchEnd end) {
     return "stagnation";
   case SearchEnd::Exhausted:
     return "exhausted";
+  case SearchEnd::Unanswered:
+    return "unanswered";
   case SearchEnd::Unfit:
     return "unfit";
   case SearchEnd::Disagreement:

@@ -20,35 +20,59 @@ SearchExchanges::SearchExchanges(const SearchInput &input,
                                  const SearchBudget &budget, AnswerTimes &times,
                                  std::function<double()> elapsed)
     : input(input), budget(budget), times(times), elapsed(std::move(elapsed)) {
-  if (input.journal)
-    for (const auto &[name, usage] : input.journal->exchangeUsages())
-      account(name, usage);
+  if (!input.journal)
+    return;
+  for (const auto &[name, usage] : input.journal->exchangeUsages())
+    account(name, usage);
+  for (auto &[name, each] : input.journal->failedExchanges())
+    failedByName.emplace(name, std::move(each));
+  for (std::string &name : input.journal->usableExchanges())
+    usable.insert(std::move(name));
 }
 
 void SearchExchanges::account(StringRef name, const Usage &usage) {
-  if (spent.emplace(name.str(), usage).second)
-    costs = costsOf("");
+  spent[name.str()].push_back(usage);
+  costs = costsOf("");
 }
+
+/// The model of an exchange, whose name is "DIGEST MODEL".
+static StringRef modelOf(StringRef name) { return name.split(' ').second; }
 
 ModelCosts SearchExchanges::costsOf(StringRef model) const {
   ModelCosts sum;
-  for (const auto &[name, used] : spent) {
-    // "DIGEST MODEL"; of all models where none is named.
-    if (!model.empty() && StringRef(name).split(' ').second != model)
+  for (const auto &[name, uses] : spent) {
+    if (!model.empty() && modelOf(name) != model)
       continue;
+    // What was asked again is one exchange, and cost what all of it did.
     ++sum.exchanges;
-    sum.inputTokens += used.inputTokens;
-    sum.cachedTokens += used.cachedTokens;
-    sum.outputTokens += used.outputTokens;
-    sum.reasoningTokens += used.reasoningTokens;
-    sum.seconds += used.seconds;
-    sum.isEstimated |= used.isEstimated;
-    if (used.usd)
-      sum.usd += *used.usd;
-    else
-      ++sum.unpriced;
+    sum.unpriced += !uses.back().usd;
+    for (const Usage &used : uses) {
+      sum.inputTokens += used.inputTokens;
+      sum.cachedTokens += used.cachedTokens;
+      sum.outputTokens += used.outputTokens;
+      sum.reasoningTokens += used.reasoningTokens;
+      sum.seconds += used.seconds;
+      sum.isEstimated |= used.isEstimated;
+      sum.usd += used.usd.value_or(0);
+    }
   }
   return sum;
+}
+
+std::vector<FailedExchange> SearchExchanges::failures() const {
+  std::vector<FailedExchange> list;
+  for (const auto &[name, each] : failedByName)
+    list.push_back(each);
+  llvm::sort(list, [](const auto &a, const auto &b) {
+    return std::tie(a.prompt, a.model, a.problem) <
+           std::tie(b.prompt, b.model, b.problem);
+  });
+  return list;
+}
+
+bool SearchExchanges::hasAnswered(StringRef model) const {
+  return any_of(
+      usable, [&](const std::string &name) { return modelOf(name) == model; });
 }
 
 size_t SearchExchanges::allowed(MutableArrayRef<Prompt> prompts) {
@@ -100,6 +124,91 @@ size_t SearchExchanges::recorded(ArrayRef<std::string> names,
   return times.endsBefore(names.front()) ? 0 : count;
 }
 
+/// What a reply without an answer says.
+static std::string problemOf(const Reply &reply) {
+  return !reply.problem.empty()                ? reply.problem
+         : reply.failure != ModelFailure::None ? stringify(reply.failure).str()
+                                               : stringify(reply.status).str();
+}
+
+Error SearchExchanges::keep(const std::string &name, const Prompt &prompt,
+                            const Reply &reply, double when) {
+  usable.erase(name);
+  failedByName.erase(name);
+  if (isUsable(reply.status))
+    usable.insert(name);
+  else
+    failedByName.emplace(name, FailedExchange{prompt.name, modelOf(name).str(),
+                                              reply.status, reply.failure,
+                                              json::fixUTF8(problemOf(reply))});
+  replies.insert_or_assign(name, reply);
+  return input.journal
+             ? input.journal->recordExchange(name, prompt, reply, when)
+             : Error::success();
+}
+
+void SearchExchanges::note(LanguageModel &model, ArrayRef<Failed> failed,
+                           ArrayRef<Prompt> prompts, size_t asked) {
+  if (failed.empty())
+    return;
+  const auto *telling = find_if(
+      failed, [](const Failed &each) { return isFatal(each.reply.failure); });
+  if (telling == failed.end())
+    telling = failed.begin();
+  lastFailure = model.name().str() + ": " + problemOf(telling->reply);
+  if (!input.progress)
+    return;
+  std::string which = failed.size() == 1
+                          ? "prompt " + prompts[failed.front().index].name
+                          : std::to_string(failed.size()) + " of " +
+                                std::to_string(asked) + " prompts";
+  input.progress->note("no answer to " + which + ": " + lastFailure);
+}
+
+bool SearchExchanges::endsSearch(LanguageModel &model, ArrayRef<Failed> failed,
+                                 bool someAnswered) const {
+  if (any_of(failed,
+             [](const Failed &each) { return isFatal(each.reply.failure); }))
+    return true;
+  if (someAnswered || failed.empty())
+    return false;
+  // A service that answers nothing at all is not the prompts' fault; nor is a
+  // model that has not answered yet worth a search.
+  return !hasAnswered(model.name()) || none_of(failed, [](const Failed &each) {
+    return each.reply.status == ReplyStatus::Refused ||
+           each.reply.failure == ModelFailure::ContextTooLong ||
+           each.reply.failure == ModelFailure::Malformed;
+  });
+}
+
+Error SearchExchanges::reject(LanguageModel &model, ArrayRef<Prompt> prompts,
+                              StringRef problem) {
+  for (const Prompt &prompt : prompts) {
+    std::string name = digestOf(prompt) + " " + model.name().str();
+    Reply reply;
+    if (auto said = replies.find(name); said != replies.end()) {
+      reply = said->second;
+    } else if (input.journal) {
+      auto recorded = input.journal->findExchange(name);
+      if (!recorded)
+        return recorded.takeError();
+      if (*recorded)
+        reply = std::move((*recorded)->value);
+    }
+    reply.status = ReplyStatus::Unreadable;
+    reply.problem = problem.str();
+    if (Error error = keep(name, prompt, reply, elapsed()))
+      return error;
+  }
+  lastFailure = model.name().str() + ": " + problem.str();
+  if (input.progress)
+    input.progress->note("no use of the reply to prompt " +
+                         prompts.back().name + ": " + lastFailure);
+  if (!hasAnswered(model.name()))
+    unanswered = lastFailure;
+  return Error::success();
+}
+
 Expected<std::vector<std::optional<Reply>>>
 SearchExchanges::ask(LanguageModel &model, ArrayRef<Prompt> prompts) {
   std::vector<std::optional<Reply>> result(prompts.size());
@@ -116,7 +225,8 @@ SearchExchanges::ask(LanguageModel &model, ArrayRef<Prompt> prompts) {
       auto recorded = input.journal->findExchange(name);
       if (!recorded)
         return recorded.takeError();
-      if (*recorded) {
+      // What failed is asked again.
+      if (*recorded && isUsable((*recorded)->value.status)) {
         times.found(name, (*recorded)->elapsed);
         result[index] = std::move((*recorded)->value);
       }
@@ -157,54 +267,45 @@ SearchExchanges::ask(LanguageModel &model, ArrayRef<Prompt> prompts) {
     asked.resize(count);
     if (input.progress)
       input.progress->asking(model.name(), asked.size(), costs);
-    struct Failed {
-      size_t index;
-      Reply reply;
-      double when;
-    };
     std::vector<Failed> failed;
     int answered = 0;
-    auto keep = [&](size_t index, Reply reply, double when) -> Error {
+    auto take = [&](size_t index, Reply reply, double when) -> Error {
       account(names[index], reply.usage);
-      if (input.journal)
-        if (Error error = input.journal->recordExchange(
-                names[index], prompts[index], reply, when))
-          return error;
-      replies.insert_or_assign(names[index], reply);
+      Error error = keep(names[index], prompts[index], reply, when);
       result[index] = std::move(reply);
-      return Error::success();
+      return error;
     };
     Error error = model.ask(asked, [&](size_t position, Reply reply) -> Error {
       size_t index = missing[position];
       double when = times.arrived(names[index], elapsed());
       // Whether a failure counts is known when the others have come.
-      if (reply.status == ReplyStatus::Failed) {
+      if (reply.status == ReplyStatus::Failed ||
+          reply.status == ReplyStatus::Refused) {
         failed.push_back({index, std::move(reply), when});
         return Error::success();
       }
       ++answered;
-      return keep(index, std::move(reply), when);
+      return take(index, std::move(reply), when);
     });
     if (error)
       return std::move(error);
-    for (auto &[index, reply, when] : failed)
-      if (isFatal(reply.failure))
-        return createStringError(inconvertibleErrorCode(),
-                                 model.name() + ": " + reply.problem);
-    // A service that answers nothing at all is not the prompts' fault. Nothing
-    // is recorded, so the same command asks again.
-    if (answered == 0 && !failed.empty() &&
-        none_of(failed, [](const Failed &each) {
-          return each.reply.failure == ModelFailure::ContextTooLong ||
-                 each.reply.failure == ModelFailure::Malformed;
-        }))
-      return createStringError(
-          inconvertibleErrorCode(),
-          model.name() + ": " + failed.front().reply.problem +
-              "\nnothing is lost: the same command goes on from the journal");
-    for (auto &[index, reply, when] : failed)
-      if (Error error = keep(index, std::move(reply), when))
+    // What a user ends may fail on the way.
+    if (!failed.empty() && input.stopRequested && input.stopRequested()) {
+      interrupted = true;
+      break;
+    }
+    note(model, failed, prompts, asked.size());
+    if (endsSearch(model, failed, answered > 0))
+      unanswered = lastFailure;
+    for (const Failed &each : failed)
+      if (Error error = take(each.index, each.reply, each.when))
         return std::move(error);
+    if (!unanswered.empty()) {
+      // Nothing is to be decided on these.
+      for (const Failed &each : failed)
+        result[each.index] = std::nullopt;
+      break;
+    }
     size_t before = missing.size();
     SmallVector<size_t> asideOrPending;
     for (size_t index : missing)

@@ -15,6 +15,7 @@
 #include "fastk/Search/SearchOptions.h"
 #include "llvm/ADT/StringMap.h"
 #include <map>
+#include <set>
 
 namespace fastk {
 
@@ -27,16 +28,42 @@ public:
 
   llvm::Expected<std::vector<std::optional<Reply>>>
   ask(LanguageModel &model, llvm::ArrayRef<Prompt> prompts) override;
+  llvm::Error reject(LanguageModel &model, llvm::ArrayRef<Prompt> prompts,
+                     llvm::StringRef problem) override;
 
   /// Why replies are missing.
   int pending = 0;
   bool interrupted = false, budgetSpent = false;
+  /// What a model says that answers no prompt, or has not answered any yet:
+  /// there is no use in going on with it. Empty: there is none.
+  std::string unanswered;
+  /// The exchanges of which nothing came, those of earlier runs included.
+  std::vector<FailedExchange> failures() const;
+  /// Why the last one of them in this run failed; empty: none did.
+  std::string lastFailure;
   /// Of everything this search was told, by earlier runs, too.
   ModelCosts costs;
   /// The part of one model.
   ModelCosts costsOf(llvm::StringRef model) const;
 
 private:
+  /// A prompt of this call that has no reply.
+  struct Failed {
+    size_t index;
+    Reply reply;
+    double when;
+  };
+  /// Shows what the failures of one call say. True when the search cannot go
+  /// on: no other prompt would fare better.
+  void note(LanguageModel &model, llvm::ArrayRef<Failed> failed,
+            llvm::ArrayRef<Prompt> prompts, size_t asked);
+  bool endsSearch(LanguageModel &model, llvm::ArrayRef<Failed> failed,
+                  bool someAnswered) const;
+  /// True when the model gave a reply that could be used, in any run.
+  bool hasAnswered(llvm::StringRef model) const;
+  /// Keeps what came to be, in memory and in the journal.
+  llvm::Error keep(const std::string &name, const Prompt &prompt,
+                   const Reply &reply, double when);
   void account(llvm::StringRef name, const Usage &usage);
   /// How many of `prompts` the budget lets be asked; limits their replies to
   /// what is left of it.
@@ -49,9 +76,12 @@ private:
   const SearchBudget &budget;
   AnswerTimes &times;
   std::function<double()> elapsed;
-  /// What each exchange cost. Summed up in the order of names, so that the sum
-  /// of a resumed search is the same to the last bit.
-  std::map<std::string, Usage, std::less<>> spent;
+  /// What each exchange cost, each time it was asked. Summed up in the order of
+  /// names, so that the sum of a resumed search is the same to the last bit.
+  std::map<std::string, std::vector<Usage>, std::less<>> spent;
+  /// By name, as `spent`.
+  std::map<std::string, FailedExchange, std::less<>> failedByName;
+  std::set<std::string, std::less<>> usable;
   /// What was said in this run.
   llvm::StringMap<Reply> replies;
 };

@@ -56,6 +56,32 @@ static void printFailures(const SearchResult &result, raw_ostream &os) {
        << " more: --report has them all\n";
 }
 
+/// What language models said where nothing came of it.
+static void printModelFailures(const SearchResult &result, raw_ostream &os) {
+  if (result.modelFailures.empty())
+    return;
+  size_t count = result.modelFailures.size();
+  os << "  " << count << " of " << counted(result.models.exchanges, "prompt")
+     << (count == 1 ? " has" : " have") << " no usable reply:\n";
+  // One thing said of many prompts is said once.
+  std::map<std::string, int> said;
+  for (const FailedExchange &each : result.modelFailures)
+    ++said[each.model + ": " + each.problem];
+  constexpr size_t kShown = 5;
+  size_t shown = 0;
+  for (const auto &[text, times] : said) {
+    if (++shown > kShown) {
+      os << "    and " << said.size() - kShown
+         << " more: --report has them all\n";
+      break;
+    }
+    os << "    " << text;
+    if (times > 1)
+      os << " (" << times << " times)";
+    os << "\n";
+  }
+}
+
 void fastk::printTrajectory(const SearchResult &result, StringRef title,
                             raw_ostream &os) {
   os << title << "\n";
@@ -116,10 +142,12 @@ void fastk::printTrajectory(const SearchResult &result, StringRef title,
   if (!result.detail.empty())
     os << ": " << result.detail;
   os << "\n";
+  printModelFailures(result, os);
   if (!result.winner) {
     // Never slower than the default lowering, and said when it is no faster.
     bool isJudged = result.end != SearchEnd::Interrupted &&
                     result.end != SearchEnd::Unfit &&
+                    result.end != SearchEnd::Unanswered &&
                     result.end != SearchEnd::Disagreement && !result.unproven;
     os << (result.unproven
                ? "  no winner yet, the default lowering stays meanwhile: "
@@ -187,6 +215,17 @@ static json::Array triedArray(const SearchResult &result) {
                      {"baseline_seconds", each.baselineSeconds}});
   }
   return tried;
+}
+
+static json::Array failuresArray(const SearchResult &result) {
+  json::Array failures;
+  for (const FailedExchange &each : result.modelFailures)
+    failures.push_back(json::Object{{"prompt", json::fixUTF8(each.prompt)},
+                                    {"model", json::fixUTF8(each.model)},
+                                    {"status", stringify(each.status)},
+                                    {"failure", stringify(each.failure)},
+                                    {"problem", json::fixUTF8(each.problem)}});
+  return failures;
 }
 
 static json::Object costs(const SearchResult &result) {
@@ -274,6 +313,7 @@ json::Object fastk::reportJson(const SearchInput &input,
                       {"baseline_seconds", result.baselineSeconds},
                       {"trajectory", trajectoryArray(result)},
                       {"verdicts", triedArray(result)},
+                      {"model_failures", failuresArray(result)},
                       {"costs", costs(result)},
                       {"end", stringify(result.end)},
                       {"end_detail", json::fixUTF8(result.detail)}};

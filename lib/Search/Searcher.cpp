@@ -74,6 +74,7 @@ Expected<SearchResult> Searcher::run() {
   result.trajectory.front().precision = worker::Precision::IEEE;
   result.history = history;
   result.models = exchanges.costs;
+  result.modelFailures = exchanges.failures();
   result.elapsedSeconds = elapsedNow();
   result.answeredSeconds = times.last();
   return std::move(result);
@@ -82,7 +83,8 @@ Expected<SearchResult> Searcher::run() {
 void Searcher::stop(SearchEnd end, std::string detail) {
   phaseOver = true;
   if (end == SearchEnd::Interrupted || end == SearchEnd::Unfit ||
-      end == SearchEnd::Disagreement || end == SearchEnd::Pending)
+      end == SearchEnd::Disagreement || end == SearchEnd::Pending ||
+      end == SearchEnd::Unanswered)
     searchOver = true;
   // The first cause stands: what a later phase runs into is its consequence.
   if (phase == Phase::Rounds || searchOver) {

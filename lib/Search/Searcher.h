@@ -47,6 +47,8 @@ private:
     double speedup = 0;
     /// How often it was mended.
     int attempt = 0;
+    /// Seconds of searching when its verdict came.
+    double measuredAt = 0;
   };
   /// The parts of a search, which leave one another a share of the budget.
   enum class Phase { Rounds, Sweep, Promotion };
@@ -61,6 +63,8 @@ private:
     std::string name;
   };
   llvm::Error runBranching();
+  /// Why the search ends where nobody proposes anything.
+  std::string noFurtherIdea() const;
   llvm::Error runSequential();
   llvm::Error tryIdea(const Asked &asked, int count);
   /// In the order of `asked`; nothing for those whose answer is not there.
@@ -119,11 +123,19 @@ private:
   Answer<std::vector<Idea>> askIdeas(Proposer &proposer,
                                      const std::string &name, int count);
   /// For each of `names` what is recorded under it, else what `ask` answers
-  /// for the positions that it is given.
+  /// for the positions that it is given: of which nothing is recorded or, of a
+  /// proposer that asks a model, fewer than `wanted`.
   Answers<std::vector<Variant>> askVariants(
-      llvm::ArrayRef<std::string> names,
+      llvm::ArrayRef<std::string> names, size_t wanted,
+      llvm::function_ref<Proposer *(size_t)> ownerOf,
       llvm::function_ref<Answers<std::vector<Variant>>(llvm::ArrayRef<size_t>)>
           ask);
+  /// Whether what failed may be asked again: the search has not gone on from
+  /// there.
+  bool mayAskAgain(const Proposer &owner) const {
+    return owner.wantsManyAtOnce() &&
+           !input.journal->hasRoundAfter(roundNumber);
+  }
   /// Asks each proposer once for its own of `indices`; the answers come in
   /// their order.
   Answers<std::vector<Variant>> askEachOwner(
@@ -189,6 +201,8 @@ private:
   /// Verdicts that were asked for in this run, ahead of their turn, and the
   /// trial that was their incumbent.
   llvm::StringMap<worker::Verdict> answers;
+  /// Seconds of searching when the last verdict came that was asked for.
+  double verdictAt = 0;
   std::optional<size_t> batchIncumbent;
   llvm::StringMap<int> neighbourAsks;
   std::mt19937_64 random;

@@ -33,8 +33,9 @@ Error Searcher::sweep(size_t from, int limit) {
     // Asked again later, the untried neighbours are others.
     std::string name =
         "neighbours/" + digest + "/" + std::to_string(neighbourAsks[digest]++);
-    Answers<std::vector<Variant>> answers =
-        askVariants(name, [&](ArrayRef<size_t>) {
+    Answers<std::vector<Variant>> answers = askVariants(
+        name, /*wanted=*/0, [&](size_t) { return owner; },
+        [&](ArrayRef<size_t>) {
           return oneAnswer(owner->neighbours(context(), around, count));
         });
     if (!answers)

@@ -61,6 +61,7 @@ Expected<Searcher::TryOutcome> Searcher::tryVariant(const Idea &idea,
     return TryOutcome::Stopped;
 
   trial.verdict = std::move(**verdict);
+  trial.measuredAt = verdictAt;
   trial.tried.verdict = std::make_shared<worker::Verdict>(trial.verdict);
   const worker::TimingReport &timing = trial.verdict.timing;
   trial.tried.status = std::string(worker::toString(trial.verdict.status));
@@ -85,9 +86,11 @@ Expected<Searcher::TryOutcome> Searcher::tryVariant(const Idea &idea,
 
   if (done.speedup > 0) {
     bool better = !hasBest();
-    // In a batch all had the incumbent from before it.
-    bool isDuel = timing.speedupOverIncumbent &&
-                  (!answersLater() || best == batchIncumbent);
+    // In a batch all had the incumbent from before it; and one that an earlier
+    // run measured had none that a failure kept out of that run.
+    bool isDuel = timing.speedupOverIncumbent && hasBest() &&
+                  (answersLater() ? best == batchIncumbent
+                                  : bestTrial().measuredAt <= done.measuredAt);
     if (!better && isDuel)
       better = timing.speedupOverIncumbent->low > kNoise;
     else if (!better)

@@ -40,8 +40,8 @@ standard error. Without --search nothing is searched, measured or sent anywhere.
 MLIR's own options work too: --remarks-filter=fastk shows every decision,
 --mlir-timing where the time goes (--help-hidden lists them all).
 
-Exit codes: 0 done; 1 the input or the options are wrong; 2 a result was refused
-(--require-hits not met); 75 answers are pending: of evaluations
+Exit codes: 0 done; 1 input or options are wrong, or a search cannot go on; 2 a
+result was refused (--require-hits not met); 75 answers are pending: of evaluations
 (--evaluator=spool:DIR, answer them with fastk-worker --spool DIR) or of prompts
 (--proposer=mailbox:DIR); then run the same command again;
 130 or 143 a search was ended by SIGINT or SIGTERM, the journal is intact and the same

@@ -69,6 +69,22 @@ inline Reply failing(ModelFailure failure) {
   return reply;
 }
 
+/// Keeps what is said while a search runs.
+class NotedProgress : public SearchProgress {
+public:
+  void note(llvm::StringRef text) override { notes.push_back(text.str()); }
+  void preparing(llvm::StringRef what) override {}
+  void tick() override {}
+  void asking(llvm::StringRef model, size_t prompts,
+              const ModelCosts &costs) override {}
+  void evaluating(const SearchStanding &standing) override {}
+  void evaluated(const SearchStanding &standing, llvm::StringRef status,
+                 llvm::StringRef reason) override {}
+  void roundEnded(const SearchStanding &standing) override {}
+  void ended() override {}
+  std::vector<std::string> notes;
+};
+
 /// Two ideas a round; a variant is whatever the model says, "bad" is no
 /// program, and what is repaired is said anew.
 class AskingProposer : public Proposer {
@@ -86,6 +102,15 @@ public:
       return replies.takeError();
     if (!replies->front())
       return std::nullopt;
+    if (replies->front()->status != ReplyStatus::Complete)
+      return std::vector<Idea>();
+    if (llvm::StringRef(replies->front()->text).starts_with("bad")) {
+      if (llvm::Error error = context.exchanges->reject(
+              model, prompt(PromptKind::Ideas, "ideas " + round, 0),
+              "there is no list of ideas"))
+        return std::move(error);
+      return std::vector<Idea>();
+    }
     std::vector<Idea> ideas;
     for (int i = 0; i < std::min(count, 2); ++i)
       ideas.push_back({"asking/" + round + "-" + std::to_string(i),
@@ -133,7 +158,9 @@ public:
       return replies.takeError();
     std::vector<std::optional<std::vector<Variant>>> answers(failed.size());
     for (size_t i = 0; i < failed.size(); ++i)
-      if ((*replies)[i])
+      if ((*replies)[i] && (*replies)[i]->status != ReplyStatus::Complete)
+        answers[i].emplace();
+      else if ((*replies)[i])
         answers[i] = {read(*(*replies)[i], failed[i].idea.id)};
     return answers;
   }

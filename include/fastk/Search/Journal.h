@@ -52,6 +52,16 @@ struct JournalBinding {
   About about = {};
 };
 
+/// An exchange with a language model of which nothing came.
+struct FailedExchange {
+  /// Of the prompt, for people.
+  std::string prompt;
+  std::string model;
+  ReplyStatus status = ReplyStatus::Failed;
+  ModelFailure failure = ModelFailure::None;
+  std::string problem;
+};
+
 class Journal {
 public:
   /// What a search begins with is recorded under these names.
@@ -107,8 +117,16 @@ public:
   std::optional<Recorded<worker::Verdict>> findVerdict(llvm::StringRef name);
   llvm::Expected<std::optional<Recorded<Reply>>>
   findExchange(llvm::StringRef name);
-  /// What each recorded exchange cost, by name.
+  /// What each recorded exchange cost, by name; several times the same name
+  /// where what failed was asked again.
   std::vector<std::pair<std::string, Usage>> exchangeUsages() const;
+  /// The exchanges of which nothing came, with their names in the journal.
+  std::vector<std::pair<std::string, FailedExchange>> failedExchanges() const;
+  /// Names of those that have a usable reply.
+  std::vector<std::string> usableExchanges() const;
+  /// True when ideas were asked for after round `number`: what was decided in
+  /// it stays.
+  bool hasRoundAfter(int number) const;
 
   /// What is known of a device may become more, by calibration or in a quieter
   /// moment; floors and prompts would be others. So a search goes on with what
@@ -155,6 +173,9 @@ private:
   std::optional<TargetDescription> findDevice() const;
   const Event *find(llvm::StringRef type, llvm::StringRef name) const;
 
+  /// Whether an event may take the place of `earlier`, of the same type and
+  /// name: of exchanges and of what was made of them, after a failure.
+  static bool replaces(const llvm::json::Object &later, const Event &earlier);
   llvm::Error readHeader(const llvm::json::Object &header,
                          const JournalBinding *binding);
   /// Keeps the file under another name and starts an empty one.
@@ -165,6 +186,9 @@ private:
   JournalBinding::Values bound;
   std::string noteText;
   llvm::StringMap<Event> events;
+  /// Of exchanges that were asked again.
+  std::vector<std::pair<std::string, Usage>> earlierUsages;
+  int lastRound = 0;
   size_t resumed = 0;
   bool begun = false;
   double elapsed = 0;

@@ -88,6 +88,7 @@ enum class SearchEnd {
   Floor,      ///< 95 % of the floor was reached.
   Stagnation, ///< Rounds stopped paying.
   Exhausted,  ///< The proposers had no more to say.
+  Unanswered, ///< A language model answers no prompt; `detail` says why.
   Unfit,      ///< The workload cannot be judged; `detail` says why.
   /// The compiler lowers the workload wrongly for the device or for the host;
   /// `detail` says where it shows.
@@ -155,6 +156,8 @@ struct SearchResult {
   std::vector<TriedVariant> history;
   SearchCounts counts;
   ModelCosts models;
+  /// The exchanges with them of which nothing came.
+  std::vector<FailedExchange> modelFailures;
   /// Of the default lowering as first measured; the workload's floor.
   double baselineSeconds = 0, floorSeconds = 0;
   /// Searching time, what the journal holds included.

@@ -12,6 +12,11 @@ using namespace fastk;
 
 Exchanges::~Exchanges() = default;
 
+Error Exchanges::reject(LanguageModel &model, ArrayRef<Prompt> prompts,
+                        StringRef problem) {
+  return Error::success();
+}
+
 namespace {
 class DirectExchanges : public Exchanges {
 public:

@@ -54,6 +54,13 @@ public:
 private:
   Expected<Replies> ask(const ProposalContext &context,
                         std::vector<Prompt> prompts);
+  /// Nothing can be made of the replies to `prompts`.
+  Error reject(const ProposalContext &context, ArrayRef<Prompt> prompts,
+               StringRef problem) {
+    return context.exchanges && !prompts.empty()
+               ? context.exchanges->reject(*model, prompts, problem)
+               : Error::success();
+  }
   void giveIds(const ProposalContext &context, std::vector<Idea> &ideas) const;
 
   std::unique_ptr<LanguageModel> model;
@@ -97,10 +104,10 @@ Expected<Replies> LLMProposer::ask(const ProposalContext &context,
   return replies;
 }
 
-/// True for replies that hold something to be read.
+/// True for replies that hold something to be read, though a recorded search
+/// could make nothing of it.
 static bool isAnswer(const Reply &reply) {
-  return reply.status == ReplyStatus::Complete ||
-         reply.status == ReplyStatus::Truncated;
+  return isUsable(reply.status) || reply.status == ReplyStatus::Unreadable;
 }
 
 //===----------------------------------------------------------------------===//
@@ -138,6 +145,8 @@ LLMProposer::proposeIdeas(const ProposalContext &context, int count) {
   }
   Prompt prompt = writer.ideas(count);
   llm::IdeasReply read;
+  std::vector<Prompt> unreadable;
+  std::string problem;
   // A reply that cannot be read is asked for once more.
   for (int attempt = 0; attempt < 2; ++attempt) {
     Expected<Replies> replies = ask(context, {prompt});
@@ -147,12 +156,19 @@ LLMProposer::proposeIdeas(const ProposalContext &context, int count) {
     if (!reply)
       return std::nullopt;
     if (!isAnswer(*reply))
-      return std::vector<Idea>();
+      break;
     read = llm::readIdeas(reply->text, count, labels, known);
     if (!read.ideas.empty())
       break;
+    if (read.isUnreadable) {
+      unreadable.push_back(prompt);
+      problem = read.problem;
+    }
     prompt = writer.ideasAgain(prompt, read.problem, reply->text);
   }
+  if (read.ideas.empty())
+    if (Error error = reject(context, unreadable, problem))
+      return std::move(error);
   for (Idea &idea : read.ideas)
     for (auto [label, parent] : zip_equal(labels, context.parents))
       if (idea.parent == label) {

@@ -32,6 +32,7 @@ static constexpr Name<ReplyStatus> kStatuses[] = {
     {ReplyStatus::Truncated, "truncated"},
     {ReplyStatus::Refused, "refused"},
     {ReplyStatus::Failed, "failed"},
+    {ReplyStatus::Unreadable, "unreadable"},
 };
 static constexpr Name<ModelFailure> kFailures[] = {
     {ModelFailure::None, "none"},
@@ -72,6 +73,10 @@ StringRef fastk::stringify(ReplyStatus status) {
 std::optional<ReplyStatus> fastk::parseReplyStatus(StringRef text) {
   return valueOf(kStatuses, text);
 }
+bool fastk::isUsable(ReplyStatus status) {
+  return status == ReplyStatus::Complete || status == ReplyStatus::Truncated;
+}
+
 StringRef fastk::stringify(ModelFailure failure) {
   return nameOf(kFailures, failure);
 }

@@ -292,6 +292,7 @@ llm::IdeasReply llm::readIdeas(StringRef reply, int count,
       "\"text\", \"parent\", \"expected_gain\"}, ...]}";
   if (reply.size() > kMaxReplyBytes) {
     result.problem = ("the reply is longer than 4 MiB" + wanted).str();
+    result.isUnreadable = true;
     return result;
   }
   std::string text = answerOf(reply), problem;
@@ -299,11 +300,13 @@ llm::IdeasReply llm::readIdeas(StringRef reply, int count,
   if (!ideas) {
     result.problem =
         "the reply cannot be read: " + cleanLine(problem, 200) + wanted.str();
+    result.isUnreadable = true;
     return result;
   }
 
   std::set<std::string> seen(known.begin(), known.end());
   std::string left;
+  bool hasRepeated = false;
   auto leaveOut = [&](size_t index, const Twine &why) {
     if (left.size() < 400)
       left += (left.empty() ? "" : "; ") +
@@ -342,6 +345,7 @@ llm::IdeasReply llm::readIdeas(StringRef reply, int count,
     std::string title = normalise(idea.title), body = normalise(idea.text);
     if (seen.count(title) || seen.count(body)) {
       leaveOut(i, "was there before");
+      hasRepeated = true;
       continue;
     }
     seen.insert(title);
@@ -357,6 +361,7 @@ llm::IdeasReply llm::readIdeas(StringRef reply, int count,
   }
   if (!left.empty())
     result.problem = left;
+  result.isUnreadable = result.ideas.empty() && !ideas->empty() && !hasRepeated;
   if (result.ideas.empty())
     result.problem =
         (ideas->empty() ? "the list of ideas is empty" : left) + wanted.str();

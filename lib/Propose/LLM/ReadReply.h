@@ -38,6 +38,9 @@ struct IdeasReply {
   std::vector<Idea> ideas;
   /// Why there is none; also set, for display, when some were left out.
   std::string problem;
+  /// There is nothing in the reply that could be an idea. A reply that says
+  /// that there are no more, or only repeats those that were, can be read.
+  bool isUnreadable = false;
 };
 /// At most `count` ideas, none of which has a title or a text of \p known
 /// (normalised).

@@ -12,9 +12,10 @@ What is evaluated when, and what came of it, is for trials.py.
 import re
 
 from .digests import variant_digest
+from .journal import UNREADABLE, USABLE
 from .model import Exchange, Idea, Variant
 
-_STATUSES = {"complete", "truncated", "refused", "failed"}
+_STATUSES = USABLE | {"refused", "failed", UNREADABLE}
 
 
 def exchange_of(journal, event, position):

@@ -9,6 +9,7 @@
 import dataclasses
 import re
 
+from .journal import USABLE
 from .model import Variant
 from .verdict import NOT_ITS_FAULT
 
@@ -195,6 +196,10 @@ def standing(search):
         variant, problem = search.failed_promotions[-1]
         title = variant.idea.title if variant.idea else "the bank's winner"
         return f"no winner: '{title}' failed its second measurement: {problem}"
+    if not search.trials and search.exchanges:
+        last = search.exchanges[-1]
+        if not any(each.status in USABLE for each in search.exchanges):
+            return f"no winner: {last.model} has not answered: {last.problem}"
     if not search.trials:
         return "no winner: nothing has been evaluated yet"
     return (

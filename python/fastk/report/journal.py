@@ -28,6 +28,10 @@ _FILE_LIMIT = 1 << 30
 _LINE = re.compile(rb'\{"check":"([0-9a-f]{8})","event":(.*)\}', re.DOTALL)
 _EXTENSIONS = {"c": ".c", "schedule": ".mlir", "cuda": ".cu", "gpu": ".mlir"}
 _TYPES = {"exchange", "ideas", "variants", "evaluation"}
+#: Replies that the search went on from; what is asked again had another one.
+USABLE = {"complete", "truncated"}
+#: The event tells once more of an exchange, of which nothing could be made.
+UNREADABLE = "unreadable"
 # With what a search begins. Of the bank's winners the page shows what became of them.
 _BEGINNING = {("device", "device"), ("ideas", "seeds"), ("variants", "seeds")}
 _RESTORE = "restore it, or report another journal"
@@ -58,7 +62,7 @@ class Journal:
         self.folder = pathlib.Path(folder)
         self.binding, self.events, self.notes = {}, [], []
         self.about = None
-        self._files, self._names = {}, set()
+        self._files, self._names = {}, {}
         self._read()
 
     @property
@@ -157,9 +161,11 @@ class Journal:
             return
         name = fields.text("name")
         fields.what = f"the event '{kind}' '{name}'"
-        if (kind, name) in self._names:
+        if (kind, name) in self._names and not _replaces(
+            fields, self._names[kind, name]
+        ):
             fields.fail("is recorded a second time")
-        self._names.add((kind, name))
+        self._names[kind, name] = fields
         self.events.append(Event(kind, name, fields.number("elapsed"), fields))
 
     def _take_header(self, kind, fields):
@@ -186,6 +192,19 @@ class Journal:
             if name not in self.binding:
                 fields.fail(f"its field 'binding' has no '{name}'")
         self.about = fields.object("about", None) or fields.inner({}, "'about'")
+
+
+def _replaces(fields, earlier):
+    """Whether an event may follow another of its type and name: after a failure."""
+    now, before = fields.object("reply", None), earlier.object("reply", None)
+    if now and before:
+        return (
+            before.text("status") not in USABLE or now.text("status") == UNREADABLE
+        )
+    return any(
+        len(fields.list(name, [])) > len(earlier.list(name, []))
+        for name in ("ideas", "variants")
+    )
 
 
 def _refuse(constant):

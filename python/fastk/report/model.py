@@ -30,7 +30,7 @@ class Exchange:
     user: bytes
     schema: bytes
     model: str
-    status: str  #: complete, truncated, refused, failed
+    status: str  #: complete, truncated, refused, failed, unreadable
     failure: str
     problem: str
     reply: bytes

@@ -11,7 +11,7 @@ import re
 from .errors import ReportError
 from .digests import novelty_digest
 from .events import BANK, exchange_of, ideas_of, variants_of
-from .journal import Journal, find_journals
+from .journal import UNREADABLE, Journal, find_journals
 from .lineage import Lineage, assign_rounds
 from .model import Search
 from .trials import Trials
@@ -80,6 +80,7 @@ class _Builder:
         self._ideas = {}  # By id.
         self._asked = {}  # The ideas of an event, by its name.
         self._variants = {}  # By digest: the first one.
+        self._made = {}  # The variants of an event, by its name.
         events = journal.events
         asked = [
             (p, e.name.partition("/")[0])
@@ -89,12 +90,8 @@ class _Builder:
         realised = [e.name.split("/") for e in events if e.type == "variants"]
         last = [name[1] for name in realised if name[0] == "realise" and len(name) > 1]
         self._trials = Trials(self.search, last[-1] if last else "1")
-        self.search.exchanges = [
-            exchange_of(journal, event, position)
-            for position, event in enumerate(events)
-            if event.type == "exchange"
-        ]
-        self._exchanges = {each.position: each for each in self.search.exchanges}
+        self._exchanges = {}  # By the position of an event that tells of it.
+        self._read_exchanges(events)
         self._lineage = Lineage(self.search.exchanges)
         assign_rounds(self.search.exchanges, asked)
         take = {
@@ -108,11 +105,26 @@ class _Builder:
         ]
         self._finish(labels)
 
+    def _read_exchanges(self, events):
+        latest = {}  # By the event's name.
+        for position, event in enumerate(events):
+            if event.type != "exchange":
+                continue
+            found = exchange_of(self.journal, event, position)
+            first = latest.get(event.name)
+            if found.status == UNREADABLE and first is not None:
+                first.status, first.problem = found.status, found.problem
+                found = first
+            else:
+                self.search.exchanges.append(found)
+            latest[event.name] = self._exchanges[position] = found
+
     # Each returns the label of the round that the event is of.
 
     def _take_exchange(self, event, position):
         found = self._exchanges[position]
-        self._trials.round(found.round).exchanges.append(found)
+        if found.position == position:
+            self._trials.round(found.round).exchanges.append(found)
         return found.round
 
     def _take_ideas(self, event, position):
@@ -135,7 +147,12 @@ class _Builder:
         made = variants_of(
             self.journal, event, position, how, self._ideas, source=source
         )
-        self.search.variants += made
+        # What was asked again after a failure holds what was made before.
+        before = {each.digest: each for each in self._made.get(event.name, ())}
+        new = [each for each in made if each.digest not in before]
+        self.search.variants += new
+        made = [before.get(each.digest, each) for each in made]
+        self._made[event.name] = made
         if how == "realise":
             ideas, number = self._asked.get(match[1], []), int(match[2])
             if number >= len(ideas):
@@ -143,9 +160,9 @@ class _Builder:
             ideas[number].variants = made
             for variant in made:
                 variant.idea = ideas[number]
-        self._trials.variants_asked(made, source if how == "neighbours" else None)
+        self._trials.variants_asked(new, source if how == "neighbours" else None)
         if how != "neighbours":
-            self._lineage.variants(position, made, self._variants.get(source))
+            self._lineage.variants(position, new, self._variants.get(source))
         for variant in made:
             self._variants.setdefault(variant.digest, variant)
         return self._trials.label

@@ -23,10 +23,15 @@ class Exchanges {
 public:
   virtual ~Exchanges();
   /// The replies to `prompts`, in their order. Nothing: the reply is pending,
-  /// or the budget left none; the search knows which and ends. An error when no
-  /// prompt of this model can succeed; nothing that was answered is lost.
+  /// the budget left none, or the model gives none to any prompt; the search
+  /// knows which and ends. Nothing that was answered is lost.
   virtual llvm::Expected<std::vector<std::optional<Reply>>>
   ask(LanguageModel &model, llvm::ArrayRef<Prompt> prompts) = 0;
+  /// Nothing can be made of the replies that `model` gave to `prompts`, for
+  /// `problem`. People are told, and a later run asks again.
+  virtual llvm::Error reject(LanguageModel &model,
+                             llvm::ArrayRef<Prompt> prompts,
+                             llvm::StringRef problem);
 };
 
 /// Asks and keeps nothing: for tests, and for searches without a journal.

@@ -82,10 +82,13 @@ enum class ReplyStatus {
   Complete,
   Truncated, ///< Cut by a limit; `text` is what came until then.
   Refused,   ///< The model or its provider would not answer.
-  Failed     ///< There is no answer; `failure` and `problem` say why.
+  Failed,    ///< There is no answer; `failure` and `problem` say why.
+  Unreadable ///< Nothing can be made of `text`; `problem` says why.
 };
 llvm::StringRef stringify(ReplyStatus status);
 std::optional<ReplyStatus> parseReplyStatus(llvm::StringRef text);
+/// True for what is worth its price: no search asks for it again.
+bool isUsable(ReplyStatus status);
 
 enum class ModelFailure {
   None,
