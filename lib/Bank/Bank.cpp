@@ -374,13 +374,21 @@ BankLookup BankStack::lookup(StringRef key, const WinnerFilter &filter,
   return result;
 }
 
+static llvm::Error noBank() {
+  return llvm::createStringError(
+      std::make_error_code(std::errc::invalid_argument),
+      "no bank to store the winner in; give one with --bank=DIR");
+}
+
 llvm::Expected<WriteResult> BankStack::write(ModuleOp winner,
                                              StringRef trajectory) {
   if (banks.empty())
-    return llvm::createStringError(
-        std::make_error_code(std::errc::invalid_argument),
-        "no bank to store the winner in; give one with --bank=DIR");
+    return noBank();
   return banks.front().write(winner, trajectory);
+}
+
+llvm::Error BankStack::checkWrites() const {
+  return banks.empty() ? noBank() : banks.front().checkWrites();
 }
 
 std::optional<unsigned> BankStack::mostReductions(StringRef target) const {

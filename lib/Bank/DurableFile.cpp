@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <thread>
 #include <unistd.h>
 
@@ -41,6 +42,8 @@ static StringRef remedyFor(int errnum) {
            "another folder";
   case ENOENT:
     return "check the path";
+  case EISDIR:
+    return "a folder stands where a file is to be written; name a file";
   case ELOOP:
     return "symbolic links are not followed here; put the file itself there";
   default:
@@ -157,6 +160,34 @@ Error fastk::createDirectories(StringRef path) {
     return fileError(path, "create the folder", code.value());
   if (!sys::fs::is_directory(path))
     return fileError(path, "use as a folder", ENOTDIR);
+  return Error::success();
+}
+
+Error fastk::checkFreeSpace(StringRef folder, uint64_t bytes) {
+  struct statvfs status;
+  if (::statvfs(folder.str().c_str(), &status) != 0)
+    return fileError(folder, "ask for the free space", errno);
+  uint64_t left = uint64_t(status.f_bavail) * status.f_frsize;
+  if (left >= bytes)
+    return Error::success();
+  return createStringError(std::make_error_code(std::errc::no_space_on_device),
+                           Twine(folder) + ": only " + Twine(left >> 20) +
+                               " MiB of the disk are " + "left, and " +
+                               Twine(bytes >> 20) + " MiB are needed; " +
+                               remedyFor(ENOSPC));
+}
+
+Error fastk::checkWritable(StringRef path) {
+  sys::fs::file_status status;
+  std::error_code missing = sys::fs::status(path, status);
+  if (!missing && status.type() == sys::fs::file_type::directory_file)
+    return fileError(path, "write", EISDIR);
+  if (!missing && status.type() != sys::fs::file_type::regular_file)
+    return Error::success();
+  // A file is replaced: its folder decides.
+  StringRef folder = sys::path::parent_path(path);
+  if (::access(folder.empty() ? "." : folder.str().c_str(), W_OK | X_OK) != 0)
+    return fileError(path, "write", errno);
   return Error::success();
 }
 

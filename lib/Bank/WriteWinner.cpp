@@ -164,6 +164,19 @@ std::string fastk::temporaryFolder(StringRef directory) {
   return (directory + "/.tmp-" + std::to_string(::getpid())).str();
 }
 
+llvm::Error Bank::checkWrites() const {
+  // Of a winner: its program, its lowering and the way to it.
+  constexpr uint64_t kRoom = 16 << 20;
+  if (llvm::Error error = createDirectories(directory))
+    return error;
+  llvm::Expected<FileLock> lock = lockBank(directory);
+  if (!lock)
+    return lock.takeError();
+  if (::access(directory.c_str(), W_OK | X_OK) != 0)
+    return fileError(directory, "write", errno);
+  return checkFreeSpace(directory, kRoom);
+}
+
 llvm::Expected<WriteResult> Bank::write(ModuleOp module, StringRef trajectory,
                                         WriteRule rule) {
   auto lowerings = module.getOps<LoweringOp>();

@@ -212,6 +212,12 @@ fastk::searchBoundaries(ModuleOp module, StringRef fusion, BankStack &banks,
   auto wholes = distinctWorkloads(module, matcher);
   if (!wholes)
     return wholes.takeError();
+  // It would be late to find out when it is stored.
+  if (llvm::any_of(*wholes, [&](const DistinctWorkload &whole) {
+        return !matcher.lookup(whole.form->key, module.getContext()).winner;
+      }))
+    if (llvm::Error error = banks.checkWrites())
+      return std::move(error);
   // Everything that is found goes to a bank of its own first.
   std::vector<std::string> folders = {options.journal + "/boundaries"};
   for (const Bank &bank : banks.getBanks())

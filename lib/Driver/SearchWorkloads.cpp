@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SearchWorkloads.h"
+#include "CheckSearch.h"
 #include "ProfileModel.h"
 #include "RecordSearches.h"
 #include "SearchLoop.h"
@@ -71,6 +72,8 @@ searchAll(Location loc, ArrayRef<DistinctWorkload> workloads, BankStack &banks,
     run.proposers.push_back(proposer.get());
   std::vector<SearchTarget> targets = chooseTargets(run, workloads);
   describeRun(run, targets, record);
+  if (llvm::Error error = checkSearch(run, targets))
+    return std::move(error);
   llvm::Expected<std::vector<ModelPart>> parts = profileModel(run, targets);
   if (!parts)
     return parts.takeError();

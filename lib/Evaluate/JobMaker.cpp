@@ -286,20 +286,32 @@ llvm::Expected<Provenance> JobMaker::provenance(LoweringOp workload) {
                                                      : "does not compile");
     return llvm::Error::success();
   };
+  // Schedules go the way of the default lowering; C programs another. First:
+  // where it does not go, nothing else is worth its time.
+  std::optional<CompiledKernel> ofC;
+  if (workload.getTarget() == "host") {
+    Variant probe;
+    probe.language = Language::c;
+    probe.program = probeProgram(workload);
+    llvm::Expected<CompiledKernel> kernel =
+        compileVariant(workload, probe, Precision::ieee);
+    if (!kernel)
+      return kernel.takeError();
+    if (StringRef problem = kernel->problem; !problem.empty()) {
+      problem.consume_front("does not compile: ");
+      return llvm::createStringError("C programs cannot be compiled here: " +
+                                     problem);
+    }
+    ofC = std::move(*kernel);
+  }
   if (llvm::Error error =
           add("default lowering", compileTrusted(workload, "program")))
     return std::move(error);
   if (llvm::Error error = add("oracle", compileTrusted(workload, "oracle")))
     return std::move(error);
-  if (workload.getTarget() != "host")
-    return parts;
-  // Schedules go the way of the default lowering; C programs another.
-  Variant probe;
-  probe.language = Language::c;
-  probe.program = probeProgram(workload);
-  if (llvm::Error error =
-          add("C compiler", compileVariant(workload, probe, Precision::ieee)))
-    return std::move(error);
+  if (ofC)
+    if (llvm::Error error = add("C compiler", std::move(*ofC)))
+      return std::move(error);
   return parts;
 }
 

@@ -35,6 +35,7 @@ public:
     return llvm::Error::success();
   }
 
+  llvm::Error check() override;
   llvm::Expected<Provenance> provenance(LoweringOp workload) override;
   llvm::Expected<std::optional<worker::Verdict>>
   evaluate(const EvaluationRequest &request) override;
@@ -49,6 +50,28 @@ private:
   llvm::StringSet<> fitKeys;
 };
 } // namespace
+
+llvm::Error LocalPool::check() {
+  ProcessLimits limits;
+  limits.cancelled = options.jobs.cancelled;
+  const char *device = options.jobs.target ? "cuda" : "host";
+  llvm::Expected<ProcessResult> result = runProcess(
+      options.worker, {"--check", device}, "", limits, maker->getScratch());
+  if (!result)
+    return result.takeError();
+  if (result->exitCode != 0)
+    return llvm::createStringError(
+        "programs cannot be judged here: " +
+        (result->timedOut ? options.worker + " --check does not end"
+                          : firstError(result->diagnostics)));
+  StringRef missing = StringRef(result->output).trim();
+  if (missing.consume_front("missing: ") && note)
+    note(("programs run without " + missing +
+          ": this kernel or container does not offer it (docs/validation.md "
+          "tells what it is for)")
+             .str());
+  return llvm::Error::success();
+}
 
 llvm::Expected<worker::Verdict> LocalPool::judge(const worker::Job &job) {
   ProcessLimits limits;

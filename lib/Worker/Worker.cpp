@@ -28,8 +28,11 @@ Verdict fastk::worker::evaluate(const Job &job) {
   return protocol(device);
 }
 
-std::string fastk::worker::checkDevice(DeviceKind device) {
+std::string fastk::worker::checkDevice(DeviceKind device,
+                                       std::vector<std::string> *missing) {
   std::string error;
+  if (device == DeviceKind::Host && missing)
+    return probeHost(*missing);
   if (device == DeviceKind::Cuda)
     if (GpuSession *session = GpuSession::get(error))
       error = session->probe();

@@ -10,6 +10,7 @@
 #include "RemarkSetup.h"
 #include "fastk/Analysis/LeastMemory.h"
 #include "fastk/Bank/Bank.h"
+#include "fastk/Bank/DurableFile.h"
 #include "fastk/Conversion/CudaCodegen.h"
 #include "fastk/Conversion/DeviceModel.h"
 #include "fastk/Conversion/HostCodegen.h"
@@ -130,6 +131,10 @@ static int search(const DriverOptions &options, ModuleOp module,
           ? banks.getBanks().front().getDirectory().str() + ".journal"
           : options.journal;
   jobs.reproducers = search.journal + ".reproducers";
+  // After hours of searching it would be late to find out.
+  if (options.output != "-")
+    if (llvm::Error error = checkWritable(options.output))
+      return fail(std::move(error));
   llvm::Expected<std::unique_ptr<Evaluator>> evaluator =
       makeEvaluator(options, jobs, executable, search.replay);
   if (!evaluator)

@@ -27,6 +27,7 @@ static constexpr char help[] =
 USAGE: fastk-worker < job.json > verdict.json
        fastk-worker --spool DIR
        fastk-worker --calibrate
+       fastk-worker --check host|cuda
 
 Reads one job, runs its programs on generated inputs in sandboxed processes, and
 writes one verdict. A job names shared objects, each exporting
@@ -61,9 +62,13 @@ With --calibrate, the GPU's bandwidths and rates are measured with kernels of it
 written to the user's cache folder (device-MODEL.json) and shown beside the peaks; the
 GPU should be idle. See docs/analysis.md.
 
+With --check, nothing is judged: whether programs can be, and which protections this
+machine does not offer them ("missing: ...").
+
 OPTIONS:
   --spool DIR  Answer a folder of jobs
   --calibrate  Measure the GPU of this machine
+  --check      Tell whether programs can be judged here
   --help       This text
   --version    Version and formats
 
@@ -140,6 +145,20 @@ static int calibrate() {
   return 0;
 }
 
+/// "missing: landlock, seccomp" where something is.
+static int check(DeviceKind device) {
+  std::vector<std::string> missing;
+  if (std::string error = checkDevice(device, &missing); !error.empty()) {
+    fprintf(stderr, "fastk-worker: error: %s\n", error.c_str());
+    return 1;
+  }
+  for (size_t i = 0; i < missing.size(); ++i)
+    printf("%s%s", i ? ", " : "missing: ", missing[i].c_str());
+  if (!missing.empty())
+    printf("\n");
+  return 0;
+}
+
 int main(int argc, char **argv) {
   if (fastk::cuda::isNvrtcChild(argc, argv))
     _exit(fastk::cuda::nvrtcChildMain(argc, argv));
@@ -159,6 +178,11 @@ int main(int argc, char **argv) {
     return calibrate();
   // No program may look into this process, where oracle results are.
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  if (argc == 3 && !strcmp(argv[1], "--check") &&
+      (!strcmp(argv[2], "host") || !strcmp(argv[2], "cuda"))) {
+    catchSignals();
+    return check(strcmp(argv[2], "cuda") ? DeviceKind::Host : DeviceKind::Cuda);
+  }
   if (argc == 3 && !strcmp(argv[1], "--spool")) {
     catchSignals();
     return answerSpool(argv[2]);

@@ -311,6 +311,26 @@ TEST_F(BankFaults, WriteThatFailsHalfWayLeavesNothing) {
   }
 }
 
+TEST(DurableFile, RoomIsLookedAtBeforeItIsNeeded) {
+  TemporaryFolder folder;
+  EXPECT_EQ(llvm::toString(checkFreeSpace(folder.str(), 1)), "");
+  std::string message =
+      llvm::toString(checkFreeSpace(folder.str(), uint64_t(1) << 62));
+  EXPECT_THAT(message, HasSubstr(folder.str() + ": only "));
+  EXPECT_THAT(message, HasSubstr("4398046511104 MiB are needed; free some"));
+}
+
+TEST(DurableFile, PlacesAreLookedAtBeforeTheyAreWritten) {
+  TemporaryFolder folder;
+  EXPECT_EQ(llvm::toString(checkWritable(folder.file("new"))), "");
+  EXPECT_EQ(llvm::toString(checkWritable("/dev/null")), "");
+  EXPECT_THAT(llvm::toString(checkWritable(folder.file("none/new"))),
+              HasSubstr("none/new: cannot write: No such file"));
+  EXPECT_THAT(llvm::toString(checkWritable(folder.str())),
+              HasSubstr("cannot write: Is a directory; a folder stands"));
+  EXPECT_FALSE(llvm::sys::fs::exists(folder.file("new")));
+}
+
 TEST(DurableFile, FullDiskNamesFileAndRemedy) {
   TemporaryFolder folder;
   std::string message =

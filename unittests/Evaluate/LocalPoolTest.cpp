@@ -85,6 +85,45 @@ TEST_F(LocalPool, CompileTimeoutHasItsOwnStatus) {
   EXPECT_EQ(reread->status, worker::Status::CompileTimeout);
 }
 
+// Without a compiler nothing can be searched: no evaluation is spent on it.
+TEST_F(LocalPool, WithoutACompilerThereIsNoSearch) {
+  options.jobs.compiler =
+      script("compiler", "text=$(cat)\n"
+                         "case $text in *'language = c'*|*fastk_kernel*) "
+                         "echo 'x: error: clang-22 is not in PATH: install it' "
+                         ">&2; exit 1;; esac\n"
+                         "printf '%s' \"$text\" | " FASTK_OPT " \"$@\"\n");
+  auto parts = pool()->provenance(TestContext::loweringOf(*module));
+  ASSERT_FALSE(static_cast<bool>(parts));
+  EXPECT_EQ(llvm::toString(parts.takeError()),
+            "C programs cannot be compiled here: clang-22 is not in PATH: "
+            "install it");
+}
+
+TEST_F(LocalPool, ProgramsCanBeJudgedHere) {
+  std::string text = llvm::toString(pool()->check());
+  EXPECT_EQ(text, "");
+}
+
+TEST_F(LocalPool, AWorkerThatCannotJudgeIsNamed) {
+  options.worker = script(
+      "worker", "test \"$*\" = '--check host' || exit 2\n"
+                "echo 'fastk-worker: error: no process can be started' >&2\n"
+                "exit 1\n");
+  EXPECT_EQ(llvm::toString(pool()->check()),
+            "programs cannot be judged here: no process can be started");
+}
+
+TEST_F(LocalPool, WhatTheSandboxLacksIsTold) {
+  options.worker = script("worker", "echo 'missing: landlock, no-network'\n");
+  auto evaluator = pool();
+  std::string told;
+  evaluator->note = [&](const std::string &text) { told += text; };
+  EXPECT_EQ(llvm::toString(evaluator->check()), "");
+  EXPECT_THAT(
+      told, testing::HasSubstr("programs run without landlock, no-network: "));
+}
+
 TEST_F(LocalPool, ProgramThatDoesNotCompileIsRefused) {
   Variant variant;
   variant.language = Language::c;

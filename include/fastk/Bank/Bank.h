@@ -128,6 +128,9 @@ public:
                                     llvm::StringRef trajectory,
                                     WriteRule rule = WriteRule::KeepFaster);
 
+  /// An error where write() could not store anything. Makes the folder.
+  llvm::Error checkWrites() const;
+
   /// The most reductions (contractions, convolutions, sums) that a pattern for
   /// `target` has; none without a winner for it. Reads the heads that changed
   /// since the last time anyone asked: the others' answers are in the user's
@@ -181,6 +184,8 @@ public:
   std::optional<unsigned> mostReductions(llvm::StringRef target) const;
   llvm::Expected<WriteResult> write(mlir::ModuleOp winner,
                                     llvm::StringRef trajectory);
+  /// Bank::checkWrites() of the one that write() stores in.
+  llvm::Error checkWrites() const;
   std::string explainMiss(llvm::StringRef key, const WinnerFilter &filter,
                           llvm::StringRef name, llvm::StringRef shapes,
                           mlir::MLIRContext *context) const;

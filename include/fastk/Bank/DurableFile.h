@@ -16,6 +16,7 @@
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include <cstdint>
 #include <string>
 
 namespace fastk {
@@ -44,6 +45,15 @@ llvm::Error syncDirectory(llvm::StringRef path);
 
 /// Creates a folder and its parents.
 llvm::Error createDirectories(llvm::StringRef path);
+
+/// An error where the file system of `folder`, which exists, has less than
+/// `bytes` left for this user.
+llvm::Error checkFreeSpace(llvm::StringRef folder, uint64_t bytes);
+
+/// An error where no file could be made at `path`, or take the place of the one
+/// that is there. Changes nothing. What is no file, a device or a pipe, is
+/// nobody's business.
+llvm::Error checkWritable(llvm::StringRef path);
 
 /// An exclusive lock between processes. The kernel drops it with the process
 /// that held it, so a killed process leaves no stale lock behind.

@@ -62,6 +62,9 @@ using Provenance = std::vector<std::pair<std::string, std::string>>;
 class Evaluator {
 public:
   virtual ~Evaluator();
+  /// An error where no evaluation can be made, whatever of: asked once, before
+  /// anything is searched. What people should know besides goes to note().
+  virtual llvm::Error check() { return llvm::Error::success(); }
   /// What would judge and time variants of `workload`. Equal for equal content
   /// of the parts, on every run. Nothing: this evaluator never changes.
   virtual llvm::Expected<Provenance> provenance(LoweringOp workload);

@@ -21,7 +21,9 @@ namespace fastk::worker {
 Verdict evaluate(const Job &job);
 
 /// Why programs of a device cannot be judged here; empty when they can.
-std::string checkDevice(DeviceKind device);
+/// \p missing gets the protections that this machine does not offer them.
+std::string checkDevice(DeviceKind device,
+                        std::vector<std::string> *missing = nullptr);
 
 /// Runs as a program's process if the command line says so; returns whether it
 /// did, with the exit code in \p code.

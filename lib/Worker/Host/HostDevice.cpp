@@ -231,6 +231,22 @@ static void listProtections(uint32_t active, Verdict &verdict) {
     verdict.protections.push_back(always);
 }
 
+std::string fastk::worker::probeHost(std::vector<std::string> &missing) {
+  const Job job;
+  ChildOptions options;
+  options.memoryBytes = job.limits.memoryBytes;
+  options.fileBytes = job.limits.fileBytes;
+  Failure failure;
+  std::unique_ptr<Child> child =
+      Child::start(nameOf(Part::Empty), nullptr, options, failure);
+  if (!child)
+    return failure.reason;
+  Verdict verdict;
+  listProtections(child->protections(), verdict);
+  missing = verdict.missingProtections;
+  return "";
+}
+
 std::unique_ptr<Running> HostDevice::start(Part part, int64_t sets,
                                            Verdict &verdict, Failure &failure) {
   Phase phase("start");

@@ -33,6 +33,10 @@ public:
   SharedBuffer workspace;
 };
 
+/// Starts a process as programs have one, with nothing in it. Why there is
+/// none, or empty; \p missing gets the protections that it lacks.
+std::string probeHost(std::vector<std::string> &missing);
+
 /// Programs are shared objects, each in a sandboxed process of its own.
 class HostDevice : public Device {
 public:

@@ -95,7 +95,7 @@ def refused(what, bank, journal, **options):
     check(not os.path.exists(path(journal + ".mlir")), f"{what}: an output was written")
     print(f"{what}:")
     print(*[line for line in errors.splitlines()
-            if line.startswith(("fastk-opt: error:", "nothing that"))], sep="\n")
+            if line.startswith(("fastk-opt: error:", "nothing that", "the search has"))], sep="\n")
 
 
 def without_root():

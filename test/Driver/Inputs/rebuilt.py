@@ -22,7 +22,8 @@ def main():
     def build(comment):
         """A worker whose file differs by a comment, and which counts its starts."""
         with open(worker, "w", encoding="utf-8") as file:
-            file.write(f"#!/bin/sh\n# {comment}\necho x >> {starts}\nexec {real}/fastk-worker\n")
+            file.write(f"#!/bin/sh\n# {comment}\n[ $# -gt 0 ] || echo x >> {starts}\n"
+                       f"exec {real}/fastk-worker \"$@\"\n")
         os.chmod(worker, 0o755)
 
     def search(name):

@@ -21,14 +21,14 @@ def main():
     random.seed(int(seed))
     shutil.rmtree(scratch, ignore_errors=True)
     os.makedirs(scratch)
-    # A wrapper in the worker's place counts how often one is started.
+    # A wrapper in the worker's place counts how often one is started to judge; --check does not.
     starts = os.path.join(scratch, "starts")
     tools = os.path.join(scratch, "bin")
     os.makedirs(tools)
     real = os.path.dirname(os.path.realpath(shutil.which(fastk_opt)))
     shutil.copy(os.path.join(real, "fastk-opt"), tools)
     with open(os.path.join(tools, "fastk-worker"), "w", encoding="utf-8") as file:
-        file.write(f"#!/bin/sh\necho x >> {starts}\nexec {real}/fastk-worker \"$@\"\n")
+        file.write(f"#!/bin/sh\n[ $# -gt 0 ] || echo x >> {starts}\nexec {real}/fastk-worker \"$@\"\n")
     os.chmod(os.path.join(tools, "fastk-worker"), 0o755)
     fastk_opt = os.path.join(tools, "fastk-opt")
 

@@ -1,0 +1,62 @@
+//===- CheckSearch.cpp - What a search needs, looked at first -------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CheckSearch.h"
+#include "fastk/Bank/DurableFile.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/Path.h"
+#include <cerrno>
+#include <unistd.h>
+
+using namespace fastk;
+
+/// Room for the journal of a search, and for the programs that are compiled.
+static constexpr uint64_t kJournalBytes = 16 << 20, kScratchBytes = 64 << 20;
+
+static llvm::Error checkPlaces(const SearchRun &run) {
+  if (llvm::Error error = run.banks.checkWrites())
+    return error;
+  const std::string &journal = run.options.journal;
+  if (llvm::Error error = createDirectories(journal))
+    return error;
+  if (::access(journal.c_str(), W_OK | X_OK) != 0)
+    return fileError(journal, "write the journal", errno);
+  if (llvm::Error error = checkFreeSpace(journal, kJournalBytes))
+    return error;
+  for (const std::string &path : {run.options.report, run.options.record})
+    if (!path.empty())
+      if (llvm::Error error = checkWritable(path))
+        return error;
+  // A replay compiles nothing.
+  if (run.options.replay)
+    return llvm::Error::success();
+  llvm::SmallString<128> scratch;
+  llvm::sys::path::system_temp_directory(/*erasedOnReboot=*/true, scratch);
+  return checkFreeSpace(scratch, kScratchBytes);
+}
+
+llvm::Error fastk::checkSearch(const SearchRun &run,
+                               llvm::ArrayRef<SearchTarget> targets) {
+  if (llvm::none_of(targets,
+                    [](const SearchTarget &each) { return each.isWanted; }))
+    return llvm::Error::success();
+  llvm::Error error = checkPlaces(run);
+  if (!error) {
+    run.evaluator.note = [](const std::string &text) {
+      llvm::errs() << text << "\n";
+    };
+    auto noCalls = llvm::scope_exit([&] { run.evaluator.note = nullptr; });
+    error = run.evaluator.check();
+  }
+  if (!error)
+    return error;
+  return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                 llvm::toString(std::move(error)) +
+                                     "\nthe search has not begun: the same "
+                                     "command begins it, or goes on with it");
+}
