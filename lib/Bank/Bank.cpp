@@ -387,6 +387,13 @@ llvm::Expected<WriteResult> BankStack::write(ModuleOp winner,
   return banks.front().write(winner, trajectory);
 }
 
+llvm::Error BankStack::reopen() {
+  for (Bank &bank : banks)
+    if (llvm::Error error = Bank::open(bank.getDirectory()).moveInto(bank))
+      return error;
+  return llvm::Error::success();
+}
+
 llvm::Error BankStack::checkWrites() const {
   return banks.empty() ? noBank() : banks.front().checkWrites();
 }

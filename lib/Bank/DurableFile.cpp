@@ -191,6 +191,17 @@ Error fastk::checkWritable(StringRef path) {
   return Error::success();
 }
 
+char InUseError::ID = 0;
+
+void InUseError::log(raw_ostream &os) const {
+  os << path << ": " << what << " is in use by " << holder
+     << "; wait for it to end, or choose another folder";
+}
+
+std::error_code InUseError::convertToErrorCode() const {
+  return std::make_error_code(std::errc::device_or_resource_busy);
+}
+
 Expected<FileLock> FileLock::acquire(StringRef path, StringRef what,
                                      double timeoutSeconds) {
   int fd = ::open(path.str().c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
@@ -212,12 +223,9 @@ Expected<FileLock> FileLock::acquire(StringRef path, StringRef what,
       ssize_t n = ::pread(fd, holder, sizeof(holder) - 1, 0);
       ::close(fd);
       StringRef pid = StringRef(holder, n > 0 ? n : 0).trim();
-      return createStringError(
-          std::make_error_code(std::errc::device_or_resource_busy),
-          Twine(path) + ": " + what + " is in use by " +
-              (pid.empty() ? Twine("another process")
-                           : "process " + Twine(pid)) +
-              "; wait for it to end, or choose another folder");
+      return make_error<InUseError>(path.str(), what.str(),
+                                    pid.empty() ? "another process"
+                                                : ("process " + pid).str());
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

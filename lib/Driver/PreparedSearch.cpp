@@ -84,15 +84,23 @@ llvm::Error PreparedSearch::makeInput(Evaluator &evaluator) {
   return llvm::Error::success();
 }
 
-llvm::Error PreparedSearch::openJournal(const JournalBinding &binding) {
-  if (llvm::Error error =
-          Journal::open(target.journal, binding).moveInto(journal))
-    return error;
+llvm::Expected<bool> PreparedSearch::openJournal(const JournalBinding &binding,
+                                                 std::string &holder) {
+  bool isInUse = false;
+  if (llvm::Error error = llvm::handleErrors(
+          Journal::open(target.journal, binding).moveInto(journal),
+          [&](const InUseError &other) {
+            isInUse = true;
+            holder = other.getHolder();
+          }))
+    return std::move(error);
+  if (isInUse)
+    return false;
   input->journal = journal.get();
   if (!journal->note().empty() && progress)
     progress->note(journal->note());
   if (llvm::Error error = journal->recallDevice(device))
-    return error;
+    return std::move(error);
   input->workload.floorSeconds = floorSeconds();
-  return llvm::Error::success();
+  return true;
 }

@@ -27,8 +27,10 @@ struct PreparedSearch {
   /// Fills in what `evaluator` is asked for, and compiles what it judges with.
   llvm::Error makeInput(Evaluator &evaluator);
   /// Opens the journal, and takes from it what the search began with. Comes
-  /// after makeInput().
-  llvm::Error openJournal(const JournalBinding &binding);
+  /// after makeInput(). False: another search has it at this moment, and
+  /// `holder` says who.
+  llvm::Expected<bool> openJournal(const JournalBinding &binding,
+                                   std::string &holder);
 
   const SearchRun &run;
   const SearchTarget &target;

@@ -88,9 +88,14 @@ profile(const SearchRun &run, SearchTarget &target, PreparedSearch &prepared) {
   if (!prepared.recording)
     target.profile.preparation = secondsSince(start);
   const SearchOptions &options = run.options.search;
-  if (llvm::Error error =
-          prepared.openJournal(bindingOf(*prepared.input, options)))
-    return std::move(error);
+  std::string holder;
+  llvm::Expected<bool> isOpen =
+      prepared.openJournal(bindingOf(*prepared.input, options), holder);
+  if (!isOpen)
+    return isOpen.takeError();
+  // Who searches it has measured it, or will.
+  if (!*isOpen)
+    return readProfile(target);
   prepared.input->stopRequested = [&] {
     return evaluator.endsSearch() || run.isStopRequested();
   };

@@ -14,6 +14,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Process.h"
 #include <chrono>
+#include <map>
 
 using namespace mlir;
 using namespace fastk;
@@ -31,8 +32,17 @@ public:
   llvm::Expected<SearchModelEnd> searchAll();
 
 private:
-  /// Searches the target at `index`, in its turn, and stores what is found.
-  llvm::Error search(size_t index, const std::optional<SearchBudget> &share);
+  /// Searches the target at `index`, in its turn, and stores what is found. One
+  /// that another process searches at this moment comes after the others; with
+  /// `waits` that process is waited for.
+  llvm::Error search(size_t index, const std::optional<SearchBudget> &share,
+                     bool waits);
+  /// Opens the journal. False: the search has another turn, or none.
+  llvm::Expected<bool> openJournal(size_t index, PreparedSearch &prepared,
+                                   const JournalBinding &binding,
+                                   const SearchBudget &share, bool waits);
+  /// True when another process has stored a winner since this one began.
+  llvm::Expected<bool> isFoundMeanwhile(const SearchTarget &target);
   /// What follows from the end of its search.
   llvm::Error conclude(size_t index, const PreparedSearch &prepared,
                        const SearchOptions &options, const SearchResult &result,
@@ -60,8 +70,11 @@ private:
 
   llvm::json::Array report;
   SearchModelEnd end = SearchModelEnd::Done;
-  /// Searches that had their turn, of so many.
-  size_t turns = 0, allTurns = 0;
+  /// Searches that had their turn, by index; of so many.
+  std::map<size_t, size_t> turns;
+  size_t allTurns = 0;
+  /// Those that wait for another process, and their shares.
+  std::vector<std::pair<size_t, SearchBudget>> waiting;
   int pending = 0, pendingPrompts = 0;
   /// Variants whose second measurement is missing, and their workloads.
   std::vector<std::pair<std::string, UnprovenVariant>> unproven;
@@ -224,16 +237,75 @@ llvm::Error SearchLoop::conclude(size_t index, const PreparedSearch &prepared,
                        : llvm::Error::success();
 }
 
+llvm::Expected<bool> SearchLoop::isFoundMeanwhile(const SearchTarget &target) {
+  if (run.options.searchHits)
+    return false;
+  if (llvm::Error error = run.banks.reopen())
+    return std::move(error);
+  run.matcher.searchedAgain(target.form->key);
+  return run.matcher.lookup(target.form->key, run.loc.getContext()).winner !=
+         nullptr;
+}
+
+llvm::Expected<bool> SearchLoop::openJournal(size_t index,
+                                             PreparedSearch &prepared,
+                                             const JournalBinding &binding,
+                                             const SearchBudget &share,
+                                             bool waits) {
+  const SearchTarget &target = targets[index];
+  SearchProgress &progress = *prepared.progress;
+  bool hasWaited = false;
+  for (;;) {
+    // Asks for a second.
+    std::string holder;
+    llvm::Expected<bool> isOpen = prepared.openJournal(binding, holder);
+    if (!isOpen)
+      return isOpen;
+    if (*isOpen)
+      break;
+    if (!waits) {
+      progress.note(holder + " searches it at this moment: its turn comes "
+                             "after the others");
+      waiting.emplace_back(index, share);
+      budgets.keep(target, share);
+      return false;
+    }
+    if (!hasWaited) {
+      progress.note("waiting for " + holder + ", which searches it");
+      progress.preparing("waiting for " + holder);
+    }
+    hasWaited = true;
+    if (run.isStopRequested()) {
+      end = SearchModelEnd::Interrupted;
+      return false;
+    }
+    progress.tick();
+  }
+  progress.ended();
+  if (!hasWaited)
+    return true;
+  llvm::Expected<bool> isFound = isFoundMeanwhile(target);
+  if (!isFound)
+    return isFound;
+  if (!*isFound)
+    return true;
+  progress.note("its winner is in the bank now");
+  recordOf(target).isComplete = true;
+  return false;
+}
+
 llvm::Error SearchLoop::search(size_t index,
-                               const std::optional<SearchBudget> &share) {
+                               const std::optional<SearchBudget> &share,
+                               bool waits) {
   const SearchTarget &target = targets[index];
   auto start = std::chrono::steady_clock::now();
   PreparedSearch prepared(run, target);
   if (!prepared.workload)
     return llvm::createStringError("workload " + target.name +
                                    " has no canonical form");
+  size_t turn = turns.try_emplace(index, turns.size() + 1).first->second;
   std::string title =
-      llvm::formatv("{0} [{1}/{2}]", prepared.features.name, ++turns, allTurns);
+      llvm::formatv("{0} [{1}/{2}]", prepared.features.name, turn, allTurns);
   const Cassette *replay = run.options.replay.get();
   const RecordedSearch *recording = prepared.recording;
   if (!share || (replay && !recording && mayBeUnrecorded())) {
@@ -274,8 +346,10 @@ llvm::Error SearchLoop::search(size_t index,
   }
   SearchInput &input = *prepared.input;
   JournalBinding binding = bindingOf(input, options);
-  if (llvm::Error error = prepared.openJournal(binding))
-    return error;
+  llvm::Expected<bool> isOpen =
+      openJournal(index, prepared, binding, *share, waits);
+  if (!isOpen || !*isOpen)
+    return isOpen.takeError();
 
   llvm::Expected<SearchResult> result = runSearch(input, options);
   progress.ended();
@@ -296,7 +370,7 @@ llvm::Expected<SearchModelEnd> SearchLoop::searchAll() {
     const SearchTarget &target = targets[index];
     std::optional<SearchBudget> share = budgets.next(target);
     if (target.isWanted) {
-      if (llvm::Error error = search(index, share))
+      if (llvm::Error error = search(index, share, /*waits=*/allTurns == 1))
         return std::move(error);
     } else if (share) {
       budgets.spendEarlier(target, *share);
@@ -304,6 +378,12 @@ llvm::Expected<SearchModelEnd> SearchLoop::searchAll() {
     // It would answer nothing on the others either.
     if (end == SearchModelEnd::Interrupted || !unanswered.empty())
       break;
+  }
+  for (const auto &[index, share] : waiting) {
+    if (end == SearchModelEnd::Interrupted || !unanswered.empty())
+      break;
+    if (llvm::Error error = search(index, share, /*waits=*/true))
+      return std::move(error);
   }
   if (showsParts && end == SearchModelEnd::Done)
     printModelParts(parts, /*isAfter=*/true, llvm::errs());

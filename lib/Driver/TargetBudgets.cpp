@@ -64,6 +64,13 @@ void TargetBudgets::spend(const SearchTarget &target,
                result.models.usd);
 }
 
+void TargetBudgets::keep(const SearchTarget &target,
+                         const SearchBudget &share) {
+  shares.spend(share.evaluations - target.profile.evaluations,
+               share.minutes * 60 - target.profile.seconds, share.tokens,
+               share.usd);
+}
+
 void TargetBudgets::spendWhole(const SearchBudget &share, double preparation) {
   shares.spend(share.evaluations, preparation, share.tokens, share.usd);
 }

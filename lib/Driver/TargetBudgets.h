@@ -37,6 +37,8 @@ public:
   /// The search goes on in a later run: until it has ended nobody knows what it
   /// leaves of its share.
   void spendWhole(const SearchBudget &share, double preparation);
+  /// Its search comes later in this run: `share` is kept for it.
+  void keep(const SearchTarget &target, const SearchBudget &share);
   /// There was no time left to begin the search.
   void spendPreparation(double seconds) { shares.spend(0, seconds); }
 

@@ -184,6 +184,8 @@ public:
   std::optional<unsigned> mostReductions(llvm::StringRef target) const;
   llvm::Expected<WriteResult> write(mlir::ModuleOp winner,
                                     llvm::StringRef trajectory);
+  /// Looks at the folders again, for what other processes have stored.
+  llvm::Error reopen();
   /// Bank::checkWrites() of the one that write() stores in.
   llvm::Error checkWrites() const;
   std::string explainMiss(llvm::StringRef key, const WinnerFilter &filter,

@@ -55,12 +55,28 @@ llvm::Error checkFreeSpace(llvm::StringRef folder, uint64_t bytes);
 /// nobody's business.
 llvm::Error checkWritable(llvm::StringRef path);
 
+/// Another process holds a lock.
+class InUseError : public llvm::ErrorInfo<InUseError> {
+public:
+  static char ID;
+  InUseError(std::string path, std::string what, std::string holder)
+      : path(std::move(path)), what(std::move(what)),
+        holder(std::move(holder)) {}
+  void log(llvm::raw_ostream &os) const override;
+  std::error_code convertToErrorCode() const override;
+  /// "process 4711", as far as it is known.
+  llvm::StringRef getHolder() const { return holder; }
+
+private:
+  std::string path, what, holder;
+};
+
 /// An exclusive lock between processes. The kernel drops it with the process
 /// that held it, so a killed process leaves no stale lock behind.
 class FileLock {
 public:
-  /// Waits at most `timeoutSeconds`. `what` says in the message what is locked:
-  /// "the bank /x".
+  /// Waits at most `timeoutSeconds`, then fails with an InUseError. `what` says
+  /// in the message what is locked: "the bank /x".
   static llvm::Expected<FileLock>
   acquire(llvm::StringRef path, llvm::StringRef what, double timeoutSeconds);
   FileLock(FileLock &&other);
