@@ -27,8 +27,8 @@ struct RecordedBaseline {
   double seconds = 0;
   /// How many evaluations were looked at: up to the one that tells it.
   size_t evaluations = 0;
-  /// Seconds of searching until the last of these.
-  double elapsedSeconds = 0;
+  /// Seconds that the longest of these took.
+  double longestSeconds = 0;
 };
 
 /// Reads it from the first `atMost` evaluations of the journal in `folder`. The

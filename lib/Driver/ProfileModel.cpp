@@ -68,7 +68,7 @@ static double readProfile(SearchTarget &target) {
   RecordedBaseline baseline =
       recordedBaseline(target.journal, ProfilingEvaluator::kEvaluations);
   target.profile.evaluations = baseline.evaluations;
-  target.profile.seconds = baseline.elapsedSeconds;
+  target.profile.evaluationSeconds = baseline.longestSeconds;
   return baseline.seconds;
 }
 
@@ -96,12 +96,15 @@ profile(const SearchRun &run, SearchTarget &target, PreparedSearch &prepared) {
   // Who searches it has measured it, or will.
   if (!*isOpen)
     return readProfile(target);
+  target.profile.earlier = SearchInput::Earlier{
+      prepared.journal->resumedEvents(), prepared.journal->elapsedSeconds()};
   prepared.input->stopRequested = [&] {
     return evaluator.endsSearch() || run.isStopRequested();
   };
   llvm::Expected<SearchResult> result = runSearch(*prepared.input, options);
   if (!result)
     return result.takeError();
+  target.profile.seconds = result->runSeconds;
   prepared.journal.reset();
   return readProfile(target);
 }

@@ -240,7 +240,8 @@ fastk::searchBoundaries(ModuleOp module, StringRef fusion, BankStack &banks,
                            own);
   };
   SearchModelOptions own = options;
-  own.search.budget = partOf(options.search.budget, 2. / 3);
+  own.partOfBudget = 2. / 3;
+  own.search.budget = partOf(options.search.budget, own.partOfBudget);
   llvm::Expected<SearchModelEnd> end = search(*wholes, own);
   if (!end || *end != SearchModelEnd::Done)
     return end;
@@ -249,7 +250,8 @@ fastk::searchBoundaries(ModuleOp module, StringRef fusion, BankStack &banks,
       "op\n",
       cuts.size());
   if (!cuts.empty()) {
-    own.search.budget = partOf(options.search.budget, 1. / 3);
+    own.partOfBudget = 1. / 3;
+    own.search.budget = partOf(options.search.budget, own.partOfBudget);
     // The report is that of the model's own workloads.
     own.report.clear();
     end = search(*parts, own);

@@ -11,9 +11,11 @@
 #include "fastk/Search/SearchReport.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Process.h"
 #include <chrono>
+#include <cmath>
 #include <map>
 
 using namespace mlir;
@@ -27,7 +29,8 @@ public:
              std::vector<ModelPart> parts, RunRecord &record)
       : run(run), targets(targets), parts(std::move(parts)), record(record),
         dealt(shareByGain(this->parts)),
-        budgets(run.options.search.budget, targets, dealt.weights) {}
+        budgets(run.options.search.budget, targets, dealt.weights),
+        promotionCost(run.evaluator.promotionCost()) {}
 
   llvm::Expected<SearchModelEnd> searchAll();
 
@@ -59,6 +62,10 @@ private:
 
   void sayWhatIsTooSmall() const;
   void sayWhatIsUnproven() const;
+  /// The minutes ended a search, or left it none.
+  void noteOutOfTime(size_t index, double evaluationSeconds);
+  /// Whose searches these are, and what more minutes could gain.
+  void sayWhatTimeIsWorth() const;
   void sayWhatIsPending() const;
 
   const SearchRun &run;
@@ -76,6 +83,14 @@ private:
   /// Those that wait for another process, and their shares.
   std::vector<std::pair<size_t, SearchBudget>> waiting;
   int pending = 0, pendingPrompts = 0;
+  /// Targets whose searches the minutes ended, or left none.
+  std::vector<size_t> outOfTime;
+  /// What a round and a second measurement take of those of these, so many, of
+  /// which an evaluation was timed.
+  double wantedSeconds = 0;
+  int timed = 0;
+  /// What a second measurement took at most, in evaluations.
+  double promotionCost = 0;
   /// Variants whose second measurement is missing, and their workloads.
   std::vector<std::pair<std::string, UnprovenVariant>> unproven;
   /// What is to be said of workloads that the compiler lowers wrongly.
@@ -131,12 +146,52 @@ void SearchLoop::sayWhatIsUnproven() const {
                  << llvm::formatv(": {0:f2}x in its first measurement, not "
                                   "promoted: {1}\n",
                                   variant.speedup, variant.why);
-  if (unproven.empty())
+  if (!unproven.empty() && outOfTime.empty())
+    llvm::errs() << "the same command goes on where it was\n";
+}
+
+void SearchLoop::noteOutOfTime(size_t index, double evaluationSeconds) {
+  if (run.options.replay)
     return;
-  llvm::errs() << "the same command goes on where it was";
-  if (double minutes = run.options.search.budget.minutes; minutes > 0)
-    llvm::errs() << llvm::formatv("; with more time: --budget=minutes={0}",
-                                  2 * minutes);
+  outOfTime.push_back(index);
+  timed += evaluationSeconds > 0;
+  const SearchOptions &search = run.options.search;
+  wantedSeconds += evaluationSeconds *
+                   (search.ideas * search.implementations + promotionCost);
+}
+
+void SearchLoop::sayWhatTimeIsWorth() const {
+  if (outOfTime.empty())
+    return;
+  double gain = 0, all = 0;
+  bool isKnown = true;
+  for (const auto &[index, part] : llvm::enumerate(parts)) {
+    all += part.timeAfter();
+    isKnown &= part.seconds > 0;
+    if (!llvm::is_contained(outOfTime, index))
+      continue;
+    isKnown &= part.floorSeconds > 0;
+    gain += std::max(0.0, part.timeAfter() - part.calls * part.floorSeconds);
+  }
+  llvm::errs() << llvm::formatv("the budget of minutes ended {0} of {1} {2}",
+                                outOfTime.size(), allTurns,
+                                allTurns == 1 ? "search" : "searches");
+  if (isKnown && all > 0)
+    llvm::errs() << llvm::formatv(
+        "; at most {0} of {1} ({2:f0} %) could still be gained",
+        formatSeconds(gain), formatSeconds(all), 100 * gain / all);
+  // As many as there were, and no fewer than each needs for a round of ideas,
+  // in tenths.
+  double wanted = wantedSeconds * static_cast<double>(outOfTime.size()) /
+                  std::max(timed, 1);
+  double minutes =
+      std::max(run.options.search.budget.minutes / run.options.partOfBudget,
+               std::ceil(wanted / 6) / 10);
+  llvm::errs() << llvm::format("\nthey go on where they were, for %.4g minutes "
+                               "more",
+                               minutes);
+  if (run.options.commandWithMinutes)
+    llvm::errs() << ": " << run.options.commandWithMinutes(minutes);
   llvm::errs() << "\n";
 }
 
@@ -221,6 +276,9 @@ llvm::Error SearchLoop::conclude(size_t index, const PreparedSearch &prepared,
     return llvm::Error::success();
   }
   budgets.spend(target, result, preparation);
+  promotionCost = std::max(promotionCost, result.promotionCost);
+  if (result.isOutOfTime)
+    noteOutOfTime(index, result.evaluationSeconds);
   printTrajectory(result, title, llvm::errs());
   if (result.unproven)
     unproven.emplace_back(prepared.features.name, *result.unproven);
@@ -309,6 +367,8 @@ llvm::Error SearchLoop::search(size_t index,
   const Cassette *replay = run.options.replay.get();
   const RecordedSearch *recording = prepared.recording;
   if (!share || (replay && !recording && mayBeUnrecorded())) {
+    if (budgets.isOutOfTime())
+      noteOutOfTime(index, target.profile.evaluationSeconds);
     sayNotSearched(title);
     return llvm::Error::success();
   }
@@ -339,12 +399,15 @@ llvm::Error SearchLoop::search(size_t index,
   if (options.budget.minutes > 0) {
     if (options.budget.minutes * 60 <= preparation) {
       budgets.spendPreparation(preparation);
+      noteOutOfTime(index, target.profile.evaluationSeconds);
       sayNotSearched(title);
       return llvm::Error::success();
     }
     options.budget.minutes -= preparation / 60;
   }
   SearchInput &input = *prepared.input;
+  input.promotionCost = promotionCost;
+  input.earlier = target.profile.earlier;
   JournalBinding binding = bindingOf(input, options);
   llvm::Expected<bool> isOpen =
       openJournal(index, prepared, binding, *share, waits);
@@ -368,7 +431,7 @@ llvm::Expected<SearchModelEnd> SearchLoop::searchAll() {
       dealt.order, [&](size_t index) { return targets[index].isWanted; });
   for (size_t index : dealt.order) {
     const SearchTarget &target = targets[index];
-    std::optional<SearchBudget> share = budgets.next(target);
+    std::optional<SearchBudget> share = budgets.next(target, promotionCost);
     if (target.isWanted) {
       if (llvm::Error error = search(index, share, /*waits=*/allTurns == 1))
         return std::move(error);
@@ -388,6 +451,8 @@ llvm::Expected<SearchModelEnd> SearchLoop::searchAll() {
   if (showsParts && end == SearchModelEnd::Done)
     printModelParts(parts, /*isAfter=*/true, llvm::errs());
   sayWhatIsUnproven();
+  if (end != SearchModelEnd::Interrupted && unanswered.empty())
+    sayWhatTimeIsWorth();
   sayWhatIsPending();
   if (!run.options.report.empty())
     if (llvm::Error error = writeReport(run.options.report, std::move(report)))

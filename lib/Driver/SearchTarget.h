@@ -11,6 +11,7 @@
 #include "DistinctWorkloads.h"
 #include "SearchRun.h"
 #include "fastk/Bank/Winner.h"
+#include "fastk/Search/Search.h"
 
 namespace fastk {
 
@@ -32,12 +33,16 @@ struct SearchTarget {
   /// Where its search is recorded.
   std::string journal;
 
-  /// What finding out its default lowering's time has taken: in seconds and
-  /// evaluations as its journal has it, and in seconds what had to be compiled
-  /// for that in this run.
+  /// What finding out its default lowering's time has taken: evaluations as its
+  /// journal has it, and of this run the seconds, and those of what had to be
+  /// compiled for it.
   struct ProfileCost {
     int64_t evaluations = 0;
     double seconds = 0, preparation = 0;
+    /// Of the longest of these evaluations.
+    double evaluationSeconds = 0;
+    /// What the journal held before, if it was made in this run.
+    std::optional<SearchInput::Earlier> earlier;
   };
   ProfileCost profile;
 };

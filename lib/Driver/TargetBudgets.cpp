@@ -31,12 +31,15 @@ TargetBudgets::TargetBudgets(const SearchBudget &total,
                              std::vector<double> weights)
     : shares(withoutProfiles(total, targets), std::move(weights)) {}
 
-std::optional<SearchBudget> TargetBudgets::next(const SearchTarget &target) {
-  std::optional<SearchBudget> share = shares.next();
+std::optional<SearchBudget> TargetBudgets::next(const SearchTarget &target,
+                                                double promotionCost) {
+  // What an earlier run finished takes no time of this one.
+  double least = target.isWanted
+                     ? (1 + promotionCost) * target.profile.evaluationSeconds
+                     : 0;
+  std::optional<SearchBudget> share = shares.next(least);
   if (share && share->evaluations)
     share->evaluations += target.profile.evaluations;
-  if (share && share->minutes > 0)
-    share->minutes += target.profile.seconds / 60;
   return share;
 }
 
@@ -46,20 +49,19 @@ void TargetBudgets::spendEarlier(const SearchTarget &target,
   // A search with a larger budget does not count for more than its share.
   if (share.evaluations)
     spent.evaluations = std::min(spent.evaluations, share.evaluations);
-  if (share.minutes)
-    spent.seconds = std::min(spent.seconds, share.minutes * 60);
   if (share.tokens)
     spent.tokens = std::min(spent.tokens, share.tokens);
   if (share.usd > 0)
     spent.usd = std::min(spent.usd, share.usd);
-  shares.spend(spent.evaluations - target.profile.evaluations,
-               spent.seconds - target.profile.seconds, spent.tokens, spent.usd);
+  // Minutes are those of this run.
+  shares.spend(spent.evaluations - target.profile.evaluations, /*seconds=*/0,
+               spent.tokens, spent.usd);
 }
 
 void TargetBudgets::spend(const SearchTarget &target,
                           const SearchResult &result, double preparation) {
   shares.spend(result.counts.evaluations - target.profile.evaluations,
-               preparation + result.elapsedSeconds - target.profile.seconds,
+               preparation + result.runSeconds,
                result.models.inputTokens + result.models.outputTokens,
                result.models.usd);
 }
@@ -67,8 +69,7 @@ void TargetBudgets::spend(const SearchTarget &target,
 void TargetBudgets::keep(const SearchTarget &target,
                          const SearchBudget &share) {
   shares.spend(share.evaluations - target.profile.evaluations,
-               share.minutes * 60 - target.profile.seconds, share.tokens,
-               share.usd);
+               share.minutes * 60, share.tokens, share.usd);
 }
 
 void TargetBudgets::spendWhole(const SearchBudget &share, double preparation) {

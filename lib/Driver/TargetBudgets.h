@@ -16,7 +16,8 @@ namespace fastk {
 
 /// Deals the budget of a model out to the searches of its workloads, as
 /// BudgetShares does. What finding out where the time goes has cost is not
-/// dealt out, but given to whom it was spent on: their journals have it.
+/// dealt out. Evaluations are given to whom they were spent on: their journals
+/// have them.
 class TargetBudgets {
 public:
   /// A positive weight for each of `targets` that has a turn, in the order of
@@ -25,9 +26,13 @@ public:
                 std::vector<double> weights);
 
   /// The budget of `target`, whose turn it is; nothing when a limit leaves it
-  /// none.
-  std::optional<SearchBudget> next(const SearchTarget &target);
+  /// none. Of the minutes enough for an evaluation and a second measurement,
+  /// which takes as long as `promotionCost` evaluations.
+  std::optional<SearchBudget> next(const SearchTarget &target,
+                                   double promotionCost);
 
+  /// True when the minutes are spent.
+  bool isOutOfTime() const { return shares.isOutOfTime(); }
   /// One of these after each next() that gave something. An earlier run made
   /// the search: its journal tells what it has spent.
   void spendEarlier(const SearchTarget &target, const SearchBudget &share);

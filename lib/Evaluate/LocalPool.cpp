@@ -17,6 +17,9 @@
 using namespace mlir;
 using namespace fastk;
 
+/// By the recorded searches: 6 to 12.
+static constexpr double kPromotionCost = 6;
+
 namespace {
 class LocalPool : public Evaluator {
 public:
@@ -36,6 +39,7 @@ public:
   }
 
   llvm::Error check() override;
+  double promotionCost() const override { return kPromotionCost; }
   llvm::Expected<Provenance> provenance(LoweringOp workload) override;
   llvm::Expected<std::optional<worker::Verdict>>
   evaluate(const EvaluationRequest &request) override;

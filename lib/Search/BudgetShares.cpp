@@ -12,7 +12,7 @@
 
 using namespace fastk;
 
-std::optional<SearchBudget> BudgetShares::next() {
+std::optional<SearchBudget> BudgetShares::next(double leastSeconds) {
   assert(turn < weights.size() && "more workloads than were told");
   double rest = 0;
   for (size_t i = turn; i < weights.size(); ++i)
@@ -40,7 +40,8 @@ std::optional<SearchBudget> BudgetShares::next() {
     share.evaluations = std::clamp(count(left.evaluations), least, most);
   }
   if (total.minutes > 0)
-    share.minutes = left.minutes * part;
+    share.minutes = std::min(left.minutes,
+                             std::max(left.minutes * part, leastSeconds / 60));
   if (total.tokens > 0)
     share.tokens = std::max<int64_t>(count(left.tokens), 1);
   if (total.usd > 0)

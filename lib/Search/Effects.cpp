@@ -251,11 +251,16 @@ Searcher::askVerdict(const Variant &variant, const Variant *incumbent,
       double seconds = recorded->value.resources.wallSeconds;
       if (!promote && seconds > 0)
         durations.push_back(seconds);
+      if (promote)
+        longestPromotion = std::max(longestPromotion, seconds);
       ++result.counts.evaluations;
       ++result.counts.replayed;
       return std::move(recorded->value);
     }
-  if (!mayEvaluate(name))
+  if (!promote)
+    if (Error error = secureBest())
+      return std::move(error);
+  if (searchOver || !mayEvaluate(name))
     return std::nullopt;
   Expected<std::optional<worker::Verdict>> verdict =
       obtainVerdict(name, {input.workload.workload, variant, incumbent,
@@ -293,6 +298,8 @@ Searcher::obtainVerdict(const std::string &name,
   verdictAt = end;
   if (!request.promote)
     durations.push_back(end - start);
+  else
+    longestPromotion = std::max(longestPromotion, end - start);
   (*verdict)->reason = json::fixUTF8((*verdict)->reason);
   // What is decided on is what a resumed search will read.
   std::string problem;

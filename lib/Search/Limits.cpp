@@ -12,10 +12,9 @@
 using namespace llvm;
 using namespace fastk;
 
-/// A promotion has more trials and samples than an evaluation and takes about
-/// so many times as long; before anything was measured this share of the
-/// minutes is kept for it.
-static constexpr double kPromotionCost = 3, kPromotionShare = 0.1;
+/// Before anything was measured this share of the minutes is kept for a
+/// promotion.
+static constexpr double kPromotionShare = 0.1;
 
 /// What of the budget is kept for promotions: without its second measurement
 /// nothing can win.
@@ -76,10 +75,14 @@ double Searcher::expectedSeconds() const {
 double Searcher::secondsKept() const {
   if (phase == Phase::Promotion)
     return 0;
-  // Until something is worth a promotion, enough to begin one.
-  bool hasCandidate = best && trials[*best].speedup > options.promotionGain;
   return std::max(kPromotionShare * options.budget.minutes * 60,
-                  (hasCandidate ? kPromotionCost : 1) * expectedSeconds());
+                  promotionCost() * expectedSeconds());
+}
+
+double Searcher::promotionCost() const {
+  double cost = input.promotionCost.value_or(input.evaluator.promotionCost());
+  double expected = expectedSeconds();
+  return expected > 0 ? std::max(cost, longestPromotion / expected) : cost;
 }
 
 bool Searcher::mayEvaluate(StringRef name) {
@@ -101,7 +104,9 @@ bool Searcher::mayEvaluate(StringRef name) {
   }
   if (options.budget.minutes > 0) {
     double limit = options.budget.minutes * 60;
-    if (elapsedNow() + expectedSeconds() + secondsKept() > limit) {
+    if (runNow() + expectedSeconds() + secondsKept() > limit) {
+      // What a promotion runs into ended the search before.
+      result.isOutOfTime = true;
       stop(SearchEnd::Budget, minutesSpent(options.budget, secondsKept()));
       return false;
     }
@@ -115,6 +120,10 @@ double Searcher::clockNow() const {
   return std::chrono::duration<double>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
+}
+
+double Searcher::runNow() const {
+  return times.isReplay() ? times.last() : clockNow() - clockStart;
 }
 
 double Searcher::elapsedNow() const {

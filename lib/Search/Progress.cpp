@@ -96,8 +96,10 @@ public:
     clearLine();
     std::string best = bestOf(standing);
     os << workload << ": " << whereOf(standing) << ", "
-       << format("%.0f s", standing.elapsedSeconds) << ", "
-       << (best.empty() ? "nothing passed yet" : best);
+       << format("%.0f s", standing.elapsedSeconds);
+    if (standing.earlierSeconds > 0)
+      os << format(" after %.0f s in earlier runs", standing.earlierSeconds);
+    os << ", " << (best.empty() ? "nothing passed yet" : best);
     if (!best.empty())
       os << ": " << standing.bestTitle;
     if (standing.models && standing.models->exchanges > 0)

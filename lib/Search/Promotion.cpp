@@ -34,7 +34,7 @@ Searcher::measureAgain(const Trial &trial) {
   std::optional<worker::Verdict> last;
   int contradictions = 0, spoiled = 0;
   for (int repeat = 0;; ++repeat) {
-    double start = elapsedNow();
+    double start = runNow();
     std::string name = verdictName(variant, /*promote=*/true, repeat);
     // What an earlier run measured is not measured again in this one.
     bool wasKnown = input.journal && input.journal->findVerdict(name);
@@ -56,10 +56,12 @@ Searcher::measureAgain(const Trial &trial) {
     bool isNoise = isTooNoisy(*last, options.promotionGain);
     spoiled += isNoise && !wasKnown;
     double limit = options.budget.minutes * 60;
-    bool hasTime = spoiled < kSpoiledPromotions && limit > 0 &&
-                   2 * elapsedNow() - start <= limit;
+    // A replay makes as many as there were.
+    bool hasTime =
+        times.isReplay() || (spoiled < kSpoiledPromotions && limit > 0 &&
+                             2 * runNow() - start <= limit);
     bool isSpoiled = isNoise && (wasKnown || hasTime);
-    if (!isSpoiled && !(contradicts && contradictions == 1))
+    if (!isSpoiled && (!contradicts || contradictions != 1))
       return std::move(last);
     // A recording has what was measured then.
     if (times.isReplay() &&
@@ -76,6 +78,40 @@ void Searcher::noteUnproven(const Trial &trial, std::string why) {
   // The first is the best.
   if (!result.unproven)
     result.unproven = {trial.idea.title, trial.speedup, std::move(why)};
+}
+
+Error Searcher::secureBest() {
+  if (isSecured)
+    return Error::success();
+  // Once: at the first evaluation that no earlier run has made.
+  isSecured = true;
+  double limit = options.budget.minutes * 60;
+  if (limit == 0 || times.isReplay() || answersLater() || !input.journal)
+    return Error::success();
+  size_t events =
+      input.earlier ? input.earlier->events : input.journal->resumedEvents();
+  if (events == 0 || !hasBest() || !isCandidate(bestTrial()) ||
+      evaluationsLeft(/*promote=*/true).value_or(1) == 0 ||
+      runNow() + promotionCost() * expectedSeconds() > limit ||
+      (input.stopRequested && input.stopRequested()))
+    return Error::success();
+  const Variant &variant = bestTrial().tried.variant;
+  std::string name = verdictName(variant, /*promote=*/true);
+  if (input.journal->findVerdict(name))
+    return Error::success();
+  if (input.progress)
+    input.progress->note("second measurement, which an earlier run left out: " +
+                         bestTrial().idea.title);
+  Expected<std::optional<worker::Verdict>> verdict = obtainVerdict(
+      name, {input.workload.workload, variant, /*incumbent=*/nullptr,
+             input.workload.acceptedPrecision, /*promote=*/true,
+             /*firstOfBatch=*/false, asksModels(), /*repeat=*/0});
+  if (!verdict)
+    return verdict.takeError();
+  // It counts when its turn comes.
+  if (*verdict)
+    answers.try_emplace(name, std::move(**verdict));
+  return Error::success();
 }
 
 Error Searcher::promote() {
@@ -96,6 +132,13 @@ Error Searcher::promote() {
   auto at = find(order, *best);
   std::rotate(order.begin(), at, std::next(at));
   int attempts = 0, faults = 0;
+  // Then a second measurement that was made before more was tried still counts.
+  bool isOutOfBudget = false;
+  auto isKnown = [&](const Trial &trial) {
+    std::string name = verdictName(trial.tried.variant, /*promote=*/true);
+    return answers.contains(name) ||
+           (input.journal && input.journal->findVerdict(name));
+  };
   // What is wrong with one realisation is often wrong with its relatives: the
   // other ideas come first then, and before them those that do without what a
   // tool could not follow.
@@ -116,7 +159,7 @@ Error Searcher::promote() {
       next = order.begin();
     const Trial &trial = trials[*next];
     order.erase(next);
-    if (trial.speedup <= options.promotionGain)
+    if (!isCandidate(trial) || (isOutOfBudget && !isKnown(trial)))
       continue;
     // The best of many measurements is biased: so few are made again. A fault
     // is no measurement, but each costs as much.
@@ -130,9 +173,11 @@ Error Searcher::promote() {
     if (!verdict)
       return verdict.takeError();
     if (!*verdict) {
-      if (!searchOver)
-        noteUnproven(trial, "the budget ran out before its second");
-      return Error::success();
+      if (searchOver)
+        return Error::success();
+      noteUnproven(trial, "the budget ran out before its second");
+      isOutOfBudget = true;
+      continue;
     }
     const worker::Verdict &second = **verdict;
     // What all of them passed was no oracle.

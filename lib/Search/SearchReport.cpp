@@ -137,8 +137,10 @@ void fastk::printTrajectory(const SearchResult &result, StringRef title,
     os << ", " << models;
   if (counts.duplicates > 0)
     os << ", " << counted(counts.duplicates, "duplicate") << " skipped";
-  os << ", " << format("%.0f s", result.answeredSeconds) << "; ended by "
-     << stringify(result.end);
+  os << ", " << format("%.0f s", result.answeredSeconds);
+  if (result.earlierSeconds > 0)
+    os << format(", %.0f s of them in earlier runs", result.earlierSeconds);
+  os << "; ended by " << stringify(result.end);
   if (!result.detail.empty())
     os << ": " << result.detail;
   os << "\n";

@@ -76,6 +76,11 @@ Expected<SearchResult> Searcher::run() {
   result.models = exchanges.costs;
   result.modelFailures = exchanges.failures();
   result.elapsedSeconds = elapsedNow();
+  result.runSeconds = runNow();
+  result.earlierSeconds = earlierSeconds();
+  result.evaluationSeconds = expectedSeconds();
+  if (longestPromotion > 0 && result.evaluationSeconds > 0)
+    result.promotionCost = longestPromotion / result.evaluationSeconds;
   result.answeredSeconds = times.last();
   return std::move(result);
 }
@@ -113,7 +118,8 @@ SearchStanding Searcher::standing(StringRef title) const {
           : options.rounds * options.ideas * options.implementations;
   standing.evaluations = result.counts.evaluations;
   standing.evaluationBudget = options.budget.evaluations;
-  standing.elapsedSeconds = elapsedNow();
+  standing.elapsedSeconds = runNow();
+  standing.earlierSeconds = earlierSeconds();
   standing.baselineSeconds = result.baselineSeconds;
   standing.floorSeconds = result.floorSeconds;
   standing.title = title;

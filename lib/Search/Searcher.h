@@ -111,6 +111,13 @@ private:
   /// made.
   llvm::Expected<std::optional<worker::Verdict>>
   measureAgain(const Trial &trial);
+  /// Where an earlier run left a would-be winner without its second
+  /// measurement, that is made before more is tried.
+  llvm::Error secureBest();
+  /// Whether it is worth a second measurement.
+  bool isCandidate(const Trial &trial) const {
+    return trial.speedup > options.promotionGain;
+  }
   /// Says that a second measurement of the trial is missing.
   void noteUnproven(const Trial &trial, std::string why);
   llvm::Expected<TryOutcome> tryVariant(const Idea &idea, Proposer *owner,
@@ -171,7 +178,16 @@ private:
   /// What is kept of the minutes for the second measurement.
   double secondsKept() const;
   double clockNow() const;
+  /// Seconds of searching, those of earlier runs included, and of this run.
   double elapsedNow() const;
+  double runNow() const;
+  double earlierSeconds() const {
+    return times.isReplay() ? 0
+           : input.earlier  ? input.earlier->seconds
+                            : journalStart;
+  }
+  /// Evaluations that a second measurement takes.
+  double promotionCost() const;
 
   // Parents.cpp. Trials that passed, best first.
   std::vector<size_t> survivors() const;
@@ -215,8 +231,10 @@ private:
   double bestAtLastGain = 0;
   int roundsWithoutGain = 0;
   double clockStart = 0, journalStart = 0;
-  /// Of evaluations, promotions apart, seconds.
+  /// Of evaluations, promotions apart, seconds; and of the longest promotion.
   std::vector<double> durations;
+  double longestPromotion = 0;
+  bool isSecured = false;
 };
 
 } // namespace fastk

@@ -10,7 +10,7 @@ import pytest
 from fastk.report import figures
 from fastk.report.digests import variant_digest, without_comments
 from fastk.report.search import read_searches
-from report_journals import JournalWriter, kernel, llm_search, verdict
+from report_journals import JournalWriter, cuda, kernel, llm_search, plan, verdict
 
 
 @pytest.fixture(scope="module")
@@ -532,3 +532,21 @@ def test_a_sequential_search_sweeps_at_the_end_alone(tmp_path):
     w.evaluate(step, verdict("ok", 90.0, 100.0))
     (search,) = read_searches(tmp_path)
     assert [each.round for each in search.trials] == ["1", "sweep"]
+
+
+def test_a_second_measurement_before_more_is_tried(tmp_path):
+    w = JournalWriter(tmp_path)
+    idea = ("llm/1-rows", "memory access", "Rows", "Along contiguous memory.", "")
+    w.ideas("1/0", [idea])
+    a, b = w.variants(
+        "realise/1/0/0",
+        [cuda(idea[0], kernel(tile), plan(tile)) for tile in (64, 32)],
+    )
+    w.evaluate(a, verdict("ok", 900.0))
+    w.promote(a, verdict("ok", 905.0))
+    assert read_searches(tmp_path)[0].winner.digest == a
+    w.evaluate(b, verdict("ok", 600.0, over_best=1.5))
+    (search,) = read_searches(tmp_path)
+    assert (search.winner.digest, search.best.digest) == (a, b)
+    w.promote(b, verdict("ok", 601.0))
+    assert read_searches(tmp_path)[0].winner.digest == b

@@ -33,6 +33,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/SourceMgr.h"
@@ -109,6 +110,49 @@ makeEvaluator(const DriverOptions &options, const JobMakerOptions &jobs,
   return createLocalPool({jobs, siblingOf(executable, "fastk-worker")});
 }
 
+/// The command line with `minutes` for its budget, as a shell reads it.
+static std::string commandWith(ArrayRef<std::string> arguments,
+                               double minutes) {
+  std::string command, others;
+  auto add = [&](StringRef word) {
+    static constexpr StringLiteral kPlain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+        "_-+=,./:@%";
+    bool isPlain =
+        !word.empty() && word.find_first_not_of(kPlain) == StringRef::npos;
+    std::string quoted = word.str();
+    for (size_t at = 0;
+         !isPlain && (at = quoted.find('\'', at)) != std::string::npos; at += 4)
+      quoted.replace(at, 1, "'\\''");
+    command +=
+        (command.empty() ? "" : " ") + (isPlain ? quoted : "'" + quoted + "'");
+  };
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    StringRef word = arguments[i], budget;
+    StringRef name = word.ltrim('-');
+    if (i == 0 || name.size() == word.size() || !name.consume_front("budget") ||
+        !(name.empty() || name.starts_with("="))) {
+      add(word);
+      continue;
+    }
+    // "--budget=LIMITS" or "--budget LIMITS".
+    if (name.consume_front("="))
+      budget = name;
+    else if (++i < arguments.size())
+      budget = arguments[i];
+    SmallVector<StringRef> limits;
+    budget.split(limits, ',');
+    for (StringRef limit : limits)
+      if (!limit.starts_with("minutes="))
+        others += "," + limit.str();
+  }
+  std::string budget;
+  llvm::raw_string_ostream(budget)
+      << llvm::format("--budget=minutes=%.4g", minutes) << others;
+  add(budget);
+  return command;
+}
+
 /// Searches what has no winner. Returns an exit code other than 0 when the
 /// compilation ends here.
 static int search(const DriverOptions &options, ModuleOp module,
@@ -148,6 +192,9 @@ static int search(const DriverOptions &options, ModuleOp module,
   search.report = options.report;
   search.record = options.record;
   search.device = jobs.target;
+  search.commandWithMinutes = [&](double minutes) {
+    return commandWith(options.arguments, minutes);
+  };
   search.stopRequested = [] { return interrupted != 0; };
   // The default action would kill the process in the middle of a line; the
   // second signal still does.

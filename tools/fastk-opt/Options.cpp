@@ -228,6 +228,7 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   cl::ParseCommandLineOptions(argc, argv, kOverview);
 
   DriverOptions options;
+  options.arguments.assign(argv, argv + argc);
   options.input = line.input;
   options.output = line.output;
   options.banks.assign(line.banks.begin(), line.banks.end());

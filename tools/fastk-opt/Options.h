@@ -23,6 +23,8 @@ enum class SearchScope { None, Misses, All };
 
 /// The options of docs/commands.md, parsed and checked.
 struct DriverOptions {
+  /// The command line, for messages that name another.
+  std::vector<std::string> arguments;
   std::string input = "-";
   std::string output = "-";
   /// Empty: the default banks.

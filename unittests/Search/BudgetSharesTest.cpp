@@ -111,6 +111,19 @@ TEST(BudgetShares, HardLimitsHoldHoweverSearchesEnd) {
   }
 }
 
+// Less than an evaluation and a second measurement take is of no use: who comes
+// first has that much, and the others what is left.
+TEST(BudgetShares, MinutesForASecondMeasurementOrNone) {
+  BudgetShares shares(budgetOf(0, 1), 4);
+  EXPECT_DOUBLE_EQ(shares.next(/*leastSeconds=*/25)->minutes * 60, 25);
+  shares.spend(0, 25);
+  EXPECT_DOUBLE_EQ(shares.next(/*leastSeconds=*/10)->minutes * 60, 35. / 3);
+  shares.spend(0, 5);
+  EXPECT_DOUBLE_EQ(shares.next(/*leastSeconds=*/40)->minutes * 60, 30);
+  shares.spend(0, 30);
+  EXPECT_FALSE(shares.next(/*leastSeconds=*/1));
+}
+
 // Searches on a clock of their own: the first is at its floor after an
 // evaluation or two, the second has no ideas left, the third takes the rest.
 TEST(BudgetShares, SearchesThatEndEarlyLeaveTheirTimeToTheOthers) {

@@ -214,6 +214,89 @@ TEST(NoiseInSearch, ABudgetThatEndsBeforeTheSecondSaysSo) {
   EXPECT_THAT(tableOf(result), HasSubstr("no winner yet"));
 }
 
+// The next run has minutes of its own, and begins with what is missing.
+TEST(NoiseInSearch, WhatABudgetLeftOutComesFirst) {
+  MemoryFolder folder;
+  SearchOptions options;
+  options.patience = 100;
+  options.budget.minutes = 10.0 / 60;
+  std::string best;
+  {
+    World world(50, hill);
+    world.evaluator.secondsPerCall = 8;
+    SearchResult result =
+        world.search(options, world.openJournal(folder.str(), options).get());
+    ASSERT_TRUE(result.unproven);
+    EXPECT_TRUE(result.isOutOfTime);
+    EXPECT_EQ(result.earlierSeconds, 0);
+    EXPECT_EQ(result.runSeconds, 8);
+    best = world.evaluator.calls.front();
+  }
+  options.budget.minutes = 1;
+  World world(50, hill);
+  world.evaluator.secondsPerCall = 8;
+  SearchResult result =
+      world.search(options, world.openJournal(folder.str(), options).get());
+  EXPECT_EQ(world.evaluator.calls.front(), "promote " + best);
+  EXPECT_GT(world.evaluator.calls.size(), 2u) << "then more is tried";
+  EXPECT_TRUE(result.winner);
+  EXPECT_LE(world.evaluator.now, 60);
+  EXPECT_EQ(result.earlierSeconds, 8);
+  EXPECT_EQ(result.elapsedSeconds, 8 + world.evaluator.now);
+  EXPECT_THAT(tableOf(result), HasSubstr("8 s of them in earlier runs"));
+}
+
+// It counts, though there is no time to prove what was found after it.
+TEST(NoiseInSearch, WhatWasProvedFirstWinsWhereTimeEnds) {
+  MemoryFolder folder;
+  SearchOptions options;
+  options.patience = 100;
+  options.budget.minutes = 10.0 / 60;
+  // Each is better than the one before it.
+  auto better = [](int idea, int p) { return ok(900 - 50 * idea - p); };
+  {
+    World world(10, better);
+    world.evaluator.secondsPerCall = 8;
+    world.search(options, world.openJournal(folder.str(), options).get());
+  }
+  World world(10, better);
+  // After the first promotion and an evaluation the clock jumps.
+  world.evaluator.onCall = [&](size_t call) {
+    world.evaluator.now += call == 2 ? 100 : 0;
+  };
+  options.budget.minutes = 1;
+  SearchResult result =
+      world.search(options, world.openJournal(folder.str(), options).get());
+  ASSERT_TRUE(result.winner);
+  EXPECT_EQ(world.evaluator.calls.size(), 2u);
+  EXPECT_EQ("promote " + result.winner->variant.program,
+            world.evaluator.calls.front());
+}
+
+// The longest promotion of a run is what the next search keeps back.
+TEST(NoiseInSearch, PromotionsTellWhatToKeep) {
+  World world(50, hill);
+  world.evaluator.secondsPerCall = 2;
+  world.evaluator.alter = [&](worker::Verdict &,
+                              const EvaluationRequest &request) {
+    if (request.promote)
+      world.evaluator.now += 18;
+  };
+  SearchOptions options;
+  options.patience = 100;
+  SearchResult first = world.search(options);
+  EXPECT_DOUBLE_EQ(first.promotionCost, 10);
+  world.evaluator.now = 0;
+  options.budget.minutes = 1;
+  SearchInput input = world.input();
+  input.promotionCost = first.promotionCost;
+  auto second = runSearch(input, options);
+  ASSERT_TRUE(static_cast<bool>(second));
+  EXPECT_TRUE(second->winner);
+  EXPECT_LE(world.evaluator.now, 60);
+  EXPECT_GE(world.evaluator.now, 58);
+}
+
 // What scripted/0 was found to be worth before noise or a budget got in the way
 // is in the report, too.
 TEST(NoiseInSearch, TheReportHasIt) {

@@ -44,6 +44,11 @@ struct SearchModelOptions {
   /// searches knew of their device is then what these know.
   std::shared_ptr<const Cassette> replay = nullptr;
   unsigned threads = 0;
+  /// What part of the user's budget that of `search` is.
+  double partOfBudget = 1;
+  /// The user's command with so many minutes for its budget, for a message.
+  /// Null: nobody knows it.
+  std::function<std::string(double minutes)> commandWithMinutes = nullptr;
   /// The GPU that is searched for; nothing: this machine's processors.
   std::optional<TargetDescription> device;
   std::function<bool()> stopRequested;

@@ -78,6 +78,10 @@ public:
   /// evaluator for many variants before it waits for the first.
   virtual std::string howToAnswer() const { return ""; }
 
+  /// How many times as long as another evaluation a promotion takes, about:
+  /// what is kept for it of the minutes until one was seen.
+  virtual double promotionCost() const { return 3; }
+
   /// Called several times a second while one of the above waits, if set: for
   /// whoever shows progress.
   std::function<void()> whileWaiting;

@@ -32,8 +32,12 @@ public:
   BudgetShares(const SearchBudget &total, std::vector<double> weights)
       : left(total), total(total), weights(std::move(weights)) {}
 
-  /// The share of the next workload; nothing when a limit leaves it none.
-  std::optional<SearchBudget> next();
+  /// The share of the next workload; nothing when a limit leaves it none. Of
+  /// the minutes it gets `leastSeconds` at least, where they are there: with
+  /// less nothing could win.
+  std::optional<SearchBudget> next(double leastSeconds = 0);
+  /// True when no minutes are left of a budget that has some.
+  bool isOutOfTime() const { return total.minutes > 0 && !(left.minutes > 0); }
   /// What the workload of the last next() used of its share.
   void spend(int64_t evaluations, double seconds, int64_t tokens = 0,
              double usd = 0);

@@ -25,7 +25,8 @@ struct SearchStanding {
   int evaluations = 0;
   /// 0: no limit.
   int64_t evaluationBudget = 0;
-  double elapsedSeconds = 0;
+  /// Of this run, and of those before it.
+  double elapsedSeconds = 0, earlierSeconds = 0;
   double bestSeconds = 0, baselineSeconds = 0, floorSeconds = 0;
   /// Baseline over best, measured side by side.
   double bestSpeedup = 0;

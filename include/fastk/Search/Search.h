@@ -65,6 +65,16 @@ struct SearchInput {
   /// What the bank says of a variant on this machine. A promotion that
   /// contradicts it is made again.
   std::optional<RecordedGain> recordedGain = std::nullopt;
+  /// How many times as long as another evaluation a second measurement takes,
+  /// by those that were seen. Nothing: as the evaluator says.
+  std::optional<double> promotionCost = std::nullopt;
+  /// What of the journal an earlier run wrote: events, and seconds of
+  /// searching. Nothing: all that was there when it was opened.
+  struct Earlier {
+    size_t events = 0;
+    double seconds = 0;
+  };
+  std::optional<Earlier> earlier = std::nullopt;
 };
 
 /// One line of the trajectory: the best variant of a round.
@@ -160,8 +170,16 @@ struct SearchResult {
   std::vector<FailedExchange> modelFailures;
   /// Of the default lowering as first measured; the workload's floor.
   double baselineSeconds = 0, floorSeconds = 0;
-  /// Searching time, what the journal holds included.
-  double elapsedSeconds = 0;
+  /// Searching time, what the journal holds included; and of this call alone,
+  /// which is what minutes limit.
+  double elapsedSeconds = 0, runSeconds = 0;
+  /// What of it earlier runs took.
+  double earlierSeconds = 0;
+  /// What an evaluation takes, the median; and the most that a second
+  /// measurement took, in evaluations. 0: none was made.
+  double evaluationSeconds = 0, promotionCost = 0;
+  /// The minutes ended it.
+  bool isOutOfTime = false;
   /// The same until the last answer was there: equal whenever the search is
   /// resumed or replayed.
   double answeredSeconds = 0;

@@ -28,8 +28,9 @@ std::optional<SearchStrategy> parseSearchStrategy(llvm::StringRef text);
 struct SearchBudget {
   /// Evaluations, promotions included.
   int64_t evaluations = 0;
-  /// Wall time. No evaluation starts after it, nor one that would end after it
-  /// if it took as long as the others did.
+  /// Wall time of a run: what a journal holds was another's. No evaluation
+  /// starts after it, nor one that would end after it if it took as long as the
+  /// others did.
   double minutes = 0;
   /// Of language models, input and output. No prompt is sent whose reply could
   /// exceed it, as far as texts tell the number of their tokens.

@@ -187,7 +187,9 @@ class Trials:
         problem = self._problem(verdict)
         if problem:
             self.search.failed_promotions.append((variant, problem))
-        elif not self.search.winner:
+        else:
+            # One that was left out is made up for before more is tried: what passed
+            # later was better.
             self.search.winner = variant
 
     def _problem(self, second):
