@@ -30,6 +30,12 @@ static llvm::Error stale(const Twine &reason) {
       std::make_error_code(std::errc::invalid_argument), reason);
 }
 
+/// The same of what was right once: whoever has it can restore it.
+static llvm::Error edited(const Twine &reason) {
+  return llvm::createStringError(std::make_error_code(std::errc::bad_message),
+                                 reason + "; restore the file or search again");
+}
+
 /// A program is a plain file of the winner's own folder.
 static bool isPlainName(StringRef name) {
   return !name.empty() && !name.starts_with(".") && name != "lowering.mlir" &&
@@ -114,13 +120,12 @@ loadOnce(StringRef folder, MLIRContext *context, bool &retry) {
 
   // Before MLIR's parser, which trusts its input more than a bank deserves.
   if (isNestedDeeper(*text))
-    return stale(path + ": is nested more than " + Twine(kDeepestNesting) +
-                 " deep, and fastk writes no such file; restore the file or "
-                 "search again");
+    return edited(path + ": is nested more than " + Twine(kDeepestNesting) +
+                  " deep, and fastk writes no such file");
   if (StringRef op = findNamedOp(*text); !op.empty())
-    return stale(path + ": holds '" + op +
-                 "', and a pattern in canonical form has linalg.generic "
-                 "alone; restore the file or search again");
+    return edited(path + ": holds '" + op +
+                  "', and a pattern in canonical form has linalg.generic "
+                  "alone");
 
   std::string diagnostics;
   OwningOpRef<ModuleOp> module;
@@ -171,9 +176,8 @@ loadOnce(StringRef folder, MLIRContext *context, bool &retry) {
   }
   std::string digest = sha256(*program);
   if (digest != *lowering.getDigest())
-    return stale(programPath + ": was edited or cut: its digest is " + digest +
-                 ", validated was " + *lowering.getDigest() +
-                 "; restore the file or search again");
+    return edited(programPath + ": was edited or cut: its digest is " + digest +
+                  ", validated was " + *lowering.getDigest());
   lowering.setSource(*program);
   return winner;
 }

@@ -31,6 +31,9 @@ static std::string whyKept(const BankEntry &entry, std::error_code problem) {
   if (llvm::sys::fs::get_file_type(entry.folder, /*Follow=*/false) !=
       llvm::sys::fs::file_type::directory_file)
     return "what it names is not the bank's; remove it yourself";
+  // What the message advises to restore is not taken away.
+  if (problem == std::errc::bad_message)
+    return "remove the folder yourself if there is nothing to restore it from";
   // The disk or the permissions, not the winner.
   if (problem != std::errc::invalid_argument &&
       problem != std::errc::no_such_file_or_directory &&

@@ -250,7 +250,8 @@ int fastk::bank::exportWinners(StringRef to, std::vector<Row> &rows,
       return reportError(llvm::toString(result.takeError()));
     ++(result->outcome == WriteOutcome::KeptExisting ? there : written);
   }
-  llvm::outs() << written << " winners written to " << to << ", " << there
-               << " there already, " << stale << " stale and left out\n";
+  llvm::outs() << written << (written == 1 ? " winner" : " winners")
+               << " written to " << to << ", " << there << " there already, "
+               << stale << " stale and left out\n";
   return stale > 0 ? kExitRefused : kExitDone;
 }

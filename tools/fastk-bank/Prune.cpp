@@ -49,7 +49,11 @@ int fastk::bank::prune(llvm::ArrayRef<std::string> banks, bool remove,
     llvm::outs() << "kept: " << each.folder << ": " << each.reason << "\n";
   llvm::outs() << all.removed.size()
                << (remove ? " removed, " : " would be removed, ") << all.usable
-               << " usable winners and " << all.kept.size() << " others stay"
+               << (all.usable == 1 ? " usable winner and "
+                                   : " usable winners and ")
+               << all.kept.size()
+               << (all.kept.size() == 1 ? " other" : " others")
+               << (all.usable + all.kept.size() == 1 ? " stays" : " stay")
                << (remove || all.removed.empty()
                        ? ""
                        : "; run again with --remove to do it")

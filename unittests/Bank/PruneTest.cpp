@@ -88,12 +88,15 @@ TEST_F(Prune, NoBankIsNothingToDo) {
   EXPECT_FALSE(llvm::sys::fs::exists(folder.file("none")));
 }
 
-TEST_F(Prune, EditedProgram) {
+// The reason says that it can be restored: it is not removed.
+TEST_F(Prune, EditedProgramStays) {
   store(9, 500);
   std::string winner = store(8, 500);
   writeAll(winner + "/kernel.c", "void fastk_kernel(void) {}");
-  expectPruned(winner, "was edited or cut");
-  EXPECT_EQ(Bank::open(folder.str())->size(), 1u);
+  expectKept(winner, "was edited or cut");
+  expectKept(winner, "restore the file or search again: remove the folder "
+                     "yourself if there is nothing");
+  EXPECT_EQ(Bank::open(folder.str())->size(), 2u);
 }
 
 TEST_F(Prune, MissingProgram) {
