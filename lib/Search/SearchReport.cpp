@@ -42,11 +42,36 @@ static std::string counted(int64_t count, StringRef what) {
 // For people
 //===----------------------------------------------------------------------===//
 
+static constexpr StringLiteral kPassed = "ok", kSlow = "slow";
+
+/// How slow the variants were that were dropped for it: " (0.31x the default
+/// lowering)". Empty where nobody knows.
+static std::string howSlow(const SearchResult &result) {
+  double best = 0;
+  int count = 0;
+  for (const TriedVariant &each : result.history) {
+    if (each.status != kSlow || !(each.seconds > 0))
+      continue;
+    ++count;
+    // Where it was timed beside the best so far alone, another evaluation has
+    // the default lowering's time.
+    double baseline = each.baselineSeconds > 0 ? each.baselineSeconds
+                                               : result.baselineSeconds;
+    best = std::max(best, baseline / each.seconds);
+  }
+  if (!(best > 0))
+    return "";
+  std::string text;
+  raw_string_ostream(text) << (count > 1 ? " (at best " : " (")
+                           << format("%.2fx the default lowering)", best);
+  return text;
+}
+
 /// Where nothing passed, why: whoever wrote the variants wants to mend them.
 static void printFailures(const SearchResult &result, raw_ostream &os) {
   constexpr size_t kShown = 5;
   if (any_of(result.history,
-             [](const TriedVariant &each) { return each.seconds > 0; }))
+             [](const TriedVariant &each) { return each.status == kPassed; }))
     return;
   for (const TriedVariant &each : ArrayRef(result.history).take_front(kShown))
     os << "    " << each.variant.ideaId << ": " << each.status << ": "
@@ -129,8 +154,11 @@ void fastk::printTrajectory(const SearchResult &result, StringRef title,
   os << "  " << counted(counts.evaluations, "evaluation");
   if (counts.replayed > 0)
     os << " (" << counts.replayed << " from the journal)";
-  for (auto &[status, count] : counts.statuses)
+  for (auto &[status, count] : counts.statuses) {
     os << ", " << count << " " << status;
+    if (status == kSlow)
+      os << howSlow(result);
+  }
   if (counts.promotions > 0)
     os << ", " << counted(counts.promotions, "second measurement");
   if (std::string models = formatCosts(result.models); !models.empty())

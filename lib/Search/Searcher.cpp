@@ -30,10 +30,12 @@ Expected<SearchResult> Searcher::run() {
   clockStart = clockNow();
   if (input.journal) {
     journalStart = input.journal->elapsedSeconds();
-    if (input.progress && input.journal->resumedEvents() > 0)
-      input.progress->note(
-          "resuming: " + std::to_string(input.journal->resumedEvents()) +
-          " events of an earlier run are kept");
+    size_t events =
+        input.earlier ? input.earlier->events : input.journal->resumedEvents();
+    if (input.progress && events > 0)
+      input.progress->note("resuming: " + std::to_string(events) +
+                           (events == 1 ? " event" : " events") +
+                           " of an earlier run are kept");
   }
   // Row 0, filled in when the first evaluation has measured it.
   result.trajectory.emplace_back();

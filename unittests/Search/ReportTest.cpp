@@ -72,6 +72,19 @@ TEST(Report, DefaultLoweringUnbeatenIsSaidPlainly) {
   EXPECT_THAT(text, HasSubstr("  1 evaluation, 1 ok, 2 duplicates skipped, "));
 }
 
+TEST(Report, SlowSaysHowSlow) {
+  World world(2, [](int idea, int p) { return ok(2000 + 2000 * idea); });
+  world.proposer.sweeps = false;
+  world.evaluator.alter = [](worker::Verdict &verdict,
+                             const EvaluationRequest &) {
+    verdict.status = worker::Status::Slow;
+    verdict.reason = "dropped after one trial";
+  };
+  std::string text = tableOf(world.search(SearchOptions()));
+  EXPECT_THAT(text, HasSubstr(", 2 slow (at best 0.50x the default lowering)"));
+  EXPECT_THAT(text, HasSubstr("    scripted/0: slow: dropped after one trial"));
+}
+
 TEST(Report, FailedSecondMeasurementIsSaidPlainly) {
   World world(1, [](int, int p) { return "promote-slow 500"; });
   world.proposer.sweeps = false;
