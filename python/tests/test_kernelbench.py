@@ -336,6 +336,11 @@ def row(fastk, eager, compiled, status="ok"):
     return {"steps": {"measure": {"status": status, "ms": ms}}}
 
 
+def test_the_page_names_the_commits_that_compiled():
+    compiled = [{"steps": {"compile": {"commit": commit}}} for commit in ("b", "a", "b")]
+    assert page._commits([*compiled, {"steps": {}}]) == "b (2), a (1)"
+
+
 def test_ratios():
     assert page.ratio(row(2.0, 4.0, 3.0)) == 1.5
     assert page.ratio(row(2.0, 4.0, 3.0), ("eager",)) == 2.0

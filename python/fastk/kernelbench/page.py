@@ -11,6 +11,7 @@ above 1 fastk is faster. A problem that is not timed has none, and no mean hides
 how many there are stands beside it.
 """
 
+import collections
 import math
 import statistics
 
@@ -30,11 +31,14 @@ def page(rows, names, command):
     chosen = [rows.rows[name] for name in names if name in rows.rows]
     lines = ["# KernelBench", "", f"    {command}", ""]
     lines += [f"* {what}: {version}" for what, version in rows.versions.items()]
+    if commits := _commits(chosen):
+        lines.append(f"* compiled by commit: {commits}")
     lines += [f"* measured on: {each}" for each in _machines(chosen)]
     lines += [
         "",
         "The ratio is the better of torch eager and torch.compile over fastk: above 1 "
-        "fastk is faster. Means are geometric, of the problems that are timed and right.",
+        "fastk is faster. Means are geometric, of the problems that are timed and right; what "
+        "is open is neither right nor wrong (docs/kernelbench.md).",
         "",
         "| level | problems | imported | compiled | right | timed | ratio | against eager "
         "| ≥ 1 | < 0.5 | compile time, median | longest | of processors, longest |",
@@ -79,6 +83,14 @@ def _machines(rows):
     for name, found in sorted(clocks.items()):
         known = [each for each in found if each is not None]
         yield name + (f", SM at {min(known)} to {max(known)} MHz" if known else "")
+
+
+def _commits(rows):
+    """The commits that compiled, each with the number of its problems."""
+    counts = collections.Counter(
+        commit for row in rows if (commit := row["steps"].get("compile", {}).get("commit"))
+    )
+    return ", ".join(f"{commit} ({count})" for commit, count in counts.most_common())
 
 
 def _level(level, rows, names):
