@@ -85,8 +85,8 @@ struct RepeatLoopsTest : CodegenFixture {
   unsigned copiesInLoops = 0;
 
   /// Results of f32 on operands of counting numbers, both ways.
-  void expectSame(StringRef text, std::vector<size_t> inputSizes,
-                  std::vector<size_t> outputSizes) {
+  void expectSame(StringRef text, const std::vector<size_t> &inputSizes,
+                  const std::vector<size_t> &outputSizes) {
     auto plain = compileLoops(text, false), repeated = compileLoops(text, true);
     ASSERT_TRUE(plain && repeated);
     std::vector<std::vector<float>> inputs;
