@@ -255,13 +255,22 @@ LogicalResult TensorConditions::run() {
 // The pass
 //===----------------------------------------------------------------------===//
 
+/// Whether the result of an op is rounded to fewer digits than kernels compute
+/// in: to a half, or f64 to f32.
+static bool isKept(Operation *op) {
+  if (op->getNumResults() != 1)
+    return false;
+  Type type = op->getResult(0).getType();
+  return isa<Float16Type, BFloat16Type>(type) ||
+         (isa<arith::TruncFOp>(op) && isa<Float32Type>(type));
+}
+
 /// Notes on the ops of \p func which results are kept in a narrow type: the
 /// promotion to f64 takes these types away.
 static void noteStorage(func::FuncOp func) {
   SmallVector<Operation *> ops;
   func.walk([&](Operation *op) {
-    if (op->getNumResults() == 1 &&
-        isa<Float16Type, BFloat16Type>(op->getResult(0).getType()))
+    if (isKept(op))
       ops.push_back(op);
   });
   for (Operation *op : ops) {

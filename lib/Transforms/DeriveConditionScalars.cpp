@@ -335,10 +335,13 @@ Value ScalarConditions::withStorage(Operation *op, Value r, Value condition) {
   if (!kept)
     return condition;
   // Half of the last place, of the last subnormal place near zero; and a tenth.
-  bool isBrain = isa<BFloat16Type>(kept.getValue());
+  const llvm::fltSemantics &semantics =
+      cast<FloatType>(kept.getValue()).getFloatSemantics();
+  int digits = static_cast<int>(APFloat::semanticsPrecision(semantics));
+  int least = APFloat::semanticsMinExponent(semantics);
   double part = 1.1 / (kConditionFactor * unit);
-  Value rounding = scaled(magnitude(r), part * (isBrain ? 0x1p-8 : 0x1p-11));
-  Value smallest = constant(part * (isBrain ? 0x1p-134 : 0x1p-25));
+  Value rounding = scaled(magnitude(r), std::ldexp(part, -digits));
+  Value smallest = constant(std::ldexp(part, least - digits));
   return sum(condition, sum(rounding, smallest));
 }
 

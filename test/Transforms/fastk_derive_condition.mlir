@@ -80,6 +80,25 @@ func.func @stored(%x: tensor<4xf16>) -> tensor<4xf16> {
 
 // -----
 
+// So does f64 that goes through f32: 1.1 * 2^-24 / (8 * 2^-24) = 0.1375, though
+// what comes out is f64 again.
+// CHECK-LABEL: func.func @through_f32
+// CHECK-DAG: arith.constant 1.375000e-01 : f64
+// CHECK-DAG: %[[R:.*]] = arith.mulf %{{.*}}, %{{.*}} : f64
+func.func @through_f32(%x: tensor<4xf64>) -> tensor<4xf64> {
+  %e = tensor.empty() : tensor<4xf64>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+    ins(%x : tensor<4xf64>) outs(%e : tensor<4xf64>) {
+  ^bb0(%a: f64, %o: f64):
+    %0 = arith.truncf %a : f64 to f32
+    %1 = arith.extf %0 : f32 to f64
+    linalg.yield %1 : f64
+  } -> tensor<4xf64>
+  return %r : tensor<4xf64>
+}
+
+// -----
+
 // Integers are returned as they are, padding is exact, and the place of a
 // maximum that nobody uses needs no rule.
 // CHECK-LABEL: func.func @integers
