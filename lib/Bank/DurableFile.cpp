@@ -177,6 +177,12 @@ Error fastk::checkFreeSpace(StringRef folder, uint64_t bytes) {
                                remedyFor(ENOSPC));
 }
 
+Error fastk::checkFolder(StringRef folder, StringRef doing, uint64_t bytes) {
+  if (::access(folder.str().c_str(), W_OK | X_OK) != 0)
+    return fileError(folder, doing, errno);
+  return checkFreeSpace(folder, bytes);
+}
+
 Error fastk::checkWritable(StringRef path) {
   sys::fs::file_status status;
   std::error_code missing = sys::fs::status(path, status);

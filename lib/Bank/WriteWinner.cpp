@@ -172,9 +172,7 @@ llvm::Error Bank::checkWrites() const {
   llvm::Expected<FileLock> lock = lockBank(directory);
   if (!lock)
     return lock.takeError();
-  if (::access(directory.c_str(), W_OK | X_OK) != 0)
-    return fileError(directory, "write", errno);
-  return checkFreeSpace(directory, kRoom);
+  return checkFolder(directory, "write", kRoom);
 }
 
 llvm::Expected<WriteResult> Bank::write(ModuleOp module, StringRef trajectory,

@@ -10,8 +10,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/Path.h"
-#include <cerrno>
-#include <unistd.h>
 
 using namespace fastk;
 
@@ -24,9 +22,8 @@ static llvm::Error checkPlaces(const SearchRun &run) {
   const std::string &journal = run.options.journal;
   if (llvm::Error error = createDirectories(journal))
     return error;
-  if (::access(journal.c_str(), W_OK | X_OK) != 0)
-    return fileError(journal, "write the journal", errno);
-  if (llvm::Error error = checkFreeSpace(journal, kJournalBytes))
+  if (llvm::Error error =
+          checkFolder(journal, "write the journal", kJournalBytes))
     return error;
   for (const std::string &path : {run.options.report, run.options.record})
     if (!path.empty())

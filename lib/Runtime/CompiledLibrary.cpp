@@ -134,6 +134,14 @@ llvm::Expected<CompiledLibrary> CompiledLibrary::open(StringRef path,
   return library;
 }
 
+std::string fastk::explainNoFunction(StringRef function,
+                                     llvm::ArrayRef<std::string> known) {
+  return (function.empty()
+              ? "has several functions: choose one with --entry: "
+              : "has no function '" + function.str() + "': it has ") +
+         llvm::join(known, ", ");
+}
+
 llvm::Expected<const CompiledFunction *>
 CompiledLibrary::find(StringRef function) const {
   if (function.empty() && entries.size() == 1)
@@ -141,14 +149,9 @@ CompiledLibrary::find(StringRef function) const {
   for (const CompiledFunction &each : entries)
     if (each.name == function)
       return &each;
-  std::string known =
-      llvm::join(llvm::map_range(
-                     entries, [](const CompiledFunction &f) { return f.name; }),
-                 ", ");
-  return llvm::createStringError(
-      name +
-      (function.empty() ? ": has several functions: choose one with "
-                          "--entry: "
-                        : ": has no function '" + function + "': it has ") +
-      known);
+  std::vector<std::string> known;
+  for (const CompiledFunction &each : entries)
+    known.push_back(each.name);
+  return llvm::createStringError(name + ": " +
+                                 explainNoFunction(function, known));
 }

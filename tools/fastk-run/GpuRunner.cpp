@@ -9,7 +9,6 @@
 #include "fastk/Cuda/QueryDevice.h"
 #include "fastk/Runtime/fastk_runtime.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -169,15 +168,11 @@ llvm::Expected<GpuFunction> GpuRunner::find(const DeviceModel &model,
     if (function.name == name || (name.empty() && model.functions.size() == 1))
       found = &function;
   if (!found) {
-    std::string known = llvm::join(
-        llvm::map_range(model.functions,
-                        [](const DeviceFunction &each) { return each.name; }),
-        ", ");
-    return llvm::createStringError(
-        (name.empty() ? "the model has several functions: choose one with "
-                        "--entry: "
-                      : "the model has no function '" + name + "': it has ") +
-        known);
+    std::vector<std::string> known;
+    for (const DeviceFunction &each : model.functions)
+      known.push_back(each.name);
+    return llvm::createStringError("the model " +
+                                   explainNoFunction(name, known));
   }
   llvm::Expected<Signature> signature = Signature::parse(found->signature);
   if (!signature)

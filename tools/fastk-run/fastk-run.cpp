@@ -587,9 +587,11 @@ int main(int argc, char **argv) {
       return 1;
     if (targetName != "host" && failed(unrollLoops(*model)))
       return 1;
-    definition = model->clone();
-    if (failed(inlineLowerings(*definition)))
-      return 1;
+    if (!model->getOps<LoweringOp>().empty()) {
+      definition = model->clone();
+      if (failed(inlineLowerings(*definition)))
+        return 1;
+    }
   }
   std::optional<CompiledLibrary> library;
   if (isLibrary) {
@@ -618,7 +620,7 @@ int main(int argc, char **argv) {
         "workloads apart; leave out --target and --oracle, or --profile"));
   Model models;
   if (model)
-    models = {*model, *definition};
+    models = {*model, definition ? *definition : *model};
   if (targetName != "host")
     return runOnGpu(models, library ? &*library : nullptr, *precision, folder);
   return runOnHost(models, std::move(library), *precision, folder);

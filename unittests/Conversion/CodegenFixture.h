@@ -8,7 +8,9 @@
 #ifndef FASTK_UNITTESTS_CONVERSION_CODEGENFIXTURE_H
 #define FASTK_UNITTESTS_CONVERSION_CODEGENFIXTURE_H
 
+#include "../../lib/Conversion/HostPipeline.h"
 #include "KernelHarness.h"
+#include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FileSystem.h"
@@ -135,13 +137,30 @@ protected:
       ADD_FAILURE() << errors;
       return std::nullopt;
     }
-    void *library = load(*module);
-    void *entry = library ? dlsym(library, "kernel") : nullptr;
-    if (!entry) {
+    std::optional<Kernel> kernel = loadKernel(*module);
+    if (!kernel) {
       ADD_FAILURE() << "no kernel in the library: " << errors;
       return std::nullopt;
     }
-    return Kernel(entry);
+    return kernel;
+  }
+
+  /// @kernel of a module that is bufferized; nothing where it does not compile.
+  std::optional<Kernel> compileBuffers(mlir::ModuleOp module) {
+    if (failed(lowerToLLVMDialect(module, target, /*approximate=*/false)))
+      return std::nullopt;
+    auto compiled = mlir::translateModuleToLLVMIR(module, llvmContext, "loops");
+    if (!compiled)
+      return std::nullopt;
+    attachTarget(*compiled, target);
+    return loadKernel(*compiled);
+  }
+
+  /// Links and loads `module`, and finds its kernel.
+  std::optional<Kernel> loadKernel(llvm::Module &module) {
+    void *library = load(module);
+    void *entry = library ? dlsym(library, "kernel") : nullptr;
+    return entry ? std::optional(Kernel(entry)) : std::nullopt;
   }
 
   /// Links and loads `module`. The library stays: OpenMP's threads do.

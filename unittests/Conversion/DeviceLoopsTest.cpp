@@ -15,7 +15,6 @@
 #include "CodegenFixture.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Parser/Parser.h"
-#include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <numeric>
@@ -43,16 +42,7 @@ struct DeviceLoopsTest : CodegenFixture {
     EXPECT_FALSE(any);
     // Asserts of a kernel end it; here there is nobody to tell.
     func.walk([](cf::AssertOp op) { op.erase(); });
-    if (failed(lowerToLLVMDialect(*module, target, /*approximate=*/false)))
-      return std::nullopt;
-    llvm::LLVMContext llvmContext;
-    auto compiled = translateModuleToLLVMIR(*module, llvmContext, "loops");
-    if (!compiled)
-      return std::nullopt;
-    attachTarget(*compiled, target);
-    void *library = load(*compiled);
-    void *entry = library ? dlsym(library, "kernel") : nullptr;
-    return entry ? std::optional(Kernel(entry)) : std::nullopt;
+    return compileBuffers(*module);
   }
 
   /// Numbers of which many are equal.

@@ -19,7 +19,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/Parser/Parser.h"
-#include "mlir/Target/LLVMIR/Export.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -51,16 +50,7 @@ struct RepeatLoopsTest : CodegenFixture {
         return std::nullopt;
       checkForm(func);
     }
-    if (failed(lowerToLLVMDialect(*module, target, /*approximate=*/false)))
-      return std::nullopt;
-    llvm::LLVMContext llvmContext;
-    auto compiled = translateModuleToLLVMIR(*module, llvmContext, "loops");
-    if (!compiled)
-      return std::nullopt;
-    attachTarget(*compiled, target);
-    void *library = load(*compiled);
-    void *entry = library ? dlsym(library, "kernel") : nullptr;
-    return entry ? std::optional(Kernel(entry)) : std::nullopt;
+    return compileBuffers(*module);
   }
 
   /// A repeat carries and allocates nothing, and counts its iterations.

@@ -12,6 +12,7 @@
 
 #include "fastk/Cuda/ModuleWatch.h"
 #include "CudaTest.h"
+#include "FakeDriver.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Cuda/LoadedProgram.h"
 #include <cstring>
@@ -60,18 +61,8 @@ CUresult paramInfo(CUfunction, size_t index, size_t *offset, size_t *bytes) {
   return CUDA_SUCCESS;
 }
 
-CUresult loadAny(CUmodule *module, const void *, unsigned, CUjit_option *,
-                 void **) {
-  *module = reinterpret_cast<CUmodule>(8);
-  return CUDA_SUCCESS;
-}
-CUresult unloadAny(CUmodule) { return CUDA_SUCCESS; }
 CUresult functionOf(CUfunction *function, CUmodule, const char *) {
   *function = reinterpret_cast<CUfunction>(16);
-  return CUDA_SUCCESS;
-}
-CUresult attributeOf(int *value, CUfunction_attribute, CUfunction) {
-  *value = 0;
   return CUDA_SUCCESS;
 }
 
@@ -80,10 +71,8 @@ Driver fakeDriver() {
   driver.cuModuleGetGlobal.pointer = getGlobal;
   driver.cuMemcpyDtoH.pointer = copyToHost;
   driver.cuFuncGetParamInfo.pointer = paramInfo;
-  driver.cuModuleLoadDataEx.pointer = loadAny;
-  driver.cuModuleUnload.pointer = unloadAny;
+  loadAnything(driver);
   driver.cuModuleGetFunction.pointer = functionOf;
-  driver.cuFuncGetAttribute.pointer = attributeOf;
   return driver;
 }
 

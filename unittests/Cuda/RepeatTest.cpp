@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FakeDriver.h"
 #include "fastk/Cuda/LoadedProgram.h"
 #include "gtest/gtest.h"
 #include <cmath>
@@ -34,21 +35,11 @@ T *pointer(void *argument) {
   return reinterpret_cast<T *>(uintptr_t(address));
 }
 
-CUresult loadAny(CUmodule *module, const void *, unsigned, CUjit_option *,
-                 void **) {
-  *module = reinterpret_cast<CUmodule>(8);
-  return CUDA_SUCCESS;
-}
-CUresult unloadAny(CUmodule) { return CUDA_SUCCESS; }
 CUresult functionOf(CUfunction *function, CUmodule, const char *name) {
   auto found = kernels->find(name);
   if (found == kernels->end())
     return CUDA_ERROR_NOT_FOUND;
   *function = reinterpret_cast<CUfunction>(found->second);
-  return CUDA_SUCCESS;
-}
-CUresult attributeOf(int *value, CUfunction_attribute, CUfunction) {
-  *value = 0;
   return CUDA_SUCCESS;
 }
 CUresult launchAny(const CUlaunchConfig *, CUfunction function,
@@ -76,10 +67,8 @@ CUresult encodeAny(CUtensorMap *map, CUtensorMapDataType, cuuint32_t,
 
 struct Repeats : testing::Test {
   Repeats() {
-    driver.cuModuleLoadDataEx.pointer = loadAny;
-    driver.cuModuleUnload.pointer = unloadAny;
+    loadAnything(driver);
     driver.cuModuleGetFunction.pointer = functionOf;
-    driver.cuFuncGetAttribute.pointer = attributeOf;
     driver.cuLaunchKernelEx.pointer = launchAny;
     driver.cuMemsetD8Async.pointer = setBytes;
     driver.cuTensorMapEncodeTiled.pointer = encodeAny;

@@ -199,6 +199,15 @@ struct AskingWorld : World {
     options.ideas = 2;
     options.implementations = 2;
   }
+  /// From now on the model does not answer this prompt.
+  void timeOutOn(llvm::StringRef user, int sample) {
+    model.say = [say = model.say, user = user.str(),
+                 sample](const Prompt &prompt) -> std::optional<Reply> {
+      return prompt.user == user && prompt.sample == sample
+                 ? failing(ModelFailure::Timeout)
+                 : say(prompt);
+    };
+  }
   llvm::Expected<SearchResult> run(Journal *journal = nullptr) {
     SearchInput in = input(journal);
     Proposer *only = &asking;

@@ -130,12 +130,7 @@ TEST(Exchanges, OneFailedReplyIsSkippedAndKept) {
   for (int run = 0; run < 2; ++run) {
     AskingWorld world;
     auto journal = world.journalIn(folder);
-    auto say = world.model.say;
-    world.model.say = [&](const Prompt &prompt) -> std::optional<Reply> {
-      if (prompt.user == "asking/1-0" && prompt.sample == 0)
-        return failing(ModelFailure::Timeout);
-      return say(prompt);
-    };
+    world.timeOutOn("asking/1-0", 0);
     auto result = world.run(journal.get());
     ASSERT_TRUE(passed(result));
     EXPECT_EQ(result->history.size(), 7u);
@@ -278,11 +273,8 @@ TEST(Exchanges, AProgramThatFailedInTheLastRoundIsAskedAgain) {
   world.options.rounds = 1;
   {
     auto journal = world.journalIn(folder);
-    world.model.say = [&](const Prompt &prompt) -> std::optional<Reply> {
-      if (prompt.user == "asking/1-0" && prompt.sample == 0)
-        return failing(ModelFailure::Timeout);
-      return say(prompt);
-    };
+    world.model.say = say;
+    world.timeOutOn("asking/1-0", 0);
     auto result = world.run(journal.get());
     ASSERT_TRUE(passed(result));
     EXPECT_EQ(result->history.size(), 3u);

@@ -50,6 +50,11 @@ llvm::Error createDirectories(llvm::StringRef path);
 /// `bytes` left for this user.
 llvm::Error checkFreeSpace(llvm::StringRef folder, uint64_t bytes);
 
+/// An error where this user may not make files in `folder`, which exists, or
+/// has less than `bytes` left there. `doing`, as "write", is for the message.
+llvm::Error checkFolder(llvm::StringRef folder, llvm::StringRef doing,
+                        uint64_t bytes);
+
 /// An error where no file could be made at `path`, or take the place of the one
 /// that is there. Changes nothing. What is no file, a device or a pipe, is
 /// nobody's business.

@@ -44,6 +44,12 @@ struct CompiledFunction {
   std::vector<HostTensor> makeOutputs() const;
 };
 
+/// What is wrong where a model has not the function that was asked for: "has
+/// several functions: choose one with --entry: f, g" where none was named, else
+/// "has no function 'h': it has f, g".
+std::string explainNoFunction(llvm::StringRef function,
+                              llvm::ArrayRef<std::string> known);
+
 /// A shared library made by `fastk-opt --emit=so`, loaded into this process for
 /// as long as the process lives (OpenMP's threads may outlast any call).
 class CompiledLibrary {
