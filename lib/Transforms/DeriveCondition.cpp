@@ -78,6 +78,22 @@ llvm::SetVector<Operation *> TensorConditions::scalarsOf(linalg::GenericOp op,
   return needed;
 }
 
+void TensorConditions::listOperands(linalg::GenericOp op,
+                                    SmallVectorImpl<unsigned> &known,
+                                    SmallVectorImpl<Value> &inputs,
+                                    SmallVectorImpl<AffineMap> &maps) const {
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    inputs.push_back(operand->get());
+    maps.push_back(op.getMatchingIndexingMap(operand));
+  }
+  for (unsigned i = 0, e = op.getNumDpsInputs(); i < e; ++i)
+    if (Value condition = get(op.getInputs()[i])) {
+      known.push_back(i);
+      inputs.push_back(condition);
+      maps.push_back(maps[i]);
+    }
+}
+
 LogicalResult TensorConditions::analyzeBody(linalg::GenericOp op, Block *block,
                                             ArrayRef<unsigned> known,
                                             IRMapping &mapping,
@@ -106,23 +122,37 @@ LogicalResult TensorConditions::analyzeBody(linalg::GenericOp op, Block *block,
   return success();
 }
 
-LogicalResult TensorConditions::visitElementwise(linalg::GenericOp op) {
-  // A result that is also an operand would need its condition; none of torch's
-  // is.
-  for (OpOperand &init : op.getDpsInitsMutable())
-    if (op.payloadUsesValueFromOperand(&init))
-      return noRule(op, "reads what it writes");
-  SmallVector<unsigned> known;
+/// The same op, with what it writes to among its operands: it may read that.
+static linalg::GenericOp readInits(ImplicitLocOpBuilder &b,
+                                   linalg::GenericOp op) {
   SmallVector<Value> inputs(op.getInputs());
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  maps.truncate(inputs.size());
-  unsigned given = inputs.size();
-  for (unsigned i = 0; i < given; ++i)
-    if (Value condition = get(op.getInputs()[i])) {
-      known.push_back(i);
-      inputs.push_back(condition);
-      maps.push_back(maps[i]);
-    }
+  llvm::append_range(inputs, op.getOutputs());
+  maps.append(maps.begin() + op.getNumDpsInputs(), maps.end());
+  auto same =
+      linalg::GenericOp::create(b, op.getResultTypes(), inputs, op.getOutputs(),
+                                maps, op.getIteratorTypesArray());
+  same.getRegion().takeBody(op.getRegion());
+  // What were results are the operands behind the others.
+  for (Value output : op.getOutputs())
+    same.getBlock()->addArgument(getElementTypeOrSelf(output.getType()),
+                                 op.getLoc());
+  op->replaceAllUsesWith(same);
+  op->erase();
+  return same;
+}
+
+LogicalResult TensorConditions::visitElementwise(linalg::GenericOp op) {
+  if (llvm::any_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
+        return op.payloadUsesValueFromOperand(&init);
+      })) {
+    op = readInits(b, op);
+    b.setInsertionPointAfter(op);
+  }
+  SmallVector<unsigned> known;
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  listOperands(op, known, inputs, maps);
   // The body first: only then is known which results round.
   Region region;
   Block *block = &region.emplaceBlock();

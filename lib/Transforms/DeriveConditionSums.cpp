@@ -21,43 +21,48 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include <limits>
 
 using namespace mlir;
 using namespace fastk;
+
+/// The scalar that every element of a tensor is, or null.
+static Value fillOf(Value tensor) {
+  if (auto fill = tensor.getDefiningOp<linalg::FillOp>())
+    return fill.getInputs()[0];
+  auto generic = tensor.getDefiningOp<linalg::GenericOp>();
+  if (!generic || generic->getNumResults() != 1 ||
+      generic.getNumReductionLoops() != 0)
+    return Value();
+  Value yielded = generic.getBlock()->getTerminator()->getOperand(0);
+  auto argument = dyn_cast<BlockArgument>(yielded);
+  if (argument && argument.getOwner() == generic.getBlock() &&
+      argument.getArgNumber() < generic.getNumDpsInputs())
+    return generic.getInputs()[argument.getArgNumber()];
+  return yielded;
+}
 
 /// Whether every element of a tensor is the constant zero.
 static bool isZero(Value tensor) {
   if (matchPattern(tensor, m_AnyZeroFloat()))
     return true;
-  if (auto fill = tensor.getDefiningOp<linalg::FillOp>())
-    return matchPattern(fill.getInputs()[0], m_AnyZeroFloat());
-  auto generic = tensor.getDefiningOp<linalg::GenericOp>();
-  if (!generic || generic->getNumResults() != 1 ||
-      generic.getNumReductionLoops() != 0)
-    return false;
-  Value yielded = generic.getBlock()->getTerminator()->getOperand(0);
-  if (matchPattern(yielded, m_AnyZeroFloat()))
-    return true;
-  auto argument = dyn_cast<BlockArgument>(yielded);
-  return argument && argument.getOwner() == generic.getBlock() &&
-         argument.getArgNumber() < generic.getNumDpsInputs() &&
-         matchPattern(generic.getInputs()[argument.getArgNumber()],
-                      m_AnyZeroFloat());
+  Value fill = fillOf(tensor);
+  return fill && matchPattern(fill, m_AnyZeroFloat());
+}
+
+/// Whether a tensor is made of constants: nobody splits these.
+static bool isConstant(Value tensor) {
+  Value fill = fillOf(tensor);
+  return matchPattern(fill ? fill : tensor, m_Constant());
 }
 
 FailureOr<Value> TensorConditions::sumOver(
     linalg::GenericOp op, unsigned result, Value term,
     function_ref<Value(ScalarConditions &, Value, Value)> summand) {
   SmallVector<unsigned> known;
-  SmallVector<Value> inputs(op.getInputs());
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  maps.truncate(inputs.size());
-  for (unsigned i = 0, e = op.getNumDpsInputs(); i < e; ++i)
-    if (Value condition = get(op.getInputs()[i])) {
-      known.push_back(i);
-      inputs.push_back(condition);
-      maps.push_back(maps[i]);
-    }
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  listOperands(op, known, inputs, maps);
   Value init = zerosLike(op.getResult(result));
   inputs.push_back(op.getResult(result));
   AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(result));
@@ -228,6 +233,98 @@ LogicalResult TensorConditions::visitSum(linalg::GenericOp op, unsigned result,
   return success();
 }
 
+/// A product of many, whose condition is to first order the same in any order.
+/// Value and condition go along, and the largest and the smallest that a
+/// partial product is in some order: what is beyond the type there is lost.
+LogicalResult TensorConditions::visitProduct(linalg::GenericOp op,
+                                             unsigned result,
+                                             Operation *combiner, Value term) {
+  SmallVector<unsigned> known;
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  listOperands(op, known, inputs, maps);
+  // Of a factor: what it adds to products that grow, and to those that shrink.
+  // Zero makes a product zero, of which nothing can be lost.
+  auto growth = [](ScalarConditions &scalars, Value factor) {
+    return scalars.larger(scalars.magnitude(factor), scalars.constant(1));
+  };
+  auto loss = [](ImplicitLocOpBuilder &inner, ScalarConditions &scalars,
+                 Value factor) -> Value {
+    Value one = scalars.constant(1);
+    Value size =
+        arith::MinimumFOp::create(inner, scalars.magnitude(factor), one);
+    Value isZero = arith::CmpFOp::create(inner, arith::CmpFPredicate::OEQ,
+                                         factor, scalars.constant(0));
+    return arith::SelectOp::create(inner, isZero, one, size);
+  };
+  // What is multiplied by is a factor, too.
+  Value init = op.getDpsInitOperand(result)->get(), ofInit = get(init);
+  auto start = [&](auto value) {
+    return map({init}, [&](ImplicitLocOpBuilder &inner, ValueRange v) -> Value {
+      ScalarConditions scalars(inner, unit);
+      return value(inner, scalars, v[0]);
+    });
+  };
+  if (!ofInit && !isConstant(init))
+    ofInit = start([](auto &, ScalarConditions &scalars, Value v) {
+      return scalars.effective(v);
+    });
+  Value inits[] = {init, ofInit ? ofInit : zerosLike(init),
+                   start([&](auto &, ScalarConditions &scalars, Value v) {
+                     return growth(scalars, v);
+                   }),
+                   start([&](auto &inner, ScalarConditions &scalars, Value v) {
+                     return loss(inner, scalars, v);
+                   })};
+  maps.append(4, op.getMatchingIndexingMap(op.getDpsInitOperand(result)));
+  auto generic =
+      linalg::GenericOp::create(b, TypeRange(ValueRange(inits)), inputs, inits,
+                                maps, op.getIteratorTypesArray());
+  Block *block = &generic.getRegion().emplaceBlock();
+  for (Value input : inputs)
+    block->addArgument(getElementTypeOrSelf(input.getType()), op.getLoc());
+  SmallVector<Value> sofar;
+  for (unsigned i = 0; i < 4; ++i)
+    sofar.push_back(block->addArgument(b.getF64Type(), op.getLoc()));
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(block);
+    IRMapping mapping;
+    ScalarConditions scalars(b, unit);
+    if (failed(analyzeBody(op, block, known, mapping, scalars, term)))
+      return failure();
+    Value factor = mapping.lookupOrDefault(term);
+    Value value = arith::MulFOp::create(b, sofar[0], factor);
+    Value condition =
+        scalars.sum(scalars.product(scalars.magnitude(factor), sofar[1]),
+                    scalars.product(scalars.magnitude(sofar[0]),
+                                    scalars.effective(factor)));
+    condition =
+        scalars.sum(condition, scalars.scaled(scalars.magnitude(value), 2));
+    Value largest = arith::MulFOp::create(b, sofar[2], growth(scalars, factor));
+    Value least = arith::MulFOp::create(b, sofar[3], loss(b, scalars, factor));
+    linalg::YieldOp::create(b, ValueRange{value, condition, largest, least});
+  }
+  Value parts[] = {op.getResult(result), generic.getResult(1),
+                   generic.getResult(2), generic.getResult(3)};
+  conditions[op.getResult(result)] =
+      map(parts, [&](ImplicitLocOpBuilder &inner, ValueRange v) -> Value {
+        ScalarConditions scalars(inner, unit);
+        Value own = scalars.withStorage(combiner, v[0], v[1]);
+        Value mayVanish =
+            arith::CmpFOp::create(inner, arith::CmpFPredicate::OLT, v[3],
+                                  scalars.constant(scalars.smallestNormal()));
+        Value isZero = arith::CmpFOp::create(inner, arith::CmpFPredicate::OEQ,
+                                             v[0], scalars.constant(0));
+        Value lost = arith::SelectOp::create(
+            inner, isZero, own,
+            scalars.constant(std::numeric_limits<double>::infinity()));
+        own = arith::SelectOp::create(inner, mayVanish, lost, own);
+        return scalars.withRange(combiner, v[0], own, v[2]);
+      });
+  return success();
+}
+
 /// The largest condition of all terms, less by how far each is from the one
 /// that is taken: what is behind by more than it may be off is never taken.
 LogicalResult TensorConditions::visitExtreme(linalg::GenericOp op,
@@ -354,6 +451,8 @@ LogicalResult TensorConditions::visitReduction(linalg::GenericOp op) {
       done = visitFlags(op, r, term);
     else if (isa<arith::AddFOp>(combiner))
       done = visitSum(op, r, combiner, term);
+    else if (isa<arith::MulFOp>(combiner))
+      done = visitProduct(op, r, combiner, term);
     else if (isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
                  arith::MinNumFOp>(combiner))
       done = visitExtreme(op, r, term);

@@ -38,6 +38,8 @@ private:
   mlir::LogicalResult visitReduction(mlir::linalg::GenericOp op);
   mlir::LogicalResult visitSum(mlir::linalg::GenericOp op, unsigned result,
                                mlir::Operation *combiner, mlir::Value term);
+  mlir::LogicalResult visitProduct(mlir::linalg::GenericOp op, unsigned result,
+                                   mlir::Operation *combiner, mlir::Value term);
   mlir::LogicalResult visitFlags(mlir::linalg::GenericOp op, unsigned result,
                                  mlir::Value term);
   mlir::LogicalResult visitExtreme(mlir::linalg::GenericOp op, unsigned result,
@@ -63,6 +65,12 @@ private:
   mlir::Value get(mlir::Value tensor) const {
     return conditions.lookup(tensor);
   }
+  /// The operands of \p op, behind them the conditions of those that have one,
+  /// each with its map, and the numbers of these operands.
+  void listOperands(mlir::linalg::GenericOp op,
+                    llvm::SmallVectorImpl<unsigned> &known,
+                    llvm::SmallVectorImpl<mlir::Value> &inputs,
+                    llvm::SmallVectorImpl<mlir::AffineMap> &maps) const;
   /// Clones the body of \p op for the analysis of its scalars: arguments are
   /// those of \p block, after them the conditions \p known. With \p root only
   /// what that is made of.

@@ -104,7 +104,7 @@ class Definition:
         return self._add(kind, list(operands), self._dims(operands))
 
     def reduce(self, kind, x, over):
-        """`sum` or `highest` over some dimensions."""
+        """`sum`, `prod` or `highest` over some dimensions."""
         return self._add(kind, [x], [d for d in self._dims([x]) if d not in over], over)
 
     def contract(self, a, b, over):
@@ -172,7 +172,7 @@ class Definition:
         out, type = f"%e{n}", self._tensor(node)
         lines = [f"%empty{n} = tensor.empty() : {type}"]
         if node.over:
-            start = "0xFF800000" if node.kind == "highest" else "0.0"
+            start = {"highest": "0xFF800000", "prod": "1.0"}.get(node.kind, "0.0")
             lines.append(f"%s{n} = arith.constant {start} : {self.type}")
             lines.append(
                 f"{out} = linalg.fill ins(%s{n} : {self.type}) "
@@ -218,6 +218,8 @@ class Definition:
             return [f"%y = arith.maximumf {values[0]}, %o : {t}"]
         if node.kind == "sum":
             return [f"%y = arith.addf {values[0]}, %o : {t}"]
+        if node.kind == "prod":
+            return [f"%y = arith.mulf {values[0]}, %o : {t}"]
         if node.kind == "contract":
             return [
                 f"%p = arith.mulf {values[0]}, {values[1]} : {t}",
@@ -273,6 +275,12 @@ def window_of(definition, node, value):
     return value[(*lead, index)]
 
 
+def product_over(terms, axes):
+    for axis in axes:
+        terms = terms.prod(axis, keepdim=True)
+    return terms
+
+
 class Exact:
     """In f64, whose roundings are 2**29 times smaller."""
 
@@ -302,6 +310,9 @@ class Exact:
 
     def sum(self, operands, axes, node):
         return operands[0].sum(axes, keepdim=True)
+
+    def prod(self, operands, axes, node):
+        return product_over(operands[0], axes)
 
     def highest(self, operands, axes, node):
         return operands[0].amax(axes, keepdim=True)
@@ -379,42 +390,43 @@ class Honest(Exact):
         kept = torch.where(torch.isfinite(value), kept, value)
         return torch.where(kept.abs() > largest, kept * math.inf, kept)
 
-    def _add_up(self, terms, axes, products=False):
-        """The sum over some axes, in this kernel's order."""
+    def _over(self, terms, axes, combine):
+        """All terms along some axes combined, in this kernel's order."""
         kept = [i for i in range(terms.ndim) if i not in axes]
         shape = [1 if i in axes else n for i, n in enumerate(terms.shape)]
         lines = terms.permute([*axes, *kept]).reshape(
             [-1, *(terms.shape[i] for i in kept)]
         )
-        if products and self.order != "fma":
-            lines = self.rounded(lines)
         if self.order == "pairwise":
             while len(lines) > 1:
                 half = len(lines) // 2
-                added = self._added(lines[:half], lines[half : 2 * half])
-                lines = torch.cat([added, lines[2 * half :]])
+                combined = combine(lines[:half], lines[half : 2 * half])
+                lines = torch.cat([combined, lines[2 * half :]])
             return lines[0].reshape(shape)
         if self.order == "split":
             parts = [lines[i::8] for i in range(min(8, len(lines)))]
-            lines = torch.stack([self._one_by_one(part) for part in parts])
-        return self._one_by_one(lines).reshape(shape)
-
-    def _one_by_one(self, lines):
-        total = lines[0]
-        for line in lines[1:]:
-            total = self._added(total, line)
-        return total
+            lines = [functools.reduce(combine, part) for part in parts]
+        return functools.reduce(combine, lines).reshape(shape)
 
     def _added(self, a, b):
         """Nothing is rounded where nothing is added."""
         return torch.where((a == 0) | (b == 0), a + b, self.rounded(a + b))
 
     def sum(self, operands, axes, node):
-        return self._add_up(self.used(operands[0]), axes)
+        return self._over(self.used(operands[0]), axes, self._added)
+
+    def prod(self, operands, axes, node):
+        def multiplied(a, b):
+            return self.rounded(self.parts(a) * self.parts(b))
+
+        return self._over(self.used(operands[0]), axes, multiplied)
 
     def contract(self, operands, axes, node):
         operands = [self.parts(self.used(x)) for x in operands]
-        return self._add_up(operands[0] * operands[1], axes, products=True)
+        products = operands[0] * operands[1]
+        if self.order != "fma":
+            products = self.rounded(products)
+        return self._over(products, axes, self._added)
 
 
 class Single(Honest):
@@ -521,6 +533,13 @@ class Traced(Exact):
     def sum(self, operands, axes, node):
         return self._sum(self.used(operands[0]), axes)
 
+    def prod(self, operands, axes, node):
+        """Each of n factors brings a rounding, whatever their order."""
+        factors = self.used(operands[0])
+        count = math.prod(factors.shape[axis] for axis in axes)
+        made = product_over(factors, axes)
+        return self.note(made, count * made.detach().abs())
+
     def contract(self, operands, axes, node):
         product = self.note(self.used(operands[0]) * self.used(operands[1]))
         return self._sum(product, axes)
@@ -596,6 +615,16 @@ class Ranges(Annotated):
         beyond = beyond.sum(axes, keepdim=True) > 0
         size = value.abs().sum(axes, keepdim=True)
         return self._marked(value.sum(axes, keepdim=True), beyond, size)
+
+    def prod(self, operands, axes, node):
+        """In some order a product reaches that of all factors above 1, or is lost
+        by way of that of all below."""
+        value, beyond = operands[0]
+        beyond = beyond.sum(axes, keepdim=True) > 0
+        size = value.abs()
+        made, most = product_over(value, axes), product_over(size.clamp(min=1), axes)
+        least = product_over(torch.where(size == 0, 1.0, size).clamp(max=1), axes)
+        return self._marked(made, beyond | ((least < SMALLEST) & (made != 0)), most)
 
     def highest(self, operands, axes, node):
         value, beyond = operands[0]
@@ -696,6 +725,19 @@ class Conditions(Annotated):
         r, _, reckoned = operands[0]
         condition = reckoned.sum(axes, keepdim=True) + growth(r, axes)
         return r.sum(axes, keepdim=True), condition, condition
+
+    def prod(self, operands, axes, node):
+        """The sum over factors t of (|r / t| kt + 2 |r|)."""
+        terms, _, reckoned = operands[0]
+        r = product_over(terms, axes)
+        own = torch.where(terms == 0, 0.0, reckoned / terms.abs() + 2)
+        condition = r.abs() * own.sum(axes, keepdim=True)
+        # Of one factor that is zero, what is left is the product of the others.
+        zeros = (terms == 0).sum(axes, keepdim=True)
+        others = product_over(torch.where(terms == 0, 1.0, terms), axes).abs()
+        lost = torch.where(terms == 0, reckoned, 0.0).sum(axes, keepdim=True)
+        condition = torch.where(zeros == 1, others * lost, condition)
+        return r, condition, condition
 
     def highest(self, operands, axes, node):
         terms, conditions, _ = operands[0]

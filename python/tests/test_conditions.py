@@ -180,6 +180,15 @@ def row_sum(d):
     return d.reduce("sum", d.operand("ik"), "k")
 
 
+@workload(i=24, k=24)
+def row_product(d):
+    x = d.operand("ik")
+    return [
+        d.reduce("prod", x, "k"),
+        d.reduce("prod", d.op("add", d.op("mul", x, 0.125), 1.0), "k"),
+    ]
+
+
 @workload(i=24, k=200)
 def row_mean_of_exp(d):
     x = d.operand("ik")

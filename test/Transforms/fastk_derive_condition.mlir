@@ -206,3 +206,48 @@ func.func @padded_beside_exact(%x: tensor<4xf32>, %y: tensor<3xf32>) -> tensor<8
   %c = tensor.concat dim(0) %p, %y : (tensor<5xf32>, tensor<3xf32>) -> tensor<8xf32>
   return %c : tensor<8xf32>
 }
+
+// -----
+
+// A product of many goes along with its condition, and with the largest and the
+// smallest that it may be on the way.
+// CHECK-LABEL: func.func @product
+// CHECK: ^bb0(%[[X:.*]]: f64, %[[R:.*]]: f64, %[[K:.*]]: f64, %[[MOST:.*]]: f64, %[[LEAST:.*]]: f64):
+// CHECK: %[[VALUE:.*]] = arith.mulf %[[R]], %[[X]]
+// CHECK: arith.mulf %{{.*}}, %[[K]]
+// CHECK: arith.mulf %[[MOST]], %{{.*}}
+// CHECK: arith.mulf %[[LEAST]], %{{.*}}
+// CHECK: linalg.yield %[[VALUE]], %{{.*}}, %{{.*}}, %{{.*}} : f64, f64, f64, f64
+func.func @product(%x: tensor<2x4xf32>) -> tensor<2xf32> {
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<2xf32>
+  %f = linalg.fill ins(%one : f32) outs(%e : tensor<2xf32>) -> tensor<2xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+    ins(%x : tensor<2x4xf32>) outs(%f : tensor<2xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.mulf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}
+
+// -----
+
+// What an op writes to is an operand where it reads that: x + exp(y), in place.
+// CHECK-LABEL: func.func @in_place
+// CHECK-SAME: (%[[Y:.*]]: tensor<4xf64>, %[[X:.*]]: tensor<4xf64>)
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%[[Y]], %[[X]] : tensor<4xf64>, tensor<4xf64>)
+// CHECK: ^bb0(%[[A:.*]]: f64, %[[B:.*]]: f64, %{{.*}}: f64):
+// CHECK: %[[EXP:.*]] = math.exp %[[A]]
+// CHECK: arith.addf %[[B]], %[[EXP]]
+func.func @in_place(%y: tensor<4xf64>, %x: tensor<4xf64>) -> tensor<4xf64> {
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+    ins(%y : tensor<4xf64>) outs(%x : tensor<4xf64>) {
+  ^bb0(%a: f64, %o: f64):
+    %0 = math.exp %a : f64
+    %1 = arith.addf %o, %0 : f64
+    linalg.yield %1 : f64
+  } -> tensor<4xf64>
+  return %r : tensor<4xf64>
+}

@@ -29,6 +29,7 @@ def FastkDeriveConditionPass
     | `exp(a)` | r (ka + \|a\| + 2) |
     | other functions f | \|f'\| ka + w \|r\|, w from 2 to 4 |
     | sum of n terms t that are not 0 | sum kt, and (1 + sqrt(n) / 4) sum \|t\| where n > 1 |
+    | product of factors t | \|r / t\| kt + 2 \|r\|, over all t |
     | a value kept in f16 or bf16, f64 cut to f32 | ka + 1.1 \|r\| u' / (8 u), u' the round-off of that type |
 
     Where an exact operand enters arithmetic, k is its magnitude: a kernel may
