@@ -42,7 +42,7 @@ MODULE = 50
 
 
 def library_of(path, seed):
-    if HERE.name == "pack":
+    if (HERE / "library.py").exists():
         from library import Library
     else:
         from fastk.library import Library
