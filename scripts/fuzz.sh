@@ -15,8 +15,12 @@ targets=("$@")
 [ ${#targets[@]} != 0 ] || targets=(FuzzJob FuzzVerdict FuzzPlan FuzzBank FuzzJournal FuzzFormation)
 scripts/build.sh fuzz "${targets[@]}"
 run=$PWD/build/fuzz/run
-rm -rf "$run/seeds"
-python3 unittests/Fuzz/make_seeds.py "$run/seeds"
+rm -rf "$run/seeds" "$run/searches"
+scripts/build.sh dev fastk-opt
+for search in conv2d groupnorm_silu; do
+  scripts/replay-search.sh $search "$run/searches/$search"
+done
+python3 unittests/Fuzz/make_seeds.py "$run/seeds" "$run/searches"
 found=0
 for target in "${targets[@]}"; do
   name=$(tr '[:upper:]' '[:lower:]' <<<"${target#Fuzz}")

@@ -19,7 +19,7 @@ readonly PACKAGES=(
   "llvm-${LLVM}-dev" "libmlir-${LLVM}-dev" "mlir-${LLVM}-tools" "llvm-${LLVM}-tools"
   "llvm-${LLVM}-linker-tools" "clang-${LLVM}" "lld-${LLVM}" "libclang-rt-${LLVM}-dev"
   "libomp-${LLVM}-dev" "clang-format-${LLVM}" "clang-tidy-${LLVM}"
-  cmake ninja-build ccache git ca-certificates
+  cmake ninja-build ccache git ca-certificates xz-utils
   nlohmann-json3-dev libcurl4-openssl-dev libseccomp-dev googletest libgtest-dev libgmock-dev
   libedit-dev zlib1g-dev libzstd-dev libxml2-dev # wanted by LLVM's CMake files
   python3 python3-venv

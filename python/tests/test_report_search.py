@@ -526,7 +526,7 @@ def test_a_climb_ends_at_the_floor(tmp_path):
 def test_a_sequential_search_sweeps_at_the_end_alone(tmp_path):
     w = host(tmp_path, strategy="sequential")
     w.ideas("1/0", [IDEA])
-    (start,) = w.variants("realise/1/0/0", [program("x/a", "int s;")])
+    (start,) = w.variants("realise/1/0", [program("x/a", "int s;")])
     w.evaluate(start, verdict("ok", 100.0, 100.0))
     (step,) = w.variants(f"neighbours/{start}/0", [program("x/a", "int c;")])
     w.evaluate(step, verdict("ok", 90.0, 100.0))

@@ -1,7 +1,7 @@
-"""Writes the seeds of every fuzz target: make_seeds.py FOLDER.
+"""Writes the seeds of every fuzz target: make_seeds.py FOLDER JOURNALS.
 
-They are made of what the repository has: golden models, winners, journals of searches, the
-examples of the docs. One folder for each target, one file for each seed.
+They are made of what the repository has: golden models, winners, the examples of the docs;
+and of the journals in JOURNALS. One folder for each target, one file for each seed.
 """
 
 import hashlib
@@ -42,23 +42,19 @@ def examples(page):
     return re.findall(r"```json\n(.*?)```", text, re.S)
 
 
-def journals():
-    return sorted((ROOT / "docs" / "searches").glob("*/journal/*/journal.jsonl"))
-
-
 def bodies(journal):
     """The events of a journal as their exact text."""
     for line in journal.read_text().splitlines():
         yield line[len('{"check":"01234567","event":'):-1]
 
 
-def seeds():
+def seeds(journals):
     yield "job", json.dumps(JOB)
     for text in examples("job.md"):
         yield "job", text
     for text in examples("plan.md"):
         yield "plan", text
-    for journal in journals():
+    for journal in sorted(journals.glob("**/journal.jsonl")):
         lines = list(bodies(journal))
         header = json.loads(lines[0])
         # As the target binds it; the rest of the header is for readers.
@@ -95,7 +91,7 @@ def seeds():
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    for target, text in seeds():
+    for target, text in seeds(pathlib.Path(sys.argv[2])):
         data = text.encode()
         if len(data) > LONGEST:
             continue

@@ -18,7 +18,7 @@ from .trials import Trials
 from .verdict import PRECISIONS, Verdict
 
 _NAMES = {
-    "realise": re.compile(r"realise/(\d+/\d+)/(\d+)"),
+    "realise": re.compile(r"realise/(\d+/\d+)(?:/(\d+))?"),
     "repair": re.compile(r"repair/([0-9a-f]{64})"),
     "neighbours": re.compile(r"neighbours/([0-9a-f]{64})/\d+"),
     "evaluate": re.compile(r"evaluate/([0-9a-f]{64})"),
@@ -154,7 +154,8 @@ class _Builder:
         made = [before.get(each.digest, each) for each in made]
         self._made[event.name] = made
         if how == "realise":
-            ideas, number = self._asked.get(match[1], []), int(match[2])
+            # A sequential search has one idea a round, and no number for it.
+            ideas, number = self._asked.get(match[1], []), int(match[2] or 0)
             if number >= len(ideas):
                 event.fields.fail("realises an idea that nobody had")
             ideas[number].variants = made
