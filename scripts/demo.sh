@@ -15,16 +15,21 @@ case "${1:-}" in -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 cd "$(dirname "$0")/.."
 model=${1:-test/Inputs/golden/transformer_block.mlir}
 minutes=${2:-4}
-scripts/install-deps.sh
-scripts/build.sh dev
 bin=build/dev/bin
 out=${3:-build/demo}
 bank=$out/bank
 mkdir -p "$bank"
 
-step() { printf '\n== %s\n' "$*"; }
+# Each step is announced with the time that has gone by.
+step() { printf '\n== %d:%02d  %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$*"; }
 
-step "1. Search the workloads of $model for $minutes minutes; winners go to $bank"
+step "1. Install what fastk is built from: LLVM and MLIR 22 from Debian"
+scripts/install-deps.sh
+
+step "2. Build the compiler and its tools; the tests are not built"
+scripts/build.sh dev fastk-opt fastk-run fastk-bank fastk-worker
+
+step "3. Search the workloads of $model for $minutes minutes; winners go to $bank"
 "$bin/fastk-opt" "$model" --search --bank="$bank" --budget="minutes=$minutes" \
   --report="$out/report.json" -o "$out/model.mlir"
 
@@ -40,14 +45,14 @@ if ! ls "$bank"/host/*/lowering.mlir >/dev/null 2>&1; then
   exit 2
 fi
 
-step "2. What was found"
+step "4. What was found"
 "$bin/fastk-bank" list "$bank"
 
-step "3. Compile again: no search, the same winners, the same bytes"
+step "5. Compile again: no search, the same winners, the same bytes"
 "$bin/fastk-opt" "$model" --bank="$bank" --require-hits=1 -o "$out/again.mlir"
 cmp "$out/model.mlir" "$out/again.mlir" && echo "$out/again.mlir equals $out/model.mlir"
 
-step "4. Run it: compare with the model in f64, time it beside the default lowering"
+step "6. Run it: compare with the model in f64, time it beside the default lowering"
 "$bin/fastk-run" "$model" --bank="$bank" --check --time
 
 step "Done"

@@ -9,6 +9,7 @@
 
     python scripts/regenerate-golden.py            writes what changed
     python scripts/regenerate-golden.py --check    writes nothing, fails on drift
+    python scripts/regenerate-golden.py mlp        only this one
 
 The files are the same byte for byte on every machine with the pinned pair of
 torch and torch-mlir. All are imported in this one process, 0.2 s each.
@@ -45,13 +46,12 @@ def header(name):
     )
 
 
-def generate(folder):
-    """Returns {path: text} of every golden input and its sidecar."""
-    pins.check()
+def generate(folder, names):
+    """Returns {path: text} of golden inputs and their sidecars."""
     from fastk.importer import golden
 
     contents = {}
-    for name in golden.NAMES:
+    for name in names:
         build = getattr(golden, name)
         imported = ImportedModule(
             **import_in_process(lambda build=build: source.call(build))
@@ -80,12 +80,18 @@ def main():
     )
     parser.add_argument("--check", action="store_true", help="fail on drift")
     parser.add_argument("--folder", default=GOLDEN, help="where the files are")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="all by default")
     options = parser.parse_args()
     warnings.simplefilter("ignore", FutureWarning)
     try:
-        contents = generate(options.folder)
+        pins.check()
+        from fastk.importer import golden
+
+        if unknown := set(options.names) - set(golden.NAMES):
+            parser.error(f"golden.py has no {', '.join(sorted(unknown))}")
+        contents = generate(options.folder, options.names or golden.NAMES)
         drift = [path for path, text in contents.items() if read(path) != text]
-        known = {os.path.basename(path) for path in contents}
+        known = {f"{name}.mlir{end}" for name in golden.NAMES for end in ("", ".json")}
         extra = [
             name for name in sorted(os.listdir(options.folder)) if name not in known
         ]

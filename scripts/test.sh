@@ -1,21 +1,66 @@
 #!/usr/bin/env bash
 # Installs, builds and runs every test of fastk: unit, lit and Python.
+#
+#   scripts/test.sh            everything; first the format and the generated docs
+#   scripts/test.sh TEST...    only these, built first: a file or folder of test/ or
+#                              python/tests/, or a program of unittests, with a filter
+#                              behind a colon: FastkBankTests:Digest.*
 set -o errexit -o nounset -o pipefail
+case "${1:-}" in -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 cd "$(dirname "$0")/.."
-# CUDA's compile tools need no GPU: what is compiled for one is tested anywhere.
-scripts/install-deps.sh --import --models --cuda --llm
-scripts/build.sh dev
 failed=()
-scripts/lint.sh --format || failed+=("clang-format")
-scripts/generate-docs.sh --check || failed+=("generated docs")
-cmake --build build/dev --target check-fastk-unit || failed+=("unit tests")
-cmake --build build/dev --target check-fastk-lit || failed+=("lit tests")
-# Tests that take times on this machine run alone.
-.venv/bin/python -m pytest -q -n auto --maxprocesses=4 --dist loadfile -m 'not measures' \
-  python/tests || failed+=("Python tests")
-.venv/bin/python -m pytest -q -m measures python/tests || failed+=("Python tests that measure")
+
+# Runs a command; $1 is what to say of it at the end if it fails.
+check() {
+  local what=$1
+  shift
+  "$@" || failed+=("$what")
+}
+
+run_named() {
+  local programs=() lits=() pythons=() name
+  for name in "$@"; do
+    case $name in
+      test/*) lits+=("build/dev/$name") ;;
+      python/tests/*) pythons+=("$name") ;;
+      *) programs+=("$name") ;;
+    esac
+    case $name in
+      test/* | python/tests/*)
+        [ -e "${name%%::*}" ] || { echo "test.sh: there is no $name" >&2; exit 1; } ;;
+    esac
+  done
+  if [ ${#programs[@]} != 0 ]; then
+    scripts/build.sh dev "${programs[@]%%:*}"
+    for name in "${programs[@]}"; do
+      local filter='*'
+      [ "${name%%:*}" = "$name" ] || filter=${name#*:}
+      check "$name" "build/dev/unittests/${name%%:*}" "--gtest_filter=$filter"
+    done
+  fi
+  # With all that it may call, as lit does not build.
+  [ ${#lits[@]} = 0 ] && [ ${#pythons[@]} = 0 ] || scripts/build.sh dev fastk-tools
+  [ ${#lits[@]} = 0 ] || check "lit tests" /usr/lib/llvm-22/bin/lit -v "${lits[@]}"
+  [ ${#pythons[@]} = 0 ] || check "Python tests" .venv/bin/python -m pytest "${pythons[@]}"
+}
+
+run_all() {
+  # CUDA's compile tools need no GPU: what is compiled for one is tested anywhere.
+  scripts/install-deps.sh --import --models --cuda --llm
+  scripts/build.sh dev
+  check "clang-format" scripts/lint.sh --format
+  check "generated docs" scripts/generate-docs.sh --check
+  check "unit tests" cmake --build build/dev --target check-fastk-unit
+  check "lit tests" cmake --build build/dev --target check-fastk-lit
+  # Tests that take times on this machine run alone.
+  check "Python tests" .venv/bin/python -m pytest -q -n auto --maxprocesses=4 --dist loadfile \
+    --no-loadscope-reorder -m 'not measures' python/tests
+  check "Python tests that measure" .venv/bin/python -m pytest -q -m measures python/tests
+}
+
+if [ $# = 0 ]; then run_all; else run_named "$@"; fi
 if [ ${#failed[@]} != 0 ]; then
-  printf 'test.sh: FAILED: %s\n' "${failed[*]}" >&2
+  printf 'test.sh: FAILED: %s\n' "$(IFS=,; echo "${failed[*]}")" >&2
   exit 1
 fi
 echo "test.sh: all tests passed"

@@ -1,7 +1,7 @@
 # add_fastk_library(NAME sources... [NO_MLIR] [DEPENDS targets...] [LINK targets...])
 # add_fastk_tool(NAME sources... [NO_MLIR] [LINK targets...])
 # add_fastk_plugin(NAME sources... [LINK targets...])
-# add_fastk_unittest(NAME sources... [NO_MLIR] [MEASURES] [LINK targets...])
+# add_fastk_unittest(NAME sources... [NO_MLIR] [MEASURES SUITES] [COST SECONDS] [LINK targets...])
 #
 # Every target of fastk is made by one of these: they give it the warnings, the
 # precompiled MLIR headers (24 s a translation unit without, 6 s with) and the
@@ -107,16 +107,23 @@ function(add_fastk_plugin name)
   set_property(GLOBAL APPEND PROPERTY FASTK_TOOLS ${name})
 endfunction()
 
-# One GoogleTest program; `ninja check-fastk-unit` runs them all. MEASURES: it
-# takes times on this machine, and runs alone.
+# One GoogleTest program; `ninja check-fastk-unit` runs them all. MEASURES: the
+# suites, as --gtest_filter takes them, that take times on this machine and run
+# alone. COST: its seconds, if they are many; who takes longest comes first.
 function(add_fastk_unittest name)
-  cmake_parse_arguments(ARG "NO_MLIR;MEASURES" "" "LINK;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "NO_MLIR" "MEASURES;COST" "LINK;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   _fastk_program(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE GTest::gtest GTest::gmock GTest::gtest_main)
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/unittests)
-  add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES RUN_SERIAL "${ARG_MEASURES}")
+  if(ARG_MEASURES)
+    add_test(NAME ${name}-measures COMMAND ${name} --gtest_filter=${ARG_MEASURES})
+    set_tests_properties(${name}-measures PROPERTIES RUN_SERIAL ON)
+  endif()
+  if(NOT ARG_MEASURES STREQUAL "*")
+    add_test(NAME ${name} COMMAND ${name} --gtest_filter=-${ARG_MEASURES})
+    set_tests_properties(${name} PROPERTIES COST "0${ARG_COST}")
+  endif()
   set_property(GLOBAL APPEND PROPERTY FASTK_UNITTESTS ${name})
 endfunction()

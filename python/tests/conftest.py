@@ -45,6 +45,16 @@ MISSING = {
 collect_ignore = [test for test, modules in MISSING.items() if modules]
 
 
+#: Of a file with few tests that take long nobody must be left with at the end: xdist
+#: deals files in this order (scripts/test.sh), and the others after them.
+LONG = ["test_kernelbench", "test_docs", "test_golden", "test_e2e_gpu", "test_op_table"]
+
+
+def pytest_collection_modifyitems(items):
+    order = {name: place for place, name in enumerate(LONG)}
+    items.sort(key=lambda item: order.get(item.path.stem, len(LONG)))
+
+
 def pytest_terminal_summary(terminalreporter):
     for test, modules in MISSING.items():
         if modules:
