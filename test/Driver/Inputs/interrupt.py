@@ -78,7 +78,7 @@ def main():
         journal = os.path.join(folder, "journal")
         out = os.path.join(folder, "out.mlir")
         command = [fastk_opt, model, "--search", f"--bank={folder}/bank", f"--journal={journal}",
-                   "--budget=evaluations=6", "--rounds=2", "-o", out]
+                   "--budget=evaluations=4", "--rounds=2", "-o", out]
         environment = dict(os.environ, TMPDIR=temporary)
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment,
                                    start_new_session=True)
