@@ -205,5 +205,6 @@ LogicalResult fastk::bufferizeFunctions(ModuleOp module) {
       return failure();
     splitDynamicArguments(func);
   }
+  fillSplats(module);
   return success();
 }

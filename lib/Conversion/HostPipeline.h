@@ -44,6 +44,10 @@ void foldEmpty(mlir::ModuleOp module);
 /// elements become pointers that nobody follows.
 mlir::LogicalResult dropEmptyBuffers(mlir::func::FuncOp func);
 
+/// After bufferization: copies of constants that hold a single value become
+/// fills, and constants that nobody reads go.
+void fillSplats(mlir::ModuleOp module);
+
 /// Rewrites ops on tensors that have no bufferization as ops that do, and
 /// refuses those that have no such form.
 mlir::LogicalResult decomposeTensorOps(mlir::ModuleOp module);
