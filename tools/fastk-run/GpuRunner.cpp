@@ -137,7 +137,7 @@ struct RuntimeFunction {
           {image->name.c_str(), image->code.data(), image->code.size()});
     for (const std::string &constant : function.constants)
       constants.push_back({constant.data(), constant.size()});
-    described = {FASTK_FUNCTION_VERSION,
+    described = {function.version(),
                  uint32_t(function.inputBytes.size()),
                  uint32_t(function.outputBytes.size()),
                  uint32_t(images.size()),

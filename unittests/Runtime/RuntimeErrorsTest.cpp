@@ -47,8 +47,21 @@ TEST_F(RuntimeErrors, AnotherFormat) {
   EXPECT_EQ(fastk_prepare(&add.function), 1);
   EXPECT_STREQ(fastk_last_error(),
                "forward (compiled for cuda:sm_80): its library has format 99, "
-               "this libfastk_runtime reads format 1: compile the model with "
-               "the fastk-opt of this runtime");
+               "this libfastk_runtime reads formats 1 to 2: compile the model "
+               "with the fastk-opt of this runtime, or run it with the "
+               "libfastk_runtime of that which compiled it");
+}
+
+// A runtime reads what was compiled before it, too.
+TEST_F(RuntimeErrors, EarlierFormats) {
+  void *buffers[] = {nullptr, aligned};
+  for (uint32_t version = 0; version <= FASTK_FUNCTION_VERSION; ++version) {
+    add.function.version = version;
+    fastk_clear_error();
+    EXPECT_EQ(fastk_call(&add.function, buffers), 1);
+    EXPECT_THAT(fastk_last_error(),
+                HasSubstr(version ? "input 0 is a null" : "has format 0"));
+  }
 }
 
 TEST_F(RuntimeErrors, ANullPointer) {

@@ -37,6 +37,10 @@ struct DeviceFunction {
   worker::LaunchPlan plan;
   /// Data of the model, which the plan takes as inputs behind the function's.
   std::vector<std::string> constants;
+
+  /// The lowest version of `fastk_function` (fastk_runtime.h) that tells of all
+  /// that the plan holds: older runtimes read it, or name what they cannot.
+  uint32_t version() const;
 };
 
 struct DeviceModel {

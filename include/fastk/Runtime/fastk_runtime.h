@@ -55,8 +55,12 @@ void fastk_clear_error(void);
 
 /* --- What the code of a model uses ---------------------------------------- */
 
-/* The layout of the structures below. */
-#define FASTK_FUNCTION_VERSION 1
+/* The structures below, and what a plan in them may hold. A function has the
+ * lowest version that tells of all it holds, so that a runtime from before the
+ * next one reads it, or names the version that it cannot read.
+ *   1: steps are launches and memsets, at most 4096.
+ *   2: steps may be repeated, and 2^20 of each list. */
+#define FASTK_FUNCTION_VERSION 2
 
 /* Device code: a cubin, or PTX. Launches name its entries `name::entry`. */
 typedef struct fastk_image {
@@ -74,6 +78,7 @@ typedef struct fastk_constant {
 
 /* One function of a model. All but `state` is constant. */
 typedef struct fastk_function {
+  /* 1 to FASTK_FUNCTION_VERSION. */
   uint32_t version;
   uint32_t num_inputs, num_outputs;
   uint32_t num_images, num_constants;

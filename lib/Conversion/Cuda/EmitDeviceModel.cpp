@@ -23,6 +23,9 @@
 using namespace mlir;
 using namespace fastk;
 
+static_assert(FASTK_FUNCTION_VERSION == 2,
+              "DeviceFunction::version() tells which version a plan needs");
+
 namespace {
 class Emitter {
 public:
@@ -111,8 +114,7 @@ llvm::Constant *Emitter::describe(const DeviceFunction &function) {
                                                pointer, pointer, pointer});
   llvm::Constant *value = llvm::ConstantStruct::get(
       type,
-      {number(i32, FASTK_FUNCTION_VERSION),
-       number(i32, function.inputBytes.size()),
+      {number(i32, function.version()), number(i32, function.inputBytes.size()),
        number(i32, function.outputBytes.size()), number(i32, code.size()),
        number(i32, constants.size()),
        text(function.name, "fastk.name." + function.name),

@@ -23,12 +23,13 @@ static int fail(const fastk_function &function, const std::string &error) {
 }
 
 static std::string checkVersion(const fastk_function &function) {
-  if (function.version == FASTK_FUNCTION_VERSION)
+  if (function.version >= 1 && function.version <= FASTK_FUNCTION_VERSION)
     return {};
   return "its library has format " + std::to_string(function.version) +
-         ", this libfastk_runtime reads format " +
+         ", this libfastk_runtime reads formats 1 to " +
          std::to_string(FASTK_FUNCTION_VERSION) +
-         ": compile the model with the fastk-opt of this runtime";
+         ": compile the model with the fastk-opt of this runtime, or run it "
+         "with the libfastk_runtime of that which compiled it";
 }
 
 static std::string checkBuffers(const fastk_function &function,

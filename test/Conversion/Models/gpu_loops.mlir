@@ -7,6 +7,7 @@
 // RUN: %{opt} %t/counter.mlir > %t/counter.ll
 // RUN: FileCheck %s --check-prefix=TABLE --input-file=%t/counter.ll
 // RUN: %{print} < %t/counter.ll | FileCheck %s --check-prefix=COUNTER
+// RUN: FileCheck %s --check-prefix=VERSION --input-file=%t/counter.ll
 // RUN: %{opt} %t/rows.mlir | %{print} | FileCheck %s --check-prefix=ROWS
 // RUN: %{opt} %t/unaligned.mlir | %{print} | FileCheck %s --check-prefix=UNALIGNED
 // RUN: %{opt} %t/swap.mlir | %{print} | FileCheck %s --check-prefix=SWAP
@@ -34,6 +35,10 @@
 // NESTED-NEXT: {{^   }}{"repeat":5,"steps":[
 // NESTED-NEXT: {{^    }}{"launch":{{.*}}"arguments":[{"buffer":"in0","each":[1280,256]},{"buffer":"ws0","odd":[0,256]},{"buffer":"ws0+256","odd":[0,-256]}]}]},
 // NESTED-NEXT: {{^   }}{"launch":{{.*}}"arguments":["ws0+256",{"buffer":"out0","each":[256]}]}]}]}
+
+// A runtime from before plans had repeats says that it cannot read format 2,
+// and reads what has none (cuda-emit.test).
+// VERSION: @fastk.function.{{.*}} = private global {{.*}} { i32 2, i32
 
 // A counter that is computed with is read from a table, here by a kernel of
 // one thread that makes 3, 5, ... of it.
