@@ -261,6 +261,13 @@ static std::string describeLog(StringRef log, StringRef sourcePath) {
   return text;
 }
 
+FailureOr<std::string> fastk::findCCompiler(Location loc) {
+  if (auto clang = llvm::sys::findProgramByName("clang-22"))
+    return *clang;
+  return emitError(loc) << "clang-22 is not in PATH, and C variants are "
+                           "compiled by it: install clang-22";
+}
+
 FailureOr<std::unique_ptr<llvm::Module>>
 fastk::compileCProgram(Location loc, StringRef source, unsigned numPointers,
                        StringRef symbol, llvm::LLVMContext &context,
@@ -272,12 +279,9 @@ fastk::compileCProgram(Location loc, StringRef source, unsigned numPointers,
   if (source.size() > kMaxSourceBytes)
     return refuse("has " + llvm::Twine(source.size()) +
                   " bytes; the limit is " + llvm::Twine(kMaxSourceBytes));
-  auto clang = llvm::sys::findProgramByName("clang-22");
-  if (!clang) {
-    emitError(loc) << "clang-22 is not in PATH, and C variants are compiled by "
-                      "it: install clang-22";
+  FailureOr<std::string> clang = findCCompiler(loc);
+  if (failed(clang))
     return failure();
-  }
 
   TemporaryFiles files;
   std::error_code code = files.create();

@@ -117,8 +117,9 @@ ArrayRef<std::string> fastk::hostLibraries(bool hasThreads) {
 
 /// The compiler that links, and how it is called: clang with lld, which give
 /// the same bytes everywhere; where that is missing the system's with its own
-/// linker. Empty where there is none.
-static SmallVector<StringRef> findLinker(std::string &path) {
+/// linker.
+static FailureOr<SmallVector<StringRef>> findLinker(Location loc,
+                                                    std::string &path) {
   static constexpr StringLiteral kClang = "clang-22", kSystem = "cc";
   for (StringRef name : {kClang, kSystem})
     if (auto found = llvm::sys::findProgramByName(name)) {
@@ -128,7 +129,13 @@ static SmallVector<StringRef> findLinker(std::string &path) {
         command.push_back("-fuse-ld=lld");
       return command;
     }
-  return {};
+  return emitError(loc) << "neither clang-22 nor cc is in PATH, and fastk "
+                           "links with one of them: install clang-22";
+}
+
+LogicalResult fastk::checkLinker(Location loc) {
+  std::string path;
+  return findLinker(loc, path);
 }
 
 LogicalResult fastk::linkSharedLibrary(Location loc,
@@ -136,10 +143,10 @@ LogicalResult fastk::linkSharedLibrary(Location loc,
                                        StringRef path,
                                        ArrayRef<std::string> libraries) {
   std::string linker;
-  SmallVector<StringRef> args = findLinker(linker);
-  if (args.empty())
-    return emitError(loc) << "neither clang-22 nor cc is in PATH, and fastk "
-                             "links with one of them: install clang-22";
+  FailureOr<SmallVector<StringRef>> found = findLinker(loc, linker);
+  if (failed(found))
+    return failure();
+  SmallVector<StringRef> &args = *found;
   SmallString<128> log;
   if (std::error_code code =
           llvm::sys::fs::createTemporaryFile("fastk-link", "log", log))

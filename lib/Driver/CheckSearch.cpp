@@ -7,6 +7,7 @@
 
 #include "CheckSearch.h"
 #include "fastk/Bank/DurableFile.h"
+#include "fastk/Search/Remeasure.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/Path.h"
@@ -37,6 +38,19 @@ static llvm::Error checkPlaces(const SearchRun &run) {
   return checkFreeSpace(scratch, kScratchBytes);
 }
 
+/// The languages in which variants may come: of the proposers, and of what
+/// searches begin with.
+static Languages languagesOf(const SearchRun &run,
+                             llvm::ArrayRef<SearchTarget> targets) {
+  Languages all;
+  for (Proposer *proposer : run.proposers)
+    all.merge(proposer->languages(run.device));
+  for (const SearchTarget &target : targets)
+    if (target.isWanted && target.known)
+      all.insert(variantOf(*target.known).language);
+  return all;
+}
+
 llvm::Error fastk::checkSearch(const SearchRun &run,
                                llvm::ArrayRef<SearchTarget> targets) {
   if (llvm::none_of(targets,
@@ -48,7 +62,7 @@ llvm::Error fastk::checkSearch(const SearchRun &run,
       llvm::errs() << text << "\n";
     };
     auto noCalls = llvm::scope_exit([&] { run.evaluator.note = nullptr; });
-    error = run.evaluator.check();
+    error = run.evaluator.check(languagesOf(run, targets));
   }
   if (!error)
     return error;

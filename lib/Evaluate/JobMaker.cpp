@@ -130,6 +130,11 @@ JobMaker::compile(LoweringOp lowering, StringRef role, unsigned seconds) {
   if (result->timedOut) {
     kernel.problem =
         "compiling took longer than " + std::to_string(seconds) + " s";
+  } else if (result->exitCode == kCompilerToolMissing) {
+    return llvm::createStringError(
+        (lowering.getLanguage() == Language::c ? "C programs" : "programs") +
+        llvm::Twine(" cannot be compiled here: ") +
+        firstError(result->diagnostics));
   } else if (result->exitCode < 0) {
     kernel.problem = "the compiler crashed: " + firstError(result->diagnostics);
   } else if (result->exitCode != 0) {
@@ -147,6 +152,21 @@ JobMaker::compile(LoweringOp lowering, StringRef role, unsigned seconds) {
   return kernel;
 }
 
+const std::string &JobMaker::whyNoCuda() {
+  if (cudaProblem)
+    return *cudaProblem;
+  cuda::CompileRequest request;
+  request.source = "#include <cuda_fp16.h>\n"
+                   "extern \"C\" __global__ void probe(__half *p) {\n"
+                   "  p[threadIdx.x] = __float2half(2.0f);\n"
+                   "}\n";
+  request.arch = StringRef(target.target).split(':').second.str();
+  cuda::CompileLimits limits;
+  limits.program = options.compiler;
+  // What the cache has was made when there was a compiler.
+  return cudaProblem.emplace(cuda::compileInChild(request, limits).error);
+}
+
 llvm::Expected<JobMaker::CompiledKernel>
 JobMaker::sourceProgram(const Variant &variant, StringRef arch) {
   CompiledKernel kernel;
@@ -160,8 +180,9 @@ JobMaker::sourceProgram(const Variant &variant, StringRef arch) {
             writeFileAtomically(kernel.program.path, variant.program))
       return std::move(error);
   // It is compiled where it runs, by the compiler that is there. Where one is
-  // here, too, an error costs no device, and equal code is known as such.
-  if (cuda::findToolkits().empty())
+  // here, too, an error costs no device, and equal code is known as such. One
+  // that does not work says nothing of the program.
+  if (cuda::findToolkits().empty() || !whyNoCuda().empty())
     return kernel;
   cuda::CompileRequest request;
   request.source = variant.program;
@@ -295,9 +316,15 @@ llvm::Expected<Provenance> JobMaker::provenance(LoweringOp workload) {
     probe.program = probeProgram(workload);
     llvm::Expected<CompiledKernel> kernel =
         compileVariant(workload, probe, Precision::ieee);
-    if (!kernel)
+    bool isNeeded = expected.count(Language::c);
+    if (!kernel && isNeeded)
       return kernel.takeError();
-    if (StringRef problem = kernel->problem; !problem.empty()) {
+    if (!kernel) {
+      llvm::consumeError(kernel.takeError());
+      kernel = CompiledKernel();
+      kernel->problem = "missing";
+    }
+    if (StringRef problem = kernel->problem; !problem.empty() && isNeeded) {
       problem.consume_front("does not compile: ");
       return llvm::createStringError("C programs cannot be compiled here: " +
                                      problem);

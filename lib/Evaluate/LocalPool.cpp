@@ -38,7 +38,7 @@ public:
     return llvm::Error::success();
   }
 
-  llvm::Error check() override;
+  llvm::Error check(const Languages &languages) override;
   double promotionCost() const override { return kPromotionCost; }
   llvm::Expected<Provenance> provenance(LoweringOp workload) override;
   llvm::Expected<std::optional<worker::Verdict>>
@@ -55,7 +55,8 @@ private:
 };
 } // namespace
 
-llvm::Error LocalPool::check() {
+llvm::Error LocalPool::check(const Languages &languages) {
+  maker->expect(languages);
   ProcessLimits limits;
   limits.cancelled = options.jobs.cancelled;
   const char *device = options.jobs.target ? "cuda" : "host";
@@ -74,6 +75,10 @@ llvm::Error LocalPool::check() {
           ": this kernel or container does not offer it (docs/validation.md "
           "tells what it is for)")
              .str());
+  if (options.jobs.target && languages.count(Language::cuda))
+    if (const std::string &problem = maker->whyNoCuda(); !problem.empty())
+      return llvm::createStringError("CUDA-C cannot be compiled here: " +
+                                     problem);
   return llvm::Error::success();
 }
 

@@ -44,6 +44,10 @@ public:
     return llvm::Error::success();
   }
 
+  llvm::Error check(const Languages &languages) override {
+    maker->expect(languages);
+    return llvm::Error::success();
+  }
   llvm::Expected<Provenance> provenance(LoweringOp workload) override {
     llvm::Expected<Provenance> parts = maker->provenance(workload);
     // Which worker will answer is not known here.
@@ -60,7 +64,8 @@ public:
 private:
   /// The answer to a job, which is written where it is not there yet.
   llvm::Expected<std::optional<worker::Verdict>>
-  ask(worker::Job &job, llvm::StringRef candidateDigest, int repeat);
+  ask(worker::Job &job, llvm::StringRef candidateDigest, int repeat,
+      int failures);
   llvm::Error write(const worker::Job &job,
                     llvm::ArrayRef<std::pair<std::string, std::string>> files);
 
@@ -71,7 +76,8 @@ private:
 } // namespace
 
 llvm::Expected<std::optional<worker::Verdict>>
-Spool::ask(worker::Job &job, StringRef candidateDigest, int repeat) {
+Spool::ask(worker::Job &job, StringRef candidateDigest, int repeat,
+           int failures) {
   // The programs under plain names, and what they hold.
   std::vector<std::pair<std::string, std::string>> files;
   if (llvm::Error error = takeFiles(job, files))
@@ -89,6 +95,9 @@ Spool::ask(worker::Job &job, StringRef candidateDigest, int repeat) {
         (name == job.candidate.path ? candidateDigest.str() : sha256(content));
   if (repeat > 0)
     text += "\nrepeat " + std::to_string(repeat);
+  // What failed is another job: its answer stays where it is.
+  if (failures > 0)
+    text += "\nfailures " + std::to_string(failures);
   job.id = "job-" + sha256(text).substr(0, 32);
 
   std::string folder = options.directory + "/" + job.id;
@@ -131,7 +140,7 @@ Spool::evaluate(const EvaluationRequest &request) {
   llvm::Expected<OracleComparison::Answer> oracles = comparison->check(
       request.workload,
       [&](worker::Job &job) {
-        return ask(job, /*candidateDigest=*/"", /*repeat=*/0);
+        return ask(job, /*candidateDigest=*/"", /*repeat=*/0, /*failures=*/0);
       },
       note);
   if (!oracles)
@@ -140,7 +149,8 @@ Spool::evaluate(const EvaluationRequest &request) {
     return std::move(oracles->verdict);
   // Both are asked at once, and without the comparison no verdict counts.
   llvm::Expected<std::optional<worker::Verdict>> verdict =
-      ask(prepared->job, prepared->candidateDigest, request.repeat);
+      ask(prepared->job, prepared->candidateDigest, request.repeat,
+          request.failures);
   if (verdict && oracles->isPending)
     verdict->reset();
   return verdict;

@@ -7,6 +7,7 @@
 
 #include "fastk/Propose/Proposer.h"
 #include "fastk/Dialect/Fastk/Key.h"
+#include "fastk/Target/TargetDescription.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Path.h"
 
@@ -53,6 +54,12 @@ std::string fastk::digestOf(const Variant &variant) {
 }
 
 Proposer::~Proposer() = default;
+
+Languages Proposer::languages(const TargetDescription &target) const {
+  if (target.target == "host")
+    return {Language::schedule, Language::c};
+  return {Language::schedule, Language::cuda, Language::gpu};
+}
 
 llvm::Expected<std::vector<Variant>>
 Proposer::neighbours(const ProposalContext &context, const Variant &variant,

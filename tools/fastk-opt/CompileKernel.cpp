@@ -61,6 +61,17 @@ static LogicalResult compileDeviceProgram(LoweringOp lowering, KernelRole role,
   return writeText(loc, output, "plan.json", worker::toJSON(program->plan));
 }
 
+LogicalResult fastk::checkKernelTools(ModuleOp module, StringRef role,
+                                      StringRef targetName) {
+  if (targetName != "host")
+    return success();
+  for (auto lowering : module.getOps<LoweringOp>())
+    if (lowering.getLanguage() == Language::c && role == "program" &&
+        failed(findCCompiler(lowering.getLoc())))
+      return failure();
+  return checkLinker(module.getLoc());
+}
+
 LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
                                           StringRef output,
                                           StringRef targetName) {

@@ -24,6 +24,12 @@ mlir::LogicalResult compileKernelLibrary(mlir::ModuleOp module,
                                          llvm::StringRef output,
                                          llvm::StringRef target);
 
+/// A diagnostic where this machine lacks what compiles the one lowering of
+/// `module`: the compiler of C, or a linker.
+mlir::LogicalResult checkKernelTools(mlir::ModuleOp module,
+                                     llvm::StringRef role,
+                                     llvm::StringRef target);
+
 } // namespace fastk
 
 #endif // FASTK_TOOLS_FASTK_OPT_COMPILEKERNEL_H

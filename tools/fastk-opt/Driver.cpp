@@ -398,6 +398,9 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
   if (options.compileKernel) {
     // Its C compiler and linker must not outlive the search that asked.
     endWithParent();
+    if (failed(
+            checkKernelTools(*module, *options.compileKernel, options.target)))
+      return kCompilerToolMissing;
     return failed(compileKernelLibrary(*module, *options.compileKernel,
                                        options.output, options.target))
                ? kExitWrong

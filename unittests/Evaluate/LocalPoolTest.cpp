@@ -93,15 +93,59 @@ TEST_F(LocalPool, WithoutACompilerThereIsNoSearch) {
                          "echo 'x: error: clang-22 is not in PATH: install it' "
                          ">&2; exit 1;; esac\n"
                          "printf '%s' \"$text\" | " FASTK_OPT " \"$@\"\n");
-  auto parts = pool()->provenance(TestContext::loweringOf(*module));
+  std::unique_ptr<Evaluator> evaluator = pool();
+  EXPECT_EQ(llvm::toString(evaluator->check({Language::schedule, Language::c})),
+            "");
+  auto parts = evaluator->provenance(TestContext::loweringOf(*module));
   ASSERT_FALSE(static_cast<bool>(parts));
   EXPECT_EQ(llvm::toString(parts.takeError()),
             "C programs cannot be compiled here: clang-22 is not in PATH: "
             "install it");
+  // Schedules are compiled without it.
+  EXPECT_EQ(llvm::toString(evaluator->check({Language::schedule})), "");
+  EXPECT_EQ(provenance(*module)["C compiler"], "does not compile");
+}
+
+// What the machine lacks is said by an exit code of its own: it is no fault of
+// a variant, whenever it shows.
+TEST_F(LocalPool, AToolThatIsMissingIsAnErrorNotAVerdict) {
+  options.jobs.compiler =
+      script("compiler", "text=$(cat)\n"
+                         "case $text in *'language = c'*|*fastk_kernel*) "
+                         "echo 'x: error: clang-22 is not in PATH: install it' "
+                         ">&2; exit 69;; esac\n"
+                         "printf '%s' \"$text\" | " FASTK_OPT " \"$@\"\n");
+  Variant variant;
+  variant.language = Language::c;
+  variant.program = "void fastk_kernel(const float *in, float *out) {}";
+  auto verdict = pool()->evaluate({TestContext::loweringOf(*module), variant});
+  ASSERT_FALSE(static_cast<bool>(verdict));
+  EXPECT_EQ(llvm::toString(verdict.takeError()),
+            "C programs cannot be compiled here: clang-22 is not in PATH: "
+            "install it");
+}
+
+// The compiler of CUDA-C is looked for where CUDA-C may come, and only where it
+// is compiled here.
+TEST_F(LocalPool, WithoutNvrtcThereIsNoSearchInCuda) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  auto missing = [&](const Languages &languages) {
+    ::setenv("FASTK_CUDA_PATH", folder.file("none").c_str(), 1);
+    options.jobs.target = describeDevice("sm_90a")->target();
+    options.worker = script("worker", "exit 0\n");
+    fputs(llvm::toString(pool()->check(languages)).c_str(), stderr);
+    _exit(0);
+  };
+  EXPECT_EXIT(missing({Language::schedule, Language::cuda}),
+              testing::ExitedWithCode(0),
+              "CUDA-C cannot be compiled here: no CUDA compiler: libnvrtc was "
+              "not found; run scripts/install-deps.sh --cuda");
+  EXPECT_EXIT(missing({Language::schedule, Language::gpu}),
+              testing::ExitedWithCode(0), "^$");
 }
 
 TEST_F(LocalPool, ProgramsCanBeJudgedHere) {
-  std::string text = llvm::toString(pool()->check());
+  std::string text = llvm::toString(pool()->check({}));
   EXPECT_EQ(text, "");
 }
 
@@ -110,7 +154,7 @@ TEST_F(LocalPool, AWorkerThatCannotJudgeIsNamed) {
       "worker", "test \"$*\" = '--check host' || exit 2\n"
                 "echo 'fastk-worker: error: no process can be started' >&2\n"
                 "exit 1\n");
-  EXPECT_EQ(llvm::toString(pool()->check()),
+  EXPECT_EQ(llvm::toString(pool()->check({})),
             "programs cannot be judged here: no process can be started");
 }
 
@@ -119,7 +163,7 @@ TEST_F(LocalPool, WhatTheSandboxLacksIsTold) {
   auto evaluator = pool();
   std::string told;
   evaluator->note = [&](const std::string &text) { told += text; };
-  EXPECT_EQ(llvm::toString(evaluator->check()), "");
+  EXPECT_EQ(llvm::toString(evaluator->check({})), "");
   EXPECT_THAT(
       told, testing::HasSubstr("programs run without landlock, no-network: "));
 }

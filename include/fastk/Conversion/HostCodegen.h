@@ -117,6 +117,11 @@ std::string emitLLVMText(const llvm::Module &module);
 /// libm.
 llvm::ArrayRef<std::string> hostLibraries(bool hasThreads = true);
 
+/// The compiler of C variants, and whether there is something to link with: a
+/// diagnostic with the remedy where it is missing on this machine.
+mlir::FailureOr<std::string> findCCompiler(mlir::Location loc);
+mlir::LogicalResult checkLinker(mlir::Location loc);
+
 /// Links objects to a shared library, by clang-22 and lld or, where that is
 /// missing, by cc; `libraries` are options of the linker.
 mlir::LogicalResult

@@ -48,6 +48,9 @@ struct EvaluationRequest {
   /// How many promotions of this candidate came to nothing before: noise
   /// spoiled them, or they contradicted a record. Its answer is another one.
   int repeat = 0;
+  /// How many times this evaluation failed before, through no fault of the
+  /// candidate. Its answer is another one, too.
+  int failures = 0;
 };
 
 /// What the verdict on a variant is called in journals and recordings:
@@ -62,9 +65,12 @@ using Provenance = std::vector<std::pair<std::string, std::string>>;
 class Evaluator {
 public:
   virtual ~Evaluator();
-  /// An error where no evaluation can be made, whatever of: asked once, before
-  /// anything is searched. What people should know besides goes to note().
-  virtual llvm::Error check() { return llvm::Error::success(); }
+  /// An error where no evaluation can be made, whatever of, or none of variants
+  /// in one of `languages`: asked once, before anything is searched. What
+  /// people should know besides goes to note().
+  virtual llvm::Error check(const Languages &languages) {
+    return llvm::Error::success();
+  }
   /// What would judge and time variants of `workload`. Equal for equal content
   /// of the parts, on every run. Nothing: this evaluator never changes.
   virtual llvm::Expected<Provenance> provenance(LoweringOp workload);

@@ -24,6 +24,10 @@
 
 namespace fastk {
 
+/// The exit code of the compiler where a tool that it needs is missing on this
+/// machine. That says nothing of the program: it is an error, and no verdict.
+inline constexpr int kCompilerToolMissing = 69;
+
 struct JobMakerOptions {
   /// `fastk-opt`, which compiles each kernel in a child process.
   std::string compiler;
@@ -85,8 +89,14 @@ public:
   create(JobMakerOptions options);
   ~JobMaker();
 
+  /// Variants may be in these languages: where C is among them, provenance()
+  /// is an error without its compiler.
+  void expect(Languages languages) { expected = std::move(languages); }
+  /// Why CUDA-C cannot be compiled on this machine, with the remedy; empty
+  /// where it can. Compiles a small program, once.
+  const std::string &whyNoCuda();
   /// An error means that nothing can be said of the variant (disk full,
-  /// cancelled).
+  /// cancelled, a tool that is missing).
   llvm::Expected<PreparedJob> make(const EvaluationRequest &request,
                                    bool competitors);
   /// A job of mode compare for a workload of a GPU. Errors as make()'s.
@@ -130,6 +140,8 @@ private:
   JobMakerOptions options;
   std::string scratch;
   TargetDescription target;
+  Languages expected;
+  std::optional<std::string> cudaProblem;
   /// By SHA-256 of the lowering's text and its role: baselines, oracles and
   /// incumbents are compiled once.
   llvm::StringMap<CompiledKernel> kernels;

@@ -25,6 +25,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -144,11 +145,17 @@ struct FailedVariant {
   int attempt = 0;
 };
 
+/// In which variants may come.
+using Languages = std::set<Language>;
+
 class Proposer {
 public:
   virtual ~Proposer();
   /// "catalog", "files:DIR": as the user named it.
   virtual llvm::StringRef name() const = 0;
+  /// The languages of which some of its variants for `target` may be: what
+  /// compiles them is looked for before a search begins. All by default.
+  virtual Languages languages(const TargetDescription &target) const;
   /// True when every idea is to be tried in the first round, however many the
   /// user asked for: a person wrote them to be measured.
   virtual bool wantsAllTried() const { return false; }

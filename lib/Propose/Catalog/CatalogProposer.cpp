@@ -48,6 +48,11 @@ std::pair<llvm::StringRef, llvm::StringRef> splitId(llvm::StringRef id) {
 class CatalogProposer : public Proposer {
 public:
   llvm::StringRef name() const override { return "catalog"; }
+  Languages languages(const TargetDescription &target) const override {
+    if (target.target == "host")
+      return {Language::schedule, Language::c};
+    return {Language::schedule};
+  }
 
   Answer<std::vector<Idea>> proposeIdeas(const ProposalContext &context,
                                          int count) override;

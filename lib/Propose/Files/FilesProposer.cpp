@@ -53,6 +53,12 @@ public:
       : shownName(std::move(name)), entries(std::move(entries)) {}
 
   StringRef name() const override { return shownName; }
+  Languages languages(const TargetDescription &target) const override {
+    Languages all;
+    for (const HandWritten &entry : entries)
+      all.insert(entry.variant.language);
+    return all;
+  }
   bool wantsAllTried() const override { return true; }
 
   Answer<std::vector<Idea>> proposeIdeas(const ProposalContext &context,

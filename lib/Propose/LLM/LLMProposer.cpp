@@ -38,6 +38,9 @@ public:
         options(std::move(options)) {}
 
   StringRef name() const override { return model->name(); }
+  Languages languages(const TargetDescription &target) const override {
+    return {llm::languageOf(target)};
+  }
   bool wantsManyAtOnce() const override { return true; }
   std::string howToAnswer() const override { return model->howToAnswer(); }
 
