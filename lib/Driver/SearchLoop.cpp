@@ -95,6 +95,10 @@ private:
   std::vector<std::pair<std::string, UnprovenVariant>> unproven;
   /// What is to be said of workloads that the compiler lowers wrongly.
   std::string disagreements;
+  /// Why evaluations failed through no fault of their variants, for the first
+  /// search that ended so; and evaluations of this run that did not.
+  std::string unjudged;
+  int judged = 0;
   /// What a language model says that answers nothing; empty: there is none.
   std::string unanswered;
 };
@@ -270,6 +274,7 @@ llvm::Error SearchLoop::conclude(size_t index, const PreparedSearch &prepared,
                                  double preparation) {
   const SearchTarget &target = targets[index];
   report.push_back(reportJson(*prepared.input, options, result));
+  judged += result.counts.judged;
   if (result.end == SearchEnd::Pending) {
     budgets.spendWhole(options.budget, preparation);
     notePending(result, *prepared.progress);
@@ -287,9 +292,12 @@ llvm::Error SearchLoop::conclude(size_t index, const PreparedSearch &prepared,
                      result.detail;
   if (result.end == SearchEnd::Unanswered)
     unanswered = title.str() + ": " + result.detail;
+  bool isUnjudged = result.end == SearchEnd::Unjudged;
+  if (isUnjudged && unjudged.empty())
+    unjudged = title.str() + ": " + result.detail;
   if (result.end == SearchEnd::Interrupted)
     end = SearchModelEnd::Interrupted;
-  else if (unanswered.empty())
+  else if (unanswered.empty() && !isUnjudged)
     recordOf(target).isComplete = true;
   return result.winner ? storeWinner(index, prepared, options, result)
                        : llvm::Error::success();
@@ -463,6 +471,16 @@ llvm::Expected<SearchModelEnd> SearchLoop::searchAll() {
         unanswered +
             "\nnothing is lost: the same command asks again, and goes "
             "on from the journal in " +
+            run.options.journal);
+  // Where others were judged it may be the workload's: it was said, and the
+  // model is compiled.
+  if (end == SearchModelEnd::Done && !unjudged.empty() && judged == 0)
+    return llvm::createStringError(
+        llvm::inconvertibleErrorCode(),
+        unjudged +
+            "\nno evaluation of this run told anything of its variant; nothing "
+            "is lost: the same command evaluates again, and goes on from the "
+            "journal in " +
             run.options.journal);
   // The others were searched all the same.
   if (end == SearchModelEnd::Done && !disagreements.empty())

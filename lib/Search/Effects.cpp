@@ -282,8 +282,11 @@ Expected<std::optional<worker::Verdict>>
 Searcher::obtainVerdict(const std::string &name,
                         const EvaluationRequest &request) {
   double start = elapsedNow();
+  EvaluationRequest counted = request;
+  if (input.journal)
+    counted.failures = input.journal->failedEvaluations(name);
   Expected<std::optional<worker::Verdict>> verdict =
-      input.evaluator.evaluate(request);
+      input.evaluator.evaluate(counted);
   // A terminal sends its interrupt to children too: what failed while the user
   // asked to stop says nothing of the variant. What passed is kept.
   if (input.stopRequested && input.stopRequested() &&
@@ -296,6 +299,8 @@ Searcher::obtainVerdict(const std::string &name,
     return verdict;
   double end = times.arrived(name, elapsedNow());
   verdictAt = end;
+  ++((*verdict)->status == worker::Status::Error ? result.counts.failed
+                                                 : result.counts.judged);
   if (!request.promote)
     durations.push_back(end - start);
   else

@@ -301,6 +301,11 @@ Error Journal::readHeader(const json::Object &header,
   return Error::success();
 }
 
+/// Of a would-be winner.
+static bool isSecond(StringRef evaluation) {
+  return evaluation.starts_with("promote/");
+}
+
 Error Journal::readLine(StringRef body, size_t number,
                         const JournalBinding *binding) {
   auto problem = [&](const Twine &what) {
@@ -364,12 +369,24 @@ Error Journal::readLine(StringRef body, size_t number,
     event.verdict = worker::parseVerdict(verdict, error);
     if (!event.verdict)
       return problem("its verdict cannot be read: " + error);
+    bool isFailure = event.verdict->status == worker::Status::Error;
+    event.failures += isFailure;
+    if (isFailure) {
+      openFailures.insert(*name);
+      failuresInARow += !isSecond(*name);
+    } else {
+      openFailures.clear();
+      failuresInARow = 0;
+      hasJudged = true;
+    }
   }
   event.fields = std::move(*object);
   return Error::success();
 }
 
 bool Journal::replaces(const json::Object &later, const Event &earlier) {
+  if (earlier.verdict)
+    return earlier.verdict->status == worker::Status::Error;
   const json::Object *now = later.getObject("reply");
   const json::Object *before = earlier.fields.getObject("reply");
   if (now && before)
@@ -586,9 +603,17 @@ Error Journal::recordVerdict(StringRef name, const worker::Verdict &verdict,
 std::optional<Journal::Recorded<worker::Verdict>>
 Journal::findVerdict(StringRef name) {
   const Event *event = find("evaluation", name);
-  if (!event || !event->verdict)
+  bool isOpen =
+      openFailures.contains(name) &&
+      (isSecond(name) || !hasJudged || failuresInARow >= kErrorsInARow);
+  if (!event || !event->verdict || isOpen)
     return std::nullopt;
   return Recorded<worker::Verdict>{*event->verdict, event->elapsed};
+}
+
+int Journal::failedEvaluations(StringRef name) const {
+  const Event *event = find("evaluation", name);
+  return event ? event->failures : 0;
 }
 
 //===----------------------------------------------------------------------===//

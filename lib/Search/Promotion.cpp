@@ -219,6 +219,11 @@ Error Searcher::promote() {
       ++faults;
       avoidsBarriers |= hasSplitBarriers(trial.tried.variant.program);
     }
+    if (second.status == worker::Status::Error) {
+      noteUnproven(trial, "its second failed through no fault of its own: " +
+                              second.reason);
+      continue;
+    }
     if (isTooNoisy(second, options.promotionGain)) {
       noteUnproven(trial, "its second does not count: " + problem);
       // Others would fare no better.

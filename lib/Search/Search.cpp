@@ -32,6 +32,8 @@ StringRef fastk::stringify(SearchEnd end) {
     return "unanswered";
   case SearchEnd::Unfit:
     return "unfit";
+  case SearchEnd::Unjudged:
+    return "unjudged";
   case SearchEnd::Disagreement:
     return "disagreement";
   case SearchEnd::Pending:

@@ -177,6 +177,7 @@ void fastk::printTrajectory(const SearchResult &result, StringRef title,
     // Never slower than the default lowering, and said when it is no faster.
     bool isJudged = result.end != SearchEnd::Interrupted &&
                     result.end != SearchEnd::Unfit &&
+                    result.end != SearchEnd::Unjudged &&
                     result.end != SearchEnd::Unanswered &&
                     result.end != SearchEnd::Disagreement && !result.unproven;
     os << (result.unproven

@@ -62,6 +62,7 @@ Expected<SearchResult> Searcher::run() {
       return std::move(error);
   if (input.progress)
     input.progress->ended();
+  noteUnjudged();
 
   if (!result.winner && result.noWinnerReason.empty())
     result.noWinnerReason = result.end == SearchEnd::Interrupted
@@ -87,11 +88,25 @@ Expected<SearchResult> Searcher::run() {
   return std::move(result);
 }
 
+void Searcher::noteUnjudged() {
+  if (searchOver || trials.empty() || !all_of(trials, [](const Trial &trial) {
+        return trial.verdict.status == worker::Status::Error;
+      }))
+    return;
+  size_t count = trials.size();
+  result.end = SearchEnd::Unjudged;
+  result.detail =
+      (count == 1 ? "its only evaluation"
+                  : "all " + std::to_string(count) + " evaluations") +
+      " failed through no fault of the variant: " + trials.back().tried.reason;
+  result.noWinnerReason = result.detail;
+}
+
 void Searcher::stop(SearchEnd end, std::string detail) {
   phaseOver = true;
   if (end == SearchEnd::Interrupted || end == SearchEnd::Unfit ||
-      end == SearchEnd::Disagreement || end == SearchEnd::Pending ||
-      end == SearchEnd::Unanswered)
+      end == SearchEnd::Unjudged || end == SearchEnd::Disagreement ||
+      end == SearchEnd::Pending || end == SearchEnd::Unanswered)
     searchOver = true;
   // The first cause stands: what a later phase runs into is its consequence.
   if (phase == Phase::Rounds || searchOver) {

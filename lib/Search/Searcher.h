@@ -193,6 +193,9 @@ private:
   std::vector<size_t> survivors() const;
   void chooseParents();
 
+  /// A budget may end a search before it can tell that the evaluator fails.
+  void noteUnjudged();
+
   // State of affairs.
   ProposalContext context();
   bool hasBest() const { return best.has_value(); }

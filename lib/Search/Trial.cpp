@@ -12,10 +12,6 @@
 using namespace llvm;
 using namespace fastk;
 
-/// So many evaluations that fail through no fault of the candidate end a
-/// search: something else is broken.
-static constexpr int kErrorsInARow = 3;
-
 Searcher::TryOutcome Searcher::recordUnreadable(Trial trial) {
   trial.tried.status = "unreadable";
   trial.tried.reason = trial.tried.variant.problem;
@@ -108,10 +104,10 @@ Expected<Searcher::TryOutcome> Searcher::tryVariant(const Idea &idea,
     stop(SearchEnd::Disagreement, done.tried.reason);
   } else if (done.verdict.status == worker::Status::Error) {
     if (++errorsInARow == kErrorsInARow)
-      stop(SearchEnd::Unfit, std::to_string(kErrorsInARow) +
-                                 " evaluations in a row failed through no "
-                                 "fault of their variants: " +
-                                 done.tried.reason);
+      stop(SearchEnd::Unjudged, std::to_string(kErrorsInARow) +
+                                    " evaluations in a row failed through no "
+                                    "fault of their variants: " +
+                                    done.tried.reason);
   } else {
     errorsInARow = 0;
   }

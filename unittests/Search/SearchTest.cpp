@@ -397,9 +397,29 @@ TEST(Search, ErrorsInARowEndTheSearch) {
     return "error " + std::to_string(idea) + "/" + std::to_string(p);
   });
   SearchResult result = world.search(SearchOptions());
-  EXPECT_EQ(result.end, SearchEnd::Unfit);
+  EXPECT_EQ(result.end, SearchEnd::Unjudged);
   EXPECT_EQ(world.evaluator.calls.size(), 3u);
-  EXPECT_THAT(result.detail, HasSubstr("because it is error"));
+  EXPECT_EQ(result.detail, "3 evaluations in a row failed through no fault of "
+                           "their variants: because it is error");
+  EXPECT_EQ(result.noWinnerReason, result.detail);
+  EXPECT_EQ(result.counts.failed, 3);
+  EXPECT_EQ(result.counts.judged, 0);
+}
+
+TEST(Search, ABudgetDoesNotHideThatNothingWasJudged) {
+  for (int budget : {1, 3}) {
+    World world(60, [](int idea, int p) {
+      return "error " + std::to_string(idea) + "/" + std::to_string(p);
+    });
+    SearchOptions options;
+    options.budget.evaluations = budget;
+    SearchResult result = world.search(options);
+    EXPECT_EQ(result.end, SearchEnd::Unjudged);
+    EXPECT_EQ(result.detail,
+              (budget == 1 ? "its only evaluation" : "all 2 evaluations") +
+                  std::string(" failed through no fault of the variant: "
+                              "because it is error"));
+  }
 }
 
 TEST(Search, EvaluatorThatCannotEvaluateIsAnError) {

@@ -52,6 +52,10 @@ struct JournalBinding {
   About about = {};
 };
 
+/// So many evaluations in a row that fail through no fault of the candidate end
+/// a search: something else is broken.
+inline constexpr int kErrorsInARow = 3;
+
 /// An exchange with a language model of which nothing came.
 struct FailedExchange {
   /// Of the prompt, for people.
@@ -114,7 +118,11 @@ public:
   std::optional<Recorded<std::vector<Idea>>> findIdeas(llvm::StringRef name);
   llvm::Expected<std::optional<Recorded<std::vector<Variant>>>>
   findVariants(llvm::StringRef name);
+  /// Not one that failed through no fault of the variant and ended the search,
+  /// or was its second measurement: that is asked for again.
   std::optional<Recorded<worker::Verdict>> findVerdict(llvm::StringRef name);
+  /// How often an evaluation failed so.
+  int failedEvaluations(llvm::StringRef name) const;
   llvm::Expected<std::optional<Recorded<Reply>>>
   findExchange(llvm::StringRef name);
   /// What each recorded exchange cost, by name; several times the same name
@@ -155,6 +163,8 @@ private:
     llvm::json::Object fields;
     std::optional<worker::Verdict> verdict;
     double elapsed = 0;
+    /// Verdicts `error` among those recorded.
+    int failures = 0;
   };
 
   std::string filePath() const { return directory + "/journal.jsonl"; }
@@ -174,7 +184,8 @@ private:
   const Event *find(llvm::StringRef type, llvm::StringRef name) const;
 
   /// Whether an event may take the place of `earlier`, of the same type and
-  /// name: of exchanges and of what was made of them, after a failure.
+  /// name: of exchanges, what was made of them and evaluations, after a
+  /// failure.
   static bool replaces(const llvm::json::Object &later, const Event &earlier);
   llvm::Error readHeader(const llvm::json::Object &header,
                          const JournalBinding *binding);
@@ -189,6 +200,11 @@ private:
   /// Of exchanges that were asked again.
   std::vector<std::pair<std::string, Usage>> earlierUsages;
   int lastRound = 0;
+  /// Evaluations that failed since the last one that did not; so many of them
+  /// in a row, second measurements apart; whether there was one that did not.
+  llvm::StringSet<> openFailures;
+  int failuresInARow = 0;
+  bool hasJudged = false;
   size_t resumed = 0;
   bool begun = false;
   double elapsed = 0;

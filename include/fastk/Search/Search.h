@@ -100,6 +100,7 @@ enum class SearchEnd {
   Exhausted,  ///< The proposers had no more to say.
   Unanswered, ///< A language model answers no prompt; `detail` says why.
   Unfit,      ///< The workload cannot be judged; `detail` says why.
+  Unjudged,   ///< The evaluator fails, whatever the variant.
   /// The compiler lowers the workload wrongly for the device or for the host;
   /// `detail` says where it shows.
   Disagreement,
@@ -136,6 +137,9 @@ struct SearchCounts {
   int pending = 0;
   /// Prompts that were written and are not answered yet.
   int pendingPrompts = 0;
+  /// Evaluations of this run: those that failed through no fault of the
+  /// variant, and the others.
+  int failed = 0, judged = 0;
   int promotions = 0, repairs = 0, duplicates = 0;
   int ideas = 0, variants = 0;
   /// By status: "ok", "wrong", ...

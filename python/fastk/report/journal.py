@@ -165,6 +165,9 @@ class Journal:
             fields, self._names[kind, name]
         ):
             fields.fail("is recorded a second time")
+        if kind == "evaluation" and (kind, name) in self._names:
+            # What took its place is told at its own time.
+            self.events = [e for e in self.events if (e.type, e.name) != (kind, name)]
         self._names[kind, name] = fields
         self.events.append(Event(kind, name, fields.number("elapsed"), fields))
 
@@ -196,6 +199,8 @@ class Journal:
 
 def _replaces(fields, earlier):
     """Whether an event may follow another of its type and name: after a failure."""
+    if verdict := earlier.object("verdict", None):
+        return verdict.text("status", "") == "error"
     now, before = fields.object("reply", None), earlier.object("reply", None)
     if now and before:
         return (

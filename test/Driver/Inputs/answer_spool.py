@@ -4,8 +4,9 @@ PTX, where no comment is left), the baseline's 8000 ns.
 
 Comparisons of oracles are answered first and are not counted: they agree, or with --disagree do not.
 
-usage: answer_spool.py DIR [MOST | --disagree]
-answers at most MOST jobs, in order of name; prints how many
+usage: answer_spool.py DIR [MOST | --disagree | --fail]
+answers at most MOST jobs, in order of name; prints how many. With --fail the worker fails, whatever
+the candidate.
 """
 import json
 import os
@@ -66,8 +67,8 @@ def answer(folder, job):
 
 def main():
     spool = sys.argv[1]
-    disagree = sys.argv[2:] == ["--disagree"]
-    most = int(sys.argv[2]) if len(sys.argv) > 2 and not disagree else 1 << 30
+    disagree, fails = (sys.argv[2:] == [word] for word in ("--disagree", "--fail"))
+    most = int(sys.argv[2]) if len(sys.argv) > 2 and not (disagree or fails) else 1 << 30
     done = 0
     for name in sorted(os.listdir(spool)):
         folder = os.path.join(spool, name)
@@ -79,7 +80,10 @@ def main():
                   {"status": "disagreement", "reason": "on normal, result 0: as told"}
                   if disagree else {})
         elif done < most:
-            answer(folder, job)
+            if fails:
+                write(folder, job, {"status": "error", "reason": "the GPU is lost"})
+            else:
+                answer(folder, job)
             done += 1
     print(f"{done} answered")
 

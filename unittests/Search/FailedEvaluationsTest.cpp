@@ -1,0 +1,106 @@
+//===- FailedEvaluationsTest.cpp - Evaluators that fail -------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An evaluation that fails through no fault of its variant says nothing of it:
+// it is asked for again when the search goes on.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SearchTestUtils.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace fastk;
+using namespace fastk::test;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+namespace {
+struct FailingWorld : World {
+  FailingWorld()
+      : World(6, [](int idea, int p) {
+          return ok(500 - 10 * idea, std::to_string(p));
+        }) {
+    proposer.sweeps = false;
+    options.rounds = 1;
+    evaluator.alter = [this](worker::Verdict &verdict,
+                             const EvaluationRequest &request) {
+      failures.push_back(request.failures);
+      if (!fails || !fails(request))
+        return;
+      verdict = worker::Verdict();
+      verdict.id = "job";
+      verdict.status = worker::Status::Error;
+      verdict.reason = "the GPU is lost";
+    };
+  }
+  SearchResult run(const TemporaryFolder &folder) {
+    return search(options, openJournal(folder.str(), options).get());
+  }
+
+  SearchOptions options;
+  std::function<bool(const EvaluationRequest &)> fails;
+  /// What each request says of those before it.
+  std::vector<int> failures;
+};
+} // namespace
+
+TEST(FailedEvaluations, AreMadeAgainByTheNextRun) {
+  TemporaryFolder folder;
+  for (int run = 0; run < 2; ++run) {
+    FailingWorld world;
+    world.fails = [](const EvaluationRequest &) { return true; };
+    SearchResult result = world.run(folder);
+    EXPECT_EQ(result.end, SearchEnd::Unjudged);
+    EXPECT_THAT(result.detail, HasSubstr("the GPU is lost"));
+    EXPECT_THAT(world.failures, ElementsAre(run, run, run));
+    EXPECT_EQ(result.counts.failed, 3);
+  }
+  FailingWorld mended, whole;
+  SearchResult result = mended.run(folder);
+  SearchResult expected = whole.search(whole.options);
+  ASSERT_TRUE(result.winner.has_value());
+  EXPECT_EQ(result.winner->variant.program, expected.winner->variant.program);
+  EXPECT_EQ(result.counts.statuses, expected.counts.statuses);
+  EXPECT_EQ(mended.evaluator.calls, whole.evaluator.calls);
+  FailingWorld last;
+  EXPECT_TRUE(last.run(folder).winner.has_value());
+  EXPECT_TRUE(last.evaluator.calls.empty());
+}
+
+TEST(FailedEvaluations, OneAmongOthersStands) {
+  TemporaryFolder folder;
+  for (int run = 0; run < 2; ++run) {
+    FailingWorld world;
+    world.fails = [](const EvaluationRequest &request) {
+      return request.candidate.ideaId == "scripted/1" &&
+             request.candidate.parameters.at("p") == 0;
+    };
+    SearchResult result = world.run(folder);
+    EXPECT_TRUE(result.winner.has_value());
+    EXPECT_EQ(result.counts.statuses.at("error"), 1);
+    EXPECT_EQ(world.evaluator.calls.empty(), run == 1);
+  }
+}
+
+TEST(FailedEvaluations, ASecondMeasurementThatFailedIsMissing) {
+  TemporaryFolder folder;
+  {
+    FailingWorld world;
+    world.fails = [](const EvaluationRequest &request) {
+      return request.promote;
+    };
+    SearchResult result = world.run(folder);
+    EXPECT_FALSE(result.winner);
+    ASSERT_TRUE(result.unproven.has_value());
+    EXPECT_EQ(result.unproven->why, "its second failed through no fault of its "
+                                    "own: the GPU is lost");
+  }
+  FailingWorld mended;
+  EXPECT_TRUE(mended.run(folder).winner.has_value());
+  EXPECT_THAT(mended.failures, ElementsAre(1));
+}
