@@ -31,8 +31,11 @@ Searcher::askIdeas(Proposer &proposer, const std::string &name, int count) {
   if (input.journal)
     if (auto recorded = input.journal->findIdeas(name)) {
       isRecorded = true;
-      if (!recorded->value.empty() || !mayAskAgain(proposer))
+      if (!recorded->value.empty() || !mayAskAgain(proposer)) {
+        if (recorded->value.empty())
+          noteMissed(proposer, {}, count);
         return std::move(recorded->value);
+      }
     }
   Answer<std::vector<Idea>> ideas = proposer.proposeIdeas(context(), count);
   if (!ideas || !*ideas)
@@ -42,6 +45,8 @@ Searcher::askIdeas(Proposer &proposer, const std::string &name, int count) {
     return std::nullopt;
   if (static_cast<int>((*ideas)->size()) > count)
     (*ideas)->resize(count);
+  if ((*ideas)->empty())
+    noteMissed(proposer, {}, count);
   if (input.journal && !(isRecorded && (*ideas)->empty()))
     if (Error error = input.journal->recordIdeas(name, **ideas, elapsedNow()))
       return std::move(error);

@@ -174,7 +174,7 @@ Expected<std::vector<int>> Searcher::ideasOfProposers() {
 
 Error Searcher::runSequential() {
   // As many realisations as the branching search would make.
-  int steps = options.rounds * options.ideas * options.implementations;
+  int steps = roundsAllowed();
   size_t turn = 0;
   for (roundNumber = 1; roundNumber <= steps && !phaseOver; ++roundNumber) {
     round = std::to_string(roundNumber);
@@ -230,9 +230,12 @@ Answers<std::vector<Variant>> Searcher::realise(ArrayRef<Asked> asked,
                             });
       });
   if (answers)
-    for (std::optional<std::vector<Variant>> &variants : *answers)
+    for (auto [each, variants] : zip_equal(asked, *answers)) {
       if (variants && static_cast<int>(variants->size()) > count)
         variants->resize(count);
+      else if (variants && static_cast<int>(variants->size()) < count)
+        noteMissed(*each.owner, {each.idea}, count);
+    }
   return answers;
 }
 

@@ -181,10 +181,24 @@ bool SearchExchanges::endsSearch(LanguageModel &model, ArrayRef<Failed> failed,
   });
 }
 
+static std::string nameOf(const LanguageModel &model, const Prompt &prompt) {
+  return digestOf(prompt) + " " + model.name().str();
+}
+
+Prompt SearchExchanges::asAsked(const LanguageModel &model,
+                                Prompt prompt) const {
+  // Beyond the samples that proposers ask for.
+  constexpr int kAgain = 1 << 24;
+  if (asksAgain && !usable.count(nameOf(model, prompt)))
+    prompt.sample += kAgain;
+  return prompt;
+}
+
 Error SearchExchanges::reject(LanguageModel &model, ArrayRef<Prompt> prompts,
                               StringRef problem) {
-  for (const Prompt &prompt : prompts) {
-    std::string name = digestOf(prompt) + " " + model.name().str();
+  for (const Prompt &original : prompts) {
+    Prompt prompt = asAsked(model, original);
+    std::string name = nameOf(model, prompt);
     Reply reply;
     if (auto said = replies.find(name); said != replies.end()) {
       reply = said->second;
@@ -210,14 +224,17 @@ Error SearchExchanges::reject(LanguageModel &model, ArrayRef<Prompt> prompts,
 }
 
 Expected<std::vector<std::optional<Reply>>>
-SearchExchanges::ask(LanguageModel &model, ArrayRef<Prompt> prompts) {
+SearchExchanges::ask(LanguageModel &model, ArrayRef<Prompt> originals) {
+  std::vector<Prompt> prompts;
+  for (const Prompt &prompt : originals)
+    prompts.push_back(asAsked(model, prompt));
   std::vector<std::optional<Reply>> result(prompts.size());
   std::vector<std::string> names;
   SmallVector<size_t> missing;
   // The same prompt twice is one exchange.
   StringMap<size_t> firstOf;
   for (auto [index, prompt] : enumerate(prompts)) {
-    std::string name = digestOf(prompt) + " " + model.name().str();
+    std::string name = nameOf(model, prompt);
     names.push_back(name);
     if (auto said = replies.find(name); said != replies.end()) {
       result[index] = said->second;
@@ -231,6 +248,9 @@ SearchExchanges::ask(LanguageModel &model, ArrayRef<Prompt> prompts) {
         result[index] = std::move((*recorded)->value);
       }
     }
+    if (!result[index] && asksAgain && times.isReplay() &&
+        !times.isRecorded(name))
+      result[index].emplace().status = ReplyStatus::Failed;
     if (!result[index] && firstOf.try_emplace(name, index).second)
       missing.push_back(index);
   }
@@ -325,5 +345,10 @@ SearchExchanges::ask(LanguageModel &model, ArrayRef<Prompt> prompts) {
     if (auto first = firstOf.find(name);
         !result[index] && first != firstOf.end())
       result[index] = result[first->second];
+  // The later one tells how it stands.
+  for (auto [original, name] : zip_equal(originals, names))
+    if (std::string first = nameOf(model, original);
+        first != name && (usable.count(name) || failedByName.count(name)))
+      failedByName.erase(first);
   return result;
 }

@@ -31,6 +31,10 @@ public:
   llvm::Error reject(LanguageModel &model, llvm::ArrayRef<Prompt> prompts,
                      llvm::StringRef problem) override;
 
+  /// Prompts that failed before are asked once more, as exchanges of their own:
+  /// the failed ones stay, for rounds were made on them. In a replay those are
+  /// asked that were.
+  bool asksAgain = false;
   /// Why replies are missing.
   int pending = 0;
   bool interrupted = false, budgetSpent = false;
@@ -65,6 +69,8 @@ private:
   llvm::Error keep(const std::string &name, const Prompt &prompt,
                    const Reply &reply, double when);
   void account(llvm::StringRef name, const Usage &usage);
+  /// `prompt`, or the one that asks it again.
+  Prompt asAsked(const LanguageModel &model, Prompt prompt) const;
   /// How many of `prompts` the budget lets be asked; limits their replies to
   /// what is left of it.
   size_t allowed(llvm::MutableArrayRef<Prompt> prompts);

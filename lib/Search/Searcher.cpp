@@ -58,6 +58,9 @@ Expected<SearchResult> Searcher::run() {
     if (Error error = finalSweep())
       return std::move(error);
   if (!searchOver)
+    if (Error error = tryMissed())
+      return std::move(error);
+  if (!searchOver)
     if (Error error = promote())
       return std::move(error);
   if (input.progress)
@@ -129,10 +132,7 @@ ProposalContext Searcher::context() {
 SearchStanding Searcher::standing(StringRef title) const {
   SearchStanding standing;
   standing.round = round;
-  standing.rounds =
-      options.strategy == SearchStrategy::Branching
-          ? options.rounds
-          : options.rounds * options.ideas * options.implementations;
+  standing.rounds = roundsAllowed();
   standing.evaluations = result.counts.evaluations;
   standing.evaluationBudget = options.budget.evaluations;
   standing.elapsedSeconds = runNow();

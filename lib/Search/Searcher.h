@@ -101,6 +101,25 @@ private:
   /// is over when one is pending.
   llvm::Error askTogether(llvm::ArrayRef<Variant> variants);
 
+  // AskAgain.cpp: what failed in rounds that the search had left.
+  /// Ideas that a model was asked for in vain (`ideas` is empty then), or whose
+  /// programs it was, and what was known then.
+  struct Missed {
+    Proposer *owner = nullptr;
+    std::vector<Idea> ideas;
+    int count = 0;
+    /// How many trials the history had.
+    size_t triedBefore = 0;
+    std::vector<TriedVariant> parents;
+    int round = 0;
+    double baselineSeconds = 0;
+  };
+  /// Of a round that an earlier run left, or that is replayed.
+  void noteMissed(Proposer &owner, std::vector<Idea> ideas, int count);
+  llvm::Error tryMissed();
+  llvm::Expected<std::vector<Planned>> askMissedAgain();
+  llvm::Error recordMissed(llvm::ArrayRef<Planned> planned);
+
   // Sweep.cpp, Promotion.cpp, Trial.cpp.
   /// Hill-climbs from a trial in the space of its parameters.
   llvm::Error sweep(size_t from, int limit);
@@ -201,6 +220,12 @@ private:
   bool hasBest() const { return best.has_value(); }
   Trial &bestTrial() { return trials[*best]; }
   void stop(SearchEnd end, std::string detail = "");
+  /// Rounds, or steps, where none ends the search.
+  int roundsAllowed() const {
+    return options.strategy == SearchStrategy::Branching
+               ? options.rounds
+               : options.rounds * options.ideas * options.implementations;
+  }
   SearchStanding standing(llvm::StringRef title) const;
   TrajectoryRow rowOf(llvm::StringRef round, const Trial &trial) const;
 
@@ -213,6 +238,7 @@ private:
   std::optional<size_t> best;
   /// What proposers see.
   std::vector<TriedVariant> history, parents;
+  std::vector<Missed> missed;
   std::vector<Idea> known;
   std::vector<SearchSeed> seeds;
   /// Digests and novelties of what was tried; digests of what was swept.

@@ -87,3 +87,32 @@ def test_what_failed_and_was_asked_again(tmp_path):
     assert search.best.digest == b
     assert "1 reply failed: no" in text.render(search)
     assert page.render([search])
+
+
+def test_an_evaluation_that_was_made_again(tmp_path):
+    w = JournalWriter(tmp_path)
+    w.ideas("1/0", [IDEA])
+    (a,) = w.variants("realise/1/0/0", [cuda(IDEA[0], kernel(64), plan(64))])
+    w.evaluate(a, verdict("error", reason="the GPU is lost"))
+    w.evaluate(a, verdict("ok", 900.0))
+    (search,) = read_searches(tmp_path)
+    (variant,) = search.variants
+    assert variant.verdict.status == "ok"
+    assert "the GPU is lost" not in text.render(search)
+
+
+def test_programs_that_came_behind_the_last_round(tmp_path):
+    w = JournalWriter(tmp_path)
+    w.ideas("1/0", [IDEA])
+    (a,) = w.variants("realise/1/0/0", [cuda(IDEA[0], kernel(64), plan(64))])
+    w.evaluate(a, verdict("ok", 900.0))
+    w.ideas("2/0", [])
+    w.ideas("3/0", [IDEA])
+    (b,) = w.variants("realise/3/0/0", [cuda(IDEA[0], kernel(32), plan(32))])
+    w.evaluate(b, verdict("ok", 800.0, over_best=1.12))
+    (search,) = read_searches(tmp_path)
+    (idea,) = search.ideas
+    assert [each.digest for each in idea.variants] == [a, b]
+    assert [each.digest for each in search.variants] == [a, b]
+    assert search.best.digest == b
+    assert page.render([search])

@@ -130,7 +130,83 @@ TEST(Exchanges, OneFailedReplyIsSkippedAndKept) {
   for (int run = 0; run < 2; ++run) {
     AskingWorld world;
     auto journal = world.journalIn(folder);
+    auto say = world.model.say;
+    world.model.say = [&](const Prompt &prompt) -> std::optional<Reply> {
+      if (prompt.user == "asking/1-0" && prompt.sample != 1)
+        return failing(ModelFailure::Timeout);
+      return say(prompt);
+    };
+    auto result = world.run(journal.get());
+    ASSERT_TRUE(passed(result));
+    EXPECT_EQ(result->history.size(), 7u);
+    // The next run asks again, in the end.
+    EXPECT_EQ(world.model.calls, run == 0 ? 4 : 1);
+    EXPECT_EQ(result->modelFailures.size(), 1u);
+  }
+}
+
+// What was asked, paid for and tried since stays as it was: what comes of the
+// prompt that had failed is tried behind it, on every run.
+TEST(Exchanges, WhatFailedInARoundThatIsOverIsAskedAgainInTheEnd) {
+  TemporaryFolder folder;
+  std::vector<std::string> programs;
+  {
+    AskingWorld world;
+    auto journal = world.journalIn(folder);
     world.timeOutOn("asking/1-0", 0);
+    auto result = world.run(journal.get());
+    ASSERT_TRUE(passed(result));
+    for (const TriedVariant &each : result->history)
+      programs.push_back(each.variant.program);
+  }
+  ASSERT_EQ(programs.size(), 7u);
+  for (int run = 0; run < 2; ++run) {
+    AskingWorld again;
+    auto journal = again.journalIn(folder);
+    auto result = again.run(journal.get());
+    ASSERT_TRUE(passed(result));
+    ASSERT_EQ(again.model.asked.size(), run == 0 ? 1u : 0u);
+    if (run == 0)
+      EXPECT_EQ(again.model.asked[0].user, "asking/1-0");
+    ASSERT_EQ(result->history.size(), 8u);
+    for (size_t i = 0; i < programs.size(); ++i)
+      EXPECT_EQ(result->history[i].variant.program, programs[i]);
+    EXPECT_EQ(result->history[7].variant.ideaId, "asking/1-0");
+    EXPECT_TRUE(result->modelFailures.empty());
+    EXPECT_EQ(result->counts.evaluations,
+              result->counts.replayed + int(again.evaluator.calls.size()));
+  }
+}
+
+// Nor is it asked where it could not be tried within the minutes.
+TEST(Exchanges, WhatFailedIsNotAskedAgainWithoutTimeLeft) {
+  TemporaryFolder folder;
+  for (double minutes : {0.0, 0.05, 1.0}) {
+    AskingWorld world;
+    world.options.budget.minutes = minutes;
+    world.evaluator.alter = [](worker::Verdict &verdict,
+                               const EvaluationRequest &) {
+      verdict.resources.wallSeconds = 1;
+    };
+    auto journal = world.journalIn(folder);
+    if (minutes == 0)
+      world.timeOutOn("asking/1-0", 0);
+    auto result = world.run(journal.get());
+    ASSERT_TRUE(passed(result));
+    EXPECT_EQ(result->history.size(), minutes < 1 ? 7u : 8u);
+    EXPECT_EQ(world.model.calls, minutes == 0 ? 4 : minutes < 1 ? 0 : 1);
+  }
+}
+
+// Nothing is paid for that no evaluation is left for.
+TEST(Exchanges, WhatFailedIsNotAskedAgainWithoutAnEvaluationLeft) {
+  TemporaryFolder folder;
+  for (int run = 0; run < 2; ++run) {
+    AskingWorld world;
+    world.options.budget.evaluations = 8;
+    auto journal = world.journalIn(folder);
+    if (run == 0)
+      world.timeOutOn("asking/1-0", 0);
     auto result = world.run(journal.get());
     ASSERT_TRUE(passed(result));
     EXPECT_EQ(result->history.size(), 7u);

@@ -340,6 +340,37 @@ TEST(Replay, RepliesComeFromTheRecordToo) {
   EXPECT_EQ(toText(cassetteOf(folder.file("second"), again)), toText(cassette));
 }
 
+// What had failed was answered by a later run, behind all rounds: so it is in
+// the replay.
+TEST(Replay, WhatWasAskedAgainIsAskedAgain) {
+  TemporaryFolder folder;
+  auto searchOnce = [&](ModelWorld &world) {
+    auto journal = world.journalIn(folder);
+    auto result = world.run(journal.get());
+    EXPECT_TRUE(passed(result));
+    return std::move(*result);
+  };
+  ModelWorld first, world;
+  size_t tried = searchOnce(first).history.size();
+  SearchResult result = searchOnce(world);
+  EXPECT_EQ(world.model.asked.size(), 1u);
+  EXPECT_EQ(result.history.size(), tried + 1);
+  Cassette cassette = cassetteOf(folder.str() + "/journal", world);
+
+  std::string path = folder.file("run.jsonl");
+  ASSERT_TRUE(passed(writeCassette(cassette, path)));
+  auto model = createReplayModel(path);
+  ASSERT_TRUE(passed(model));
+  AskingProposer asking(**model);
+  ModelWorld again;
+  auto second = again.openJournal(folder.file("second"), again.options);
+  auto replayed = replay(again, cassette, again.options, second.get(), &asking);
+  ASSERT_TRUE(passed(replayed));
+  EXPECT_EQ(summary(again, *replayed), summary(world, result));
+  EXPECT_TRUE(replayed->modelFailures.empty());
+  EXPECT_EQ(again.model.calls, 0);
+}
+
 TEST(Replay, TokensEndItWhereTheyEndedTheRecordedSearch) {
   TemporaryFolder folder;
   AskingWorld world;

@@ -132,14 +132,22 @@ class _Builder:
         if event.name == BANK:
             self.search.known = ideas
             return self._trials.label
-        self.search.ideas += ideas
-        self._asked[event.name] = ideas
+        # Behind the last round those come again whose programs had failed.
+        new = [each for each in ideas if not self._is_known(each)]
+        self.search.ideas += new
+        self._asked[event.name] = [
+            self._ideas[each.id] if self._is_known(each) else each for each in ideas
+        ]
         for idea in ideas:
             self._ideas.setdefault(idea.id, idea)
         label = event.name.partition("/")[0]
-        self._trials.ideas_asked(label, ideas)
-        self._lineage.ideas(position, ideas, label)
+        self._trials.ideas_asked(label, new)
+        self._lineage.ideas(position, new, label)
         return self._trials.label
+
+    def _is_known(self, idea):
+        known = self._ideas.get(idea.id)
+        return known is not None and known.text == idea.text
 
     def _take_variants(self, event, position):
         how, match = self._parse(event, ("realise", "repair", "neighbours"))
@@ -158,7 +166,10 @@ class _Builder:
             ideas, number = self._asked.get(match[1], []), int(match[2] or 0)
             if number >= len(ideas):
                 event.fields.fail("realises an idea that nobody had")
-            ideas[number].variants = made
+            digests = {each.digest for each in made}
+            had = ideas[number].variants or []
+            others = [each for each in had if each.digest not in digests]
+            ideas[number].variants = others + made
             for variant in made:
                 variant.idea = ideas[number]
         self._trials.variants_asked(new, source if how == "neighbours" else None)
