@@ -191,9 +191,8 @@ void SearchLoop::sayWhatTimeIsWorth() const {
   double minutes =
       std::max(run.options.search.budget.minutes / run.options.partOfBudget,
                std::ceil(wanted / 6) / 10);
-  llvm::errs() << llvm::format("\nthey go on where they were, for %.4g minutes "
-                               "more",
-                               minutes);
+  llvm::errs() << llvm::format("\nthey go on where they were, for %.4g %s more",
+                               minutes, minutes == 1 ? "minute" : "minutes");
   if (run.options.commandWithMinutes)
     llvm::errs() << ": " << run.options.commandWithMinutes(minutes);
   llvm::errs() << "\n";

@@ -53,11 +53,15 @@ bool Searcher::hasEvaluationsLeft(bool promote) {
   return false;
 }
 
-/// "its budget of 0.5 minutes is spent".
+/// "its budget of 30 s is spent".
 static std::string minutesSpent(const SearchBudget &budget, double kept = 0) {
   std::string text;
   raw_string_ostream os(text);
-  os << format("its budget of %.3g minutes is spent", budget.minutes);
+  if (budget.minutes < 2)
+    os << "its budget of " << formatSeconds(60 * budget.minutes);
+  else
+    os << format("its budget of %.3g minutes", budget.minutes);
+  os << " is spent";
   if (kept > 0)
     os << format(", but for %.0f s kept for the second measurement", kept);
   return text;

@@ -73,7 +73,9 @@ Searcher::measureAgain(const Trial &trial) {
 void Searcher::noteUnproven(const Trial &trial, std::string why) {
   std::string text = "'" + trial.idea.title + "' had " +
                      percent(trial.speedup) +
-                     " of its speed in its first measurement, and " + why;
+                     " of the default lowering's speed in its first "
+                     "measurement, and " +
+                     why;
   result.noWinnerReason += (result.noWinnerReason.empty() ? "" : "; ") + text;
   // The first is the best.
   if (!result.unproven)
@@ -238,7 +240,7 @@ Error Searcher::promote() {
   if (attempts == 0)
     result.noWinnerReason = "the best variant reached " +
                             percent(bestTrial().speedup) +
-                            " of its speed, and more than " +
+                            " of the default lowering's speed, and more than " +
                             percent(options.promotionGain) + " is needed";
   return Error::success();
 }

@@ -67,17 +67,23 @@ static std::string howSlow(const SearchResult &result) {
   return text;
 }
 
-/// Where nothing passed, why: whoever wrote the variants wants to mend them.
+/// Why variants failed: all where nothing passed, else those that a person
+/// wrote, who wants to mend them.
 static void printFailures(const SearchResult &result, raw_ostream &os) {
   constexpr size_t kShown = 5;
-  if (any_of(result.history,
-             [](const TriedVariant &each) { return each.status == kPassed; }))
-    return;
-  for (const TriedVariant &each : ArrayRef(result.history).take_front(kShown))
-    os << "    " << each.variant.ideaId << ": " << each.status << ": "
-       << each.reason << "\n";
-  if (result.history.size() > kShown)
-    os << "    and " << result.history.size() - kShown
+  bool somePassed = any_of(result.history, [](const TriedVariant &each) {
+    return each.status == kPassed;
+  });
+  SmallVector<const TriedVariant *> failures;
+  for (const TriedVariant &each : result.history)
+    if (!somePassed || (each.status != kPassed && each.status != kSlow &&
+                        StringRef(each.variant.ideaId).starts_with("files/")))
+      failures.push_back(&each);
+  for (const TriedVariant *each : ArrayRef(failures).take_front(kShown))
+    os << "    " << each->variant.ideaId << ": " << each->status << ": "
+       << each->reason << "\n";
+  if (failures.size() > kShown)
+    os << "    and " << failures.size() - kShown
        << " more: --report has them all\n";
 }
 
@@ -115,6 +121,12 @@ void fastk::printTrajectory(const SearchResult &result, StringRef title,
   for (const TrajectoryRow &row : result.trajectory) {
     bool passed = row.seconds > 0;
     std::string idea = row.title;
+    // As in other rows: what was measured in pairs, which two medians of a
+    // noisy minute may contradict.
+    double baseline = row.baselineSeconds;
+    if (row.round == "promoted" && result.winner)
+      baseline = row.seconds *
+                 result.winner->verdict.timing.speedupOverBaseline->median;
     if (!row.parameters.empty())
       idea += " (" + join(row.parameters) + ")";
     if (!passed)
@@ -123,7 +135,7 @@ void fastk::printTrajectory(const SearchResult &result, StringRef title,
                  : "nothing passed of " + std::to_string(row.evaluations) +
                        " evaluated";
     rows.push_back({row.round, formatSeconds(row.seconds),
-                    percentOf(row.baselineSeconds, row.seconds),
+                    percentOf(baseline, row.seconds),
                     percentOf(result.floorSeconds, row.seconds),
                     passed ? std::string(worker::toString(row.precision)) : "-",
                     idea});
@@ -199,6 +211,7 @@ void fastk::printTrajectory(const SearchResult &result, StringRef title,
                timing.speedupOverBaseline->low,
                timing.speedupOverBaseline->high)
      << " the default lowering, measured a second time on fresh data\n";
+  printFailures(result, os);
 }
 
 //===----------------------------------------------------------------------===//

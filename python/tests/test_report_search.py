@@ -250,6 +250,13 @@ def test_a_winner(tmp_path):
     assert "1.11x (1.11 to 1.12) the default lowering" in figures.standing(search)
 
 
+def test_the_winners_row_says_what_was_measured_in_pairs(tmp_path):
+    timing = verdict("ok", 90.0, 100.0)["timing"]
+    timing["baseline"] = dict(timing["baseline"], median_ns=80e3)
+    (*_, row) = figures.trajectory(promoted(tmp_path, timing=timing))
+    assert row.speedup == pytest.approx(100 / 90)
+
+
 @pytest.mark.parametrize(
     ("changes", "why"),
     [

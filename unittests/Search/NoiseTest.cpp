@@ -53,13 +53,15 @@ TEST(NoiseInSearch, WhatWasMeasuredIsSaidAndWhatIsMissing) {
   EXPECT_NEAR(result.unproven->speedup, 2.35, 1e-6);
   EXPECT_EQ(result.counts.promotions, 1);
   std::string text = tableOf(result);
-  EXPECT_THAT(text,
-              HasSubstr("no winner yet, the default lowering stays meanwhile: "
-                        "'idea 0' had 235.0 % of its speed in its first "
-                        "measurement, and its second does not count: the "
-                        "machine is too busy: 60 of 60 blocks of calls were "
-                        "disturbed: other programs took 97 % of 2 processors; "
-                        "the same command goes on with it"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "no winner yet, the default lowering stays meanwhile: "
+          "'idea 0' had 235.0 % of the default lowering's speed in its first "
+          "measurement, and its second does not count: the "
+          "machine is too busy: 60 of 60 blocks of calls were "
+          "disturbed: other programs took 97 % of 2 processors; "
+          "the same command goes on with it"));
   EXPECT_THAT(text, testing::Not(HasSubstr("could not beat")));
 }
 

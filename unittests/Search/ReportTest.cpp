@@ -64,8 +64,9 @@ TEST(Report, DefaultLoweringUnbeatenIsSaidPlainly) {
   options.implementations = 1;
   std::string text = tableOf(world.search(options));
   EXPECT_THAT(text, HasSubstr("could not beat the default lowering, which "
-                              "stays: the best variant reached 80.0 % of its "
-                              "speed, and more than 102.0 % is needed\n"));
+                              "stays: the best variant reached 80.0 % of the "
+                              "default lowering's speed, and more than 102.0 % "
+                              "is needed\n"));
   EXPECT_THAT(text, HasSubstr("1      1.25 us           80.0")) << text;
   EXPECT_THAT(text, testing::Not(HasSubstr("winner:")));
   EXPECT_THAT(text, testing::Not(HasSubstr("promoted")));
@@ -83,6 +84,22 @@ TEST(Report, SlowSaysHowSlow) {
   std::string text = tableOf(world.search(SearchOptions()));
   EXPECT_THAT(text, HasSubstr(", 2 slow (at best 0.50x the default lowering)"));
   EXPECT_THAT(text, HasSubstr("    scripted/0: slow: dropped after one trial"));
+}
+
+// Calls in pairs decide. The medians of a noisy minute may say another thing.
+TEST(Report, WinnersRowSaysWhatWasMeasuredInPairs) {
+  World world(1, [](int, int) { return ok(500, "0"); });
+  world.proposer.sweeps = false;
+  world.evaluator.alter = [](worker::Verdict &verdict,
+                             const EvaluationRequest &request) {
+    if (request.promote)
+      verdict.timing.baseline->medianNs = 400;
+  };
+  SearchOptions options;
+  options.implementations = 1;
+  std::string text = tableOf(world.search(options));
+  EXPECT_THAT(text, HasSubstr("promoted   500 ns          200.0")) << text;
+  EXPECT_THAT(text, HasSubstr("winner: 500 ns, 2.00x"));
 }
 
 TEST(Report, FailedSecondMeasurementIsSaidPlainly) {

@@ -227,8 +227,8 @@ TEST(Search, NothingSlowerThanTheDefaultLoweringWins) {
   EXPECT_FALSE(result.winner);
   EXPECT_THAT(
       result.noWinnerReason,
-      HasSubstr("the best variant reached 101.0 % of its speed, and more "
-                "than 102.0 % is needed"));
+      HasSubstr("the best variant reached 101.0 % of the default lowering's "
+                "speed, and more than 102.0 % is needed"));
   for (const std::string &call : world.evaluator.calls)
     EXPECT_THAT(call, testing::Not(testing::StartsWith("promote")));
 }

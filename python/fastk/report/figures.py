@@ -52,8 +52,6 @@ def trajectory(search):
     if search.winner:
         second = search.winner.promotion
         speedup = second.over_baseline.median
-        if second.baseline_seconds:
-            speedup = second.baseline_seconds / second.seconds
         rows.append(
             Row(
                 "promoted",
