@@ -197,6 +197,15 @@ Error fastk::checkWritable(StringRef path) {
   return Error::success();
 }
 
+Error fastk::flushStandardOutput() {
+  raw_fd_ostream &stream = outs();
+  stream.flush();
+  std::error_code code = stream.error();
+  stream.clear_error();
+  return code ? fileError("standard output", "write", code.value())
+              : Error::success();
+}
+
 char InUseError::ID = 0;
 
 void InUseError::log(raw_ostream &os) const {

@@ -171,9 +171,11 @@ LogicalResult fastk::linkSharedLibrary(Location loc,
     auto buffer = llvm::MemoryBuffer::getFile(log);
     std::string said =
         buffer ? (*buffer)->getBuffer().take_front(2000).str() : "";
-    // The name that the user gave.
-    for (size_t at; (at = said.find(out.name().str())) != std::string::npos;)
-      said.replace(at, out.name().size(), path.str());
+    // The name that the user gave, which is a part of the other.
+    std::string name = out.name().str();
+    for (size_t at = 0; (at = said.find(name, at)) != std::string::npos;
+         at += path.size())
+      said.replace(at, name.size(), path.str());
     result = emitError(loc) << "linking '" << path
                             << "' failed: " << (error.empty() ? said : error);
   } else if (std::error_code code = out.keep()) {

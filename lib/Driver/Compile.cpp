@@ -15,6 +15,8 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/SCCIterator.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/WithColor.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -128,4 +130,15 @@ LogicalResult fastk::lowerWorkloads(ModuleOp module, StringRef target) {
 
 LogicalResult fastk::promoteToF64(ModuleOp module) {
   return runPass(module, createFastkPromoteToF64Pass(), /*onFunctions=*/true);
+}
+
+void fastk::warnOfMissingBanks(ArrayRef<std::string> folders, StringRef program,
+                               StringRef remedy) {
+  for (const std::string &folder : folders)
+    if (!llvm::sys::fs::exists(folder))
+      llvm::WithColor::warning(llvm::errs(), program)
+          << "--bank=" << folder
+          << ": no such folder, so no winners; check the path, or make them "
+             "with "
+          << remedy << "\n";
 }

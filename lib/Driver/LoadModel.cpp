@@ -16,6 +16,7 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/WithColor.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -122,7 +123,13 @@ OwningOpRef<ModuleOp> fastk::loadModel(StringRef path,
   std::string message;
   std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(path, &message);
   if (!file) {
-    llvm::errs() << "fastk: error: " << message << "\n";
+    llvm::WithColor::error(llvm::errs(), path) << message << "\n";
+    return nullptr;
+  }
+  if (path.ends_with(".py")) {
+    llvm::WithColor::error(llvm::errs(), path)
+        << "is Python: import the model first, by python -m fastk.importer "
+        << path << ":FUNCTION -o MODEL.mlir\n";
     return nullptr;
   }
   bool isEmpty = StringRef(file->getBuffer()).trim().empty();

@@ -15,26 +15,6 @@ using namespace fastk;
 
 SearchProgress::~SearchProgress() = default;
 
-std::string fastk::formatSeconds(double seconds) {
-  if (!(seconds > 0))
-    return "-";
-  const char *units[] = {"ns", "us", "ms", "s"};
-  double value = seconds * 1e9;
-  int unit = 0;
-  while (value >= 999.5 && unit < 3) {
-    value /= 1000;
-    ++unit;
-  }
-  std::string text;
-  raw_string_ostream os(text);
-  os << format(value < 9.995   ? "%.2f"
-               : value < 99.95 ? "%.1f"
-                               : "%.0f",
-               value)
-     << " " << units[unit];
-  return text;
-}
-
 std::string fastk::formatCosts(const ModelCosts &costs) {
   std::string text;
   if (costs.exchanges == 0)

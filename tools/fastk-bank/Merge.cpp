@@ -156,10 +156,11 @@ int fastk::bank::merge(StringRef into, std::vector<Row> &rows,
                  << "\n";
     llvm::outs().flush();
   }
-  llvm::outs() << rows.size() << " winners: " << counts["stored"] << " stored, "
-               << counts["replaced"] << " replaced a slower one, "
-               << counts["kept"] << " not faster than what is there, "
-               << counts["left out"] << " left out\n";
+  llvm::outs() << rows.size() << (rows.size() == 1 ? " winner: " : " winners: ")
+               << counts["stored"] << " stored, " << counts["replaced"]
+               << " replaced a slower one, " << counts["kept"]
+               << " not faster than what is there, " << counts["left out"]
+               << " left out\n";
   return refused ? kExitRefused : kExitDone;
 }
 

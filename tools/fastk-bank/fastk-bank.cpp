@@ -7,7 +7,9 @@
 
 #include "Tool.h"
 #include "fastk/Bank/Bank.h"
+#include "fastk/Bank/DurableFile.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
+#include "fastk/Target/FormatSeconds.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
@@ -119,21 +121,7 @@ or, measured again, wrong or no faster than the default lowering
 } // namespace
 
 std::string fastk::bank::formatTime(double nanoseconds) {
-  if (nanoseconds <= 0)
-    return "-";
-  const char *units[] = {"ns", "us", "ms", "s"};
-  int unit = 0;
-  while (nanoseconds >= 999.5 && unit < 3) {
-    nanoseconds /= 1000;
-    ++unit;
-  }
-  return llvm::formatv("{0} {1}",
-                       llvm::format(nanoseconds < 9.995   ? "%.2f"
-                                    : nanoseconds < 99.95 ? "%.1f"
-                                                          : "%.0f",
-                                    nanoseconds),
-                       units[unit])
-      .str();
+  return formatSeconds(nanoseconds * 1e-9);
 }
 
 std::string fastk::bank::formatRatio(double ratio) {
@@ -423,7 +411,7 @@ int runShowOrVerify(std::vector<Row> &rows, MLIRContext &context, bool show) {
 
 } // namespace
 
-int main(int argc, char **argv) {
+static int run(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   for (cl::SubCommand *command : {&listCommand, &showCommand, &verifyCommand,
                                   &mergeCommand, &pruneCommand, &exportCommand})
@@ -519,11 +507,18 @@ int main(int argc, char **argv) {
     options.requireDeterministic = requireDeterministic;
     options.threads = numThreads;
     options.executable = llvm::sys::fs::getMainExecutable(
-        argv[0], reinterpret_cast<void *>(&main));
+        argv[0], reinterpret_cast<void *>(&run));
     loadAll(rows, context);
     return merges    ? merge(into, rows, options, context)
            : exports ? exportWinners(exportTo, rows, context)
                      : verifyByMeasuring(rows, options, asJson);
   }
   return runShowOrVerify(rows, context, show);
+}
+
+int main(int argc, char **argv) {
+  int status = run(argc, argv);
+  if (llvm::Error error = flushStandardOutput())
+    return reportError(llvm::toString(std::move(error)));
+  return status;
 }

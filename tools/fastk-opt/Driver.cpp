@@ -175,10 +175,6 @@ static int search(const DriverOptions &options, ModuleOp module,
           ? banks.getBanks().front().getDirectory().str() + ".journal"
           : options.journal;
   jobs.reproducers = search.journal + ".reproducers";
-  // After hours of searching it would be late to find out.
-  if (options.output != "-")
-    if (llvm::Error error = checkWritable(options.output))
-      return fail(std::move(error));
   llvm::Expected<std::unique_ptr<Evaluator>> evaluator =
       makeEvaluator(options, jobs, executable, search.replay);
   if (!evaluator)
@@ -406,6 +402,11 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
                ? kExitWrong
                : kExitDone;
   }
+  // After hours of searching it would be late to find out.
+  for (StringRef output : {options.output, options.emitHeader})
+    if (!output.empty() && output != "-")
+      if (llvm::Error error = checkWritable(output))
+        return fail(std::move(error));
   if (failed(inlineCalls(*module)) ||
       (options.target != "host" && failed(unrollLoops(*module))))
     return kExitWrong;
@@ -413,12 +414,7 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
       options.banks.empty() ? defaultBanks(executable) : options.banks;
   // A search makes the folder; without one its name is probably mistyped.
   if (options.search == SearchScope::None)
-    for (const std::string &folder : options.banks)
-      if (!llvm::sys::fs::exists(folder))
-        llvm::WithColor::warning(llvm::errs(), "fastk-opt")
-            << "--bank=" << folder
-            << ": no such folder, so no winners; check the path, or make them "
-               "with --search\n";
+    warnOfMissingBanks(options.banks, "fastk-opt", "--search");
   llvm::Expected<BankStack> banks = BankStack::open(folders);
   if (!banks)
     return fail(banks.takeError());

@@ -11,6 +11,7 @@
 #include "fastk/Bank/Winner.h"
 #include "fastk/Conversion/HostCodegen.h"
 #include "fastk/Conversion/ProfileCalls.h"
+#include "fastk/Target/FormatSeconds.h"
 #include "fastk/Target/TargetDescription.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -31,15 +32,6 @@ struct ProfileRow {
   std::string language, name;
 };
 } // namespace
-
-/// "4.07 ms".
-static std::string formatSeconds(double seconds) {
-  if (seconds >= 1)
-    return llvm::formatv("{0:f2} s", seconds);
-  if (seconds >= 1e-3)
-    return llvm::formatv("{0:f2} ms", 1e3 * seconds);
-  return llvm::formatv("{0:f1} us", 1e6 * seconds);
-}
 
 static void printRows(ArrayRef<ProfileRow> rows, double total) {
   llvm::raw_ostream &os = llvm::outs();

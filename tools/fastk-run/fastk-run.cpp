@@ -11,6 +11,7 @@
 #include "Profile.h"
 #include "fastk/Analysis/LeastMemory.h"
 #include "fastk/Bank/Bank.h"
+#include "fastk/Bank/DurableFile.h"
 #include "fastk/Conversion/CudaCodegen.h"
 #include "fastk/Conversion/HostCodegen.h"
 #include "fastk/Cuda/CompileInChild.h"
@@ -19,6 +20,7 @@
 #include "fastk/Runtime/CompiledLibrary.h"
 #include "fastk/Runtime/Npy.h"
 #include "fastk/Target/AvailableMemory.h"
+#include "fastk/Target/FormatSeconds.h"
 #include "fastk/Transforms/RunPasses.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AsmState.h"
@@ -246,15 +248,15 @@ static double median(std::vector<double> values) {
 /// lowering.
 static void printTimes(const std::vector<double> &ours,
                        const std::vector<double> &theirs, llvm::StringRef how) {
-  llvm::outs() << llvm::formatv("time: {0:f3} ms, median of {1} runs{2}",
-                                1e3 * median(ours), ours.size(), how);
+  llvm::outs() << llvm::formatv("time: {0}, median of {1} runs{2}",
+                                formatSeconds(median(ours)), ours.size(), how);
   std::vector<double> ratios;
   for (auto [our, their] : llvm::zip(ours, theirs))
     ratios.push_back(their / our);
   if (!ratios.empty())
     llvm::outs() << llvm::formatv(
-        "; default lowering {0:f3} ms in the same run: {1:f2}x as fast",
-        1e3 * median(theirs), median(ratios));
+        "; default lowering {0} in the same run: {1:f2}x as fast",
+        formatSeconds(median(theirs)), median(ratios));
   llvm::outs() << "\n";
 }
 
@@ -522,10 +524,7 @@ static int runOnGpu(Model model, const CompiledLibrary *library,
   return status;
 }
 
-int main(int argc, char **argv) {
-  if (cuda::isNvrtcChild(argc, argv))
-    _exit(cuda::nvrtcChildMain(argc, argv));
-  llvm::InitLLVM init(argc, argv);
+static int run(int argc, char **argv) {
   // Before OpenMP starts: threads that move, or share a processor, make the
   // times of small kernels bimodal. What the user set is kept.
   setenv("OMP_PROC_BIND", "true", /*overwrite=*/0);
@@ -547,10 +546,17 @@ int main(int argc, char **argv) {
   if (winnersFrom != "here" && winnersFrom != "any")
     return fail(llvm::createStringError("unknown --winners-from '" +
                                         winnersFrom + "': choose here or any"));
+  if (!(seconds > 0))
+    return fail(llvm::createStringError(
+        "--seconds wants a number above 0: how long --time and --profile "
+        "measure"));
   std::optional<Precision> precision = symbolizePrecision(precisionName);
   if (!precision)
     return fail(llvm::createStringError("unknown precision '" + precisionName +
                                         "': choose ieee, tf32 or half"));
+
+  warnOfMissingBanks(std::vector<std::string>(banks.begin(), banks.end()),
+                     "fastk-run", "fastk-opt --search");
 
   llvm::SmallString<128> folder;
   if (std::error_code ec =
@@ -624,4 +630,14 @@ int main(int argc, char **argv) {
   if (targetName != "host")
     return runOnGpu(models, library ? &*library : nullptr, *precision, folder);
   return runOnHost(models, std::move(library), *precision, folder);
+}
+
+int main(int argc, char **argv) {
+  if (cuda::isNvrtcChild(argc, argv))
+    _exit(cuda::nvrtcChildMain(argc, argv));
+  llvm::InitLLVM init(argc, argv);
+  int status = run(argc, argv);
+  if (llvm::Error error = flushStandardOutput())
+    return fail(std::move(error));
+  return status;
 }

@@ -220,8 +220,8 @@ int fastk::worker::answerSpool(const std::string &directory) {
             [&](const fs::path &a, const fs::path &b) {
               return std::tie(workloads[a], a) < std::tie(workloads[b], b);
             });
-  fprintf(stderr, "fastk-worker: %zu jobs to answer, %zu answered before\n",
-          jobs.size(), answered);
+  fprintf(stderr, "fastk-worker: %zu %s to answer, %zu answered before\n",
+          jobs.size(), jobs.size() == 1 ? "job" : "jobs", answered);
   auto start = std::chrono::steady_clock::now();
   size_t done = 0, failed = 0;
   std::atomic<size_t> turn{0};

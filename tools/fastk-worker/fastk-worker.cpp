@@ -187,6 +187,16 @@ int main(int argc, char **argv) {
     catchSignals();
     return answerSpool(argv[2]);
   }
+  if (argc > 1 && !strcmp(argv[1], "--check")) {
+    fprintf(stderr, "fastk-worker: error: --check wants one of host and cuda: "
+                    "whether programs for it can be judged here\n");
+    return 1;
+  }
+  if (argc > 1 && !strcmp(argv[1], "--spool")) {
+    fprintf(stderr, "fastk-worker: error: --spool wants one folder: that which "
+                    "fastk-opt --evaluator=spool:DIR wrote\n");
+    return 1;
+  }
   if (argc > 1) {
     fprintf(stderr,
             "fastk-worker: error: unknown option '%s'; the job comes on stdin, "

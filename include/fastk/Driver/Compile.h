@@ -15,7 +15,9 @@
 
 #include "fastk/Transforms/ApplyWinners.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include <string>
 
 namespace fastk {
 
@@ -60,6 +62,11 @@ mlir::LogicalResult lowerWorkloads(mlir::ModuleOp module,
 
 /// fastk-promote-to-f64 on every function: the model as an oracle of itself.
 mlir::LogicalResult promoteToF64(mlir::ModuleOp module);
+
+/// Warns of banks that were named and are not there: the path is probably
+/// mistyped. `remedy` is what makes winners.
+void warnOfMissingBanks(llvm::ArrayRef<std::string> folders,
+                        llvm::StringRef program, llvm::StringRef remedy);
 
 } // namespace fastk
 

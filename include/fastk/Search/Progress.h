@@ -8,6 +8,7 @@
 #ifndef FASTK_SEARCH_PROGRESS_H
 #define FASTK_SEARCH_PROGRESS_H
 
+#include "fastk/Target/FormatSeconds.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
 #include <functional>
@@ -69,8 +70,6 @@ createStreamProgress(llvm::raw_ostream &os, bool isTerminal,
 
 /// "12 prompts, 81.2k tokens in, 20.4k out, 0.31 USD"; empty for none.
 std::string formatCosts(const ModelCosts &costs);
-/// "1.25 ms", three digits.
-std::string formatSeconds(double seconds);
 
 } // namespace fastk
 
