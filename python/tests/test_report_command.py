@@ -156,6 +156,23 @@ def test_a_file_that_cannot_be_written(journal, tmp_path):
     assert "cannot write" in result.stderr and "Traceback" not in result.stderr
 
 
+def test_a_full_disk_under_stdout(journal):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        result = subprocess.run(
+            [sys.executable, "-m", "fastk.report", str(journal)],
+            env=dict(os.environ, PYTHONPATH=str(PYTHON)),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert result.returncode == 1
+    assert result.stderr == (
+        "error: cannot write standard output: No space left on device\n"
+        "remedy: free some space, or leave the text out with --quiet\n"
+    )
+
+
 def test_a_page_is_replaced_whole(journal, tmp_path):
     page = tmp_path / "r.html"
     page.write_text("old")

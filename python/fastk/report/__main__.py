@@ -123,6 +123,15 @@ def main(argv=None):
     except BrokenPipeError:
         # The reader of stdout had enough; nothing is left to be flushed at the exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        print(
+            f"error: cannot write standard output: {error.strerror}\n"
+            "remedy: free some space, or leave the text out with --quiet",
+            file=sys.stderr,
+        )
+        # What is left would be tried again at the exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except KeyboardInterrupt:
         print("fastk.report: interrupted", file=sys.stderr)
         return 130
