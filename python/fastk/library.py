@@ -170,13 +170,15 @@ class Library:
             for want in self.signature["outputs"]
         ]
 
-    def check(self, tensors, wants, what):
+    def check(self, tensors, wants, what, names=None):
+        """Raises Error for what the function does not take; `names` are the user's."""
         import torch
 
         kinds = dtypes()
         if len(tensors) != len(wants):
             raise Error(f"{self.name} has {len(wants)} {what}s, not {len(tensors)}")
         for index, (tensor, want) in enumerate(zip(tensors, wants)):
+            which = names[index] if names else f"{what} {index} of {self.name}"
             if (
                 len(tensor.shape) != len(want["shape"])
                 or any(w not in (-1, h) for w, h in zip(want["shape"], tensor.shape))
@@ -185,23 +187,22 @@ class Library:
                 shape = ", ".join("?" if n == -1 else str(n) for n in want["shape"])
                 shape += "," if len(want["shape"]) == 1 else ""
                 raise Error(
-                    f"{what} {index} of {self.name} is ({shape}) of "
+                    f"{which} is ({shape}) of "
                     f"{want['dtype']}, not {tuple(tensor.shape)} of {tensor.dtype}"
                 )
             if not tensor.is_contiguous():
                 raise Error(
-                    f"{what} {index} of {self.name} is not contiguous: pass "
-                    "tensor.contiguous()"
+                    f"{which} is not contiguous: pass tensor.contiguous()"
                 )
             if tensor.requires_grad and torch.is_grad_enabled():
                 raise Error(
-                    f"{what} {index} of {self.name} requires a gradient, and a "
+                    f"{which} requires a gradient, and a "
                     "compiled model has none: call it under torch.no_grad(), or pass "
                     "tensor.detach()"
                 )
             if tensor.is_cuda != bool(self.runtime):
                 raise Error(
-                    f"{what} {index} of {self.name} is on {tensor.device}, the "
+                    f"{which} is on {tensor.device}, the "
                     f"library is compiled for {self.target}"
                 )
 
@@ -220,6 +221,7 @@ class Library:
             with open(sidecar, encoding="utf-8") as file:
                 described = json.load(file)
             arguments, results = described["arguments"], described["results"]
+            form = described.get("returned")
         except OSError as error:
             raise Error(
                 f"{sidecar}: {error.strerror}: the importer writes it beside the "
@@ -233,12 +235,12 @@ class Library:
                     f"{sidecar} is of another model: it has {len(wants)} {what}, "
                     f"{self.path} has {len(self.signature[what])}"
                 )
-        return BoundLibrary(self, module, arguments, results)
+        return BoundLibrary(self, module, arguments, results, form)
 
-    def __call__(self, *inputs, out=None):
-        """Returns the list of results, `out` where given."""
+    def __call__(self, *inputs, out=None, names=None):
+        """Returns the list of results, `out` where given; errors call inputs `names`."""
         self._check_open()
-        self.check(inputs, self.signature["inputs"], "input")
+        self.check(inputs, self.signature["inputs"], "input", names)
         outputs = self.signature["outputs"]
         if out is None:
             out = self.empty(inputs[0].device if inputs else None)
@@ -276,18 +278,23 @@ class BoundLibrary:
     """A library that is called as the module that it was imported from.
 
     It converts nothing: other types or shapes than the imported ones are an Error.
-    Buffers that the module updates (running means in training mode) are updated.
-    Results are a tensor, or a tuple of them in the order of the module's own.
+    Buffers that the module updates (running means in training mode) are updated, and
+    so are inputs. It returns what the module does, dicts and dataclasses included.
     """
 
-    def __init__(self, library, module, arguments, results):
+    def __init__(self, library, module, arguments, results, form=None):
         self.library, self.module = library, module
-        self.arguments, self.results = arguments, results
-        for each in arguments:
-            if each["role"] != "input":
-                self._weight(each)
+        self.arguments, self.results, self.form = arguments, results, form
+        #: What errors call the inputs of the function.
+        self.names = [f"{each['role']} '{each['name']}'" for each in arguments]
+        weights = [each for each in arguments if each["role"] != "input"]
+        self.weights = {each["name"] for each in weights}
+        for each in weights:
+            self._weight(each)
 
     def _weight(self, argument):
+        from torch.nn.parameter import is_lazy
+
         found = self.module
         for part in argument["name"].split("."):
             found = getattr(found, part, None)
@@ -296,12 +303,17 @@ class BoundLibrary:
                 f"the module has no {argument['role']} '{argument['name']}', which "
                 "the model was imported with: bind a module of the same kind"
             )
+        if is_lazy(found):
+            raise Error(
+                f"the module has not made its {argument['role']} '{argument['name']}' "
+                "yet: call the module once before it is bound"
+            )
         return found
 
     def __call__(self, *args, **kwargs):
         import torch
 
-        from .importer import export
+        from .importer import containers, export
 
         given = {
             name: tensor
@@ -319,14 +331,18 @@ class BoundLibrary:
             given[each["name"]] if each["role"] == "input" else self._weight(each)
             for each in self.arguments
         ]
-        got = self.library(*tensors)
+        got = self.library(*tensors, names=self.names)
         outputs = []
         for tensor, each in zip(got, self.results):
             if each["role"] == "output":
                 outputs.append(tensor)
                 continue
             with torch.no_grad():
-                self._weight(each).copy_(tensor)
+                target = each["name"]
+                kept = self._weight(each) if target in self.weights else given[target]
+                kept.copy_(tensor)
+        if self.form is not None:
+            return containers.put_together(self.form, outputs)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 

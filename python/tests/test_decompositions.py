@@ -9,10 +9,10 @@
 import pytest
 import torch
 
-from fastk.importer import decompositions
+from fastk.importer import decompositions, lookups
 
 aten = torch.ops.aten
-TABLE = decompositions.table()
+TABLE = {**decompositions.table(), **lookups.table()}
 
 
 def randn(*shape, dtype=torch.float64):
@@ -58,6 +58,18 @@ def cases(dtype):
     yield attention, (q, k, v), {"attn_mask": mask}  # the first row is all masked
     yield attention, (q, k, v), {"attn_mask": r(10, 14)}
     yield attention, (r(2, 6, 10, 8), k, v), {"enable_gqa": True}
+    bag = aten.embedding_bag.padding_idx
+    # Three bags, the second without rows, and one that is padding alone.
+    ids, starts = torch.tensor([1, 4, 1, 6, 0, 3, 3]), torch.tensor([0, 2, 2, 5])
+    for mode in (1, 2):
+        for last, padding in ((False, None), (True, None), (False, 3), (False, -4)):
+            ends = torch.cat((starts, torch.tensor([7]))) if last else starts
+            yield bag, (r(7, 5), ids, ends, False, mode, False, None, last, padding), {}
+    yield bag, (r(7, 5), ids, starts, False, 0, False, r(7), False, None), {}
+    yield bag, (r(7, 5), ids, starts, False, 0, False, None, False, 1), {}
+    renorm = aten.embedding_renorm.default
+    for norm in (2.0, 1.0):
+        yield renorm, (r(7, 5), ids[:4].reshape(2, 2), 1.5, norm), {}
 
 
 NAMES = [str(op) for op, _, _ in cases(torch.float64)]
@@ -86,6 +98,8 @@ def test_agrees_with_torch(index, dtype, tolerance):
             assert have.dtype == want.dtype
         if want.numel() == 0:
             continue
+        if have is None and position > 0:
+            continue  # nothing computes it, and who uses it fails
         assert have.numel() == want.numel()
         error = (have.reshape(want.shape).double() - want.double()).abs().max()
         assert error <= tolerance * max(1.0, want.double().abs().max())

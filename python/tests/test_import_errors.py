@@ -66,6 +66,25 @@ BAD_FILES = {
         "def build():\n    return nn.Tanh(), (torch.randn(3, dtype=torch.cfloat),)\n",
         ["the input 'input' has type torch.complex64", "fastk takes float64"],
     ),
+    "jit": (
+        "def build():\n    module = torch.jit.script(nn.ReLU())\n"
+        "    return module, (torch.randn(3),)\n",
+        ["the module was made by torch.jit", "give the module that torch.jit.script"],
+    ),
+    "parallel": (
+        "def build():\n    return nn.DataParallel(nn.ReLU()), (torch.randn(3),)\n",
+        ["is in a DataParallel", "give what is in it: the .module"],
+    ),
+    "quantised": (
+        "def build():\n    module = nn.Sequential(nn.Linear(3, 4))\n"
+        "    return torch.ao.quantization.quantize_dynamic(module), (torch.randn(2, 3),)\n",
+        ["the module is quantised", "before torch.ao.quantization"],
+    ),
+    "parametrised": (
+        "def build():\n    module = nn.utils.parametrizations.orthogonal(nn.Linear(4, 4))\n"
+        "    return module, (torch.randn(3, 4),)\n",
+        ["cannot lower aten.linalg_matrix_exp", "remove_parametrizations(layer, name)"],
+    ),
     "shapes": (
         "def build():\n    return nn.Linear(3, 4), (torch.randn(2, 5),)\n",
         ["torch.export fails: RuntimeError", "runs in PyTorch itself"],
@@ -157,10 +176,10 @@ def test_one_layer_drops_nothing(importer, model, tmp_path):
     assert "draws random numbers by aten.lstm" in result.stderr
 
 
-def test_result_that_is_no_tensor(importer, model, tmp_path):
+def test_result_that_holds_no_tensor(importer, model, tmp_path):
     out = tmp_path / "out.mlir"
-    result = importer(model(MODULE.format(expression="x, None")), "-o", out)
-    refused(result, ["returns None as result 1", "return tensors only"], out)
+    result = importer(model(MODULE.format(expression="x, {3}")), "-o", out)
+    refused(result, ["returns an object of type set", "return tensors, or tuples"], out)
 
 
 def test_no_such_file(importer, tmp_path):
@@ -267,6 +286,20 @@ def test_the_api_raises_with_place_and_remedy():
     assert os.path.basename(caught.value.where[0]) == "test_import_errors.py"
     assert "aten.dropout" in caught.value.message
     assert "module.eval()" in caught.value.remedy
+
+
+def test_packed_sequences():
+    class Packed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lstm = nn.LSTM(4, 5)
+
+        def forward(self, x, lengths):
+            return self.lstm(nn.utils.rnn.pack_padded_sequence(x, lengths))[0].data
+
+    with pytest.raises(ImporterError, match="torch.export fails") as caught:
+        import_module(Packed(), (torch.randn(7, 2, 4), torch.tensor([7, 3])))
+    assert "needs a tensor's value to know a size, as packed" in caught.value.remedy
 
 
 def test_the_api_checks_its_arguments():

@@ -115,7 +115,7 @@ def import_file(spec, func_name="forward", progress=True, dynamic_shapes=None):
 
 
 def import_in_process(
-    build, func_name="forward", report=lambda line: None, dynamic_shapes=None
+    build, func_name="forward", report=lambda line, note=False: None, dynamic_shapes=None
 ):
     """Imports in this process what `build` returns; what the child runs.
 
@@ -123,16 +123,18 @@ def import_in_process(
     Returns {"text", "sidecar"}; raises ImporterError.
     """
     _prepare()
-    from . import export, lower
+    from . import containers, export, lower
 
     try:
-        program, arguments = export.export(build, report, dynamic=dynamic_shapes)
+        program, arguments, form = export.export(build, report, dynamic=dynamic_shapes)
         text, program = lower.program_text(program, func_name, report)
     except ImporterError as error:
         # A state that is written, but no buffer: else nothing holds it.
         if "Pls register it as buffer" not in str(error.__cause__):
             raise
-        program, arguments = export.export(build, report, register=True, dynamic=dynamic_shapes)
+        program, arguments, form = export.export(
+            build, report, register=True, dynamic=dynamic_shapes
+        )
         text, program = lower.program_text(program, func_name, report)
     sidecar = {
         "format": "fastk.import",
@@ -155,6 +157,8 @@ def import_in_process(
         ],
         "results": _results(program, arguments),
     }
+    if not containers.is_plain(form):
+        sidecar["returned"] = form
     return {"text": text, "sidecar": sidecar}
 
 

@@ -35,7 +35,8 @@ def run(task, label, progress=True):
     """Runs `task(report)` in a child; returns its JSON-able result.
 
     Args:
-      task: called in the child; `report(line)` names the phase it is in.
+      task: called in the child; `report(line)` names the phase it is in, and
+        `report(line, True)` one that is worth a line however soon it is over.
       label: what is imported, for progress lines and errors.
       progress: write progress to stderr once the import takes long.
     """
@@ -104,7 +105,11 @@ def _child(task, writer, scratch):
                 data = data[os.write(writer, data) :]
 
         try:
-            answer = {"result": task(lambda line: send({"phase": line}))}
+            answer = {
+                "result": task(
+                    lambda line, note=False: send({"phase": line, "note": note})
+                )
+            }
         except ImporterError as error:
             answer = {"error": [error.message, error.remedy, error.where]}
         except MemoryError:
@@ -137,15 +142,21 @@ def _collect(reader, label, progress):
                 if "phase" not in message:
                     return message
                 phase = message["phase"]
+                if message["note"] and progress:
+                    _say(label, phase, start)
+                    shown, next_line = phase, time.monotonic() + REPEAT_SECONDS
         now = time.monotonic()
         changed = shown is not None and phase != shown
         if progress and (now >= next_line or changed):
-            print(
-                f"fastk.importer: {label}: {phase}, {now - start:.0f} s",
-                file=sys.stderr,
-                flush=True,
-            )
+            _say(label, phase, start)
             shown, next_line = phase, now + REPEAT_SECONDS
+
+
+def _say(label, phase, start):
+    seconds = time.monotonic() - start
+    print(
+        f"fastk.importer: {label}: {phase}, {seconds:.0f} s", file=sys.stderr, flush=True
+    )
 
 
 def _reproducer(scratch):

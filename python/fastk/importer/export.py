@@ -15,7 +15,7 @@ suffice: importing needs neither memory nor real weights.
 import contextlib
 import inspect
 
-from . import source
+from . import containers, source
 from .errors import ImporterError
 
 _DTYPES = {
@@ -30,6 +30,10 @@ _DTYPES = {
     "uint8": "ui8",
     "bool": "i1",
 }
+
+
+class NeedsRealTensors(Exception):
+    """The module cannot be exported with fake tensors; the message says why."""
 
 
 def dtype_name(dtype):
@@ -51,7 +55,6 @@ def arguments_of(module, args, kwargs):
     Inputs that are no tensors are constants of the import and no arguments.
     """
     import torch
-    from torch.utils import _pytree as pytree
 
     found = [(name, role, t) for name, (role, t) in weights_of(module).items()]
     try:
@@ -62,15 +65,14 @@ def arguments_of(module, args, kwargs):
         ]
     except (TypeError, ValueError):
         names = []
-    for index, arg in enumerate(args):
-        name = names[index] if index < len(names) else f"input{index}"
-        for path, leaf in pytree.tree_leaves_with_path(arg):
+    named = [
+        (names[index] if index < len(names) else f"input{index}", arg)
+        for index, arg in enumerate(args)
+    ]
+    for name, arg in [*named, *kwargs.items()]:
+        for path, leaf in containers.leaves(arg):
             if isinstance(leaf, torch.Tensor):
-                found.append((name + pytree.keystr(path), "input", leaf))
-    for name, arg in kwargs.items():
-        for path, leaf in pytree.tree_leaves_with_path(arg):
-            if isinstance(leaf, torch.Tensor):
-                found.append((name + pytree.keystr(path), "input", leaf))
+                found.append((name + path, "input", leaf))
     return found
 
 
@@ -79,15 +81,14 @@ def shape_of(tensor):
     return [size if isinstance(size, int) else -1 for size in tensor.shape]
 
 
-def _dynamic_shapes(arguments, count, args, kwargs, wanted):
+def _dynamic_shapes(inputs, count, wanted):
     """torch.export's dynamic_shapes for what _wrap makes of `count` weights.
 
-    `wanted`: {input: {dimension: name of the size}}; equal names are equal sizes.
+    `inputs`: [(name, tensor)]. `wanted`: {input: {dimension: name of the size}}; equal
+    names are equal sizes.
     """
     import torch
-    from torch.utils import _pytree as pytree
 
-    inputs = [(name, tensor) for name, role, tensor in arguments if role == "input"]
     known = dict(inputs)
     for name, sizes in wanted.items():
         if name not in known:
@@ -103,31 +104,41 @@ def _dynamic_shapes(arguments, count, args, kwargs, wanted):
                 )
     sizes = {name for each in wanted.values() for name in each.values()}
     dims = {name: torch.export.Dim(name) for name in sizes}
-    names = iter([name for name, _ in inputs])
-
-    def describe(leaf):
-        if not isinstance(leaf, torch.Tensor):
-            return None
-        chosen = wanted.get(next(names), {})
-        return {dimension: dims[name] for dimension, name in chosen.items()} or None
-
-    return ([None] * count, *pytree.tree_map(describe, (args, kwargs)))
+    chosen = [
+        {dimension: dims[size] for dimension, size in wanted.get(name, {}).items()} or None
+        for name, _ in inputs
+    ]
+    return [None] * count, chosen
 
 
-def _wrap(module, names):
+def _wrap(module, names, args, kwargs, forms):
+    """A module of (weights, inputs), two lists of tensors, that returns a list of them.
+
+    What else `args` and `kwargs` hold is constant. A call adds the form of what
+    `module` returns to `forms`.
+    """
     import torch
 
-    class WeightsAsArguments(torch.nn.Module):
+    class TensorsAsArguments(torch.nn.Module):
         def __init__(self):
             super().__init__()
             # Not as a submodule: its parameters must not be lifted again.
             object.__setattr__(self, "wrapped", module)
 
-        def forward(self, weights, args, kwargs):
-            named = dict(zip(names, weights))
-            return torch.func.functional_call(self.wrapped, named, args, kwargs)
+        def forward(self, weights, inputs):
+            given = iter(inputs)
+            called, named = containers.replaced(
+                (args, kwargs),
+                lambda leaf: next(given) if isinstance(leaf, torch.Tensor) else leaf,
+            )
+            result = torch.func.functional_call(
+                self.wrapped, dict(zip(names, weights)), called, named
+            )
+            form, tensors = containers.taken_apart(result)
+            forms.append(form)
+            return tensors
 
-    return WeightsAsArguments()
+    return TensorsAsArguments()
 
 
 @contextlib.contextmanager
@@ -189,21 +200,70 @@ def _register_tensors(module):
                 each.register_buffer(name, value, persistent=False)
 
 
-def _export_once(build, fake_mode, register=False, dynamic=None):
-    """Exports; returns (ExportedProgram, [(name, role, tensor)])."""
+def _refuse_wrappers(module):
+    """Refuses modules that are no Python any more, or that stand for another one."""
     import torch
-    from torch.utils import _pytree as pytree
+
+    for part in module.modules():
+        kind = type(part)
+        if isinstance(part, torch.jit.ScriptModule):
+            raise ImporterError(
+                "the module was made by torch.jit, which torch.export cannot read",
+                "give the module that torch.jit.script or torch.jit.trace was given",
+            )
+        if isinstance(
+            part, (torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel)
+        ):
+            raise ImporterError(
+                f"the module is in a {kind.__name__}, which calls copies of it",
+                f"give what is in it: the .module of the {kind.__name__}",
+            )
+        if kind.__module__.startswith("torch.ao.nn.quantized"):
+            raise ImporterError(
+                f"the module is quantised: the weights of its {kind.__name__} are packed "
+                "for a library of PyTorch's",
+                "give the module as it was before torch.ao.quantization",
+            )
+
+
+def make_lazy_weights(module, args, kwargs, fake=False):
+    """Calls a module once that has the shapes of its weights from its inputs."""
+    import torch
+    from torch.nn.parameter import is_lazy
+
+    if not any(map(is_lazy, module.state_dict(keep_vars=True).values())):
+        return
+    if fake:
+        # A call that fails would leave the module half made.
+        raise NeedsRealTensors("the first call of the module makes its weights")
+    try:
+        with torch.no_grad():
+            module(*args, **kwargs)
+    except Exception as error:  # a module raises anything
+        raise ImporterError(
+            "the module fails in its first call, which makes its weights: "
+            f"{source.first_line(error)}",
+            "check that module(*example_inputs) runs in PyTorch itself",
+            source.user_line(error),
+        ) from error
+
+
+def _export_once(build, fake_mode, register=False, dynamic=None):
+    """Exports; returns (ExportedProgram, [(name, role, tensor)], form of the result)."""
+    import torch
 
     def fake(tensor):
         # Contiguous and on the CPU, whatever the user's tensor is: the imported
         # function has no layouts and no devices.
-        if not isinstance(tensor, torch.Tensor):
-            return tensor
         return torch.empty(tensor.shape, dtype=tensor.dtype, device="cpu")
 
     with torch.no_grad(), fake_mode or contextlib.nullcontext():
         with _replacing_conversions() if fake_mode else contextlib.nullcontext():
-            module, args, kwargs = build()
+            # A function may train what it returns.
+            with torch.enable_grad():
+                module, args, kwargs = build()
+        _refuse_wrappers(module)
+        make_lazy_weights(module, args, kwargs, fake=fake_mode is not None)
         if register:
             _register_tensors(module)
         arguments = arguments_of(module, args, kwargs)
@@ -215,19 +275,24 @@ def _export_once(build, fake_mode, register=False, dynamic=None):
                 )
         named = weights_of(module)
         weights = [tensor.detach() for _, tensor in named.values()]
+        inputs = [(name, tensor) for name, role, tensor in arguments if role == "input"]
+        tensors = [tensor for _, tensor in inputs]
         if fake_mode:
-            weights, args, kwargs = pytree.tree_map(fake, (weights, args, kwargs))
+            weights, tensors = list(map(fake, weights)), list(map(fake, tensors))
+        forms = []
         program = torch.export.export(
-            _wrap(module, list(named)),
-            (weights, args, kwargs),
+            _wrap(module, list(named), args, kwargs, forms),
+            (weights, tensors),
             strict=False,
-            dynamic_shapes=_dynamic_shapes(
-                arguments, len(named), args, kwargs, dynamic
-            )
+            dynamic_shapes=_dynamic_shapes(inputs, len(named), dynamic)
             if dynamic
             else None,
         )
-        return program, arguments
+        return program, arguments, forms[-1]
+
+
+def _is_out_of_memory(error):
+    return isinstance(error, MemoryError) or "allocate memory" in str(error)
 
 
 def export(build, report, register=False, dynamic=None):
@@ -235,32 +300,42 @@ def export(build, report, register=False, dynamic=None):
 
     Args:
       build: called under the fake mode, returns (module, args, kwargs).
-      report: called with a line of text when a phase begins.
+      report: called with a line of text when a phase begins, and with True if the
+        user should read it however short the import is.
       register: makes buffers of tensors that modules hold as plain attributes.
       dynamic: {input: {dimension: name of the size}}, sizes that a call decides.
     """
     from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
     report("exporting with torch.export")
+    failed = None
     try:
-        program, arguments = _export_once(
+        exported = _export_once(
             build, FakeTensorMode(allow_non_fake_inputs=True), register, dynamic
         )
+        program = exported[0]
         empty = [n for n, t in program.constants.items() if isinstance(t, FakeTensor)]
         if not empty:
-            return program, arguments
+            return exported
         # A tensor that is no registered buffer is a constant of the result, so
         # its values are needed, and a fake tensor has none.
         reason = f"{empty[0]} is a constant, not a registered buffer"
+    except NeedsRealTensors as error:
+        reason = str(error)
+    except source.BuildError as error:
+        failed, reason = error, source.first_line(error.__cause__)[:120]
     except ImporterError:
         raise
     except Exception as error:  # torch.export raises anything
         if not source.is_fake_tensor_failure(error):
             raise export_failure(error) from error
         reason = source.first_line(error)[:120]
-    report(f"exporting again with real tensors ({reason})")
+    report(f"exporting again with real tensors ({reason})", True)
     try:
         return _export_once(build, None, register, dynamic)
+    except source.BuildError as error:
+        # There is no memory for the model: the first error is the user's.
+        raise failed if failed and _is_out_of_memory(error.__cause__) else error
     except ImporterError:
         raise
     except Exception as error:
@@ -288,7 +363,12 @@ def export_failure(error):
     if op is not None:
         message += f" (at {op})"
     kind = type(error).__name__
-    if kind in ("GuardOnDataDependentSymNode", "DataDependentOutputException") or (
+    if "FakeTensor" in str(error):
+        remedy = (
+            "the model needs a tensor's value to know a size, as packed sequences do: "
+            "compute it outside of the module, or pad and mask"
+        )
+    elif kind in ("GuardOnDataDependentSymNode", "DataDependentOutputException") or (
         "data-dependent" in str(error).lower()
     ):
         remedy = (

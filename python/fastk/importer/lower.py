@@ -18,7 +18,7 @@ import re
 import sys
 import tempfile
 
-from . import decompositions, literals, recurrences, source
+from . import decompositions, literals, lookups, recurrences, source
 from .errors import ImporterError
 
 #: Dialects of the result; anything else is a left-over of the lowering.
@@ -57,6 +57,7 @@ def program_text(program, func_name, report):
     table = {
         **get_decomposition_table(),
         **decompositions.table(),
+        **lookups.table(),
         **recurrences.table(),
     }
     try:
@@ -269,12 +270,32 @@ def _lowering_failure(error, diagnostics, program):
     if lines:
         # The place is said already, and the op's whole print says little more.
         detail = lines[0].partition("error: ")[2].partition(": %")[0]
-    return ImporterError(
-        f"torch-mlir cannot lower {op or 'the module'}: {detail}",
+    remedy = (
         f"write {op or 'it'} with simpler ops in the module, or add a decomposition "
-        "to fastk.importer.decompositions",
-        where,
+        "to fastk.importer.decompositions"
     )
+    if op and _is_of_parametrization(program, op):
+        remedy = (
+            "it is of a parametrization: give the module with the weights as they are, "
+            "by torch.nn.utils.parametrize.remove_parametrizations(layer, name)"
+        )
+    return ImporterError(
+        f"torch-mlir cannot lower {op or 'the module'}: {detail}", remedy, where
+    )
+
+
+def _is_of_parametrization(program, op):
+    """Whether what computes a weight from others calls ATen op `op`."""
+    return any(
+        f"{os.sep}nn{os.sep}utils{os.sep}parametri" in (node.stack_trace or "")
+        for node in program.graph.nodes
+        if node.op == "call_function" and _is_op(node, op)
+    )
+
+
+def _is_op(node, op):
+    target = str(node.target)
+    return op in (target, target.rpartition(".")[0])
 
 
 def _user_frames(node):
@@ -293,10 +314,7 @@ def _op_at(program, where):
 def _node_line(program, op):
     """(file, line) of the first node of `program` that calls ATen op `op`."""
     for node in program.graph.nodes:
-        target = str(node.target)
-        if node.op != "call_function" or not (
-            target == op or target.rpartition(".")[0] == op
-        ):
+        if node.op != "call_function" or not _is_op(node, op):
             continue
         frames = _user_frames(node)
         if frames:

@@ -19,7 +19,7 @@ import math
 import os
 import sys
 
-from . import source
+from . import containers, source
 from .errors import ImporterError
 from .files import write_all
 from .pins import PIP
@@ -64,12 +64,12 @@ def compute(build, seed=0, double=True):
     Returns ([numpy array per argument], [numpy array per result]).
     """
     import torch
-    from torch.utils import _pytree as pytree
 
     from . import export
 
     torch.manual_seed(seed)
     module, args, kwargs = build()
+    export.make_lazy_weights(module, args, kwargs)
     norm_weights = {
         f"{name}.weight" if name else "weight"
         for name, part in module.named_modules()
@@ -93,9 +93,9 @@ def compute(build, seed=0, double=True):
     weights = dict(zip(names, used))
     before = {name: tensor.clone() for name, tensor in weights.items()}
     inputs = iter(used[len(names) :])
-    args, kwargs = pytree.tree_map(
-        lambda leaf: next(inputs) if isinstance(leaf, torch.Tensor) else leaf,
+    args, kwargs = containers.replaced(
         (args, kwargs),
+        lambda leaf: next(inputs) if isinstance(leaf, torch.Tensor) else leaf,
     )
     try:
         with torch.no_grad():
@@ -113,7 +113,7 @@ def compute(build, seed=0, double=True):
             f"the module updates its own buffers ({', '.join(changed)})",
             "return module.eval()",
         )
-    outputs = [t for t in pytree.tree_leaves(result) if isinstance(t, torch.Tensor)]
+    _, outputs = containers.taken_apart(result)
     return [_numpy(t) for t in drawn], [_numpy(t) for t in outputs]
 
 

@@ -12,9 +12,14 @@ import os
 import sys
 import traceback
 
+from . import containers
 from .errors import ImporterError
 
 WANTED = "a function that returns (module, example_inputs)"
+
+
+class BuildError(ImporterError):
+    """What builds the module raised __cause__; fake tensors may be the reason."""
 
 
 def split(spec):
@@ -111,15 +116,14 @@ def load(spec):
 def call(function):
     """Calls the user's function and checks the form of its result.
 
-    Returns (module, args tuple, kwargs dict). Tensors may be fake or real.
+    Returns (module, args tuple, kwargs dict). Tensors may be fake or real. Raises
+    BuildError for what the function raises, ImporterError for what it returns.
     """
     label = getattr(function, "__name__", str(function))
     try:
         result = function()
     except (Exception, SystemExit) as error:
-        if is_fake_tensor_failure(error):
-            raise
-        raise ImporterError(
+        raise BuildError(
             f"'{label}' raises {first_line(error)}",
             f"'{label}' is called without arguments and must be {WANTED}",
             user_line(error),
@@ -136,7 +140,6 @@ def call(function):
 def check_example(module, inputs, who):
     """Checks a module and its example inputs; returns (args, kwargs)."""
     import torch
-    from torch.utils import _pytree as pytree
 
     if not isinstance(module, torch.nn.Module):
         got = _describe(module)
@@ -157,12 +160,12 @@ def check_example(module, inputs, who):
             f"{who} as example inputs {_describe(inputs)}",
             "give a tuple of tensors, or a dict of them by argument name",
         )
-    for leaf in pytree.tree_leaves((args, kwargs)):
+    for _, leaf in containers.leaves((args, kwargs)):
         if not isinstance(leaf, (torch.Tensor, int, float, bool, str, type(None))):
             raise ImporterError(
                 f"{who} among the example inputs {_describe(leaf)}",
                 "inputs are tensors, numbers, strings or None, "
-                "or tuples, lists and dicts of them; use torch.from_numpy for arrays",
+                "or tuples, lists, dicts and dataclasses of them; use torch.from_numpy for arrays",
             )
     return args, kwargs
 
