@@ -292,6 +292,23 @@ class BoundLibrary:
         for each in weights:
             self._weight(each)
 
+    def _check_sizes(self, given):
+        """Raises Error where sizes differ that the import has equal."""
+        known = {}
+        for each in self.arguments:
+            tensor = given.get(each["name"])
+            for dimension, name in each.get("sizes", {}).items():
+                # The library refuses what has other dimensions.
+                if int(dimension) >= tensor.dim():
+                    continue
+                size = tensor.shape[int(dimension)]
+                first, whose = known.setdefault(name, (size, each["name"]))
+                if size != first:
+                    raise Error(
+                        f"size '{name}' is {first} in '{whose}' and {size} in "
+                        f"'{each['name']}': the model was imported with equal ones"
+                    )
+
     def _weight(self, argument):
         from torch.nn.parameter import is_lazy
 
@@ -331,6 +348,7 @@ class BoundLibrary:
             given[each["name"]] if each["role"] == "input" else self._weight(each)
             for each in self.arguments
         ]
+        self._check_sizes(given)
         got = self.library(*tensors, names=self.names)
         outputs = []
         for tensor, each in zip(got, self.results):

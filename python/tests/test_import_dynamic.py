@@ -11,8 +11,8 @@ import torch
 from compiled import fastk
 from torch import nn
 
-from fastk.importer import ImporterError, import_module
-from fastk.library import Library
+from fastk.importer import ImporterError, import_module, lower
+from fastk.library import Error, Library
 
 
 class Pair(nn.Module):
@@ -48,6 +48,46 @@ def test_a_batch_of_any_size(tmp_path, parses):
             torch.testing.assert_close(bound(x, more), module(x, more))
 
 
+class Attention(nn.Module):
+    """Linear layers on a batch and a length that are both open."""
+
+    def __init__(self):
+        super().__init__()
+        self.left, self.right = nn.Linear(6, 4), nn.Linear(4, 4)
+
+    def forward(self, x, y):
+        scores = self.left(x) @ self.right(y).transpose(1, 2)
+        return torch.softmax(scores, -1)
+
+
+def test_two_open_sizes_of_one_input(tmp_path):
+    module = Attention().eval()
+    imported = import_module(
+        module,
+        (torch.randn(3, 5, 6), torch.randn(3, 7, 4)),
+        dynamic_shapes={"x": {0: "b", 1: "n"}, "y": {0: "b", 1: "m"}},
+    )
+    imported.write(str(tmp_path / "model.mlir"))
+    (tmp_path / "bank").mkdir()
+    fastk("fastk-opt", tmp_path / "model.mlir", f"--bank={tmp_path / 'bank'}",
+          "--emit=so", "-o", tmp_path / "model.so")  # fmt: skip
+    bound = Library(tmp_path / "model.so").bind(module)
+    with torch.no_grad():
+        for b, n, m in ((2, 3, 9), (4, 5, 1), (1, 2, 2)):
+            x, y = torch.randn(b, n, 6), torch.randn(b, m, 4)
+            torch.testing.assert_close(bound(x, y), module(x, y))
+        with pytest.raises(Error, match="size 'b' is 2 in 'x' and 3 in 'y'"):
+            bound(torch.randn(2, 5, 6), torch.randn(3, 5, 4))
+
+
+def test_sizes_that_torch_mlir_takes_for_one_are_refused():
+    text = "%1 = tensor.cast %arg2 : tensor<?x?x6xf32> to tensor<?x1x6xf32>"
+    with pytest.raises(ImporterError, match="lowers wrongly: tensor.cast %arg2") as error:
+        lower.check_text(text)
+    assert "leave fewer sizes" in error.value.remedy
+    lower.check_text("%1 = tensor.cast %0 : tensor<?x?x6xf32> to tensor<?x4x6xf32>")
+
+
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
@@ -64,6 +104,41 @@ def test_what_cannot_be_dynamic(shapes, message):
     import re
 
     assert re.search(message, str(error.value), re.DOTALL), str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "shapes", "remedy"),
+    [
+        ((1, 5), {"input0": {0: "b"}}, "an example of size 2 or more"),
+        ((3, 3), {"input0": {0: "a"}, "input1": {0: "b"}}, "give these sizes one name"),
+        ((3, 3), {"input0": {0: "a"}}, "leave that size as it is"),
+    ],
+)
+def test_remedies(sizes, shapes, remedy):
+    class Sum(nn.Module):
+        def forward(self, *both):
+            return both[0] + both[1]
+
+    inputs = tuple(torch.randn(size, 5) for size in sizes)
+    with pytest.raises(ImporterError) as error:
+        import_module(Sum(), inputs, dynamic_shapes=shapes)
+    assert remedy in error.value.remedy, error.value
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+def test_recurrences_of_any_batch(kind, tmp_path):
+    module = kind(4, 5, batch_first=True).eval()
+    imported = import_module(
+        module, (torch.randn(3, 4, 4),), dynamic_shapes={"input": {0: "b"}}
+    )
+    imported.write(str(tmp_path / "model.mlir"))
+    (tmp_path / "bank").mkdir()
+    fastk("fastk-opt", tmp_path / "model.mlir", f"--bank={tmp_path / 'bank'}",
+          "--emit=so", "-o", tmp_path / "model.so")  # fmt: skip
+    bound = Library(tmp_path / "model.so").bind(module)
+    x = torch.randn(6, 4, 4)
+    with torch.no_grad():
+        torch.testing.assert_close(bound(x), module(x))
 
 
 MODEL = """

@@ -157,6 +157,13 @@ def import_in_process(
         ],
         "results": _results(program, arguments),
     }
+    for name, sizes in (dynamic_shapes or {}).items():
+        (argument,) = (
+            each
+            for each in sidecar["arguments"]
+            if (each["name"], each["role"]) == (name, "input")
+        )
+        argument["sizes"] = {str(dimension): size for dimension, size in sizes.items()}
     if not containers.is_plain(form):
         sidecar["returned"] = form
     return {"text": text, "sidecar": sidecar}

@@ -376,8 +376,13 @@ def export_failure(error):
             "if/while and .item() on tensors by torch.where or a constant"
         )
     elif "Constraints violated" in str(error):
-        message = f"torch.export fails: {_constraint(str(error))}"
+        reason = _constraint(str(error))
+        message = f"torch.export fails: {reason}"
         remedy = "leave that size as it is in the example, or change the module"
+        if "must always be equal" in reason:
+            remedy = "give these sizes one name: equal names are equal sizes"
+        elif re.search(r"constant \([01]\)", reason):
+            remedy = "give an example of size 2 or more: torch takes 0 and 1 for constants"
     elif kind in ("TypeError", "RuntimeError", "ValueError", "AttributeError"):
         remedy = "check that module(*example_inputs) runs in PyTorch itself"
     else:

@@ -18,7 +18,7 @@ import re
 import sys
 import tempfile
 
-from . import decompositions, literals, lookups, recurrences, source
+from . import decompositions, literals, lookups, opensizes, recurrences, source
 from .errors import ImporterError
 
 #: Dialects of the result; anything else is a left-over of the lowering.
@@ -58,6 +58,7 @@ def program_text(program, func_name, report):
         **get_decomposition_table(),
         **decompositions.table(),
         **lookups.table(),
+        **opensizes.table(),
         **recurrences.table(),
     }
     try:
@@ -232,7 +233,7 @@ def _location(text):
 
 
 def check_text(text):
-    """Refuses constants that MLIR 22.1.8 would read as other values."""
+    """Refuses text that would compute other values than the module."""
     # Since 2026 MLIR prints i1 constants in hex with a byte per element; 22.1.8
     # reads the same text as a bit per element.
     found = re.search(r'dense<"0x[0-9A-Fa-f]*"> : ((?:tensor|vector)<[^<>]*xi1>)', text)
@@ -245,6 +246,18 @@ def check_text(text):
         )
 
 
+    # torch-mlir takes all but one of the sizes that a view makes one for 1.
+    for found in re.finditer(
+        r"tensor\.cast \S+ : tensor<(\S+?)> to tensor<(\S+?)>", text
+    ):
+        before, after = (each.split("x") for each in found.groups())
+        if ("?", "1") in zip(before, after):
+            raise ImporterError(
+                "the module makes one dimension of several open ones in a way that "
+                f"torch-mlir lowers wrongly: {found[0]}",
+                "leave fewer sizes of that input open, or flatten dimensions by "
+                "themselves (x.flatten(0, 1)) before others change",
+            )
     # The condition of a while_loop is lost on the way, and it would never end.
     if re.search(r"\bscf\.for .* to %c9223372036854775807\b", text):
         raise ImporterError(

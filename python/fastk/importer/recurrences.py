@@ -59,16 +59,20 @@ def table():
     aten = torch.ops.aten
 
     def lstm(x, states, weights, biases, layers, dropout, train, both, batch_first):
-        if states[0].shape[-1] != states[1].shape[-1]:
-            # Of proj_size: steps written out.
+        if states[0].shape[-1] != states[1].shape[-1] or _is_open(x):
+            # Of proj_size, or of an open batch: steps written out.
             return _decomp.decompositions.lstm_impl(
                 x, states, weights, biases, layers, dropout, train, both, batch_first
             )
         y, (h, c) = _run("lstm_layer", x, states, weights, biases, layers, both, batch_first)
         return y, h, c
 
-    def one_state(name):
+    def one_state(name, written_out):
         def run(x, state, weights, biases, layers, dropout, train, both, batch_first):
+            if _is_open(x):
+                return written_out(
+                    x, state, weights, biases, layers, dropout, train, both, batch_first
+                )
             y, (h,) = _run(name, x, [state], weights, biases, layers, both, batch_first)
             return y, h
 
@@ -76,10 +80,19 @@ def table():
 
     return {
         aten.lstm.input: lstm,
-        aten.gru.input: one_state("gru_layer"),
-        aten.rnn_tanh.input: one_state("rnn_tanh_layer"),
-        aten.rnn_relu.input: one_state("rnn_relu_layer"),
+        aten.gru.input: one_state("gru_layer", _decomp.decompositions.gru_impl),
+        aten.rnn_tanh.input: one_state(
+            "rnn_tanh_layer", _decomp.decompositions.rnn_tanh_input
+        ),
+        aten.rnn_relu.input: one_state(
+            "rnn_relu_layer", _decomp.decompositions.rnn_relu_input
+        ),
     }
+
+
+def _is_open(x):
+    """Whether a call decides a size of `x`; our loops are of fixed sizes."""
+    return any(not isinstance(size, int) for size in x.shape)
 
 
 def _run(name, x, states, weights, has_biases, layers, bidirectional, batch_first):
