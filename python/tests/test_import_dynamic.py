@@ -80,6 +80,22 @@ def test_two_open_sizes_of_one_input(tmp_path):
             bound(torch.randn(2, 5, 6), torch.randn(3, 5, 4))
 
 
+def test_heads_of_an_open_batch_and_length(tmp_path):
+    module = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval()
+    imported = import_module(
+        module, (torch.randn(3, 5, 8),), dynamic_shapes={"src": {0: "b", 1: "n"}}
+    )
+    imported.write(str(tmp_path / "model.mlir"))
+    (tmp_path / "bank").mkdir()
+    fastk("fastk-opt", tmp_path / "model.mlir", f"--bank={tmp_path / 'bank'}",
+          "--emit=so", "-o", tmp_path / "model.so")  # fmt: skip
+    bound = Library(tmp_path / "model.so").bind(module)
+    with torch.no_grad():
+        for b, n in ((2, 9), (4, 3)):
+            x = torch.randn(b, n, 8)
+            torch.testing.assert_close(bound(x), module(x))
+
+
 def test_sizes_that_torch_mlir_takes_for_one_are_refused():
     text = "%1 = tensor.cast %arg2 : tensor<?x?x6xf32> to tensor<?x1x6xf32>"
     with pytest.raises(ImporterError, match="lowers wrongly: tensor.cast %arg2") as error:
@@ -123,6 +139,20 @@ def test_remedies(sizes, shapes, remedy):
     with pytest.raises(ImporterError) as error:
         import_module(Sum(), inputs, dynamic_shapes=shapes)
     assert remedy in error.value.remedy, error.value
+
+
+def test_a_size_that_the_module_limits():
+    class Positions(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.places = nn.Parameter(torch.randn(16, 4))
+
+        def forward(self, x):
+            return x + self.places[: x.shape[0]]
+
+    with pytest.raises(ImporterError, match="<= 16") as error:
+        import_module(Positions(), (torch.randn(5, 4),), dynamic_shapes={"x": {0: "n"}})
+    assert "the module itself limits that size" in error.value.remedy
 
 
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])

@@ -381,6 +381,11 @@ def export_failure(error):
         remedy = "leave that size as it is in the example, or change the module"
         if "must always be equal" in reason:
             remedy = "give these sizes one name: equal names are equal sizes"
+        elif "in the specified range" in reason:
+            remedy = (
+                "the module itself limits that size: leave it as it is in the example, "
+                "and import the model once for each size"
+            )
         elif re.search(r"constant \([01]\)", reason):
             remedy = "give an example of size 2 or more: torch takes 0 and 1 for constants"
     elif kind in ("TypeError", "RuntimeError", "ValueError", "AttributeError"):
