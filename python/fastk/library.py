@@ -36,6 +36,7 @@ import contextlib
 import ctypes
 import json
 import os
+import sys
 import weakref
 
 __all__ = ["BoundLibrary", "Error", "Library"]
@@ -405,3 +406,10 @@ class _SizedResult:
 
 def _free(address):
     ctypes.CDLL(None).free(ctypes.c_void_p(address))
+
+
+if __name__ == "__main__":
+    sys.exit(
+        "error: fastk.library is no command: import it from Python\n"
+        "remedy: see docs/importer.md, or pydoc fastk.library"
+    )

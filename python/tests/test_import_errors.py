@@ -7,9 +7,12 @@
 """Every error path: the cause, the place and the remedy; nothing half-written."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 import torch
+from conftest import PYTHON
 from torch import nn
 
 from fastk.importer import ImporterError, import_module, lower
@@ -225,6 +228,23 @@ GOOD = "def build():\n    return nn.ReLU(), (torch.randn(3),)\n"
 def test_output_folder_is_missing(importer, model, tmp_path):
     out = tmp_path / "none" / "out.mlir"
     refused(importer(model(GOOD), "-o", out), ["cannot write", "No such file"], out)
+
+
+def test_a_full_disk_under_stdout(model):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        result = subprocess.run(
+            [sys.executable, "-m", "fastk.importer", model(GOOD), "--quiet"],
+            env=dict(os.environ, PYTHONPATH=str(PYTHON)),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert result.returncode == 1
+    assert result.stderr == (
+        "error: cannot write standard output: No space left on device\n"
+        "remedy: free some space, or name a file with -o\n"
+    )
 
 
 def test_output_is_a_folder(importer, model, tmp_path):

@@ -8,12 +8,14 @@
 
 import ctypes
 import gc
+import os
 import subprocess
+import sys
 
 import pytest
 import torch
 from compiled import BIN, fastk
-from conftest import GOLDEN
+from conftest import GOLDEN, PYTHON
 
 from fastk.library import Error, Library
 
@@ -166,3 +168,15 @@ def test_sizes_that_a_call_decides(tmp_path):
         library(torch.randn(2, 4))
     with pytest.raises(Error, match="has results of any size: leave out= out"):
         library(x, out=[x, x[0]])
+
+
+def test_it_is_no_command():
+    result = subprocess.run(
+        [sys.executable, "-m", "fastk.library", "model.so"],
+        env=dict(os.environ, PYTHONPATH=str(PYTHON)),
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert result.returncode == 1
+    assert "is no command" in result.stderr and "remedy:" in result.stderr

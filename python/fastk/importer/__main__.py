@@ -31,7 +31,7 @@ example inputs for it:
         return module.eval(), (torch.randn(512, 768),)
 
     python -m fastk.importer models.py:mlp -o mlp.mlir
-    fastk-opt mlp.mlir --search
+    fastk-opt mlp.mlir --search -o compiled.mlir
 
 The function runs under fake tensors: a model of any size takes no memory. Only
 a model that reads values while it runs is imported with real tensors.
@@ -116,10 +116,9 @@ def main(argv=None):
             dynamic_shapes=_dynamic_shapes(options.dynamic),
         )
         if options.output == "-":
-            sys.stdout.write(imported.text)
-            sys.stdout.flush()
-        else:
-            imported.write(options.output, sidecar=not options.no_sidecar)
+            remedy = "free some space, or name a file with -o"
+            return commandline.write_stdout(imported.text, remedy)
+        imported.write(options.output, sidecar=not options.no_sidecar)
     except ImporterError as error:
         print(error, file=sys.stderr)
         return 1

@@ -7,7 +7,6 @@
 """The command: python -m fastk.report JOURNAL [-o report.html]."""
 
 import argparse
-import os
 import sys
 
 from .. import commandline
@@ -27,7 +26,7 @@ JOURNAL is the folder of fastk-opt --journal (by default BANK.journal, beside th
 bank): of one workload or of a whole model. The search may still run, or wait for
 answers; it is not disturbed.
 
-    fastk-opt model.mlir --search --journal=journal
+    fastk-opt model.mlir --search --journal=journal -o out.mlir
     python -m fastk.report journal -o report.html
 
 The page is one file that loads nothing: open it, send it, keep it. It shows the
@@ -36,7 +35,7 @@ changes, plan, verdict, prompt and reply.
 
 A journal does not tell why its search ended; the file of fastk-opt --report does:
 
-    fastk-opt model.mlir --search --journal=journal --report=found.json
+    fastk-opt model.mlir --search --journal=journal --report=found.json -o out.mlir
     python -m fastk.report journal --report=found.json -o report.html
 
 Every judged variant as a line of JSON, to train or to analyse:
@@ -116,21 +115,12 @@ def main(argv=None):
             )
         _write(options, searches)
         if not options.quiet:
-            print("\n".join(map(text.render, searches)), end="", flush=True)
+            return commandline.write_stdout(
+                "\n".join(map(text.render, searches)),
+                "free some space, or leave the text out with --quiet",
+            )
     except (ReportError, ImporterError) as error:
         print(shown.visible(str(error)), file=sys.stderr)
-        return 1
-    except BrokenPipeError:
-        # The reader of stdout had enough; nothing is left to be flushed at the exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as error:
-        print(
-            f"error: cannot write standard output: {error.strerror}\n"
-            "remedy: free some space, or leave the text out with --quiet",
-            file=sys.stderr,
-        )
-        # What is left would be tried again at the exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
         print("fastk.report: interrupted", file=sys.stderr)
