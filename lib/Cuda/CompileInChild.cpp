@@ -9,9 +9,9 @@
 #include "fastk/Cuda/CompileInChild.h"
 #include "Bytes.h"
 #include "ChildProtocol.h"
-#include "Protocol.h"
-#include "SpawnChild.h"
 #include "fastk/Cuda/CheckDeviceCode.h"
+#include "fastk/Sandbox/Sandbox.h"
+#include "fastk/Sandbox/SpawnChild.h"
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -90,8 +90,7 @@ static Talk converse(int socket, std::string_view request, std::string &reply,
 /// The system call that the sandbox noted before it ended the child.
 static std::string forbiddenCall(int notes) {
   std::atomic<uint32_t> call{0};
-  if (pread(notes, &call, sizeof(call),
-            offsetof(worker::ControlPage, deniedCall)) !=
+  if (pread(notes, &call, sizeof(call), offsetof(sandbox::DeniedCall, call)) !=
           ssize_t(sizeof(call)) ||
       call == 0)
     return "a system call";
@@ -182,15 +181,15 @@ CompileResult fastk::cuda::compileInChild(const CompileRequest &request,
     return result;
   }
   int notes = memfd_create("fastk-nvrtc", MFD_CLOEXEC);
-  static_assert(nvrtcChildSocket == worker::firstChildDescriptor &&
-                nvrtcChildNotes == worker::firstChildDescriptor + 1);
-  pid_t pid = notes < 0 || ftruncate(notes, worker::pageSize) != 0
+  static_assert(nvrtcChildSocket == sandbox::firstChildDescriptor &&
+                nvrtcChildNotes == sandbox::firstChildDescriptor + 1);
+  pid_t pid = notes < 0 || ftruncate(notes, sizeof(sandbox::DeniedCall)) != 0
                   ? -1
-                  : worker::spawnChild({limits.program,
-                                        "fastk-nvrtc",
-                                        nvrtcChildFlag,
-                                        environment(),
-                                        {pair[1], notes}});
+                  : sandbox::spawnChild({limits.program,
+                                         "fastk-nvrtc",
+                                         nvrtcChildFlag,
+                                         environment(),
+                                         {pair[1], notes}});
   int startError = errno;
   close(pair[1]);
   struct CloseNotes {

@@ -8,8 +8,8 @@
 
 #include "Bytes.h"
 #include "ChildProtocol.h"
-#include "Sandbox.h"
 #include "fastk/Cuda/CompileInChild.h"
+#include "fastk/Sandbox/Sandbox.h"
 #include <cerrno>
 #include <cmath>
 #include <csignal>
@@ -22,7 +22,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+using namespace fastk;
 using namespace fastk::cuda;
+
+/// What the compilers need, as a program has it.
+static constexpr uint64_t stackBytes = uint64_t(6) << 20;
 
 bool fastk::cuda::isNvrtcChild(int argc, char **argv) {
   return argc == 2 && (std::string_view(argv[1]) == nvrtcChildFlag ||
@@ -74,27 +78,27 @@ static int closeFileSystem() {
   return error;
 }
 
-static fastk::worker::Message limitsOf(const CompileLimits &limits) {
-  fastk::worker::Message start = {};
-  start.threadLimit = 64;
-  start.addressSpaceBytes = limits.addressSpaceBytes;
-  start.fileBytes = 0;
-  start.cpuSeconds = uint64_t(std::ceil(limits.cpuSeconds));
+static sandbox::Limits limitsOf(const CompileLimits &given) {
+  sandbox::Limits limits = {};
+  limits.threadLimit = 64;
+  limits.addressSpaceBytes = given.addressSpaceBytes;
+  limits.cpuSeconds = uint64_t(std::ceil(given.cpuSeconds));
+  limits.stackBytes = stackBytes;
   // A user of its own, so that its limit of threads is its own.
-  start.uid = geteuid() == 0 ? 1300000000u + uint32_t(getpid()) % 4194304u : 0;
-  return start;
+  limits.uid = geteuid() == 0 ? 1300000000u + uint32_t(getpid()) % 4194304u : 0;
+  return limits;
 }
 
 /// Returns an errno, 0 for success.
 static int enterCompileSandbox(const CompileLimits &limits) {
-  using namespace fastk::worker;
-  Message start = limitsOf(limits);
-  void *page = mmap(nullptr, pageSize, PROT_READ | PROT_WRITE, MAP_SHARED,
-                    nvrtcChildNotes, 0);
+  using namespace sandbox;
+  void *page = mmap(nullptr, sizeof(DeniedCall), PROT_READ | PROT_WRITE,
+                    MAP_SHARED, nvrtcChildNotes, 0);
   if (page == MAP_FAILED)
     return errno;
   close(nvrtcChildNotes);
-  uint32_t active = enterSandbox(start, static_cast<ControlPage *>(page));
+  uint32_t active =
+      enterSandbox(limitsOf(limits), static_cast<DeniedCall *>(page));
   if (!(active & ProtectSeccomp))
     return filterError() ? filterError() : EPERM;
   return closeFileSystem();
@@ -102,7 +106,7 @@ static int enterCompileSandbox(const CompileLimits &limits) {
 
 /// Becomes ptxas. Returns an exit code where it cannot.
 static int becomePtxas() {
-  using namespace fastk::worker;
+  using namespace sandbox;
   std::string bytes;
   if (!readAll(ptxasRequest, bytes))
     return 2;
@@ -119,10 +123,10 @@ static int becomePtxas() {
   if (program < 0 || dup2(ptxasLog, STDOUT_FILENO) < 0 ||
       dup2(ptxasLog, STDERR_FILENO) < 0)
     return notStartedExit;
-  static ControlPage unused;
-  Message start = limitsOf(limits);
-  start.fileBytes = limits.outputBytes;
-  if (!(enterSandbox(start, &unused, /*mayExecute=*/true) & ProtectSeccomp))
+  static DeniedCall unused;
+  Limits confined = limitsOf(limits);
+  confined.fileBytes = limits.outputBytes;
+  if (!(enterSandbox(confined, &unused, /*mayExecute=*/true) & ProtectSeccomp))
     return noSandboxExit;
   std::string input = "/proc/self/fd/" + std::to_string(ptxasInput);
   std::string output = "/proc/self/fd/" + std::to_string(ptxasOutput);

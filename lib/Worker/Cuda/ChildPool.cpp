@@ -8,9 +8,9 @@
 
 #include "ChildPool.h"
 #include "../Host/ChildRegistry.h"
-#include "../Host/SpawnChild.h"
 #include "../Phases.h"
 #include "ChildProtocol.h"
+#include "fastk/Sandbox/SpawnChild.h"
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -106,10 +106,10 @@ std::unique_ptr<ChildProcess> ChildPool::spawn() {
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
     return nullptr;
-  static_assert(cudaChildSocket == firstChildDescriptor);
+  static_assert(cudaChildSocket == sandbox::firstChildDescriptor);
   // A driver reads variables of its own: the environment stays.
-  pid_t pid =
-      spawnChild({"", "fastk-worker", cudaChildFlag, std::nullopt, {pair[1]}});
+  pid_t pid = sandbox::spawnChild(
+      {"", "fastk-worker", cudaChildFlag, std::nullopt, {pair[1]}});
   int code = errno;
   close(pair[1]);
   if (pid < 0) {

@@ -89,13 +89,13 @@ void Child::explainDeath(const char *doing, Failure &failure) {
     failure = {Status::Crash, "the " + name + " stopped answering " + doing};
     return;
   }
-  uint32_t denied = control->deniedCall.load();
+  uint32_t denied = control->denied.call.load();
   bool wasDenied =
       denied != 0 && WIFEXITED(waitStatus) && WEXITSTATUS(waitStatus) == 159;
   if (wasDenied) {
     char *call =
         seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, int(denied - 1));
-    uint64_t argument = control->deniedArgument.load();
+    uint64_t argument = control->denied.argument.load();
     bool tooLarge =
         call && !std::strcmp(call, "mmap") &&
         argument > uint64_t(options.memoryBytes + options.bufferBytes);

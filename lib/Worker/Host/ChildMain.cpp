@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Protocol.h"
-#include "Sandbox.h"
 #include "ThreadStacks.h"
 #include <algorithm>
 #include <array>
@@ -295,7 +294,7 @@ int fastk::worker::runChild() {
   if (chdir("/") != 0)
     return 2;
   control->stage = StageLoading;
-  control->protections = enterSandbox(start, control);
+  control->protections = sandbox::enterSandbox(start.limits, &control->denied);
   uint64_t arithmetic = controlWord();
   guardThreadStacks();
   OpenMP openMP;
@@ -314,7 +313,8 @@ int fastk::worker::runChild() {
   }
   // Where the first filter holds the second does, unless the program has put
   // one of its own on a thread.
-  if (!lockSandbox(start) && (control->protections & ProtectSeccomp)) {
+  if (!sandbox::lockSandbox(start.limits) &&
+      (control->protections & sandbox::ProtectSeccomp)) {
     strncpy(control->text, "what it started while loading cannot be confined",
             sizeof(control->text) - 1);
     control->stage = StageLoadFailed;

@@ -9,8 +9,8 @@
 #include "../Clock.h"
 #include "Child.h"
 #include "ChildRegistry.h"
-#include "SpawnChild.h"
 #include "ThreadStacks.h"
+#include "fastk/Sandbox/SpawnChild.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -101,8 +101,8 @@ std::unique_ptr<Child> Child::start(std::string name, const ProgramImage *image,
   }
   child->control = static_cast<ControlPage *>(mapped);
 
-  static_assert(childSocket == firstChildDescriptor);
-  child->pid = spawnChild(
+  static_assert(childSocket == sandbox::firstChildDescriptor);
+  child->pid = sandbox::spawnChild(
       {"", "fastk-worker", childFlag, environment(options), {pair[1]}});
   if (child->pid < 0) {
     int code = errno;
@@ -117,18 +117,19 @@ std::unique_ptr<Child> Child::start(std::string name, const ProgramImage *image,
   Message message = {};
   message.command = Command::Start;
   message.hasProgram = image != nullptr;
-  message.threadLimit = uint32_t(options.threadLimit);
+  message.limits.threadLimit = uint32_t(options.threadLimit);
   // Beside the program's own memory: buffers, libraries, stacks of threads.
-  message.addressSpaceBytes =
+  message.limits.addressSpaceBytes =
       uint64_t(options.memoryBytes) + uint64_t(options.bufferBytes) +
       (uint64_t(512) << 20) +
       uint64_t(options.threadLimit) *
           (threadStackBytes + threadGuardBytes + (1u << 20));
-  message.largestMapping =
+  message.limits.largestMapping =
       uint64_t(options.memoryBytes) + uint64_t(options.bufferBytes);
-  message.fileBytes = uint64_t(options.fileBytes);
-  message.cpuSeconds = uint64_t(options.cpuSeconds) + 1;
-  message.uid = ownUser();
+  message.limits.fileBytes = uint64_t(options.fileBytes);
+  message.limits.cpuSeconds = uint64_t(options.cpuSeconds) + 1;
+  message.limits.stackBytes = kernelStackBytes;
+  message.limits.uid = ownUser();
   std::vector<int> fds = {page};
   if (image)
     fds.push_back(image->descriptor());

@@ -213,15 +213,15 @@ const ProgramImage *HostDevice::imageOf(Part part) const {
 
 /// The protections in force, for the verdict.
 static void listProtections(uint32_t active, Verdict &verdict) {
-  static constexpr std::pair<Protection, const char *> names[] = {
-      {ProtectRlimits, "rlimits"},
-      {ProtectNoNewPrivileges, "no-new-privileges"},
-      {ProtectCapabilities, "no-capabilities"},
-      {ProtectUser, "own-user"},
-      {ProtectThreads, "thread-limit"},
-      {ProtectNetwork, "no-network"},
-      {ProtectLandlock, "landlock"},
-      {ProtectSeccomp, "seccomp"}};
+  static constexpr std::pair<sandbox::Protection, const char *> names[] = {
+      {sandbox::ProtectRlimits, "rlimits"},
+      {sandbox::ProtectNoNewPrivileges, "no-new-privileges"},
+      {sandbox::ProtectCapabilities, "no-capabilities"},
+      {sandbox::ProtectUser, "own-user"},
+      {sandbox::ProtectThreads, "thread-limit"},
+      {sandbox::ProtectNetwork, "no-network"},
+      {sandbox::ProtectLandlock, "landlock"},
+      {sandbox::ProtectSeccomp, "seccomp"}};
   for (auto [bit, text] : names)
     (active & bit ? verdict.protections : verdict.missingProtections)
         .push_back(text);

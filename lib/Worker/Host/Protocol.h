@@ -17,6 +17,7 @@
 #ifndef FASTK_LIB_WORKER_HOST_PROTOCOL_H
 #define FASTK_LIB_WORKER_HOST_PROTOCOL_H
 
+#include "fastk/Sandbox/Sandbox.h"
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -41,18 +42,6 @@ enum Stage : uint32_t {
   StageSetupFailed = 4
 };
 
-/// Which protections a child could put up, as bits of ControlPage::protections.
-enum Protection : uint32_t {
-  ProtectRlimits = 1 << 0,
-  ProtectNoNewPrivileges = 1 << 1,
-  ProtectCapabilities = 1 << 2,
-  ProtectUser = 1 << 3,
-  ProtectNetwork = 1 << 4,
-  ProtectLandlock = 1 << 5,
-  ProtectSeccomp = 1 << 6,
-  ProtectThreads = 1 << 7
-};
-
 struct ControlPage {
   /// Written by the child when it is ready for the call of this number.
   std::atomic<uint32_t> ready;
@@ -65,10 +54,9 @@ struct ControlPage {
   /// Number of the last map or unmap carried out.
   std::atomic<uint32_t> mapped;
   std::atomic<uint32_t> stage;
+  /// Bits of sandbox::Protection.
   std::atomic<uint32_t> protections;
-  /// 1 + number of the system call that was denied, and its second argument.
-  std::atomic<uint32_t> deniedCall;
-  std::atomic<uint64_t> deniedArgument;
+  sandbox::DeniedCall denied;
   /// The child's own clock around the call.
   std::atomic<uint64_t> elapsedNs;
   /// How its processor computed after the call (controlWord()).
@@ -107,12 +95,7 @@ struct Message {
   uint32_t threads;
   // Start only; the descriptors are the control page and the program.
   uint32_t hasProgram;
-  uint32_t threadLimit;
-  uint64_t addressSpaceBytes;
-  uint64_t largestMapping;
-  uint64_t fileBytes;
-  uint64_t cpuSeconds;
-  uint32_t uid; ///< 0: stay.
+  sandbox::Limits limits;
 };
 
 /// The child's main function. Returns its exit code; never returns while the

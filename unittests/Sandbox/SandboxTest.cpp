@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Host/Sandbox.h"
+#include "fastk/Sandbox/Sandbox.h"
 #include <cerrno>
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using namespace fastk::worker;
+using namespace fastk::sandbox;
 
 /// The filter in a process of its own; \p hasMemory: as much as it likes. Its
 /// exit code is the filter's error, 77 where the filter is in force.
@@ -25,12 +25,13 @@ static int filterErrorOf(bool hasMemory) {
   if (pid == 0) {
     void *page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    Message start = {};
-    start.addressSpaceBytes = uint64_t(1) << 40;
-    start.cpuSeconds = 100;
-    start.fileBytes = 1 << 20;
+    Limits limits = {};
+    limits.stackBytes = 6 << 20;
+    limits.addressSpaceBytes = uint64_t(1) << 40;
+    limits.cpuSeconds = 100;
+    limits.fileBytes = 1 << 20;
     if (!hasMemory) {
-      start.addressSpaceBytes = 1 << 20;
+      limits.addressSpaceBytes = 1 << 20;
       struct rlimit limit = {1 << 20, RLIM_INFINITY};
       setrlimit(RLIMIT_AS, &limit);
       // As the compiler's process does, for what C++ asks for.
@@ -40,7 +41,7 @@ static int filterErrorOf(bool hasMemory) {
         while (void *block = malloc(size))
           *static_cast<void *volatile *>(block) = block;
     }
-    uint32_t active = enterSandbox(start, static_cast<ControlPage *>(page));
+    uint32_t active = enterSandbox(limits, static_cast<DeniedCall *>(page));
     _exit(active & ProtectSeccomp ? 77 : filterError());
   }
   int status = 0;

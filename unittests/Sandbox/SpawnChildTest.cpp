@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Host/SpawnChild.h"
+#include "fastk/Sandbox/SpawnChild.h"
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using namespace fastk::worker;
+using namespace fastk::sandbox;
 
 namespace {
 

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Sandbox.h"
-#include "ThreadStacks.h"
+#include "fastk/Sandbox/Sandbox.h"
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -31,7 +30,7 @@
 #define __has_feature(feature) 0
 #endif
 
-using namespace fastk::worker;
+using namespace fastk::sandbox;
 
 //===----------------------------------------------------------------------===//
 // Limits and identity
@@ -48,33 +47,33 @@ static bool limit(decltype(RLIMIT_AS) resource, uint64_t value) {
   return setrlimit(resource, &both) == 0;
 }
 
-static bool setLimits(const Message &start) {
+static bool setLimits(const Limits &limits) {
   bool all = true;
   // The address sanitizer reserves terabytes.
 #if !__has_feature(address_sanitizer)
-  all &= limit(RLIMIT_AS, start.addressSpaceBytes);
+  all &= limit(RLIMIT_AS, limits.addressSpaceBytes);
 #endif
-  all &= limit(RLIMIT_CPU, start.cpuSeconds);
-  all &= limit(RLIMIT_FSIZE, start.fileBytes);
+  all &= limit(RLIMIT_CPU, limits.cpuSeconds);
+  all &= limit(RLIMIT_FSIZE, limits.fileBytes);
   all &= limit(RLIMIT_CORE, 0);
   all &= limit(RLIMIT_NOFILE, 256);
   all &= limit(RLIMIT_MEMLOCK, 0);
   all &= limit(RLIMIT_MSGQUEUE, 0);
-  all &= limit(RLIMIT_STACK, kernelStackBytes);
+  all &= limit(RLIMIT_STACK, limits.stackBytes);
   return all;
 }
 
 /// Without capabilities and, where the worker is root, as a user of its own:
 /// only then does RLIMIT_NPROC bind, and only this child's threads count.
-static uint32_t dropPrivileges(const Message &start) {
+static uint32_t dropPrivileges(const Limits &limits) {
   uint32_t active = 0;
   for (int capability = 0; capability <= 63; ++capability)
     prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
-  if (start.uid != 0 && setgroups(0, nullptr) == 0 &&
-      setresgid(start.uid, start.uid, start.uid) == 0 &&
-      setresuid(start.uid, start.uid, start.uid) == 0) {
+  if (limits.uid != 0 && setgroups(0, nullptr) == 0 &&
+      setresgid(limits.uid, limits.uid, limits.uid) == 0 &&
+      setresuid(limits.uid, limits.uid, limits.uid) == 0) {
     active |= ProtectUser;
-    if (limit(RLIMIT_NPROC, start.threadLimit))
+    if (limit(RLIMIT_NPROC, limits.threadLimit))
       active |= ProtectThreads;
   }
   struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
@@ -162,7 +161,7 @@ static bool enterLandlock() {
 // System calls
 //===----------------------------------------------------------------------===//
 
-static ControlPage *deniedControl;
+static DeniedCall *deniedNote;
 
 /// Leaves a note for the reason of the verdict, then goes. A program that
 /// blocks SIGSYS is killed by the kernel instead.
@@ -174,15 +173,15 @@ static void onDenied(int, siginfo_t *info, void *context) {
 #elif defined(__aarch64__)
   argument = user->uc_mcontext.regs[1];
 #endif
-  deniedControl->deniedArgument = argument;
-  deniedControl->deniedCall = uint32_t(info->si_syscall) + 1;
+  deniedNote->argument = argument;
+  deniedNote->call = uint32_t(info->si_syscall) + 1;
   // Nothing of the C library: whatever hooks it may make more such calls.
   syscall(SYS_exit_group, 159);
 }
 
 static int firstFilterError = 0;
 
-int fastk::worker::filterError() { return firstFilterError; }
+int fastk::sandbox::filterError() { return firstFilterError; }
 
 /// Of what libseccomp returns: 0, or an errno below 0.
 static bool succeeded(int result) {
@@ -316,7 +315,7 @@ static bool allowList(bool mayExecute) {
   return ok;
 }
 
-bool fastk::worker::lockSandbox(const Message &start) {
+bool fastk::sandbox::lockSandbox(const Limits &limits) {
   scmp_filter_ctx filter = newFilter(SCMP_ACT_ALLOW);
   if (!filter)
     return false;
@@ -334,27 +333,27 @@ bool fastk::worker::lockSandbox(const Message &start) {
     ok &= ruleWhen(filter, SCMP_ACT_TRAP, call,
                    {2, SCMP_CMP_MASKED_EQ, PROT_EXEC, PROT_EXEC});
   ok &= ruleWhen(filter, SCMP_ACT_TRAP, SCMP_SYS(mmap),
-                 {1, SCMP_CMP_GT, start.largestMapping, 0});
+                 {1, SCMP_CMP_GT, limits.largestMapping, 0});
   ok = ok && succeeded(seccomp_load(filter));
   seccomp_release(filter);
   return ok;
 }
 
-uint32_t fastk::worker::enterSandbox(const Message &start, ControlPage *control,
-                                     bool mayExecute) {
+uint32_t fastk::sandbox::enterSandbox(const Limits &limits, DeniedCall *denied,
+                                      bool mayExecute) {
   uint32_t active = 0;
   // The network goes before the right to take it away does.
   if (unshare(CLONE_NEWNET | CLONE_NEWIPC) == 0 ||
       unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC) == 0)
     active |= ProtectNetwork;
-  if (setLimits(start))
+  if (setLimits(limits))
     active |= ProtectRlimits;
-  active |= dropPrivileges(start);
+  active |= dropPrivileges(limits);
   // Changing the user cleared it.
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (enterLandlock())
     active |= ProtectLandlock;
-  deniedControl = control;
+  deniedNote = denied;
   struct sigaction action = {};
   action.sa_sigaction = onDenied;
   action.sa_flags = SA_SIGINFO;

@@ -6,15 +6,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_LIB_WORKER_HOST_SPAWNCHILD_H
-#define FASTK_LIB_WORKER_HOST_SPAWNCHILD_H
+#ifndef FASTK_SANDBOX_SPAWNCHILD_H
+#define FASTK_SANDBOX_SPAWNCHILD_H
 
 #include <optional>
 #include <string>
 #include <sys/types.h>
 #include <vector>
 
-namespace fastk::worker {
+namespace fastk::sandbox {
 
 /// The first of the descriptors that a child is given.
 inline constexpr int firstChildDescriptor = 3;
@@ -36,6 +36,6 @@ struct SpawnOptions {
 /// Returns the process id, or -1 with errno set.
 pid_t spawnChild(const SpawnOptions &options);
 
-} // namespace fastk::worker
+} // namespace fastk::sandbox
 
-#endif // FASTK_LIB_WORKER_HOST_SPAWNCHILD_H
+#endif // FASTK_SANDBOX_SPAWNCHILD_H

@@ -6,14 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SpawnChild.h"
+#include "fastk/Sandbox/SpawnChild.h"
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
 #include <spawn.h>
 #include <unistd.h>
 
-using namespace fastk::worker;
+using namespace fastk::sandbox;
 
 /// Pointers to the texts, and the null behind them that a process wants.
 static std::vector<char *> pointersTo(std::vector<std::string> &texts) {
@@ -24,7 +24,7 @@ static std::vector<char *> pointersTo(std::vector<std::string> &texts) {
   return pointers;
 }
 
-pid_t fastk::worker::spawnChild(const SpawnOptions &options) {
+pid_t fastk::sandbox::spawnChild(const SpawnOptions &options) {
   constexpr int first = firstChildDescriptor;
   int count = int(options.descriptors.size());
   posix_spawn_file_actions_t actions;
