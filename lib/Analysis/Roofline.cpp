@@ -9,7 +9,7 @@
 #include "RooflineBuilder.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
-#include "fastk/Worker/Job.h"
+#include "fastk/Protocol/Job.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Dominance.h"

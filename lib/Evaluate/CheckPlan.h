@@ -9,8 +9,8 @@
 #define FASTK_LIB_EVALUATE_CHECKPLAN_H
 
 #include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Protocol/LaunchPlan.h"
 #include "fastk/Target/TargetDescription.h"
-#include "fastk/Worker/LaunchPlan.h"
 #include <string>
 
 namespace fastk {

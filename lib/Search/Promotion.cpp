@@ -7,7 +7,7 @@
 
 #include "PromotionRules.h"
 #include "Searcher.h"
-#include "fastk/Worker/RecordRules.h"
+#include "fastk/Protocol/RecordRules.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 
 #include "PromotionRules.h"
 #include "Searcher.h"
-#include "fastk/Worker/RecordRules.h"
+#include "fastk/Protocol/RecordRules.h"
 
 using namespace llvm;
 using namespace fastk;

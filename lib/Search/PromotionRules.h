@@ -9,7 +9,7 @@
 #define FASTK_LIB_SEARCH_PROMOTIONRULES_H
 
 #include "fastk/Dialect/Fastk/FastkDialect.h"
-#include "fastk/Worker/Verdict.h"
+#include "fastk/Protocol/Verdict.h"
 #include <optional>
 #include <string>
 

@@ -16,7 +16,7 @@
 #define FASTK_LIB_WORKER_COMPETITORS_H
 
 #include "Judge.h"
-#include "fastk/Worker/Verdict.h"
+#include "fastk/Protocol/Verdict.h"
 #include <functional>
 #include <string>
 #include <vector>

@@ -19,7 +19,7 @@
 
 #include "Judge.h"
 #include "Trials.h"
-#include "fastk/Worker/Verdict.h"
+#include "fastk/Protocol/Verdict.h"
 #include <memory>
 #include <string>
 #include <vector>

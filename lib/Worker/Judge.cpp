@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Judge.h"
-#include "fastk/Worker/Contract.h"
+#include "fastk/Protocol/Contract.h"
 #include <algorithm>
 #include <cmath>
 

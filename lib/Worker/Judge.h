@@ -15,7 +15,7 @@
 #define FASTK_LIB_WORKER_JUDGE_H
 
 #include "ErrorFormulas.h"
-#include "fastk/Worker/Job.h"
+#include "fastk/Protocol/Job.h"
 #include <functional>
 #include <vector>
 

@@ -15,7 +15,7 @@
 #ifndef FASTK_LIB_WORKER_PHASES_H
 #define FASTK_LIB_WORKER_PHASES_H
 
-#include "fastk/Worker/Verdict.h"
+#include "fastk/Protocol/Verdict.h"
 #include <cstdint>
 #include <vector>
 

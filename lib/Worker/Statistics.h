@@ -9,7 +9,7 @@
 #ifndef FASTK_LIB_WORKER_STATISTICS_H
 #define FASTK_LIB_WORKER_STATISTICS_H
 
-#include "fastk/Worker/Verdict.h"
+#include "fastk/Protocol/Verdict.h"
 #include <cstdint>
 #include <vector>
 

@@ -9,7 +9,7 @@
 #include "Phases.h"
 #include "Statistics.h"
 #include "Timer.h"
-#include "fastk/Worker/RecordRules.h"
+#include "fastk/Protocol/RecordRules.h"
 #include <algorithm>
 
 using namespace fastk::worker;

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Trials.h"
-#include "Names.h"
 #include "Random.h"
+#include "fastk/Protocol/Names.h"
 #include <algorithm>
 
 using namespace fastk::worker;

@@ -15,7 +15,7 @@
 #define FASTK_LIB_WORKER_TRIALS_H
 
 #include "ValueFormulas.h"
-#include "fastk/Worker/Job.h"
+#include "fastk/Protocol/Job.h"
 #include <string_view>
 #include <vector>
 

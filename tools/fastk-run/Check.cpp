@@ -7,7 +7,7 @@
 
 #include "Check.h"
 #include "fastk/Analysis/NarrowestFloats.h"
-#include "fastk/Worker/ElementType.h"
+#include "fastk/Protocol/ElementType.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"

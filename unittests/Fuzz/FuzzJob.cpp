@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FuzzTargets.h"
-#include "fastk/Worker/Job.h"
+#include "fastk/Protocol/Job.h"
 
 using namespace fastk::worker;
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FuzzTargets.h"
-#include "fastk/Worker/LaunchPlan.h"
+#include "fastk/Protocol/LaunchPlan.h"
 
 using namespace fastk::fuzz;
 using namespace fastk::worker;

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "WorkerHarness.h"
-#include "fastk/Worker/Job.h"
+#include "fastk/Protocol/Job.h"
 #include <gtest/gtest.h>
 #include <random>
 

@@ -10,7 +10,7 @@
 #include "Host/HostLoad.h"
 #include "NoiseRules.h"
 #include "WorkerHarness.h"
-#include "fastk/Worker/RecordRules.h"
+#include "fastk/Protocol/RecordRules.h"
 #include <cmath>
 #include <csignal>
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@
 #include "Hash.h"
 #include "Host/SharedBuffer.h"
 #include "Patterns.h"
-#include "fastk/Worker/ElementType.h"
+#include "fastk/Protocol/ElementType.h"
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 
 #include "Statistics.h"
 #include "WorkerHarness.h"
-#include "fastk/Worker/RecordRules.h"
+#include "fastk/Protocol/RecordRules.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 

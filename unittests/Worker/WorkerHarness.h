@@ -9,8 +9,8 @@
 #ifndef FASTK_UNITTESTS_WORKER_WORKERHARNESS_H
 #define FASTK_UNITTESTS_WORKER_WORKERHARNESS_H
 
-#include "fastk/Worker/Job.h"
-#include "fastk/Worker/Verdict.h"
+#include "fastk/Protocol/Job.h"
+#include "fastk/Protocol/Verdict.h"
 #include <string>
 
 namespace fastk::worker::test {

@@ -10,7 +10,7 @@
 
 #include "fastk/Bank/Machine.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
-#include "fastk/Worker/LaunchPlan.h"
+#include "fastk/Protocol/LaunchPlan.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/Error.h"

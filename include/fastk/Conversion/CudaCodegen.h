@@ -16,7 +16,7 @@
 
 #include "fastk/Conversion/HostCodegen.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
-#include "fastk/Worker/LaunchPlan.h"
+#include "fastk/Protocol/LaunchPlan.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/ADT/StringRef.h"
 #include <map>

@@ -18,7 +18,7 @@
 #ifndef FASTK_CUDA_CUBIN_H
 #define FASTK_CUDA_CUBIN_H
 
-#include "fastk/Worker/LaunchPlan.h"
+#include "fastk/Protocol/LaunchPlan.h"
 #include <cstdint>
 #include <map>
 #include <optional>

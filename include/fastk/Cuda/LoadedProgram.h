@@ -16,7 +16,7 @@
 #define FASTK_CUDA_LOADEDPROGRAM_H
 
 #include "fastk/Cuda/Driver.h"
-#include "fastk/Worker/LaunchPlan.h"
+#include "fastk/Protocol/LaunchPlan.h"
 #include <map>
 #include <string>
 #include <string_view>

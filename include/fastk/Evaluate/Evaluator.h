@@ -15,7 +15,7 @@
 
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Propose/Proposer.h"
-#include "fastk/Worker/Verdict.h"
+#include "fastk/Protocol/Verdict.h"
 #include "llvm/Support/Error.h"
 #include <functional>
 #include <memory>

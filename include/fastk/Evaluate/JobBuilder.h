@@ -10,7 +10,7 @@
 
 #include "fastk/Analysis/WorkloadKind.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
-#include "fastk/Worker/Job.h"
+#include "fastk/Protocol/Job.h"
 #include "llvm/Support/Error.h"
 
 namespace fastk {

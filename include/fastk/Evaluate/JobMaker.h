@@ -15,8 +15,8 @@
 #define FASTK_EVALUATE_JOBMAKER_H
 
 #include "fastk/Evaluate/Evaluator.h"
+#include "fastk/Protocol/Job.h"
 #include "fastk/Target/TargetDescription.h"
-#include "fastk/Worker/Job.h"
 #include "llvm/ADT/StringMap.h"
 #include <functional>
 #include <optional>

@@ -16,8 +16,8 @@
 #define FASTK_PROPOSE_PROPOSER_H
 
 #include "fastk/Dialect/Fastk/FastkDialect.h"
-#include "fastk/Worker/LaunchPlan.h"
-#include "fastk/Worker/Verdict.h"
+#include "fastk/Protocol/LaunchPlan.h"
+#include "fastk/Protocol/Verdict.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"

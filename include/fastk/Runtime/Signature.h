@@ -8,7 +8,7 @@
 #ifndef FASTK_RUNTIME_SIGNATURE_H
 #define FASTK_RUNTIME_SIGNATURE_H
 
-#include "fastk/Worker/ElementType.h"
+#include "fastk/Protocol/ElementType.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdlib>

@@ -19,10 +19,10 @@
 #include "fastk/Evaluate/Evaluator.h"
 #include "fastk/Propose/LLM/RecordedSearch.h"
 #include "fastk/Propose/Proposer.h"
+#include "fastk/Protocol/Verdict.h"
 #include "fastk/Search/Journal.h"
 #include "fastk/Search/Progress.h"
 #include "fastk/Search/SearchOptions.h"
-#include "fastk/Worker/Verdict.h"
 #include <functional>
 #include <map>
 #include <optional>

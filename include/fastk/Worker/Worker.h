@@ -9,8 +9,8 @@
 #ifndef FASTK_WORKER_WORKER_H
 #define FASTK_WORKER_WORKER_H
 
-#include "fastk/Worker/Job.h"
-#include "fastk/Worker/Verdict.h"
+#include "fastk/Protocol/Job.h"
+#include "fastk/Protocol/Verdict.h"
 
 namespace fastk::worker {
 

@@ -12,7 +12,7 @@
 #include "fastk/Conversion/CudaCodegen.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Dialect/TMTensor/TMTensorDialect.h"
-#include "fastk/Worker/LaunchPlan.h"
+#include "fastk/Protocol/LaunchPlan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

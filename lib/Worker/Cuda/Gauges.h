@@ -15,7 +15,7 @@
 #define FASTK_LIB_WORKER_CUDA_GAUGES_H
 
 #include "fastk/Cuda/Driver.h"
-#include "fastk/Worker/Verdict.h"
+#include "fastk/Protocol/Verdict.h"
 
 namespace fastk::worker {
 

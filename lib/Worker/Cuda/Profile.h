@@ -14,7 +14,7 @@
 #ifndef FASTK_LIB_WORKER_CUDA_PROFILE_H
 #define FASTK_LIB_WORKER_CUDA_PROFILE_H
 
-#include "fastk/Worker/Verdict.h"
+#include "fastk/Protocol/Verdict.h"
 #include <string>
 #include <string_view>
 #include <vector>

@@ -18,7 +18,7 @@
 
 #include "RunTool.h"
 #include "SoloRun.h"
-#include "fastk/Worker/Verdict.h"
+#include "fastk/Protocol/Verdict.h"
 #include <optional>
 
 namespace fastk::worker {

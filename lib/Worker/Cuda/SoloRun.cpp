@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SoloRun.h"
-#include "../JSONReader.h"
+#include "fastk/Protocol/JSONReader.h"
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>

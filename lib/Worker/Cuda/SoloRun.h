@@ -19,7 +19,7 @@
 #define FASTK_LIB_WORKER_CUDA_SOLORUN_H
 
 #include "Cupti.h"
-#include "fastk/Worker/LaunchPlan.h"
+#include "fastk/Protocol/LaunchPlan.h"
 #include <cstdint>
 #include <functional>
 #include <optional>

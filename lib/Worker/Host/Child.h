@@ -20,7 +20,7 @@
 #include "Protocol.h"
 #include "ResultWatch.h"
 #include "SharedBuffer.h"
-#include "fastk/Worker/Verdict.h"
+#include "fastk/Protocol/Verdict.h"
 #include <memory>
 #include <string>
 #include <sys/types.h>

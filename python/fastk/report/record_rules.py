@@ -5,7 +5,7 @@
 #
 # ===----------------------------------------------------------------------===#
 """Why the times of a second measurement do not count: mirrors
-include/fastk/Worker/RecordRules.h, which says where the numbers come from.
+include/fastk/Protocol/RecordRules.h, which says where the numbers come from.
 """
 
 import math

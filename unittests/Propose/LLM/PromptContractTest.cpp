@@ -13,7 +13,7 @@
 #include "Judge.h"
 #include "LLMTestUtils.h"
 #include "fastk/Propose/LLM/PromptTemplates.h"
-#include "fastk/Worker/Contract.h"
+#include "fastk/Protocol/Contract.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "gmock/gmock.h"
 

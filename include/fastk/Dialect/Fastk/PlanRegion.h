@@ -9,7 +9,7 @@
 #define FASTK_DIALECT_FASTK_PLANREGION_H
 
 #include "fastk/Dialect/Fastk/FastkDialect.h"
-#include "fastk/Worker/LaunchPlan.h"
+#include "fastk/Protocol/LaunchPlan.h"
 
 namespace fastk {
 

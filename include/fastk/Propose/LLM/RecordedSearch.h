@@ -15,8 +15,8 @@
 
 #include "fastk/Propose/LLM/LanguageModel.h"
 #include "fastk/Propose/Proposer.h"
+#include "fastk/Protocol/Verdict.h"
 #include "fastk/Target/TargetDescription.h"
-#include "fastk/Worker/Verdict.h"
 #include <string>
 #include <utility>
 #include <vector>

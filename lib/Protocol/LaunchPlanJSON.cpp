@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "JSONReader.h"
-#include "Names.h"
-#include "fastk/Worker/LaunchPlan.h"
+#include "fastk/Protocol/JSONReader.h"
+#include "fastk/Protocol/LaunchPlan.h"
+#include "fastk/Protocol/Names.h"
 #include <charconv>
 
 using namespace fastk::worker;

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_LIB_WORKER_NAMES_H
-#define FASTK_LIB_WORKER_NAMES_H
+#ifndef FASTK_PROTOCOL_NAMES_H
+#define FASTK_PROTOCOL_NAMES_H
 
 #include <cstddef>
 #include <optional>
@@ -43,4 +43,4 @@ std::optional<T> valueOf(const Name<T> (&table)[N], std::string_view text) {
 
 } // namespace fastk::worker
 
-#endif // FASTK_LIB_WORKER_NAMES_H
+#endif // FASTK_PROTOCOL_NAMES_H

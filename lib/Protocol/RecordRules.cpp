@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fastk/Worker/RecordRules.h"
+#include "fastk/Protocol/RecordRules.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fastk/Worker/Verdict.h"
+#include "fastk/Protocol/Verdict.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fastk/Worker/LaunchPlan.h"
+#include "fastk/Protocol/LaunchPlan.h"
 #include "gtest/gtest.h"
 
 using namespace fastk::worker;

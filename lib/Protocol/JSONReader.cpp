@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "JSONReader.h"
+#include "fastk/Protocol/JSONReader.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -12,10 +12,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_WORKER_VERDICT_H
-#define FASTK_WORKER_VERDICT_H
+#ifndef FASTK_PROTOCOL_VERDICT_H
+#define FASTK_PROTOCOL_VERDICT_H
 
-#include "fastk/Worker/Job.h"
+#include "fastk/Protocol/Job.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -259,4 +259,4 @@ std::optional<Verdict> parseVerdict(std::string_view text, std::string &error);
 
 } // namespace fastk::worker
 
-#endif // FASTK_WORKER_VERDICT_H
+#endif // FASTK_PROTOCOL_VERDICT_H

@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_WORKER_ELEMENTTYPE_H
-#define FASTK_WORKER_ELEMENTTYPE_H
+#ifndef FASTK_PROTOCOL_ELEMENTTYPE_H
+#define FASTK_PROTOCOL_ELEMENTTYPE_H
 
 #include <cstdint>
 #include <optional>
@@ -69,4 +69,4 @@ double fromBFloatBits(uint16_t bits);
 
 } // namespace fastk::worker
 
-#endif // FASTK_WORKER_ELEMENTTYPE_H
+#endif // FASTK_PROTOCOL_ELEMENTTYPE_H

@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_LIB_WORKER_JSONREADER_H
-#define FASTK_LIB_WORKER_JSONREADER_H
+#ifndef FASTK_PROTOCOL_JSONREADER_H
+#define FASTK_PROTOCOL_JSONREADER_H
 
 #include <cstdint>
 #include <functional>
@@ -100,4 +100,4 @@ Json number(double value);
 
 } // namespace fastk::worker
 
-#endif // FASTK_LIB_WORKER_JSONREADER_H
+#endif // FASTK_PROTOCOL_JSONREADER_H

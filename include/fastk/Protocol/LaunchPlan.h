@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_WORKER_LAUNCHPLAN_H
-#define FASTK_WORKER_LAUNCHPLAN_H
+#ifndef FASTK_PROTOCOL_LAUNCHPLAN_H
+#define FASTK_PROTOCOL_LAUNCHPLAN_H
 
 #include <array>
 #include <cstdint>
@@ -233,4 +233,4 @@ verifyLaunchPlan(const LaunchPlan &plan, const std::vector<int64_t> &inputBytes,
 
 } // namespace fastk::worker
 
-#endif // FASTK_WORKER_LAUNCHPLAN_H
+#endif // FASTK_PROTOCOL_LAUNCHPLAN_H

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fastk/Worker/Verdict.h"
-#include "JSONReader.h"
-#include "Names.h"
+#include "fastk/Protocol/Verdict.h"
+#include "fastk/Protocol/JSONReader.h"
+#include "fastk/Protocol/Names.h"
 #include <limits>
 #include <utility>
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fastk/Worker/Job.h"
+#include "fastk/Protocol/Job.h"
 #include <gtest/gtest.h>
 
 using namespace fastk::worker;

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fastk/Worker/LaunchPlan.h"
-#include "Names.h"
+#include "fastk/Protocol/LaunchPlan.h"
+#include "fastk/Protocol/Names.h"
 
 using namespace fastk::worker;
 

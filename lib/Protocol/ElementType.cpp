@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fastk/Worker/ElementType.h"
-#include "Names.h"
+#include "fastk/Protocol/ElementType.h"
 #include "ValueFormulas.h"
+#include "fastk/Protocol/Names.h"
 #include <cfloat>
 #include <cmath>
 #include <cstring>

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_WORKER_CONTRACT_H
-#define FASTK_WORKER_CONTRACT_H
+#ifndef FASTK_PROTOCOL_CONTRACT_H
+#define FASTK_PROTOCOL_CONTRACT_H
 
 namespace fastk::worker::contract {
 
@@ -32,4 +32,4 @@ constexpr double rowShare = 0.7;
 
 } // namespace fastk::worker::contract
 
-#endif // FASTK_WORKER_CONTRACT_H
+#endif // FASTK_PROTOCOL_CONTRACT_H

@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fastk/Worker/LaunchPlan.h"
+#include "fastk/Protocol/LaunchPlan.h"
 #include <algorithm>
 
 using namespace fastk::worker;

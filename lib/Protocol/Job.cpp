@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fastk/Worker/Job.h"
-#include "JSONReader.h"
-#include "Names.h"
+#include "fastk/Protocol/Job.h"
+#include "fastk/Protocol/JSONReader.h"
+#include "fastk/Protocol/Names.h"
 #include <utility>
 
 using namespace fastk::worker;

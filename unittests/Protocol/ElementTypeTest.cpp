@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fastk/Worker/ElementType.h"
+#include "fastk/Protocol/ElementType.h"
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>

@@ -12,10 +12,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_WORKER_RECORDRULES_H
-#define FASTK_WORKER_RECORDRULES_H
+#ifndef FASTK_PROTOCOL_RECORDRULES_H
+#define FASTK_PROTOCOL_RECORDRULES_H
 
-#include "fastk/Worker/Verdict.h"
+#include "fastk/Protocol/Verdict.h"
 #include <string>
 
 namespace fastk::worker {
@@ -51,4 +51,4 @@ bool contradicts(const Ratio &one, const Ratio &other);
 
 } // namespace fastk::worker
 
-#endif // FASTK_WORKER_RECORDRULES_H
+#endif // FASTK_PROTOCOL_RECORDRULES_H

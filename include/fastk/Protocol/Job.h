@@ -12,11 +12,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_WORKER_JOB_H
-#define FASTK_WORKER_JOB_H
+#ifndef FASTK_PROTOCOL_JOB_H
+#define FASTK_PROTOCOL_JOB_H
 
-#include "fastk/Worker/ElementType.h"
-#include "fastk/Worker/LaunchPlan.h"
+#include "fastk/Protocol/ElementType.h"
+#include "fastk/Protocol/LaunchPlan.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -254,4 +254,4 @@ std::string toJSON(const Job &job);
 
 } // namespace fastk::worker
 
-#endif // FASTK_WORKER_JOB_H
+#endif // FASTK_PROTOCOL_JOB_H
