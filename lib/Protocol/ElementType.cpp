@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Protocol/ElementType.h"
-#include "ValueFormulas.h"
+#include "fastk/Protocol/FloatFormulas.h"
 #include "fastk/Protocol/Names.h"
 #include <cfloat>
 #include <cmath>
