@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -51,7 +52,9 @@ void fastk::fillSplats(ModuleOp module) {
   IRRewriter rewriter(module.getContext());
   auto replace = [&](Operation *op, Value source, Value target) {
     Attribute value = splatOf(source, symbols);
-    if (!value)
+    // A copy may cast, by rules that a fill does not have.
+    if (!value || getElementTypeOrSelf(source.getType()) !=
+                      getElementTypeOrSelf(target.getType()))
       return;
     rewriter.setInsertionPoint(op);
     Value scalar = scalarOf(rewriter, op->getLoc(), value,
@@ -77,8 +80,15 @@ void fastk::fillSplats(ModuleOp module) {
   for (Operation *op : llvm::reverse(readers))
     if (isOpTriviallyDead(op))
       rewriter.eraseOp(op);
+  std::optional<SymbolTable::UseRange> uses =
+      SymbolTable::getSymbolUses(module.getBodyRegion());
+  if (!uses)
+    return;
+  llvm::DenseSet<StringAttr> used;
+  for (SymbolTable::SymbolUse use : *uses)
+    used.insert(use.getSymbolRef().getRootReference());
   for (auto global :
        llvm::make_early_inc_range(module.getOps<memref::GlobalOp>()))
-    if (global.isPrivate() && SymbolTable::symbolKnownUseEmpty(global, module))
+    if (global.isPrivate() && !used.contains(global.getSymNameAttr()))
       global.erase();
 }

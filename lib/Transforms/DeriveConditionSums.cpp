@@ -21,7 +21,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
-#include <limits>
+#include <cmath>
 
 using namespace mlir;
 using namespace fastk;
@@ -233,9 +233,40 @@ LogicalResult TensorConditions::visitSum(linalg::GenericOp op, unsigned result,
   return success();
 }
 
+/// What a product r may lose where a partial one, in some order as small as
+/// \p least, is below the normal numbers: it may be flushed, which loses r, or
+/// rounded to a subnormal place. What follows multiplies that by \p most at
+/// most. As a condition.
+Value TensorConditions::lostBelow(ImplicitLocOpBuilder &inner,
+                                  Operation *combiner, Value r, Value most,
+                                  Value least) const {
+  ScalarConditions scalars(inner, unit);
+  double perError = 1 / (kConditionFactor * unit);
+  double normal = scalars.smallestNormal();
+  Value lost = scalars.scaled(most, normal * perError);
+  if (auto kept = combiner->getAttrOfType<TypeAttr>(kRoundedToAttr)) {
+    const llvm::fltSemantics &semantics =
+        cast<FloatType>(kept.getValue()).getFloatSemantics();
+    normal = std::ldexp(1.0, APFloat::semanticsMinExponent(semantics));
+    lost = scalars.scaled(most, normal * perError);
+  } else {
+    Value ofPlace = scalars.scaled(most, 2 * unit * normal * perError);
+    Value ofResult = scalars.scaled(scalars.magnitude(r), perError);
+    lost =
+        arith::MinimumFOp::create(inner, lost, scalars.sum(ofResult, ofPlace));
+  }
+  Value isBelow = arith::CmpFOp::create(inner, arith::CmpFPredicate::OLT, least,
+                                        scalars.constant(normal));
+  Value isZero = arith::CmpFOp::create(inner, arith::CmpFPredicate::OEQ, r,
+                                       scalars.constant(0));
+  Value none = scalars.constant(0);
+  return arith::SelectOp::create(
+      inner, isBelow, arith::SelectOp::create(inner, isZero, none, lost), none);
+}
+
 /// A product of many, whose condition is to first order the same in any order.
 /// Value and condition go along, and the largest and the smallest that a
-/// partial product is in some order: what is beyond the type there is lost.
+/// partial product is in some order.
 LogicalResult TensorConditions::visitProduct(linalg::GenericOp op,
                                              unsigned result,
                                              Operation *combiner, Value term) {
@@ -311,15 +342,7 @@ LogicalResult TensorConditions::visitProduct(linalg::GenericOp op,
       map(parts, [&](ImplicitLocOpBuilder &inner, ValueRange v) -> Value {
         ScalarConditions scalars(inner, unit);
         Value own = scalars.withStorage(combiner, v[0], v[1]);
-        Value mayVanish =
-            arith::CmpFOp::create(inner, arith::CmpFPredicate::OLT, v[3],
-                                  scalars.constant(scalars.smallestNormal()));
-        Value isZero = arith::CmpFOp::create(inner, arith::CmpFPredicate::OEQ,
-                                             v[0], scalars.constant(0));
-        Value lost = arith::SelectOp::create(
-            inner, isZero, own,
-            scalars.constant(std::numeric_limits<double>::infinity()));
-        own = arith::SelectOp::create(inner, mayVanish, lost, own);
+        own = scalars.sum(own, lostBelow(inner, combiner, v[0], v[2], v[3]));
         return scalars.withRange(combiner, v[0], own, v[2]);
       });
   return success();

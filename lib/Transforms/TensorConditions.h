@@ -40,6 +40,9 @@ private:
                                mlir::Operation *combiner, mlir::Value term);
   mlir::LogicalResult visitProduct(mlir::linalg::GenericOp op, unsigned result,
                                    mlir::Operation *combiner, mlir::Value term);
+  mlir::Value lostBelow(mlir::ImplicitLocOpBuilder &inner,
+                        mlir::Operation *combiner, mlir::Value r,
+                        mlir::Value most, mlir::Value least) const;
   mlir::LogicalResult visitFlags(mlir::linalg::GenericOp op, unsigned result,
                                  mlir::Value term);
   mlir::LogicalResult visitExtreme(mlir::linalg::GenericOp op, unsigned result,

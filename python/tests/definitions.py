@@ -617,14 +617,11 @@ class Ranges(Annotated):
         return self._marked(value.sum(axes, keepdim=True), beyond, size)
 
     def prod(self, operands, axes, node):
-        """In some order a product reaches that of all factors above 1, or is lost
-        by way of that of all below."""
+        """In some order a product reaches that of all factors above 1."""
         value, beyond = operands[0]
         beyond = beyond.sum(axes, keepdim=True) > 0
-        size = value.abs()
-        made, most = product_over(value, axes), product_over(size.clamp(min=1), axes)
-        least = product_over(torch.where(size == 0, 1.0, size).clamp(max=1), axes)
-        return self._marked(made, beyond | ((least < SMALLEST) & (made != 0)), most)
+        most = product_over(value.abs().clamp(min=1), axes)
+        return self._marked(product_over(value, axes), beyond, most)
 
     def highest(self, operands, axes, node):
         value, beyond = operands[0]

@@ -189,6 +189,12 @@ def row_product(d):
     ]
 
 
+# Partial products may be below the normal numbers, which is not of first order.
+@workload(near=numpy.inf, laws=(), i=8, k=200)
+def long_row_product(d):
+    return d.reduce("prod", d.operand("ik"), "k")
+
+
 @workload(i=24, k=200)
 def row_mean_of_exp(d):
     x = d.operand("ik")

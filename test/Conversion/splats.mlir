@@ -17,7 +17,28 @@
 // RUN: fastk-run %s --entry=added_to --bank=%t/bank --check | FileCheck %s --check-prefix=RIGHT
 // RUN: fastk-run %s --entry=copied --bank=%t/bank --check | FileCheck %s --check-prefix=RIGHT
 // RUN: fastk-run %s --entry=scattered --bank=%t/bank --check | FileCheck %s --check-prefix=RIGHT
-// RIGHT: ok
+// RIGHT: {{^}}check: result 0: {{.*}}: ok{{$}}
+
+// The oracle fills as well: the bits that come out are looked at. (The NaN has a payload.)
+// RUN: fastk-run %s --entry=kinds --bank=%t/bank --outputs=%t/out
+// RUN: python3 %S/Inputs/one_value.py %t/out/out1.npy 0000c03f
+// RUN: python3 %S/Inputs/one_value.py %t/out/out2.npy 01
+// RUN: python3 %S/Inputs/one_value.py %t/out/out3.npy 0000004000004040
+// RUN: python3 %S/Inputs/one_value.py %t/out/out4.npy f9ffffffffffffff
+// RUN: python3 %S/Inputs/one_value.py %t/out/out5.npy 0034
+// RUN: python3 %S/Inputs/one_value.py %t/out/out6.npy 00000080
+// RUN: python3 %S/Inputs/one_value.py %t/out/out7.npy 0100c07f
+
+func.func @kinds(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<1024xf32>, tensor<1024xi1>, tensor<1024xcomplex<f32>>, tensor<1024xi64>, tensor<1024xf16>, tensor<1024xf32>, tensor<1024xf32>) {
+  %f32 = arith.constant dense<1.5> : tensor<1024xf32>
+  %i1 = arith.constant dense<true> : tensor<1024xi1>
+  %complex = arith.constant dense<(2.0, 3.0)> : tensor<1024xcomplex<f32>>
+  %i64 = arith.constant dense<-7> : tensor<1024xi64>
+  %f16 = arith.constant dense<0.25> : tensor<1024xf16>
+  %zero = arith.constant dense<-0.0> : tensor<1024xf32>
+  %nan = arith.constant dense<0x7FC00001> : tensor<1024xf32>
+  return %x, %f32, %i1, %complex, %i64, %f16, %zero, %nan : tensor<4xf32>, tensor<1024xf32>, tensor<1024xi1>, tensor<1024xcomplex<f32>>, tensor<1024xi64>, tensor<1024xf16>, tensor<1024xf32>, tensor<1024xf32>
+}
 
 func.func @returned(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<1024x1024xf32>, tensor<1024x1024xi1>, tensor<1024x1024xcomplex<f32>>) {
   %ones = arith.constant dense<1.0> : tensor<1024x1024xf32>
