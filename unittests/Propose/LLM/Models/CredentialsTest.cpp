@@ -7,6 +7,8 @@
 
 #include "../../../../lib/Propose/LLM/Providers/Credentials.h"
 #include "gmock/gmock.h"
+#include <cstdio>
+#include <fstream>
 #include <map>
 
 using namespace fastk;
@@ -184,12 +186,19 @@ TEST_F(CredentialsTest, CertificatesByTheUsualVariables) {
   variables = {{"OPENAI_API_KEY", "k"}, {"SSL_CERT_FILE", "/nowhere/ca.pem"}};
   EXPECT_THAT(failure("openai:m"),
               HasSubstr("SSL_CERT_FILE names '/nowhere/ca.pem'"));
-  variables["SSL_CERT_FILE"] = "/etc/hosts";
-  EXPECT_EQ(found("openai:m").caFile, "/etc/hosts");
-  variables["CURL_CA_BUNDLE"] = "/etc/passwd";
-  EXPECT_EQ(found("openai:m").caFile, "/etc/passwd");
-  variables["SSL_CERT_DIR"] = "/etc";
-  EXPECT_EQ(found("openai:m").caFolder, "/etc");
+  // Not of the system: a bare one has few files.
+  std::string folder = testing::TempDir();
+  std::string general = folder + "fastk-ca.pem", own = folder + "curl-ca.pem";
+  std::ofstream(general) << "certificates\n";
+  std::ofstream(own) << "certificates\n";
+  variables["SSL_CERT_FILE"] = general;
+  EXPECT_EQ(found("openai:m").caFile, general);
+  variables["CURL_CA_BUNDLE"] = own;
+  EXPECT_EQ(found("openai:m").caFile, own);
+  variables["SSL_CERT_DIR"] = folder;
+  EXPECT_EQ(found("openai:m").caFolder, folder);
+  std::remove(general.c_str());
+  std::remove(own.c_str());
   variables["SSL_CERT_DIR"] = "/nowhere";
   EXPECT_THAT(failure("openai:m"), HasSubstr("which is no folder"));
 }
