@@ -72,8 +72,10 @@ void fastk::fuzz::fuzzJournal(std::string_view data) {
     if (Error error = (*journal)->recallCounts("a fuzzer's", counts, 1))
       fail("a journal that was opened takes counts",
            toString(std::move(error)));
+    // Of status ok: an evaluation that failed may be made again.
     worker::Verdict verdict;
     verdict.id = "x";
+    verdict.status = worker::Status::OK;
     if (!(*journal)->findVerdict("evaluate/a fuzzer's"))
       if (Error error =
               (*journal)->recordVerdict("evaluate/a fuzzer's", verdict, 1))
