@@ -86,6 +86,18 @@ TEST_F(FilesProposerTest, ReadsEveryFolder) {
   EXPECT_EQ(b->front().workspaceBytes, 4096);
 }
 
+TEST_F(FilesProposerTest, NoPlanMeansNoWorkspace) {
+  variant("v", "{}", kIdea);
+  llvm::sys::fs::remove(folder.file("v/plan.json"));
+  auto proposer = createFilesProposer(folder.str());
+  ASSERT_TRUE(static_cast<bool>(proposer));
+  auto ideas = ideasOf(**proposer, request(), 100);
+  ASSERT_EQ(ideas->size(), 1u);
+  auto made = variantsOf(**proposer, request(), ideas->front(), 1);
+  ASSERT_EQ(made->size(), 1u);
+  EXPECT_EQ(made->front().workspaceBytes, 0);
+}
+
 TEST_F(FilesProposerTest, WhatWasTriedIsNotProposedAgain) {
   variant("a", "{}", kIdea);
   variant("b", "{}", kIdea);
@@ -198,8 +210,12 @@ TEST_F(FilesProposerTest, ErrorsInALaunchPlan) {
 TEST_F(FilesProposerTest, MissingPieces) {
   EXPECT_THAT(failure(), HasSubstr("holds no variant"));
   variant("v", "{}", kIdea);
-  llvm::sys::fs::remove(folder.file("v/plan.json"));
-  EXPECT_THAT(failure(), HasSubstr("v/plan.json: is missing: write {}"));
+  auto inside = createFilesProposer(folder.file("v"));
+  ASSERT_FALSE(static_cast<bool>(inside));
+  EXPECT_THAT(llvm::toString(inside.takeError()),
+              HasSubstr("is the folder of a variant; name the one that it is"));
+  llvm::sys::fs::remove(folder.file("v/idea.md"));
+  EXPECT_THAT(failure(), HasSubstr("v/idea.md: is missing: write '# Title'"));
   variant("v", "{}", kIdea, "schedule.mlir");
   EXPECT_THAT(failure(), HasSubstr("both kernel.c and schedule.mlir"));
   llvm::sys::fs::remove(folder.file("v/kernel.c"));

@@ -122,12 +122,13 @@ static bool hasLaunchPlan(Language language) {
 /// Fills in what plan.json says.
 static Error readPlan(const Twine &path, HandWritten &entry) {
   bool launches = hasLaunchPlan(entry.variant.language);
-  if (!sys::fs::exists(path))
-    return fileProblem(
-        path, launches ? "is missing: write how the program is launched, see "
-                         "docs/formats/plan.md"
-                       : "is missing: write {} where the program needs no "
-                         "workspace, {\"workspace_bytes\": N} where it does");
+  if (!sys::fs::exists(path)) {
+    // A program for the host needs no workspace, unless it says so.
+    if (!launches)
+      return Error::success();
+    return fileProblem(path, "is missing: write how the program is launched, "
+                             "see docs/formats/plan.md");
+  }
   Expected<std::string> text = readText(path);
   if (!text)
     return text.takeError();
@@ -184,6 +185,9 @@ static Error readPlan(const Twine &path, HandWritten &entry) {
 
 /// Reads idea.md.
 static Error readIdea(const Twine &path, Idea &idea) {
+  if (!sys::fs::exists(path))
+    return fileProblem(path, "is missing: write '# Title', then 'Category: "
+                             "memory access' or another, then why it pays");
   Expected<std::string> text = readText(path);
   if (!text)
     return text.takeError();
@@ -206,20 +210,26 @@ static Error readIdea(const Twine &path, Idea &idea) {
   return Error::success();
 }
 
+namespace {
+/// The file of a program, by its language.
+struct ProgramFile {
+  StringRef name;
+  Language language;
+};
+} // namespace
+
+static constexpr ProgramFile programFiles[] = {
+    {"kernel.c", Language::c},
+    {"schedule.mlir", Language::schedule},
+    {"kernel.cu", Language::cuda},
+    {"kernel.mlir", Language::gpu}};
+
 /// Reads one variant's folder.
 static Expected<HandWritten> readFolder(StringRef folder) {
   HandWritten entry;
   StringRef name = sys::path::filename(folder);
-  struct File {
-    StringRef name;
-    Language language;
-  };
-  static constexpr File files[] = {{"kernel.c", Language::c},
-                                   {"schedule.mlir", Language::schedule},
-                                   {"kernel.cu", Language::cuda},
-                                   {"kernel.mlir", Language::gpu}};
-  const File *found = nullptr;
-  for (const File &file : files) {
+  const ProgramFile *found = nullptr;
+  for (const ProgramFile &file : programFiles) {
     if (!sys::fs::exists(folder + "/" + file.name))
       continue;
     if (found)
@@ -249,6 +259,12 @@ fastk::createFilesProposer(StringRef directory) {
   if (!sys::fs::is_directory(directory))
     return fileProblem(directory, "not a folder; files:DIR wants a folder with "
                                   "one folder per variant");
+  bool isVariant = any_of(programFiles, [&](const ProgramFile &file) {
+    return sys::fs::exists(directory + "/" + file.name);
+  });
+  if (isVariant)
+    return fileProblem(directory, "is the folder of a variant; name the one "
+                                  "that it is in");
   std::vector<std::string> folders;
   std::error_code code;
   for (sys::fs::directory_iterator it(directory, code), end; !code && it != end;
