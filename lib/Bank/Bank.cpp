@@ -7,7 +7,7 @@
 
 #include "fastk/Bank/Bank.h"
 #include "HeadCache.h"
-#include "fastk/Bank/DurableFile.h"
+#include "fastk/Support/DurableFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"

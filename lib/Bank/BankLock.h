@@ -8,7 +8,7 @@
 #ifndef FASTK_LIB_BANK_BANKLOCK_H
 #define FASTK_LIB_BANK_BANKLOCK_H
 
-#include "fastk/Bank/DurableFile.h"
+#include "fastk/Support/DurableFile.h"
 #include <string>
 #include <vector>
 

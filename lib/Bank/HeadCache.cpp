@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "HeadCache.h"
-#include "fastk/Bank/DurableFile.h"
-#include "fastk/Dialect/Fastk/Key.h"
+#include "fastk/Support/DurableFile.h"
+#include "fastk/Support/Sha256.h"
 #include "fastk/Target/WholeFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"

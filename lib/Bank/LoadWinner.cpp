@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Bank/Bank.h"
-#include "fastk/Bank/DurableFile.h"
-#include "fastk/Dialect/Fastk/Key.h"
-#include "fastk/Dialect/Fastk/Nesting.h"
+#include "fastk/Support/DurableFile.h"
+#include "fastk/Support/Nesting.h"
+#include "fastk/Support/Sha256.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/ScopeExit.h"

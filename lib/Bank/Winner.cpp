@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Bank/Winner.h"
-#include "fastk/Dialect/Fastk/Key.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
+#include "fastk/Support/Sha256.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"

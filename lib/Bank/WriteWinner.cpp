@@ -7,7 +7,7 @@
 
 #include "BankLock.h"
 #include "fastk/Bank/Bank.h"
-#include "fastk/Dialect/Fastk/Key.h"
+#include "fastk/Support/Sha256.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CheckSearch.h"
-#include "fastk/Bank/DurableFile.h"
 #include "fastk/Search/Remeasure.h"
+#include "fastk/Support/DurableFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/Path.h"

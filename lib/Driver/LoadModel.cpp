@@ -7,9 +7,9 @@
 
 #include "fastk/Driver/LoadModel.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
-#include "fastk/Dialect/Fastk/Nesting.h"
 #include "fastk/Dialect/TMTensor/TMTensorDialect.h"
 #include "fastk/Driver/RegisterMLIR.h"
+#include "fastk/Support/Nesting.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"

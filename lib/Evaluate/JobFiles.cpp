@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fastk/Bank/DurableFile.h"
 #include "fastk/Evaluate/JobMaker.h"
+#include "fastk/Support/DurableFile.h"
 #include <fcntl.h>
 
 using namespace mlir;

@@ -7,9 +7,9 @@
 
 #include "fastk/Evaluate/LocalPool.h"
 #include "CompilerMessages.h"
-#include "fastk/Dialect/Fastk/Key.h"
 #include "fastk/Evaluate/OracleComparison.h"
 #include "fastk/Evaluate/Subprocess.h"
+#include "fastk/Support/Sha256.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"

@@ -8,9 +8,9 @@
 #include "CheckPlan.h"
 #include "fastk/Analysis/CanonicalForm.h"
 #include "fastk/Analysis/SmallWorkload.h"
-#include "fastk/Dialect/Fastk/Key.h"
 #include "fastk/Evaluate/JobBuilder.h"
 #include "fastk/Evaluate/JobMaker.h"
+#include "fastk/Support/Sha256.h"
 #include "fastk/Target/WholeFile.h"
 #include "llvm/Config/llvm-config.h"
 

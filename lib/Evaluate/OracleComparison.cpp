@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Evaluate/OracleComparison.h"
-#include "fastk/Bank/DurableFile.h"
+#include "fastk/Support/DurableFile.h"
 #include "fastk/Target/WholeFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"

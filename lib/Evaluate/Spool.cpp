@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Evaluate/Spool.h"
-#include "fastk/Bank/DurableFile.h"
-#include "fastk/Dialect/Fastk/Key.h"
 #include "fastk/Evaluate/OracleComparison.h"
+#include "fastk/Support/DurableFile.h"
+#include "fastk/Support/Sha256.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include <cerrno>

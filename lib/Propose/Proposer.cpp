@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Propose/Proposer.h"
-#include "fastk/Dialect/Fastk/Key.h"
+#include "fastk/Support/Sha256.h"
 #include "fastk/Target/TargetDescription.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Path.h"

@@ -7,9 +7,9 @@
 
 #include "fastk/Search/Journal.h"
 #include "fastk/Bank/Winner.h"
-#include "fastk/Dialect/Fastk/Key.h"
-#include "fastk/Dialect/Fastk/Nesting.h"
 #include "fastk/Propose/LLM/UsageFields.h"
+#include "fastk/Support/Nesting.h"
+#include "fastk/Support/Sha256.h"
 #include "fastk/Target/TargetFields.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CRC.h"

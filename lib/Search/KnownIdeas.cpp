@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Search/KnownIdeas.h"
-#include "fastk/Bank/DurableFile.h"
-#include "fastk/Dialect/Fastk/Nesting.h"
 #include "fastk/Search/Progress.h"
+#include "fastk/Support/DurableFile.h"
+#include "fastk/Support/Nesting.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"

@@ -7,9 +7,9 @@
 
 #include "fastk/Search/SearchReport.h"
 #include "fastk/Analysis/WorkloadKind.h"
-#include "fastk/Bank/DurableFile.h"
-#include "fastk/Dialect/Fastk/Key.h"
 #include "fastk/Propose/Proposer.h"
+#include "fastk/Support/DurableFile.h"
+#include "fastk/Support/Sha256.h"
 #include "fastk/Target/TargetDescription.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Config/llvm-config.h"

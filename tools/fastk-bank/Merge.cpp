@@ -7,8 +7,8 @@
 
 #include "Devices.h"
 #include "Tool.h"
-#include "fastk/Bank/DurableFile.h"
 #include "fastk/Search/Remeasure.h"
+#include "fastk/Support/DurableFile.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <fcntl.h>
 

@@ -7,8 +7,8 @@
 
 #include "Tool.h"
 #include "fastk/Bank/Bank.h"
-#include "fastk/Bank/DurableFile.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
+#include "fastk/Support/DurableFile.h"
 #include "fastk/Target/FormatSeconds.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

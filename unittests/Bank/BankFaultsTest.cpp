@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "BankTestUtils.h"
-#include "fastk/Bank/DurableFile.h"
+#include "fastk/Support/DurableFile.h"
+#include "fastk/Support/Sha256.h"
 #include "gmock/gmock.h"
 #include <csignal>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BankTestUtils.h"
-#include "fastk/Bank/DurableFile.h"
+#include "fastk/Support/DurableFile.h"
 #include "gmock/gmock.h"
 #include <algorithm>
 #include <csignal>

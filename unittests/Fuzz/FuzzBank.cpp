@@ -8,6 +8,7 @@
 #include "FuzzFolder.h"
 #include "fastk/Bank/Bank.h"
 #include "fastk/Dialect/Fastk/Key.h"
+#include "fastk/Support/Sha256.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fastk/Dialect/Fastk/Nesting.h"
+#include "fastk/Support/Nesting.h"
 #include "gtest/gtest.h"
 
 using namespace fastk;

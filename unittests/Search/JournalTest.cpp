@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SearchTestUtils.h"
-#include "fastk/Dialect/Fastk/Key.h"
+#include "fastk/Support/Sha256.h"
 #include "gmock/gmock.h"
 #include <csignal>
 #include <sys/resource.h>

@@ -8,6 +8,7 @@
 #include "fastk/Evaluate/Replay.h"
 #include "AskingWorld.h"
 #include "fastk/Propose/LLM/ReplayModel.h"
+#include "fastk/Support/Sha256.h"
 #include "gmock/gmock.h"
 
 using namespace fastk;

@@ -16,11 +16,11 @@
 #ifndef FASTK_SEARCH_JOURNAL_H
 #define FASTK_SEARCH_JOURNAL_H
 
-#include "fastk/Bank/DurableFile.h"
 #include "fastk/Propose/LLM/LanguageModel.h"
 #include "fastk/Propose/LLM/RecordedSearch.h"
 #include "fastk/Propose/Proposer.h"
 #include "fastk/Protocol/Verdict.h"
+#include "fastk/Support/DurableFile.h"
 #include "fastk/Target/TargetDescription.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"

@@ -8,6 +8,7 @@
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Dialect/Fastk/Key.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
+#include "fastk/Support/Sha256.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringExtras.h"

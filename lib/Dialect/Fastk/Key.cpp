@@ -6,23 +6,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Dialect/Fastk/Key.h"
+#include "fastk/Support/Sha256.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Block.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Operation.h"
 #include "mlir/IR/OperationSupport.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
 #include <limits>
 
 using namespace mlir;
-
-std::string fastk::sha256(StringRef text) {
-  llvm::SHA256 hash;
-  hash.update(text);
-  return llvm::toHex(hash.final(), /*LowerCase=*/true);
-}
 
 /// A copy of the op around `pattern` that has this region alone: values of a
 /// plan beside it would move the numbers of the pattern's.

@@ -25,8 +25,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Analysis/WorkloadKind.h"
-#include "fastk/Dialect/Fastk/Nesting.h"
 #include "fastk/Propose/Proposer.h"
+#include "fastk/Support/Nesting.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Propose/LLM/LanguageModel.h"
-#include "fastk/Dialect/Fastk/Key.h"
+#include "fastk/Support/Sha256.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 

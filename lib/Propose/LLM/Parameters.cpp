@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Parameters.h"
-#include "fastk/Dialect/Fastk/Nesting.h"
+#include "fastk/Support/Nesting.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"

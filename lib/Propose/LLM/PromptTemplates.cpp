@@ -7,7 +7,7 @@
 
 #include "fastk/Propose/LLM/PromptTemplates.h"
 #include "EmbeddedPrompts.h"
-#include "fastk/Dialect/Fastk/Key.h"
+#include "fastk/Support/Sha256.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"

@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Propose/LLM/Mailbox.h"
-#include "fastk/Bank/DurableFile.h"
+#include "fastk/Support/DurableFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include <fcntl.h>

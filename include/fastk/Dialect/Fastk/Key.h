@@ -14,9 +14,6 @@
 
 namespace fastk {
 
-/// SHA-256 as 64 lower-case hex digits: of keys, digests and seals.
-std::string sha256(llvm::StringRef text);
-
 /// The exact text that a key is the hash of: the region's single block in
 /// MLIR's generic form, with local scope and no locations, SSA names numbered
 /// from zero. Two regions have equal texts exactly when they are the same

@@ -12,10 +12,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "CassetteFields.h"
-#include "fastk/Bank/DurableFile.h"
-#include "fastk/Dialect/Fastk/Key.h"
 #include "fastk/Propose/LLM/Cassette.h"
 #include "fastk/Propose/LLM/UsageFields.h"
+#include "fastk/Support/DurableFile.h"
+#include "fastk/Support/Sha256.h"
 #include "fastk/Target/TargetFields.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"

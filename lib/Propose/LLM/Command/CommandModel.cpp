@@ -8,7 +8,7 @@
 #include "fastk/Propose/LLM/CommandModel.h"
 #include "../Secrets/Secret.h"
 #include "ChildProcess.h"
-#include "fastk/Dialect/Fastk/Nesting.h"
+#include "fastk/Support/Nesting.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_BANK_DURABLEFILE_H
-#define FASTK_BANK_DURABLEFILE_H
+#ifndef FASTK_SUPPORT_DURABLEFILE_H
+#define FASTK_SUPPORT_DURABLEFILE_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -99,4 +99,4 @@ private:
 
 } // namespace fastk
 
-#endif // FASTK_BANK_DURABLEFILE_H
+#endif // FASTK_SUPPORT_DURABLEFILE_H

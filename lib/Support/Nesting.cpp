@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fastk/Dialect/Fastk/Nesting.h"
+#include "fastk/Support/Nesting.h"
 
 using namespace llvm;
 using namespace fastk;

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_DIALECT_FASTK_NESTING_H
-#define FASTK_DIALECT_FASTK_NESTING_H
+#ifndef FASTK_SUPPORT_NESTING_H
+#define FASTK_SUPPORT_NESTING_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -36,4 +36,4 @@ llvm::Expected<llvm::json::Value> parseShallowJSON(llvm::StringRef text);
 
 } // namespace fastk
 
-#endif // FASTK_DIALECT_FASTK_NESTING_H
+#endif // FASTK_SUPPORT_NESTING_H
