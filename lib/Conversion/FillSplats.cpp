@@ -81,7 +81,7 @@ void fastk::fillSplats(ModuleOp module) {
     if (isOpTriviallyDead(op))
       rewriter.eraseOp(op);
   std::optional<SymbolTable::UseRange> uses =
-      SymbolTable::getSymbolUses(module.getBodyRegion());
+      SymbolTable::getSymbolUses(&module.getBodyRegion());
   if (!uses)
     return;
   llvm::DenseSet<StringAttr> used;

@@ -25,6 +25,7 @@
 #include <unistd.h>
 #include <utility>
 
+using namespace fastk;
 using namespace fastk::worker;
 
 namespace {

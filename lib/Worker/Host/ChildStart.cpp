@@ -22,6 +22,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+using namespace fastk;
 using namespace fastk::worker;
 
 /// Nothing of the user's environment but where libraries are; OpenMP as every

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <utility>
 
+using namespace fastk;
 using namespace fastk::worker;
 
 /// Processors this process may use.
