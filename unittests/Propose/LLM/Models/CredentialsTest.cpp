@@ -197,10 +197,10 @@ TEST_F(CredentialsTest, CertificatesByTheUsualVariables) {
   EXPECT_EQ(found("openai:m").caFile, own);
   variables["SSL_CERT_DIR"] = folder;
   EXPECT_EQ(found("openai:m").caFolder, folder);
-  std::remove(general.c_str());
-  std::remove(own.c_str());
   variables["SSL_CERT_DIR"] = "/nowhere";
   EXPECT_THAT(failure("openai:m"), HasSubstr("which is no folder"));
+  std::remove(general.c_str());
+  std::remove(own.c_str());
 }
 
 TEST_F(CredentialsTest, AWrongPlaceNamesWhatSaidIt) {
