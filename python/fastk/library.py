@@ -192,9 +192,7 @@ class Library:
                     f"{want['dtype']}, not {tuple(tensor.shape)} of {tensor.dtype}"
                 )
             if not tensor.is_contiguous():
-                raise Error(
-                    f"{which} is not contiguous: pass tensor.contiguous()"
-                )
+                raise Error(f"{which} is not contiguous: pass tensor.contiguous()")
             if tensor.requires_grad and torch.is_grad_enabled():
                 raise Error(
                     f"{which} requires a gradient, and a "
@@ -288,10 +286,28 @@ class BoundLibrary:
         self.arguments, self.results, self.form = arguments, results, form
         #: What errors call the inputs of the function.
         self.names = [f"{each['role']} '{each['name']}'" for each in arguments]
-        weights = [each for each in arguments if each["role"] != "input"]
-        self.weights = {each["name"] for each in weights}
-        for each in weights:
-            self._weight(each)
+        for each in arguments:
+            if each["role"] != "input":
+                self._weight(each)
+        #: By result, the argument that it is the new value of; None for an output.
+        self.updated = [
+            None if each["role"] == "output" else self._updated(each)
+            for each in results
+        ]
+
+    def _updated(self, result):
+        count, name, index = len(self.arguments), result["name"], result.get("argument")
+        if index is None:
+            # In sidecars from before. An input and a buffer may have one name.
+            found = [i for i in range(count) if self.arguments[i]["name"] == name]
+            if len(found) == 1:
+                return found[0]
+        elif isinstance(index, int) and 0 <= index < count:
+            return index
+        raise Error(
+            f"the sidecar does not say which of the {count} arguments '{name}' is that "
+            "is updated: import the model again"
+        )
 
     def _check_sizes(self, given):
         """Raises Error where sizes differ that the import has equal."""
@@ -352,14 +368,12 @@ class BoundLibrary:
         self._check_sizes(given)
         got = self.library(*tensors, names=self.names)
         outputs = []
-        for tensor, each in zip(got, self.results):
-            if each["role"] == "output":
+        for tensor, updated in zip(got, self.updated):
+            if updated is None:
                 outputs.append(tensor)
                 continue
             with torch.no_grad():
-                target = each["name"]
-                kept = self._weight(each) if target in self.weights else given[target]
-                kept.copy_(tensor)
+                tensors[updated].copy_(tensor)
         if self.form is not None:
             return containers.put_together(self.form, outputs)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
@@ -370,9 +384,7 @@ def _why_not_loaded(path, reason):
         return f"{path}: no such file; fastk-opt --emit=so -o {path} writes it"
     text = f"{path} cannot be loaded: {reason}"
     if "libfastk_runtime" in reason:
-        text += (
-            "; let FASTK_RUNTIME name libfastk_runtime.so, or LD_LIBRARY_PATH its folder"
-        )
+        text += "; let FASTK_RUNTIME name libfastk_runtime.so, or LD_LIBRARY_PATH its folder"
     return text
 
 

@@ -7,6 +7,7 @@
 """Library.bind: weights by name, nothing converted, buffers updated."""
 
 import copy
+import json
 
 import pytest
 import torch
@@ -61,6 +62,24 @@ def test_it_computes_and_updates_what_the_module_does(built):
         theirs.linear.weight.mul_(2)
         mine.load_state_dict(theirs.state_dict())
         torch.testing.assert_close(bound(x, pair=pair), theirs(x, pair=pair))
+
+
+def test_a_sidecar_without_the_arguments_that_are_updated(built, tmp_path):
+    folder, module = built
+    described = json.loads((folder / "net.mlir.json").read_text())
+    for each in described["results"]:
+        each.pop("argument", None)
+    (tmp_path / "old.json").write_text(json.dumps(described))
+    x, pair = inputs()
+    mine, theirs = copy.deepcopy(module), copy.deepcopy(module)
+    bound = Library(folder / "net.so").bind(mine, sidecar=tmp_path / "old.json")
+    with torch.no_grad():
+        torch.testing.assert_close(bound(x=x, pair=pair), theirs(x, pair=pair))
+    torch.testing.assert_close(mine.norm.running_mean, theirs.norm.running_mean)
+    described["results"][0].update(name="nothing", argument=99)
+    (tmp_path / "old.json").write_text(json.dumps(described))
+    with pytest.raises(Error, match="which of the .* arguments 'nothing' is that"):
+        Library(folder / "net.so").bind(mine, sidecar=tmp_path / "old.json")
 
 
 def test_a_gradient_is_refused(built):

@@ -105,6 +105,40 @@ def test_an_input_that_is_written(tmp_path):
     same(mine, theirs)
 
 
+class SameName(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("state", torch.full((3,), 2.0))
+
+    def forward(self, state):
+        state.add_(1)
+        return state * self.state
+
+
+def test_an_input_that_is_written_and_named_as_a_buffer(tmp_path):
+    mine, theirs = SameName(), SameName()
+    imported, bound = compile_and_bind(tmp_path, mine, torch.ones(3))
+    x, y = torch.ones(3), torch.ones(3)
+    same(bound(x), theirs(y))
+    same(x, y)
+    same(mine.state, theirs.state)
+    # Sidecars from before say the name alone, which may be of either.
+    del imported.sidecar["results"][0]["argument"]
+    imported.write(str(tmp_path / "model.mlir"))
+    with pytest.raises(
+        Error, match="does not say which of the 2 arguments 'state' is .*: import"
+    ):
+        Library(tmp_path / "model.so").bind(mine)
+
+
+def test_an_open_size_of_an_input_that_is_named_as_a_buffer():
+    imported = import_module(
+        SameName(), (torch.ones(3, 3),), dynamic_shapes={"state": {0: "n"}}
+    )
+    shapes = [(each["role"], each["shape"]) for each in imported.sidecar["arguments"]]
+    assert shapes == [("buffer", [3]), ("input", [-1, 3])]
+
+
 def test_a_class_that_is_not_there_becomes_a_namespace():
     form = {"type": "no.such.module:Name", "fields": {"x": 0}}
     assert containers.put_together(form, [5]) == types.SimpleNamespace(x=5)
@@ -141,11 +175,19 @@ def test_errors_name_the_weight(tmp_path):
     module = nn.Linear(6, 4).eval()
     _, bound = compile_and_bind(tmp_path, module, torch.randn(3, 6))
     module.double()
-    with torch.no_grad(), pytest.raises(Error, match=r"parameter 'weight' is \(4, 6\) of f32"):
+    with (
+        torch.no_grad(),
+        pytest.raises(Error, match=r"parameter 'weight' is \(4, 6\) of f32"),
+    ):
         bound(torch.randn(3, 6))
     module.float()
-    with torch.no_grad(), pytest.raises(Error, match="input 'input' is .*not .3, 6. of torch.f"):
+    with (
+        torch.no_grad(),
+        pytest.raises(Error, match="input 'input' is .*not .3, 6. of torch.f"),
+    ):
         bound(torch.randn(3, 6).half())
     lazy = nn.LazyLinear(4)
-    with pytest.raises(Error, match="has not made its parameter 'weight' yet: call the"):
+    with pytest.raises(
+        Error, match="has not made its parameter 'weight' yet: call the"
+    ):
         Library(tmp_path / "model.so").bind(lazy)

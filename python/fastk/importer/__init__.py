@@ -115,7 +115,10 @@ def import_file(spec, func_name="forward", progress=True, dynamic_shapes=None):
 
 
 def import_in_process(
-    build, func_name="forward", report=lambda line, note=False: None, dynamic_shapes=None
+    build,
+    func_name="forward",
+    report=lambda line, note=False: None,
+    dynamic_shapes=None,
 ):
     """Imports in this process what `build` returns; what the child runs.
 
@@ -136,6 +139,10 @@ def import_in_process(
             build, report, register=True, dynamic=dynamic_shapes
         )
         text, program = lower.program_text(program, func_name, report)
+    # A weight may have the name of an input.
+    open_sizes = {
+        ("input", name): each for name, each in (dynamic_shapes or {}).items()
+    }
     sidecar = {
         "format": "fastk.import",
         "version": 1,
@@ -148,7 +155,7 @@ def import_in_process(
                 "name": name,
                 "role": role,
                 "shape": [
-                    -1 if dimension in (dynamic_shapes or {}).get(name, {}) else size
+                    -1 if dimension in open_sizes.get((role, name), {}) else size
                     for dimension, size in enumerate(tensor.shape)
                 ],
                 "dtype": export.dtype_name(tensor.dtype),
@@ -157,13 +164,11 @@ def import_in_process(
         ],
         "results": _results(program, arguments),
     }
-    for name, sizes in (dynamic_shapes or {}).items():
-        (argument,) = (
-            each
-            for each in sidecar["arguments"]
-            if (each["name"], each["role"]) == (name, "input")
-        )
-        argument["sizes"] = {str(dimension): size for dimension, size in sizes.items()}
+    for argument in sidecar["arguments"]:
+        if sizes := open_sizes.get((argument["role"], argument["name"])):
+            argument["sizes"] = {
+                str(dimension): size for dimension, size in sizes.items()
+            }
     if not containers.is_plain(form):
         sidecar["returned"] = form
     return {"text": text, "sidecar": sidecar}
@@ -186,22 +191,23 @@ def _results(program, arguments):
     from . import export
 
     values = {node.name: node.meta.get("val") for node in program.graph.nodes}
-    inputs = [spec.arg.name for spec in program.graph_signature.input_specs]
-    names = {}
-    tensors = iter(arguments)
-    for spec in program.graph_signature.input_specs:
-        if spec.kind.name == "USER_INPUT" and isinstance(spec.arg, TensorArgument):
-            names[spec.arg.name] = next(tensors)[0]
-    assert len(names) == len(arguments), (inputs, [a[0] for a in arguments])
+    inputs = [
+        spec.arg.name
+        for spec in program.graph_signature.input_specs
+        if spec.kind.name == "USER_INPUT" and isinstance(spec.arg, TensorArgument)
+    ]
+    assert len(inputs) == len(arguments), (inputs, [a[0] for a in arguments])
     results, outputs = [], 0
     for spec in program.graph_signature.output_specs:
         if not isinstance(spec.arg, TensorArgument):
             continue
+        more = {}
         if spec.kind.name == "USER_OUTPUT":
             name, role = f"output{outputs}", "output"
             outputs += 1
         else:
-            name, role = names.get(spec.target, str(spec.target)), "updated"
+            index, role = inputs.index(spec.target), "updated"
+            name, more = arguments[index][0], {"argument": index}
         value = values[spec.arg.name]
         results.append(
             {
@@ -210,6 +216,7 @@ def _results(program, arguments):
                 "role": role,
                 "shape": export.shape_of(value),
                 "dtype": export.dtype_name(value.dtype),
+                **more,
             }
         )
     return results
