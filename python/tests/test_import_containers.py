@@ -71,6 +71,9 @@ FORMS = {
     "none": lambda x: (x * 2, None),
     "numbers": lambda x: [x * 2, 3, 0.5, "name", True],
     "tuple": lambda x: (x, x * 2),
+    "one": lambda x: (x * 2,),
+    "list": lambda x: [x * 2, x + 1],
+    "structure": lambda x: (x.max(0), x.sort(1)),
     "nested": lambda x: ((x * 2,), x + 1),
 }
 
@@ -81,7 +84,7 @@ def test_what_forward_returns_is_returned(name, tmp_path):
     imported, bound = compile_and_bind(tmp_path, module, x)
     x = torch.randn(3, 2)
     same(bound(x), module(x))
-    # A tensor and a tuple of them need no words.
+    # A tensor and a tuple of several need no words.
     assert ("returned" in imported.sidecar) == (name != "tuple")
 
 

@@ -14,7 +14,8 @@ in the sidecar, as a form:
     an integer                            the tensor of that number
     {"tuple": [...]}, {"list": [...]}     forms
     {"dict": {key: form}}
-    {"type": "package:Name", "fields": {name: form}}   a named tuple or a dataclass
+    {"type": "package:Name", "fields": {name: form}}   a named tuple or a dataclass;
+                                                       torch.return_types are such tuples
     {"value": ...}                        a number, a string or None
 """
 
@@ -87,8 +88,9 @@ def _form(value, tensors):
         return len(tensors) - 1
     if isinstance(value, _VALUES):
         return {"value": value}
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return _named(value, value._asdict(), tensors)
+    names = _element_names(type(value))
+    if names is not None:
+        return _named(value, dict(zip(names, value)), tensors)
     if isinstance(value, (tuple, list)):
         kind = "tuple" if isinstance(value, tuple) else "list"
         return {kind: [_form(each, tensors) for each in value]}
@@ -109,6 +111,18 @@ def _form(value, tensors):
         "return tensors, or tuples, lists, dicts by name and dataclasses of them; wrap "
         "the module in one that drops the rest",
     )
+
+
+def _is_return_type(kind):
+    """Whether it is one of torch.return_types, which are tuples with names."""
+    return issubclass(kind, tuple) and hasattr(kind, "n_sequence_fields")
+
+
+def _element_names(kind):
+    """The names of a named tuple's elements, None for all else."""
+    if _is_return_type(kind):
+        return kind.__match_args__
+    return getattr(kind, "_fields", None) if issubclass(kind, tuple) else None
 
 
 def _described(value):
@@ -140,11 +154,15 @@ def _is_cache(value):
 
 
 def is_plain(form):
-    """Whether a form is one tensor, or a tuple of tensors."""
+    """Whether a form is one tensor, or a tuple of several.
+
+    Of these the number of tensors says all, and a sidecar has no form. A tuple of one
+    is told from a tensor by its form.
+    """
     if isinstance(form, int):
         return True
-    held = form.get("tuple")
-    return held is not None and all(isinstance(each, int) for each in held)
+    held = form.get("tuple", ())
+    return len(held) > 1 and all(isinstance(each, int) for each in held)
 
 
 def put_together(form, tensors):
@@ -169,6 +187,8 @@ def put_together(form, tensors):
     for part in name.split("."):
         found = getattr(found, part, None)
     try:
+        if isinstance(found, type) and _is_return_type(found):
+            return found(fields.values())
         return found(**fields)
     except TypeError:
         return types.SimpleNamespace(**fields)
