@@ -214,6 +214,8 @@ class Library:
           sidecar: the importer's OUT.mlir.json; without, that of the library's own
             name beside it (model.mlir.json of model.so).
         """
+        from .importer import containers
+
         if sidecar is None:
             sidecar = os.path.splitext(self.path)[0] + ".mlir.json"
         try:
@@ -221,12 +223,15 @@ class Library:
                 described = json.load(file)
             arguments, results = described["arguments"], described["results"]
             form = described.get("returned")
+            outputs = [each for each in results if each["role"] == "output"]
+            if form is not None and not containers.is_form(form, len(outputs)):
+                raise ValueError(form)
         except OSError as error:
             raise Error(
                 f"{sidecar}: {error.strerror}: the importer writes it beside the "
                 "model; name it by sidecar="
             ) from None
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise Error(f"{sidecar} is none of the importer's files") from None
         for what, wants in (("inputs", arguments), ("outputs", results)):
             if len(wants) != len(self.signature[what]):

@@ -125,6 +125,16 @@ def test_sidecars(built, tmp_path):
         library.bind(module, sidecar=tmp_path / "other.json")
 
 
+@pytest.mark.parametrize("form", ['{"tuple": 3}', "9", '{"list":[' * 20000])
+def test_a_sidecar_with_a_form_that_is_none(built, tmp_path, form):
+    folder, module = built
+    text = (folder / "net.mlir.json").read_text().rstrip().removesuffix("}")
+    closed = form + "]}" * form.count("[")
+    (tmp_path / "form.json").write_text(f'{text}, "returned": {closed}}}')
+    with pytest.raises(Error, match="is none of the importer's files"):
+        Library(folder / "net.so").bind(module, sidecar=tmp_path / "form.json")
+
+
 def test_files_that_are_no_library(tmp_path):
     with pytest.raises(Error, match="no such file; fastk-opt --emit=so"):
         Library(tmp_path / "none.so")

@@ -8,6 +8,7 @@
 
 import collections
 import dataclasses
+import time
 import types
 
 import pytest
@@ -145,6 +146,52 @@ def test_an_open_size_of_an_input_that_is_named_as_a_buffer():
 def test_a_class_that_is_not_there_becomes_a_namespace():
     form = {"type": "no.such.module:Name", "fields": {"x": 0}}
     assert containers.put_together(form, [5]) == types.SimpleNamespace(x=5)
+
+
+@dataclasses.dataclass
+class Checked:
+    x: int
+
+    def __post_init__(self):
+        if self.x != 1:
+            raise ValueError("not 1")
+
+
+def test_a_class_that_refuses_the_fields_becomes_a_namespace():
+    def made(name):
+        form = {"type": f"{__name__}:{name}", "fields": {"x": 0}}
+        return containers.put_together(form, [5])
+
+    assert made("Checked") == made("Pair") == types.SimpleNamespace(x=5)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["subprocess:Popen", "os:system", "builtins:dict", "ast:Name", "types:nothing"],
+)
+def test_only_what_holds_results_is_called(name, tmp_path):
+    # A sidecar may come from anywhere.
+    made, fields = tmp_path / "made", {"args": {"list": [{"value": "touch"}]}}
+    fields["args"]["list"].append({"value": str(made)})
+    fields["shell"] = {"value": False}
+    got = containers.put_together({"type": name, "fields": fields}, [])
+    assert type(got) is types.SimpleNamespace
+    assert got.args == ["touch", str(made)]
+    time.sleep(0.2)
+    assert not made.exists()
+
+
+FORMS_OF_ONE = [0, {"tuple": [0, {"value": None}]}, {"dict": {"k": {"list": [0]}}}]
+NO_FORMS = [
+    1, -1, True, 0.5, "0", None, [], [0], {}, {"tuple": 0}, {"tuple": {}}, {"dict": [0]},
+    {"value": [1]}, {"type": "a:B"}, {"type": 0, "fields": {}}, {"type": "a:B", "fields": [0]}, {"list": [{"set": [0]}]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", NO_FORMS, ids=str)
+def test_what_is_no_form(form):
+    assert not containers.is_form(form, 1)
+    assert all(containers.is_form(each, 1) for each in FORMS_OF_ONE)
 
 
 class Local:

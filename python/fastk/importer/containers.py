@@ -165,30 +165,53 @@ def is_plain(form):
     return len(held) > 1 and all(isinstance(each, int) for each in held)
 
 
+def is_form(form, count):
+    """Whether it is what taken_apart() gives where there are `count` tensors."""
+    match form:
+        case {"value": held}:
+            return isinstance(held, _VALUES)
+        case {"dict": dict(held)} | {"type": str(), "fields": dict(held)}:
+            return all(is_form(each, count) for each in held.values())
+        case {"tuple": list(held)} | {"list": list(held)}:
+            return all(is_form(each, count) for each in held)
+    return type(form) is int and 0 <= form < count
+
+
 def put_together(form, tensors):
     """What a module returned, of a form and other tensors.
 
     A class that cannot be found or made here becomes a types.SimpleNamespace.
     """
-    if isinstance(form, int):
-        return tensors[form]
-    ((kind, held), *more) = form.items()
-    if kind == "value":
-        return held
-    if kind == "dict":
-        return {key: put_together(each, tensors) for key, each in held.items()}
-    if kind != "type":
-        made = [put_together(each, tensors) for each in held]
-        return tuple(made) if kind == "tuple" else made
-    ((_, fields),) = more
-    fields = {name: put_together(each, tensors) for name, each in fields.items()}
-    package, _, name = held.partition(":")
+    match form:
+        case {"value": held}:
+            return held
+        case {"dict": held}:
+            return {key: put_together(each, tensors) for key, each in held.items()}
+        case {"tuple": held}:
+            return tuple(put_together(each, tensors) for each in held)
+        case {"list": held}:
+            return [put_together(each, tensors) for each in held]
+        case {"type": name, "fields": held}:
+            fields = {key: put_together(each, tensors) for key, each in held.items()}
+            return _made(name, fields)
+    return tensors[form]
+
+
+def _made(name, fields):
+    """An object of the class `name`, "package:Name", or a types.SimpleNamespace."""
+    package, _, path = name.partition(":")
     found = sys.modules.get(package)
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    try:
-        if isinstance(found, type) and _is_return_type(found):
-            return found(fields.values())
-        return found(**fields)
-    except TypeError:
-        return types.SimpleNamespace(**fields)
+    for part in path.split("."):
+        # Not by getattr, for which some packages import more.
+        found = getattr(found, "__dict__", {}).get(part)
+    # A sidecar may come from anywhere: it must not choose what else is called.
+    if isinstance(found, type) and (
+        dataclasses.is_dataclass(found) or _element_names(found) is not None
+    ):
+        try:
+            if _is_return_type(found):
+                return found(fields.values())
+            return found(**fields)
+        except Exception:  # a class may check its fields
+            pass
+    return types.SimpleNamespace(**fields)
