@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===#
-"""The programs of the dev build, and a library they made called by ctypes.
+"""The programs of the dev build, and libraries that they made, called by ctypes.
 
 FASTK_BIN names another folder of programs than build/dev/bin.
 """
@@ -53,6 +53,20 @@ def aligned(shape, dtype):
     return memory[start : start + count].view(dtype).reshape(shape)
 
 
+def compile_and_bind(folder, module, *args):
+    """(what was imported, a fastk.library.BoundLibrary)"""
+    # Tests that run a program do not need torch.
+    from fastk.importer import import_module
+    from fastk.library import Library
+
+    imported = import_module(module, args)
+    imported.write(str(folder / "model.mlir"))
+    (folder / "bank").mkdir()
+    fastk("fastk-opt", folder / "model.mlir", f"--bank={folder / 'bank'}", "--emit=so",
+          "-o", folder / "model.so")  # fmt: skip
+    return imported, Library(folder / "model.so").bind(module)
+
+
 class Library:
     """A library of `fastk-opt --emit=so`, called as a user would."""
 
@@ -81,7 +95,5 @@ class Library:
         for result in results:
             result.view(numpy.uint8)[...] = 0xFF  # NaN where nothing is written
         tensors += results
-        self.entry(
-            (ctypes.c_void_p * len(tensors))(*(t.ctypes.data for t in tensors))
-        )
+        self.entry((ctypes.c_void_p * len(tensors))(*(t.ctypes.data for t in tensors)))
         return results

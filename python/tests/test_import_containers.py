@@ -13,7 +13,7 @@ import types
 
 import pytest
 import torch
-from compiled import fastk
+from compiled import compile_and_bind
 from torch import nn
 
 from fastk.importer import ImporterError, containers, import_module
@@ -36,16 +36,6 @@ class Wrap(nn.Module):
 
     def forward(self, *args, **kwargs):
         return self.function(*args, **kwargs)
-
-
-def compile_and_bind(folder, module, *args):
-    """(what was imported, a BoundLibrary)"""
-    imported = import_module(module, args)
-    imported.write(str(folder / "model.mlir"))
-    (folder / "bank").mkdir()
-    fastk("fastk-opt", folder / "model.mlir", f"--bank={folder / 'bank'}", "--emit=so",
-          "-o", folder / "model.so")  # fmt: skip
-    return imported, Library(folder / "model.so").bind(module)
 
 
 def same(got, want):

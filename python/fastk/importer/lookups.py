@@ -41,12 +41,14 @@ def table():
         if per_sample_weights is not None:
             rows = rows * per_sample_weights.to(rows.dtype).unsqueeze(1)
         count = offsets.shape[0] - include_last_offset
-        starts = offsets.narrow(0, 0, count)
-        # An index is in the last bag that begins at it or before it.
-        places = torch.arange(
-            indices.shape[0], device=indices.device, dtype=offsets.dtype
-        )
-        bag = (places.unsqueeze(1) >= starts).to(torch.int64).sum(1) - 1
+        starts = offsets.narrow(0, 0, count).to(torch.int64)
+        # An index is in the last bag that begins at it or before it: counted along the
+        # indices, for a comparison with each bag is as large as both together. Bags
+        # without rows may begin behind the last index.
+        begun = torch.zeros(
+            indices.shape[0] + 1, dtype=torch.int64, device=indices.device
+        ).scatter_add(0, starts, torch.ones_like(starts))
+        bag = begun.narrow(0, 0, indices.shape[0]).cumsum(0) - 1
         counted = torch.ones_like(indices, dtype=torch.bool)
         if padding_idx is not None:
             counted = indices != padding_idx % weight.shape[0]
