@@ -74,7 +74,9 @@ def test_a_build(name, importer, model, tmp_path, parses):
     assert result.returncode == 0, result.stderr
     parses(out.read_text())
     arguments = json.loads((tmp_path / "out.mlir.json").read_text())["arguments"]
-    assert [4, 6] in [each["shape"] for each in arguments if each["role"] == "parameter"]
+    assert [4, 6] in [
+        each["shape"] for each in arguments if each["role"] == "parameter"
+    ]
     said = [line for line in result.stderr.splitlines() if "real tensors" in line]
     # Once, and with the reason.
     if fake is not None:
@@ -94,7 +96,36 @@ def build():
     assert "no_such_name" in result.stderr
 
 
-def test_a_model_that_only_fake_tensors_hold_keeps_its_own_error(importer, model, tmp_path):
+@pytest.mark.parametrize(
+    ("line", "kind", "calls"),
+    [
+        ("width + 1", "NameError", 1),
+        ("import no_such_package", "ModuleNotFoundError", 1),
+        ("from torch import no_such_name", "ImportError", 1),
+        ("eval('1 +')", "SyntaxError", 1),
+        # Of fake tensors, for all that is known.
+        ("raise ValueError('no number')", "ValueError", 2),
+    ],
+)
+def test_no_second_call_where_real_tensors_change_nothing(
+    importer, model, tmp_path, line, kind, calls
+):
+    body = f"""
+def build():
+    with open({str(tmp_path / "calls")!r}, "a") as file:
+        file.write("called\\n")
+    {line}
+"""
+    result = importer(model(body), "-o", tmp_path / "out.mlir")
+    assert result.returncode == 1
+    assert f"model_file.py:8: error: 'build' raises {kind}" in result.stderr
+    assert ("real tensors" in result.stderr) == (calls == 2)
+    assert (tmp_path / "calls").read_text() == "called\n" * calls
+
+
+def test_a_model_that_only_fake_tensors_hold_keeps_its_own_error(
+    importer, model, tmp_path
+):
     body = """
 def build():
     module = nn.Linear(1 << 22, 1 << 22)
@@ -127,6 +158,8 @@ def test_a_lazy_module_that_fails():
         def forward(self, x):
             return self.linear(x) + x
 
-    with pytest.raises(ImporterError, match="its first call, which makes its weights") as e:
+    with pytest.raises(
+        ImporterError, match="its first call, which makes its weights"
+    ) as e:
         import_module(Wrong(), (torch.randn(3, 6),))
     assert "runs in PyTorch itself" in e.value.remedy

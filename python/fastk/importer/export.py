@@ -31,6 +31,9 @@ _DTYPES = {
     "bool": "i1",
 }
 
+#: What a function raises whatever tensors are: a wrong name, a package that is missing.
+_NOT_OF_TENSORS = (NameError, ImportError, SyntaxError)
+
 
 class NeedsRealTensors(Exception):
     """The module cannot be exported with fake tensors; the message says why."""
@@ -105,7 +108,8 @@ def _dynamic_shapes(inputs, count, wanted):
     sizes = {name for each in wanted.values() for name in each.values()}
     dims = {name: torch.export.Dim(name) for name in sizes}
     chosen = [
-        {dimension: dims[size] for dimension, size in wanted.get(name, {}).items()} or None
+        {dimension: dims[size] for dimension, size in wanted.get(name, {}).items()}
+        or None
         for name, _ in inputs
     ]
     return [None] * count, chosen
@@ -323,6 +327,9 @@ def export(build, report, register=False, dynamic=None):
     except NeedsRealTensors as error:
         reason = str(error)
     except source.BuildError as error:
+        # What it writes and prints it would do twice, to fail in the same way.
+        if isinstance(error.__cause__, _NOT_OF_TENSORS):
+            raise
         failed, reason = error, source.first_line(error.__cause__)[:120]
     except ImporterError:
         raise
@@ -334,8 +341,10 @@ def export(build, report, register=False, dynamic=None):
     try:
         return _export_once(build, None, register, dynamic)
     except source.BuildError as error:
-        # There is no memory for the model: the first error is the user's.
-        raise failed if failed and _is_out_of_memory(error.__cause__) else error
+        if failed and _is_out_of_memory(error.__cause__):
+            # There is no memory for the model: the first error is the user's.
+            raise failed from failed.__cause__
+        raise
     except ImporterError:
         raise
     except Exception as error:
@@ -387,7 +396,9 @@ def export_failure(error):
                 "and import the model once for each size"
             )
         elif re.search(r"constant \([01]\)", reason):
-            remedy = "give an example of size 2 or more: torch takes 0 and 1 for constants"
+            remedy = (
+                "give an example of size 2 or more: torch takes 0 and 1 for constants"
+            )
     elif kind in ("TypeError", "RuntimeError", "ValueError", "AttributeError"):
         remedy = "check that module(*example_inputs) runs in PyTorch itself"
     else:
