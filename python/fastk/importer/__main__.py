@@ -107,6 +107,7 @@ def _dynamic_shapes(texts):
 
 
 def main(argv=None):
+    commandline.open_streams()
     options = parser().parse_args(argv)
     try:
         imported = import_file(

@@ -44,8 +44,10 @@ def run(task, label, progress=True):
     keep = False
     reader, writer = os.pipe()
     try:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            # None where the caller has closed it.
+            if stream is not None:
+                stream.flush()
         pid = os.fork()
         if pid == 0:
             os.close(reader)
@@ -155,7 +157,9 @@ def _collect(reader, label, progress):
 def _say(label, phase, start):
     seconds = time.monotonic() - start
     print(
-        f"fastk.importer: {label}: {phase}, {seconds:.0f} s", file=sys.stderr, flush=True
+        f"fastk.importer: {label}: {phase}, {seconds:.0f} s",
+        file=sys.stderr,
+        flush=True,
     )
 
 

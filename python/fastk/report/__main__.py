@@ -93,10 +93,12 @@ def _write(options, searches):
 
 
 def main(argv=None):
+    commandline.open_streams()
     options = parser().parse_args(argv)
     for stream in (sys.stdout, sys.stderr):
         # A terminal that has not all characters is no reason to say nothing.
-        stream.reconfigure(errors="backslashreplace")
+        if stream is not None:
+            stream.reconfigure(errors="backslashreplace")
     if "-" in (options.output, options.export_dataset):
         commandline.fail(parser(), "stdout has the text: name a file instead of -")
     if options.output and options.output == options.export_dataset:
