@@ -92,16 +92,23 @@ Expected<SearchResult> Searcher::run() {
 }
 
 void Searcher::noteUnjudged() {
-  if (searchOver || trials.empty() || !all_of(trials, [](const Trial &trial) {
-        return trial.verdict.status == worker::Status::Error;
+  // A reply that is no program was not evaluated: it has no verdict.
+  SmallVector<const Trial *> evaluated;
+  for (const Trial &trial : trials)
+    if (trial.tried.verdict)
+      evaluated.push_back(&trial);
+  if (searchOver || evaluated.empty() ||
+      !all_of(evaluated, [](const Trial *trial) {
+        return trial->verdict.status == worker::Status::Error;
       }))
     return;
-  size_t count = trials.size();
+  size_t count = evaluated.size();
   result.end = SearchEnd::Unjudged;
   result.detail =
       (count == 1 ? "its only evaluation"
                   : "all " + std::to_string(count) + " evaluations") +
-      " failed through no fault of the variant: " + trials.back().tried.reason;
+      " failed through no fault of the variant: " +
+      evaluated.back()->tried.reason;
   result.noWinnerReason = result.detail;
 }
 

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SearchTestUtils.h"
+#include "AskingWorld.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -103,4 +103,46 @@ TEST(FailedEvaluations, ASecondMeasurementThatFailedIsMissing) {
   FailingWorld mended;
   EXPECT_TRUE(mended.run(folder).winner.has_value());
   EXPECT_THAT(mended.failures, ElementsAre(1));
+}
+
+/// A model with ideas, of whose programs those of sample 0 cannot be read, or
+/// none can.
+static void saysNoPrograms(AskingWorld &world, bool inAnySample) {
+  world.model.say = [=](const Prompt &prompt) -> std::optional<Reply> {
+    if (prompt.kind == PromptKind::Ideas)
+      return saying("ideas");
+    bool isBad = inAnySample || prompt.sample == 0;
+    return saying(isBad ? "bad " + digestOf(prompt)
+                        : ok(500, digestOf(prompt)));
+  };
+}
+
+// Where nothing was evaluated no evaluator has failed.
+TEST(FailedEvaluations, RepliesThatAreNoProgramsAreNone) {
+  AskingWorld world;
+  saysNoPrograms(world, /*inAnySample=*/true);
+  auto result = world.run();
+  ASSERT_TRUE(passed(result));
+  EXPECT_EQ(result->end, SearchEnd::Rounds);
+  EXPECT_EQ(result->counts.evaluations, 0);
+  EXPECT_GT(result->counts.statuses.at("unreadable"), 0);
+  EXPECT_THAT(result->noWinnerReason, HasSubstr("unreadable"));
+}
+
+TEST(FailedEvaluations, AreCountedWithoutRepliesThatAreNoPrograms) {
+  AskingWorld world;
+  world.options.rounds = 1;
+  world.options.repairs = 0;
+  saysNoPrograms(world, /*inAnySample=*/false);
+  world.evaluator.alter = [](worker::Verdict &verdict,
+                             const EvaluationRequest &) {
+    verdict.status = worker::Status::Error;
+    verdict.reason = "the GPU is lost";
+  };
+  auto result = world.run();
+  ASSERT_TRUE(passed(result));
+  EXPECT_EQ(result->counts.statuses.at("unreadable"), 2);
+  EXPECT_EQ(result->end, SearchEnd::Unjudged);
+  EXPECT_EQ(result->detail, "all 2 evaluations failed through no fault of the "
+                            "variant: the GPU is lost");
 }

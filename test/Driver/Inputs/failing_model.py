@@ -1,6 +1,8 @@
 """A language model for the workload of int_matmul/model.mlir that works, or fails as it is told to.
 
-usage: failing_model.py work|exit|garbage LOG < PROMPT   adds a line to LOG each time it is asked
+usage: failing_model.py work|exit|garbage|ideas LOG < PROMPT
+
+It adds a line to LOG each time it is asked. `ideas` has ideas and no programs.
 """
 import json
 import sys
@@ -29,7 +31,7 @@ def main():
         log.write("ideas\n" if wants_ideas else "program\n")
     if HOW == "exit":
         sys.exit("no credit is left on this account")
-    if HOW == "garbage":
+    if HOW == "garbage" or (HOW == "ideas" and not wants_ideas):
         print("I would rather talk of something else.")
     elif wants_ideas:
         print(json.dumps({"ideas": [
