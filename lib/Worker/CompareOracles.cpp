@@ -184,8 +184,9 @@ bool Comparison::run() {
     }
   }
   if (judged == 0) {
-    failure = {Status::Error, "of no element can anything be asked: all "
-                              "overflow, or may on the way"};
+    failure = {Status::Unfit, "of no element can anything be asked: all "
+                              "overflow, or may on the way; give the operands "
+                              "a range"};
     return false;
   }
   return true;

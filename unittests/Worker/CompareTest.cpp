@@ -123,6 +123,16 @@ TEST(Compare, WhatCannotBeComparedIsAnError) {
   expectStatus(job, Status::Error, "the host's oracle: ");
 }
 
+/// Nor is it one, or a failure of the machine, where everything overflows.
+TEST(Compare, WhereNothingCanBeAskedTheWorkloadIsUnfit) {
+  Job job = comparison(elementwiseJob("ADD", ""),
+                       compile("elementwise.c", "-DOP=ADD -DT=double"));
+  job.hostCondition = Program();
+  job.hostCondition->path =
+      compile("elementwise.c", "-DOP=OVERFLOWS -DT=double");
+  expectStatus(job, Status::Unfit, "of no element can anything be asked");
+}
+
 static const char text[] = R"({
   "format": 1, "id": "x", "mode": "compare", "device": "cuda",
   "inputs": [{"type": "f32", "shape": [2, 3]}],

@@ -36,7 +36,7 @@ enum class Status {
   Refused,    ///< Did what the sandbox forbids, or tampered with the clock.
   Impossible, ///< Faster than 0.97 of the floor.
   Slow,       ///< Dropped early: slower than screen_ratio times the incumbent.
-  Unfit,      ///< The job's inputs cannot tell right from wrong.
+  Unfit,      ///< The workload cannot be judged here, whatever the run.
   Error,      ///< The worker, the oracle, the baseline or the incumbent failed.
   /// Compiling the candidate took longer than the evaluator allows. Said by
   /// evaluators only: a worker is given compiled programs.

@@ -11,6 +11,7 @@
 #define HALFADD 3
 #define INT 4
 #define IGNORES 5 // an add whose second operand has no effect
+#define OVERFLOWS 6 // the conditions of an add that overflows everywhere
 #ifndef WRONG
 #define WRONG -1 // the element of INT that is off by one
 #endif
@@ -34,6 +35,11 @@ void fastk_kernel(const _Float16 *x, const _Float16 *z, T *y, void *w) {
 void fastk_kernel(const int *x, const int *z, int *y, void *w) {
   for (int i = 0; i < COUNT; ++i)
     y[i] = x[i] * z[i] + x[i] + (i == WRONG);
+}
+#elif OP == OVERFLOWS
+void fastk_kernel(const float *x, const float *z, T *y, void *w) {
+  for (int i = 0; i < COUNT; ++i)
+    y[i] = (T)INFINITY;
 }
 #elif OP == IGNORES
 void fastk_kernel(const float *x, const float *z, T *y, void *w) {
