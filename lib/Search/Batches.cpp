@@ -69,6 +69,22 @@ Error Searcher::askTogether(ArrayRef<Variant> variants) {
   return Error::success();
 }
 
+void Searcher::noteFailuresOf(ArrayRef<Planned> untried) {
+  if (result.end != SearchEnd::Unjudged)
+    return;
+  for (const Planned &each : untried) {
+    std::string name = verdictName(each.variant, /*promote=*/false);
+    std::optional<worker::Status> status;
+    if (auto asked = answers.find(name); asked != answers.end())
+      status = asked->second.status;
+    else if (input.journal)
+      if (auto recorded = input.journal->findVerdict(name))
+        status = recorded->value.status;
+    if (status == worker::Status::Error)
+      failedInARow.push_back(std::move(name));
+  }
+}
+
 Error Searcher::tryTogether(std::vector<Planned> planned) {
   for (int attempt = 0; !planned.empty(); ++attempt) {
     std::vector<Variant> variants;
@@ -79,9 +95,11 @@ Error Searcher::tryTogether(std::vector<Planned> planned) {
     // All were measured, so all count, also those after one that would have
     // ended the round.
     std::vector<size_t> tried;
-    for (const Planned &each : planned) {
-      if (searchOver)
+    for (auto [index, each] : enumerate(planned)) {
+      if (searchOver) {
+        noteFailuresOf(ArrayRef(planned).drop_front(index));
         return Error::success();
+      }
       Expected<TryOutcome> outcome =
           tryVariant(each.idea, each.owner, each.variant, each.attempt);
       if (!outcome)

@@ -258,6 +258,8 @@ Searcher::askVerdict(const Variant &variant, const Variant *incumbent,
         durations.push_back(seconds);
       if (promote)
         longestPromotion = std::max(longestPromotion, seconds);
+      if (promote && recorded->value.status == worker::Status::Error)
+        failedSeconds.push_back(name);
       ++result.counts.evaluations;
       ++result.counts.replayed;
       return std::move(recorded->value);
@@ -304,8 +306,10 @@ Searcher::obtainVerdict(const std::string &name,
     return verdict;
   double end = times.arrived(name, elapsedNow());
   verdictAt = end;
-  ++((*verdict)->status == worker::Status::Error ? result.counts.failed
-                                                 : result.counts.judged);
+  bool hasFailed = (*verdict)->status == worker::Status::Error;
+  ++(hasFailed ? result.counts.failed : result.counts.judged);
+  if (hasFailed && request.promote)
+    failedSeconds.push_back(name);
   if (!request.promote)
     durations.push_back(end - start);
   else

@@ -301,10 +301,8 @@ Error Journal::readHeader(const json::Object &header,
   return Error::success();
 }
 
-/// Of a would-be winner.
-static bool isSecond(StringRef evaluation) {
-  return evaluation.starts_with("promote/");
-}
+/// The type, the name and the field of an event.
+static constexpr StringLiteral kUnjudged = "unjudged";
 
 Error Journal::readLine(StringRef body, size_t number,
                         const JournalBinding *binding) {
@@ -369,17 +367,15 @@ Error Journal::readLine(StringRef body, size_t number,
     event.verdict = worker::parseVerdict(verdict, error);
     if (!event.verdict)
       return problem("its verdict cannot be read: " + error);
-    bool isFailure = event.verdict->status == worker::Status::Error;
-    event.failures += isFailure;
-    if (isFailure) {
-      openFailures.insert(*name);
-      failuresInARow += !isSecond(*name);
-    } else {
-      openFailures.clear();
-      failuresInARow = 0;
-      hasJudged = true;
-    }
+    event.failures += event.verdict->status == worker::Status::Error;
+    // It was made again. Failed once more, it may be the next run's again: that
+    // is said anew.
+    unjudged.erase(*name);
   }
+  if (*type == kUnjudged)
+    if (const json::Array *names = object->getArray(kUnjudged))
+      for (const json::Value &each : *names)
+        unjudged.insert(each.getAsString().value_or(""));
   event.fields = std::move(*object);
   return Error::success();
 }
@@ -387,6 +383,8 @@ Error Journal::readLine(StringRef body, size_t number,
 bool Journal::replaces(const json::Object &later, const Event &earlier) {
   if (earlier.verdict)
     return earlier.verdict->status == worker::Status::Error;
+  if (later.getArray(kUnjudged))
+    return true;
   const json::Object *now = later.getObject("reply");
   const json::Object *before = earlier.fields.getObject("reply");
   if (now && before)
@@ -603,12 +601,19 @@ Error Journal::recordVerdict(StringRef name, const worker::Verdict &verdict,
 std::optional<Journal::Recorded<worker::Verdict>>
 Journal::findVerdict(StringRef name) {
   const Event *event = find("evaluation", name);
-  bool isOpen =
-      openFailures.contains(name) &&
-      (isSecond(name) || !hasJudged || failuresInARow >= kErrorsInARow);
-  if (!event || !event->verdict || isOpen)
+  if (!event || !event->verdict)
+    return std::nullopt;
+  if (event->verdict->status == worker::Status::Error &&
+      unjudged.contains(name))
     return std::nullopt;
   return Recorded<worker::Verdict>{*event->verdict, event->elapsed};
+}
+
+Error Journal::recordUnjudged(ArrayRef<std::string> names, double elapsed) {
+  return append(text(json::Object{{"type", kUnjudged},
+                                  {"name", kUnjudged},
+                                  {"elapsed", elapsed},
+                                  {kUnjudged, json::Array(names)}}));
 }
 
 int Journal::failedEvaluations(StringRef name) const {

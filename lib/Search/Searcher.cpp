@@ -66,6 +66,8 @@ Expected<SearchResult> Searcher::run() {
   if (input.progress)
     input.progress->ended();
   noteUnjudged();
+  if (Error error = recordUnjudged())
+    return std::move(error);
 
   if (!result.winner && result.noWinnerReason.empty())
     result.noWinnerReason = result.end == SearchEnd::Interrupted
@@ -110,6 +112,20 @@ void Searcher::noteUnjudged() {
       " failed through no fault of the variant: " +
       evaluated.back()->tried.reason;
   result.noWinnerReason = result.detail;
+}
+
+Error Searcher::recordUnjudged() {
+  // What is pending goes on: failures among the answers are found again then,
+  // and counted.
+  if (!input.journal || result.end == SearchEnd::Pending)
+    return Error::success();
+  std::vector<std::string> names = failedSeconds;
+  // After an interrupt nobody knows whether a row would have come of them.
+  if (result.end == SearchEnd::Unjudged || result.end == SearchEnd::Interrupted)
+    append_range(names, failedInARow);
+  if (names.empty())
+    return Error::success();
+  return input.journal->recordUnjudged(names, elapsedNow());
 }
 
 void Searcher::stop(SearchEnd end, std::string detail) {

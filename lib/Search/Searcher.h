@@ -36,6 +36,9 @@ private:
   /// A step of the sweep, or a new best without a duel, must gain more than the
   /// noise between two measurements of one program.
   static constexpr double kNoise = 1.005;
+  /// So many evaluations in a row that fail through no fault of the candidate
+  /// end a search: something else is broken.
+  static constexpr size_t kErrorsInARow = 3;
 
   /// A variant that was evaluated.
   struct Trial {
@@ -100,6 +103,8 @@ private:
   /// Asks for verdicts before any of them decides what comes next. The search
   /// is over when one is pending.
   llvm::Error askTogether(llvm::ArrayRef<Variant> variants);
+  /// Of a batch whose first failures ended the search: what failed of the rest.
+  void noteFailuresOf(llvm::ArrayRef<Planned> untried);
 
   // AskAgain.cpp: what failed in rounds that the search had left.
   /// Ideas that a model was asked for in vain (`ideas` is empty then), or whose
@@ -214,6 +219,8 @@ private:
 
   /// A budget may end a search before it can tell that the evaluator fails.
   void noteUnjudged();
+  /// Says in the journal which evaluations the next run makes again.
+  llvm::Error recordUnjudged();
 
   // State of affairs.
   ProposalContext context();
@@ -256,7 +263,9 @@ private:
   int roundNumber = 0;
   /// Set when the current phase, or the whole search, is over.
   bool phaseOver = false, searchOver = false;
-  int errorsInARow = 0;
+  /// Names of evaluations that failed through no fault of their variants: of
+  /// trials since the last one that did not, and of second measurements.
+  std::vector<std::string> failedInARow, failedSeconds;
   double bestAtLastGain = 0;
   int roundsWithoutGain = 0;
   double clockStart = 0, journalStart = 0;

@@ -103,13 +103,14 @@ Expected<Searcher::TryOutcome> Searcher::tryVariant(const Idea &idea,
   } else if (done.verdict.status == worker::Status::Disagreement) {
     stop(SearchEnd::Disagreement, done.tried.reason);
   } else if (done.verdict.status == worker::Status::Error) {
-    if (++errorsInARow == kErrorsInARow)
+    failedInARow.push_back(verdictName(variant, /*promote=*/false));
+    if (failedInARow.size() == kErrorsInARow)
       stop(SearchEnd::Unjudged, std::to_string(kErrorsInARow) +
                                     " evaluations in a row failed through no "
                                     "fault of their variants: " +
                                     done.tried.reason);
   } else {
-    errorsInARow = 0;
+    failedInARow.clear();
   }
   if (hasBest() && result.floorSeconds > 0 &&
       result.floorSeconds >= options.floorShare * bestTrial().tried.seconds)

@@ -180,6 +180,16 @@ def test_events_of_an_unknown_type_are_left_out(journal):
     assert any("unknown type 'weather'" in note for note in Journal(journal).notes)
 
 
+def test_what_is_to_be_made_again_is_no_event_of_the_report(journal):
+    events = len(Journal(journal).events)
+    event = {"type": "unjudged", "name": "unjudged", "elapsed": 1.0}
+    with (journal / "journal.jsonl").open("a") as stream:
+        for name in ("evaluate/1", "evaluate/2"):
+            stream.write(line_of(event | {"unjudged": [name]}))
+    assert len(Journal(journal).events) == events
+    assert not Journal(journal).notes
+
+
 def test_earlier_journals_are_mentioned(journal):
     (journal / "journal.1.jsonl").write_text("old")
     assert "1 earlier journal " in Journal(journal).notes[0]

@@ -52,10 +52,6 @@ struct JournalBinding {
   About about = {};
 };
 
-/// So many evaluations in a row that fail through no fault of the candidate end
-/// a search: something else is broken.
-inline constexpr int kErrorsInARow = 3;
-
 /// An exchange with a language model of which nothing came.
 struct FailedExchange {
   /// Of the prompt, for people.
@@ -118,10 +114,9 @@ public:
   std::optional<Recorded<std::vector<Idea>>> findIdeas(llvm::StringRef name);
   llvm::Expected<std::optional<Recorded<std::vector<Variant>>>>
   findVariants(llvm::StringRef name);
-  /// Not one that failed through no fault of the variant and ended the search,
-  /// or was its second measurement: that is asked for again.
+  /// Not one that is to be made again.
   std::optional<Recorded<worker::Verdict>> findVerdict(llvm::StringRef name);
-  /// How often an evaluation failed so.
+  /// How often an evaluation failed through no fault of its variant.
   int failedEvaluations(llvm::StringRef name) const;
   llvm::Expected<std::optional<Recorded<Reply>>>
   findExchange(llvm::StringRef name);
@@ -152,6 +147,10 @@ public:
                              llvm::ArrayRef<Variant> variants, double elapsed);
   llvm::Error recordVerdict(llvm::StringRef name,
                             const worker::Verdict &verdict, double elapsed);
+  /// These evaluations failed through no fault of their variants, and the
+  /// search ended with that: findVerdict() has nothing on them in later runs,
+  /// on each until another verdict is recorded.
+  llvm::Error recordUnjudged(llvm::ArrayRef<std::string> names, double elapsed);
   llvm::Error recordExchange(llvm::StringRef name, const Prompt &prompt,
                              const Reply &reply, double elapsed);
 
@@ -200,11 +199,8 @@ private:
   /// Of exchanges that were asked again.
   std::vector<std::pair<std::string, Usage>> earlierUsages;
   int lastRound = 0;
-  /// Evaluations that failed since the last one that did not; so many of them
-  /// in a row, second measurements apart; whether there was one that did not.
-  llvm::StringSet<> openFailures;
-  int failuresInARow = 0;
-  bool hasJudged = false;
+  /// Names of evaluations that are to be made again.
+  llvm::StringSet<> unjudged;
   size_t resumed = 0;
   bool begun = false;
   double elapsed = 0;

@@ -152,8 +152,10 @@ class Journal:
             return
         if (kind, str(fields.raw.get("name"))) in _BEGINNING:
             return
-        if kind == "counts":
-            return  # How many ideas each model was asked for: the ideas show it.
+        # How many ideas each model was asked for, and what is evaluated again: the
+        # ideas and the evaluations show it.
+        if kind in ("counts", "unjudged"):
+            return
         if kind not in _TYPES:
             self.notes.append(
                 f"{self.path}:{number}: left out an event of the unknown type '{kind}'"
