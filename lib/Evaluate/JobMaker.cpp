@@ -303,8 +303,8 @@ llvm::Expected<Provenance> JobMaker::provenance(LoweringOp workload) {
                  llvm::Expected<CompiledKernel> kernel) -> llvm::Error {
     if (!kernel)
       return kernel.takeError();
-    parts.emplace_back(name, kernel->problem.empty() ? kernel->digest
-                                                     : "does not compile");
+    parts.push_back(
+        {name, kernel->problem.empty() ? kernel->digest : "does not compile"});
     return llvm::Error::success();
   };
   // Schedules go the way of the default lowering; C programs another. First:
@@ -316,7 +316,7 @@ llvm::Expected<Provenance> JobMaker::provenance(LoweringOp workload) {
     probe.program = probeProgram(workload);
     llvm::Expected<CompiledKernel> kernel =
         compileVariant(workload, probe, Precision::ieee);
-    bool isNeeded = expected.count(Language::c);
+    bool isNeeded = expected && expected->count(Language::c);
     if (!kernel && isNeeded)
       return kernel.takeError();
     if (!kernel) {
@@ -336,9 +336,11 @@ llvm::Expected<Provenance> JobMaker::provenance(LoweringOp workload) {
     return std::move(error);
   if (llvm::Error error = add("oracle", compileTrusted(workload, "oracle")))
     return std::move(error);
-  if (ofC)
+  if (ofC) {
     if (llvm::Error error = add("C compiler", std::move(*ofC)))
       return std::move(error);
+    parts.back().isUsed = !expected || expected->count(Language::c);
+  }
   return parts;
 }
 

@@ -89,7 +89,7 @@ Journal::open(StringRef directory, const JournalBinding &binding) {
     json::Object header{{"type", "header"}, {"format", kFormatVersion}};
     json::Array bound;
     for (const JournalBinding::Values *values :
-         {&binding.search, &binding.madeBy})
+         {&binding.search, &binding.madeBy, &binding.unused})
       for (const auto &[name, value] : *values)
         bound.push_back(json::Array{name, value});
     header["binding"] = std::move(bound);
@@ -289,6 +289,8 @@ Error Journal::readHeader(const json::Object &header,
   };
   compare(binding->search, otherSearch);
   compare(binding->madeBy, madeByOthers);
+  for (const auto &part : binding->unused)
+    was.erase(part.first);
   for (const auto &[name, before] : was)
     differ(madeByOthers, name, before, "absent");
   if (!otherSearch.empty())

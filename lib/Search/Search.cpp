@@ -92,7 +92,9 @@ JournalBinding fastk::bindingOf(const SearchInput &input,
     binding.search.emplace_back("evaluator", "replay");
   binding.madeBy = {{"fastk version", FASTK_VERSION},
                     {"MLIR version", LLVM_VERSION_STRING}};
-  llvm::append_range(binding.madeBy, input.provenance);
+  for (const ProvenancePart &part : input.provenance)
+    (part.isUsed ? binding.madeBy : binding.unused)
+        .emplace_back(part.name, part.content);
   binding.about.name = input.workload.features.name;
   binding.about.shapes = describeShapes(workload);
   binding.about.floorSeconds = input.workload.floorSeconds;

@@ -310,7 +310,7 @@ static json::Object optionsObject(const SearchInput &input,
   json::Object object;
   JournalBinding binding = bindingOf(input, options);
   for (const JournalBinding::Values *values :
-       {&binding.search, &binding.madeBy})
+       {&binding.search, &binding.madeBy, &binding.unused})
     for (const auto &[name, value] : *values)
       object[name] = json::fixUTF8(value);
   object["budget_evaluations"] = options.budget.evaluations;

@@ -101,9 +101,22 @@ TEST_F(LocalPool, WithoutACompilerThereIsNoSearch) {
   EXPECT_EQ(llvm::toString(parts.takeError()),
             "C programs cannot be compiled here: clang-22 is not in PATH: "
             "install it");
-  // Schedules are compiled without it.
+  // Schedules are compiled without it, and do not rest on it.
   EXPECT_EQ(llvm::toString(evaluator->check({Language::schedule})), "");
-  EXPECT_EQ(provenance(*module)["C compiler"], "does not compile");
+  std::vector<std::string> unused;
+  EXPECT_EQ(
+      provenance(*module, Languages{Language::schedule}, &unused)["C compiler"],
+      "does not compile");
+  EXPECT_THAT(unused, testing::ElementsAre("C compiler"));
+}
+
+TEST_F(LocalPool, WhereCMayComeItsCompilerIsAPart) {
+  for (const std::optional<Languages> &expected :
+       {std::optional<Languages>(), std::optional(Languages{Language::c})}) {
+    std::vector<std::string> unused;
+    EXPECT_EQ(provenance(*module, expected, &unused)["C compiler"].size(), 64u);
+    EXPECT_TRUE(unused.empty());
+  }
 }
 
 // What the machine lacks is said by an exit code of its own: it is no fault of

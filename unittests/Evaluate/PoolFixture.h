@@ -81,13 +81,28 @@ protected:
     }
     return std::move(*pool);
   }
-  std::map<std::string, std::string> provenance(mlir::ModuleOp of) {
-    auto parts = pool()->provenance(TestContext::loweringOf(of));
+  /// What the parts are, by their names; `expected` are the languages of
+  /// variants that may come, and `unused` are the names of parts that they do
+  /// not rest on.
+  std::map<std::string, std::string>
+  provenance(mlir::ModuleOp of,
+             const std::optional<Languages> &expected = std::nullopt,
+             std::vector<std::string> *unused = nullptr) {
+    std::unique_ptr<Evaluator> evaluator = pool();
+    if (expected)
+      EXPECT_EQ(llvm::toString(evaluator->check(*expected)), "");
+    auto parts = evaluator->provenance(TestContext::loweringOf(of));
     if (!parts) {
       ADD_FAILURE() << llvm::toString(parts.takeError());
       return {};
     }
-    return {parts->begin(), parts->end()};
+    std::map<std::string, std::string> contents;
+    for (const ProvenancePart &part : *parts) {
+      contents[part.name] = part.content;
+      if (unused && !part.isUsed)
+        unused->push_back(part.name);
+    }
+    return contents;
   }
 
   mlir::MLIRContext context;

@@ -69,7 +69,7 @@ TEST(Journal, VerdictsOfOthersAreSetAside) {
   std::string old = readAll(folder.file("journal.jsonl"));
 
   World second(8, hill);
-  second.provenance[0].second = std::string(64, 'c');
+  second.provenance[0].content = std::string(64, 'c');
   auto journal = second.openJournal(folder.str(), options);
   ASSERT_TRUE(journal);
   std::string note = journal->note().str();
@@ -111,6 +111,31 @@ TEST(Journal, PartsThatCameOrWentAreDifferences) {
   third.provenance.clear();
   EXPECT_THAT(third.openJournal(folder.str(), options)->note().str(),
               HasSubstr("worker was aaaaaaaaaaaa and is now absent"));
+}
+
+// What no variant rests on may come, change and go, also where it was used when
+// the journal was made. Where it is used now, it differs as others do.
+TEST(Journal, PartsThatAreNotUsedAreNoDifferences) {
+  MemoryFolder folder;
+  SearchOptions options = smallOptions();
+  auto noteOf = [&](const std::string &content, bool isUsed) {
+    World world(3, hill);
+    world.provenance.push_back({"C compiler", content, isUsed});
+    auto journal = world.openJournal(folder.str(), options);
+    std::string note = journal->note().str();
+    bool hadEvents = journal->resumedEvents() > 0;
+    world.search(options, journal.get());
+    EXPECT_EQ(world.evaluator.calls.empty(), hadEvents);
+    return note;
+  };
+  EXPECT_EQ(noteOf("does not compile", /*isUsed=*/false), "");
+  EXPECT_EQ(noteOf("one", /*isUsed=*/false), "");
+  EXPECT_THAT(noteOf("one", /*isUsed=*/true),
+              HasSubstr("C compiler was does not compile and is now one"));
+  EXPECT_EQ(noteOf("one", /*isUsed=*/true), "");
+  EXPECT_EQ(noteOf("another", /*isUsed=*/false), "");
+  // None of these has changed what the journal says.
+  EXPECT_EQ(noteOf("one", /*isUsed=*/true), "");
 }
 
 // Other options are the user's mistake, whoever made the journal: it stays.

@@ -58,9 +58,15 @@ struct EvaluationRequest {
 /// nothing "promote/DIGEST/1" and so on.
 std::string verdictName(const Variant &variant, bool promote, int repeat = 0);
 
-/// What verdicts were made with: each part's name and what identifies its
-/// content. Verdicts made with other parts do not compare.
-using Provenance = std::vector<std::pair<std::string, std::string>>;
+/// A part of what verdicts were made with.
+struct ProvenancePart {
+  std::string name;
+  /// What identifies its content. Verdicts made with another do not compare.
+  std::string content;
+  /// False: it is named for people. No variant that may come rests on it.
+  bool isUsed = true;
+};
+using Provenance = std::vector<ProvenancePart>;
 
 class Evaluator {
 public:

@@ -89,8 +89,8 @@ public:
   create(JobMakerOptions options);
   ~JobMaker();
 
-  /// Variants may be in these languages: where C is among them, provenance()
-  /// is an error without its compiler.
+  /// Variants may be in these languages. Where C is among them, provenance()
+  /// is an error without its compiler; else that is no used part.
   void expect(Languages languages) { expected = std::move(languages); }
   /// Why CUDA-C cannot be compiled on this machine, with the remedy; empty
   /// where it can. Compiles a small program, once.
@@ -140,7 +140,8 @@ private:
   JobMakerOptions options;
   std::string scratch;
   TargetDescription target;
-  Languages expected;
+  /// Nothing: they may be in any.
+  std::optional<Languages> expected;
   std::optional<std::string> cudaProblem;
   /// By SHA-256 of the lowering's text and its role: baselines, oracles and
   /// incumbents are compiled once.

@@ -42,6 +42,9 @@ struct JournalBinding {
   /// baseline and the oracle. Where it differs the verdicts are of something
   /// else: the file is set aside and the search starts afresh.
   Values madeBy;
+  /// Recorded as `madeBy` is, for whoever reads the journal. No verdict rests
+  /// on them: neither on what they are nor on what the journal says they were.
+  Values unused = {};
   /// Of the workload, for whoever reads the journal; compared with nothing.
   struct About {
     std::string name, shapes;
