@@ -243,13 +243,14 @@ Value TensorConditions::lostBelow(ImplicitLocOpBuilder &inner,
   ScalarConditions scalars(inner, unit);
   double perError = 1 / (kConditionFactor * unit);
   double normal = scalars.smallestNormal();
-  Value lost = scalars.scaled(most, normal * perError);
-  if (auto kept = combiner->getAttrOfType<TypeAttr>(kRoundedToAttr)) {
+  auto kept = combiner->getAttrOfType<TypeAttr>(kRoundedToAttr);
+  if (kept) {
     const llvm::fltSemantics &semantics =
         cast<FloatType>(kept.getValue()).getFloatSemantics();
     normal = std::ldexp(1.0, APFloat::semanticsMinExponent(semantics));
-    lost = scalars.scaled(most, normal * perError);
-  } else {
+  }
+  Value lost = scalars.scaled(most, normal * perError);
+  if (!kept) {
     Value ofPlace = scalars.scaled(most, 2 * unit * normal * perError);
     Value ofResult = scalars.scaled(scalars.magnitude(r), perError);
     lost =

@@ -90,7 +90,7 @@ def parses():
     return check
 
 
-def python(*arguments, flags=(), path=(), **options):
+def python(*arguments, flags=(), path=(), stdout=subprocess.PIPE, **options):
     """Runs Python with the package on its path; returns the finished process."""
     environment = dict(os.environ)
     environment["PYTHONPATH"] = os.pathsep.join([*map(str, path), str(PYTHON)])
@@ -98,7 +98,8 @@ def python(*arguments, flags=(), path=(), **options):
         [sys.executable, *flags, *map(str, arguments)],
         env=environment,
         text=True,
-        capture_output=True,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
         check=False,
         **options,
     )

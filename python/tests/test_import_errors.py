@@ -7,12 +7,10 @@
 """Every error path: the cause, the place and the remedy; nothing half-written."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 import torch
-from conftest import PYTHON
+from conftest import python
 from torch import nn
 
 from fastk.importer import ImporterError, import_module, lower
@@ -232,14 +230,7 @@ def test_output_folder_is_missing(importer, model, tmp_path):
 
 def test_a_full_disk_under_stdout(model):
     with open("/dev/full", "w", encoding="utf-8") as full:
-        result = subprocess.run(
-            [sys.executable, "-m", "fastk.importer", model(GOOD), "--quiet"],
-            env=dict(os.environ, PYTHONPATH=str(PYTHON)),
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        result = python("-m", "fastk.importer", model(GOOD), "--quiet", stdout=full)
     assert result.returncode == 1
     assert result.stderr == (
         "error: cannot write standard output: No space left on device\n"

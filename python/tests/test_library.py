@@ -8,14 +8,12 @@
 
 import ctypes
 import gc
-import os
 import subprocess
-import sys
 
 import pytest
 import torch
 from compiled import BIN, fastk
-from conftest import GOLDEN, PYTHON
+from conftest import GOLDEN, python
 
 from fastk.library import Error, Library
 
@@ -171,12 +169,6 @@ def test_sizes_that_a_call_decides(tmp_path):
 
 
 def test_it_is_no_command():
-    result = subprocess.run(
-        [sys.executable, "-m", "fastk.library", "model.so"],
-        env=dict(os.environ, PYTHONPATH=str(PYTHON)),
-        text=True,
-        capture_output=True,
-        check=False,
-    )
+    result = python("-m", "fastk.library", "model.so")
     assert result.returncode == 1
     assert "is no command" in result.stderr and "remedy:" in result.stderr

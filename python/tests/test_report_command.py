@@ -158,14 +158,7 @@ def test_a_file_that_cannot_be_written(journal, tmp_path):
 
 def test_a_full_disk_under_stdout(journal):
     with open("/dev/full", "w", encoding="utf-8") as full:
-        result = subprocess.run(
-            [sys.executable, "-m", "fastk.report", str(journal)],
-            env=dict(os.environ, PYTHONPATH=str(PYTHON)),
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        result = python("-m", "fastk.report", journal, stdout=full)
     assert result.returncode == 1
     assert result.stderr == (
         "error: cannot write standard output: No space left on device\n"

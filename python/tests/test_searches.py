@@ -8,7 +8,6 @@
 model nor a GPU, and reports what docs/searches has of it."""
 
 import os
-import pathlib
 import subprocess
 import sys
 
