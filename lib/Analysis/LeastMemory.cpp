@@ -8,7 +8,7 @@
 #include "fastk/Analysis/LeastMemory.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
-#include "fastk/Target/AvailableMemory.h"
+#include "fastk/System/AvailableMemory.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"

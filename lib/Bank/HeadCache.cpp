@@ -8,7 +8,7 @@
 #include "HeadCache.h"
 #include "fastk/Support/DurableFile.h"
 #include "fastk/Support/Sha256.h"
-#include "fastk/Target/WholeFile.h"
+#include "fastk/System/WholeFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"

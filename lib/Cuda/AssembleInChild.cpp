@@ -11,7 +11,7 @@
 #include "fastk/Cuda/CheckDeviceCode.h"
 #include "fastk/Cuda/CompileCache.h"
 #include "fastk/Cuda/CompileInChild.h"
-#include "fastk/Sandbox/SpawnChild.h"
+#include "fastk/System/SpawnProcess.h"
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -177,13 +177,11 @@ CompileResult fastk::cuda::assembleInChild(const AssembleRequest &request,
   // It reads from the place where writing ended otherwise.
   lseek(instructions.fd, 0, SEEK_SET);
   auto start = Clock::now();
-  static_assert(ptxasRequest == sandbox::firstChildDescriptor);
-  pid_t pid =
-      sandbox::spawnChild({limits.program,
-                           "fastk-ptxas",
-                           ptxasChildFlag,
-                           environment(ptxas),
-                           {instructions.fd, input.fd, output.fd, log.fd}});
+  static_assert(ptxasRequest == firstChildDescriptor);
+  pid_t pid = spawnProcess({limits.program,
+                            {"fastk-ptxas", ptxasChildFlag},
+                            environment(ptxas),
+                            {instructions.fd, input.fd, output.fd, log.fd}});
   if (pid < 0)
     return fail(std::string("cannot start the process of ptxas: ") +
                 std::strerror(errno));

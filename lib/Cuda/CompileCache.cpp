@@ -10,7 +10,7 @@
 #include "Bytes.h"
 #include "Sha256.h"
 #include "fastk/Cuda/CompileInChild.h"
-#include "fastk/Target/WholeFile.h"
+#include "fastk/System/WholeFile.h"
 #include <algorithm>
 #include <atomic>
 #include <filesystem>

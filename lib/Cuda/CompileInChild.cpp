@@ -11,7 +11,7 @@
 #include "ChildProtocol.h"
 #include "fastk/Cuda/CheckDeviceCode.h"
 #include "fastk/Sandbox/Sandbox.h"
-#include "fastk/Sandbox/SpawnChild.h"
+#include "fastk/System/SpawnProcess.h"
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -181,15 +181,14 @@ CompileResult fastk::cuda::compileInChild(const CompileRequest &request,
     return result;
   }
   int notes = memfd_create("fastk-nvrtc", MFD_CLOEXEC);
-  static_assert(nvrtcChildSocket == sandbox::firstChildDescriptor &&
-                nvrtcChildNotes == sandbox::firstChildDescriptor + 1);
+  static_assert(nvrtcChildSocket == firstChildDescriptor &&
+                nvrtcChildNotes == firstChildDescriptor + 1);
   pid_t pid = notes < 0 || ftruncate(notes, sizeof(sandbox::DeniedCall)) != 0
                   ? -1
-                  : sandbox::spawnChild({limits.program,
-                                         "fastk-nvrtc",
-                                         nvrtcChildFlag,
-                                         environment(),
-                                         {pair[1], notes}});
+                  : spawnProcess({limits.program,
+                                  {"fastk-nvrtc", nvrtcChildFlag},
+                                  environment(),
+                                  {pair[1], notes}});
   int startError = errno;
   close(pair[1]);
   struct CloseNotes {

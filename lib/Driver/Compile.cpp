@@ -92,15 +92,15 @@ LogicalResult fastk::runSplitWorkloads(ModuleOp module, StringRef fusion,
   return runPass(module, createSplitWorkloadsPass(fusion, winners));
 }
 
-FailureOr<ApplySummary>
-fastk::compileWithWinners(ModuleOp module, StringRef fusion,
-                          WorkloadMatcher &matcher,
-                          function_ref<bool(ModuleOp)> search) {
-  WinnerQuery *winners = matcher.anyWinners() ? &matcher : nullptr;
-  if (failed(runFormWorkloads(module, fusion, winners)))
-    return failure();
-  if (search && !search(module))
-    return failure();
+LogicalResult fastk::formWithWinners(ModuleOp module, StringRef fusion,
+                                     WorkloadMatcher &matcher) {
+  return runFormWorkloads(module, fusion,
+                          matcher.anyWinners() ? &matcher : nullptr);
+}
+
+FailureOr<ApplySummary> fastk::applyBestWinners(ModuleOp module,
+                                                StringRef fusion,
+                                                WorkloadMatcher &matcher) {
   if (matcher.anyWinners() &&
       failed(runSplitWorkloads(module, fusion, matcher)))
     return failure();
@@ -112,6 +112,14 @@ fastk::compileWithWinners(ModuleOp module, StringRef fusion,
   if (failed(runPasses(manager, module)))
     return failure();
   return summary;
+}
+
+FailureOr<ApplySummary> fastk::compileWithWinners(ModuleOp module,
+                                                  StringRef fusion,
+                                                  WorkloadMatcher &matcher) {
+  if (failed(formWithWinners(module, fusion, matcher)))
+    return failure();
+  return applyBestWinners(module, fusion, matcher);
 }
 
 LogicalResult fastk::inlineLowerings(ModuleOp module) {

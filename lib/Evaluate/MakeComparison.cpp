@@ -11,7 +11,7 @@
 #include "fastk/Evaluate/JobBuilder.h"
 #include "fastk/Evaluate/JobMaker.h"
 #include "fastk/Support/Sha256.h"
-#include "fastk/Target/WholeFile.h"
+#include "fastk/System/WholeFile.h"
 #include "llvm/Config/llvm-config.h"
 
 using namespace mlir;

@@ -7,7 +7,7 @@
 
 #include "fastk/Evaluate/OracleComparison.h"
 #include "fastk/Support/DurableFile.h"
-#include "fastk/Target/WholeFile.h"
+#include "fastk/System/WholeFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Evaluate/Subprocess.h"
+#include "fastk/System/SpawnProcess.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -16,8 +17,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,88 +46,6 @@ static std::string readFile(StringRef path, uint64_t limit) {
   if (!buffer)
     return "";
   return (*buffer)->getBuffer().take_front(limit).str();
-}
-
-namespace {
-/// What the child needs, made before the fork: after it, only calls that are
-/// safe in a signal handler are allowed.
-struct Launch {
-  const char *program;
-  char *const *argv;
-  char *const *environment;
-  const char *in, *out, *err;
-  rlim_t memoryBytes;
-  int deathSignal;
-};
-} // namespace
-
-/// Becomes the program, or writes errno to `failure`.
-[[noreturn]] static void becomeProgram(const Launch &launch, pid_t parent,
-                                       int failure) {
-  // The parent's handlers would swallow what is meant to end this process.
-  for (int signal : {SIGINT, SIGTERM, SIGHUP})
-    ::signal(signal, SIG_DFL);
-  // If the parent died before this, nobody will say so.
-  ::prctl(PR_SET_PDEATHSIG, launch.deathSignal, 0, 0, 0);
-  if (::getppid() != parent)
-    ::_exit(127);
-  ::setpgid(0, 0);
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-  int in = ::open(launch.in, O_RDONLY);
-  int out = ::open(launch.out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  int err = ::open(launch.err, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  bool ready = in >= 0 && out >= 0 && err >= 0 && ::dup2(in, 0) == 0 &&
-               ::dup2(out, 1) == 1 && ::dup2(err, 2) == 2;
-  for (int descriptor : {in, out, err})
-    if (descriptor > 2)
-      ::close(descriptor);
-  // The address sanitizer reserves terabytes.
-#if !__has_feature(address_sanitizer)
-  if (ready && launch.memoryBytes > 0) {
-    rlimit limit;
-    ready = ::getrlimit(RLIMIT_DATA, &limit) == 0;
-    limit.rlim_cur = std::min(limit.rlim_max, launch.memoryBytes);
-    ready = ready && ::setrlimit(RLIMIT_DATA, &limit) == 0;
-  }
-#endif
-  if (ready)
-    ::execve(launch.program, launch.argv, launch.environment);
-  int code = errno;
-  (void)!::write(failure, &code, sizeof(code));
-  ::_exit(127);
-}
-
-/// Starts the program. On success its process id, else errno in `code`.
-static pid_t start(const Launch &launch, int &code) {
-  // Closed by a successful exec; carries errno otherwise.
-  int failure[2];
-  if (::pipe2(failure, O_CLOEXEC) != 0) {
-    code = errno;
-    return -1;
-  }
-  pid_t parent = ::getpid();
-  pid_t child = ::fork();
-  if (child == 0)
-    becomeProgram(launch, parent, failure[1]);
-  code = child < 0 ? errno : 0;
-  ::close(failure[1]);
-  if (child > 0) {
-    int reported = 0;
-    ssize_t n;
-    do
-      n = ::read(failure[0], &reported, sizeof(reported));
-    while (n < 0 && errno == EINTR);
-    if (n == sizeof(reported)) {
-      code = reported;
-      while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR)
-        ;
-      child = -1;
-    }
-  }
-  ::close(failure[0]);
-  return child;
 }
 
 /// Waits at most `milliseconds` for the end of `child`, or for a signal. It is
@@ -171,27 +88,25 @@ fastk::runProcess(StringRef program, llvm::ArrayRef<std::string> arguments,
   if (llvm::Error error = writeFile(in, input))
     return error;
 
-  std::string path = program.str();
-  std::vector<std::string> words = {path};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<char *> argv;
-  for (std::string &word : words)
-    argv.push_back(word.data());
-  argv.push_back(nullptr);
   // A process that is killed cannot remove its temporary files: they are made
   // where they are removed with everything else.
-  std::string temporary = "TMPDIR=" + std::string(directory);
-  std::vector<char *> environment = {temporary.data()};
-  for (char **each = environ; *each; ++each)
-    if (!StringRef(*each).starts_with("TMPDIR="))
-      environment.push_back(*each);
-  environment.push_back(nullptr);
-  int code = 0;
-  pid_t child =
-      start({path.c_str(), argv.data(), environment.data(), in.c_str(),
-             out.c_str(), err.c_str(), rlim_t(limits.memoryMegabytes) << 20,
-             limits.parentDeathSignal},
-            code);
+  SpawnOptions options = {program.str(), {program.str()}};
+  options.arguments.insert(options.arguments.end(), arguments.begin(),
+                           arguments.end());
+  options.environment = environmentFor(std::string(directory));
+  options.dataBytes = uint64_t(limits.memoryMegabytes) << 20;
+  options.parentDeathSignal = limits.parentDeathSignal;
+  constexpr int created = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+  options.input = ::open(in.c_str(), O_RDONLY | O_CLOEXEC);
+  options.output = ::open(out.c_str(), created, 0600);
+  options.error = ::open(err.c_str(), created, 0600);
+  pid_t child = -1;
+  if (options.input >= 0 && options.output >= 0 && options.error >= 0)
+    child = spawnProcess(options);
+  int code = errno;
+  for (int descriptor : {options.input, options.output, options.error})
+    if (descriptor >= 0)
+      ::close(descriptor);
   if (child < 0) {
     llvm::sys::fs::remove_directories(directory);
     return llvm::createStringError(
@@ -213,9 +128,7 @@ fastk::runProcess(StringRef program, llvm::ArrayRef<std::string> arguments,
   }
   // What it may have left in its group goes with it.
   ::kill(-child, SIGKILL);
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR)
-    ;
+  int status = waitForProcess(child);
   if (handle >= 0)
     ::close(handle);
   result.output = readFile(out, uint64_t(64) << 20);

@@ -10,10 +10,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Propose/Registry.h"
-#include "fastk/Propose/LLM/CommandModel.h"
-#include "fastk/Propose/LLM/HttpModel.h"
+#include "fastk/LLM/CommandModel.h"
+#include "fastk/LLM/HttpModel.h"
+#include "fastk/LLM/Mailbox.h"
 #include "fastk/Propose/LLM/LLMProposer.h"
-#include "fastk/Propose/LLM/Mailbox.h"
 #include "fastk/Propose/LLM/ReplayModel.h"
 #include "llvm/ADT/STLExtras.h"
 

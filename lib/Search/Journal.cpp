@@ -7,7 +7,7 @@
 
 #include "fastk/Search/Journal.h"
 #include "fastk/Bank/Winner.h"
-#include "fastk/Propose/LLM/UsageFields.h"
+#include "fastk/LLM/UsageFields.h"
 #include "fastk/Support/Nesting.h"
 #include "fastk/Support/Sha256.h"
 #include "fastk/Target/TargetFields.h"

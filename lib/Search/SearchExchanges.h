@@ -9,7 +9,7 @@
 #define FASTK_LIB_SEARCH_SEARCHEXCHANGES_H
 
 #include "AnswerTimes.h"
-#include "fastk/Propose/LLM/Exchanges.h"
+#include "fastk/LLM/Exchanges.h"
 #include "fastk/Search/Journal.h"
 #include "fastk/Search/Search.h"
 #include "fastk/Search/SearchOptions.h"

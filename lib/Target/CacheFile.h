@@ -9,7 +9,7 @@
 #ifndef FASTK_LIB_TARGET_CACHEFILE_H
 #define FASTK_LIB_TARGET_CACHEFILE_H
 
-#include "fastk/Target/WholeFile.h"
+#include "fastk/System/WholeFile.h"
 
 namespace fastk {
 

@@ -17,8 +17,8 @@
 #ifndef FASTK_LIB_WORKER_DEVICE_H
 #define FASTK_LIB_WORKER_DEVICE_H
 
-#include "Judge.h"
-#include "Trials.h"
+#include "Judge/Judge.h"
+#include "Values/Trials.h"
 #include "fastk/Protocol/Verdict.h"
 #include <memory>
 #include <string>

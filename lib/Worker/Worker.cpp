@@ -7,13 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Worker/Worker.h"
-#include "CompareOracles.h"
-#include "Cuda/ChildProtocol.h"
+#include "Cuda/Child/ChildProtocol.h"
+#include "Cuda/Child/SoloRun.h"
 #include "Cuda/CudaDevice.h"
-#include "Cuda/SoloRun.h"
 #include "Evaluation.h"
-#include "Host/ChildRegistry.h"
 #include "Host/HostDevice.h"
+#include "Judge/CompareOracles.h"
+#include "Process/ChildRegistry.h"
 #include <cstring>
 
 using namespace fastk::worker;

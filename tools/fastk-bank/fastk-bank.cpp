@@ -9,7 +9,7 @@
 #include "fastk/Bank/Bank.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Support/DurableFile.h"
-#include "fastk/Target/FormatSeconds.h"
+#include "fastk/System/FormatSeconds.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"

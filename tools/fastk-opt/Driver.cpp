@@ -15,17 +15,13 @@
 #include "fastk/Conversion/HostCodegen.h"
 #include "fastk/Conversion/ModelHeader.h"
 #include "fastk/Conversion/WriteFile.h"
-#include "fastk/Cuda/QueryDevice.h"
 #include "fastk/Driver/Compile.h"
 #include "fastk/Driver/LoadModel.h"
-#include "fastk/Driver/SearchBoundaries.h"
-#include "fastk/Driver/SearchModel.h"
-#include "fastk/Evaluate/LocalPool.h"
-#include "fastk/Evaluate/Replay.h"
-#include "fastk/Evaluate/Spool.h"
+#include "fastk/Driver/RunSearch.h"
+#include "fastk/Evaluate/JobMaker.h"
 #include "fastk/Evaluate/Subprocess.h"
 #include "fastk/Support/DurableFile.h"
-#include "fastk/Target/AvailableMemory.h"
+#include "fastk/System/AvailableMemory.h"
 #include "fastk/Transforms/RunPasses.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
@@ -54,60 +50,6 @@ static int fail(const llvm::Twine &message) {
 
 static int fail(llvm::Error error) {
   return fail(llvm::toString(std::move(error)));
-}
-
-/// A program beside this one.
-static std::string siblingOf(StringRef executable, StringRef name) {
-  llvm::SmallString<128> path(llvm::sys::path::parent_path(executable));
-  llvm::sys::path::append(path, name);
-  return std::string(path);
-}
-
-/// The GPU of a cuda target. Of an architecture without a description nothing
-/// is known: no floor, and no model that winners could be of.
-static TargetDescription describeTarget(const DriverOptions &options) {
-  TargetDescription target;
-  if (options.device)
-    target = options.device->target();
-  target.target = options.target;
-  return target;
-}
-
-/// The GPU that local evaluations would run on must be the one that is searched
-/// for: a winner is of the device that measured it.
-static llvm::Error checkLocalDevice(const DriverOptions &options) {
-  DeviceDescription here;
-  std::string problem = cuda::queryCudaDevice(here);
-  if (!problem.empty())
-    return llvm::createStringError(
-        "--evaluator=local needs a GPU: " + problem +
-        "; with --evaluator=spool:DIR another machine evaluates");
-  if ("cuda:" + here.arch != options.target || !options.device ||
-      here.model != options.device->model)
-    return llvm::createStringError(
-        "the GPU here is " + here.model + " (cuda:" + here.arch + "), not " +
-        (options.device ? options.device->model : "the device of") + " (" +
-        options.target +
-        "): search with --target=cuda, or with --evaluator=spool:DIR for the "
-        "other");
-  return llvm::Error::success();
-}
-
-/// Where evaluations run. A replay reads `cassette`.
-static llvm::Expected<std::unique_ptr<Evaluator>>
-makeEvaluator(const DriverOptions &options, const JobMakerOptions &jobs,
-              StringRef executable, std::shared_ptr<const Cassette> &cassette) {
-  if (!options.replay.empty()) {
-    if (llvm::Error error = readCassette(options.replay).moveInto(cassette))
-      return std::move(error);
-    return createReplayEvaluator(cassette);
-  }
-  if (!options.spool.empty())
-    return createSpool({jobs, options.spool});
-  if (options.target != "host")
-    if (llvm::Error error = checkLocalDevice(options))
-      return std::move(error);
-  return createLocalPool({jobs, siblingOf(executable, "fastk-worker")});
 }
 
 /// The command line with `minutes` for its budget, as a shell reads it.
@@ -153,45 +95,15 @@ static std::string commandWith(ArrayRef<std::string> arguments,
   return command;
 }
 
-/// Searches what has no winner. Returns an exit code other than 0 when the
-/// compilation ends here.
-static int search(const DriverOptions &options, ModuleOp module,
-                  BankStack &banks, WorkloadMatcher &matcher,
-                  StringRef executable) {
-  if (banks.getBanks().empty())
-    return fail("there is no bank to store winners in: give one with "
-                "--bank=DIR, or set FASTK_BANK or HOME");
-  JobMakerOptions jobs;
-  jobs.compiler = executable.str();
-  jobs.threads = options.threads;
-  jobs.requireDeterministic = options.requireDeterministic;
-  jobs.cancelled = [] { return interrupted != 0; };
-  if (options.target != "host")
-    jobs.target = describeTarget(options);
-  SearchModelOptions search;
-  // Beside the bank, so that it is found again by the same command.
-  search.journal =
-      options.journal.empty()
-          ? banks.getBanks().front().getDirectory().str() + ".journal"
-          : options.journal;
-  jobs.reproducers = search.journal + ".reproducers";
-  llvm::Expected<std::unique_ptr<Evaluator>> evaluator =
-      makeEvaluator(options, jobs, executable, search.replay);
-  if (!evaluator)
-    return fail(evaluator.takeError());
-
-  search.searchHits = options.search == SearchScope::All;
-  search.proposers = options.proposers;
-  search.proposerOptions = options.proposerOptions;
-  search.search = options.searchOptions;
-  search.threads = options.threads;
-  search.report = options.report;
-  search.record = options.record;
-  search.device = jobs.target;
-  search.commandWithMinutes = [&](double minutes) {
+/// Searches the workloads of `formed` and stores winners in the first bank.
+static int search(const DriverOptions &options, ModuleOp formed,
+                  BankStack &banks, WorkloadMatcher &matcher) {
+  TimingScope step = timeStep("Search");
+  SearchRequest request;
+  request.stopRequested = [] { return interrupted != 0; };
+  request.commandWithMinutes = [&](double minutes) {
     return commandWith(options.arguments, minutes);
   };
-  search.stopRequested = [] { return interrupted != 0; };
   // The default action would kill the process in the middle of a line; the
   // second signal still does.
   struct sigaction action = {}, beforeInt = {}, beforeTerm = {};
@@ -199,30 +111,33 @@ static int search(const DriverOptions &options, ModuleOp module,
   action.sa_flags = SA_RESETHAND;
   sigaction(SIGINT, &action, &beforeInt);
   sigaction(SIGTERM, &action, &beforeTerm);
-  llvm::Expected<SearchModelEnd> end =
-      options.searchBoundaries
-          ? searchBoundaries(module, options.fusion, banks, matcher,
-                             **evaluator, search)
-          : searchModel(module, banks, matcher, **evaluator, search);
+  llvm::Expected<SearchModelEnd> end = SearchModelEnd::Done;
+  (void)!end; // Seen: it is no error.
+  PassManager passes(formed.getContext());
+  // The last pass and the next one look.
+  passes.enableVerifier(false);
+  passes.addPass(
+      createSearchPass(banks, matcher, options.search, request, end));
+  bool isDone = succeeded(passes.run(formed));
   // LLVM's own handlers again, which remove half-written files.
   sigaction(SIGINT, &beforeInt, nullptr);
   sigaction(SIGTERM, &beforeTerm, nullptr);
   if (!end) {
     // What was cancelled shows up as an error.
-    if (interrupted) {
-      llvm::consumeError(end.takeError());
-      end = SearchModelEnd::Interrupted;
-    } else {
+    if (!interrupted)
       return fail(end.takeError());
-    }
+    llvm::consumeError(end.takeError());
+    end = SearchModelEnd::Interrupted;
   }
+  if (isDone)
+    return kExitDone;
   if (*end == SearchModelEnd::Interrupted) {
     llvm::errs() << "fastk-opt: interrupted; the same command goes on from the "
                     "journal in "
-                 << search.journal << "\n";
+                 << journalOf(options.search, banks) << "\n";
     return interrupted == SIGTERM ? kExitTerminated : kExitInterrupted;
   }
-  return *end == SearchModelEnd::Pending ? kExitPending : kExitDone;
+  return *end == SearchModelEnd::Pending ? kExitPending : kExitWrong;
 }
 
 /// What to call an output in a message.
@@ -293,7 +208,7 @@ static int emitBinary(const DriverOptions &options, Location loc,
 }
 
 static int emit(const DriverOptions &options, ModuleOp module) {
-  std::optional<CudaTarget> device = CudaTarget::parse(options.target);
+  std::optional<CudaTarget> device = CudaTarget::parse(options.search.target);
   if (options.emit == EmitKind::MLIR) {
     if (failed(inlineWorkloads(module)))
       return kExitWrong;
@@ -312,7 +227,7 @@ static int emit(const DriverOptions &options, ModuleOp module) {
            "nothing to call: give the function that is the model no 'private'";
     return kExitWrong;
   }
-  if (failed(lowerWorkloads(module, options.target)))
+  if (failed(lowerWorkloads(module, options.search.target)))
     return kExitWrong;
   llvm::LLVMContext context;
   HostTarget target = device ? HostTarget::baseline() : HostTarget::detect();
@@ -336,9 +251,11 @@ static int emit(const DriverOptions &options, ModuleOp module) {
 /// Says which functions the target has no room for, by their shapes. It is no
 /// error: another machine may have.
 static void warnOfShortage(const DriverOptions &options, ModuleOp formed) {
-  std::string where = options.device ? options.device->model : "this machine";
-  int64_t bytes = options.device ? options.device->memoryBytes : totalMemory();
-  if (options.target != "host" && (!options.device || bytes == 0))
+  std::string where =
+      options.search.device ? options.search.device->model : "this machine";
+  int64_t bytes = options.search.device ? options.search.device->memoryBytes
+                                        : totalMemory();
+  if (options.search.target != "host" && (!options.search.device || bytes == 0))
     return;
   for (auto function : formed.getOps<func::FuncOp>()) {
     std::string shortage = leastMemory(function).explainShortage(bytes);
@@ -394,11 +311,11 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
   if (options.compileKernel) {
     // Its C compiler and linker must not outlive the search that asked.
     endWithParent();
-    if (failed(
-            checkKernelTools(*module, *options.compileKernel, options.target)))
+    if (failed(checkKernelTools(*module, *options.compileKernel,
+                                options.search.target)))
       return kCompilerToolMissing;
     return failed(compileKernelLibrary(*module, *options.compileKernel,
-                                       options.output, options.target))
+                                       options.output, options.search.target))
                ? kExitWrong
                : kExitDone;
   }
@@ -408,38 +325,33 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
       if (llvm::Error error = checkWritable(output))
         return fail(std::move(error));
   if (failed(inlineCalls(*module)) ||
-      (options.target != "host" && failed(unrollLoops(*module))))
+      (options.search.target != "host" && failed(unrollLoops(*module))))
     return kExitWrong;
   std::vector<std::string> folders =
       options.banks.empty() ? defaultBanks(executable) : options.banks;
   // A search makes the folder; without one its name is probably mistyped.
-  if (options.search == SearchScope::None)
+  if (options.search.scope == SearchScope::None)
     warnOfMissingBanks(options.banks, "fastk-opt", "--search");
   llvm::Expected<BankStack> banks = BankStack::open(folders);
   if (!banks)
     return fail(banks.takeError());
-  Machine machine = Machine::of(options.target, options.threads);
+  Machine machine = Machine::of(options.search.target, options.search.threads);
   // --target=cuda: the GPU that is here.
-  if (options.device)
-    machine.model = options.device->model;
-  WorkloadMatcher matcher(*banks, {options.target, options.precision, machine,
-                                   options.winnersFromAny,
-                                   options.requireDeterministic});
-  auto searchFormed = [&](ModuleOp formed) -> int {
-    warnOfShortage(options, formed);
-    if (options.search == SearchScope::None)
-      return kExitDone;
-    TimingScope step = timeStep("Search");
-    // The passes of its candidates are nobody's business.
-    ObservedPasses unobserved(nullptr);
-    return search(options, formed, *banks, matcher, executable);
-  };
-  int status = kExitDone;
-  FailureOr<ApplySummary> summary = compileWithWinners(
-      *module, options.fusion, matcher,
-      [&](ModuleOp formed) { return (status = searchFormed(formed)) == 0; });
+  if (options.search.device)
+    machine.model = options.search.device->model;
+  WorkloadMatcher matcher(*banks, {options.search.target, options.precision,
+                                   machine, options.winnersFromAny,
+                                   options.search.requireDeterministic});
+  if (failed(formWithWinners(*module, options.search.fusion, matcher)))
+    return kExitWrong;
+  warnOfShortage(options, *module);
+  if (options.search.scope != SearchScope::None)
+    if (int status = search(options, *module, *banks, matcher))
+      return status;
+  FailureOr<ApplySummary> summary =
+      applyBestWinners(*module, options.search.fusion, matcher);
   if (failed(summary))
-    return status ? status : kExitWrong;
+    return kExitWrong;
   if (options.explainMiss)
     explainMisses(*summary, matcher, &context);
   // Refused before anything is written.

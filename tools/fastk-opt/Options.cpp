@@ -6,8 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
-#include "fastk/Cuda/QueryDevice.h"
-#include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
@@ -235,27 +233,12 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   for (StringRef bank : options.banks)
     if (bank.empty())
       return reject("--bank is empty: name a folder");
-  options.target = line.target;
-  if (options.target == "cuda") {
-    options.device.emplace();
-    if (std::string problem = cuda::queryCudaDevice(*options.device);
-        !problem.empty())
-      return reject("--target=cuda asks the GPU of this machine: " + problem +
-                    "; name the architecture to compile without one, as "
-                    "--target=cuda:sm_90a");
-    options.target = "cuda:" + options.device->arch;
-  } else if (StringRef arch = options.target; arch.consume_front("cuda:")) {
-    if (!planLimitsOf(options.target))
-      return reject("unknown architecture '" + arch +
-                    "': write sm_80 or later, as --target=cuda:sm_90a");
-    std::string problem;
-    options.device = describeDevice(arch.str(), &problem);
-    if (!problem.empty())
-      llvm::WithColor::warning(llvm::errs(), "fastk-opt") << problem << "\n";
-  } else if (options.target != "host") {
-    return reject("unknown target '" + options.target +
-                  "': choose host, cuda or cuda:sm_90a");
-  }
+  SearchSettings &search = options.search;
+  std::string warning;
+  if (llvm::Error error = parseTarget(line.target, search, warning, "--"))
+    return reject(llvm::toString(std::move(error)));
+  if (!warning.empty())
+    llvm::WithColor::warning(llvm::errs(), "fastk-opt") << warning << "\n";
   if (auto precision = symbolizePrecision(line.precision))
     options.precision = *precision;
   else
@@ -265,11 +248,11 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
     return reject("unknown --winners-from '" + line.winnersFrom +
                   "': choose here or any");
   options.winnersFromAny = line.winnersFrom == "any";
-  options.requireDeterministic = line.requireDeterministic;
-  options.fusion = line.fusion;
-  if (options.fusion != "op" && options.fusion != "greedy" &&
-      options.fusion != "whole")
-    return reject("unknown fusion '" + options.fusion +
+  search.requireDeterministic = line.requireDeterministic;
+  search.fusion = line.fusion;
+  if (search.fusion != "op" && search.fusion != "greedy" &&
+      search.fusion != "whole")
+    return reject("unknown fusion '" + search.fusion +
                   "': choose op, greedy or whole");
   auto emit = llvm::StringSwitch<std::optional<EmitKind>>(line.emit)
                   .Case("mlir", EmitKind::MLIR)
@@ -295,43 +278,27 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
                     ": name a file of its own, as --emit-header=model.h");
   }
   if (line.search == "none" && line.search.getNumOccurrences() == 0)
-    options.search = SearchScope::None;
+    search.scope = SearchScope::None;
   else if (line.search.empty())
-    options.search = SearchScope::Misses;
+    search.scope = SearchScope::Misses;
   else if (line.search == "all")
-    options.search = SearchScope::All;
+    search.scope = SearchScope::All;
   else
     return reject("unknown --search=" + line.search +
                   ": write --search or --search=all");
-  options.proposers.assign(line.proposers.begin(), line.proposers.end());
-  if (options.proposers.empty())
-    options.proposers.push_back("catalog");
-  for (StringRef proposer : options.proposers)
-    if (llvm::Error error = checkProposerName(proposer))
-      return reject(llvm::toString(std::move(error)));
-  options.proposerOptions.prompts = line.prompts;
-  options.proposerOptions.baseUrl = line.baseUrl;
-  options.proposerOptions.keyVariable = line.keyVariable;
-  options.proposerOptions.extraBody = line.extraBody;
-  options.proposerOptions.priceTable = line.priceTable;
+  search.proposers.assign(line.proposers.begin(), line.proposers.end());
+  search.proposerOptions.prompts = line.prompts;
+  search.proposerOptions.baseUrl = line.baseUrl;
+  search.proposerOptions.keyVariable = line.keyVariable;
+  search.proposerOptions.extraBody = line.extraBody;
+  search.proposerOptions.priceTable = line.priceTable;
   if (line.modelTimeout < 0)
     return reject("--llm-timeout must be at least 0 seconds");
-  options.proposerOptions.timeoutSeconds = line.modelTimeout;
-  if (StringRef spool = line.evaluator; spool.consume_front("spool:")) {
-    if (spool.empty())
-      return reject("--evaluator=spool: names no folder: write spool:DIR");
-    options.spool = spool.str();
-  } else if (StringRef file = line.evaluator; file.consume_front("replay:")) {
-    if (file.empty())
-      return reject("--evaluator=replay: names no file: write replay:FILE");
-    options.replay = file.str();
-  } else if (line.evaluator != "local") {
-    return reject("unknown evaluator '" + line.evaluator +
-                  "': choose local, spool:DIR or replay:FILE");
-  }
-  SearchOptions &search = options.searchOptions;
+  search.proposerOptions.timeoutSeconds = line.modelTimeout;
+  if (llvm::Error error = parseEvaluator(line.evaluator, search, "--"))
+    return reject(llvm::toString(std::move(error)));
   if (auto strategy = parseSearchStrategy(line.strategy))
-    search.strategy = *strategy;
+    search.search.strategy = *strategy;
   else
     return reject("unknown strategy '" + line.strategy +
                   "': choose branching or sequential");
@@ -344,32 +311,27 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
     if (*option < lowest)
       return reject("--" + option->ArgStr + " must be at least " +
                     llvm::Twine(lowest));
-  search.rounds = line.rounds;
-  search.ideas = line.ideas;
-  search.implementations = line.implementations;
-  search.parents = line.parents;
-  search.repairs = line.repairs;
-  search.seed = line.seed;
+  search.search.rounds = line.rounds;
+  search.search.ideas = line.ideas;
+  search.search.implementations = line.implementations;
+  search.search.parents = line.parents;
+  search.search.repairs = line.repairs;
+  search.search.seed = line.seed;
   if (!line.budget.empty()) {
     llvm::Expected<SearchBudget> budget = parseSearchBudget(line.budget);
     if (!budget)
       return reject("--" + llvm::toString(budget.takeError()));
-    search.budget = *budget;
+    search.search.budget = *budget;
   }
-  options.journal = line.journal;
-  options.report = line.report;
-  options.record = line.record;
-  if (line.record.getNumOccurrences() && options.record.empty())
+  search.journal = line.journal;
+  search.report = line.report;
+  search.record = line.record;
+  if (line.record.getNumOccurrences() && search.record.empty())
     return reject("--record is empty: name a file");
-  options.searchBoundaries = line.boundaries;
-  if (options.searchBoundaries && line.evaluator != "local")
-    return reject(
-        "--search-boundaries needs --evaluator=local: it goes on when "
-        "the times of the whole are known");
-  if (options.searchBoundaries && !options.record.empty())
-    return reject("--search-boundaries and --record do not go together: a "
-                  "record is of one search of a model, and these are two");
-  options.threads = line.threads;
+  search.boundaries = line.boundaries;
+  if (llvm::Error error = checkSettings(search, "--"))
+    return reject(llvm::toString(std::move(error)));
+  search.threads = line.threads;
   if (line.requireHits.getNumOccurrences() && line.requireHits < 0)
     return reject("--require-hits must be at least 0");
   if (line.requireHits >= 0)
@@ -378,7 +340,7 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   if (line.compileKernel.getNumOccurrences())
     options.compileKernel = line.compileKernel;
   // Without a search they would be accepted and mean nothing.
-  if (options.search == SearchScope::None) {
+  if (search.scope == SearchScope::None) {
     // The address of a list would be that of its values.
     std::vector<const cl::Option *> ofSearch = {std::addressof(line.proposers),
                                                 &line.prompts,

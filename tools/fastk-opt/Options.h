@@ -9,9 +9,7 @@
 #define FASTK_TOOLS_FASTK_OPT_OPTIONS_H
 
 #include "fastk/Dialect/Fastk/FastkDialect.h"
-#include "fastk/Propose/Registry.h"
-#include "fastk/Search/Search.h"
-#include "fastk/Target/DeviceDescription.h"
+#include "fastk/Driver/SearchSettings.h"
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,7 +17,6 @@
 namespace fastk {
 
 enum class EmitKind { MLIR, LLVM, Object, SharedLibrary };
-enum class SearchScope { None, Misses, All };
 
 /// The options of docs/commands.md, parsed and checked.
 struct DriverOptions {
@@ -29,35 +26,15 @@ struct DriverOptions {
   std::string output = "-";
   /// Empty: the default banks.
   std::vector<std::string> banks;
-  /// "host", or a GPU's with its architecture: "cuda:sm_90a".
-  std::string target = "host";
-  /// The GPU that is compiled for, where the target is one that is known.
-  std::optional<DeviceDescription> device;
+  /// Of a search, and what a compile has of it too: the target, the fusion, the
+  /// threads and whether winners must be deterministic.
+  SearchSettings search;
   Precision precision = Precision::ieee;
-  std::string fusion = "greedy";
   /// --winners-from=any: also winners that another machine measured.
   bool winnersFromAny = false;
-  /// Neither applied nor found: winners that give other bits at times.
-  bool requireDeterministic = false;
   EmitKind emit = EmitKind::MLIR;
   /// File for the C header of what is emitted; empty for none.
   std::string emitHeader;
-  SearchScope search = SearchScope::None;
-  /// Also what workloads can be cut into.
-  bool searchBoundaries = false;
-  std::vector<std::string> proposers;
-  ProposerOptions proposerOptions;
-  SearchOptions searchOptions;
-  /// --evaluator=spool:DIR; empty: local.
-  std::string spool;
-  /// --evaluator=replay:FILE; empty: not.
-  std::string replay;
-  /// Empty: beside the bank.
-  std::string journal;
-  std::string report;
-  /// Cassette to be written; empty: none.
-  std::string record;
-  unsigned threads = 0;
   std::optional<unsigned> requireHits;
   bool explainMiss = false;
   /// Compile the one lowering of the input instead of a model: what evaluations

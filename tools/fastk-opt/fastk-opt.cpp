@@ -12,15 +12,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "Driver.h"
+#include "fastk/Conversion/CudaCodegen.h"
 #include "fastk/Conversion/HostCodegen.h"
+#include "fastk/Conversion/Passes.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Driver/LoadModel.h"
 #include "fastk/Driver/RegisterMLIR.h"
+#include "fastk/Driver/RunSearch.h"
 #include "fastk/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
 #include <csignal>
 #include <unistd.h>
 
@@ -72,10 +76,14 @@ int main(int argc, char **argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   fastk::registerMLIRPasses();
   fastk::registerFastkPasses();
+  fastk::registerFastkConversionPasses();
+  fastk::registerConversionPipelines();
+  fastk::registerSearchPass();
   mlir::DialectRegistry registry;
   if (wantsMlirOpt(argc, argv)) {
     fastk::registerFastkDialects(registry);
     fastk::registerHostCodegen(registry);
+    fastk::registerCudaCodegen(registry);
     return mlir::asMainReturnCode(mlir::MlirOptMain(
         argc, argv, "fastk-opt: mlir-opt with fastk's passes\n", registry));
   }
@@ -85,5 +93,6 @@ int main(int argc, char **argv) {
       fastk::parseDriverOptions(argc, argv);
   if (!options)
     return fastk::kExitWrong;
+  options->search.tools = llvm::sys::path::parent_path(executable).str();
   return fastk::runDriver(*options, registry, executable);
 }

@@ -12,8 +12,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Conversion/Bufferization.h"
+#include "fastk/Conversion/Passes.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Dialect/TMTensor/TMTensorDialect.h"
+#include "fastk/Driver/RunSearch.h"
 #include "fastk/Transforms/Passes.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -56,6 +58,9 @@ static void addPasses() {
   if (mlir::PassInfo::lookup("fastk-form-workloads"))
     return warnOfSecond("passes");
   registerFastkPasses();
+  registerFastkConversionPasses();
+  registerConversionPipelines();
+  registerSearchPass();
 }
 
 static void addDialects(mlir::DialectRegistry *registry) {

@@ -11,7 +11,7 @@
 #include "fastk/Bank/Winner.h"
 #include "fastk/Conversion/HostCodegen.h"
 #include "fastk/Conversion/ProfileCalls.h"
-#include "fastk/Target/FormatSeconds.h"
+#include "fastk/System/FormatSeconds.h"
 #include "fastk/Target/TargetDescription.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"

@@ -9,7 +9,7 @@
 #include "Spool.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Cuda/QueryDevice.h"
-#include "fastk/Target/WholeFile.h"
+#include "fastk/System/WholeFile.h"
 #include "fastk/Worker/Worker.h"
 #include <algorithm>
 #include <atomic>

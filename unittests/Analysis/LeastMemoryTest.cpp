@@ -7,7 +7,7 @@
 
 #include "fastk/Analysis/LeastMemory.h"
 #include "ParsedModule.h"
-#include "fastk/Target/AvailableMemory.h"
+#include "fastk/System/AvailableMemory.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;

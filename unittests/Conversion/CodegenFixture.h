@@ -8,7 +8,7 @@
 #ifndef FASTK_UNITTESTS_CONVERSION_CODEGENFIXTURE_H
 #define FASTK_UNITTESTS_CONVERSION_CODEGENFIXTURE_H
 
-#include "../../lib/Conversion/HostPipeline.h"
+#include "Host/HostPipeline.h"
 #include "KernelHarness.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LLVMContext.h"

@@ -10,9 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../lib/Conversion/Cuda/LowerTMTensorForDevice.h"
-#include "../../lib/Conversion/HostPipeline.h"
 #include "CodegenFixture.h"
+#include "Cuda/TMTensor/LowerTMTensorForDevice.h"
+#include "Host/HostPipeline.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../lib/Conversion/Cuda/GPUProgram.h"
+#include "Cuda/Program/GPUProgram.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"

@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../lib/Conversion/Cuda/RepeatLoops.h"
-#include "../../lib/Conversion/HostPipeline.h"
+#include "Cuda/Loops/RepeatLoops.h"
 #include "CodegenFixture.h"
+#include "Host/HostPipeline.h"
 #include "fastk/Analysis/PlanLoops.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

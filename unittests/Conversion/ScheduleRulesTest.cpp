@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../lib/Conversion/ScheduleRules.h"
+#include "Schedule/ScheduleRules.h"
 #include "CodegenFixture.h"
 #include "fastk/Conversion/CudaCodegen.h"
 #include "mlir/Dialect/Transform/DebugExtension/DebugExtension.h"

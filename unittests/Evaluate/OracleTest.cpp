@@ -15,7 +15,7 @@
 
 #include "../Analysis/WorkloadFixture.h"
 #include "../ConditionalTest.h"
-#include "Inputs.h"
+#include "Values/Inputs.h"
 #include "fastk/Analysis/SmallWorkload.h"
 #include "fastk/Analysis/WorkloadKind.h"
 #include "fastk/Conversion/CudaCodegen.h"

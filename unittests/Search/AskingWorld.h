@@ -9,7 +9,7 @@
 #define FASTK_UNITTESTS_SEARCH_ASKINGWORLD_H
 
 #include "SearchTestUtils.h"
-#include "fastk/Propose/LLM/Exchanges.h"
+#include "fastk/LLM/Exchanges.h"
 
 namespace fastk::test {
 

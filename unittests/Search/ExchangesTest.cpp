@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fastk/Propose/LLM/Exchanges.h"
+#include "fastk/LLM/Exchanges.h"
 #include "AskingWorld.h"
-#include "fastk/Propose/LLM/Mailbox.h"
+#include "fastk/LLM/Mailbox.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "gmock/gmock.h"

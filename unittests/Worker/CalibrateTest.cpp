@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Worker/Calibrate.h"
-#include "Cuda/CalibrateKernels.h"
+#include "Cuda/Calibrate/CalibrateKernels.h"
 #include "NeedsGpu.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Cuda/Driver.h"

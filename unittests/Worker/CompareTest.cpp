@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Judge/OracleAgreement.h"
 #include "NeedsGpu.h"
-#include "OracleAgreement.h"
 #include "WorkerHarness.h"
 #include "fastk/Cuda/QueryDevice.h"
 #include <algorithm>

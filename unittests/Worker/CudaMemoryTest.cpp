@@ -9,9 +9,9 @@
 #include "Cuda/CudaDevice.h"
 #include "Cuda/JudgeKernels.h"
 #include "Cuda/MemoryKernels.h"
-#include "Inputs.h"
 #include "NeedsGpu.h"
-#include "Random.h"
+#include "Values/Inputs.h"
+#include "Values/Random.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include <cmath>
 #include <cstring>

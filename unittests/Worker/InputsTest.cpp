@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Inputs.h"
-#include "Random.h"
+#include "Values/Inputs.h"
+#include "Values/Random.h"
 #include "WorkerHarness.h"
 #include <algorithm>
 #include <cmath>

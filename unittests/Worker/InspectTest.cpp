@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Cuda/Sanitizer.h"
-#include "Cuda/Trace.h"
+#include "Cuda/Inspect/Sanitizer.h"
+#include "Cuda/Inspect/Trace.h"
 #include "NeedsGpu.h"
 #include "fastk/Cuda/Nvrtc.h"
 #include <cstdlib>

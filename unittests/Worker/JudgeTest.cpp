@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Judge.h"
-#include "Competitors.h"
+#include "Judge/Judge.h"
 #include "Evaluation.h"
 #include "Host/HostDevice.h"
-#include "Inputs.h"
-#include "Random.h"
+#include "Judge/Competitors.h"
+#include "Values/Inputs.h"
+#include "Values/Random.h"
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>

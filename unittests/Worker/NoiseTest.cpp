@@ -8,7 +8,7 @@
 
 #include "Cuda/GpuNeighbours.h"
 #include "Host/HostLoad.h"
-#include "NoiseRules.h"
+#include "Timing/NoiseRules.h"
 #include "WorkerHarness.h"
 #include "fastk/Protocol/RecordRules.h"
 #include <cmath>

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Hash.h"
 #include "Host/SharedBuffer.h"
-#include "Patterns.h"
+#include "Values/Hash.h"
+#include "Values/Patterns.h"
 #include "fastk/Protocol/ElementType.h"
 #include <cmath>
 #include <cstring>

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Cuda/Profile.h"
-#include "Cuda/SoloRun.h"
+#include "Cuda/Profile/Profile.h"
+#include "Cuda/Child/SoloRun.h"
 #include <gtest/gtest.h>
 
 using namespace fastk::worker;

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Cuda/Sanitizer.h"
-#include "Cuda/Cupti.h"
+#include "Cuda/Inspect/Sanitizer.h"
+#include "Cuda/Inspect/Cupti.h"
 #include "Evaluation.h"
 #include "fastk/Cuda/Driver.h"
 #include <algorithm>

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Cuda/Schedules.h"
-#include "Cuda/RunTool.h"
+#include "Cuda/Inspect/Schedules.h"
+#include "Process/RunTool.h"
 #include "fastk/Cuda/Nvrtc.h"
 #include <atomic>
 #include <chrono>

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Statistics.h"
+#include "Timing/Statistics.h"
 #include "WorkerHarness.h"
 #include "fastk/Protocol/RecordRules.h"
 #include <algorithm>

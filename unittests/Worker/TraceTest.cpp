@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Cuda/Trace.h"
+#include "Cuda/Inspect/Trace.h"
 #include <gtest/gtest.h>
 
 using namespace fastk::worker;

@@ -49,6 +49,10 @@ struct DeviceProgram {
   worker::LaunchPlan plan;
 };
 
+/// Registers the dialects that CUDA code generation makes ops of, beside those
+/// for the host.
+void registerCudaDialects(mlir::DialectRegistry &registry);
+
 /// Registers the dialects and translations that CUDA code generation needs, on
 /// top of registerHostCodegen.
 void registerCudaCodegen(mlir::DialectRegistry &registry);

@@ -60,7 +60,10 @@ enum class KernelRole {
   Condition,
 };
 
-/// Registers the dialects, external models and translations that host code
+/// Registers the dialects that host code generation makes ops of.
+void registerHostDialects(mlir::DialectRegistry &registry);
+
+/// Registers these, and the external models and translations that host code
 /// generation needs. Call it before the context is made.
 void registerHostCodegen(mlir::DialectRegistry &registry);
 

@@ -40,14 +40,24 @@ mlir::LogicalResult runSplitWorkloads(mlir::ModuleOp module,
                                       llvm::StringRef fusion,
                                       WinnerQuery &winners);
 
-/// From a fresh model to its winners: forms, splits and applies. `search`, if
-/// given, sees the workloads as `fusion` forms them, before any is split; it
-/// may add winners to the banks, and returns false to end here. Where the banks
-/// have nothing for the target, no region is looked up but those of `fusion`.
-mlir::FailureOr<ApplySummary>
-compileWithWinners(mlir::ModuleOp module, llvm::StringRef fusion,
-                   WorkloadMatcher &matcher,
-                   llvm::function_ref<bool(mlir::ModuleOp)> search = nullptr);
+/// The first half of a compile: forms workloads, first those that the banks
+/// have winners for. Where the banks have nothing for the target, no region is
+/// looked up but those of `fusion`. A search comes after it: it sees the
+/// workloads before any is split.
+mlir::LogicalResult formWithWinners(mlir::ModuleOp module,
+                                    llvm::StringRef fusion,
+                                    WorkloadMatcher &matcher);
+
+/// The second half: splits workloads without a winner where parts of them have
+/// one, and applies all winners.
+mlir::FailureOr<ApplySummary> applyBestWinners(mlir::ModuleOp module,
+                                               llvm::StringRef fusion,
+                                               WorkloadMatcher &matcher);
+
+/// Both: from a fresh model to its winners.
+mlir::FailureOr<ApplySummary> compileWithWinners(mlir::ModuleOp module,
+                                                 llvm::StringRef fusion,
+                                                 WorkloadMatcher &matcher);
 
 /// fastk-inline-lowerings: a model that came with winners, without them.
 mlir::LogicalResult inlineLowerings(mlir::ModuleOp module);

@@ -16,7 +16,7 @@
 #ifndef FASTK_SEARCH_JOURNAL_H
 #define FASTK_SEARCH_JOURNAL_H
 
-#include "fastk/Propose/LLM/LanguageModel.h"
+#include "fastk/LLM/LanguageModel.h"
 #include "fastk/Propose/LLM/RecordedSearch.h"
 #include "fastk/Propose/Proposer.h"
 #include "fastk/Protocol/Verdict.h"

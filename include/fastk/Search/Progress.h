@@ -8,7 +8,7 @@
 #ifndef FASTK_SEARCH_PROGRESS_H
 #define FASTK_SEARCH_PROGRESS_H
 
-#include "fastk/Target/FormatSeconds.h"
+#include "fastk/System/FormatSeconds.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
 #include <functional>

@@ -16,6 +16,27 @@ def FastkApplyWinnersPass
     was measured on another machine, or with another number of threads, is a miss
     unless `winners-from=any`; with `require-deterministic` so is one that is not
     known to give the same bits each time.
+
+    ```mlir
+    // fastk-opt --fastk-form-workloads --fastk-apply-winners
+    func.func @negate(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %empty = tensor.empty() : tensor<8xf32>
+      %0 = linalg.negf ins(%x : tensor<8xf32>) outs(%empty : tensor<8xf32>) -> tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @negate(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = fastk.workload "neg"(%arg0) : (tensor<8xf32>) -> tensor<8xf32> {
+      ^bb0(%arg1: tensor<8xf32>):
+        %1 = tensor.empty() : tensor<8xf32>
+        %2 = linalg.negf ins(%arg1 : tensor<8xf32>) outs(%1 : tensor<8xf32>) -> tensor<8xf32>
+        fastk.yield %2 : tensor<8xf32>
+      }
+      return %0 : tensor<8xf32>
+    }
+    ```
   }];
   let options = [
     ListOption<"bank", "bank", "std::string", "Bank folders, first wins">,

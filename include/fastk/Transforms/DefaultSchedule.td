@@ -15,6 +15,31 @@ def FastkDefaultSchedulePass
     their common rows, vectorised. What fits no rule stays a linalg op, and
     becomes plain parallel loops later. A remark on each op says which way it
     went.
+
+    ```mlir
+    // fastk-opt --fastk-default-schedule
+    func.func @f(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+      %e = tensor.empty() : tensor<8xf32>
+      %0 = linalg.exp ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+      %1 = linalg.add ins(%0, %y : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+      return %1 : tensor<8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%arg0: tensor<8xf32>, %arg1: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = tensor.empty() : tensor<8xf32>
+      %1 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+          iterator_types = ["parallel"]}
+          ins(%arg0, %arg1 : tensor<8xf32>, tensor<8xf32>) outs(%0 : tensor<8xf32>) {
+      ^bb0(%in: f32, %in_0: f32, %out: f32):
+        %2 = math.exp %in : f32
+        %3 = arith.addf %2, %in_0 : f32
+        linalg.yield %3 : f32
+      } -> tensor<8xf32>
+      return %1 : tensor<8xf32>
+    }
+    ```
   }];
   let options = [
     Option<"vectorBytes", "vector-bytes", "unsigned", "64",

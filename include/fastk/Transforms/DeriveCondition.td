@@ -51,6 +51,15 @@ def FastkDeriveConditionPass
     ```
 
     An op without a rule is an error that names it.
+
+    ```mlir
+    // fastk-opt --fastk-derive-condition
+    func.func @exp(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %empty = tensor.empty() : tensor<8xf32>
+      %0 = linalg.exp ins(%x : tensor<8xf32>) outs(%empty : tensor<8xf32>) -> tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",

@@ -36,6 +36,27 @@ def FastkFormWorkloadsPass
     flow) stay where they are, each with a remark that says why. The regions of
     control flow are formed on their own. One analysis remark a function counts
     workloads, compute ops and ops left outside.
+
+    ```mlir
+    // fastk-opt --fastk-form-workloads
+    func.func @negate(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %empty = tensor.empty() : tensor<8xf32>
+      %0 = linalg.negf ins(%x : tensor<8xf32>) outs(%empty : tensor<8xf32>) -> tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @negate(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = fastk.workload "neg"(%arg0) : (tensor<8xf32>) -> tensor<8xf32> {
+      ^bb0(%arg1: tensor<8xf32>):
+        %1 = tensor.empty() : tensor<8xf32>
+        %2 = linalg.negf ins(%arg1 : tensor<8xf32>) outs(%1 : tensor<8xf32>) -> tensor<8xf32>
+        fastk.yield %2 : tensor<8xf32>
+      }
+      return %0 : tensor<8xf32>
+    }
+    ```
   }];
   let options = [
     Option<"fusion", "fusion", "std::string", "\"greedy\"",

@@ -26,6 +26,23 @@ def FastkLegalizeScalarsPass
 
     Ops on vectors and tensors are left alone: the pass runs before a schedule
     makes vectors.
+
+    ```mlir
+    // fastk-opt --fastk-legalize-scalars
+    func.func @square(%x: f32) -> f32 {
+      %two = arith.constant 2 : i32
+      %0 = math.fpowi %x, %two : f32, i32
+      return %0 : f32
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @square(%arg0: f32) -> f32 {
+      %c2_i32 = arith.constant 2 : i32
+      %0 = arith.mulf %arg0, %arg0 : f32
+      return %0 : f32
+    }
+    ```
   }];
   let options = [
     Option<"isOracle", "oracle", "bool", "false",

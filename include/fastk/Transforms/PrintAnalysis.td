@@ -13,6 +13,15 @@ def FastkPrintAnalysisPass : Pass<"fastk-print-analysis"> {
     operations by kind, and the floor on a made-up machine of round numbers
     (1 Top/s, 100 GB/s, no caches; `target=host` measures this one). The module
     stays as it is. docs/analysis.md explains each number.
+
+    ```mlir
+    // fastk-opt --fastk-form-workloads --fastk-print-analysis
+    func.func @negate(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %empty = tensor.empty() : tensor<8xf32>
+      %0 = linalg.negf ins(%x : tensor<8xf32>) outs(%empty : tensor<8xf32>) -> tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
+    ```
   }];
   let options = [
     Option<"target", "target", "std::string", "\"round\"",

@@ -18,6 +18,27 @@ def FastkShrinkWorkloadsPass
 
     A search compares the oracles of a GPU and of the host on such a workload;
     the pass is for looking at it and for tests.
+
+    ```mlir
+    // fastk-opt --fastk-form-workloads --fastk-shrink-workloads=iterations=64
+    func.func @negate(%x: tensor<4096xf32>) -> tensor<4096xf32> {
+      %empty = tensor.empty() : tensor<4096xf32>
+      %0 = linalg.negf ins(%x : tensor<4096xf32>) outs(%empty : tensor<4096xf32>) -> tensor<4096xf32>
+      return %0 : tensor<4096xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @small_0(%arg0: tensor<64xf32>) -> tensor<64xf32> {
+      %0 = fastk.workload "small_0"(%arg0) : (tensor<64xf32>) -> tensor<64xf32> {
+      ^bb0(%arg1: tensor<64xf32>):
+        %1 = tensor.empty() : tensor<64xf32>
+        %2 = linalg.negf ins(%arg1 : tensor<64xf32>) outs(%1 : tensor<64xf32>) -> tensor<64xf32>
+        fastk.yield %2 : tensor<64xf32>
+      }
+      return %0 : tensor<64xf32>
+    }
+    ```
   }];
   let options = [
     Option<"iterations", "iterations", "int64_t", "4194304",

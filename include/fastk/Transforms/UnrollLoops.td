@@ -23,6 +23,31 @@ def FastkUnrollLoopsPass : Pass<"fastk-unroll-loops", "::mlir::ModuleOp"> {
 
     Loops whose bounds are the counters of such a loop are constant then. A model
     without such loops is left as it is.
+
+    ```mlir
+    // fastk-opt --fastk-unroll-loops
+    func.func @twice(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c2 = arith.constant 2 : index
+      %r = scf.for %i = %c0 to %c2 step %c1 iter_args(%t = %x) -> tensor<8xf32> {
+        %empty = tensor.empty() : tensor<8xf32>
+        %0 = linalg.exp ins(%t : tensor<8xf32>) outs(%empty : tensor<8xf32>) -> tensor<8xf32>
+        scf.yield %0 : tensor<8xf32>
+      }
+      return %r : tensor<8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @twice(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = tensor.empty() : tensor<8xf32>
+      %1 = linalg.exp ins(%arg0 : tensor<8xf32>) outs(%0 : tensor<8xf32>) -> tensor<8xf32>
+      %2 = tensor.empty() : tensor<8xf32>
+      %3 = linalg.exp ins(%1 : tensor<8xf32>) outs(%2 : tensor<8xf32>) -> tensor<8xf32>
+      return %3 : tensor<8xf32>
+    }
+    ```
   }];
   let options = [
     Option<"every", "every", "bool", "false",

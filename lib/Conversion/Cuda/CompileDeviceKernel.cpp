@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../HostPipeline.h"
-#include "../ScheduleRules.h"
-#include "DeviceKernels.h"
-#include "EmitPTX.h"
-#include "MappedKernel.h"
-#include "OutlineScalars.h"
-#include "RowGroups.h"
+#include "Cuda/Kernels/DeviceKernels.h"
+#include "Cuda/Model/OutlineScalars.h"
+#include "Cuda/PTX/EmitPTX.h"
+#include "Cuda/Rows/RowGroups.h"
+#include "Cuda/Schedule/MappedKernel.h"
+#include "Host/HostPipeline.h"
+#include "Schedule/ScheduleRules.h"
 #include "fastk/Cuda/Nvrtc.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Target/DeviceDescription.h"

@@ -21,8 +21,12 @@
 using namespace mlir;
 using namespace fastk;
 
-void fastk::registerCudaCodegen(DialectRegistry &registry) {
+void fastk::registerCudaDialects(DialectRegistry &registry) {
   registry.insert<gpu::GPUDialect, nvgpu::NVGPUDialect, NVVM::NVVMDialect>();
+}
+
+void fastk::registerCudaCodegen(DialectRegistry &registry) {
+  registerCudaDialects(registry);
   NVVM::registerConvertGpuToNVVMInterface(registry);
   registerConvertNVVMToLLVMInterface(registry);
   registerGPUDialectTranslation(registry);

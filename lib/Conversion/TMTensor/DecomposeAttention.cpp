@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LowerTMTensor.h"
+#include "fastk/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -185,7 +186,7 @@ Value AttentionEmitter::emit() {
   return result;
 }
 
-void fastk::decomposeAttention(ModuleOp module) {
+static void decomposeAttention(ModuleOp module) {
   SmallVector<tm_tensor::AttentionOp> ops;
   module.walk([&](tm_tensor::AttentionOp op) {
     if (op.hasPureTensorSemantics())
@@ -203,3 +204,16 @@ void fastk::decomposeAttention(ModuleOp module) {
     op.erase();
   }
 }
+
+namespace fastk {
+#define GEN_PASS_DEF_FASTKDECOMPOSEATTENTIONPASS
+#include "fastk/Conversion/Passes.h.inc"
+
+namespace {
+struct FastkDecomposeAttentionPass
+    : impl::FastkDecomposeAttentionPassBase<FastkDecomposeAttentionPass> {
+  using Base::Base;
+  void runOnOperation() override { decomposeAttention(getOperation()); }
+};
+} // namespace
+} // namespace fastk

@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../LowerGeneric.h"
+#include "Host/Loops/LowerGeneric.h"
 #include "LowerTMTensor.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -36,7 +36,9 @@ public:
       : builder(builder), op(op), loc(op.getLoc()),
         dimension(op.getDimension()), input(op.getInputs()[0]),
         output(op.getOutputs()[0]), accumulator(op.getOutputs()[1]),
-        sizes(sizesOf(builder, loc, op.getInputs()[0])) {}
+        sizes(sizesOf(builder, loc, op.getInputs()[0])),
+        zero(constantIndex(builder, loc, 0)),
+        one(constantIndex(builder, loc, 1)) {}
 
   void emit();
   /// Each row on its own, from its first element to its last.
@@ -260,15 +262,11 @@ void ScanEmitter::emitBlocks() {
 }
 
 void ScanEmitter::emitSerialRows() {
-  zero = constantIndex(builder, loc, 0);
-  one = constantIndex(builder, loc, 1);
   emitRows(builder, loc, sizes, dimension,
            [&](OpBuilder &, SmallVector<Value> &row) { emitRow(row); });
 }
 
 void ScanEmitter::emit() {
-  zero = constantIndex(builder, loc, 0);
-  one = constantIndex(builder, loc, 1);
   int64_t rank = sizes.size();
   if (dimension + 1 != rank)
     return emitColumns();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LowerTMTensor.h"
+#include "fastk/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -59,7 +60,7 @@ void fastk::emitRows(
   body(builder, indices);
 }
 
-void fastk::lowerTMTensor(ModuleOp module) {
+static void lowerTMTensor(ModuleOp module) {
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) {
     if (isa<tm_tensor::ScanOp, tm_tensor::ScatterOp, tm_tensor::SortOp,
@@ -84,3 +85,16 @@ void fastk::lowerTMTensor(ModuleOp module) {
     op->erase();
   }
 }
+
+namespace fastk {
+#define GEN_PASS_DEF_FASTKLOWERTMTENSORPASS
+#include "fastk/Conversion/Passes.h.inc"
+
+namespace {
+struct FastkLowerTMTensorPass
+    : impl::FastkLowerTMTensorPassBase<FastkLowerTMTensorPass> {
+  using Base::Base;
+  void runOnOperation() override { lowerTMTensor(getOperation()); }
+};
+} // namespace
+} // namespace fastk

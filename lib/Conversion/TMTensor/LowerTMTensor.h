@@ -17,13 +17,6 @@ namespace fastk {
 /// Gives the tm_tensor ops but attention their place in one-shot bufferization.
 void registerTMTensorBufferization(mlir::DialectRegistry &registry);
 
-/// Replaces every tm_tensor.attention on tensors by linalg: two contractions
-/// around a softmax, in f32 for the narrower types.
-void decomposeAttention(mlir::ModuleOp module);
-
-/// Replaces the other tm_tensor ops, on memrefs, by loops, with a remark each.
-void lowerTMTensor(mlir::ModuleOp module);
-
 /// One of the ops each; the rewriter stands before it. The op is not erased.
 void emitScan(mlir::OpBuilder &builder, tm_tensor::ScanOp op);
 void emitScatter(mlir::OpBuilder &builder, tm_tensor::ScatterOp op);

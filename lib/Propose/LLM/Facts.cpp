@@ -7,7 +7,7 @@
 
 #include "Facts.h"
 #include "ReadReply.h"
-#include "fastk/Target/AvailableMemory.h"
+#include "fastk/System/AvailableMemory.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"

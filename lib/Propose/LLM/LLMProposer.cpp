@@ -10,7 +10,7 @@
 #include "ReadReply.h"
 #include "WritePrompts.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
-#include "fastk/Propose/LLM/Exchanges.h"
+#include "fastk/LLM/Exchanges.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <set>

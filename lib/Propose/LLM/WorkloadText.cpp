@@ -8,7 +8,7 @@
 #include "WorkloadText.h"
 #include "Facts.h"
 #include "fastk/Analysis/WorkloadKind.h"
-#include "fastk/Target/AvailableMemory.h"
+#include "fastk/System/AvailableMemory.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

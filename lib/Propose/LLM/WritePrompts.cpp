@@ -12,7 +12,7 @@
 #include "WorkloadText.h"
 #include "fastk/Analysis/WorkloadKind.h"
 #include "fastk/Protocol/Contract.h"
-#include "fastk/Target/AvailableMemory.h"
+#include "fastk/System/AvailableMemory.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"

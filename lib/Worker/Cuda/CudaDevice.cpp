@@ -7,12 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaDevice.h"
-#include "../Hash.h"
 #include "../Phases.h"
-#include "../Statistics.h"
-#include "ChildPool.h"
-#include "CudaChild.h"
+#include "Cuda/Child/ChildPool.h"
+#include "Cuda/Child/CudaChild.h"
 #include "Gauges.h"
+#include "Timing/Statistics.h"
+#include "Values/Hash.h"
 #include "fastk/Cuda/CheckDeviceCode.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Cuda/Cubin.h"

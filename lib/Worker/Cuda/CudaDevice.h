@@ -16,9 +16,9 @@
 #define FASTK_LIB_WORKER_CUDA_CUDADEVICE_H
 
 #include "../Device.h"
+#include "Cuda/Inspect/Sanitizer.h"
+#include "Cuda/Inspect/Schedules.h"
 #include "GpuSession.h"
-#include "Sanitizer.h"
-#include "Schedules.h"
 #include "fastk/Cuda/Driver.h"
 #include <cstdlib>
 #include <map>

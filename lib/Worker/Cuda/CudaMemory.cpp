@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Inputs.h"
 #include "../Phases.h"
-#include "../Random.h"
-#include "../Source.h"
-#include "ChildProtocol.h"
+#include "Cuda/Child/ChildProtocol.h"
 #include "CudaDevice.h"
+#include "Values/Inputs.h"
+#include "Values/Random.h"
+#include "Values/Source.h"
 #include <algorithm>
 #include <cstring>
 

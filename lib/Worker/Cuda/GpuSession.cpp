@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GpuSession.h"
-#include "ChildPool.h"
+#include "Cuda/Child/ChildPool.h"
 #include "JudgeKernels.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Cuda/QueryDevice.h"

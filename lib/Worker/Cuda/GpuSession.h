@@ -15,8 +15,8 @@
 #ifndef FASTK_LIB_WORKER_CUDA_GPUSESSION_H
 #define FASTK_LIB_WORKER_CUDA_GPUSESSION_H
 
-#include "../Random.h"
 #include "MemoryKernels.h"
+#include "Values/Random.h"
 #include "fastk/Cuda/Driver.h"
 #include "fastk/Target/DeviceDescription.h"
 #include <map>

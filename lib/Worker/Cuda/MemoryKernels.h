@@ -9,7 +9,7 @@
 #ifndef FASTK_LIB_WORKER_CUDA_MEMORYKERNELS_H
 #define FASTK_LIB_WORKER_CUDA_MEMORYKERNELS_H
 
-#include "../Patterns.h"
+#include "Values/Patterns.h"
 #include "fastk/Cuda/Driver.h"
 #include <map>
 #include <string>

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Child.h"
-#include "ChildRegistry.h"
+#include "Process/ChildRegistry.h"
 #include "ThreadStacks.h"
 #include <cerrno>
 #include <csignal>

@@ -8,9 +8,9 @@
 
 #include "../Clock.h"
 #include "Child.h"
-#include "ChildRegistry.h"
+#include "Process/ChildRegistry.h"
 #include "ThreadStacks.h"
-#include "fastk/Sandbox/SpawnChild.h"
+#include "fastk/System/SpawnProcess.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -102,9 +102,9 @@ std::unique_ptr<Child> Child::start(std::string name, const ProgramImage *image,
   }
   child->control = static_cast<ControlPage *>(mapped);
 
-  static_assert(childSocket == sandbox::firstChildDescriptor);
-  child->pid = sandbox::spawnChild(
-      {"", "fastk-worker", childFlag, environment(options), {pair[1]}});
+  static_assert(childSocket == firstChildDescriptor);
+  child->pid = spawnProcess(
+      {"", {"fastk-worker", childFlag}, environment(options), {pair[1]}});
   if (child->pid < 0) {
     int code = errno;
     close(pair[1]);

@@ -8,8 +8,8 @@
 
 #include "HostDevice.h"
 #include "../Phases.h"
-#include "../Statistics.h"
-#include "fastk/Target/AvailableMemory.h"
+#include "Timing/Statistics.h"
+#include "fastk/System/AvailableMemory.h"
 #include <algorithm>
 #include <map>
 #include <sched.h>

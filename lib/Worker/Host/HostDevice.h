@@ -10,11 +10,11 @@
 #define FASTK_LIB_WORKER_HOST_HOSTDEVICE_H
 
 #include "../Device.h"
-#include "../Hash.h"
 #include "Child.h"
 #include "HostLoad.h"
 #include "ProgramImage.h"
 #include "SharedBuffer.h"
+#include "Values/Hash.h"
 #include <functional>
 
 namespace fastk::worker {

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostLoad.h"
-#include "ChildRegistry.h"
+#include "Process/ChildRegistry.h"
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

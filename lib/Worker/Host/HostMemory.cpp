@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Hash.h"
-#include "../Inputs.h"
 #include "../Phases.h"
-#include "../Random.h"
 #include "HostDevice.h"
+#include "Values/Hash.h"
+#include "Values/Inputs.h"
+#include "Values/Random.h"
 #include <cstring>
 
 using namespace fastk::worker;

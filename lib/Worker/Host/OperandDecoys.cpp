@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OperandDecoys.h"
-#include "../Random.h"
+#include "Values/Random.h"
 #include <algorithm>
 #include <cstring>
 #if defined(__x86_64__)

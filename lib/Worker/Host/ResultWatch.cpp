@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ResultWatch.h"
-#include "../Random.h"
+#include "Values/Random.h"
 #include <algorithm>
 #include <cstring>
 

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "SharedBuffer.h"
-#include "../Parallel.h"
 #include "Protocol.h"
+#include "Values/Parallel.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstring>

@@ -16,7 +16,7 @@
 #define FASTK_LIB_WORKER_HOST_SHAREDBUFFER_H
 
 #include "../Device.h"
-#include "../Patterns.h"
+#include "Values/Patterns.h"
 #include <cstddef>
 #include <cstdint>
 #include <string>

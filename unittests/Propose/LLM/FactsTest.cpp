@@ -8,7 +8,7 @@
 #include "Facts.h"
 #include "LLMTestUtils.h"
 #include "Parameters.h"
-#include "fastk/Target/AvailableMemory.h"
+#include "fastk/System/AvailableMemory.h"
 #include "gmock/gmock.h"
 
 using namespace fastk;

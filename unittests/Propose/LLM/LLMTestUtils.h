@@ -11,7 +11,7 @@
 #include "../../Analysis/WorkloadFixture.h"
 #include "fastk/Analysis/Roofline.h"
 #include "fastk/Analysis/WorkloadKind.h"
-#include "fastk/Propose/LLM/Exchanges.h"
+#include "fastk/LLM/Exchanges.h"
 #include "fastk/Propose/LLM/LLMProposer.h"
 #include "gtest/gtest.h"
 #include <functional>

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Judge.h"
+#include "Judge/Judge.h"
 #include "LLMTestUtils.h"
 #include "fastk/Propose/LLM/PromptTemplates.h"
 #include "fastk/Protocol/Contract.h"

@@ -14,7 +14,7 @@
 #ifndef FASTK_PROPOSE_LLM_LLMPROPOSER_H
 #define FASTK_PROPOSE_LLM_LLMPROPOSER_H
 
-#include "fastk/Propose/LLM/LanguageModel.h"
+#include "fastk/LLM/LanguageModel.h"
 #include "fastk/Propose/LLM/PromptTemplates.h"
 #include "fastk/Propose/Proposer.h"
 #include <memory>

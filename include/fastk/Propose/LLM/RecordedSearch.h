@@ -13,7 +13,7 @@
 #ifndef FASTK_PROPOSE_LLM_RECORDEDSEARCH_H
 #define FASTK_PROPOSE_LLM_RECORDEDSEARCH_H
 
-#include "fastk/Propose/LLM/LanguageModel.h"
+#include "fastk/LLM/LanguageModel.h"
 #include "fastk/Propose/Proposer.h"
 #include "fastk/Protocol/Verdict.h"
 #include "fastk/Target/TargetDescription.h"

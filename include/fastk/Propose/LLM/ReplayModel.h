@@ -8,7 +8,7 @@
 #ifndef FASTK_PROPOSE_LLM_REPLAYMODEL_H
 #define FASTK_PROPOSE_LLM_REPLAYMODEL_H
 
-#include "fastk/Propose/LLM/LanguageModel.h"
+#include "fastk/LLM/LanguageModel.h"
 #include <memory>
 
 namespace fastk {

@@ -7,8 +7,8 @@
 
 #include "CassetteFields.h"
 #include "StrictFields.h"
+#include "fastk/LLM/UsageFields.h"
 #include "fastk/Propose/LLM/Cassette.h"
-#include "fastk/Propose/LLM/UsageFields.h"
 #include "fastk/Support/DurableFile.h"
 #include "fastk/Support/Nesting.h"
 #include "fastk/Support/Sha256.h"

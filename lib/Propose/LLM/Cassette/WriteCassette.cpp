@@ -12,8 +12,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CassetteFields.h"
+#include "fastk/LLM/UsageFields.h"
 #include "fastk/Propose/LLM/Cassette.h"
-#include "fastk/Propose/LLM/UsageFields.h"
 #include "fastk/Support/DurableFile.h"
 #include "fastk/Support/Sha256.h"
 #include "fastk/Target/TargetFields.h"

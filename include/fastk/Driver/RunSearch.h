@@ -1,0 +1,47 @@
+//===- RunSearch.h - A search as the user set it ----------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_DRIVER_RUNSEARCH_H
+#define FASTK_DRIVER_RUNSEARCH_H
+
+#include "fastk/Driver/SearchModel.h"
+#include "fastk/Driver/SearchSettings.h"
+#include "mlir/Pass/Pass.h"
+
+namespace fastk {
+
+/// What whoever starts a search gives it beside the settings. Both may be null.
+struct SearchRequest {
+  /// True ends the search; what it has is in the journal.
+  std::function<bool()> stopRequested;
+  /// The user's command with so many minutes for its budget, for a message.
+  std::function<std::string(double minutes)> commandWithMinutes;
+};
+
+/// The folder of journals that a search with these settings has.
+std::string journalOf(const SearchSettings &settings, const BankStack &banks);
+
+/// Searches the workloads of `module` and stores winners in the first bank.
+/// Progress and what it found go to standard error.
+llvm::Expected<SearchModelEnd>
+runSearch(mlir::ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
+          const SearchSettings &settings, const SearchRequest &request);
+
+/// The pass fastk-search with settings, banks and matcher of the caller's, who
+/// is told how it ended. Fails, without a diagnostic, unless the search is
+/// done.
+std::unique_ptr<mlir::Pass>
+createSearchPass(BankStack &banks, WorkloadMatcher &matcher,
+                 const SearchSettings &settings, const SearchRequest &request,
+                 llvm::Expected<SearchModelEnd> &end);
+
+/// Registers fastk-search.
+void registerSearchPass();
+
+} // namespace fastk
+
+#endif // FASTK_DRIVER_RUNSEARCH_H

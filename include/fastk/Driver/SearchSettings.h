@@ -1,0 +1,85 @@
+//===- SearchSettings.h - What a user says of a search ----------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// On the command line of fastk-opt or as options of the pass fastk-search: both
+// fill in the same struct, by the same functions.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_DRIVER_SEARCHSETTINGS_H
+#define FASTK_DRIVER_SEARCHSETTINGS_H
+
+#include "fastk/Propose/Registry.h"
+#include "fastk/Search/SearchOptions.h"
+#include "fastk/Target/DeviceDescription.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fastk {
+
+/// Which workloads are searched.
+enum class SearchScope {
+  None,
+  Misses, ///< Those that have no winner.
+  All     ///< Those that have one, too; it is a seed.
+};
+
+struct SearchSettings {
+  SearchScope scope = SearchScope::None;
+  /// Also what workloads can be cut into, by what `fusion` forms.
+  bool boundaries = false;
+  std::string fusion = "greedy";
+  /// As the user names them, see Registry.h. Empty: the catalog.
+  std::vector<std::string> proposers;
+  ProposerOptions proposerOptions;
+  SearchOptions search;
+  /// A folder of jobs for fastk-worker, or a cassette; both empty: evaluations
+  /// run here.
+  std::string spool, replay;
+  /// Folder of journals; empty: beside the bank.
+  std::string journal;
+  /// Files for the report and for a cassette; empty: none.
+  std::string report, record;
+  /// OpenMP threads of every program; 0: all processors.
+  unsigned threads = 0;
+  /// Candidates that give other bits for the same operands are refused.
+  bool requireDeterministic = false;
+  /// "host", or a GPU's with its architecture: "cuda:sm_90a".
+  std::string target = "host";
+  /// The GPU, where the target is one that is known.
+  std::optional<DeviceDescription> device;
+  /// Folder of fastk-opt, which compiles candidates, and of fastk-worker, which
+  /// judges them.
+  std::string tools;
+};
+
+/// Fills in target and device from "host", "cuda" (the GPU of this machine) or
+/// "cuda:ARCH". What is not known of a GPU is said in \p warning. \p dashes is
+/// what the option's name begins with, in messages.
+llvm::Error parseTarget(llvm::StringRef text, SearchSettings &settings,
+                        std::string &warning, llvm::StringRef dashes = "");
+
+/// Fills in spool or replay from "local", "spool:DIR" or "replay:FILE".
+llvm::Error parseEvaluator(llvm::StringRef text, SearchSettings &settings,
+                           llvm::StringRef dashes = "");
+
+/// What cannot go together, and names of proposers that nobody knows; fills in
+/// the default proposer.
+llvm::Error checkSettings(SearchSettings &settings,
+                          llvm::StringRef dashes = "");
+
+/// The folder of fastk-opt and fastk-worker: that of this program if it is one
+/// of fastk's, else the one beside the library that this code is in, else the
+/// first of $PATH that has fastk-opt. Empty: none.
+std::string findTools();
+
+} // namespace fastk
+
+#endif // FASTK_DRIVER_SEARCHSETTINGS_H

@@ -1,0 +1,341 @@
+//===- DeviceKernels.cpp - A function on memrefs to kernels and a plan ----===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "DeviceKernels.h"
+#include "Cuda/Contraction/Contraction.h"
+#include "Cuda/Rows/RowKernel.h"
+#include "Cuda/Schedule/MappedKernel.h"
+#include "MemrefPlace.h"
+#include "fastk/Dialect/Fastk/PlanRegion.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Linalg/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+using namespace fastk;
+using worker::BufferRef;
+
+/// How a place moves in the repeats that `loops` become.
+static FailureOr<BufferRef> toRef(const LoopNumber &bytes,
+                                  ArrayRef<scf::ForOp> loops) {
+  BufferRef ref;
+  ref.offset = bytes.constant;
+  for (const LoopNumber::Term &term : bytes.terms) {
+    const auto *loop = llvm::find(loops, term.loop);
+    if (loop == loops.end())
+      return failure();
+    if (term.each == 0 && term.odd == 0)
+      continue;
+    size_t depth = loop - loops.begin();
+    if (ref.motions.size() <= depth)
+      ref.motions.resize(depth + 1);
+    ref.motions[depth] = {term.each, term.odd};
+  }
+  return ref;
+}
+
+FailureOr<BufferRef> DeviceKernels::locate(Value memref) {
+  std::optional<MemrefPlace> place = findPlace(memref);
+  if (!place)
+    return failure();
+  FailureOr<BufferRef> found = toRef(place->bytes, loops);
+  if (failed(found))
+    return failure();
+  BufferRef ref = std::move(*found);
+  if (Operation *op = place->buffer.getDefiningOp()) {
+    if (auto global = dyn_cast<memref::GetGlobalOp>(op); global && programs) {
+      StringAttr name = global.getNameAttr().getAttr();
+      constants.insert(name);
+      ref.index = numInputs + (llvm::find(constants, name) - constants.begin());
+      return ref;
+    }
+    if (!isa<memref::AllocOp>(op))
+      return failure();
+    ref.space = BufferRef::Space::Workspace;
+    if (scratchAllocs.contains(op))
+      ref.index = *scratch;
+    return ref;
+  }
+  unsigned number = cast<BlockArgument>(place->buffer).getArgNumber();
+  bool isInput = number < numInputs;
+  ref.space = isInput ? BufferRef::Space::Input : BufferRef::Space::Output;
+  ref.index = isInput ? number : number - numInputs;
+  return ref;
+}
+
+LogicalResult DeviceKernels::add(linalg::GenericOp op) {
+  // No point, no thread.
+  if (llvm::is_contained(op.getStaticLoopRanges(), 0))
+    return success();
+  // A product that reads its larger operand once is a reduction.
+  if (!folds.contains(op)) {
+    FailureOr<SplitKernels> reduction =
+        buildReduceKernels(module, op, plan.steps.size(), choices);
+    if (succeeded(reduction))
+      return launch(op, *reduction);
+    if (!choices.problem().empty())
+      return failure();
+  }
+  if (auto contraction = matchContraction(op, folds.lookup(op))) {
+    contraction->device = limits;
+    contraction->choices = &choices;
+    return add(*contraction);
+  }
+  std::string name = nextName();
+  FailureOr<DeviceKernel> kernel = buildTileKernel(module, op, name, choices);
+  auto isOther = [&] { return failed(kernel) && choices.problem().empty(); };
+  if (isOther())
+    kernel = buildVectorKernel(module, op, name, choices);
+  if (isOther())
+    kernel = wantsBlockKernel(op)
+                 ? buildBlockKernel(module, op, name, choices)
+                 : buildThreadKernel(module, op, name, choices);
+  return launch(op, kernel);
+}
+
+LogicalResult DeviceKernels::add(const Contraction &found) {
+  Contraction contraction = found;
+  linalg::GenericOp op = contraction.op;
+  choices.begin(fitsTensorCores(contraction) ? "tensor-core tiles"
+                                             : "scalar tiles");
+  contraction.band = choices.decide("contraction_band", contraction.band);
+  std::optional<int64_t> chosen = chooseSplit(contraction);
+  if (!chosen)
+    return failure();
+  int64_t split = choices.decide("contraction_parts", *chosen);
+  if (split == 1)
+    return launch(op, buildContractionKernel(module, contraction, nextName()));
+  // One scratch memory serves all: launches follow each other.
+  int64_t elements = countPartials(contraction, split);
+  int64_t bytes = elements * elementBytes(contraction.element);
+  if (!scratch) {
+    scratch = plan.workspaces.size();
+    plan.workspaces.push_back({0, false});
+  }
+  plan.workspaces[*scratch].bytes =
+      std::max(plan.workspaces[*scratch].bytes, bytes);
+  OpBuilder builder(op);
+  auto partial = memref::AllocOp::create(
+      builder, op.getLoc(), MemRefType::get({elements}, contraction.element));
+  scratchAllocs.insert(partial);
+  if (failed(launch(op, buildContractionKernel(
+                            module, takeProducts(contraction, split, partial),
+                            nextName()))))
+    return failure();
+  return launch(op,
+                buildSumsKernel(module, takeSums(contraction, split, partial),
+                                nextName()));
+}
+
+LogicalResult DeviceKernels::add(scf::ForallOp forall) {
+  choices.begin("schedule");
+  return launch(forall, buildMappedKernel(module, forall, nextName(), limits));
+}
+
+LogicalResult DeviceKernels::add(scf::ParallelOp loop) {
+  return launch(loop, buildLoopKernel(module, loop, nextName(), choices));
+}
+
+std::string DeviceKernels::nextName() const {
+  return "k" + std::to_string(plan.steps.size());
+}
+
+LogicalResult DeviceKernels::launch(Operation *op,
+                                    FailureOr<DeviceKernel> kernel) {
+  if (failed(kernel))
+    return failure();
+  return launch(op, *kernel);
+}
+
+LogicalResult DeviceKernels::launch(Operation *op, const DeviceKernel &kernel,
+                                    ArrayRef<BufferRef> more) {
+  worker::Launch launch;
+  launch.kernel = kernel.name;
+  launch.grid = {kernel.blocks, kernel.blocksY, kernel.blocksZ};
+  launch.block = {kernel.threads, 1, 1};
+  launch.sharedBytes = kernel.sharedBytes;
+  for (Value operand : kernel.operands) {
+    FailureOr<BufferRef> ref = locate(operand);
+    if (failed(ref))
+      return op->emitError()
+             << "works on a buffer whose place is not known when it is "
+                "compiled (required by 'fastk.device_kernels')";
+    launch.arguments.emplace_back(*ref);
+  }
+  for (const BufferRef &ref : more)
+    launch.arguments.emplace_back(ref);
+  plan.steps.emplace_back(std::move(launch));
+  return success();
+}
+
+LogicalResult DeviceKernels::launch(Operation *op,
+                                    const SplitKernels &kernels) {
+  SmallVector<BufferRef> scratch;
+  for (int64_t offset : kernels.scratch)
+    scratch.push_back(
+        {BufferRef::Space::Workspace, int64_t(plan.workspaces.size()), offset});
+  if (kernels.scratchBytes)
+    plan.workspaces.push_back({kernels.scratchBytes, false});
+  for (const DeviceKernel &kernel : kernels.kernels)
+    if (failed(launch(op, kernel, scratch)))
+      return failure();
+  return success();
+}
+
+LogicalResult DeviceKernels::add(CallOp call) {
+  auto group = groups.lookupSymbol<func::FuncOp>(call.getLowering());
+  if (!group && programs)
+    return splice(call);
+  SplitKernels rows =
+      buildRowKernels(module, group, plan.steps.size(), choices);
+  for (DeviceKernel &kernel : rows.kernels)
+    kernel.operands.assign(call->operand_begin(), call->operand_end());
+  return launch(call, rows);
+}
+
+void DeviceKernels::findFolds() {
+  // What a schedule's loops read and write is not looked into.
+  if (!func.getOps<scf::ForallOp>().empty())
+    return;
+  auto rangeOf = [&](Value memref) -> std::optional<ByteRange> {
+    auto type = dyn_cast<MemRefType>(memref.getType());
+    // Constants are never written.
+    if (isConstantGlobal(memref))
+      return ByteRange{-1, 0, 0};
+    SmallVector<int64_t> strides;
+    int64_t offset = 0;
+    if (!type)
+      return std::nullopt;
+    FailureOr<BufferRef> ref = locate(memref);
+    if (failed(ref) || failed(type.getStridesAndOffset(strides, offset)))
+      return std::nullopt;
+    int64_t elements = 1;
+    for (auto [extent, stride] : llvm::zip_equal(type.getShape(), strides))
+      elements += (extent - 1) * stride;
+    return ByteRange{ref->index * 3 + int64_t(ref->space), ref->offset,
+                     ref->offset +
+                         elements * elementBytes(type.getElementType())};
+  };
+  folds = findContractionFolds(func, rangeOf);
+}
+
+void DeviceKernels::dropUnusedWorkspaces() {
+  std::vector<worker::Workspace> used;
+  auto references = [&](int64_t index) {
+    SmallVector<BufferRef *> refs;
+    auto collect = [&](BufferRef &ref) {
+      if (ref.space == BufferRef::Space::Workspace && ref.index == index)
+        refs.push_back(&ref);
+    };
+    for (worker::TensorMap &map : plan.tensorMaps)
+      collect(map.buffer);
+    for (worker::PlanStep &step : plan.steps)
+      if (auto *launch = std::get_if<worker::Launch>(&step)) {
+        for (worker::PlanArgument &argument : launch->arguments)
+          if (auto *ref = std::get_if<BufferRef>(&argument))
+            collect(*ref);
+      } else if (auto *memset = std::get_if<worker::Memset>(&step)) {
+        collect(memset->target);
+      }
+    return refs;
+  };
+  for (auto [index, workspace] : llvm::enumerate(plan.workspaces)) {
+    SmallVector<BufferRef *> refs = references(index);
+    if (refs.empty())
+      continue;
+    for (BufferRef *ref : refs)
+      ref->index = used.size();
+    used.push_back(workspace);
+  }
+  plan.workspaces = std::move(used);
+}
+
+LogicalResult DeviceKernels::run() {
+  findFolds();
+  for (auto &[op, fold] : folds) {
+    folded.insert(fold.start);
+    folded.insert(fold.end);
+  }
+  if (failed(addBlock(func.getBody().front())))
+    return failure();
+  dropUnusedWorkspaces();
+  return success();
+}
+
+LogicalResult DeviceKernels::addBlock(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
+    if (auto alloc = dyn_cast<memref::AllocOp>(op)) {
+      plan.workspaces.push_back({alloc.getType().getNumElements(), false});
+      continue;
+    }
+    if (folded.contains(&op) ||
+        isa<ViewLikeOpInterface, memref::GetGlobalOp, memref::DeallocOp>(op) ||
+        op.hasTrait<OpTrait::ConstantLike>() || isPlaceArithmetic(&op))
+      continue;
+    LogicalResult added = addOp(&op);
+    if (!choices.problem().empty())
+      return func.emitError()
+             << choices.problem() << " (required by 'fastk.kernel_choices')";
+    if (failed(added))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult DeviceKernels::addLoop(scf::ForOp loop) {
+  if (loops.size() == worker::mostRepeatDepth)
+    return loop.emitError()
+           << "is in " << loops.size()
+           << " loops, and a plan repeats steps no deeper: write one of them "
+              "out, or make two one (required by 'fastk.repeat')";
+  size_t place = plan.steps.size();
+  plan.steps.emplace_back(worker::Repeat{
+      static_cast<int64_t>(loop.getStaticTripCount()->getZExtValue()), 0});
+  loops.push_back(loop);
+  LogicalResult added = addBlock(*loop.getBody());
+  loops.pop_back();
+  size_t size = plan.steps.size() - place - 1;
+  // What has no elements is not computed.
+  if (size == 0)
+    plan.steps.pop_back();
+  else
+    std::get<worker::Repeat>(plan.steps[place]).size = size;
+  return added;
+}
+
+LogicalResult DeviceKernels::addOp(Operation *op) {
+  IRRewriter rewriter(op);
+  if (auto copy = dyn_cast<memref::CopyOp>(op))
+    return add(linalg::makeMemRefCopyOp(rewriter, copy.getLoc(),
+                                        copy.getSource(), copy.getTarget()));
+  if (auto call = dyn_cast<CallOp>(op))
+    return add(call);
+  if (auto forall = dyn_cast<scf::ForallOp>(op))
+    return add(forall);
+  if (auto loop = dyn_cast<scf::ParallelOp>(op))
+    return add(loop);
+  if (programs && isPlanLoop(op))
+    return addLoop(cast<scf::ForOp>(op));
+  if (auto scan = dyn_cast<tm_tensor::ScanOp>(op))
+    return launch(scan, buildScanKernel(module, scan, nextName(), choices));
+  auto structured = dyn_cast<linalg::LinalgOp>(op);
+  if (!structured)
+    return op->emitOpError()
+           << "has no kernel: the default lowering for GPUs takes structured "
+              "ops on static shapes, and loops that are mapped to blocks "
+              "(required by 'fastk.device_kernels')";
+  if (auto generic = dyn_cast<linalg::GenericOp>(op))
+    return add(generic);
+  FailureOr<linalg::GenericOp> made =
+      linalg::generalizeNamedOp(rewriter, structured);
+  if (failed(made))
+    return op->emitOpError() << "cannot be written as linalg.generic "
+                                "(required by 'fastk.device_kernels')";
+  return add(*made);
+}

@@ -1,0 +1,203 @@
+//===- EmitObject.cpp - LLVM IR to objects and shared libraries -----------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Host/LLVM/OptimizeLLVM.h"
+#include "HostPipeline.h"
+#include "fastk/Conversion/WriteFile.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace mlir;
+using namespace fastk;
+
+/// Codegen level and options of everything fastk emits. Null with a reason in
+/// `error` when LLVM lacks the target.
+static std::unique_ptr<llvm::TargetMachine>
+createTargetMachine(const HostTarget &target, std::string &error) {
+  static bool initialized = [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    return true;
+  }();
+  (void)initialized;
+  llvm::Triple triple(target.triple);
+  const llvm::Target *llvmTarget =
+      llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!llvmTarget)
+    return nullptr;
+  llvm::TargetOptions options;
+  // a*b+c in one rounding is within the ieee class; what is marked `contract`
+  // may become an FMA, nothing else is relaxed.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  return std::unique_ptr<llvm::TargetMachine>(llvmTarget->createTargetMachine(
+      triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
+      std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+}
+
+void fastk::attachTarget(llvm::Module &module, const HostTarget &target) {
+  std::string error;
+  if (auto machine = createTargetMachine(target, error)) {
+    module.setTargetTriple(machine->getTargetTriple());
+    module.setDataLayout(machine->createDataLayout());
+  }
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", target.cpu);
+    function.addFnAttr("target-features", target.features);
+    function.addFnAttr("prefer-vector-width",
+                       std::to_string(target.vectorBytes * 8));
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+  }
+}
+
+LogicalResult fastk::optimizeModule(llvm::Module &module,
+                                    const HostTarget &target) {
+  std::string error;
+  auto machine = createTargetMachine(target, error);
+  if (!machine)
+    return failure();
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopInterleaving = true;
+  tuning.LoopVectorization = true;
+  tuning.SLPVectorization = true;
+  tuning.LoopUnrolling = true;
+  optimizeLLVM(module, *machine, tuning);
+  return success();
+}
+
+LogicalResult fastk::emitObject(Location loc, llvm::Module &module,
+                                const HostTarget &target, StringRef path) {
+  std::string error;
+  auto machine = createTargetMachine(target, error);
+  if (!machine)
+    return emitError(loc) << "no code generator for '" << target.triple
+                          << "': " << error
+                          << "; install an LLVM that targets this machine";
+  bool emitted = true;
+  std::error_code code =
+      writeFileAtomically(path, [&](llvm::raw_pwrite_stream &stream) {
+        llvm::legacy::PassManager passes;
+        emitted = !machine->addPassesToEmitFile(
+            passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile);
+        if (emitted)
+          passes.run(module);
+      });
+  if (!emitted)
+    return emitError(loc) << "'" << target.triple
+                          << "' cannot emit object files";
+  if (code)
+    return emitError(loc) << "cannot write '" << path
+                          << "': " << code.message();
+  return success();
+}
+
+std::string fastk::emitLLVMText(const llvm::Module &module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, nullptr);
+  return text;
+}
+
+ArrayRef<std::string> fastk::hostLibraries(bool hasThreads) {
+  // By the name that is installed without LLVM's own files, too.
+  static const std::string libraries[] = {"-L/usr/lib/llvm-22/lib",
+                                          "-l:libomp.so.5", "-lm"};
+  return hasThreads ? ArrayRef(libraries) : ArrayRef(libraries).take_back();
+}
+
+/// The compiler that links, and how it is called: clang with lld, which give
+/// the same bytes everywhere; where that is missing the system's with its own
+/// linker.
+static FailureOr<SmallVector<StringRef>> findLinker(Location loc,
+                                                    std::string &path) {
+  static constexpr StringLiteral kClang = "clang-22", kSystem = "cc";
+  for (StringRef name : {kClang, kSystem})
+    if (auto found = llvm::sys::findProgramByName(name)) {
+      path = *found;
+      SmallVector<StringRef> command = {name, "-shared"};
+      if (name == kClang)
+        command.push_back("-fuse-ld=lld");
+      return command;
+    }
+  return emitError(loc) << "neither clang-22 nor cc is in PATH, and fastk "
+                           "links with one of them: install clang-22";
+}
+
+LogicalResult fastk::checkLinker(Location loc) {
+  std::string path;
+  return findLinker(loc, path);
+}
+
+LogicalResult fastk::linkSharedLibrary(Location loc,
+                                       ArrayRef<std::string> objects,
+                                       StringRef path,
+                                       ArrayRef<std::string> libraries) {
+  std::string linker;
+  FailureOr<SmallVector<StringRef>> found = findLinker(loc, linker);
+  if (failed(found))
+    return failure();
+  SmallVector<StringRef> &args = *found;
+  SmallString<128> log;
+  if (std::error_code code =
+          llvm::sys::fs::createTemporaryFile("fastk-link", "log", log))
+    return emitError(loc) << "cannot make a temporary file: " << code.message();
+  FileBeside out(path);
+  // No build id: equal objects give equal bytes.
+  // A function of the model may bear the name of one in the program or in libc:
+  // what calls it here means it.
+  args.append(
+      {"-Wl,--build-id=none", "-Wl,-Bsymbolic-functions", "-o", out.name()});
+  for (const std::string &object : objects)
+    args.push_back(object);
+  // By their sonames: the loader finds them as it finds any library.
+  args.append(libraries.begin(), libraries.end());
+  std::string error;
+  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),
+                                          StringRef(log)};
+  int status = llvm::sys::ExecuteAndWait(linker, args, std::nullopt, redirects,
+                                         /*SecondsToWait=*/120, 0, &error);
+  LogicalResult result = success();
+  if (status != 0) {
+    auto buffer = llvm::MemoryBuffer::getFile(log);
+    std::string said =
+        buffer ? (*buffer)->getBuffer().take_front(2000).str() : "";
+    // The name that the user gave, which is a part of the other.
+    std::string name = out.name().str();
+    for (size_t at = 0; (at = said.find(name, at)) != std::string::npos;
+         at += path.size())
+      said.replace(at, name.size(), path.str());
+    result = emitError(loc) << "linking '" << path
+                            << "' failed: " << (error.empty() ? said : error);
+  } else if (std::error_code code = out.keep()) {
+    result = emitError(loc)
+             << "cannot write '" << path << "': " << code.message();
+  }
+  (void)llvm::sys::fs::remove(log);
+  return result;
+}
+
+LogicalResult fastk::emitSharedLibrary(Location loc, llvm::Module &module,
+                                       const HostTarget &target, StringRef path,
+                                       ArrayRef<std::string> libraries) {
+  SmallString<128> object;
+  if (std::error_code code =
+          llvm::sys::fs::createTemporaryFile("fastk", "o", object))
+    return emitError(loc) << "cannot make a temporary file: " << code.message();
+  LogicalResult result = success();
+  if (failed(optimizeModule(module, target)) ||
+      failed(emitObject(loc, module, target, object)) ||
+      failed(linkSharedLibrary(loc, {std::string(object)}, path, libraries)))
+    result = failure();
+  (void)llvm::sys::fs::remove(object);
+  return result;
+}

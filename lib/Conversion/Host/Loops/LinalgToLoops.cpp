@@ -1,0 +1,93 @@
+//===- LinalgToLoops.cpp - Linalg on memrefs to loops ---------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LowerGeneric.h"
+#include "fastk/Conversion/Passes.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Linalg/Utils/Utils.h"
+#include "mlir/IR/Remarks.h"
+
+using namespace mlir;
+using namespace fastk;
+
+/// Copies between buffers of different layouts become loops: the library
+/// function that upstream calls for them is not ours to have.
+static void lowerStridedCopies(func::FuncOp func) {
+  SmallVector<memref::CopyOp> copies;
+  func.walk([&](memref::CopyOp copy) { copies.push_back(copy); });
+  IRRewriter rewriter(func.getContext());
+  for (memref::CopyOp copy : copies) {
+    auto source = dyn_cast<MemRefType>(copy.getSource().getType());
+    auto target = dyn_cast<MemRefType>(copy.getTarget().getType());
+    if (!source || !target)
+      continue;
+    if (source.getLayout().isIdentity() && target.getLayout().isIdentity())
+      continue;
+    rewriter.setInsertionPoint(copy);
+    linalg::makeMemRefCopyOp(rewriter, copy.getLoc(), copy.getSource(),
+                             copy.getTarget());
+    rewriter.eraseOp(copy);
+  }
+}
+
+/// What no schedule has taken: packed contractions, and loops for the rest.
+static LogicalResult lowerLinalg(func::FuncOp func,
+                                 const LoopOptions &options) {
+  SmallVector<linalg::LinalgOp> ops;
+  func.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+  IRRewriter rewriter(func.getContext());
+  for (linalg::LinalgOp op : ops) {
+    rewriter.setInsertionPoint(op);
+    auto generic = dyn_cast<linalg::GenericOp>(*op);
+    if (!generic) {
+      FailureOr<linalg::GenericOp> made =
+          linalg::generalizeNamedOp(rewriter, op);
+      if (failed(made))
+        return op->emitOpError() << "cannot be lowered to loops (required by "
+                                    "'fastk.default_lowering')";
+      generic = *made;
+    }
+    Location loc = generic.getLoc();
+    if (lowerContraction(rewriter, generic, options)) {
+      remark::passed(
+          loc,
+          remark::RemarkOpts::name("packed-contraction").category("fastk"));
+      continue;
+    }
+    remark::passed(loc, remark::RemarkOpts::name("loops").category("fastk"));
+    if (failed(lowerToLoops(rewriter, generic, options)))
+      return failure();
+  }
+  return success();
+}
+
+namespace fastk {
+#define GEN_PASS_DEF_FASTKCOPIESTOLINALGPASS
+#define GEN_PASS_DEF_FASTKLINALGTOLOOPSPASS
+#include "fastk/Conversion/Passes.h.inc"
+
+namespace {
+struct FastkCopiesToLinalgPass
+    : impl::FastkCopiesToLinalgPassBase<FastkCopiesToLinalgPass> {
+  using Base::Base;
+  void runOnOperation() override { lowerStridedCopies(getOperation()); }
+};
+
+struct FastkLinalgToLoopsPass
+    : impl::FastkLinalgToLoopsPassBase<FastkLinalgToLoopsPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    LoopOptions options;
+    options.vectorBytes = vectorBytes;
+    options.relaxed = relaxed;
+    options.hasThreads = threads;
+    if (failed(lowerLinalg(getOperation(), options)))
+      signalPassFailure();
+  }
+};
+} // namespace
+} // namespace fastk

@@ -1,0 +1,116 @@
+//===- SearchSettings.cpp - What a user says of a search ------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Driver/SearchSettings.h"
+#include "fastk/Cuda/QueryDevice.h"
+#include "fastk/Dialect/Fastk/PlanRegion.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include <dlfcn.h>
+
+using namespace fastk;
+using llvm::StringRef;
+using llvm::Twine;
+
+static llvm::Error reject(const Twine &message) {
+  return llvm::createStringError(message);
+}
+
+llvm::Error fastk::parseTarget(StringRef text, SearchSettings &settings,
+                               std::string &warning, StringRef dashes) {
+  settings.target = text.str();
+  if (text == "cuda") {
+    settings.device.emplace();
+    if (std::string problem = cuda::queryCudaDevice(*settings.device);
+        !problem.empty())
+      return reject(dashes +
+                    "target=cuda asks the GPU of this machine: " + problem +
+                    "; name the architecture to compile without one, as " +
+                    dashes + "target=cuda:sm_90a");
+    settings.target = "cuda:" + settings.device->arch;
+    return llvm::Error::success();
+  }
+  if (StringRef arch = text; arch.consume_front("cuda:")) {
+    if (!planLimitsOf(settings.target))
+      return reject("unknown architecture '" + arch +
+                    "': write sm_80 or later, as " + dashes +
+                    "target=cuda:sm_90a");
+    settings.device = describeDevice(arch.str(), &warning);
+    return llvm::Error::success();
+  }
+  if (text != "host")
+    return reject("unknown target '" + text +
+                  "': choose host, cuda or cuda:sm_90a");
+  return llvm::Error::success();
+}
+
+llvm::Error fastk::parseEvaluator(StringRef text, SearchSettings &settings,
+                                  StringRef dashes) {
+  if (StringRef spool = text; spool.consume_front("spool:")) {
+    if (spool.empty())
+      return reject(dashes +
+                    "evaluator=spool: names no folder: write spool:DIR");
+    settings.spool = spool.str();
+  } else if (StringRef file = text; file.consume_front("replay:")) {
+    if (file.empty())
+      return reject(dashes +
+                    "evaluator=replay: names no file: write replay:FILE");
+    settings.replay = file.str();
+  } else if (text != "local") {
+    return reject("unknown evaluator '" + text +
+                  "': choose local, spool:DIR or replay:FILE");
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error fastk::checkSettings(SearchSettings &settings, StringRef dashes) {
+  if (settings.proposers.empty())
+    settings.proposers.push_back("catalog");
+  for (StringRef proposer : settings.proposers)
+    if (llvm::Error error = checkProposerName(proposer))
+      return error;
+  if (settings.boundaries && !(settings.spool + settings.replay).empty())
+    return reject(dashes + "search-boundaries needs " + dashes +
+                  "evaluator=local: it goes on when the times of the whole are "
+                  "known");
+  if (settings.boundaries && !settings.record.empty())
+    return reject(dashes + "search-boundaries and " + dashes +
+                  "record do not go together: a record is of one search of a "
+                  "model, and these are two");
+  return llvm::Error::success();
+}
+
+/// `folder` if it has fastk-opt, else empty.
+static std::string ifHasTools(StringRef folder) {
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(path, "fastk-opt");
+  return llvm::sys::fs::can_execute(path) ? folder.str() : "";
+}
+
+std::string fastk::findTools() {
+  void *here = reinterpret_cast<void *>(&findTools);
+  std::string program = llvm::sys::fs::getMainExecutable(nullptr, here);
+  if (llvm::sys::path::filename(program).starts_with("fastk-"))
+    return llvm::sys::path::parent_path(program).str();
+  Dl_info library = {};
+  if (dladdr(here, &library) && library.dli_fname) {
+    // The plugin lies in lib, its tools in bin.
+    llvm::SmallString<128> path;
+    if (!llvm::sys::fs::real_path(library.dli_fname, path)) {
+      StringRef prefix =
+          llvm::sys::path::parent_path(llvm::sys::path::parent_path(path));
+      llvm::SmallString<128> bin(prefix);
+      llvm::sys::path::append(bin, "bin");
+      if (std::string found = ifHasTools(bin); !found.empty())
+        return found;
+    }
+  }
+  auto found = llvm::sys::findProgramByName("fastk-opt");
+  return found ? llvm::sys::path::parent_path(*found).str() : "";
+}

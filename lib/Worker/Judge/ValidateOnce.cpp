@@ -1,0 +1,191 @@
+//===- ValidateOnce.cpp - What is checked on one trial only ---------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Clock.h"
+#include "Slope.h"
+#include "Validation.h"
+#include "Values/Random.h"
+#include <algorithm>
+
+using namespace fastk::worker;
+
+/// Every operand must matter to the oracle; and the candidate must follow when
+/// one operand alone changes. The last that is done on a trial.
+bool Validation::checkOperands(const Case &trial,
+                               const std::vector<Difficulty> &difficulties) {
+  for (size_t i = 0; i < job.inputs.size(); ++i) {
+    Case other = trial;
+    other.seed = bitsAt(trial.seed, 9000 + i);
+    device.redraw(*inputs, i, other);
+    if (!callTrusted(Part::Oracle, *inputs, *otherOracle))
+      return false;
+    bool reacts = false;
+    for (size_t o = 0; o < job.outputs.size(); ++o) {
+      if (difficulties[o].perElement) {
+        Shares moved = device.judge(o, *otherOracle, *oracleOutputs,
+                                    conditionOutputs.get(),
+                                    errorRuleOf(job, o, difficulties[o]));
+        reacts |= moved.mismatches > 0 || moved.ieee > 1;
+        continue;
+      }
+      Measure m = device.compare(o, *otherOracle, *oracleOutputs);
+      Bounds accepted =
+          boundsOf(job, o, job.acceptedPrecision, difficulties[o]);
+      reacts |= m.mismatches > 0 || m.max > accepted.max;
+    }
+    if (!reacts) {
+      failure = {Status::Unfit,
+                 "operand " + std::to_string(i) +
+                     " has no effect on the oracle's results: a kernel that "
+                     "ignores it would pass; give it another distribution or "
+                     "range, or take it out of the workload"};
+      return false;
+    }
+    if (!callCondition(*inputs) ||
+        !callCandidate("with operand " + std::to_string(i) + " redrawn"))
+      return false;
+    TrialError error;
+    error.distribution = "redrawn";
+    error.trial = int64_t(i);
+    auto judge = [&](const std::vector<Difficulty> &of) {
+      return evaluation.judge(*candidateOutputs, *otherOracle,
+                              conditionOutputs.get(), of, error);
+    };
+    Precision got = judge(difficulties);
+    if (got > job.acceptedPrecision && !condition) {
+      std::vector<Difficulty> own;
+      if (!measureRedrawn(other, own))
+        return false;
+      got = judge(own);
+    }
+    if (got > job.acceptedPrecision) {
+      verdict.errors.push_back(error);
+      return wrong(
+          "the candidate does not follow when operand " + std::to_string(i) +
+          " alone is redrawn: " + describe(error, job.acceptedPrecision));
+    }
+    // Back to the trial's own values, of which nobody needs the conditions
+    // behind the last operand.
+    device.redraw(*inputs, i, trial);
+    if (i + 1 < job.inputs.size() && !callCondition(*inputs))
+      return false;
+  }
+  return true;
+}
+
+/// What the op is like on operands of which one is \p redrawn, and otherOracle
+/// the results: an op without conditions may be much harder there than on the
+/// trial. Runs at most once an operand, and only where the trial's own bounds
+/// are not held.
+bool Validation::measureRedrawn(const Case &redrawn,
+                                std::vector<Difficulty> &difficulties) {
+  if (!callTrusted(Part::Baseline, *inputs, *baselineOutputs))
+    return false;
+  difficulties.assign(job.outputs.size(), Difficulty());
+  for (size_t o = 0; o < job.outputs.size(); ++o) {
+    Difficulty &own = difficulties[o];
+    own.baseline = device.compare(o, *baselineOutputs, *otherOracle);
+    own.carriers = own.baseline.carriers;
+  }
+  OracleRun run{*inputs, *otherOracle, placement,
+                [&](const Operands &operands, Results &outputs) {
+                  return callTrusted(Part::Oracle, operands, outputs);
+                }};
+  std::unique_ptr<Results> scratch =
+      device.createResults(Part::Oracle, failure);
+  return scratch && worker::measureSlope(device, redrawn, run, moved, *scratch,
+                                         difficulties, failure);
+}
+
+/// What a kernel that rounds its operands to FP16 would return must not count
+/// as IEEE.
+bool Validation::checkHalfInputs(const Case &trial,
+                                 const std::vector<Difficulty> &difficulties) {
+  if (!device.roundToHalf(*inputs))
+    return true;
+  if (!callTrusted(Part::Oracle, *inputs, *otherOracle))
+    return false;
+  bool rejected = false;
+  double largest = 0;
+  for (size_t o = 0; o < job.outputs.size(); ++o) {
+    const Tensor &tensor = job.outputs[o];
+    // Coarser outputs hide it, and rightly so.
+    if (tensor.type != ElementType::F32 && tensor.type != ElementType::F64) {
+      rejected = true;
+      continue;
+    }
+    if (difficulties[o].perElement) {
+      Shares shares =
+          device.judge(o, *otherOracle, *oracleOutputs, conditionOutputs.get(),
+                       errorRuleOf(job, o, difficulties[o]));
+      largest = std::max(largest, shares.max);
+      rejected |= classify(shares, difficulties[o]) != Precision::IEEE;
+      continue;
+    }
+    Measure m = device.compare(o, *otherOracle, *oracleOutputs);
+    largest = std::max(largest, m.max);
+    rejected |= classify(job, o, m, difficulties[o]) != Precision::IEEE;
+  }
+  char text[120];
+  snprintf(text, sizeof(text), "%s as ieee on %s: largest error %.3g",
+           rejected ? "rejected" : "accepted", titleOf(trial).c_str(), largest);
+  refusedHalfInputs = rejected;
+  competitors.record({"operands rounded to f16", rejected, text});
+  device.fill(*inputs, trial, placement);
+  return true;
+}
+
+/// A would-be winner gives the same bits again and again, or is right each
+/// time. The first run is judged; so is every other that gives other bits.
+bool Validation::checkRepeats(const Case &trial,
+                              const std::vector<Difficulty> &difficulties) {
+  bool isPromotion = job.mode == Mode::Promote;
+  // One wrong run in a hundred is missed in 690 with a probability of 0.001.
+  // Runs of 6 ms and more leave it at fewer, those of 4 s at five.
+  const int64_t least = isPromotion ? 700 : 20;
+  const uint64_t leastNs = isPromotion ? 2'000'000'000u : 0;
+  constexpr uint64_t mostNs = 4'000'000'000u, mostNsForFive = 20'000'000'000u;
+  uint64_t first = 0, begin = clockNs();
+  int64_t others = 0, run = 0;
+  for (;; ++run) {
+    uint64_t spent = clockNs() - begin;
+    if ((run >= least && spent >= leastNs) || (run >= 5 && spent >= mostNs) ||
+        (run > 0 && spent >= mostNsForFive))
+      break;
+    if (!callCandidate("in repeated run " + std::to_string(run)))
+      return false;
+    uint64_t hash = device.hashOf(*candidateOutputs);
+    if (run == 0)
+      first = hash;
+    else if (hash == first)
+      continue;
+    others += run > 0;
+    TrialError error;
+    error.distribution = "repeated";
+    error.trial = run;
+    Precision got =
+        evaluation.judge(*candidateOutputs, *oracleOutputs,
+                         conditionOutputs.get(), difficulties, error);
+    if (got > job.acceptedPrecision) {
+      verdict.errors.push_back(error);
+      return wrong("the candidate fails in run " + std::to_string(run) +
+                   " on one and the same input: " +
+                   describe(error, job.acceptedPrecision));
+    }
+  }
+  verdict.audit.bitwiseDeterministic = others == 0;
+  verdict.audit.repeatedCalls = run;
+  if (others == 0 || !job.validate.requireDeterministic)
+    return true;
+  failure = {Status::Refused,
+             "the candidate is not deterministic: " + std::to_string(others) +
+                 " of " + std::to_string(run) +
+                 " runs on one and the same input give other bits than the "
+                 "first, and the job requires the same"};
+  return false;
+}

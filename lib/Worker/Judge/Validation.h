@@ -1,0 +1,100 @@
+//===- Validation.h - Is the candidate right --------------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_WORKER_JUDGE_VALIDATION_H
+#define FASTK_LIB_WORKER_JUDGE_VALIDATION_H
+
+#include "Competitors.h"
+#include "Evaluation.h"
+
+namespace fastk::worker {
+
+/// The validation of one candidate. Validate.cpp walks through the trials,
+/// ValidateTrial.cpp has what happens in one, ValidateOnce.cpp what happens
+/// after the first, Screen.cpp the first look at its speed.
+class Validation {
+public:
+  Validation(Evaluation &evaluation, Failure &failure)
+      : evaluation(evaluation), device(evaluation.device),
+        job(evaluation.device.job), verdict(evaluation.verdict),
+        failure(failure), competitors(job) {}
+
+  bool run(std::vector<Difficulty> &normalDifficulty);
+
+private:
+  enum class Outcome { Ready, LeftOut, Failed };
+
+  bool start(Part part, std::unique_ptr<Running> &program);
+  bool create();
+  bool callTrusted(Part part, const Operands &operands, Results &outputs,
+                   double *ns = nullptr);
+  bool callCandidate(const std::string &what);
+  Outcome prepare(Case &trial, std::vector<Difficulty> &difficulties,
+                  std::string &why);
+  bool measureBaseline(const Case &trial, size_t output, Difficulty &difficulty,
+                       bool &mostMasked, std::string &why);
+  bool measureSlope(const Case &trial, std::vector<Difficulty> &difficulties);
+  bool disagreesWithOracle(const std::vector<Difficulty> &difficulties,
+                           std::string &why) const;
+  bool judgeTrial(const Case &trial, std::vector<Difficulty> &difficulties,
+                  bool slopeKnown);
+  bool screen();
+  /// Runs the program of conditions on \p operands, where the job has one.
+  bool callCondition(const Operands &operands);
+  /// Whether a candidate that is slightly beyond a bound is so by bad luck.
+  bool isBadLuck(const Case &trial, std::vector<Difficulty> &difficulties,
+                 bool &unlucky);
+  void tryCompetitors(const Case &trial,
+                      const std::vector<Difficulty> &difficulties);
+  bool checkOperands(const Case &trial,
+                     const std::vector<Difficulty> &difficulties);
+  bool measureRedrawn(const Case &redrawn,
+                      std::vector<Difficulty> &difficulties);
+  bool checkHalfInputs(const Case &trial,
+                       const std::vector<Difficulty> &difficulties);
+  bool checkRepeats(const Case &trial,
+                    const std::vector<Difficulty> &difficulties);
+  bool wrong(std::string reason) {
+    failure = {Status::Wrong, std::move(reason)};
+    return false;
+  }
+  /// An oracle or baseline that fails is no fault of the candidate.
+  bool blame(Part part) {
+    failure = {Status::Error, failure.reason + " (the " + nameOf(part) +
+                                  " must run on every trial)"};
+    return false;
+  }
+
+  Evaluation &evaluation;
+  Device &device;
+  const Job &job;
+  Verdict &verdict;
+  Failure &failure;
+  Competitors competitors;
+  std::unique_ptr<Running> oracle, condition, baseline, candidate;
+  std::unique_ptr<Operands> inputs;
+  std::unique_ptr<Results> oracleOutputs, otherOracle, baselineOutputs,
+      candidateOutputs;
+  /// Of the operands that the oracle was last called on by callCondition.
+  std::unique_ptr<Results> conditionOutputs;
+  Placement placement = Placement::End;
+  double baselineSeconds = 0;
+  /// What a kernel that rounds operands to FP16 would return was refused.
+  bool refusedHalfInputs = false;
+  /// The trial's operands, slightly moved; made when first needed.
+  std::unique_ptr<Operands> moved;
+};
+
+/// "normal, trial 0".
+std::string titleOf(const Case &trial);
+/// The errors of a trial and their bounds, for people.
+std::string describe(const TrialError &error, Precision accepted);
+
+} // namespace fastk::worker
+
+#endif // FASTK_LIB_WORKER_JUDGE_VALIDATION_H

@@ -1,0 +1,57 @@
+//===- Patterns.h - What programs find where nothing is for them -*- C++
+//-*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The bytes around buffers and in results and workspaces that nobody has
+// written yet. They depend on a key, which is new for each call and never
+// leaves the worker before it, and on their place alone: nobody can assume
+// them, and the worker can look for changes without a copy. Host and NVRTC
+// compile this file, behind ValueFormulas.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_WORKER_VALUES_PATTERNS_H
+#define FASTK_LIB_WORKER_VALUES_PATTERNS_H
+
+#ifndef __CUDACC_RTC__
+#include "ValueFormulas.h"
+#endif
+
+namespace fastk::worker {
+
+enum class Pattern : uint32_t {
+  /// Around buffers: any bits.
+  Canary,
+  /// Results before a call: NaN in every float type, with random payloads.
+  Poison,
+  /// Workspaces before a call: by lines of 64 bytes any bits or NaN. Any bits
+  /// as a number often vanish beside others; NaN do not.
+  Undefined
+};
+
+/// Of the 64 bytes whose place begins at byte 64 * \p line.
+FASTK_FORMULA uint64_t patternLine(uint64_t key, uint64_t line) {
+  return bitsAt(key, line);
+}
+
+/// The 8 bytes of a pattern whose place begins at byte 8 * \p index; \p line is
+/// patternLine(key, index / 8).
+FASTK_FORMULA uint64_t patternWord(Pattern pattern, uint64_t line,
+                                   uint64_t index) {
+  // Exponents of all types, and a bit of each mantissa.
+  constexpr uint64_t nan = 0x7ff07ff07ff07ff0u;
+  uint64_t bits = (line + index * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
+  bits ^= bits >> 32;
+  bool isNan = pattern == Pattern::Poison ||
+               (pattern == Pattern::Undefined && (line & 1));
+  return isNan ? bits | nan : bits;
+}
+
+} // namespace fastk::worker
+
+#endif // FASTK_LIB_WORKER_VALUES_PATTERNS_H
