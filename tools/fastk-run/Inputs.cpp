@@ -61,11 +61,14 @@ fastk::analyzeArguments(mlir::ModuleOp model, llvm::StringRef function,
 
 static HostTensor generate(const TensorType &type,
                            const InputFeatures &features,
+                           std::optional<double> wantedScale,
                            std::mt19937_64 &engine) {
   HostTensor tensor(type);
-  double scale = type.shape.size() >= 2 && type.shape.back() > 0
-                     ? 1.0 / std::sqrt(static_cast<double>(type.shape.back()))
-                     : 1.0;
+  double usualScale =
+      type.shape.size() >= 2 && type.shape.back() > 0
+          ? 1.0 / std::sqrt(static_cast<double>(type.shape.back()))
+          : 1.0;
+  double scale = wantedScale.value_or(usualScale);
   bool isPositive = features.positive || features.nonZero ||
                     features.role == InputRole::Positive;
   bool isFloat = worker::isFloat(type.element);
@@ -84,7 +87,7 @@ static HostTensor generate(const TensorType &type,
 llvm::Expected<std::vector<HostTensor>>
 fastk::makeInputs(const Signature &signature, llvm::ArrayRef<std::string> files,
                   llvm::ArrayRef<InputFeatures> features, uint64_t seed,
-                  int64_t openSize) {
+                  int64_t openSize, std::optional<double> scale) {
   if (files.size() > signature.inputs.size())
     return llvm::createStringError(
         "--inputs names " + std::to_string(files.size()) +
@@ -98,8 +101,9 @@ fastk::makeInputs(const Signature &signature, llvm::ArrayRef<std::string> files,
       TensorType made = type;
       for (int64_t &size : made.shape)
         size = size == -1 ? openSize : size;
-      inputs.push_back(generate(
-          made, i < features.size() ? features[i] : InputFeatures(), engine));
+      inputs.push_back(
+          generate(made, i < features.size() ? features[i] : InputFeatures(),
+                   scale, engine));
       continue;
     }
     llvm::Expected<HostTensor> tensor = readNpy(files[i]);

@@ -13,6 +13,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,17 +27,17 @@ llvm::SmallVector<InputFeatures> analyzeArguments(mlir::ModuleOp model,
                                                   llvm::StringRef fusion);
 
 /// Inputs for a function: the first ones from `files`, the others generated.
-/// Generated floats are N(0,1) scaled by the inverse root of the last extent
-/// where a tensor has two dimensions or more, as weights are, so that deep
-/// models stay in range; positive ones are in [0.5, 1.5]; indices are in range,
-/// other integers 0 or 1. `features` may be shorter than the inputs. The same
-/// seed gives the same inputs on every machine. Dimensions that the signature
-/// leaves open are `openSize`. Errors name the file and the type it should
-/// have.
+/// Generated floats are N(0,1) times `scale`; without it, times the inverse
+/// root of the last extent where a tensor has two dimensions or more, as
+/// weights are, so that deep models stay in range. Positive ones are in
+/// [0.5, 1.5]; indices are in range, other integers 0 or 1. `features` may be
+/// shorter than the inputs. The same seed gives the same inputs on every
+/// machine. Dimensions that the signature leaves open are `openSize`. Errors
+/// name the file and the type it should have.
 llvm::Expected<std::vector<HostTensor>>
 makeInputs(const Signature &signature, llvm::ArrayRef<std::string> files,
            llvm::ArrayRef<InputFeatures> features, uint64_t seed,
-           int64_t openSize);
+           int64_t openSize, std::optional<double> scale = std::nullopt);
 
 } // namespace fastk
 

@@ -96,6 +96,11 @@ static cl::opt<std::string>
 static cl::opt<uint64_t>
     seed("seed", cl::cat(category), cl::init(1),
          cl::desc("seed of the generated inputs (default 1)"));
+static cl::opt<double> inputsScale(
+    "inputs-scale", cl::cat(category), cl::value_desc("S"),
+    cl::desc("standard deviation of the generated floats (default 1; of "
+             "tensors of two dimensions or more 1/sqrt(last size), as weights "
+             "have)"));
 static cl::opt<bool>
     showProfile("profile", cl::cat(category),
                 cl::desc("for the host: which workloads take how much of its "
@@ -310,7 +315,10 @@ makeInputsFor(Model model, llvm::StringRef function,
   SmallVector<InputFeatures> features;
   if (model)
     features = analyzeArguments(model.definition, function, fusion);
-  return makeInputs(signature, inputFiles, features, seed, openSize);
+  std::optional<double> scale;
+  if (inputsScale.getNumOccurrences())
+    scale = inputsScale;
+  return makeInputs(signature, inputFiles, features, seed, openSize, scale);
 }
 
 static func::FuncOp functionOf(Model model, llvm::StringRef name) {
@@ -537,6 +545,13 @@ static int run(int argc, char **argv) {
       "it.\n\n"
       "  fastk-run model.mlir --check --time\n"
       "  fastk-run model.so --inputs a.npy,b.npy --outputs results\n\n"
+      "Inputs that are not given are generated: floats from N(0, 1), those of "
+      "tensors of\ntwo dimensions or more divided by sqrt(last size); in "
+      "[0.5, 1.5] what has to be\npositive; indices in range, other integers 0 "
+      "or 1. A branch of the model that such\nvalues never take is neither run "
+      "nor checked: scale them with --inputs-scale, or\ngive values of your "
+      "own "
+      "with --inputs.\n\n"
       "Exit codes: 0 done, 1 the input or the options are wrong, 2 --check "
       "found a wrong result.\n");
   if (targetName != "host" && targetName != "cuda" &&
@@ -550,6 +565,11 @@ static int run(int argc, char **argv) {
     return fail(llvm::createStringError(
         "--seconds wants a number above 0: how long --time and --profile "
         "measure"));
+  if (inputsScale.getNumOccurrences() &&
+      !(std::isfinite(inputsScale) && inputsScale > 0))
+    return fail(llvm::createStringError(
+        "--inputs-scale wants a number above 0: the standard deviation of the "
+        "generated floats"));
   std::optional<Precision> precision = symbolizePrecision(precisionName);
   if (!precision)
     return fail(llvm::createStringError("unknown precision '" + precisionName +
