@@ -33,26 +33,16 @@ JobMaker::create(JobMakerOptions options) {
     return llvm::createStringError(
         options.compiler + " is missing or not executable: build it with "
                            "scripts/build.sh, or install fastk whole");
-  llvm::SmallString<128> scratch;
-  std::error_code ec;
-  if (options.scratch.empty()) {
-    ec = llvm::sys::fs::createUniqueDirectory("fastk", scratch);
-  } else {
-    scratch = options.scratch;
-    ec = llvm::sys::fs::create_directories(scratch);
-  }
-  if (ec)
-    return llvm::createStringError(ec, "cannot make a folder for kernels: " +
-                                           ec.message());
+  ProcessFolder scratch;
+  if (std::error_code ec = scratch.create("fastk"))
+    return llvm::createStringError(ec, explainTemporaryFileError(ec));
   return std::unique_ptr<JobMaker>(
-      new JobMaker(std::move(options), scratch.str().str()));
+      new JobMaker(std::move(options), std::move(scratch)));
 }
 
-JobMaker::JobMaker(JobMakerOptions given, std::string scratch)
+JobMaker::JobMaker(JobMakerOptions given, ProcessFolder scratch)
     : options(std::move(given)), scratch(std::move(scratch)),
       target(options.target ? *options.target : describeHost()) {}
-
-JobMaker::~JobMaker() { llvm::sys::fs::remove_directories(scratch); }
 
 static llvm::Expected<std::string> readWhole(const Twine &path) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
@@ -107,7 +97,7 @@ JobMaker::compile(LoweringOp lowering, StringRef role, unsigned seconds) {
 
   bool onHost = lowering.getTarget() == "host";
   CompiledKernel kernel;
-  llvm::SmallString<128> path(scratch);
+  llvm::SmallString<128> path(scratch.path());
   llvm::sys::path::append(path, StringRef(name).take_front(16) +
                                     (onHost ? ".so" : ""));
   kernel.program.path = std::string(path);
@@ -123,7 +113,7 @@ JobMaker::compile(LoweringOp lowering, StringRef role, unsigned seconds) {
   if (!onHost)
     arguments.push_back("--target=" + lowering.getTarget().str());
   llvm::Expected<ProcessResult> result =
-      runProcess(options.compiler, arguments, text, limits, scratch);
+      runProcess(options.compiler, arguments, text, limits, scratch.path());
   if (!result)
     return result.takeError();
   kernel.timedOut = result->timedOut;
@@ -171,7 +161,7 @@ llvm::Expected<JobMaker::CompiledKernel>
 JobMaker::sourceProgram(const Variant &variant, StringRef arch) {
   CompiledKernel kernel;
   std::string digest = sha256(variant.program);
-  kernel.program.path = scratch + "/" + digest.substr(0, 16) + ".cu";
+  kernel.program.path = scratch.file(digest.substr(0, 16) + ".cu");
   kernel.program.code = worker::Code::CUDA;
   kernel.program.plan = variant.plan;
   kernel.digest = sha256(worker::toJSON(*variant.plan) + "\n" + digest);

@@ -6,11 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Evaluate/Subprocess.h"
+#include "fastk/System/ProcessFolder.h"
 #include "fastk/System/SpawnProcess.h"
-#include "llvm/ADT/SmallString.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cerrno>
 #include <chrono>
@@ -24,6 +22,7 @@
 using namespace fastk;
 using llvm::StringRef;
 
+/// Writes a file of the folder for one run.
 static llvm::Error writeFile(StringRef path, StringRef text) {
   std::error_code ec;
   llvm::raw_fd_ostream os(path, ec);
@@ -34,8 +33,7 @@ static llvm::Error writeFile(StringRef path, StringRef text) {
     os.clear_error();
   }
   if (ec)
-    return llvm::createStringError(ec, "cannot write " + path + ": " +
-                                           ec.message());
+    return llvm::createStringError(ec, explainTemporaryFileError(ec));
   return llvm::Error::success();
 }
 
@@ -73,18 +71,11 @@ fastk::runProcess(StringRef program, llvm::ArrayRef<std::string> arguments,
   };
   if (limits.cancelled && limits.cancelled())
     return cancelled();
-  llvm::SmallString<128> directory(scratch);
-  llvm::sys::path::append(directory, "run");
-  if (std::error_code ec =
-          llvm::sys::fs::createUniqueDirectory(directory, directory))
-    return llvm::createStringError(ec, "cannot make a folder under " + scratch +
-                                           ": " + ec.message());
-  auto inside = [&](StringRef name) {
-    llvm::SmallString<128> path(directory);
-    llvm::sys::path::append(path, name);
-    return std::string(path);
-  };
-  std::string in = inside("in"), out = inside("out"), err = inside("err");
+  ProcessFolder directory;
+  if (std::error_code ec = directory.create("run", scratch.str()))
+    return llvm::createStringError(ec, explainTemporaryFileError(ec));
+  std::string in = directory.file("in"), out = directory.file("out"),
+              err = directory.file("err");
   if (llvm::Error error = writeFile(in, input))
     return error;
 
@@ -93,7 +84,7 @@ fastk::runProcess(StringRef program, llvm::ArrayRef<std::string> arguments,
   SpawnOptions options = {program.str(), {program.str()}};
   options.arguments.insert(options.arguments.end(), arguments.begin(),
                            arguments.end());
-  options.environment = environmentFor(std::string(directory));
+  options.environment = environmentFor(directory.path());
   options.dataBytes = uint64_t(limits.memoryMegabytes) << 20;
   options.parentDeathSignal = limits.parentDeathSignal;
   constexpr int created = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
@@ -107,12 +98,10 @@ fastk::runProcess(StringRef program, llvm::ArrayRef<std::string> arguments,
   for (int descriptor : {options.input, options.output, options.error})
     if (descriptor >= 0)
       ::close(descriptor);
-  if (child < 0) {
-    llvm::sys::fs::remove_directories(directory);
+  if (child < 0)
     return llvm::createStringError(
         std::error_code(code, std::generic_category()),
         "cannot start " + program + ": " + std::strerror(code));
-  }
 
   using Clock = std::chrono::steady_clock;
   Clock::time_point deadline =
@@ -133,7 +122,6 @@ fastk::runProcess(StringRef program, llvm::ArrayRef<std::string> arguments,
     ::close(handle);
   result.output = readFile(out, uint64_t(64) << 20);
   result.diagnostics = readFile(err, 64 << 10);
-  llvm::sys::fs::remove_directories(directory);
   if (isCancelled)
     return cancelled();
   result.exitCode = WIFEXITED(status) ? WEXITSTATUS(status) : -2;

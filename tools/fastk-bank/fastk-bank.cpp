@@ -9,6 +9,7 @@
 #include "fastk/Bank/Bank.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Support/DurableFile.h"
+#include "fastk/System/EndingSignals.h"
 #include "fastk/System/FormatSeconds.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -517,6 +518,7 @@ static int run(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+  watchEndingSignals();
   int status = run(argc, argv);
   if (llvm::Error error = flushStandardOutput())
     return reportError(llvm::toString(std::move(error)));

@@ -22,6 +22,7 @@
 #include "fastk/Evaluate/Subprocess.h"
 #include "fastk/Support/DurableFile.h"
 #include "fastk/System/AvailableMemory.h"
+#include "fastk/System/EndingSignals.h"
 #include "fastk/Transforms/RunPasses.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
@@ -35,12 +36,13 @@
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
 #include <csignal>
+#include <map>
 
 using namespace mlir;
 using namespace fastk;
 
-/// The first SIGINT or SIGTERM of a search, which ends at once: what runs is
-/// killed, what was recorded is kept.
+/// The first signal that asks a search to end, which it does at once: what runs
+/// is killed, what was recorded is kept.
 static volatile std::sig_atomic_t interrupted = 0;
 
 static int fail(const llvm::Twine &message) {
@@ -106,11 +108,14 @@ static int search(const DriverOptions &options, ModuleOp formed,
   };
   // The default action would kill the process in the middle of a line; the
   // second signal still does.
-  struct sigaction action = {}, beforeInt = {}, beforeTerm = {};
-  action.sa_handler = [](int signal) { interrupted = signal; };
-  action.sa_flags = SA_RESETHAND;
-  sigaction(SIGINT, &action, &beforeInt);
-  sigaction(SIGTERM, &action, &beforeTerm);
+  struct sigaction action = {};
+  action.sa_handler = [](int signal) {
+    interrupted = signal;
+    std::signal(signal, endBySignal);
+  };
+  std::map<int, struct sigaction> before;
+  for (int signal : endingSignals())
+    sigaction(signal, &action, &before[signal]);
   llvm::Expected<SearchModelEnd> end = SearchModelEnd::Done;
   (void)!end; // Seen: it is no error.
   PassManager passes(formed.getContext());
@@ -120,8 +125,8 @@ static int search(const DriverOptions &options, ModuleOp formed,
       createSearchPass(banks, matcher, options.search, request, end));
   bool isDone = succeeded(passes.run(formed));
   // LLVM's own handlers again, which remove half-written files.
-  sigaction(SIGINT, &beforeInt, nullptr);
-  sigaction(SIGTERM, &beforeTerm, nullptr);
+  for (const auto &[signal, handler] : before)
+    sigaction(signal, &handler, nullptr);
   if (!end) {
     // What was cancelled shows up as an error.
     if (!interrupted)
@@ -135,7 +140,8 @@ static int search(const DriverOptions &options, ModuleOp formed,
     llvm::errs() << "fastk-opt: interrupted; the same command goes on from the "
                     "journal in "
                  << journalOf(options.search, banks) << "\n";
-    return interrupted == SIGTERM ? kExitTerminated : kExitInterrupted;
+    // As a shell says it.
+    return 128 + interrupted;
   }
   return *end == SearchModelEnd::Pending ? kExitPending : kExitWrong;
 }

@@ -14,16 +14,14 @@
 
 namespace fastk {
 
-/// Exit codes, as docs/commands.md promises them.
+/// Exit codes, as docs/commands.md promises them; a search that a signal ended
+/// has 128 + the signal.
 enum ExitCode {
   kExitDone = 0,
   kExitWrong = 1,
   kExitRefused = 2,
   /// Evaluations are not answered yet: run again later (sysexits' EX_TEMPFAIL).
-  kExitPending = 75,
-  /// A search that SIGINT or SIGTERM ended, as a shell would say it.
-  kExitInterrupted = 130,
-  kExitTerminated = 143
+  kExitPending = 75
 };
 
 /// Compiles a model as `options` say. `executable` is the path of this program.

@@ -42,8 +42,8 @@ Exit codes: 0 done; 1 input or options are wrong, or a search cannot go on; 2 a
 result was refused (--require-hits not met); 75 answers are pending: of evaluations
 (--evaluator=spool:DIR, answer them with fastk-worker --spool DIR) or of prompts
 (--proposer=mailbox:DIR); then run the same command again;
-130 or 143 a search was ended by SIGINT or SIGTERM, the journal is intact and the same
-command goes on.
+129, 130 or 143 a search was ended by SIGHUP, SIGINT or SIGTERM, the journal is intact
+and the same command goes on.
 )";
 
 namespace {

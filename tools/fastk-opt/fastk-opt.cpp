@@ -19,6 +19,7 @@
 #include "fastk/Driver/LoadModel.h"
 #include "fastk/Driver/RegisterMLIR.h"
 #include "fastk/Driver/RunSearch.h"
+#include "fastk/System/EndingSignals.h"
 #include "fastk/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -70,7 +71,9 @@ static bool wantsMlirOpt(int argc, char **argv) {
 int main(int argc, char **argv) {
   if (fastk::cuda::isNvrtcChild(argc, argv))
     _exit(fastk::cuda::nvrtcChildMain(argc, argv));
-  llvm::InitLLVM init(argc, argv);
+  fastk::watchEndingSignals();
+  llvm::InitLLVM init(argc, argv, /*InstallPipeSignalExitHandler=*/false);
+  fastk::keepIgnoredSignals();
   // A file beyond the shell's size limit (ulimit -f) is an error that names the
   // file, not a crash.
   std::signal(SIGXFSZ, SIG_IGN);

@@ -20,7 +20,9 @@
 #include "fastk/Runtime/Npy.h"
 #include "fastk/Support/DurableFile.h"
 #include "fastk/System/AvailableMemory.h"
+#include "fastk/System/EndingSignals.h"
 #include "fastk/System/FormatSeconds.h"
+#include "fastk/System/ProcessFolder.h"
 #include "fastk/Transforms/RunPasses.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AsmState.h"
@@ -578,15 +580,9 @@ static int run(int argc, char **argv) {
   warnOfMissingBanks(std::vector<std::string>(banks.begin(), banks.end()),
                      "fastk-run", "fastk-opt --search");
 
-  llvm::SmallString<128> folder;
-  if (std::error_code ec =
-          llvm::sys::fs::createUniqueDirectory("fastk-run", folder))
-    return fail(llvm::createStringError(ec, "cannot make a temporary folder: " +
-                                                ec.message()));
-  struct RemoveFolder {
-    llvm::StringRef path;
-    ~RemoveFolder() { llvm::sys::fs::remove_directories(path); }
-  } remove{folder};
+  ProcessFolder folder;
+  if (std::error_code ec = folder.create("fastk-run"))
+    return fail(llvm::createStringError(ec, explainTemporaryFileError(ec)));
 
   bool isLibrary = llvm::StringRef(inputPath).ends_with(".so");
   // The passes obey the options above; nothing is timed.
@@ -648,14 +644,17 @@ static int run(int argc, char **argv) {
   if (model)
     models = {*model, definition ? *definition : *model};
   if (targetName != "host")
-    return runOnGpu(models, library ? &*library : nullptr, *precision, folder);
-  return runOnHost(models, std::move(library), *precision, folder);
+    return runOnGpu(models, library ? &*library : nullptr, *precision,
+                    folder.path());
+  return runOnHost(models, std::move(library), *precision, folder.path());
 }
 
 int main(int argc, char **argv) {
   if (cuda::isNvrtcChild(argc, argv))
     _exit(cuda::nvrtcChildMain(argc, argv));
-  llvm::InitLLVM init(argc, argv);
+  watchEndingSignals();
+  llvm::InitLLVM init(argc, argv, /*InstallPipeSignalExitHandler=*/false);
+  keepIgnoredSignals();
   int status = run(argc, argv);
   if (llvm::Error error = flushStandardOutput())
     return fail(std::move(error));

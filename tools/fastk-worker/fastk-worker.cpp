@@ -9,6 +9,7 @@
 #include "Spool.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Cuda/QueryDevice.h"
+#include "fastk/System/ProcessFolder.h"
 #include "fastk/Worker/Calibrate.h"
 #include "fastk/Worker/Worker.h"
 #include <cerrno>
@@ -81,6 +82,7 @@ static constexpr size_t largestJob = size_t(64) << 20;
 
 static void onSignal(int signal) {
   killAllPrograms();
+  fastk::removeTemporaryFolders();
   _exit(128 + signal);
 }
 

@@ -16,6 +16,7 @@
 
 #include "fastk/Evaluate/Evaluator.h"
 #include "fastk/Protocol/Job.h"
+#include "fastk/System/ProcessFolder.h"
 #include "fastk/Target/TargetDescription.h"
 #include "llvm/ADT/StringMap.h"
 #include <functional>
@@ -31,9 +32,6 @@ inline constexpr int kCompilerToolMissing = 69;
 struct JobMakerOptions {
   /// `fastk-opt`, which compiles each kernel in a child process.
   std::string compiler;
-  /// Where kernels are compiled to; removed in the end. Empty: the system's
-  /// temporary folder.
-  std::string scratch;
   /// What is evaluated on, for the floor. Nothing: this machine.
   std::optional<TargetDescription> target;
   /// OpenMP threads of every program; 0: all processors.
@@ -87,7 +85,6 @@ class JobMaker {
 public:
   static llvm::Expected<std::unique_ptr<JobMaker>>
   create(JobMakerOptions options);
-  ~JobMaker();
 
   /// Variants may be in these languages. Where C is among them, provenance()
   /// is an error without its compiler; else that is no used part.
@@ -108,7 +105,8 @@ public:
   /// What identifies the compiled baseline and oracle of a workload, and the
   /// compiler of C.
   llvm::Expected<Provenance> provenance(LoweringOp workload);
-  llvm::StringRef getScratch() const { return scratch; }
+  /// Where kernels are compiled to.
+  llvm::StringRef getScratch() const { return scratch.path(); }
 
 private:
   /// A compiled kernel, or why there is none.
@@ -121,7 +119,7 @@ private:
     bool timedOut = false;
   };
 
-  JobMaker(JobMakerOptions options, std::string scratch);
+  JobMaker(JobMakerOptions options, ProcessFolder scratch);
   llvm::Expected<CompiledKernel>
   compile(LoweringOp lowering, llvm::StringRef role, unsigned seconds);
   /// The workload's default lowering or oracle.
@@ -138,7 +136,7 @@ private:
   llvm::Error readDeviceProgram(llvm::StringRef folder, CompiledKernel &kernel);
 
   JobMakerOptions options;
-  std::string scratch;
+  ProcessFolder scratch;
   TargetDescription target;
   /// Nothing: they may be in any.
   std::optional<Languages> expected;

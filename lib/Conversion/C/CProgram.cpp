@@ -12,6 +12,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Host/HostPipeline.h"
+#include "fastk/System/ProcessFolder.h"
+#include "fastk/System/WholeFile.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/InstIterator.h"
@@ -20,7 +22,6 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IRReader/IRReader.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/SourceMgr.h"
@@ -216,26 +217,6 @@ static std::optional<std::string> findViolation(const llvm::Module &module,
   return std::nullopt;
 }
 
-namespace {
-/// Files that are gone when the scope ends.
-struct TemporaryFiles {
-  SmallString<128> source, ir, log;
-  std::error_code create() {
-    namespace fs = llvm::sys::fs;
-    if (auto code = fs::createTemporaryFile("fastk-kernel", "c", source))
-      return code;
-    if (auto code = fs::createTemporaryFile("fastk-kernel", "ll", ir))
-      return code;
-    return fs::createTemporaryFile("fastk-kernel", "log", log);
-  }
-  ~TemporaryFiles() {
-    for (StringRef path : {StringRef(source), StringRef(ir), StringRef(log)})
-      if (!path.empty())
-        (void)llvm::sys::fs::remove(path);
-  }
-};
-} // namespace
-
 static std::string readFile(StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   return buffer ? (*buffer)->getBuffer().str() : std::string();
@@ -283,19 +264,14 @@ fastk::compileCProgram(Location loc, StringRef source, unsigned numPointers,
   if (failed(clang))
     return failure();
 
-  TemporaryFiles files;
-  std::error_code code = files.create();
-  if (!code) {
-    llvm::raw_fd_ostream stream(files.source, code);
-    if (!code) {
-      stream << source;
-      stream.close();
-      code = stream.error();
-      stream.clear_error();
-    }
-  }
+  ProcessFolder folder;
+  std::error_code code = folder.create("fastk-kernel");
+  std::string sourceFile = folder.file("kernel.c"),
+              irFile = folder.file("kernel.ll"), logFile = folder.file("log");
+  if (!code)
+    code = writeWholeFile(sourceFile, source);
   if (code) {
-    emitError(loc) << "cannot write a temporary file: " << code.message();
+    emitError(loc) << explainTemporaryFileError(code);
     return failure();
   }
 
@@ -319,15 +295,15 @@ fastk::compileCProgram(Location loc, StringRef source, unsigned numPointers,
                       "-emit-llvm",
                       "-H",
                       "-o",
-                      files.ir,
-                      files.source};
-  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(files.log),
-                                          StringRef(files.log)};
+                      irFile,
+                      sourceFile};
+  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(logFile),
+                                          StringRef(logFile)};
   std::string error;
   int status =
       llvm::sys::ExecuteAndWait(*clang, args, std::nullopt, redirects,
                                 kCompileSeconds, kCompileMegabytes, &error);
-  std::string log = readFile(files.log);
+  std::string log = readFile(logFile);
   SmallVector<StringRef> lines;
   StringRef(log).split(lines, '\n');
   for (StringRef line : lines)
@@ -344,11 +320,11 @@ fastk::compileCProgram(Location loc, StringRef source, unsigned numPointers,
     return refuse("did not compile within " + llvm::Twine(kCompileSeconds) +
                   " s, or crashed the compiler: " + error);
   if (status != 0)
-    return refuse("does not compile:\n" + describeLog(log, files.source));
+    return refuse("does not compile:\n" + describeLog(log, sourceFile));
 
   llvm::SMDiagnostic diagnostic;
   std::unique_ptr<llvm::Module> module =
-      llvm::parseIRFile(files.ir, diagnostic, context);
+      llvm::parseIRFile(irFile, diagnostic, context);
   if (!module)
     return refuse("made IR that does not parse: " + diagnostic.getMessage());
   if (auto why = findViolation(*module, numPointers))

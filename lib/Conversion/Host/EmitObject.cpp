@@ -8,6 +8,7 @@
 #include "Host/LLVM/OptimizeLLVM.h"
 #include "HostPipeline.h"
 #include "fastk/Conversion/WriteFile.h"
+#include "fastk/System/ProcessFolder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -147,10 +148,10 @@ LogicalResult fastk::linkSharedLibrary(Location loc,
   if (failed(found))
     return failure();
   SmallVector<StringRef> &args = *found;
-  SmallString<128> log;
-  if (std::error_code code =
-          llvm::sys::fs::createTemporaryFile("fastk-link", "log", log))
-    return emitError(loc) << "cannot make a temporary file: " << code.message();
+  ProcessFolder folder;
+  if (std::error_code code = folder.create("fastk-link"))
+    return emitError(loc) << explainTemporaryFileError(code);
+  std::string log = folder.file("log");
   FileBeside out(path);
   // No build id: equal objects give equal bytes.
   // A function of the model may bear the name of one in the program or in libc:
@@ -166,7 +167,6 @@ LogicalResult fastk::linkSharedLibrary(Location loc,
                                           StringRef(log)};
   int status = llvm::sys::ExecuteAndWait(linker, args, std::nullopt, redirects,
                                          /*SecondsToWait=*/120, 0, &error);
-  LogicalResult result = success();
   if (status != 0) {
     auto buffer = llvm::MemoryBuffer::getFile(log);
     std::string said =
@@ -176,28 +176,23 @@ LogicalResult fastk::linkSharedLibrary(Location loc,
     for (size_t at = 0; (at = said.find(name, at)) != std::string::npos;
          at += path.size())
       said.replace(at, name.size(), path.str());
-    result = emitError(loc) << "linking '" << path
-                            << "' failed: " << (error.empty() ? said : error);
-  } else if (std::error_code code = out.keep()) {
-    result = emitError(loc)
-             << "cannot write '" << path << "': " << code.message();
+    return emitError(loc) << "linking '" << path
+                          << "' failed: " << (error.empty() ? said : error);
   }
-  (void)llvm::sys::fs::remove(log);
-  return result;
+  if (std::error_code code = out.keep())
+    return emitError(loc) << "cannot write '" << path
+                          << "': " << code.message();
+  return success();
 }
 
 LogicalResult fastk::emitSharedLibrary(Location loc, llvm::Module &module,
                                        const HostTarget &target, StringRef path,
                                        ArrayRef<std::string> libraries) {
-  SmallString<128> object;
-  if (std::error_code code =
-          llvm::sys::fs::createTemporaryFile("fastk", "o", object))
-    return emitError(loc) << "cannot make a temporary file: " << code.message();
-  LogicalResult result = success();
-  if (failed(optimizeModule(module, target)) ||
-      failed(emitObject(loc, module, target, object)) ||
-      failed(linkSharedLibrary(loc, {std::string(object)}, path, libraries)))
-    result = failure();
-  (void)llvm::sys::fs::remove(object);
-  return result;
+  ProcessFolder folder;
+  if (std::error_code code = folder.create("fastk"))
+    return emitError(loc) << explainTemporaryFileError(code);
+  std::string object = folder.file("model.o");
+  return success(succeeded(optimizeModule(module, target)) &&
+                 succeeded(emitObject(loc, module, target, object)) &&
+                 succeeded(linkSharedLibrary(loc, {object}, path, libraries)));
 }

@@ -9,6 +9,7 @@
 #include "ChildProcess.h"
 #include "Secrets/Secret.h"
 #include "fastk/Support/Nesting.h"
+#include "fastk/System/ProcessFolder.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
@@ -32,17 +33,13 @@ namespace {
 /// A folder for one run, removed with all that the program left in it.
 class RunFolder {
 public:
-  RunFolder() = default;
-  RunFolder(const RunFolder &) = delete;
-  RunFolder &operator=(const RunFolder &) = delete;
-  ~RunFolder() {
-    if (!base.empty())
-      sys::fs::remove_directories(base);
-  }
   /// Makes it, with `input` in a file beside the folder to run in.
   Error create(StringRef input);
 
-  std::string base, work, inputFile;
+  std::string work, inputFile;
+
+private:
+  ProcessFolder base;
 };
 
 struct Run {
@@ -74,15 +71,11 @@ private:
 } // namespace
 
 Error RunFolder::create(StringRef input) {
-  SmallString<128> path;
-  if (std::error_code ec = sys::fs::createUniqueDirectory("fastk-ask", path))
-    return createStringError(ec,
-                             "cannot make a temporary folder: " + ec.message() +
-                                 "; TMPDIR names where they are made");
-  base = std::string(path);
-  work = base + "/work";
-  inputFile = base + "/prompt";
-  std::error_code ec = sys::fs::create_directory(work);
+  std::error_code ec = base.create("fastk-ask");
+  work = base.file("work");
+  inputFile = base.file("prompt");
+  if (!ec)
+    ec = sys::fs::create_directory(work);
   if (!ec) {
     raw_fd_ostream os(inputFile, ec);
     if (!ec) {
@@ -93,8 +86,7 @@ Error RunFolder::create(StringRef input) {
     }
   }
   if (ec)
-    return createStringError(ec,
-                             "cannot write into " + base + ": " + ec.message());
+    return createStringError(ec, explainTemporaryFileError(ec));
   return Error::success();
 }
 

@@ -15,7 +15,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
-#include <filesystem>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
@@ -23,7 +22,6 @@
 
 using namespace fastk;
 using namespace fastk::worker;
-namespace fs = std::filesystem;
 
 /// As runTool() says. Returns -1 with errno set where it cannot be started.
 static pid_t startTool(const std::vector<std::string> &command,
@@ -166,17 +164,9 @@ ScratchFolder::ScratchFolder(uint64_t bytes) {
   const char *set = std::getenv("TMPDIR");
   places.push_back(set && *set ? set : "/tmp");
   for (const std::string &place : places) {
-    std::string pattern = place + "/fastk-worker-XXXXXX";
-    if (mkdtemp(pattern.data())) {
-      folder = pattern;
+    std::error_code code = folder.create("fastk-worker", place);
+    if (!code)
       return;
-    }
-    problem = place + ": cannot make a folder: " + strerror(errno);
+    problem = place + ": cannot make a folder: " + code.message();
   }
-}
-
-ScratchFolder::~ScratchFolder() {
-  std::error_code error;
-  if (!folder.empty())
-    fs::remove_all(folder, error);
 }

@@ -9,6 +9,7 @@
 #ifndef FASTK_LIB_WORKER_PROCESS_RUNTOOL_H
 #define FASTK_LIB_WORKER_PROCESS_RUNTOOL_H
 
+#include "fastk/System/ProcessFolder.h"
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -63,16 +64,14 @@ ToolEnd runTool(const std::vector<std::string> &command,
 class ScratchFolder {
 public:
   explicit ScratchFolder(uint64_t bytes);
-  ~ScratchFolder();
-  ScratchFolder(const ScratchFolder &) = delete;
-  ScratchFolder &operator=(const ScratchFolder &) = delete;
 
   /// Empty where none could be made; error() then says why.
-  const std::string &path() const { return folder; }
+  const std::string &path() const { return folder.path(); }
   const std::string &error() const { return problem; }
 
 private:
-  std::string folder, problem;
+  ProcessFolder folder;
+  std::string problem;
 };
 
 } // namespace fastk::worker

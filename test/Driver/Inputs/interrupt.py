@@ -1,6 +1,6 @@
 """Ends a real search by a signal in the middle of an evaluation, and looks at what is left.
 
-For SIGINT, SIGTERM and SIGKILL to fastk-opt alone, and SIGINT to the whole group as a terminal sends
+For SIGINT, SIGTERM, SIGHUP and SIGKILL to fastk-opt alone, and SIGINT to the whole group as a terminal sends
 it: the exit code, the processes that are still there, the journal, the temporary files; then the
 search goes on and must not repeat an evaluation that was recorded.
 
@@ -70,7 +70,8 @@ def main():
         return {pid: line for pid, line in processes(scratch).items() if pid not in others}
 
     for number, to_group, code in [(signal.SIGINT, False, 130), (signal.SIGINT, True, 130),
-                                   (signal.SIGTERM, False, 143), (signal.SIGKILL, False, -9)]:
+                                   (signal.SIGTERM, False, 143), (signal.SIGHUP, False, 129),
+                                   (signal.SIGKILL, False, -9)]:
         name = number.name + ("-group" if to_group else "")
         folder = os.path.join(scratch, name)
         temporary = os.path.join(folder, "tmp")

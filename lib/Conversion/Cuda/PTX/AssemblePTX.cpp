@@ -7,11 +7,10 @@
 
 #include "fastk/Conversion/CudaCodegen.h"
 #include "fastk/Cuda/Nvrtc.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
+#include "fastk/System/ProcessFolder.h"
+#include "fastk/System/WholeFile.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -19,19 +18,6 @@ using namespace fastk;
 /// Kernels of hundreds of kilobytes take a few seconds.
 static constexpr unsigned kSeconds = 60;
 static constexpr unsigned kMegabytes = 8192;
-
-namespace {
-/// A temporary file that goes with the object.
-struct Scratch {
-  explicit Scratch(StringRef suffix) {
-    error = llvm::sys::fs::createTemporaryFile("fastk", suffix, path);
-    remover.setFile(path, !error);
-  }
-  std::error_code error;
-  SmallString<128> path;
-  llvm::FileRemover remover;
-};
-} // namespace
 
 static std::string readAll(StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
@@ -49,33 +35,26 @@ FailureOr<std::string> fastk::assemblePTX(Location loc, StringRef ptx,
                       "'fastk.ptxas')";
     return failure();
   }
-  Scratch source("ptx"), cubin("cubin"), log("log");
-  for (const Scratch *file : {&source, &cubin, &log})
-    if (file->error) {
-      emitError(loc) << "cannot make a temporary file: "
-                     << file->error.message();
-      return failure();
-    }
-  std::error_code ec;
-  llvm::raw_fd_ostream os(source.path, ec);
-  os << ptx;
-  os.close();
-  if (ec || os.has_error()) {
-    os.clear_error();
-    emitError(loc) << "cannot write " << source.path;
+  ProcessFolder folder;
+  std::error_code code = folder.create("fastk-ptx");
+  std::string source = folder.file("kernel.ptx"),
+              cubin = folder.file("kernel.cubin"), log = folder.file("log");
+  if (!code)
+    code = writeWholeFile(source, ptx);
+  if (code) {
+    emitError(loc) << explainTemporaryFileError(code);
     return failure();
   }
   std::string arch = "-arch=" + target.chip;
   std::string problem;
-  int code = llvm::sys::ExecuteAndWait(
-      ptxas, {ptxas, arch, source.path, "-o", cubin.path}, /*Env=*/std::nullopt,
-      /*Redirects=*/{StringRef(), StringRef(log.path), StringRef(log.path)},
-      kSeconds, kMegabytes, &problem);
-  std::string machineCode = code == 0 ? readAll(cubin.path) : "";
+  int status = llvm::sys::ExecuteAndWait(
+      ptxas, {ptxas, arch, source, "-o", cubin}, /*Env=*/std::nullopt,
+      /*Redirects=*/{StringRef(), StringRef(log), StringRef(log)}, kSeconds,
+      kMegabytes, &problem);
+  std::string machineCode = status == 0 ? readAll(cubin) : "";
   if (!machineCode.empty())
     return machineCode;
-  std::string said =
-      StringRef(readAll(log.path)).trim().split('\n').first.str();
+  std::string said = StringRef(readAll(log)).trim().split('\n').first.str();
   emitError(loc) << "ptxas could not assemble it: "
                  << (said.empty() ? problem : said)
                  << " (required by 'fastk.ptxas')";
