@@ -160,6 +160,10 @@ fastk::createLocalPool(LocalPoolOptions options) {
     return llvm::createStringError(
         options.worker + " is missing or not executable: build it with "
                          "scripts/build.sh, or install fastk whole");
+  if (!options.jobs.target)
+    if (std::string problem = explainTooManyThreads(options.jobs.threads);
+        !problem.empty())
+      return llvm::createStringError("--num-threads: " + problem);
   auto pool = std::make_unique<LocalPool>(std::move(options));
   if (llvm::Error error = pool->prepare())
     return std::move(error);

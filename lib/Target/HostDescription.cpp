@@ -228,6 +228,18 @@ TargetDescription identifyHost() {
   return identifyHost(factors);
 }
 
+std::string explainTooManyThreads(unsigned threads) {
+  size_t processors = allowedProcessors().size();
+  if (threads <= processors)
+    return "";
+  return std::to_string(threads) +
+         " threads cannot be measured here: " + "this process may run on " +
+         std::to_string(processors) +
+         (processors == 1 ? " processor" : " processors") +
+         ", and threads that share one wait for each other; name at most " +
+         std::to_string(processors) + ", or measure where there are more";
+}
+
 TargetDescription measureHost() {
   HalfFactors factors;
   TargetDescription host = identifyHost(factors);

@@ -11,6 +11,7 @@
 #include "fastk/Support/DurableFile.h"
 #include "fastk/System/EndingSignals.h"
 #include "fastk/System/FormatSeconds.h"
+#include "fastk/Target/TargetDescription.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
@@ -436,6 +437,14 @@ static int run(int argc, char **argv) {
   if (verify && requireDeterministic && !remeasureAll)
     return reportError("--require-deterministic runs winners again: add "
                        "--remeasure, or leave it out");
+  if ((verify && remeasureAll) || (merges && !byRecord))
+    if (std::string problem = explainTooManyThreads(numThreads);
+        !problem.empty())
+      return reportError("--num-threads: " + problem);
+  if (!onlyTarget.empty() && onlyTarget != "host" && !planLimitsOf(onlyTarget))
+    return reportError("unknown target '" + onlyTarget +
+                       "': choose host, or a GPU's architecture, as "
+                       "cuda:sm_90a");
   auto isHexDigit = [](char c) {
     return llvm::isDigit(c) || (c >= 'a' && c <= 'f');
   };

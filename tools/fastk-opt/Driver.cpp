@@ -23,6 +23,7 @@
 #include "fastk/Support/DurableFile.h"
 #include "fastk/System/AvailableMemory.h"
 #include "fastk/System/EndingSignals.h"
+#include "fastk/Target/TargetDescription.h"
 #include "fastk/Transforms/RunPasses.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
@@ -254,6 +255,20 @@ static int emit(const DriverOptions &options, ModuleOp module) {
   });
 }
 
+/// Says that winners are asked for which were measured with more threads than
+/// there are. It is no error: another machine may have them.
+static void warnOfThreads(const DriverOptions &options) {
+  int64_t here = identifyHost().threads;
+  if (options.search.target == "host" && options.search.threads > here)
+    llvm::WithColor::warning(llvm::errs(), "fastk-opt")
+        << "--num-threads=" << options.search.threads
+        << ": this process may run on " << here
+        << (here == 1 ? " processor" : " processors")
+        << "; winners are applied that were measured with "
+        << options.search.threads
+        << " threads: leave it out if the result runs here\n";
+}
+
 /// Says which functions the target has no room for, by their shapes. It is no
 /// error: another machine may have.
 static void warnOfShortage(const DriverOptions &options, ModuleOp formed) {
@@ -336,8 +351,10 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
   std::vector<std::string> folders =
       options.banks.empty() ? defaultBanks(executable) : options.banks;
   // A search makes the folder; without one its name is probably mistyped.
-  if (options.search.scope == SearchScope::None)
+  if (options.search.scope == SearchScope::None) {
     warnOfMissingBanks(options.banks, "fastk-opt", "--search");
+    warnOfThreads(options);
+  }
   llvm::Expected<BankStack> banks = BankStack::open(folders);
   if (!banks)
     return fail(banks.takeError());

@@ -14,6 +14,7 @@
 #include "fastk/Conversion/CudaCodegen.h"
 #include "fastk/Conversion/HostCodegen.h"
 #include "fastk/Cuda/CompileInChild.h"
+#include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Driver/Compile.h"
 #include "fastk/Driver/LoadModel.h"
 #include "fastk/Runtime/CompiledLibrary.h"
@@ -556,8 +557,7 @@ static int run(int argc, char **argv) {
       "with --inputs.\n\n"
       "Exit codes: 0 done, 1 the input or the options are wrong, 2 --check "
       "found a wrong result.\n");
-  if (targetName != "host" && targetName != "cuda" &&
-      !llvm::StringRef(targetName).starts_with("cuda:"))
+  if (targetName != "host" && targetName != "cuda" && !planLimitsOf(targetName))
     return fail(llvm::createStringError("unknown target '" + targetName +
                                         "': choose host or cuda"));
   if (winnersFrom != "here" && winnersFrom != "any")

@@ -86,6 +86,10 @@ parseTargetDescription(const std::string &text);
 /// 0. Takes a millisecond.
 TargetDescription identifyHost();
 
+/// Why times with so many threads mean nothing on this machine, and the remedy;
+/// empty where they do. 0 stands for as many as there are processors.
+std::string explainTooManyThreads(unsigned threads);
+
 /// Where describeHost() keeps its file; empty when no folder is known.
 std::string hostCachePath();
 
