@@ -10,6 +10,7 @@
 #include "fastk/Conversion/HostCodegen.h"
 #include "fastk/Conversion/WriteFile.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Support/DurableFile.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FileSystem.h"
@@ -25,7 +26,8 @@ static LogicalResult writeText(Location loc, StringRef folder, StringRef name,
   llvm::sys::path::append(path, name);
   if (std::error_code ec = writeFileAtomically(
           path, [&](llvm::raw_pwrite_stream &os) { os << text; }))
-    return emitError(loc) << "cannot write " << path << ": " << ec.message();
+    return emitError(loc) << llvm::toString(
+               fileError(path, "write", ec.value()));
   return success();
 }
 
@@ -46,9 +48,8 @@ static LogicalResult compileDeviceProgram(LoweringOp lowering, KernelRole role,
                              "become PTX; CUDA-C is compiled where it runs";
   if (withCubin && failed(cubin = assemblePTX(loc, program->code, target)))
     return failure();
-  if (std::error_code ec = llvm::sys::fs::create_directories(output))
-    return emitError(loc) << "cannot make the folder " << output << ": "
-                          << ec.message();
+  if (llvm::Error error = createDirectories(output))
+    return emitError(loc) << llvm::toString(std::move(error));
   StringRef name =
       program->kind == DeviceCode::PTX ? "kernel.ptx" : "kernel.cu";
   if (failed(writeText(loc, output, name, program->code)))

@@ -17,6 +17,7 @@
 #include "fastk/Conversion/WriteFile.h"
 #include "fastk/Driver/Compile.h"
 #include "fastk/Driver/LoadModel.h"
+#include "fastk/Driver/ModelDiagnostics.h"
 #include "fastk/Driver/RunSearch.h"
 #include "fastk/Evaluate/JobMaker.h"
 #include "fastk/Evaluate/Subprocess.h"
@@ -157,7 +158,7 @@ static int writeText(StringRef path,
                      llvm::function_ref<void(llvm::raw_ostream &)> write) {
   if (std::error_code ec = writeFileAtomically(
           path, [&](llvm::raw_pwrite_stream &os) { write(os); }))
-    return fail("cannot write " + describe(path) + ": " + ec.message());
+    return fail(fileError(describe(path), "write", ec.value()));
   return kExitDone;
 }
 
@@ -190,7 +191,7 @@ static int emitBinary(const DriverOptions &options, Location loc,
                       ArrayRef<std::string> libraries) {
   FileBeside header(options.emitHeader);
   auto cannotWrite = [&](std::error_code ec) {
-    return fail("cannot write " + options.emitHeader + ": " + ec.message());
+    return fail(fileError(options.emitHeader, "write", ec.value()));
   };
   if (!options.emitHeader.empty()) {
     std::string text =
@@ -315,7 +316,7 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
   ObservedPasses observed(&total);
   MLIRContext context(registry);
   llvm::SourceMgr sourceMgr;
-  SourceMgrDiagnosticHandler handler(sourceMgr, &context);
+  ModelDiagnosticHandler handler(sourceMgr, &context);
   // The source is shown with a caret; a whole function in generic form after it
   // would only bury the message.
   context.printOpOnDiagnostic(false);

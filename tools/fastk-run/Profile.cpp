@@ -73,7 +73,8 @@ llvm::Error fastk::profileOnHost(ModuleOp lowered, StringRef folder,
   profileCalls(**compiled, symbols);
   SmallString<128> path(folder);
   llvm::sys::path::append(path, "profiled.so");
-  if (failed(emitSharedLibrary(lowered.getLoc(), **compiled, target, path)))
+  if (failed(emitSharedLibrary(lowered.getLoc(), **compiled, target, path,
+                               hostLibraries(), "the model")))
     return llvm::createStringError("the model could not be linked");
   auto library = CompiledLibrary::open(path);
   if (!library)

@@ -17,6 +17,7 @@
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Driver/Compile.h"
 #include "fastk/Driver/LoadModel.h"
+#include "fastk/Driver/ModelDiagnostics.h"
 #include "fastk/Runtime/CompiledLibrary.h"
 #include "fastk/Runtime/Npy.h"
 #include "fastk/Support/DurableFile.h"
@@ -241,8 +242,8 @@ static llvm::Expected<CompiledLibrary> compileModelFor(Model model, Mode mode,
   llvm::sys::path::append(path, mode == Mode::Winners   ? "winners.so"
                                 : mode == Mode::Default ? "default.so"
                                                         : "oracle.so");
-  if (mlir::failed(
-          emitSharedLibrary((*module)->getLoc(), **compiled, target, path)))
+  if (mlir::failed(emitSharedLibrary((*module)->getLoc(), **compiled, target,
+                                     path, hostLibraries(), "the model")))
     return failed();
   return CompiledLibrary::open(path, inputPath);
 }
@@ -595,7 +596,7 @@ static int run(int argc, char **argv) {
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false); // the source line is shown
   llvm::SourceMgr sourceMgr;
-  SourceMgrDiagnosticHandler handler(sourceMgr, &context);
+  ModelDiagnosticHandler handler(sourceMgr, &context);
   OwningOpRef<ModuleOp> model, definition;
   if (isLibrary && (check || runOracle))
     return fail(llvm::createStringError(

@@ -125,18 +125,15 @@ llvm::ArrayRef<std::string> hostLibraries(bool hasThreads = true);
 mlir::FailureOr<std::string> findCCompiler(mlir::Location loc);
 mlir::LogicalResult checkLinker(mlir::Location loc);
 
-/// Links objects to a shared library, by clang-22 and lld or, where that is
-/// missing, by cc; `libraries` are options of the linker.
-mlir::LogicalResult
-linkSharedLibrary(mlir::Location loc, llvm::ArrayRef<std::string> objects,
-                  llvm::StringRef path,
-                  llvm::ArrayRef<std::string> libraries = hostLibraries());
-
-/// optimizeModule, emitObject to a temporary file and linkSharedLibrary.
+/// Optimises `module` and links it to a shared library, by clang-22 and lld or,
+/// where that is missing, by cc; `libraries` are options of the linker. Errors
+/// go to `loc` and name `path`, or `what` it is where nobody named it: "the
+/// model".
 mlir::LogicalResult
 emitSharedLibrary(mlir::Location loc, llvm::Module &module,
                   const HostTarget &target, llvm::StringRef path,
-                  llvm::ArrayRef<std::string> libraries = hostLibraries());
+                  llvm::ArrayRef<std::string> libraries = hostLibraries(),
+                  llvm::StringRef what = {});
 
 } // namespace fastk
 

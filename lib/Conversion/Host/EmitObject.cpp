@@ -8,11 +8,11 @@
 #include "Host/LLVM/OptimizeLLVM.h"
 #include "HostPipeline.h"
 #include "fastk/Conversion/WriteFile.h"
+#include "fastk/Support/DurableFile.h"
 #include "fastk/System/ProcessFolder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -76,14 +76,15 @@ LogicalResult fastk::optimizeModule(llvm::Module &module,
   return success();
 }
 
-LogicalResult fastk::emitObject(Location loc, llvm::Module &module,
-                                const HostTarget &target, StringRef path) {
+/// What went wrong, with the remedy; nothing where the file is written.
+static std::string writeObject(llvm::Module &module, const HostTarget &target,
+                               StringRef path,
+                               function_ref<std::string(std::error_code)> why) {
   std::string error;
   auto machine = createTargetMachine(target, error);
   if (!machine)
-    return emitError(loc) << "no code generator for '" << target.triple
-                          << "': " << error
-                          << "; install an LLVM that targets this machine";
+    return "no code generator for '" + target.triple + "': " + error +
+           "; install an LLVM that targets this machine";
   bool emitted = true;
   std::error_code code =
       writeFileAtomically(path, [&](llvm::raw_pwrite_stream &stream) {
@@ -94,12 +95,21 @@ LogicalResult fastk::emitObject(Location loc, llvm::Module &module,
           passes.run(module);
       });
   if (!emitted)
-    return emitError(loc) << "'" << target.triple
-                          << "' cannot emit object files";
-  if (code)
-    return emitError(loc) << "cannot write '" << path
-                          << "': " << code.message();
-  return success();
+    return "'" + target.triple + "' cannot emit object files";
+  return code ? why(code) : "";
+}
+
+static std::string cannotWrite(StringRef path, std::error_code code) {
+  return llvm::toString(fileError(path, "write", code.value()));
+}
+
+LogicalResult fastk::emitObject(Location loc, llvm::Module &module,
+                                const HostTarget &target, StringRef path) {
+  std::string problem =
+      writeObject(module, target, path, [&](std::error_code code) {
+        return cannotWrite(path, code);
+      });
+  return problem.empty() ? success() : LogicalResult(emitError(loc) << problem);
 }
 
 std::string fastk::emitLLVMText(const llvm::Module &module) {
@@ -139,27 +149,36 @@ LogicalResult fastk::checkLinker(Location loc) {
   return findLinker(loc, path);
 }
 
-LogicalResult fastk::linkSharedLibrary(Location loc,
-                                       ArrayRef<std::string> objects,
-                                       StringRef path,
-                                       ArrayRef<std::string> libraries) {
+/// `text` with `by` in each place of `what`.
+static void replaceAll(std::string &text, StringRef what, StringRef by) {
+  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos;
+       at += by.size())
+    text.replace(at, what.size(), by);
+}
+
+LogicalResult fastk::emitSharedLibrary(Location loc, llvm::Module &module,
+                                       const HostTarget &target, StringRef path,
+                                       ArrayRef<std::string> libraries,
+                                       StringRef what) {
   std::string linker;
   FailureOr<SmallVector<StringRef>> found = findLinker(loc, linker);
-  if (failed(found))
+  if (failed(found) || failed(optimizeModule(module, target)))
     return failure();
-  SmallVector<StringRef> &args = *found;
   ProcessFolder folder;
   if (std::error_code code = folder.create("fastk-link"))
     return emitError(loc) << explainTemporaryFileError(code);
-  std::string log = folder.file("log");
+  std::string object = folder.file("model.o"), log = folder.file("log");
+  if (std::string problem =
+          writeObject(module, target, object, explainTemporaryFileError);
+      !problem.empty())
+    return emitError(loc) << problem;
   FileBeside out(path);
+  SmallVector<StringRef> &args = *found;
   // No build id: equal objects give equal bytes.
   // A function of the model may bear the name of one in the program or in libc:
   // what calls it here means it.
-  args.append(
-      {"-Wl,--build-id=none", "-Wl,-Bsymbolic-functions", "-o", out.name()});
-  for (const std::string &object : objects)
-    args.push_back(object);
+  args.append({"-Wl,--build-id=none", "-Wl,-Bsymbolic-functions", "-o",
+               out.name(), object});
   // By their sonames: the loader finds them as it finds any library.
   args.append(libraries.begin(), libraries.end());
   std::string error;
@@ -171,28 +190,14 @@ LogicalResult fastk::linkSharedLibrary(Location loc,
     auto buffer = llvm::MemoryBuffer::getFile(log);
     std::string said =
         buffer ? (*buffer)->getBuffer().take_front(2000).str() : "";
-    // The name that the user gave, which is a part of the other.
-    std::string name = out.name().str();
-    for (size_t at = 0; (at = said.find(name, at)) != std::string::npos;
-         at += path.size())
-      said.replace(at, name.size(), path.str());
-    return emitError(loc) << "linking '" << path
-                          << "' failed: " << (error.empty() ? said : error);
+    // What the user gave names to.
+    replaceAll(said, out.name(), what.empty() ? path : what);
+    replaceAll(said, folder.path() + "/", "");
+    return emitError(loc) << "linking " << (what.empty() ? path : what)
+                          << " failed: " << (error.empty() ? said : error);
   }
   if (std::error_code code = out.keep())
-    return emitError(loc) << "cannot write '" << path
-                          << "': " << code.message();
+    return emitError(loc) << (what.empty() ? cannotWrite(path, code)
+                                           : explainTemporaryFileError(code));
   return success();
-}
-
-LogicalResult fastk::emitSharedLibrary(Location loc, llvm::Module &module,
-                                       const HostTarget &target, StringRef path,
-                                       ArrayRef<std::string> libraries) {
-  ProcessFolder folder;
-  if (std::error_code code = folder.create("fastk"))
-    return emitError(loc) << explainTemporaryFileError(code);
-  std::string object = folder.file("model.o");
-  return success(succeeded(optimizeModule(module, target)) &&
-                 succeeded(emitObject(loc, module, target, object)) &&
-                 succeeded(linkSharedLibrary(loc, {object}, path, libraries)));
 }

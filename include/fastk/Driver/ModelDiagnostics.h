@@ -1,0 +1,30 @@
+//===- ModelDiagnostics.h - Diagnostics of a model's file -------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_DRIVER_MODELDIAGNOSTICS_H
+#define FASTK_DRIVER_MODELDIAGNOSTICS_H
+
+#include "mlir/IR/Diagnostics.h"
+
+namespace fastk {
+
+/// Prints diagnostics with the lines of source that they are at. A diagnostic
+/// of the whole model (what links it is missing) names the file alone: MLIR
+/// places modules at line 0, and there is none.
+class ModelDiagnosticHandler : public mlir::SourceMgrDiagnosticHandler {
+public:
+  ModelDiagnosticHandler(llvm::SourceMgr &sourceMgr,
+                         mlir::MLIRContext *context);
+
+private:
+  void print(mlir::Location loc, const std::string &text,
+             mlir::DiagnosticSeverity severity);
+};
+
+} // namespace fastk
+
+#endif // FASTK_DRIVER_MODELDIAGNOSTICS_H
