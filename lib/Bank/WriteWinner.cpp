@@ -7,6 +7,7 @@
 
 #include "BankLock.h"
 #include "fastk/Bank/Bank.h"
+#include "fastk/Support/OutputPlace.h"
 #include "fastk/Support/Sha256.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
@@ -164,6 +165,26 @@ std::string fastk::temporaryFolder(StringRef directory) {
   return (directory + "/.tmp-" + std::to_string(::getpid())).str();
 }
 
+/// Writes the winner into `folder`. What is stored must be what can be read: it
+/// is refused before anyone sees it.
+static llvm::Error writeWhole(LoweringOp lowering, StringRef trajectory,
+                              const std::string &folder) {
+  if (llvm::Error error = createDirectories(folder))
+    return error;
+  if (lowering.getLanguage() != Language::generic)
+    if (llvm::Error error = writeNewFile(
+            folder + "/" + lowering.getFile()->str(), *lowering.getSource()))
+      return error;
+  if (llvm::Error error = writeNewFile(folder + "/trajectory.json", trajectory))
+    return error;
+  if (llvm::Error error =
+          writeNewFile(folder + "/lowering.mlir", printLoweringFile(lowering)))
+    return error;
+  if (llvm::Error error = syncDirectory(folder))
+    return error;
+  return Bank::load(folder, lowering.getContext()).takeError();
+}
+
 llvm::Error Bank::checkWrites() const {
   // Of a winner: its program, its lowering and the way to it.
   constexpr uint64_t kRoom = 16 << 20;
@@ -261,25 +282,8 @@ llvm::Expected<WriteResult> Bank::write(ModuleOp module, StringRef trajectory,
   });
   if (llvm::Error error = createDirectories(target))
     return error;
-  if (llvm::Error error = createDirectories(temporary))
-    return error;
-  if (lowering.getLanguage() != Language::generic)
-    if (llvm::Error error = writeNewFile(
-            temporary + "/" + lowering.getFile()->str(), *lowering.getSource()))
-      return error;
-  if (llvm::Error error =
-          writeNewFile(temporary + "/trajectory.json", trajectory))
-    return error;
-  if (llvm::Error error = writeNewFile(temporary + "/lowering.mlir",
-                                       printLoweringFile(lowering)))
-    return error;
-  if (llvm::Error error = syncDirectory(temporary))
-    return error;
-  // What is stored must be what can be read: refuse before anyone sees it.
-  llvm::Expected<std::unique_ptr<Winner>> check =
-      load(temporary, module.getContext());
-  if (!check)
-    return check.takeError();
+  if (llvm::Error error = writeWhole(lowering, trajectory, temporary))
+    return nameInstead(std::move(error), temporary, final);
   if (llvm::Error error = moveIntoPlace(temporary, final))
     return error;
   if (llvm::Error error = syncDirectory(target))

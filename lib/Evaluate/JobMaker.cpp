@@ -15,8 +15,8 @@
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Evaluate/JobBuilder.h"
 #include "fastk/Evaluate/Subprocess.h"
-#include "fastk/Support/DurableFile.h"
 #include "fastk/Support/Sha256.h"
+#include "fastk/System/WholeFile.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -166,9 +166,9 @@ JobMaker::sourceProgram(const Variant &variant, StringRef arch) {
   kernel.program.plan = variant.plan;
   kernel.digest = sha256(worker::toJSON(*variant.plan) + "\n" + digest);
   if (!llvm::sys::fs::exists(kernel.program.path))
-    if (llvm::Error error =
-            writeFileAtomically(kernel.program.path, variant.program))
-      return std::move(error);
+    if (std::error_code ec =
+            writeWholeFile(kernel.program.path, variant.program))
+      return llvm::createStringError(ec, explainTemporaryFileError(ec));
   // It is compiled where it runs, by the compiler that is there. Where one is
   // here, too, an error costs no device, and equal code is known as such. One
   // that does not work says nothing of the program.

@@ -8,6 +8,7 @@
 #include "fastk/Evaluate/Spool.h"
 #include "fastk/Evaluate/OracleComparison.h"
 #include "fastk/Support/DurableFile.h"
+#include "fastk/Support/OutputPlace.h"
 #include "fastk/Support/Sha256.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
@@ -171,16 +172,19 @@ Spool::write(const worker::Job &job,
   llvm::scope_exit cleanUp(
       [&] { llvm::sys::fs::remove_directories(temporary); });
   llvm::sys::fs::remove_directories(temporary);
-  if (llvm::Error error = createDirectories(temporary))
-    return error;
-  for (const auto &[name, content] : files)
-    if (llvm::Error error = writeNewFile(temporary + "/" + name, content))
+  auto writeAll = [&]() -> llvm::Error {
+    if (llvm::Error error = createDirectories(temporary))
       return error;
-  if (llvm::Error error =
-          writeNewFile(temporary + "/job.json", worker::toJSON(job) + "\n"))
-    return error;
-  if (llvm::Error error = syncDirectory(temporary))
-    return error;
+    for (const auto &[name, content] : files)
+      if (llvm::Error error = writeNewFile(temporary + "/" + name, content))
+        return error;
+    if (llvm::Error error =
+            writeNewFile(temporary + "/job.json", worker::toJSON(job) + "\n"))
+      return error;
+    return syncDirectory(temporary);
+  };
+  if (llvm::Error error = writeAll())
+    return nameInstead(std::move(error), temporary, final);
   // What stands there without a job.json is no job.
   if (::rename(temporary.c_str(), final.c_str()) != 0) {
     int errnum = errno;

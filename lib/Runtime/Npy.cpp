@@ -154,5 +154,8 @@ llvm::Error fastk::writeNpy(StringRef path, const HostTensor &tensor) {
     llvm::consumeError(file->discard());
     return problem(path, "cannot be written: " + ec.message());
   }
-  return file->keep(path);
+  if (llvm::Error error = file->keep(path))
+    return problem(path,
+                   "cannot be written: " + llvm::toString(std::move(error)));
+  return llvm::Error::success();
 }

@@ -8,7 +8,7 @@
 #include "fastk/Search/SearchReport.h"
 #include "fastk/Analysis/WorkloadKind.h"
 #include "fastk/Propose/Proposer.h"
-#include "fastk/Support/DurableFile.h"
+#include "fastk/Support/OutputPlace.h"
 #include "fastk/Support/Sha256.h"
 #include "fastk/Target/TargetDescription.h"
 #include "llvm/ADT/STLExtras.h"
@@ -390,10 +390,10 @@ json::Object fastk::reportJson(const SearchInput &input,
 }
 
 Error fastk::writeReport(StringRef path, json::Array workloads) {
-  return writeFileAtomically(
-      path, render(json::Object{{"format", 1},
-                                {"fastk_version", FASTK_VERSION},
-                                {"workloads", std::move(workloads)}}));
+  return writeOutput(path,
+                     render(json::Object{{"format", 1},
+                                         {"fastk_version", FASTK_VERSION},
+                                         {"workloads", std::move(workloads)}}));
 }
 
 //===----------------------------------------------------------------------===//

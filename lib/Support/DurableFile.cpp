@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Support/DurableFile.h"
+#include "fastk/Support/OutputPlace.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/FileSystem.h"
@@ -129,7 +130,7 @@ Error fastk::writeFileAtomically(StringRef path, StringRef content) {
   std::string temporary = (path + ".tmp").str();
   ::unlink(temporary.c_str());
   if (Error error = writeNewFile(temporary, content))
-    return error;
+    return nameInstead(std::move(error), temporary, path);
   if (::rename(temporary.c_str(), path.str().c_str()) != 0) {
     int errnum = errno;
     ::unlink(temporary.c_str());
@@ -191,7 +192,8 @@ Error fastk::checkWritable(StringRef path) {
   if (!missing && status.type() != sys::fs::file_type::regular_file)
     return Error::success();
   // A file is replaced: its folder decides.
-  StringRef folder = sys::path::parent_path(path);
+  std::string place = outputPlace(path);
+  StringRef folder = sys::path::parent_path(place);
   if (::access(folder.empty() ? "." : folder.str().c_str(), W_OK | X_OK) != 0)
     return fileError(path, "write", errno);
   return Error::success();

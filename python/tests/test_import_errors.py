@@ -238,6 +238,28 @@ def test_a_full_disk_under_stdout(model):
     )
 
 
+def test_an_output_that_is_a_link_stays_one(importer, model, tmp_path):
+    (tmp_path / "there").mkdir()
+    link = tmp_path / "out.mlir"
+    link.symlink_to("there/model.mlir")
+    for _ in range(2):  # It makes the file, and replaces it.
+        result = importer(model(GOOD), "-o", link)
+        assert result.returncode == 0, result.stderr
+        assert link.is_symlink()
+        assert "func.func" in (tmp_path / "there" / "model.mlir").read_text()
+    names = sorted(path.name for path in (tmp_path / "there").iterdir())
+    assert names == ["model.mlir"]
+
+
+def test_an_output_that_is_no_file_is_not_replaced(importer, model, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    result = importer(model(GOOD), "-o", pipe)
+    assert result.returncode == 1
+    assert f"'{pipe}' is no file" in result.stderr
+    assert pipe.is_fifo()
+
+
 def test_output_is_a_folder(importer, model, tmp_path):
     result = importer(model(GOOD), "-o", tmp_path)
     assert result.returncode == 1

@@ -19,6 +19,7 @@
 using namespace fastk;
 using namespace fastk::test;
 using testing::HasSubstr;
+using testing::Not;
 
 namespace {
 
@@ -303,6 +304,7 @@ TEST_F(BankFaults, WriteThatFailsHalfWayLeavesNothing) {
     std::string message = llvm::toString(result.takeError());
     EXPECT_THAT(message, HasSubstr(folder.str()));
     EXPECT_THAT(message, HasSubstr("ulimit -f"));
+    EXPECT_THAT(message, Not(HasSubstr(".tmp")));
     auto now = Bank::open(folder.str());
     BankLookup found = now->lookup(key, accepting(), &context.context);
     ASSERT_TRUE(found.winner) << found.reason;

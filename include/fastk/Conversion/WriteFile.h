@@ -18,8 +18,9 @@ namespace fastk {
 
 /// Writes `path` under another name in the same folder and renames it when all
 /// of it is on disk: whoever looks finds the old file or the new one, also
-/// after a full disk or a kill. "-" is standard output; what is there and is no
-/// plain file (a device, a pipe) is written as it is.
+/// after a full disk or a kill. A link stays, and what it names is replaced
+/// (fastk/Support/OutputPlace.h). "-" is standard output; what is there and is
+/// no plain file (a device, a pipe) is written as it is.
 std::error_code
 writeFileAtomically(llvm::StringRef path,
                     llvm::function_ref<void(llvm::raw_pwrite_stream &)> write);

@@ -37,7 +37,8 @@ llvm::Expected<std::string> readRegularFile(int folder, llvm::StringRef name,
 llvm::Error writeNewFile(llvm::StringRef path, llvm::StringRef content);
 
 /// Replaces or creates `path` atomically: a reader sees the old content or the
-/// new one. Writers of one path must hold one lock.
+/// new one. Writers of one path must hold one lock. A link is replaced: what a
+/// user named is written by writeOutput() (OutputPlace.h).
 llvm::Error writeFileAtomically(llvm::StringRef path, llvm::StringRef content);
 
 /// Flushes a directory, so that names made in it survive a power cut.

@@ -6,13 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Conversion/WriteFile.h"
+#include "fastk/Support/OutputPlace.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Signals.h"
 
 using namespace fastk;
 
-/// True for what cannot be replaced by a file: devices and pipes, and links,
-/// whose target is meant.
+/// True for what cannot be replaced by a file: devices, pipes, and names of
+/// open files.
 static bool isWrittenInPlace(llvm::StringRef path) {
   llvm::sys::fs::file_status status;
   if (llvm::sys::fs::status(path, status, /*follow=*/false))
@@ -31,7 +32,7 @@ std::error_code fastk::writeFileAtomically(
     llvm::StringRef path,
     llvm::function_ref<void(llvm::raw_pwrite_stream &)> write) {
   std::error_code code;
-  if (path == "-" || isWrittenInPlace(path)) {
+  if (path == "-" || isWrittenInPlace(outputPlace(path))) {
     llvm::raw_fd_ostream stream(path, code, llvm::sys::fs::OF_None);
     if (code)
       return code;
@@ -53,7 +54,7 @@ std::error_code fastk::writeFileAtomically(
   return beside.keep();
 }
 
-FileBeside::FileBeside(llvm::StringRef path) : path(path.str()) {
+FileBeside::FileBeside(llvm::StringRef given) : path(outputPlace(given)) {
   if (isWrittenInPlace(path)) {
     temporary = path;
     return;

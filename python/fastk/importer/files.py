@@ -17,8 +17,9 @@ from .errors import ImporterError
 def write_all(contents):
     """Writes {path: text or bytes}: temporary files first, then renames.
 
-    A failure before the renames leaves every target as it was. Raises
-    ImporterError with the path and the system's reason.
+    A failure before the renames leaves every target as it was. A link stays, and
+    what it names is written. Raises ImporterError with the path and the system's
+    reason.
     """
     staged = []
     path = None
@@ -26,11 +27,14 @@ def write_all(contents):
         for path, data in contents.items():
             if os.path.isdir(path):
                 raise ImporterError(f"'{path}' is a folder", "name a file with -o")
-            folder = os.path.dirname(os.path.abspath(path))
+            # A rename would replace the link, or the device.
+            place = os.path.realpath(path)
+            if os.path.exists(place) and not os.path.isfile(place):
+                raise ImporterError(f"'{path}' is no file", "name a file with -o")
             handle, temporary = tempfile.mkstemp(
-                prefix=f".{os.path.basename(path)}.", dir=folder
+                prefix=f".{os.path.basename(place)}.", dir=os.path.dirname(place)
             )
-            staged.append((temporary, path))
+            staged.append((temporary, place))
             with os.fdopen(handle, "wb") as stream:
                 stream.write(data.encode() if isinstance(data, str) else data)
                 stream.flush()
@@ -40,8 +44,8 @@ def write_all(contents):
             os.umask(mask)
             os.chmod(temporary, 0o666 & ~mask)
         while staged:
-            temporary, path = staged[0]
-            os.replace(temporary, path)
+            temporary, place = staged[0]
+            os.replace(temporary, place)
             staged.pop(0)
     except OSError as error:
         raise ImporterError(

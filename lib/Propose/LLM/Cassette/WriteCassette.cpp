@@ -14,7 +14,7 @@
 #include "CassetteFields.h"
 #include "fastk/LLM/UsageFields.h"
 #include "fastk/Propose/LLM/Cassette.h"
-#include "fastk/Support/DurableFile.h"
+#include "fastk/Support/OutputPlace.h"
 #include "fastk/Support/Sha256.h"
 #include "fastk/Target/TargetFields.h"
 #include "llvm/ADT/STLExtras.h"
@@ -227,5 +227,5 @@ std::string fastk::toText(const Cassette &cassette) {
 }
 
 Error fastk::writeCassette(const Cassette &cassette, StringRef path) {
-  return writeFileAtomically(path, toText(cassette));
+  return writeOutput(path, toText(cassette));
 }

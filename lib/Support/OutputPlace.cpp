@@ -1,0 +1,56 @@
+//===- OutputPlace.cpp - Where a file that a user names goes --------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Support/OutputPlace.h"
+#include "fastk/Support/DurableFile.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/Path.h"
+#include <climits>
+#include <unistd.h>
+
+using namespace llvm;
+using namespace fastk;
+
+std::string fastk::outputPlace(StringRef path) {
+  std::string place = path.str();
+  // As many as the system follows; more are a circle, which it tells.
+  for (int links = 0; links < 40; ++links) {
+    char target[PATH_MAX];
+    ssize_t size = ::readlink(place.c_str(), target, sizeof(target));
+    if (size < 0)
+      return place;
+    StringRef named(target, size);
+    SmallString<128> next;
+    if (!sys::path::is_absolute(named))
+      next = sys::path::parent_path(place);
+    sys::path::append(next, named);
+    if (next.starts_with("/proc/"))
+      break;
+    place = std::string(next);
+  }
+  return path.str();
+}
+
+Error fastk::nameInstead(Error error, StringRef written, StringRef named) {
+  if (!error || written == named)
+    return error;
+  std::error_code code;
+  std::string text;
+  handleAllErrors(std::move(error), [&](const ErrorInfoBase &info) {
+    code = info.convertToErrorCode();
+    text = info.message();
+  });
+  for (size_t at = 0; (at = text.find(written, at)) != std::string::npos;
+       at += named.size())
+    text.replace(at, written.size(), named);
+  return createStringError(code, text);
+}
+
+Error fastk::writeOutput(StringRef path, StringRef content) {
+  std::string place = outputPlace(path);
+  return nameInstead(writeFileAtomically(place, content), place, path);
+}
