@@ -45,6 +45,8 @@ static StringRef remedyFor(int errnum) {
     return "check the path";
   case EISDIR:
     return "a folder stands where a file is to be written; name a file";
+  case EBADF:
+    return "it is closed: open it, or redirect it to a file";
   case ELOOP:
     return "symbolic links are not followed here; put the file itself there";
   default:
@@ -197,15 +199,6 @@ Error fastk::checkWritable(StringRef path) {
   if (::access(folder.empty() ? "." : folder.str().c_str(), W_OK | X_OK) != 0)
     return fileError(path, "write", errno);
   return Error::success();
-}
-
-Error fastk::flushStandardOutput() {
-  raw_fd_ostream &stream = outs();
-  stream.flush();
-  std::error_code code = stream.error();
-  stream.clear_error();
-  return code ? fileError("standard output", "write", code.value())
-              : Error::success();
 }
 
 char InUseError::ID = 0;

@@ -8,7 +8,8 @@
 #include "Tool.h"
 #include "fastk/Bank/Bank.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
-#include "fastk/Support/DurableFile.h"
+#include "fastk/Support/StandardOutput.h"
+#include "fastk/System/ClosedStreams.h"
 #include "fastk/System/EndingSignals.h"
 #include "fastk/System/FormatSeconds.h"
 #include "fastk/Target/TargetDescription.h"
@@ -527,9 +528,8 @@ static int run(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+  occupyClosedStreams();
+  watchStandardOutput("fastk-bank");
   watchEndingSignals();
-  int status = run(argc, argv);
-  if (llvm::Error error = flushStandardOutput())
-    return reportError(llvm::toString(std::move(error)));
-  return status;
+  return run(argc, argv);
 }

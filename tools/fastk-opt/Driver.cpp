@@ -157,8 +157,12 @@ static StringRef describe(StringRef path) {
 static int writeText(StringRef path,
                      llvm::function_ref<void(llvm::raw_ostream &)> write) {
   if (std::error_code ec = writeFileAtomically(
-          path, [&](llvm::raw_pwrite_stream &os) { write(os); }))
+          path, [&](llvm::raw_pwrite_stream &os) { write(os); })) {
+    // Who reads standard output may have had enough.
+    if (path == "-" && ec == std::errc::broken_pipe)
+      return kExitWrong;
     return fail(fileError(describe(path), "write", ec.value()));
+  }
   return kExitDone;
 }
 

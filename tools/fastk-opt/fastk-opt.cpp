@@ -19,6 +19,8 @@
 #include "fastk/Driver/LoadModel.h"
 #include "fastk/Driver/RegisterMLIR.h"
 #include "fastk/Driver/RunSearch.h"
+#include "fastk/Support/StandardOutput.h"
+#include "fastk/System/ClosedStreams.h"
 #include "fastk/System/EndingSignals.h"
 #include "fastk/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -71,6 +73,8 @@ static bool wantsMlirOpt(int argc, char **argv) {
 int main(int argc, char **argv) {
   if (fastk::cuda::isNvrtcChild(argc, argv))
     _exit(fastk::cuda::nvrtcChildMain(argc, argv));
+  fastk::occupyClosedStreams();
+  fastk::watchStandardOutput("fastk-opt");
   fastk::watchEndingSignals();
   llvm::InitLLVM init(argc, argv, /*InstallPipeSignalExitHandler=*/false);
   fastk::keepIgnoredSignals();

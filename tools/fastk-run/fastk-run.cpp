@@ -20,8 +20,9 @@
 #include "fastk/Driver/ModelDiagnostics.h"
 #include "fastk/Runtime/CompiledLibrary.h"
 #include "fastk/Runtime/Npy.h"
-#include "fastk/Support/DurableFile.h"
+#include "fastk/Support/StandardOutput.h"
 #include "fastk/System/AvailableMemory.h"
+#include "fastk/System/ClosedStreams.h"
 #include "fastk/System/EndingSignals.h"
 #include "fastk/System/FormatSeconds.h"
 #include "fastk/System/ProcessFolder.h"
@@ -653,11 +654,10 @@ static int run(int argc, char **argv) {
 int main(int argc, char **argv) {
   if (cuda::isNvrtcChild(argc, argv))
     _exit(cuda::nvrtcChildMain(argc, argv));
+  occupyClosedStreams();
+  watchStandardOutput("fastk-run");
   watchEndingSignals();
   llvm::InitLLVM init(argc, argv, /*InstallPipeSignalExitHandler=*/false);
   keepIgnoredSignals();
-  int status = run(argc, argv);
-  if (llvm::Error error = flushStandardOutput())
-    return fail(std::move(error));
-  return status;
+  return run(argc, argv);
 }

@@ -9,6 +9,7 @@
 #include "Spool.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Cuda/QueryDevice.h"
+#include "fastk/System/ClosedStreams.h"
 #include "fastk/System/ProcessFolder.h"
 #include "fastk/Worker/Calibrate.h"
 #include "fastk/Worker/Worker.h"
@@ -161,12 +162,7 @@ static int check(DeviceKind device) {
   return 0;
 }
 
-int main(int argc, char **argv) {
-  if (fastk::cuda::isNvrtcChild(argc, argv))
-    _exit(fastk::cuda::nvrtcChildMain(argc, argv));
-  int code = 0;
-  if (childMain(argc, argv, code))
-    _exit(code); // What runs at exit may need what the sandbox has closed.
+static int run(int argc, char **argv) {
   if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
     fputs(help, stdout);
     return 0;
@@ -221,11 +217,22 @@ int main(int argc, char **argv) {
     return 1;
   }
   std::string verdict = toJSON(evaluate(*job)) + "\n";
-  if (fwrite(verdict.data(), 1, verdict.size(), stdout) != verdict.size() ||
-      fflush(stdout) != 0) {
-    fprintf(stderr, "fastk-worker: error: cannot write the verdict: %s\n",
-            strerror(errno));
-    return 1;
-  }
+  fwrite(verdict.data(), 1, verdict.size(), stdout);
   return 0;
+}
+
+int main(int argc, char **argv) {
+  if (fastk::cuda::isNvrtcChild(argc, argv))
+    _exit(fastk::cuda::nvrtcChildMain(argc, argv));
+  int code = 0;
+  if (childMain(argc, argv, code))
+    _exit(code); // What runs at exit may need what the sandbox has closed.
+  fastk::occupyClosedStreams();
+  code = run(argc, argv);
+  errno = 0;
+  if (fflush(stdout) == 0 && !ferror(stdout))
+    return code;
+  fprintf(stderr, "fastk-worker: error: cannot write standard output: %s\n",
+          errno ? strerror(errno) : "some of it is lost");
+  return 1;
 }

@@ -61,10 +61,6 @@ llvm::Error checkFolder(llvm::StringRef folder, llvm::StringRef doing,
 /// nobody's business.
 llvm::Error checkWritable(llvm::StringRef path);
 
-/// Writes what standard output still holds. A stream that is destroyed with an
-/// error on it would end the program with LLVM's words.
-llvm::Error flushStandardOutput();
-
 /// Another process holds a lock.
 class InUseError : public llvm::ErrorInfo<InUseError> {
 public:
