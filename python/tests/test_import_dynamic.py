@@ -189,3 +189,22 @@ def test_wrong_options(importer, model, text):
     result = importer(model(MODEL), "--quiet", f"--dynamic={text}")
     assert result.returncode == 1
     assert f"--dynamic={text} is not INPUT:DIM[=SIZE]" in result.stderr
+
+
+class Head(nn.Module):
+    """As many rows, or columns, as a tensor says."""
+
+    def forward(self, x, n):
+        return x[:n], x[:, :n] * 2
+
+
+def test_a_slice_whose_size_is_in_a_tensor(tmp_path):
+    module, x = Head().eval(), torch.randn(5, 7)
+    import_module(module, (x, torch.tensor(2))).write(str(tmp_path / "head.mlir"))
+    (tmp_path / "bank").mkdir()
+    fastk("fastk-opt", tmp_path / "head.mlir", f"--bank={tmp_path / 'bank'}",
+          "--emit=so", "-o", tmp_path / "head.so")  # fmt: skip
+    bound = Library(tmp_path / "head.so").bind(module)
+    for size in (1, 2, 5):
+        n = torch.tensor(size)
+        torch.testing.assert_close(bound(x, n), module(x, n))

@@ -14,22 +14,37 @@
 using namespace mlir;
 using namespace fastk;
 
+/// The buffer that `value` is by another type.
+static Value lookThroughCasts(Value value) {
+  while (auto cast = value.getDefiningOp<memref::CastOp>()) {
+    if (!isa<MemRefType>(cast.getSource().getType()))
+      break;
+    value = cast.getSource();
+  }
+  return value;
+}
+
 /// Copies between buffers of different layouts become loops: the library
-/// function that upstream calls for them is not ours to have.
+/// function that upstream calls for them is not ours to have. A slice of
+/// dynamic size that a function returns is cast to the plain layout of results,
+/// whatever its strides are; the canonicalizer folds that cast into the copy
+/// later.
 static void lowerStridedCopies(func::FuncOp func) {
   SmallVector<memref::CopyOp> copies;
   func.walk([&](memref::CopyOp copy) { copies.push_back(copy); });
   IRRewriter rewriter(func.getContext());
   for (memref::CopyOp copy : copies) {
-    auto source = dyn_cast<MemRefType>(copy.getSource().getType());
-    auto target = dyn_cast<MemRefType>(copy.getTarget().getType());
-    if (!source || !target)
+    Value source = lookThroughCasts(copy.getSource());
+    Value target = lookThroughCasts(copy.getTarget());
+    auto sourceType = dyn_cast<MemRefType>(source.getType());
+    auto targetType = dyn_cast<MemRefType>(target.getType());
+    if (!sourceType || !targetType)
       continue;
-    if (source.getLayout().isIdentity() && target.getLayout().isIdentity())
+    if (sourceType.getLayout().isIdentity() &&
+        targetType.getLayout().isIdentity())
       continue;
     rewriter.setInsertionPoint(copy);
-    linalg::makeMemRefCopyOp(rewriter, copy.getLoc(), copy.getSource(),
-                             copy.getTarget());
+    linalg::makeMemRefCopyOp(rewriter, copy.getLoc(), source, target);
     rewriter.eraseOp(copy);
   }
 }
