@@ -29,14 +29,20 @@ TABLEGEN = """\
 def Fastk{name}Pass : Pass<"{option}", "::mlir::func::FuncOp"> {{
   let summary = "{summary}";
   let description = [{{
-    What it does and why; what it leaves alone. Then IR before it:
+    What it does and why; what it leaves alone. Then an example, which a test
+    runs: its command, IR before it, and what it becomes.
 
     ```mlir
+    // fastk-opt --{option}
+    func.func @other(%x: tensor<4xf32>) -> tensor<4xf32> {{
+      return %x : tensor<4xf32>
+    }}
     ```
-
-    and after it:
-
+    becomes
     ```mlir
+    func.func @other(%x: tensor<4xf32>) -> tensor<4xf32> {{
+      return %x : tensor<4xf32>
+    }}
     ```
   }}];
 }}

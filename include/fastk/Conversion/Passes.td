@@ -14,5 +14,6 @@ include "fastk/Conversion/TensorPasses.td"
 include "fastk/Conversion/BufferPasses.td"
 include "fastk/Conversion/HostLoopPasses.td"
 include "fastk/Conversion/HostLLVMPasses.td"
+include "fastk/Conversion/GPUPasses.td"
 
 #endif // FASTK_CONVERSION_PASSES_TD

@@ -294,20 +294,9 @@ FailureOr<LaunchPlan> fastk::readPlan(LoweringOp lowering) {
 // From data to ops
 //===----------------------------------------------------------------------===//
 
-void fastk::writePlan(LoweringOp lowering, const LaunchPlan &plan) {
-  lowering.getPlan().getBlocks().clear();
-  Location loc = lowering.getLoc();
-  OpBuilder builder(lowering.getContext());
-  Block *block = builder.createBlock(&lowering.getPlan());
-  FunctionType type = lowering.getWorkloadType();
-  SmallVector<Value> inputs, outputs, workspaces, maps;
-  for (Type each :
-       llvm::concat<const Type>(type.getInputs(), type.getResults())) {
-    auto tensor = cast<RankedTensorType>(each);
-    Value buffer = block->addArgument(
-        MemRefType::get(tensor.getShape(), tensor.getElementType()), loc);
-    (inputs.size() < type.getNumInputs() ? inputs : outputs).push_back(buffer);
-  }
+void fastk::buildPlan(OpBuilder &builder, Location loc, const LaunchPlan &plan,
+                      ValueRange inputs, ValueRange outputs) {
+  SmallVector<Value> workspaces, maps;
   auto bufferOf = [&](const BufferRef &ref) -> Value {
     switch (ref.space) {
     case BufferRef::Space::Input:
@@ -423,4 +412,21 @@ LogicalResult fastk::verifyPlan(LoweringOp lowering) {
   for (const std::string &problem : llvm::drop_begin(problems))
     diag.attachNote(lowering.getLoc()) << "also: " << problem;
   return diag;
+}
+
+void fastk::writePlan(LoweringOp lowering, const LaunchPlan &plan) {
+  lowering.getPlan().getBlocks().clear();
+  Location loc = lowering.getLoc();
+  OpBuilder builder(lowering.getContext());
+  Block *block = builder.createBlock(&lowering.getPlan());
+  FunctionType type = lowering.getWorkloadType();
+  for (Type each :
+       llvm::concat<const Type>(type.getInputs(), type.getResults())) {
+    auto tensor = cast<RankedTensorType>(each);
+    block->addArgument(
+        MemRefType::get(tensor.getShape(), tensor.getElementType()), loc);
+  }
+  ValueRange buffers = block->getArguments();
+  buildPlan(builder, loc, plan, buffers.take_front(type.getNumInputs()),
+            buffers.drop_front(type.getNumInputs()));
 }

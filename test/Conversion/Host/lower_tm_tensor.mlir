@@ -2,7 +2,8 @@
 
 // A row of unknown length takes one of two ways, which share nothing but what is made before both.
 // CHECK-LABEL: func.func @scan
-// CHECK: %[[ZERO:.*]] = arith.constant 0 : index
+// CHECK: memref.dim
+// CHECK-NEXT: %[[ZERO:.*]] = arith.constant 0 : index
 // CHECK: %[[SHORT:.*]] = arith.cmpi slt
 // CHECK: scf.if %[[SHORT]]
 // CHECK: } else {

@@ -8,6 +8,7 @@
 #ifndef FASTK_DIALECT_FASTK_FASTKDIALECT_H
 #define FASTK_DIALECT_FASTK_FASTKDIALECT_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"

@@ -15,8 +15,11 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 class Fastk_Op<string mnemonic, list<Trait> traits = []>
     : Op<FastkDialect, mnemonic, traits>;
 
+// In the plan of a lowering, or in a function whose kernels are beside it
+// (fastk-lower-to-gpu).
 class Fastk_PlanOp<string mnemonic, list<Trait> traits = []>
-    : Fastk_Op<mnemonic, !listconcat(traits, [HasParent<"LoweringOp">])>;
+    : Fastk_Op<mnemonic, !listconcat(traits, [
+        ParentOneOf<["LoweringOp", "::mlir::func::FuncOp"]>])>;
 
 def Fastk_WorkspaceOp : Fastk_PlanOp<"workspace"> {
   let summary = "scratch memory of a program";

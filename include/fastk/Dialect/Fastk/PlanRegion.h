@@ -24,6 +24,11 @@ std::optional<worker::PlanLimits> planLimitsOf(llvm::StringRef target,
 /// words that no plan knows, are errors at the op.
 mlir::FailureOr<worker::LaunchPlan> readPlan(LoweringOp lowering);
 
+/// The ops of a plan without repeats, for these buffers.
+void buildPlan(mlir::OpBuilder &builder, mlir::Location loc,
+               const worker::LaunchPlan &plan, mlir::ValueRange inputs,
+               mlir::ValueRange outputs);
+
 /// Replaces the plan region of a lowering by `plan`, whose buffers, tensor maps
 /// and words must be valid (worker::verifyLaunchPlan).
 void writePlan(LoweringOp lowering, const worker::LaunchPlan &plan);
