@@ -44,8 +44,8 @@ static Roundoff roundoffOf(const Job &job, size_t output) {
 /// An IEEE error never reaches an eighth of what TF32 operands would cause.
 static constexpr double separation = 1024;
 
-Bounds fastk::worker::capOf(const Job &job, size_t output,
-                            const Difficulty &d) {
+/// The most that a poor baseline excuses.
+static Bounds capOf(const Job &job, size_t output, const Difficulty &d) {
   Roundoff u = roundoffOf(job, output);
   double growth = std::min(8 * u.rootK, separation / 8);
   double limited = std::min(8 * u.rootK, separation);

@@ -134,9 +134,6 @@ Precision classify(const Shares &shares, const Difficulty &difficulty);
 Bounds boundsOf(const Job &job, size_t output, Precision precision,
                 const Difficulty &difficulty);
 
-/// The most that the baseline itself may be off before it cannot be trusted.
-Bounds capOf(const Job &job, size_t output, const Difficulty &difficulty);
-
 /// The tightest class whose bounds hold.
 Precision classify(const Job &job, size_t output, const Measure &measure,
                    const Difficulty &difficulty);

@@ -199,6 +199,7 @@ bool Validation::isBadLuck(const Case &trial,
                            bool &unlucky) {
   constexpr int draws = 4;
   unlucky = true;
+  int judged = 0;
   for (int k = 0; k < draws && unlucky; ++k) {
     Case again = trial;
     again.seed = bitsAt(trial.seed, 7000 + uint64_t(k));
@@ -211,12 +212,13 @@ bool Validation::isBadLuck(const Case &trial,
         return false;
     } else {
       std::string why;
-      Outcome outcome = prepare(again, own, why);
-      if (outcome == Outcome::LeftOut)
-        continue;
-      if (outcome == Outcome::Failed || !measureSlope(again, own))
+      Outcome outcome = draw(again, own, /*slopeKnown=*/true, why);
+      if (outcome == Outcome::Failed)
         return false;
+      if (outcome != Outcome::Ready)
+        continue;
     }
+    ++judged;
     if (!callCandidate("on " + titleOf(trial) + ", drawn again"))
       return false;
     TrialError error;
@@ -224,6 +226,8 @@ bool Validation::isBadLuck(const Case &trial,
                                conditionOutputs.get(), own,
                                error) <= job.acceptedPrecision;
   }
+  // Draws that nobody could be judged on speak for nobody.
+  unlucky &= judged > 0;
   device.fill(*inputs, trial, placement);
   return callTrusted(Part::Oracle, *inputs, *oracleOutputs) &&
          callCondition(*inputs);

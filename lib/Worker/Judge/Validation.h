@@ -11,6 +11,7 @@
 
 #include "Competitors.h"
 #include "Evaluation.h"
+#include "Random.h"
 
 namespace fastk::worker {
 
@@ -27,7 +28,8 @@ public:
   bool run(std::vector<Difficulty> &normalDifficulty);
 
 private:
-  enum class Outcome { Ready, LeftOut, Failed };
+  /// Untrusted: on no draw was the baseline near the oracle.
+  enum class Outcome { Ready, LeftOut, Untrusted, Failed };
 
   bool start(Part part, std::unique_ptr<Running> &program);
   bool create();
@@ -39,8 +41,16 @@ private:
   bool measureBaseline(const Case &trial, size_t output, Difficulty &difficulty,
                        bool &mostMasked, std::string &why);
   bool measureSlope(const Case &trial, std::vector<Difficulty> &difficulties);
+  /// Prepares a trial; without conditions on operands on which the baseline
+  /// itself is within its bounds. One unlucky element is enough to be beyond
+  /// them, so such operands are drawn again; who computes something else is
+  /// beyond them on every draw.
+  Outcome draw(Case &trial, std::vector<Difficulty> &difficulties,
+               bool slopeKnown, std::string &why);
+  /// Whether the baseline is farther from the oracle than a class allows, with
+  /// the text in \p why.
   bool disagreesWithOracle(const std::vector<Difficulty> &difficulties,
-                           std::string &why) const;
+                           Precision precision, std::string &why) const;
   bool judgeTrial(const Case &trial, std::vector<Difficulty> &difficulties,
                   bool slopeKnown);
   bool screen();
@@ -53,6 +63,9 @@ private:
                       const std::vector<Difficulty> &difficulties);
   bool checkOperands(const Case &trial,
                      const std::vector<Difficulty> &difficulties);
+  bool checkOperand(size_t operand, const Case &redrawn,
+                    const std::vector<Difficulty> &difficulties,
+                    bool &isTrusted, std::string &why);
   bool measureRedrawn(const Case &redrawn,
                       std::vector<Difficulty> &difficulties);
   bool checkHalfInputs(const Case &trial,
@@ -89,6 +102,11 @@ private:
   /// The trial's operands, slightly moved; made when first needed.
   std::unique_ptr<Operands> moved;
 };
+
+/// So often are operands drawn until the baseline is near the oracle on them.
+inline constexpr int trustedDraws = 5;
+/// The seed of the next of these draws.
+inline uint64_t drawnAgain(uint64_t seed) { return bitsAt(seed, 8000); }
 
 /// "normal, trial 0".
 std::string titleOf(const Case &trial);
