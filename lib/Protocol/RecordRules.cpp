@@ -34,6 +34,14 @@ static std::string because(const TimingReport &timing, const char *text) {
          (timing.disturbedBy.empty() ? "" : " (" + timing.disturbedBy + ")");
 }
 
+bool fastk::worker::mediansContradict(const TimingReport &timing) {
+  const auto &ratio = timing.speedupOverBaseline;
+  if (!ratio || !timing.candidate || !timing.baseline)
+    return false;
+  double mine = timing.candidate->medianNs, other = timing.baseline->medianNs;
+  return (ratio->low > 1 && mine > other) || (ratio->high < 1 && mine < other);
+}
+
 std::string fastk::worker::noiseProblem(const TimingReport &timing) {
   if (timing.tooBusy)
     return "the machine is too busy: " + timing.disturbedBy;
@@ -64,6 +72,14 @@ std::string fastk::worker::noiseProblem(const TimingReport &timing) {
   if (timing.candidate->samples < needed) {
     snprintf(text, sizeof(text), "%lld undisturbed samples, of %lld needed",
              (long long)timing.candidate->samples, (long long)needed);
+    return because(timing, text);
+  }
+  if (mediansContradict(timing)) {
+    snprintf(text, sizeof(text),
+             "its calls in pairs gained %.3g times (%.3g to %.3g), and the "
+             "medians of all calls say %.3g times",
+             ratio->median, ratio->low, ratio->high,
+             timing.baseline->medianNs / timing.candidate->medianNs);
     return because(timing, text);
   }
   double tenths = timing.baseline->p10Ns / timing.candidate->p10Ns;

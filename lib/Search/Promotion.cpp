@@ -32,7 +32,7 @@ Searcher::measureAgain(const Trial &trial) {
   bool isRecorded =
       input.recordedGain && input.recordedGain->digest == digestOf(variant);
   std::optional<worker::Verdict> last;
-  int contradictions = 0, spoiled = 0;
+  int contradictions = 0, inMedians = 0, spoiled = 0;
   for (int repeat = 0;; ++repeat) {
     double start = runNow();
     std::string name = verdictName(variant, /*promote=*/true, repeat);
@@ -54,6 +54,9 @@ Searcher::measureAgain(const Trial &trial) {
     contradictions += contradicts;
     // What is kept of the minutes is for this: a quieter one may come.
     bool isNoise = isTooNoisy(*last, options.promotionGain);
+    // One more measurement may tell whether pairs or medians hold.
+    bool isInMedians = isNoise && worker::mediansContradict(last->timing);
+    inMedians += isInMedians;
     spoiled += isNoise && !wasKnown;
     double limit = options.budget.minutes * 60;
     // A replay makes as many as there were.
@@ -61,7 +64,9 @@ Searcher::measureAgain(const Trial &trial) {
         times.isReplay() || (spoiled < kSpoiledPromotions && limit > 0 &&
                              2 * runNow() - start <= limit);
     bool isSpoiled = isNoise && (wasKnown || hasTime);
-    if (!isSpoiled && (!contradicts || contradictions != 1))
+    bool isFirst =
+        (contradicts && contradictions == 1) || (isInMedians && inMedians == 1);
+    if (!isSpoiled && !isFirst)
       return std::move(last);
     // A recording has what was measured then.
     if (times.isReplay() &&

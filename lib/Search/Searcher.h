@@ -131,8 +131,8 @@ private:
   llvm::Error finalSweep();
   llvm::Error promote();
   /// The second measurement of a trial, made again where an earlier run's was
-  /// spoiled by noise, or where it contradicts the bank. Nothing: none could be
-  /// made.
+  /// spoiled by noise, or where it contradicts the bank or itself. Nothing:
+  /// none could be made.
   llvm::Expected<std::optional<worker::Verdict>>
   measureAgain(const Trial &trial);
   /// Where an earlier run left a would-be winner without its second

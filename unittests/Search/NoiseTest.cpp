@@ -187,6 +187,29 @@ TEST(NoiseInSearch, WhatContradictsTheBankIsMeasuredAgain) {
 /// 20 s for evaluations of 2 s and a promotion of 6: at six of ten the rest is
 /// the promotion's.
 TEST(NoiseInSearch, TheSecondMeasurementIsHeldBackFirst) {
+/// In pairs it gains, by the medians it loses: no winner is made of that.
+TEST(NoiseInSearch, WhatItsMediansContradictIsMeasuredAgain) {
+  for (bool again : {false, true}) {
+    World world = worldOfOne();
+    world.evaluator.alter = [&](worker::Verdict &verdict,
+                                const EvaluationRequest &request) {
+      if (request.promote && (request.repeat == 0 || again))
+        verdict.timing.baseline->medianNs =
+            0.99 * verdict.timing.candidate->medianNs;
+    };
+    SearchResult result = world.search(SearchOptions());
+    EXPECT_EQ(result.counts.promotions, 2);
+    EXPECT_EQ(result.winner.has_value(), !again);
+    EXPECT_EQ(result.unproven.has_value(), again);
+    if (again)
+      EXPECT_THAT(result.unproven->why,
+                  HasSubstr("its second does not count: the machine was too "
+                            "noisy for this measurement to count: its calls "
+                            "in pairs gained 2.35 times (2.33 to 2.37), and "
+                            "the medians of all calls say 0.99 times"));
+  }
+}
+
   World world(50, hill);
   world.evaluator.secondsPerCall = 2;
   world.evaluator.alter = [&](worker::Verdict &,

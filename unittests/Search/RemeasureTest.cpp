@@ -120,6 +120,16 @@ TEST_F(Remeasure, NoiseSaysNothingOfTheWinner) {
   EXPECT_FALSE(result.winner);
 }
 
+TEST_F(Remeasure, MediansThatContradictThePairsAreNoise) {
+  evaluator.alter = [](worker::Verdict &verdict, const EvaluationRequest &) {
+    verdict.timing.baseline->medianNs = 240;
+  };
+  Remeasurement result = measure(*winner("ok 250"));
+  EXPECT_THAT(result.problem, HasSubstr("medians of all calls say 0.96 times"));
+  EXPECT_TRUE(result.isNoise);
+  EXPECT_FALSE(result.winner);
+}
+
 TEST_F(Remeasure, BesideItsRival) {
   auto rival = winner("ok 300");
   EXPECT_TRUE(measure(*winner("ok 250"), rival.get()).beatsRival);

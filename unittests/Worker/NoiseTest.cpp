@@ -227,6 +227,27 @@ TEST(RecordRules, FastCallsAndMedianAgree) {
   EXPECT_EQ(noiseProblem(timing), "");
 }
 
+/// In pairs it is the faster one, by the medians the slower one, or the
+/// reverse: that is no gain.
+TEST(RecordRules, MediansSayTheSame) {
+  TimingReport timing = goodTimes();
+  timing.candidate = Timing{100e3, 95e3, 110e3, 20};
+  timing.baseline = Timing{99e3, 98e3, 110e3, 20};
+  timing.speedupOverBaseline = Ratio{1.05, 1.03, 1.07};
+  EXPECT_TRUE(mediansContradict(timing));
+  EXPECT_TRUE(contains(noiseProblem(timing),
+                       "in pairs gained 1.05 times (1.03 to 1.07), and the "
+                       "medians of all calls say 0.99 times"));
+  timing.baseline->medianNs = 101e3;
+  EXPECT_FALSE(mediansContradict(timing));
+  EXPECT_EQ(noiseProblem(timing), "");
+  timing.speedupOverBaseline = Ratio{0.97, 0.96, 0.98};
+  EXPECT_TRUE(mediansContradict(timing));
+  // Nothing is sure in pairs: nothing to contradict.
+  timing.speedupOverBaseline = Ratio{1, 0.98, 1.02};
+  EXPECT_FALSE(mediansContradict(timing));
+}
+
 TEST(RecordRules, ABusyMachineIsSaidFirst) {
   TimingReport timing;
   timing.tooBusy = true;

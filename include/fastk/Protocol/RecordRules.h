@@ -41,6 +41,12 @@ inline constexpr double kLongSeconds = 60;
 /// Samples that a record of these times needs, by how long a block takes.
 int64_t samplesForRecord(const TimingReport &timing);
 
+/// Whether calls in pairs and the medians of all calls disagree on which
+/// program is the faster one. Pairs hold where a machine is slow for a while;
+/// who is nevertheless beaten by the medians has no gain that a user would
+/// find.
+bool mediansContradict(const TimingReport &timing);
+
 /// Why these times of a promotion make no record though the program is right,
 /// as a sentence: the machine was too busy or too noisy. Empty when they do.
 std::string noiseProblem(const TimingReport &timing);
