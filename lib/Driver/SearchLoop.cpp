@@ -55,8 +55,8 @@ private:
                           const SearchResult &result);
   void notePending(const SearchResult &result, SearchProgress &progress);
 
-  /// Whether the replay may hold no search of a workload: limits may have left
-  /// it no share then.
+  /// Whether the replay, which holds no search of a workload, may be of this
+  /// model all the same: the recorded run may have had nothing left for it.
   bool mayBeUnrecorded() const;
   RunRecord::Search &recordOf(const SearchTarget &target);
 
@@ -120,13 +120,22 @@ static llvm::Error explainReplay(llvm::Error error,
                                      differences);
 }
 
-static void sayNotSearched(StringRef title) {
-  llvm::errs() << title << ": not searched: the budget is spent\n";
+static void sayNotSearched(StringRef title, const llvm::Twine &why) {
+  llvm::errs() << title << ": not searched: " << why << "\n";
 }
 
 bool SearchLoop::mayBeUnrecorded() const {
+  const Cassette &replay = *run.options.replay;
   const SearchBudget &limits = run.options.search.budget;
-  return limits.evaluations || limits.minutes || limits.tokens || limits.usd;
+  // Evaluations are dealt out again as they were; neither can the clock be
+  // asked again nor where the run was interrupted.
+  bool mayHaveEnded =
+      limits.minutes > 0 || limits.tokens || limits.usd > 0 ||
+      !llvm::all_of(replay.searches,
+                    [](const RecordedSearch &each) { return each.isComplete; });
+  return mayHaveEnded && llvm::any_of(targets, [&](const SearchTarget &each) {
+           return replay.find(each.form->key);
+         });
 }
 
 RunRecord::Search &SearchLoop::recordOf(const SearchTarget &target) {
@@ -373,18 +382,24 @@ llvm::Error SearchLoop::search(size_t index,
       llvm::formatv("{0} [{1}/{2}]", prepared.features.name, turn, allTurns);
   const Cassette *replay = run.options.replay.get();
   const RecordedSearch *recording = prepared.recording;
-  if (!share || (replay && !recording && mayBeUnrecorded())) {
+  if (!share) {
     if (budgets.isOutOfTime())
       noteOutOfTime(index, target.profile.evaluationSeconds);
-    sayNotSearched(title);
+    sayNotSearched(title, "the budget is spent");
     return llvm::Error::success();
   }
-  if (replay && !recording)
-    return llvm::createStringError(
-        replay->path + " holds no search of workload " + title + ", " +
-        StringRef(target.form->key).take_front(8) +
-        ": replay the model that was recorded, with the banks that were "
-        "there when it was");
+  if (replay && !recording) {
+    StringRef key = StringRef(target.form->key).take_front(8);
+    if (!mayBeUnrecorded())
+      return llvm::createStringError(
+          replay->path + " holds no search of workload " + title + ", " + key +
+          ": replay the model that was recorded, with the banks that were "
+          "there when it was");
+    sayNotSearched(title, replay->path + " holds no search of " + key +
+                              ": the recorded run ended before, or was of "
+                              "another model");
+    return llvm::Error::success();
+  }
 
   prepared.progress = createStreamProgress(
       llvm::errs(), llvm::sys::Process::StandardErrIsDisplayed(), title);
@@ -407,7 +422,11 @@ llvm::Error SearchLoop::search(size_t index,
     if (options.budget.minutes * 60 <= preparation) {
       budgets.spendPreparation(preparation);
       noteOutOfTime(index, target.profile.evaluationSeconds);
-      sayNotSearched(title);
+      sayNotSearched(title, "what it is judged with took " +
+                                formatSeconds(preparation) +
+                                " to compile, and its share of the budget "
+                                "was " +
+                                formatSeconds(60 * options.budget.minutes));
       return llvm::Error::success();
     }
     options.budget.minutes -= preparation / 60;

@@ -146,8 +146,19 @@ Error ReplayModel::missing(const Prompt &prompt) const {
       alike = each;
   std::string text = cassette->path + ": holds no reply of " + model +
                      " to the prompt " + prompt.name + ": ";
-  text += alike ? firstDifference(alike->prompt, prompt)
-                : "the recorded search had no prompt of this name";
+  // Names of prompts begin with the workload's key.
+  StringRef key = StringRef(prompt.name).split('-').first;
+  bool lacksWorkload =
+      key.size() == 8 && all_of(key, isHexDigit) &&
+      none_of(cassette->searches, [&](const RecordedSearch &search) {
+        return StringRef(search.workload).starts_with(key);
+      });
+  if (alike)
+    text += firstDifference(alike->prompt, prompt);
+  else if (lacksWorkload)
+    text += "nothing of workload " + key.str() + " is recorded there";
+  else
+    text += "the recorded search had no prompt of this name";
   if (!alike && any_of(cassette->searches, [](const RecordedSearch &search) {
         return !search.isComplete;
       }))

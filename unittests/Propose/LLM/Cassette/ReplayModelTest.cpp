@@ -137,6 +137,12 @@ TEST_F(ReplayModelTest, TellsWhatDiffers) {
             "it was pending or interrupted when it was recorded");
 }
 
+TEST_F(ReplayModelTest, TellsThatTheWorkloadIsAnother) {
+  Prompt was = makePrompt("0a1b2c3d-round-1-ideas", "One.");
+  EXPECT_EQ(differenceTo(was, makePrompt("fedcba98-round-1-ideas", "Two.")),
+            "nothing of workload fedcba98 is recorded there");
+}
+
 TEST_F(ReplayModelTest, TellsThatTemplatesDiffer) {
   Prompt was = makePrompt("a", "One."), now = makePrompt("a", "Two.");
   was.templates = "1234";
