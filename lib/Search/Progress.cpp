@@ -7,6 +7,7 @@
 
 #include "fastk/Search/Progress.h"
 #include "fastk/Search/Search.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
 #include <chrono>
 
@@ -45,7 +46,7 @@ public:
     os.flush();
   }
   void preparing(StringRef what) override {
-    show(workload + ": " + what.str(), "", /*elapsed=*/0);
+    show(what.str(), workload + ": " + what.str(), "", /*elapsed=*/0);
   }
   void asking(StringRef model, size_t prompts,
               const ModelCosts &costs) override {
@@ -53,7 +54,9 @@ public:
                        std::to_string(prompts) +
                        (prompts == 1 ? " prompt" : " prompts");
     std::string spent = formatCosts(costs);
-    show(text, spent.empty() ? "" : ", spent so far: " + spent, /*elapsed=*/0);
+    // Each time is one of its own.
+    show(text + " " + std::to_string(++asked), text,
+         spent.empty() ? "" : ", spent so far: " + spent, /*elapsed=*/0);
   }
   void evaluating(const SearchStanding &standing) override {
     // Short, for a terminal's width: the line of the round tells the rest.
@@ -63,17 +66,24 @@ public:
       out << ", best " << format("%.2fx", standing.bestSpeedup)
           << " default lowering";
     out << ", trying: " << standing.title;
-    show(workload + ": " + whereOf(standing), after, standing.elapsedSeconds);
+    // Of a round its line in the end tells more.
+    std::string topic = standing.round.str();
+    if (!isNumber(standing.round))
+      topic += " " + standing.title.str();
+    show(std::move(topic), workload + ": " + whereOf(standing), after,
+         standing.elapsedSeconds);
   }
   void tick() override {
     // Once a second: what is being timed must not be disturbed.
     if (lineIsOpen && clock() - drawnAt >= 1)
       draw();
+    sayIfLong();
   }
   void evaluated(const SearchStanding &standing, StringRef status,
                  StringRef reason) override {}
   void roundEnded(const SearchStanding &standing) override {
     clearLine();
+    topic.clear();
     std::string best = bestOf(standing);
     os << workload << ": " << whereOf(standing) << ", "
        << format("%.0f s", standing.elapsedSeconds);
@@ -89,11 +99,14 @@ public:
   }
   void ended() override {
     clearLine();
+    topic.clear();
     os.flush();
   }
 
 private:
   static constexpr size_t kWidth = 100;
+  /// Without a terminal nothing is said of what takes less.
+  static constexpr double kSilentSeconds = 2;
 
   void clearLine() {
     if (!lineIsOpen)
@@ -101,15 +114,28 @@ private:
     os << "\r\x1b[K";
     lineIsOpen = false;
   }
-  /// The status line: `before`, the seconds, `after`.
-  void show(std::string before, std::string after, double elapsed) {
-    if (!isTerminal)
-      return;
+  /// The status line: `before`, the seconds, `after`. Without a terminal a line
+  /// of its own, once for all that is of one topic, when that takes long.
+  void show(std::string of, std::string before, std::string after,
+            double elapsed) {
     lineStart = std::move(before);
     lineEnd = std::move(after);
     shownSeconds = elapsed;
     shownAt = clock();
-    draw();
+    if (topic != of)
+      topicSince = shownAt;
+    topic = std::move(of);
+    if (isTerminal)
+      draw();
+    else
+      sayIfLong();
+  }
+  void sayIfLong() {
+    if (isTerminal || topic.empty() || clock() - topicSince < kSilentSeconds ||
+        !said.insert(topic).second)
+      return;
+    os << lineStart << lineEnd << "\n";
+    os.flush();
   }
   void draw() {
     clearLine();
@@ -123,12 +149,16 @@ private:
     lineIsOpen = true;
   }
 
+  /// Rounds have numbers; "sweep" and "second measurement" have none.
+  static bool isNumber(StringRef round) {
+    int number;
+    return !round.getAsInteger(10, number);
+  }
   /// "round 1/5, 6/7 evaluations".
   static std::string whereOf(const SearchStanding &standing) {
     std::string text;
     raw_string_ostream out(text);
-    int number;
-    if (!standing.round.getAsInteger(10, number))
+    if (isNumber(standing.round))
       out << "round " << standing.round << "/" << standing.rounds;
     else
       out << standing.round;
@@ -163,6 +193,12 @@ private:
   std::string lineStart, lineEnd;
   /// The seconds that the line began with, and when it did.
   double shownSeconds = 0, shownAt = 0, drawnAt = 0;
+  /// What the line is of, since when, and of what a line was said; empty: of
+  /// nothing that still runs.
+  std::string topic;
+  double topicSince = 0;
+  StringSet<> said;
+  int asked = 0;
 };
 
 } // namespace

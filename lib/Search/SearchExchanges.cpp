@@ -260,8 +260,13 @@ SearchExchanges::ask(LanguageModel &model, ArrayRef<Prompt> originals) {
     if (input.progress)
       input.progress->tick();
   };
+  model.note = [&](const std::string &text) {
+    if (input.progress)
+      input.progress->note(model.name().str() + ": " + text);
+  };
   // On every way out: the model outlives this search.
   llvm::scope_exit forget([&] {
+    model.note = nullptr;
     model.whileWaiting = nullptr;
     model.stopRequested = nullptr;
   });

@@ -428,6 +428,22 @@ TEST_F(HttpModelTest, StopIsPromptAndLeavesTheRestPending) {
   EXPECT_EQ(askMany(*asked, 2).size(), 2u);
 }
 
+/// While it waits to ask again, it says why.
+TEST_F(HttpModelTest, LongWaitsAreToldWithTheirReason) {
+  std::unique_ptr<LanguageModel> asked = model(options());
+  std::vector<std::string> notes;
+  asked->note = [&](const std::string &text) { notes.push_back(text); };
+  server.set(
+      R"([{"cue": "server_error"}, {"cue": "server_error"}, {"text": "T"}])");
+  EXPECT_EQ(askMany(*asked, 1).size(), 1u);
+  ASSERT_EQ(notes.size(), 1u) << "the first wait is short";
+  EXPECT_THAT(notes[0], HasSubstr("no answer yet: openai-chat (" +
+                                  server.url(wire.base) + "): "));
+  EXPECT_THAT(notes[0], HasSubstr("Something went wrong."));
+  EXPECT_THAT(notes[0], HasSubstr("; request 3 of 6 follows in "));
+  EXPECT_THAT(notes[0], Not(HasSubstr(kKey.str())));
+}
+
 TEST_F(HttpModelTest, ExtraFieldsAreMergedIn) {
   ModelOptions more = options();
   more.maxOutputTokens = 9;

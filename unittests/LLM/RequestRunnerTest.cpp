@@ -254,6 +254,40 @@ TEST_F(RequestRunnerTest, WhoWaitsIsCalledSeveralTimesASecond) {
   EXPECT_LE(longest, 0.2);
 }
 
+/// Waits of two seconds and less are none; of several at once one is told.
+TEST_F(RequestRunnerTest, LongWaitsAreToldWhenTheyBegin) {
+  for (size_t id = 0; id < 3; ++id)
+    for (int i = 0; i < 5; ++i)
+      transport->answers[id].push_back(status(500));
+  std::vector<double> told;
+  double until = 0;
+  hooks.onLongWait = [&](size_t, int attempts, double seconds) {
+    EXPECT_GT(seconds, 2);
+    EXPECT_GT(attempts, 1);
+    EXPECT_GE(time.now, until);
+    until = time.now + seconds;
+    told.push_back(seconds);
+  };
+  run(3);
+  ASSERT_GE(told.size(), 4u);
+  EXPECT_LE(told.size(), 8u);
+  EXPECT_THAT(told.front(), testing::AllOf(testing::Ge(3), testing::Le(4)));
+  EXPECT_GE(told.back(), 16);
+  // What the provider asks for is told, too, before it is waited for.
+  told.clear();
+  until = 0;
+  double begin = time.now, at = 0;
+  hooks.onLongWait = [&](size_t, int attempts, double seconds) {
+    EXPECT_EQ(attempts, 1);
+    told.push_back(seconds);
+    at = time.now;
+  };
+  transport->answers[0] = {status(429, "100")};
+  run(1);
+  EXPECT_THAT(told, ElementsAre(100));
+  EXPECT_LT(at - begin, 2);
+}
+
 TEST_F(RequestRunnerTest, TheReceiversErrorEndsEverything) {
   std::vector<HttpRequest> requests(10);
   int calls = 0;

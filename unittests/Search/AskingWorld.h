@@ -19,6 +19,8 @@ public:
   llvm::StringRef name() const override { return "scripted-model"; }
   llvm::Error ask(llvm::ArrayRef<Prompt> prompts, OnReply onReply) override {
     ++calls;
+    if (note && !late.empty())
+      note(late);
     // Backwards: replies come in any order.
     for (size_t i = prompts.size(); i-- > 0;) {
       asked.push_back(prompts[i]);
@@ -32,6 +34,8 @@ public:
     return llvm::Error::success();
   }
   std::function<std::optional<Reply>(const Prompt &)> say;
+  /// Why its answers take so long, if they do.
+  std::string late;
   std::vector<Prompt> asked;
   int calls = 0;
 };

@@ -272,6 +272,19 @@ TEST(Exchanges, AModelThatRefusesEverythingIsNoSearchWithoutIdeas) {
       ReplyStatus::Refused, "it would not");
 }
 
+// Why an answer is late is told by the model, and shown with its name.
+TEST(Exchanges, WhatAModelSaysOfAWaitIsShown) {
+  AskingWorld world;
+  NotedProgress progress;
+  world.progress = &progress;
+  world.options.rounds = 1;
+  world.model.late = "no answer yet";
+  ASSERT_TRUE(passed(world.run()));
+  EXPECT_THAT(progress.notes,
+              testing::Contains("scripted-model: no answer yet"));
+  EXPECT_FALSE(world.model.note) << "the model outlives the search";
+}
+
 TEST(Exchanges, AModelOfWhichNothingCanBeReadIsAskedAgain) {
   expectThatNothingIsLost([](const Prompt &) { return saying("bad"); },
                           ReplyStatus::Unreadable, "there is no list of ideas");

@@ -242,7 +242,7 @@ TEST(Progress, TicksOnATerminal) {
   EXPECT_TRUE(llvm::StringRef(text).ends_with("\r\x1b[K"));
 }
 
-TEST(Progress, NothingButRoundsWithoutATerminal) {
+TEST(Progress, NothingButRoundsOfWhatIsQuickWithoutATerminal) {
   std::string text;
   llvm::raw_string_ostream os(text);
   double now = 0;
@@ -254,10 +254,63 @@ TEST(Progress, NothingButRoundsWithoutATerminal) {
   standing.rounds = 5;
   standing.evaluations = 4;
   progress->evaluating(standing);
-  now = 10;
+  now = 1.9;
   progress->tick();
   progress->ended();
   EXPECT_EQ(text, "");
   progress->roundEnded(standing);
   EXPECT_EQ(text, "add: round 1/5, 4 evaluations, 0 s, nothing passed yet\n");
+}
+  now = 10;
+  progress->tick();
+
+// Nobody is to think that it hangs: what takes longer than two seconds is told
+// once.
+TEST(Progress, WhatTakesLongIsToldWithoutATerminal) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  double now = 0;
+  auto progress = createStreamProgress(os, /*isTerminal=*/false, "add",
+                                       [&] { return now; });
+  auto wait = [&](double seconds) {
+    for (double end = now + seconds; now < end; now += 0.5)
+      progress->tick();
+    std::string said;
+    std::swap(said, text);
+    return said;
+  };
+  progress->preparing("compiling the oracle");
+  EXPECT_EQ(wait(5), "add: compiling the oracle\n");
+  progress->ended();
+  ModelCosts costs;
+  progress->asking("command:x", 2, costs);
+  EXPECT_EQ(wait(60), "add: asking command:x 2 prompts\n");
+  progress->asking("command:x", 2, costs);
+  EXPECT_EQ(wait(60), "add: asking command:x 2 prompts\n");
+
+  // A round of short evaluations takes long, too.
+  SearchStanding standing;
+  standing.round = "1";
+  standing.rounds = 5;
+  standing.title = "tile";
+  std::string said;
+  for (standing.evaluations = 0; standing.evaluations < 9;
+       ++standing.evaluations) {
+    progress->evaluating(standing);
+    said += wait(1);
+  }
+  EXPECT_EQ(said, "add: round 1/5, 2 evaluations, trying: tile\n");
+  progress->roundEnded(standing);
+  text.clear();
+
+  // Each second measurement takes seconds, and nothing else tells of it.
+  standing.round = "second measurement";
+  standing.bestSpeedup = 2;
+  progress->evaluating(standing);
+  EXPECT_EQ(wait(30), "add: second measurement, 9 evaluations, best 2.00x "
+                      "default lowering, trying: tile\n");
+  standing.title = "unroll";
+  progress->evaluating(standing);
+  EXPECT_EQ(wait(30), "add: second measurement, 9 evaluations, best 2.00x "
+                      "default lowering, trying: unroll\n");
 }

@@ -138,6 +138,8 @@ public:
 
   /// Called several times a second while an answer is waited for, if set.
   std::function<void()> whileWaiting;
+  /// Told why an answer takes longer, and how long, when a wait begins; if set.
+  std::function<void(const std::string &text)> note;
   /// True ends the waiting: what has not come is pending.
   std::function<bool()> stopRequested;
 };

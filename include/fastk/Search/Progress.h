@@ -61,8 +61,10 @@ public:
 };
 
 /// Writes to `os`, as a rule stderr. With a terminal a status line that is
-/// rewritten by every evaluation and every second; without one only a line per
-/// round. `clock` gives seconds that never go back; null: the system's.
+/// rewritten by every evaluation and every second; without one a line per
+/// round, and one when something has taken two seconds: once for a round, once
+/// for each question to a model, each second measurement and each preparation.
+/// `clock` gives seconds that never go back; null: the system's.
 std::unique_ptr<SearchProgress>
 createStreamProgress(llvm::raw_ostream &os, bool isTerminal,
                      llvm::StringRef workload,

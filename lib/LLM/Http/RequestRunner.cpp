@@ -13,6 +13,8 @@ using namespace fastk;
 
 /// The user's interrupt is noticed within this time.
 static constexpr double kSlice = 0.1;
+/// Nobody needs to know of shorter waits.
+static constexpr double kShortWait = 2;
 
 std::optional<double> RequestRunner::waitBefore(Judgement judgement,
                                                 Progress &progress,
@@ -43,6 +45,7 @@ Error RequestRunner::run(ArrayRef<HttpRequest> requests, Judge judge,
     waiting[i].index = i;
   std::vector<Progress> progress(requests.size());
   size_t inFlight = 0;
+  double toldUntil = 0;
   auto stop = [&] {
     transport->cancelAll();
     for (; inFlight > 0; --inFlight)
@@ -99,6 +102,10 @@ Error RequestRunner::run(ArrayRef<HttpRequest> requests, Judge judge,
       else
         limit->drop();
       if (wait) {
+        if (hooks.onLongWait && *wait > kShortWait && now >= toldUntil) {
+          toldUntil = now + *wait;
+          hooks.onLongWait(index, mine.attempts, *wait);
+        }
         waiting.push_back({index, now + *wait});
         continue;
       }

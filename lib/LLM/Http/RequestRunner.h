@@ -32,6 +32,10 @@ enum class Judgement {
 struct RunnerHooks {
   std::function<void()> whileWaiting;
   std::function<bool()> stopRequested;
+  /// A request that has failed `attempts` times is sent again after so many
+  /// seconds. Called where that is long, and no other wait that was told lasts
+  /// as long.
+  std::function<void(size_t index, int attempts, double seconds)> onLongWait;
 };
 
 /// How a request went, all in all.

@@ -11,6 +11,7 @@
 #include "HttpModelWith.h"
 #include "JSONValues.h"
 #include "Prices.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <random>
 
@@ -35,6 +36,13 @@ private:
   HttpRequest requestFor(const Prompt &prompt) const;
   Reply finish(const Prompt &prompt, WireReply read, StringRef requestId,
                const RequestEffort &effort) const;
+  /// What to say of a problem: whose it is.
+  std::string told(StringRef problem) const {
+    return (options.provider + " (" + endpoint.base.shown() + "): " + problem)
+        .str();
+  }
+  /// Says why the answer is late.
+  void tellWait(const Reply &reply, int attempts, double seconds) const;
 
   const Wire &wire;
   ModelOptions options;
@@ -143,8 +151,7 @@ Reply HttpModel::finish(const Prompt &prompt, WireReply read,
       more += "; asked " + std::to_string(effort.attempts) + " times";
     if (!requestId.empty())
       more += ("; request " + requestId).str();
-    reply.problem = options.provider + " (" + endpoint.base.shown() +
-                    "): " + reply.problem + more;
+    reply.problem = told(reply.problem + more);
   }
   if (endpoint.key) {
     StringRef key = endpoint.key->reveal();
@@ -152,6 +159,17 @@ Reply HttpModel::finish(const Prompt &prompt, WireReply read,
     reply.problem = withoutPieces(reply.problem, key);
   }
   return reply;
+}
+
+void HttpModel::tellWait(const Reply &reply, int attempts,
+                         double seconds) const {
+  std::string why = told(reply.problem.empty() ? stringify(reply.failure)
+                                               : StringRef(reply.problem));
+  if (endpoint.key)
+    why = withoutPieces(why, endpoint.key->reveal());
+  note(formatv("no answer yet: {0}; request {1} of {2} follows in {3:f0} s",
+               why, attempts + 1, options.attempts, seconds)
+           .str());
 }
 
 Error HttpModel::ask(ArrayRef<Prompt> prompts, OnReply onReply) {
@@ -174,7 +192,11 @@ Error HttpModel::ask(ArrayRef<Prompt> prompts, OnReply onReply) {
         return onReply(index, finish(prompts[index], std::move(replies[index]),
                                      ids[index], effort));
       },
-      {whileWaiting, stopRequested});
+      {whileWaiting, stopRequested,
+       [&](size_t index, int attempts, double seconds) {
+         if (note)
+           tellWait(replies[index].reply, attempts, seconds);
+       }});
 }
 
 static Error wrong(const ModelOptions &options, const Twine &problem) {
