@@ -19,12 +19,58 @@
 using namespace llvm;
 using namespace fastk;
 
-void Searcher::noteMissed(Proposer &owner, std::vector<Idea> ideas, int count) {
+void Searcher::noteMissed(Missed what) {
   bool isLeft = times.isReplay() ||
                 (input.journal && input.journal->hasRoundAfter(roundNumber));
-  if (owner.wantsManyAtOnce() && isLeft)
-    missed.push_back({&owner, std::move(ideas), count, history.size(), parents,
-                      roundNumber, result.baselineSeconds});
+  if (!what.owner->wantsManyAtOnce() || !isLeft)
+    return;
+  what.triedBefore = history.size();
+  what.parents = parents;
+  what.round = roundNumber;
+  what.baselineSeconds = result.baselineSeconds;
+  missed.push_back(std::move(what));
+}
+
+Expected<std::vector<Searcher::Planned>>
+Searcher::realiseMissed(Missed &missed, const ProposalContext &then) {
+  std::vector<Planned> planned;
+  if (missed.ideas.empty()) {
+    Answer<std::vector<Idea>> ideas =
+        missed.owner->proposeIdeas(then, missed.count);
+    if (!ideas)
+      return ideas.takeError();
+    if (!*ideas)
+      return planned;
+    missed.ideas = std::move(**ideas);
+    if (static_cast<int>(missed.ideas.size()) > missed.count)
+      missed.ideas.resize(missed.count);
+    missed.count = options.implementations;
+  }
+  if (missed.ideas.empty())
+    return planned;
+  Answers<std::vector<Variant>> made =
+      missed.owner->realise(then, missed.ideas, missed.count);
+  if (!made)
+    return made.takeError();
+  for (auto [idea, variants] : zip_equal(missed.ideas, *made))
+    if (variants)
+      for (Variant &variant : *variants)
+        planned.push_back({idea, missed.owner, std::move(variant)});
+  return planned;
+}
+
+Expected<std::vector<Searcher::Planned>>
+Searcher::repairMissed(const Missed &missed, const ProposalContext &then) {
+  std::vector<Planned> planned;
+  const FailedVariant &failed = *missed.failed;
+  Answers<std::vector<Variant>> mended = missed.owner->repair(then, failed);
+  if (!mended)
+    return mended.takeError();
+  if (mended->front() && !mended->front()->empty())
+    planned.push_back({failed.idea, missed.owner,
+                       std::move(mended->front()->front()),
+                       failed.attempt + 1});
+  return planned;
 }
 
 Expected<std::vector<Searcher::Planned>> Searcher::askMissedAgain() {
@@ -41,29 +87,13 @@ Expected<std::vector<Searcher::Planned>> Searcher::askMissedAgain() {
     then.parents = each.parents;
     then.round = each.round;
     then.baselineSeconds = each.baselineSeconds;
-    if (each.ideas.empty()) {
-      Answer<std::vector<Idea>> ideas =
-          each.owner->proposeIdeas(then, each.count);
-      if (!ideas)
-        return ideas.takeError();
-      if (!*ideas)
-        continue;
-      each.ideas = std::move(**ideas);
-      if (static_cast<int>(each.ideas.size()) > each.count)
-        each.ideas.resize(each.count);
-      each.count = options.implementations;
-    }
-    if (each.ideas.empty())
-      continue;
-    Answers<std::vector<Variant>> made =
-        each.owner->realise(then, each.ideas, each.count);
-    if (!made)
-      return made.takeError();
-    for (auto [idea, variants] : zip_equal(each.ideas, *made))
-      if (variants)
-        for (Variant &variant : *variants)
-          if (!seen.contains(digestOf(variant)))
-            planned.push_back({idea, each.owner, std::move(variant)});
+    Expected<std::vector<Planned>> late =
+        each.failed ? repairMissed(each, then) : realiseMissed(each, then);
+    if (!late)
+      return late.takeError();
+    for (Planned &one : *late)
+      if (!seen.contains(digestOf(one.variant)))
+        planned.push_back(std::move(one));
   }
   return planned;
 }
@@ -128,6 +158,8 @@ Error Searcher::tryMissed() {
     return Error::success();
   if (Error error = recordMissed(*planned))
     return error;
+  result.counts.repairs +=
+      count_if(*planned, [](const Planned &each) { return each.attempt > 0; });
   size_t first = trials.size();
   if (Error error = tryTogether(std::move(*planned)))
     return error;

@@ -86,7 +86,7 @@ void Searcher::noteFailuresOf(ArrayRef<Planned> untried) {
 }
 
 Error Searcher::tryTogether(std::vector<Planned> planned) {
-  for (int attempt = 0; !planned.empty(); ++attempt) {
+  while (!planned.empty()) {
     std::vector<Variant> variants;
     for (const Planned &each : planned)
       variants.push_back(each.variant);
@@ -110,7 +110,10 @@ Error Searcher::tryTogether(std::vector<Planned> planned) {
         tried.push_back(trials.size() - 1);
     }
     planned.clear();
-    if (attempt == options.repairs || phaseOver)
+    erase_if(tried, [&](size_t index) {
+      return trials[index].attempt >= options.repairs;
+    });
+    if (tried.empty() || phaseOver)
       return Error::success();
     Answers<std::vector<Variant>> mended = askRepairs(tried);
     if (!mended)
@@ -123,7 +126,8 @@ Error Searcher::tryTogether(std::vector<Planned> planned) {
         continue;
       ++result.counts.repairs;
       planned.push_back({trials[index].idea, trials[index].owner,
-                         std::move(variants->front()), attempt + 1});
+                         std::move(variants->front()),
+                         trials[index].attempt + 1});
     }
   }
   return Error::success();

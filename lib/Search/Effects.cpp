@@ -33,7 +33,7 @@ Searcher::askIdeas(Proposer &proposer, const std::string &name, int count) {
       isRecorded = true;
       if (!recorded->value.empty() || !mayAskAgain(proposer)) {
         if (recorded->value.empty())
-          noteMissed(proposer, {}, count);
+          noteMissed({&proposer, {}, count});
         return std::move(recorded->value);
       }
     }
@@ -46,7 +46,7 @@ Searcher::askIdeas(Proposer &proposer, const std::string &name, int count) {
   if (static_cast<int>((*ideas)->size()) > count)
     (*ideas)->resize(count);
   if ((*ideas)->empty())
-    noteMissed(proposer, {}, count);
+    noteMissed({&proposer, {}, count});
   if (input.journal && !(isRecorded && (*ideas)->empty()))
     if (Error error = input.journal->recordIdeas(name, **ideas, elapsedNow()))
       return std::move(error);
@@ -232,12 +232,19 @@ Answers<std::vector<Variant>> Searcher::askRepairs(ArrayRef<size_t> failed) {
       });
   if (!answers)
     return answers;
-  for (auto [place, answer] : zip_equal(places, *answers))
+  for (auto [place, answer] : zip_equal(places, *answers)) {
+    const Trial &trial = trials[failed[place]];
+    if (answer && answer->empty())
+      noteMissed({trial.owner,
+                  {},
+                  /*count=*/1,
+                  FailedVariant{trial.idea, trial.tried, trial.attempt}});
     result[place] = std::move(answer);
   return result;
 }
 
 Expected<std::optional<worker::Verdict>>
+  }
 Searcher::askVerdict(const Variant &variant, const Variant *incumbent,
                      bool promote, int repeat) {
   // The count is the same on every run, so it decides first and alone for what

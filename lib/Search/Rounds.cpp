@@ -234,7 +234,7 @@ Answers<std::vector<Variant>> Searcher::realise(ArrayRef<Asked> asked,
       if (variants && static_cast<int>(variants->size()) > count)
         variants->resize(count);
       else if (variants && static_cast<int>(variants->size()) < count)
-        noteMissed(*each.owner, {each.idea}, count);
+        noteMissed({each.owner, {each.idea}, count});
     }
   return answers;
 }

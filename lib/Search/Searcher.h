@@ -108,21 +108,30 @@ private:
 
   // AskAgain.cpp: what failed in rounds that the search had left.
   /// Ideas that a model was asked for in vain (`ideas` is empty then), or whose
-  /// programs it was, and what was known then.
+  /// programs it was, or the one that it was to mend, and what was known then.
   struct Missed {
     Proposer *owner = nullptr;
     std::vector<Idea> ideas;
     int count = 0;
     /// How many trials the history had.
+    std::optional<FailedVariant> failed = std::nullopt;
     size_t triedBefore = 0;
-    std::vector<TriedVariant> parents;
+    std::vector<TriedVariant> parents = {};
     int round = 0;
     double baselineSeconds = 0;
   };
-  /// Of a round that an earlier run left, or that is replayed.
-  void noteMissed(Proposer &owner, std::vector<Idea> ideas, int count);
+  /// Of a round that an earlier run left, or that is replayed. Fills in what is
+  /// known.
+  void noteMissed(Missed what);
   llvm::Error tryMissed();
   llvm::Expected<std::vector<Planned>> askMissedAgain();
+  /// The programs for the ideas of `missed`, which are asked for before where
+  /// it has none.
+  llvm::Expected<std::vector<Planned>>
+  realiseMissed(Missed &missed, const ProposalContext &then);
+  /// The mended program of `missed`.
+  llvm::Expected<std::vector<Planned>>
+  repairMissed(const Missed &missed, const ProposalContext &then);
   llvm::Error recordMissed(llvm::ArrayRef<Planned> planned);
 
   // Sweep.cpp, Promotion.cpp, Trial.cpp.

@@ -178,6 +178,64 @@ TEST(Exchanges, WhatFailedInARoundThatIsOverIsAskedAgainInTheEnd) {
   }
 }
 
+/// The first program is wrong; with `mendedToo` what is made of it as well.
+std::function<std::optional<Reply>(const Prompt &)>
+sayingWrong(std::function<std::optional<Reply>(const Prompt &)> say,
+            bool mendedToo) {
+  return [=](const Prompt &prompt) -> std::optional<Reply> {
+    bool isFirst = prompt.kind == PromptKind::Variant &&
+                   prompt.user == "asking/1-0" && prompt.sample == 0;
+    if (isFirst || (mendedToo && prompt.kind == PromptKind::Repair))
+      return saying("wrong " + digestOf(prompt));
+    return say(prompt);
+  };
+}
+
+// A prompt that was to mend a program is treated as others are: what was paid
+// for stays, and what comes of it is tried in the end and no other way.
+TEST(Exchanges, ARepairThatFailedInARoundThatIsOverIsAskedAgainInTheEnd) {
+  for (bool mendedToo : {false, true}) {
+    TemporaryFolder folder;
+    std::vector<std::string> programs;
+    {
+      AskingWorld world;
+      auto journal = world.journalIn(folder);
+      auto say = sayingWrong(world.model.say, mendedToo);
+      world.model.say = [=](const Prompt &prompt) -> std::optional<Reply> {
+        return prompt.kind == PromptKind::Repair
+                   ? failing(ModelFailure::Malformed)
+                   : say(prompt);
+      };
+      auto result = world.run(journal.get());
+      ASSERT_TRUE(passed(result));
+      EXPECT_EQ(result->modelFailures.size(), 1u);
+      EXPECT_EQ(result->counts.repairs, 0);
+      for (const TriedVariant &each : result->history)
+        programs.push_back(each.variant.program);
+    }
+    ASSERT_EQ(programs.size(), 8u);
+    // One that is still wrong is mended as often as any other.
+    size_t repairs = mendedToo ? SearchOptions().repairs : 1;
+    for (int run = 0; run < 2; ++run) {
+      AskingWorld again;
+      again.model.say = sayingWrong(again.model.say, mendedToo);
+      auto journal = again.journalIn(folder);
+      auto result = again.run(journal.get());
+      ASSERT_TRUE(passed(result));
+      ASSERT_EQ(again.model.asked.size(), run == 0 ? repairs : 0u);
+      for (const Prompt &each : again.model.asked)
+        EXPECT_EQ(each.kind, PromptKind::Repair);
+      ASSERT_EQ(result->history.size(), 8u + repairs);
+      for (size_t i = 0; i < programs.size(); ++i)
+        EXPECT_EQ(result->history[i].variant.program, programs[i]);
+      EXPECT_EQ(result->history[8].variant.ideaId, "asking/1-0");
+      EXPECT_EQ(result->history[8].status, mendedToo ? "wrong" : "ok");
+      EXPECT_EQ(result->counts.repairs, static_cast<int>(repairs));
+      EXPECT_TRUE(result->modelFailures.empty());
+    }
+  }
+}
+
 // Nor is it asked where it could not be tried within the minutes.
 TEST(Exchanges, WhatFailedIsNotAskedAgainWithoutTimeLeft) {
   TemporaryFolder folder;
