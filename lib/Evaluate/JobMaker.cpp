@@ -130,11 +130,13 @@ JobMaker::compile(LoweringOp lowering, StringRef role, unsigned seconds) {
   } else if (result->exitCode != 0) {
     kernel.problem = firstError(result->diagnostics);
   } else if (onHost) {
-    // Objects have no time and no build id in them: equal code, equal bytes.
-    llvm::Expected<std::string> code = readWhole(kernel.program.path);
-    if (!code)
-      return code.takeError();
-    kernel.digest = sha256(*code);
+    // That of the object: equal code, equal bytes, whatever links it here.
+    StringRef said = StringRef(result->output).trim();
+    if (!said.consume_front("object "))
+      return llvm::createStringError(
+          options.compiler + " is not this fastk's: it does not say the digest "
+                             "of what it compiled; build it with this library");
+    kernel.digest = said.str();
   } else if (llvm::Error error = readDeviceProgram(path, kernel)) {
     return std::move(error);
   }

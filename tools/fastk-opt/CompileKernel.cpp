@@ -11,10 +11,12 @@
 #include "fastk/Conversion/WriteFile.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Support/DurableFile.h"
+#include "fastk/Support/Sha256.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -122,6 +124,11 @@ LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
       lowerings.front(), kernelRole, "fastk_kernel", context, target);
   if (failed(kernel))
     return failure();
-  return emitSharedLibrary(lowerings.front().getLoc(), **kernel, target, output,
-                           hostLibraries(target.hasThreads));
+  std::string object;
+  if (failed(emitSharedLibrary(lowerings.front().getLoc(), **kernel, target,
+                               output, hostLibraries(target.hasThreads),
+                               /*what=*/{}, &object)))
+    return failure();
+  llvm::outs() << "object " << sha256(object) << "\n";
+  return success();
 }

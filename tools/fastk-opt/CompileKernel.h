@@ -14,8 +14,9 @@
 namespace fastk {
 
 /// `--compile-kernel=program|oracle|cubin`: compiles the one `fastk.lowering`
-/// of `module` to a shared library that exports `fastk_kernel`, or for a
-/// `target` "cuda:..." to a folder with kernel.ptx (kernel.cu) and plan.json;
+/// of `module` to a shared library that exports `fastk_kernel`, and writes
+/// "object SHA256" to standard output, of the code before it is linked. Or for
+/// a `target` "cuda:..." to a folder with kernel.ptx (kernel.cu) and plan.json;
 /// `cubin` is the program with kernel.cubin beside its PTX, by ptxas.
 /// Evaluations run it in a child process, so that a schedule that crashes or
 /// never ends costs one verdict.

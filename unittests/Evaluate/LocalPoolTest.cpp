@@ -7,6 +7,7 @@
 
 #include "PoolFixture.h"
 #include "fastk/Target/DeviceDescription.h"
+#include "llvm/Support/Program.h"
 #include "gmock/gmock.h"
 
 using namespace fastk;
@@ -40,9 +41,10 @@ TEST_F(LocalPool, ProvenanceIsOfContent) {
 // A compiler that emits other code for the default lowering alone.
 TEST_F(LocalPool, ProvenanceSeesAnotherBaseline) {
   auto first = provenance(*module);
-  options.jobs.compiler = script(
-      "compiler", FASTK_OPT " \"$@\" || exit 1\n"
-                            "case $1 in *=program) echo >> \"$4\";; esac\n");
+  options.jobs.compiler =
+      script("compiler", "said=$(" FASTK_OPT " \"$@\") || exit 1\n"
+                         "case $1 in *=program) said=${said}0;; esac\n"
+                         "echo $said\n");
   auto second = provenance(*module);
   EXPECT_NE(second["default lowering"], first["default lowering"]);
   EXPECT_EQ(second["oracle"], first["oracle"]);
@@ -51,14 +53,51 @@ TEST_F(LocalPool, ProvenanceSeesAnotherBaseline) {
 // Another way of compiling C: the same default lowering, other variants.
 TEST_F(LocalPool, ProvenanceSeesAnotherCCompiler) {
   auto first = provenance(*module);
-  options.jobs.compiler = script(
-      "compiler", "text=$(cat)\n"
-                  "printf '%s' \"$text\" | " FASTK_OPT " \"$@\" || exit 1\n"
-                  "case $text in *fastk_kernel*) echo >> \"$4\";; esac\n");
+  options.jobs.compiler =
+      script("compiler",
+             "text=$(cat)\n"
+             "said=$(printf '%s' \"$text\" | " FASTK_OPT " \"$@\") || exit 1\n"
+             "case $text in *fastk_kernel*) "
+             "said=\"object $(printf %064d 7)\";; esac\n"
+             "echo $said\n");
   auto second = provenance(*module);
   EXPECT_NE(second["C compiler"], first["C compiler"]);
   EXPECT_EQ(second["C compiler"].size(), 64u);
   EXPECT_EQ(second["default lowering"], first["default lowering"]);
+}
+
+// Where clang-22 is installed later it links instead of cc: other files of the
+// same code, and no verdict rests on that.
+TEST_F(LocalPool, ProvenanceDoesNotSeeAnotherLinker) {
+  auto linkedAs = [&](const std::string &library) {
+    // Stands before the linker in PATH, and has it write something else.
+    std::string bin = folder.file("bin-" + library);
+    EXPECT_FALSE(llvm::sys::fs::create_directories(bin));
+    for (const char *name : {"clang-22", "cc"}) {
+      auto real = llvm::sys::findProgramByName(name);
+      if (real)
+        script("bin-" + library + "/" + name,
+               "case \" $* \" in *' -shared '*) exec " + *real +
+                   " \"$@\" -Wl,-soname," + library + ";; esac\nexec " + *real +
+                   " \"$@\"\n");
+    }
+    options.jobs.compiler =
+        script("compiler-" + library,
+               "PATH=" + bin + ":$PATH exec " FASTK_OPT " \"$@\"\n");
+    return provenance(*module);
+  };
+  auto first = linkedAs("one"), second = linkedAs("another");
+  EXPECT_EQ(first["default lowering"].size(), 64u);
+  EXPECT_EQ(first, second);
+}
+
+// What does not say what it compiled is another version's.
+TEST_F(LocalPool, ACompilerWithoutADigestIsNone) {
+  options.jobs.compiler = script("compiler", FASTK_OPT " \"$@\" > /dev/null\n");
+  auto parts = pool()->provenance(TestContext::loweringOf(*module));
+  ASSERT_FALSE(static_cast<bool>(parts));
+  EXPECT_THAT(llvm::toString(parts.takeError()),
+              testing::HasSubstr("does not say the digest"));
 }
 
 TEST_F(LocalPool, CompileTimeoutHasItsOwnStatus) {

@@ -128,12 +128,13 @@ mlir::LogicalResult checkLinker(mlir::Location loc);
 /// Optimises `module` and links it to a shared library, by clang-22 and lld or,
 /// where that is missing, by cc; `libraries` are options of the linker. Errors
 /// go to `loc` and name `path`, or `what` it is where nobody named it: "the
-/// model".
+/// model". \p object, if given, receives the bytes of the object: those of the
+/// library are also its linker's.
 mlir::LogicalResult
 emitSharedLibrary(mlir::Location loc, llvm::Module &module,
                   const HostTarget &target, llvm::StringRef path,
                   llvm::ArrayRef<std::string> libraries = hostLibraries(),
-                  llvm::StringRef what = {});
+                  llvm::StringRef what = {}, std::string *object = nullptr);
 
 } // namespace fastk
 

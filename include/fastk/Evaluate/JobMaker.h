@@ -112,7 +112,7 @@ private:
   /// A compiled kernel, or why there is none.
   struct CompiledKernel {
     worker::Program program;
-    /// SHA-256 of code and plan.
+    /// SHA-256 of code and plan; for the host of the object, before linking.
     std::string digest;
     /// The compiler's first error; empty when it compiled.
     std::string problem;

@@ -159,7 +159,7 @@ static void replaceAll(std::string &text, StringRef what, StringRef by) {
 LogicalResult fastk::emitSharedLibrary(Location loc, llvm::Module &module,
                                        const HostTarget &target, StringRef path,
                                        ArrayRef<std::string> libraries,
-                                       StringRef what) {
+                                       StringRef what, std::string *object) {
   std::string linker;
   FailureOr<SmallVector<StringRef>> found = findLinker(loc, linker);
   if (failed(found) || failed(optimizeModule(module, target)))
@@ -167,18 +167,24 @@ LogicalResult fastk::emitSharedLibrary(Location loc, llvm::Module &module,
   ProcessFolder folder;
   if (std::error_code code = folder.create("fastk-link"))
     return emitError(loc) << explainTemporaryFileError(code);
-  std::string object = folder.file("model.o"), log = folder.file("log");
+  std::string file = folder.file("model.o"), log = folder.file("log");
   if (std::string problem =
-          writeObject(module, target, object, explainTemporaryFileError);
+          writeObject(module, target, file, explainTemporaryFileError);
       !problem.empty())
     return emitError(loc) << problem;
+  if (object) {
+    auto buffer = llvm::MemoryBuffer::getFile(file);
+    if (!buffer)
+      return emitError(loc) << explainTemporaryFileError(buffer.getError());
+    *object = (*buffer)->getBuffer().str();
+  }
   FileBeside out(path);
   SmallVector<StringRef> &args = *found;
   // No build id: equal objects give equal bytes.
   // A function of the model may bear the name of one in the program or in libc:
   // what calls it here means it.
   args.append({"-Wl,--build-id=none", "-Wl,-Bsymbolic-functions", "-o",
-               out.name(), object});
+               out.name(), file});
   // By their sonames: the loader finds them as it finds any library.
   args.append(libraries.begin(), libraries.end());
   std::string error;
