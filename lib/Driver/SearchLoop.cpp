@@ -159,7 +159,7 @@ void SearchLoop::sayWhatIsUnproven() const {
                  << llvm::formatv(": {0:f2}x in its first measurement, not "
                                   "promoted: {1}\n",
                                   variant.speedup, variant.why);
-  if (!unproven.empty() && outOfTime.empty())
+  if (!unproven.empty() && outOfTime.empty() && !run.options.replay)
     llvm::errs() << "the same command goes on where it was\n";
 }
 
@@ -495,11 +495,12 @@ llvm::Expected<SearchModelEnd> SearchLoop::searchAll() {
   if (end == SearchModelEnd::Done && !unjudged.empty() && judged == 0)
     return llvm::createStringError(
         llvm::inconvertibleErrorCode(),
-        unjudged +
-            "\nno evaluation of this run told anything of its variant; nothing "
-            "is lost: the same command evaluates again, and goes on from the "
-            "journal in " +
-            run.options.journal);
+        unjudged + "\nno evaluation of this run told anything of its variant" +
+            (run.options.replay
+                 ? "; the record has no others"
+                 : "; nothing is lost: the same command evaluates again, and "
+                   "goes on from the journal in " +
+                       run.options.journal));
   // The others were searched all the same.
   if (end == SearchModelEnd::Done && !disagreements.empty())
     return llvm::createStringError(llvm::inconvertibleErrorCode(),

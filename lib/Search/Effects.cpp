@@ -172,9 +172,13 @@ void Searcher::endIfUnanswered() {
     result.counts.pendingPrompts = exchanges.pending;
     stop(SearchEnd::Pending);
   } else if (exchanges.budgetSpent) {
+    bool hasAsked = exchanges.costs.exchanges > 0;
     stop(SearchEnd::Budget, "its budget of " +
                                 describeModelBudget(options.budget) +
-                                " for language models is spent");
+                                " for language models " +
+                                (hasAsked ? "is spent"
+                                          : "has no room for a prompt and its "
+                                            "reply"));
   }
 }
 
@@ -240,11 +244,11 @@ Answers<std::vector<Variant>> Searcher::askRepairs(ArrayRef<size_t> failed) {
                   /*count=*/1,
                   FailedVariant{trial.idea, trial.tried, trial.attempt}});
     result[place] = std::move(answer);
+  }
   return result;
 }
 
 Expected<std::optional<worker::Verdict>>
-  }
 Searcher::askVerdict(const Variant &variant, const Variant *incumbent,
                      bool promote, int repeat) {
   // The count is the same on every run, so it decides first and alone for what

@@ -54,7 +54,7 @@ bool Searcher::hasEvaluationsLeft(bool promote) {
 }
 
 /// "its budget of 30 s is spent".
-static std::string minutesSpent(const SearchBudget &budget, double kept = 0) {
+static std::string minutesSpent(const SearchBudget &budget, double kept) {
   std::string text;
   raw_string_ostream os(text);
   if (budget.minutes < 2)
@@ -101,9 +101,9 @@ bool Searcher::mayEvaluate(StringRef name) {
         options.budget.minutes > 0 || options.budget.evaluations > 0;
     if (!isLimited || !times.endsBefore(name))
       return true;
-    stop(SearchEnd::Budget, options.budget.minutes > 0
-                                ? minutesSpent(options.budget)
-                                : evaluationsSpent(options, /*promote=*/true));
+    // Whose limit that was, and how much of it, only that search knew.
+    stop(SearchEnd::Budget, "the recorded search asked for nothing more: a "
+                            "limit had ended it");
     return false;
   }
   if (options.budget.minutes > 0) {

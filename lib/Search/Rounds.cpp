@@ -27,8 +27,8 @@ Error Searcher::trySeeds() {
   return Error::success();
 }
 
-std::string Searcher::noFurtherIdea() const {
-  std::string text = "the proposers had no further idea";
+std::string Searcher::exhausted(StringRef what) const {
+  std::string text = ("the proposers " + what).str();
   if (!exchanges.lastFailure.empty())
     text += "; " + exchanges.lastFailure;
   return text;
@@ -41,6 +41,7 @@ Error Searcher::runBranching() {
     exchanges.lastFailure.clear();
     int firstTrial = roundNumber == 1 ? 0 : trials.size();
     int firstOfProposers = trials.size();
+    int madeBefore = result.counts.variants;
     // Ideas that nothing is left to try with are not paid for.
     if (asksModels() && !hasEvaluationsLeft(/*promote=*/false))
       break;
@@ -70,7 +71,7 @@ Error Searcher::runBranching() {
     if (searchOver)
       return Error::success();
     if (asked.empty() && !phaseOver) {
-      stop(SearchEnd::Exhausted, noFurtherIdea());
+      stop(SearchEnd::Exhausted, exhausted("had no further idea"));
       --roundNumber;
       break;
     }
@@ -120,7 +121,10 @@ Error Searcher::runBranching() {
         return error;
     endRound(firstTrial, /*countsForPatience=*/true);
     if (!triedAny && !phaseOver)
-      stop(SearchEnd::Exhausted, "the proposers only repeated what was tried");
+      stop(SearchEnd::Exhausted,
+           result.counts.variants > madeBefore
+               ? "the proposers only repeated what was tried"
+               : exhausted("had no program for their ideas"));
   }
   return Error::success();
 }
@@ -203,7 +207,7 @@ Error Searcher::runSequential() {
         return Error::success();
     }
     if (!asked) {
-      stop(SearchEnd::Exhausted, noFurtherIdea());
+      stop(SearchEnd::Exhausted, exhausted("had no further idea"));
       --roundNumber;
       break;
     }

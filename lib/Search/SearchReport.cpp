@@ -187,7 +187,10 @@ void fastk::printTrajectory(const SearchResult &result, StringRef title,
   printModelFailures(result, os);
   if (!result.winner) {
     // Never slower than the default lowering, and said when it is no faster.
-    bool isJudged = result.end != SearchEnd::Interrupted &&
+    bool wasEvaluated = any_of(result.history, [](const TriedVariant &each) {
+      return each.verdict != nullptr;
+    });
+    bool isJudged = wasEvaluated && result.end != SearchEnd::Interrupted &&
                     result.end != SearchEnd::Unfit &&
                     result.end != SearchEnd::Unjudged &&
                     result.end != SearchEnd::Unanswered &&
@@ -197,7 +200,7 @@ void fastk::printTrajectory(const SearchResult &result, StringRef title,
            : isJudged ? "  could not beat the default lowering, which stays: "
                       : "  no winner, the default lowering stays: ")
        << result.noWinnerReason
-       << (result.unproven
+       << (result.unproven && !result.isReplay
                ? "; the same command goes on with it, with a larger "
                  "budget where this one is spent"
                : "")

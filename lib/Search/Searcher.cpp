@@ -81,6 +81,7 @@ Expected<SearchResult> Searcher::run() {
   result.trajectory.front().baselineSeconds = result.baselineSeconds;
   result.trajectory.front().precision = worker::Precision::IEEE;
   result.history = history;
+  result.isReplay = times.isReplay();
   result.models = exchanges.costs;
   result.modelFailures = exchanges.failures();
   result.elapsedSeconds = elapsedNow();

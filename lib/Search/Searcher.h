@@ -66,8 +66,9 @@ private:
     std::string name;
   };
   llvm::Error runBranching();
-  /// Why the search ends where nobody proposes anything.
-  std::string noFurtherIdea() const;
+  /// Why the search ends where proposers have nothing: what they had not, and
+  /// what a language model said.
+  std::string exhausted(llvm::StringRef what) const;
   llvm::Error runSequential();
   llvm::Error tryIdea(const Asked &asked, int count);
   /// In the order of `asked`; nothing for those whose answer is not there.
@@ -113,8 +114,8 @@ private:
     Proposer *owner = nullptr;
     std::vector<Idea> ideas;
     int count = 0;
-    /// How many trials the history had.
     std::optional<FailedVariant> failed = std::nullopt;
+    /// How many trials the history had.
     size_t triedBefore = 0;
     std::vector<TriedVariant> parents = {};
     int round = 0;
@@ -124,7 +125,6 @@ private:
   /// known.
   void noteMissed(Missed what);
   llvm::Error tryMissed();
-  llvm::Expected<std::vector<Planned>> askMissedAgain();
   /// The programs for the ideas of `missed`, which are asked for before where
   /// it has none.
   llvm::Expected<std::vector<Planned>>
@@ -132,6 +132,7 @@ private:
   /// The mended program of `missed`.
   llvm::Expected<std::vector<Planned>>
   repairMissed(const Missed &missed, const ProposalContext &then);
+  llvm::Expected<std::vector<Planned>> askMissedAgain();
   llvm::Error recordMissed(llvm::ArrayRef<Planned> planned);
 
   // Sweep.cpp, Promotion.cpp, Trial.cpp.

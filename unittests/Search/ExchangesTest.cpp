@@ -272,6 +272,19 @@ TEST(Exchanges, WhatFailedIsNotAskedAgainWithoutAnEvaluationLeft) {
   }
 }
 
+// Why an answer is late is told by the model, and shown with its name.
+TEST(Exchanges, WhatAModelSaysOfAWaitIsShown) {
+  AskingWorld world;
+  NotedProgress progress;
+  world.progress = &progress;
+  world.options.rounds = 1;
+  world.model.late = "no answer yet";
+  ASSERT_TRUE(passed(world.run()));
+  EXPECT_THAT(progress.notes,
+              testing::Contains("scripted-model: no answer yet"));
+  EXPECT_FALSE(world.model.note) << "the model outlives the search";
+}
+
 /// Searches in the journal of `folder` with a model that says `say`: it ends
 /// there as unanswered. Then with one that works, which is asked everything.
 void expectThatNothingIsLost(
@@ -328,19 +341,6 @@ TEST(Exchanges, AModelThatRefusesEverythingIsNoSearchWithoutIdeas) {
         return reply;
       },
       ReplyStatus::Refused, "it would not");
-}
-
-// Why an answer is late is told by the model, and shown with its name.
-TEST(Exchanges, WhatAModelSaysOfAWaitIsShown) {
-  AskingWorld world;
-  NotedProgress progress;
-  world.progress = &progress;
-  world.options.rounds = 1;
-  world.model.late = "no answer yet";
-  ASSERT_TRUE(passed(world.run()));
-  EXPECT_THAT(progress.notes,
-              testing::Contains("scripted-model: no answer yet"));
-  EXPECT_FALSE(world.model.note) << "the model outlives the search";
 }
 
 TEST(Exchanges, AModelOfWhichNothingCanBeReadIsAskedAgain) {
@@ -441,6 +441,35 @@ TEST(Exchanges, AProgramThatFailedInTheLastRoundIsAskedAgain) {
     ASSERT_TRUE(result->winner.has_value());
     EXPECT_THAT(result->winner->variant.program, HasSubstr("ok 200"));
   }
+}
+
+// Where the search ends for want of programs it says so, and why.
+TEST(Exchanges, IdeasWithoutProgramsAreNoRepetition) {
+  AskingWorld world;
+  auto say = world.model.say;
+  world.model.say = [&](const Prompt &prompt) -> std::optional<Reply> {
+    return prompt.kind == PromptKind::Ideas ? say(prompt)
+                                            : failing(ModelFailure::Malformed);
+  };
+  auto result = world.run();
+  ASSERT_TRUE(passed(result));
+  EXPECT_EQ(result->end, SearchEnd::Exhausted);
+  EXPECT_EQ(result->detail, "the proposers had no program for their ideas; "
+                            "scripted-model: the service said no");
+  EXPECT_EQ(result->noWinnerReason, "nothing was evaluated");
+}
+
+// What is too little for a first prompt is not spent.
+TEST(Exchanges, ABudgetWithoutRoomForAPromptSaysSo) {
+  AskingWorld world;
+  world.options.budget.tokens = 1000;
+  auto result = world.run();
+  ASSERT_TRUE(passed(result));
+  EXPECT_EQ(world.model.calls, 0);
+  EXPECT_EQ(result->end, SearchEnd::Budget);
+  EXPECT_EQ(result->detail,
+            "its budget of 1000 tokens for language models has no room for a "
+            "prompt and its reply");
 }
 
 TEST(Exchanges, TheBudgetOfTokensIsHard) {

@@ -397,6 +397,22 @@ TEST(Replay, TokensEndItWhereTheyEndedTheRecordedSearch) {
   }
 }
 
+// How much of which limit was spent is not known: the replay's are the user's.
+TEST(Replay, ALimitOfTheRecordedSearchIsNotTakenForTheReplays) {
+  SearchOptions options = smallOptions();
+  options.budget.evaluations = 8;
+  Recorded recorded(options);
+  EXPECT_THAT(recorded.result.detail, HasSubstr("budget of 8 evaluations"));
+  options.budget.evaluations = 100;
+  auto world = makeWorld();
+  auto replayed = replay(*world, recorded.cassette, options);
+  ASSERT_TRUE(passed(replayed));
+  EXPECT_EQ(replayed->end, SearchEnd::Budget);
+  EXPECT_EQ(replayed->detail, "the recorded search asked for nothing more: a "
+                              "limit had ended it");
+  EXPECT_TRUE(replayed->isReplay);
+}
+
 //===----------------------------------------------------------------------===//
 // Journals
 //===----------------------------------------------------------------------===//

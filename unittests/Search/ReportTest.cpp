@@ -103,6 +103,16 @@ TEST(Report, WinnersRowSaysWhatWasMeasuredInPairs) {
   EXPECT_THAT(text, HasSubstr("winner: 500 ns, 2.00x"));
 }
 
+// What was never measured beside it was not beaten by it.
+TEST(Report, NothingEvaluatedIsNotBeaten) {
+  World world(0, hill);
+  std::string text = tableOf(world.search(SearchOptions()));
+  EXPECT_THAT(text,
+              HasSubstr("  no winner, the default lowering stays: nothing "
+                        "was evaluated\n"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("could not beat")));
+}
+
 TEST(Report, FailedSecondMeasurementIsSaidPlainly) {
   World world(1, [](int, int p) { return "promote-slow 500"; });
   world.proposer.sweeps = false;
@@ -257,12 +267,12 @@ TEST(Progress, NothingButRoundsOfWhatIsQuickWithoutATerminal) {
   now = 1.9;
   progress->tick();
   progress->ended();
+  now = 10;
+  progress->tick();
   EXPECT_EQ(text, "");
   progress->roundEnded(standing);
   EXPECT_EQ(text, "add: round 1/5, 4 evaluations, 0 s, nothing passed yet\n");
 }
-  now = 10;
-  progress->tick();
 
 // Nobody is to think that it hangs: what takes longer than two seconds is told
 // once.

@@ -184,6 +184,8 @@ struct SearchResult {
   double evaluationSeconds = 0, promotionCost = 0;
   /// The minutes ended it.
   bool isOutOfTime = false;
+  /// All answers came from a record: run again it ends as it did.
+  bool isReplay = false;
   /// The same until the last answer was there: equal whenever the search is
   /// resumed or replayed.
   double answeredSeconds = 0;
