@@ -8,6 +8,7 @@
 
 #include "fastk/System/ClosedStreams.h"
 #include <fcntl.h>
+#include <initializer_list>
 #include <unistd.h>
 
 void fastk::occupyClosedStreams() {
