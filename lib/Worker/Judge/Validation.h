@@ -11,7 +11,7 @@
 
 #include "Competitors.h"
 #include "Evaluation.h"
-#include "Random.h"
+#include "Values/Random.h"
 
 namespace fastk::worker {
 
