@@ -8,20 +8,15 @@
 
 #include "fastk/System/EndingSignals.h"
 #include "fastk/System/ProcessFolder.h"
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 
 using namespace fastk;
 
-namespace {
-struct Signals {
-  std::vector<int> ending, ignored;
-};
-} // namespace
-
-static Signals &signals() {
-  static Signals known;
-  return known;
+static std::vector<int> &ignored() {
+  static std::vector<int> signals;
+  return signals;
 }
 
 void fastk::endBySignal(int signal) {
@@ -36,21 +31,24 @@ void fastk::watchEndingSignals() {
     struct sigaction action = {};
     if (sigaction(signal, nullptr, &action) == 0 &&
         action.sa_handler == SIG_IGN) {
-      signals().ignored.push_back(signal);
+      ignored().push_back(signal);
       continue;
     }
     action = {};
     action.sa_handler = endBySignal;
     sigaction(signal, &action, nullptr);
-    if (signal != SIGPIPE)
-      signals().ending.push_back(signal);
   }
   std::atexit(removeTemporaryFolders);
 }
 
 void fastk::keepIgnoredSignals() {
-  for (int signal : signals().ignored)
+  for (int signal : ignored())
     std::signal(signal, SIG_IGN);
 }
 
-std::vector<int> fastk::endingSignals() { return signals().ending; }
+std::vector<int> fastk::endingSignals() {
+  std::vector<int> signals = {SIGINT, SIGTERM};
+  if (std::find(ignored().begin(), ignored().end(), SIGHUP) == ignored().end())
+    signals.push_back(SIGHUP);
+  return signals;
+}

@@ -29,8 +29,9 @@ void watchEndingSignals();
 /// which asks nobody.
 void keepIgnoredSignals();
 
-/// Those of SIGHUP, SIGINT and SIGTERM that were not ignored when the process
-/// began: what asks it to end.
+/// What asks the process to end, for handlers of one's own: SIGINT, SIGTERM,
+/// and SIGHUP unless it was ignored when the process began. A shell has its
+/// jobs in the background ignore SIGINT, and whoever sends it by kill means it.
 std::vector<int> endingSignals();
 
 /// The handler: removes the temporary folders and ends the process by

@@ -15,13 +15,22 @@ import sys
 import time
 
 
-def start(temporary, command, before=None):
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def set_signals(ignored):
+    """Whatever runs the test ignores."""
+    for number in ENDING:
+        signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
+
+
+def start(temporary, command, ignored=()):
     """The command in the middle of its work."""
     process = subprocess.Popen(
         command,
         env=dict(os.environ, TMPDIR=temporary),
         start_new_session=True,
-        preexec_fn=before,
+        preexec_fn=lambda: set_signals(ignored),
         stdout=subprocess.DEVNULL,
     )
     deadline = time.time() + 100
@@ -55,9 +64,9 @@ def main():
     temporary = os.path.join(os.path.realpath(scratch), "tmp")
     shutil.rmtree(temporary, ignore_errors=True)
     os.makedirs(temporary)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in ENDING:
         end(start(temporary, command), number, temporary)
-    process = start(temporary, command, lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    process = start(temporary, command, ignored=(signal.SIGHUP,))
     process.send_signal(signal.SIGHUP)
     time.sleep(0.3)
     if process.poll() is not None or not os.listdir(temporary):
