@@ -178,7 +178,7 @@ compile(const DriverOptions &options, ModuleOp module,
   }
   if (options.emit == EmitKind::SharedLibrary) {
     FailureOr<std::vector<std::string>> runtime =
-        findDeviceRuntime(module.getLoc());
+        findDeviceRuntime(fileOf(module));
     if (failed(runtime))
       return failure();
     libraries = std::move(*runtime);
@@ -249,7 +249,7 @@ static int emit(const DriverOptions &options, ModuleOp module) {
   if (failed(compiled))
     return kExitWrong;
   TimingScope step = timeStep("LLVM and output");
-  Location loc = module.getLoc();
+  Location loc = fileOf(module);
   if (options.emit == EmitKind::SharedLibrary ||
       options.emit == EmitKind::Object)
     return emitBinary(options, loc, **compiled, target, libraries);

@@ -11,6 +11,7 @@
 #include "fastk/Bank/Winner.h"
 #include "fastk/Conversion/HostCodegen.h"
 #include "fastk/Conversion/ProfileCalls.h"
+#include "fastk/Driver/ModelDiagnostics.h"
 #include "fastk/System/FormatSeconds.h"
 #include "fastk/Target/TargetDescription.h"
 #include "llvm/IR/LLVMContext.h"
@@ -73,7 +74,7 @@ llvm::Error fastk::profileOnHost(ModuleOp lowered, StringRef folder,
   profileCalls(**compiled, symbols);
   SmallString<128> path(folder);
   llvm::sys::path::append(path, "profiled.so");
-  if (failed(emitSharedLibrary(lowered.getLoc(), **compiled, target, path,
+  if (failed(emitSharedLibrary(fileOf(lowered), **compiled, target, path,
                                hostLibraries(), "the model")))
     return llvm::createStringError("the model could not be linked");
   auto library = CompiledLibrary::open(path);

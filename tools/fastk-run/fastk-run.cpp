@@ -243,8 +243,8 @@ static llvm::Expected<CompiledLibrary> compileModelFor(Model model, Mode mode,
   llvm::sys::path::append(path, mode == Mode::Winners   ? "winners.so"
                                 : mode == Mode::Default ? "default.so"
                                                         : "oracle.so");
-  if (mlir::failed(emitSharedLibrary((*module)->getLoc(), **compiled, target,
-                                     path, hostLibraries(), "the model")))
+  if (mlir::failed(emitSharedLibrary(fileOf(**module), **compiled, target, path,
+                                     hostLibraries(), "the model")))
     return failed();
   return CompiledLibrary::open(path, inputPath);
 }

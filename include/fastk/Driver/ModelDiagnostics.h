@@ -8,13 +8,13 @@
 #ifndef FASTK_DRIVER_MODELDIAGNOSTICS_H
 #define FASTK_DRIVER_MODELDIAGNOSTICS_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 
 namespace fastk {
 
-/// Prints diagnostics with the lines of source that they are at. A diagnostic
-/// of the whole model (what links it is missing) names the file alone: MLIR
-/// places modules at line 0, and there is none.
+/// Prints diagnostics with the lines of source that they are at. Those of a
+/// whole file, which MLIR places at line 0, name the file alone.
 class ModelDiagnosticHandler : public mlir::SourceMgrDiagnosticHandler {
 public:
   ModelDiagnosticHandler(llvm::SourceMgr &sourceMgr,
@@ -24,6 +24,10 @@ private:
   void print(mlir::Location loc, const std::string &text,
              mlir::DiagnosticSeverity severity);
 };
+
+/// The file that `module` was read from, as a whole: the place of what is wrong
+/// with none of its lines, as a linker that is missing.
+mlir::Location fileOf(mlir::ModuleOp module);
 
 } // namespace fastk
 
