@@ -26,5 +26,5 @@ for name, rank, values in [
         print(name, *(result.take() if code == 0 else [text]))
 for value in (2, 4):
     result = Result(2)
-    code, text = call("open", VALUES, sizes(3, 4), number(value), *result.arguments)
-    print("open", *(result.take() if code == 0 else [text]))
+    code, text = call("wide", VALUES, sizes(3, 4), number(value), *result.arguments)
+    print("wide", *(result.take() if code == 0 else [text]))

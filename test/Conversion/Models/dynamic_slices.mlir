@@ -16,8 +16,8 @@
 // CHECK-NEXT: flat (6,) [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
 // CHECK-NEXT: line (2,) [0.0, 1.0]
 // CHECK-NEXT: written (4, 3) [9.0, 10.0, 11.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0]
-// CHECK-NEXT: open (3, 2) [0.0, 1.0, 4.0, 5.0, 8.0, 9.0]
-// CHECK-NEXT: open (3, 4) [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0]
+// CHECK-NEXT: wide (3, 2) [0.0, 1.0, 4.0, 5.0, 8.0, 9.0]
+// CHECK-NEXT: wide (3, 4) [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0]
 
 func.func private @size(%n: tensor<i64>) -> index {
   %v = tensor.extract %n[] : tensor<i64>
@@ -77,7 +77,7 @@ func.func @written(%x: tensor<4x3xf32>, %n: tensor<i64>) -> tensor<?x3xf32> {
   return %r : tensor<?x3xf32>
 }
 
-func.func @open(%x: tensor<?x?xf32>, %n: tensor<i64>) -> tensor<?x?xf32> {
+func.func @wide(%x: tensor<?x?xf32>, %n: tensor<i64>) -> tensor<?x?xf32> {
   %i = func.call @size(%n) : (tensor<i64>) -> index
   %c0 = arith.constant 0 : index
   %all = tensor.dim %x, %c0 : tensor<?x?xf32>

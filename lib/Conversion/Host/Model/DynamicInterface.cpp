@@ -112,11 +112,13 @@ void fastk::moveDynamicResult(func::FuncOp func, func::ReturnOp ret,
         ShapedType::isDynamic(size)
             ? memref::DimOp::create(builder, loc, result, index).getResult()
             : constantIndex(builder, loc, size);
-    if (ShapedType::isDynamic(size))
-      dynamic.push_back(value);
     value =
         arith::IndexCastOp::create(builder, loc, builder.getI64Type(), value);
     memref::StoreOp::create(builder, loc, value, shape, index);
+    // Read back: of a size that turns out to be known the canonicalizer would
+    // make another allocation, without what is noted on this one.
+    if (ShapedType::isDynamic(size))
+      dynamic.push_back(loadSize(builder, loc, shape, dim));
   }
   auto plain = MemRefType::get(type.getShape(), type.getElementType());
   // Always the caller's own: what is returned may be an argument, or another
