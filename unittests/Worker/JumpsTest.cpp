@@ -44,7 +44,8 @@ TEST(Jumps, OperandsAreDrawnAgain) {
 
 /// Who is wrong is so on the draws that serve.
 TEST(Jumps, WrongProgramsFail) {
-  for (const char *wrong : {"-DODDS=16 -DWRONG=1e12", "-DODDS=1 -DHUGE=1e12"}) {
+  for (const char *wrong :
+       {"-DODDS=16 -DWRONG=1e12", "-DODDS=1 -DBEYOND=1e12"}) {
     Verdict verdict = judge(jumpsJob("-DODDS=16", wrong));
     EXPECT_EQ(verdict.status, Status::Wrong) << explain(verdict);
     ASSERT_FALSE(verdict.errors.empty());
@@ -54,7 +55,7 @@ TEST(Jumps, WrongProgramsFail) {
 
 /// Where no draw serves nobody is judged, and the verdict says so.
 TEST(Jumps, WhatCannotBeDrawnIsNamed) {
-  const char *flags = "-DODDS=1 -DHUGE=1e12";
+  const char *flags = "-DODDS=1 -DBEYOND=1e12";
   Verdict verdict = judge(jumpsJob(flags, flags));
   EXPECT_EQ(verdict.status, Status::OK) << explain(verdict);
   EXPECT_NE(leftOut(verdict, "extremes")
