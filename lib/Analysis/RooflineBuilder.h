@@ -8,32 +8,26 @@
 #ifndef FASTK_LIB_ANALYSIS_ROOFLINEBUILDER_H
 #define FASTK_LIB_ANALYSIS_ROOFLINEBUILDER_H
 
+#include "Demand.h"
 #include "Facts.h"
 #include "fastk/Analysis/Roofline.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace fastk {
 
-/// The part of a value, or of a linalg op's loops, that is needed: a box cut by
-/// constraints. `fraction` is what is left of it where the rest has no such
-/// form.
-struct Demand {
-  Box box;
-  Constraints constraints;
-  double fraction = 1;
-  /// Of these, the share that no data can make needless.
-  double certain = 1;
+/// Whether the value is what a reduction has summed up so far.
+bool isAccumulator(mlir::linalg::LinalgOp op, mlir::Value value);
 
-  static Demand all(llvm::ArrayRef<int64_t> shape);
-  double points() const;
-};
+/// The multiplication whose product this op adds to an accumulator; null if it
+/// is no such op.
+mlir::Operation *productOf(mlir::linalg::LinalgOp op, mlir::Operation *scalar);
 
-/// Adds another use. Two uses that are no subsets of one another, nor differ in
-/// one dimension alone, leave the larger: never more than what is needed.
-void mergeDemand(std::optional<Demand> &into, const Demand &use);
-
+/// Facts go forwards (RooflineFacts.cpp), demand goes backwards through tensor
+/// ops (RooflineTensorOps.cpp) and linalg ops (RooflineBuilder.cpp), whose
+/// scalars are counted (RooflineCounts.cpp).
 class RooflineBuilder {
 public:
   explicit RooflineBuilder(mlir::Block &block) : block(block) {}
@@ -62,6 +56,11 @@ private:
   void visit(mlir::Operation *op);
   void visitLinalg(mlir::linalg::LinalgOp op);
   void visitTensorOp(mlir::Operation *op, const Demand &use);
+  void visitSlice(mlir::tensor::ExtractSliceOp slice, const Demand &use);
+  void visitInsertion(mlir::tensor::InsertSliceOp insert, const Demand &use);
+  void visitConcat(mlir::tensor::ConcatOp concat, const Demand &use);
+  void visitPad(mlir::tensor::PadOp pad, const Demand &use);
+  void visitOther(mlir::Operation *op);
   void demandReshaped(mlir::Value source, const Demand &use,
                       llvm::ArrayRef<llvm::SmallVector<int64_t, 2>> groups,
                       bool expands);
@@ -70,6 +69,13 @@ private:
   void visitScalar(const Body &body, mlir::Operation *scalar, Demand use,
                    Needs &needs);
   void count(const Body &body, mlir::Operation *scalar, const Demand &use);
+  void countArithmetic(const Body &body, mlir::Operation *scalar,
+                       const Demand &use, double points);
+  void countFunction(mlir::Operation *scalar, const Demand &use, double points);
+  /// Elementwise arithmetic of one kind: a machine does the kinds side by side.
+  enum Group { Add, Multiply, Compare };
+  void charge(mlir::Operation *scalar, const Demand &use, Group group,
+              double slots);
   void countContraction(const Body &body, mlir::Operation *multiply,
                         double pairs);
 
