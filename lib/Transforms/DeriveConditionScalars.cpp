@@ -76,32 +76,6 @@ Value ScalarConditions::nearestToPole(Value x, Value ofX) {
   return arith::SelectOp::create(b, isNormal, least, constant(0));
 }
 
-/// Of an exponent within the range of the type, or a little beyond it: what is
-/// finite stays so.
-Value ScalarConditions::clampedExp(Value exponent) {
-  return math::ExpOp::create(
-      b, arith::MinimumFOp::create(b, exponent,
-                                   constant(unit == 0x1p-53 ? 1000 : 100)));
-}
-
-/// A root moves by no more than that of what moves its operand. One below zero
-/// is NaN, unless nothing but what is flushed leads there.
-Value ScalarConditions::ofRoot(Value x, Value r, Value ofX) {
-  if (!ofX)
-    return nullptr;
-  Value moved = reach(ofX);
-  Value isAway = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, moved, x);
-  Value least = math::SqrtOp::create(b, nearest(x, ofX));
-  Value change = arith::DivFOp::create(b, ofX, sum(r, least));
-  Value root =
-      scaled(math::SqrtOp::create(b, moved), 1 / (kConditionFactor * unit));
-  Value isFlushed = arith::CmpFOp::create(b, arith::CmpFPredicate::OLE, moved,
-                                          constant(smallestNormal() * 0x1p30));
-  Value atZero = arith::SelectOp::create(
-      b, isFlushed, root, constant(std::numeric_limits<double>::infinity()));
-  return arith::SelectOp::create(b, isAway, change, atZero);
-}
-
 Value ScalarConditions::larger(Value lhs, Value rhs) {
   if (!lhs || !rhs)
     return lhs ? lhs : rhs;
@@ -188,148 +162,6 @@ Value ScalarConditions::ofChoice(Value isFirst, Value unsure, Value x, Value y,
   return arith::SelectOp::create(b, unsure, either ? either : zero, taken);
 }
 
-Value ScalarConditions::ofPower(Value base, Value exponent, Value r,
-                                Value ofBase, Value ofExponent) {
-  Value size = magnitude(r);
-  Value logarithm =
-      magnitude(math::LogOp::create(b, magnitude(base)).getResult());
-  // Relative changes: of the exponent times the logarithm; that of e is rounded
-  // before e is raised to it.
-  Value change = product(magnitude(exponent), logarithm);
-  if (ofExponent)
-    change = sum(change, product(ofExponent, logarithm));
-  Value own = sum(arith::MulFOp::create(b, change, clampedExp(reach(change))),
-                  constant(3));
-  Value result = product(size, own);
-  if (!ofBase)
-    return result;
-  // Of the base the steepest slope within its reach.
-  Value one = constant(1);
-  Value isSteepAtZero =
-      arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, exponent, one);
-  Value steepest =
-      arith::SelectOp::create(b, isSteepAtZero, nearestToPole(base, ofBase),
-                              sum(magnitude(base), reach(ofBase)));
-  Value slope = math::PowFOp::create(
-      b, steepest, arith::SubFOp::create(b, exponent, one).getResult());
-  return sum(result, product(ofBase, product(magnitude(exponent), slope)));
-}
-
-/// Null where there is no rule. \p x may be anything within its reach: the
-/// slope is the largest there.
-Value ScalarConditions::ofFunction(Operation *op) {
-  Value x = op->getOperand(0), r = op->getResult(0);
-  Value ofX = effective(x), size = magnitude(r);
-  if (!ofX)
-    ofX = constant(0);
-  Value moved = reach(ofX), least = nearest(x, ofX);
-  auto one = [&] { return constant(1); };
-  auto mul = [&](Value l, Value m) -> Value {
-    return arith::MulFOp::create(b, l, m);
-  };
-  auto div = [&](Value l, Value m) -> Value {
-    return arith::DivFOp::create(b, l, m);
-  };
-  auto add = [&](Value l, Value m) -> Value {
-    return arith::AddFOp::create(b, l, m);
-  };
-  auto sub = [&](Value l, Value m) -> Value {
-    return arith::SubFOp::create(b, l, m);
-  };
-  auto result = [&](Value derivative, double weight) {
-    return sum(product(magnitude(derivative), ofX), scaled(size, weight));
-  };
-  auto atMostOne = [&](Value slope) -> Value {
-    return arith::MinimumFOp::create(b, slope, one());
-  };
-  auto logarithm = [&](double scale) {
-    return result(div(constant(scale), nearestToPole(x, ofX)), 2);
-  };
-  // The slopes of sine and cosine change by no more than their argument.
-  auto wave = [&](Value slope) {
-    return result(atMostOne(add(magnitude(slope), scaled(moved, 0.5))), 3);
-  };
-  // Of e to the power of x, a sum of x and its reach; of -inf there is none.
-  auto steepest = [&](double scale) -> Value {
-    Value isInfinite = arith::CmpFOp::create(
-        b, arith::CmpFPredicate::OEQ, magnitude(x),
-        constant(std::numeric_limits<double>::infinity()));
-    Value most = arith::SelectOp::create(b, isInfinite, x, add(x, moved));
-    return clampedExp(scaled(most, scale));
-  };
-  auto exponential = [&](double scale) {
-    // Beyond these nothing is left, or nothing is finite.
-    Value limit = constant(1100);
-    Value argument = arith::MinimumFOp::create(b, magnitude(x), limit);
-    Value own = sum(scaled(argument, scale), constant(2));
-    Value passed = product(scaled(steepest(scale), scale), ofX);
-    return sum(sum(passed, product(size, own)), constant(flushed()));
-  };
-  return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case<math::ExpOp>([&](auto) { return exponential(1); })
-      .Case<math::Exp2Op>([&](auto) { return exponential(std::log(2.0)); })
-      .Case<math::ExpM1Op>([&](auto) { return result(steepest(1), 4); })
-      .Case<math::LogOp>([&](auto) { return logarithm(1); })
-      .Case<math::Log2Op>([&](auto) { return logarithm(1 / std::log(2.0)); })
-      .Case<math::Log10Op>([&](auto) { return logarithm(1 / std::log(10.0)); })
-      .Case<math::Log1pOp>([&](auto) {
-        // An operand that is exact needs no sum with 1.
-        Value base = add(one(), x);
-        return result(div(one(), get(x) ? nearestToPole(base, ofX) : base), 4);
-      })
-      .Case<math::SqrtOp>(
-          [&](auto) { return sum(ofRoot(x, r, ofX), scaled(size, 2)); })
-      .Case<math::RsqrtOp>([&](auto) {
-        Value away = nearestToPole(x, ofX);
-        Value root = math::RsqrtOp::create(b, away);
-        return result(div(scaled(root, 0.5), away), 3);
-      })
-      .Case<math::CbrtOp>([&](auto) {
-        // As a square root; it has a value on both sides of zero.
-        Value root = math::CbrtOp::create(b, scaled(moved, 4)).getResult();
-        Value most = scaled(root, 1 / (kConditionFactor * unit));
-        Value isAway = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT,
-                                             least, constant(0));
-        Value rise =
-            div(scaled(math::CbrtOp::create(b, least), 1.0 / 3), least);
-        Value change = arith::MinimumFOp::create(b, product(rise, ofX), most);
-        return sum(arith::SelectOp::create(b, isAway, change, most),
-                   scaled(size, 3));
-      })
-      .Case<math::TanhOp>([&](auto) {
-        Value lowest = math::TanhOp::create(b, least);
-        return result(sub(one(), mul(lowest, lowest)), 4);
-      })
-      .Case<math::ErfOp>([&](auto) {
-        Value power =
-            math::ExpOp::create(b, arith::NegFOp::create(b, mul(least, least)));
-        return result(scaled(power, 2 / std::sqrt(std::acos(-1.0))), 4);
-      })
-      .Case<math::SinOp>([&](auto) { return wave(math::CosOp::create(b, x)); })
-      .Case<math::CosOp>([&](auto) { return wave(math::SinOp::create(b, x)); })
-      .Case<math::TanOp>([&](auto) {
-        // Away from a pole by about 1 / |r|.
-        Value left = arith::MaximumFOp::create(b, sub(one(), mul(moved, size)),
-                                               constant(0x1p-4));
-        return result(div(add(one(), mul(r, r)), mul(left, left)), 4);
-      })
-      .Case<math::AtanOp>([&](auto) {
-        return result(div(one(), add(one(), mul(least, least))), 4);
-      })
-      .Case<math::SinhOp>([&](auto) {
-        return result(mul(math::CoshOp::create(b, x), clampedExp(moved)), 4);
-      })
-      .Case<math::CoshOp>([&](auto) {
-        Value slope = add(math::SinhOp::create(b, magnitude(x)), moved);
-        return result(mul(slope, clampedExp(moved)), 4);
-      })
-      .Case<math::AsinhOp>([&](auto) {
-        Value root = math::SqrtOp::create(b, add(one(), mul(least, least)));
-        return result(div(one(), root), 4);
-      })
-      .Default([](Operation *) { return Value(); });
-}
-
 Value ScalarConditions::withStorage(Operation *op, Value r, Value condition) {
   auto kept = op->getAttrOfType<TypeAttr>(kRoundedToAttr);
   if (!kept)
@@ -399,63 +231,39 @@ LogicalResult ScalarConditions::visit(Operation *op) {
   return success();
 }
 
-LogicalResult ScalarConditions::visitInexact(Operation *op) {
+/// What an error of one factor makes of the product: zero times what is beyond
+/// its type is NaN.
+Value ScalarConditions::ofFactor(Value x, Value condition) {
+  if (!condition)
+    return nullptr;
+  Value infinity = constant(std::numeric_limits<double>::infinity());
+  Value isBeyond =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, condition, infinity);
+  return arith::SelectOp::create(b, isBeyond, infinity,
+                                 product(magnitude(x), condition));
+}
+
+void ScalarConditions::visitArithmetic(Operation *op) {
   Value r = op->getResult(0);
   auto operand = [&](unsigned i) { return op->getOperand(i); };
-  // Zero times what is beyond its type is NaN.
-  auto factor = [&](Value x, Value condition) -> Value {
-    if (!condition)
-      return nullptr;
-    Value infinity = constant(std::numeric_limits<double>::infinity());
-    Value isBeyond = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
-                                           condition, infinity);
-    return arith::SelectOp::create(b, isBeyond, infinity,
-                                   product(magnitude(x), condition));
-  };
-  auto conversions = [&] {
-    // An unsure flag made a number: off by one where it is.
-    Value unsure = get(operand(0));
-    set(r, unsure ? arith::SelectOp::create(b, unsure, jump(constant(1)),
-                                            constant(0))
-                        .getResult()
-                  : Value());
-    return success();
-  };
-  auto stepped = [&] {
-    Value known = get(operand(0));
-    if (!known)
-      return success();
-    // Near a step the result may be off by one.
-    Value x = operand(0);
-    Value reach = scaled(known, kConditionFactor * unit);
-    Value low = arith::SubFOp::create(b, x, reach);
-    Value high = arith::AddFOp::create(b, x, reach);
-    Operation *atLow = b.clone(*op), *atHigh = b.clone(*op);
-    atLow->setOperand(0, low);
-    atHigh->setOperand(0, high);
-    set(r, jump(arith::SubFOp::create(b, atHigh->getResult(0),
-                                      atLow->getResult(0))));
-    return success();
-  };
-  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+  llvm::TypeSwitch<Operation *>(op)
       .Case<arith::AddFOp, arith::SubFOp>([&](auto) {
         set(r, sum(sum(effective(operand(0)), effective(operand(1))),
                    magnitude(r)));
-        return success();
       })
       .Case<arith::MulFOp>([&](auto) {
         if (op->hasAttr(kConversionAttr)) {
           set(r, get(operand(0)));
-          return success();
+          return;
         }
         Value ofA = effective(operand(0)), ofB = effective(operand(1));
-        Value passed = sum(factor(operand(0), ofB), factor(operand(1), ofA));
+        Value passed =
+            sum(ofFactor(operand(0), ofB), ofFactor(operand(1), ofA));
         // Both may be off at once, which counts where one is near zero.
         if (get(operand(0)) && get(operand(1)))
           passed = sum(passed, product(reach(ofA), ofB));
         set(r, sum(sum(passed, scaled(magnitude(r), ofA && ofB ? 2 : 1)),
                    constant(flushed())));
-        return success();
       })
       .Case<arith::DivFOp>([&](auto) {
         Value size = magnitude(r);
@@ -468,7 +276,6 @@ LogicalResult ScalarConditions::visitInexact(Operation *op) {
                              nearestToPole(operand(1), effective(operand(1)))),
                          own)
                    : own);
-        return success();
       })
       .Case<math::FmaOp>([&](auto) {
         Value passed =
@@ -477,13 +284,14 @@ LogicalResult ScalarConditions::visitInexact(Operation *op) {
         Value term = arith::MulFOp::create(b, operand(0), operand(1));
         passed = sum(passed, scaled(magnitude(term), 2));
         set(r, sum(sum(passed, effective(operand(2))), magnitude(r)));
-        return success();
-      })
-      .Case<arith::NegFOp, arith::ExtFOp, math::AbsFOp, math::CopySignOp>(
-          [&](auto) {
-            set(r, get(operand(0)));
-            return success();
-          })
+      });
+}
+
+/// Maxima, comparisons, and what is decided by them.
+LogicalResult ScalarConditions::visitChoice(Operation *op) {
+  Value r = op->getResult(0);
+  auto operand = [&](unsigned i) { return op->getOperand(i); };
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<arith::MaximumFOp, arith::MaxNumFOp, arith::MinimumFOp,
             arith::MinNumFOp>([&](auto) {
         Value x = operand(0), y = operand(1);
@@ -524,16 +332,52 @@ LogicalResult ScalarConditions::visitInexact(Operation *op) {
         Value x = get(operand(0)), y = get(operand(1));
         set(r, x && y ? arith::OrIOp::create(b, x, y).getResult() : x ? x : y);
         return success();
-      })
+      });
+}
+
+/// An unsure flag made a number: off by one where it is.
+void ScalarConditions::visitFlag(Operation *op) {
+  Value unsure = get(op->getOperand(0));
+  set(op->getResult(0), unsure ? arith::SelectOp::create(
+                                     b, unsure, jump(constant(1)), constant(0))
+                                     .getResult()
+                               : Value());
+}
+
+/// Near a step the result may be off by one.
+void ScalarConditions::visitStep(Operation *op) {
+  Value known = get(op->getOperand(0));
+  if (!known)
+    return;
+  Value x = op->getOperand(0);
+  Value reach = scaled(known, kConditionFactor * unit);
+  Value low = arith::SubFOp::create(b, x, reach);
+  Value high = arith::AddFOp::create(b, x, reach);
+  Operation *atLow = b.clone(*op), *atHigh = b.clone(*op);
+  atLow->setOperand(0, low);
+  atHigh->setOperand(0, high);
+  set(op->getResult(0), jump(arith::SubFOp::create(b, atHigh->getResult(0),
+                                                   atLow->getResult(0))));
+}
+
+/// From integers to floats and back, and rounding to whole numbers.
+LogicalResult ScalarConditions::visitConversion(Operation *op) {
+  auto operand = [&](unsigned i) { return op->getOperand(i); };
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<arith::UIToFPOp, arith::SIToFPOp>([&](auto) -> LogicalResult {
-        if (operand(0).getType().isInteger(1))
-          return conversions();
+        if (operand(0).getType().isInteger(1)) {
+          visitFlag(op);
+          return success();
+        }
         return op->emitOpError()
                << "converts an integer that depends on rounding (required by "
                   "'fastk-derive-condition')";
       })
       .Case<math::FloorOp, math::CeilOp, math::RoundOp, math::RoundEvenOp,
-            math::TruncOp>([&](auto) { return stepped(); })
+            math::TruncOp>([&](auto) {
+        visitStep(op);
+        return success();
+      })
       .Case<arith::FPToSIOp, arith::FPToUIOp, math::IsNaNOp, math::IsFiniteOp,
             math::IsInfOp>([&](auto) -> LogicalResult {
         if (!get(operand(0)))
@@ -541,7 +385,30 @@ LogicalResult ScalarConditions::visitInexact(Operation *op) {
         return op->emitOpError()
                << "makes an integer of a rounded value, which has no rule of "
                   "error analysis (required by 'fastk-derive-condition')";
+      });
+}
+
+LogicalResult ScalarConditions::visitInexact(Operation *op) {
+  Value r = op->getResult(0);
+  auto operand = [&](unsigned i) { return op->getOperand(i); };
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
+            math::FmaOp>([&](auto) {
+        visitArithmetic(op);
+        return success();
       })
+      .Case<arith::NegFOp, arith::ExtFOp, math::AbsFOp, math::CopySignOp>(
+          [&](auto) {
+            set(r, get(operand(0)));
+            return success();
+          })
+      .Case<arith::MaximumFOp, arith::MaxNumFOp, arith::MinimumFOp,
+            arith::MinNumFOp, arith::CmpFOp, arith::SelectOp, arith::AndIOp,
+            arith::OrIOp, arith::XOrIOp>([&](auto) { return visitChoice(op); })
+      .Case<arith::UIToFPOp, arith::SIToFPOp, math::FloorOp, math::CeilOp,
+            math::RoundOp, math::RoundEvenOp, math::TruncOp, arith::FPToSIOp,
+            arith::FPToUIOp, math::IsNaNOp, math::IsFiniteOp, math::IsInfOp>(
+          [&](auto) { return visitConversion(op); })
       .Case<math::PowFOp>([&](auto) {
         set(r, ofPower(operand(0), operand(1), r, effective(operand(0)),
                        effective(operand(1))));

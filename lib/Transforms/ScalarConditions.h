@@ -81,6 +81,13 @@ public:
 private:
   bool noteCoordinates(mlir::Operation *op);
   mlir::LogicalResult visitInexact(mlir::Operation *op);
+  void visitArithmetic(mlir::Operation *op);
+  mlir::LogicalResult visitChoice(mlir::Operation *op);
+  mlir::LogicalResult visitConversion(mlir::Operation *op);
+  void visitFlag(mlir::Operation *op);
+  void visitStep(mlir::Operation *op);
+  mlir::Value ofFactor(mlir::Value x, mlir::Value condition);
+  // Functions: DeriveConditionFunctions.cpp.
   mlir::Value ofFunction(mlir::Operation *op);
   mlir::Value clampedExp(mlir::Value exponent);
   mlir::Value ofRoot(mlir::Value x, mlir::Value r, mlir::Value ofX);
