@@ -246,14 +246,12 @@ void fastk::inlineCheapBroadcasts(func::FuncOp func) {
   (void)applyPatternsGreedily(func, std::move(patterns));
 }
 
-/// Replaces `ops`, in their order, by a call of a function that holds them.
-/// What is gone, or must join no other group, is added to `taken`.
-static void outline(ArrayRef<Operation *> ops, Shape shape, ModuleOp groups,
-                    llvm::DenseSet<Operation *> &taken) {
-  llvm::DenseSet<Operation *> members(ops.begin(), ops.end());
-  // What comes in, and what goes out.
-  llvm::SetVector<Value> inputs;
-  SmallVector<Value> outputs;
+/// What a function needs of `ops` and their surroundings, in its order: they
+/// and what is copied into it. Adds to `inputs` what comes from outside.
+static SmallVector<Operation *>
+collectBody(ArrayRef<Operation *> ops,
+            const llvm::DenseSet<Operation *> &members,
+            llvm::SetVector<Value> &inputs) {
   SmallVector<Operation *> body;
   llvm::DenseSet<Operation *> added;
   std::function<void(Value)> take = [&](Value value) {
@@ -289,26 +287,28 @@ static void outline(ArrayRef<Operation *> ops, Shape shape, ModuleOp groups,
     }
     body.push_back(op);
   }
-  // A value leaves where an op that is no member reads it, reshaped or not.
-  std::function<bool(Value)> leaves = [&](Value value) {
-    return llvm::any_of(value.getUsers(), [&](Operation *user) {
-      if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user))
-        return leaves(user->getResult(0));
-      while (user->getBlock() != ops.front()->getBlock())
-        user = user->getParentOp();
-      return !members.contains(user);
-    });
-  };
-  for (Operation *op : ops)
-    if (!isFree(cast<linalg::GenericOp>(op)))
-      for (Value result : op->getResults())
-        if (leaves(result))
-          outputs.push_back(result);
+  return body;
+}
 
-  Location loc = ops.front()->getLoc();
+/// A value leaves where an op that is no member reads it, reshaped or not.
+static bool leaves(Value value, Block *block,
+                   const llvm::DenseSet<Operation *> &members) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user))
+      return leaves(user->getResult(0), block, members);
+    while (user->getBlock() != block)
+      user = user->getParentOp();
+    return !members.contains(user);
+  });
+}
+
+/// A function of the ops in `body`, at the end of `groups`.
+static func::FuncOp makeFunction(ArrayRef<Operation *> body,
+                                 ArrayRef<Value> arguments,
+                                 ArrayRef<Value> outputs, Shape shape,
+                                 Location loc, ModuleOp groups) {
   OpBuilder builder(groups.getContext());
   builder.setInsertionPointToEnd(groups.getBody());
-  SmallVector<Value> arguments = inputs.takeVector();
   size_t number = llvm::range_size(groups.getOps<func::FuncOp>());
   auto func = func::FuncOp::create(
       builder, loc, "rows" + std::to_string(number),
@@ -336,9 +336,13 @@ static void outline(ArrayRef<Operation *> ops, Shape shape, ModuleOp groups,
   for (Value output : outputs)
     returned.push_back(mapping.lookup(output));
   func::ReturnOp::create(builder, loc, returned);
+  return func;
+}
 
-  // The call stands where the last op does. What uses results and stands
-  // before it goes behind it, in the same order; no member needs any of that.
+/// What uses results of `ops` and stands before the last of them goes behind
+/// it, in the same order; no member needs any of that.
+static void moveUsersBehind(ArrayRef<Operation *> ops,
+                            const llvm::DenseSet<Operation *> &members) {
   llvm::DenseSet<Operation *> later;
   SmallVector<Operation *> moved;
   for (Operation *op = ops.front(); op != ops.back(); op = op->getNextNode()) {
@@ -361,7 +365,30 @@ static void outline(ArrayRef<Operation *> ops, Shape shape, ModuleOp groups,
     op->moveAfter(last);
     last = op;
   }
-  builder.setInsertionPoint(ops.back());
+}
+
+/// Replaces `ops`, in their order, by a call of a function that holds them.
+/// What is gone, or must join no other group, is added to `taken`.
+static void outline(ArrayRef<Operation *> ops, Shape shape, ModuleOp groups,
+                    llvm::DenseSet<Operation *> &taken) {
+  llvm::DenseSet<Operation *> members(ops.begin(), ops.end());
+  // What comes in, and what goes out.
+  llvm::SetVector<Value> inputs;
+  SmallVector<Value> outputs;
+  SmallVector<Operation *> body = collectBody(ops, members, inputs);
+  for (Operation *op : ops)
+    if (!isFree(cast<linalg::GenericOp>(op)))
+      for (Value result : op->getResults())
+        if (leaves(result, op->getBlock(), members))
+          outputs.push_back(result);
+
+  SmallVector<Value> arguments = inputs.takeVector();
+  Location loc = ops.front()->getLoc();
+  func::FuncOp func =
+      makeFunction(body, arguments, outputs, shape, loc, groups);
+  // The call stands where the last op does.
+  moveUsersBehind(ops, members);
+  OpBuilder builder(ops.back());
   auto call = CallOp::create(builder, loc, TypeRange(ValueRange(outputs)),
                              FlatSymbolRefAttr::get(func.getSymNameAttr()),
                              arguments, ValueRange());
