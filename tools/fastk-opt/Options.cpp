@@ -207,33 +207,21 @@ struct CommandLine {
 };
 } // namespace
 
-static std::nullopt_t reject(const llvm::Twine &message) {
+/// Says what is wrong. False.
+static bool reject(const llvm::Twine &message) {
   llvm::WithColor::error(llvm::errs(), "fastk-opt") << message << "\n";
-  return std::nullopt;
+  return false;
 }
 
-std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
-  CommandLine line;
-  mlir::registerAsmPrinterCLOptions();
-  mlir::registerMLIRContextCLOptions();
-  mlir::registerPassManagerCLOptions();
-  mlir::registerDefaultTimingManagerCLOptions();
-  mlir::MlirOptMainConfig::registerCLOptions(*new mlir::DialectRegistry);
-  cl::AddExtraVersionPrinter([](llvm::raw_ostream &os) {
-    os << "fastk version " << FASTK_VERSION << "\n";
-  });
-  cl::HideUnrelatedOptions(line.category);
-  cl::ParseCommandLineOptions(argc, argv, kOverview);
-
-  DriverOptions options;
-  options.arguments.assign(argv, argv + argc);
+/// The model, and which winners it may have.
+static bool readModel(const CommandLine &line, DriverOptions &options) {
+  SearchSettings &search = options.search;
   options.input = line.input;
   options.output = line.output;
   options.banks.assign(line.banks.begin(), line.banks.end());
   for (StringRef bank : options.banks)
     if (bank.empty())
       return reject("--bank is empty: name a folder");
-  SearchSettings &search = options.search;
   std::string warning;
   if (llvm::Error error = parseTarget(line.target, search, warning, "--"))
     return reject(llvm::toString(std::move(error)));
@@ -254,6 +242,11 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
       search.fusion != "whole")
     return reject("unknown fusion '" + search.fusion +
                   "': choose op, greedy or whole");
+  return true;
+}
+
+/// What is written.
+static bool readEmission(const CommandLine &line, DriverOptions &options) {
   auto emit = llvm::StringSwitch<std::optional<EmitKind>>(line.emit)
                   .Case("mlir", EmitKind::MLIR)
                   .Case("llvm", EmitKind::LLVM)
@@ -277,6 +270,11 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
       return reject("--emit-header=" + line.emitHeader +
                     ": name a file of its own, as --emit-header=model.h");
   }
+  return true;
+}
+
+/// What is searched, who proposes and who evaluates.
+static bool readParties(const CommandLine &line, SearchSettings &search) {
   if (line.search == "none" && line.search.getNumOccurrences() == 0)
     search.scope = SearchScope::None;
   else if (line.search.empty())
@@ -297,8 +295,13 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   search.proposerOptions.timeoutSeconds = line.modelTimeout;
   if (llvm::Error error = parseEvaluator(line.evaluator, search, "--"))
     return reject(llvm::toString(std::move(error)));
+  return true;
+}
+
+/// How it is searched, and for how long.
+static bool readStrategy(const CommandLine &line, SearchOptions &search) {
   if (auto strategy = parseSearchStrategy(line.strategy))
-    search.search.strategy = *strategy;
+    search.strategy = *strategy;
   else
     return reject("unknown strategy '" + line.strategy +
                   "': choose branching or sequential");
@@ -311,18 +314,23 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
     if (*option < lowest)
       return reject("--" + option->ArgStr + " must be at least " +
                     llvm::Twine(lowest));
-  search.search.rounds = line.rounds;
-  search.search.ideas = line.ideas;
-  search.search.implementations = line.implementations;
-  search.search.parents = line.parents;
-  search.search.repairs = line.repairs;
-  search.search.seed = line.seed;
+  search.rounds = line.rounds;
+  search.ideas = line.ideas;
+  search.implementations = line.implementations;
+  search.parents = line.parents;
+  search.repairs = line.repairs;
+  search.seed = line.seed;
   if (!line.budget.empty()) {
     llvm::Expected<SearchBudget> budget = parseSearchBudget(line.budget);
     if (!budget)
       return reject("--" + llvm::toString(budget.takeError()));
-    search.search.budget = *budget;
+    search.budget = *budget;
   }
+  return true;
+}
+
+/// What a search writes, and whether all of its settings fit.
+static bool readFiles(const CommandLine &line, SearchSettings &search) {
   search.journal = line.journal;
   search.report = line.report;
   search.record = line.record;
@@ -331,7 +339,12 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   search.boundaries = line.boundaries;
   if (llvm::Error error = checkSettings(search, "--"))
     return reject(llvm::toString(std::move(error)));
-  search.threads = line.threads;
+  return true;
+}
+
+/// What a compile must find and tell.
+static bool readDemands(const CommandLine &line, DriverOptions &options) {
+  options.search.threads = line.threads;
   if (line.requireHits.getNumOccurrences() && line.requireHits < 0)
     return reject("--require-hits must be at least 0");
   if (line.requireHits >= 0)
@@ -339,33 +352,59 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   options.explainMiss = line.explainMiss;
   if (line.compileKernel.getNumOccurrences())
     options.compileKernel = line.compileKernel;
-  // Without a search they would be accepted and mean nothing.
-  if (search.scope == SearchScope::None) {
-    // The address of a list would be that of its values.
-    std::vector<const cl::Option *> ofSearch = {std::addressof(line.proposers),
-                                                &line.prompts,
-                                                &line.baseUrl,
-                                                &line.keyVariable,
-                                                &line.extraBody,
-                                                &line.priceTable,
-                                                &line.modelTimeout,
-                                                &line.strategy,
-                                                &line.rounds,
-                                                &line.ideas,
-                                                &line.implementations,
-                                                &line.parents,
-                                                &line.repairs,
-                                                &line.seed,
-                                                &line.boundaries,
-                                                &line.budget,
-                                                &line.evaluator,
-                                                &line.journal,
-                                                &line.report,
-                                                &line.record};
-    for (const cl::Option *option : ofSearch)
-      if (option->getNumOccurrences() > 0)
-        return reject("--" + option->ArgStr +
-                      " is for a search: add --search, or leave it out");
-  }
+  return true;
+}
+
+/// Options of a search without one would be accepted and mean nothing.
+static bool checkWithoutSearch(const CommandLine &line) {
+  // The address of a list would be that of its values.
+  std::vector<const cl::Option *> ofSearch = {std::addressof(line.proposers),
+                                              &line.prompts,
+                                              &line.baseUrl,
+                                              &line.keyVariable,
+                                              &line.extraBody,
+                                              &line.priceTable,
+                                              &line.modelTimeout,
+                                              &line.strategy,
+                                              &line.rounds,
+                                              &line.ideas,
+                                              &line.implementations,
+                                              &line.parents,
+                                              &line.repairs,
+                                              &line.seed,
+                                              &line.boundaries,
+                                              &line.budget,
+                                              &line.evaluator,
+                                              &line.journal,
+                                              &line.report,
+                                              &line.record};
+  for (const cl::Option *option : ofSearch)
+    if (option->getNumOccurrences() > 0)
+      return reject("--" + option->ArgStr +
+                    " is for a search: add --search, or leave it out");
+  return true;
+}
+
+std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
+  CommandLine line;
+  mlir::registerAsmPrinterCLOptions();
+  mlir::registerMLIRContextCLOptions();
+  mlir::registerPassManagerCLOptions();
+  mlir::registerDefaultTimingManagerCLOptions();
+  mlir::MlirOptMainConfig::registerCLOptions(*new mlir::DialectRegistry);
+  cl::AddExtraVersionPrinter([](llvm::raw_ostream &os) {
+    os << "fastk version " << FASTK_VERSION << "\n";
+  });
+  cl::HideUnrelatedOptions(line.category);
+  cl::ParseCommandLineOptions(argc, argv, kOverview);
+
+  DriverOptions options;
+  options.arguments.assign(argv, argv + argc);
+  SearchSettings &search = options.search;
+  if (!readModel(line, options) || !readEmission(line, options) ||
+      !readParties(line, search) || !readStrategy(line, search.search) ||
+      !readFiles(line, search) || !readDemands(line, options) ||
+      (search.scope == SearchScope::None && !checkWithoutSearch(line)))
+    return std::nullopt;
   return options;
 }
