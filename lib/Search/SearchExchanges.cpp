@@ -223,21 +223,12 @@ Error SearchExchanges::reject(LanguageModel &model, ArrayRef<Prompt> prompts,
   return Error::success();
 }
 
-Expected<std::vector<std::optional<Reply>>>
-SearchExchanges::ask(LanguageModel &model, ArrayRef<Prompt> originals) {
-  std::vector<Prompt> prompts;
-  for (const Prompt &prompt : originals)
-    prompts.push_back(asAsked(model, prompt));
-  std::vector<std::optional<Reply>> result(prompts.size());
-  std::vector<std::string> names;
-  SmallVector<size_t> missing;
-  // The same prompt twice is one exchange.
-  StringMap<size_t> firstOf;
-  for (auto [index, prompt] : enumerate(prompts)) {
-    std::string name = nameOf(model, prompt);
-    names.push_back(name);
+Error SearchExchanges::recall(Call &call) {
+  for (auto [index, prompt] : enumerate(call.prompts)) {
+    std::string name = nameOf(call.model, prompt);
+    call.names.push_back(name);
     if (auto said = replies.find(name); said != replies.end()) {
-      result[index] = said->second;
+      call.result[index] = said->second;
     } else if (input.journal) {
       auto recorded = input.journal->findExchange(name);
       if (!recorded)
@@ -245,15 +236,104 @@ SearchExchanges::ask(LanguageModel &model, ArrayRef<Prompt> originals) {
       // What failed is asked again.
       if (*recorded && isUsable((*recorded)->value.status)) {
         times.found(name, (*recorded)->elapsed);
-        result[index] = std::move((*recorded)->value);
+        call.result[index] = std::move((*recorded)->value);
       }
     }
-    if (!result[index] && asksAgain && times.isReplay() &&
+    if (!call.result[index] && asksAgain && times.isReplay() &&
         !times.isRecorded(name))
-      result[index].emplace().status = ReplyStatus::Failed;
-    if (!result[index] && firstOf.try_emplace(name, index).second)
-      missing.push_back(index);
+      call.result[index].emplace().status = ReplyStatus::Failed;
+    if (!call.result[index] && call.firstOf.try_emplace(name, index).second)
+      call.missing.push_back(index);
   }
+  return Error::success();
+}
+
+/// The prompts of one call run side by side, so what each may cost is set aside
+/// before the next is allowed; what was not used is there for the next call.
+Expected<bool> SearchExchanges::askMissing(Call &call) {
+  if (input.stopRequested && input.stopRequested()) {
+    interrupted = true;
+    return false;
+  }
+  std::vector<Prompt> asked;
+  std::vector<std::string> askedNames;
+  for (size_t index : call.missing) {
+    asked.push_back(call.prompts[index]);
+    askedNames.push_back(call.names[index]);
+  }
+  size_t count = recorded(askedNames, allowed(asked));
+  if (count == 0) {
+    budgetSpent = true;
+    return false;
+  }
+  asked.resize(count);
+  if (input.progress)
+    input.progress->asking(call.model.name(), asked.size(), costs);
+  std::vector<Failed> failed;
+  int answered = 0;
+  auto take = [&](size_t index, Reply reply, double when) -> Error {
+    account(call.names[index], reply.usage);
+    Error error = keep(call.names[index], call.prompts[index], reply, when);
+    call.result[index] = std::move(reply);
+    return error;
+  };
+  Error error =
+      call.model.ask(asked, [&](size_t position, Reply reply) -> Error {
+        size_t index = call.missing[position];
+        double when = times.arrived(call.names[index], elapsed());
+        // Whether a failure counts is known when the others have come.
+        if (reply.status == ReplyStatus::Failed ||
+            reply.status == ReplyStatus::Refused) {
+          failed.push_back({index, std::move(reply), when});
+          return Error::success();
+        }
+        ++answered;
+        return take(index, std::move(reply), when);
+      });
+  if (error)
+    return std::move(error);
+  // What a user ends may fail on the way.
+  if (!failed.empty() && input.stopRequested && input.stopRequested()) {
+    interrupted = true;
+    return false;
+  }
+  note(call.model, failed, call.prompts, asked.size());
+  if (endsSearch(call.model, failed, answered > 0))
+    unanswered = lastFailure;
+  for (const Failed &each : failed)
+    if (Error error = take(each.index, each.reply, each.when))
+      return std::move(error);
+  if (!unanswered.empty()) {
+    // Nothing is to be decided on these.
+    for (const Failed &each : failed)
+      call.result[each.index] = std::nullopt;
+    return false;
+  }
+  size_t before = call.missing.size();
+  SmallVector<size_t> asideOrPending;
+  for (size_t index : call.missing)
+    if (!call.result[index])
+      asideOrPending.push_back(index);
+  call.missing = std::move(asideOrPending);
+  // What was asked and has no reply is pending.
+  if (before - call.missing.size() < count) {
+    if (input.stopRequested && input.stopRequested())
+      interrupted = true;
+    else
+      pending += static_cast<int>(call.missing.size());
+    return false;
+  }
+  return true;
+}
+
+Expected<std::vector<std::optional<Reply>>>
+SearchExchanges::ask(LanguageModel &model, ArrayRef<Prompt> originals) {
+  Call call{model};
+  for (const Prompt &prompt : originals)
+    call.prompts.push_back(asAsked(model, prompt));
+  call.result.resize(call.prompts.size());
+  if (Error error = recall(call))
+    return std::move(error);
 
   model.stopRequested = input.stopRequested;
   model.whileWaiting = [&] {
@@ -270,90 +350,21 @@ SearchExchanges::ask(LanguageModel &model, ArrayRef<Prompt> originals) {
     model.whileWaiting = nullptr;
     model.stopRequested = nullptr;
   });
-  // The prompts of one call run side by side, so what each may cost is set
-  // aside before the next is allowed; what was not used is there for the next
-  // call.
-  while (!missing.empty()) {
-    if (input.stopRequested && input.stopRequested()) {
-      interrupted = true;
+  while (!call.missing.empty()) {
+    Expected<bool> goesOn = askMissing(call);
+    if (!goesOn)
+      return goesOn.takeError();
+    if (!*goesOn)
       break;
-    }
-    std::vector<Prompt> asked;
-    std::vector<std::string> askedNames;
-    for (size_t index : missing) {
-      asked.push_back(prompts[index]);
-      askedNames.push_back(names[index]);
-    }
-    size_t count = recorded(askedNames, allowed(asked));
-    if (count == 0) {
-      budgetSpent = true;
-      break;
-    }
-    asked.resize(count);
-    if (input.progress)
-      input.progress->asking(model.name(), asked.size(), costs);
-    std::vector<Failed> failed;
-    int answered = 0;
-    auto take = [&](size_t index, Reply reply, double when) -> Error {
-      account(names[index], reply.usage);
-      Error error = keep(names[index], prompts[index], reply, when);
-      result[index] = std::move(reply);
-      return error;
-    };
-    Error error = model.ask(asked, [&](size_t position, Reply reply) -> Error {
-      size_t index = missing[position];
-      double when = times.arrived(names[index], elapsed());
-      // Whether a failure counts is known when the others have come.
-      if (reply.status == ReplyStatus::Failed ||
-          reply.status == ReplyStatus::Refused) {
-        failed.push_back({index, std::move(reply), when});
-        return Error::success();
-      }
-      ++answered;
-      return take(index, std::move(reply), when);
-    });
-    if (error)
-      return std::move(error);
-    // What a user ends may fail on the way.
-    if (!failed.empty() && input.stopRequested && input.stopRequested()) {
-      interrupted = true;
-      break;
-    }
-    note(model, failed, prompts, asked.size());
-    if (endsSearch(model, failed, answered > 0))
-      unanswered = lastFailure;
-    for (const Failed &each : failed)
-      if (Error error = take(each.index, each.reply, each.when))
-        return std::move(error);
-    if (!unanswered.empty()) {
-      // Nothing is to be decided on these.
-      for (const Failed &each : failed)
-        result[each.index] = std::nullopt;
-      break;
-    }
-    size_t before = missing.size();
-    SmallVector<size_t> asideOrPending;
-    for (size_t index : missing)
-      if (!result[index])
-        asideOrPending.push_back(index);
-    missing = std::move(asideOrPending);
-    // What was asked and has no reply is pending.
-    if (before - missing.size() < count) {
-      if (input.stopRequested && input.stopRequested())
-        interrupted = true;
-      else
-        pending += static_cast<int>(missing.size());
-      break;
-    }
   }
-  for (auto [index, name] : enumerate(names))
-    if (auto first = firstOf.find(name);
-        !result[index] && first != firstOf.end())
-      result[index] = result[first->second];
+  for (auto [index, name] : enumerate(call.names))
+    if (auto first = call.firstOf.find(name);
+        !call.result[index] && first != call.firstOf.end())
+      call.result[index] = call.result[first->second];
   // The later one tells how it stands.
-  for (auto [original, name] : zip_equal(originals, names))
-    if (std::string first = nameOf(model, original);
+  for (auto [original, name] : zip_equal(originals, call.names))
+    if (std::string first = nameOf(call.model, original);
         first != name && (usable.count(name) || failedByName.count(name)))
       failedByName.erase(first);
-  return result;
+  return std::move(call.result);
 }

@@ -57,6 +57,20 @@ private:
     Reply reply;
     double when;
   };
+  /// Prompts that are asked together, and what came of them so far.
+  struct Call {
+    LanguageModel &model;
+    std::vector<Prompt> prompts = {};
+    std::vector<std::string> names = {};
+    std::vector<std::optional<Reply>> result = {};
+    /// Those to ask. The same prompt twice is one exchange, the first.
+    llvm::SmallVector<size_t> missing = {};
+    llvm::StringMap<size_t> firstOf = {};
+  };
+  /// Fills in what this run or an earlier one was told.
+  llvm::Error recall(Call &call);
+  /// Asks as many of what is missing as the budget allows. False: that was all.
+  llvm::Expected<bool> askMissing(Call &call);
   /// Shows what the failures of one call say. True when the search cannot go
   /// on: no other prompt would fare better.
   void note(LanguageModel &model, llvm::ArrayRef<Failed> failed,
