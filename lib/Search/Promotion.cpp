@@ -121,18 +121,78 @@ Error Searcher::secureBest() {
   return Error::success();
 }
 
+/// Why no variant has come so far.
+static std::string nonePassed(const SearchResult &result) {
+  std::string counts;
+  for (auto &[status, count] : result.counts.statuses)
+    counts +=
+        (counts.empty() ? "" : ", ") + std::to_string(count) + " " + status;
+  return counts.empty() ? "nothing was evaluated"
+                        : "no variant passed: " + counts;
+}
+
+size_t Searcher::takeNext(std::vector<size_t> &order,
+                          const StringSet<> &failedIdeas,
+                          bool avoidsBarriers) const {
+  auto isOther = [&](size_t index) {
+    return !failedIdeas.contains(trials[index].idea.id);
+  };
+  auto next = find_if(order, [&](size_t index) {
+    return isOther(index) &&
+           !(avoidsBarriers &&
+             hasSplitBarriers(trials[index].tried.variant.program));
+  });
+  if (next == order.end())
+    next = find_if(order, isOther);
+  if (next == order.end())
+    next = order.begin();
+  size_t index = *next;
+  order.erase(next);
+  return index;
+}
+
+std::string Searcher::problemOf(const Trial &trial,
+                                const worker::Verdict &second) const {
+  std::string problem = promotionProblem(
+      second, input.workload.acceptedPrecision, options.promotionGain);
+  // The worker refuses them itself; a record may be of a search that did not
+  // ask.
+  if (problem.empty() && input.workload.requireDeterministic)
+    problem = bitsProblem(second);
+  const auto &again = second.timing.speedupOverBaseline;
+  if (problem.empty() && input.recordedGain &&
+      input.recordedGain->digest == digestOf(trial.tried.variant) &&
+      worker::contradicts(*again, input.recordedGain->speedup))
+    problem = "twice it contradicted its record in the bank, which stays: " +
+              percent(again->median) + " instead of " +
+              percent(input.recordedGain->speedup.median);
+  return problem;
+}
+
+void Searcher::crown(const Trial &trial, const worker::Verdict &second,
+                     int attempts) {
+  result.winner = FoundWinner{trial.idea, trial.tried.variant, second,
+                              *precisionOf(second.precision)};
+  result.noWinnerReason.clear();
+  result.unproven.reset();
+  TrajectoryRow row = rowOf("promoted", trial);
+  row.seconds = second.timing.candidate->medianNs * 1e-9;
+  row.precision = second.precision;
+  row.baselineSeconds =
+      second.timing.baseline
+          ? second.timing.baseline->medianNs * 1e-9
+          : row.seconds * second.timing.speedupOverBaseline->median;
+  row.evaluations = attempts;
+  result.trajectory.push_back(std::move(row));
+}
+
 Error Searcher::promote() {
   phase = Phase::Promotion;
   phaseOver = false;
   round = "second measurement";
   std::vector<size_t> order = survivors();
   if (order.empty()) {
-    std::string counts;
-    for (auto &[status, count] : result.counts.statuses)
-      counts +=
-          (counts.empty() ? "" : ", ") + std::to_string(count) + " " + status;
-    result.noWinnerReason = counts.empty() ? "nothing was evaluated"
-                                           : "no variant passed: " + counts;
+    result.noWinnerReason = nonePassed(result);
     return Error::success();
   }
   // The one that won its duels goes first, whatever noise says of the others.
@@ -146,26 +206,10 @@ Error Searcher::promote() {
     return answers.contains(name) ||
            (input.journal && input.journal->findVerdict(name));
   };
-  // What is wrong with one realisation is often wrong with its relatives: the
-  // other ideas come first then, and before them those that do without what a
-  // tool could not follow.
   StringSet<> failedIdeas;
   bool avoidsBarriers = false;
   while (!order.empty()) {
-    auto isOther = [&](size_t index) {
-      return !failedIdeas.contains(trials[index].idea.id);
-    };
-    auto next = find_if(order, [&](size_t index) {
-      return isOther(index) &&
-             !(avoidsBarriers &&
-               hasSplitBarriers(trials[index].tried.variant.program));
-    });
-    if (next == order.end())
-      next = find_if(order, isOther);
-    if (next == order.end())
-      next = order.begin();
-    const Trial &trial = trials[*next];
-    order.erase(next);
+    const Trial &trial = trials[takeNext(order, failedIdeas, avoidsBarriers)];
     if (!isCandidate(trial) || (isOutOfBudget && !isKnown(trial)))
       continue;
     // The best of many measurements is biased: so few are made again. A fault
@@ -192,33 +236,9 @@ Error Searcher::promote() {
       stop(SearchEnd::Disagreement, second.reason);
       return Error::success();
     }
-    std::string problem = promotionProblem(
-        second, input.workload.acceptedPrecision, options.promotionGain);
-    // The worker refuses them itself; a record may be of a search that did not
-    // ask.
-    if (problem.empty() && input.workload.requireDeterministic)
-      problem = bitsProblem(second);
-    const auto &again = second.timing.speedupOverBaseline;
-    if (problem.empty() && input.recordedGain &&
-        input.recordedGain->digest == digestOf(trial.tried.variant) &&
-        worker::contradicts(*again, input.recordedGain->speedup))
-      problem = "twice it contradicted its record in the bank, which stays: " +
-                percent(again->median) + " instead of " +
-                percent(input.recordedGain->speedup.median);
+    std::string problem = problemOf(trial, second);
     if (problem.empty()) {
-      result.winner = FoundWinner{trial.idea, trial.tried.variant, second,
-                                  *precisionOf(second.precision)};
-      result.noWinnerReason.clear();
-      result.unproven.reset();
-      TrajectoryRow row = rowOf("promoted", trial);
-      row.seconds = second.timing.candidate->medianNs * 1e-9;
-      row.precision = second.precision;
-      row.baselineSeconds =
-          second.timing.baseline
-              ? second.timing.baseline->medianNs * 1e-9
-              : row.seconds * second.timing.speedupOverBaseline->median;
-      row.evaluations = attempts;
-      result.trajectory.push_back(std::move(row));
+      crown(trial, second, attempts);
       return Error::success();
     }
     if (second.status != worker::Status::OK) {

@@ -140,6 +140,17 @@ private:
   llvm::Error sweep(size_t from, int limit);
   llvm::Error finalSweep();
   llvm::Error promote();
+  /// Takes the trial to measure next out of `order`. What is wrong with one
+  /// realisation is often wrong with its relatives: the other ideas come first
+  /// then, and before them those that do without what a tool could not follow.
+  size_t takeNext(std::vector<size_t> &order,
+                  const llvm::StringSet<> &failedIdeas,
+                  bool avoidsBarriers) const;
+  /// Why its second measurement makes the trial no winner; empty: it is one.
+  std::string problemOf(const Trial &trial,
+                        const worker::Verdict &second) const;
+  /// The winner, at this attempt.
+  void crown(const Trial &trial, const worker::Verdict &second, int attempts);
   /// The second measurement of a trial, made again where an earlier run's was
   /// spoiled by noise, or where it contradicts the bank or itself. Nothing:
   /// none could be made.
