@@ -133,6 +133,28 @@ private:
                       int64_t lanes);
   void pack(const Side &side, mlir::Value buffer, mlir::Value first,
             mlir::Value count, mlir::Value depthFirst, mlir::Value depthCount);
+  /// One panel that is packed, and what all panels of a block share.
+  struct Panel {
+    const Side &side;
+    mlir::Value buffer, depthFirst, depthCount;
+    /// Where the side's accesses begin in this batch.
+    mlir::SmallVector<mlir::Value> bases = {};
+    mlir::Value zero = {}, zeroElement = {};
+    /// Its first row (or column), how many of its width there are, and its
+    /// place in the buffer.
+    mlir::Value number = {}, valid = {}, target = {};
+  };
+  void packByDepth(const Panel &panel);
+  void packByVector(const Panel &panel);
+  void packByRow(const Panel &panel);
+  void packByTranspose(const Panel &panel);
+  void copyOne(const Panel &panel, mlir::ArrayRef<mlir::Value> offsets,
+               mlir::Value target);
+  /// For each access its address in `from`, moved by a number over `dims`.
+  mlir::SmallVector<mlir::Value> offsetsAt(const Side &side,
+                                           mlir::ArrayRef<mlir::Value> from,
+                                           mlir::ArrayRef<unsigned> dims,
+                                           mlir::Value number);
   void emitTile(mlir::Value rowsFrom, mlir::Value rowsTo,
                 mlir::Value columnsFrom, mlir::Value columnsTo);
   void emitKernel(mlir::Value aPanel, mlir::Value bPanel, mlir::Value depth,

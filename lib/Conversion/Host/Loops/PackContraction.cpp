@@ -119,17 +119,166 @@ static void transpose(OpBuilder &builder, Location loc,
   }
 }
 
+SmallVector<Value> ContractionEmitter::offsetsAt(const Side &side,
+                                                 ArrayRef<Value> from,
+                                                 ArrayRef<unsigned> dims,
+                                                 Value number) {
+  SmallVector<Value> result;
+  for (auto [access, base] : llvm::zip(side.accesses, from))
+    result.push_back(add(base, offsetOf(access, dims, number)));
+  return result;
+}
+
+/// Computes one element at these addresses and stores it.
+void ContractionEmitter::copyOne(const Panel &panel, ArrayRef<Value> offsets,
+                                 Value target) {
+  SmallVector<Value> loaded;
+  for (auto [access, offset] : llvm::zip(panel.side.accesses, offsets))
+    loaded.push_back(
+        memref::LoadOp::create(rewriter, loc, access.flat, offset));
+  memref::StoreOp::create(rewriter, loc, compute(panel.side, loaded, 1),
+                          panel.buffer, target);
+}
+
+/// One slice of the panel at a time: what is next to each other is read
+/// together. The tables hold the address of each column.
+void ContractionEmitter::packByDepth(const Panel &panel) {
+  loop(panel.zero, panel.valid, 1, [&](Value i) {
+    auto offsets = offsetsAt(panel.side, panel.bases, panel.side.dims,
+                             add(panel.number, i));
+    for (auto [table, offset] : llvm::zip(panel.side.tables, offsets))
+      memref::StoreOp::create(rewriter, loc, offset, table, i);
+  });
+  auto gather = [&](Value depthNumber, Value to, Value from, Value until) {
+    SmallVector<Value> zeros(panel.side.accesses.size(), panel.zero);
+    auto depthOffsets = offsetsAt(panel.side, zeros, depth, depthNumber);
+    loop(from, until, 1, [&](Value i) {
+      SmallVector<Value> offsets;
+      for (auto [table, offset] : llvm::zip(panel.side.tables, depthOffsets))
+        offsets.push_back(
+            add(memref::LoadOp::create(rewriter, loc, table, i), offset));
+      copyOne(panel, offsets, add(to, i));
+    });
+  };
+  loop(panel.zero, panel.depthCount, 1, [&](Value k) {
+    Value to = add(panel.target, mul(k, index(panel.side.width)));
+    Value depthNumber = add(panel.depthFirst, k);
+    branch(
+        less(panel.valid, index(panel.side.width)),
+        [&]() {
+          gather(depthNumber, to, panel.zero, panel.valid);
+          loop(panel.valid, index(panel.side.width), 1, [&](Value i) {
+            memref::StoreOp::create(rewriter, loc, panel.zeroElement,
+                                    panel.buffer, add(to, i));
+          });
+        },
+        [&]() {
+          gather(depthNumber, to, panel.zero, index(panel.side.width));
+        });
+  });
+}
+
+/// Vectors of rows (or columns), which are contiguous.
+void ContractionEmitter::packByVector(const Panel &panel) {
+  auto rowBases =
+      offsetsAt(panel.side, panel.bases, panel.side.dims, panel.number);
+  loop(panel.zero, panel.depthCount, 1, [&](Value k) {
+    auto offsets =
+        offsetsAt(panel.side, rowBases, depth, add(panel.depthFirst, k));
+    Value to = add(panel.target, mul(k, index(panel.side.width)));
+    for (int64_t lane = 0; lane < panel.side.width; lane += lanes) {
+      SmallVector<Value> loaded;
+      for (auto [access, offset] : llvm::zip(panel.side.accesses, offsets)) {
+        int64_t factor;
+        isLinear(access, panel.side.dims, factor);
+        Type type = getElementTypeOrSelf(access.flat.getType());
+        if (factor == 0)
+          loaded.push_back(
+              memref::LoadOp::create(rewriter, loc, access.flat, offset));
+        else
+          loaded.push_back(vector::LoadOp::create(
+              rewriter, loc, VectorType::get({lanes}, type), access.flat,
+              add(offset, index(lane))));
+      }
+      vector::StoreOp::create(rewriter, loc, compute(panel.side, loaded, lanes),
+                              panel.buffer, add(to, index(lane)));
+    }
+  });
+}
+
+/// Along the depth, which is contiguous, with strided stores.
+void ContractionEmitter::packByRow(const Panel &panel) {
+  loop(panel.zero, panel.valid, 1, [&](Value i) {
+    auto rowBases = offsetsAt(panel.side, panel.bases, panel.side.dims,
+                              add(panel.number, i));
+    Value to = add(panel.target, i);
+    loop(panel.zero, panel.depthCount, 1, [&](Value k) {
+      copyOne(panel,
+              offsetsAt(panel.side, rowBases, depth, add(panel.depthFirst, k)),
+              add(to, mul(k, index(panel.side.width))));
+    });
+  });
+  loop(panel.valid, index(panel.side.width), 1, [&](Value i) {
+    Value to = add(panel.target, i);
+    loop(panel.zero, panel.depthCount, 1, [&](Value k) {
+      memref::StoreOp::create(rewriter, loc, panel.zeroElement, panel.buffer,
+                              add(to, mul(k, index(panel.side.width))));
+    });
+  });
+}
+
+/// As by row, a square of lanes at a time.
+void ContractionEmitter::packByTranspose(const Panel &panel) {
+  Value whole = mul(rewriter.createOrFold<arith::DivUIOp>(loc, panel.depthCount,
+                                                          index(lanes)),
+                    index(lanes));
+  for (int64_t group = 0; group < panel.side.width; group += lanes) {
+    SmallVector<SmallVector<Value>> rowBases;
+    for (int64_t i = 0; i < lanes; ++i)
+      rowBases.push_back(offsetsAt(panel.side, panel.bases, panel.side.dims,
+                                   add(panel.number, index(group + i))));
+    Value to = add(panel.target, index(group));
+    loop(panel.zero, whole, lanes, [&](Value k) {
+      SmallVector<Value> rows;
+      for (ArrayRef<Value> rowBase : rowBases) {
+        SmallVector<Value> loaded;
+        auto offsets =
+            offsetsAt(panel.side, rowBase, depth, add(panel.depthFirst, k));
+        for (auto [access, offset] : llvm::zip(panel.side.accesses, offsets)) {
+          Type type = getElementTypeOrSelf(access.flat.getType());
+          loaded.push_back(vector::LoadOp::create(
+              rewriter, loc, VectorType::get({lanes}, type), access.flat,
+              offset));
+        }
+        rows.push_back(compute(panel.side, loaded, lanes));
+      }
+      transpose(rewriter, loc, rows);
+      for (auto [j, row] : llvm::enumerate(rows))
+        vector::StoreOp::create(
+            rewriter, loc, row, panel.buffer,
+            add(to, mul(add(k, index(j)), index(panel.side.width))));
+    });
+    loop(whole, panel.depthCount, 1, [&](Value k) {
+      for (int64_t i = 0; i < lanes; ++i)
+        copyOne(
+            panel,
+            offsetsAt(panel.side, rowBases[i], depth, add(panel.depthFirst, k)),
+            add(add(to, mul(k, index(panel.side.width))), index(i)));
+    });
+  }
+}
+
 /// Copies `count` rows (or columns) from `first` on and `depthCount` of the
 /// depth into panels of side.width, depth by depth.
 void ContractionEmitter::pack(const Side &side, Value buffer, Value first,
                               Value count, Value depthFirst, Value depthCount) {
   int64_t width = side.width;
-  SmallVector<Value> bases;
+  Panel panel{side, buffer, depthFirst, depthCount};
   bool contiguous = width % lanes == 0, depthContiguous = true;
   // Vectors along the depth may be turned in registers.
   bool depthLinear = width % lanes == 0 && llvm::isPowerOf2_64(lanes);
   for (const LinearAccess &access : side.accesses) {
-    bases.push_back(batchOffset(access));
+    panel.bases.push_back(batchOffset(access));
     int64_t factor;
     if (!isLinear(access, side.dims, factor) || (factor != 1 && factor != 0))
       contiguous = false;
@@ -141,150 +290,24 @@ void ContractionEmitter::pack(const Side &side, Value buffer, Value first,
   });
   contiguous &= !isI1;
   depthLinear &= !isI1;
-  Value zero = index(0);
-  Value zeroElement = arith::ConstantOp::create(
+  panel.zero = index(0);
+  panel.zeroElement = arith::ConstantOp::create(
       rewriter, loc, rewriter.getFloatAttr(element, 0.0));
   Value panelSize = mul(depthCount, index(width));
 
-  auto copyOne = [&](ArrayRef<Value> offsets, Value target) {
-    SmallVector<Value> loaded;
-    for (auto [access, offset] : llvm::zip(side.accesses, offsets))
-      loaded.push_back(
-          memref::LoadOp::create(rewriter, loc, access.flat, offset));
-    memref::StoreOp::create(rewriter, loc, compute(side, loaded, 1), buffer,
-                            target);
-  };
-  auto offsetsAt = [&](ArrayRef<Value> from, ArrayRef<unsigned> dims,
-                       Value number) {
-    SmallVector<Value> result;
-    for (auto [access, base] : llvm::zip(side.accesses, from))
-      result.push_back(add(base, offsetOf(access, dims, number)));
-    return result;
-  };
-
-  loop(zero, ceilDiv(count, width), 1, [&](Value panel) {
-    Value start = mul(panel, index(width));
-    Value valid = min(index(width), sub(count, start));
-    Value target = mul(panel, panelSize);
-    Value number = add(first, start);
-
-    auto byDepth = [&]() {
-      // One slice of the panel at a time: what is next to each other is read
-      // together. The tables hold the address of each column.
-      loop(zero, valid, 1, [&](Value i) {
-        auto offsets = offsetsAt(bases, side.dims, add(number, i));
-        for (auto [table, offset] : llvm::zip(side.tables, offsets))
-          memref::StoreOp::create(rewriter, loc, offset, table, i);
-      });
-      auto gather = [&](Value depthNumber, Value to, Value from, Value until) {
-        SmallVector<Value> zeros(side.accesses.size(), zero);
-        auto depthOffsets = offsetsAt(zeros, depth, depthNumber);
-        loop(from, until, 1, [&](Value i) {
-          SmallVector<Value> offsets;
-          for (auto [table, offset] : llvm::zip(side.tables, depthOffsets))
-            offsets.push_back(
-                add(memref::LoadOp::create(rewriter, loc, table, i), offset));
-          copyOne(offsets, add(to, i));
-        });
-      };
-      loop(zero, depthCount, 1, [&](Value k) {
-        Value to = add(target, mul(k, index(width)));
-        Value depthNumber = add(depthFirst, k);
-        branch(
-            less(valid, index(width)),
-            [&]() {
-              gather(depthNumber, to, zero, valid);
-              loop(valid, index(width), 1, [&](Value i) {
-                memref::StoreOp::create(rewriter, loc, zeroElement, buffer,
-                                        add(to, i));
-              });
-            },
-            [&]() { gather(depthNumber, to, zero, index(width)); });
-      });
-    };
-    auto byVector = [&]() {
-      auto rowBases = offsetsAt(bases, side.dims, number);
-      loop(zero, depthCount, 1, [&](Value k) {
-        auto offsets = offsetsAt(rowBases, depth, add(depthFirst, k));
-        Value to = add(target, mul(k, index(width)));
-        for (int64_t lane = 0; lane < width; lane += lanes) {
-          SmallVector<Value> loaded;
-          for (auto [access, offset] : llvm::zip(side.accesses, offsets)) {
-            int64_t factor;
-            isLinear(access, side.dims, factor);
-            Type type = getElementTypeOrSelf(access.flat.getType());
-            if (factor == 0)
-              loaded.push_back(
-                  memref::LoadOp::create(rewriter, loc, access.flat, offset));
-            else
-              loaded.push_back(vector::LoadOp::create(
-                  rewriter, loc, VectorType::get({lanes}, type), access.flat,
-                  add(offset, index(lane))));
-          }
-          vector::StoreOp::create(rewriter, loc, compute(side, loaded, lanes),
-                                  buffer, add(to, index(lane)));
-        }
-      });
-    };
-    auto byRow = [&]() {
-      // Along the depth, which is contiguous, with strided stores.
-      loop(zero, valid, 1, [&](Value i) {
-        auto rowBases = offsetsAt(bases, side.dims, add(number, i));
-        Value to = add(target, i);
-        loop(zero, depthCount, 1, [&](Value k) {
-          copyOne(offsetsAt(rowBases, depth, add(depthFirst, k)),
-                  add(to, mul(k, index(width))));
-        });
-      });
-      loop(valid, index(width), 1, [&](Value i) {
-        Value to = add(target, i);
-        loop(zero, depthCount, 1, [&](Value k) {
-          memref::StoreOp::create(rewriter, loc, zeroElement, buffer,
-                                  add(to, mul(k, index(width))));
-        });
-      });
-    };
-    auto byTranspose = [&]() {
-      // As by row, a square of lanes at a time.
-      Value whole = mul(
-          rewriter.createOrFold<arith::DivUIOp>(loc, depthCount, index(lanes)),
-          index(lanes));
-      for (int64_t group = 0; group < width; group += lanes) {
-        SmallVector<SmallVector<Value>> rowBases;
-        for (int64_t i = 0; i < lanes; ++i)
-          rowBases.push_back(
-              offsetsAt(bases, side.dims, add(number, index(group + i))));
-        Value to = add(target, index(group));
-        loop(zero, whole, lanes, [&](Value k) {
-          SmallVector<Value> rows;
-          for (ArrayRef<Value> rowBase : rowBases) {
-            SmallVector<Value> loaded;
-            auto offsets = offsetsAt(rowBase, depth, add(depthFirst, k));
-            for (auto [access, offset] : llvm::zip(side.accesses, offsets)) {
-              Type type = getElementTypeOrSelf(access.flat.getType());
-              loaded.push_back(vector::LoadOp::create(
-                  rewriter, loc, VectorType::get({lanes}, type), access.flat,
-                  offset));
-            }
-            rows.push_back(compute(side, loaded, lanes));
-          }
-          transpose(rewriter, loc, rows);
-          for (auto [j, row] : llvm::enumerate(rows))
-            vector::StoreOp::create(
-                rewriter, loc, row, buffer,
-                add(to, mul(add(k, index(j)), index(width))));
-        });
-        loop(whole, depthCount, 1, [&](Value k) {
-          for (int64_t i = 0; i < lanes; ++i)
-            copyOne(offsetsAt(rowBases[i], depth, add(depthFirst, k)),
-                    add(add(to, mul(k, index(width))), index(i)));
-        });
-      }
-    };
+  loop(panel.zero, ceilDiv(count, width), 1, [&](Value panelNumber) {
+    Value start = mul(panelNumber, index(width));
+    panel.valid = min(index(width), sub(count, start));
+    panel.target = mul(panelNumber, panelSize);
+    panel.number = add(first, start);
+    auto byDepth = [&] { packByDepth(panel); };
+    auto byVector = [&] { packByVector(panel); };
+    auto byRow = [&] { packByRow(panel); };
+    auto byTranspose = [&] { packByTranspose(panel); };
     if (contiguous)
-      branch(less(valid, index(width)), byDepth, byVector);
+      branch(less(panel.valid, index(width)), byDepth, byVector);
     else if (depthContiguous && depthLinear)
-      branch(less(valid, index(width)), byRow, byTranspose);
+      branch(less(panel.valid, index(width)), byRow, byTranspose);
     else if (depthContiguous)
       byRow();
     else
