@@ -274,58 +274,33 @@ static Facts evaluateSelect(Facts result, ArrayRef<Facts> operands,
   return result;
 }
 
-Facts evaluateScalarOp(Operation *op, ArrayRef<Facts> operands, unsigned dims) {
-  if (op->hasTrait<OpTrait::ConstantLike>())
-    return constantFacts(op);
-  Facts result = Facts::ofConstant(dims);
-  if (auto index = dyn_cast<linalg::IndexOp>(op)) {
-    result.varies.set(index.getDim());
-    result.integer = LinearForm::ofDim(index.getDim(), dims);
-    return result;
+/// Integers, and what becomes one of them or a float.
+static void evaluateConversion(Operation *op, const Facts &operand,
+                               unsigned dims, Facts &result) {
+  bool toInteger = op->getResult(0).getType().isIntOrIndex();
+  if (toInteger && !op->getResult(0).getType().isInteger(1))
+    result.integer = operand.integer;
+  result.constant = operand.constant;
+  result.known = operand.known;
+  if (operand.predicate) {
+    result.integer.reset();
+    Known known;
+    known.keep = operand.predicate->holds;
+    if (!operand.predicate->exact)
+      known.keep.push_back(never(dims));
+    result.known = known;
   }
-  for (const Facts &operand : operands) {
-    result.varies |= operand.varies;
-    result.fromInputs |= operand.fromInputs;
-    result.addSources(operand);
-  }
-  if (operands.empty())
-    result.fromInputs = true;
+}
+
+/// Sums, products and comparisons of linear forms.
+static void evaluateInteger(Operation *op, ArrayRef<Facts> operands,
+                            Facts &result) {
   auto integers = [&](unsigned n) {
     return operands.size() == n && llvm::all_of(operands, [](const Facts &f) {
              return f.integer.has_value();
            });
   };
   llvm::TypeSwitch<Operation *>(op)
-      .Case<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
-            arith::ExtUIOp, arith::TruncIOp, arith::SIToFPOp, arith::UIToFPOp>(
-          [&](Operation *) {
-            bool toInteger = op->getResult(0).getType().isIntOrIndex();
-            if (toInteger && !op->getResult(0).getType().isInteger(1))
-              result.integer = operands[0].integer;
-            result.constant = operands[0].constant;
-            result.known = operands[0].known;
-            if (operands[0].predicate) {
-              result.integer.reset();
-              Known known;
-              known.keep = operands[0].predicate->holds;
-              if (!operands[0].predicate->exact)
-                known.keep.push_back(never(dims));
-              result.known = known;
-            }
-          })
-      .Case([&](arith::ExtFOp) {
-        result.constant = operands[0].constant;
-        result.storage =
-            operands[0].storage
-                ? operands[0].storage
-                : getElementTypeOrSelf(op->getOperand(0).getType());
-      })
-      .Case([&](arith::TruncFOp) {
-        result.constant = operands[0].constant;
-        result.storage = op->getResult(0).getType();
-      })
-      .Case<arith::NegFOp, math::AbsFOp>(
-          [&](Operation *) { result.storage = operands[0].storage; })
       .Case([&](arith::AddIOp) {
         if (integers(2))
           result.integer = operands[0].integer->plus(*operands[1].integer);
@@ -351,7 +326,68 @@ Facts evaluateScalarOp(Operation *op, ArrayRef<Facts> operands, unsigned dims) {
           result.predicate =
               compare(compareOp.getPredicate(), *operands[0].integer,
                       *operands[1].integer);
+      });
+}
+
+/// Padding and masks go through elementwise ops.
+static void propagateKnown(Operation *op, ArrayRef<Facts> operands,
+                           Facts &result) {
+  SmallVector<std::optional<double>> constants;
+  for (const Facts &operand : operands)
+    constants.push_back(operand.constant);
+  for (auto [i, operand] : llvm::enumerate(operands)) {
+    if (!operand.known)
+      continue;
+    auto value = evaluateAt(op, i, operand.known->value, constants);
+    if (!value || std::isnan(*value))
+      continue;
+    if (!result.known) {
+      result.known =
+          Known{operand.known->keep, *value, operand.known->isByData};
+    } else if (result.known->value == *value) {
+      addConstraints(result.known->keep, operand.known->keep);
+      result.known->isByData |= operand.known->isByData;
+    }
+  }
+}
+
+Facts evaluateScalarOp(Operation *op, ArrayRef<Facts> operands, unsigned dims) {
+  if (op->hasTrait<OpTrait::ConstantLike>())
+    return constantFacts(op);
+  Facts result = Facts::ofConstant(dims);
+  if (auto index = dyn_cast<linalg::IndexOp>(op)) {
+    result.varies.set(index.getDim());
+    result.integer = LinearForm::ofDim(index.getDim(), dims);
+    return result;
+  }
+  for (const Facts &operand : operands) {
+    result.varies |= operand.varies;
+    result.fromInputs |= operand.fromInputs;
+    result.addSources(operand);
+  }
+  if (operands.empty())
+    result.fromInputs = true;
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
+            arith::ExtUIOp, arith::TruncIOp, arith::SIToFPOp, arith::UIToFPOp>(
+          [&](Operation *) {
+            evaluateConversion(op, operands[0], dims, result);
+          })
+      .Case([&](arith::ExtFOp) {
+        result.constant = operands[0].constant;
+        result.storage =
+            operands[0].storage
+                ? operands[0].storage
+                : getElementTypeOrSelf(op->getOperand(0).getType());
       })
+      .Case([&](arith::TruncFOp) {
+        result.constant = operands[0].constant;
+        result.storage = op->getResult(0).getType();
+      })
+      .Case<arith::NegFOp, math::AbsFOp>(
+          [&](Operation *) { result.storage = operands[0].storage; })
+      .Case<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::CmpIOp>(
+          [&](Operation *) { evaluateInteger(op, operands, result); })
       .Case([&](arith::AndIOp) {
         if (!operands[0].predicate || !operands[1].predicate)
           return;
@@ -376,24 +412,7 @@ Facts evaluateScalarOp(Operation *op, ArrayRef<Facts> operands, unsigned dims) {
   }
   if (result.known || result.constant)
     return result;
-  // Padding and masks go through elementwise ops.
-  SmallVector<std::optional<double>> constants;
-  for (const Facts &operand : operands)
-    constants.push_back(operand.constant);
-  for (auto [i, operand] : llvm::enumerate(operands)) {
-    if (!operand.known)
-      continue;
-    auto value = evaluateAt(op, i, operand.known->value, constants);
-    if (!value || std::isnan(*value))
-      continue;
-    if (!result.known) {
-      result.known =
-          Known{operand.known->keep, *value, operand.known->isByData};
-    } else if (result.known->value == *value) {
-      addConstraints(result.known->keep, operand.known->keep);
-      result.known->isByData |= operand.known->isByData;
-    }
-  }
+  propagateKnown(op, operands, result);
   return result;
 }
 
