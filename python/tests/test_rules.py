@@ -16,6 +16,7 @@ PAGE = ROOT / "docs" / "rules.md"
 PASSED_ON = {
     "lib/Conversion/Cuda/Program/GPUProgramRules.cpp": r'"(fastk\.\w+)"',
     "lib/Cuda/CheckDeviceCode.cpp": r'\brefuse\(\s*"([\w-]+)"',
+    "lib/Cuda/CheckDeviceFunctions.cpp": r'\brefuse\(\s*"([\w-]+)"',
     "lib/Dialect/Fastk/FastkDialect.cpp": r'"(fastk\.(?:workload|lowering))"',
 }
 
