@@ -11,46 +11,46 @@
 
 using namespace fastk::worker;
 
-const char *fastk::worker::nameOf(Part part) {
+const char *fastk::worker::nameOf(ProgramRole part) {
   switch (part) {
-  case Part::Oracle:
+  case ProgramRole::Oracle:
     return "oracle";
-  case Part::Condition:
+  case ProgramRole::Condition:
     return "condition";
-  case Part::Baseline:
+  case ProgramRole::Baseline:
     return "baseline";
-  case Part::Incumbent:
+  case ProgramRole::Incumbent:
     return "incumbent";
-  case Part::Candidate:
+  case ProgramRole::Candidate:
     return "candidate";
-  case Part::Control:
+  case ProgramRole::Control:
     return "control";
-  case Part::Empty:
+  case ProgramRole::Empty:
     return "empty kernel";
   }
   return "?";
 }
 
-const Program *fastk::worker::programOf(const Job &job, Part part) {
+const Program *fastk::worker::programOf(const Job &job, ProgramRole part) {
   switch (part) {
-  case Part::Oracle:
+  case ProgramRole::Oracle:
     return &job.oracle;
-  case Part::Condition:
+  case ProgramRole::Condition:
     return job.condition ? &*job.condition : nullptr;
-  case Part::Baseline:
-  case Part::Control:
+  case ProgramRole::Baseline:
+  case ProgramRole::Control:
     return job.mode == Mode::Compare ? nullptr : &job.baseline;
-  case Part::Incumbent:
+  case ProgramRole::Incumbent:
     return job.incumbent ? &*job.incumbent : nullptr;
-  case Part::Candidate:
+  case ProgramRole::Candidate:
     return job.mode == Mode::Compare ? nullptr : &job.candidate;
-  case Part::Empty:
+  case ProgramRole::Empty:
     return nullptr;
   }
   return nullptr;
 }
 
-int64_t fastk::worker::workspaceBytesOf(const Job &job, Part part) {
+int64_t fastk::worker::workspaceBytesOf(const Job &job, ProgramRole part) {
   const Program *program = programOf(job, part);
   int64_t bytes = program ? program->workspaceBytes : 0;
   if (program && program->plan)

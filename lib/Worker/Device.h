@@ -41,7 +41,7 @@ enum class Placement {
 
 /// A program of a job by its part in it. Control is the baseline once more;
 /// Empty is a program that does nothing and takes no buffers.
-enum class Part {
+enum class ProgramRole {
   Oracle,
   Condition,
   Baseline,
@@ -52,17 +52,17 @@ enum class Part {
 };
 
 /// Whether the float results of the program that takes the part are double.
-inline bool storesDoubles(Part part) {
-  return part == Part::Oracle || part == Part::Condition;
+inline bool storesDoubles(ProgramRole part) {
+  return part == ProgramRole::Oracle || part == ProgramRole::Condition;
 }
 
 /// As it is called in messages.
-const char *nameOf(Part part);
+const char *nameOf(ProgramRole part);
 /// The program that takes the part; null for Empty and for what the job is
 /// without.
-const Program *programOf(const Job &job, Part part);
+const Program *programOf(const Job &job, ProgramRole part);
 /// All workspaces of the program that takes the part, in bytes.
-int64_t workspaceBytesOf(const Job &job, Part part);
+int64_t workspaceBytesOf(const Job &job, ProgramRole part);
 
 /// The operands of one call, in memory of a device.
 class Operands {
@@ -91,9 +91,9 @@ struct CallTime {
 };
 
 /// A program ready to be called. It runs during call() only.
-class Running {
+class ProgramInstance {
 public:
-  virtual ~Running() = default;
+  virtual ~ProgramInstance() = default;
   /// Binds buffers to a slot, at addresses not used before; null for Empty.
   virtual bool map(uint32_t slot, const Operands *operands,
                    const Results *results, Failure &failure) = 0;
@@ -119,26 +119,27 @@ public:
   /// Reads the programs. Fills what is known of them in \p verdict.
   virtual bool open(Verdict &verdict, Failure &failure) = 0;
   /// \p sets: buffer sets mapped at once.
-  virtual std::unique_ptr<Running>
-  start(Part part, int64_t sets, Verdict &verdict, Failure &failure) = 0;
+  virtual std::unique_ptr<ProgramInstance>
+  start(ProgramRole part, int64_t sets, Verdict &verdict, Failure &failure) = 0;
 
   virtual std::unique_ptr<Operands> createOperands(Failure &failure) = 0;
-  virtual std::unique_ptr<Results> createResults(Part part,
+  virtual std::unique_ptr<Results> createResults(ProgramRole part,
                                                  Failure &failure) = 0;
   /// Sets of operands to rotate in timing, at most \p wanted, each with results
   /// and workspaces of all \p parts; fewer where memory is short.
   virtual size_t rotatingSets(size_t wanted,
-                              const std::vector<Part> &parts) = 0;
+                              const std::vector<ProgramRole> &parts) = 0;
 
   /// Draws all operands of a trial.
-  virtual void fill(Operands &operands, const Case &trial,
+  virtual void fill(Operands &operands, const Trial &trial,
                     Placement placement) = 0;
   /// Draws operand \p index alone, where it lies.
-  virtual void redraw(Operands &operands, size_t index, const Case &trial) = 0;
+  virtual void redraw(Operands &operands, size_t index, const Trial &trial) = 0;
   /// Draws mutationsOf() elements of each operand anew (Inputs.h).
-  virtual void mutate(Operands &operands, const Case &trial, uint64_t seed) = 0;
+  virtual void mutate(Operands &operands, const Trial &trial,
+                      uint64_t seed) = 0;
   /// \p to becomes \p from with every element moved by \p delta (see Inputs.h).
-  virtual void perturb(const Operands &from, Operands &to, const Case &trial,
+  virtual void perturb(const Operands &from, Operands &to, const Trial &trial,
                        uint64_t draw, double delta, Placement placement) = 0;
   /// Rounds floats wider than FP16 to FP16. Returns whether there are any.
   virtual bool roundToHalf(Operands &operands) = 0;

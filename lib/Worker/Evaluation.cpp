@@ -29,12 +29,12 @@ static double acceptedShare(const Shares &shares, Precision accepted) {
 
 Precision Evaluation::judge(const Results &outputs, const Results &oracle,
                             const Results *condition,
-                            const std::vector<Difficulty> &difficulties,
+                            const std::vector<ErrorContext> &difficulties,
                             TrialError &worst) const {
   Precision precision = Precision::IEEE;
   double worstShare = -1;
   for (size_t o = 0; o < device.job.outputs.size(); ++o) {
-    const Difficulty &difficulty = difficulties[o];
+    const ErrorContext &difficulty = difficulties[o];
     Precision accepted = device.job.acceptedPrecision;
     bool perElement = condition && isFloat(device.job.outputs[o].type);
     Shares shares;
@@ -81,7 +81,7 @@ bool fastk::worker::keepsClass(Device &device, const Results &outputs,
   for (size_t o = 0; o < device.job.outputs.size(); ++o) {
     if (condition && isFloat(device.job.outputs[o].type)) {
       Shares shares = device.judge(o, outputs, oracle, condition,
-                                   errorRuleOf(device.job, o, Difficulty()));
+                                   errorRuleOf(device.job, o, ErrorContext()));
       if (shares.mismatches != 0 ||
           acceptedShare(shares, device.job.acceptedPrecision) > times)
         return false;
@@ -96,7 +96,7 @@ bool fastk::worker::keepsClass(Device &device, const Results &outputs,
   return true;
 }
 
-void Evaluation::account(Running &program) {
+void Evaluation::account(ProgramInstance &program) {
   Phase phase("end");
   Resources used = program.finish();
   verdict.resources.peakMemoryBytes =
@@ -125,7 +125,7 @@ Verdict fastk::worker::evaluateOn(Device &device) {
   bool ok;
   {
     Evaluation evaluation(device, verdict);
-    std::vector<Difficulty> difficulty;
+    std::vector<ErrorContext> difficulty;
     ok = device.open(verdict, failure) &&
          validateCandidate(evaluation, difficulty, failure) &&
          (job.mode == Mode::Validate ||

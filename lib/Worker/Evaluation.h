@@ -27,11 +27,11 @@ struct Evaluation {
   /// conditions of the oracle's results, where the job has them.
   Precision judge(const Results &outputs, const Results &oracle,
                   const Results *condition,
-                  const std::vector<Difficulty> &difficulties,
+                  const std::vector<ErrorContext> &difficulties,
                   TrialError &worst) const;
 
   /// Ends a program and adds what it used to the verdict.
-  void account(Running &program);
+  void account(ProgramInstance &program);
 
   Device &device;
   Verdict &verdict;
@@ -46,7 +46,7 @@ struct Evaluation {
 /// and audit of the verdict; on failure the verdict's status is in \p failure.
 /// \p difficulty receives what N(0,1) was like, for the timed calls.
 bool validateCandidate(Evaluation &evaluation,
-                       std::vector<Difficulty> &difficulty, Failure &failure);
+                       std::vector<ErrorContext> &difficulty, Failure &failure);
 
 /// Whether results of one of many runs, on operands drawn from N(0,1), keep the
 /// accepted class. As far as twice the bound nobody is wrong by chance.
@@ -56,7 +56,8 @@ bool keepsClass(Device &device, const Results &outputs, const Results &oracle,
 
 /// Times the programs. Fills timing and audit.
 bool timeCandidate(Evaluation &evaluation,
-                   const std::vector<Difficulty> &difficulty, Failure &failure);
+                   const std::vector<ErrorContext> &difficulty,
+                   Failure &failure);
 
 /// The whole protocol on a device. Never fails: what goes wrong is the verdict.
 Verdict evaluateOn(Device &device);

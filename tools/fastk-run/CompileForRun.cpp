@@ -10,6 +10,7 @@
 #include "fastk/Analysis/LeastMemory.h"
 #include "fastk/Bank/Bank.h"
 #include "fastk/Driver/Compile.h"
+#include "fastk/Driver/ModelDiagnostics.h"
 #include "fastk/System/AvailableMemory.h"
 #include "fastk/Transforms/RunPasses.h"
 #include "llvm/IR/LLVMContext.h"

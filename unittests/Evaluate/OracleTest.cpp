@@ -103,7 +103,7 @@ struct Oracles {
     return worker::isFloat(tensor.type) ? tensor.elements() * 8
                                         : tensor.bytes();
   }
-  std::vector<HostBuffer> draw(const worker::Case &trial) const {
+  std::vector<HostBuffer> draw(const worker::Trial &trial) const {
     std::vector<HostBuffer> inputs;
     for (auto [i, tensor] : llvm::enumerate(job.inputs)) {
       inputs.emplace_back(tensor.bytes());
@@ -126,10 +126,10 @@ struct Oracles {
 };
 
 /// What both oracles are compared on.
-static std::vector<worker::Case> trials() {
-  return {{worker::Law::Normal, 0, 1, 1},
-          {worker::Law::Normal, 1, 2, 1},
-          {worker::Law::Shifted, 0, 3, 1}};
+static std::vector<worker::Trial> trials() {
+  return {{worker::Distribution::Normal, 0, 1, 1},
+          {worker::Distribution::Normal, 1, 2, 1},
+          {worker::Distribution::Shifted, 0, 3, 1}};
 }
 
 struct OracleTest : testing::Test {
@@ -334,7 +334,7 @@ TEST_F(OracleTest, HostsGiveTheSameNumbersTwice) {
   size_t workloads = forEachWorkload("cuda:sm_90a", [](Oracles &oracles) {
     HostOracle host(oracles);
     ASSERT_TRUE(bool(host));
-    for (const worker::Case &trial : trials()) {
+    for (const worker::Trial &trial : trials()) {
       SCOPED_TRACE(std::string(worker::toString(trial.law)));
       std::vector<HostBuffer> inputs = oracles.draw(trial),
                               one = oracles.makeResults(),
@@ -417,7 +417,7 @@ FASTK_TEST_F_IF(gpuNeed(), OracleTest, DevicesAgreeWithTheHosts) {
     ASSERT_TRUE(mlir::succeeded(program));
     ASSERT_TRUE(bool(host));
     DeviceOracle device(*driver, oracles, *program);
-    for (const worker::Case &trial : trials()) {
+    for (const worker::Trial &trial : trials()) {
       SCOPED_TRACE(std::string(worker::toString(trial.law)));
       std::vector<HostBuffer> inputs = oracles.draw(trial);
       std::vector<HostBuffer> want = oracles.makeResults(),

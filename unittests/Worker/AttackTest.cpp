@@ -19,7 +19,7 @@ struct Attack {
   const char *name;
   Mode mode;
   Status status;
-  /// Part of the reason.
+  /// ProgramRole of the reason.
   const char *reason;
 };
 

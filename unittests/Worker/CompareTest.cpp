@@ -177,7 +177,7 @@ TEST(Compare, OnlyWhatIsCertainIsADisagreement) {
   constexpr size_t count = 5000;
   job.outputs[0].shape = {int64_t(count)};
   std::vector<double> host(count, 1), device(count, 1), condition(count, 4);
-  auto agrees = [&](bool judged, Law law = Law::Normal) {
+  auto agrees = [&](bool judged, Distribution law = Distribution::Normal) {
     return compareResults(job, 0, law,
                           {device.data(), host.data(),
                            judged ? condition.data() : nullptr})
@@ -207,7 +207,7 @@ TEST(Compare, OnlyWhatIsCertainIsADisagreement) {
   // Without conditions half of the elements are no edge.
   std::fill(device.begin(), device.begin() + count / 2, 1.5);
   EXPECT_FALSE(agrees(false));
-  EXPECT_TRUE(agrees(false, Law::Pareto));
+  EXPECT_TRUE(agrees(false, Distribution::Pareto));
 }
 
 /// A GPU's oracle, right and wrong: PTX that adds two operands to f64, or two

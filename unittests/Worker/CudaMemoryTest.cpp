@@ -99,7 +99,8 @@ TEST(CudaMemory, InputsAreTheHosts) {
   Gpu gpu(job);
   ASSERT_TRUE(gpu.operands);
   for (int law = 0; law <= int(lastLaw); ++law) {
-    Case trial = {Law(law), 0, uint64_t(100 + law), law % 2 ? 1 : 0.125};
+    Trial trial = {Distribution(law), 0, uint64_t(100 + law),
+                   law % 2 ? 1 : 0.125};
     gpu.device.fill(*gpu.operands, trial,
                     law % 2 ? Placement::Start : Placement::End);
     std::vector<std::vector<char>> host;
@@ -150,11 +151,11 @@ TEST(CudaMemory, ErrorsAreTheHosts) {
   Gpu gpu(job);
   ASSERT_TRUE(gpu.operands);
   std::unique_ptr<Results> oracle =
-      gpu.device.createResults(Part::Oracle, gpu.failure);
+      gpu.device.createResults(ProgramRole::Oracle, gpu.failure);
   std::unique_ptr<Results> results =
-      gpu.device.createResults(Part::Candidate, gpu.failure);
+      gpu.device.createResults(ProgramRole::Candidate, gpu.failure);
   std::unique_ptr<Results> condition =
-      gpu.device.createResults(Part::Condition, gpu.failure);
+      gpu.device.createResults(ProgramRole::Condition, gpu.failure);
   ASSERT_TRUE(oracle && results && condition) << gpu.failure.reason;
   const double infinity = HUGE_VAL, nan = std::nan("");
   for (int round = 0; round < 40; ++round) {
@@ -201,7 +202,7 @@ TEST(CudaMemory, ErrorsAreTheHosts) {
                                          : std::fabs(normalOf(bits));
       }
       gpu.device.write(*condition, o, k.data());
-      Difficulty difficulty;
+      ErrorContext difficulty;
       difficulty.perElement = true;
       ErrorRule rule = errorRuleOf(job, o, difficulty);
       rule.nonFinite = round % 3;
@@ -338,12 +339,12 @@ TEST(CudaMemory, TooMuchIsSaidToBeMemory) {
   Job job = anyJob();
   job.outputs[0].shape = {int64_t(1) << 42};
   Gpu gpu(job);
-  EXPECT_FALSE(gpu.device.createResults(Part::Candidate, gpu.failure));
+  EXPECT_FALSE(gpu.device.createResults(ProgramRole::Candidate, gpu.failure));
   EXPECT_EQ(gpu.failure.status, Status::Memory) << gpu.failure.reason;
   EXPECT_NE(gpu.failure.reason.find("results of the candidate"),
             std::string::npos)
       << gpu.failure.reason;
-  EXPECT_FALSE(gpu.device.createResults(Part::Baseline, gpu.failure));
+  EXPECT_FALSE(gpu.device.createResults(ProgramRole::Baseline, gpu.failure));
   EXPECT_EQ(gpu.failure.status, Status::Error) << gpu.failure.reason;
 }
 
@@ -354,7 +355,7 @@ TEST(CudaMemory, PartsAreFetchedAlone) {
   Gpu gpu(job);
   ASSERT_TRUE(gpu.operands);
   std::unique_ptr<Results> oracle =
-      gpu.device.createResults(Part::Oracle, gpu.failure);
+      gpu.device.createResults(ProgramRole::Oracle, gpu.failure);
   ASSERT_TRUE(oracle) << gpu.failure.reason;
   std::vector<double> values(77);
   for (size_t i = 0; i < values.size(); ++i)

@@ -121,7 +121,7 @@ TEST(Inputs, MasksAreBiasesToo) {
 //===----------------------------------------------------------------------===//
 
 static std::vector<double> drawn(const Job &job, size_t index,
-                                 const Case &trial) {
+                                 const Trial &trial) {
   const Tensor &tensor = job.inputs[index];
   std::vector<char> bytes(size_t(tensor.bytes()));
   fillInput(job, index, trial, bytes.data());
@@ -155,7 +155,7 @@ struct ProductErrors {
 
 /// Largest errors of results, each against itself, of a plain sum and of sums
 /// of three products of parts of operands.
-static ProductErrors productErrors(const Job &job, const Case &trial,
+static ProductErrors productErrors(const Job &job, const Trial &trial,
                                    bool transposed) {
   int64_t m = job.outputs[0].shape[0], n = job.outputs[0].shape[1];
   int64_t k = job.reductionLength;
@@ -198,7 +198,7 @@ static ProductErrors productErrors(const Job &job, const Case &trial,
 TEST(Inputs, RoundedOperandsCannotHide) {
   for (auto [m, k, n] : {std::tuple(32, 96, 24), std::tuple(24, 8192, 16)})
     for (bool transposed : {false, true})
-      for (Law law : {Law::OneHot, Law::FewNonzero})
+      for (Distribution law : {Distribution::OneHot, Distribution::FewNonzero})
         for (int64_t turn : {0, 1}) {
           SCOPED_TRACE(std::string(toString(law)) + ", K " + std::to_string(k) +
                        ", operand " + std::to_string(turn));
@@ -237,7 +237,7 @@ TEST(Inputs, ConvolutionsHaveFewTerms) {
     uint64_t seed = 1;
     while (bitsAt(seed, 900 + size_t(turn)) % 16 == 0)
       ++seed;
-    Case trial = {Law::OneHot, turn, seed, 1};
+    Trial trial = {Distribution::OneHot, turn, seed, 1};
     std::vector<double> image = drawn(job, 0, trial),
                         filter = drawn(job, 1, trial);
     int64_t some = 0, many = 0, results = filters * size * size;
@@ -264,8 +264,8 @@ TEST(Inputs, ConvolutionsHaveFewTerms) {
 
 /// On N(0,1) they do: a plain sum is as far off as three BF16 terms.
 TEST(Inputs, RoundedOperandsHideUnderSums) {
-  ProductErrors errors =
-      productErrors(productJob(24, 8192, 16), {Law::Normal, 0, 1, 1}, false);
+  ProductErrors errors = productErrors(productJob(24, 8192, 16),
+                                       {Distribution::Normal, 0, 1, 1}, false);
   EXPECT_LT(errors.threeTerms, 4 * errors.plain);
 }
 
@@ -276,8 +276,8 @@ TEST(Inputs, OperandsTakeTurns) {
   for (Mode mode : {Mode::Evaluate, Mode::Validate, Mode::Promote}) {
     job.mode = mode;
     std::set<size_t> sparse;
-    for (const Case &trial : drawTrials(job, 5).cases) {
-      if (trial.law != Law::OneHot)
+    for (const Trial &trial : drawTrials(job, 5).cases) {
+      if (trial.law != Distribution::OneHot)
         continue;
       for (size_t i : {0, 1}) {
         std::vector<double> values = drawn(job, i, trial);
@@ -315,9 +315,10 @@ TEST(Inputs, MagnitudesReachTheWholeRange) {
     for (bool isHalf : {false, true}) {
       std::set<int> exponents;
       int negative = 0;
-      for (double value :
-           drawn(singleJob(type), 0,
-                 {isHalf ? Law::LogUniformHalf : Law::LogUniform, 0, 1, 1})) {
+      for (double value : drawn(singleJob(type), 0,
+                                {isHalf ? Distribution::LogUniformHalf
+                                        : Distribution::LogUniform,
+                                 0, 1, 1})) {
         ASSERT_TRUE(std::isfinite(value) && value != 0);
         if (isHalf && type != ElementType::F64) {
           ASSERT_LE(value * value, largestValue(type));
@@ -340,7 +341,7 @@ TEST(Inputs, MagnitudesOfProductsFit) {
   for (ElementType type : {ElementType::F32, ElementType::F16}) {
     job.inputs[0].type = type;
     double most = 0;
-    for (double value : drawn(job, 0, {Law::LogUniformHalf, 0, 1, 1}))
+    for (double value : drawn(job, 0, {Distribution::LogUniformHalf, 0, 1, 1}))
       most = std::max(most, std::fabs(value));
     EXPECT_LT(most * most * 4096, largestValue(type));
   }
@@ -350,7 +351,8 @@ TEST(Inputs, ExtremesAndWhatIsNotFinite) {
   for (ElementType type : {ElementType::F32, ElementType::F16,
                            ElementType::BF16, ElementType::F64}) {
     Job job = singleJob(type);
-    std::vector<double> values = drawn(job, 0, {Law::Extremes, 0, 1, 1});
+    std::vector<double> values =
+        drawn(job, 0, {Distribution::Extremes, 0, 1, 1});
     auto has = [&](double value) {
       return std::count(values.begin(), values.end(), value) > 0;
     };
@@ -361,9 +363,9 @@ TEST(Inputs, ExtremesAndWhatIsNotFinite) {
       return value == 0 && std::signbit(value);
     }));
     // By turns such that their squares fit.
-    for (double value : drawn(job, 0, {Law::Extremes, 1, 1, 1}))
+    for (double value : drawn(job, 0, {Distribution::Extremes, 1, 1, 1}))
       ASSERT_LE(value * value, largestValue(type));
-    values = drawn(job, 0, {Law::Nonfinite, 0, 1, 1});
+    values = drawn(job, 0, {Distribution::Nonfinite, 0, 1, 1});
     EXPECT_TRUE(has(infinity) && has(-infinity));
     auto wild = std::count_if(values.begin(), values.end(), [](double value) {
       return !std::isfinite(value);
@@ -372,7 +374,7 @@ TEST(Inputs, ExtremesAndWhatIsNotFinite) {
     auto nans = std::count_if(values.begin(), values.end(),
                               [](double value) { return std::isnan(value); });
     EXPECT_NEAR(double(nans), double(wild) / 3, 100);
-    values = drawn(job, 0, {Law::Denormals, 0, 1, 1});
+    values = drawn(job, 0, {Distribution::Denormals, 0, 1, 1});
     auto small = std::count_if(values.begin(), values.end(), [&](double value) {
       return std::fabs(value) < smallestNormal(type);
     });
@@ -382,7 +384,8 @@ TEST(Inputs, ExtremesAndWhatIsNotFinite) {
   Job job = productJob(64, 96, 48);
   for (int64_t turn : {0, 1})
     for (size_t i : {0, 1}) {
-      std::vector<double> values = drawn(job, i, {Law::Nonfinite, turn, 3, 1});
+      std::vector<double> values =
+          drawn(job, i, {Distribution::Nonfinite, turn, 3, 1});
       auto wild = std::count_if(values.begin(), values.end(),
                                 [](double v) { return !std::isfinite(v); });
       EXPECT_EQ(wild, int64_t(i) == turn ? 4 : 0);
@@ -391,25 +394,26 @@ TEST(Inputs, ExtremesAndWhatIsNotFinite) {
 
 TEST(Inputs, DomainsAreNotNarrowed) {
   Job job = singleJob(ElementType::F32, Role::Positive);
-  auto count = [&](Law law, auto &&is) {
+  auto count = [&](Distribution law, auto &&is) {
     std::vector<double> values = drawn(job, 0, {law, 0, 1, 1});
     return std::count_if(values.begin(), values.end(), is);
   };
   auto isNegative = [](double v) { return v < 0; };
   auto isZero = [](double v) { return v == 0; };
   auto isTiny = [](double v) { return v > 0 && v < 1e-9; };
-  EXPECT_EQ(count(Law::Normal, isNegative), 0);
-  EXPECT_EQ(count(Law::LogUniform, isNegative), 0);
-  EXPECT_GT(count(Law::LogUniform, isTiny), 5000);
-  EXPECT_GT(count(Law::SignedDomain, isNegative), 8000);
-  EXPECT_GT(count(Law::SignedDomain, isZero), 500);
-  EXPECT_EQ(count(Law::NearZero, isNegative), 0);
-  EXPECT_GT(count(Law::NearZero, isZero), 2000);
-  EXPECT_GT(count(Law::NearZero, isTiny), 5000);
+  EXPECT_EQ(count(Distribution::Normal, isNegative), 0);
+  EXPECT_EQ(count(Distribution::LogUniform, isNegative), 0);
+  EXPECT_GT(count(Distribution::LogUniform, isTiny), 5000);
+  EXPECT_GT(count(Distribution::SignedDomain, isNegative), 8000);
+  EXPECT_GT(count(Distribution::SignedDomain, isZero), 500);
+  EXPECT_EQ(count(Distribution::NearZero, isNegative), 0);
+  EXPECT_GT(count(Distribution::NearZero, isZero), 2000);
+  EXPECT_GT(count(Distribution::NearZero, isTiny), 5000);
   // Where rows are summed up, most have no NaN.
   job.kind = Kind::Reduction;
   job.reductionLength = 200;
-  std::vector<double> values = drawn(job, 0, {Law::SignedDomain, 0, 1, 1});
+  std::vector<double> values =
+      drawn(job, 0, {Distribution::SignedDomain, 0, 1, 1});
   int rows = 0;
   for (int row = 0; row < 100; ++row)
     rows += std::any_of(values.begin() + row * 200,
@@ -418,17 +422,20 @@ TEST(Inputs, DomainsAreNotNarrowed) {
   EXPECT_LT(rows, 45);
 
   job = singleJob(ElementType::F32, Role::Divisor);
-  EXPECT_GT(count(Law::Normal, isNegative), 9000);
-  EXPECT_EQ(count(Law::Normal, [](double v) { return std::fabs(v) < 0.05; }),
-            0);
-  EXPECT_GT(count(Law::NearZero, isNegative), 8000);
+  EXPECT_GT(count(Distribution::Normal, isNegative), 9000);
+  EXPECT_EQ(
+      count(Distribution::Normal, [](double v) { return std::fabs(v) < 0.05; }),
+      0);
+  EXPECT_GT(count(Distribution::NearZero, isNegative), 8000);
 }
 
 TEST(Inputs, IntegersHaveTheirWholeWidth) {
   for (ElementType type :
        {ElementType::I64, ElementType::I32, ElementType::I8}) {
     Job job = singleJob(type);
-    auto drawnWide = [&] { return drawn(job, 0, {Law::FullWidth, 0, 1, 1}); };
+    auto drawnWide = [&] {
+      return drawn(job, 0, {Distribution::FullWidth, 0, 1, 1});
+    };
     std::vector<double> values = drawnWide();
     auto has = [&](double value) {
       return std::count(values.begin(), values.end(), value) > 0;
@@ -438,14 +445,14 @@ TEST(Inputs, IntegersHaveTheirWholeWidth) {
     double most = roundTo(type, std::ldexp(1, bits) - 1);
     for (double value : {least, most, -1.0, 0.0, -100.0, 127.0})
       EXPECT_TRUE(has(value)) << value;
-    for (double value : drawn(job, 0, {Law::Normal, 0, 1, 1}))
+    for (double value : drawn(job, 0, {Distribution::Normal, 0, 1, 1}))
       ASSERT_LE(std::fabs(value), 8);
     // No quotient is without a result.
     job.inputs[0].role = Role::Divisor;
     values = drawnWide();
     EXPECT_FALSE(has(0) || has(-1));
     EXPECT_TRUE(has(-100) && has(most) && has(least));
-    values = drawn(job, 0, {Law::Normal, 0, 1, 1});
+    values = drawn(job, 0, {Distribution::Normal, 0, 1, 1});
     EXPECT_FALSE(has(0));
     EXPECT_TRUE(has(-1) && has(-8));
     job.inputs[0].role = Role::Positive;
@@ -461,7 +468,8 @@ TEST(Inputs, IntegersHaveTheirWholeWidth) {
     // Whatever the range and the law.
     job.inputs[0].special = -77;
     job.inputs[0].range = {{0, 100}};
-    for (Law law : {Law::Normal, Law::Equal, Law::FullWidth}) {
+    for (Distribution law :
+         {Distribution::Normal, Distribution::Equal, Distribution::FullWidth}) {
       values = drawn(job, 0, {law, 0, 1, 1});
       auto count = std::count(values.begin(), values.end(), -77);
       EXPECT_NEAR(double(count), 20000.0 / 16, 200);
@@ -487,12 +495,13 @@ TEST(Inputs, VeryLargeEvaluationsStayCheap) {
   for (uint64_t seed = 0; seed < 40; ++seed) {
     Trials trials = drawTrials(job, seed);
     EXPECT_EQ(trials.required, 5u);
-    std::set<Law> first;
+    std::set<Distribution> first;
     for (size_t i = 0; i < trials.required; ++i)
       first.insert(trials.cases[i].law);
     EXPECT_EQ(first.size(), trials.required);
-    EXPECT_TRUE(first.count(Law::OneHot) && first.count(Law::Mixed));
-    for (Law law : first)
+    EXPECT_TRUE(first.count(Distribution::OneHot) &&
+                first.count(Distribution::Mixed));
+    for (Distribution law : first)
       all.emplace(toString(law));
   }
   EXPECT_GT(all.size(), 12u);
@@ -501,10 +510,11 @@ TEST(Inputs, VeryLargeEvaluationsStayCheap) {
   job.inputs.push_back({ElementType::F32, {2048, 2048}, Role::Mask, {}});
   Trials trials = drawTrials(job, 1);
   EXPECT_EQ(trials.required, 5u);
-  std::set<Law> first;
+  std::set<Distribution> first;
   for (size_t i = 0; i < trials.required; ++i)
     first.insert(trials.cases[i].law);
-  EXPECT_TRUE(first.count(Law::MaskBias) && first.count(Law::OneHot));
+  EXPECT_TRUE(first.count(Distribution::MaskBias) &&
+              first.count(Distribution::OneHot));
 
   Job integers = singleJob(ElementType::I32);
   integers.inputs[0].shape = integers.outputs[0].shape = {4096, 4096};
@@ -513,7 +523,7 @@ TEST(Inputs, VeryLargeEvaluationsStayCheap) {
   EXPECT_EQ(trials.required, 4u);
   EXPECT_TRUE(std::any_of(
       trials.cases.begin(), trials.cases.begin() + 4,
-      [](const Case &trial) { return trial.law == Law::FullWidth; }));
+      [](const Trial &trial) { return trial.law == Distribution::FullWidth; }));
 }
 
 /// A promotion leaves nothing out: each law of the kind and of the operands.
@@ -522,12 +532,15 @@ TEST(Inputs, PromotionDrawsEveryLaw) {
   job.mode = Mode::Promote;
   job.inputs.push_back({ElementType::F32, {2048}, Role::Positive, {}});
   job.inputs.push_back({ElementType::I64, {2048}, Role::Data, {}});
-  std::multiset<Law> laws;
-  for (const Case &trial : drawTrials(job, 1).cases)
+  std::multiset<Distribution> laws;
+  for (const Trial &trial : drawTrials(job, 1).cases)
     laws.insert(trial.law);
-  for (Law law : {Law::FewNonzero, Law::LogUniformHalf, Law::Extremes,
-                  Law::SignedDomain, Law::NearZero, Law::FullWidth})
+  for (Distribution law :
+       {Distribution::FewNonzero, Distribution::LogUniformHalf,
+        Distribution::Extremes, Distribution::SignedDomain,
+        Distribution::NearZero, Distribution::FullWidth})
     EXPECT_EQ(laws.count(law), 2u) << toString(law);
-  EXPECT_EQ(laws.count(Law::Nonfinite), judgesNonFinite(job) ? 2u : 0u);
-  EXPECT_EQ(laws.count(Law::OneHot), 4u);
+  EXPECT_EQ(laws.count(Distribution::Nonfinite),
+            judgesNonFinite(job) ? 2u : 0u);
+  EXPECT_EQ(laws.count(Distribution::OneHot), 4u);
 }

@@ -9,7 +9,7 @@
 #include "Judge/Judge.h"
 #include "Evaluation.h"
 #include "Host/HostDevice.h"
-#include "Judge/Competitors.h"
+#include "Judge/NegativeControls.h"
 #include "Values/Inputs.h"
 #include "Values/Random.h"
 #include <algorithm>
@@ -156,7 +156,7 @@ TEST(Judge, ExactComparisonOfLargeOutputs) {
 }
 
 /// All of the only tensor is there.
-static Competitors::Fetch all(const void *data) {
+static NegativeControls::Fetch all(const void *data) {
   return [=](size_t, int64_t, int64_t) { return data; };
 }
 
@@ -170,13 +170,13 @@ TEST(Judge, CompetitorsOfLargeOutputs) {
   job.outputs = job.inputs;
   auto elements = size_t(rows * columns);
   std::vector<float> x(elements);
-  fillInput(job, 0, {Law::Normal, 0, 1, 1}, x.data());
+  fillInput(job, 0, {Distribution::Normal, 0, 1, 1}, x.data());
   std::vector<double> r(x.begin(), x.end());
-  Competitors competitors(job);
-  competitors.judge(all(x.data()), all(r.data()), {Difficulty()}, "normal");
+  NegativeControls competitors(job);
+  competitors.judge(all(x.data()), all(r.data()), {ErrorContext()}, "normal");
   EXPECT_EQ(competitors.unrejected(), "copy of an input");
   r[5] += 1;
-  competitors.judge(all(x.data()), all(r.data()), {Difficulty()}, "normal");
+  competitors.judge(all(x.data()), all(r.data()), {ErrorContext()}, "normal");
   for (const Competitor &competitor : competitors.results())
     EXPECT_TRUE(competitor.rejected || competitor.name == "previous output")
         << competitor.name;
@@ -205,9 +205,9 @@ TEST(Judge, CompetitorsFetchLittle) {
       return to.data();
     };
   };
-  Competitors competitors(job);
+  NegativeControls competitors(job);
   auto judge = [&] {
-    competitors.judge(fetch(x, near), fetch(r, there), {Difficulty()},
+    competitors.judge(fetch(x, near), fetch(r, there), {ErrorContext()},
                       "normal");
   };
   judge();
@@ -235,7 +235,7 @@ static Job contraction(int64_t k) {
 TEST(Judge, ClassesStayApart) {
   for (int64_t k : {1, 16, 1000, 4096, 65536, 1 << 22}) {
     Job job = contraction(k);
-    Difficulty d;
+    ErrorContext d;
     d.carriers = 4096;
     d.slopeFrobenius = 1.41;
     d.slopeMax = 6;
@@ -259,7 +259,7 @@ TEST(Judge, ClassesStayApart) {
 
 TEST(Judge, ExactMeansExact) {
   Job job = contraction(64);
-  Difficulty d;
+  ErrorContext d;
   d.exact = true;
   Measure m;
   EXPECT_EQ(classify(job, 0, m, d), Precision::IEEE);
@@ -269,7 +269,7 @@ TEST(Judge, ExactMeansExact) {
 
 TEST(Judge, NaNErrorsHoldNoClass) {
   Job job = contraction(64);
-  Difficulty d;
+  ErrorContext d;
   Measure m;
   m.max = std::nan("");
   EXPECT_EQ(classify(job, 0, m, d), Precision::None);
@@ -278,7 +278,7 @@ TEST(Judge, NaNErrorsHoldNoClass) {
 /// Trials of the range forgive errors, never a NaN where there is none.
 TEST(Judge, RangeTrialsForgiveNoNaN) {
   Job job = contraction(64);
-  Difficulty d;
+  ErrorContext d;
   d.rangeOnly = true;
   Measure m;
   m.max = m.frobenius = 0.5;
@@ -293,7 +293,7 @@ TEST(Judge, RangeTrialsForgiveNoNaN) {
 /// Beyond FP16's range a NaN only tells the class; within it, it is wrong.
 TEST(Judge, NaNBeyondTheRangeOfHalfIsHalf) {
   Job job = contraction(64);
-  Difficulty d;
+  ErrorContext d;
   d.rangeOnly = d.exceedsHalf = true;
   Measure m;
   EXPECT_EQ(classify(job, 0, m, d), Precision::IEEE);
@@ -305,7 +305,7 @@ TEST(Judge, NaNBeyondTheRangeOfHalfIsHalf) {
 TEST(Distribution, MixedMagnitudesInTheRangeOfHalf) {
   Job job = contraction(512);
   std::vector<float> values(64 * 512);
-  auto largest = [&](Law law) {
+  auto largest = [&](Distribution law) {
     double most = 0;
     for (uint64_t seed = 0; seed < 20; ++seed) {
       fillInput(job, 0, {law, 0, seed, 1}, values.data());
@@ -314,21 +314,21 @@ TEST(Distribution, MixedMagnitudesInTheRangeOfHalf) {
     }
     return most;
   };
-  EXPECT_GT(largest(Law::Mixed), 1e12);
-  EXPECT_GT(largest(Law::MixedHalf), 500);
-  EXPECT_LT(largest(Law::MixedHalf), 65504);
+  EXPECT_GT(largest(Distribution::Mixed), 1e12);
+  EXPECT_GT(largest(Distribution::MixedHalf), 500);
+  EXPECT_LT(largest(Distribution::MixedHalf), 65504);
   auto draws = [&](Precision accepted, ElementType type) {
     job.acceptedPrecision = accepted;
     job.inputs[0].type = job.inputs[1].type = type;
-    for (const Case &trial : drawTrials(job, 1).cases)
-      if (trial.law == Law::MixedHalf)
+    for (const Trial &trial : drawTrials(job, 1).cases)
+      if (trial.law == Distribution::MixedHalf)
         return true;
     return false;
   };
   EXPECT_TRUE(draws(Precision::Half, ElementType::F32));
   EXPECT_FALSE(draws(Precision::TF32, ElementType::F32));
   EXPECT_FALSE(draws(Precision::Half, ElementType::F16));
-  EXPECT_FALSE(exceedsHalf(job, Law::Mixed));
+  EXPECT_FALSE(exceedsHalf(job, Distribution::Mixed));
 }
 
 /// Inputs depend on nothing but seed and position.
@@ -342,14 +342,14 @@ TEST(Distribution, IsReproducibleAndLegal) {
                 {ElementType::F32, {100, 70}, Role::Mask, {}},
                 {ElementType::F32, {7000}, Role::Data, {{-1, 1}}}};
   job.outputs = {{ElementType::F32, {1}, Role::Data, {}}};
-  std::vector<Case> cases = drawTrials(job, 42).cases;
+  std::vector<Trial> cases = drawTrials(job, 42).cases;
   for (Kind kind : {Kind::Contraction, Kind::Softmax, Kind::Norm,
                     Kind::Elementwise, Kind::Pooling, Kind::Reduction}) {
     job.kind = kind;
-    for (const Case &trial : drawTrials(job, 43).cases)
+    for (const Trial &trial : drawTrials(job, 43).cases)
       cases.push_back(trial);
   }
-  for (const Case &trial : cases)
+  for (const Trial &trial : cases)
     for (size_t i = 0; i < job.inputs.size(); ++i) {
       const Tensor &tensor = job.inputs[i];
       std::vector<char> one(size_t(tensor.bytes())), two(one.size());
@@ -359,7 +359,7 @@ TEST(Distribution, IsReproducibleAndLegal) {
       bool rowIsEmpty = true;
       for (int64_t k = 0; k < 7000; ++k) {
         double x = loadElement(tensor.type, one.data(), k);
-        ASSERT_TRUE(!std::isnan(x) || trial.law == Law::Nonfinite)
+        ASSERT_TRUE(!std::isnan(x) || trial.law == Distribution::Nonfinite)
             << toString(trial.law);
         if (i == 1 && !drawsNonfinite(trial.law))
           ASSERT_TRUE(x > 0 && x <= 65504) << toString(trial.law);
@@ -370,10 +370,10 @@ TEST(Distribution, IsReproducibleAndLegal) {
         if (i == 4) {
           // A mask without empty rows, or a bias.
           rowIsEmpty &= x == -infinity;
-          if (trial.law == Law::Normal)
+          if (trial.law == Distribution::Normal)
             ASSERT_TRUE(x == 0 || x == -infinity);
           if (k % 70 == 69) {
-            ASSERT_TRUE(!rowIsEmpty || trial.law == Law::EmptyRows)
+            ASSERT_TRUE(!rowIsEmpty || trial.law == Distribution::EmptyRows)
                 << toString(trial.law);
             rowIsEmpty = true;
           }
@@ -397,8 +397,8 @@ TEST(Distribution, QueriesAndKeysGiveLargeLogits) {
     if (transposed)
       job.inputs[1].shape = {depth, count};
     std::vector<float> q(count * depth), k(q.size());
-    fillInput(job, 0, {Law::QueryKey80, 0, 3, 1}, q.data());
-    fillInput(job, 1, {Law::QueryKey80, 0, 3, 1}, k.data());
+    fillInput(job, 0, {Distribution::QueryKey80, 0, 3, 1}, q.data());
+    fillInput(job, 1, {Distribution::QueryKey80, 0, 3, 1}, k.data());
     int positive = 0, negative = 0;
     for (int64_t i = 0; i < count; ++i) {
       double least = infinity, most = -infinity;
@@ -425,7 +425,7 @@ TEST(Distribution, NormalHasItsMoments) {
   job.inputs = {{ElementType::F64, {200000}, Role::Data, {}}};
   job.outputs = job.inputs;
   std::vector<double> x(200000);
-  fillInput(job, 0, {Law::Normal, 0, 5, 1}, x.data());
+  fillInput(job, 0, {Distribution::Normal, 0, 5, 1}, x.data());
   double sum = 0, squares = 0, fourth = 0;
   for (double v : x) {
     sum += v;
@@ -502,11 +502,11 @@ TEST(Distribution, SeedsDiffer) {
   job.inputs = {{ElementType::F32, {1000}, Role::Data, {}}};
   job.outputs = job.inputs;
   std::vector<float> a(1000), b(1000);
-  fillInput(job, 0, {Law::Normal, 0, 1, 1}, a.data());
-  fillInput(job, 0, {Law::Normal, 0, 2, 1}, b.data());
+  fillInput(job, 0, {Distribution::Normal, 0, 1, 1}, a.data());
+  fillInput(job, 0, {Distribution::Normal, 0, 2, 1}, b.data());
   EXPECT_NE(a, b);
   b = a;
-  mutate(job, 0, {Law::Normal, 0, 1, 1}, 99, b.data());
+  mutate(job, 0, {Distribution::Normal, 0, 1, 1}, 99, b.data());
   int changed = 0;
   for (int i = 0; i < 1000; ++i)
     changed += a[size_t(i)] != b[size_t(i)];
@@ -529,7 +529,7 @@ static Job rowJob(NonFinite rule = NonFinite::Exact) {
 
 static Shares sharesOf(const Job &job, std::vector<double> y,
                        std::vector<double> r, std::vector<double> k) {
-  Difficulty d;
+  ErrorContext d;
   d.perElement = true;
   return judgeElements(job.outputs[0], readerOf(ElementType::F64, y.data()),
                        readerOf(ElementType::F64, r.data()),
@@ -603,7 +603,7 @@ TEST(JudgeElements, NaNAndInfinitiesFollowTheRuleOfTheJob) {
 
 TEST(JudgeElements, ClassesFollowTheirBounds) {
   std::vector<double> r(8, 1), k(8, 1), y(8, 1);
-  Difficulty d;
+  ErrorContext d;
   d.perElement = true;
   auto classOf = [&](double error) {
     y[0] = 1 + error;

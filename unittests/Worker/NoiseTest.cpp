@@ -25,9 +25,9 @@ namespace {
 
 /// A program that keeps every processor of this process busy, until the end of
 /// the object or for a minute.
-class Competitors {
+class NegativeControls {
 public:
-  explicit Competitors(int each = 1) {
+  explicit NegativeControls(int each = 1) {
     cpu_set_t all;
     sched_getaffinity(0, sizeof(all), &all);
     for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
@@ -37,7 +37,7 @@ public:
         else if (pid == 0)
           spin(cpu);
   }
-  ~Competitors() {
+  ~NegativeControls() {
     for (pid_t pid : children) {
       kill(pid, SIGKILL);
       waitpid(pid, nullptr, 0);
@@ -262,7 +262,7 @@ TEST(RecordRules, ABusyMachineIsSaidFirst) {
 /// Whatever else the machine does, what is recorded is right; else the verdict
 /// says what the machine was busy with.
 TEST(Noise, NoRecordBesideALoad) {
-  Competitors competitors;
+  NegativeControls competitors;
   Verdict verdict = judge(contendedJob(Mode::Promote, 200'000));
   ASSERT_EQ(verdict.status, Status::OK) << explain(verdict);
   ASSERT_TRUE(verdict.timing.droppedBlocks);
@@ -282,7 +282,7 @@ TEST(Noise, NoRecordBesideALoad) {
 
 /// Calls longer than the scheduler's slice are all disturbed: no number.
 TEST(Noise, LongCallsBesideALoadAreTooBusy) {
-  Competitors competitors(2);
+  NegativeControls competitors(2);
   Verdict verdict = judge(contendedJob(Mode::Promote, 600'000));
   ASSERT_EQ(verdict.status, Status::OK) << explain(verdict);
   EXPECT_TRUE(verdict.timing.tooBusy);
@@ -295,7 +295,7 @@ TEST(Noise, LongCallsBesideALoadAreTooBusy) {
 
 /// A first measurement says what may be tried next, however busy the machine.
 TEST(Noise, AFirstMeasurementBesideALoadHasNumbers) {
-  Competitors competitors(2);
+  NegativeControls competitors(2);
   Job job = contendedJob(Mode::Evaluate, 600'000);
   job.time.maxSeconds = 0.5;
   Verdict verdict = judge(job);

@@ -40,21 +40,23 @@ TEST(RotatingSets, WhatIsCounted) {
   // The worker's operands; then those of each process, its results, the
   // worker's copy of them, its workspaces.
   EXPECT_EQ(CudaDevice::bytesOfSet(job, {}), 3000000);
-  EXPECT_EQ(CudaDevice::bytesOfSet(job, {Part::Candidate}),
+  EXPECT_EQ(CudaDevice::bytesOfSet(job, {ProgramRole::Candidate}),
             3000000 + 3000000 + 2 * 12000000 + 5001000);
-  EXPECT_EQ(CudaDevice::bytesOfSet(job, {Part::Candidate, Part::Baseline}),
-            CudaDevice::bytesOfSet(job, {Part::Candidate}) + 27000000 +
+  EXPECT_EQ(CudaDevice::bytesOfSet(
+                job, {ProgramRole::Candidate, ProgramRole::Baseline}),
+            CudaDevice::bytesOfSet(job, {ProgramRole::Candidate}) + 27000000 +
                 10001000);
   // The control is the baseline once more.
-  EXPECT_EQ(CudaDevice::bytesOfSet(job, {Part::Control}),
-            CudaDevice::bytesOfSet(job, {Part::Baseline}));
+  EXPECT_EQ(CudaDevice::bytesOfSet(job, {ProgramRole::Control}),
+            CudaDevice::bytesOfSet(job, {ProgramRole::Baseline}));
   // The oracle's float results are double.
   EXPECT_EQ(CudaDevice::bytesOfOracle(job),
             20001000 + 3000000 + 2 * (8000000 + 8000000));
 }
 
 TEST(RotatingSets, WorkspacesOfAllProgramsCount) {
-  std::vector<Part> parts = {Part::Candidate, Part::Baseline, Part::Incumbent};
+  std::vector<ProgramRole> parts = {
+      ProgramRole::Candidate, ProgramRole::Baseline, ProgramRole::Incumbent};
   auto sets = [&](int64_t workspaceBytes, int64_t available) {
     Job job = smallJob(0);
     job.oracle = programWith(2 * workspaceBytes);

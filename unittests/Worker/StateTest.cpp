@@ -18,7 +18,7 @@ struct StateProgram {
   const char *name;
   Mode mode;
   Status status;
-  /// Part of the reason.
+  /// ProgramRole of the reason.
   const char *reason;
 };
 

@@ -10,7 +10,7 @@
 #include "../Phases.h"
 #include "Cuda/Child/ChildPool.h"
 #include "Cuda/Child/CudaChild.h"
-#include "Gauges.h"
+#include "Telemetry.h"
 #include "Timing/Statistics.h"
 #include "Values/Hash.h"
 #include "fastk/Cuda/CheckDeviceCode.h"
@@ -69,7 +69,7 @@ std::string fastk::worker::argumentsRefusalOf(const LaunchPlan &plan,
 }
 
 /// Reads, compiles and verifies one program.
-bool CudaDevice::prepare(Part part, Verdict &verdict, Failure &failure) {
+bool CudaDevice::prepare(ProgramRole part, Verdict &verdict, Failure &failure) {
   const Program *program = programOf(job, part);
   if (!program)
     return true;
@@ -77,7 +77,7 @@ bool CudaDevice::prepare(Part part, Verdict &verdict, Failure &failure) {
   Image &image = images[part];
   auto fail = [&](Status status, const std::string &reason) {
     // Only the candidate is to blame for what it asks.
-    bool isCandidate = part == Part::Candidate;
+    bool isCandidate = part == ProgramRole::Candidate;
     failure = {isCandidate ? status : Status::Error,
                std::string("the ") + name + " " + reason};
     return false;
@@ -100,14 +100,14 @@ bool CudaDevice::prepare(Part part, Verdict &verdict, Failure &failure) {
   if (!problems.empty())
     return fail(Status::Refused,
                 "has a plan that may not run: " + problems.front());
-  if (part == Part::Candidate)
+  if (part == ProgramRole::Candidate)
     verdict.audit.candidateHash =
         hashBytes(image.bytes.data(), image.bytes.size());
-  if (part == Part::Candidate)
+  if (part == ProgramRole::Candidate)
     if (std::string why = refusalOf(program->code, image.bytes); !why.empty())
       return fail(Status::Refused, "may not run: refused: " + why);
   auto checkRules = [&] {
-    if (part != Part::Candidate || !job.delays.rules)
+    if (part != ProgramRole::Candidate || !job.delays.rules)
       return true;
     std::vector<std::string> findings = cuda::findUnfenced(image.ptx);
     return findings.empty() ||
@@ -117,7 +117,7 @@ bool CudaDevice::prepare(Part part, Verdict &verdict, Failure &failure) {
   if (program->code == Code::PTX)
     image.ptx = image.bytes;
   // What fastk made itself the driver may assemble.
-  bool isOurs = storesDoubles(part) || part == Part::Baseline;
+  bool isOurs = storesDoubles(part) || part == ProgramRole::Baseline;
   if (program->code == Code::Cubin || (program->code == Code::PTX && isOurs))
     return checkRules();
   Phase phase("compile");
@@ -130,11 +130,11 @@ bool CudaDevice::prepare(Part part, Verdict &verdict, Failure &failure) {
           : cuda::assembleCached({request.source, request.arch});
   if (result.missingTool) {
     // The driver does it, in the program's process and its limits.
-    if (part == Part::Candidate)
+    if (part == ProgramRole::Candidate)
       verdict.missingProtections.push_back("confined-assembler");
     return checkRules();
   }
-  if (part == Part::Candidate) {
+  if (part == ProgramRole::Candidate) {
     GpuReport &report = *verdict.gpu;
     report.compiler = result.nvrtcVersion;
     report.compileMs = result.milliseconds;
@@ -202,8 +202,9 @@ bool CudaDevice::openMemory(Verdict &verdict, Failure &failure) {
 bool CudaDevice::open(Verdict &verdict, Failure &failure) {
   if (!openMemory(verdict, failure))
     return false;
-  for (Part part : {Part::Oracle, Part::Condition, Part::Baseline,
-                    Part::Incumbent, Part::Candidate})
+  for (ProgramRole part :
+       {ProgramRole::Oracle, ProgramRole::Condition, ProgramRole::Baseline,
+        ProgramRole::Incumbent, ProgramRole::Candidate})
     if (!prepare(part, verdict, failure))
       return false;
   for (const char *always :
@@ -216,21 +217,22 @@ bool CudaDevice::open(Verdict &verdict, Failure &failure) {
   return true;
 }
 
-std::unique_ptr<Running> CudaDevice::start(Part part, int64_t, Verdict &,
-                                           Failure &failure) {
+std::unique_ptr<ProgramInstance>
+CudaDevice::start(ProgramRole part, int64_t, Verdict &, Failure &failure) {
   // A device that does not do what it did is no instrument.
   if (!trouble.empty()) {
     failure = {Status::Error, "the GPU failed the worker: " + trouble};
     return nullptr;
   }
-  if (part == Part::Empty) {
+  if (part == ProgramRole::Empty) {
     LaunchPlan plan;
     Launch launch;
     launch.kernel = "nothing";
     plan.steps = {launch};
     return CudaChild::start(*gpu, part, emptyPTX, plan, failure);
   }
-  const Image &image = images[part == Part::Control ? Part::Baseline : part];
+  const Image &image =
+      images[part == ProgramRole::Control ? ProgramRole::Baseline : part];
   return CudaChild::start(*gpu, part, image.bytes, image.plan, failure);
 }
 
@@ -252,21 +254,22 @@ bool CudaDevice::outlastsDisturbance(double, size_t samples) const {
 }
 
 /// The worker's, and the copy of each program's process.
-int64_t CudaDevice::bytesOfSet(const Job &job, const std::vector<Part> &parts) {
+int64_t CudaDevice::bytesOfSet(const Job &job,
+                               const std::vector<ProgramRole> &parts) {
   int64_t operands = 0, results = 0;
   for (const Tensor &tensor : job.inputs)
     operands += tensor.bytes();
   for (const Tensor &tensor : job.outputs)
     results += tensor.bytes();
   int64_t bytes = operands;
-  for (Part part : parts)
+  for (ProgramRole part : parts)
     bytes += operands + 2 * results + workspaceBytesOf(job, part);
   return bytes;
 }
 
 int64_t CudaDevice::bytesOfOracle(const Job &job) {
-  int64_t bytes = std::max(workspaceBytesOf(job, Part::Oracle),
-                           workspaceBytesOf(job, Part::Condition));
+  int64_t bytes = std::max(workspaceBytesOf(job, ProgramRole::Oracle),
+                           workspaceBytesOf(job, ProgramRole::Condition));
   for (const Tensor &tensor : job.inputs)
     bytes += tensor.bytes();
   for (const Tensor &tensor : job.outputs)
@@ -276,7 +279,7 @@ int64_t CudaDevice::bytesOfOracle(const Job &job) {
 }
 
 size_t CudaDevice::fittingSets(const Job &job, size_t wanted,
-                               const std::vector<Part> &parts,
+                               const std::vector<ProgramRole> &parts,
                                int64_t availableBytes) {
   // Contexts, red zones and whole pages take some as well.
   int64_t room = availableBytes - availableBytes / 8 - bytesOfOracle(job);
@@ -284,7 +287,8 @@ size_t CudaDevice::fittingSets(const Job &job, size_t wanted,
   return size_t(std::clamp<int64_t>(room / each, 1, int64_t(wanted)));
 }
 
-size_t CudaDevice::rotatingSets(size_t wanted, const std::vector<Part> &parts) {
+size_t CudaDevice::rotatingSets(size_t wanted,
+                                const std::vector<ProgramRole> &parts) {
   auto fitting = [&] {
     size_t available = 0, total = 0;
     if (driver->cuMemGetInfo(&available, &total))
@@ -323,7 +327,7 @@ std::string CudaDevice::describeDisturbance(const std::vector<CallTime> &) {
 std::string CudaDevice::distrust(const CallTime &time) {
   // Asked after every timed call.
   Phase phase("gauges");
-  readGauges(*driver, *verdict->gpu);
+  readTelemetry(*driver, *verdict->gpu);
   // Events are stamped within what the host waits for.
   if (time.ns <= time.otherNs * 1.02 + 2000)
     return {};

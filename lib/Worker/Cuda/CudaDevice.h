@@ -111,16 +111,19 @@ public:
   bool open(Verdict &verdict, Failure &failure) override;
   /// The part of open() that asks no program: the session, and that it works.
   bool openMemory(Verdict &verdict, Failure &failure);
-  std::unique_ptr<Running> start(Part part, int64_t sets, Verdict &verdict,
-                                 Failure &failure) override;
-  size_t rotatingSets(size_t wanted, const std::vector<Part> &parts) override;
+  std::unique_ptr<ProgramInstance> start(ProgramRole part, int64_t sets,
+                                         Verdict &verdict,
+                                         Failure &failure) override;
+  size_t rotatingSets(size_t wanted,
+                      const std::vector<ProgramRole> &parts) override;
   /// Memory that a set of operands takes with those programs, and the oracle
   /// with a set of its own: here and in their processes.
-  static int64_t bytesOfSet(const Job &job, const std::vector<Part> &parts);
+  static int64_t bytesOfSet(const Job &job,
+                            const std::vector<ProgramRole> &parts);
   static int64_t bytesOfOracle(const Job &job);
   /// How many sets fit into so much memory beside the oracle, 1 to \p wanted.
   static size_t fittingSets(const Job &job, size_t wanted,
-                            const std::vector<Part> &parts,
+                            const std::vector<ProgramRole> &parts,
                             int64_t availableBytes);
   void beginTiming() override;
   void settle() override;
@@ -155,12 +158,13 @@ public:
 
   // CudaMemory.cpp: operands and results.
   std::unique_ptr<Operands> createOperands(Failure &failure) override;
-  std::unique_ptr<Results> createResults(Part part, Failure &failure) override;
-  void fill(Operands &operands, const Case &trial,
+  std::unique_ptr<Results> createResults(ProgramRole part,
+                                         Failure &failure) override;
+  void fill(Operands &operands, const Trial &trial,
             Placement placement) override;
-  void redraw(Operands &operands, size_t index, const Case &trial) override;
-  void mutate(Operands &operands, const Case &trial, uint64_t seed) override;
-  void perturb(const Operands &from, Operands &to, const Case &trial,
+  void redraw(Operands &operands, size_t index, const Trial &trial) override;
+  void mutate(Operands &operands, const Trial &trial, uint64_t seed) override;
+  void perturb(const Operands &from, Operands &to, const Trial &trial,
                uint64_t draw, double delta, Placement placement) override;
   bool roundToHalf(Operands &operands) override;
   void place(Results &results, Placement placement) override;
@@ -190,11 +194,11 @@ private:
     LaunchPlan plan;
   };
 
-  bool prepare(Part part, Verdict &verdict, Failure &failure);
+  bool prepare(ProgramRole part, Verdict &verdict, Failure &failure);
   /// Remembers the first error of our own; open() and start() report it.
   void note(const std::string &error);
   uint64_t hashOf(const DeviceMemory &memory);
-  void draw(CudaOperands &operands, size_t index, const Case &trial);
+  void draw(CudaOperands &operands, size_t index, const Trial &trial);
   struct Sums;
   /// Sums over an output, of what judge.cu's compare adds up.
   Sums sum(size_t output, const CudaResults &results,
@@ -206,7 +210,7 @@ private:
   /// The session's.
   const cuda::Driver *driver = nullptr;
   PlanLimits limits;
-  std::map<Part, Image> images;
+  std::map<ProgramRole, Image> images;
   /// Of a promotion; null where there are no delays.
   std::unique_ptr<DelayAssembly> assembly;
   std::string trouble;

@@ -10,8 +10,8 @@
 #include "Cuda/Child/ChildProtocol.h"
 #include "CudaDevice.h"
 #include "Values/Inputs.h"
+#include "Values/OperandGenerator.h"
 #include "Values/Random.h"
-#include "Values/Source.h"
 #include <algorithm>
 #include <cstring>
 
@@ -55,7 +55,7 @@ std::unique_ptr<Operands> CudaDevice::createOperands(Failure &failure) {
   return set;
 }
 
-std::unique_ptr<Results> CudaDevice::createResults(Part part,
+std::unique_ptr<Results> CudaDevice::createResults(ProgramRole part,
                                                    Failure &failure) {
   Phase phase("allocate");
   auto set = std::make_unique<CudaResults>(storesDoubles(part));
@@ -73,9 +73,10 @@ std::unique_ptr<Results> CudaDevice::createResults(Part part,
       set->workspaces.emplace_back().describe(*gpu, size_t(workspace.bytes));
   if (!error.empty()) {
     bool isMemory = error.find("CUDA_ERROR_OUT_OF_MEMORY") != std::string::npos;
-    failure = {
-        isMemory && part == Part::Candidate ? Status::Memory : Status::Error,
-        std::string("the results of the ") + nameOf(part) + ": " + error};
+    failure = {isMemory && part == ProgramRole::Candidate ? Status::Memory
+                                                          : Status::Error,
+               std::string("the results of the ") + nameOf(part) + ": " +
+                   error};
     return nullptr;
   }
   return set;
@@ -95,7 +96,8 @@ static int numberOf(ElementType type) {
   return int(std::find(std::begin(order), std::end(order), type) - order);
 }
 
-void CudaDevice::draw(CudaOperands &operands, size_t index, const Case &trial) {
+void CudaDevice::draw(CudaOperands &operands, size_t index,
+                      const Trial &trial) {
   Phase phase("draw");
   DeviceMemory &memory = operands.memory[index];
   note(memory.setRedZones());
@@ -109,7 +111,7 @@ void CudaDevice::draw(CudaOperands &operands, size_t index, const Case &trial) {
   operands.hashes[index] = hashOf(memory);
 }
 
-void CudaDevice::fill(Operands &operands, const Case &trial,
+void CudaDevice::fill(Operands &operands, const Trial &trial,
                       Placement placement) {
   CudaOperands &set = cudaOf(operands);
   for (size_t i = 0; i < job.inputs.size(); ++i) {
@@ -118,14 +120,14 @@ void CudaDevice::fill(Operands &operands, const Case &trial,
   }
 }
 
-void CudaDevice::redraw(Operands &operands, size_t index, const Case &trial) {
+void CudaDevice::redraw(Operands &operands, size_t index, const Trial &trial) {
   draw(cudaOf(operands), index, trial);
 }
 
-void CudaDevice::mutate(Operands &operands, const Case &trial, uint64_t seed) {
+void CudaDevice::mutate(Operands &operands, const Trial &trial, uint64_t seed) {
   Phase phase("draw");
   CudaOperands &set = cudaOf(operands);
-  Case fresh = trial;
+  Trial fresh = trial;
   fresh.seed = seed;
   for (size_t i = 0; i < job.inputs.size(); ++i) {
     // Not used since it was last looked at: whoever changed it had no business
@@ -143,7 +145,7 @@ void CudaDevice::mutate(Operands &operands, const Case &trial, uint64_t seed) {
   }
 }
 
-void CudaDevice::perturb(const Operands &from, Operands &to, const Case &trial,
+void CudaDevice::perturb(const Operands &from, Operands &to, const Trial &trial,
                          uint64_t draw, double delta, Placement placement) {
   Phase phase("draw");
   CudaOperands &set = cudaOf(to);

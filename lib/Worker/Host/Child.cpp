@@ -199,7 +199,7 @@ bool Child::unmap(uint32_t slot, Failure &failure) {
 
 bool Child::call(uint32_t slot, double timeoutSeconds, CallTime &time,
                  Failure &failure, bool spin, ResultWatch *watch,
-                 OperandDecoys *decoys) {
+                 OperandTripwires *decoys) {
   Phase phase(name.c_str());
   Message message = {};
   message.command = Command::Call;

@@ -15,7 +15,7 @@
 #define FASTK_LIB_WORKER_HOST_CHILD_H
 
 #include "../Device.h"
-#include "OperandDecoys.h"
+#include "OperandTripwires.h"
 #include "ProgramImage.h"
 #include "Protocol.h"
 #include "ResultWatch.h"
@@ -65,7 +65,7 @@ public:
   /// which are set, are revealed when the clock begins.
   bool call(uint32_t slot, double timeoutSeconds, CallTime &time,
             Failure &failure, bool spin = false, ResultWatch *watch = nullptr,
-            OperandDecoys *decoys = nullptr);
+            OperandTripwires *decoys = nullptr);
 
   /// How many threads OpenMP takes in the calls that follow.
   void setThreads(int64_t count) { threads = count; }

@@ -35,7 +35,7 @@ static int64_t lastLevelCache() {
 namespace {
 
 /// A program in a child process.
-class HostProgram : public Running {
+class HostProgram : public ProgramInstance {
 public:
   HostProgram(const char *name, std::unique_ptr<Child> child, int64_t threads,
               bool maySpin, bool cold)
@@ -70,7 +70,7 @@ public:
       all.push_back(&set->workspace);
     }
     watches[slot] = ResultWatch(own);
-    decoys[slot] = OperandDecoys(std::move(given), cold);
+    decoys[slot] = OperandTripwires(std::move(given), cold);
     return child->map(slot, all, failure);
   }
 
@@ -90,7 +90,7 @@ public:
   bool call(uint32_t slot, double timeoutSeconds, CallTime &time,
             Failure &failure, bool timed) override {
     // Working ahead pays where the clock counts.
-    OperandDecoys *hidden = timed ? &decoys[slot] : nullptr;
+    OperandTripwires *hidden = timed ? &decoys[slot] : nullptr;
     if (hidden)
       hidden->set();
     if (!child->call(slot, timeoutSeconds, time, failure, timed && maySpin,
@@ -141,7 +141,7 @@ private:
   bool cold;
   /// By slot.
   std::map<uint32_t, ResultWatch> watches;
-  std::map<uint32_t, OperandDecoys> decoys;
+  std::map<uint32_t, OperandTripwires> decoys;
 };
 
 } // namespace
@@ -152,7 +152,8 @@ static double trialBytes(const Job &job) {
   double bytes = 0;
   for (const Tensor &tensor : job.inputs)
     bytes += double(tensor.bytes());
-  for (Part part : {Part::Oracle, Part::Condition, Part::Candidate})
+  for (ProgramRole part :
+       {ProgramRole::Oracle, ProgramRole::Condition, ProgramRole::Candidate})
     if (programOf(job, part))
       for (const Tensor &tensor : job.outputs)
         bytes += storesDoubles(part) && isFloat(tensor.type)
@@ -176,11 +177,11 @@ bool HostDevice::open(Verdict &verdict, Failure &failure) {
   threads = job.time.threads ? job.time.threads : processors();
   verdict.timing.threads = threads;
   verdict.timing.cache = job.time.cache;
-  for (auto [part, image] : {std::pair(Part::Oracle, &oracle),
-                             std::pair(Part::Condition, &condition),
-                             std::pair(Part::Baseline, &baseline),
-                             std::pair(Part::Incumbent, &incumbent),
-                             std::pair(Part::Candidate, &candidate)}) {
+  for (auto [part, image] : {std::pair(ProgramRole::Oracle, &oracle),
+                             std::pair(ProgramRole::Condition, &condition),
+                             std::pair(ProgramRole::Baseline, &baseline),
+                             std::pair(ProgramRole::Incumbent, &incumbent),
+                             std::pair(ProgramRole::Candidate, &candidate)}) {
     const Program *program = programOf(job, part);
     std::string error;
     if (program && !image->read(program->path, error)) {
@@ -193,20 +194,20 @@ bool HostDevice::open(Verdict &verdict, Failure &failure) {
   return true;
 }
 
-const ProgramImage *HostDevice::imageOf(Part part) const {
+const ProgramImage *HostDevice::imageOf(ProgramRole part) const {
   switch (part) {
-  case Part::Oracle:
+  case ProgramRole::Oracle:
     return &oracle;
-  case Part::Condition:
+  case ProgramRole::Condition:
     return &condition;
-  case Part::Baseline:
-  case Part::Control:
+  case ProgramRole::Baseline:
+  case ProgramRole::Control:
     return &baseline;
-  case Part::Incumbent:
+  case ProgramRole::Incumbent:
     return &incumbent;
-  case Part::Candidate:
+  case ProgramRole::Candidate:
     return &candidate;
-  case Part::Empty:
+  case ProgramRole::Empty:
     return nullptr;
   }
   return nullptr;
@@ -239,7 +240,7 @@ std::string fastk::worker::probeHost(std::vector<std::string> &missing) {
   options.fileBytes = job.limits.fileBytes;
   Failure failure;
   std::unique_ptr<Child> child =
-      Child::start(nameOf(Part::Empty), nullptr, options, failure);
+      Child::start(nameOf(ProgramRole::Empty), nullptr, options, failure);
   if (!child)
     return failure.reason;
   Verdict verdict;
@@ -248,8 +249,10 @@ std::string fastk::worker::probeHost(std::vector<std::string> &missing) {
   return "";
 }
 
-std::unique_ptr<Running> HostDevice::start(Part part, int64_t sets,
-                                           Verdict &verdict, Failure &failure) {
+std::unique_ptr<ProgramInstance> HostDevice::start(ProgramRole part,
+                                                   int64_t sets,
+                                                   Verdict &verdict,
+                                                   Failure &failure) {
   Phase phase("start");
   ChildOptions options;
   options.threads = threads;
@@ -277,11 +280,12 @@ std::unique_ptr<Running> HostDevice::start(Part part, int64_t sets,
                                        job.time.cache == Cache::Cold);
 }
 
-size_t HostDevice::rotatingSets(size_t wanted, const std::vector<Part> &parts) {
+size_t HostDevice::rotatingSets(size_t wanted,
+                                const std::vector<ProgramRole> &parts) {
   int64_t bytes = 0;
   for (const Tensor &tensor : job.inputs)
     bytes += tensor.bytes();
-  for (Part part : parts) {
+  for (ProgramRole part : parts) {
     bytes += workspaceBytesOf(job, part);
     for (const Tensor &tensor : job.outputs)
       bytes += tensor.bytes();

@@ -44,10 +44,12 @@ public:
 
   // HostDevice.cpp: programs and clocks.
   bool open(Verdict &verdict, Failure &failure) override;
-  std::unique_ptr<Running> start(Part part, int64_t sets, Verdict &verdict,
-                                 Failure &failure) override;
+  std::unique_ptr<ProgramInstance> start(ProgramRole part, int64_t sets,
+                                         Verdict &verdict,
+                                         Failure &failure) override;
   void beginTiming() override { isTiming = true; }
-  size_t rotatingSets(size_t wanted, const std::vector<Part> &parts) override;
+  size_t rotatingSets(size_t wanted,
+                      const std::vector<ProgramRole> &parts) override;
   void settle() override;
   bool isDisturbed(const CallTime &time) override;
   std::string describeDisturbance(const std::vector<CallTime> &times) override;
@@ -59,15 +61,16 @@ public:
 
   // HostMemory.cpp: operands and results.
   std::unique_ptr<Operands> createOperands(Failure &failure) override;
-  std::unique_ptr<Results> createResults(Part part, Failure &failure) override;
-  void fill(Operands &operands, const Case &trial,
+  std::unique_ptr<Results> createResults(ProgramRole part,
+                                         Failure &failure) override;
+  void fill(Operands &operands, const Trial &trial,
             Placement placement) override;
   /// The operands of another device: \p bytesOf returns those of each.
   void copy(Operands &operands, Placement placement,
             const std::function<const void *(size_t index)> &bytesOf);
-  void redraw(Operands &operands, size_t index, const Case &trial) override;
-  void mutate(Operands &operands, const Case &trial, uint64_t seed) override;
-  void perturb(const Operands &from, Operands &to, const Case &trial,
+  void redraw(Operands &operands, size_t index, const Trial &trial) override;
+  void mutate(Operands &operands, const Trial &trial, uint64_t seed) override;
+  void perturb(const Operands &from, Operands &to, const Trial &trial,
                uint64_t draw, double delta, Placement placement) override;
   bool roundToHalf(Operands &operands) override;
   void place(Results &results, Placement placement) override;
@@ -78,7 +81,7 @@ public:
   uint64_t hashOf(const Results &results) override;
 
 private:
-  const ProgramImage *imageOf(Part part) const;
+  const ProgramImage *imageOf(ProgramRole part) const;
 
   uint64_t hashOf(const SharedBuffer &buffer) const;
   void rehash(HostOperands &set) const;

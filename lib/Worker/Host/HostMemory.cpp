@@ -51,7 +51,7 @@ std::unique_ptr<Operands> HostDevice::createOperands(Failure &failure) {
   return set;
 }
 
-std::unique_ptr<Results> HostDevice::createResults(Part part,
+std::unique_ptr<Results> HostDevice::createResults(ProgramRole part,
                                                    Failure &failure) {
   Phase phase("allocate");
   auto set = std::make_unique<HostResults>(storesDoubles(part));
@@ -74,7 +74,7 @@ std::unique_ptr<Results> HostDevice::createResults(Part part,
   return set;
 }
 
-void HostDevice::fill(Operands &operands, const Case &trial,
+void HostDevice::fill(Operands &operands, const Trial &trial,
                       Placement placement) {
   Phase phase("draw");
   HostOperands &set = hostOf(operands);
@@ -100,14 +100,14 @@ void HostDevice::copy(
   rehash(set);
 }
 
-void HostDevice::redraw(Operands &operands, size_t index, const Case &trial) {
+void HostDevice::redraw(Operands &operands, size_t index, const Trial &trial) {
   Phase phase("draw");
   HostOperands &set = hostOf(operands);
   fillInput(job, index, trial, set.buffers[index].data());
   set.hashes[index] = hashOf(set.buffers[index]);
 }
 
-void HostDevice::mutate(Operands &operands, const Case &trial, uint64_t seed) {
+void HostDevice::mutate(Operands &operands, const Trial &trial, uint64_t seed) {
   Phase phase("draw");
   HostOperands &set = hostOf(operands);
   for (size_t i = 0; i < job.inputs.size(); ++i)
@@ -115,7 +115,7 @@ void HostDevice::mutate(Operands &operands, const Case &trial, uint64_t seed) {
   rehash(set);
 }
 
-void HostDevice::perturb(const Operands &from, Operands &to, const Case &trial,
+void HostDevice::perturb(const Operands &from, Operands &to, const Trial &trial,
                          uint64_t draw, double delta, Placement placement) {
   Phase phase("draw");
   HostOperands &set = hostOf(to);

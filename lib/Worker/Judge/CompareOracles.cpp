@@ -39,8 +39,8 @@ namespace {
 /// A program and where its results go.
 struct Side {
   Device &device;
-  Part part;
-  std::unique_ptr<Running> program = nullptr;
+  ProgramRole part;
+  std::unique_ptr<ProgramInstance> program = nullptr;
   std::unique_ptr<Results> results = nullptr;
 };
 
@@ -55,7 +55,7 @@ public:
 private:
   bool start(Side &side, const char *whose);
   bool call(Side &side, const Operands &operands, const char *whose);
-  bool compare(const Case &trial, bool &agrees, std::string &why);
+  bool compare(const Trial &trial, bool &agrees, std::string &why);
   bool blame(const char *whose) {
     failure.reason = std::string(whose) + ": " + failure.reason;
     failure.status = Status::Error;
@@ -68,8 +68,8 @@ private:
   HostDevice host;
   Verdict &verdict;
   Failure &failure;
-  Side ofDevice{device, Part::Oracle}, ofHost{host, Part::Oracle},
-      conditions{host, Part::Condition};
+  Side ofDevice{device, ProgramRole::Oracle}, ofHost{host, ProgramRole::Oracle},
+      conditions{host, ProgramRole::Condition};
   std::unique_ptr<Operands> operands, copies;
   Placement placement = Placement::End;
   int64_t judged = 0;
@@ -106,7 +106,7 @@ bool Comparison::call(Side &side, const Operands &with, const char *whose) {
 }
 
 /// Both oracles on one draw. \p why names the first result that is apart.
-bool Comparison::compare(const Case &trial, bool &agrees, std::string &why) {
+bool Comparison::compare(const Trial &trial, bool &agrees, std::string &why) {
   placement = placement == Placement::End ? Placement::Start : Placement::End;
   device.fill(*operands, trial, placement);
   // Host and device draw by the same formulas, though not to the last bit.
@@ -161,11 +161,11 @@ bool Comparison::run() {
   constexpr int exact = 53;
   uint64_t seed = job.seed ? uint64_t(*job.seed) : secretSeed() >> (64 - exact);
   verdict.audit.seed = seed;
-  for (const Case &trial : drawComparisons(job, seed)) {
+  for (const Trial &trial : drawComparisons(job, seed)) {
     bool agrees = false;
     std::string first, why;
     for (int draw = 0; draw < draws && !agrees; ++draw) {
-      Case again = trial;
+      Trial again = trial;
       if (draw > 0)
         again.seed = bitsAt(trial.seed, 7000 + uint64_t(draw));
       if (!compare(again, agrees, why))

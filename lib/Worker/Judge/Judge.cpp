@@ -45,7 +45,7 @@ static Roundoff roundoffOf(const Job &job, size_t output) {
 static constexpr double separation = 1024;
 
 /// The most that a poor baseline excuses.
-static Bounds capOf(const Job &job, size_t output, const Difficulty &d) {
+static Bounds capOf(const Job &job, size_t output, const ErrorContext &d) {
   Roundoff u = roundoffOf(job, output);
   double growth = std::min(8 * u.rootK, separation / 8);
   double limited = std::min(8 * u.rootK, separation);
@@ -60,7 +60,7 @@ static Bounds capOf(const Job &job, size_t output, const Difficulty &d) {
   return {cap(d.slopeMax), cap(d.slopeFrobenius)};
 }
 
-static Bounds ieeeBounds(const Job &job, size_t output, const Difficulty &d) {
+static Bounds ieeeBounds(const Job &job, size_t output, const ErrorContext &d) {
   Roundoff u = roundoffOf(job, output);
   double root = std::min(u.rootK, separation / 8);
   // Any order of summation passes: blocks, vectors, one after another. The
@@ -89,7 +89,7 @@ static Bounds ieeeBounds(const Job &job, size_t output, const Difficulty &d) {
 }
 
 Bounds fastk::worker::boundsOf(const Job &job, size_t output,
-                               Precision precision, const Difficulty &d) {
+                               Precision precision, const ErrorContext &d) {
   if (!isFloat(job.outputs[output].type))
     return {0, 0};
   // Round-off of TF32 and FP16 operands: 10 explicit bits.
@@ -113,7 +113,7 @@ Bounds fastk::worker::boundsOf(const Job &job, size_t output,
 }
 
 ErrorRule fastk::worker::errorRuleOf(const Job &job, size_t output,
-                                     const Difficulty &d) {
+                                     const ErrorContext &d) {
   ElementType type = job.outputs[output].type;
   Roundoff u = roundoffOf(job, output);
   ErrorRule rule = {};
@@ -137,7 +137,7 @@ ErrorRule fastk::worker::errorRuleOf(const Job &job, size_t output,
   return rule;
 }
 
-Precision fastk::worker::classify(const Shares &shares, const Difficulty &d) {
+Precision fastk::worker::classify(const Shares &shares, const ErrorContext &d) {
   if (shares.mismatches != 0)
     return d.exceedsHalf ? Precision::Half : Precision::None;
   if (d.exact && shares.ieee != 0)
@@ -150,7 +150,7 @@ Precision fastk::worker::classify(const Shares &shares, const Difficulty &d) {
 }
 
 Precision fastk::worker::classify(const Job &job, size_t output,
-                                  const Measure &m, const Difficulty &d) {
+                                  const Measure &m, const ErrorContext &d) {
   if (!isFloat(job.outputs[output].type))
     return m.mismatches == 0 ? Precision::IEEE : Precision::None;
   // No class forgives a NaN within its range.

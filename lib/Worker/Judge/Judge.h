@@ -93,7 +93,7 @@ Measure compareExact(const Tensor &tensor, const void *output,
 bool fits(const Tensor &tensor, const Reader &reference);
 
 /// What is known about one trial before the candidate is judged.
-struct Difficulty {
+struct ErrorContext {
   /// Errors of the trusted kernel.
   Measure baseline;
   /// Change of the oracle's output per unit of relative perturbation of the
@@ -125,18 +125,18 @@ struct Bounds {
 };
 
 /// The rule for the elements of output \p output under these \p difficulties.
-ErrorRule errorRuleOf(const Job &job, size_t output, const Difficulty &d);
+ErrorRule errorRuleOf(const Job &job, size_t output, const ErrorContext &d);
 
 /// The tightest class whose bounds hold for all elements.
-Precision classify(const Shares &shares, const Difficulty &difficulty);
+Precision classify(const Shares &shares, const ErrorContext &difficulty);
 
 /// The bounds of a class for output \p output of \p job.
 Bounds boundsOf(const Job &job, size_t output, Precision precision,
-                const Difficulty &difficulty);
+                const ErrorContext &difficulty);
 
 /// The tightest class whose bounds hold.
 Precision classify(const Job &job, size_t output, const Measure &measure,
-                   const Difficulty &difficulty);
+                   const ErrorContext &difficulty);
 
 /// The looser of two classes.
 inline Precision looser(Precision a, Precision b) { return a > b ? a : b; }

@@ -25,22 +25,23 @@ static constexpr double relativeBound = 1e-6;
 /// be told from an error: this share of the elements may lie at one.
 static constexpr double edges = 1.0 / 8;
 
-std::vector<Case> fastk::worker::drawComparisons(const Job &job,
-                                                 uint64_t seed) {
+std::vector<Trial> fastk::worker::drawComparisons(const Job &job,
+                                                  uint64_t seed) {
   // Equal values, ties, zeros and breakpoints sit on edges on purpose; NaN,
   // infinities and denormals are compared op by op (docs/ops.md).
-  static constexpr Law laws[] = {Law::Normal,   Law::Shifted,   Law::Scaled,
-                                 Law::Pareto,   Law::Mixed,     Law::Mean1000,
-                                 Law::Logits80, Law::Negatives, Law::Bands};
-  std::vector<Case> cases;
-  for (const Case &trial : drawTrials(job, seed).cases)
+  static constexpr Distribution laws[] = {
+      Distribution::Normal,   Distribution::Shifted,   Distribution::Scaled,
+      Distribution::Pareto,   Distribution::Mixed,     Distribution::Mean1000,
+      Distribution::Logits80, Distribution::Negatives, Distribution::Bands};
+  std::vector<Trial> cases;
+  for (const Trial &trial : drawTrials(job, seed).cases)
     if (std::find(std::begin(laws), std::end(laws), trial.law) !=
         std::end(laws))
       cases.push_back(trial);
   return cases;
 }
 
-static OracleAgreement compareIntegers(const Tensor &tensor, Law law,
+static OracleAgreement compareIntegers(const Tensor &tensor, Distribution law,
                                        const OracleResults &results) {
   Measure m = compareExact(tensor, results.device, results.host);
   OracleAgreement agreement;
@@ -63,12 +64,12 @@ static bool computesWithIntegers(const Job &job) {
 }
 
 OracleAgreement fastk::worker::compareResults(const Job &job, size_t output,
-                                              Law law,
+                                              Distribution law,
                                               const OracleResults &results) {
   const Tensor &tensor = job.outputs[output];
   if (!isFloat(tensor.type))
     return compareIntegers(tensor, law, results);
-  ErrorRule rule = errorRuleOf(job, output, Difficulty());
+  ErrorRule rule = errorRuleOf(job, output, ErrorContext());
   bool isSingle = rule.ieee > 8 * 0x1p-52;
   if (!results.condition) {
     rule.ieee = relativeBound;

@@ -48,10 +48,10 @@ struct OracleAgreement {
 
 /// The trials on which oracles are compared, each so many times at most: whose
 /// values are many and lie on no edge.
-std::vector<Case> drawComparisons(const Job &job, uint64_t seed);
+std::vector<Trial> drawComparisons(const Job &job, uint64_t seed);
 
 /// Compares result \p output on a trial of \p law.
-OracleAgreement compareResults(const Job &job, size_t output, Law law,
+OracleAgreement compareResults(const Job &job, size_t output, Distribution law,
                                const OracleResults &results);
 
 /// What is apart, with the values of an example: the rest of a sentence.

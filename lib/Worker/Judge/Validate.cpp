@@ -13,9 +13,10 @@
 
 using namespace fastk::worker;
 
-bool Validation::start(Part part, std::unique_ptr<Running> &program) {
+bool Validation::start(ProgramRole part,
+                       std::unique_ptr<ProgramInstance> &program) {
   program = device.start(part, 2, verdict, failure);
-  if (!program && part != Part::Candidate)
+  if (!program && part != ProgramRole::Candidate)
     return blame(part);
   return program != nullptr;
 }
@@ -24,20 +25,21 @@ bool Validation::create() {
   inputs = device.createOperands(failure);
   if (!inputs)
     return false;
-  for (auto [part, set] : {std::pair(Part::Oracle, &oracleOutputs),
-                           std::pair(Part::Oracle, &otherOracle),
-                           std::pair(Part::Baseline, &baselineOutputs),
-                           std::pair(Part::Candidate, &candidateOutputs)})
+  for (auto [part, set] :
+       {std::pair(ProgramRole::Oracle, &oracleOutputs),
+        std::pair(ProgramRole::Oracle, &otherOracle),
+        std::pair(ProgramRole::Baseline, &baselineOutputs),
+        std::pair(ProgramRole::Candidate, &candidateOutputs)})
     if (!(*set = device.createResults(part, failure)))
       return false;
-  if (job.condition &&
-      !(conditionOutputs = device.createResults(Part::Condition, failure)))
+  if (job.condition && !(conditionOutputs = device.createResults(
+                             ProgramRole::Condition, failure)))
     return false;
   return true;
 }
 
-void Validation::tryCompetitors(const Case &trial,
-                                const std::vector<Difficulty> &difficulties) {
+void Validation::tryCompetitors(const Trial &trial,
+                                const std::vector<ErrorContext> &difficulties) {
   Phase phase("competitors");
   competitors.judge(
       [&](size_t i, int64_t begin, int64_t end) {
@@ -48,14 +50,14 @@ void Validation::tryCompetitors(const Case &trial,
       },
       difficulties, titleOf(trial),
       conditionOutputs
-          ? Competitors::Fetch([&](size_t o, int64_t begin, int64_t end) {
+          ? NegativeControls::Fetch([&](size_t o, int64_t begin, int64_t end) {
               return device.partOf(*conditionOutputs, o, begin, end);
             })
-          : Competitors::Fetch());
+          : NegativeControls::Fetch());
 }
 
 bool Validation::disagreesWithOracle(
-    const std::vector<Difficulty> &difficulties, Precision precision,
+    const std::vector<ErrorContext> &difficulties, Precision precision,
     std::string &why) const {
   for (size_t o = 0; o < job.outputs.size(); ++o) {
     const Measure &m = difficulties[o].baseline;
@@ -75,8 +77,8 @@ bool Validation::disagreesWithOracle(
   return false;
 }
 
-Validation::Outcome Validation::draw(Case &trial,
-                                     std::vector<Difficulty> &difficulties,
+Validation::Outcome Validation::draw(Trial &trial,
+                                     std::vector<ErrorContext> &difficulties,
                                      bool slopeKnown, std::string &why) {
   for (int number = 0; number < trustedDraws; ++number) {
     if (number > 0)
@@ -90,12 +92,12 @@ Validation::Outcome Validation::draw(Case &trial,
       continue;
     if (condition)
       return Outcome::Ready;
-    if (slopeKnown && !measureSlope(trial, difficulties))
+    if (slopeKnown && !measureSensitivity(trial, difficulties))
       return Outcome::Failed;
     bool isOff = disagreesWithOracle(difficulties, Precision::IEEE, why);
     if (isOff && !slopeKnown) {
       // Without the slope the bounds are tighter.
-      if (!measureSlope(trial, difficulties))
+      if (!measureSensitivity(trial, difficulties))
         return Outcome::Failed;
       isOff = disagreesWithOracle(difficulties, Precision::IEEE, why);
     }
@@ -111,10 +113,11 @@ Validation::Outcome Validation::draw(Case &trial,
   return Outcome::Untrusted;
 }
 
-bool Validation::run(std::vector<Difficulty> &normalDifficulty) {
-  if (!start(Part::Oracle, oracle) || !start(Part::Baseline, baseline) ||
-      (job.condition && !start(Part::Condition, condition)) ||
-      !start(Part::Candidate, candidate) || !create())
+bool Validation::run(std::vector<ErrorContext> &normalDifficulty) {
+  if (!start(ProgramRole::Oracle, oracle) ||
+      !start(ProgramRole::Baseline, baseline) ||
+      (job.condition && !start(ProgramRole::Condition, condition)) ||
+      !start(ProgramRole::Candidate, candidate) || !create())
     return false;
 
   uint64_t seed = secretSeed();
@@ -128,9 +131,9 @@ bool Validation::run(std::vector<Difficulty> &normalDifficulty) {
     if (number >= needed &&
         (!job.validate.competitors || competitors.unrejected().empty()))
       break;
-    Case &trial = trials.cases[number];
+    Trial &trial = trials.cases[number];
     placement = placement == Placement::End ? Placement::Start : Placement::End;
-    std::vector<Difficulty> difficulties;
+    std::vector<ErrorContext> difficulties;
     std::string why;
     // The first trial's slopes serve the timed calls as well; competitors are
     // judged by the very bounds the candidate is; promotion leaves nothing out.
@@ -196,7 +199,7 @@ bool Validation::run(std::vector<Difficulty> &normalDifficulty) {
       return false;
     }
   }
-  for (Running *program :
+  for (ProgramInstance *program :
        {oracle.get(), condition.get(), baseline.get(), candidate.get()})
     if (program)
       evaluation.account(*program);
@@ -207,7 +210,7 @@ bool Validation::run(std::vector<Difficulty> &normalDifficulty) {
 }
 
 bool fastk::worker::validateCandidate(Evaluation &evaluation,
-                                      std::vector<Difficulty> &difficulty,
+                                      std::vector<ErrorContext> &difficulty,
                                       Failure &failure) {
   return Validation(evaluation, failure).run(difficulty);
 }

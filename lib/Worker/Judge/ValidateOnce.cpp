@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Clock.h"
-#include "Slope.h"
+#include "Sensitivity.h"
 #include "Validation.h"
 #include "Values/Random.h"
 #include <algorithm>
@@ -16,10 +16,10 @@ using namespace fastk::worker;
 
 /// Every operand must matter to the oracle; and the candidate must follow when
 /// one operand alone changes. The last that is done on a trial.
-bool Validation::checkOperands(const Case &trial,
-                               const std::vector<Difficulty> &difficulties) {
+bool Validation::checkOperands(const Trial &trial,
+                               const std::vector<ErrorContext> &difficulties) {
   for (size_t i = 0; i < job.inputs.size(); ++i) {
-    Case other = trial;
+    Trial other = trial;
     other.seed = bitsAt(trial.seed, 9000 + i);
     bool isTrusted = false;
     std::string why;
@@ -44,12 +44,12 @@ bool Validation::checkOperands(const Case &trial,
 /// The same for one operand and one draw of it. \p isTrusted: false, with the
 /// reason in \p why, where the baseline does not hold there what the candidate
 /// does not.
-bool Validation::checkOperand(size_t operand, const Case &redrawn,
-                              const std::vector<Difficulty> &difficulties,
+bool Validation::checkOperand(size_t operand, const Trial &redrawn,
+                              const std::vector<ErrorContext> &difficulties,
                               bool &isTrusted, std::string &why) {
   isTrusted = true;
   device.redraw(*inputs, operand, redrawn);
-  if (!callTrusted(Part::Oracle, *inputs, *otherOracle))
+  if (!callTrusted(ProgramRole::Oracle, *inputs, *otherOracle))
     return false;
   bool reacts = false;
   for (size_t o = 0; o < job.outputs.size(); ++o) {
@@ -78,13 +78,13 @@ bool Validation::checkOperand(size_t operand, const Case &redrawn,
   TrialError error;
   error.distribution = "redrawn";
   error.trial = int64_t(operand);
-  auto judge = [&](const std::vector<Difficulty> &of) {
+  auto judge = [&](const std::vector<ErrorContext> &of) {
     return evaluation.judge(*candidateOutputs, *otherOracle,
                             conditionOutputs.get(), of, error);
   };
   Precision got = judge(difficulties);
   if (got > job.acceptedPrecision && !condition) {
-    std::vector<Difficulty> own;
+    std::vector<ErrorContext> own;
     if (!measureRedrawn(redrawn, own))
       return false;
     got = judge(own);
@@ -103,33 +103,33 @@ bool Validation::checkOperand(size_t operand, const Case &redrawn,
 /// the results: an op without conditions may be much harder there than on the
 /// trial. Runs at most once an operand, and only where the trial's own bounds
 /// are not held.
-bool Validation::measureRedrawn(const Case &redrawn,
-                                std::vector<Difficulty> &difficulties) {
-  if (!callTrusted(Part::Baseline, *inputs, *baselineOutputs))
+bool Validation::measureRedrawn(const Trial &redrawn,
+                                std::vector<ErrorContext> &difficulties) {
+  if (!callTrusted(ProgramRole::Baseline, *inputs, *baselineOutputs))
     return false;
-  difficulties.assign(job.outputs.size(), Difficulty());
+  difficulties.assign(job.outputs.size(), ErrorContext());
   for (size_t o = 0; o < job.outputs.size(); ++o) {
-    Difficulty &own = difficulties[o];
+    ErrorContext &own = difficulties[o];
     own.baseline = device.compare(o, *baselineOutputs, *otherOracle);
     own.carriers = own.baseline.carriers;
   }
   OracleRun run{*inputs, *otherOracle, placement,
                 [&](const Operands &operands, Results &outputs) {
-                  return callTrusted(Part::Oracle, operands, outputs);
+                  return callTrusted(ProgramRole::Oracle, operands, outputs);
                 }};
   std::unique_ptr<Results> scratch =
-      device.createResults(Part::Oracle, failure);
-  return scratch && worker::measureSlope(device, redrawn, run, moved, *scratch,
-                                         difficulties, failure);
+      device.createResults(ProgramRole::Oracle, failure);
+  return scratch && worker::measureSensitivity(device, redrawn, run, moved,
+                                               *scratch, difficulties, failure);
 }
 
 /// What a kernel that rounds its operands to FP16 would return must not count
 /// as IEEE.
-bool Validation::checkHalfInputs(const Case &trial,
-                                 const std::vector<Difficulty> &difficulties) {
+bool Validation::checkHalfInputs(
+    const Trial &trial, const std::vector<ErrorContext> &difficulties) {
   if (!device.roundToHalf(*inputs))
     return true;
-  if (!callTrusted(Part::Oracle, *inputs, *otherOracle))
+  if (!callTrusted(ProgramRole::Oracle, *inputs, *otherOracle))
     return false;
   bool rejected = false;
   double largest = 0;
@@ -163,8 +163,8 @@ bool Validation::checkHalfInputs(const Case &trial,
 
 /// A would-be winner gives the same bits again and again, or is right each
 /// time. The first run is judged; so is every other that gives other bits.
-bool Validation::checkRepeats(const Case &trial,
-                              const std::vector<Difficulty> &difficulties) {
+bool Validation::checkRepeats(const Trial &trial,
+                              const std::vector<ErrorContext> &difficulties) {
   bool isPromotion = job.mode == Mode::Promote;
   // One wrong run in a hundred is missed in 690 with a probability of 0.001.
   // Runs of 6 ms and more leave it at fewer, those of 4 s at five.

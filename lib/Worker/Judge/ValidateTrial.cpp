@@ -6,14 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Slope.h"
+#include "Sensitivity.h"
 #include "Validation.h"
 #include "Values/Random.h"
 #include <algorithm>
 
 using namespace fastk::worker;
 
-std::string fastk::worker::titleOf(const Case &trial) {
+std::string fastk::worker::titleOf(const Trial &trial) {
   return std::string(toString(trial.law)) + ", trial " +
          std::to_string(trial.trial);
 }
@@ -44,12 +44,12 @@ std::string fastk::worker::describe(const TrialError &e, Precision accepted) {
 }
 
 /// Runs the oracle or the baseline.
-bool Validation::callTrusted(Part part, const Operands &operands,
+bool Validation::callTrusted(ProgramRole part, const Operands &operands,
                              Results &outputs, double *ns) {
   CallTime time;
-  Running &program = part == Part::Oracle      ? *oracle
-                     : part == Part::Condition ? *condition
-                                               : *baseline;
+  ProgramInstance &program = part == ProgramRole::Oracle      ? *oracle
+                             : part == ProgramRole::Condition ? *condition
+                                                              : *baseline;
   device.place(outputs, placement);
   device.poison(outputs);
   // Trusted programs get the time that the machine needs.
@@ -90,14 +90,14 @@ bool Validation::callCandidate(const std::string &what) {
 
 bool Validation::callCondition(const Operands &operands) {
   return !condition ||
-         callTrusted(Part::Condition, operands, *conditionOutputs);
+         callTrusted(ProgramRole::Condition, operands, *conditionOutputs);
 }
 
 /// What the baseline's result says of a trial. False, with the reason in
 /// \p why, where nothing can be judged on it. \p mostMasked: of most elements
 /// nothing can be asked.
-bool Validation::measureBaseline(const Case &trial, size_t output,
-                                 Difficulty &difficulty, bool &mostMasked,
+bool Validation::measureBaseline(const Trial &trial, size_t output,
+                                 ErrorContext &difficulty, bool &mostMasked,
                                  std::string &why) {
   difficulty.coherent = isCoherent(trial.law);
   difficulty.rangeOnly = testsRange(trial.law);
@@ -142,14 +142,14 @@ bool Validation::measureBaseline(const Case &trial, size_t output,
 }
 
 /// The oracle's and the baseline's results on one trial.
-Validation::Outcome Validation::prepare(Case &trial,
-                                        std::vector<Difficulty> &difficulties,
+Validation::Outcome Validation::prepare(Trial &trial,
+                                        std::vector<ErrorContext> &difficulties,
                                         std::string &why) {
   // An op may overflow its type on large values: then smaller ones.
   for (double scale : {1.0, 0.125, 1.0 / 64, 1.0 / 512}) {
     trial.scale = scale;
     device.fill(*inputs, trial, placement);
-    if (!callTrusted(Part::Oracle, *inputs, *oracleOutputs))
+    if (!callTrusted(ProgramRole::Oracle, *inputs, *oracleOutputs))
       return Outcome::Failed;
     bool legal = true;
     if (!callCondition(*inputs))
@@ -162,10 +162,10 @@ Validation::Outcome Validation::prepare(Case &trial,
     if (!legal)
       continue;
     double ns = 0;
-    if (!callTrusted(Part::Baseline, *inputs, *baselineOutputs, &ns))
+    if (!callTrusted(ProgramRole::Baseline, *inputs, *baselineOutputs, &ns))
       return Outcome::Failed;
     baselineSeconds = std::max(baselineSeconds, ns * 1e-9);
-    difficulties.assign(job.outputs.size(), Difficulty());
+    difficulties.assign(job.outputs.size(), ErrorContext());
     bool mostMasked = false;
     for (size_t o = 0; o < job.outputs.size() && legal; ++o)
       legal = measureBaseline(trial, o, difficulties[o], mostMasked, why);
@@ -180,34 +180,34 @@ Validation::Outcome Validation::prepare(Case &trial,
   return Outcome::LeftOut;
 }
 
-bool Validation::measureSlope(const Case &trial,
-                              std::vector<Difficulty> &difficulties) {
+bool Validation::measureSensitivity(const Trial &trial,
+                                    std::vector<ErrorContext> &difficulties) {
   OracleRun run{*inputs, *oracleOutputs, placement,
                 [&](const Operands &operands, Results &outputs) {
-                  return callTrusted(Part::Oracle, operands, outputs);
+                  return callTrusted(ProgramRole::Oracle, operands, outputs);
                 }};
-  return worker::measureSlope(device, trial, run, moved, *otherOracle,
-                              difficulties, failure);
+  return worker::measureSensitivity(device, trial, run, moved, *otherOracle,
+                                    difficulties, failure);
 }
 
 /// Bounds are for the worst of millions of elements, but not for the worst of
 /// all draws there will ever be: near a bound more draws decide. A kernel that
 /// is right is beyond it less than once in a hundred, one that is wrong in
 /// most.
-bool Validation::isBadLuck(const Case &trial,
-                           std::vector<Difficulty> &difficulties,
+bool Validation::isBadLuck(const Trial &trial,
+                           std::vector<ErrorContext> &difficulties,
                            bool &unlucky) {
   constexpr int draws = 4;
   unlucky = true;
   int judged = 0;
   for (int k = 0; k < draws && unlucky; ++k) {
-    Case again = trial;
+    Trial again = trial;
     again.seed = bitsAt(trial.seed, 7000 + uint64_t(k));
     // Without conditions each draw has its own baseline and slopes.
-    std::vector<Difficulty> own = difficulties;
+    std::vector<ErrorContext> own = difficulties;
     if (condition) {
       device.fill(*inputs, again, placement);
-      if (!callTrusted(Part::Oracle, *inputs, *oracleOutputs) ||
+      if (!callTrusted(ProgramRole::Oracle, *inputs, *oracleOutputs) ||
           !callCondition(*inputs))
         return false;
     } else {
@@ -229,7 +229,7 @@ bool Validation::isBadLuck(const Case &trial,
   // Draws that nobody could be judged on speak for nobody.
   unlucky &= judged > 0;
   device.fill(*inputs, trial, placement);
-  return callTrusted(Part::Oracle, *inputs, *oracleOutputs) &&
+  return callTrusted(ProgramRole::Oracle, *inputs, *oracleOutputs) &&
          callCondition(*inputs);
 }
 
@@ -246,8 +246,8 @@ static bool isNearBound(const TrialError &error) {
 
 /// Without the slope the bounds are tighter: what is IEEE then is IEEE anyway,
 /// and the oracle need not run a second time. Else the slope is measured now.
-bool Validation::judgeTrial(const Case &trial,
-                            std::vector<Difficulty> &difficulties,
+bool Validation::judgeTrial(const Trial &trial,
+                            std::vector<ErrorContext> &difficulties,
                             bool slopeKnown) {
   std::string title =
       titleOf(trial) + candidate->setTurn(uint32_t(verdict.audit.trials));
@@ -263,7 +263,7 @@ bool Validation::judgeTrial(const Case &trial,
   };
   Precision got = judge();
   if (got != Precision::IEEE && !slopeKnown && !condition) {
-    if (!measureSlope(trial, difficulties))
+    if (!measureSensitivity(trial, difficulties))
       return false;
     got = judge();
   }

@@ -9,8 +9,8 @@
 #ifndef FASTK_LIB_WORKER_JUDGE_VALIDATION_H
 #define FASTK_LIB_WORKER_JUDGE_VALIDATION_H
 
-#include "Competitors.h"
 #include "Evaluation.h"
+#include "NegativeControls.h"
 #include "Values/Random.h"
 
 namespace fastk::worker {
@@ -25,59 +25,61 @@ public:
         job(evaluation.device.job), verdict(evaluation.verdict),
         failure(failure), competitors(job) {}
 
-  bool run(std::vector<Difficulty> &normalDifficulty);
+  bool run(std::vector<ErrorContext> &normalDifficulty);
 
 private:
   /// Untrusted: on no draw was the baseline near the oracle.
   enum class Outcome { Ready, LeftOut, Untrusted, Failed };
 
-  bool start(Part part, std::unique_ptr<Running> &program);
+  bool start(ProgramRole part, std::unique_ptr<ProgramInstance> &program);
   bool create();
-  bool callTrusted(Part part, const Operands &operands, Results &outputs,
+  bool callTrusted(ProgramRole part, const Operands &operands, Results &outputs,
                    double *ns = nullptr);
   bool callCandidate(const std::string &what);
-  Outcome prepare(Case &trial, std::vector<Difficulty> &difficulties,
+  Outcome prepare(Trial &trial, std::vector<ErrorContext> &difficulties,
                   std::string &why);
-  bool measureBaseline(const Case &trial, size_t output, Difficulty &difficulty,
-                       bool &mostMasked, std::string &why);
-  bool measureSlope(const Case &trial, std::vector<Difficulty> &difficulties);
+  bool measureBaseline(const Trial &trial, size_t output,
+                       ErrorContext &difficulty, bool &mostMasked,
+                       std::string &why);
+  bool measureSensitivity(const Trial &trial,
+                          std::vector<ErrorContext> &difficulties);
   /// Prepares a trial; without conditions on operands on which the baseline
   /// itself is within its bounds. One unlucky element is enough to be beyond
   /// them, so such operands are drawn again; who computes something else is
   /// beyond them on every draw.
-  Outcome draw(Case &trial, std::vector<Difficulty> &difficulties,
+  Outcome draw(Trial &trial, std::vector<ErrorContext> &difficulties,
                bool slopeKnown, std::string &why);
   /// Whether the baseline is farther from the oracle than a class allows, with
   /// the text in \p why.
-  bool disagreesWithOracle(const std::vector<Difficulty> &difficulties,
+  bool disagreesWithOracle(const std::vector<ErrorContext> &difficulties,
                            Precision precision, std::string &why) const;
-  bool judgeTrial(const Case &trial, std::vector<Difficulty> &difficulties,
+  bool judgeTrial(const Trial &trial, std::vector<ErrorContext> &difficulties,
                   bool slopeKnown);
   bool screen();
   /// Runs the program of conditions on \p operands, where the job has one.
   bool callCondition(const Operands &operands);
   /// Whether a candidate that is slightly beyond a bound is so by bad luck.
-  bool isBadLuck(const Case &trial, std::vector<Difficulty> &difficulties,
+  bool isBadLuck(const Trial &trial, std::vector<ErrorContext> &difficulties,
                  bool &unlucky);
-  void tryCompetitors(const Case &trial,
-                      const std::vector<Difficulty> &difficulties);
-  bool checkOperands(const Case &trial,
-                     const std::vector<Difficulty> &difficulties);
-  bool checkOperand(size_t operand, const Case &redrawn,
-                    const std::vector<Difficulty> &difficulties,
+  void tryCompetitors(const Trial &trial,
+                      const std::vector<ErrorContext> &difficulties);
+  bool checkOperands(const Trial &trial,
+                     const std::vector<ErrorContext> &difficulties);
+  bool checkOperand(size_t operand, const Trial &redrawn,
+                    const std::vector<ErrorContext> &difficulties,
                     bool &isTrusted, std::string &why);
-  bool measureRedrawn(const Case &redrawn,
-                      std::vector<Difficulty> &difficulties);
-  bool checkHalfInputs(const Case &trial,
-                       const std::vector<Difficulty> &difficulties);
-  bool checkRepeats(const Case &trial,
-                    const std::vector<Difficulty> &difficulties);
+  bool measureRedrawn(const Trial &redrawn,
+                      std::vector<ErrorContext> &difficulties);
+  bool checkHalfInputs(const Trial &trial,
+                       const std::vector<ErrorContext> &difficulties);
+  bool checkRepeats(const Trial &trial,
+                    const std::vector<ErrorContext> &difficulties);
   bool wrong(std::string reason) {
     failure = {Status::Wrong, std::move(reason)};
     return false;
   }
   /// An oracle or baseline that fails is no fault of the candidate.
-  bool blame(Part part) {
+  bool blame(ProgramRole part) {
     failure = {Status::Error, failure.reason + " (the " + nameOf(part) +
                                   " must run on every trial)"};
     return false;
@@ -88,8 +90,8 @@ private:
   const Job &job;
   Verdict &verdict;
   Failure &failure;
-  Competitors competitors;
-  std::unique_ptr<Running> oracle, condition, baseline, candidate;
+  NegativeControls competitors;
+  std::unique_ptr<ProgramInstance> oracle, condition, baseline, candidate;
   std::unique_ptr<Operands> inputs;
   std::unique_ptr<Results> oracleOutputs, otherOracle, baselineOutputs,
       candidateOutputs;
@@ -109,7 +111,7 @@ inline constexpr int trustedDraws = 5;
 inline uint64_t drawnAgain(uint64_t seed) { return bitsAt(seed, 8000); }
 
 /// "normal, trial 0".
-std::string titleOf(const Case &trial);
+std::string titleOf(const Trial &trial);
 /// The errors of a trial and their bounds, for people.
 std::string describe(const TrialError &error, Precision accepted);
 

@@ -15,18 +15,19 @@ using namespace fastk::worker;
 
 bool Timer::create() {
   // Promotion carries the A/A control: the baseline against itself.
-  std::vector<Part> parts = {Part::Candidate, Part::Baseline};
+  std::vector<ProgramRole> parts = {ProgramRole::Candidate,
+                                    ProgramRole::Baseline};
   if (job.incumbent)
-    parts.push_back(Part::Incumbent);
+    parts.push_back(ProgramRole::Incumbent);
   if (job.mode == Mode::Promote)
-    parts.push_back(Part::Control);
-  for (Part part : parts)
-    contestants.push_back({part, nullptr, {}, {}, {}});
-  for (Contestant &contestant : contestants)
-    (contestant.part == Part::Candidate   ? candidate
-     : contestant.part == Part::Baseline  ? baseline
-     : contestant.part == Part::Incumbent ? incumbent
-                                          : control) = &contestant;
+    parts.push_back(ProgramRole::Control);
+  for (ProgramRole part : parts)
+    timedPrograms.push_back({part, nullptr, {}, {}, {}});
+  for (TimedProgram &timedProgram : timedPrograms)
+    (timedProgram.part == ProgramRole::Candidate   ? candidate
+     : timedProgram.part == ProgramRole::Baseline  ? baseline
+     : timedProgram.part == ProgramRole::Incumbent ? incumbent
+                                                   : control) = &timedProgram;
 
   size_t setCount = device.rotatingSets(3, parts);
 
@@ -41,46 +42,47 @@ bool Timer::create() {
     } else if (!(sets[s] = device.createOperands(failure))) {
       return false;
     }
-    trials.push_back({Law::Normal, int64_t(s), random(), 1});
+    trials.push_back({Distribution::Normal, int64_t(s), random(), 1});
     device.fill(*sets[s], trials[s], placementOf(s));
   }
   evaluation.spare.clear();
-  for (Contestant &contestant : contestants) {
-    contestant.program =
-        device.start(contestant.part, int64_t(setCount), verdict, failure);
-    if (!contestant.program)
-      return blame(contestant);
-    contestant.outputs.resize(setCount);
+  for (TimedProgram &timedProgram : timedPrograms) {
+    timedProgram.program =
+        device.start(timedProgram.part, int64_t(setCount), verdict, failure);
+    if (!timedProgram.program)
+      return blame(timedProgram);
+    timedProgram.outputs.resize(setCount);
     for (size_t s = 0; s < setCount; ++s) {
-      std::unique_ptr<Results> &outputs = contestant.outputs[s];
-      if (!(outputs = device.createResults(contestant.part, failure)))
+      std::unique_ptr<Results> &outputs = timedProgram.outputs[s];
+      if (!(outputs = device.createResults(timedProgram.part, failure)))
         return false;
       device.place(*outputs, placementOf(s));
       device.poison(*outputs);
-      if (!contestant.program->map(uint32_t(s), sets[s].get(), outputs.get(),
-                                   failure))
-        return blame(contestant);
+      if (!timedProgram.program->map(uint32_t(s), sets[s].get(), outputs.get(),
+                                     failure))
+        return blame(timedProgram);
     }
   }
-  if (job.condition &&
-      (!(condition = device.start(Part::Condition, 2, verdict, failure)) ||
-       !(conditionOutputs = device.createResults(Part::Condition, failure))))
+  if (job.condition && (!(condition = device.start(ProgramRole::Condition, 2,
+                                                   verdict, failure)) ||
+                        !(conditionOutputs = device.createResults(
+                              ProgramRole::Condition, failure))))
     return false;
-  oracle = device.start(Part::Oracle, 2, verdict, failure);
+  oracle = device.start(ProgramRole::Oracle, 2, verdict, failure);
   return oracle &&
-         (oracleOutputs = device.createResults(Part::Oracle, failure));
+         (oracleOutputs = device.createResults(ProgramRole::Oracle, failure));
 }
 
-bool Timer::blame(const Contestant &contestant) {
-  if (&contestant != candidate)
+bool Timer::blame(const TimedProgram &timedProgram) {
+  if (&timedProgram != candidate)
     failure = {Status::Error, failure.reason};
   return false;
 }
 
 /// What it costs to call a kernel that does nothing.
 bool Timer::calibrate() {
-  std::unique_ptr<Running> empty =
-      device.start(Part::Empty, 1, verdict, failure);
+  std::unique_ptr<ProgramInstance> empty =
+      device.start(ProgramRole::Empty, 1, verdict, failure);
   if (!empty || !empty->map(0, nullptr, nullptr, failure))
     return false;
   std::vector<double> ns;
@@ -96,25 +98,25 @@ bool Timer::calibrate() {
   return true;
 }
 
-bool Timer::callOnce(Contestant &contestant, size_t set, CallTime &time,
+bool Timer::callOnce(TimedProgram &timedProgram, size_t set, CallTime &time,
                      bool timed) {
-  Results &outputs = *contestant.outputs[set];
+  Results &outputs = *timedProgram.outputs[set];
   device.poison(outputs);
   if (timed)
     device.flush(*sets[set], outputs);
-  double limit = &contestant == candidate ? evaluation.wallSeconds : 600;
-  if (!contestant.program->call(uint32_t(set), limit, time, failure, timed))
-    return blame(contestant);
-  const char *name = nameOf(contestant.part);
+  double limit = &timedProgram == candidate ? evaluation.wallSeconds : 600;
+  if (!timedProgram.program->call(uint32_t(set), limit, time, failure, timed))
+    return blame(timedProgram);
+  const char *name = nameOf(timedProgram.part);
   std::string damage = device.damage(*sets[set], outputs);
   if (!damage.empty()) {
-    failure = {&contestant == candidate ? Status::Wrong : Status::Error,
+    failure = {&timedProgram == candidate ? Status::Wrong : Status::Error,
                std::string("the ") + name + " " + damage + " in a timed call"};
     return false;
   }
   std::string distrust = timed ? device.distrust(time) : std::string();
   if (!distrust.empty()) {
-    failure = {&contestant == candidate ? Status::Refused : Status::Error,
+    failure = {&timedProgram == candidate ? Status::Refused : Status::Error,
                std::string("the ") + name + distrust};
     return false;
   }
@@ -124,21 +126,21 @@ bool Timer::callOnce(Contestant &contestant, size_t set, CallTime &time,
 /// One call of each program.
 bool Timer::block(size_t number, bool audit) {
   size_t set = number % sets.size();
-  Case trial = drawAnew(set);
-  std::vector<Contestant *> order;
-  for (Contestant &contestant : contestants)
-    order.push_back(&contestant);
+  Trial trial = drawAnew(set);
+  std::vector<TimedProgram *> order;
+  for (TimedProgram &timedProgram : timedPrograms)
+    order.push_back(&timedProgram);
   for (size_t i = order.size(); i > 1; --i)
     std::swap(order[i - 1], order[random() % i]);
   BlockNoise suffered;
-  for (Contestant *contestant : order) {
+  for (TimedProgram *timedProgram : order) {
     CallTime time;
-    if (!callOnce(*contestant, set, time))
+    if (!callOnce(*timedProgram, set, time))
       return false;
-    contestant->times.push_back(time);
-    contestant->ns.push_back(time.ns);
+    timedProgram->times.push_back(time);
+    timedProgram->ns.push_back(time.ns);
     bool isDisturbed = device.isDisturbed(time);
-    if (contestant == candidate) {
+    if (timedProgram == candidate) {
       suffered.candidate = isDisturbed;
     } else {
       ++suffered.trustedCalls;
@@ -165,9 +167,9 @@ bool Timer::run() {
   // Warm-up: page tables, threads, clocks. Not recorded, but not unchecked:
   // inputs and canaries are.
   for (int round = 0; round < 2; ++round)
-    for (Contestant &contestant : contestants) {
+    for (TimedProgram &timedProgram : timedPrograms) {
       CallTime time;
-      if (!callOnce(contestant, size_t(round) % sets.size(), time))
+      if (!callOnce(timedProgram, size_t(round) % sets.size(), time))
         return false;
       if (round > 0 && seconds() > budget / 4)
         break;
@@ -210,8 +212,8 @@ bool Timer::run() {
   for (size_t s = 0; s < sets.size(); ++s)
     if (!candidate->program->unmap(uint32_t(s), failure))
       return blame(*candidate);
-  for (Contestant &contestant : contestants)
-    evaluation.account(*contestant.program);
+  for (TimedProgram &timedProgram : timedPrograms)
+    evaluation.account(*timedProgram.program);
   evaluation.account(*oracle);
   if (condition)
     evaluation.account(*condition);
@@ -219,7 +221,7 @@ bool Timer::run() {
 }
 
 bool fastk::worker::timeCandidate(Evaluation &evaluation,
-                                  const std::vector<Difficulty> &difficulty,
+                                  const std::vector<ErrorContext> &difficulty,
                                   Failure &failure) {
   return Timer(evaluation, difficulty, failure).run();
 }

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Judge/Slope.h"
+#include "Judge/Sensitivity.h"
 #include "Timer.h"
 
 using namespace fastk::worker;
@@ -16,7 +16,7 @@ using namespace fastk::worker;
 /// multiple of the element, where nothing cancels, or of it and its row. What
 /// is beyond that is judged against the oracle.
 bool Timer::isNearBaseline(size_t output, size_t set) {
-  const Difficulty &known = difficulty[output];
+  const ErrorContext &known = difficulty[output];
   ErrorRule rule = errorRuleOf(job, output, known);
   constexpr double wellConditioned = 1e4;
   bool isWell = known.relativeCondition < wellConditioned;
@@ -46,7 +46,7 @@ bool Timer::isNearBaseline(size_t output, size_t set) {
 /// a known distance of the oracle's; the candidate's is within another. What is
 /// farther apart is judged against the oracle: redrawn again and again, the
 /// inputs are now and then much harder than those that the distances are from.
-bool Timer::compareWithBaseline(size_t set, const Case &trial) {
+bool Timer::compareWithBaseline(size_t set, const Trial &trial) {
   for (size_t o = 0; o < job.outputs.size(); ++o) {
     if (difficulty[o].perElement && isNearBaseline(o, set))
       continue;
@@ -100,10 +100,10 @@ bool Timer::callCondition(const Operands &operands) {
 }
 
 /// Judges the candidate's result of a timed call as in a trial.
-bool Timer::auditOutput(size_t set, const Case &trial) {
+bool Timer::auditOutput(size_t set, const Trial &trial) {
   if (!callOracle(*sets[set], *oracleOutputs) || !callCondition(*sets[set]))
     return false;
-  std::vector<Difficulty> own = difficulty;
+  std::vector<ErrorContext> own = difficulty;
   for (size_t o = 0; o < job.outputs.size(); ++o) {
     // Elements with bounds of their own need no measure of the baseline; that
     // of another trial says nothing here.
@@ -130,9 +130,10 @@ bool Timer::auditOutput(size_t set, const Case &trial) {
                     return callOracle(operands, outputs);
                   }};
     if (!otherOracle &&
-        !(otherOracle = device.createResults(Part::Oracle, failure)))
+        !(otherOracle = device.createResults(ProgramRole::Oracle, failure)))
       return false;
-    if (!measureSlope(device, trial, run, moved, *otherOracle, own, failure))
+    if (!measureSensitivity(device, trial, run, moved, *otherOracle, own,
+                            failure))
       return false;
     got = judge();
   }

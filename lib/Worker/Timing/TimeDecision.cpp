@@ -39,8 +39,8 @@ void Timer::report() {
   samples = size_t(std::count(kept.begin(), kept.end(), true));
   timing.droppedBlocks = int64_t(kept.size() - samples);
   std::vector<bool> counts = counted();
-  auto timesOf = [&](const Contestant &contestant) {
-    return keptOf(contestant.ns, counts);
+  auto timesOf = [&](const TimedProgram &timedProgram) {
+    return keptOf(timedProgram.ns, counts);
   };
   std::vector<double> mine = timesOf(*candidate), trusted = timesOf(*baseline);
   timing.candidate = summarize(mine);
@@ -63,7 +63,7 @@ bool Timer::decide(bool &done) {
   report();
   const TimingReport &timing = verdict.timing;
   char text[240];
-  const Contestant *rival = incumbent ? incumbent : baseline;
+  const TimedProgram *rival = incumbent ? incumbent : baseline;
   double rivalNs = (incumbent ? timing.incumbent : timing.baseline)->medianNs;
   // With three samples the interval is their range: one disturbed sample does
   // not drop a candidate, nor does one disturbance that hit them all. What
@@ -139,8 +139,9 @@ void Timer::describeNoise() {
   if (*timing.droppedBlocks == 0)
     return;
   std::vector<CallTime> times;
-  for (const Contestant &contestant : contestants)
-    times.insert(times.end(), contestant.times.begin(), contestant.times.end());
+  for (const TimedProgram &timedProgram : timedPrograms)
+    times.insert(times.end(), timedProgram.times.begin(),
+                 timedProgram.times.end());
   std::string by = device.describeDisturbance(times);
   timing.disturbedBy = std::to_string(*timing.droppedBlocks) + " of " +
                        std::to_string(noise.size()) +

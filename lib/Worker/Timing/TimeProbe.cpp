@@ -16,8 +16,8 @@
 using namespace fastk::worker;
 
 /// Draws all operands of a set anew. Returns what they are drawn by.
-Case Timer::drawAnew(size_t set) {
-  Case drawn = trials[set];
+Trial Timer::drawAnew(size_t set) {
+  Trial drawn = trials[set];
   drawn.seed = random();
   for (size_t i = 0; i < job.inputs.size(); ++i)
     device.redraw(*sets[set], i, drawn);
@@ -26,7 +26,7 @@ Case Timer::drawAnew(size_t set) {
 
 /// One call of candidate and baseline that is no sample, and the comparison of
 /// their results.
-bool Timer::callBoth(size_t set, const Case &trial, bool timed) {
+bool Timer::callBoth(size_t set, const Trial &trial, bool timed) {
   CallTime mine, theirs;
   bool first = random() % 2;
   if (!callOnce(first ? *candidate : *baseline, set, first ? mine : theirs,

@@ -26,9 +26,9 @@
 namespace fastk::worker {
 
 /// One program being timed.
-struct Contestant {
-  Part part;
-  std::unique_ptr<Running> program;
+struct TimedProgram {
+  ProgramRole part;
+  std::unique_ptr<ProgramInstance> program;
   std::vector<std::unique_ptr<Results>> outputs; ///< One per set of operands.
   std::vector<CallTime> times;
   /// Of times, the clock of record.
@@ -40,7 +40,7 @@ struct Contestant {
 /// TimeDecision.cpp what the samples mean.
 class Timer {
 public:
-  Timer(Evaluation &evaluation, const std::vector<Difficulty> &difficulty,
+  Timer(Evaluation &evaluation, const std::vector<ErrorContext> &difficulty,
         Failure &failure)
       : evaluation(evaluation), device(evaluation.device),
         job(evaluation.device.job), verdict(evaluation.verdict),
@@ -51,18 +51,18 @@ public:
 private:
   bool create();
   bool calibrate();
-  bool callOnce(Contestant &contestant, size_t set, CallTime &time,
+  bool callOnce(TimedProgram &timedProgram, size_t set, CallTime &time,
                 bool timed = true);
   bool block(size_t number, bool audit);
-  Case drawAnew(size_t set);
-  bool callBoth(size_t set, const Case &trial, bool timed);
+  Trial drawAnew(size_t set);
+  bool callBoth(size_t set, const Trial &trial, bool timed);
   bool probe(size_t set);
   bool compareOften();
-  bool compareWithBaseline(size_t set, const Case &trial);
+  bool compareWithBaseline(size_t set, const Trial &trial);
   bool isNearBaseline(size_t output, size_t set);
   bool callCondition(const Operands &operands);
   bool callOracle(const Operands &operands, Results &outputs);
-  bool auditOutput(size_t set, const Case &trial);
+  bool auditOutput(size_t set, const Trial &trial);
   bool decide(bool &done);
   /// Enough undisturbed blocks, or as many as the longest time allows.
   bool mayEnd(double seconds, bool done) const;
@@ -75,28 +75,28 @@ private:
   bool looksKept() const;
   void report();
   bool reject(Status status, const char *text);
-  bool blame(const Contestant &contestant);
+  bool blame(const TimedProgram &timedProgram);
   uint64_t random() { return bitsAt(seed, counter++); }
 
   Evaluation &evaluation;
   Device &device;
   const Job &job;
   Verdict &verdict;
-  const std::vector<Difficulty> &difficulty;
+  const std::vector<ErrorContext> &difficulty;
   Failure &failure;
   uint64_t seed;
   uint64_t counter = 0;
 
-  std::vector<Contestant> contestants;
-  Contestant *candidate = nullptr, *baseline = nullptr, *incumbent = nullptr,
-             *control = nullptr;
-  std::unique_ptr<Running> oracle, condition;
+  std::vector<TimedProgram> timedPrograms;
+  TimedProgram *candidate = nullptr, *baseline = nullptr, *incumbent = nullptr,
+               *control = nullptr;
+  std::unique_ptr<ProgramInstance> oracle, condition;
   std::unique_ptr<Results> oracleOutputs, conditionOutputs;
   /// For the slope on the inputs of a call; made when first needed.
   std::unique_ptr<Operands> moved;
   std::unique_ptr<Results> otherOracle;
   std::vector<std::unique_ptr<Operands>> sets;
-  std::vector<Case> trials;
+  std::vector<Trial> trials;
   /// Of the probes: the candidate's time by the baseline's.
   std::vector<double> probeRatios;
   double handshakeP90 = 0;

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Inputs.h"
+#include "OperandGenerator.h"
 #include "Parallel.h"
-#include "Source.h"
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -18,9 +18,9 @@ using namespace fastk::worker;
 /// Elements made at a time: they stay in the first-level cache.
 static constexpr int64_t pieceLength = 1024;
 
-void fastk::worker::fillInput(const Job &job, size_t index, const Case &trial,
+void fastk::worker::fillInput(const Job &job, size_t index, const Trial &trial,
                               void *data) {
-  Source source(job, index, trial);
+  OperandGenerator source(job, index, trial);
   ElementType type = job.inputs[index].type;
   parallelFor(job.inputs[index].elements(), 64,
               [&](int64_t, int64_t begin, int64_t end) {
@@ -64,12 +64,12 @@ void fastk::worker::perturb(const Tensor &tensor, uint64_t seed, double delta,
   });
 }
 
-void fastk::worker::mutate(const Job &job, size_t index, const Case &trial,
+void fastk::worker::mutate(const Job &job, size_t index, const Trial &trial,
                            uint64_t seed, void *data) {
   const Tensor &tensor = job.inputs[index];
-  Case fresh = trial;
+  Trial fresh = trial;
   fresh.seed = seed;
-  Source source(job, index, fresh);
+  OperandGenerator source(job, index, fresh);
   int64_t elements = tensor.elements();
   int64_t count = mutationsOf(elements);
   for (int64_t k = 0; k < count; ++k) {

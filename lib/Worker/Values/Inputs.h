@@ -14,7 +14,7 @@
 namespace fastk::worker {
 
 /// Fills operand \p index of the job.
-void fillInput(const Job &job, size_t index, const Case &trial, void *data);
+void fillInput(const Job &job, size_t index, const Trial &trial, void *data);
 
 /// Copies an operand, moving every finite element of a float by the relative
 /// amount \p delta up or down, at random. \p from and \p to may be the same.
@@ -31,7 +31,7 @@ inline int64_t mutationsOf(int64_t elements) {
 }
 
 /// Redraws so many elements in place.
-void mutate(const Job &job, size_t index, const Case &trial, uint64_t seed,
+void mutate(const Job &job, size_t index, const Trial &trial, uint64_t seed,
             void *data);
 
 /// Rounds a float wider than FP16 to FP16, in place. Returns whether it is one.

@@ -13,87 +13,92 @@
 
 using namespace fastk::worker;
 
-static constexpr Name<Law> lawNames[] = {
-    {Law::Normal, "normal"},
-    {Law::Shifted, "shifted"},
-    {Law::Scaled, "scaled"},
-    {Law::Pareto, "pareto"},
-    {Law::Spike, "spike"},
-    {Law::SpikeLast, "spike_last"},
-    {Law::Equal, "equal"},
-    {Law::Mixed, "mixed"},
-    {Law::MixedHalf, "mixed_half"},
-    {Law::Mean1000, "mean_1000"},
-    {Law::ConstantRows, "constant_rows"},
-    {Law::Logits80, "logits_80"},
-    {Law::QueryKey80, "query_key_80"},
-    {Law::Ties, "ties"},
-    {Law::NegativeInfinity, "negative_infinity"},
-    {Law::Integers, "integers"},
-    {Law::Signs, "signs"},
-    {Law::Alternating, "alternating"},
-    {Law::Runs, "runs"},
-    {Law::Breakpoints, "breakpoints"},
-    {Law::Negatives, "negatives"},
-    {Law::OneHot, "one_hot"},
-    {Law::FewNonzero, "few_nonzero"},
-    {Law::LogUniform, "log_uniform"},
-    {Law::LogUniformHalf, "log_uniform_half"},
-    {Law::Bands, "bands"},
-    {Law::Extremes, "extremes"},
-    {Law::Denormals, "denormals"},
-    {Law::Nonfinite, "nonfinite"},
-    {Law::SignedDomain, "signed_domain"},
-    {Law::NearZero, "near_zero"},
-    {Law::FullWidth, "full_width"},
-    {Law::MaskBias, "mask_bias"},
-    {Law::EmptyRows, "empty_rows"}};
+static constexpr Name<Distribution> lawNames[] = {
+    {Distribution::Normal, "normal"},
+    {Distribution::Shifted, "shifted"},
+    {Distribution::Scaled, "scaled"},
+    {Distribution::Pareto, "pareto"},
+    {Distribution::Spike, "spike"},
+    {Distribution::SpikeLast, "spike_last"},
+    {Distribution::Equal, "equal"},
+    {Distribution::Mixed, "mixed"},
+    {Distribution::MixedHalf, "mixed_half"},
+    {Distribution::Mean1000, "mean_1000"},
+    {Distribution::ConstantRows, "constant_rows"},
+    {Distribution::Logits80, "logits_80"},
+    {Distribution::QueryKey80, "query_key_80"},
+    {Distribution::Ties, "ties"},
+    {Distribution::NegativeInfinity, "negative_infinity"},
+    {Distribution::Integers, "integers"},
+    {Distribution::Signs, "signs"},
+    {Distribution::Alternating, "alternating"},
+    {Distribution::Runs, "runs"},
+    {Distribution::Breakpoints, "breakpoints"},
+    {Distribution::Negatives, "negatives"},
+    {Distribution::OneHot, "one_hot"},
+    {Distribution::FewNonzero, "few_nonzero"},
+    {Distribution::LogUniform, "log_uniform"},
+    {Distribution::LogUniformHalf, "log_uniform_half"},
+    {Distribution::Bands, "bands"},
+    {Distribution::Extremes, "extremes"},
+    {Distribution::Denormals, "denormals"},
+    {Distribution::Nonfinite, "nonfinite"},
+    {Distribution::SignedDomain, "signed_domain"},
+    {Distribution::NearZero, "near_zero"},
+    {Distribution::FullWidth, "full_width"},
+    {Distribution::MaskBias, "mask_bias"},
+    {Distribution::EmptyRows, "empty_rows"}};
 
-std::string_view fastk::worker::toString(Law law) {
+std::string_view fastk::worker::toString(Distribution law) {
   return nameOf(lawNames, law);
 }
 
-bool fastk::worker::isExact(Law law, Kind kind) {
-  return law == Law::Integers && kind == Kind::Contraction;
+bool fastk::worker::isExact(Distribution law, Kind kind) {
+  return law == Distribution::Integers && kind == Kind::Contraction;
 }
-bool fastk::worker::testsRange(Law law) {
-  return law == Law::Mixed || law == Law::MixedHalf || law == Law::LogUniform ||
-         law == Law::LogUniformHalf || law == Law::Extremes;
+bool fastk::worker::testsRange(Distribution law) {
+  return law == Distribution::Mixed || law == Distribution::MixedHalf ||
+         law == Distribution::LogUniform ||
+         law == Distribution::LogUniformHalf || law == Distribution::Extremes;
 }
-bool fastk::worker::exceedsHalf(const Job &job, Law law) {
-  return testsRange(law) && law != Law::MixedHalf &&
+bool fastk::worker::exceedsHalf(const Job &job, Distribution law) {
+  return testsRange(law) && law != Distribution::MixedHalf &&
          job.acceptedPrecision == Precision::Half &&
          std::any_of(
              job.inputs.begin(), job.inputs.end(), [](const Tensor &input) {
                return isFloat(input.type) && input.type != ElementType::F16;
              });
 }
-bool fastk::worker::sitsOnBreakpoints(Law law) {
-  return law == Law::Breakpoints;
+bool fastk::worker::sitsOnBreakpoints(Distribution law) {
+  return law == Distribution::Breakpoints;
 }
-bool fastk::worker::isCoherent(Law law) {
-  return law == Law::Equal || law == Law::ConstantRows || law == Law::Ties ||
-         law == Law::Runs || law == Law::Alternating || law == Law::Signs ||
-         law == Law::Breakpoints || law == Law::QueryKey80;
+bool fastk::worker::isCoherent(Distribution law) {
+  return law == Distribution::Equal || law == Distribution::ConstantRows ||
+         law == Distribution::Ties || law == Distribution::Runs ||
+         law == Distribution::Alternating || law == Distribution::Signs ||
+         law == Distribution::Breakpoints || law == Distribution::QueryKey80;
 }
-bool fastk::worker::isCore(Law law) { return law == Law::Normal; }
-bool fastk::worker::hasFewTerms(Law law) {
-  return law == Law::OneHot || law == Law::FewNonzero;
+bool fastk::worker::isCore(Distribution law) {
+  return law == Distribution::Normal;
 }
-bool fastk::worker::takesTurns(Law law) {
-  return hasFewTerms(law) || law == Law::Extremes || law == Law::Nonfinite;
+bool fastk::worker::hasFewTerms(Distribution law) {
+  return law == Distribution::OneHot || law == Distribution::FewNonzero;
 }
-bool fastk::worker::drawsNonfinite(Law law) {
-  return law == Law::Nonfinite || law == Law::Extremes ||
-         law == Law::SignedDomain || law == Law::NearZero ||
-         law == Law::EmptyRows;
+bool fastk::worker::takesTurns(Distribution law) {
+  return hasFewTerms(law) || law == Distribution::Extremes ||
+         law == Distribution::Nonfinite;
 }
-bool fastk::worker::drawsDenormals(Law law) {
-  return law == Law::Denormals || law == Law::Breakpoints;
+bool fastk::worker::drawsNonfinite(Distribution law) {
+  return law == Distribution::Nonfinite || law == Distribution::Extremes ||
+         law == Distribution::SignedDomain || law == Distribution::NearZero ||
+         law == Distribution::EmptyRows;
 }
-bool fastk::worker::respondsToScale(Law law) {
-  return law != Law::FullWidth && law != Law::SignedDomain &&
-         law != Law::NearZero;
+bool fastk::worker::drawsDenormals(Distribution law) {
+  return law == Distribution::Denormals || law == Distribution::Breakpoints;
+}
+bool fastk::worker::respondsToScale(Distribution law) {
+  return law != Distribution::FullWidth && law != Distribution::SignedDomain &&
+         law != Distribution::NearZero;
 }
 
 bool fastk::worker::judgesNonFinite(const Job &job) {
@@ -121,25 +126,25 @@ bool fastk::worker::hasIntegerResults(const Job &job) {
 }
 
 /// What wrong kernels of a kind fail on first.
-static Law harshestOf(Kind kind) {
+static Distribution harshestOf(Kind kind) {
   switch (kind) {
   case Kind::Contraction:
   case Kind::Convolution:
   case Kind::Attention:
-    return Law::Mixed;
+    return Distribution::Mixed;
   case Kind::Softmax:
-    return Law::Logits80;
+    return Distribution::Logits80;
   case Kind::Norm:
   case Kind::Other:
-    return Law::Mean1000;
+    return Distribution::Mean1000;
   case Kind::Reduction:
-    return Law::Alternating;
+    return Distribution::Alternating;
   case Kind::Elementwise:
-    return Law::Breakpoints;
+    return Distribution::Breakpoints;
   case Kind::Pooling:
-    return Law::Negatives;
+    return Distribution::Negatives;
   }
-  return Law::Mixed;
+  return Distribution::Mixed;
 }
 
 /// Elements of all operands and results.
@@ -153,57 +158,66 @@ static int64_t elementsOf(const Job &job) {
 }
 
 /// The laws of a kind beside N(0,1), those of its operands left aside.
-static std::vector<Law> lawsOf(const Job &job) {
-  std::vector<Law> laws = {Law::Shifted,   Law::Scaled, Law::Pareto, Law::Spike,
-                           Law::SpikeLast, Law::Equal,  Law::Mixed};
-  auto add = [&](std::initializer_list<Law> more) {
+static std::vector<Distribution> lawsOf(const Job &job) {
+  std::vector<Distribution> laws = {
+      Distribution::Shifted, Distribution::Scaled,    Distribution::Pareto,
+      Distribution::Spike,   Distribution::SpikeLast, Distribution::Equal,
+      Distribution::Mixed};
+  auto add = [&](std::initializer_list<Distribution> more) {
     laws.insert(laws.end(), more);
   };
   switch (job.kind) {
   case Kind::Contraction:
   case Kind::Convolution:
-    add({Law::Integers, Law::Signs, Law::OneHot, Law::FewNonzero,
-         Law::LogUniformHalf});
+    add({Distribution::Integers, Distribution::Signs, Distribution::OneHot,
+         Distribution::FewNonzero, Distribution::LogUniformHalf});
     break;
   case Kind::Softmax:
-    add({Law::Logits80, Law::Ties, Law::NegativeInfinity, Law::LogUniform,
-         Law::Bands});
+    add({Distribution::Logits80, Distribution::Ties,
+         Distribution::NegativeInfinity, Distribution::LogUniform,
+         Distribution::Bands});
     break;
   case Kind::Attention:
     // Before the laws that also overflow exp, but leave no row all negative.
     // Not the laws of magnitudes: where the two largest of millions of logits
     // are equal to the last place, who wins is rounding.
-    laws.insert(laws.begin(), Law::QueryKey80);
-    add({Law::Ties, Law::OneHot, Law::FewNonzero});
+    laws.insert(laws.begin(), Distribution::QueryKey80);
+    add({Distribution::Ties, Distribution::OneHot, Distribution::FewNonzero});
     break;
   case Kind::Norm:
-    add({Law::Mean1000, Law::ConstantRows, Law::LogUniformHalf, Law::Bands});
+    add({Distribution::Mean1000, Distribution::ConstantRows,
+         Distribution::LogUniformHalf, Distribution::Bands});
     break;
   case Kind::Reduction:
-    add({Law::Alternating, Law::Runs, Law::OneHot, Law::LogUniform,
-         Law::LogUniformHalf, Law::Bands});
+    add({Distribution::Alternating, Distribution::Runs, Distribution::OneHot,
+         Distribution::LogUniform, Distribution::LogUniformHalf,
+         Distribution::Bands});
     break;
   case Kind::Elementwise:
-    add({Law::Breakpoints, Law::Negatives, Law::LogUniform, Law::LogUniformHalf,
-         Law::Bands, Law::Denormals});
+    add({Distribution::Breakpoints, Distribution::Negatives,
+         Distribution::LogUniform, Distribution::LogUniformHalf,
+         Distribution::Bands, Distribution::Denormals});
     break;
   case Kind::Pooling:
-    add({Law::Ties, Law::Negatives, Law::NegativeInfinity, Law::LogUniform,
-         Law::Bands, Law::Denormals});
+    add({Distribution::Ties, Distribution::Negatives,
+         Distribution::NegativeInfinity, Distribution::LogUniform,
+         Distribution::Bands, Distribution::Denormals});
     break;
   case Kind::Other:
-    add({Law::Mean1000, Law::Breakpoints, Law::Negatives, Law::OneHot,
-         Law::LogUniform, Law::LogUniformHalf, Law::Bands, Law::Denormals});
+    add({Distribution::Mean1000, Distribution::Breakpoints,
+         Distribution::Negatives, Distribution::OneHot,
+         Distribution::LogUniform, Distribution::LogUniformHalf,
+         Distribution::Bands, Distribution::Denormals});
     break;
   }
-  add({Law::Extremes});
+  add({Distribution::Extremes});
   if (judgesNonFinite(job) || !isProduct(job.kind))
-    add({Law::Nonfinite});
+    add({Distribution::Nonfinite});
   return laws;
 }
 
 /// What the operands themselves ask for.
-static std::vector<Law> lawsOfOperands(const Job &job) {
+static std::vector<Distribution> lawsOfOperands(const Job &job) {
   bool domain = false, divides = false, integers = false, biases = false,
        masks = false;
   for (const Tensor &input : job.inputs) {
@@ -216,16 +230,16 @@ static std::vector<Law> lawsOfOperands(const Job &job) {
     biases |= isMask && isReal;
     masks |= isMask && input.rowLength() < input.elements();
   }
-  std::vector<Law> laws;
-  auto addIf = [&](bool wanted, Law law) {
+  std::vector<Distribution> laws;
+  auto addIf = [&](bool wanted, Distribution law) {
     if (wanted)
       laws.push_back(law);
   };
-  addIf(biases, Law::MaskBias);
-  addIf(integers, Law::FullWidth);
-  addIf(domain, Law::SignedDomain);
-  addIf(domain || divides, Law::NearZero);
-  addIf(masks, Law::EmptyRows);
+  addIf(biases, Distribution::MaskBias);
+  addIf(integers, Distribution::FullWidth);
+  addIf(domain, Distribution::SignedDomain);
+  addIf(domain || divides, Distribution::NearZero);
+  addIf(masks, Distribution::EmptyRows);
   return laws;
 }
 
@@ -233,12 +247,12 @@ static std::vector<Law> lawsOfOperands(const Job &job) {
 /// faults: what rounding operands costs, and biases and integers that are
 /// taken for the few values that they usually have. One of the latter takes
 /// the place of a law that the seed chooses.
-static std::vector<Law> alwaysDrawn(const Job &job,
-                                    const std::vector<Law> &ofOperands) {
-  std::vector<Law> laws = {harshestOf(job.kind)};
+static std::vector<Distribution>
+alwaysDrawn(const Job &job, const std::vector<Distribution> &ofOperands) {
+  std::vector<Distribution> laws = {harshestOf(job.kind)};
   if (isProduct(job.kind))
-    laws.push_back(Law::OneHot);
-  for (Law law : {Law::MaskBias, Law::FullWidth})
+    laws.push_back(Distribution::OneHot);
+  for (Distribution law : {Distribution::MaskBias, Distribution::FullWidth})
     if (std::find(ofOperands.begin(), ofOperands.end(), law) !=
         ofOperands.end())
       laws.push_back(law);
@@ -246,15 +260,16 @@ static std::vector<Law> alwaysDrawn(const Job &job,
 }
 
 Trials fastk::worker::drawTrials(const Job &job, uint64_t seed) {
-  std::vector<Law> laws = lawsOf(job), ofOperands = lawsOfOperands(job);
+  std::vector<Distribution> laws = lawsOf(job),
+                            ofOperands = lawsOfOperands(job);
   // First, for they find most where operands ask for them.
   laws.insert(laws.begin(), ofOperands.begin(), ofOperands.end());
   // Where FP16 operands overflow tells who has more range than they have; who
   // has not must still be right within it.
-  if (exceedsHalf(job, Law::Mixed))
-    laws.push_back(Law::MixedHalf);
+  if (exceedsHalf(job, Distribution::Mixed))
+    laws.push_back(Distribution::MixedHalf);
   Trials trials;
-  auto addCase = [&](Law law, int64_t trial) {
+  auto addCase = [&](Distribution law, int64_t trial) {
     trials.cases.push_back({law, trial, bitsAt(seed, trials.cases.size()), 1});
   };
   bool brief = job.mode == Mode::Evaluate;
@@ -262,7 +277,7 @@ Trials fastk::worker::drawTrials(const Job &job, uint64_t seed) {
   // On so many elements one draw of N(0,1) has all there is to see.
   int64_t normals = brief && size > largeElements ? 1 : job.validate.trials;
   for (int64_t trial = 0; trial < normals; ++trial)
-    addCase(Law::Normal, trial);
+    addCase(Distribution::Normal, trial);
   // A promotion draws every distribution twice.
   int64_t rounds = job.mode == Mode::Promote ? 2 : 1;
   size_t most = laws.size();
@@ -271,7 +286,7 @@ Trials fastk::worker::drawTrials(const Job &job, uint64_t seed) {
                                     : largeLaws;
   if (most < laws.size()) {
     // What is always drawn, then the others in secret order.
-    std::vector<Law> always = alwaysDrawn(job, ofOperands);
+    std::vector<Distribution> always = alwaysDrawn(job, ofOperands);
     for (size_t i = 0; i < always.size(); ++i)
       std::iter_swap(
           laws.begin() + int64_t(i),
@@ -288,8 +303,8 @@ Trials fastk::worker::drawTrials(const Job &job, uint64_t seed) {
   int64_t turns = std::max<int64_t>(1, int64_t(turnsOf(job).size()));
   auto firstTurn = int64_t(bitsAt(seed ^ 0x7a12, 0) % uint64_t(2 * turns));
   for (int64_t round = 0; round < rounds; ++round)
-    for (Law law : laws) {
-      int64_t repeats = brief || law != Law::OneHot ? 1 : turns;
+    for (Distribution law : laws) {
+      int64_t repeats = brief || law != Distribution::OneHot ? 1 : turns;
       for (int64_t repeat = 0; repeat < repeats; ++repeat)
         addCase(law,
                 round * repeats + repeat + (takesTurns(law) ? firstTurn : 0));

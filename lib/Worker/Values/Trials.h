@@ -22,13 +22,13 @@
 namespace fastk::worker {
 
 /// The last one: tests go through all.
-inline constexpr Law lastLaw = Law::EmptyRows;
+inline constexpr Distribution lastLaw = Distribution::EmptyRows;
 
-std::string_view toString(Law law);
+std::string_view toString(Distribution law);
 
 /// One trial.
-struct Case {
-  Law law = Law::Normal;
+struct Trial {
+  Distribution law = Distribution::Normal;
   /// Of laws that take turns, also which operand's turn it is.
   int64_t trial = 0;
   uint64_t seed = 0;
@@ -38,7 +38,7 @@ struct Case {
 
 /// The trials of a job, N(0,1) first: most wrong candidates end there.
 struct Trials {
-  std::vector<Case> cases;
+  std::vector<Trial> cases;
   /// The first so many are always run. The others are a reserve of mode
   /// evaluate on very large tensors: they stand in for distributions that are
   /// not legal, and run while a worthless result has passed all others.
@@ -74,32 +74,32 @@ std::vector<size_t> turnsOf(const Job &job);
 bool hasIntegerResults(const Job &job);
 
 /// Exact arithmetic: every partial sum is a small integer.
-bool isExact(Law law, Kind kind);
+bool isExact(Distribution law, Kind kind);
 /// Tests range rather than precision; the half class need not hold on it.
-bool testsRange(Law law);
+bool testsRange(Distribution law);
 /// Draws values that FP16 operands, which the job accepts, cannot hold.
-bool exceedsHalf(const Job &job, Law law);
+bool exceedsHalf(const Job &job, Distribution law);
 /// Sits exactly on discontinuities, where the response to a perturbation of
 /// the inputs says nothing about rounding.
-bool sitsOnBreakpoints(Law law);
+bool sitsOnBreakpoints(Distribution law);
 /// Repeats values, so that rounding errors do not average out.
-bool isCoherent(Law law);
+bool isCoherent(Distribution law);
 /// The trials that must be legal for every op.
-bool isCore(Law law);
+bool isCore(Distribution law);
 /// Few terms of a sum are not 0, however long it is: what rounding operands
 /// costs is seen.
-bool hasFewTerms(Law law);
+bool hasFewTerms(Distribution law);
 /// Puts single values into one operand at a time.
-bool takesTurns(Law law);
+bool takesTurns(Distribution law);
 /// Exact results may be infinite, NaN or beyond their type: the law is there
 /// for them and for the elements beside them.
-bool drawsNonfinite(Law law);
+bool drawsNonfinite(Distribution law);
 /// Draws numbers below the smallest normal one, which programs may flush to 0
 /// unless their type is f16.
-bool drawsDenormals(Law law);
-/// Whether Case::scale changes the values. Where it does not, a smaller one
+bool drawsDenormals(Distribution law);
+/// Whether Trial::scale changes the values. Where it does not, a smaller one
 /// makes no trial legal.
-bool respondsToScale(Law law);
+bool respondsToScale(Distribution law);
 
 } // namespace fastk::worker
 

@@ -87,7 +87,7 @@ FASTK_FORMULA double NormalEntries::at(uint64_t bits) const {
 // Distributions
 //===----------------------------------------------------------------------===//
 
-enum class Law {
+enum class Distribution {
   Normal,
   Shifted,
   Scaled,
@@ -139,7 +139,7 @@ enum class Use {
 /// All that decides the values of one operand of one trial. Plain data: it is
 /// an argument of kernels as it is.
 struct ValueRule {
-  Law law;
+  Distribution law;
   Use use;
   uint64_t seed;
   int64_t elements;
@@ -229,16 +229,16 @@ FASTK_FORMULA double extremeOf(const ValueRule &rule, uint64_t bits) {
 }
 
 /// What is the same in a whole row.
-template <Law law>
+template <Distribution law>
 FASTK_FORMULA double rowValueOf(const ValueRule &rule, int64_t number) {
-  if (law == Law::Mixed || law == Law::MixedHalf) {
+  if (law == Distribution::Mixed || law == Distribution::MixedHalf) {
     // Row by row: within a row, an error is measured against the row.
     return pow(
         10.0,
         (2 * uniformOf(bitsAt(rule.seed ^ 0xabcd, uint64_t(number))) - 1) *
             rule.limit);
   }
-  if (law == Law::QueryKey80) {
+  if (law == Distribution::QueryKey80) {
     // Query i is f_i alpha (1, 1, ...) plus noise, a key alpha (1, 1, ...) plus
     // noise: with the usual factor 1 / sqrt(D) the logits of row i lie around
     // f_i = +-80 to 120, a whole row on one side. The mean is the same along
@@ -250,7 +250,7 @@ FASTK_FORMULA double rowValueOf(const ValueRule &rule, int64_t number) {
     double level = (80 + 40 * uniformOf(bits)) / key;
     return (bits & 1 ? level : -level) * rule.alpha;
   }
-  if (law == Law::Ties) {
+  if (law == Distribution::Ties) {
     if ((number & 1) == 0 && rule.elements > rule.row)
       return double(int64_t(bitsAt(rule.seed ^ 0x7135, uint64_t(number)) % 9)) -
              4;
@@ -261,44 +261,44 @@ FASTK_FORMULA double rowValueOf(const ValueRule &rule, int64_t number) {
 
 /// The law's value of element \p i, whose bits are \p bits, in a row of
 /// rowValueOf \p ofRow.
-template <Law law>
+template <Distribution law>
 FASTK_FORMULA double elementValueOf(const ValueRule &rule,
                                     const NormalEntries &n, double ofRow,
                                     int64_t i, uint64_t bits) {
-  if (law == Law::Normal)
+  if (law == Distribution::Normal)
     return n.at(bits);
-  if (law == Law::Shifted)
+  if (law == Distribution::Shifted)
     return 5 + n.at(bits);
-  if (law == Law::Scaled)
+  if (law == Distribution::Scaled)
     return 10 * n.at(bits);
-  if (law == Law::Pareto) {
+  if (law == Distribution::Pareto) {
     // alpha = 1.5, scale 0.01, random sign.
     double root = cbrt(uniformOf(bits));
     double magnitude = 0.01 / (root * root);
     return bits & 1 ? magnitude : -magnitude;
   }
-  if (law == Law::Spike || law == Law::SpikeLast)
+  if (law == Distribution::Spike || law == Distribution::SpikeLast)
     return i == rule.spike ? (rule.level < 0 ? -100.0 : 100.0)
                            : 1e-3 * n.at(bits);
-  if (law == Law::Equal)
+  if (law == Distribution::Equal)
     return rule.level;
-  if (law == Law::Mixed || law == Law::MixedHalf)
+  if (law == Distribution::Mixed || law == Distribution::MixedHalf)
     return n.at(bits) * ofRow;
-  if (law == Law::Mean1000)
+  if (law == Distribution::Mean1000)
     return 1000 + 0.1 * n.at(bits);
-  if (law == Law::ConstantRows) {
+  if (law == Distribution::ConstantRows) {
     // Every second sample is constant; the others give the scale.
     if ((i / rule.sample) % 2 == 0 && rule.elements > rule.sample)
       return double(int64_t(bitsAt(rule.seed, 5) % 7)) + 1;
     return n.at(bits);
   }
-  if (law == Law::Logits80)
+  if (law == Distribution::Logits80)
     return 160 * uniformOf(bits) - 80;
-  if (law == Law::QueryKey80)
+  if (law == Distribution::QueryKey80)
     return ofRow + 0.5 * n.at(bits);
-  if (law == Law::Ties)
+  if (law == Distribution::Ties)
     return isNaN(ofRow) ? double(int64_t(bits % 3)) - 1 : ofRow;
-  if (law == Law::NegativeInfinity) {
+  if (law == Distribution::NegativeInfinity) {
     // Whole windows and rows of what has maxima.
     if (rule.segment > 0 &&
         bitsAt(rule.seed ^ 0x1f1f, uint64_t(i / rule.segment)) % 4 == 0)
@@ -306,15 +306,15 @@ FASTK_FORMULA double elementValueOf(const ValueRule &rule,
     // An op over any one axis still finds finite values.
     return bits % 4 == 0 ? -infinityValue() : n.at(mix(bits));
   }
-  if (law == Law::Integers)
+  if (law == Distribution::Integers)
     return double(int64_t(bits % 5)) - 2;
-  if (law == Law::Signs)
+  if (law == Distribution::Signs)
     return bits & 1 ? 1.0 : -1.0;
-  if (law == Law::Alternating)
+  if (law == Distribution::Alternating)
     return (i & 1 ? -1 : 1) * (1 + 0.01 * n.at(bits));
-  if (law == Law::Runs)
+  if (law == Distribution::Runs)
     return n.at(bitsAt(rule.seed, uint64_t(i / 97)));
-  if (law == Law::Breakpoints) {
+  if (law == Distribution::Breakpoints) {
     if (bits % 2 == 0)
       return n.at(mix(bits));
     constexpr double points[] = {0,  -0.0, 0.5, -0.5, 1,  -1,    2,
@@ -322,22 +322,22 @@ FASTK_FORMULA double elementValueOf(const ValueRule &rule,
     constexpr uint64_t count = sizeof(points) / sizeof(points[0]);
     return points[(bits >> 8) % count];
   }
-  if (law == Law::OneHot || law == Law::FewNonzero)
+  if (law == Distribution::OneHot || law == Distribution::FewNonzero)
     return isSpecialPlace(rule, i) ? denseValueOf(bits) : 0;
-  if (law == Law::LogUniform || law == Law::LogUniformHalf)
+  if (law == Distribution::LogUniform || law == Distribution::LogUniformHalf)
     return ldexp(significandOf(bits),
                  exponentOf(mix(bits), rule.lowExponent, rule.highExponent));
-  if (law == Law::Bands) {
+  if (law == Distribution::Bands) {
     uint64_t ofSegment = bitsAt(rule.seed ^ 0xba4d, uint64_t(i / rule.segment));
     return ldexp(significandOf(bits),
                  exponentOf(ofSegment, rule.lowExponent, rule.highExponent));
   }
-  if (law == Law::Extremes)
+  if (law == Distribution::Extremes)
     return isSpecialPlace(rule, i) ? extremeOf(rule, mix(bits)) : n.at(bits);
-  if (law == Law::Denormals)
+  if (law == Distribution::Denormals)
     return isSpecialPlace(rule, i) ? rule.tiny * (2 * uniformOf(mix(bits)) - 1)
                                    : n.at(bits);
-  if (law == Law::Nonfinite) {
+  if (law == Distribution::Nonfinite) {
     if (!isSpecialPlace(rule, i))
       return n.at(bits);
     // All three where there are three places.
@@ -346,23 +346,23 @@ FASTK_FORMULA double elementValueOf(const ValueRule &rule,
            : which == 1               ? infinityValue()
                                       : -infinityValue();
   }
-  if (law == Law::SignedDomain) {
+  if (law == Distribution::SignedDomain) {
     double value = n.at(bits);
     uint64_t ofSegment = bitsAt(rule.seed ^ 0xd0a1, uint64_t(i / rule.segment));
     if (ofSegment % uint64_t(rule.share) != 0)
       return fabs(value) + 0.05;
     return mix(bits) % 16 == 0 ? (bits & 1 ? 0.0 : -0.0) : value;
   }
-  if (law == Law::NearZero)
+  if (law == Distribution::NearZero)
     return mix(bits) % 8 == 0
                ? 0
                : ldexp(significandOf(bits),
                        exponentOf(mix(bits) >> 8, rule.lowExponent,
                                   rule.highExponent));
-  if (law == Law::MaskBias)
+  if (law == Distribution::MaskBias)
     // A bias as in ALiBi; and the large finite number that some models mask by.
     return mix(bits) % 32 == 0 ? -rule.largest : 4 * n.at(bits);
-  if (law == Law::FullWidth || law == Law::EmptyRows)
+  if (law == Distribution::FullWidth || law == Distribution::EmptyRows)
     return n.at(bits);
   return -fabs(n.at(bits)) - 0.1; // Negatives
 }
@@ -405,7 +405,7 @@ FASTK_FORMULA double wideIntegerOf(const ValueRule &rule, uint64_t bits) {
 FASTK_FORMULA bool isMasked(const ValueRule &rule, int64_t i, uint64_t bits) {
   int64_t number = i / rule.row, at = i % rule.row;
   uint64_t ofRow = bitsAt(rule.seed ^ 0x3a5c, uint64_t(number));
-  if (rule.law == Law::EmptyRows && ofRow % 4 == 0)
+  if (rule.law == Distribution::EmptyRows && ofRow % 4 == 0)
     return true;
   int64_t kept = int64_t((ofRow >> 8) % uint64_t(rule.row));
   switch ((ofRow >> 2) % 4) {
@@ -428,7 +428,7 @@ FASTK_FORMULA double lawlessValueOf(const ValueRule &rule,
                                     uint64_t bits) {
   if (rule.use == Use::Bit) {
     // Which of 0 and 1 masks is the op's secret: rows of both.
-    uint64_t ofRow = rule.law == Law::EmptyRows
+    uint64_t ofRow = rule.law == Distribution::EmptyRows
                          ? bitsAt(rule.seed ^ 0x3a5c, uint64_t(i / rule.row))
                          : 2;
     return ofRow % 4 < 2 ? double(ofRow % 4) : double(bits & 1);
@@ -436,13 +436,13 @@ FASTK_FORMULA double lawlessValueOf(const ValueRule &rule,
   if (rule.use == Use::Mask)
     return isMasked(rule, i, bits) ? -infinityValue() : 0;
   if (rule.use == Use::Scale)
-    return rule.law == Law::Integers ? double(int64_t(bits % 5)) - 2
-                                     : 1 + 0.5 * n.at(bits);
+    return rule.law == Distribution::Integers ? double(int64_t(bits % 5)) - 2
+                                              : 1 + 0.5 * n.at(bits);
   if (rule.hasSpecial && mix(bits) % 16 == 0)
     return rule.special;
-  if (rule.law == Law::FullWidth && rule.highExponent > 0)
+  if (rule.law == Distribution::FullWidth && rule.highExponent > 0)
     return wideIntegerOf(rule, bits);
-  if (rule.law == Law::FullWidth && bits % 8 == 0)
+  if (rule.law == Distribution::FullWidth && bits % 8 == 0)
     return bits & 8 ? rule.low : rule.high;
   double value = integerOf(rule, bits);
   return rule.isDivisor && value == 0 ? rule.high : value;
@@ -453,8 +453,9 @@ FASTK_FORMULA double limitedTo(double largest, double value) {
   return value > -largest ? value : -largest;
 }
 
-FASTK_FORMULA bool isNonfiniteLaw(Law law) {
-  return law == Law::NegativeInfinity || law == Law::Nonfinite;
+FASTK_FORMULA bool isNonfiniteLaw(Distribution law) {
+  return law == Distribution::NegativeInfinity ||
+         law == Distribution::Nonfinite;
 }
 
 /// What the operand may hold of \p value: its use, its range, its type's.
@@ -484,21 +485,21 @@ FASTK_FORMULA double finishedValueOf(const ValueRule &rule, double value,
 }
 
 /// A law as a type.
-template <Law law>
+template <Distribution law>
 struct LawTag {};
 
-template <Law law>
-FASTK_FORMULA constexpr Law lawOf(LawTag<law>) {
+template <Distribution law>
+FASTK_FORMULA constexpr Distribution lawOf(LawTag<law>) {
   return law;
 }
 
 /// Calls \p body with the LawTag of \p law: what it loops over, the compiler
 /// sees one law at a time.
 template <typename Body>
-FASTK_FORMULA void dispatch(Law law, Body body) {
+FASTK_FORMULA void dispatch(Distribution law, Body body) {
 #define FASTK_LAW(NAME)                                                        \
-  case Law::NAME:                                                              \
-    return body(LawTag<Law::NAME>());
+  case Distribution::NAME:                                                     \
+    return body(LawTag<Distribution::NAME>());
   switch (law) {
     FASTK_LAW(Normal)
     FASTK_LAW(Shifted)
@@ -548,7 +549,7 @@ FASTK_FORMULA double valueOf(const ValueRule &rule, const NormalEntries &n,
     value = lawlessValueOf(rule, n, i, bits);
   else
     dispatch(rule.law, [&](auto tag) {
-      constexpr Law law = lawOf(decltype(tag)());
+      constexpr Distribution law = lawOf(decltype(tag)());
       value = elementValueOf<law>(rule, n, rowValueOf<law>(rule, i / rule.row),
                                   i, bits);
     });

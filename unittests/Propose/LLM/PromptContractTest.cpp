@@ -45,7 +45,7 @@ worker::ErrorRule ruleOf(worker::ElementType type) {
   job.outputs.resize(1);
   job.outputs.front().type = type;
   job.outputs.front().shape = {64, 64};
-  return worker::errorRuleOf(job, 0, worker::Difficulty());
+  return worker::errorRuleOf(job, 0, worker::ErrorContext());
 }
 
 /// "2^-21" for that number, exactly.

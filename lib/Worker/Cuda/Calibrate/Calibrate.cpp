@@ -8,7 +8,7 @@
 
 #include "fastk/Worker/Calibrate.h"
 #include "CalibrateKernels.h"
-#include "Cuda/Gauges.h"
+#include "Cuda/Telemetry.h"
 #include "Timing/Statistics.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Cuda/QueryDevice.h"
@@ -136,7 +136,7 @@ double Calibrator::best(const std::function<double()> &once) {
   double shortest = once(); // Brings clocks up and code in.
   for (int i = 0; i < 20 && error.empty(); ++i)
     shortest = std::min(shortest, once());
-  readGauges(*driver, gauges);
+  readTelemetry(*driver, gauges);
   return shortest;
 }
 

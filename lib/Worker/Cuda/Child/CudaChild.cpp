@@ -42,12 +42,13 @@ static Status statusOf(const std::string &error) {
 }
 
 /// Programs that fastk made itself.
-static bool isTrusted(Part part) {
-  return storesDoubles(part) || part == Part::Baseline ||
-         part == Part::Control || part == Part::Empty;
+static bool isTrusted(ProgramRole part) {
+  return storesDoubles(part) || part == ProgramRole::Baseline ||
+         part == ProgramRole::Control || part == ProgramRole::Empty;
 }
 
-std::unique_ptr<CudaChild> CudaChild::start(GpuSession &session, Part part,
+std::unique_ptr<CudaChild> CudaChild::start(GpuSession &session,
+                                            ProgramRole part,
                                             const std::string &image,
                                             const LaunchPlan &plan,
                                             Failure &failure) {

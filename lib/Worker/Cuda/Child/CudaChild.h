@@ -20,11 +20,11 @@
 
 namespace fastk::worker {
 
-class CudaChild : public Running {
+class CudaChild : public ProgramInstance {
 public:
   /// Loads \p image (PTX or a cubin) with its plan in a process with a context
   /// of its own.
-  static std::unique_ptr<CudaChild> start(GpuSession &session, Part part,
+  static std::unique_ptr<CudaChild> start(GpuSession &session, ProgramRole part,
                                           const std::string &image,
                                           const LaunchPlan &plan,
                                           Failure &failure);
@@ -57,7 +57,7 @@ private:
     std::vector<Copy> copies;
   };
 
-  CudaChild(GpuSession &session, Part part, std::string key)
+  CudaChild(GpuSession &session, ProgramRole part, std::string key)
       : session(session), part(part), key(std::move(key)) {}
   bool ask(CudaCommand command, uint32_t slot, const std::string &payload,
            double seconds, CudaReply &reply, Failure &failure,
@@ -70,7 +70,7 @@ private:
   void release();
 
   GpuSession &session;
-  Part part;
+  ProgramRole part;
   /// Of a trusted program; else empty.
   std::string key;
   std::unique_ptr<ChildProcess> process;

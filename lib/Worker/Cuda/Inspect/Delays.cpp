@@ -62,8 +62,10 @@ public:
 
 private:
   bool call(const Schedule &schedule, Failure &failure);
-  bool callTrusted(Part part, std::unique_ptr<Results> &into, Failure &failure);
-  bool callOnce(Running &running, const Results &into, Failure &failure);
+  bool callTrusted(ProgramRole part, std::unique_ptr<Results> &into,
+                   Failure &failure);
+  bool callOnce(ProgramInstance &running, const Results &into,
+                Failure &failure);
   bool learn(uint64_t plain, Failure &failure);
   bool runPlain(const std::string &program, uint64_t &bits, Failure &failure);
   bool runBuild(const DelayedBuild &each, uint64_t plain, Failure &failure);
@@ -102,7 +104,7 @@ private:
 } // namespace
 
 /// One call of a program on its own: a trusted one, or the candidate as it is.
-bool DelayRuns::callOnce(Running &running, const Results &into,
+bool DelayRuns::callOnce(ProgramInstance &running, const Results &into,
                          Failure &failure) {
   CallTime ignored;
   double seconds = &into == results.get() ? limitSeconds : trustedSeconds;
@@ -118,11 +120,11 @@ bool DelayRuns::call(const Schedule &schedule, Failure &failure) {
          child->call(0, limitSeconds, time, failure, /*timed=*/false);
 }
 
-bool DelayRuns::callTrusted(Part part, std::unique_ptr<Results> &into,
+bool DelayRuns::callTrusted(ProgramRole part, std::unique_ptr<Results> &into,
                             Failure &failure) {
   into = device.createResults(part, failure);
   Verdict ignored;
-  std::unique_ptr<Running> running =
+  std::unique_ptr<ProgramInstance> running =
       into ? device.start(part, 1, ignored, failure) : nullptr;
   if (!running)
     return false;
@@ -168,9 +170,9 @@ bool DelayRuns::learn(uint64_t plain, Failure &failure) {
 /// failure, where a trusted program failed.
 bool DelayRuns::keepsClass(bool &isRight, Failure &failure) {
   if (device.job.condition && !condition &&
-      !callTrusted(Part::Condition, condition, failure))
+      !callTrusted(ProgramRole::Condition, condition, failure))
     return false;
-  if (!oracle && !callTrusted(Part::Oracle, oracle, failure))
+  if (!oracle && !callTrusted(ProgramRole::Oracle, oracle, failure))
     return false;
   isRight =
       worker::keepsClass(device, *results, *oracle, condition.get(), rows);
@@ -225,9 +227,11 @@ bool DelayRuns::find(const Schedule &schedule, int64_t number,
 /// The bits of the candidate as it was judged.
 bool DelayRuns::runPlain(const std::string &program, uint64_t &bits,
                          Failure &failure) {
-  device.fill(*operands, {Law::Normal, 0, secretSeed(), 1}, Placement::End);
+  device.fill(*operands, {Distribution::Normal, 0, secretSeed(), 1},
+              Placement::End);
   device.poison(*results);
-  child = CudaChild::start(session, Part::Candidate, program, plan, failure);
+  child =
+      CudaChild::start(session, ProgramRole::Candidate, program, plan, failure);
   if (!child || !callOnce(*child, *results, failure))
     return false;
   bits = device.hashOf(*results);
@@ -246,7 +250,8 @@ bool DelayRuns::run(const std::string &program, const DelayedImage &image,
   limitSeconds += 1;
   seed = secretSeed();
   operands = device.createOperands(failure);
-  results = operands ? device.createResults(Part::Candidate, failure) : nullptr;
+  results = operands ? device.createResults(ProgramRole::Candidate, failure)
+                     : nullptr;
   uint64_t plain = 0;
   if (!results || !runPlain(program, plain, failure))
     return false;
@@ -279,7 +284,8 @@ bool DelayRuns::runBuild(const DelayedBuild &each, uint64_t plain,
   build = &each;
   // One at a time has memory for its copies.
   child.reset();
-  child = CudaChild::start(session, Part::Candidate, each.cubin, plan, failure);
+  child = CudaChild::start(session, ProgramRole::Candidate, each.cubin, plan,
+                           failure);
   if (!child || !child->map(0, operands.get(), results.get(), failure))
     return false;
   if (!learn(plain, failure)) {
@@ -354,7 +360,7 @@ void CudaDevice::beginAssembling() {
   std::string ptxas = cuda::findPtxas();
   if (job.delays.when == SanitizerOptions::When::Never || ptxas.empty())
     return;
-  const Image &image = images[Part::Candidate];
+  const Image &image = images[ProgramRole::Candidate];
   AssemblerRules rules;
   rules.multiprocessors = gpu->device.multiprocessors;
   auto volume = [](const Dim3 &dim) { return dim[0] * dim[1] * dim[2]; };
@@ -393,7 +399,7 @@ bool CudaDevice::delay(Verdict &verdict,
   if (!assembly)
     return without("ptxas was not found; install a CUDA toolkit, or name one "
                    "by FASTK_CUDA_PATH");
-  const Image &image = images[Part::Candidate];
+  const Image &image = images[ProgramRole::Candidate];
   DelayedImage delayed;
   {
     Phase phase("assemble delays");

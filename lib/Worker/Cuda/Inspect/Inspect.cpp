@@ -60,8 +60,8 @@ static std::string trace(const std::string &file, const std::string &folder,
 static constexpr int64_t toolShare = 4;
 
 int64_t CudaDevice::timesThatFit() const {
-  int64_t needed = bytesOfSet(job, {Part::Candidate}) +
-                   workspaceBytesOf(job, Part::Baseline);
+  int64_t needed = bytesOfSet(job, {ProgramRole::Candidate}) +
+                   workspaceBytesOf(job, ProgramRole::Baseline);
   size_t available = 0, total = 0;
   if (driver->cuMemGetInfo(&available, &total))
     return toolShare;
@@ -85,7 +85,8 @@ std::unique_ptr<Operands> CudaDevice::prepareSolo(SoloRun &run, uint64_t &bytes,
   if (!operands)
     return nullptr;
   uint64_t seed = secretSeed();
-  fill(*operands, {Law::Normal, 0, bitsAt(seed, 0), 1}, Placement::End);
+  fill(*operands, {Distribution::Normal, 0, bitsAt(seed, 0), 1},
+       Placement::End);
   bytes = 0;
   for (const Tensor &tensor : job.inputs) {
     run.inputBytes.push_back(uint64_t(tensor.bytes()));
@@ -152,7 +153,7 @@ bool CudaDevice::inspectByTools(Verdict &verdict,
     return !isSanitized || withoutSanitizer(folder.error());
   }
   std::string file = folder.path() + "/run";
-  auto write = [&](Part part) {
+  auto write = [&](ProgramRole part) {
     const Image &image = images[part];
     run.image = image.bytes;
     run.plan = image.plan;
@@ -166,11 +167,11 @@ bool CudaDevice::inspectByTools(Verdict &verdict,
     run.calls = tracedCalls;
     run.seconds = unsigned(traceSeconds);
     std::vector<TracedCall> ours, theirs;
-    std::string problem = write(Part::Baseline);
+    std::string problem = write(ProgramRole::Baseline);
     if (problem.empty())
       problem = trace(file, folder.path(), theirs);
     if (problem.empty())
-      problem = write(Part::Candidate);
+      problem = write(ProgramRole::Candidate);
     if (problem.empty()) {
       problem = trace(file, folder.path(), ours);
       // Here is nothing but its buffers, each no larger than its tensor.
@@ -192,10 +193,11 @@ bool CudaDevice::inspectByTools(Verdict &verdict,
                     missing.end());
       verdict.protections.push_back(kernelTrace);
       const TimingReport &timing = verdict.timing;
-      std::string why = distrustTrace(
-          {images[Part::Candidate].plan, ours, timing.candidate->medianNs},
-          {images[Part::Baseline].plan, theirs, timing.baseline->medianNs},
-          timing.handshakeNs);
+      std::string why = distrustTrace({images[ProgramRole::Candidate].plan,
+                                       ours, timing.candidate->medianNs},
+                                      {images[ProgramRole::Baseline].plan,
+                                       theirs, timing.baseline->medianNs},
+                                      timing.handshakeNs);
       if (!why.empty()) {
         failure = {Status::Refused, "the candidate" + why};
         return false;
@@ -218,16 +220,16 @@ bool CudaDevice::inspectByTools(Verdict &verdict,
 
   // Where racecheck does not see what orders a program, it is asked no more
   // than what to look for; delays have the last word.
-  std::string beyond =
-      cuda::beyondRacecheck(images[Part::Candidate].ptx,
-                            launchedKernels(images[Part::Candidate].plan));
+  std::string beyond = cuda::beyondRacecheck(
+      images[ProgramRole::Candidate].ptx,
+      launchedKernels(images[ProgramRole::Candidate].plan));
   auto isDoubtful = [&](std::string_view tool) {
     return tool == "racecheck" && !beyond.empty() &&
            job.delays.when != SanitizerOptions::When::Never;
   };
   double seconds = job.sanitizer.seconds;
   run.seconds = unsigned(std::clamp(seconds, 1.0, 1e6));
-  if (std::string problem = write(Part::Candidate); !problem.empty())
+  if (std::string problem = write(ProgramRole::Candidate); !problem.empty())
     return withoutSanitizer(problem);
   // Nothing is timed from here on.
   if (assembly)

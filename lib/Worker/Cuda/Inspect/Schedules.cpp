@@ -9,7 +9,7 @@
 #include "Schedules.h"
 #include "Clock.h"
 #include "Process/RunTool.h"
-#include "Values/Source.h"
+#include "Values/OperandGenerator.h"
 #include "fastk/Cuda/Nvrtc.h"
 #include <algorithm>
 #include <fstream>

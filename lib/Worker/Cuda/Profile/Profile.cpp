@@ -229,7 +229,7 @@ void CudaDevice::profile(Verdict &verdict) {
   ScratchFolder folder(bytes);
   if (folder.path().empty())
     return without(folder.error());
-  const Image &image = images[Part::Candidate];
+  const Image &image = images[ProgramRole::Candidate];
   run.image = image.bytes;
   run.plan = image.plan;
   run.seconds = unsigned(std::clamp(job.profile.seconds, 1.0, 1e6));

@@ -1,4 +1,4 @@
-//===- Gauges.cpp - Clocks, power and temperature of the GPU --------------===//
+//===- Telemetry.cpp - Clocks, power and temperature of the GPU -----------===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Gauges.h"
-#include "../Clock.h"
+#include "Telemetry.h"
+#include "Clock.h"
 #include "GpuNeighbours.h"
 #include <algorithm>
 #include <dlfcn.h>
@@ -151,7 +151,8 @@ static void noteClocks(unsigned long long bits, unsigned clock) {
   lastClock = clock;
 }
 
-void fastk::worker::readGauges(const cuda::Driver &driver, GpuReport &report) {
+void fastk::worker::readTelemetry(const cuda::Driver &driver,
+                                  GpuReport &report) {
   static Nvml nvml(driver);
   // The gauges themselves are no faster.
   constexpr uint64_t apart = 20'000'000;

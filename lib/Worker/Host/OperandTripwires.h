@@ -1,4 +1,5 @@
-//===- OperandDecoys.h - Operands that are true in a call only --*- C++ -*-===//
+//===- OperandTripwires.h - Operands that are true in calls only *- C++ -*-===//
+//-*-===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_LIB_WORKER_HOST_OPERANDDECOYS_H
-#define FASTK_LIB_WORKER_HOST_OPERANDDECOYS_H
+#ifndef FASTK_LIB_WORKER_HOST_OPERANDTRIPWIRES_H
+#define FASTK_LIB_WORKER_HOST_OPERANDTRIPWIRES_H
 
 #include "SharedBuffer.h"
 #include <vector>
@@ -19,15 +20,15 @@ namespace fastk::worker {
 /// that it has changed. So until the clock runs, some lines of every operand,
 /// at secret places, hold other values of the same operand. What was computed
 /// of them is wrong.
-class OperandDecoys {
+class OperandTripwires {
 public:
-  OperandDecoys() = default;
+  OperandTripwires() = default;
   /// \p flush: what was written is evicted from the caches.
-  OperandDecoys(std::vector<const SharedBuffer *> operands, bool flush);
+  OperandTripwires(std::vector<const SharedBuffer *> operands, bool flush);
   /// The operands are others': they always get their values back.
-  ~OperandDecoys() { reveal(); }
-  OperandDecoys(OperandDecoys &&) = default;
-  OperandDecoys &operator=(OperandDecoys &&) = default;
+  ~OperandTripwires() { reveal(); }
+  OperandTripwires(OperandTripwires &&) = default;
+  OperandTripwires &operator=(OperandTripwires &&) = default;
 
   void set();
   /// Puts the true values back.
@@ -50,4 +51,4 @@ private:
 
 } // namespace fastk::worker
 
-#endif // FASTK_LIB_WORKER_HOST_OPERANDDECOYS_H
+#endif // FASTK_LIB_WORKER_HOST_OPERANDTRIPWIRES_H

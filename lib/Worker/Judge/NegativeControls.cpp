@@ -1,4 +1,4 @@
-//===- Competitors.cpp - Worthless outputs that must be rejected ----------===//
+//===- NegativeControls.cpp - Worthless outputs that must be rejected -----===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Competitors.h"
+#include "NegativeControls.h"
 #include "Values/Parallel.h"
 #include <algorithm>
 #include <cmath>
@@ -74,7 +74,7 @@ static int64_t tailOf(const Tensor &tensor) {
 /// More than this is not kept for the stale competitor.
 static constexpr int64_t keptElements = int64_t(1) << 24;
 
-Competitors::Competitors(const Job &job) : job(job) {
+NegativeControls::NegativeControls(const Job &job) : job(job) {
   bool anyCopy = false, anyRow = false, small = true;
   int64_t largest = 0;
   for (size_t o = 0; o < job.outputs.size(); ++o) {
@@ -102,7 +102,8 @@ namespace {
 /// Tensors of one trial, each fetched from its end as far as it is asked for.
 class Tails {
 public:
-  Tails(const Competitors::Fetch &fetch, const std::vector<Tensor> &tensors)
+  Tails(const NegativeControls::Fetch &fetch,
+        const std::vector<Tensor> &tensors)
       : fetch(fetch), tensors(tensors), tails(tensors.size()) {}
 
   /// Elements from \p from on can be read.
@@ -121,13 +122,13 @@ private:
     const void *data = nullptr;
     int64_t begin = 0;
   };
-  const Competitors::Fetch &fetch;
+  const NegativeControls::Fetch &fetch;
   const std::vector<Tensor> &tensors;
   std::vector<Tail> tails;
 };
 } // namespace
 
-void Competitors::record(Competitor competitor) {
+void NegativeControls::record(Competitor competitor) {
   auto known = std::find_if(
       entries.begin(), entries.end(),
       [&](const Competitor &entry) { return entry.name == competitor.name; });
@@ -137,9 +138,10 @@ void Competitors::record(Competitor competitor) {
     entries.push_back(std::move(competitor));
 }
 
-void Competitors::judge(const Fetch &inputs, const Fetch &references,
-                        const std::vector<Difficulty> &difficulties,
-                        const std::string &trialName, const Fetch &conditions) {
+void NegativeControls::judge(const Fetch &inputs, const Fetch &references,
+                             const std::vector<ErrorContext> &difficulties,
+                             const std::string &trialName,
+                             const Fetch &conditions) {
   bool keep = false;
   Tails operandTails(inputs, job.inputs), resultTails(references, job.outputs),
       conditionTails(conditions, job.outputs);
@@ -269,7 +271,7 @@ void Competitors::judge(const Fetch &inputs, const Fetch &references,
   }
 }
 
-std::string Competitors::unrejected() const {
+std::string NegativeControls::unrejected() const {
   for (const Competitor &entry : entries)
     if (!entry.rejected)
       return entry.name;

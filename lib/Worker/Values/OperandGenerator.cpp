@@ -1,4 +1,4 @@
-//===- Source.cpp - The values of one operand -----------------------------===//
+//===- OperandGenerator.cpp - The values of one operand -------------------===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Source.h"
+#include "OperandGenerator.h"
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -17,62 +17,62 @@ using namespace fastk::worker;
 /// Whether the laws of single values are in operand \p index this time. Ops
 /// that multiply operands have them in one at a time, so that the other one is
 /// seen through it.
-static bool isItsTurn(const Job &job, size_t index, const Case &trial) {
+static bool isItsTurn(const Job &job, size_t index, const Trial &trial) {
   std::vector<size_t> turns = turnsOf(job);
   return !turns.empty() && turns[uint64_t(trial.trial) % turns.size()] == index;
 }
 
 /// Structural laws are for the data; parameters stay random, so that no kernel
 /// gets away with ignoring them.
-static Law lawFor(const Job &job, size_t index, const Case &trial) {
+static Distribution lawFor(const Job &job, size_t index, const Trial &trial) {
   const Tensor &tensor = job.inputs[index];
   bool isDomain = tensor.role == Role::Positive || tensor.role == Role::Divisor;
   bool parameter =
       tensor.role == Role::Weight || tensor.role == Role::Bias || isDomain;
   switch (trial.law) {
-  case Law::Spike:
-  case Law::SpikeLast: {
+  case Distribution::Spike:
+  case Distribution::SpikeLast: {
     // One operand at a time has the spike, by turns of the seed.
     std::vector<size_t> candidates = turnsOf(job);
     if (candidates.empty() ||
         candidates[mix(trial.seed) % candidates.size()] != index)
-      return Law::Normal;
+      return Distribution::Normal;
     return trial.law;
   }
-  case Law::Mixed:
-  case Law::MixedHalf:
-  case Law::Equal:
-  case Law::Mean1000:
-  case Law::ConstantRows:
-  case Law::Logits80:
-  case Law::QueryKey80:
-  case Law::Ties:
-  case Law::NegativeInfinity:
-  case Law::Alternating:
-  case Law::Runs:
-  case Law::Breakpoints:
-  case Law::Negatives:
-    return parameter ? Law::Normal : trial.law;
-  case Law::LogUniform:
-  case Law::LogUniformHalf:
-    return tensor.role == Role::Bias ? Law::Normal : trial.law;
-  case Law::Bands:
-    return parameter && !isDomain ? Law::Normal : trial.law;
-  case Law::Denormals:
+  case Distribution::Mixed:
+  case Distribution::MixedHalf:
+  case Distribution::Equal:
+  case Distribution::Mean1000:
+  case Distribution::ConstantRows:
+  case Distribution::Logits80:
+  case Distribution::QueryKey80:
+  case Distribution::Ties:
+  case Distribution::NegativeInfinity:
+  case Distribution::Alternating:
+  case Distribution::Runs:
+  case Distribution::Breakpoints:
+  case Distribution::Negatives:
+    return parameter ? Distribution::Normal : trial.law;
+  case Distribution::LogUniform:
+  case Distribution::LogUniformHalf:
+    return tensor.role == Role::Bias ? Distribution::Normal : trial.law;
+  case Distribution::Bands:
+    return parameter && !isDomain ? Distribution::Normal : trial.law;
+  case Distribution::Denormals:
     return tensor.role == Role::Data || tensor.role == Role::Weight
                ? trial.law
-               : Law::Normal;
-  case Law::Extremes:
-  case Law::Nonfinite:
+               : Distribution::Normal;
+  case Distribution::Extremes:
+  case Distribution::Nonfinite:
     if (isProduct(job.kind))
-      return isItsTurn(job, index, trial) ? trial.law : Law::Normal;
-    return tensor.role == Role::Bias ? Law::Normal : trial.law;
-  case Law::SignedDomain:
-    return tensor.role == Role::Positive ? trial.law : Law::Normal;
-  case Law::NearZero:
-    return isDomain ? trial.law : Law::Normal;
-  case Law::MaskBias:
-    return tensor.role == Role::Mask ? trial.law : Law::Normal;
+      return isItsTurn(job, index, trial) ? trial.law : Distribution::Normal;
+    return tensor.role == Role::Bias ? Distribution::Normal : trial.law;
+  case Distribution::SignedDomain:
+    return tensor.role == Role::Positive ? trial.law : Distribution::Normal;
+  case Distribution::NearZero:
+    return isDomain ? trial.law : Distribution::Normal;
+  case Distribution::MaskBias:
+    return tensor.role == Role::Mask ? trial.law : Distribution::Normal;
   default:
     return trial.law;
   }
@@ -81,32 +81,33 @@ static Law lawFor(const Job &job, size_t index, const Case &trial) {
 /// Whether an operand that is added to logits is a bias rather than a mask: in
 /// trials of its own, and by the seed in others. N(0,1), on which calls are
 /// timed, has masks, as most models do.
-static bool isBiasIn(const Case &trial) {
+static bool isBiasIn(const Trial &trial) {
   switch (trial.law) {
-  case Law::MaskBias:
+  case Distribution::MaskBias:
     return true;
-  case Law::Normal:
-  case Law::EmptyRows:
-  case Law::OneHot:
-  case Law::FewNonzero:
+  case Distribution::Normal:
+  case Distribution::EmptyRows:
+  case Distribution::OneHot:
+  case Distribution::FewNonzero:
     return false;
   default:
     return mix(trial.seed ^ 0xb1a5) & 1;
   }
 }
 
-static Use useOf(const Tensor &tensor, Law law) {
+static Use useOf(const Tensor &tensor, Distribution law) {
   if (!isFloat(tensor.type))
     return tensor.type == ElementType::I1 || tensor.role == Role::Mask
                ? Use::Bit
                : Use::Integer;
-  bool wholeDomain = law == Law::LogUniform || law == Law::LogUniformHalf ||
-                     law == Law::Bands || law == Law::NearZero;
+  bool wholeDomain =
+      law == Distribution::LogUniform || law == Distribution::LogUniformHalf ||
+      law == Distribution::Bands || law == Distribution::NearZero;
   switch (tensor.role) {
   case Role::Mask:
     return Use::Mask;
   case Role::Positive:
-    return law == Law::SignedDomain          ? Use::Plain
+    return law == Distribution::SignedDomain ? Use::Plain
            : wholeDomain || hasFewTerms(law) ? Use::Magnitude
                                              : Use::Positive;
   case Role::Divisor:
@@ -133,9 +134,9 @@ static std::pair<int32_t, int32_t> exponentsOf(ElementType type) {
 
 /// Sets the places of the laws that draw a few special values.
 static void setPlaces(ValueRule &rule, const Job &job, size_t index,
-                      const Case &trial) {
+                      const Trial &trial) {
   const Tensor &tensor = job.inputs[index];
-  rule.places = rule.law == Law::FewNonzero ? 3 : 1;
+  rule.places = rule.law == Distribution::FewNonzero ? 3 : 1;
   rule.block = 1;
   if (hasFewTerms(rule.law)) {
     if (tensor.role == Role::Bias || tensor.role == Role::Mask)
@@ -154,10 +155,10 @@ static void setPlaces(ValueRule &rule, const Job &job, size_t index,
     size_t which =
         known && choice % 16 != 0 ? 0 : (choice >> 8) % lengths.size();
     rule.block = lengths[which];
-  } else if (rule.law == Law::Denormals) {
+  } else if (rule.law == Distribution::Denormals) {
     rule.block = 4;
   } else if (job.kind == Kind::Elementwise) {
-    rule.block = rule.law == Law::Extremes ? 4 : 16;
+    rule.block = rule.law == Distribution::Extremes ? 4 : 16;
   } else if (isProduct(job.kind)) {
     // A few in all: each may decide a whole row of results.
     rule.block = rule.elements / 4;
@@ -169,39 +170,39 @@ static void setPlaces(ValueRule &rule, const Job &job, size_t index,
 }
 
 /// Sets what the laws of magnitudes and of single values need.
-static void setExponents(ValueRule &rule, const Job &job, const Case &trial,
+static void setExponents(ValueRule &rule, const Job &job, const Trial &trial,
                          ElementType type) {
   auto [low, high] = exponentsOf(type);
   int32_t sum = int32_t(std::ceil(std::log2(double(job.reductionLength))));
   rule.lowExponent = low;
   rule.highExponent = high;
   switch (rule.law) {
-  case Law::LogUniform:
+  case Distribution::LogUniform:
     // Their sum fits.
     rule.highExponent = std::max(low, high - sum - (sum > 0));
     break;
-  case Law::LogUniformHalf:
+  case Distribution::LogUniformHalf:
     // The sum of their products fits.
     rule.lowExponent = low / 2;
     rule.highExponent = std::max(low / 2, (high - 1 - sum) / 2 - 1);
     break;
-  case Law::Bands:
+  case Distribution::Bands:
     // Where functions bend: 24 octaves, all within FP16.
     rule.lowExponent = -12;
     rule.highExponent = 11;
     rule.segment = job.reductionLength == 1 ? 1 : rule.row;
     break;
-  case Law::NegativeInfinity:
+  case Distribution::NegativeInfinity:
     // Windows as large as eight rows.
     if (job.kind == Kind::Pooling || job.kind == Kind::Reduction)
       rule.segment = std::clamp<int64_t>(rule.elements / 4, 1, 8 * rule.row);
     break;
-  case Law::NearZero:
+  case Distribution::NearZero:
     // What is divided by them fits.
     rule.lowExponent = low / 2;
     rule.highExponent = -1;
     break;
-  case Law::Extremes: {
+  case Distribution::Extremes: {
     // Where they may be squared or summed up on the way to the result, that
     // must fit: an honest program would fail there too. Of elementwise ops and
     // of pooling nobody knows: by turns.
@@ -211,12 +212,12 @@ static void setExponents(ValueRule &rule, const Job &job, const Case &trial,
       rule.extreme = std::ldexp(1, std::max(0, (high - 1 - sum) / 2));
     break;
   }
-  case Law::Nonfinite:
+  case Distribution::Nonfinite:
     rule.onlyNaN = !judgesNonFinite(job) &&
                    (isProduct(job.kind) || job.kind == Kind::Reduction ||
                     job.kind == Kind::Other);
     break;
-  case Law::SignedDomain:
+  case Distribution::SignedDomain:
     // NaN reaches whole rows of what sums them up: some stay.
     rule.segment =
         job.reductionLength == 1 || rule.row == rule.elements ? 1 : rule.row;
@@ -240,7 +241,7 @@ static void setIntegers(ValueRule &rule, const Job &job, const Tensor &tensor) {
     rule.high = std::floor(tensor.range->second);
     return;
   }
-  if (rule.law != Law::FullWidth)
+  if (rule.law != Distribution::FullWidth)
     return;
   // Where results are floats, an integer may be a position or an exponent:
   // large ones would ask for more digits than a float has.
@@ -255,7 +256,7 @@ static void setIntegers(ValueRule &rule, const Job &job, const Tensor &tensor) {
 }
 
 ValueRule fastk::worker::ruleOf(const Job &job, size_t index,
-                                const Case &trial) {
+                                const Trial &trial) {
   const Tensor &tensor = job.inputs[index];
   ValueRule rule = {};
   rule.law = lawFor(job, index, trial);
@@ -266,7 +267,7 @@ ValueRule fastk::worker::ruleOf(const Job &job, size_t index,
   rule.sample =
       tensor.shape.size() < 2 ? rule.elements : rule.elements / tensor.shape[0];
   rule.spike =
-      rule.law == Law::SpikeLast
+      rule.law == Distribution::SpikeLast
           ? rule.elements - 1
           : int64_t(bitsAt(rule.seed, 1u << 30) % uint64_t(rule.elements));
   rule.level = normalOf(bitsAt(rule.seed, 77));
@@ -280,7 +281,7 @@ ValueRule fastk::worker::ruleOf(const Job &job, size_t index,
   rule.segment = rule.share = 1;
   setPlaces(rule, job, index, trial);
   if (rule.use == Use::Mask && isBiasIn(trial)) {
-    rule.law = Law::MaskBias;
+    rule.law = Distribution::MaskBias;
     rule.use = Use::Plain;
     rule.scale = 1;
   }
@@ -297,13 +298,14 @@ ValueRule fastk::worker::ruleOf(const Job &job, size_t index,
   rule.isQuery = index % 2 == 0;
   // Where the op multiplies operands with each other, squares must fit.
   bool multiplies = job.kind != Kind::Elementwise && job.kind != Kind::Pooling;
-  rule.limit = rule.law == Law::MixedHalf || tensor.type == ElementType::F16 ? 3
-               : multiplies ? 15
-                            : 30;
+  rule.limit =
+      rule.law == Distribution::MixedHalf || tensor.type == ElementType::F16 ? 3
+      : multiplies ? 15
+                   : 30;
   return rule;
 }
 
-void Source::values(int64_t begin, int64_t end, double *out) const {
+void OperandGenerator::values(int64_t begin, int64_t end, double *out) const {
   uint64_t stream = streamOf(rule.seed);
   auto bitsOf = [=](int64_t i) { return mix(stream + uint64_t(i)); };
   if (isLawless(rule.use))
@@ -326,19 +328,19 @@ void Source::values(int64_t begin, int64_t end, double *out) const {
       out[i - begin] = finishedValueOf(local, out[i - begin], 0);
 }
 
-double Source::at(int64_t i) const {
+double OperandGenerator::at(int64_t i) const {
   double value;
   values(i, i + 1, &value);
   return value;
 }
 
-void Source::draw(int64_t begin, int64_t end, double *out) const {
+void OperandGenerator::draw(int64_t begin, int64_t end, double *out) const {
   uint64_t stream = streamOf(rule.seed);
   // Copies, which the writes to out cannot change.
   const ValueRule rule = this->rule;
   const NormalEntries normal = this->normal;
   dispatch(rule.law, [&](auto tag) {
-    constexpr Law law = lawOf(decltype(tag)());
+    constexpr Distribution law = lawOf(decltype(tag)());
     // What is the same in a whole row is computed once a row.
     for (int64_t first = begin; first < end;) {
       int64_t number = first / rule.row;

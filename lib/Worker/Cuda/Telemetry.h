@@ -1,4 +1,4 @@
-//===- Gauges.h - Clocks, power and temperature of the GPU ------*- C++ -*-===//
+//===- Telemetry.h - Clocks, power and temperature of the GPU ---*- C++ -*-===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_LIB_WORKER_CUDA_GAUGES_H
-#define FASTK_LIB_WORKER_CUDA_GAUGES_H
+#ifndef FASTK_LIB_WORKER_CUDA_TELEMETRY_H
+#define FASTK_LIB_WORKER_CUDA_TELEMETRY_H
 
 #include "fastk/Cuda/Driver.h"
 #include "fastk/Protocol/Verdict.h"
@@ -21,7 +21,7 @@ namespace fastk::worker {
 
 /// Reads all gauges of CUDA device 0 into \p report, unless the last reading is
 /// so recent that nothing can have changed.
-void readGauges(const cuda::Driver &driver, GpuReport &report);
+void readTelemetry(const cuda::Driver &driver, GpuReport &report);
 
 /// What disturbed the GPU at the last reading: work of other processes, or that
 /// it held itself back for another reason than the power it may draw, which
@@ -31,4 +31,4 @@ const std::string &gpuDisturbance();
 
 } // namespace fastk::worker
 
-#endif // FASTK_LIB_WORKER_CUDA_GAUGES_H
+#endif // FASTK_LIB_WORKER_CUDA_TELEMETRY_H

@@ -1,4 +1,4 @@
-//===- Slope.cpp - How an op answers to small changes ---------------------===//
+//===- Sensitivity.cpp - How an op answers to small changes ---------------===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,18 +6,18 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Slope.h"
+#include "Sensitivity.h"
 #include <algorithm>
 #include <cmath>
 
 using namespace fastk::worker;
 
-bool fastk::worker::measureSlope(Device &device, const Case &trial,
-                                 const OracleRun &run,
-                                 std::unique_ptr<Operands> &moved,
-                                 Results &other,
-                                 std::vector<Difficulty> &difficulties,
-                                 Failure &failure) {
+bool fastk::worker::measureSensitivity(Device &device, const Trial &trial,
+                                       const OracleRun &run,
+                                       std::unique_ptr<Operands> &moved,
+                                       Results &other,
+                                       std::vector<ErrorContext> &difficulties,
+                                       Failure &failure) {
   const Job &job = device.job;
   if (sitsOnBreakpoints(trial.law))
     return true;
@@ -49,7 +49,7 @@ bool fastk::worker::measureSlope(Device &device, const Case &trial,
       auto slope = [&](double change) {
         return std::isfinite(change) ? change / delta : 1 / delta;
       };
-      Difficulty &d = difficulties[o];
+      ErrorContext &d = difficulties[o];
       d.slopeMax = std::max(d.slopeMax, slope(m.max));
       d.slopeFrobenius = std::max(d.slopeFrobenius, slope(m.frobenius));
     }

@@ -1,4 +1,4 @@
-//===- Screen.cpp - Is the candidate surely too slow ----------------------===//
+//===- EarlyRejection.cpp - Is the candidate surely too slow --------------===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -18,9 +18,10 @@ using namespace fastk::worker;
 /// results between calls looks fast here, and goes on to be timed in earnest.
 bool Validation::screen() {
   constexpr int fewestPairs = 3;
-  Part rivalPart = job.incumbent ? Part::Incumbent : Part::Baseline;
+  ProgramRole rivalPart =
+      job.incumbent ? ProgramRole::Incumbent : ProgramRole::Baseline;
   const char *name = nameOf(rivalPart);
-  std::unique_ptr<Running> incumbent;
+  std::unique_ptr<ProgramInstance> incumbent;
   std::unique_ptr<Results> own;
   if (job.incumbent) {
     if (!start(rivalPart, incumbent))
@@ -29,13 +30,13 @@ bool Validation::screen() {
     if (!own)
       return false;
   }
-  Running &rival = incumbent ? *incumbent : *baseline;
+  ProgramInstance &rival = incumbent ? *incumbent : *baseline;
   Results &rivalOutputs = own ? *own : *baselineOutputs;
 
   // The candidate's result of the trial has been judged, the baseline's is in
   // the difficulties: both may be overwritten.
   bool isDisturbed = false;
-  auto call = [&](Running &program, Results &outputs, double seconds,
+  auto call = [&](ProgramInstance &program, Results &outputs, double seconds,
                   double &ns, double &least) {
     device.poison(outputs);
     device.flush(*inputs, outputs);
@@ -109,6 +110,6 @@ bool Validation::screen() {
            quantile(theirs, 0.5) * 1e-3);
   failure = {Status::Slow, text};
   ++verdict.audit.trials;
-  verdict.audit.distributions.emplace_back(toString(Law::Normal));
+  verdict.audit.distributions.emplace_back(toString(Distribution::Normal));
   return false;
 }

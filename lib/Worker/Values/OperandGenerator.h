@@ -1,4 +1,4 @@
-//===- Source.h - The values of one operand ---------------------*- C++ -*-===//
+//===- OperandGenerator.h - The values of one operand -----------*- C++ -*-===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_LIB_WORKER_VALUES_SOURCE_H
-#define FASTK_LIB_WORKER_VALUES_SOURCE_H
+#ifndef FASTK_LIB_WORKER_VALUES_OPERANDGENERATOR_H
+#define FASTK_LIB_WORKER_VALUES_OPERANDGENERATOR_H
 
 #include "Random.h"
 #include "Trials.h"
@@ -15,12 +15,12 @@
 namespace fastk::worker {
 
 /// The values of operand \p index of the job. ValueFormulas.h has the formulas.
-ValueRule ruleOf(const Job &job, size_t index, const Case &trial);
+ValueRule ruleOf(const Job &job, size_t index, const Trial &trial);
 
 /// Draws the elements of one operand, any part of it, on any thread.
-class Source {
+class OperandGenerator {
 public:
-  Source(const Job &job, size_t index, const Case &trial)
+  OperandGenerator(const Job &job, size_t index, const Trial &trial)
       : rule(ruleOf(job, index, trial)) {}
 
   /// Elements [begin, end).
@@ -38,4 +38,4 @@ private:
 
 } // namespace fastk::worker
 
-#endif // FASTK_LIB_WORKER_VALUES_SOURCE_H
+#endif // FASTK_LIB_WORKER_VALUES_OPERANDGENERATOR_H

@@ -1,4 +1,4 @@
-//===- Slope.h - How an op answers to small changes -------------*- C++ -*-===//
+//===- Sensitivity.h - How an op answers to small changes -------*- C++ -*-===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_LIB_WORKER_JUDGE_SLOPE_H
-#define FASTK_LIB_WORKER_JUDGE_SLOPE_H
+#ifndef FASTK_LIB_WORKER_JUDGE_SENSITIVITY_H
+#define FASTK_LIB_WORKER_JUDGE_SENSITIVITY_H
 
 #include "Device.h"
 #include <functional>
@@ -28,10 +28,11 @@ struct OracleRun {
 /// same relative size in the arithmetic is amplified alike, whoever makes it.
 /// \p moved and \p other are scratch; moved is made when first needed. Fails
 /// only where memory or the oracle does.
-bool measureSlope(Device &device, const Case &trial, const OracleRun &run,
-                  std::unique_ptr<Operands> &moved, Results &other,
-                  std::vector<Difficulty> &difficulties, Failure &failure);
+bool measureSensitivity(Device &device, const Trial &trial,
+                        const OracleRun &run, std::unique_ptr<Operands> &moved,
+                        Results &other, std::vector<ErrorContext> &difficulties,
+                        Failure &failure);
 
 } // namespace fastk::worker
 
-#endif // FASTK_LIB_WORKER_JUDGE_SLOPE_H
+#endif // FASTK_LIB_WORKER_JUDGE_SENSITIVITY_H

@@ -1,4 +1,5 @@
-//===- Competitors.h - Worthless outputs that must be rejected --*- C++ -*-===//
+//===- NegativeControls.h - Worthless outputs to be rejected ----*- C++ -*-===//
+//-*-===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -12,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_LIB_WORKER_JUDGE_COMPETITORS_H
-#define FASTK_LIB_WORKER_JUDGE_COMPETITORS_H
+#ifndef FASTK_LIB_WORKER_JUDGE_NEGATIVECONTROLS_H
+#define FASTK_LIB_WORKER_JUDGE_NEGATIVECONTROLS_H
 
 #include "Judge.h"
 #include "fastk/Protocol/Verdict.h"
@@ -23,9 +24,9 @@
 
 namespace fastk::worker {
 
-class Competitors {
+class NegativeControls {
 public:
-  explicit Competitors(const Job &job);
+  explicit NegativeControls(const Job &job);
 
   /// The data of a tensor by its index, of which elements [begin, end) will be
   /// read: where they are far away, only they are fetched. Always the same
@@ -37,7 +38,7 @@ public:
   /// \p references are the tensors' data, references as the oracle gave them.
   /// \p conditions: those of references' elements; empty where there are none.
   void judge(const Fetch &inputs, const Fetch &references,
-             const std::vector<Difficulty> &difficulties,
+             const std::vector<ErrorContext> &difficulties,
              const std::string &trialName, const Fetch &conditions = {});
 
   /// Records a competitor judged elsewhere.
@@ -57,4 +58,4 @@ private:
 
 } // namespace fastk::worker
 
-#endif // FASTK_LIB_WORKER_JUDGE_COMPETITORS_H
+#endif // FASTK_LIB_WORKER_JUDGE_NEGATIVECONTROLS_H

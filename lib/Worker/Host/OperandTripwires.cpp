@@ -1,4 +1,4 @@
-//===- OperandDecoys.cpp - Operands that are true in a call only ----------===//
+//===- OperandTripwires.cpp - Operands that are true in a call only -------===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OperandDecoys.h"
+#include "OperandTripwires.h"
 #include "Values/Random.h"
 #include <algorithm>
 #include <cstring>
@@ -16,11 +16,11 @@
 
 using namespace fastk::worker;
 
-OperandDecoys::OperandDecoys(std::vector<const SharedBuffer *> operands,
-                             bool flush)
+OperandTripwires::OperandTripwires(std::vector<const SharedBuffer *> operands,
+                                   bool flush)
     : operands(std::move(operands)), flush(flush) {}
 
-void OperandDecoys::set() {
+void OperandTripwires::set() {
   reveal();
   uint64_t seed = secretSeed();
   for (const SharedBuffer *operand : operands) {
@@ -44,7 +44,7 @@ void OperandDecoys::set() {
   }
 }
 
-void OperandDecoys::reveal() {
+void OperandTripwires::reveal() {
   for (size_t k = changed.size(); k-- > 0;)
     std::memcpy(changed[k].at, changed[k].truth, lineBytes);
 #if defined(__x86_64__)
