@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Cuda/Kernels/KernelBody.h"
 #include "MappedKernelBuilder.h"
+#include "SharedWork.h"
 
 using namespace mlir;
 using namespace fastk;

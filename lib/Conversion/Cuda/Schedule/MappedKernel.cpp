@@ -9,6 +9,7 @@
 #include "AlignVectors.h"
 #include "Cuda/Kernels/KernelBody.h"
 #include "MappedKernelBuilder.h"
+#include "SharedWork.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
