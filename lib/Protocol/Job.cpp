@@ -242,28 +242,7 @@ static Program readProgram(const Json &value, std::string path,
   return program;
 }
 
-std::optional<Job> fastk::worker::parseJob(std::string_view text,
-                                           std::string &error) {
-  std::optional<Json> document = parseDocument(text, "job", error);
-  if (!document)
-    return std::nullopt;
-  Job job;
-  ObjectReader reader(*document, "$", error);
-  int64_t format = 0;
-  reader.readInt("format", format, 0, INT64_MAX);
-  if (reader.ok() && format != jobFormat)
-    reader.fail("format", "is " + std::to_string(format) +
-                              "; this worker reads format 1, use the worker "
-                              "that belongs to the sender");
-  reader.readString("id", job.id);
-  reader.readEnum("device", job.device, parseDevice, "host, cuda", true);
-  reader.readEnum("mode", job.mode, parseMode,
-                  "evaluate, validate, promote, compare");
-  const bool compares = job.mode == Mode::Compare;
-  if (job.mode == Mode::Promote) {
-    job.validate.trials = 10;
-    job.time.maxSeconds = 5;
-  }
+static void readTensors(ObjectReader &reader, Job &job, std::string &error) {
   reader.readArray("inputs", [&](const Json &value, std::string path) {
     job.inputs.push_back(readTensor(value, std::move(path), true, error));
   });
@@ -276,6 +255,11 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
     reader.fail("outputs", "inputs and outputs are more than " +
                                std::to_string(maxTensors) +
                                " together; form smaller workloads");
+}
+
+/// The programs, which are for the job's device, and a comparison's seed.
+static void readPrograms(ObjectReader &reader, Job &job, std::string &error) {
+  const bool compares = job.mode == Mode::Compare;
   reader.readObject("programs", [&](const Json &value, std::string path) {
     ObjectReader programs(value, std::move(path), error);
     auto into = [&](Program &program) {
@@ -326,18 +310,10 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
                       "\"device\": \"cuda\", or name shared objects"
                     : "has a shared object, but the job is for a GPU; give "
                       "every program a code of ptx, cubin or cuda and a plan");
-  reader.readString("machine", job.machine, true);
-  reader.readEnum("kind", job.kind, parseKind,
-                  "contraction, convolution, softmax, norm, attention, "
-                  "reduction, elementwise, pooling, other");
-  reader.readEnum("non_finite", job.nonFinite, parseNonFinite,
-                  "exact, any, free", true);
-  reader.readInt("reduction_length", job.reductionLength, 1, maxElements, true);
-  reader.readEnum("accepted_precision", job.acceptedPrecision, parsePrecision,
-                  "ieee, tf32, half", true);
-  if (reader.ok() && job.acceptedPrecision == Precision::None)
-    reader.fail("accepted_precision",
-                "is 'none'; write one of ieee, tf32, half");
+}
+
+/// How the candidate is judged and timed.
+static void readJudging(ObjectReader &reader, Job &job, std::string &error) {
   reader.readObject(
       "validate",
       [&](const Json &value, std::string path) {
@@ -363,7 +339,10 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
         options.finish();
       },
       true);
-  reader.readDouble("floor_ns", job.floorNs, 0, 1e18, true);
+}
+
+/// What looks at it beside, and how much of the machine it may have.
+static void readTools(ObjectReader &reader, Job &job, std::string &error) {
   reader.readObject(
       "sanitizer",
       [&](const Json &value, std::string path) {
@@ -409,6 +388,46 @@ std::optional<Job> fastk::worker::parseJob(std::string_view text,
         options.finish();
       },
       true);
+}
+
+std::optional<Job> fastk::worker::parseJob(std::string_view text,
+                                           std::string &error) {
+  std::optional<Json> document = parseDocument(text, "job", error);
+  if (!document)
+    return std::nullopt;
+  Job job;
+  ObjectReader reader(*document, "$", error);
+  int64_t format = 0;
+  reader.readInt("format", format, 0, INT64_MAX);
+  if (reader.ok() && format != jobFormat)
+    reader.fail("format", "is " + std::to_string(format) +
+                              "; this worker reads format 1, use the worker "
+                              "that belongs to the sender");
+  reader.readString("id", job.id);
+  reader.readEnum("device", job.device, parseDevice, "host, cuda", true);
+  reader.readEnum("mode", job.mode, parseMode,
+                  "evaluate, validate, promote, compare");
+  if (job.mode == Mode::Promote) {
+    job.validate.trials = 10;
+    job.time.maxSeconds = 5;
+  }
+  readTensors(reader, job, error);
+  readPrograms(reader, job, error);
+  reader.readString("machine", job.machine, true);
+  reader.readEnum("kind", job.kind, parseKind,
+                  "contraction, convolution, softmax, norm, attention, "
+                  "reduction, elementwise, pooling, other");
+  reader.readEnum("non_finite", job.nonFinite, parseNonFinite,
+                  "exact, any, free", true);
+  reader.readInt("reduction_length", job.reductionLength, 1, maxElements, true);
+  reader.readEnum("accepted_precision", job.acceptedPrecision, parsePrecision,
+                  "ieee, tf32, half", true);
+  if (reader.ok() && job.acceptedPrecision == Precision::None)
+    reader.fail("accepted_precision",
+                "is 'none'; write one of ieee, tf32, half");
+  readJudging(reader, job, error);
+  reader.readDouble("floor_ns", job.floorNs, 0, 1e18, true);
+  readTools(reader, job, error);
   if (!reader.finish())
     return std::nullopt;
   return job;
