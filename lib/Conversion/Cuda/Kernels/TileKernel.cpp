@@ -25,22 +25,35 @@ static constexpr int64_t kLeastExtent = 16;
 /// What squares of all operands may take: what every block has for certain.
 static constexpr int64_t kSharedBytes = 40 * 1024;
 
-FailureOr<DeviceKernel> fastk::buildTileKernel(gpu::GPUModuleOp module,
-                                               linalg::GenericOp op,
-                                               StringRef name,
-                                               KernelChoices &choices) {
+namespace {
+/// How operands are turned.
+struct Turn {
+  OpAccess access;
+  /// The operands that are read along the last dimension but one, how many
+  /// bytes a point of theirs has, and the widest of them.
+  SmallVector<unsigned> operands = {};
+  int64_t bytes = 0, widest = 1;
+  /// Side of a square, and the threads that work on it.
+  int64_t tile = 0, threads = 0;
+};
+} // namespace
+
+/// Orders the loops so that the last two span the squares; nothing where no
+/// operand is turned.
+static std::optional<Turn> matchTurn(linalg::GenericOp op) {
   if (op.getNumReductionLoops() != 0 || op.getNumDpsInits() != 1)
-    return failure();
+    return std::nullopt;
   std::optional<OpAccess> found = OpAccess::of(op);
   if (!found || found->extents.size() < 2)
-    return failure();
-  OpAccess &access = *found;
+    return std::nullopt;
+  Turn turn{std::move(*found)};
+  OpAccess &access = turn.access;
   unsigned inputs = op.getNumDpsInputs();
   access.orderLoopsBy(inputs);
   access.mergeLoops();
   unsigned last = access.extents.size() - 1;
   if (access.operands[inputs].coefficients[last] != 1)
-    return failure();
+    return std::nullopt;
   // The dimension along which operands are to be read.
   std::optional<unsigned> inner;
   auto isTurned = [&](const PointAccess &operand, unsigned dim) {
@@ -53,18 +66,16 @@ FailureOr<DeviceKernel> fastk::buildTileKernel(gpu::GPUModuleOp module,
         inner = dim;
   if (!inner || access.extents[*inner] < kLeastExtent ||
       access.extents[last] < kLeastExtent)
-    return failure();
-  SmallVector<unsigned> turned;
-  int64_t bytes = 0, widest = 1;
+    return std::nullopt;
   for (unsigned i = 0; i < inputs; ++i)
     if (isTurned(access.operands[i], *inner)) {
       Type type = access.operands[i].element;
       if (!type.isIntOrFloat())
-        return failure();
-      turned.push_back(i);
+        return std::nullopt;
+      turn.operands.push_back(i);
       int64_t size = llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
-      bytes += size;
-      widest = std::max(widest, size);
+      turn.bytes += size;
+      turn.widest = std::max(turn.widest, size);
     }
   // Rows are all loops but the last; the dimension read along comes last there.
   SmallVector<unsigned> order;
@@ -75,26 +86,46 @@ FailureOr<DeviceKernel> fastk::buildTileKernel(gpu::GPUModuleOp module,
   order.push_back(last);
   access.reorder(order);
   access.splitAt(last);
-  int64_t across = access.extents[last], along = access.extents[last - 1];
-  int64_t rest = access.rows() / along;
+  return turn;
+}
+
+/// False where a square does not fit, or a choice is refused.
+static bool chooseSquare(Turn &turn, KernelChoices &choices) {
   // Halves take twice the points for the same bytes of a line.
-  int64_t tile = widest <= 2 ? 64 : 32;
-  if (tile * (tile + 1) * bytes > kSharedBytes)
+  int64_t tile = turn.widest <= 2 ? 64 : 32;
+  if (tile * (tile + 1) * turn.bytes > kSharedBytes)
     tile = 32;
-  if (tile * (tile + 1) * bytes > kSharedBytes)
-    return failure();
+  if (tile * (tile + 1) * turn.bytes > kSharedBytes)
+    return false;
   choices.begin("turn");
   tile = choices.decide("turn_square", tile);
-  if (!choices.fits(tile * (tile + 1) * bytes, kSharedBytes,
+  if (!choices.fits(tile * (tile + 1) * turn.bytes, kSharedBytes,
                     "'fastk.turn_square': bytes of shared memory of a block"))
-    return failure();
-  int64_t threads = choices.decide("turn_threads", kThreads);
+    return false;
+  turn.tile = tile;
+  int64_t threads = turn.threads = choices.decide("turn_threads", kThreads);
   if (!choices.fits(tile, threads,
                     "'fastk.turn_square' is more than the threads of a block, "
                     "'fastk.turn_threads'") ||
       !choices.fits(threads, tile * tile,
                     "'fastk.turn_threads' is more than a square has elements"))
+    return false;
+  return true;
+}
+
+FailureOr<DeviceKernel> fastk::buildTileKernel(gpu::GPUModuleOp module,
+                                               linalg::GenericOp op,
+                                               StringRef name,
+                                               KernelChoices &choices) {
+  std::optional<Turn> turn = matchTurn(op);
+  if (!turn || !chooseSquare(*turn, choices))
     return failure();
+  OpAccess &access = turn->access;
+  ArrayRef<unsigned> turned = turn->operands;
+  const int64_t tile = turn->tile, threads = turn->threads;
+  unsigned inputs = op.getNumDpsInputs(), last = access.extents.size() - 1;
+  int64_t across = access.extents[last], along = access.extents[last - 1];
+  int64_t rest = access.rows() / along;
   int64_t lines = threads / tile;
   int64_t tilesAcross = llvm::divideCeil(across, tile);
   int64_t tilesAlong = llvm::divideCeil(along, tile);
