@@ -143,6 +143,16 @@ public:
   /// it finds nothing.
   bool inspectByTools(Verdict &verdict, std::optional<SanitizerResult> &opinion,
                       Failure &failure);
+  /// Times the kernels of the baseline and of the candidate by CUPTI. \p crash:
+  /// what the candidate alone fails with. False where it is refused.
+  bool traceKernels(const std::string &cupti, Verdict &verdict,
+                    struct SoloCalls &calls, std::string &crash,
+                    Failure &failure);
+  /// False where a tool of compute-sanitizer rejects the candidate, or one that
+  /// is required cannot run.
+  bool sanitize(const std::string &sanitizer, Verdict &verdict,
+                const struct SoloCalls &calls,
+                std::optional<SanitizerResult> &opinion, Failure &failure);
   // Delays.cpp: many schedules.
   bool delay(Verdict &verdict, const std::optional<SanitizerResult> &opinion,
              Failure &failure);

@@ -23,6 +23,7 @@
 #include "fastk/Cuda/Nvrtc.h"
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <system_error>
 
 using namespace fastk;
@@ -85,8 +86,7 @@ std::unique_ptr<Operands> CudaDevice::prepareSolo(SoloRun &run, uint64_t &bytes,
   if (!operands)
     return nullptr;
   uint64_t seed = secretSeed();
-  fill(*operands, {Distribution::Normal, 0, bitsAt(seed, 0), 1},
-       Placement::End);
+  fill(*operands, {Distribution::Normal, 0, bitsAt(seed, 0), 1}, Placement::End);
   bytes = 0;
   for (const Tensor &tensor : job.inputs) {
     run.inputBytes.push_back(uint64_t(tensor.bytes()));
@@ -107,13 +107,132 @@ bool CudaDevice::inspect(Verdict &verdict, Failure &failure) {
           delay(verdict, opinion, failure));
 }
 
+/// What processes of their own are told, and by which file.
+struct fastk::worker::SoloCalls {
+  SoloRun &run;
+  const ScratchFolder &folder;
+  std::string file;
+  /// Writes the file for a program. Returns why it could not.
+  std::function<std::string(ProgramRole)> write;
+};
+
+static void withoutTrace(Verdict &verdict, const std::string &why) {
+  verdict.gpu->missingClocks.push_back("cupti: " + why);
+}
+
+bool CudaDevice::traceKernels(const std::string &cupti, Verdict &verdict,
+                              SoloCalls &calls, std::string &crash,
+                              Failure &failure) {
+  calls.run.cupti = cupti;
+  calls.run.calls = tracedCalls;
+  calls.run.seconds = unsigned(traceSeconds);
+  std::vector<TracedCall> ours, theirs;
+  std::string problem = calls.write(ProgramRole::Baseline);
+  if (problem.empty())
+    problem = trace(calls.file, calls.folder.path(), theirs);
+  if (problem.empty())
+    problem = calls.write(ProgramRole::Candidate);
+  if (problem.empty()) {
+    problem = trace(calls.file, calls.folder.path(), ours);
+    // Here is nothing but its buffers, each no larger than its tensor.
+    for (const char *name :
+         {"CUDA_ERROR_ILLEGAL_ADDRESS", "CUDA_ERROR_LAUNCH_FAILED"})
+      if (problem.find(name) != problem.npos)
+        crash = problem;
+  }
+  if (!problem.empty()) {
+    withoutTrace(verdict, problem);
+  } else {
+    verdict.gpu->clocks.push_back("cupti");
+    std::vector<double> busy;
+    for (const TracedCall &call : ours)
+      busy.push_back(busyNs(call));
+    verdict.gpu->cupti = summarize(busy);
+    auto &missing = verdict.missingProtections;
+    missing.erase(std::remove(missing.begin(), missing.end(), kernelTrace),
+                  missing.end());
+    verdict.protections.push_back(kernelTrace);
+    const TimingReport &timing = verdict.timing;
+    std::string why = distrustTrace(
+        {images[ProgramRole::Candidate].plan, ours, timing.candidate->medianNs},
+        {images[ProgramRole::Baseline].plan, theirs, timing.baseline->medianNs},
+        timing.handshakeNs);
+    if (!why.empty()) {
+      failure = {Status::Refused, "the candidate" + why};
+      return false;
+    }
+  }
+  calls.run.cupti.clear();
+  calls.run.calls = 1;
+  return true;
+}
+
+bool CudaDevice::sanitize(const std::string &sanitizer, Verdict &verdict,
+                          const SoloCalls &calls,
+                          std::optional<SanitizerResult> &opinion,
+                          Failure &failure) {
+  // Where racecheck does not see what orders a program, it is asked no more
+  // than what to look for; delays have the last word.
+  std::string beyond =
+      cuda::beyondRacecheck(images[ProgramRole::Candidate].ptx,
+                            launchedKernels(images[ProgramRole::Candidate].plan));
+  auto isDoubtful = [&](std::string_view tool) {
+    return tool == "racecheck" && !beyond.empty() &&
+           job.delays.when != SanitizerOptions::When::Never;
+  };
+  double seconds = job.sanitizer.seconds;
+  // Nothing is timed from here on.
+  if (assembly)
+    assembly->resume();
+  // An opinion is not worth a minute; without one there are as many schedules.
+  constexpr double secondsOfOpinion = 10;
+  std::vector<SanitizerTask> tasks;
+  for (const char *tool : sanitizerTools) {
+    bool isOpinion = isDoubtful(tool);
+    bool isBrief =
+        isOpinion && job.sanitizer.when != SanitizerOptions::When::Required;
+    tasks.push_back({tool,
+                     isBrief ? std::min(seconds, secondsOfOpinion) : seconds,
+                     !isOpinion});
+  }
+  std::vector<std::optional<SanitizerResult>> results;
+  {
+    Phase phase("sanitizer");
+    results = runSanitizers(sanitizer, calls.folder, calls.file, tasks,
+                            toolsAtOnce());
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!results[i])
+      continue;
+    const auto &[tool, limit, decides] = tasks[i];
+    const SanitizerResult &result = *results[i];
+    noteSanitizer(verdict, tool, result);
+    if (result.kind != SanitizerResult::Clean && !decides)
+      opinion = result;
+    if (result.kind == SanitizerResult::Finding && !decides) {
+      verdict.gpu->sanitizer.back().second +=
+          " (an opinion: the program uses " + beyond +
+          ", which it cannot follow)";
+      continue;
+    }
+    if (result.kind == SanitizerResult::Finding) {
+      failure = {Status::Wrong, "compute-sanitizer's " + std::string(tool) +
+                                    " " + result.text};
+      return false;
+    }
+    if (result.kind != SanitizerResult::Clean &&
+        job.sanitizer.when == SanitizerOptions::When::Required) {
+      failure = {Status::Error, "compute-sanitizer is required, but " +
+                                    std::string(tool) + " was " + result.text};
+      return false;
+    }
+  }
+  return true;
+}
+
 bool CudaDevice::inspectByTools(Verdict &verdict,
                                 std::optional<SanitizerResult> &opinion,
                                 Failure &failure) {
-  GpuReport &report = *verdict.gpu;
-  auto withoutTrace = [&](const std::string &why) {
-    report.missingClocks.push_back("cupti: " + why);
-  };
   auto withoutSanitizer = [&](const std::string &why) {
     for (const char *tool : sanitizerTools)
       noteSanitizer(verdict, tool,
@@ -128,7 +247,8 @@ bool CudaDevice::inspectByTools(Verdict &verdict,
   std::string sanitizer = cuda::findComputeSanitizer();
   bool isWanted = job.sanitizer.when != SanitizerOptions::When::Never;
   if (cupti.empty())
-    withoutTrace("libcupti was not found; install a CUDA toolkit, or name one "
+    withoutTrace(verdict,
+                 "libcupti was not found; install a CUDA toolkit, or name one "
                  "by FASTK_CUDA_PATH");
   bool isSane = true;
   if (!isWanted)
@@ -149,63 +269,21 @@ bool CudaDevice::inspectByTools(Verdict &verdict,
   ScratchFolder folder(bytes);
   if (folder.path().empty()) {
     if (!cupti.empty())
-      withoutTrace(folder.error());
+      withoutTrace(verdict, folder.error());
     return !isSanitized || withoutSanitizer(folder.error());
   }
-  std::string file = folder.path() + "/run";
-  auto write = [&](ProgramRole part) {
+  SoloCalls calls{run, folder, folder.path() + "/run", {}};
+  calls.write = [&](ProgramRole part) {
     const Image &image = images[part];
     run.image = image.bytes;
     run.plan = image.plan;
-    return writeSoloRun(file, run,
+    return writeSoloRun(calls.file, run,
                         [&](size_t i) { return bytesOf(*operands, i); });
   };
 
   std::string crash;
-  if (!cupti.empty()) {
-    run.cupti = cupti;
-    run.calls = tracedCalls;
-    run.seconds = unsigned(traceSeconds);
-    std::vector<TracedCall> ours, theirs;
-    std::string problem = write(ProgramRole::Baseline);
-    if (problem.empty())
-      problem = trace(file, folder.path(), theirs);
-    if (problem.empty())
-      problem = write(ProgramRole::Candidate);
-    if (problem.empty()) {
-      problem = trace(file, folder.path(), ours);
-      // Here is nothing but its buffers, each no larger than its tensor.
-      for (const char *name :
-           {"CUDA_ERROR_ILLEGAL_ADDRESS", "CUDA_ERROR_LAUNCH_FAILED"})
-        if (problem.find(name) != problem.npos)
-          crash = problem;
-    }
-    if (!problem.empty()) {
-      withoutTrace(problem);
-    } else {
-      report.clocks.push_back("cupti");
-      std::vector<double> busy;
-      for (const TracedCall &call : ours)
-        busy.push_back(busyNs(call));
-      report.cupti = summarize(busy);
-      auto &missing = verdict.missingProtections;
-      missing.erase(std::remove(missing.begin(), missing.end(), kernelTrace),
-                    missing.end());
-      verdict.protections.push_back(kernelTrace);
-      const TimingReport &timing = verdict.timing;
-      std::string why = distrustTrace({images[ProgramRole::Candidate].plan,
-                                       ours, timing.candidate->medianNs},
-                                      {images[ProgramRole::Baseline].plan,
-                                       theirs, timing.baseline->medianNs},
-                                      timing.handshakeNs);
-      if (!why.empty()) {
-        failure = {Status::Refused, "the candidate" + why};
-        return false;
-      }
-    }
-    run.cupti.clear();
-    run.calls = 1;
-  }
+  if (!cupti.empty() && !traceKernels(cupti, verdict, calls, crash, failure))
+    return false;
   auto end = [&] {
     if (!trouble.empty())
       failure = {Status::Error, "the GPU failed the worker: " + trouble};
@@ -218,62 +296,8 @@ bool CudaDevice::inspectByTools(Verdict &verdict,
   if (!isSanitized)
     return end();
 
-  // Where racecheck does not see what orders a program, it is asked no more
-  // than what to look for; delays have the last word.
-  std::string beyond = cuda::beyondRacecheck(
-      images[ProgramRole::Candidate].ptx,
-      launchedKernels(images[ProgramRole::Candidate].plan));
-  auto isDoubtful = [&](std::string_view tool) {
-    return tool == "racecheck" && !beyond.empty() &&
-           job.delays.when != SanitizerOptions::When::Never;
-  };
-  double seconds = job.sanitizer.seconds;
-  run.seconds = unsigned(std::clamp(seconds, 1.0, 1e6));
-  if (std::string problem = write(ProgramRole::Candidate); !problem.empty())
+  run.seconds = unsigned(std::clamp(job.sanitizer.seconds, 1.0, 1e6));
+  if (std::string problem = calls.write(ProgramRole::Candidate); !problem.empty())
     return withoutSanitizer(problem);
-  // Nothing is timed from here on.
-  if (assembly)
-    assembly->resume();
-  // An opinion is not worth a minute; without one there are as many schedules.
-  constexpr double secondsOfOpinion = 10;
-  std::vector<SanitizerTask> tasks;
-  for (const char *tool : sanitizerTools) {
-    bool isOpinion = isDoubtful(tool);
-    bool isBrief =
-        isOpinion && job.sanitizer.when != SanitizerOptions::When::Required;
-    tasks.push_back({tool,
-                     isBrief ? std::min(seconds, secondsOfOpinion) : seconds,
-                     !isOpinion});
-  }
-  std::vector<std::optional<SanitizerResult>> results;
-  {
-    Phase phase("sanitizer");
-    results = runSanitizers(sanitizer, folder, file, tasks, toolsAtOnce());
-  }
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (!results[i])
-      continue;
-    const auto &[tool, limit, decides] = tasks[i];
-    const SanitizerResult &result = *results[i];
-    noteSanitizer(verdict, tool, result);
-    if (result.kind != SanitizerResult::Clean && !decides)
-      opinion = result;
-    if (result.kind == SanitizerResult::Finding && !decides) {
-      report.sanitizer.back().second += " (an opinion: the program uses " +
-                                        beyond + ", which it cannot follow)";
-      continue;
-    }
-    if (result.kind == SanitizerResult::Finding) {
-      failure = {Status::Wrong, "compute-sanitizer's " + std::string(tool) +
-                                    " " + result.text};
-      return false;
-    }
-    if (result.kind != SanitizerResult::Clean &&
-        job.sanitizer.when == SanitizerOptions::When::Required) {
-      failure = {Status::Error, "compute-sanitizer is required, but " +
-                                    std::string(tool) + " was " + result.text};
-      return false;
-    }
-  }
-  return end();
+  return sanitize(sanitizer, verdict, calls, opinion, failure) && end();
 }
