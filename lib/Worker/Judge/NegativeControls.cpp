@@ -102,8 +102,7 @@ namespace {
 /// Tensors of one trial, each fetched from its end as far as it is asked for.
 class Tails {
 public:
-  Tails(const NegativeControls::Fetch &fetch,
-        const std::vector<Tensor> &tensors)
+  Tails(const NegativeControls::Fetch &fetch, const std::vector<Tensor> &tensors)
       : fetch(fetch), tensors(tensors), tails(tensors.size()) {}
 
   /// Elements from \p from on can be read.
@@ -138,10 +137,63 @@ void NegativeControls::record(Competitor competitor) {
     entries.push_back(std::move(competitor));
 }
 
+/// Why an output is rejected by the conditions of its elements; empty: it is
+/// not.
+static std::string rejectByElements(const Job &job, size_t o,
+                                    const Reader &fake, const Reader &reference,
+                                    const Reader &condition,
+                                    const ErrorContext &difficulty, int64_t tail,
+                                    const std::string &trialName) {
+  const Tensor &tensor = job.outputs[o];
+  Shares shares = judgeElements(tensor, fake, reference, condition,
+                                errorRuleOf(job, o, difficulty), tail);
+  if (classify(shares, difficulty) <= job.acceptedPrecision)
+    return {};
+  char text[160];
+  snprintf(text, sizeof(text),
+           "rejected on %s: %lld mismatches, an error %.3g times its "
+           "bound",
+           trialName.c_str(), (long long)shares.mismatches,
+           job.acceptedPrecision == Precision::IEEE   ? shares.ieee
+           : job.acceptedPrecision == Precision::TF32 ? shares.tf32
+                                                      : shares.half);
+  return text;
+}
+
+/// The same by its rows, of which those from \p tail on are looked at first.
+/// \p prepare: before both are read from an element on.
+static std::string rejectByRows(const Job &job, size_t o, const Reader &fake,
+                                const Reader &reference,
+                                const ErrorContext &difficulty, int64_t tail,
+                                const std::function<void(int64_t)> &prepare,
+                                const std::string &trialName) {
+  const Tensor &tensor = job.outputs[o];
+  Measure m = measure(tensor, fake, reference, tail);
+  bool fails = m.mismatches > 0 ||
+               m.max > boundsOf(job, o, job.acceptedPrecision, difficulty).max;
+  if (tail > 0 && (!fails || difficulty.rangeOnly)) {
+    prepare(0);
+    m = measure(tensor, fake, reference);
+  }
+  bool passes;
+  if (isFloat(tensor.type)) {
+    Precision got = classify(job, o, m, difficulty);
+    passes = got <= job.acceptedPrecision;
+  } else {
+    passes = m.mismatches == 0 && m.max == 0;
+  }
+  if (passes)
+    return {};
+  char text[160];
+  snprintf(text, sizeof(text), "rejected on %s: %s %.3g", trialName.c_str(),
+           m.mismatches ? "mismatches" : "largest error",
+           m.mismatches ? double(m.mismatches) : m.max);
+  return text;
+}
+
 void NegativeControls::judge(const Fetch &inputs, const Fetch &references,
-                             const std::vector<ErrorContext> &difficulties,
-                             const std::string &trialName,
-                             const Fetch &conditions) {
+                        const std::vector<ErrorContext> &difficulties,
+                        const std::string &trialName, const Fetch &conditions) {
   bool keep = false;
   Tails operandTails(inputs, job.inputs), resultTails(references, job.outputs),
       conditionTails(conditions, job.outputs);
@@ -215,49 +267,15 @@ void NegativeControls::judge(const Fetch &inputs, const Fetch &references,
         };
       }
       prepare(tail);
-      if (conditions && isFloat(tensor.type)) {
-        Shares shares = judgeElements(
-            tensor, fake, reference,
-            readerOf(ElementType::F64, conditionTails.get(o, tail)),
-            errorRuleOf(job, o, difficulties[o]), tail);
-        if (classify(shares, difficulties[o]) <= job.acceptedPrecision)
-          continue;
-        char text[160];
-        snprintf(text, sizeof(text),
-                 "rejected on %s: %lld mismatches, an error %.3g times its "
-                 "bound",
-                 trialName.c_str(), (long long)shares.mismatches,
-                 job.acceptedPrecision == Precision::IEEE   ? shares.ieee
-                 : job.acceptedPrecision == Precision::TF32 ? shares.tf32
-                                                            : shares.half);
-        entry.rejected = true;
-        entry.reason = text;
-        continue;
-      }
-      Measure m = measure(tensor, fake, reference, tail);
-      bool fails =
-          m.mismatches > 0 ||
-          m.max > boundsOf(job, o, job.acceptedPrecision, difficulties[o]).max;
-      if (tail > 0 && (!fails || difficulties[o].rangeOnly)) {
-        prepare(0);
-        m = measure(tensor, fake, reference);
-      }
-      bool passes;
-      if (isFloat(tensor.type)) {
-        Precision got = classify(job, o, m, difficulties[o]);
-        passes = got <= job.acceptedPrecision;
-      } else {
-        passes = m.mismatches == 0 && m.max == 0;
-      }
-      if (!passes) {
-        char text[160];
-        snprintf(text, sizeof(text), "rejected on %s: %s %.3g",
-                 trialName.c_str(),
-                 m.mismatches ? "mismatches" : "largest error",
-                 m.mismatches ? double(m.mismatches) : m.max);
-        entry.rejected = true;
-        entry.reason = text;
-      }
+      entry.reason =
+          conditions && isFloat(tensor.type)
+              ? rejectByElements(
+                    job, o, fake, reference,
+                    readerOf(ElementType::F64, conditionTails.get(o, tail)),
+                    difficulties[o], tail, trialName)
+              : rejectByRows(job, o, fake, reference, difficulties[o], tail,
+                             prepare, trialName);
+      entry.rejected = !entry.reason.empty();
     }
   }
   if (!keep)
