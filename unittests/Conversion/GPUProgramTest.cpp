@@ -59,6 +59,21 @@ struct GPUProgramTest : testing::Test {
   }
 
   std::string error;
+
+  struct Refused {
+    std::string text;
+    const char *rule, *why;
+  };
+  /// Each of them, with its rule and why.
+  void expectRefused(llvm::ArrayRef<Refused> cases) {
+    for (const Refused &each : cases) {
+      SCOPED_TRACE(each.text);
+      EXPECT_EQ(compile(each.text, launch(R"("out0")")), "");
+      EXPECT_THAT(error, HasSubstr(each.why));
+      EXPECT_THAT(error, HasSubstr("kernel.mlir:"));
+      EXPECT_THAT(error, HasSubstr("(required by '" + std::string(each.rule)));
+    }
+  }
 };
 
 /// A kernel `k` of one buffer with that body, and more beside it.
@@ -298,16 +313,12 @@ TEST_F(GPUProgramTest, WhatIsNoProgram) {
 }
 
 TEST_F(GPUProgramTest, WhatDeviceCodeMayNotDo) {
-  struct Case {
-    std::string text;
-    const char *rule, *why;
-  };
   const std::string store = "memref.store %x, %out[%i] : memref<8192xf32>";
   auto readRegister = [](const char *name, const char *type) {
     return kernel(std::string("%x = nvvm.read.ptx.sreg.") + name + " : " +
                   type + "\n");
   };
-  const Case cases[] = {
+  const Refused cases[] = {
       // Values that outlive a launch.
       {kernel("", "memref.global @g : memref<4xf32> = dense<1.0>"),
        "global-variable", "2:1: 'memref.global' op is not allowed"},
@@ -360,6 +371,12 @@ TEST_F(GPUProgramTest, WhatDeviceCodeMayNotDo) {
       {kernel("%f = llvm.mlir.zero : !llvm.ptr\nllvm.call %f() : !llvm.ptr, () "
               "-> ()"),
        "indirect-call", "'llvm.call' op"},
+  };
+  expectRefused(cases);
+}
+
+TEST_F(GPUProgramTest, WhatModulesAndPlansMayNotHold) {
+  const Refused cases[] = {
       // What the plan does.
       {kernel("gpu.wait"), "fastk.gpu_ops", "'gpu.wait' op"},
       {kernel("%m = gpu.alloc() : memref<4xf32>"), "fastk.gpu_ops",
@@ -429,13 +446,7 @@ TEST_F(GPUProgramTest, WhatDeviceCodeMayNotDo) {
               "llvm.mlir.global internal constant @t(7 : i32) : i32"),
        "global-variable", "the address of a table or constant"},
   };
-  for (const Case &each : cases) {
-    SCOPED_TRACE(each.text);
-    EXPECT_EQ(compile(each.text, launch(R"("out0")")), "");
-    EXPECT_THAT(error, HasSubstr(each.why));
-    EXPECT_THAT(error, HasSubstr("kernel.mlir:"));
-    EXPECT_THAT(error, HasSubstr("(required by '" + std::string(each.rule)));
-  }
+  expectRefused(cases);
 }
 
 TEST_F(GPUProgramTest, PlanAndKernelsMustAgree) {

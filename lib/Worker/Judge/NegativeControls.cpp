@@ -102,7 +102,8 @@ namespace {
 /// Tensors of one trial, each fetched from its end as far as it is asked for.
 class Tails {
 public:
-  Tails(const NegativeControls::Fetch &fetch, const std::vector<Tensor> &tensors)
+  Tails(const NegativeControls::Fetch &fetch,
+        const std::vector<Tensor> &tensors)
       : fetch(fetch), tensors(tensors), tails(tensors.size()) {}
 
   /// Elements from \p from on can be read.
@@ -142,7 +143,8 @@ void NegativeControls::record(Competitor competitor) {
 static std::string rejectByElements(const Job &job, size_t o,
                                     const Reader &fake, const Reader &reference,
                                     const Reader &condition,
-                                    const ErrorContext &difficulty, int64_t tail,
+                                    const ErrorContext &difficulty,
+                                    int64_t tail,
                                     const std::string &trialName) {
   const Tensor &tensor = job.outputs[o];
   Shares shares = judgeElements(tensor, fake, reference, condition,
@@ -192,8 +194,9 @@ static std::string rejectByRows(const Job &job, size_t o, const Reader &fake,
 }
 
 void NegativeControls::judge(const Fetch &inputs, const Fetch &references,
-                        const std::vector<ErrorContext> &difficulties,
-                        const std::string &trialName, const Fetch &conditions) {
+                             const std::vector<ErrorContext> &difficulties,
+                             const std::string &trialName,
+                             const Fetch &conditions) {
   bool keep = false;
   Tails operandTails(inputs, job.inputs), resultTails(references, job.outputs),
       conditionTails(conditions, job.outputs);

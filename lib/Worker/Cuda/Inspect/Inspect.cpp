@@ -86,7 +86,8 @@ std::unique_ptr<Operands> CudaDevice::prepareSolo(SoloRun &run, uint64_t &bytes,
   if (!operands)
     return nullptr;
   uint64_t seed = secretSeed();
-  fill(*operands, {Distribution::Normal, 0, bitsAt(seed, 0), 1}, Placement::End);
+  fill(*operands, {Distribution::Normal, 0, bitsAt(seed, 0), 1},
+       Placement::End);
   bytes = 0;
   for (const Tensor &tensor : job.inputs) {
     run.inputBytes.push_back(uint64_t(tensor.bytes()));
@@ -173,9 +174,9 @@ bool CudaDevice::sanitize(const std::string &sanitizer, Verdict &verdict,
                           Failure &failure) {
   // Where racecheck does not see what orders a program, it is asked no more
   // than what to look for; delays have the last word.
-  std::string beyond =
-      cuda::beyondRacecheck(images[ProgramRole::Candidate].ptx,
-                            launchedKernels(images[ProgramRole::Candidate].plan));
+  std::string beyond = cuda::beyondRacecheck(
+      images[ProgramRole::Candidate].ptx,
+      launchedKernels(images[ProgramRole::Candidate].plan));
   auto isDoubtful = [&](std::string_view tool) {
     return tool == "racecheck" && !beyond.empty() &&
            job.delays.when != SanitizerOptions::When::Never;
@@ -297,7 +298,8 @@ bool CudaDevice::inspectByTools(Verdict &verdict,
     return end();
 
   run.seconds = unsigned(std::clamp(job.sanitizer.seconds, 1.0, 1e6));
-  if (std::string problem = calls.write(ProgramRole::Candidate); !problem.empty())
+  if (std::string problem = calls.write(ProgramRole::Candidate);
+      !problem.empty())
     return withoutSanitizer(problem);
   return sanitize(sanitizer, verdict, calls, opinion, failure) && end();
 }
