@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Checks the sources without compiling them, and with clang-tidy the files named.
 #
-#   scripts/lint.sh                    format, layers, blanks and banners of every file
+#   scripts/lint.sh                    format, layers, sizes, blanks and banners of every file
 #   scripts/lint.sh --fix              formats instead of complaining
-#   scripts/lint.sh --format           format and layers alone
+#   scripts/lint.sh --format           format, layers and sizes alone
 #   scripts/lint.sh [--fix] FILE.cpp…  and clang-tidy on these; needs build/dev
 #   scripts/lint.sh [--fix] --tidy     and clang-tidy on all of lib, tools and
 #                                      unittests: about 15 minutes of two cores
@@ -36,6 +36,7 @@ elif ! clang-format-22 --dry-run -Werror "${cxx[@]}"; then
 fi
 
 scripts/check-layers.py || failed=yes
+scripts/check-sizes.py || failed=yes
 
 if [ "$format_only" = no ]; then
   mapfile -t text < <(sources '*.h' '*.cpp' '*.td' '*.py' '*.sh' '*.md' '*.cmake' '*.txt' | existing)
