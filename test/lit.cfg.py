@@ -65,6 +65,17 @@ for name in ("FASTK_CUDA_PATH", "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV",
         config.environment[name] = os.environ[name]
 
 
+def may_mount():
+    """Whether a test may make a disk of its own, which it can fill."""
+    return shutil.which("unshare") is not None and subprocess.run(
+        ["unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"],
+        capture_output=True).returncode == 0
+
+
+if may_mount():
+    config.available_features.add("small-disk")
+
+
 def finds_libdevice():
     """Whether the compiler finds CUDA's math functions, by asking it."""
     test = os.path.join(config.test_source_root, "Conversion", "Cuda", "libdevice.mlir")

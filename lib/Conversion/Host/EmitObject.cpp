@@ -13,9 +13,12 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
+#include <cerrno>
 
 using namespace mlir;
 using namespace fastk;
@@ -156,6 +159,24 @@ static void replaceAll(std::string &text, StringRef what, StringRef by) {
     text.replace(at, what.size(), by);
 }
 
+/// What kept the linker, which said so much, from writing `path`; nothing where
+/// that is not what went wrong. lld maps the file: where that has no room it
+/// dies without saying so.
+static std::error_code whyNotWritten(StringRef said, StringRef path,
+                                     StringRef object) {
+  for (int errnum : {ENOSPC, EDQUOT, EFBIG})
+    if (std::error_code code(errnum, std::generic_category());
+        said.contains(code.message()))
+      return code;
+  uint64_t bytes = 0;
+  if (!said.contains("Bus error") || llvm::sys::fs::file_size(object, bytes))
+    return {};
+  StringRef folder = llvm::sys::path::parent_path(path);
+  constexpr uint64_t kBesideTheObject = 64 << 10;
+  return llvm::errorToErrorCode(
+      checkFreeSpace(folder.empty() ? "." : folder, bytes + kBesideTheObject));
+}
+
 LogicalResult fastk::emitSharedLibrary(Location loc, llvm::Module &module,
                                        const HostTarget &target, StringRef path,
                                        ArrayRef<std::string> libraries,
@@ -178,6 +199,10 @@ LogicalResult fastk::emitSharedLibrary(Location loc, llvm::Module &module,
       return emitError(loc) << explainTemporaryFileError(buffer.getError());
     *object = (*buffer)->getBuffer().str();
   }
+  auto cannotWriteLibrary = [&](std::error_code code) {
+    return what.empty() ? cannotWrite(path, code)
+                        : explainTemporaryFileError(code);
+  };
   FileBeside out(path);
   SmallVector<StringRef> &args = *found;
   // No build id: equal objects give equal bytes.
@@ -194,8 +219,10 @@ LogicalResult fastk::emitSharedLibrary(Location loc, llvm::Module &module,
                                          /*SecondsToWait=*/120, 0, &error);
   if (status != 0) {
     auto buffer = llvm::MemoryBuffer::getFile(log);
-    std::string said =
-        buffer ? (*buffer)->getBuffer().take_front(2000).str() : "";
+    StringRef all = buffer ? (*buffer)->getBuffer() : "";
+    if (std::error_code code = whyNotWritten(all, out.name(), file))
+      return emitError(loc) << cannotWriteLibrary(code);
+    std::string said = all.take_front(2000).str();
     // What the user gave names to.
     replaceAll(said, out.name(), what.empty() ? path : what);
     replaceAll(said, folder.path() + "/", "");
@@ -203,7 +230,6 @@ LogicalResult fastk::emitSharedLibrary(Location loc, llvm::Module &module,
                           << " failed: " << (error.empty() ? said : error);
   }
   if (std::error_code code = out.keep())
-    return emitError(loc) << (what.empty() ? cannotWrite(path, code)
-                                           : explainTemporaryFileError(code));
+    return emitError(loc) << cannotWriteLibrary(code);
   return success();
 }
