@@ -119,7 +119,7 @@ std::optional<Precision> options::parseOptions(int argc, char **argv) {
         "--seconds wants a number above 0: how long --time and --profile "
         "measure"));
   if (inputsScale.getNumOccurrences() &&
-      !(std::isfinite(inputsScale) && inputsScale > 0))
+      (!std::isfinite(inputsScale) || inputsScale <= 0))
     return reject(llvm::createStringError(
         "--inputs-scale wants a number above 0: the standard deviation of the "
         "generated floats"));

@@ -104,13 +104,12 @@ static bool chooseSquare(Turn &turn, KernelChoices &choices) {
     return false;
   turn.tile = tile;
   int64_t threads = turn.threads = choices.decide("turn_threads", kThreads);
-  if (!choices.fits(tile, threads,
-                    "'fastk.turn_square' is more than the threads of a block, "
-                    "'fastk.turn_threads'") ||
-      !choices.fits(threads, tile * tile,
-                    "'fastk.turn_threads' is more than a square has elements"))
-    return false;
-  return true;
+  return choices.fits(tile, threads,
+                      "'fastk.turn_square' is more than the threads of a "
+                      "block, 'fastk.turn_threads'") &&
+         choices.fits(threads, tile * tile,
+                      "'fastk.turn_threads' is more than a square has "
+                      "elements");
 }
 
 FailureOr<DeviceKernel> fastk::buildTileKernel(gpu::GPUModuleOp module,
