@@ -14,7 +14,7 @@ import subprocess
 from compiled import BIN
 from conftest import ROOT
 
-INPUTS = ROOT / "unittests" / "Propose" / "LLM" / "Models" / "Inputs"
+INPUTS = ROOT / "unittests" / "LLM" / "Inputs"
 ASK = BIN.parent / "unittests" / "fastk-ask"
 
 KEY = "sk-Vr7qLx0ZkT3mWb9yPd5c"

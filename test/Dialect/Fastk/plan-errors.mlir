@@ -192,12 +192,16 @@ fastk.lowering @w_b8b3dcb2ff0131a9 attributes {format_version = 1 : i64, key = "
 
 // -----
 
-// Plan ops live in plans.
-func.func @outside() {
-  // expected-error @+1 {{'fastk.workspace' op expects parent op 'fastk.lowering'}}
+// Plan ops live in plans, and in functions that launch the kernels beside them.
+func.func @inside() {
   %0 = fastk.workspace : memref<8xi8>
   return
 }
+
+// -----
+
+// expected-error @+1 {{'fastk.workspace' op expects parent op to be one of 'fastk.lowering, func.func'}}
+%0 = fastk.workspace : memref<8xi8>
 
 // -----
 

@@ -84,6 +84,7 @@ FailureOr<Operation *> Outliner::readFromMemory(linalg::LinalgOp op) {
                         "'fastk.device_kernels')";
       return failure();
     }
+    // From here on there is no `op`.
     generic = *made;
     rewriter.setInsertionPoint(generic);
   }
@@ -102,7 +103,7 @@ FailureOr<Operation *> Outliner::readFromMemory(linalg::LinalgOp op) {
   for (auto [i, value] : llvm::enumerate(captured)) {
     inputs.push_back(memoryOf(value));
     maps.insert(maps.begin() + first + i,
-                AffineMap::get(generic.getNumLoops(), 0, op.getContext()));
+                AffineMap::get(generic.getNumLoops(), 0, generic.getContext()));
     BlockArgument argument = generic.getBody()->insertArgument(
         first + i, value.getType(), value.getLoc());
     replaceAllUsesInRegionWith(value, argument, generic.getRegion());
