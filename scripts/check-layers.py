@@ -17,10 +17,11 @@ libraries alone.
 Exit codes: 0 all is as the table says; 1 it is not, with a line for each place.
 """
 
-import argparse
 import pathlib
 import re
 import sys
+
+import checks
 
 TABLE = pathlib.Path("docs/architecture.md")
 #: The heading of the table's first column, by which it is found.
@@ -134,27 +135,12 @@ def check(root):
     return list(dict.fromkeys([*problems, *check_links(root, layers)]))
 
 
-def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--root",
-        type=pathlib.Path,
-        default=pathlib.Path(__file__).resolve().parents[1],
-        help="the checkout (default: this one)",
-    )
-    problems = check(parser.parse_args().root.resolve())
-    for problem in problems:
-        print(problem, file=sys.stderr)
-    if problems:
-        print(
-            f"check-layers: {len(problems)} found; change the code, or, where the design "
-            f"changes, the table in {TABLE}",
-            file=sys.stderr,
-        )
-    return 1 if problems else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(
+        checks.run(
+            "check-layers",
+            __doc__,
+            check,
+            f"change the code, or, where the design changes, the table in {TABLE}",
+        )
+    )

@@ -17,11 +17,12 @@ found by their braces, which is enough for code that clang-format has laid out.
 Exit codes: 0 all are short enough; 1 some are not, with a line for each place.
 """
 
-import argparse
 import bisect
 import pathlib
 import re
 import sys
+
+import checks
 
 FILE_LIMIT = 600
 FUNCTION_LIMIT = 120
@@ -135,27 +136,12 @@ def check(root):
     return problems
 
 
-def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--root",
-        type=pathlib.Path,
-        default=pathlib.Path(__file__).resolve().parents[1],
-        help="the checkout (default: this one)",
-    )
-    problems = check(parser.parse_args().root.resolve())
-    for problem in problems:
-        print(problem, file=sys.stderr)
-    if problems:
-        print(
-            f"check-sizes: {len(problems)} found; split a file by concern, "
-            "a function by phase or by kind of op",
-            file=sys.stderr,
-        )
-    return 1 if problems else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(
+        checks.run(
+            "check-sizes",
+            __doc__,
+            check,
+            "split a file by concern, a function by phase or by kind of op",
+        )
+    )

@@ -131,9 +131,7 @@ llvm::Error FastkSearchPass::search() {
       getArgument());
   if (failed(opened))
     return llvm::createStringError("the banks cannot be searched for");
-  opened->filter.machine = Machine::of(given->target, given->threads);
-  if (given->device)
-    opened->filter.machine.model = given->device->model;
+  opened->filter.machine = machineOf(*given);
   if (given->scope == SearchScope::None)
     return llvm::Error::success();
   WorkloadMatcher matcher(opened->banks, opened->filter);

@@ -50,6 +50,14 @@ llvm::Error fastk::parseTarget(StringRef text, SearchSettings &settings,
   return llvm::Error::success();
 }
 
+Machine fastk::machineOf(const SearchSettings &settings) {
+  Machine machine = Machine::of(settings.target, settings.threads);
+  // --target=cuda: the GPU that is here.
+  if (settings.device)
+    machine.model = settings.device->model;
+  return machine;
+}
+
 llvm::Error fastk::parseEvaluator(StringRef text, SearchSettings &settings,
                                   StringRef dashes) {
   if (StringRef spool = text; spool.consume_front("spool:")) {

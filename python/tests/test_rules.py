@@ -15,6 +15,7 @@ PAGE = ROOT / "docs" / "rules.md"
 #: Where a rule is an argument: the functions that end a message in it.
 PASSED_ON = {
     "lib/Conversion/Cuda/Program/GPUProgramRules.cpp": r'"(fastk\.\w+)"',
+    "lib/Conversion/Cuda/PTX/GPUToPTX.cpp": r'targetOfPass\(module, target, "([\w-]+)"',
     "lib/Cuda/CheckDeviceCode.cpp": r'\brefuse\(\s*"([\w-]+)"',
     "lib/Cuda/CheckDeviceFunctions.cpp": r'\brefuse\(\s*"([\w-]+)"',
     "lib/Dialect/Fastk/FastkDialect.cpp": r'"(fastk\.(?:workload|lowering))"',

@@ -363,13 +363,10 @@ int fastk::runDriver(const DriverOptions &options, DialectRegistry &registry,
   llvm::Expected<BankStack> banks = BankStack::open(folders);
   if (!banks)
     return fail(banks.takeError());
-  Machine machine = Machine::of(options.search.target, options.search.threads);
-  // --target=cuda: the GPU that is here.
-  if (options.search.device)
-    machine.model = options.search.device->model;
-  WorkloadMatcher matcher(*banks, {options.search.target, options.precision,
-                                   machine, options.winnersFromAny,
-                                   options.search.requireDeterministic});
+  WorkloadMatcher matcher(*banks,
+                          {options.search.target, options.precision,
+                           machineOf(options.search), options.winnersFromAny,
+                           options.search.requireDeterministic});
   if (failed(formWithWinners(*module, options.search.fusion, matcher)))
     return kExitWrong;
   warnOfShortage(options, *module);

@@ -13,6 +13,7 @@
 #ifndef FASTK_DRIVER_SEARCHSETTINGS_H
 #define FASTK_DRIVER_SEARCHSETTINGS_H
 
+#include "fastk/Bank/Machine.h"
 #include "fastk/Propose/Registry.h"
 #include "fastk/Search/SearchOptions.h"
 #include "fastk/Target/DeviceDescription.h"
@@ -65,6 +66,9 @@ struct SearchSettings {
 /// what the option's name begins with, in messages.
 llvm::Error parseTarget(llvm::StringRef text, SearchSettings &settings,
                         std::string &warning, llvm::StringRef dashes = "");
+
+/// The machine whose winners count: this one with as many threads, or the GPU.
+Machine machineOf(const SearchSettings &settings);
 
 /// Fills in spool or replay from "local", "spool:DIR" or "replay:FILE".
 llvm::Error parseEvaluator(llvm::StringRef text, SearchSettings &settings,

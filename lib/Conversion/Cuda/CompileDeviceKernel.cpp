@@ -7,6 +7,7 @@
 
 #include "Cuda/LowerPattern.h"
 #include "Cuda/PTX/EmitPTX.h"
+#include "Cuda/PassTarget.h"
 #include "Host/HostPipeline.h"
 #include "Schedule/ScheduleRules.h"
 #include "fastk/Cuda/Nvrtc.h"
@@ -29,6 +30,17 @@ std::optional<CudaTarget> CudaTarget::parse(StringRef target) {
   result.limits = *limits;
   result.libdevice = cuda::findLibdevice();
   return result;
+}
+
+FailureOr<CudaTarget> fastk::targetOfPass(ModuleOp module, StringRef target,
+                                          StringRef pass) {
+  if (std::optional<CudaTarget> device = CudaTarget::parse(target))
+    return *device;
+  return module.emitError()
+         << "target '" << target
+         << "' is no GPU that fastk knows: write cuda:sm_80 or later "
+            "(required by '"
+         << pass << "')";
 }
 
 static void loadDeviceDialects(MLIRContext *context) {

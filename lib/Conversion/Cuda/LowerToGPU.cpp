@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Cuda/LowerPattern.h"
+#include "Cuda/PassTarget.h"
 #include "fastk/Conversion/Passes.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 
@@ -51,12 +52,10 @@ static ArrayAttr describe(Builder &builder,
 }
 
 LogicalResult FastkLowerToGPUPass::lower(ModuleOp module) {
-  std::optional<CudaTarget> device = CudaTarget::parse(target);
-  if (!device)
-    return module.emitError()
-           << "target '" << target
-           << "' is no GPU that fastk knows: write cuda:sm_80 or later "
-              "(required by 'fastk-lower-to-gpu')";
+  FailureOr<CudaTarget> device =
+      targetOfPass(module, target, "fastk-lower-to-gpu");
+  if (failed(device))
+    return failure();
   auto isTensor = [](Type type) { return isa<RankedTensorType>(type); };
   func::FuncOp func;
   if (llvm::hasSingleElement(module.getOps<func::FuncOp>()))

@@ -129,11 +129,6 @@ void KernelChoices::begin(StringRef kind) {
   noted.back().kind = kind.str();
 }
 
-void KernelChoices::cancel() {
-  if (!noted.empty())
-    noted.pop_back();
-}
-
 std::optional<int64_t> KernelChoices::find(StringRef name) const {
   assert(findKernelChoice(name) && "a choice that is not in the table");
   auto found = given.find(name.str());

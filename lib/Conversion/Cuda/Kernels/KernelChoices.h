@@ -32,8 +32,6 @@ public:
 
   /// What follows is decided for kernels of that kind.
   void begin(llvm::StringRef kind);
-  /// What was decided since begin() did not become a kernel.
-  void cancel();
   /// The number for `name`: what was given, or else what the model says.
   int64_t decide(llvm::StringRef name, int64_t byModel);
   /// What was given, without a note: for what depends on it.

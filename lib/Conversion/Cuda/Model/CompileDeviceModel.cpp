@@ -147,22 +147,11 @@ private:
 } // namespace
 
 LogicalResult ModelCompiler::compilePrograms() {
-  // In the order of their symbols.
-  std::map<std::string, LoweringOp> lowerings;
-  WalkResult walk = model.walk([&](CallOp call) {
-    auto lowering = model.lookupSymbol<LoweringOp>(call.getLowering());
-    if (!lowering) {
-      call.emitOpError() << "'" << call.getLoweringAttr()
-                         << "' is not a fastk.lowering of this module "
-                            "(required by 'fastk.call')";
-      return WalkResult::interrupt();
-    }
-    lowerings[call.getLowering().str()] = lowering;
-    return WalkResult::advance();
-  });
-  if (walk.wasInterrupted())
+  FailureOr<std::map<std::string, LoweringOp>> lowerings =
+      findCalledLowerings(model);
+  if (failed(lowerings))
     return failure();
-  for (auto &[symbol, lowering] : lowerings) {
+  for (auto &[symbol, lowering] : *lowerings) {
     FailureOr<DeviceProgram> program =
         compileWinnerOrDefault(lowering, role, target);
     if (failed(program))

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Cuda/PassTarget.h"
 #include "EmitPTX.h"
 #include "fastk/Conversion/Passes.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -26,14 +27,10 @@ struct FastkGPUToPTXPass : impl::FastkGPUToPTXPassBase<FastkGPUToPTXPass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    std::optional<CudaTarget> device = CudaTarget::parse(target);
-    if (!device) {
-      module.emitError()
-          << "target '" << target
-          << "' is no GPU that fastk knows: write cuda:sm_80 or later "
-             "(required by 'fastk-gpu-to-ptx')";
+    FailureOr<CudaTarget> device =
+        targetOfPass(module, target, "fastk-gpu-to-ptx");
+    if (failed(device))
       return signalPassFailure();
-    }
     for (auto kernels :
          llvm::make_early_inc_range(module.getOps<gpu::GPUModuleOp>())) {
       FailureOr<std::string> ptx = emitPTX(kernels, *device);

@@ -133,20 +133,9 @@ fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
   if (failed(checkModelInterface(*host, /*allowDynamic=*/true)))
     return failure();
 
-  // The lowerings that are called, in the order of their symbols.
-  std::map<std::string, LoweringOp> lowerings;
-  WalkResult walk = model.walk([&](CallOp call) {
-    auto lowering = model.lookupSymbol<LoweringOp>(call.getLowering());
-    if (!lowering) {
-      call.emitOpError() << "'" << call.getLoweringAttr()
-                         << "' is not a fastk.lowering of this module "
-                            "(required by 'fastk.call')";
-      return WalkResult::interrupt();
-    }
-    lowerings[call.getLowering().str()] = lowering;
-    return WalkResult::advance();
-  });
-  if (walk.wasInterrupted())
+  FailureOr<std::map<std::string, LoweringOp>> lowerings =
+      findCalledLowerings(model);
+  if (failed(lowerings))
     return failure();
 
   struct Entry {
@@ -164,7 +153,7 @@ fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
   // First the kernels: the model's plan has room for what they need.
   std::vector<std::pair<std::string, std::unique_ptr<llvm::Module>>> kernels;
   llvm::StringMap<int64_t> workspaces;
-  for (auto &[symbol, lowering] : lowerings) {
+  for (auto &[symbol, lowering] : *lowerings) {
     auto kernel = compileWinnerOrDefault(lowering, role, symbol, context,
                                          target, workspaces[symbol]);
     if (failed(kernel))
@@ -203,7 +192,7 @@ fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
 
   for (auto &[symbol, kernel] : kernels) {
     if (llvm::Linker::linkModules(*result, std::move(kernel))) {
-      emitError(lowerings[symbol].getLoc())
+      emitError((*lowerings)[symbol].getLoc())
           << "kernel " << symbol << " could not be linked into the model";
       return failure();
     }

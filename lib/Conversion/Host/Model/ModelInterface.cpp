@@ -168,6 +168,25 @@ std::string fastk::describeSignature(func::FuncOp func, StringRef target,
   return text;
 }
 
+FailureOr<std::map<std::string, LoweringOp>>
+fastk::findCalledLowerings(ModuleOp model) {
+  std::map<std::string, LoweringOp> lowerings;
+  WalkResult walk = model.walk([&](CallOp call) {
+    auto lowering = model.lookupSymbol<LoweringOp>(call.getLowering());
+    if (!lowering) {
+      call.emitOpError() << "'" << call.getLoweringAttr()
+                         << "' is not a fastk.lowering of this module "
+                            "(required by 'fastk.call')";
+      return WalkResult::interrupt();
+    }
+    lowerings[call.getLowering().str()] = lowering;
+    return WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return failure();
+  return lowerings;
+}
+
 LogicalResult fastk::checkExportedName(func::FuncOp func,
                                        const HostTarget &target) {
   llvm::TargetLibraryInfoImpl impl{llvm::Triple(target.triple)};

@@ -14,6 +14,8 @@
 
 #include "fastk/Conversion/HostCodegen.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <map>
+#include <string>
 
 namespace fastk {
 
@@ -35,6 +37,11 @@ void boxScalars(mlir::ModuleOp model);
 /// changed. The host's has dynamic shapes, that of a GPU has not.
 mlir::LogicalResult checkModelInterface(mlir::ModuleOp model,
                                         bool allowDynamic);
+
+/// The lowerings that a model calls, in the order of their symbols. A call of
+/// something else is an error there.
+mlir::FailureOr<std::map<std::string, LoweringOp>>
+findCalledLowerings(mlir::ModuleOp model);
 
 /// Refuses names that a library cannot export beside what fastk adds.
 mlir::LogicalResult checkExportedName(mlir::func::FuncOp func,
