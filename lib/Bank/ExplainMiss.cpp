@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace fastk;
 
 /// More lines would hide the nearest one.
-static constexpr size_t kMostEntries = 5;
+static constexpr size_t kMaxEntries = 5;
 
 std::string Bank::explainMiss(StringRef key, const WinnerFilter &filter,
                               StringRef name, StringRef shapes,
@@ -92,9 +92,9 @@ std::string Bank::explainMiss(StringRef key, const WinnerFilter &filter,
     return text;
   }
   os << "nearest of " << entries.size() << " winners:\n";
-  for (const Line &line : llvm::ArrayRef(lines).take_front(kMostEntries))
+  for (const Line &line : llvm::ArrayRef(lines).take_front(kMaxEntries))
     os << "  " << line.text << "\n";
-  if (lines.size() > kMostEntries)
-    os << "  and " << lines.size() - kMostEntries << " more\n";
+  if (lines.size() > kMaxEntries)
+    os << "  and " << lines.size() - kMaxEntries << " more\n";
   return text;
 }

@@ -13,7 +13,7 @@
 using namespace fastk::cuda;
 
 std::vector<Refusal> DeviceCodeChecker::run() {
-  while (at < tokens.size() && refusals.size() < kMostRefusals)
+  while (at < tokens.size() && refusals.size() < kMaxRefusals)
     moduleItem();
   for (const Function &function : functions)
     checkTableUses(function);
@@ -25,7 +25,7 @@ std::vector<Refusal> DeviceCodeChecker::run() {
 }
 
 void DeviceCodeChecker::refuse(const char *rule, std::string text) {
-  if (refusals.size() >= kMostRefusals)
+  if (refusals.size() >= kMaxRefusals)
     return;
   for (const Refusal &known : refusals)
     if (known.text == text)

@@ -74,7 +74,7 @@ private:
   bool uses(const Tokens &statement, size_t from, const Names &tainted) const;
   static std::string_view whole(PTXToken token);
 
-  static constexpr size_t kMostRefusals = 16;
+  static constexpr size_t kMaxRefusals = 16;
   const Tokens &tokens;
   size_t at = 0;
   std::vector<Refusal> refusals;

@@ -77,7 +77,7 @@ llvm::Error PreparedSearch::makeInput(Evaluator &evaluator) {
     input->recordedGain = recordedGain(*target.known, device);
   constexpr size_t kKnownIdeas = 6;
   if (llvm::any_of(run.proposers,
-                   [](Proposer *each) { return each->wantsManyAtOnce(); }))
+                   [](Proposer *each) { return each->prefersBatching(); }))
     known = knownIdeas(run.banks, workload, features.name,
                        input->workload.floorSeconds, kKnownIdeas);
   input->known = known;

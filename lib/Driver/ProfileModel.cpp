@@ -115,11 +115,11 @@ static bool canProfile(const SearchRun &run, ArrayRef<SearchTarget> targets) {
   int64_t sharers = llvm::count_if(
       targets, [](const SearchTarget &each) { return each.hasShare; });
   int64_t evaluations = run.options.search.budget.evaluations;
-  if (sharers < 2 || !run.evaluator.howToAnswer().empty() ||
+  if (sharers < 2 || !run.evaluator.pendingHint().empty() ||
       (evaluations != 0 && evaluations < kEvaluationsToProfile * sharers) ||
       llvm::any_of(
           run.proposers,
-          [](Proposer *each) { return each->wantsManyAtOnce(); }))
+          [](Proposer *each) { return each->prefersBatching(); }))
     return false;
   // The verdicts of a recorded search that was answered later are not there one
   // by one.

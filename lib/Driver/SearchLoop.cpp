@@ -60,13 +60,13 @@ private:
   bool mayBeUnrecorded() const;
   RunRecord::Search &recordOf(const SearchTarget &target);
 
-  void sayWhatIsTooSmall() const;
-  void sayWhatIsUnproven() const;
+  void reportSkipped() const;
+  void reportUnproved() const;
   /// The minutes ended a search, or left it none.
   void noteOutOfTime(size_t index, double evaluationSeconds);
   /// Whose searches these are, and what more minutes could gain.
-  void sayWhatTimeIsWorth() const;
-  void sayWhatIsPending() const;
+  void reportWorthOfTime() const;
+  void reportPending() const;
 
   const SearchRun &run;
   ArrayRef<SearchTarget> targets;
@@ -144,16 +144,16 @@ RunRecord::Search &SearchLoop::recordOf(const SearchTarget &target) {
   });
 }
 
-void SearchLoop::sayWhatIsTooSmall() const {
+void SearchLoop::reportSkipped() const {
   for (size_t index : dealt.tooSmall)
     if (targets[index].isWanted)
       llvm::errs() << parts[index].name
                    << llvm::formatv(": not searched: less than {0:f1} % of the "
                                     "model's time could be gained\n",
-                                    100 * kLeastGain);
+                                    100 * kMinGain);
 }
 
-void SearchLoop::sayWhatIsUnproven() const {
+void SearchLoop::reportUnproved() const {
   for (const auto &[name, variant] : unproven)
     llvm::errs() << name
                  << llvm::formatv(": {0:f2}x in its first measurement, not "
@@ -173,7 +173,7 @@ void SearchLoop::noteOutOfTime(size_t index, double evaluationSeconds) {
                    (search.ideas * search.implementations + promotionCost);
 }
 
-void SearchLoop::sayWhatTimeIsWorth() const {
+void SearchLoop::reportWorthOfTime() const {
   if (outOfTime.empty())
     return;
   double gain = 0, all = 0;
@@ -207,11 +207,11 @@ void SearchLoop::sayWhatTimeIsWorth() const {
   llvm::errs() << "\n";
 }
 
-void SearchLoop::sayWhatIsPending() const {
+void SearchLoop::reportPending() const {
   if (pendingPrompts > 0) {
     llvm::StringSet<> said;
     for (Proposer *proposer : run.proposers)
-      if (std::string how = proposer->howToAnswer();
+      if (std::string how = proposer->pendingHint();
           !how.empty() && said.insert(how).second)
         llvm::errs() << pendingPrompts
                      << (pendingPrompts == 1 ? " prompt is" : " prompts are")
@@ -221,7 +221,7 @@ void SearchLoop::sayWhatIsPending() const {
   if (pending > 0)
     llvm::errs() << pending
                  << (pending == 1 ? " evaluation is" : " evaluations are")
-                 << " pending: answer with `" << run.evaluator.howToAnswer()
+                 << " pending: answer with `" << run.evaluator.pendingHint()
                  << (run.filter().target == "host"
                          ? "`"
                          : "` on a machine with the GPU")
@@ -452,7 +452,7 @@ llvm::Expected<SearchModelEnd> SearchLoop::searchAll() {
   bool showsParts = llvm::count_if(targets, isWanted) > 1;
   if (showsParts)
     printModelParts(parts, /*isAfter=*/false, llvm::errs());
-  sayWhatIsTooSmall();
+  reportSkipped();
   allTurns = llvm::count_if(
       dealt.order, [&](size_t index) { return targets[index].isWanted; });
   for (size_t index : dealt.order) {
@@ -476,10 +476,10 @@ llvm::Expected<SearchModelEnd> SearchLoop::searchAll() {
   }
   if (showsParts && end == SearchModelEnd::Done)
     printModelParts(parts, /*isAfter=*/true, llvm::errs());
-  sayWhatIsUnproven();
+  reportUnproved();
   if (end != SearchModelEnd::Interrupted && unanswered.empty())
-    sayWhatTimeIsWorth();
-  sayWhatIsPending();
+    reportWorthOfTime();
+  reportPending();
   if (!run.options.report.empty())
     if (llvm::Error error = writeReport(run.options.report, std::move(report)))
       return std::move(error);

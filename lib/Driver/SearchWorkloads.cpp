@@ -23,7 +23,7 @@ static TargetDescription deviceOf(const SearchModelOptions &options) {
     return options.replay->searches.front().device;
   if (options.device)
     return *options.device;
-  TargetDescription device = describeHost();
+  TargetDescription device = hostDescription();
   if (options.threads)
     device.threads = options.threads;
   return device;
@@ -48,7 +48,7 @@ static void describeRun(const SearchRun &run, ArrayRef<SearchTarget> targets,
   const WinnerFilter &filter = run.filter();
   record.target = filter.target;
   record.device = run.device;
-  record.answersLater = !run.evaluator.howToAnswer().empty();
+  record.answersLater = !run.evaluator.pendingHint().empty();
   record.choices = choicesOf(
       filter.target, filter.loosest, filter.requireDeterministic, run.device,
       static_cast<int>(run.device.threads), run.proposers, run.options.search);

@@ -42,7 +42,7 @@ JobMaker::create(JobMakerOptions options) {
 
 JobMaker::JobMaker(JobMakerOptions given, ProcessFolder scratch)
     : options(std::move(given)), scratch(std::move(scratch)),
-      target(options.target ? *options.target : describeHost()) {}
+      target(options.target ? *options.target : hostDescription()) {}
 
 static llvm::Expected<std::string> readWhole(const Twine &path) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,

@@ -58,7 +58,7 @@ public:
   }
   llvm::Expected<std::optional<worker::Verdict>>
   evaluate(const EvaluationRequest &request) override;
-  std::string howToAnswer() const override {
+  std::string pendingHint() const override {
     return "fastk-worker --spool " + options.directory;
   }
 
@@ -114,7 +114,7 @@ Spool::ask(worker::Job &job, StringRef candidateDigest, int repeat,
     return llvm::createStringError(llvm::inconvertibleErrorCode(),
                                    path + ": " + problem +
                                        "; remove it and answer again with `" +
-                                       howToAnswer() + "`");
+                                       pendingHint() + "`");
   };
   llvm::Expected<std::string> answer =
       readRegularFile(AT_FDCWD, path, path, kFileLimit);

@@ -22,7 +22,7 @@ using namespace fastk;
 void Searcher::noteMissed(Missed what) {
   bool isLeft = times.isReplay() ||
                 (input.journal && input.journal->hasRoundAfter(roundNumber));
-  if (!what.owner->wantsManyAtOnce() || !isLeft)
+  if (!what.owner->prefersBatching() || !isLeft)
     return;
   what.triedBefore = history.size();
   what.parents = parents;

@@ -55,7 +55,7 @@ std::string journal::textPath(StringRef directory, StringRef digest) {
 }
 
 /// No reply takes more, and no sum over a journal overflows.
-static constexpr int64_t kMostTokens = int64_t(1) << 40;
+static constexpr int64_t kMaxTokens = int64_t(1) << 40;
 
 Usage journal::usageOf(const json::Object &reply) {
   Usage usage;
@@ -70,7 +70,7 @@ Usage journal::usageOf(const json::Object &reply) {
       value = cost->getNumber(name).value_or(0);
     else
       value = numberAs<Type>(static_cast<double>(std::clamp<int64_t>(
-          cost->getInteger(name).value_or(0), 0, kMostTokens)));
+          cost->getInteger(name).value_or(0), 0, kMaxTokens)));
   });
   usage.usd = cost->getNumber("usd");
   return usage;

@@ -84,7 +84,7 @@ ModelShares fastk::shareByGain(ArrayRef<ModelPart> parts) {
     if (!part.isSearched)
       continue;
     std::optional<double> gain = part.headroom();
-    if (gain && wanted > 1 && *gain < kLeastGain * total)
+    if (gain && wanted > 1 && *gain < kMinGain * total)
       shares.tooSmall.push_back(index);
     else
       searched.push_back({guess.gainOf(part), index});

@@ -133,7 +133,7 @@ Expected<std::vector<int>> Searcher::ideasOfProposers() {
   std::vector<int> counts(input.proposers.size(), options.ideas);
   std::vector<size_t> models;
   for (auto [index, proposer] : enumerate(input.proposers))
-    if (proposer->wantsManyAtOnce())
+    if (proposer->prefersBatching())
       models.push_back(index);
   if (models.size() < 2)
     return counts;

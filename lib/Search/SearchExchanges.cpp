@@ -14,7 +14,7 @@ using namespace llvm;
 using namespace fastk;
 
 /// An upper bound for English and for code: real tokenizers give 3.5 to 4.5.
-static constexpr int64_t kLeastCharactersPerToken = 3;
+static constexpr int64_t kMinCharactersPerToken = 3;
 
 SearchExchanges::SearchExchanges(const SearchInput &input,
                                  const SearchBudget &budget, AnswerTimes &times,
@@ -82,12 +82,12 @@ size_t SearchExchanges::allowed(MutableArrayRef<Prompt> prompts) {
     for (size_t i = 0; i < count; ++i) {
       Prompt &prompt = prompts[i];
       int64_t input = static_cast<int64_t>(wholeText(prompt).size()) /
-                          kLeastCharactersPerToken +
+                          kMinCharactersPerToken +
                       1;
       // A reply must have room for a program, or it is paid for in vain.
-      constexpr int64_t kLeastReply = 2048;
+      constexpr int64_t kMinReply = 2048;
       left -= input;
-      if (left < kLeastReply) {
+      if (left < kMinReply) {
         count = i;
         break;
       }

@@ -447,7 +447,7 @@ WinnerRecord fastk::winnerRecord(const SearchInput &input,
   if (record.tokens > 0) {
     std::vector<Proposer *> asked;
     copy_if(input.proposers, std::back_inserter(asked),
-            [](Proposer *each) { return each->wantsManyAtOnce(); });
+            [](Proposer *each) { return each->prefersBatching(); });
     record.models = sharedNames(asked);
   }
   return record;

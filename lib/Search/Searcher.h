@@ -90,14 +90,14 @@ private:
   };
   bool answersLater() const {
     return input.recording ? input.recording->answersLater
-                           : !input.evaluator.howToAnswer().empty();
+                           : !input.evaluator.pendingHint().empty();
   }
   /// True when all of a round is realised before any of it is tried.
   bool worksInBatches() const { return answersLater() || asksModels(); }
   /// True when some proposer takes long, or money, to answer.
   bool asksModels() const {
     return llvm::any_of(input.proposers,
-                        [](Proposer *each) { return each->wantsManyAtOnce(); });
+                        [](Proposer *each) { return each->prefersBatching(); });
   }
   /// Tries variants together, then what their proposers mend of them.
   llvm::Error tryTogether(std::vector<Planned> planned);
@@ -185,7 +185,7 @@ private:
   /// Whether what failed may be asked again: the search has not gone on from
   /// there.
   bool mayAskAgain(const Proposer &owner) const {
-    return owner.wantsManyAtOnce() &&
+    return owner.prefersBatching() &&
            !input.journal->hasRoundAfter(roundNumber);
   }
   /// Asks each proposer once for its own of `indices`; the answers come in

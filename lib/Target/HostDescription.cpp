@@ -269,7 +269,7 @@ std::string hostCachePath() {
   return folder + name;
 }
 
-TargetDescription describeHost(const std::string &cachePath) {
+TargetDescription hostDescription(const std::string &cachePath) {
   HalfFactors factors;
   TargetDescription here = identifyHost(factors);
   std::optional<TargetDescription> cached;
@@ -294,8 +294,8 @@ TargetDescription describeHost(const std::string &cachePath) {
   return host;
 }
 
-TargetDescription describeHost() {
-  static const TargetDescription host = describeHost(hostCachePath());
+TargetDescription hostDescription() {
+  static const TargetDescription host = hostDescription(hostCachePath());
   return host;
 }
 

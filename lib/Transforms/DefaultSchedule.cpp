@@ -31,7 +31,7 @@ static constexpr unsigned kMaxBodyOps = 48;
 /// reuse the other operand more; fewer keep the intermediate in the cache.
 static constexpr int64_t kContractionRows = 128;
 /// Fewer rows than this are not worth it.
-static constexpr int64_t kLeastContractionRows = 32;
+static constexpr int64_t kMinContractionRows = 32;
 /// A contraction on its own keeps any number of threads busy; with its rows
 /// fused it must have this many trips. The code is the same for any number.
 static constexpr int64_t kContractionTrips = 16;
@@ -188,7 +188,7 @@ static int64_t chooseTile(ArrayRef<int64_t> sizes, ArrayRef<unsigned> rows) {
   int64_t last = sizes[rows.back()];
   int64_t limit = batches * last / (4 * kContractionTrips);
   return largestDivisor(
-      last, std::clamp(limit, kLeastContractionRows, kContractionRows));
+      last, std::clamp(limit, kMinContractionRows, kContractionRows));
 }
 
 /// The ops that end in `root` and can share its loops over the first `rowRank`

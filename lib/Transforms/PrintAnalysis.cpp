@@ -101,7 +101,7 @@ struct PrintAnalysis : public impl::FastkPrintAnalysisPassBase<PrintAnalysis> {
       return signalPassFailure();
     }
     TargetDescription device =
-        target == "host" ? describeHost() : roundTarget();
+        target == "host" ? hostDescription() : roundTarget();
     getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
       Region *body = nullptr;
       std::string label;

@@ -21,7 +21,7 @@ namespace fastk {
 } // namespace fastk
 
 /// Of all iterations of a loop together: beyond, a model is not for a plan.
-static constexpr int64_t kMostOps = 1 << 16;
+static constexpr int64_t kMaxOps = 1 << 16;
 /// Up to so many iterations are written out: what lies between them can be
 /// one kernel then.
 static constexpr uint64_t kFewIterations = 4;
@@ -37,8 +37,8 @@ static bool isToBeWrittenOut(scf::ForOp loop, bool every) {
     return false;
   int64_t ops = 0;
   loop.getBody()->walk([&](Operation *) { ++ops; });
-  return trips->ult(kMostOps) &&
-         static_cast<int64_t>(trips->getZExtValue()) * ops <= kMostOps;
+  return trips->ult(kMaxOps) &&
+         static_cast<int64_t>(trips->getZExtValue()) * ops <= kMaxOps;
 }
 
 /// Where \p insert writes all of one index of the first dimension: that index.

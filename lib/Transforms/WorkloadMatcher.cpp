@@ -40,10 +40,10 @@ std::optional<unsigned> WorkloadMatcher::largestPattern() {
 /// A canonical form has the reductions of its region, each once. Regions that
 /// repeat more than half of theirs are not worth the time that the canonical
 /// form of every whole model would cost.
-static constexpr uint64_t kMostRepeated = 2;
+static constexpr uint64_t kMaxRepeated = 2;
 
 uint64_t WorkloadMatcher::mostReductions() {
-  return kMostRepeated * largestPattern().value_or(0);
+  return kMaxRepeated * largestPattern().value_or(0);
 }
 
 bool WorkloadMatcher::hasWinner(WorkloadOp workload) {

@@ -30,7 +30,7 @@ Device &Devices::of(llvm::StringRef target) {
   jobs.threads = options.threads;
   jobs.requireDeterministic = options.requireDeterministic;
   if (target == "host") {
-    device.description = describeHost();
+    device.description = hostDescription();
     if (options.threads)
       device.description.threads = options.threads;
     device.machine = Machine::host(options.threads);

@@ -199,7 +199,7 @@ static int emitBinary(const DriverOptions &options, Location loc,
   };
   if (!options.emitHeader.empty()) {
     std::string text =
-        describeInC(compiled, llvm::sys::path::filename(options.emitHeader));
+        emitCHeader(compiled, llvm::sys::path::filename(options.emitHeader));
     if (std::error_code ec = writeFileAtomically(
             header.name(), [&](llvm::raw_ostream &os) { os << text; }))
       return cannotWrite(ec);

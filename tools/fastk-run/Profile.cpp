@@ -108,7 +108,7 @@ llvm::Error fastk::profileOnHost(ModuleOp lowered, StringRef folder,
   }
   double total = elapsed() / runs;
 
-  TargetDescription device = describeHost();
+  TargetDescription device = hostDescription();
   std::vector<ProfileRow> rows;
   for (auto [index, lowering] : llvm::enumerate(lowerings)) {
     ProfileRow row;

@@ -15,7 +15,7 @@ Program ModelGenerator::run() {
   int inputs = 1 + next(3);
   for (int i = 0; i < inputs; ++i)
     argument(anyShape(), element());
-  int most = isRun ? kMostOpsRun : kMostOps;
+  int most = isRun ? kMaxOpsRun : kMaxOps;
   for (int ops = 0; !bytes.empty() && ops < most; ++ops)
     anyOp();
   int results = 1 + next(3);
@@ -205,7 +205,7 @@ void ModelGenerator::reshape(const Value &x) {
 }
 
 void ModelGenerator::pad(const Value &x) {
-  if (x.shape.empty() || !isStatic(x) || elementsOf(x.shape) > kMostElements)
+  if (x.shape.empty() || !isStatic(x) || elementsOf(x.shape) > kMaxElements)
     return elementwise(x);
   std::string scalar = constant(x.element);
   Value result{fresh(), x.shape, x.element};

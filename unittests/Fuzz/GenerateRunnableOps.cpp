@@ -71,7 +71,7 @@ void ModelGenerator::windows() {
 }
 
 void ModelGenerator::concatenate(const Value &x) {
-  if (x.shape.empty() || !isStatic(x) || elementsOf(x.shape) > kMostElements)
+  if (x.shape.empty() || !isStatic(x) || elementsOf(x.shape) > kMaxElements)
     return elementwise(x);
   size_t along = next(x.shape.size());
   Shape shape = x.shape;

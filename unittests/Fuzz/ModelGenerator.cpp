@@ -42,7 +42,7 @@ Shape ModelGenerator::anyShape() {
     int64_t elements = 1;
     for (int64_t &extent : shape) {
       extent = extents[next(9)];
-      if (elements * extent > kMostElements)
+      if (elements * extent > kMaxElements)
         extent = 1;
       elements *= extent;
     }

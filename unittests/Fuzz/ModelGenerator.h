@@ -18,11 +18,11 @@ namespace fastk::fuzz {
 using Shape = std::vector<int64_t>;
 inline constexpr int64_t kDynamic = -1;
 /// More ops make no new situations, only slower ones.
-inline constexpr int kMostOps = 24;
+inline constexpr int kMaxOps = 24;
 /// Of a program that is run: errors grow with each.
-inline constexpr int kMostOpsRun = 8;
+inline constexpr int kMaxOpsRun = 8;
 /// Elements of a tensor that grows no more.
-inline constexpr int64_t kMostElements = 4096;
+inline constexpr int64_t kMaxElements = 4096;
 
 struct Value {
   std::string name;

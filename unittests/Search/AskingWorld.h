@@ -95,7 +95,7 @@ class AskingProposer : public Proposer {
 public:
   explicit AskingProposer(LanguageModel &model) : model(model) {}
   llvm::StringRef name() const override { return "asking"; }
-  bool wantsManyAtOnce() const override { return true; }
+  bool prefersBatching() const override { return true; }
 
   Answer<std::vector<Idea>> proposeIdeas(const ProposalContext &context,
                                          int count) override {

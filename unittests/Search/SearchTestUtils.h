@@ -86,7 +86,7 @@ public:
     return verdict;
   }
 
-  std::string howToAnswer() const override { return spool ? "wait" : ""; }
+  std::string pendingHint() const override { return spool ? "wait" : ""; }
 
   /// Jobs outlive the evaluator, as files do.
   struct Spool {

@@ -104,13 +104,13 @@ TEST_F(HostCache, MeasuresPlausibleRatesQuickly) {
 }
 
 TEST_F(HostCache, IsMeasuredOnceAndKept) {
-  TargetDescription first = describeHost(path.string());
+  TargetDescription first = hostDescription(path.string());
   ASSERT_TRUE(fs::exists(path));
   // A mark in the file shows that the second call reads it.
   first.memoryBytesPerSecond = 123456789;
   first.measuredIdle = true;
   write(toJSON(first));
-  EXPECT_EQ(describeHost(path.string()).memoryBytesPerSecond, 123456789);
+  EXPECT_EQ(hostDescription(path.string()).memoryBytesPerSecond, 123456789);
   // Nothing but the file is left behind.
   EXPECT_EQ(std::distance(fs::directory_iterator(path.parent_path()),
                           fs::directory_iterator()),
@@ -123,7 +123,7 @@ TEST_F(HostCache, MeasuresAgainAfterABusyMoment) {
   busy.attempts = 1;
   busy.memoryBytesPerSecond *= 100;
   write(toJSON(busy));
-  TargetDescription again = describeHost(path.string());
+  TargetDescription again = hostDescription(path.string());
   EXPECT_EQ(again.attempts, 2u);
   // Maxima are kept: a floor must not rise.
   EXPECT_EQ(again.memoryBytesPerSecond, busy.memoryBytesPerSecond);
@@ -143,7 +143,7 @@ TEST_F(HostCache, CorruptedFilesAreMeasuredAgain) {
     EXPECT_FALSE(parseTargetDescription(text)) << text;
     expectPlausible([&] {
       write(text);
-      return describeHost(path.string());
+      return hostDescription(path.string());
     });
     EXPECT_TRUE(parseTargetDescription(read())) << "after: " << text;
   }
@@ -154,14 +154,14 @@ TEST_F(HostCache, AnotherMachinesFileIsMeasuredAgain) {
   other.measuredIdle = true;
   other.model = "another";
   write(toJSON(other));
-  EXPECT_NE(describeHost(path.string()).model, "another");
+  EXPECT_NE(hostDescription(path.string()).model, "another");
 }
 
 TEST_F(HostCache, FoldersThatCannotBeWrittenAreNoError) {
   std::ofstream(folder / "file") << "x";
   for (const std::string &place :
        {(folder / "file" / "host.json").string(), std::string()})
-    expectPlausible([&] { return describeHost(place); });
+    expectPlausible([&] { return hostDescription(place); });
 }
 
 TEST_F(HostCache, TextRoundTrips) {

@@ -123,8 +123,8 @@ struct KernelDescription {
 /// choices, in order, without compiling them. Errors, among them choices that
 /// break a rule of the target, are diagnostics at the lowering.
 mlir::FailureOr<std::vector<KernelDescription>>
-describeDeviceKernels(LoweringOp lowering, const CudaTarget &target,
-                      const std::map<std::string, int64_t> &choices = {});
+planDeviceKernels(LoweringOp lowering, const CudaTarget &target,
+                  const std::map<std::string, int64_t> &choices = {});
 
 /// The cubin of a program's PTX, by CUDA's ptxas: what the driver would make of
 /// it when it is loaded. Errors, ptxas missing among them, are diagnostics at

@@ -20,7 +20,7 @@ namespace fastk {
 /// What a model's functions look like from outside, as C99 that C++ takes, too:
 /// docs/aot.md. `model` is what compileModel or emitDeviceModel made, not yet
 /// optimised; `fileName` is that of the header, for its include guard.
-std::string describeInC(const llvm::Module &model, llvm::StringRef fileName);
+std::string emitCHeader(const llvm::Module &model, llvm::StringRef fileName);
 
 } // namespace fastk
 

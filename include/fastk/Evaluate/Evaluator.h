@@ -88,7 +88,7 @@ public:
   /// Empty for evaluators that answer at once. For the others, what has to be
   /// done to get the pending answers, as a command. A search asks such an
   /// evaluator for many variants before it waits for the first.
-  virtual std::string howToAnswer() const { return ""; }
+  virtual std::string pendingHint() const { return ""; }
 
   /// How many times as long as another evaluation a promotion takes, about:
   /// what is kept for it of the minutes until one was seen.

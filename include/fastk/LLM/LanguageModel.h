@@ -134,7 +134,7 @@ public:
   virtual llvm::Error ask(llvm::ArrayRef<Prompt> prompts, OnReply onReply) = 0;
   /// Empty for models that answer at once. For the others, what has to be done
   /// to get the pending replies, as the end of "answer ...".
-  virtual std::string howToAnswer() const { return ""; }
+  virtual std::string pendingHint() const { return ""; }
 
   /// Called several times a second while an answer is waited for, if set.
   std::function<void()> whileWaiting;

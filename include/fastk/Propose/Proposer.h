@@ -161,10 +161,10 @@ public:
   virtual bool wantsAllTried() const { return false; }
   /// True when asking takes long, so that everything that can be asked at once
   /// should be: all ideas of a round are realised before one is tried.
-  virtual bool wantsManyAtOnce() const { return false; }
+  virtual bool prefersBatching() const { return false; }
   /// What has to be done to get answers that are pending; empty when none ever
-  /// is. See LanguageModel::howToAnswer().
-  virtual std::string howToAnswer() const { return ""; }
+  /// is. See LanguageModel::pendingHint().
+  virtual std::string pendingHint() const { return ""; }
 
   /// Up to `count` ideas that were not tried yet, best first. Fewer, or none,
   /// when the proposer has no more to say.

@@ -41,7 +41,7 @@ struct ModelPart {
 };
 
 /// A search that can gain less than this of the model's time is not made.
-inline constexpr double kLeastGain = 0.005;
+inline constexpr double kMinGain = 0.005;
 
 struct ModelShares {
   /// Those that are searched, the one with the most to gain first; equals keep
@@ -49,7 +49,7 @@ struct ModelShares {
   std::vector<size_t> order;
   /// What each of `order` gets of the budget, in proportion. Positive.
   std::vector<double> weights;
-  /// Those that were to be searched and can gain less than kLeastGain. None
+  /// Those that were to be searched and can gain less than kMinGain. None
   /// where only one was to be searched: then the user asked for that one.
   std::vector<size_t> tooSmall;
 };

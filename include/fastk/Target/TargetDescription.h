@@ -70,11 +70,11 @@ struct TargetDescription {
 /// or ~/.cache/fastk) per CPU model, CPU features and thread count. A cache
 /// file that does not read is measured again; one that cannot be written is no
 /// error.
-TargetDescription describeHost();
+TargetDescription hostDescription();
 
 /// The same with the cache file named, and without keeping the result for the
 /// rest of the process.
-TargetDescription describeHost(const std::string &cachePath);
+TargetDescription hostDescription(const std::string &cachePath);
 
 /// The text of a cache file, and back. Parsing gives nothing unless the text is
 /// whole, of this version, and plausible.
@@ -90,7 +90,7 @@ TargetDescription identifyHost();
 /// empty where they do. 0 stands for as many as there are processors.
 std::string explainTooManyThreads(unsigned threads);
 
-/// Where describeHost() keeps its file; empty when no folder is known.
+/// Where hostDescription() keeps its file; empty when no folder is known.
 std::string hostCachePath();
 
 /// Measures, without reading or writing the cache.

@@ -136,8 +136,8 @@ FailureOr<DeviceProgram> fastk::compileDeviceKernel(LoweringOp lowering,
 }
 
 FailureOr<std::vector<KernelDescription>>
-fastk::describeDeviceKernels(LoweringOp lowering, const CudaTarget &target,
-                             const std::map<std::string, int64_t> &given) {
+fastk::planDeviceKernels(LoweringOp lowering, const CudaTarget &target,
+                         const std::map<std::string, int64_t> &given) {
   loadDeviceDialects(lowering.getContext());
   KernelChoices choices(given);
   if (failed(choices.verify(lowering)))

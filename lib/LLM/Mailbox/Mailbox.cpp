@@ -32,7 +32,7 @@ public:
 
   StringRef name() const override { return shownName; }
 
-  std::string howToAnswer() const override {
+  std::string pendingHint() const override {
     return "each " + directory + "/*.prompt.md in a file .answer.md beside it";
   }
 

@@ -55,7 +55,7 @@ std::optional<double> fastk::numberOf(const Json &value) {
 
 int64_t fastk::countOf(const Json &value) {
   // Beyond any bill; the conversion stays defined.
-  constexpr double kMost = 1e15;
+  constexpr double kMax = 1e15;
   double number = numberOf(value).value_or(0);
-  return static_cast<int64_t>(std::min(std::max(number, 0.0), kMost));
+  return static_cast<int64_t>(std::min(std::max(number, 0.0), kMax));
 }

@@ -108,7 +108,7 @@ CudaCatalog::describe(const ProposalContext &context,
           workload.getContext(),
           [](mlir::Diagnostic &) { return mlir::success(); });
       mlir::FailureOr<Kernels> kernels =
-          describeDeviceKernels(workload, *target, choices);
+          planDeviceKernels(workload, *target, choices);
       if (mlir::succeeded(kernels))
         entry->second = std::move(*kernels);
     }

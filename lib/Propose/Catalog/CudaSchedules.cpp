@@ -29,7 +29,7 @@ using namespace fastk::catalog;
 /// room for a second block.
 static constexpr int64_t kRowBytes = 100 * 1024;
 /// Blocks along y and z (CUDA C++ Programming Guide, maximum grid).
-static constexpr int64_t kMostBlocks = 65535;
+static constexpr int64_t kMaxBlocks = 65535;
 
 static int64_t choiceOf(const Parameters &parameters) {
   auto found = parameters.find("tile");
@@ -56,7 +56,7 @@ static std::string spellMapping(StringRef unit, ArrayRef<int64_t> tiles,
     if (tile)
       dims.push_back(dim);
   for (unsigned dim : ArrayRef(dims).drop_back())
-    linear |= !counts.empty() && counts[dim] > kMostBlocks;
+    linear |= !counts.empty() && counts[dim] > kMaxBlocks;
   linear |= dims.size() > 3;
   std::string text;
   for (size_t i = 0; i < dims.size(); ++i) {

@@ -41,8 +41,8 @@ public:
   Languages languages(const TargetDescription &target) const override {
     return {llm::languageOf(target)};
   }
-  bool wantsManyAtOnce() const override { return true; }
-  std::string howToAnswer() const override { return model->howToAnswer(); }
+  bool prefersBatching() const override { return true; }
+  std::string pendingHint() const override { return model->pendingHint(); }
 
   Answer<std::vector<Idea>> proposeIdeas(const ProposalContext &context,
                                          int count) override;

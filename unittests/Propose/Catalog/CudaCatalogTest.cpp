@@ -295,7 +295,7 @@ TEST_F(CudaCatalogTest, NeighboursKeepTheRulesOfTheTarget) {
   for (const Variant &variant : *next) {
     std::map<std::string, int64_t> choices(variant.parameters);
     EXPECT_TRUE(mlir::succeeded(
-        describeDeviceKernels(request->workload, target(), choices)));
+        planDeviceKernels(request->workload, target(), choices)));
     EXPECT_NE(variant.program, variants->front().program);
   }
 }

@@ -45,9 +45,9 @@ std::vector<std::optional<Variants>> realised(Asking &asking, Request &request,
 TEST(LLMProposerTest, SaysWhoItIs) {
   Asking asking([](const Prompt &) { return said(""); });
   EXPECT_EQ(asking.proposer->name(), "scripted:model");
-  EXPECT_TRUE(asking.proposer->wantsManyAtOnce());
+  EXPECT_TRUE(asking.proposer->prefersBatching());
   EXPECT_FALSE(asking.proposer->wantsAllTried());
-  EXPECT_EQ(asking.proposer->howToAnswer(), "by waiting");
+  EXPECT_EQ(asking.proposer->pendingHint(), "by waiting");
 }
 
 TEST(LLMProposerTest, IdeasOfTheFirstRound) {

@@ -122,7 +122,7 @@ public:
   explicit ScriptedModel(Answer answer) : answer(std::move(answer)) {}
 
   llvm::StringRef name() const override { return "scripted:model"; }
-  std::string howToAnswer() const override { return "by waiting"; }
+  std::string pendingHint() const override { return "by waiting"; }
   llvm::Error ask(llvm::ArrayRef<Prompt> prompts, OnReply onReply) override {
     ++calls;
     for (auto [index, prompt] : llvm::enumerate(prompts)) {

@@ -23,7 +23,7 @@ static constexpr int64_t kShortestPart = 96;
 /// Elements that vector accesses and slices need.
 static constexpr int64_t kAligned = 16;
 /// Parts of a sum at most.
-static constexpr int64_t kMostParts = 32;
+static constexpr int64_t kMaxParts = 32;
 /// What a second kernel costs, in seconds, and scratch memory in bytes a
 /// second, written and read: measured on an H200.
 static constexpr double kLaunch = 3e-6, kBandwidth = 3e12;
@@ -58,7 +58,7 @@ std::optional<int64_t> fastk::chooseSplit(const Contraction &contraction) {
   }
   int64_t best = 1;
   double least = estimate(contraction);
-  for (int64_t split = 2; split <= kMostParts; ++split) {
+  for (int64_t split = 2; split <= kMaxParts; ++split) {
     const TileLoop &outer = contraction.k.loops.front();
     if (outer.extent % split != 0 ||
         contraction.k.size() / split < kShortestPart)

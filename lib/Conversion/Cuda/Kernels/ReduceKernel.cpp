@@ -28,7 +28,7 @@ static constexpr int64_t kDefaultThreads = 256;
 static constexpr int64_t kWarp = 32;
 /// Blocks that are wanted, and the least steps of a thread that are worth one.
 static constexpr int64_t kDefaultBlocks = 132 * 4;
-static constexpr int64_t kLeastSteps = 4;
+static constexpr int64_t kMinSteps = 4;
 /// Steps that are loaded together.
 static constexpr int64_t kDefaultUnroll = 4;
 /// Bytes of shared memory that a kernel may declare.
@@ -193,9 +193,8 @@ DeviceKernel ReduceBuilder::buildColumns(StringRef name) {
   int64_t down = wantedThreads / across;
   int64_t columnBlocks = llvm::divideCeil(vectors, across);
   // Rows of a block: whole rounds of its threads.
-  parts =
-      std::min<int64_t>(llvm::divideCeil(wantedBlocks, columnBlocks),
-                        std::max<int64_t>(1, reduced / (down * kLeastSteps)));
+  parts = std::min<int64_t>(llvm::divideCeil(wantedBlocks, columnBlocks),
+                            std::max<int64_t>(1, reduced / (down * kMinSteps)));
   int64_t share = llvm::alignTo(llvm::divideCeil(reduced, parts), down);
   parts = llvm::divideCeil(reduced, share);
 
@@ -300,9 +299,9 @@ DeviceKernel ReduceBuilder::buildRows(StringRef name) {
   int64_t vectors = reduced / width;
   int64_t threads = std::min<int64_t>(
       wantedThreads, std::max<int64_t>(kWarp, llvm::PowerOf2Ceil(vectors)));
-  parts = std::min<int64_t>(
-      llvm::divideCeil(wantedBlocks, results),
-      std::max<int64_t>(1, vectors / (threads * kLeastSteps)));
+  parts =
+      std::min<int64_t>(llvm::divideCeil(wantedBlocks, results),
+                        std::max<int64_t>(1, vectors / (threads * kMinSteps)));
   int64_t share = llvm::alignTo(llvm::divideCeil(vectors, parts), threads);
   parts = llvm::divideCeil(vectors, share);
   DeviceKernel kernel = begin(name, threads);

@@ -24,7 +24,7 @@ using namespace fastk;
 
 static constexpr int64_t kWarp = 32;
 /// Threads of a block where the rows fill the device, and where they do not.
-static constexpr int64_t kThreads = 256, kMostThreads = 1024, kManyRows = 512;
+static constexpr int64_t kThreads = 256, kMaxThreads = 1024, kManyRows = 512;
 
 bool fastk::canScanByBlocks(tm_tensor::ScanOp op) {
   ShapedType type = op.getInputType(0);
@@ -123,7 +123,7 @@ DeviceKernel ScanBuilder::build(gpu::GPUModuleOp module, StringRef name,
   choices.begin("scans");
   kernel.blocks = type.getNumElements() / length;
   kernel.threads =
-      std::min<int64_t>(kernel.blocks < kManyRows ? kMostThreads : kThreads,
+      std::min<int64_t>(kernel.blocks < kManyRows ? kMaxThreads : kThreads,
                         llvm::alignTo(length, kWarp));
   int64_t warps = kernel.threads / kWarp;
   Value memrefs[] = {op.getInputs()[0], op.getOutputs()[0], op.getOutputs()[1]};

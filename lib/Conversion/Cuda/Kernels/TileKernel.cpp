@@ -21,7 +21,7 @@ using namespace fastk;
 
 static constexpr int64_t kThreads = 256;
 /// Shorter dimensions waste most of a square.
-static constexpr int64_t kLeastExtent = 16;
+static constexpr int64_t kMinExtent = 16;
 /// What squares of all operands may take: what every block has for certain.
 static constexpr int64_t kSharedBytes = 40 * 1024;
 
@@ -64,8 +64,8 @@ static std::optional<Turn> matchTurn(linalg::GenericOp op) {
     for (unsigned i = 0; i < inputs; ++i)
       if (isTurned(access.operands[i], dim))
         inner = dim;
-  if (!inner || access.extents[*inner] < kLeastExtent ||
-      access.extents[last] < kLeastExtent)
+  if (!inner || access.extents[*inner] < kMinExtent ||
+      access.extents[last] < kMinExtent)
     return std::nullopt;
   for (unsigned i = 0; i < inputs; ++i)
     if (isTurned(access.operands[i], *inner)) {

@@ -21,10 +21,10 @@ using namespace fastk;
 static constexpr int64_t kThreads = 256;
 /// Vectors of a thread, when there are enough for every multiprocessor to have
 /// several blocks.
-static constexpr int64_t kMostVectors = 4;
+static constexpr int64_t kMaxVectors = 4;
 static constexpr int64_t kEnoughBlocks = 132 * 8;
 /// Elements of a thread that fit its registers before anything is computed.
-static constexpr int64_t kMostLoaded = 256;
+static constexpr int64_t kMaxLoaded = 256;
 
 FailureOr<DeviceKernel> fastk::buildVectorKernel(gpu::GPUModuleOp module,
                                                  linalg::GenericOp op,
@@ -45,7 +45,7 @@ FailureOr<DeviceKernel> fastk::buildVectorKernel(gpu::GPUModuleOp module,
   // What one element takes of the limit on what is loaded.
   int64_t loads = op.getNumDpsInputs();
   int64_t width = widest;
-  while (width > 1 && width * loads > kMostLoaded)
+  while (width > 1 && width * loads > kMaxLoaded)
     width /= 2;
   width = choices.decide("vector_width", width);
   if (!choices.fits(width, widest,
@@ -62,14 +62,14 @@ FailureOr<DeviceKernel> fastk::buildVectorKernel(gpu::GPUModuleOp module,
   kernel.name = name.str();
   kernel.threads = std::min<int64_t>(choices.decide("vector_threads", kThreads),
                                      llvm::alignTo(std::max(all, rest), 32));
-  int64_t vectors = kMostVectors;
+  int64_t vectors = kMaxVectors;
   while (vectors > 1 && (all < kEnoughBlocks * kernel.threads * vectors ||
-                         vectors * width * loads > kMostLoaded))
+                         vectors * width * loads > kMaxLoaded))
     vectors /= 2;
   vectors = choices.decide("vector_count", vectors);
   // One element at a time is as few as there can be.
   if (vectors * width > 1 &&
-      !choices.fits(vectors * width * loads, kMostLoaded,
+      !choices.fits(vectors * width * loads, kMaxLoaded,
                     "'fastk.vector_count' loads too much at a time; elements "
                     "of a thread"))
     return failure();

@@ -16,7 +16,7 @@ using namespace fastk;
 /// multiprocessors of an H200.
 static constexpr int64_t kProcessors = 132;
 static constexpr int64_t kMaxThreads = 1024;
-static constexpr int64_t kLeastThreads = 128;
+static constexpr int64_t kMinThreads = 128;
 /// Words that a thread holds from pass to pass: half of what it has when blocks
 /// are as large as they may be, and when they are half of that.
 static constexpr int64_t kWordsInLargest = 32, kWordsInOthers = 48;
@@ -202,7 +202,7 @@ std::optional<RowSchedule> fastk::scheduleRows(RowGroup &group,
   }
   schedule.threads = choices.decide("row_threads", threads);
   schedule.blockThreads = choices.decide(
-      "row_block", std::max(threads, schedule.holds ? kLeastThreads : threads));
+      "row_block", std::max(threads, schedule.holds ? kMinThreads : threads));
   schedule.blockThreads = std::max<int64_t>(schedule.blockThreads, 32);
   if (!choices.fits(schedule.threads, schedule.blockThreads,
                     "'fastk.row_threads' is more than the threads of a block, "

@@ -20,7 +20,7 @@ using namespace mlir;
 using namespace fastk;
 
 /// Threads that make a tree worth its shuffles.
-static constexpr int64_t kLeastTree = 8;
+static constexpr int64_t kMinTree = 8;
 
 FailureOr<int64_t> fastk::boundFromAbove(OpFoldResult value) {
   if (auto known = getConstantIntValue(value))
@@ -125,7 +125,7 @@ static int64_t treeThreads(linalg::GenericOp op, int64_t count) {
   while (threads * 2 * points <= count && count % (threads * 2) == 0 &&
          threads < reduced)
     threads *= 2;
-  return threads >= kLeastTree ? threads : 0;
+  return threads >= kMinTree ? threads : 0;
 }
 
 /// Every result by `threads` neighbours.

@@ -364,7 +364,7 @@ static std::optional<StringRef> textOf(const llvm::GlobalVariable &global) {
   return data->getAsCString();
 }
 
-std::string fastk::describeInC(const llvm::Module &model, StringRef fileName) {
+std::string fastk::emitCHeader(const llvm::Module &model, StringRef fileName) {
   std::string guard = "FASTK_MODEL_";
   for (char c : fileName)
     guard += llvm::isAlnum(c) ? llvm::toUpper(c) : '_';

@@ -63,7 +63,7 @@ TEST_F(ReplayModelTest, AnswersByText) {
   std::unique_ptr<LanguageModel> replay = model(makeCassette());
   ASSERT_TRUE(replay) << problem;
   EXPECT_EQ(replay->name(), "mailbox:box");
-  EXPECT_EQ(replay->howToAnswer(), "");
+  EXPECT_EQ(replay->pendingHint(), "");
   // By its text and sample; its name and its limit do not matter.
   Prompt prompt = makePrompt("another-name", "First.\nSecond.\n", 1);
   prompt.maxOutputTokens = 77;
