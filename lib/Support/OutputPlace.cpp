@@ -8,6 +8,7 @@
 #include "fastk/Support/OutputPlace.h"
 #include "fastk/Support/DurableFile.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <climits>
 #include <unistd.h>
@@ -15,10 +16,20 @@
 using namespace llvm;
 using namespace fastk;
 
+/// Whether the links of this folder stand for open files, whatever they name:
+/// /dev/stdout is one, by ways that differ from system to system.
+static bool holdsOpenFiles(StringRef folder) {
+  SmallString<128> real;
+  return !sys::fs::real_path(folder.empty() ? "." : folder, real) &&
+         real.starts_with("/proc/");
+}
+
 std::string fastk::outputPlace(StringRef path) {
   std::string place = path.str();
   // As many as the system follows; more are a circle, which it tells.
   for (int links = 0; links < 40; ++links) {
+    if (holdsOpenFiles(sys::path::parent_path(place)))
+      return path.str();
     char target[PATH_MAX];
     ssize_t size = ::readlink(place.c_str(), target, sizeof(target));
     if (size < 0)
@@ -28,8 +39,6 @@ std::string fastk::outputPlace(StringRef path) {
     if (!sys::path::is_absolute(named))
       next = sys::path::parent_path(place);
     sys::path::append(next, named);
-    if (next.starts_with("/proc/"))
-      break;
     place = std::string(next);
   }
   return path.str();

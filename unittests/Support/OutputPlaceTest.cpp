@@ -65,8 +65,11 @@ TEST_F(OutputPlace, IsWhatLinksName) {
 TEST_F(OutputPlace, IsTheNameWhereThereIsNoPlace) {
   fs::create_symlink("circle", folder.file("circle"));
   EXPECT_EQ(outputPlace(folder.file("circle")), folder.file("circle"));
-  // An open file, which may have another name by now.
+  // An open file, which may have another name by now, or none.
   EXPECT_EQ(outputPlace("/dev/stdout"), "/dev/stdout");
+  fs::create_symlink("/proc/self/fd", folder.file("fd"));
+  fs::create_symlink("fd/1", folder.file("stdout"));
+  EXPECT_EQ(outputPlace(folder.file("stdout")), folder.file("stdout"));
 }
 
 TEST_F(OutputPlace, LinksStay) {
