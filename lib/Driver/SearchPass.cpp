@@ -86,11 +86,9 @@ llvm::Expected<SearchSettings> FastkSearchPass::settings() {
     if (llvm::Error error =
             parseSearchBudget(budget).moveInto(made.search.budget))
       return std::move(error);
-  auto chosen = parseSearchStrategy(strategy);
-  if (!chosen)
-    return llvm::createStringError("unknown strategy '" + strategy +
-                                   "': choose branching or sequential");
-  made.search.strategy = *chosen;
+  if (llvm::Error error =
+          findSearchStrategy(strategy).moveInto(made.search.strategy))
+    return std::move(error);
   made.search.rounds = rounds;
   made.search.ideas = ideas;
   made.search.implementations = implementations;

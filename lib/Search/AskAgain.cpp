@@ -147,7 +147,7 @@ Error Searcher::tryMissed() {
       evaluationsLeft(/*promote=*/false).value_or(1) == 0 ||
       (!times.isReplay() && !mayEvaluate("")))
     return Error::success();
-  roundNumber = roundsAllowed() + 1;
+  roundNumber = strategy->roundsAllowed() + 1;
   round = std::to_string(roundNumber);
   Expected<std::vector<Planned>> planned = askMissedAgain();
   if (!planned)
@@ -163,6 +163,6 @@ Error Searcher::tryMissed() {
   size_t first = trials.size();
   if (Error error = tryTogether(std::move(*planned)))
     return error;
-  endRound(first, /*countsForPatience=*/false);
+  closeRound(first);
   return Error::success();
 }

@@ -26,7 +26,7 @@ static std::string describeModelBudget(const SearchBudget &budget) {
 }
 
 Answer<std::vector<Idea>>
-Searcher::askIdeas(Proposer &proposer, const std::string &name, int count) {
+Searcher::obtainIdeas(Proposer &proposer, const std::string &name, int count) {
   bool isRecorded = false;
   if (input.journal)
     if (auto recorded = input.journal->findIdeas(name)) {

@@ -23,12 +23,12 @@ std::vector<size_t> Searcher::survivors() const {
   return order;
 }
 
-void Searcher::chooseParents() {
+void Searcher::chooseParents(int count) {
   parents.clear();
   std::vector<size_t> order = survivors();
   std::vector<size_t> chosen;
   if (!order.empty()) {
-    auto wanted = static_cast<size_t>(std::max(options.parents, 1));
+    auto wanted = static_cast<size_t>(std::max(count, 1));
     chosen.push_back(*best);
     // By diversity: the fastest of each other idea, of new categories first.
     std::set<std::string> ideas = {bestTrial().idea.id};

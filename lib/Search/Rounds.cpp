@@ -1,4 +1,4 @@
-//===- Rounds.cpp - The two strategies, round by round --------------------===//
+//===- Rounds.cpp - What a strategy does in a round -----------------------===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -34,102 +34,93 @@ std::string Searcher::exhausted(StringRef what) const {
   return text;
 }
 
-Error Searcher::runBranching() {
-  for (roundNumber = 1; roundNumber <= options.rounds && !phaseOver;
-       ++roundNumber) {
-    round = std::to_string(roundNumber);
-    exchanges.lastFailure.clear();
-    int firstTrial = roundNumber == 1 ? 0 : trials.size();
-    int firstOfProposers = trials.size();
-    int madeBefore = result.counts.variants;
-    // Ideas that nothing is left to try with are not paid for.
-    if (asksModels() && !hasEvaluationsLeft(/*promote=*/false))
-      break;
-    chooseParents();
-    // All ideas of a round are asked for before the first is tried, so that
-    // every proposer sees the same history.
-    std::vector<Asked> asked;
-    Expected<std::vector<int>> counts = ideasOfProposers();
-    if (!counts)
-      return counts.takeError();
-    for (auto [index, proposer] : enumerate(input.proposers)) {
-      if (phaseOver || !exchanges.unanswered.empty())
-        break;
-      std::string name = round + "/" + std::to_string(index);
-      bool all = roundNumber == 1 && proposer->wantsAllTried();
-      Answer<std::vector<Idea>> ideas =
-          askIdeas(*proposer, name, all ? 1 << 20 : (*counts)[index]);
-      if (!ideas)
-        return ideas.takeError();
-      // Others may be asked while this one thinks.
-      if (!*ideas)
-        continue;
-      for (auto [number, idea] : enumerate(**ideas))
-        asked.push_back({idea, proposer, name + "/" + std::to_string(number)});
-    }
-    endIfUnanswered();
-    if (searchOver)
-      return Error::success();
-    if (asked.empty() && !phaseOver) {
-      stop(SearchEnd::Exhausted, exhausted("had no further idea"));
-      --roundNumber;
-      break;
-    }
-    std::vector<Planned> together;
-    if (answersLater() && roundNumber == 1)
-      for (const SearchSeed &seed : seeds)
-        together.push_back({seed.idea, /*owner=*/nullptr, seed.variant});
-    if (worksInBatches()) {
-      Answers<std::vector<Variant>> realised =
-          realise(asked, options.implementations);
-      if (!realised)
-        return realised.takeError();
-      bool wasOver = phaseOver;
-      endIfUnanswered();
-      if (searchOver)
-        return Error::success();
-      for (auto [each, variants] : zip_equal(asked, *realised))
-        if (variants)
-          for (Variant &variant : *variants)
-            together.push_back({each.idea, each.owner, std::move(variant)});
-      // What was paid for is tried, though the budget has no more answers.
-      bool answersSpent = phaseOver && !wasOver;
-      if (answersSpent)
-        phaseOver = false;
-      if (!together.empty() && !phaseOver)
-        if (Error error = tryTogether(std::move(together)))
-          return error;
-      phaseOver |= answersSpent;
-    } else {
-      for (const Asked &each : asked)
-        if (!phaseOver)
-          if (Error error = tryIdea(each, options.implementations))
-            return error;
-    }
-    if (searchOver && result.end == SearchEnd::Pending)
-      return Error::success();
-    bool triedAny = static_cast<int>(trials.size()) > firstOfProposers;
-    // The sweep starts at the round's best, if it is in reach of the best.
-    std::optional<size_t> promising;
-    for (size_t i = firstTrial; i < trials.size(); ++i)
-      if (trials[i].speedup > 0 &&
-          (!promising || trials[i].speedup > trials[*promising].speedup))
-        promising = i;
-    if (promising && !phaseOver &&
-        trials[*promising].speedup * 1.3 > bestTrial().speedup)
-      if (Error error = sweep(*promising, options.roundSweep))
-        return error;
-    endRound(firstTrial, /*countsForPatience=*/true);
-    if (!triedAny && !phaseOver)
-      stop(SearchEnd::Exhausted,
-           result.counts.variants > madeBefore
-               ? "the proposers only repeated what was tried"
-               : exhausted("had no program for their ideas"));
-  }
-  return Error::success();
+void Searcher::beginRound(int number) {
+  roundNumber = number;
+  round = std::to_string(number);
+  exchanges.lastFailure.clear();
+  // The winners to begin with are of round 1.
+  firstOfRound = number == 1 ? 0 : trials.size();
+  variantsBefore = result.counts.variants;
 }
 
-Expected<std::vector<int>> Searcher::ideasOfProposers() {
+bool Searcher::mayPayForIdeas() {
+  return !asksModels() || hasEvaluationsLeft(/*promote=*/false);
+}
+
+Answer<std::vector<AskedIdea>> Searcher::askIdeas(size_t proposer, int count) {
+  Proposer *owner = input.proposers[proposer];
+  std::string name = round + "/" + std::to_string(proposer);
+  Answer<std::vector<Idea>> ideas = obtainIdeas(*owner, name, count);
+  if (!ideas)
+    return ideas.takeError();
+  if (!*ideas)
+    return std::nullopt;
+  std::vector<AskedIdea> asked;
+  for (auto [number, idea] : enumerate(**ideas))
+    asked.push_back({idea, owner, name + "/" + std::to_string(number)});
+  return asked;
+}
+
+Answer<AskedIdea> Searcher::askIdea(size_t proposer) {
+  Proposer *owner = input.proposers[proposer];
+  std::string name = round + "/" + std::to_string(proposer);
+  Answer<std::vector<Idea>> ideas = obtainIdeas(*owner, name, /*count=*/1);
+  if (!ideas)
+    return ideas.takeError();
+  if (!*ideas || (*ideas)->empty())
+    return std::nullopt;
+  return AskedIdea{(*ideas)->front(), owner, name};
+}
+
+Expected<bool> Searcher::tryBatch(ArrayRef<AskedIdea> ideas, int count) {
+  std::vector<Planned> together;
+  if (answersLater() && roundNumber == 1 && strategy->seedsGoWithFirstRound())
+    for (const SearchSeed &seed : seeds)
+      together.push_back({seed.idea, /*owner=*/nullptr, seed.variant});
+  Answers<std::vector<Variant>> realised = realise(ideas, count);
+  if (!realised)
+    return realised.takeError();
+  bool wasOver = phaseOver;
+  endIfUnanswered();
+  if (searchOver)
+    return false;
+  for (auto [each, variants] : zip_equal(ideas, *realised))
+    if (variants)
+      for (Variant &variant : *variants)
+        together.push_back({each.idea, each.owner, std::move(variant)});
+  // What was paid for is tried, though the budget has no more answers.
+  bool answersSpent = phaseOver && !wasOver;
+  if (answersSpent)
+    phaseOver = false;
+  if (!together.empty() && !phaseOver)
+    if (Error error = tryTogether(std::move(together)))
+      return std::move(error);
+  phaseOver |= answersSpent;
+  return !searchOver || result.end != SearchEnd::Pending;
+}
+
+Expected<bool> Searcher::tryIdeas(ArrayRef<AskedIdea> ideas, int count) {
+  if (worksInBatches())
+    return tryBatch(ideas, count);
+  for (const AskedIdea &each : ideas)
+    if (!phaseOver)
+      if (Error error = tryIdea(each, count))
+        return std::move(error);
+  return !searchOver || result.end != SearchEnd::Pending;
+}
+
+void Searcher::endWithoutIdeas() {
+  stop(SearchEnd::Exhausted, exhausted("had no further idea"));
+  --roundNumber;
+}
+
+void Searcher::endWithoutPrograms() {
+  stop(SearchEnd::Exhausted, result.counts.variants > variantsBefore
+                                 ? "the proposers only repeated what was tried"
+                                 : exhausted("had no program for their ideas"));
+}
+
+Expected<std::vector<int>> Searcher::shareIdeas() {
   std::vector<int> counts(input.proposers.size(), options.ideas);
   std::vector<size_t> models;
   for (auto [index, proposer] : enumerate(input.proposers))
@@ -165,8 +156,8 @@ Expected<std::vector<int>> Searcher::ideasOfProposers() {
     }
     yields.push_back(yield);
   }
-  std::vector<int> shares =
-      shareIdeas(yields, options.ideas * static_cast<int>(models.size()));
+  std::vector<int> shares = fastk::shareIdeas(
+      yields, options.ideas * static_cast<int>(models.size()));
   for (auto [index, share] : zip_equal(models, shares))
     counts[index] = share;
   // When the search is resumed amid this round its costs are known already.
@@ -176,51 +167,11 @@ Expected<std::vector<int>> Searcher::ideasOfProposers() {
   return counts;
 }
 
-Error Searcher::runSequential() {
-  // As many realisations as the branching search would make.
-  int steps = roundsAllowed();
-  size_t turn = 0;
-  for (roundNumber = 1; roundNumber <= steps && !phaseOver; ++roundNumber) {
-    round = std::to_string(roundNumber);
-    exchanges.lastFailure.clear();
-    int firstTrial = roundNumber == 1 ? 0 : trials.size();
-    parents.clear();
-    if (hasBest())
-      parents.push_back(bestTrial().tried);
-    bool asked = false;
-    for (size_t i = 0; i < input.proposers.size() && !asked; ++i) {
-      size_t index = turn++ % input.proposers.size();
-      Proposer &proposer = *input.proposers[index];
-      std::string name = round + "/" + std::to_string(index);
-      Answer<std::vector<Idea>> ideas = askIdeas(proposer, name, 1);
-      if (!ideas)
-        return ideas.takeError();
-      endIfUnanswered();
-      if (phaseOver)
-        return Error::success();
-      if (!*ideas || (*ideas)->empty())
-        continue;
-      asked = true;
-      if (Error error = tryIdea({(*ideas)->front(), &proposer, name}, 1))
-        return error;
-      if (searchOver)
-        return Error::success();
-    }
-    if (!asked) {
-      stop(SearchEnd::Exhausted, exhausted("had no further idea"));
-      --roundNumber;
-      break;
-    }
-    endRound(firstTrial, /*countsForPatience=*/true);
-  }
-  return Error::success();
-}
-
-Answers<std::vector<Variant>> Searcher::realise(ArrayRef<Asked> asked,
+Answers<std::vector<Variant>> Searcher::realise(ArrayRef<AskedIdea> asked,
                                                 int count) {
   result.counts.ideas += static_cast<int>(asked.size());
   std::vector<std::string> names;
-  for (const Asked &each : asked)
+  for (const AskedIdea &each : asked)
     names.push_back("realise/" + each.name);
   auto ownerOf = [&](size_t index) { return asked[index].owner; };
   Answers<std::vector<Variant>> answers =
@@ -243,7 +194,7 @@ Answers<std::vector<Variant>> Searcher::realise(ArrayRef<Asked> asked,
   return answers;
 }
 
-Error Searcher::tryIdea(const Asked &asked, int count) {
+Error Searcher::tryIdea(const AskedIdea &asked, int count) {
   Answers<std::vector<Variant>> variants = realise(asked, count);
   if (!variants)
     return variants.takeError();
@@ -283,23 +234,30 @@ Error Searcher::repair(const Idea &idea, Proposer *owner, size_t failed) {
   return Error::success();
 }
 
-void Searcher::endRound(int firstTrial, bool countsForPatience) {
-  TrajectoryRow row;
-  std::optional<size_t> roundBest;
+std::optional<size_t> Searcher::bestSince(size_t firstTrial) const {
+  std::optional<size_t> fastest;
   for (size_t i = firstTrial; i < trials.size(); ++i)
     if (trials[i].speedup > 0 &&
-        (!roundBest || trials[i].speedup > trials[*roundBest].speedup))
-      roundBest = i;
-  if (roundBest)
-    row = rowOf(round, trials[*roundBest]);
+        (!fastest || trials[i].speedup > trials[*fastest].speedup))
+      fastest = i;
+  return fastest;
+}
+
+void Searcher::closeRound(size_t firstTrial) {
+  TrajectoryRow row;
+  if (std::optional<size_t> fastest = bestSince(firstTrial))
+    row = rowOf(round, trials[*fastest]);
   row.round = round;
-  row.evaluations = trials.size() - firstTrial;
+  row.evaluations = static_cast<int>(trials.size() - firstTrial);
   // A round that a limit cut off before its first evaluation has no line.
   if (row.evaluations > 0)
     result.trajectory.push_back(std::move(row));
   if (input.progress)
     input.progress->roundEnded(standing(""));
-  if (!countsForPatience || phaseOver)
+}
+
+void Searcher::countGain() {
+  if (phaseOver)
     return;
   if (hasBest() &&
       bestTrial().speedup > bestAtLastGain * (1 + options.patienceGain)) {
@@ -310,11 +268,16 @@ void Searcher::endRound(int firstTrial, bool countsForPatience) {
   // Until something passes there is nothing that could stagnate.
   if (!hasBest())
     return;
-  int patience = options.strategy == SearchStrategy::Branching
-                     ? options.patience
-                     : options.patience * options.ideas;
+  int patience = strategy->patience();
   if (++roundsWithoutGain >= patience)
     stop(SearchEnd::Stagnation, std::to_string(patience) +
                                     " rounds gained less than " +
                                     percent(options.patienceGain));
+}
+
+void Searcher::endRound() {
+  closeRound(firstOfRound);
+  countGain();
+  // What follows the rounds is told as behind the last of them.
+  ++roundNumber;
 }

@@ -11,18 +11,6 @@
 using namespace llvm;
 using namespace fastk;
 
-StringRef fastk::stringify(SearchStrategy strategy) {
-  return strategy == SearchStrategy::Branching ? "branching" : "sequential";
-}
-
-std::optional<SearchStrategy> fastk::parseSearchStrategy(StringRef text) {
-  for (SearchStrategy each :
-       {SearchStrategy::Branching, SearchStrategy::Sequential})
-    if (text == stringify(each))
-      return each;
-  return std::nullopt;
-}
-
 Expected<SearchBudget> fastk::parseSearchBudget(StringRef text) {
   SearchBudget budget;
   auto problem = [](const Twine &what) {

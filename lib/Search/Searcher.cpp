@@ -19,7 +19,8 @@ std::string fastk::percent(double ratio) {
 }
 
 Searcher::Searcher(const SearchInput &input, const SearchOptions &options)
-    : input(input), options(options), times(input.recording),
+    : input(input), options(options),
+      strategy(options.strategy->create(options)), times(input.recording),
       exchanges(input, options.budget, times, [this] { return elapsedNow(); }),
       random(options.seed) {
   result.baselineSeconds = input.workload.baselineSeconds;
@@ -47,12 +48,10 @@ Expected<SearchResult> Searcher::run() {
   if (Error error = recallKnownIdeas())
     return std::move(error);
   // Where answers come later the seeds go with the first round.
-  if (!answersLater() || options.strategy == SearchStrategy::Sequential)
+  if (!answersLater() || !strategy->seedsGoWithFirstRound())
     if (Error error = trySeeds())
       return std::move(error);
-  if (Error error = options.strategy == SearchStrategy::Branching
-                        ? runBranching()
-                        : runSequential())
+  if (Error error = strategy->run(*this))
     return std::move(error);
   if (!searchOver)
     if (Error error = finalSweep())
@@ -156,7 +155,7 @@ ProposalContext Searcher::context() {
 SearchStanding Searcher::standing(StringRef title) const {
   SearchStanding standing;
   standing.round = round;
-  standing.rounds = roundsAllowed();
+  standing.rounds = strategy->roundsAllowed();
   standing.evaluations = result.counts.evaluations;
   standing.evaluationBudget = options.budget.evaluations;
   standing.elapsedSeconds = runNow();

@@ -16,6 +16,7 @@
 
 #include "AnswerTimes.h"
 #include "SearchExchanges.h"
+#include "Strategy/SearchStrategy.h"
 #include "fastk/Bank/Winner.h"
 #include "fastk/Search/Search.h"
 #include "llvm/ADT/StringSet.h"
@@ -27,7 +28,7 @@ namespace fastk {
 /// "101.5 %".
 std::string percent(double ratio);
 
-class Searcher {
+class Searcher : private SearchMoves {
 public:
   Searcher(const SearchInput &input, const SearchOptions &options);
   llvm::Expected<SearchResult> run();
@@ -40,45 +41,59 @@ private:
   /// end a search: something else is broken.
   static constexpr size_t kErrorsInARow = 3;
 
-  /// A variant that was evaluated.
-  struct Trial {
-    Idea idea;
-    Proposer *owner = nullptr;
-    TriedVariant tried;
-    worker::Verdict verdict;
-    /// Baseline over candidate; 0 unless it passed.
-    double speedup = 0;
-    /// How often it was mended.
-    int attempt = 0;
-    /// Seconds of searching when its verdict came.
-    double measuredAt = 0;
-  };
   /// The parts of a search, which leave one another a share of the budget.
   enum class Phase { Rounds, Sweep, Promotion };
   enum class TryOutcome { Evaluated, Duplicate, Stopped };
 
-  // Strategies: Rounds.cpp.
-  /// An idea that was proposed in this round.
-  struct Asked {
-    Idea idea;
-    Proposer *owner = nullptr;
-    /// "1/0/3": round, proposer, number.
-    std::string name;
-  };
-  llvm::Error runBranching();
+  // What strategies do: Rounds.cpp.
+  llvm::ArrayRef<Proposer *> proposers() const override {
+    return input.proposers;
+  }
+  llvm::ArrayRef<Trial> tried() const override { return trials; }
+  std::optional<size_t> bestOfAll() const override { return best; }
+  std::optional<size_t> bestOfRound() const override {
+    return bestSince(firstOfRound);
+  }
+  bool areRoundsOver() const override { return phaseOver; }
+  bool isSearchOver() const override { return searchOver; }
+  void beginRound(int number) override;
+  bool mayPayForIdeas() override;
+  void chooseParents(int count) override;
+  llvm::Expected<std::vector<int>> shareIdeas() override;
+  bool mayAskMore() const override {
+    return !phaseOver && exchanges.unanswered.empty();
+  }
+  Answer<std::vector<AskedIdea>> askIdeas(size_t proposer, int count) override;
+  Answer<AskedIdea> askIdea(size_t proposer) override;
+  void endIfUnanswered() override;
+  llvm::Expected<bool> tryIdeas(llvm::ArrayRef<AskedIdea> ideas,
+                                int count) override;
+  llvm::Error tryIdea(const AskedIdea &asked, int count) override;
+  llvm::Error sweep(size_t trial, int limit) override;
+  void endRound() override;
+  void endWithoutIdeas() override;
+  void endWithoutPrograms() override;
+
   /// Why the search ends where proposers have nothing: what they had not, and
   /// what a language model said.
   std::string exhausted(llvm::StringRef what) const;
-  llvm::Error runSequential();
-  llvm::Error tryIdea(const Asked &asked, int count);
   /// In the order of `asked`; nothing for those whose answer is not there.
-  Answers<std::vector<Variant>> realise(llvm::ArrayRef<Asked> asked, int count);
+  Answers<std::vector<Variant>> realise(llvm::ArrayRef<AskedIdea> asked,
+                                        int count);
+  /// All of a round at once, after the winners to begin with if they go with
+  /// it. False: the answers are not there, and the search is over.
+  llvm::Expected<bool> tryBatch(llvm::ArrayRef<AskedIdea> ideas, int count);
   llvm::Error trySeeds();
   llvm::Error repair(const Idea &idea, Proposer *owner, size_t failed);
   /// What their proposers make of failed trials; empty where they know no
   /// remedy, nothing where the answer is not there.
   Answers<std::vector<Variant>> askRepairs(llvm::ArrayRef<size_t> failed);
-  void endRound(int firstTrial, bool countsForPatience);
+  /// Writes the line of what was tried since a trial.
+  void closeRound(size_t firstTrial);
+  /// Ends the rounds where they stopped paying.
+  void countGain();
+  /// The fastest of the trials since this one.
+  std::optional<size_t> bestSince(size_t firstTrial) const;
 
   // Batches.cpp: for evaluators that answer later, and proposers that are slow.
   /// A variant that is to be tried.
@@ -136,8 +151,6 @@ private:
   llvm::Error recordMissed(llvm::ArrayRef<Planned> planned);
 
   // Sweep.cpp, Promotion.cpp, Trial.cpp.
-  /// Hill-climbs from a trial in the space of its parameters.
-  llvm::Error sweep(size_t from, int limit);
   llvm::Error finalSweep();
   llvm::Error promote();
   /// Takes the trial to measure next out of `order`. What is wrong with one
@@ -172,8 +185,9 @@ private:
   TryOutcome recordUnreadable(Trial trial);
 
   // Effects, recorded: Effects.cpp.
-  Answer<std::vector<Idea>> askIdeas(Proposer &proposer,
-                                     const std::string &name, int count);
+  /// What is recorded under `name`, else what the proposer has.
+  Answer<std::vector<Idea>> obtainIdeas(Proposer &proposer,
+                                        const std::string &name, int count);
   /// For each of `names` what is recorded under it, else what `ask` answers
   /// for the positions that it is given: of which nothing is recorded or, of a
   /// proposer that asks a model, fewer than `wanted`.
@@ -196,15 +210,10 @@ private:
       llvm::function_ref<Answers<std::vector<Variant>>(Proposer &,
                                                        llvm::ArrayRef<size_t>)>
           ask);
-  /// How many ideas each proposer is asked for in this round.
-  llvm::Expected<std::vector<int>> ideasOfProposers();
   /// The winners to begin with, as they were when the search began.
   llvm::Error recallSeeds();
   /// The same for what similar workloads teach.
   llvm::Error recallKnownIdeas();
-  /// Ends the search or its phase when proposers left questions open: they are
-  /// pending, the user ended it, or the budget is spent.
-  void endIfUnanswered();
   llvm::Expected<std::optional<worker::Verdict>>
   askVerdict(const Variant &variant, const Variant *incumbent, bool promote,
              int repeat = 0);
@@ -236,7 +245,6 @@ private:
 
   // Parents.cpp. Trials that passed, best first.
   std::vector<size_t> survivors() const;
-  void chooseParents();
 
   /// A budget may end a search before it can tell that the evaluator fails.
   void noteUnjudged();
@@ -248,17 +256,12 @@ private:
   bool hasBest() const { return best.has_value(); }
   Trial &bestTrial() { return trials[*best]; }
   void stop(SearchEnd end, std::string detail = "");
-  /// Rounds, or steps, where none ends the search.
-  int roundsAllowed() const {
-    return options.strategy == SearchStrategy::Branching
-               ? options.rounds
-               : options.rounds * options.ideas * options.implementations;
-  }
   SearchStanding standing(llvm::StringRef title) const;
   TrajectoryRow rowOf(llvm::StringRef round, const Trial &trial) const;
 
   const SearchInput &input;
   const SearchOptions &options;
+  std::unique_ptr<SearchStrategy> strategy;
   AnswerTimes times;
   SearchExchanges exchanges;
   SearchResult result;
@@ -282,6 +285,9 @@ private:
   Phase phase = Phase::Rounds;
   std::string round;
   int roundNumber = 0;
+  /// Of the strategy's round: its first trial, and the variants before it.
+  size_t firstOfRound = 0;
+  int variantsBefore = 0;
   /// Set when the current phase, or the whole search, is over.
   bool phaseOver = false, searchOver = false;
   /// Names of evaluations that failed through no fault of their variants: of

@@ -91,6 +91,6 @@ Error Searcher::finalSweep() {
       if (Error error = sweep(index, options.finalSweep))
         return error;
   if (trials.size() > first)
-    endRound(first, /*countsForPatience=*/false);
+    closeRound(first);
   return Error::success();
 }

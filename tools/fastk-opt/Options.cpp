@@ -137,9 +137,9 @@ struct CommandLine {
       "llm-timeout", cl::init(0), cl::cat(category), cl::value_desc("seconds"),
       cl::desc("longest that one reply may take; 0 (default): the proposer's "
                "own")};
-  cl::opt<std::string> strategy{"strategy", cl::init("branching"),
-                                cl::cat(category),
-                                cl::desc("branching (default) or sequential")};
+  cl::opt<std::string> strategy{
+      "strategy", cl::init(SearchOptions().strategy->name.str()),
+      cl::cat(category), cl::desc(keep(describeSearchStrategies()))};
   cl::opt<int> rounds{
       "rounds", cl::init(SearchOptions().rounds), cl::cat(category),
       cl::desc(withDefault("rounds of a search", SearchOptions().rounds))};
@@ -300,11 +300,9 @@ static bool readParties(const CommandLine &line, SearchSettings &search) {
 
 /// How it is searched, and for how long.
 static bool readStrategy(const CommandLine &line, SearchOptions &search) {
-  if (auto strategy = parseSearchStrategy(line.strategy))
-    search.strategy = *strategy;
-  else
-    return reject("unknown strategy '" + line.strategy +
-                  "': choose branching or sequential");
+  if (llvm::Error error =
+          findSearchStrategy(line.strategy).moveInto(search.strategy))
+    return reject(llvm::toString(std::move(error)));
   for (const auto &[option, lowest] :
        {std::pair<const cl::opt<int> *, int>{&line.rounds, 1},
         {&line.ideas, 1},

@@ -19,7 +19,7 @@ using namespace fastk::test;
 
 namespace {
 
-SearchOptions optionsOf(SearchStrategy strategy) {
+SearchOptions optionsOf(const StrategyKind *strategy) {
   SearchOptions options;
   options.strategy = strategy;
   options.rounds = 3;
@@ -49,7 +49,8 @@ void expectDisjoint(const std::vector<std::string> &first,
         << where << ": evaluated again: " << call;
 }
 
-class Resume : public testing::TestWithParam<SearchStrategy> {};
+/// All strategies that there are.
+class Resume : public testing::TestWithParam<const StrategyKind *> {};
 
 // The journal of a whole search, cut after every event and at every byte of the
 // last events, resumes to the same end; no evaluation that a whole line records
@@ -194,7 +195,7 @@ TEST_P(Resume, AfterKillMinusNine) {
     unkilled = Clock::now() - start;
     ASSERT_EQ(status, 0);
   }
-  std::mt19937 random(GetParam() == SearchStrategy::Branching ? 1 : 2);
+  std::mt19937 random(GetParam() - searchStrategies().begin() + 1);
   int allKills = 0;
   int trial = 0;
   for (; trial < 10 || allKills < 10; ++trial) {
@@ -235,10 +236,10 @@ TEST_P(Resume, AfterKillMinusNine) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Strategies, Resume,
-                         testing::Values(SearchStrategy::Branching,
-                                         SearchStrategy::Sequential),
+                         testing::ValuesIn(llvm::to_vector(
+                             llvm::make_pointer_range(searchStrategies()))),
                          [](const auto &info) {
-                           return stringify(info.param).str();
+                           return info.param->name.str();
                          });
 
 } // namespace

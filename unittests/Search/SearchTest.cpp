@@ -42,7 +42,7 @@ TEST(Search, BranchingFindsTheTopOfTheBestHill) {
 TEST(Search, SequentialIsOneChain) {
   World world(12, hill);
   SearchOptions options;
-  options.strategy = SearchStrategy::Sequential;
+  options.strategy = llvm::cantFail(findSearchStrategy("sequential"));
   options.patience = 100;
   SearchResult result = world.search(options);
   ASSERT_TRUE(result.winner) << result.noWinnerReason;

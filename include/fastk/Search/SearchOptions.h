@@ -8,21 +8,12 @@
 #ifndef FASTK_SEARCH_SEARCHOPTIONS_H
 #define FASTK_SEARCH_SEARCHOPTIONS_H
 
+#include "fastk/Search/Strategies.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
-#include <optional>
 
 namespace fastk {
-
-enum class SearchStrategy {
-  /// Each round: several ideas, several realisations of each, several parents.
-  Branching,
-  /// One chain: each step one idea on the best so far. To compare against.
-  Sequential
-};
-llvm::StringRef stringify(SearchStrategy strategy);
-std::optional<SearchStrategy> parseSearchStrategy(llvm::StringRef text);
 
 /// Hard limits of one search; 0: none.
 struct SearchBudget {
@@ -44,7 +35,8 @@ struct SearchBudget {
 llvm::Expected<SearchBudget> parseSearchBudget(llvm::StringRef text);
 
 struct SearchOptions {
-  SearchStrategy strategy = SearchStrategy::Branching;
+  /// Never null.
+  const StrategyKind *strategy = &searchStrategies().front();
   int rounds = 5;
   /// Ideas of each proposer per round.
   int ideas = 6;

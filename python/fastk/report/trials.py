@@ -7,7 +7,7 @@
 """Replays what a search decided from its journal: order, rounds, the best, the winner.
 
 The journal holds answers, not decisions; those follow from them by the rules of
-lib/Search (Rounds.cpp, Sweep.cpp, Trial.cpp, Promotion.cpp), which this mirrors.
+lib/Search, which this mirrors: its strategies, the sweep, trials and promotion.
 """
 
 import re
