@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../lib/Search/Novelty.h"
-#include "../../lib/Search/IdeaShares.h"
+#include "State/Novelty.h"
+#include "Proposals/IdeaShares.h"
 #include "gtest/gtest.h"
 #include <numeric>
 

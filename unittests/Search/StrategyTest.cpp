@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../lib/Search/Strategy/SearchStrategy.h"
 #include "SearchTestUtils.h"
+#include "Strategy/SearchStrategy.h"
 #include "gmock/gmock.h"
 
 using namespace fastk;

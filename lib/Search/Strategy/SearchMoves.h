@@ -15,23 +15,14 @@
 #ifndef FASTK_LIB_SEARCH_STRATEGY_SEARCHMOVES_H
 #define FASTK_LIB_SEARCH_STRATEGY_SEARCHMOVES_H
 
-#include "Trial.h"
+#include "State/Trial.h"
 #include "fastk/Propose/Proposer.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace fastk {
-
-/// An idea that was proposed in this round.
-struct AskedIdea {
-  Idea idea;
-  Proposer *owner = nullptr;
-  /// Its place in the journal, "1/0/3": round, proposer, number.
-  std::string name;
-};
 
 class SearchMoves {
 public:

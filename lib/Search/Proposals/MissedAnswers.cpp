@@ -1,38 +1,30 @@
-//===- AskAgain.cpp - What failed in rounds that are over -----------------===//
+//===- MissedAnswers.cpp - What failed in rounds that are over ------------===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// A prompt that failed while the search went on to another round cannot be
-// asked again in its place: all that was asked, paid for and decided since
-// rests on what was known then. So it is asked behind everything else, in the
-// words that it had then, and what comes of it is tried there, on every run.
-//
-//===----------------------------------------------------------------------===//
 
-#include "Searcher.h"
+#include "MissedAnswers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 
 using namespace llvm;
 using namespace fastk;
 
-void Searcher::noteMissed(Missed what) {
-  bool isLeft = times.isReplay() ||
-                (input.journal && input.journal->hasRoundAfter(roundNumber));
+void MissedAnswers::note(MissedAnswer what, ArrayRef<TriedVariant> parents) {
+  int round = search.course.round();
+  bool isLeft =
+      search.times.isReplay() ||
+      (search.input.journal && search.input.journal->hasRoundAfter(round));
   if (!what.owner->prefersBatching() || !isLeft)
     return;
-  what.triedBefore = history.size();
-  what.parents = parents;
-  what.round = roundNumber;
-  what.baselineSeconds = result.baselineSeconds;
-  missed.push_back(std::move(what));
+  missed.push_back({std::move(what), search.trials.size(), parents.vec(), round,
+                    search.result.baselineSeconds});
 }
 
-Expected<std::vector<Searcher::Planned>>
-Searcher::realiseMissed(Missed &missed, const ProposalContext &then) {
+Expected<std::vector<Planned>>
+MissedAnswers::realise(MissedAnswer &missed, const ProposalContext &then) {
   std::vector<Planned> planned;
   if (missed.ideas.empty()) {
     Answer<std::vector<Idea>> ideas =
@@ -44,7 +36,7 @@ Searcher::realiseMissed(Missed &missed, const ProposalContext &then) {
     missed.ideas = std::move(**ideas);
     if (static_cast<int>(missed.ideas.size()) > missed.count)
       missed.ideas.resize(missed.count);
-    missed.count = options.implementations;
+    missed.count = search.options.implementations;
   }
   if (missed.ideas.empty())
     return planned;
@@ -59,8 +51,8 @@ Searcher::realiseMissed(Missed &missed, const ProposalContext &then) {
   return planned;
 }
 
-Expected<std::vector<Searcher::Planned>>
-Searcher::repairMissed(const Missed &missed, const ProposalContext &then) {
+Expected<std::vector<Planned>>
+MissedAnswers::repair(const MissedAnswer &missed, const ProposalContext &then) {
   std::vector<Planned> planned;
   const FailedVariant &failed = *missed.failed;
   Answers<std::vector<Variant>> mended = missed.owner->repair(then, failed);
@@ -73,7 +65,9 @@ Searcher::repairMissed(const Missed &missed, const ProposalContext &then) {
   return planned;
 }
 
-Expected<std::vector<Searcher::Planned>> Searcher::askMissedAgain() {
+Expected<std::vector<Planned>>
+MissedAnswers::askAgain(const ProposalContext &context,
+                        const SeenPrograms &seen) {
   exchanges.asksAgain = true;
   llvm::scope_exit asksAsBefore([&] {
     exchanges.asksAgain = false;
@@ -82,27 +76,28 @@ Expected<std::vector<Searcher::Planned>> Searcher::askMissedAgain() {
   });
   std::vector<Planned> planned;
   for (Missed &each : missed) {
-    ProposalContext then = context();
-    then.history = ArrayRef(history).take_front(each.triedBefore);
+    ProposalContext then = context;
+    then.history = search.trials.history().take_front(each.triedBefore);
     then.parents = each.parents;
     then.round = each.round;
     then.baselineSeconds = each.baselineSeconds;
     Expected<std::vector<Planned>> late =
-        each.failed ? repairMissed(each, then) : realiseMissed(each, then);
+        each.what.failed ? repair(each.what, then) : realise(each.what, then);
     if (!late)
       return late.takeError();
     for (Planned &one : *late)
-      if (!seen.contains(digestOf(one.variant)))
+      if (!seen.containsExactly(one.variant))
         planned.push_back(std::move(one));
   }
   return planned;
 }
 
-Error Searcher::recordMissed(ArrayRef<Planned> planned) {
+Error MissedAnswers::record(ArrayRef<Planned> planned) const {
+  const SearchInput &input = search.input;
   if (!input.journal)
     return Error::success();
   for (auto [number, owner] : enumerate(input.proposers)) {
-    std::string name = round + "/" + std::to_string(number);
+    std::string name = search.course.label() + "/" + std::to_string(number);
     std::vector<Idea> ideas;
     if (auto recorded = input.journal->findIdeas(name))
       ideas = std::move(recorded->value);
@@ -117,7 +112,8 @@ Error Searcher::recordMissed(ArrayRef<Planned> planned) {
           numberOf(each.idea) == static_cast<ptrdiff_t>(ideas.size()))
         ideas.push_back(each.idea);
     if (ideas.size() > before)
-      if (Error error = input.journal->recordIdeas(name, ideas, elapsedNow()))
+      if (Error error =
+              input.journal->recordIdeas(name, ideas, search.clock.elapsed()))
         return error;
     std::vector<std::vector<Variant>> variants(ideas.size());
     for (const Planned &each : planned)
@@ -130,39 +126,10 @@ Error Searcher::recordMissed(ArrayRef<Planned> planned) {
         return recorded.takeError();
       size_t had = *recorded ? (*recorded)->value.size() : 0;
       if (list.size() > had)
-        if (Error error =
-                input.journal->recordVariants(realised, list, elapsedNow()))
+        if (Error error = input.journal->recordVariants(realised, list,
+                                                        search.clock.elapsed()))
           return error;
     }
   }
-  return Error::success();
-}
-
-Error Searcher::tryMissed() {
-  bool isRegularEnd = result.end == SearchEnd::Rounds ||
-                      result.end == SearchEnd::Stagnation ||
-                      result.end == SearchEnd::Exhausted;
-  // Nothing is paid for that could not be tried.
-  if (missed.empty() || !isRegularEnd || phaseOver ||
-      evaluationsLeft(/*promote=*/false).value_or(1) == 0 ||
-      (!times.isReplay() && !mayEvaluate("")))
-    return Error::success();
-  roundNumber = strategy->roundsAllowed() + 1;
-  round = std::to_string(roundNumber);
-  Expected<std::vector<Planned>> planned = askMissedAgain();
-  if (!planned)
-    return planned.takeError();
-  if (exchanges.interrupted || exchanges.pending > 0)
-    endIfUnanswered();
-  if (searchOver || planned->empty())
-    return Error::success();
-  if (Error error = recordMissed(*planned))
-    return error;
-  result.counts.repairs +=
-      count_if(*planned, [](const Planned &each) { return each.attempt > 0; });
-  size_t first = trials.size();
-  if (Error error = tryTogether(std::move(*planned)))
-    return error;
-  closeRound(first);
   return Error::success();
 }

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_LIB_SEARCH_NOVELTY_H
-#define FASTK_LIB_SEARCH_NOVELTY_H
+#ifndef FASTK_LIB_SEARCH_STATE_NOVELTY_H
+#define FASTK_LIB_SEARCH_STATE_NOVELTY_H
 
 #include "fastk/Propose/Proposer.h"
+#include "llvm/ADT/StringSet.h"
 #include <string>
 
 namespace fastk {
@@ -20,6 +21,19 @@ namespace fastk {
 /// compiler makes of them.
 std::string noveltyOf(const Variant &variant);
 
+/// The programs of a search.
+class SeenPrograms {
+public:
+  /// True when it is new.
+  bool insert(const Variant &variant);
+  /// Seen, however it was written; and to the letter.
+  bool contains(const Variant &variant) const;
+  bool containsExactly(const Variant &variant) const;
+
+private:
+  llvm::StringSet<> digests, novelties;
+};
+
 } // namespace fastk
 
-#endif // FASTK_LIB_SEARCH_NOVELTY_H
+#endif // FASTK_LIB_SEARCH_STATE_NOVELTY_H

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Promotion.h"
 #include "PromotionRules.h"
-#include "Searcher.h"
+#include "Report/Percent.h"
 #include "fastk/Protocol/RecordRules.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -27,25 +28,27 @@ static bool hasSplitBarriers(StringRef program) {
 static constexpr int kSpoiledPromotions = 3;
 
 Expected<std::optional<worker::Verdict>>
-Searcher::measureAgain(const Trial &trial) {
+Promotion::measureAgain(const Trial &trial) {
+  const SearchInput &input = search.input;
+  const SearchOptions &options = search.options;
   const Variant &variant = trial.tried.variant;
   bool isRecorded =
       input.recordedGain && input.recordedGain->digest == digestOf(variant);
   std::optional<worker::Verdict> last;
   int contradictions = 0, inMedians = 0, spoiled = 0;
   for (int repeat = 0;; ++repeat) {
-    double start = runNow();
+    double start = search.clock.run();
     std::string name = verdictName(variant, /*promote=*/true, repeat);
     // What an earlier run measured is not measured again in this one.
     bool wasKnown = input.journal && input.journal->findVerdict(name);
     Expected<std::optional<worker::Verdict>> verdict =
-        askVerdict(variant, /*incumbent=*/nullptr, /*promote=*/true, repeat);
+        verdicts.ask(variant, /*incumbent=*/nullptr, /*promote=*/true, repeat);
     if (!verdict)
       return verdict;
     // Where no other can be made, the spoiled one tells why there is none.
     if (!*verdict)
-      return searchOver ? std::nullopt : std::move(last);
-    ++result.counts.promotions;
+      return search.course.isSearchOver() ? std::nullopt : std::move(last);
+    ++search.result.counts.promotions;
     last = std::move(*verdict);
     const auto &ratio = last->timing.speedupOverBaseline;
     bool contradicts = isRecorded && ratio &&
@@ -61,21 +64,22 @@ Searcher::measureAgain(const Trial &trial) {
     double limit = options.budget.minutes * 60;
     // A replay makes as many as there were.
     bool hasTime =
-        times.isReplay() || (spoiled < kSpoiledPromotions && limit > 0 &&
-                             2 * runNow() - start <= limit);
+        search.times.isReplay() || (spoiled < kSpoiledPromotions && limit > 0 &&
+                                    2 * search.clock.run() - start <= limit);
     bool isSpoiled = isNoise && (wasKnown || hasTime);
     bool isFirst =
         (contradicts && contradictions == 1) || (isInMedians && inMedians == 1);
     if (!isSpoiled && !isFirst)
       return std::move(last);
     // A recording has what was measured then.
-    if (times.isReplay() &&
-        !times.isRecorded(verdictName(variant, /*promote=*/true, repeat + 1)))
+    if (search.times.isReplay() && !search.times.isRecorded(verdictName(
+                                       variant, /*promote=*/true, repeat + 1)))
       return std::move(last);
   }
 }
 
-void Searcher::noteUnproven(const Trial &trial, std::string why) {
+void Promotion::noteUnproven(const Trial &trial, std::string why) {
+  SearchResult &result = search.result;
   std::string text = "'" + trial.idea.title + "' had " +
                      percent(trial.speedup) +
                      " of the default lowering's speed in its first "
@@ -87,38 +91,28 @@ void Searcher::noteUnproven(const Trial &trial, std::string why) {
     result.unproven = {trial.idea.title, trial.speedup, std::move(why)};
 }
 
-Error Searcher::secureBest() {
+Error Promotion::secureBest() {
   if (isSecured)
     return Error::success();
   // Once: at the first evaluation that no earlier run has made.
   isSecured = true;
-  double limit = options.budget.minutes * 60;
-  if (limit == 0 || times.isReplay() || answersLater() || !input.journal)
+  const Trials &trials = search.trials;
+  double limit = search.options.budget.minutes * 60;
+  if (limit == 0 || search.times.isReplay() || search.answersLater() ||
+      search.earlierEvents() == 0 || !trials.hasBest() ||
+      !isCandidate(trials.bestTrial()) ||
+      limits.evaluationsLeft(/*promote=*/true).value_or(1) == 0 ||
+      search.clock.run() + limits.promotionCost() * limits.expectedSeconds() >
+          limit ||
+      search.stopRequested())
     return Error::success();
-  size_t events =
-      input.earlier ? input.earlier->events : input.journal->resumedEvents();
-  if (events == 0 || !hasBest() || !isCandidate(bestTrial()) ||
-      evaluationsLeft(/*promote=*/true).value_or(1) == 0 ||
-      runNow() + promotionCost() * expectedSeconds() > limit ||
-      (input.stopRequested && input.stopRequested()))
+  const Trial &best = trials.bestTrial();
+  if (search.input.journal->findVerdict(
+          verdictName(best.tried.variant, /*promote=*/true)))
     return Error::success();
-  const Variant &variant = bestTrial().tried.variant;
-  std::string name = verdictName(variant, /*promote=*/true);
-  if (input.journal->findVerdict(name))
-    return Error::success();
-  if (input.progress)
-    input.progress->note("second measurement, which an earlier run left out: " +
-                         bestTrial().idea.title);
-  Expected<std::optional<worker::Verdict>> verdict = obtainVerdict(
-      name, {input.workload.workload, variant, /*incumbent=*/nullptr,
-             input.workload.acceptedPrecision, /*promote=*/true,
-             /*firstOfBatch=*/false, asksModels(), /*repeat=*/0});
-  if (!verdict)
-    return verdict.takeError();
-  // It counts when its turn comes.
-  if (*verdict)
-    answers.try_emplace(name, std::move(**verdict));
-  return Error::success();
+  progress.note("second measurement, which an earlier run left out: " +
+                best.idea.title);
+  return verdicts.promoteAhead(best.tried.variant);
 }
 
 /// Why no variant has come so far.
@@ -131,16 +125,16 @@ static std::string nonePassed(const SearchResult &result) {
                         : "no variant passed: " + counts;
 }
 
-size_t Searcher::takeNext(std::vector<size_t> &order,
-                          const StringSet<> &failedIdeas,
-                          bool avoidsBarriers) const {
+size_t Promotion::takeNext(std::vector<size_t> &order,
+                           const StringSet<> &failedIdeas,
+                           bool avoidsBarriers) const {
   auto isOther = [&](size_t index) {
-    return !failedIdeas.contains(trials[index].idea.id);
+    return !failedIdeas.contains(search.trials[index].idea.id);
   };
   auto next = find_if(order, [&](size_t index) {
     return isOther(index) &&
            !(avoidsBarriers &&
-             hasSplitBarriers(trials[index].tried.variant.program));
+             hasSplitBarriers(search.trials[index].tried.variant.program));
   });
   if (next == order.end())
     next = find_if(order, isOther);
@@ -151,26 +145,28 @@ size_t Searcher::takeNext(std::vector<size_t> &order,
   return index;
 }
 
-std::string Searcher::problemOf(const Trial &trial,
-                                const worker::Verdict &second) const {
-  std::string problem = promotionProblem(
-      second, input.workload.acceptedPrecision, options.promotionGain);
+std::string Promotion::problemOf(const Trial &trial,
+                                 const worker::Verdict &second) const {
+  std::string problem =
+      promotionProblem(second, search.input.workload.acceptedPrecision,
+                       search.options.promotionGain);
   // The worker refuses them itself; a record may be of a search that did not
   // ask.
-  if (problem.empty() && input.workload.requireDeterministic)
+  if (problem.empty() && search.input.workload.requireDeterministic)
     problem = bitsProblem(second);
   const auto &again = second.timing.speedupOverBaseline;
-  if (problem.empty() && input.recordedGain &&
-      input.recordedGain->digest == digestOf(trial.tried.variant) &&
-      worker::contradicts(*again, input.recordedGain->speedup))
+  if (problem.empty() && search.input.recordedGain &&
+      search.input.recordedGain->digest == digestOf(trial.tried.variant) &&
+      worker::contradicts(*again, search.input.recordedGain->speedup))
     problem = "twice it contradicted its record in the bank, which stays: " +
               percent(again->median) + " instead of " +
-              percent(input.recordedGain->speedup.median);
+              percent(search.input.recordedGain->speedup.median);
   return problem;
 }
 
-void Searcher::crown(const Trial &trial, const worker::Verdict &second,
-                     int attempts) {
+void Promotion::crown(const Trial &trial, const worker::Verdict &second,
+                      int attempts) {
+  SearchResult &result = search.result;
   result.winner = FoundWinner{trial.idea, trial.tried.variant, second,
                               *precisionOf(second.precision)};
   result.noWinnerReason.clear();
@@ -186,25 +182,24 @@ void Searcher::crown(const Trial &trial, const worker::Verdict &second,
   result.trajectory.push_back(std::move(row));
 }
 
-Error Searcher::promote() {
-  phase = Phase::Promotion;
-  phaseOver = false;
-  round = "second measurement";
-  std::vector<size_t> order = survivors();
+Error Promotion::run() {
+  search.course.beginPhase(SearchPhase::Promotion, "second measurement");
+  const SearchOptions &options = search.options;
+  const Trials &trials = search.trials;
+  SearchResult &result = search.result;
+  std::vector<size_t> order = trials.survivors();
   if (order.empty()) {
     result.noWinnerReason = nonePassed(result);
     return Error::success();
   }
   // The one that won its duels goes first, whatever noise says of the others.
-  auto at = find(order, *best);
+  auto at = find(order, *trials.best());
   std::rotate(order.begin(), at, std::next(at));
   int attempts = 0, faults = 0;
   // Then a second measurement that was made before more was tried still counts.
   bool isOutOfBudget = false;
   auto isKnown = [&](const Trial &trial) {
-    std::string name = verdictName(trial.tried.variant, /*promote=*/true);
-    return answers.contains(name) ||
-           (input.journal && input.journal->findVerdict(name));
+    return verdicts.isKnown(verdictName(trial.tried.variant, /*promote=*/true));
   };
   StringSet<> failedIdeas;
   bool avoidsBarriers = false;
@@ -218,13 +213,12 @@ Error Searcher::promote() {
         faults == 2 * options.promotions)
       break;
     ++attempts;
-    if (input.progress)
-      input.progress->evaluating(standing(trial.idea.title));
+    progress.evaluating(trial.idea.title);
     Expected<std::optional<worker::Verdict>> verdict = measureAgain(trial);
     if (!verdict)
       return verdict.takeError();
     if (!*verdict) {
-      if (searchOver)
+      if (search.course.isSearchOver())
         return Error::success();
       noteUnproven(trial, "the budget ran out before its second");
       isOutOfBudget = true;
@@ -233,7 +227,7 @@ Error Searcher::promote() {
     const worker::Verdict &second = **verdict;
     // What all of them passed was no oracle.
     if (second.status == worker::Status::Disagreement) {
-      stop(SearchEnd::Disagreement, second.reason);
+      search.course.stop(SearchEnd::Disagreement, second.reason);
       return Error::success();
     }
     std::string problem = problemOf(trial, second);
@@ -264,7 +258,7 @@ Error Searcher::promote() {
   }
   if (attempts == 0)
     result.noWinnerReason = "the best variant reached " +
-                            percent(bestTrial().speedup) +
+                            percent(trials.bestTrial().speedup) +
                             " of the default lowering's speed, and more than " +
                             percent(options.promotionGain) + " is needed";
   return Error::success();

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_LIB_SEARCH_PROMOTIONRULES_H
-#define FASTK_LIB_SEARCH_PROMOTIONRULES_H
+#ifndef FASTK_LIB_SEARCH_PROMOTION_PROMOTIONRULES_H
+#define FASTK_LIB_SEARCH_PROMOTION_PROMOTIONRULES_H
 
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Protocol/Verdict.h"
@@ -36,4 +36,4 @@ std::string promotionProblem(const worker::Verdict &verdict, Precision accepted,
 
 } // namespace fastk
 
-#endif // FASTK_LIB_SEARCH_PROMOTIONRULES_H
+#endif // FASTK_LIB_SEARCH_PROMOTION_PROMOTIONRULES_H

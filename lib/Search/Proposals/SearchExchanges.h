@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_LIB_SEARCH_SEARCHEXCHANGES_H
-#define FASTK_LIB_SEARCH_SEARCHEXCHANGES_H
+#ifndef FASTK_LIB_SEARCH_PROPOSALS_SEARCHEXCHANGES_H
+#define FASTK_LIB_SEARCH_PROPOSALS_SEARCHEXCHANGES_H
 
-#include "AnswerTimes.h"
+#include "State/AnswerTimes.h"
 #include "fastk/LLM/Exchanges.h"
 #include "fastk/Search/Journal.h"
 #include "fastk/Search/Search.h"
@@ -108,4 +108,4 @@ private:
 
 } // namespace fastk
 
-#endif // FASTK_LIB_SEARCH_SEARCHEXCHANGES_H
+#endif // FASTK_LIB_SEARCH_PROPOSALS_SEARCHEXCHANGES_H

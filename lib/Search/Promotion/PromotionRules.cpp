@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PromotionRules.h"
-#include "Searcher.h"
+#include "Report/Percent.h"
 #include "fastk/Protocol/RecordRules.h"
 
 using namespace llvm;

@@ -1,13 +1,13 @@
-//===- Limits.cpp - Budgets, interrupts and the clock ---------------------===//
+//===- SearchLimits.cpp - What the budget leaves --------------------------===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Searcher.h"
+#include "SearchLimits.h"
+#include "llvm/Support/Format.h"
 #include <algorithm>
-#include <chrono>
 
 using namespace llvm;
 using namespace fastk;
@@ -25,12 +25,20 @@ static int64_t keptOf(const SearchOptions &options, bool promote) {
   return std::clamp<int64_t>(limit / 10, 1, 3 * options.promotions);
 }
 
-std::optional<int64_t> Searcher::evaluationsLeft(bool promote) const {
-  int64_t limit = options.budget.evaluations;
+void SearchLimits::took(bool promote, double seconds) {
+  if (promote)
+    longest = std::max(longest, seconds);
+  else
+    durations.push_back(seconds);
+}
+
+std::optional<int64_t> SearchLimits::evaluationsLeft(bool promote) const {
+  int64_t limit = search.options.budget.evaluations;
   if (limit == 0)
     return std::nullopt;
-  return std::max<int64_t>(
-      limit - keptOf(options, promote) - result.counts.evaluations, 0);
+  return std::max<int64_t>(limit - keptOf(search.options, promote) -
+                               search.result.counts.evaluations,
+                           0);
 }
 
 static std::string evaluationsSpent(const SearchOptions &options,
@@ -46,10 +54,11 @@ static std::string evaluationsSpent(const SearchOptions &options,
   return text;
 }
 
-bool Searcher::hasEvaluationsLeft(bool promote) {
+bool SearchLimits::hasEvaluationsLeft(bool promote) {
   if (evaluationsLeft(promote).value_or(1) > 0)
     return true;
-  stop(SearchEnd::Budget, evaluationsSpent(options, promote));
+  search.course.stop(SearchEnd::Budget,
+                     evaluationsSpent(search.options, promote));
   return false;
 }
 
@@ -67,7 +76,7 @@ static std::string minutesSpent(const SearchBudget &budget, double kept) {
   return text;
 }
 
-double Searcher::expectedSeconds() const {
+double SearchLimits::expectedSeconds() const {
   if (durations.empty())
     return 0;
   std::vector<double> sorted = durations;
@@ -76,62 +85,45 @@ double Searcher::expectedSeconds() const {
   return *middle;
 }
 
-double Searcher::secondsKept() const {
-  if (phase == Phase::Promotion)
+double SearchLimits::secondsKept() const {
+  if (search.course.phase() == SearchPhase::Promotion)
     return 0;
-  return std::max(kPromotionShare * options.budget.minutes * 60,
+  return std::max(kPromotionShare * search.options.budget.minutes * 60,
                   promotionCost() * expectedSeconds());
 }
 
-double Searcher::promotionCost() const {
-  double cost = input.promotionCost.value_or(input.evaluator.promotionCost());
+double SearchLimits::promotionCost() const {
+  double cost = search.input.promotionCost.value_or(
+      search.input.evaluator.promotionCost());
   double expected = expectedSeconds();
-  return expected > 0 ? std::max(cost, longestPromotion / expected) : cost;
+  return expected > 0 ? std::max(cost, longest / expected) : cost;
 }
 
-bool Searcher::mayEvaluate(StringRef name) {
-  if (input.stopRequested && input.stopRequested()) {
-    stop(SearchEnd::Interrupted);
+bool SearchLimits::mayEvaluate(StringRef name) {
+  const SearchBudget &budget = search.options.budget;
+  if (search.stopRequested()) {
+    search.course.stop(SearchEnd::Interrupted);
     return false;
   }
-  if (times.isReplay()) {
+  if (search.times.isReplay()) {
     // The clock said enough where the recording ends; and so did a share of the
     // evaluations that was smaller while another workload was pending.
-    bool isLimited =
-        options.budget.minutes > 0 || options.budget.evaluations > 0;
-    if (!isLimited || !times.endsBefore(name))
+    bool isLimited = budget.minutes > 0 || budget.evaluations > 0;
+    if (!isLimited || !search.times.endsBefore(name))
       return true;
     // Whose limit that was, and how much of it, only that search knew.
-    stop(SearchEnd::Budget, "the recorded search asked for nothing more: a "
-                            "limit had ended it");
+    search.course.stop(SearchEnd::Budget,
+                       "the recorded search asked for nothing more: a limit "
+                       "had ended it");
     return false;
   }
-  if (options.budget.minutes > 0) {
-    double limit = options.budget.minutes * 60;
-    if (runNow() + expectedSeconds() + secondsKept() > limit) {
-      // What a promotion runs into ended the search before.
-      result.isOutOfTime = true;
-      stop(SearchEnd::Budget, minutesSpent(options.budget, secondsKept()));
-      return false;
-    }
+  if (budget.minutes > 0 &&
+      search.clock.run() + expectedSeconds() + secondsKept() >
+          budget.minutes * 60) {
+    // What a promotion runs into ended the search before.
+    search.result.isOutOfTime = true;
+    search.course.stop(SearchEnd::Budget, minutesSpent(budget, secondsKept()));
+    return false;
   }
   return true;
-}
-
-double Searcher::clockNow() const {
-  if (input.clock)
-    return input.clock();
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-double Searcher::runNow() const {
-  return times.isReplay() ? times.last() : clockNow() - clockStart;
-}
-
-double Searcher::elapsedNow() const {
-  if (times.isReplay())
-    return times.last();
-  return journalStart + clockNow() - clockStart;
 }

@@ -59,3 +59,17 @@ std::string fastk::noveltyOf(const Variant &variant) {
   plain.program = withoutComments(variant.program);
   return digestOf(plain);
 }
+
+bool SeenPrograms::insert(const Variant &variant) {
+  bool isNew = digests.insert(digestOf(variant)).second;
+  isNew &= novelties.insert(noveltyOf(variant)).second;
+  return isNew;
+}
+
+bool SeenPrograms::containsExactly(const Variant &variant) const {
+  return digests.contains(digestOf(variant));
+}
+
+bool SeenPrograms::contains(const Variant &variant) const {
+  return containsExactly(variant) || novelties.contains(noveltyOf(variant));
+}

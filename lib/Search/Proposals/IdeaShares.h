@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_LIB_SEARCH_IDEASHARES_H
-#define FASTK_LIB_SEARCH_IDEASHARES_H
+#ifndef FASTK_LIB_SEARCH_PROPOSALS_IDEASHARES_H
+#define FASTK_LIB_SEARCH_PROPOSALS_IDEASHARES_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include <vector>
@@ -35,4 +35,4 @@ std::vector<int> shareIdeas(llvm::ArrayRef<ProposerYield> yields, int total);
 
 } // namespace fastk
 
-#endif // FASTK_LIB_SEARCH_IDEASHARES_H
+#endif // FASTK_LIB_SEARCH_PROPOSALS_IDEASHARES_H

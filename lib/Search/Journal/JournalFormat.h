@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_LIB_SEARCH_JOURNALFORMAT_H
-#define FASTK_LIB_SEARCH_JOURNALFORMAT_H
+#ifndef FASTK_LIB_SEARCH_JOURNAL_JOURNALFORMAT_H
+#define FASTK_LIB_SEARCH_JOURNAL_JOURNALFORMAT_H
 
 #include "fastk/LLM/LanguageModel.h"
 #include "llvm/ADT/StringRef.h"
@@ -62,4 +62,4 @@ Type numberAs(double value) {
 
 } // namespace fastk::journal
 
-#endif // FASTK_LIB_SEARCH_JOURNALFORMAT_H
+#endif // FASTK_LIB_SEARCH_JOURNAL_JOURNALFORMAT_H

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_LIB_SEARCH_ANSWERTIMES_H
-#define FASTK_LIB_SEARCH_ANSWERTIMES_H
+#ifndef FASTK_LIB_SEARCH_STATE_ANSWERTIMES_H
+#define FASTK_LIB_SEARCH_STATE_ANSWERTIMES_H
 
 #include "fastk/Propose/LLM/RecordedSearch.h"
 #include "llvm/ADT/StringMap.h"
@@ -49,4 +49,4 @@ private:
 
 } // namespace fastk
 
-#endif // FASTK_LIB_SEARCH_ANSWERTIMES_H
+#endif // FASTK_LIB_SEARCH_STATE_ANSWERTIMES_H
