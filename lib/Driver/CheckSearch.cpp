@@ -9,7 +9,6 @@
 #include "fastk/Search/Remeasure.h"
 #include "fastk/Support/DurableFile.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/Path.h"
 
 using namespace fastk;
@@ -58,11 +57,12 @@ llvm::Error fastk::checkSearch(const SearchRun &run,
     return llvm::Error::success();
   llvm::Error error = checkPlaces(run);
   if (!error) {
-    run.evaluator.note = [](const std::string &text) {
+    RequestContext context;
+    context.stopRequested = run.options.stopRequested;
+    context.note = [](const std::string &text) {
       llvm::errs() << text << "\n";
     };
-    auto noCalls = llvm::scope_exit([&] { run.evaluator.note = nullptr; });
-    error = run.evaluator.check(languagesOf(run, targets));
+    error = run.evaluator.check(languagesOf(run, targets), context);
   }
   if (!error)
     return error;

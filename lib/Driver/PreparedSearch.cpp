@@ -66,7 +66,8 @@ llvm::Error PreparedSearch::makeInput(Evaluator &evaluator) {
   input->workload.requireDeterministic = run.filter().requireDeterministic;
   if (progress)
     progress->preparing("compiling the default lowering and the oracle");
-  llvm::Expected<Provenance> provenance = run.evaluator.provenance(workload);
+  llvm::Expected<Provenance> provenance =
+      run.evaluator.provenance(workload, input->context());
   if (progress)
     progress->ended();
   if (!provenance)

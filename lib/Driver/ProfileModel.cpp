@@ -28,12 +28,14 @@ public:
   static constexpr int kEvaluations = 3;
 
   explicit ProfilingEvaluator(Evaluator &evaluator) : evaluator(evaluator) {}
-  llvm::Expected<Provenance> provenance(LoweringOp workload) override {
-    return evaluator.provenance(workload);
+  llvm::Expected<Provenance>
+  provenance(LoweringOp workload, const RequestContext &context) override {
+    return evaluator.provenance(workload, context);
   }
   llvm::Expected<std::optional<worker::Verdict>>
-  evaluate(const EvaluationRequest &request) override {
-    auto verdict = evaluator.evaluate(request);
+  evaluate(const EvaluationRequest &request,
+           const RequestContext &context) override {
+    auto verdict = evaluator.evaluate(request, context);
     ++evaluations;
     isAnswering = true;
     if (verdict && *verdict)

@@ -85,7 +85,6 @@ fastk::runSearch(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
   jobs.compiler = std::string(compiler);
   jobs.threads = settings.threads;
   jobs.requireDeterministic = settings.requireDeterministic;
-  jobs.cancelled = request.stopRequested;
   if (settings.target != "host")
     jobs.target = describeTarget(settings);
   SearchModelOptions search;

@@ -9,7 +9,6 @@
 #include "PreparedSearch.h"
 #include "TargetBudgets.h"
 #include "fastk/Search/SearchReport.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -404,12 +403,6 @@ llvm::Error SearchLoop::search(size_t index,
   prepared.progress = createStreamProgress(
       llvm::errs(), llvm::sys::Process::StandardErrIsDisplayed(), title);
   SearchProgress &progress = *prepared.progress;
-  run.evaluator.whileWaiting = [&] { progress.tick(); };
-  run.evaluator.note = [&](const std::string &text) { progress.note(text); };
-  auto noCalls = llvm::scope_exit([&] {
-    run.evaluator.whileWaiting = nullptr;
-    run.evaluator.note = nullptr;
-  });
   if (llvm::Error error = prepared.makeInput(run.evaluator))
     return error;
   // What this took is of the share, too; a replay takes no time.

@@ -18,6 +18,7 @@ std::string fastk::verdictName(const Variant &variant, bool promote,
 // The one place where the vtable lives.
 Evaluator::~Evaluator() = default;
 
-llvm::Expected<Provenance> Evaluator::provenance(LoweringOp workload) {
+llvm::Expected<Provenance>
+Evaluator::provenance(LoweringOp workload, const RequestContext &context) {
   return Provenance();
 }

@@ -75,7 +75,8 @@ llvm::Error JobMaker::readDeviceProgram(StringRef folder,
 }
 
 llvm::Expected<JobMaker::CompiledKernel>
-JobMaker::compile(LoweringOp lowering, StringRef role, unsigned seconds) {
+JobMaker::compile(LoweringOp lowering, StringRef role, unsigned seconds,
+                  const RequestContext &context) {
   std::string text;
   {
     llvm::raw_string_ostream os(text);
@@ -105,7 +106,7 @@ JobMaker::compile(LoweringOp lowering, StringRef role, unsigned seconds) {
   ProcessLimits limits;
   limits.seconds = seconds;
   limits.memoryMegabytes = 8192;
-  limits.cancelled = options.cancelled;
+  limits.watchedBy(context);
   // It runs the C compiler and the linker, which must not outlive it either.
   limits.parentDeathSignal = SIGTERM;
   std::vector<std::string> arguments = {"--compile-kernel=" + role.str(), "-",
@@ -240,7 +241,7 @@ static std::string checkVariant(LoweringOp workload, const Variant &variant,
 
 llvm::Expected<JobMaker::CompiledKernel>
 JobMaker::compileVariant(LoweringOp workload, const Variant &variant,
-                         Precision precision) {
+                         Precision precision, const RequestContext &context) {
   CompiledKernel refused;
   refused.problem = checkVariant(workload, variant, target);
   if (!refused.problem.empty())
@@ -251,8 +252,9 @@ JobMaker::compileVariant(LoweringOp workload, const Variant &variant,
       buildWinner(workload, variant.language, variant.program,
                   variant.workspaceBytes, workload.getTarget(), precision,
                   WinnerRecord(), variant.plan ? &*variant.plan : nullptr);
-  llvm::Expected<CompiledKernel> kernel = compile(
-      *module->getOps<LoweringOp>().begin(), "program", options.compileSeconds);
+  llvm::Expected<CompiledKernel> kernel =
+      compile(*module->getOps<LoweringOp>().begin(), "program",
+              options.compileSeconds, context);
   if (kernel && !kernel->problem.empty() && !kernel->timedOut)
     kernel->problem = "does not compile: " + kernel->problem;
   return kernel;
@@ -289,7 +291,8 @@ static std::string probeProgram(LoweringOp workload) {
          "}\n";
 }
 
-llvm::Expected<Provenance> JobMaker::provenance(LoweringOp workload) {
+llvm::Expected<Provenance> JobMaker::provenance(LoweringOp workload,
+                                                const RequestContext &context) {
   Provenance parts;
   auto add = [&](const char *name,
                  llvm::Expected<CompiledKernel> kernel) -> llvm::Error {
@@ -307,7 +310,7 @@ llvm::Expected<Provenance> JobMaker::provenance(LoweringOp workload) {
     probe.language = Language::c;
     probe.program = probeProgram(workload);
     llvm::Expected<CompiledKernel> kernel =
-        compileVariant(workload, probe, Precision::ieee);
+        compileVariant(workload, probe, Precision::ieee, context);
     bool isNeeded = expected && expected->count(Language::c);
     if (!kernel && isNeeded)
       return kernel.takeError();
@@ -324,9 +327,10 @@ llvm::Expected<Provenance> JobMaker::provenance(LoweringOp workload) {
     ofC = std::move(*kernel);
   }
   if (llvm::Error error =
-          add("default lowering", compileTrusted(workload, "program")))
+          add("default lowering", compileTrusted(workload, "program", context)))
     return std::move(error);
-  if (llvm::Error error = add("oracle", compileTrusted(workload, "oracle")))
+  if (llvm::Error error =
+          add("oracle", compileTrusted(workload, "oracle", context)))
     return std::move(error);
   if (ofC) {
     if (llvm::Error error = add("C compiler", std::move(*ofC)))
@@ -337,7 +341,8 @@ llvm::Expected<Provenance> JobMaker::provenance(LoweringOp workload) {
 }
 
 llvm::Expected<PreparedJob> JobMaker::make(const EvaluationRequest &request,
-                                           bool competitors) {
+                                           bool competitors,
+                                           const RequestContext &context) {
   LoweringOp workload = request.workload;
   WorkloadFeatures features = analyzeWorkload(workload.getPattern());
   PreparedJob prepared;
@@ -358,14 +363,16 @@ llvm::Expected<PreparedJob> JobMaker::make(const EvaluationRequest &request,
   worker::Job &job = prepared.job;
   job = std::move(*built);
 
-  llvm::Expected<CompiledKernel> oracle = compileTrusted(workload, "oracle");
+  llvm::Expected<CompiledKernel> oracle =
+      compileTrusted(workload, "oracle", context);
   if (!oracle)
     return oracle.takeError();
-  llvm::Expected<CompiledKernel> baseline = compileTrusted(workload, "program");
+  llvm::Expected<CompiledKernel> baseline =
+      compileTrusted(workload, "program", context);
   if (!baseline)
     return baseline.takeError();
   llvm::Expected<CompiledKernel> condition =
-      compileTrusted(workload, "condition");
+      compileTrusted(workload, "condition", context);
   if (!condition)
     return condition.takeError();
   if (!oracle->problem.empty())
@@ -392,8 +399,8 @@ llvm::Expected<PreparedJob> JobMaker::make(const EvaluationRequest &request,
       (!plan || checkPlan(workload, *plan, target, /*isOracle=*/true).empty()))
     job.condition = condition->program;
 
-  llvm::Expected<CompiledKernel> candidate =
-      compileVariant(workload, request.candidate, request.acceptedPrecision);
+  llvm::Expected<CompiledKernel> candidate = compileVariant(
+      workload, request.candidate, request.acceptedPrecision, context);
   if (!candidate)
     return candidate.takeError();
   if (!candidate->problem.empty())
@@ -403,8 +410,8 @@ llvm::Expected<PreparedJob> JobMaker::make(const EvaluationRequest &request,
   job.candidate = candidate->program;
   prepared.candidateDigest = candidate->digest;
   if (request.incumbent) {
-    llvm::Expected<CompiledKernel> incumbent =
-        compileVariant(workload, *request.incumbent, request.acceptedPrecision);
+    llvm::Expected<CompiledKernel> incumbent = compileVariant(
+        workload, *request.incumbent, request.acceptedPrecision, context);
     if (!incumbent)
       return incumbent.takeError();
     if (incumbent->problem.empty())

@@ -23,14 +23,7 @@ static constexpr double kPromotionCost = 6;
 namespace {
 class LocalPool : public Evaluator {
 public:
-  explicit LocalPool(LocalPoolOptions given) : options(std::move(given)) {
-    // What is asked while a process runs.
-    options.jobs.cancelled = [this, inner = options.jobs.cancelled] {
-      if (whileWaiting)
-        whileWaiting();
-      return inner && inner();
-    };
-  }
+  explicit LocalPool(LocalPoolOptions given) : options(std::move(given)) {}
   llvm::Error prepare() {
     if (llvm::Error error = JobMaker::create(options.jobs).moveInto(maker))
       return error;
@@ -38,14 +31,18 @@ public:
     return llvm::Error::success();
   }
 
-  llvm::Error check(const Languages &languages) override;
+  llvm::Error check(const Languages &languages,
+                    const RequestContext &context) override;
   double promotionCost() const override { return kPromotionCost; }
-  llvm::Expected<Provenance> provenance(LoweringOp workload) override;
+  llvm::Expected<Provenance> provenance(LoweringOp workload,
+                                        const RequestContext &context) override;
   llvm::Expected<std::optional<worker::Verdict>>
-  evaluate(const EvaluationRequest &request) override;
+  evaluate(const EvaluationRequest &request,
+           const RequestContext &context) override;
 
 private:
-  llvm::Expected<worker::Verdict> judge(const worker::Job &job);
+  llvm::Expected<worker::Verdict> judge(const worker::Job &job,
+                                        const RequestContext &context);
 
   LocalPoolOptions options;
   std::unique_ptr<JobMaker> maker;
@@ -55,10 +52,11 @@ private:
 };
 } // namespace
 
-llvm::Error LocalPool::check(const Languages &languages) {
+llvm::Error LocalPool::check(const Languages &languages,
+                             const RequestContext &context) {
   maker->expect(languages);
   ProcessLimits limits;
-  limits.cancelled = options.jobs.cancelled;
+  limits.watchedBy(context);
   const char *device = options.jobs.target ? "cuda" : "host";
   llvm::Expected<ProcessResult> result = runProcess(
       options.worker, {"--check", device}, "", limits, maker->getScratch());
@@ -70,11 +68,12 @@ llvm::Error LocalPool::check(const Languages &languages) {
         (result->timedOut ? options.worker + " --check does not end"
                           : firstError(result->diagnostics)));
   StringRef missing = StringRef(result->output).trim();
-  if (missing.consume_front("missing: ") && note)
-    note(("programs run without " + missing +
-          ": this kernel or container does not offer it (docs/validation.md "
-          "tells what it is for)")
-             .str());
+  if (missing.consume_front("missing: "))
+    context.say(
+        ("programs run without " + missing +
+         ": this kernel or container does not offer it (docs/validation.md "
+         "tells what it is for)")
+            .str());
   if (options.jobs.target && languages.count(Language::cuda))
     if (const std::string &problem = maker->whyNoCuda(); !problem.empty())
       return llvm::createStringError("CUDA-C cannot be compiled here: " +
@@ -82,12 +81,13 @@ llvm::Error LocalPool::check(const Languages &languages) {
   return llvm::Error::success();
 }
 
-llvm::Expected<worker::Verdict> LocalPool::judge(const worker::Job &job) {
+llvm::Expected<worker::Verdict>
+LocalPool::judge(const worker::Job &job, const RequestContext &context) {
   ProcessLimits limits;
   // The worker keeps its own watch on the programs; this only catches a worker
   // that hangs itself.
   limits.seconds = 1800;
-  limits.cancelled = options.jobs.cancelled;
+  limits.watchedBy(context);
   llvm::Expected<ProcessResult> result = runProcess(
       options.worker, {}, worker::toJSON(job), limits, maker->getScratch());
   if (!result)
@@ -115,23 +115,25 @@ static llvm::Expected<std::string> digestOfFile(StringRef path) {
   return sha256((*buffer)->getBuffer());
 }
 
-llvm::Expected<Provenance> LocalPool::provenance(LoweringOp workload) {
+llvm::Expected<Provenance>
+LocalPool::provenance(LoweringOp workload, const RequestContext &context) {
   llvm::Expected<std::string> worker = digestOfFile(options.worker);
   if (!worker)
     return worker.takeError();
-  llvm::Expected<Provenance> parts = maker->provenance(workload);
+  llvm::Expected<Provenance> parts = maker->provenance(workload, context);
   if (parts)
     parts->insert(parts->begin(), {"worker", *worker});
   return parts;
 }
 
 llvm::Expected<std::optional<worker::Verdict>>
-LocalPool::evaluate(const EvaluationRequest &request) {
+LocalPool::evaluate(const EvaluationRequest &request,
+                    const RequestContext &context) {
   StringRef key = LoweringOp(request.workload).getKey();
   // Zeros, copies and means must fail on this workload's inputs: shown once in
   // a search, and again on the fresh inputs of every promotion.
   llvm::Expected<PreparedJob> prepared =
-      maker->make(request, request.promote || !fitKeys.contains(key));
+      maker->make(request, request.promote || !fitKeys.contains(key), context);
   if (!prepared)
     return prepared.takeError();
   if (prepared->verdict)
@@ -139,14 +141,14 @@ LocalPool::evaluate(const EvaluationRequest &request) {
   llvm::Expected<OracleComparison::Answer> oracles = comparison->check(
       request.workload,
       [&](worker::Job &job) -> llvm::Expected<std::optional<worker::Verdict>> {
-        return judge(job);
+        return judge(job, context);
       },
-      note);
+      context);
   if (!oracles)
     return oracles.takeError();
   if (oracles->verdict)
     return std::move(oracles->verdict);
-  llvm::Expected<worker::Verdict> verdict = judge(prepared->job);
+  llvm::Expected<worker::Verdict> verdict = judge(prepared->job, context);
   if (!verdict)
     return verdict.takeError();
   if (verdict->status == worker::Status::OK)

@@ -29,9 +29,11 @@ std::string JobMaker::reproducersFolder() const {
                                      : options.reproducers;
 }
 
-llvm::Expected<std::string> JobMaker::nameOfComparison(LoweringOp workload) {
+llvm::Expected<std::string>
+JobMaker::nameOfComparison(LoweringOp workload, const RequestContext &context) {
   // The device's code tells the passes that made it.
-  llvm::Expected<CompiledKernel> oracle = compileTrusted(workload, "oracle");
+  llvm::Expected<CompiledKernel> oracle =
+      compileTrusted(workload, "oracle", context);
   if (!oracle)
     return oracle.takeError();
   std::string text = kFormat;
@@ -44,15 +46,15 @@ llvm::Expected<std::string> JobMaker::nameOfComparison(LoweringOp workload) {
 }
 
 llvm::Expected<PreparedComparison>
-JobMaker::makeComparison(LoweringOp workload) {
+JobMaker::makeComparison(LoweringOp workload, const RequestContext &context) {
   PreparedComparison prepared;
   auto leaveOut = [&](const Twine &why) {
     prepared.whyNot = why.str();
     return std::move(prepared);
   };
-  MLIRContext *context = workload.getContext();
-  context->getOrLoadDialect<func::FuncDialect>();
-  OpBuilder builder(context);
+  MLIRContext *irContext = workload.getContext();
+  irContext->getOrLoadDialect<func::FuncDialect>();
+  OpBuilder builder(irContext);
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder.getUnknownLoc());
   builder.setInsertionPointToEnd(module->getBody());
   func::FuncOp small =
@@ -75,15 +77,16 @@ JobMaker::makeComparison(LoweringOp workload) {
   if (!job)
     return leaveOut(llvm::toString(job.takeError()));
   // The host's run wherever the worker is, which may be another machine.
-  llvm::Expected<CompiledKernel> oracle = compileTrusted(*device, "oracle");
+  llvm::Expected<CompiledKernel> oracle =
+      compileTrusted(*device, "oracle", context);
   if (!oracle)
     return oracle.takeError();
   llvm::Expected<CompiledKernel> hostOracle =
-      compileTrusted(*host, "portable-oracle");
+      compileTrusted(*host, "portable-oracle", context);
   if (!hostOracle)
     return hostOracle.takeError();
   llvm::Expected<CompiledKernel> hostCondition =
-      compileTrusted(*host, "portable-condition");
+      compileTrusted(*host, "portable-condition", context);
   if (!hostCondition)
     return hostCondition.takeError();
   if (!oracle->problem.empty())

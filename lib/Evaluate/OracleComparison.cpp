@@ -21,22 +21,24 @@ static std::string agreementsFolder() {
 }
 
 llvm::Expected<OracleComparison::Answer>
-OracleComparison::check(LoweringOp workload, Ask ask, Note note) {
+OracleComparison::check(LoweringOp workload, Ask ask,
+                        const RequestContext &context) {
   // There the oracle is the host's.
   if (workload.getTarget() == "host")
     return Answer();
   StringRef key = workload.getKey();
   if (auto known = answers.find(key); known != answers.end())
     return known->second;
-  llvm::Expected<Answer> answer = compare(workload, ask, note);
+  llvm::Expected<Answer> answer = compare(workload, ask, context);
   if (answer && !answer->isPending)
     answers[key] = *answer;
   return answer;
 }
 
 llvm::Expected<OracleComparison::Answer>
-OracleComparison::compare(LoweringOp workload, Ask ask, Note note) {
-  llvm::Expected<std::string> name = maker.nameOfComparison(workload);
+OracleComparison::compare(LoweringOp workload, Ask ask,
+                          const RequestContext &context) {
+  llvm::Expected<std::string> name = maker.nameOfComparison(workload, context);
   if (!name)
     return name.takeError();
   std::string folder = agreementsFolder();
@@ -45,11 +47,12 @@ OracleComparison::compare(LoweringOp workload, Ask ask, Note note) {
     return Answer();
   // A bug that is not looked for is no reason to end a search.
   auto goOn = [&](const std::string &why) {
-    if (note)
-      note("the oracle on the GPU is not compared with the host's: " + why);
+    context.say("the oracle on the GPU is not compared with the host's: " +
+                why);
     return Answer();
   };
-  llvm::Expected<PreparedComparison> prepared = maker.makeComparison(workload);
+  llvm::Expected<PreparedComparison> prepared =
+      maker.makeComparison(workload, context);
   if (!prepared)
     return prepared.takeError();
   if (!prepared->whyNot.empty())

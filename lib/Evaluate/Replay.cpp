@@ -21,11 +21,13 @@ public:
         verdicts.try_emplace(search.workload + " " + each.name, &each.verdict);
   }
 
-  llvm::Expected<Provenance> provenance(LoweringOp) override {
+  llvm::Expected<Provenance> provenance(LoweringOp,
+                                        const RequestContext &) override {
     return Provenance{{"cassette", cassette->digest}};
   }
   llvm::Expected<std::optional<worker::Verdict>>
-  evaluate(const EvaluationRequest &request) override;
+  evaluate(const EvaluationRequest &request,
+           const RequestContext &context) override;
 
 private:
   std::shared_ptr<const Cassette> cassette;
@@ -34,7 +36,8 @@ private:
 } // namespace
 
 llvm::Expected<std::optional<worker::Verdict>>
-ReplayEvaluator::evaluate(const EvaluationRequest &request) {
+ReplayEvaluator::evaluate(const EvaluationRequest &request,
+                          const RequestContext &) {
   StringRef key = LoweringOp(request.workload).getKey();
   std::string name =
       verdictName(request.candidate, request.promote, request.repeat);

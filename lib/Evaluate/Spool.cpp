@@ -29,13 +29,7 @@ static constexpr size_t kFileLimit = 64 << 20;
 namespace {
 class Spool : public Evaluator {
 public:
-  explicit Spool(SpoolOptions given) : options(std::move(given)) {
-    options.jobs.cancelled = [this, inner = options.jobs.cancelled] {
-      if (whileWaiting)
-        whileWaiting();
-      return inner && inner();
-    };
-  }
+  explicit Spool(SpoolOptions given) : options(std::move(given)) {}
   llvm::Error prepare() {
     if (llvm::Error error = createDirectories(options.directory))
       return error;
@@ -45,19 +39,22 @@ public:
     return llvm::Error::success();
   }
 
-  llvm::Error check(const Languages &languages) override {
+  llvm::Error check(const Languages &languages,
+                    const RequestContext &) override {
     maker->expect(languages);
     return llvm::Error::success();
   }
-  llvm::Expected<Provenance> provenance(LoweringOp workload) override {
-    llvm::Expected<Provenance> parts = maker->provenance(workload);
+  llvm::Expected<Provenance>
+  provenance(LoweringOp workload, const RequestContext &context) override {
+    llvm::Expected<Provenance> parts = maker->provenance(workload, context);
     // Which worker will answer is not known here.
     if (parts)
       parts->insert(parts->begin(), {"worker", "answers a spool"});
     return parts;
   }
   llvm::Expected<std::optional<worker::Verdict>>
-  evaluate(const EvaluationRequest &request) override;
+  evaluate(const EvaluationRequest &request,
+           const RequestContext &context) override;
   std::string pendingHint() const override {
     return "fastk-worker --spool " + options.directory;
   }
@@ -131,9 +128,10 @@ Spool::ask(worker::Job &job, StringRef candidateDigest, int repeat,
 }
 
 llvm::Expected<std::optional<worker::Verdict>>
-Spool::evaluate(const EvaluationRequest &request) {
+Spool::evaluate(const EvaluationRequest &request,
+                const RequestContext &context) {
   llvm::Expected<PreparedJob> prepared =
-      maker->make(request, request.promote || request.firstOfBatch);
+      maker->make(request, request.promote || request.firstOfBatch, context);
   if (!prepared)
     return prepared.takeError();
   if (prepared->verdict)
@@ -143,7 +141,7 @@ Spool::evaluate(const EvaluationRequest &request) {
       [&](worker::Job &job) {
         return ask(job, /*candidateDigest=*/"", /*repeat=*/0, /*failures=*/0);
       },
-      note);
+      context);
   if (!oracles)
     return oracles.takeError();
   if (oracles->verdict)

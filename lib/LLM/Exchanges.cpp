@@ -23,7 +23,7 @@ public:
   Expected<std::vector<std::optional<Reply>>>
   ask(LanguageModel &model, ArrayRef<Prompt> prompts) override {
     std::vector<std::optional<Reply>> replies(prompts.size());
-    if (Error error = model.ask(prompts, [&](size_t index, Reply reply) {
+    if (Error error = model.ask(prompts, {}, [&](size_t index, Reply reply) {
           replies[index] = std::move(reply);
           return Error::success();
         }))

@@ -94,7 +94,7 @@ TEST_F(LocalPool, ProvenanceDoesNotSeeAnotherLinker) {
 // What does not say what it compiled is another version's.
 TEST_F(LocalPool, ACompilerWithoutADigestIsNone) {
   options.jobs.compiler = script("compiler", FASTK_OPT " \"$@\" > /dev/null\n");
-  auto parts = pool()->provenance(TestContext::loweringOf(*module));
+  auto parts = pool()->provenance(TestContext::loweringOf(*module), {});
   ASSERT_FALSE(static_cast<bool>(parts));
   EXPECT_THAT(llvm::toString(parts.takeError()),
               testing::HasSubstr("does not say the digest"));
@@ -112,7 +112,7 @@ TEST_F(LocalPool, CompileTimeoutHasItsOwnStatus) {
   variant.language = Language::c;
   variant.program = "void fastk_kernel(const float *x, float *y, void *w) {}";
   LoweringOp workload = TestContext::loweringOf(*module);
-  auto verdict = pool()->evaluate({workload, variant});
+  auto verdict = pool()->evaluate({workload, variant}, {});
   ASSERT_TRUE(static_cast<bool>(verdict));
   EXPECT_EQ((*verdict)->status, worker::Status::CompileTimeout)
       << worker::toString((*verdict)->status) << ": " << (*verdict)->reason;
@@ -133,15 +133,16 @@ TEST_F(LocalPool, WithoutACompilerThereIsNoSearch) {
                          ">&2; exit 1;; esac\n"
                          "printf '%s' \"$text\" | " FASTK_OPT " \"$@\"\n");
   std::unique_ptr<Evaluator> evaluator = pool();
-  EXPECT_EQ(llvm::toString(evaluator->check({Language::schedule, Language::c})),
-            "");
-  auto parts = evaluator->provenance(TestContext::loweringOf(*module));
+  EXPECT_EQ(
+      llvm::toString(evaluator->check({Language::schedule, Language::c}, {})),
+      "");
+  auto parts = evaluator->provenance(TestContext::loweringOf(*module), {});
   ASSERT_FALSE(static_cast<bool>(parts));
   EXPECT_EQ(llvm::toString(parts.takeError()),
             "C programs cannot be compiled here: clang-22 is not in PATH: "
             "install it");
   // Schedules are compiled without it, and do not rest on it.
-  EXPECT_EQ(llvm::toString(evaluator->check({Language::schedule})), "");
+  EXPECT_EQ(llvm::toString(evaluator->check({Language::schedule}, {})), "");
   std::vector<std::string> unused;
   EXPECT_EQ(
       provenance(*module, Languages{Language::schedule}, &unused)["C compiler"],
@@ -170,7 +171,8 @@ TEST_F(LocalPool, AToolThatIsMissingIsAnErrorNotAVerdict) {
   Variant variant;
   variant.language = Language::c;
   variant.program = "void fastk_kernel(const float *in, float *out) {}";
-  auto verdict = pool()->evaluate({TestContext::loweringOf(*module), variant});
+  auto verdict =
+      pool()->evaluate({TestContext::loweringOf(*module), variant}, {});
   ASSERT_FALSE(static_cast<bool>(verdict));
   EXPECT_EQ(llvm::toString(verdict.takeError()),
             "C programs cannot be compiled here: clang-22 is not in PATH: "
@@ -185,7 +187,7 @@ TEST_F(LocalPool, WithoutNvrtcThereIsNoSearchInCuda) {
     ::setenv("FASTK_CUDA_PATH", folder.file("none").c_str(), 1);
     options.jobs.target = describeDevice("sm_90a")->target();
     options.worker = script("worker", "exit 0\n");
-    fputs(llvm::toString(pool()->check(languages)).c_str(), stderr);
+    fputs(llvm::toString(pool()->check(languages, {})).c_str(), stderr);
     _exit(0);
   };
   EXPECT_EXIT(missing({Language::schedule, Language::cuda}),
@@ -197,7 +199,7 @@ TEST_F(LocalPool, WithoutNvrtcThereIsNoSearchInCuda) {
 }
 
 TEST_F(LocalPool, ProgramsCanBeJudgedHere) {
-  std::string text = llvm::toString(pool()->check({}));
+  std::string text = llvm::toString(pool()->check({}, {}));
   EXPECT_EQ(text, "");
 }
 
@@ -206,7 +208,7 @@ TEST_F(LocalPool, AWorkerThatCannotJudgeIsNamed) {
       "worker", "test \"$*\" = '--check host' || exit 2\n"
                 "echo 'fastk-worker: error: no process can be started' >&2\n"
                 "exit 1\n");
-  EXPECT_EQ(llvm::toString(pool()->check({})),
+  EXPECT_EQ(llvm::toString(pool()->check({}, {})),
             "programs cannot be judged here: no process can be started");
 }
 
@@ -214,8 +216,9 @@ TEST_F(LocalPool, WhatTheSandboxLacksIsTold) {
   options.worker = script("worker", "echo 'missing: landlock, no-network'\n");
   auto evaluator = pool();
   std::string told;
-  evaluator->note = [&](const std::string &text) { told += text; };
-  EXPECT_EQ(llvm::toString(evaluator->check({})), "");
+  RequestContext context;
+  context.note = [&](const std::string &text) { told += text; };
+  EXPECT_EQ(llvm::toString(evaluator->check({}, context)), "");
   EXPECT_THAT(
       told, testing::HasSubstr("programs run without landlock, no-network: "));
 }
@@ -224,7 +227,8 @@ TEST_F(LocalPool, ProgramThatDoesNotCompileIsRefused) {
   Variant variant;
   variant.language = Language::c;
   variant.program = "void fastk_kernel(";
-  auto verdict = pool()->evaluate({TestContext::loweringOf(*module), variant});
+  auto verdict =
+      pool()->evaluate({TestContext::loweringOf(*module), variant}, {});
   ASSERT_TRUE(static_cast<bool>(verdict));
   EXPECT_EQ((*verdict)->status, worker::Status::Refused);
   EXPECT_THAT((*verdict)->reason,
@@ -233,18 +237,20 @@ TEST_F(LocalPool, ProgramThatDoesNotCompileIsRefused) {
 }
 
 TEST_F(LocalPool, CancelledIsAnErrorNotAVerdict) {
-  bool stop = false;
-  options.jobs.cancelled = [&] { return stop; };
   auto evaluator = pool();
-  stop = true;
+  RequestContext context;
+  int ticks = 0;
+  context.whileWaiting = [&] { ++ticks; };
+  context.stopRequested = [] { return true; };
   Variant variant;
   variant.language = Language::c;
   variant.program = "void fastk_kernel(const float *x, float *y, void *w) {}";
   LoweringOp workload = TestContext::loweringOf(*module);
-  auto verdict = evaluator->evaluate({workload, variant});
+  auto verdict = evaluator->evaluate({workload, variant}, context);
   ASSERT_FALSE(static_cast<bool>(verdict));
   EXPECT_EQ(llvm::toString(verdict.takeError()), "interrupted");
-  auto parts = evaluator->provenance(workload);
+  EXPECT_GT(ticks, 0);
+  auto parts = evaluator->provenance(workload, context);
   ASSERT_FALSE(static_cast<bool>(parts));
   llvm::consumeError(parts.takeError());
 }
@@ -267,7 +273,7 @@ TEST_F(LocalPool, JobsForAGPU) {
                     folder.file("answer") + "\n");
   Variant variant = deviceVariant(64);
   auto verdict =
-      pool()->evaluate({TestContext::loweringOf(*onDevice), variant});
+      pool()->evaluate({TestContext::loweringOf(*onDevice), variant}, {});
   ASSERT_TRUE(static_cast<bool>(verdict))
       << llvm::toString(verdict.takeError());
   EXPECT_EQ((*verdict)->reason, "as told");
@@ -294,7 +300,7 @@ TEST_F(LocalPool, WhatCannotRunIsRefused) {
   LoweringOp host = TestContext::loweringOf(*module);
   options.worker = script("worker", "exit 7\n");
   auto reasonOf = [&](LoweringOp workload, const Variant &variant) {
-    auto verdict = pool()->evaluate({workload, variant});
+    auto verdict = pool()->evaluate({workload, variant}, {});
     if (!verdict)
       return llvm::toString(verdict.takeError());
     EXPECT_EQ((*verdict)->status, worker::Status::Refused);

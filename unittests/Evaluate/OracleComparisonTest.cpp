@@ -54,10 +54,11 @@ protected:
     writeAll(folder.file(file), worker::toJSON(verdict));
   }
   worker::Verdict evaluate(Evaluator &evaluator) {
-    evaluator.note = [&](const std::string &text) { notes.push_back(text); };
+    RequestContext context;
+    context.note = [&](const std::string &text) { notes.push_back(text); };
     Variant variant = deviceVariant(64);
-    auto verdict =
-        evaluator.evaluate({TestContext::loweringOf(*device), variant});
+    auto verdict = evaluator.evaluate(
+        {TestContext::loweringOf(*device), variant}, context);
     if (!verdict || !*verdict) {
       ADD_FAILURE() << llvm::toString(verdict.takeError());
       return {};
@@ -164,7 +165,8 @@ TEST_F(OracleComparison, NothingIsComparedOnTheHost) {
   Variant variant;
   variant.language = Language::c;
   variant.program = "void fastk_kernel(const float *x, float *y, void *w) {}";
-  auto verdict = pool()->evaluate({TestContext::loweringOf(*device), variant});
+  auto verdict =
+      pool()->evaluate({TestContext::loweringOf(*device), variant}, {});
   ASSERT_TRUE(static_cast<bool>(verdict))
       << llvm::toString(verdict.takeError());
   EXPECT_THAT(modes(), ElementsAre("evaluate"));

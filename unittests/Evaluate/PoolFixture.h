@@ -90,8 +90,8 @@ protected:
              std::vector<std::string> *unused = nullptr) {
     std::unique_ptr<Evaluator> evaluator = pool();
     if (expected)
-      EXPECT_EQ(llvm::toString(evaluator->check(*expected)), "");
-    auto parts = evaluator->provenance(TestContext::loweringOf(of));
+      EXPECT_EQ(llvm::toString(evaluator->check(*expected, {})), "");
+    auto parts = evaluator->provenance(TestContext::loweringOf(of), {});
     if (!parts) {
       ADD_FAILURE() << llvm::toString(parts.takeError());
       return {};

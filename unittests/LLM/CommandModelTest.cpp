@@ -52,7 +52,7 @@ protected:
     }
     std::map<size_t, Reply> replies;
     auto asked = model(options);
-    llvm::Error error = asked->ask(prompts, [&](size_t index, Reply reply) {
+    llvm::Error error = asked->ask(prompts, {}, [&](size_t index, Reply reply) {
       EXPECT_FALSE(replies.count(index));
       replies[index] = std::move(reply);
       return llvm::Error::success();
@@ -215,7 +215,7 @@ TEST_F(CommandModelTest, MuchInputAndMuchOutput) {
   Prompt prompt;
   prompt.user = std::string(8 << 20, 'x');
   Reply reply;
-  llvm::Error error = asked->ask(prompt, [&](size_t, Reply given) {
+  llvm::Error error = asked->ask(prompt, {}, [&](size_t, Reply given) {
     reply = std::move(given);
     return llvm::Error::success();
   });
@@ -248,16 +248,17 @@ TEST_F(CommandModelTest, StopEndsItAndLeavesTheRestPending) {
   options.concurrency = 2;
   auto asked = model(options);
   int waits = 0;
-  asked->whileWaiting = [&] { ++waits; };
+  RequestContext context;
+  context.whileWaiting = [&] { ++waits; };
   bool hasReply = false;
-  asked->stopRequested = [&] { return hasReply && waits > 10; };
+  context.stopRequested = [&] { return hasReply && waits > 10; };
   std::vector<Prompt> prompts(4);
   for (size_t i = 0; i < 4; ++i) {
     prompts[i].system = "S";
     prompts[i].user = "prompt " + std::to_string(i) + "\n";
   }
   int replies = 0;
-  llvm::Error error = asked->ask(prompts, [&](size_t, const Reply &) {
+  llvm::Error error = asked->ask(prompts, context, [&](size_t, const Reply &) {
     ++replies;
     hasReply = true;
     return llvm::Error::success();
@@ -273,7 +274,7 @@ TEST_F(CommandModelTest, TheReceiversErrorEndsEverything) {
   std::vector<Prompt> prompts(5);
   for (Prompt &prompt : prompts)
     prompt.user = "U";
-  llvm::Error error = asked->ask(prompts, [&](size_t, const Reply &) {
+  llvm::Error error = asked->ask(prompts, {}, [&](size_t, const Reply &) {
     return llvm::createStringError("the disk is full");
   });
   EXPECT_EQ(llvm::toString(std::move(error)), "the disk is full");

@@ -56,7 +56,7 @@ int main(int argc, char **argv) {
   prompt.schema = schema;
   std::unique_ptr<LanguageModel> model =
       check(createHttpModel(check(parseModelOptions(spec))));
-  check(model->ask(prompt, [](size_t, const Reply &reply) {
+  check(model->ask(prompt, {}, [](size_t, const Reply &reply) {
     outs() << json::Value(toJSON(reply)) << "\n";
     return Error::success();
   }));

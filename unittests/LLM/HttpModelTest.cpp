@@ -97,7 +97,7 @@ protected:
     if (!asked)
       return {};
     Prompt one = prompt();
-    llvm::Error error = asked->ask(one, [&](size_t index, Reply given) {
+    llvm::Error error = asked->ask(one, {}, [&](size_t index, Reply given) {
       EXPECT_EQ(index, 0u);
       EXPECT_FALSE(reply);
       reply = std::move(given);
@@ -351,7 +351,7 @@ TEST_F(HttpModelTest, ConnectionsAreNotInherited) {
   std::unique_ptr<LanguageModel> asked = model(options());
   Prompt one = prompt();
   llvm::Error error = asked->ask(
-      one, [](size_t, const Reply &) { return llvm::Error::success(); });
+      one, {}, [](size_t, const Reply &) { return llvm::Error::success(); });
   EXPECT_FALSE(static_cast<bool>(error));
   int connections = 0;
   for (int descriptor = 3; descriptor < 256; ++descriptor) {
@@ -368,16 +368,18 @@ TEST_F(HttpModelTest, ConnectionsAreNotInherited) {
 }
 
 /// Asks `count` prompts at once; the texts by index.
-std::map<size_t, std::string> askMany(LanguageModel &model, size_t count) {
+std::map<size_t, std::string> askMany(LanguageModel &model, size_t count,
+                                      const RequestContext &context = {}) {
   std::vector<Prompt> prompts(count);
   for (size_t i = 0; i < count; ++i)
     prompts[i].user = "prompt " + std::to_string(i);
   std::map<size_t, std::string> texts;
-  llvm::Error error = model.ask(prompts, [&](size_t index, const Reply &reply) {
-    EXPECT_FALSE(texts.count(index));
-    texts[index] = reply.text + reply.problem;
-    return llvm::Error::success();
-  });
+  llvm::Error error =
+      model.ask(prompts, context, [&](size_t index, const Reply &reply) {
+        EXPECT_FALSE(texts.count(index));
+        texts[index] = reply.text + reply.problem;
+        return llvm::Error::success();
+      });
   EXPECT_FALSE(static_cast<bool>(error));
   return texts;
 }
@@ -416,14 +418,13 @@ TEST_F(HttpModelTest, StopIsPromptAndLeavesTheRestPending) {
   std::unique_ptr<LanguageModel> asked = model(few);
   int waits = 0;
   std::atomic<bool> stop = false;
-  asked->whileWaiting = [&] { stop = ++waits > 5; };
-  asked->stopRequested = [&] { return stop.load(); };
+  RequestContext context;
+  context.whileWaiting = [&] { stop = ++waits > 5; };
+  context.stopRequested = [&] { return stop.load(); };
   auto before = std::chrono::steady_clock::now();
-  EXPECT_EQ(askMany(*asked, 3).size(), 1u);
+  EXPECT_EQ(askMany(*asked, 3, context).size(), 1u);
   EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(5));
   // The next question finds nothing of it.
-  asked->whileWaiting = nullptr;
-  asked->stopRequested = nullptr;
   server.set("[]");
   EXPECT_EQ(askMany(*asked, 2).size(), 2u);
 }
@@ -432,10 +433,11 @@ TEST_F(HttpModelTest, StopIsPromptAndLeavesTheRestPending) {
 TEST_F(HttpModelTest, LongWaitsAreToldWithTheirReason) {
   std::unique_ptr<LanguageModel> asked = model(options());
   std::vector<std::string> notes;
-  asked->note = [&](const std::string &text) { notes.push_back(text); };
+  RequestContext context;
+  context.note = [&](const std::string &text) { notes.push_back(text); };
   server.set(
       R"([{"cue": "server_error"}, {"cue": "server_error"}, {"text": "T"}])");
-  EXPECT_EQ(askMany(*asked, 1).size(), 1u);
+  EXPECT_EQ(askMany(*asked, 1, context).size(), 1u);
   ASSERT_EQ(notes.size(), 1u) << "the first wait is short";
   EXPECT_THAT(notes[0], HasSubstr("no answer yet: openai-chat (" +
                                   server.url(wire.base) + "): "));

@@ -17,10 +17,11 @@ namespace fastk::test {
 class ScriptedModel : public LanguageModel {
 public:
   llvm::StringRef name() const override { return "scripted-model"; }
-  llvm::Error ask(llvm::ArrayRef<Prompt> prompts, OnReply onReply) override {
+  llvm::Error ask(llvm::ArrayRef<Prompt> prompts, const RequestContext &context,
+                  OnReply onReply) override {
     ++calls;
-    if (note && !late.empty())
-      note(late);
+    if (!late.empty())
+      context.say(late);
     // Backwards: replies come in any order.
     for (size_t i = prompts.size(); i-- > 0;) {
       asked.push_back(prompts[i]);

@@ -282,7 +282,6 @@ TEST(Exchanges, WhatAModelSaysOfAWaitIsShown) {
   ASSERT_TRUE(passed(world.run()));
   EXPECT_THAT(progress.notes,
               testing::Contains("scripted-model: no answer yet"));
-  EXPECT_FALSE(world.model.note) << "the model outlives the search";
 }
 
 /// Searches in the journal of `folder` with a model that says `say`: it ends
@@ -553,7 +552,7 @@ TEST(Mailbox, AsksOnceAndReadsTheAnswer) {
   int replies = 0;
   std::string text;
   auto ask = [&] {
-    return (*mailbox)->ask(prompt, [&](size_t, Reply reply) {
+    return (*mailbox)->ask(prompt, {}, [&](size_t, Reply reply) {
       ++replies;
       text = reply.text;
       EXPECT_TRUE(reply.usage.isEstimated);
@@ -589,7 +588,7 @@ TEST(Mailbox, AnAnswerThatIsNoFileIsAnError) {
       folder.str() + "/x-" + digestOf(prompt).substr(0, 12) + ".answer.md";
   ASSERT_FALSE(llvm::sys::fs::create_directory(answer));
   llvm::Error error = (*mailbox)->ask(
-      prompt, [](size_t, Reply) { return llvm::Error::success(); });
+      prompt, {}, [](size_t, Reply) { return llvm::Error::success(); });
   EXPECT_THAT(llvm::toString(std::move(error)), HasSubstr(".answer.md"));
 }
 

@@ -31,7 +31,8 @@ namespace fastk::test {
 class ScriptedEvaluator : public Evaluator {
 public:
   llvm::Expected<std::optional<worker::Verdict>>
-  evaluate(const EvaluationRequest &request) override {
+  evaluate(const EvaluationRequest &request,
+           const RequestContext &context) override {
     std::string job = (request.promote ? "promote " : "evaluate ") +
                       request.candidate.program;
     if (spool && !spool->answered.count(job)) {
@@ -43,6 +44,8 @@ public:
                     request.candidate.program);
     if (onCall)
       onCall(calls.size());
+    if (onContext)
+      onContext(context);
     now += secondsPerCall;
     worker::Verdict verdict;
     verdict.id = "job";
@@ -104,6 +107,7 @@ public:
   Spool *spool = nullptr;
   std::vector<std::string> calls, incumbents;
   std::function<void(size_t)> onCall;
+  std::function<void(const RequestContext &)> onContext;
   /// What every verdict measures, and its control.
   worker::Precision precision = worker::Precision::IEEE;
   std::optional<worker::Ratio> control;

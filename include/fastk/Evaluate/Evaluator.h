@@ -16,8 +16,8 @@
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Propose/Proposer.h"
 #include "fastk/Protocol/Verdict.h"
+#include "fastk/Support/RequestContext.h"
 #include "llvm/Support/Error.h"
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -73,18 +73,21 @@ public:
   virtual ~Evaluator();
   /// An error where no evaluation can be made, whatever of, or none of variants
   /// in one of `languages`: asked once, before anything is searched. What
-  /// people should know besides goes to note().
-  virtual llvm::Error check(const Languages &languages) {
+  /// people should know besides is said in `context`, which is that of whoever
+  /// asks, here and below: where it ends the waiting, that is an error.
+  virtual llvm::Error check(const Languages &languages,
+                            const RequestContext &context) {
     return llvm::Error::success();
   }
   /// What would judge and time variants of `workload`. Equal for equal content
   /// of the parts, on every run. Nothing: this evaluator never changes.
-  virtual llvm::Expected<Provenance> provenance(LoweringOp workload);
+  virtual llvm::Expected<Provenance> provenance(LoweringOp workload,
+                                                const RequestContext &context);
   /// An error means that the evaluation could not be made (no worker, disk
   /// full); a bad candidate is a verdict, never an error. Nothing: the request
   /// is kept, and its answer pending. The same request gets it on a later run.
   virtual llvm::Expected<std::optional<worker::Verdict>>
-  evaluate(const EvaluationRequest &request) = 0;
+  evaluate(const EvaluationRequest &request, const RequestContext &context) = 0;
   /// Empty for evaluators that answer at once. For the others, what has to be
   /// done to get the pending answers, as a command. A search asks such an
   /// evaluator for many variants before it waits for the first.
@@ -93,12 +96,6 @@ public:
   /// How many times as long as another evaluation a promotion takes, about:
   /// what is kept for it of the minutes until one was seen.
   virtual double promotionCost() const { return 3; }
-
-  /// Called several times a second while one of the above waits, if set: for
-  /// whoever shows progress.
-  std::function<void()> whileWaiting;
-  /// Told what people should know that ends nothing, if set.
-  std::function<void(const std::string &text)> note;
 };
 
 } // namespace fastk

@@ -51,8 +51,6 @@ struct JobMakerOptions {
   std::string reproducers;
   /// Seconds of timing for each evaluation; the worker's default when 0.
   double timeSeconds = 0;
-  /// True kills what runs at once; an error is returned then.
-  std::function<bool()> cancelled;
 };
 
 /// A job, or the verdict where no worker is needed for it.
@@ -92,19 +90,23 @@ public:
   /// Why CUDA-C cannot be compiled on this machine, with the remedy; empty
   /// where it can. Compiles a small program, once.
   const std::string &whyNoCuda();
-  /// An error means that nothing can be said of the variant (disk full,
-  /// cancelled, a tool that is missing).
+  /// An error means that nothing can be said of the variant (disk full, a tool
+  /// that is missing, `context` ended the waiting: then what runs is killed).
   llvm::Expected<PreparedJob> make(const EvaluationRequest &request,
-                                   bool competitors);
+                                   bool competitors,
+                                   const RequestContext &context);
   /// A job of mode compare for a workload of a GPU. Errors as make()'s.
-  llvm::Expected<PreparedComparison> makeComparison(LoweringOp workload);
+  llvm::Expected<PreparedComparison>
+  makeComparison(LoweringOp workload, const RequestContext &context);
   /// What identifies all that the result of such a comparison rests on. Costs
   /// no more than provenance().
-  llvm::Expected<std::string> nameOfComparison(LoweringOp workload);
+  llvm::Expected<std::string> nameOfComparison(LoweringOp workload,
+                                               const RequestContext &context);
   std::string reproducersFolder() const;
   /// What identifies the compiled baseline and oracle of a workload, and the
   /// compiler of C.
-  llvm::Expected<Provenance> provenance(LoweringOp workload);
+  llvm::Expected<Provenance> provenance(LoweringOp workload,
+                                        const RequestContext &context);
   /// Where kernels are compiled to.
   llvm::StringRef getScratch() const { return scratch.path(); }
 
@@ -120,16 +122,19 @@ private:
   };
 
   JobMaker(JobMakerOptions options, ProcessFolder scratch);
-  llvm::Expected<CompiledKernel>
-  compile(LoweringOp lowering, llvm::StringRef role, unsigned seconds);
+  llvm::Expected<CompiledKernel> compile(LoweringOp lowering,
+                                         llvm::StringRef role, unsigned seconds,
+                                         const RequestContext &context);
   /// The workload's default lowering or oracle.
   llvm::Expected<CompiledKernel> compileTrusted(LoweringOp workload,
-                                                llvm::StringRef role) {
-    return compile(workload, role, options.trustedCompileSeconds);
+                                                llvm::StringRef role,
+                                                const RequestContext &context) {
+    return compile(workload, role, options.trustedCompileSeconds, context);
   }
   llvm::Expected<CompiledKernel> compileVariant(LoweringOp workload,
                                                 const Variant &variant,
-                                                Precision precision);
+                                                Precision precision,
+                                                const RequestContext &context);
   llvm::Expected<CompiledKernel> sourceProgram(const Variant &variant,
                                                llvm::StringRef arch);
   /// Reads what the child wrote for a GPU.

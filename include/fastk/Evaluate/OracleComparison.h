@@ -25,8 +25,6 @@ public:
   /// Gives the verdict on a comparison, or nothing where it is pending.
   using Ask = llvm::function_ref<llvm::Expected<std::optional<worker::Verdict>>(
       worker::Job &job)>;
-  /// Tells people why there is no comparison, if set: Evaluator::note.
-  using Note = const std::function<void(const std::string &text)> &;
 
   struct Answer {
     /// Nothing may be decided on verdicts yet.
@@ -38,11 +36,14 @@ public:
   explicit OracleComparison(JobMaker &maker) : maker(maker) {}
 
   /// Nothing pending and no verdict: the evaluation may be made. An error means
-  /// that nothing can be said (disk full, cancelled).
-  llvm::Expected<Answer> check(LoweringOp workload, Ask ask, Note note);
+  /// that nothing can be said (disk full, the waiting ended). Says in `context`
+  /// why there is no comparison.
+  llvm::Expected<Answer> check(LoweringOp workload, Ask ask,
+                               const RequestContext &context);
 
 private:
-  llvm::Expected<Answer> compare(LoweringOp workload, Ask ask, Note note);
+  llvm::Expected<Answer> compare(LoweringOp workload, Ask ask,
+                                 const RequestContext &context);
   /// Leaves what shows the disagreement again, and says where.
   llvm::Expected<std::string> leaveReproducer(LoweringOp workload,
                                               const PreparedComparison &of,

@@ -8,6 +8,7 @@
 #ifndef FASTK_EVALUATE_SUBPROCESS_H
 #define FASTK_EVALUATE_SUBPROCESS_H
 
+#include "fastk/Support/RequestContext.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -25,6 +26,13 @@ struct ProcessLimits {
   /// Asked about five times a second and after every signal; true kills the
   /// process and its group, and runProcess() returns an error.
   std::function<bool()> cancelled;
+  /// Lets whoever waits end it, and know that time passes.
+  void watchedBy(const RequestContext &context) {
+    cancelled = [context] {
+      context.tick();
+      return context.isStopRequested();
+    };
+  }
   /// What the process gets when this one dies, however that happens. A program
   /// with children of its own wants a signal that it can catch, see
   /// endWithParent().

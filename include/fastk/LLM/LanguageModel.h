@@ -14,12 +14,12 @@
 #ifndef FASTK_LLM_LANGUAGEMODEL_H
 #define FASTK_LLM_LANGUAGEMODEL_H
 
+#include "fastk/Support/RequestContext.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -130,18 +130,13 @@ public:
   /// reply when it arrives, in any order; those without a reply are pending. A
   /// service that does not answer is a reply of status Failed; an error means
   /// that nobody could be asked (no folder, no program, a damaged cassette), or
-  /// is `onReply`'s, which ends everything.
-  virtual llvm::Error ask(llvm::ArrayRef<Prompt> prompts, OnReply onReply) = 0;
+  /// is `onReply`'s, which ends everything. Where `context` ends the waiting,
+  /// what has not come is pending.
+  virtual llvm::Error ask(llvm::ArrayRef<Prompt> prompts,
+                          const RequestContext &context, OnReply onReply) = 0;
   /// Empty for models that answer at once. For the others, what has to be done
   /// to get the pending replies, as the end of "answer ...".
   virtual std::string pendingHint() const { return ""; }
-
-  /// Called several times a second while an answer is waited for, if set.
-  std::function<void()> whileWaiting;
-  /// Told why an answer takes longer, and how long, when a wait begins; if set.
-  std::function<void(const std::string &text)> note;
-  /// True ends the waiting: what has not come is pending.
-  std::function<bool()> stopRequested;
 };
 
 } // namespace fastk

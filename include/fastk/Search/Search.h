@@ -23,6 +23,7 @@
 #include "fastk/Search/Journal.h"
 #include "fastk/Search/Progress.h"
 #include "fastk/Search/SearchOptions.h"
+#include "fastk/Support/RequestContext.h"
 #include <functional>
 #include <map>
 #include <optional>
@@ -75,6 +76,10 @@ struct SearchInput {
     double seconds = 0;
   };
   std::optional<Earlier> earlier = std::nullopt;
+
+  /// For whoever is asked by this search; people are told of `who` before what
+  /// that says, unless it is empty.
+  RequestContext context(llvm::StringRef who = "") const;
 };
 
 /// One line of the trajectory: the best variant of a round.

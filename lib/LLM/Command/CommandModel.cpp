@@ -58,7 +58,8 @@ public:
         program(std::move(program)), arguments(std::move(arguments)) {}
 
   StringRef name() const override { return shownName; }
-  Error ask(ArrayRef<Prompt> prompts, OnReply onReply) override;
+  Error ask(ArrayRef<Prompt> prompts, const RequestContext &context,
+            OnReply onReply) override;
 
 private:
   Error start(Run &run, const Prompt &prompt) const;
@@ -240,13 +241,14 @@ static void waitForSome(const std::list<Run> &runs) {
     }
 }
 
-Error CommandModel::ask(ArrayRef<Prompt> prompts, OnReply onReply) {
+Error CommandModel::ask(ArrayRef<Prompt> prompts, const RequestContext &context,
+                        OnReply onReply) {
   // Lists keep their elements' places: folders and processes do not move.
   std::list<Run> runs;
   size_t next = 0;
   while (next < prompts.size() || !runs.empty()) {
     // What still runs is killed and removed with its folder.
-    if (stopRequested && stopRequested())
+    if (context.isStopRequested())
       return Error::success();
     while (next < prompts.size() &&
            runs.size() < static_cast<size_t>(options.concurrency)) {
@@ -255,8 +257,7 @@ Error CommandModel::ask(ArrayRef<Prompt> prompts, OnReply onReply) {
       if (Error error = start(run, prompts[next++]))
         return error;
     }
-    if (whileWaiting)
-      whileWaiting();
+    context.tick();
     waitForSome(runs);
     for (auto run = runs.begin(); run != runs.end();) {
       std::chrono::duration<double> elapsed = SteadyClock::now() - run->start;

@@ -36,7 +36,8 @@ public:
     return "each " + directory + "/*.prompt.md in a file .answer.md beside it";
   }
 
-  Error ask(ArrayRef<Prompt> prompts, OnReply onReply) override {
+  Error ask(ArrayRef<Prompt> prompts, const RequestContext &,
+            OnReply onReply) override {
     for (size_t i = 0; i < prompts.size(); ++i)
       if (Error error = askOne(prompts[i], i, onReply))
         return error;

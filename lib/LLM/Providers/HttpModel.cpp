@@ -29,7 +29,8 @@ public:
         runner(makeRunner(std::move(surroundings))) {}
 
   StringRef name() const override { return shownName; }
-  Error ask(ArrayRef<Prompt> prompts, OnReply onReply) override;
+  Error ask(ArrayRef<Prompt> prompts, const RequestContext &context,
+            OnReply onReply) override;
 
 private:
   RequestRunner makeRunner(HttpModelSurroundings surroundings) const;
@@ -42,7 +43,8 @@ private:
         .str();
   }
   /// Says why the answer is late.
-  void tellWait(const Reply &reply, int attempts, double seconds) const;
+  std::string describeWait(const Reply &reply, int attempts,
+                           double seconds) const;
 
   const Wire &wire;
   ModelOptions options;
@@ -161,18 +163,19 @@ Reply HttpModel::finish(const Prompt &prompt, WireReply read,
   return reply;
 }
 
-void HttpModel::tellWait(const Reply &reply, int attempts,
-                         double seconds) const {
+std::string HttpModel::describeWait(const Reply &reply, int attempts,
+                                    double seconds) const {
   std::string why = told(reply.problem.empty() ? stringify(reply.failure)
                                                : StringRef(reply.problem));
   if (endpoint.key)
     why = withoutPieces(why, endpoint.key->reveal());
-  note(formatv("no answer yet: {0}; request {1} of {2} follows in {3:f0} s",
-               why, attempts + 1, options.attempts, seconds)
-           .str());
+  return formatv("no answer yet: {0}; request {1} of {2} follows in {3:f0} s",
+                 why, attempts + 1, options.attempts, seconds)
+      .str();
 }
 
-Error HttpModel::ask(ArrayRef<Prompt> prompts, OnReply onReply) {
+Error HttpModel::ask(ArrayRef<Prompt> prompts, const RequestContext &context,
+                     OnReply onReply) {
   std::vector<HttpRequest> requests;
   for (const Prompt &prompt : prompts)
     requests.push_back(requestFor(prompt));
@@ -192,10 +195,9 @@ Error HttpModel::ask(ArrayRef<Prompt> prompts, OnReply onReply) {
         return onReply(index, finish(prompts[index], std::move(replies[index]),
                                      ids[index], effort));
       },
-      {whileWaiting, stopRequested,
+      {context.whileWaiting, context.stopRequested,
        [&](size_t index, int attempts, double seconds) {
-         if (note)
-           tellWait(replies[index].reply, attempts, seconds);
+         context.say(describeWait(replies[index].reply, attempts, seconds));
        }});
 }
 

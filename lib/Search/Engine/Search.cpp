@@ -44,6 +44,19 @@ StringRef fastk::stringify(SearchEnd end) {
   llvm_unreachable("all ends are named above");
 }
 
+RequestContext SearchInput::context(StringRef who) const {
+  RequestContext context;
+  context.stopRequested = stopRequested;
+  if (!progress)
+    return context;
+  context.whileWaiting = [shown = progress] { shown->tick(); };
+  std::string prefix = who.empty() ? "" : who.str() + ": ";
+  context.note = [shown = progress, prefix](const std::string &text) {
+    shown->note(prefix + text);
+  };
+  return context;
+}
+
 Expected<SearchResult> fastk::runSearch(const SearchInput &input,
                                         const SearchOptions &options) {
   return Searcher(input, options).run();

@@ -152,7 +152,8 @@ SearchVerdicts::Verdict SearchVerdicts::obtain(const std::string &name,
   double start = search.clock.elapsed();
   if (journal)
     request.failures = journal->failedEvaluations(name);
-  Verdict verdict = search.input.evaluator.evaluate(request);
+  Verdict verdict =
+      search.input.evaluator.evaluate(request, search.input.context());
   // A terminal sends its interrupt to children too: what failed while the user
   // asked to stop says nothing of the variant. What passed is kept.
   if (search.stopRequested() &&

@@ -135,7 +135,7 @@ static llvm::Expected<Remeasurement> measure(const Winner &winner,
                             lowering.getPrecision(), /*promote=*/true};
   request.repeat = repeat;
   llvm::Expected<std::optional<worker::Verdict>> verdict =
-      evaluator.evaluate(request);
+      evaluator.evaluate(request, {});
   if (!verdict)
     return verdict.takeError();
   if (!*verdict)

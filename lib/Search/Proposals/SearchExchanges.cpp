@@ -8,7 +8,6 @@
 #include "SearchExchanges.h"
 #include "fastk/Search/Progress.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/ScopeExit.h"
 
 using namespace llvm;
 using namespace fastk;
@@ -277,8 +276,8 @@ Expected<bool> SearchExchanges::askMissing(Call &call) {
     call.result[index] = std::move(reply);
     return error;
   };
-  Error error =
-      call.model.ask(asked, [&](size_t position, Reply reply) -> Error {
+  Error error = call.model.ask(
+      asked, call.context, [&](size_t position, Reply reply) -> Error {
         size_t index = call.missing[position];
         double when = times.arrived(call.names[index], elapsed());
         // Whether a failure counts is known when the others have come.
@@ -328,28 +327,12 @@ Expected<bool> SearchExchanges::askMissing(Call &call) {
 
 Expected<std::vector<std::optional<Reply>>>
 SearchExchanges::ask(LanguageModel &model, ArrayRef<Prompt> originals) {
-  Call call{model};
+  Call call{model, input.context(model.name())};
   for (const Prompt &prompt : originals)
     call.prompts.push_back(asAsked(model, prompt));
   call.result.resize(call.prompts.size());
   if (Error error = recall(call))
     return std::move(error);
-
-  model.stopRequested = input.stopRequested;
-  model.whileWaiting = [&] {
-    if (input.progress)
-      input.progress->tick();
-  };
-  model.note = [&](const std::string &text) {
-    if (input.progress)
-      input.progress->note(model.name().str() + ": " + text);
-  };
-  // On every way out: the model outlives this search.
-  llvm::scope_exit forget([&] {
-    model.note = nullptr;
-    model.whileWaiting = nullptr;
-    model.stopRequested = nullptr;
-  });
   while (!call.missing.empty()) {
     Expected<bool> goesOn = askMissing(call);
     if (!goesOn)

@@ -60,6 +60,7 @@ private:
   /// Prompts that are asked together, and what came of them so far.
   struct Call {
     LanguageModel &model;
+    RequestContext context;
     std::vector<Prompt> prompts = {};
     std::vector<std::string> names = {};
     std::vector<std::optional<Reply>> result = {};

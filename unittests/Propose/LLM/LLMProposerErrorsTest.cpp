@@ -174,7 +174,8 @@ TEST(LLMProposerErrorsTest, NobodyToAskIsAnError) {
   class Broken : public LanguageModel {
   public:
     llvm::StringRef name() const override { return "broken"; }
-    llvm::Error ask(llvm::ArrayRef<Prompt>, OnReply) override {
+    llvm::Error ask(llvm::ArrayRef<Prompt>, const RequestContext &,
+                    OnReply) override {
       return llvm::createStringError("the folder is gone");
     }
   };

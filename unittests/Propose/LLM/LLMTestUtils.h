@@ -123,7 +123,8 @@ public:
 
   llvm::StringRef name() const override { return "scripted:model"; }
   std::string pendingHint() const override { return "by waiting"; }
-  llvm::Error ask(llvm::ArrayRef<Prompt> prompts, OnReply onReply) override {
+  llvm::Error ask(llvm::ArrayRef<Prompt> prompts, const RequestContext &,
+                  OnReply onReply) override {
     ++calls;
     for (auto [index, prompt] : llvm::enumerate(prompts)) {
       asked.push_back(prompt);

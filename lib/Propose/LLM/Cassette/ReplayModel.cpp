@@ -29,7 +29,8 @@ public:
   }
 
   StringRef name() const override { return model; }
-  Error ask(ArrayRef<Prompt> prompts, OnReply onReply) override;
+  Error ask(ArrayRef<Prompt> prompts, const RequestContext &context,
+            OnReply onReply) override;
 
 private:
   /// Where in `exchanges` the reply to a prompt is.
@@ -46,7 +47,8 @@ private:
 };
 } // namespace
 
-Error ReplayModel::ask(ArrayRef<Prompt> prompts, OnReply onReply) {
+Error ReplayModel::ask(ArrayRef<Prompt> prompts, const RequestContext &,
+                       OnReply onReply) {
   // In the order in which they came, for sums of costs depend on it.
   std::vector<std::pair<size_t, size_t>> found;
   for (auto [index, prompt] : enumerate(prompts)) {

@@ -26,7 +26,7 @@ protected:
   /// What is said to one prompt; `problem` where nothing is.
   std::string ask(LanguageModel &model, const Prompt &prompt) {
     std::string text;
-    problem = llvm::toString(model.ask(prompt, [&](size_t, Reply reply) {
+    problem = llvm::toString(model.ask(prompt, {}, [&](size_t, Reply reply) {
       text = reply.text;
       return llvm::Error::success();
     }));
@@ -79,8 +79,8 @@ TEST_F(ReplayModelTest, AnswersInTheOrderOfTheRecording) {
                                  makePrompt("", "First.\nSecond.\n")};
   std::vector<size_t> order;
   std::vector<ReplyStatus> statuses;
-  ASSERT_FALSE(
-      static_cast<bool>(replay->ask(prompts, [&](size_t index, Reply reply) {
+  ASSERT_FALSE(static_cast<bool>(
+      replay->ask(prompts, {}, [&](size_t index, Reply reply) {
         order.push_back(index);
         statuses.push_back(reply.status);
         return llvm::Error::success();
@@ -91,9 +91,10 @@ TEST_F(ReplayModelTest, AnswersInTheOrderOfTheRecording) {
 
 TEST_F(ReplayModelTest, TheReceiversErrorEndsIt) {
   std::unique_ptr<LanguageModel> replay = model(makeCassette());
-  llvm::Error error = replay->ask(makePrompt("", "Mend."), [&](size_t, Reply) {
-    return llvm::createStringError("the disk is full");
-  });
+  llvm::Error error =
+      replay->ask(makePrompt("", "Mend."), {}, [&](size_t, Reply) {
+        return llvm::createStringError("the disk is full");
+      });
   EXPECT_EQ(llvm::toString(std::move(error)), "the disk is full");
 }
 
