@@ -12,7 +12,8 @@
 A row of the table names a folder of lib and include/fastk, and the folders that it may
 use, all of them rows above it: so there is no cycle. A folder includes public headers
 (`fastk/FOLDER/...`) of those alone, private headers of its own alone, and links their
-libraries alone.
+libraries alone. Where a table of the rooms of lib/FOLDER follows, its subfolders include
+headers of each other as it says.
 
 Exit codes: 0 all is as the table says; 1 it is not, with a line for each place.
 """
@@ -26,29 +27,50 @@ import checks
 TABLE = pathlib.Path("docs/architecture.md")
 #: The heading of the table's first column, by which it is found.
 HEADING = "| layer | may use |"
+#: The same of the rooms of a folder.
+ROOMS = re.compile(r"\| room of lib/(\w+) \| may use \|")
 SOURCES = (".h", ".cpp", ".def", ".in")
 
 
-def read_table(root):
-    """{folder: folders that it may use}, and what is wrong with the table."""
-    layers, problems = {}, []
-    lines = (root / TABLE).read_text().splitlines()
-    try:
-        start = next(i for i, line in enumerate(lines) if line.startswith(HEADING))
-    except StopIteration:
-        return layers, [f"{TABLE}: has no table '{HEADING}'"]
+def read_rows(lines, start, what):
+    """{name: names that it may use} of the table at a line, and what is wrong with it."""
+    rows, problems = {}, []
     for number, line in enumerate(lines[start + 2 :], start + 3):
         if not line.startswith("|"):
             break
         name, uses = (re.findall(r"\w+", cell) for cell in line.split("|")[1:3])
         for each in uses:
-            if each not in layers:
+            if each not in rows:
                 problems.append(
                     f"{TABLE}:{number}: {name[0]} may use {each}, which is no row above; "
-                    "a layer uses those above it alone"
+                    f"a {what} uses those above it alone"
                 )
-        layers[name[0]] = set(uses)
-    return layers, problems
+        rows[name[0]] = set(uses)
+    return rows, problems
+
+
+def read_table(lines):
+    """{folder: folders that it may use}, and what is wrong with the table."""
+    for start, line in enumerate(lines):
+        if line.startswith(HEADING):
+            return read_rows(lines, start, "layer")
+    return {}, [f"{TABLE}: has no table '{HEADING}'"]
+
+
+def check_rooms(root, folder, rooms):
+    """Includes between the subfolders of lib/FOLDER."""
+    own = root / "lib" / folder
+    for path in sorted(p for p in own.glob("*/**/*") if p.suffix in SOURCES):
+        room = path.relative_to(own).parts[0]
+        place = path.relative_to(root)
+        if room not in rooms:
+            yield f"{place}: the table of rooms of lib/{folder} has no row for {room}"
+            continue
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            found = re.match(r'\s*#\s*include\s+"(?:\.\./)?(\w+)/[^"]+"', line)
+            other = found and found[1]
+            if other in rooms and other != room and other not in rooms[room]:
+                yield f"{place}:{number}: {room} may not use {other}"
 
 
 def sources(root, folder):
@@ -123,9 +145,14 @@ def check_links(root, layers):
 
 
 def check(root):
-    layers, problems = read_table(root)
+    lines = (root / TABLE).read_text().splitlines()
+    layers, problems = read_table(lines)
     if not layers:
         return problems
+    for start, line in enumerate(lines):
+        if found := ROOMS.match(line):
+            rooms, wrong = read_rows(lines, start, "room")
+            problems += [*wrong, *check_rooms(root, found[1], rooms)]
     for base in (root / "lib", root / "include" / "fastk"):
         for path in sorted(base.iterdir()) if base.is_dir() else ():
             if path.is_dir() and path.name not in layers:

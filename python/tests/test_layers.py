@@ -116,3 +116,57 @@ def test_a_violation_is_found(name, text, said, tmp_path):
     assert result.returncode == 1
     assert said in result.stderr
     assert "1 found" in result.stderr or "Top" in said or "no table" in said
+
+
+#: The rooms of one folder of it.
+ROOMS = """
+| room of lib/Top | may use | what it is |
+|---|---|---|
+| Attic | | |
+| Cellar | Attic | |
+"""
+
+HOUSE = {
+    **TREE,
+    "docs/architecture.md": TABLE + ROOMS,
+    "lib/Top/Attic/Attic.h": "",
+    "lib/Top/Attic/Deep/Attic.cpp": '#include "Attic.h"\n',
+    "lib/Top/Cellar/Cellar.h": '#include "Attic/Attic.h"\n',
+}
+
+
+def test_rooms_that_keep_to_their_table(tmp_path):
+    result = check(tmp_path, HOUSE)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "name, text, said",
+    [
+        (
+            "lib/Top/Attic/Attic.h",
+            '\n#include "Cellar/Cellar.h"\n',
+            "lib/Top/Attic/Attic.h:2: Attic may not use Cellar",
+        ),
+        (
+            "lib/Top/Attic/Attic.h",
+            '#include "../Cellar/Cellar.h"\n',
+            "lib/Top/Attic/Attic.h:1: Attic may not use Cellar",
+        ),
+        (
+            "lib/Top/Porch/Porch.h",
+            "",
+            "lib/Top/Porch/Porch.h: the table of rooms of lib/Top has no row for Porch",
+        ),
+        (
+            "docs/architecture.md",
+            TABLE + ROOMS.replace("| Attic | |", "| Attic | Cellar |"),
+            "Attic may use Cellar, which is no row above; a room uses those above it",
+        ),
+    ],
+)
+def test_a_violation_between_rooms_is_found(name, text, said, tmp_path):
+    result = check(tmp_path, {**HOUSE, name: text})
+    assert result.returncode == 1
+    assert said in result.stderr
+    assert "1 found" in result.stderr
