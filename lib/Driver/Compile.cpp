@@ -7,6 +7,7 @@
 
 #include "fastk/Driver/Compile.h"
 #include "fastk/Analysis/CanonicalForm.h"
+#include "fastk/Analysis/LeastMemory.h"
 #include "fastk/Transforms/FormWorkloads.h"
 #include "fastk/Transforms/Passes.h"
 #include "fastk/Transforms/RunPasses.h"
@@ -16,7 +17,6 @@
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/SCCIterator.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/WithColor.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -82,6 +82,12 @@ LogicalResult fastk::unrollLoops(ModuleOp module) {
   return runPass(module, createFastkUnrollLoopsPass());
 }
 
+LogicalResult fastk::prepareModel(ModuleOp module, StringRef target) {
+  if (failed(inlineCalls(module)))
+    return failure();
+  return target == "host" ? success() : unrollLoops(module);
+}
+
 LogicalResult fastk::runFormWorkloads(ModuleOp module, StringRef fusion,
                                       WinnerQuery *winners) {
   return runPass(module, createFormWorkloadsPass(fusion, winners));
@@ -114,14 +120,6 @@ FailureOr<ApplySummary> fastk::applyBestWinners(ModuleOp module,
   return summary;
 }
 
-FailureOr<ApplySummary> fastk::compileWithWinners(ModuleOp module,
-                                                  StringRef fusion,
-                                                  WorkloadMatcher &matcher) {
-  if (failed(formWithWinners(module, fusion, matcher)))
-    return failure();
-  return applyBestWinners(module, fusion, matcher);
-}
-
 LogicalResult fastk::inlineLowerings(ModuleOp module) {
   return runPass(module, createFastkInlineLoweringsPass());
 }
@@ -140,13 +138,26 @@ LogicalResult fastk::promoteToF64(ModuleOp module) {
   return runPass(module, createFastkPromoteToF64Pass(), /*onFunctions=*/true);
 }
 
-void fastk::warnOfMissingBanks(ArrayRef<std::string> folders, StringRef program,
-                               StringRef remedy) {
+void fastk::warnOfShortage(ModuleOp formed, int64_t bytes, StringRef where) {
+  for (auto function : formed.getOps<func::FuncOp>()) {
+    std::string shortage = leastMemory(function).explainShortage(bytes);
+    if (function.isPublic() && !shortage.empty())
+      emitWarning(function.getLoc())
+          << "@" << function.getName() << " " << shortage << " on " << where
+          << ": run it where there is more, or export the model with smaller "
+             "shapes";
+  }
+}
+
+std::vector<std::string>
+fastk::explainMissingBanks(ArrayRef<std::string> folders, StringRef remedy) {
+  std::vector<std::string> warnings;
   for (const std::string &folder : folders)
     if (!llvm::sys::fs::exists(folder))
-      llvm::WithColor::warning(llvm::errs(), program)
-          << "--bank=" << folder
-          << ": no such folder, so no winners; check the path, or make them "
-             "with "
-          << remedy << "\n";
+      warnings.push_back(
+          "--bank=" + folder +
+          ": no such folder, so no winners; check the path, or make them "
+          "with " +
+          remedy.str());
+  return warnings;
 }

@@ -119,23 +119,30 @@ static OwningOpRef<ModuleOp> parseSafely(const llvm::SourceMgr &sourceMgr,
 
 OwningOpRef<ModuleOp> fastk::loadModel(StringRef path,
                                        llvm::SourceMgr &sourceMgr,
-                                       MLIRContext *context) {
+                                       MLIRContext *context,
+                                       llvm::raw_ostream &said) {
   std::string message;
   std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(path, &message);
   if (!file) {
-    llvm::WithColor::error(llvm::errs(), path) << message << "\n";
+    llvm::WithColor::error(said, path) << message << "\n";
     return nullptr;
   }
   if (path.ends_with(".py")) {
-    llvm::WithColor::error(llvm::errs(), path)
+    llvm::WithColor::error(said, path)
         << "is Python: import the model first, by python -m fastk.importer "
         << path << ":FUNCTION -o MODEL.mlir\n";
     return nullptr;
   }
-  bool isEmpty = StringRef(file->getBuffer()).trim().empty();
-  sourceMgr.AddNewSourceBuffer(std::move(file), SMLoc());
+  return parseModel(std::move(file), path, sourceMgr, context);
+}
+
+OwningOpRef<ModuleOp>
+fastk::parseModel(std::unique_ptr<llvm::MemoryBuffer> text, StringRef name,
+                  llvm::SourceMgr &sourceMgr, MLIRContext *context) {
+  bool isEmpty = text->getBuffer().trim().empty();
+  sourceMgr.AddNewSourceBuffer(std::move(text), SMLoc());
   if (isEmpty) {
-    emitError(FileLineColLoc::get(context, path, 1, 1))
+    emitError(FileLineColLoc::get(context, name, 1, 1))
         << "the input is empty; expected a module of linalg on tensors";
     return nullptr;
   }
@@ -150,7 +157,7 @@ OwningOpRef<ModuleOp> fastk::loadModel(StringRef path,
     isExplained = true;
     return failure();
   });
-  return parseSafely(sourceMgr, path, context);
+  return parseSafely(sourceMgr, name, context);
 }
 
 /// Bytes of a static tensor, or nothing when that does not fit in 63 bits.

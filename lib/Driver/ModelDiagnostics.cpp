@@ -32,8 +32,9 @@ static llvm::SourceMgr::DiagKind kindOf(DiagnosticSeverity severity) {
 }
 
 ModelDiagnosticHandler::ModelDiagnosticHandler(llvm::SourceMgr &sourceMgr,
-                                               MLIRContext *context)
-    : SourceMgrDiagnosticHandler(sourceMgr, context) {
+                                               MLIRContext *context,
+                                               llvm::raw_ostream &said)
+    : SourceMgrDiagnosticHandler(sourceMgr, context, said) {
   setHandler([this](Diagnostic &diag) {
     if (!wholeFile(diag.getLocation()))
       return emitDiagnostic(diag);

@@ -7,6 +7,7 @@
 
 #include "fastk/Conversion/CudaCodegen.h"
 #include "fastk/Driver/RunSearch.h"
+#include "fastk/Driver/ToldError.h"
 #include "fastk/Support/DurableFile.h"
 #include "fastk/Transforms/RunPasses.h"
 #include "mlir/IR/Remarks.h"
@@ -150,13 +151,23 @@ llvm::Error FastkSearchPass::search() {
   return llvm::Error::success();
 }
 
-std::unique_ptr<Pass> createSearchPass(BankStack &banks,
-                                       WorkloadMatcher &matcher,
-                                       const SearchSettings &settings,
-                                       const SearchRequest &request,
-                                       llvm::Expected<SearchModelEnd> &end) {
-  return std::make_unique<FastkSearchPass>(
-      CallersSearch{banks, matcher, settings, request, end});
+llvm::Expected<SearchModelEnd> runSearchPass(ModuleOp module, BankStack &banks,
+                                             WorkloadMatcher &matcher,
+                                             const SearchSettings &settings,
+                                             const SearchRequest &request) {
+  TimingScope step = timeStep("Search");
+  llvm::Expected<SearchModelEnd> end = SearchModelEnd::Done;
+  (void)!end; // Seen: it is no error.
+  PassManager passes(module.getContext());
+  // The last pass and the next one look.
+  passes.enableVerifier(false);
+  passes.addPass(std::make_unique<FastkSearchPass>(
+      CallersSearch{banks, matcher, settings, request, end}));
+  bool isDone = succeeded(passes.run(module));
+  // Something else than the search failed, with a diagnostic.
+  if (end && *end == SearchModelEnd::Done && !isDone)
+    return toldError();
+  return end;
 }
 
 void registerSearchPass() {

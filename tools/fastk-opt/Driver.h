@@ -9,7 +9,6 @@
 #define FASTK_TOOLS_FASTK_OPT_DRIVER_H
 
 #include "Options.h"
-#include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 namespace fastk {
@@ -25,8 +24,7 @@ enum ExitCode {
 };
 
 /// Compiles a model as `options` say. `executable` is the path of this program.
-int runDriver(const DriverOptions &options, mlir::DialectRegistry &registry,
-              llvm::StringRef executable);
+int runDriver(const DriverOptions &options, llvm::StringRef executable);
 
 } // namespace fastk
 

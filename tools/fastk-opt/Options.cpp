@@ -217,7 +217,6 @@ static bool reject(const llvm::Twine &message) {
 static bool readModel(const CommandLine &line, DriverOptions &options) {
   SearchSettings &search = options.search;
   options.input = line.input;
-  options.output = line.output;
   options.banks.assign(line.banks.begin(), line.banks.end());
   for (StringRef bank : options.banks)
     if (bank.empty())
@@ -246,27 +245,27 @@ static bool readModel(const CommandLine &line, DriverOptions &options) {
 }
 
 /// What is written.
-static bool readEmission(const CommandLine &line, DriverOptions &options) {
-  auto emit = llvm::StringSwitch<std::optional<EmitKind>>(line.emit)
+static bool readEmission(const CommandLine &line, EmitOptions &options) {
+  auto kind = llvm::StringSwitch<std::optional<EmitKind>>(line.emit)
                   .Case("mlir", EmitKind::MLIR)
                   .Case("llvm", EmitKind::LLVM)
                   .Case("obj", EmitKind::Object)
                   .Case("so", EmitKind::SharedLibrary)
                   .Default(std::nullopt);
-  if (!emit)
+  if (!kind)
     return reject("unknown --emit=" + line.emit +
                   ": choose mlir, llvm, obj or so");
-  options.emit = *emit;
-  if ((*emit == EmitKind::Object || *emit == EmitKind::SharedLibrary) &&
-      options.output == "-")
+  options.kind = *kind;
+  options.output = line.output;
+  if (isBinary(*kind) && options.output == "-")
     return reject("--emit=" + line.emit +
                   " writes a binary file: name it with -o");
-  options.emitHeader = line.emitHeader;
+  options.header = line.emitHeader;
   if (line.emitHeader.getNumOccurrences()) {
-    if (*emit != EmitKind::Object && *emit != EmitKind::SharedLibrary)
+    if (!isBinary(*kind))
       return reject("--emit-header describes a library or an object: add "
                     "--emit=so or --emit=obj, or leave it out");
-    if (options.emitHeader.empty() || options.emitHeader == options.output)
+    if (options.header.empty() || options.header == options.output)
       return reject("--emit-header=" + line.emitHeader +
                     ": name a file of its own, as --emit-header=model.h");
   }
@@ -399,7 +398,7 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   DriverOptions options;
   options.arguments.assign(argv, argv + argc);
   SearchSettings &search = options.search;
-  if (!readModel(line, options) || !readEmission(line, options) ||
+  if (!readModel(line, options) || !readEmission(line, options.emit) ||
       !readParties(line, search) || !readStrategy(line, search.search) ||
       !readFiles(line, search) || !readDemands(line, options) ||
       (search.scope == SearchScope::None && !checkWithoutSearch(line)))

@@ -9,6 +9,7 @@
 #define FASTK_TOOLS_FASTK_OPT_OPTIONS_H
 
 #include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Driver/Emit.h"
 #include "fastk/Driver/SearchSettings.h"
 #include <optional>
 #include <string>
@@ -16,14 +17,11 @@
 
 namespace fastk {
 
-enum class EmitKind { MLIR, LLVM, Object, SharedLibrary };
-
 /// The options of docs/commands.md, parsed and checked.
 struct DriverOptions {
   /// The command line, for messages that name another.
   std::vector<std::string> arguments;
   std::string input = "-";
-  std::string output = "-";
   /// Empty: the default banks.
   std::vector<std::string> banks;
   /// Of a search, and what a compile has of it too: the target, the fusion, the
@@ -32,9 +30,7 @@ struct DriverOptions {
   Precision precision = Precision::ieee;
   /// --winners-from=any: also winners that another machine measured.
   bool winnersFromAny = false;
-  EmitKind emit = EmitKind::MLIR;
-  /// File for the C header of what is emitted; empty for none.
-  std::string emitHeader;
+  EmitOptions emit;
   std::optional<unsigned> requireHits;
   bool explainMiss = false;
   /// Compile the one lowering of the input instead of a model: what evaluations

@@ -86,8 +86,8 @@ int main(int argc, char **argv) {
   fastk::registerFastkConversionPasses();
   fastk::registerConversionPipelines();
   fastk::registerSearchPass();
-  mlir::DialectRegistry registry;
   if (wantsMlirOpt(argc, argv)) {
+    mlir::DialectRegistry registry;
     fastk::registerFastkDialects(registry);
     fastk::registerHostCodegen(registry);
     fastk::registerCudaCodegen(registry);
@@ -101,5 +101,5 @@ int main(int argc, char **argv) {
   if (!options)
     return fastk::kExitWrong;
   options->search.tools = llvm::sys::path::parent_path(executable).str();
-  return fastk::runDriver(*options, registry, executable);
+  return fastk::runDriver(*options, executable);
 }

@@ -10,11 +10,9 @@
 #include "fastk/Analysis/LeastMemory.h"
 #include "fastk/Bank/Bank.h"
 #include "fastk/Driver/Compile.h"
-#include "fastk/Driver/ModelDiagnostics.h"
+#include "fastk/Driver/Emit.h"
+#include "fastk/Driver/ToldError.h"
 #include "fastk/System/AvailableMemory.h"
-#include "fastk/Transforms/RunPasses.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -45,64 +43,70 @@ static llvm::Error checkMemory(ModuleOp formed, Mode mode, int64_t available) {
   return llvm::Error::success();
 }
 
-llvm::Expected<OwningOpRef<ModuleOp>>
-fastk::lowerModelFor(Model model, Mode mode, Precision precision,
-                     llvm::StringRef target, const Machine &machine,
-                     int64_t availableBytes) {
-  auto failed = [&] {
-    return llvm::createStringError("the model could not be compiled");
-  };
+/// The model with its workloads formed and, for the mode of that name, its
+/// winners applied, for a machine that has so much memory.
+static llvm::Expected<OwningOpRef<ModuleOp>>
+applyModelFor(Model model, Mode mode, Precision precision,
+              llvm::StringRef target, const Machine &machine,
+              int64_t availableBytes) {
   OwningOpRef<ModuleOp> module(model.as(mode).clone());
-  if (mode == Mode::Oracle && mlir::failed(promoteToF64(*module)))
-    return failed();
+  if (mode == Mode::Oracle && failed(promoteToF64(*module)))
+    return toldError();
   if (mode != Mode::Winners) {
-    if (mlir::failed(runFormWorkloads(*module, fusion)))
-      return failed();
+    if (failed(runFormWorkloads(*module, fusion)))
+      return toldError();
   } else {
     std::vector<std::string> folders(banks.begin(), banks.end());
     if (folders.empty())
       folders = defaultBanks(llvm::sys::fs::getMainExecutable(
           nullptr, reinterpret_cast<void *>(&fail)));
-    llvm::Expected<BankStack> stack = BankStack::open(folders);
-    if (!stack)
-      return stack.takeError();
-    WorkloadMatcher matcher(*stack, {target.str(), precision, machine,
-                                     /*anyMachine=*/winnersFrom == "any",
-                                     requireDeterministic});
-    FailureOr<ApplySummary> summary =
-        compileWithWinners(*module, fusion, matcher);
-    if (mlir::failed(summary))
-      return failed();
+    Session &session = *model.session;
+    if (llvm::Error error =
+            session.openBanks({fusion, folders,
+                               WinnerFilter{target.str(), precision, machine,
+                                            /*anyMachine=*/winnersFrom == "any",
+                                            requireDeterministic}}))
+      return std::move(error);
+    if (failed(session.form(*module)))
+      return toldError();
+    FailureOr<ApplySummary> summary = session.apply(*module);
+    if (failed(summary))
+      return toldError();
     llvm::errs() << "fastk-run: " << summary->str() << "\n";
   }
   if (llvm::Error error = checkMemory(*module, mode, availableBytes))
     return std::move(error);
-  if (mlir::failed(lowerWorkloads(*module, target)))
-    return failed();
+  return module;
+}
+
+llvm::Expected<OwningOpRef<ModuleOp>>
+fastk::lowerModelFor(Model model, Mode mode, Precision precision,
+                     llvm::StringRef target, const Machine &machine,
+                     int64_t availableBytes) {
+  auto module =
+      applyModelFor(model, mode, precision, target, machine, availableBytes);
+  if (module && failed(lowerWorkloads(**module, target)))
+    return toldError();
   return module;
 }
 
 llvm::Expected<CompiledLibrary> fastk::compileModelFor(Model model, Mode mode,
                                                        Precision precision,
                                                        llvm::StringRef folder) {
-  auto failed = [&] {
-    return llvm::createStringError("the model could not be compiled");
-  };
-  auto module = lowerModelFor(model, mode, precision, "host", Machine::host(),
+  auto module = applyModelFor(model, mode, precision, "host", Machine::host(),
                               availableMemory());
   if (!module)
     return module.takeError();
-  llvm::LLVMContext context;
-  HostTarget target = HostTarget::detect();
-  auto compiled = compileModel(**module, context, target, roleOf(mode));
-  if (mlir::failed(compiled))
-    return failed();
   llvm::SmallString<128> path(folder);
   llvm::sys::path::append(path, mode == Mode::Winners   ? "winners.so"
                                 : mode == Mode::Default ? "default.so"
                                                         : "oracle.so");
-  if (mlir::failed(emitSharedLibrary(fileOf(**module), **compiled, target, path,
-                                     hostLibraries(), "the model")))
-    return failed();
+  EmitOptions options;
+  options.kind = EmitKind::SharedLibrary;
+  options.output = std::string(path);
+  options.role = roleOf(mode);
+  options.shownAs = "the model";
+  if (llvm::Error error = emitModel(**module, "host", options))
+    return std::move(error);
   return CompiledLibrary::open(path, inputPath);
 }

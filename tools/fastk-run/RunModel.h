@@ -11,6 +11,7 @@
 #include "fastk/Bank/Machine.h"
 #include "fastk/Conversion/HostCodegen.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Driver/Session.h"
 #include "fastk/Runtime/CompiledLibrary.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -24,8 +25,9 @@ namespace fastk {
 /// How a model is compiled for a run.
 enum class Mode { Winners, Default, Oracle };
 
-/// What the input holds; both are null where it is a library.
+/// What the input holds; all is null where it is a library.
 struct Model {
+  Session *session = nullptr;
   /// As it was given: fastk-opt may have put winners in.
   mlir::ModuleOp given;
   /// What it computes, without winners.

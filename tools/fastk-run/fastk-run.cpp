@@ -7,12 +7,9 @@
 
 #include "Options.h"
 #include "RunModel.h"
-#include "fastk/Bank/Bank.h"
-#include "fastk/Conversion/CudaCodegen.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Driver/Compile.h"
-#include "fastk/Driver/LoadModel.h"
-#include "fastk/Driver/ModelDiagnostics.h"
+#include "fastk/Driver/Session.h"
 #include "fastk/Support/StandardOutput.h"
 #include "fastk/System/ClosedStreams.h"
 #include "fastk/System/EndingSignals.h"
@@ -22,7 +19,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/WithColor.h"
 #include <cstdlib>
 #include <unistd.h>
 
@@ -40,8 +37,10 @@ static int run(int argc, char **argv) {
   if (!precision)
     return 1;
 
-  warnOfMissingBanks(std::vector<std::string>(banks.begin(), banks.end()),
-                     "fastk-run", "fastk-opt --search");
+  for (const std::string &warning :
+       explainMissingBanks(std::vector<std::string>(banks.begin(), banks.end()),
+                           "fastk-opt --search"))
+    llvm::WithColor::warning(llvm::errs(), "fastk-run") << warning << "\n";
 
   ProcessFolder folder;
   if (std::error_code ec = folder.create("fastk-run"))
@@ -51,14 +50,7 @@ static int run(int argc, char **argv) {
   // The passes obey the options above; nothing is timed.
   TimingScope untimed;
   ObservedPasses observed(&untimed);
-  DialectRegistry registry;
-  registerFastkDialects(registry);
-  registerHostCodegen(registry);
-  registerCudaCodegen(registry);
-  MLIRContext context(registry);
-  context.printOpOnDiagnostic(false); // the source line is shown
-  llvm::SourceMgr sourceMgr;
-  ModelDiagnosticHandler handler(sourceMgr, &context);
+  Session session;
   OwningOpRef<ModuleOp> model, definition;
   if (isLibrary && (check || runOracle))
     return fail(llvm::createStringError(
@@ -67,10 +59,8 @@ static int run(int argc, char **argv) {
     return fail(llvm::createStringError(
         "--oracle is what --check compares with: use one of them"));
   if (!isLibrary) {
-    model = loadModel(inputPath, sourceMgr, &context);
-    if (!model || failed(checkModel(*model)) || failed(inlineCalls(*model)))
-      return 1;
-    if (targetName != "host" && failed(unrollLoops(*model)))
+    model = session.load(inputPath);
+    if (!model || failed(prepareModel(*model, targetName)))
       return 1;
     if (!model->getOps<LoweringOp>().empty()) {
       definition = model->clone();
@@ -105,7 +95,7 @@ static int run(int argc, char **argv) {
         "workloads apart; leave out --target and --oracle, or --profile"));
   Model models;
   if (model)
-    models = {*model, definition ? *definition : *model};
+    models = {&session, *model, definition ? *definition : *model};
   if (targetName != "host")
     return runOnGpu(models, library ? &*library : nullptr, *precision,
                     folder.path());

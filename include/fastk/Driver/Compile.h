@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The steps that fastk-opt and fastk-run share, in the order of
-// docs/architecture.md: form workloads, apply winners, lower the rest, emit.
+// The steps of a compile, in the order of docs/architecture.md: prepare, form
+// workloads, apply winners, lower the rest. Session.h has what they rest on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +18,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <string>
+#include <vector>
 
 namespace fastk {
 
@@ -28,6 +29,10 @@ mlir::LogicalResult inlineCalls(mlir::ModuleOp module);
 
 /// fastk-unroll-loops, for a GPU: its plan is a list.
 mlir::LogicalResult unrollLoops(mlir::ModuleOp module);
+
+/// What comes before workloads are formed: inlineCalls, and for a GPU
+/// unrollLoops.
+mlir::LogicalResult prepareModel(mlir::ModuleOp module, llvm::StringRef target);
 
 /// fastk-form-workloads. With `winners`, regions larger than `fusion` forms are
 /// taken first where they have a winner.
@@ -54,11 +59,6 @@ mlir::FailureOr<ApplySummary> applyBestWinners(mlir::ModuleOp module,
                                                llvm::StringRef fusion,
                                                WorkloadMatcher &matcher);
 
-/// Both: from a fresh model to its winners.
-mlir::FailureOr<ApplySummary> compileWithWinners(mlir::ModuleOp module,
-                                                 llvm::StringRef fusion,
-                                                 WorkloadMatcher &matcher);
-
 /// fastk-inline-lowerings: a model that came with winners, without them.
 mlir::LogicalResult inlineLowerings(mlir::ModuleOp module);
 
@@ -73,10 +73,16 @@ mlir::LogicalResult lowerWorkloads(mlir::ModuleOp module,
 /// fastk-promote-to-f64 on every function: the model as an oracle of itself.
 mlir::LogicalResult promoteToF64(mlir::ModuleOp module);
 
-/// Warns of banks that were named and are not there: the path is probably
-/// mistyped. `remedy` is what makes winners.
-void warnOfMissingBanks(llvm::ArrayRef<std::string> folders,
-                        llvm::StringRef program, llvm::StringRef remedy);
+/// Warns, at each of them, of functions that a device with so much memory has
+/// no room for, by their shapes. `where` names the device.
+void warnOfShortage(mlir::ModuleOp formed, int64_t bytes,
+                    llvm::StringRef where);
+
+/// What to say of the banks that were named and are not there: the path is
+/// probably mistyped. `remedy` is what makes winners.
+std::vector<std::string>
+explainMissingBanks(llvm::ArrayRef<std::string> folders,
+                    llvm::StringRef remedy);
 
 } // namespace fastk
 

@@ -12,7 +12,9 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Support/LLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
+#include <memory>
 
 namespace fastk {
 
@@ -20,11 +22,18 @@ namespace fastk {
 void registerFastkDialects(mlir::DialectRegistry &registry);
 
 /// Reads a module from a file, or from standard input for "-", into `sourceMgr`
-/// and parses it. Errors are reported with their place; those that come from
-/// another dialect's IR say what to do about it.
+/// and parses it. A file that cannot be read is told on `said`. Errors of what
+/// it holds are diagnostics at their place; those that come from another
+/// dialect's IR say what to do about it.
 mlir::OwningOpRef<mlir::ModuleOp> loadModel(llvm::StringRef path,
                                             llvm::SourceMgr &sourceMgr,
-                                            mlir::MLIRContext *context);
+                                            mlir::MLIRContext *context,
+                                            llvm::raw_ostream &said);
+
+/// The second half of it: parses a text that diagnostics call `name`.
+mlir::OwningOpRef<mlir::ModuleOp>
+parseModel(std::unique_ptr<llvm::MemoryBuffer> text, llvm::StringRef name,
+           llvm::SourceMgr &sourceMgr, mlir::MLIRContext *context);
 
 /// Refuses what no pipeline of fastk can compile: left-over torch ops, random
 /// number state, buffers, tensors larger than the address space. Every refusal

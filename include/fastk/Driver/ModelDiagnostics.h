@@ -13,12 +13,12 @@
 
 namespace fastk {
 
-/// Prints diagnostics with the lines of source that they are at. Those of a
-/// whole file, which MLIR places at line 0, name the file alone.
+/// Prints diagnostics to `said` with the lines of source that they are at.
+/// Those of a whole file, which MLIR places at line 0, name the file alone.
 class ModelDiagnosticHandler : public mlir::SourceMgrDiagnosticHandler {
 public:
-  ModelDiagnosticHandler(llvm::SourceMgr &sourceMgr,
-                         mlir::MLIRContext *context);
+  ModelDiagnosticHandler(llvm::SourceMgr &sourceMgr, mlir::MLIRContext *context,
+                         llvm::raw_ostream &said);
 
 private:
   void print(mlir::Location loc, const std::string &text,

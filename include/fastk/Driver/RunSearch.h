@@ -10,7 +10,6 @@
 
 #include "fastk/Driver/SearchModel.h"
 #include "fastk/Driver/SearchSettings.h"
-#include "mlir/Pass/Pass.h"
 
 namespace fastk {
 
@@ -31,13 +30,11 @@ llvm::Expected<SearchModelEnd>
 runSearch(mlir::ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
           const SearchSettings &settings, const SearchRequest &request);
 
-/// The pass fastk-search with settings, banks and matcher of the caller's, who
-/// is told how it ended. Fails, without a diagnostic, unless the search is
-/// done.
-std::unique_ptr<mlir::Pass>
-createSearchPass(BankStack &banks, WorkloadMatcher &matcher,
-                 const SearchSettings &settings, const SearchRequest &request,
-                 llvm::Expected<SearchModelEnd> &end);
+/// The same by the pass fastk-search, so that a caller's search is that of a
+/// pipeline, and is timed as a step.
+llvm::Expected<SearchModelEnd>
+runSearchPass(mlir::ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
+              const SearchSettings &settings, const SearchRequest &request);
 
 /// Registers fastk-search.
 void registerSearchPass();
