@@ -59,8 +59,8 @@ llvm::Error fastk::checkSearch(const SearchRun &run,
   if (!error) {
     RequestContext context;
     context.stopRequested = run.options.stopRequested;
-    context.note = [](const std::string &text) {
-      llvm::errs() << text << "\n";
+    context.note = [&](const std::string &text) {
+      run.said() << text << "\n";
     };
     error = run.evaluator.check(languagesOf(run, targets), context);
   }

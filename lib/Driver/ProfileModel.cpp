@@ -178,9 +178,9 @@ fastk::profileModel(const SearchRun &run,
     if (part.isSearched && !target.isWanted) {
       part.seconds = readProfile(target);
     } else if (part.isSearched && mayMeasure && prepared.workload) {
-      llvm::errs() << llvm::formatv("measuring {0} [{1}/{2}]\n",
-                                    prepared.features.name, index + 1,
-                                    targets.size());
+      run.said() << llvm::formatv("measuring {0} [{1}/{2}]\n",
+                                  prepared.features.name, index + 1,
+                                  targets.size());
       if (llvm::Error error =
               profile(run, target, prepared).moveInto(part.seconds))
         return std::move(error);

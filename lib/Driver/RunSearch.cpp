@@ -45,23 +45,28 @@ static llvm::Error checkLocalDevice(const SearchSettings &settings) {
   return llvm::Error::success();
 }
 
-/// `cassette` is what is replayed, if anything.
+/// A program of fastk.
+static std::string toolOf(const SearchSettings &settings, StringRef name) {
+  llvm::SmallString<128> path(settings.tools);
+  llvm::sys::path::append(path, name);
+  return std::string(path);
+}
+
+/// Reads the cassette where one is replayed.
 static llvm::Expected<std::unique_ptr<Evaluator>>
-makeEvaluator(const SearchSettings &settings, const JobMakerOptions &jobs,
-              std::shared_ptr<const Cassette> &cassette) {
-  if (!settings.replay.empty()) {
-    if (llvm::Error error = readCassette(settings.replay).moveInto(cassette))
+makeEvaluator(SearchModelOptions &search) {
+  if (!search.replayFile.empty()) {
+    if (llvm::Error error =
+            readCassette(search.replayFile).moveInto(search.replay))
       return std::move(error);
-    return createReplayEvaluator(cassette);
+    return createReplayEvaluator(search.replay);
   }
-  if (!settings.spool.empty())
-    return createSpool({jobs, settings.spool});
-  if (settings.target != "host")
-    if (llvm::Error error = checkLocalDevice(settings))
+  if (!search.spool.empty())
+    return createSpool({search.jobs, search.spool});
+  if (search.target != "host")
+    if (llvm::Error error = checkLocalDevice(search))
       return std::move(error);
-  llvm::SmallString<128> worker(settings.tools);
-  llvm::sys::path::append(worker, "fastk-worker");
-  return createLocalPool({jobs, std::string(worker)});
+  return createLocalPool({search.jobs, toolOf(search, "fastk-worker")});
 }
 
 std::string fastk::journalOf(const SearchSettings &settings,
@@ -79,34 +84,16 @@ fastk::runSearch(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
     return llvm::createStringError(
         "there is no bank to store winners in: give one with --bank=DIR, or "
         "set FASTK_BANK or HOME");
-  llvm::SmallString<128> compiler(settings.tools);
-  llvm::sys::path::append(compiler, "fastk-opt");
-  JobMakerOptions jobs;
-  jobs.compiler = std::string(compiler);
-  jobs.threads = settings.threads;
-  jobs.requireDeterministic = settings.requireDeterministic;
-  if (settings.target != "host")
-    jobs.target = describeTarget(settings);
-  SearchModelOptions search;
+  SearchModelOptions search{settings, request};
   search.journal = journalOf(settings, banks);
-  jobs.reproducers = search.journal + ".reproducers";
-  llvm::Expected<std::unique_ptr<Evaluator>> evaluator =
-      makeEvaluator(settings, jobs, search.replay);
+  search.jobs.compiler = toolOf(settings, "fastk-opt");
+  search.jobs.reproducers = search.journal + ".reproducers";
+  if (settings.target != "host")
+    search.jobs.target = describeTarget(settings);
+  llvm::Expected<std::unique_ptr<Evaluator>> evaluator = makeEvaluator(search);
   if (!evaluator)
     return evaluator.takeError();
-
-  search.searchHits = settings.scope == SearchScope::All;
-  search.proposers = settings.proposers;
-  search.proposerOptions = settings.proposerOptions;
-  search.search = settings.search;
-  search.threads = settings.threads;
-  search.report = settings.report;
-  search.record = settings.record;
-  search.device = jobs.target;
-  search.commandWithMinutes = request.commandWithMinutes;
-  search.stopRequested = request.stopRequested;
   return settings.boundaries
-             ? searchBoundaries(module, settings.fusion, banks, matcher,
-                                **evaluator, search)
+             ? searchBoundaries(module, banks, matcher, **evaluator, search)
              : searchModel(module, banks, matcher, **evaluator, search);
 }

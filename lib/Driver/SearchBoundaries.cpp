@@ -127,7 +127,8 @@ static SearchBudget partOf(SearchBudget budget, double part) {
 
 /// Copies the winner of `key` from the bank of all winners to that of the user.
 static llvm::Error store(StringRef key, WorkloadMatcher &all, BankStack &banks,
-                         WorkloadMatcher &matcher, MLIRContext *context) {
+                         WorkloadMatcher &matcher, MLIRContext *context,
+                         llvm::raw_ostream &said) {
   const BankLookup &found = all.lookup(key, context);
   if (!found.winner)
     return llvm::Error::success();
@@ -142,10 +143,10 @@ static llvm::Error store(StringRef key, WorkloadMatcher &all, BankStack &banks,
   if (!written)
     return written.takeError();
   matcher.searchedAgain(key);
-  llvm::errs() << (written->outcome == WriteOutcome::KeptExisting
-                       ? "kept the winner in "
-                       : "stored in ")
-               << written->folder << "\n";
+  said << (written->outcome == WriteOutcome::KeptExisting
+               ? "kept the winner in "
+               : "stored in ")
+       << written->folder << "\n";
   return llvm::Error::success();
 }
 
@@ -173,11 +174,11 @@ static std::vector<BoundaryChoice> choose(ArrayRef<Cut> cuts,
   return choices;
 }
 
-static void sayChoice(const BoundaryChoice &choice) {
+static void sayChoice(const BoundaryChoice &choice, llvm::raw_ostream &said) {
   auto time = [](double seconds) {
     return seconds > 0 ? formatSeconds(seconds) : "unknown time";
   };
-  llvm::errs() << llvm::formatv(
+  said << llvm::formatv(
       "boundaries: {0}: {1} as one workload, {2} as {3}: {4}\n", choice.name,
       time(choice.wholeSeconds), time(choice.partsSeconds), choice.parts.size(),
       choice.isCut ? "cut" : "whole");
@@ -206,7 +207,7 @@ static std::set<std::string> keysToStore(ArrayRef<BoundaryChoice> choices,
 }
 
 llvm::Expected<SearchModelEnd>
-fastk::searchBoundaries(ModuleOp module, StringRef fusion, BankStack &banks,
+fastk::searchBoundaries(ModuleOp module, BankStack &banks,
                         WorkloadMatcher &matcher, Evaluator &evaluator,
                         const SearchModelOptions &options) {
   auto wholes = distinctWorkloads(module, matcher);
@@ -228,7 +229,8 @@ fastk::searchBoundaries(ModuleOp module, StringRef fusion, BankStack &banks,
   // Lives longer than `all`, which knows the parts.
   std::vector<Cut> cuts;
   WorkloadMatcher all(*stack, matcher.getFilter());
-  if (llvm::Error error = collectCuts(*wholes, fusion, matcher, all, cuts))
+  if (llvm::Error error =
+          collectCuts(*wholes, options.fusion, matcher, all, cuts))
     return std::move(error);
   auto parts = distinctParts(cuts, all);
   if (!parts)
@@ -245,7 +247,7 @@ fastk::searchBoundaries(ModuleOp module, StringRef fusion, BankStack &banks,
   llvm::Expected<SearchModelEnd> end = search(*wholes, own);
   if (!end || *end != SearchModelEnd::Done)
     return end;
-  llvm::errs() << llvm::formatv(
+  *options.said << llvm::formatv(
       "boundaries: {0} of the model's workloads can be cut at their heaviest "
       "op\n",
       cuts.size());
@@ -263,9 +265,10 @@ fastk::searchBoundaries(ModuleOp module, StringRef fusion, BankStack &banks,
   std::vector<BoundaryChoice> choices =
       choose(cuts, {all, context, options.journal});
   for (const BoundaryChoice &choice : choices)
-    sayChoice(choice);
+    sayChoice(choice, *options.said);
   for (const std::string &key : keysToStore(choices, *wholes, matcher, context))
-    if (llvm::Error error = store(key, all, banks, matcher, context))
+    if (llvm::Error error =
+            store(key, all, banks, matcher, context, *options.said))
       return std::move(error);
   return end;
 }

@@ -12,7 +12,6 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Process.h"
 #include <chrono>
 #include <cmath>
 #include <map>
@@ -59,6 +58,9 @@ private:
   bool mayBeUnrecorded() const;
   RunRecord::Search &recordOf(const SearchTarget &target);
 
+  void sayNotSearched(StringRef title, const llvm::Twine &why) const {
+    run.said() << title << ": not searched: " << why << "\n";
+  }
   void reportSkipped() const;
   void reportUnproved() const;
   /// The minutes ended a search, or left it none.
@@ -119,10 +121,6 @@ static llvm::Error explainReplay(llvm::Error error,
                                      differences);
 }
 
-static void sayNotSearched(StringRef title, const llvm::Twine &why) {
-  llvm::errs() << title << ": not searched: " << why << "\n";
-}
-
 bool SearchLoop::mayBeUnrecorded() const {
   const Cassette &replay = *run.options.replay;
   const SearchBudget &limits = run.options.search.budget;
@@ -146,20 +144,20 @@ RunRecord::Search &SearchLoop::recordOf(const SearchTarget &target) {
 void SearchLoop::reportSkipped() const {
   for (size_t index : dealt.tooSmall)
     if (targets[index].isWanted)
-      llvm::errs() << parts[index].name
-                   << llvm::formatv(": not searched: less than {0:f1} % of the "
-                                    "model's time could be gained\n",
-                                    100 * kMinGain);
+      run.said() << parts[index].name
+                 << llvm::formatv(": not searched: less than {0:f1} % of the "
+                                  "model's time could be gained\n",
+                                  100 * kMinGain);
 }
 
 void SearchLoop::reportUnproved() const {
   for (const auto &[name, variant] : unproven)
-    llvm::errs() << name
-                 << llvm::formatv(": {0:f2}x in its first measurement, not "
-                                  "promoted: {1}\n",
-                                  variant.speedup, variant.why);
+    run.said() << name
+               << llvm::formatv(": {0:f2}x in its first measurement, not "
+                                "promoted: {1}\n",
+                                variant.speedup, variant.why);
   if (!unproven.empty() && outOfTime.empty() && !run.options.replay)
-    llvm::errs() << "the same command goes on where it was\n";
+    run.said() << "the same command goes on where it was\n";
 }
 
 void SearchLoop::noteOutOfTime(size_t index, double evaluationSeconds) {
@@ -185,11 +183,11 @@ void SearchLoop::reportWorthOfTime() const {
     isKnown &= part.floorSeconds > 0;
     gain += std::max(0.0, part.timeAfter() - part.calls * part.floorSeconds);
   }
-  llvm::errs() << llvm::formatv("the budget of minutes ended {0} of {1} {2}",
-                                outOfTime.size(), allTurns,
-                                allTurns == 1 ? "search" : "searches");
+  run.said() << llvm::formatv("the budget of minutes ended {0} of {1} {2}",
+                              outOfTime.size(), allTurns,
+                              allTurns == 1 ? "search" : "searches");
   if (isKnown && all > 0)
-    llvm::errs() << llvm::formatv(
+    run.said() << llvm::formatv(
         "; at most {0} of {1} ({2:f0} %) could still be gained",
         formatSeconds(gain), formatSeconds(all), 100 * gain / all);
   // As many as there were, and no fewer than each needs for a round of ideas,
@@ -199,11 +197,11 @@ void SearchLoop::reportWorthOfTime() const {
   double minutes =
       std::max(run.options.search.budget.minutes / run.options.partOfBudget,
                std::ceil(wanted / 6) / 10);
-  llvm::errs() << llvm::format("\nthey go on where they were, for %.4g %s more",
-                               minutes, minutes == 1 ? "minute" : "minutes");
+  run.said() << llvm::format("\nthey go on where they were, for %.4g %s more",
+                             minutes, minutes == 1 ? "minute" : "minutes");
   if (run.options.commandWithMinutes)
-    llvm::errs() << ": " << run.options.commandWithMinutes(minutes);
-  llvm::errs() << "\n";
+    run.said() << ": " << run.options.commandWithMinutes(minutes);
+  run.said() << "\n";
 }
 
 void SearchLoop::reportPending() const {
@@ -212,19 +210,19 @@ void SearchLoop::reportPending() const {
     for (Proposer *proposer : run.proposers)
       if (std::string how = proposer->pendingHint();
           !how.empty() && said.insert(how).second)
-        llvm::errs() << pendingPrompts
-                     << (pendingPrompts == 1 ? " prompt is" : " prompts are")
-                     << " pending: answer " << how
-                     << ", then run the same command again\n";
+        run.said() << pendingPrompts
+                   << (pendingPrompts == 1 ? " prompt is" : " prompts are")
+                   << " pending: answer " << how
+                   << ", then run the same command again\n";
   }
   if (pending > 0)
-    llvm::errs() << pending
-                 << (pending == 1 ? " evaluation is" : " evaluations are")
-                 << " pending: answer with `" << run.evaluator.pendingHint()
-                 << (run.filter().target == "host"
-                         ? "`"
-                         : "` on a machine with the GPU")
-                 << ", then run the same command again\n";
+    run.said() << pending
+               << (pending == 1 ? " evaluation is" : " evaluations are")
+               << " pending: answer with `" << run.evaluator.pendingHint()
+               << (run.filter().target == "host"
+                       ? "`"
+                       : "` on a machine with the GPU")
+               << ", then run the same command again\n";
 }
 
 void SearchLoop::notePending(const SearchResult &result,
@@ -268,10 +266,10 @@ llvm::Error SearchLoop::storeWinner(size_t index,
         result.baselineSeconds / timing.speedupOverBaseline->median;
   if (part.seconds == 0)
     part.seconds = result.baselineSeconds;
-  llvm::errs() << (written->outcome == WriteOutcome::KeptExisting
-                       ? "kept the winner in "
-                       : "stored in ")
-               << written->folder << "\n";
+  run.said() << (written->outcome == WriteOutcome::KeptExisting
+                     ? "kept the winner in "
+                     : "stored in ")
+             << written->folder << "\n";
   return llvm::Error::success();
 }
 
@@ -291,7 +289,7 @@ llvm::Error SearchLoop::conclude(size_t index, const PreparedSearch &prepared,
   promotionCost = std::max(promotionCost, result.promotionCost);
   if (result.isOutOfTime)
     noteOutOfTime(index, result.evaluationSeconds);
-  printTrajectory(result, title, llvm::errs());
+  printTrajectory(result, title, run.said());
   if (result.unproven)
     unproven.emplace_back(prepared.features.name, *result.unproven);
   if (result.end == SearchEnd::Disagreement)
@@ -311,7 +309,7 @@ llvm::Error SearchLoop::conclude(size_t index, const PreparedSearch &prepared,
 }
 
 llvm::Expected<bool> SearchLoop::isFoundMeanwhile(const SearchTarget &target) {
-  if (run.options.searchHits)
+  if (run.options.searchesHits())
     return false;
   if (llvm::Error error = run.banks.reopen())
     return std::move(error);
@@ -400,8 +398,8 @@ llvm::Error SearchLoop::search(size_t index,
     return llvm::Error::success();
   }
 
-  prepared.progress = createStreamProgress(
-      llvm::errs(), llvm::sys::Process::StandardErrIsDisplayed(), title);
+  prepared.progress =
+      createStreamProgress(run.said(), run.said().is_displayed(), title);
   SearchProgress &progress = *prepared.progress;
   if (llvm::Error error = prepared.makeInput(run.evaluator))
     return error;
@@ -444,7 +442,7 @@ llvm::Error SearchLoop::search(size_t index,
 llvm::Expected<SearchModelEnd> SearchLoop::searchAll() {
   bool showsParts = llvm::count_if(targets, isWanted) > 1;
   if (showsParts)
-    printModelParts(parts, /*isAfter=*/false, llvm::errs());
+    printModelParts(parts, /*isAfter=*/false, run.said());
   reportSkipped();
   allTurns = llvm::count_if(
       dealt.order, [&](size_t index) { return targets[index].isWanted; });
@@ -468,7 +466,7 @@ llvm::Expected<SearchModelEnd> SearchLoop::searchAll() {
       return std::move(error);
   }
   if (showsParts && end == SearchModelEnd::Done)
-    printModelParts(parts, /*isAfter=*/true, llvm::errs());
+    printModelParts(parts, /*isAfter=*/true, run.said());
   reportUnproved();
   if (end != SearchModelEnd::Interrupted && unanswered.empty())
     reportWorthOfTime();

@@ -16,8 +16,7 @@ namespace fastk {
 
 /// Searches the wanted ones of `targets`, those first that can gain the most,
 /// and stores what is found; `parts` is what is known of the time of each of
-/// `targets`. Says on standard error what it does. Notes in `record` which
-/// searches are over.
+/// `targets`. Says what it does. Notes in `record` which searches are over.
 llvm::Expected<SearchModelEnd>
 searchTargets(const SearchRun &run, llvm::ArrayRef<SearchTarget> targets,
               std::vector<ModelPart> parts, RunRecord &record);

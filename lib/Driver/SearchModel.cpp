@@ -20,12 +20,12 @@ static llvm::Error checkReplay(const SearchModelOptions &options,
         cassette.path + " was recorded for " + cassette.target + ", not for " +
         filter.target + ": replay it with --target=" + cassette.target);
   for (const RecordedSearch &search : cassette.searches)
-    if (options.threads && cassette.target == "host" &&
-        options.threads != search.device.threads)
+    if (options.jobs.threads && cassette.target == "host" &&
+        options.jobs.threads != search.device.threads)
       return llvm::createStringError(
           cassette.path + " was recorded with " +
           llvm::Twine(search.device.threads) + " threads, not with " +
-          llvm::Twine(options.threads) + ": leave out --num-threads");
+          llvm::Twine(options.jobs.threads) + ": leave out --num-threads");
   return llvm::Error::success();
 }
 

@@ -108,8 +108,8 @@ llvm::Expected<SearchSettings> FastkSearchPass::settings() {
   made.journal = journal;
   made.report = report;
   made.record = record;
-  made.threads = threads;
-  made.requireDeterministic = requireDeterministic;
+  made.jobs.threads = threads;
+  made.jobs.requireDeterministic = requireDeterministic;
   made.tools = tools.empty() ? findTools() : std::string(tools);
   if (llvm::Error error = checkSettings(made))
     return std::move(error);
@@ -126,7 +126,7 @@ llvm::Error FastkSearchPass::search() {
     return given.takeError();
   FailureOr<PassBanks> opened = openPassBanks(
       getOperation(), std::vector<std::string>(bank.begin(), bank.end()),
-      given->target, precision, winnersFrom, given->requireDeterministic,
+      given->target, precision, winnersFrom, requireDeterministic,
       getArgument());
   if (failed(opened))
     return llvm::createStringError("the banks cannot be searched for");

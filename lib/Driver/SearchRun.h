@@ -25,6 +25,7 @@ struct SearchRun {
   /// What is searched for, as far as it is known.
   TargetDescription device;
 
+  llvm::raw_ostream &said() const { return *options.said; }
   const WinnerFilter &filter() const { return matcher.getFilter(); }
   bool isStopRequested() const {
     return options.stopRequested && options.stopRequested();

@@ -51,7 +51,7 @@ llvm::Error fastk::parseTarget(StringRef text, SearchSettings &settings,
 }
 
 Machine fastk::machineOf(const SearchSettings &settings) {
-  Machine machine = Machine::of(settings.target, settings.threads);
+  Machine machine = Machine::of(settings.target, settings.jobs.threads);
   // --target=cuda: the GPU that is here.
   if (settings.device)
     machine.model = settings.device->model;
@@ -69,7 +69,7 @@ llvm::Error fastk::parseEvaluator(StringRef text, SearchSettings &settings,
     if (file.empty())
       return reject(dashes +
                     "evaluator=replay: names no file: write replay:FILE");
-    settings.replay = file.str();
+    settings.replayFile = file.str();
   } else if (text != "local") {
     return reject("unknown evaluator '" + text +
                   "': choose local, spool:DIR or replay:FILE");
@@ -83,7 +83,7 @@ llvm::Error fastk::checkSettings(SearchSettings &settings, StringRef dashes) {
   for (StringRef proposer : settings.proposers)
     if (llvm::Error error = checkProposerName(proposer))
       return error;
-  if (settings.boundaries && !(settings.spool + settings.replay).empty())
+  if (settings.boundaries && !(settings.spool + settings.replayFile).empty())
     return reject(dashes + "search-boundaries needs " + dashes +
                   "evaluator=local: it goes on when the times of the whole are "
                   "known");

@@ -25,7 +25,7 @@ fastk::chooseTargets(const SearchRun &run,
     target.form = each.form;
     target.calls = each.calls;
     target.journal = journalFolder(run.options.journal, key, run.filter());
-    target.isWanted = !found.winner || run.options.searchHits;
+    target.isWanted = !found.winner || run.options.searchesHits();
     target.hasShare = target.isWanted || llvm::sys::fs::exists(target.journal);
     target.known = found.winner.get();
     if (target.isWanted && (found.otherMachine || found.otherBits)) {

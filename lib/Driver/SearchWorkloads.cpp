@@ -21,11 +21,11 @@ static TargetDescription deviceOf(const SearchModelOptions &options) {
   // less of it, and says so itself.
   if (options.replay && !options.replay->searches.empty())
     return options.replay->searches.front().device;
-  if (options.device)
-    return *options.device;
+  if (options.jobs.target)
+    return *options.jobs.target;
   TargetDescription device = hostDescription();
-  if (options.threads)
-    device.threads = options.threads;
+  if (options.jobs.threads)
+    device.threads = options.jobs.threads;
   return device;
 }
 
@@ -91,11 +91,11 @@ fastk::searchWorkloads(Location loc, ArrayRef<DistinctWorkload> workloads,
   if (options.record.empty() || (!end && record.searches.empty()))
     return end;
   // Also after an error: what was measured until then is worth as much.
-  llvm::Expected<Cassette> cassette = recordSearches(record, llvm::errs());
+  llvm::Expected<Cassette> cassette = recordSearches(record, *options.said);
   llvm::Error error = cassette ? writeCassette(*cassette, options.record)
                                : cassette.takeError();
   if (!error) {
-    llvm::errs() << "recorded in " << options.record << "\n";
+    *options.said << "recorded in " << options.record << "\n";
     return end;
   }
   error =

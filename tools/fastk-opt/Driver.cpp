@@ -143,12 +143,12 @@ static int search(const DriverOptions &options, ModuleOp formed,
 /// there are. It is no error: another machine may have them.
 static void warnOfThreads(const DriverOptions &options) {
   int64_t here = identifyHost().threads;
-  if (options.search.target == "host" && options.search.threads > here)
-    warn("--num-threads=" + llvm::Twine(options.search.threads) +
+  if (options.search.target == "host" && options.search.jobs.threads > here)
+    warn("--num-threads=" + llvm::Twine(options.search.jobs.threads) +
          ": this process may run on " + llvm::Twine(here) +
          (here == 1 ? " processor" : " processors") +
          "; winners are applied that were measured with " +
-         llvm::Twine(options.search.threads) +
+         llvm::Twine(options.search.jobs.threads) +
          " threads: leave it out if the result runs here");
 }
 
@@ -204,7 +204,7 @@ static llvm::Error openBanks(const DriverOptions &options, Session &session,
       {options.search.fusion,
        options.banks.empty() ? defaultBanks(executable) : options.banks,
        {options.search.target, options.precision, machineOf(options.search),
-        options.winnersFromAny, options.search.requireDeterministic}});
+        options.winnersFromAny, options.search.jobs.requireDeterministic}});
 }
 
 /// Whether there are as many winners as the user asked for.

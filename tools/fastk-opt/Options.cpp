@@ -48,8 +48,14 @@ and the same command goes on.
 
 namespace {
 /// Made on demand: in mlir-opt mode none of these may exist, or MLIR's own
-/// options would collide with them.
+/// options would collide with them. What needs no reading is stored where it
+/// belongs, and what is there before is the default.
 struct CommandLine {
+  DriverOptions options;
+  SearchSettings &settings = options.search;
+  SearchOptions &shape = settings.search;
+  ProposerOptions &ofProposers = settings.proposerOptions;
+
   llvm::BumpPtrAllocator texts;
   /// "what it is (default 4)"; the number is the search's own.
   StringRef withDefault(StringRef what, int64_t value) {
@@ -61,13 +67,15 @@ struct CommandLine {
   }
 
   cl::OptionCategory category{"fastk-opt options"};
-  cl::opt<std::string> input{cl::Positional, cl::init("-"), cl::cat(category),
-                             cl::desc("<model.mlir>")};
-  cl::opt<std::string> output{
-      "o", cl::init("-"), cl::cat(category), cl::value_desc("file"),
+  cl::opt<std::string, true> input{cl::Positional, cl::location(options.input),
+                                   cl::cat(category), cl::desc("<model.mlir>")};
+  cl::opt<std::string, true> output{
+      "o", cl::location(options.emit.output), cl::cat(category),
+      cl::value_desc("file"),
       cl::desc("where the result goes (default: standard output)")};
-  cl::list<std::string> banks{
-      "bank", cl::cat(category), cl::value_desc("DIR"),
+  cl::list<std::string, std::vector<std::string>> banks{
+      "bank", cl::location(options.banks), cl::cat(category),
+      cl::value_desc("DIR"),
       cl::desc("folder of winners; repeatable, first wins; new winners go to "
                "the first. Default: $FASTK_BANK, the user's cache folder, the "
                "shipped bank")};
@@ -89,16 +97,18 @@ struct CommandLine {
           "with as many threads, or on the GPU that is compiled for, as others "
           "may be "
           "slower than the default lowering; any: all")};
-  cl::opt<bool> requireDeterministic{
-      "require-deterministic", cl::cat(category),
+  cl::opt<bool, true> requireDeterministic{
+      "require-deterministic", cl::location(settings.jobs.requireDeterministic),
+      cl::cat(category),
       cl::desc("only winners that give the same bits for the same operands, as "
                "torch.use_deterministic_algorithms asks: others, and those "
                "whose record does not say it, are not applied, and a search "
                "refuses them")};
   cl::opt<std::string> emit{"emit", cl::init("mlir"), cl::cat(category),
                             cl::desc("mlir (default), llvm, obj or so")};
-  cl::opt<std::string> emitHeader{
-      "emit-header", cl::cat(category), cl::value_desc("FILE.h"),
+  cl::opt<std::string, true> emitHeader{
+      "emit-header", cl::location(options.emit.header), cl::cat(category),
+      cl::value_desc("FILE.h"),
       cl::desc("with --emit=so or obj: write the C header of its functions; "
                "see docs/aot.md")};
   cl::opt<std::string> search{
@@ -109,62 +119,65 @@ struct CommandLine {
       cl::value_desc("all"),
       cl::desc("search the workloads that have no winner; with =all also those "
                "that have one")};
-  cl::list<std::string> proposers{
-      "proposer", cl::cat(category), cl::value_desc("NAME"),
+  cl::list<std::string, std::vector<std::string>> proposers{
+      "proposer", cl::location(settings.proposers), cl::cat(category),
+      cl::value_desc("NAME"),
       cl::desc(keep("where ideas come from; repeatable; default catalog. "
                     "Known: " +
                     proposerNames()))};
-  cl::opt<std::string> prompts{
-      "prompts", cl::cat(category), cl::value_desc("DIR"),
+  cl::opt<std::string, true> prompts{
+      "prompts", cl::location(ofProposers.prompts), cl::cat(category),
+      cl::value_desc("DIR"),
       cl::desc("folder of prompt templates that replace the built-in ones, "
                "file by file; see docs/prompts.md")};
-  cl::opt<std::string> baseUrl{
-      "llm-base-url", cl::cat(category), cl::value_desc("URL"),
+  cl::opt<std::string, true> baseUrl{
+      "llm-base-url", cl::location(ofProposers.baseUrl), cl::cat(category),
+      cl::value_desc("URL"),
       cl::desc("where the provider of a model is: a server of yours, or a "
                "gateway; see docs/models.md")};
-  cl::opt<std::string> keyVariable{
-      "llm-key-env", cl::cat(category), cl::value_desc("NAME"),
+  cl::opt<std::string, true> keyVariable{
+      "llm-key-env", cl::location(ofProposers.keyVariable), cl::cat(category),
+      cl::value_desc("NAME"),
       cl::desc("environment variable that holds the key; never the key itself. "
                "Default: the provider's own, as OPENAI_API_KEY")};
-  cl::opt<std::string> extraBody{
-      "llm-extra-body", cl::cat(category), cl::value_desc("JSON"),
+  cl::opt<std::string, true> extraBody{
+      "llm-extra-body", cl::location(ofProposers.extraBody), cl::cat(category),
+      cl::value_desc("JSON"),
       cl::desc("fields that are added to every request to a model")};
-  cl::opt<std::string> priceTable{
-      "llm-prices", cl::cat(category), cl::value_desc("FILE.json"),
+  cl::opt<std::string, true> priceTable{
+      "llm-prices", cl::location(ofProposers.priceTable), cl::cat(category),
+      cl::value_desc("FILE.json"),
       cl::desc("what tokens cost, for --budget=usd=N and reports; see "
                "docs/models.md")};
-  cl::opt<double> modelTimeout{
-      "llm-timeout", cl::init(0), cl::cat(category), cl::value_desc("seconds"),
+  cl::opt<double, true> modelTimeout{
+      "llm-timeout", cl::location(ofProposers.timeoutSeconds),
+      cl::cat(category), cl::value_desc("seconds"),
       cl::desc("longest that one reply may take; 0 (default): the proposer's "
                "own")};
   cl::opt<std::string> strategy{
-      "strategy", cl::init(SearchOptions().strategy->name.str()),
-      cl::cat(category), cl::desc(keep(describeSearchStrategies()))};
-  cl::opt<int> rounds{
-      "rounds", cl::init(SearchOptions().rounds), cl::cat(category),
-      cl::desc(withDefault("rounds of a search", SearchOptions().rounds))};
-  cl::opt<int> ideas{
-      "ideas", cl::init(SearchOptions().ideas), cl::cat(category),
-      cl::desc(withDefault("ideas a round", SearchOptions().ideas))};
-  cl::opt<int> implementations{
-      "implementations", cl::init(SearchOptions().implementations),
-      cl::cat(category),
-      cl::desc(withDefault("realisations of an idea",
-                           SearchOptions().implementations))};
-  cl::opt<int> parents{"parents", cl::init(SearchOptions().parents),
-                       cl::cat(category),
-                       cl::desc(withDefault("variants that seed a round",
-                                            SearchOptions().parents))};
-  cl::opt<int> repairs{"repairs", cl::init(SearchOptions().repairs),
-                       cl::cat(category),
-                       cl::desc(withDefault("repairs of a failed variant",
-                                            SearchOptions().repairs))};
-  cl::opt<uint64_t> seed{"seed", cl::init(SearchOptions().seed),
-                         cl::cat(category),
-                         cl::desc(withDefault("seed of the search's choices",
-                                              int64_t(SearchOptions().seed)))};
-  cl::opt<bool> boundaries{
-      "search-boundaries", cl::cat(category),
+      "strategy", cl::init(shape.strategy->name.str()), cl::cat(category),
+      cl::desc(keep(describeSearchStrategies()))};
+  cl::opt<int, true> rounds{
+      "rounds", cl::location(shape.rounds), cl::cat(category),
+      cl::desc(withDefault("rounds of a search", shape.rounds))};
+  cl::opt<int, true> ideas{"ideas", cl::location(shape.ideas),
+                           cl::cat(category),
+                           cl::desc(withDefault("ideas a round", shape.ideas))};
+  cl::opt<int, true> implementations{
+      "implementations", cl::location(shape.implementations), cl::cat(category),
+      cl::desc(withDefault("realisations of an idea", shape.implementations))};
+  cl::opt<int, true> parents{
+      "parents", cl::location(shape.parents), cl::cat(category),
+      cl::desc(withDefault("variants that seed a round", shape.parents))};
+  cl::opt<int, true> repairs{
+      "repairs", cl::location(shape.repairs), cl::cat(category),
+      cl::desc(withDefault("repairs of a failed variant", shape.repairs))};
+  cl::opt<uint64_t, true> seed{
+      "seed", cl::location(shape.seed), cl::cat(category),
+      cl::desc(withDefault("seed of the search's choices",
+                           static_cast<int64_t>(shape.seed)))};
+  cl::opt<bool, true> boundaries{
+      "search-boundaries", cl::location(settings.boundaries), cl::cat(category),
       cl::desc("search what each workload without a winner can be cut into, "
                "too, and store the winner of the whole or those of its parts, "
                "whichever is faster")};
@@ -180,27 +193,30 @@ struct CommandLine {
                "(default); spool:DIR, a folder of jobs for "
                "fastk-worker --spool DIR; replay:FILE, nowhere: verdicts come "
                "from what --record wrote")};
-  cl::opt<std::string> journal{
-      "journal", cl::cat(category), cl::value_desc("DIR"),
+  cl::opt<std::string, true> journal{
+      "journal", cl::location(settings.journal), cl::cat(category),
+      cl::value_desc("DIR"),
       cl::desc("log of the search; an existing one is resumed. Default: beside "
                "the bank")};
-  cl::opt<std::string> report{
-      "report", cl::cat(category), cl::value_desc("FILE.json"),
+  cl::opt<std::string, true> report{
+      "report", cl::location(settings.report), cl::cat(category),
+      cl::value_desc("FILE.json"),
       cl::desc("write what was found: workloads, trajectory, verdicts, costs")};
-  cl::opt<std::string> record{
-      "record", cl::cat(category), cl::value_desc("FILE.jsonl"),
+  cl::opt<std::string, true> record{
+      "record", cl::location(settings.record), cl::cat(category),
+      cl::value_desc("FILE.jsonl"),
       cl::desc("write all that the search was told, by models and evaluators; "
                "--proposer=replay:FILE and --evaluator=replay:FILE search "
                "again from it, with neither")};
-  cl::opt<unsigned> threads{
-      "num-threads", cl::init(0), cl::cat(category),
+  cl::opt<unsigned, true> threads{
+      "num-threads", cl::location(settings.jobs.threads), cl::cat(category),
       cl::desc("threads that kernels are measured with, and that winners must "
                "have been measured with; 0 (default): all processors")};
   cl::opt<int> requireHits{
       "require-hits", cl::init(-1), cl::cat(category), cl::value_desc("N"),
       cl::desc("exit with 2 when fewer than N workloads have a winner")};
-  cl::opt<bool> explainMiss{
-      "explain-miss", cl::cat(category),
+  cl::opt<bool, true> explainMiss{
+      "explain-miss", cl::location(options.explainMiss), cl::cat(category),
       cl::desc("say for each workload without a winner why none matched")};
   cl::opt<std::string> compileKernel{"compile-kernel", cl::Hidden,
                                      cl::cat(category)};
@@ -214,10 +230,9 @@ static bool reject(const llvm::Twine &message) {
 }
 
 /// The model, and which winners it may have.
-static bool readModel(const CommandLine &line, DriverOptions &options) {
-  SearchSettings &search = options.search;
-  options.input = line.input;
-  options.banks.assign(line.banks.begin(), line.banks.end());
+static bool readModel(CommandLine &line) {
+  DriverOptions &options = line.options;
+  SearchSettings &search = line.settings;
   for (StringRef bank : options.banks)
     if (bank.empty())
       return reject("--bank is empty: name a folder");
@@ -235,7 +250,6 @@ static bool readModel(const CommandLine &line, DriverOptions &options) {
     return reject("unknown --winners-from '" + line.winnersFrom +
                   "': choose here or any");
   options.winnersFromAny = line.winnersFrom == "any";
-  search.requireDeterministic = line.requireDeterministic;
   search.fusion = line.fusion;
   if (search.fusion != "op" && search.fusion != "greedy" &&
       search.fusion != "whole")
@@ -245,7 +259,8 @@ static bool readModel(const CommandLine &line, DriverOptions &options) {
 }
 
 /// What is written.
-static bool readEmission(const CommandLine &line, EmitOptions &options) {
+static bool readEmission(CommandLine &line) {
+  EmitOptions &options = line.options.emit;
   auto kind = llvm::StringSwitch<std::optional<EmitKind>>(line.emit)
                   .Case("mlir", EmitKind::MLIR)
                   .Case("llvm", EmitKind::LLVM)
@@ -256,24 +271,23 @@ static bool readEmission(const CommandLine &line, EmitOptions &options) {
     return reject("unknown --emit=" + line.emit +
                   ": choose mlir, llvm, obj or so");
   options.kind = *kind;
-  options.output = line.output;
   if (isBinary(*kind) && options.output == "-")
     return reject("--emit=" + line.emit +
                   " writes a binary file: name it with -o");
-  options.header = line.emitHeader;
   if (line.emitHeader.getNumOccurrences()) {
     if (!isBinary(*kind))
       return reject("--emit-header describes a library or an object: add "
                     "--emit=so or --emit=obj, or leave it out");
     if (options.header.empty() || options.header == options.output)
-      return reject("--emit-header=" + line.emitHeader +
+      return reject("--emit-header=" + options.header +
                     ": name a file of its own, as --emit-header=model.h");
   }
   return true;
 }
 
-/// What is searched, who proposes and who evaluates.
-static bool readParties(const CommandLine &line, SearchSettings &search) {
+/// What is searched, and who evaluates.
+static bool readParties(CommandLine &line) {
+  SearchSettings &search = line.settings;
   if (line.search == "none" && line.search.getNumOccurrences() == 0)
     search.scope = SearchScope::None;
   else if (line.search.empty())
@@ -283,27 +297,20 @@ static bool readParties(const CommandLine &line, SearchSettings &search) {
   else
     return reject("unknown --search=" + line.search +
                   ": write --search or --search=all");
-  search.proposers.assign(line.proposers.begin(), line.proposers.end());
-  search.proposerOptions.prompts = line.prompts;
-  search.proposerOptions.baseUrl = line.baseUrl;
-  search.proposerOptions.keyVariable = line.keyVariable;
-  search.proposerOptions.extraBody = line.extraBody;
-  search.proposerOptions.priceTable = line.priceTable;
-  if (line.modelTimeout < 0)
+  if (search.proposerOptions.timeoutSeconds < 0)
     return reject("--llm-timeout must be at least 0 seconds");
-  search.proposerOptions.timeoutSeconds = line.modelTimeout;
   if (llvm::Error error = parseEvaluator(line.evaluator, search, "--"))
     return reject(llvm::toString(std::move(error)));
   return true;
 }
 
 /// How it is searched, and for how long.
-static bool readStrategy(const CommandLine &line, SearchOptions &search) {
+static bool readStrategy(CommandLine &line) {
   if (llvm::Error error =
-          findSearchStrategy(line.strategy).moveInto(search.strategy))
+          findSearchStrategy(line.strategy).moveInto(line.shape.strategy))
     return reject(llvm::toString(std::move(error)));
   for (const auto &[option, lowest] :
-       {std::pair<const cl::opt<int> *, int>{&line.rounds, 1},
+       {std::pair<const cl::opt<int, true> *, int>{&line.rounds, 1},
         {&line.ideas, 1},
         {&line.implementations, 1},
         {&line.parents, 1},
@@ -311,44 +318,32 @@ static bool readStrategy(const CommandLine &line, SearchOptions &search) {
     if (*option < lowest)
       return reject("--" + option->ArgStr + " must be at least " +
                     llvm::Twine(lowest));
-  search.rounds = line.rounds;
-  search.ideas = line.ideas;
-  search.implementations = line.implementations;
-  search.parents = line.parents;
-  search.repairs = line.repairs;
-  search.seed = line.seed;
   if (!line.budget.empty()) {
     llvm::Expected<SearchBudget> budget = parseSearchBudget(line.budget);
     if (!budget)
       return reject("--" + llvm::toString(budget.takeError()));
-    search.budget = *budget;
+    line.shape.budget = *budget;
   }
   return true;
 }
 
 /// What a search writes, and whether all of its settings fit.
-static bool readFiles(const CommandLine &line, SearchSettings &search) {
-  search.journal = line.journal;
-  search.report = line.report;
-  search.record = line.record;
-  if (line.record.getNumOccurrences() && search.record.empty())
+static bool checkSearch(CommandLine &line) {
+  if (line.record.getNumOccurrences() && line.settings.record.empty())
     return reject("--record is empty: name a file");
-  search.boundaries = line.boundaries;
-  if (llvm::Error error = checkSettings(search, "--"))
+  if (llvm::Error error = checkSettings(line.settings, "--"))
     return reject(llvm::toString(std::move(error)));
   return true;
 }
 
-/// What a compile must find and tell.
-static bool readDemands(const CommandLine &line, DriverOptions &options) {
-  options.search.threads = line.threads;
+/// What a compile must find.
+static bool readDemands(CommandLine &line) {
   if (line.requireHits.getNumOccurrences() && line.requireHits < 0)
     return reject("--require-hits must be at least 0");
   if (line.requireHits >= 0)
-    options.requireHits = line.requireHits;
-  options.explainMiss = line.explainMiss;
+    line.options.requireHits = line.requireHits;
   if (line.compileKernel.getNumOccurrences())
-    options.compileKernel = line.compileKernel;
+    line.options.compileKernel = line.compileKernel;
   return true;
 }
 
@@ -395,13 +390,10 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   cl::HideUnrelatedOptions(line.category);
   cl::ParseCommandLineOptions(argc, argv, kOverview);
 
-  DriverOptions options;
-  options.arguments.assign(argv, argv + argc);
-  SearchSettings &search = options.search;
-  if (!readModel(line, options) || !readEmission(line, options.emit) ||
-      !readParties(line, search) || !readStrategy(line, search.search) ||
-      !readFiles(line, search) || !readDemands(line, options) ||
-      (search.scope == SearchScope::None && !checkWithoutSearch(line)))
+  line.options.arguments.assign(argv, argv + argc);
+  if (!readModel(line) || !readEmission(line) || !readParties(line) ||
+      !readStrategy(line) || !checkSearch(line) || !readDemands(line) ||
+      (line.settings.scope == SearchScope::None && !checkWithoutSearch(line)))
     return std::nullopt;
-  return options;
+  return std::move(line.options);
 }

@@ -9,23 +9,13 @@
 #define FASTK_DRIVER_RUNSEARCH_H
 
 #include "fastk/Driver/SearchModel.h"
-#include "fastk/Driver/SearchSettings.h"
 
 namespace fastk {
-
-/// What whoever starts a search gives it beside the settings. Both may be null.
-struct SearchRequest {
-  /// True ends the search; what it has is in the journal.
-  std::function<bool()> stopRequested;
-  /// The user's command with so many minutes for its budget, for a message.
-  std::function<std::string(double minutes)> commandWithMinutes;
-};
 
 /// The folder of journals that a search with these settings has.
 std::string journalOf(const SearchSettings &settings, const BankStack &banks);
 
 /// Searches the workloads of `module` and stores winners in the first bank.
-/// Progress and what it found go to standard error.
 llvm::Expected<SearchModelEnd>
 runSearch(mlir::ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
           const SearchSettings &settings, const SearchRequest &request);

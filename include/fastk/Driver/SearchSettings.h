@@ -14,6 +14,7 @@
 #define FASTK_DRIVER_SEARCHSETTINGS_H
 
 #include "fastk/Bank/Machine.h"
+#include "fastk/Evaluate/JobMaker.h"
 #include "fastk/Propose/Registry.h"
 #include "fastk/Search/SearchOptions.h"
 #include "fastk/Target/DeviceDescription.h"
@@ -41,17 +42,17 @@ struct SearchSettings {
   std::vector<std::string> proposers;
   ProposerOptions proposerOptions;
   SearchOptions search;
-  /// A folder of jobs for fastk-worker, or a cassette; both empty: evaluations
-  /// run here.
-  std::string spool, replay;
+  /// How candidates are compiled and judged: the threads, and whether what
+  /// gives other bits for the same operands is refused. What compiles them and
+  /// for which target is filled in when the search begins.
+  JobMakerOptions jobs;
+  /// A folder of jobs for fastk-worker, or a cassette's file; both empty:
+  /// evaluations run here.
+  std::string spool, replayFile;
   /// Folder of journals; empty: beside the bank.
   std::string journal;
   /// Files for the report and for a cassette; empty: none.
   std::string report, record;
-  /// OpenMP threads of every program; 0: all processors.
-  unsigned threads = 0;
-  /// Candidates that give other bits for the same operands are refused.
-  bool requireDeterministic = false;
   /// "host", or a GPU's with its architecture: "cuda:sm_90a".
   std::string target = "host";
   /// The GPU, where the target is one that is known.
@@ -70,7 +71,7 @@ llvm::Error parseTarget(llvm::StringRef text, SearchSettings &settings,
 /// The machine whose winners count: this one with as many threads, or the GPU.
 Machine machineOf(const SearchSettings &settings);
 
-/// Fills in spool or replay from "local", "spool:DIR" or "replay:FILE".
+/// Fills in spool or replayFile from "local", "spool:DIR" or "replay:FILE".
 llvm::Error parseEvaluator(llvm::StringRef text, SearchSettings &settings,
                            llvm::StringRef dashes = "");
 
