@@ -88,24 +88,23 @@ LogicalResult fastk::prepareModel(ModuleOp module, StringRef target) {
   return target == "host" ? success() : unrollLoops(module);
 }
 
-LogicalResult fastk::runFormWorkloads(ModuleOp module, StringRef fusion,
+LogicalResult fastk::runFormWorkloads(ModuleOp module, Fusion fusion,
                                       WinnerQuery *winners) {
   return runPass(module, createFormWorkloadsPass(fusion, winners));
 }
 
-LogicalResult fastk::runSplitWorkloads(ModuleOp module, StringRef fusion,
+LogicalResult fastk::runSplitWorkloads(ModuleOp module, Fusion fusion,
                                        WinnerQuery &winners) {
   return runPass(module, createSplitWorkloadsPass(fusion, winners));
 }
 
-LogicalResult fastk::formWithWinners(ModuleOp module, StringRef fusion,
+LogicalResult fastk::formWithWinners(ModuleOp module, Fusion fusion,
                                      WorkloadMatcher &matcher) {
   return runFormWorkloads(module, fusion,
                           matcher.anyWinners() ? &matcher : nullptr);
 }
 
-FailureOr<ApplySummary> fastk::applyBestWinners(ModuleOp module,
-                                                StringRef fusion,
+FailureOr<ApplySummary> fastk::applyBestWinners(ModuleOp module, Fusion fusion,
                                                 WorkloadMatcher &matcher) {
   if (matcher.anyWinners() &&
       failed(runSplitWorkloads(module, fusion, matcher)))

@@ -78,7 +78,7 @@ static OwningOpRef<ModuleOp> isolate(WorkloadOp workload) {
   return module;
 }
 
-CutWorkload fastk::cutWorkload(WorkloadOp workload, StringRef fusion) {
+CutWorkload fastk::cutWorkload(WorkloadOp workload, Fusion fusion) {
   OwningOpRef<ModuleOp> module = isolate(workload);
   HeaviestOp query(*module);
   // How a region is cut that nobody asked for is no news.

@@ -8,7 +8,7 @@
 #ifndef FASTK_LIB_DRIVER_CUTWORKLOAD_H
 #define FASTK_LIB_DRIVER_CUTWORKLOAD_H
 
-#include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Transforms/PassChoices.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -26,7 +26,7 @@ struct CutWorkload {
 /// Cuts a copy of `workload`: its heaviest op, that with the largest iteration
 /// space among its reductions, is a workload of its own, and what is left of it
 /// is formed as `fusion` says. A workload that is one op already cannot be cut.
-CutWorkload cutWorkload(WorkloadOp workload, llvm::StringRef fusion);
+CutWorkload cutWorkload(WorkloadOp workload, Fusion fusion);
 
 } // namespace fastk
 

@@ -62,9 +62,9 @@ double FoundPrograms::secondsOf(StringRef key) {
 
 /// Adds to `cuts` those of `wholes` that have no winner in the banks of
 /// `matcher`, and can be cut. `all` keeps the forms of the parts.
-static llvm::Error collectCuts(ArrayRef<DistinctWorkload> wholes,
-                               StringRef fusion, WorkloadMatcher &matcher,
-                               WorkloadMatcher &all, std::vector<Cut> &cuts) {
+static llvm::Error collectCuts(ArrayRef<DistinctWorkload> wholes, Fusion fusion,
+                               WorkloadMatcher &matcher, WorkloadMatcher &all,
+                               std::vector<Cut> &cuts) {
   for (DistinctWorkload whole : wholes) {
     StringRef key = whole.form->key;
     if (matcher.lookup(key, whole.workload.getContext()).winner)

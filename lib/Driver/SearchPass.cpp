@@ -67,15 +67,7 @@ private:
 /// What the options say.
 llvm::Expected<SearchSettings> FastkSearchPass::settings() {
   SearchSettings made;
-  if (scope == "none")
-    made.scope = SearchScope::None;
-  else if (scope == "misses")
-    made.scope = SearchScope::Misses;
-  else if (scope == "all")
-    made.scope = SearchScope::All;
-  else
-    return llvm::createStringError("unknown scope '" + scope +
-                                   "': choose misses, all or none");
+  made.scope = scope;
   std::string warning;
   if (llvm::Error error = parseTarget(target, made, warning))
     return std::move(error);
@@ -126,8 +118,7 @@ llvm::Error FastkSearchPass::search() {
     return given.takeError();
   FailureOr<PassBanks> opened = openPassBanks(
       getOperation(), std::vector<std::string>(bank.begin(), bank.end()),
-      given->target, precision, winnersFrom, requireDeterministic,
-      getArgument());
+      given->target, precision, winnersFrom, requireDeterministic);
   if (failed(opened))
     return llvm::createStringError("the banks cannot be searched for");
   opened->filter.machine = machineOf(*given);

@@ -58,7 +58,7 @@ llvm::Error Session::openBanks(WinnerOptions options) {
     return opened.takeError();
   banks.emplace(std::move(*opened));
   matcher.emplace(*banks, std::move(options.filter));
-  fusion = std::move(options.fusion);
+  fusion = options.fusion;
   return llvm::Error::success();
 }
 

@@ -193,7 +193,7 @@ struct FastkApplyWinnersPass
   void runOnOperation() override {
     FailureOr<PassBanks> opened = openPassBanks(
         getOperation(), std::vector<std::string>(bank.begin(), bank.end()),
-        target, precision, winnersFrom, requireDeterministic, getArgument());
+        target, precision, winnersFrom, requireDeterministic);
     if (failed(opened))
       return signalPassFailure();
     WorkloadMatcher matcher(opened->banks, opened->filter);

@@ -18,7 +18,7 @@ using namespace fastk;
 namespace {
 /// One way to form workloads.
 struct FusionMode {
-  StringLiteral name;
+  Fusion fusion;
   void (*fuse)(form::BlockGraph &);
   /// Whether cheap producers are copied into each workload.
   bool replicateCheap;
@@ -26,18 +26,17 @@ struct FusionMode {
 } // namespace
 
 /// Each makes regions that lie within those of the one before.
-static constexpr FusionMode kModes[] = {{"whole", form::fuseWhole, true},
-                                        {"greedy", form::fuseGreedy, true},
-                                        {"op", form::fuseOp, false}};
+static constexpr FusionMode kModes[] = {
+    {Fusion::Whole, form::fuseWhole, true},
+    {Fusion::Greedy, form::fuseGreedy, true},
+    {Fusion::Op, form::fuseOp, false}};
 
-static FailureOr<size_t> findMode(ModuleOp module, StringRef fusion) {
-  for (auto [index, mode] : llvm::enumerate(kModes))
-    if (mode.name == fusion)
-      return index;
-  return module.emitError()
-         << "fusion='" << fusion
-         << "' is unknown: use op, greedy or whole (required by "
-            "'fastk-form-workloads')";
+/// The place in kModes.
+static size_t indexOf(Fusion fusion) {
+  return llvm::find_if(
+             kModes,
+             [&](const FusionMode &mode) { return mode.fusion == fusion; }) -
+         std::begin(kModes);
 }
 
 static remark::RemarkOpts about(FunctionOpInterface function, StringRef name) {
@@ -101,7 +100,7 @@ static unsigned takeWinners(Block &block, const FusionMode &mode,
     }
     remark::analysis(workload.getLoc(), about(function, "region-of-winner"))
         << remark::metric("workload", workload.getName())
-        << remark::metric("fusion", mode.name);
+        << remark::metric("fusion", Choices<Fusion>::name(mode.fusion));
     return true;
   };
   return form::materialize(graph, keep, mostReductions);
@@ -173,25 +172,21 @@ static void splitFunction(FunctionOpInterface function, size_t mode,
   }
 }
 
-LogicalResult fastk::formWorkloads(ModuleOp module, StringRef fusion,
+LogicalResult fastk::formWorkloads(ModuleOp module, Fusion fusion,
                                    WinnerQuery *winners) {
-  FailureOr<size_t> mode = findMode(module, fusion);
-  if (failed(mode) || failed(convertElementwiseToLinalg(module)))
+  if (failed(convertElementwiseToLinalg(module)))
     return failure();
   makeConcatsStatic(module);
   for (auto function : module.getOps<FunctionOpInterface>())
     if (!function.isExternal())
-      formFunction(function, *mode, winners);
+      formFunction(function, indexOf(fusion), winners);
   return success();
 }
 
-LogicalResult fastk::splitWorkloads(ModuleOp module, StringRef fusion,
+LogicalResult fastk::splitWorkloads(ModuleOp module, Fusion fusion,
                                     WinnerQuery &winners) {
-  FailureOr<size_t> mode = findMode(module, fusion);
-  if (failed(mode))
-    return failure();
   for (auto function : module.getOps<FunctionOpInterface>())
     if (!function.isExternal())
-      splitFunction(function, *mode, winners);
+      splitFunction(function, indexOf(fusion), winners);
   return success();
 }

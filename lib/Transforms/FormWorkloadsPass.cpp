@@ -23,9 +23,9 @@ namespace {
 struct FastkFormWorkloadsPass
     : impl::FastkFormWorkloadsPassBase<FastkFormWorkloadsPass> {
   using Base::Base;
-  FastkFormWorkloadsPass(StringRef fusion, WinnerQuery *winners)
+  FastkFormWorkloadsPass(Fusion fusion, WinnerQuery *winners)
       : winners(winners) {
-    this->fusion = fusion.str();
+    this->fusion = fusion;
   }
 
   void runOnOperation() override {
@@ -38,7 +38,7 @@ private:
   LogicalResult formByBank() {
     FailureOr<PassBanks> opened = openPassBanks(
         getOperation(), std::vector<std::string>(bank.begin(), bank.end()),
-        target, precision, winnersFrom, requireDeterministic, getArgument());
+        target, precision, winnersFrom, requireDeterministic);
     if (failed(opened))
       return failure();
     WorkloadMatcher matcher(opened->banks, opened->filter);
@@ -55,8 +55,8 @@ private:
 struct SplitWorkloadsPass
     : PassWrapper<SplitWorkloadsPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SplitWorkloadsPass)
-  SplitWorkloadsPass(StringRef fusion, WinnerQuery &winners)
-      : fusion(fusion.str()), winners(winners) {}
+  SplitWorkloadsPass(Fusion fusion, WinnerQuery &winners)
+      : fusion(fusion), winners(winners) {}
 
   StringRef getArgument() const final { return "fastk-split-workloads"; }
   void runOnOperation() override {
@@ -64,17 +64,17 @@ struct SplitWorkloadsPass
       signalPassFailure();
   }
 
-  std::string fusion;
+  Fusion fusion;
   WinnerQuery &winners;
 };
 } // namespace
 
-std::unique_ptr<Pass> createFormWorkloadsPass(StringRef fusion,
+std::unique_ptr<Pass> createFormWorkloadsPass(Fusion fusion,
                                               WinnerQuery *winners) {
   return std::make_unique<FastkFormWorkloadsPass>(fusion, winners);
 }
 
-std::unique_ptr<Pass> createSplitWorkloadsPass(StringRef fusion,
+std::unique_ptr<Pass> createSplitWorkloadsPass(Fusion fusion,
                                                WinnerQuery &winners) {
   return std::make_unique<SplitWorkloadsPass>(fusion, winners);
 }

@@ -63,23 +63,14 @@ bool WorkloadMatcher::hasWinner(WorkloadOp workload) {
 
 FailureOr<PassBanks> fastk::openPassBanks(ModuleOp module,
                                           ArrayRef<std::string> folders,
-                                          StringRef target, StringRef precision,
-                                          StringRef winnersFrom,
-                                          bool requireDeterministic,
-                                          StringRef pass) {
-  std::optional<Precision> loosest = symbolizePrecision(precision);
-  if (!loosest)
-    return module.emitError()
-           << "unknown precision '" << precision
-           << "': choose ieee, tf32 or half (required by '" << pass << "')";
-  if (winnersFrom != "here" && winnersFrom != "any")
-    return module.emitError()
-           << "winners-from='" << winnersFrom
-           << "' is unknown: choose here or any (required by '" << pass << "')";
+                                          StringRef target, Precision loosest,
+                                          WinnersFrom winnersFrom,
+                                          bool requireDeterministic) {
   llvm::Expected<BankStack> banks = BankStack::open(folders);
   if (!banks)
     return module.emitError() << llvm::toString(banks.takeError());
   return PassBanks{std::move(*banks),
-                   {target.str(), *loosest, Machine::of(target.str()),
-                    /*anyMachine=*/winnersFrom == "any", requireDeterministic}};
+                   {target.str(), loosest, Machine::of(target.str()),
+                    /*anyMachine=*/winnersFrom == WinnersFrom::Any,
+                    requireDeterministic}};
 }

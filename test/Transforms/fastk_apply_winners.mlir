@@ -32,7 +32,7 @@
 // STALE: remark: [Failure] stale-winner
 // STALE-SAME: was sealed with another key, target, precision, language, workspace, digest or plan
 
-// PRECISION: error: unknown precision 'exact': choose ieee, tf32 or half (required by 'fastk-apply-winners')
+// PRECISION: for the --precision option: unknown precision 'exact': choose ieee, tf32 or half
 
 func.func @relu(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
   %0 = fastk.workload "relu"(%x) : (tensor<64x128xf32>) -> tensor<64x128xf32> {

@@ -79,7 +79,7 @@
 // RUN: cmp %t/plain.mlir %t/other.mlir
 
 // RUN: not fastk-opt %s --fastk-form-workloads="bank=%t/none winners-from=there" 2>&1 | FileCheck %s --check-prefix=FROM
-// FROM: error: winners-from='there' is unknown: choose here or any (required by 'fastk-form-workloads')
+// FROM: for the --winners-from option: unknown winners-from 'there': choose here or any
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d1)>

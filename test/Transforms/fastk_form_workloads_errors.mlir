@@ -6,7 +6,7 @@
 // RUN: fastk-opt %s --fastk-form-workloads=fusion=whole --allow-unregistered-dialect | FileCheck %s
 // RUN: fastk-opt %s --fastk-form-workloads=fusion=op --allow-unregistered-dialect | FileCheck %s
 
-// OPTION: error: fusion='maximal' is unknown: use op, greedy or whole (required by 'fastk-form-workloads')
+// OPTION: for the --fusion option: unknown fusion 'maximal': choose op, greedy or whole
 
 // REMARK: :[[#@LINE+6]]:{{.*}} [Missed] left-outside | Category:fastk | Function=dynamic | Reason="linalg.exp has a dynamic shape"
 // REMARK: [Analysis] workloads | Category:fastk | Function=dynamic | ops=0, outside=1, workloads=0

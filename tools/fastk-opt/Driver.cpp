@@ -204,7 +204,8 @@ static llvm::Error openBanks(const DriverOptions &options, Session &session,
       {options.search.fusion,
        options.banks.empty() ? defaultBanks(executable) : options.banks,
        {options.search.target, options.precision, machineOf(options.search),
-        options.winnersFromAny, options.search.jobs.requireDeterministic}});
+        /*anyMachine=*/options.winnersFrom == WinnersFrom::Any,
+        options.search.jobs.requireDeterministic}});
 }
 
 /// Whether there are as many winners as the user asked for.

@@ -229,6 +229,14 @@ static bool reject(const llvm::Twine &message) {
   return false;
 }
 
+/// The value of that name.
+template <typename Enum>
+static bool readChoice(StringRef text, Enum &value, StringRef dashes = "") {
+  if (llvm::Error error = parseChoice<Enum>(text, dashes).moveInto(value))
+    return reject(llvm::toString(std::move(error)));
+  return true;
+}
+
 /// The model, and which winners it may have.
 static bool readModel(CommandLine &line) {
   DriverOptions &options = line.options;
@@ -241,21 +249,9 @@ static bool readModel(CommandLine &line) {
     return reject(llvm::toString(std::move(error)));
   if (!warning.empty())
     llvm::WithColor::warning(llvm::errs(), "fastk-opt") << warning << "\n";
-  if (auto precision = symbolizePrecision(line.precision))
-    options.precision = *precision;
-  else
-    return reject("unknown precision '" + line.precision +
-                  "': choose ieee, tf32 or half");
-  if (line.winnersFrom != "here" && line.winnersFrom != "any")
-    return reject("unknown --winners-from '" + line.winnersFrom +
-                  "': choose here or any");
-  options.winnersFromAny = line.winnersFrom == "any";
-  search.fusion = line.fusion;
-  if (search.fusion != "op" && search.fusion != "greedy" &&
-      search.fusion != "whole")
-    return reject("unknown fusion '" + search.fusion +
-                  "': choose op, greedy or whole");
-  return true;
+  return readChoice(line.precision, options.precision) &&
+         readChoice(line.winnersFrom, options.winnersFrom, "--") &&
+         readChoice(line.fusion, search.fusion);
 }
 
 /// What is written.

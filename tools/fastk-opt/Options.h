@@ -28,8 +28,7 @@ struct DriverOptions {
   /// threads and whether winners must be deterministic.
   SearchSettings search;
   Precision precision = Precision::ieee;
-  /// --winners-from=any: also winners that another machine measured.
-  bool winnersFromAny = false;
+  WinnersFrom winnersFrom = WinnersFrom::Here;
   EmitOptions emit;
   std::optional<unsigned> requireHits;
   bool explainMiss = false;

@@ -32,7 +32,7 @@ static double normal(std::mt19937_64 &engine) {
 
 llvm::SmallVector<InputFeatures>
 fastk::analyzeArguments(mlir::ModuleOp model, llvm::StringRef function,
-                        llvm::StringRef fusion) {
+                        Fusion fusion) {
   llvm::SmallVector<InputFeatures> features;
   mlir::OwningOpRef<mlir::ModuleOp> module(model.clone());
   auto func = module->lookupSymbol<mlir::func::FuncOp>(function);

@@ -10,6 +10,7 @@
 
 #include "fastk/Analysis/WorkloadKind.h"
 #include "fastk/Runtime/Signature.h"
+#include "fastk/Transforms/PassChoices.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
@@ -22,9 +23,8 @@ namespace fastk {
 /// What each argument of `function` is used for, from the workloads that read
 /// it, so that generated values are legal: variances positive, indices in
 /// range. `model` is a module on tensors, not formed yet; it is not changed.
-llvm::SmallVector<InputFeatures> analyzeArguments(mlir::ModuleOp model,
-                                                  llvm::StringRef function,
-                                                  llvm::StringRef fusion);
+llvm::SmallVector<InputFeatures>
+analyzeArguments(mlir::ModuleOp model, llvm::StringRef function, Fusion fusion);
 
 /// Inputs for a function: the first ones from `files`, the others generated.
 /// Generated floats are N(0,1) times `scale`; without it, times the inverse

@@ -58,8 +58,8 @@ cl::opt<std::string> options::winnersFrom(
 cl::opt<bool> options::requireDeterministic(
     "require-deterministic", cl::cat(category),
     cl::desc("only winners that are known to give the same bits each time"));
-cl::opt<std::string> options::fusion(
-    "fusion", cl::cat(category), cl::init("greedy"),
+cl::opt<Fusion> options::fusion(
+    "fusion", cl::cat(category), cl::init(Fusion::Greedy),
     cl::desc("how workloads are formed: op, greedy (default) or whole"));
 cl::opt<std::string>
     options::entry("entry", cl::cat(category),
@@ -111,9 +111,9 @@ std::optional<Precision> options::parseOptions(int argc, char **argv) {
   if (targetName != "host" && targetName != "cuda" && !planLimitsOf(targetName))
     return reject(llvm::createStringError("unknown target '" + targetName +
                                           "': choose host or cuda"));
-  if (winnersFrom != "here" && winnersFrom != "any")
-    return reject(llvm::createStringError(
-        "unknown --winners-from '" + winnersFrom + "': choose here or any"));
+  auto from = parseChoice<WinnersFrom>(winnersFrom, "--");
+  if (!from)
+    return reject(from.takeError());
   if (!(seconds > 0))
     return reject(llvm::createStringError(
         "--seconds wants a number above 0: how long --time and --profile "
@@ -123,10 +123,8 @@ std::optional<Precision> options::parseOptions(int argc, char **argv) {
     return reject(llvm::createStringError(
         "--inputs-scale wants a number above 0: the standard deviation of the "
         "generated floats"));
-  std::optional<Precision> precision = symbolizePrecision(precisionName);
+  auto precision = parseChoice<Precision>(precisionName);
   if (!precision)
-    return reject(llvm::createStringError("unknown precision '" +
-                                          precisionName +
-                                          "': choose ieee, tf32 or half"));
-  return precision;
+    return reject(precision.takeError());
+  return *precision;
 }

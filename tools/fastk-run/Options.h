@@ -8,7 +8,7 @@
 #ifndef FASTK_TOOLS_FASTK_RUN_OPTIONS_H
 #define FASTK_TOOLS_FASTK_RUN_OPTIONS_H
 
-#include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Transforms/PassChoices.h"
 #include "llvm/Support/CommandLine.h"
 #include <optional>
 #include <string>
@@ -27,7 +27,7 @@ extern llvm::cl::list<std::string> banks;
 extern llvm::cl::opt<std::string> precisionName;
 extern llvm::cl::opt<std::string> winnersFrom;
 extern llvm::cl::opt<bool> requireDeterministic;
-extern llvm::cl::opt<std::string> fusion;
+extern llvm::cl::opt<Fusion> fusion;
 extern llvm::cl::opt<std::string> entry;
 extern llvm::cl::opt<uint64_t> seed;
 extern llvm::cl::opt<double> inputsScale;

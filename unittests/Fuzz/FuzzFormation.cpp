@@ -17,7 +17,6 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include <array>
 #include <utility>
 
 using namespace mlir;
@@ -32,7 +31,7 @@ static std::string textOf(Operation *op) {
 
 /// Forms workloads on a copy; the text of what came of it, or "" when the pass
 /// failed.
-static std::string formed(ModuleOp module, llvm::StringRef fusion,
+static std::string formed(ModuleOp module, Fusion fusion,
                           OwningOpRef<ModuleOp> &copy) {
   copy = module.clone();
   PassManager passes(module.getContext());
@@ -76,7 +75,7 @@ void fastk::fuzz::fuzzFormation(std::string_view data) {
     return;
   }
   // One mode for each input: a fuzzer has inputs enough.
-  const char *fusion = std::array{"op", "greedy", "whole"}[data.size() % 3];
+  Fusion fusion = Choices<Fusion>::values[data.size() % 3];
   diagnostics.clear();
   OwningOpRef<ModuleOp> first, second;
   std::string once = formed(*module, fusion, first);

@@ -36,27 +36,24 @@ mlir::LogicalResult prepareModel(mlir::ModuleOp module, llvm::StringRef target);
 
 /// fastk-form-workloads. With `winners`, regions larger than `fusion` forms are
 /// taken first where they have a winner.
-mlir::LogicalResult runFormWorkloads(mlir::ModuleOp module,
-                                     llvm::StringRef fusion,
+mlir::LogicalResult runFormWorkloads(mlir::ModuleOp module, Fusion fusion,
                                      WinnerQuery *winners = nullptr);
 
 /// Splits the workloads without a winner in which smaller regions have one.
-mlir::LogicalResult runSplitWorkloads(mlir::ModuleOp module,
-                                      llvm::StringRef fusion,
+mlir::LogicalResult runSplitWorkloads(mlir::ModuleOp module, Fusion fusion,
                                       WinnerQuery &winners);
 
 /// The first half of a compile: forms workloads, first those that the banks
 /// have winners for. Where the banks have nothing for the target, no region is
 /// looked up but those of `fusion`. A search comes after it: it sees the
 /// workloads before any is split.
-mlir::LogicalResult formWithWinners(mlir::ModuleOp module,
-                                    llvm::StringRef fusion,
+mlir::LogicalResult formWithWinners(mlir::ModuleOp module, Fusion fusion,
                                     WorkloadMatcher &matcher);
 
 /// The second half: splits workloads without a winner where parts of them have
 /// one, and applies all winners.
 mlir::FailureOr<ApplySummary> applyBestWinners(mlir::ModuleOp module,
-                                               llvm::StringRef fusion,
+                                               Fusion fusion,
                                                WorkloadMatcher &matcher);
 
 /// fastk-inline-lowerings: a model that came with winners, without them.

@@ -14,9 +14,9 @@
 #define FASTK_DRIVER_SEARCHSETTINGS_H
 
 #include "fastk/Bank/Machine.h"
+#include "fastk/Driver/SearchChoices.h"
 #include "fastk/Evaluate/JobMaker.h"
 #include "fastk/Propose/Registry.h"
-#include "fastk/Search/SearchOptions.h"
 #include "fastk/Target/DeviceDescription.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -26,18 +26,11 @@
 
 namespace fastk {
 
-/// Which workloads are searched.
-enum class SearchScope {
-  None,
-  Misses, ///< Those that have no winner.
-  All     ///< Those that have one, too; it is a seed.
-};
-
 struct SearchSettings {
   SearchScope scope = SearchScope::None;
   /// Also what workloads can be cut into, by what `fusion` forms.
   bool boundaries = false;
-  std::string fusion = "greedy";
+  Fusion fusion = Fusion::Greedy;
   /// As the user names them, see Registry.h. Empty: the catalog.
   std::vector<std::string> proposers;
   ProposerOptions proposerOptions;

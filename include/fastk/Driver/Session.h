@@ -29,7 +29,7 @@ namespace fastk {
 
 /// Which workloads are formed, and which winners they may have.
 struct WinnerOptions {
-  std::string fusion = "greedy";
+  Fusion fusion = Fusion::Greedy;
   /// Folders, first wins.
   std::vector<std::string> banks;
   WinnerFilter filter;
@@ -67,7 +67,7 @@ private:
   mlir::MLIRContext context;
   llvm::SourceMgr sourceMgr;
   ModelDiagnosticHandler handler;
-  std::string fusion;
+  Fusion fusion = Fusion::Greedy;
   std::optional<BankStack> banks;
   std::optional<WorkloadMatcher> matcher;
 };

@@ -41,9 +41,11 @@ def FastkApplyWinnersPass
   let options = [
     ListOption<"bank", "bank", "std::string", "Bank folders, first wins">,
     Option<"target", "target", "std::string", "\"host\"", "What to compile for">,
-    Option<"precision", "precision", "std::string", "\"ieee\"",
+    Option<"precision", "precision", "::fastk::Precision",
+           "::fastk::Precision::ieee",
            "Loosest error class accepted: ieee, tf32 or half">,
-    Option<"winnersFrom", "winners-from", "std::string", "\"here\"",
+    Option<"winnersFrom", "winners-from", "::fastk::WinnersFrom",
+           "::fastk::WinnersFrom::Here",
            "Where winners for the host were measured: here or any">,
     Option<"requireDeterministic", "require-deterministic", "bool", "false",
            "Only winners that are known to give the same bits each time">

@@ -16,6 +16,7 @@
 #define FASTK_TRANSFORMS_FORMWORKLOADS_H
 
 #include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Transforms/PassChoices.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 #include <memory>
@@ -35,22 +36,21 @@ public:
   virtual void forget(WorkloadOp workload) = 0;
 };
 
-/// Forms the workloads of every function as `fusion` (op, greedy or whole)
-/// says. With `winners`, regions that are larger than `fusion` makes them are
-/// taken first where they have a winner.
-mlir::LogicalResult formWorkloads(mlir::ModuleOp module, llvm::StringRef fusion,
+/// Forms the workloads of every function as `fusion` says. With `winners`,
+/// regions that are larger than `fusion` makes them are taken first where they
+/// have a winner.
+mlir::LogicalResult formWorkloads(mlir::ModuleOp module, Fusion fusion,
                                   WinnerQuery *winners);
 
 /// Splits workloads without a winner in which smaller regions have one: the
 /// largest first. What is left of them is formed anew as `fusion` says.
-mlir::LogicalResult splitWorkloads(mlir::ModuleOp module,
-                                   llvm::StringRef fusion,
+mlir::LogicalResult splitWorkloads(mlir::ModuleOp module, Fusion fusion,
                                    WinnerQuery &winners);
 
 /// The same two steps as passes. `winners` outlives the pass.
-std::unique_ptr<mlir::Pass> createFormWorkloadsPass(llvm::StringRef fusion,
+std::unique_ptr<mlir::Pass> createFormWorkloadsPass(Fusion fusion,
                                                     WinnerQuery *winners);
-std::unique_ptr<mlir::Pass> createSplitWorkloadsPass(llvm::StringRef fusion,
+std::unique_ptr<mlir::Pass> createSplitWorkloadsPass(Fusion fusion,
                                                      WinnerQuery &winners);
 
 } // namespace fastk

@@ -9,6 +9,7 @@
 #define FASTK_TRANSFORMS_PASSES_H
 
 #include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Transforms/PassChoices.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"

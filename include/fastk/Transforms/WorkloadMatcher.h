@@ -70,13 +70,11 @@ struct PassBanks {
   WinnerFilter filter;
 };
 
-/// Opens the banks that a pass names, or says at `module` what is wrong with
-/// its options; `pass` is the name that the message ends in.
+/// Opens the banks that a pass names, or says at `module` why it cannot.
 mlir::FailureOr<PassBanks>
 openPassBanks(mlir::ModuleOp module, llvm::ArrayRef<std::string> folders,
-              llvm::StringRef target, llvm::StringRef precision,
-              llvm::StringRef winnersFrom, bool requireDeterministic,
-              llvm::StringRef pass);
+              llvm::StringRef target, Precision loosest,
+              WinnersFrom winnersFrom, bool requireDeterministic);
 
 } // namespace fastk
 
