@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ChildAssemble.h"
+#include "ChildContext.h"
 #include "ChildProtocol.h"
 #include "Clock.h"
 #include "Cuda/MemoryKernels.h"
@@ -113,22 +114,8 @@ std::string CudaChild::createContext() {
   // One stream needs one channel; eight, the default, take twice as long to
   // make and to end (110 and 52 ms on an H200, not 55 and 22).
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", /*replace=*/1);
-  std::string error;
-  driver = cuda::Driver::get(error);
-  if (!driver)
-    return error;
-  cuda::CUdevice device = 0;
-  error = driver->call(driver->cuDeviceGet, &device, 0);
-  if (error.empty())
-    error = driver->call(driver->cuCtxCreate, &context,
-                         unsigned(cuda::CU_CTX_SCHED_SPIN), device);
-  if (error.empty())
-    error = driver->call(driver->cuStreamCreate, &stream,
-                         unsigned(cuda::CU_STREAM_NON_BLOCKING));
-  for (cuda::CUevent *event : {&begin, &end, &fenced})
-    if (error.empty())
-      error = driver->call(driver->cuEventCreate, event,
-                           unsigned(cuda::CU_EVENT_DEFAULT));
+  std::string error =
+      createChildContext(driver, context, stream, {&begin, &end, &fenced});
   // Not while something is timed.
   if (error.empty())
     error = driver->call(driver->cuMemAlloc, &written, writtenBytes);

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ChildContext.h"
 #include "Clock.h"
 #include "SoloRun.h"
 #include "fastk/Cuda/LoadedProgram.h"
@@ -49,23 +50,8 @@ std::string Solo::create(const std::vector<const char *> &inputs) {
   // Before the driver: CUPTI sees what is made after it.
   if (!run.cupti.empty())
     error = cupti.start(run.cupti);
-  if (!error.empty())
-    return error;
-  driver = cuda::Driver::get(error);
-  if (!driver)
-    return error;
-  cuda::CUdevice device = 0;
-  error = driver->call(driver->cuDeviceGet, &device, 0);
   if (error.empty())
-    error = driver->call(driver->cuCtxCreate, &context,
-                         unsigned(cuda::CU_CTX_SCHED_SPIN), device);
-  if (error.empty())
-    error = driver->call(driver->cuStreamCreate, &stream,
-                         unsigned(cuda::CU_STREAM_NON_BLOCKING));
-  for (cuda::CUevent *event : {&begin, &end})
-    if (error.empty())
-      error = driver->call(driver->cuEventCreate, event,
-                           unsigned(cuda::CU_EVENT_DEFAULT));
+    error = createChildContext(driver, context, stream, {&begin, &end});
   if (error.empty() && !run.cupti.empty())
     error = driver->call(driver->cuMemAlloc, &written, writtenBytes);
   // To the byte: memcheck knows where a tensor ends. What is not copied here
