@@ -48,25 +48,6 @@ compileProgram(LoweringOp lowering, KernelRole role, const CudaTarget &target) {
   return program;
 }
 
-/// As for the host: a winner that does not compile here is as good as none.
-static FailureOr<DeviceProgram>
-compileWinnerOrDefault(LoweringOp lowering, KernelRole role,
-                       const CudaTarget &target) {
-  if (lowering.getLanguage() == Language::generic)
-    return compileProgram(lowering, role, target);
-  FailureOr<DeviceProgram> program = failure();
-  std::string reason = collectError(lowering.getContext(), [&] {
-    program = compileProgram(lowering, role, target);
-  });
-  if (succeeded(program))
-    return program;
-  emitWarning(lowering.getLoc()) << "winner " << lowering.getSymName()
-                                 << " does not compile here: " << reason
-                                 << "; its workloads take the default lowering";
-  OwningOpRef<LoweringOp> fallback = cloneAsDefault(lowering);
-  return compileProgram(*fallback, role, target);
-}
-
 /// The bytes of a constant as a kernel reads them.
 static FailureOr<std::string> bytesOf(memref::GlobalOp global) {
   auto fail = [&]() -> FailureOr<std::string> {
@@ -153,7 +134,9 @@ LogicalResult ModelCompiler::compilePrograms() {
     return failure();
   for (auto &[symbol, lowering] : *lowerings) {
     FailureOr<DeviceProgram> program =
-        compileWinnerOrDefault(lowering, role, target);
+        compileWinnerOrDefault<DeviceProgram>(lowering, [&](LoweringOp each) {
+          return compileProgram(each, role, target);
+        });
     if (failed(program))
       return failure();
     if (!program->plan.steps.empty())

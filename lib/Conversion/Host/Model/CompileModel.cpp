@@ -61,33 +61,6 @@ static void showNames(llvm::Module &module, ArrayRef<std::string> names) {
   }
 }
 
-/// The lowering's kernel. A winner that does not compile here (another clang, a
-/// rule that is newer than the winner) is as good as none: the model gets the
-/// default lowering of its pattern, and a warning says so. `workspaceBytes` is
-/// what its callers must give it.
-static FailureOr<std::unique_ptr<llvm::Module>>
-compileWinnerOrDefault(LoweringOp lowering, KernelRole role, StringRef symbol,
-                       llvm::LLVMContext &context, const HostTarget &target,
-                       int64_t &workspaceBytes) {
-  if (lowering.getLanguage() == Language::generic)
-    return compileKernel(lowering, role, symbol, context, target,
-                         &workspaceBytes);
-  FailureOr<std::unique_ptr<llvm::Module>> kernel = failure();
-  std::string reason = collectError(lowering.getContext(), [&] {
-    kernel = compileKernel(lowering, KernelRole::Program, symbol, context,
-                           target, &workspaceBytes);
-  });
-  if (succeeded(kernel))
-    return kernel;
-  emitWarning(lowering.getLoc())
-      << "winner " << symbol << " does not compile here: " << reason
-      << "; its workloads take the default lowering (search again to replace "
-         "it)";
-  OwningOpRef<LoweringOp> fallback = cloneAsDefault(lowering);
-  return compileKernel(*fallback, KernelRole::Program, symbol, context, target,
-                       &workspaceBytes);
-}
-
 /// Refuses resources without data, and makes plain constants of those of truth
 /// values and complex numbers: the translation to LLVM IR knows no others.
 static LogicalResult resolveResources(ModuleOp module) {
@@ -154,8 +127,15 @@ fastk::compileModel(ModuleOp model, llvm::LLVMContext &context,
   std::vector<std::pair<std::string, std::unique_ptr<llvm::Module>>> kernels;
   llvm::StringMap<int64_t> workspaces;
   for (auto &[symbol, lowering] : *lowerings) {
-    auto kernel = compileWinnerOrDefault(lowering, role, symbol, context,
-                                         target, workspaces[symbol]);
+    // A winner is no oracle: it was judged by one.
+    KernelRole own = lowering.getLanguage() == Language::generic
+                         ? role
+                         : KernelRole::Program;
+    auto kernel = compileWinnerOrDefault<std::unique_ptr<llvm::Module>>(
+        lowering, [&, &symbol = symbol](LoweringOp each) {
+          return compileKernel(each, own, symbol, context, target,
+                               &workspaces[symbol]);
+        });
     if (failed(kernel))
       return failure();
     kernels.emplace_back(symbol, std::move(*kernel));

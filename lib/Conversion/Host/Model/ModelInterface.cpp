@@ -248,7 +248,13 @@ void fastk::addPackedEntry(llvm::Module &module, StringRef name,
   addConstant("fastk_interface_", builder.getInt32(kInterfaceVersion));
 }
 
-OwningOpRef<LoweringOp> fastk::cloneAsDefault(LoweringOp lowering) {
+OwningOpRef<LoweringOp> fastk::replaceByDefault(LoweringOp lowering,
+                                                StringRef reason) {
+  emitWarning(lowering.getLoc())
+      << "winner " << lowering.getSymName()
+      << " does not compile here: " << reason
+      << "; its workloads take the default lowering (search again to replace "
+         "it)";
   OwningOpRef<LoweringOp> copy(cast<LoweringOp>(lowering->clone()));
   copy->setLanguage(Language::generic);
   copy->removeFileAttr();

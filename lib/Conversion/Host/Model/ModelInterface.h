@@ -66,8 +66,26 @@ std::string collectError(mlir::MLIRContext *context,
                          llvm::function_ref<void()> run);
 
 /// The lowering without its program: what a winner that does not compile here
-/// is replaced by.
-mlir::OwningOpRef<LoweringOp> cloneAsDefault(LoweringOp lowering);
+/// is replaced by. Warns at the winner, which failed for `reason`.
+mlir::OwningOpRef<LoweringOp> replaceByDefault(LoweringOp lowering,
+                                               llvm::StringRef reason);
+
+/// What `compile` makes of a lowering. A winner that does not compile here
+/// (another clang, a rule that is newer than the winner) is as good as none:
+/// the model gets the default lowering of its pattern, and a warning says so.
+template <typename Code>
+mlir::FailureOr<Code> compileWinnerOrDefault(
+    LoweringOp lowering,
+    llvm::function_ref<mlir::FailureOr<Code>(LoweringOp)> compile) {
+  if (lowering.getLanguage() == Language::generic)
+    return compile(lowering);
+  mlir::FailureOr<Code> code = mlir::failure();
+  std::string reason =
+      collectError(lowering.getContext(), [&] { code = compile(lowering); });
+  if (mlir::succeeded(code))
+    return code;
+  return compile(*replaceByDefault(lowering, reason));
+}
 
 } // namespace fastk
 
