@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Driver.h"
-#include "CompileKernel.h"
 #include "RemarkSetup.h"
 #include "fastk/Driver/Compile.h"
+#include "fastk/Driver/CompileKernel.h"
 #include "fastk/Driver/Emit.h"
 #include "fastk/Driver/RunSearch.h"
 #include "fastk/Driver/Session.h"
@@ -185,9 +185,13 @@ static int compileKernelOnly(const DriverOptions &options, ModuleOp module) {
   endWithParent();
   if (failed(checkKernelTools(module, role, target)))
     return kCompilerToolMissing;
-  return failed(compileKernelLibrary(module, role, options.emit.output, target))
-             ? kExitWrong
-             : kExitDone;
+  FailureOr<std::string> digest =
+      compileKernelLibrary(module, role, options.emit.output, target);
+  if (failed(digest))
+    return kExitWrong;
+  if (!digest->empty())
+    llvm::outs() << "object " << *digest << "\n";
+  return kExitDone;
 }
 
 /// Opens the banks that the model's workloads are looked up in.

@@ -32,25 +32,11 @@ struct Choices<SearchScope> {
   }
 };
 
-template <>
-struct Choices<SearchStrategy> {
-  static constexpr llvm::StringLiteral kind = "strategy";
-  static constexpr SearchStrategy values[] = {SearchStrategy::Branching,
-                                              SearchStrategy::Sequential};
-  static llvm::StringRef name(SearchStrategy value) { return stringify(value); }
-};
-
 } // namespace fastk
 
 template <>
 class llvm::cl::parser<fastk::SearchScope>
     : public fastk::ChoiceParser<fastk::SearchScope> {
-public:
-  using ChoiceParser::ChoiceParser;
-};
-template <>
-class llvm::cl::parser<fastk::SearchStrategy>
-    : public fastk::ChoiceParser<fastk::SearchStrategy> {
 public:
   using ChoiceParser::ChoiceParser;
 };

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CompileKernel.h"
+#include "fastk/Driver/CompileKernel.h"
 #include "fastk/Conversion/CudaCodegen.h"
 #include "fastk/Conversion/HostCodegen.h"
 #include "fastk/Conversion/WriteFile.h"
@@ -75,9 +75,10 @@ LogicalResult fastk::checkKernelTools(ModuleOp module, StringRef role,
   return checkLinker(module.getLoc());
 }
 
-LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
-                                          StringRef output,
-                                          StringRef targetName) {
+FailureOr<std::string> fastk::compileKernelLibrary(ModuleOp module,
+                                                   StringRef role,
+                                                   StringRef output,
+                                                   StringRef targetName) {
   auto lowerings = llvm::to_vector(module.getOps<LoweringOp>());
   if (lowerings.size() != 1)
     return module.emitError()
@@ -113,8 +114,10 @@ LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
     std::optional<CudaTarget> device = CudaTarget::parse(targetName);
     if (!device)
       return module.emitError() << "unknown target '" << targetName << "'";
-    return compileDeviceProgram(lowerings.front(), kernelRole, role, output,
-                                *device);
+    if (failed(compileDeviceProgram(lowerings.front(), kernelRole, role, output,
+                                    *device)))
+      return failure();
+    return std::string();
   }
   HostTarget target =
       isPortable ? HostTarget::baseline() : HostTarget::detect();
@@ -129,6 +132,5 @@ LogicalResult fastk::compileKernelLibrary(ModuleOp module, StringRef role,
                                output, hostLibraries(target.hasThreads),
                                /*what=*/{}, &object)))
     return failure();
-  llvm::outs() << "object " << sha256(object) << "\n";
-  return success();
+  return sha256(object);
 }

@@ -5,25 +5,26 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_TOOLS_FASTK_OPT_COMPILEKERNEL_H
-#define FASTK_TOOLS_FASTK_OPT_COMPILEKERNEL_H
+#ifndef FASTK_DRIVER_COMPILEKERNEL_H
+#define FASTK_DRIVER_COMPILEKERNEL_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/LLVM.h"
+#include <string>
 
 namespace fastk {
 
 /// `--compile-kernel=program|oracle|cubin`: compiles the one `fastk.lowering`
-/// of `module` to a shared library that exports `fastk_kernel`, and writes
-/// "object SHA256" to standard output, of the code before it is linked. Or for
-/// a `target` "cuda:..." to a folder with kernel.ptx (kernel.cu) and plan.json;
+/// of `module` to a shared library that exports `fastk_kernel`, and returns the
+/// SHA-256 of the code before it is linked. Or for a `target` "cuda:..." to a
+/// folder with kernel.ptx (kernel.cu) and plan.json, and returns nothing;
 /// `cubin` is the program with kernel.cubin beside its PTX, by ptxas.
 /// Evaluations run it in a child process, so that a schedule that crashes or
 /// never ends costs one verdict.
-mlir::LogicalResult compileKernelLibrary(mlir::ModuleOp module,
-                                         llvm::StringRef role,
-                                         llvm::StringRef output,
-                                         llvm::StringRef target);
+mlir::FailureOr<std::string> compileKernelLibrary(mlir::ModuleOp module,
+                                                  llvm::StringRef role,
+                                                  llvm::StringRef output,
+                                                  llvm::StringRef target);
 
 /// A diagnostic where this machine lacks what compiles the one lowering of
 /// `module`: the compiler of C, or a linker.
@@ -33,4 +34,4 @@ mlir::LogicalResult checkKernelTools(mlir::ModuleOp module,
 
 } // namespace fastk
 
-#endif // FASTK_TOOLS_FASTK_OPT_COMPILEKERNEL_H
+#endif // FASTK_DRIVER_COMPILEKERNEL_H
