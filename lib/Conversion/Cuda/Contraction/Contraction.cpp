@@ -282,11 +282,3 @@ bool Contraction::isVectorAccess(unsigned number, const LoopGroup &group,
   int64_t bits = cast<MemRefType>(memref.getType()).getElementTypeBitWidth();
   return bits >= 8 && beginsAligned(memref, width * bits / 8);
 }
-
-FailureOr<DeviceKernel>
-fastk::buildContractionKernel(gpu::GPUModuleOp module,
-                              const Contraction &contraction, StringRef name) {
-  return fitsTensorCores(contraction)
-             ? buildTensorCoreContraction(module, contraction, name)
-             : buildScalarContraction(module, contraction, name);
-}

@@ -16,10 +16,8 @@
 #ifndef FASTK_LIB_CONVERSION_CUDA_CONTRACTION_CONTRACTION_H
 #define FASTK_LIB_CONVERSION_CUDA_CONTRACTION_CONTRACTION_H
 
-#include "Cuda/Kernels/DeviceKernels.h"
-#include "Cuda/Kernels/KernelChoices.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "llvm/ADT/DenseMap.h"
+#include "Cuda/Kernels/KernelStrategy.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <optional>
 
 namespace fastk {
@@ -92,6 +90,8 @@ struct Contraction {
   KernelChoices *choices = nullptr;
   /// Rows of tiles that are walked together.
   int64_t band = 8;
+  /// Whether tensor cores multiply; the factors must fit them.
+  bool onTensorCores = false;
 
   /// The given number, or else `byModel`.
   int64_t chosen(llvm::StringRef name, int64_t byModel) const {
@@ -143,30 +143,29 @@ Contraction takeProducts(const Contraction &contraction, int64_t split,
                          mlir::Value partial);
 Contraction takeSums(const Contraction &contraction, int64_t split,
                      mlir::Value partial);
-mlir::FailureOr<DeviceKernel> buildSumsKernel(mlir::gpu::GPUModuleOp module,
-                                              const Contraction &contraction,
-                                              llvm::StringRef name);
+DeviceKernel buildSumsKernel(mlir::gpu::GPUModuleOp module,
+                             const Contraction &contraction,
+                             llvm::StringRef name);
 
 /// Seconds that the kernel takes, roughly.
 double estimateScalarContraction(const Contraction &contraction);
 double estimateTensorCoreContraction(const Contraction &contraction);
 
-/// A kernel whose blocks compute tiles of the result: on tensor cores where the
-/// factors are f16 or bf16 values, otherwise by scalar arithmetic.
-mlir::FailureOr<DeviceKernel>
-buildContractionKernel(mlir::gpu::GPUModuleOp module,
-                       const Contraction &contraction, llvm::StringRef name);
+/// Decides the tile of the kernel. False when it is refused: no multiprocessor
+/// can hold it.
+bool decideScalarTile(const Contraction &contraction);
+bool decideTensorCoreTile(const Contraction &contraction);
 
-mlir::FailureOr<DeviceKernel>
-buildScalarContraction(mlir::gpu::GPUModuleOp module,
-                       const Contraction &contraction, llvm::StringRef name);
+/// A kernel whose blocks compute tiles of the result, as decided.
+DeviceKernel buildScalarContraction(mlir::gpu::GPUModuleOp module,
+                                    const Contraction &contraction,
+                                    llvm::StringRef name);
+DeviceKernel buildTensorCoreContraction(mlir::gpu::GPUModuleOp module,
+                                        const Contraction &contraction,
+                                        llvm::StringRef name);
 
 /// Whether both factors are f16, or both bf16, widened to f32.
 bool fitsTensorCores(const Contraction &contraction);
-mlir::FailureOr<DeviceKernel>
-buildTensorCoreContraction(mlir::gpu::GPUModuleOp module,
-                           const Contraction &contraction,
-                           llvm::StringRef name);
 
 } // namespace fastk
 

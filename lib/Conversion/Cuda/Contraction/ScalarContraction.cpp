@@ -102,10 +102,8 @@ static ScalarTile chooseTile(const Contraction &contraction) {
   return best;
 }
 
-/// Notes the tile, and refuses one that no multiprocessor can hold.
-static bool noteTile(const Contraction &contraction, const ScalarTile &tile) {
-  if (!contraction.choices)
-    return true;
+bool fastk::decideScalarTile(const Contraction &contraction) {
+  ScalarTile tile = chooseTile(contraction);
   KernelChoices &choices = *contraction.choices;
   int64_t depth = depthOf(contraction);
   choices.decide("scalar_warp_rows", tile.warpRows);
@@ -320,12 +318,10 @@ SmallVector<Value> SliceMover::read(Value number, int64_t term, Value position,
   return emit.load(buffer, emit.toIndex(emit.add(start, term * pitch)), count);
 }
 
-FailureOr<DeviceKernel>
-fastk::buildScalarContraction(gpu::GPUModuleOp module,
-                              const Contraction &contraction, StringRef name) {
+DeviceKernel fastk::buildScalarContraction(gpu::GPUModuleOp module,
+                                           const Contraction &contraction,
+                                           StringRef name) {
   ScalarTile tile = chooseTile(contraction);
-  if (!noteTile(contraction, tile))
-    return failure();
   int64_t threads = tile.threads();
   TileEmitter emit(module, contraction, name, threads);
   OpBuilder &builder = emit.builder;

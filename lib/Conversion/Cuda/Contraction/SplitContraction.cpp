@@ -29,9 +29,8 @@ static constexpr int64_t kMaxParts = 32;
 static constexpr double kLaunch = 3e-6, kBandwidth = 3e12;
 
 static double estimate(const Contraction &contraction) {
-  return fitsTensorCores(contraction)
-             ? estimateTensorCoreContraction(contraction)
-             : estimateScalarContraction(contraction);
+  return contraction.onTensorCores ? estimateTensorCoreContraction(contraction)
+                                   : estimateScalarContraction(contraction);
 }
 
 int64_t fastk::countPartials(const Contraction &contraction, int64_t split) {
@@ -128,9 +127,9 @@ Contraction fastk::takeSums(const Contraction &contraction, int64_t split,
   return sums;
 }
 
-FailureOr<DeviceKernel> fastk::buildSumsKernel(gpu::GPUModuleOp module,
-                                               const Contraction &contraction,
-                                               StringRef name) {
+DeviceKernel fastk::buildSumsKernel(gpu::GPUModuleOp module,
+                                    const Contraction &contraction,
+                                    StringRef name) {
   int64_t group = 128 / contraction.element.getIntOrFloatBitWidth();
   int64_t width =
       contraction.isVectorAccess(contraction.partial, contraction.n, group) &&

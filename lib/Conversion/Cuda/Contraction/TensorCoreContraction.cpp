@@ -94,12 +94,9 @@ static TensorCoreTile chooseTile(const Contraction &contraction) {
   return best;
 }
 
-/// Notes the tile, and refuses one that no multiprocessor can hold or that the
-/// threads cannot move in whole chunks.
-static bool noteTile(const Contraction &contraction,
-                     const TensorCoreTile &tile) {
-  if (!contraction.choices)
-    return true;
+/// Refuses, too, what the threads cannot move in whole chunks.
+bool fastk::decideTensorCoreTile(const Contraction &contraction) {
+  TensorCoreTile tile = chooseTile(contraction);
   KernelChoices &choices = *contraction.choices;
   choices.decide("tensor_warp_rows", tile.warpRows);
   choices.decide("tensor_warp_columns", tile.warpColumns);
@@ -351,11 +348,10 @@ SmallVector<Value> FragmentMover::read(Value stage, Value position,
   return words;
 }
 
-FailureOr<DeviceKernel> fastk::buildTensorCoreContraction(
-    gpu::GPUModuleOp module, const Contraction &contraction, StringRef name) {
+DeviceKernel fastk::buildTensorCoreContraction(gpu::GPUModuleOp module,
+                                               const Contraction &contraction,
+                                               StringRef name) {
   TensorCoreTile tile = chooseTile(contraction);
-  if (!noteTile(contraction, tile))
-    return failure();
   int64_t threads = tile.threads();
   TileEmitter emit(module, contraction, name, threads);
   OpBuilder &builder = emit.builder;

@@ -19,7 +19,24 @@ static constexpr int64_t kShortestReduction = 128;
 /// With so many points a thread each keeps the device busy as well.
 static constexpr int64_t kManyPoints = 1 << 17;
 
-bool fastk::wantsBlockKernel(linalg::GenericOp op) {
+namespace {
+class SharedPointsStrategy : public KernelStrategy {
+public:
+  explicit SharedPointsStrategy(linalg::GenericOp op) : op(op) {}
+
+  LogicalResult decide(KernelChoices &choices) override;
+  FailureOr<KernelSequence> emit(gpu::GPUModuleOp module,
+                                 unsigned firstNumber) override;
+
+private:
+  linalg::GenericOp op;
+  int64_t threads = 1;
+};
+} // namespace
+
+/// Whether a block for every point pays: a long reduction along memory, every
+/// result combined by one op with a neutral element.
+static bool wantsBlockKernel(linalg::GenericOp op) {
   KernelBody body(op);
   if (body.countPoints(body.reductionDims) < kShortestReduction)
     return false;
@@ -40,21 +57,26 @@ bool fastk::wantsBlockKernel(linalg::GenericOp op) {
   return votes > 0 && body.countPoints(body.parallelDims) < kManyPoints * 8;
 }
 
-FailureOr<DeviceKernel> fastk::buildBlockKernel(gpu::GPUModuleOp module,
-                                                linalg::GenericOp op,
-                                                StringRef name,
-                                                KernelChoices &choices) {
+LogicalResult SharedPointsStrategy::decide(KernelChoices &choices) {
+  KernelBody body(op);
+  int64_t length = body.countPoints(body.reductionDims);
+  threads = choices.decide("share_threads", length >= 8192  ? 512
+                                            : length >= 512 ? 256
+                                                            : 128);
+  return success();
+}
+
+FailureOr<KernelSequence> SharedPointsStrategy::emit(gpu::GPUModuleOp module,
+                                                     unsigned firstNumber) {
   KernelBody body(op);
   SmallVector<unsigned> order = body.orderForCoalescing(body.reductionDims);
   int64_t length = body.countPoints(order);
   DeviceKernel kernel;
-  kernel.name = name.str();
-  choices.begin("shared points");
-  kernel.threads = choices.decide("share_threads", length >= 8192  ? 512
-                                                   : length >= 512 ? 256
-                                                                   : 128);
+  kernel.name = kernelName(firstNumber);
+  kernel.threads = threads;
   kernel.blocks = body.countPoints(body.parallelDims);
-  gpu::GPUFuncOp func = body.createFunction(module, name, kernel.threads);
+  gpu::GPUFuncOp func =
+      body.createFunction(module, kernel.name, kernel.threads);
   kernel.operands = body.operands;
 
   OpBuilder &builder = body.builder;
@@ -126,5 +148,13 @@ FailureOr<DeviceKernel> fastk::buildBlockKernel(gpu::GPUModuleOp module,
         memref::LoadOp::create(builder, loc, shared[i], body.constant(0));
     body.storeResult(i, indices, combine(i, body.loadResult(i, indices), sum));
   }
-  return kernel;
+  return KernelSequence(kernel);
+}
+
+std::unique_ptr<KernelStrategy>
+fastk::matchSharedPoints(Operation *op, const KernelContext &) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  if (!generic || !wantsBlockKernel(generic))
+    return nullptr;
+  return std::make_unique<SharedPointsStrategy>(generic);
 }

@@ -7,8 +7,7 @@
 
 #include "DeviceKernels.h"
 #include "Cuda/Contraction/Contraction.h"
-#include "Cuda/Rows/RowKernel.h"
-#include "Cuda/Schedule/MappedKernel.h"
+#include "KernelBody.h"
 #include "MemrefPlace.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -69,88 +68,26 @@ FailureOr<BufferRef> DeviceKernels::locate(Value memref) {
   return ref;
 }
 
-LogicalResult DeviceKernels::add(linalg::GenericOp op) {
+LogicalResult DeviceKernels::addKernels(Operation *op) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
   // No point, no thread.
-  if (llvm::is_contained(op.getStaticLoopRanges(), 0))
+  if (generic && llvm::is_contained(generic.getStaticLoopRanges(), 0))
     return success();
-  // A product that reads its larger operand once is a reduction.
-  if (!folds.contains(op)) {
-    FailureOr<SplitKernels> reduction =
-        buildReduceKernels(module, op, plan.steps.size(), choices);
-    if (succeeded(reduction))
-      return launch(op, *reduction);
-    if (!choices.problem().empty())
+  for (const KernelStrategyEntry &entry : kernelStrategies()) {
+    std::unique_ptr<KernelStrategy> strategy = entry.match(op, context);
+    if (!strategy)
+      continue;
+    choices.begin(entry.name);
+    if (failed(strategy->decide(choices)))
       return failure();
+    FailureOr<KernelSequence> kernels =
+        strategy->emit(module, plan.steps.size());
+    return failed(kernels) ? failure() : launch(op, *kernels);
   }
-  if (auto contraction = matchContraction(op, folds.lookup(op))) {
-    contraction->device = limits;
-    contraction->choices = &choices;
-    return add(*contraction);
-  }
-  std::string name = nextName();
-  FailureOr<DeviceKernel> kernel = buildTileKernel(module, op, name, choices);
-  auto isOther = [&] { return failed(kernel) && choices.problem().empty(); };
-  if (isOther())
-    kernel = buildVectorKernel(module, op, name, choices);
-  if (isOther())
-    kernel = wantsBlockKernel(op)
-                 ? buildBlockKernel(module, op, name, choices)
-                 : buildThreadKernel(module, op, name, choices);
-  return launch(op, kernel);
-}
-
-LogicalResult DeviceKernels::add(const Contraction &found) {
-  Contraction contraction = found;
-  linalg::GenericOp op = contraction.op;
-  choices.begin(fitsTensorCores(contraction) ? "tensor-core tiles"
-                                             : "scalar tiles");
-  contraction.band = choices.decide("contraction_band", contraction.band);
-  std::optional<int64_t> chosen = chooseSplit(contraction);
-  if (!chosen)
-    return failure();
-  int64_t split = choices.decide("contraction_parts", *chosen);
-  if (split == 1)
-    return launch(op, buildContractionKernel(module, contraction, nextName()));
-  // One scratch memory serves all: launches follow each other.
-  int64_t elements = countPartials(contraction, split);
-  int64_t bytes = elements * elementBytes(contraction.element);
-  if (!scratch) {
-    scratch = plan.workspaces.size();
-    plan.workspaces.push_back({0, false});
-  }
-  plan.workspaces[*scratch].bytes =
-      std::max(plan.workspaces[*scratch].bytes, bytes);
-  OpBuilder builder(op);
-  auto partial = memref::AllocOp::create(
-      builder, op.getLoc(), MemRefType::get({elements}, contraction.element));
-  scratchAllocs.insert(partial);
-  if (failed(launch(op, buildContractionKernel(
-                            module, takeProducts(contraction, split, partial),
-                            nextName()))))
-    return failure();
-  return launch(op,
-                buildSumsKernel(module, takeSums(contraction, split, partial),
-                                nextName()));
-}
-
-LogicalResult DeviceKernels::add(scf::ForallOp forall) {
-  choices.begin("schedule");
-  return launch(forall, buildMappedKernel(module, forall, nextName(), limits));
-}
-
-LogicalResult DeviceKernels::add(scf::ParallelOp loop) {
-  return launch(loop, buildLoopKernel(module, loop, nextName(), choices));
-}
-
-std::string DeviceKernels::nextName() const {
-  return "k" + std::to_string(plan.steps.size());
-}
-
-LogicalResult DeviceKernels::launch(Operation *op,
-                                    FailureOr<DeviceKernel> kernel) {
-  if (failed(kernel))
-    return failure();
-  return launch(op, *kernel);
+  return op->emitOpError()
+         << "has no kernel: the default lowering for GPUs takes structured "
+            "ops on static shapes, and loops that are mapped to blocks "
+            "(required by 'fastk.device_kernels')";
 }
 
 LogicalResult DeviceKernels::launch(Operation *op, const DeviceKernel &kernel,
@@ -174,8 +111,23 @@ LogicalResult DeviceKernels::launch(Operation *op, const DeviceKernel &kernel,
   return success();
 }
 
+void DeviceKernels::share(memref::AllocOp memory) {
+  if (!scratch) {
+    scratch = plan.workspaces.size();
+    plan.workspaces.push_back({0, false});
+  }
+  MemRefType type = memory.getType();
+  int64_t bytes = type.getNumElements() * elementBytes(type.getElementType());
+  plan.workspaces[*scratch].bytes =
+      std::max(plan.workspaces[*scratch].bytes, bytes);
+  scratchAllocs.insert(memory);
+}
+
 LogicalResult DeviceKernels::launch(Operation *op,
-                                    const SplitKernels &kernels) {
+                                    const KernelSequence &kernels) {
+  memref::AllocOp shared = kernels.shared;
+  if (shared)
+    share(shared);
   SmallVector<BufferRef> scratch;
   for (int64_t offset : kernels.scratch)
     scratch.push_back(
@@ -186,17 +138,6 @@ LogicalResult DeviceKernels::launch(Operation *op,
     if (failed(launch(op, kernel, scratch)))
       return failure();
   return success();
-}
-
-LogicalResult DeviceKernels::add(CallOp call) {
-  auto group = groups.lookupSymbol<func::FuncOp>(call.getLowering());
-  if (!group && programs)
-    return splice(call);
-  SplitKernels rows =
-      buildRowKernels(module, group, plan.steps.size(), choices);
-  for (DeviceKernel &kernel : rows.kernels)
-    kernel.operands.assign(call->operand_begin(), call->operand_end());
-  return launch(call, rows);
 }
 
 void DeviceKernels::findFolds() {
@@ -222,7 +163,7 @@ void DeviceKernels::findFolds() {
                      ref->offset +
                          elements * elementBytes(type.getElementType())};
   };
-  folds = findContractionFolds(func, rangeOf);
+  context.folds = findContractionFolds(func, rangeOf);
 }
 
 void DeviceKernels::dropUnusedWorkspaces() {
@@ -258,7 +199,7 @@ void DeviceKernels::dropUnusedWorkspaces() {
 
 LogicalResult DeviceKernels::run() {
   findFolds();
-  for (auto &[op, fold] : folds) {
+  for (auto &[op, fold] : context.folds) {
     folded.insert(fold.start);
     folded.insert(fold.end);
   }
@@ -310,32 +251,22 @@ LogicalResult DeviceKernels::addLoop(scf::ForOp loop) {
 }
 
 LogicalResult DeviceKernels::addOp(Operation *op) {
-  IRRewriter rewriter(op);
-  if (auto copy = dyn_cast<memref::CopyOp>(op))
-    return add(linalg::makeMemRefCopyOp(rewriter, copy.getLoc(),
-                                        copy.getSource(), copy.getTarget()));
-  if (auto call = dyn_cast<CallOp>(op))
-    return add(call);
-  if (auto forall = dyn_cast<scf::ForallOp>(op))
-    return add(forall);
-  if (auto loop = dyn_cast<scf::ParallelOp>(op))
-    return add(loop);
+  if (auto call = dyn_cast<CallOp>(op);
+      call && programs && !context.groups.lookupSymbol(call.getLowering()))
+    return splice(call);
   if (programs && isPlanLoop(op))
     return addLoop(cast<scf::ForOp>(op));
-  if (auto scan = dyn_cast<tm_tensor::ScanOp>(op))
-    return launch(scan, buildScanKernel(module, scan, nextName(), choices));
+  IRRewriter rewriter(op);
+  if (auto copy = dyn_cast<memref::CopyOp>(op))
+    return addKernels(linalg::makeMemRefCopyOp(
+        rewriter, copy.getLoc(), copy.getSource(), copy.getTarget()));
   auto structured = dyn_cast<linalg::LinalgOp>(op);
-  if (!structured)
-    return op->emitOpError()
-           << "has no kernel: the default lowering for GPUs takes structured "
-              "ops on static shapes, and loops that are mapped to blocks "
-              "(required by 'fastk.device_kernels')";
-  if (auto generic = dyn_cast<linalg::GenericOp>(op))
-    return add(generic);
+  if (!structured || isa<linalg::GenericOp>(op))
+    return addKernels(op);
   FailureOr<linalg::GenericOp> made =
       linalg::generalizeNamedOp(rewriter, structured);
   if (failed(made))
     return op->emitOpError() << "cannot be written as linalg.generic "
                                 "(required by 'fastk.device_kernels')";
-  return add(*made);
+  return addKernels(*made);
 }

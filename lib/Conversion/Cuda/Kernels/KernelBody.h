@@ -14,10 +14,30 @@
 #ifndef FASTK_LIB_CONVERSION_CUDA_KERNELS_KERNELBODY_H
 #define FASTK_LIB_CONVERSION_CUDA_KERNELS_KERNELBODY_H
 
-#include "DeviceKernels.h"
+#include "KernelStrategy.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace fastk {
+
+/// Makes a kernel for blocks of `threads` threads at the end of `module`. It
+/// does nothing so far, and `builder` is set to where it begins.
+mlir::gpu::GPUFuncOp createKernel(mlir::OpBuilder &builder, mlir::Location loc,
+                                  mlir::gpu::GPUModuleOp module,
+                                  llvm::StringRef name,
+                                  mlir::TypeRange parameters, int64_t threads);
+
+/// Whether a memref is data of the model, and not its state.
+bool isConstantGlobal(mlir::Value memref);
+
+/// The same for what `op` of the host function does: a parameter for each
+/// memref of `used`, which is added to `operands`; constants are made again in
+/// the kernel. `mapping` goes from the host's values to the kernel's.
+mlir::gpu::GPUFuncOp createKernel(mlir::OpBuilder &builder, mlir::Operation *op,
+                                  mlir::gpu::GPUModuleOp module,
+                                  llvm::StringRef name, int64_t threads,
+                                  llvm::ArrayRef<mlir::Value> used,
+                                  llvm::SmallVectorImpl<mlir::Value> &operands,
+                                  mlir::IRMapping &mapping);
 
 class KernelBody {
 public:

@@ -10,8 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "DeviceKernels.h"
+#include "KernelBody.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -22,10 +23,24 @@ using namespace fastk;
 
 static constexpr int64_t kThreads = 256;
 
-/// One dimension of the loop.
 namespace {
+/// One dimension of the loop.
 struct Trips {
   int64_t lower, step, count;
+};
+
+/// One thread for every point of a loop of constant bounds; parallel loops
+/// inside are serial. Nothing is to be decided.
+class LoopStrategy : public KernelStrategy {
+public:
+  explicit LoopStrategy(scf::ParallelOp loop) : loop(loop) {}
+
+  LogicalResult decide(KernelChoices &) override { return success(); }
+  FailureOr<KernelSequence> emit(gpu::GPUModuleOp module,
+                                 unsigned firstNumber) override;
+
+private:
+  scf::ParallelOp loop;
 };
 } // namespace
 
@@ -58,10 +73,8 @@ static LogicalResult serialize(gpu::GPUFuncOp kernel) {
   return success();
 }
 
-FailureOr<DeviceKernel> fastk::buildLoopKernel(gpu::GPUModuleOp module,
-                                               scf::ParallelOp loop,
-                                               StringRef name,
-                                               KernelChoices &choices) {
+FailureOr<KernelSequence> LoopStrategy::emit(gpu::GPUModuleOp module,
+                                             unsigned firstNumber) {
   FailureOr<SmallVector<Trips>> trips = tripsOf(loop);
   if (failed(trips))
     return loop.emitError() << "has bounds that are not known when it is "
@@ -70,8 +83,7 @@ FailureOr<DeviceKernel> fastk::buildLoopKernel(gpu::GPUModuleOp module,
   for (const Trips &each : *trips)
     points *= each.count;
   DeviceKernel kernel;
-  kernel.name = name.str();
-  choices.begin("loops");
+  kernel.name = kernelName(firstNumber);
   kernel.threads = std::max<int64_t>(1, std::min(kThreads, points));
   kernel.blocks =
       std::max<int64_t>(1, llvm::divideCeil(points, kernel.threads));
@@ -87,7 +99,7 @@ FailureOr<DeviceKernel> fastk::buildLoopKernel(gpu::GPUModuleOp module,
   OpBuilder builder(loop.getContext());
   IRMapping mapping;
   gpu::GPUFuncOp func =
-      createKernel(builder, loop, module, name, kernel.threads,
+      createKernel(builder, loop, module, kernel.name, kernel.threads,
                    used.getArrayRef(), kernel.operands, mapping);
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(builder, loc, value);
@@ -124,5 +136,13 @@ FailureOr<DeviceKernel> fastk::buildLoopKernel(gpu::GPUModuleOp module,
   if (failed(serialize(func)))
     return loop.emitError() << "cannot be made serial inside of a thread "
                                "(required by 'fastk.device_kernels')";
-  return kernel;
+  return KernelSequence(kernel);
+}
+
+std::unique_ptr<KernelStrategy>
+fastk::matchParallelLoop(Operation *op, const KernelContext &) {
+  auto loop = dyn_cast<scf::ParallelOp>(op);
+  if (!loop)
+    return nullptr;
+  return std::make_unique<LoopStrategy>(loop);
 }

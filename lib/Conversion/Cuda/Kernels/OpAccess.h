@@ -8,7 +8,7 @@
 #ifndef FASTK_LIB_CONVERSION_CUDA_KERNELS_OPACCESS_H
 #define FASTK_LIB_CONVERSION_CUDA_KERNELS_OPACCESS_H
 
-#include "DeviceKernels.h"
+#include "KernelBody.h"
 #include "PointEmitter.h"
 
 namespace fastk {

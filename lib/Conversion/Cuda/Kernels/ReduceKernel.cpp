@@ -37,19 +37,31 @@ static constexpr int64_t kStaticShared = 48 * 1024;
 static constexpr int64_t kShortestReduction = 32;
 
 namespace {
+/// What is known of a reduction before anything is decided.
+struct ReductionShape {
+  OpAccess access;
+  std::vector<Reduction> reductions = {};
+  /// Threads side by side have results of their own.
+  bool alongColumns = false;
+};
+
+/// What is decided.
+struct ReductionNumbers {
+  int64_t threads = kDefaultThreads, blocks = kDefaultBlocks,
+          unroll = kDefaultUnroll;
+};
+
 class ReduceBuilder {
 public:
-  ReduceBuilder(gpu::GPUModuleOp module, const OpAccess &access,
-                ArrayRef<Reduction> reductions, bool alongColumns,
-                KernelChoices &choices)
-      : module(module), access(access), op(access.op), reductions(reductions),
-        alongColumns(alongColumns), builder(module.getContext()),
-        loc(access.op->getLoc()),
-        wantedThreads(choices.decide("reduce_threads", kDefaultThreads)),
-        wantedBlocks(choices.decide("reduce_blocks", kDefaultBlocks)),
-        unroll(choices.decide("reduce_unroll", kDefaultUnroll)) {}
+  ReduceBuilder(gpu::GPUModuleOp module, const ReductionShape &shape,
+                const ReductionNumbers &numbers)
+      : module(module), access(shape.access), op(access.op),
+        reductions(shape.reductions), alongColumns(shape.alongColumns),
+        builder(module.getContext()), loc(op.getLoc()),
+        wantedThreads(numbers.threads), wantedBlocks(numbers.blocks),
+        unroll(numbers.unroll) {}
 
-  SplitKernels build(unsigned firstNumber);
+  KernelSequence build(unsigned firstNumber);
 
 private:
   DeviceKernel begin(StringRef name, int64_t threads);
@@ -407,21 +419,18 @@ DeviceKernel ReduceBuilder::buildLast(StringRef name) {
   return kernel;
 }
 
-SplitKernels ReduceBuilder::build(unsigned firstNumber) {
+KernelSequence ReduceBuilder::build(unsigned firstNumber) {
   results = alongColumns ? access.columns() : access.rows();
   reduced = alongColumns ? access.rows() : access.columns();
   width = access.widest();
   while (access.columns() % width != 0)
     width /= 2;
-  auto nameOf = [&](unsigned number) {
-    return "k" + std::to_string(firstNumber + number);
-  };
-  SplitKernels made;
-  made.kernels.push_back(alongColumns ? buildColumns(nameOf(0))
-                                      : buildRows(nameOf(0)));
+  std::string name = kernelName(firstNumber);
+  KernelSequence made;
+  made.kernels.push_back(alongColumns ? buildColumns(name) : buildRows(name));
   if (parts == 1)
     return made;
-  made.kernels.push_back(buildLast(nameOf(1)));
+  made.kernels.push_back(buildLast(kernelName(firstNumber + 1)));
   for (size_t i = 0; i < reductions.size(); ++i) {
     made.scratch.push_back(made.scratchBytes);
     made.scratchBytes += llvm::alignTo(parts * results * 8, 256);
@@ -429,20 +438,52 @@ SplitKernels ReduceBuilder::build(unsigned firstNumber) {
   return made;
 }
 
-FailureOr<SplitKernels> fastk::buildReduceKernels(gpu::GPUModuleOp module,
-                                                  linalg::GenericOp op,
-                                                  unsigned firstNumber,
-                                                  KernelChoices &choices) {
+namespace {
+class ReductionStrategy : public KernelStrategy {
+public:
+  explicit ReductionStrategy(ReductionShape shape) : shape(std::move(shape)) {}
+
+  LogicalResult decide(KernelChoices &choices) override;
+  FailureOr<KernelSequence> emit(gpu::GPUModuleOp module,
+                                 unsigned firstNumber) override {
+    return ReduceBuilder(module, shape, numbers).build(firstNumber);
+  }
+
+private:
+  ReductionShape shape;
+  ReductionNumbers numbers;
+};
+} // namespace
+
+LogicalResult ReductionStrategy::decide(KernelChoices &choices) {
+  // What a block exchanges in shared memory, all lanes of all results.
+  int64_t lanes = 0;
+  for (const Reduction &each : shape.reductions)
+    lanes += shape.access.widest() * each.type.getIntOrFloatBitWidth() / 8;
+  numbers.threads = choices.decide("reduce_threads", kDefaultThreads);
+  if (choices.isGiven("reduce_threads") &&
+      !choices.fits(
+          lanes * numbers.threads, kStaticShared,
+          "'fastk.reduce_threads': bytes of shared memory of a block"))
+    return failure();
+  numbers.blocks = choices.decide("reduce_blocks", kDefaultBlocks);
+  numbers.unroll = choices.decide("reduce_unroll", kDefaultUnroll);
+  return success();
+}
+
+/// Nothing when the reduction is short, not linear, combined by more than one
+/// op, or reads its operands more than once.
+static std::optional<ReductionShape> matchShape(linalg::GenericOp op) {
   std::optional<OpAccess> found = OpAccess::of(op);
   if (!found || op.getNumReductionLoops() == 0)
-    return failure();
-  OpAccess &access = *found;
+    return std::nullopt;
+  ReductionShape shape{std::move(*found)};
+  OpAccess &access = shape.access;
   int64_t points = access.columns();
-  std::vector<Reduction> reductions;
   for (unsigned i = 0; i < op.getNumDpsInits(); ++i) {
     if (!findCombiner(op, i).op)
-      return failure();
-    reductions.emplace_back(op, i);
+      return std::nullopt;
+    shape.reductions.emplace_back(op, i);
   }
   // Something is read once at every point: no contraction, no window.
   std::optional<unsigned> main;
@@ -452,7 +493,7 @@ FailureOr<SplitKernels> fastk::buildReduceKernels(gpu::GPUModuleOp module,
       main = i;
   }
   if (!main)
-    return failure();
+    return std::nullopt;
   // Which loops are the result's, and which of them all is along memory.
   const PointAccess &result = access.operands[op.getNumDpsInputs()];
   int64_t reduced = 1;
@@ -470,7 +511,8 @@ FailureOr<SplitKernels> fastk::buildReduceKernels(gpu::GPUModuleOp module,
       alongColumns = !isReduced;
   }
   if (!alongColumns || reduced < kShortestReduction)
-    return failure();
+    return std::nullopt;
+  shape.alongColumns = *alongColumns;
   access.orderLoopsBy(op.getNumDpsInputs());
   unsigned loops = access.extents.size();
   if (*alongColumns) {
@@ -484,17 +526,17 @@ FailureOr<SplitKernels> fastk::buildReduceKernels(gpu::GPUModuleOp module,
     access.reorder(order);
     access.splitAt(resultLoops);
   }
-  choices.begin("reduction");
-  // What a block exchanges in shared memory, all lanes of all results.
-  int64_t lanes = 0;
-  for (const Reduction &each : reductions)
-    lanes += access.widest() * each.type.getIntOrFloatBitWidth() / 8;
-  if (choices.isGiven("reduce_threads") &&
-      !choices.fits(
-          lanes * choices.find("reduce_threads").value_or(kDefaultThreads),
-          kStaticShared,
-          "'fastk.reduce_threads': bytes of shared memory of a block"))
-    return failure();
-  return ReduceBuilder(module, access, reductions, *alongColumns, choices)
-      .build(firstNumber);
+  return shape;
+}
+
+std::unique_ptr<KernelStrategy>
+fastk::matchReduction(Operation *op, const KernelContext &context) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  // What begins or ends with other ops needs a kernel that computes them, too.
+  if (!generic || context.folds.contains(op))
+    return nullptr;
+  std::optional<ReductionShape> shape = matchShape(generic);
+  if (!shape)
+    return nullptr;
+  return std::make_unique<ReductionStrategy>(std::move(*shape));
 }

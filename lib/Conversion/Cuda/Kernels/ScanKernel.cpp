@@ -12,8 +12,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ScanKernel.h"
 #include "BlockReduce.h"
-#include "DeviceKernels.h"
+#include "KernelBody.h"
 #include "TMTensor/LowerTMTensor.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -44,8 +45,7 @@ public:
         type(cast<MemRefType>(op.getInputs()[0].getType())),
         length(type.getDimSize(op.getDimension())) {}
 
-  DeviceKernel build(gpu::GPUModuleOp module, StringRef name,
-                     KernelChoices &choices);
+  DeviceKernel build(gpu::GPUModuleOp module, StringRef name);
 
 private:
   Value constant(int64_t value) {
@@ -116,11 +116,9 @@ Value ScanBuilder::scanWarp(Value value, Value lane) {
   return value;
 }
 
-DeviceKernel ScanBuilder::build(gpu::GPUModuleOp module, StringRef name,
-                                KernelChoices &choices) {
+DeviceKernel ScanBuilder::build(gpu::GPUModuleOp module, StringRef name) {
   DeviceKernel kernel;
   kernel.name = name.str();
-  choices.begin("scans");
   kernel.blocks = type.getNumElements() / length;
   kernel.threads =
       std::min<int64_t>(kernel.blocks < kManyRows ? kMaxThreads : kThreads,
@@ -187,9 +185,28 @@ DeviceKernel ScanBuilder::build(gpu::GPUModuleOp module, StringRef name,
   return kernel;
 }
 
-FailureOr<DeviceKernel> fastk::buildScanKernel(gpu::GPUModuleOp module,
-                                               tm_tensor::ScanOp op,
-                                               StringRef name,
-                                               KernelChoices &choices) {
-  return ScanBuilder(op).build(module, name, choices);
+namespace {
+class ScanStrategy : public KernelStrategy {
+public:
+  explicit ScanStrategy(tm_tensor::ScanOp op) : op(op) {}
+
+  LogicalResult decide(KernelChoices &) override { return success(); }
+  FailureOr<KernelSequence> emit(gpu::GPUModuleOp module,
+                                 unsigned firstNumber) override {
+    DeviceKernel kernel =
+        ScanBuilder(op).build(module, kernelName(firstNumber));
+    return KernelSequence(kernel);
+  }
+
+private:
+  tm_tensor::ScanOp op;
+};
+} // namespace
+
+std::unique_ptr<KernelStrategy> fastk::matchScan(Operation *op,
+                                                 const KernelContext &) {
+  auto scan = dyn_cast<tm_tensor::ScanOp>(op);
+  if (!scan || !canScanByBlocks(scan))
+    return nullptr;
+  return std::make_unique<ScanStrategy>(scan);
 }

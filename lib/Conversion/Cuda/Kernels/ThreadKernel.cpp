@@ -40,19 +40,36 @@ static SmallVector<Value> reduce(KernelBody &body, ArrayRef<unsigned> dims,
   return llvm::to_vector_of<Value>(loop.getResults());
 }
 
-FailureOr<DeviceKernel> fastk::buildThreadKernel(gpu::GPUModuleOp module,
-                                                 linalg::GenericOp op,
-                                                 StringRef name,
-                                                 KernelChoices &choices) {
+namespace {
+/// Loops over the dimensions that are not parallel. Any linalg.generic of
+/// static shape has such a kernel.
+class PointsStrategy : public KernelStrategy {
+public:
+  explicit PointsStrategy(linalg::GenericOp op) : op(op) {}
+
+  LogicalResult decide(KernelChoices &choices) override {
+    threads = choices.decide("point_threads", kThreads);
+    return success();
+  }
+  FailureOr<KernelSequence> emit(gpu::GPUModuleOp module,
+                                 unsigned firstNumber) override;
+
+private:
+  linalg::GenericOp op;
+  int64_t threads = 1;
+};
+} // namespace
+
+FailureOr<KernelSequence> PointsStrategy::emit(gpu::GPUModuleOp module,
+                                               unsigned firstNumber) {
   KernelBody body(op);
   SmallVector<unsigned> order = body.orderForCoalescing(body.parallelDims);
   int64_t points = body.countPoints(order);
   DeviceKernel kernel;
-  kernel.name = name.str();
-  choices.begin("points");
-  kernel.threads = std::min(choices.decide("point_threads", kThreads), points);
+  kernel.name = kernelName(firstNumber);
+  kernel.threads = std::min(threads, points);
   kernel.blocks = llvm::divideCeil(points, kernel.threads);
-  body.createFunction(module, name, kernel.threads);
+  body.createFunction(module, kernel.name, kernel.threads);
   kernel.operands = body.operands;
 
   OpBuilder &builder = body.builder;
@@ -87,5 +104,13 @@ FailureOr<DeviceKernel> fastk::buildThreadKernel(gpu::GPUModuleOp module,
   values = reduce(body, body.reductionDims, indices, values);
   for (unsigned i = 0; i < results; ++i)
     body.storeResult(i, indices, values[i]);
-  return kernel;
+  return KernelSequence(kernel);
+}
+
+std::unique_ptr<KernelStrategy> fastk::matchPoints(Operation *op,
+                                                   const KernelContext &) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  if (!generic)
+    return nullptr;
+  return std::make_unique<PointsStrategy>(generic);
 }

@@ -24,6 +24,8 @@ static constexpr int64_t kThreads = 256;
 static constexpr int64_t kMinExtent = 16;
 /// What squares of all operands may take: what every block has for certain.
 static constexpr int64_t kSharedBytes = 40 * 1024;
+/// Side of a square where a larger one does not fit or does not pay.
+static constexpr int64_t kSmallSquare = 32;
 
 namespace {
 /// How operands are turned.
@@ -33,6 +35,21 @@ struct Turn {
   /// bytes a point of theirs has, and the widest of them.
   SmallVector<unsigned> operands = {};
   int64_t bytes = 0, widest = 1;
+
+  /// Bytes of shared memory that squares of this side take.
+  int64_t sharedBytes(int64_t tile) const { return tile * (tile + 1) * bytes; }
+};
+
+class TurnStrategy : public KernelStrategy {
+public:
+  explicit TurnStrategy(Turn turn) : turn(std::move(turn)) {}
+
+  LogicalResult decide(KernelChoices &choices) override;
+  FailureOr<KernelSequence> emit(gpu::GPUModuleOp module,
+                                 unsigned firstNumber) override;
+
+private:
+  Turn turn;
   /// Side of a square, and the threads that work on it.
   int64_t tile = 0, threads = 0;
 };
@@ -89,39 +106,29 @@ static std::optional<Turn> matchTurn(linalg::GenericOp op) {
   return turn;
 }
 
-/// False where a square does not fit, or a choice is refused.
-static bool chooseSquare(Turn &turn, KernelChoices &choices) {
+LogicalResult TurnStrategy::decide(KernelChoices &choices) {
   // Halves take twice the points for the same bytes of a line.
-  int64_t tile = turn.widest <= 2 ? 64 : 32;
-  if (tile * (tile + 1) * turn.bytes > kSharedBytes)
-    tile = 32;
-  if (tile * (tile + 1) * turn.bytes > kSharedBytes)
-    return false;
-  choices.begin("turn");
+  tile = turn.widest <= 2 ? 64 : kSmallSquare;
+  if (turn.sharedBytes(tile) > kSharedBytes)
+    tile = kSmallSquare;
   tile = choices.decide("turn_square", tile);
-  if (!choices.fits(tile * (tile + 1) * turn.bytes, kSharedBytes,
+  if (!choices.fits(turn.sharedBytes(tile), kSharedBytes,
                     "'fastk.turn_square': bytes of shared memory of a block"))
-    return false;
-  turn.tile = tile;
-  int64_t threads = turn.threads = choices.decide("turn_threads", kThreads);
-  return choices.fits(tile, threads,
-                      "'fastk.turn_square' is more than the threads of a "
-                      "block, 'fastk.turn_threads'") &&
-         choices.fits(threads, tile * tile,
-                      "'fastk.turn_threads' is more than a square has "
-                      "elements");
+    return failure();
+  threads = choices.decide("turn_threads", kThreads);
+  return success(choices.fits(tile, threads,
+                              "'fastk.turn_square' is more than the threads "
+                              "of a block, 'fastk.turn_threads'") &&
+                 choices.fits(threads, tile * tile,
+                              "'fastk.turn_threads' is more than a square has "
+                              "elements"));
 }
 
-FailureOr<DeviceKernel> fastk::buildTileKernel(gpu::GPUModuleOp module,
-                                               linalg::GenericOp op,
-                                               StringRef name,
-                                               KernelChoices &choices) {
-  std::optional<Turn> turn = matchTurn(op);
-  if (!turn || !chooseSquare(*turn, choices))
-    return failure();
-  OpAccess &access = turn->access;
-  ArrayRef<unsigned> turned = turn->operands;
-  const int64_t tile = turn->tile, threads = turn->threads;
+FailureOr<KernelSequence> TurnStrategy::emit(gpu::GPUModuleOp module,
+                                             unsigned firstNumber) {
+  OpAccess &access = turn.access;
+  linalg::GenericOp op = access.op;
+  ArrayRef<unsigned> turned = turn.operands;
   unsigned inputs = op.getNumDpsInputs(), last = access.extents.size() - 1;
   int64_t across = access.extents[last], along = access.extents[last - 1];
   int64_t rest = access.rows() / along;
@@ -130,11 +137,12 @@ FailureOr<DeviceKernel> fastk::buildTileKernel(gpu::GPUModuleOp module,
   int64_t tilesAlong = llvm::divideCeil(along, tile);
 
   DeviceKernel kernel;
-  kernel.name = name.str();
+  kernel.name = kernelName(firstNumber);
   kernel.threads = threads;
   kernel.blocks = rest * tilesAcross * tilesAlong;
   OpBuilder builder(op.getContext());
-  kernel.operands = access.createFunction(builder, module, name, threads);
+  kernel.operands =
+      access.createFunction(builder, module, kernel.name, threads);
   Location loc = op.getLoc();
   PointEmitter emit(builder, loc, access.isNarrow());
   Value block =
@@ -205,5 +213,14 @@ FailureOr<DeviceKernel> fastk::buildTileKernel(gpu::GPUModuleOp module,
     emit.store(access.operands[inputs], chunk,
                access.evaluate(emit, chunk, 0, given));
   }
-  return kernel;
+  return KernelSequence(kernel);
+}
+
+std::unique_ptr<KernelStrategy>
+fastk::matchTurnedOperands(Operation *op, const KernelContext &) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  std::optional<Turn> turn = generic ? matchTurn(generic) : std::nullopt;
+  if (!turn || turn->sharedBytes(kSmallSquare) > kSharedBytes)
+    return nullptr;
+  return std::make_unique<TurnStrategy>(std::move(*turn));
 }

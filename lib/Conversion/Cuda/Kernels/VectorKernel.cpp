@@ -26,25 +26,40 @@ static constexpr int64_t kEnoughBlocks = 132 * 8;
 /// Elements of a thread that fit its registers before anything is computed.
 static constexpr int64_t kMaxLoaded = 256;
 
-FailureOr<DeviceKernel> fastk::buildVectorKernel(gpu::GPUModuleOp module,
-                                                 linalg::GenericOp op,
-                                                 StringRef name,
-                                                 KernelChoices &choices) {
-  if (op.getNumReductionLoops() != 0)
-    return failure();
-  std::optional<OpAccess> found = OpAccess::of(op);
-  if (!found)
-    return failure();
-  OpAccess &access = *found;
+namespace {
+class VectorStrategy : public KernelStrategy {
+public:
+  explicit VectorStrategy(OpAccess found);
+
+  LogicalResult decide(KernelChoices &choices) override;
+  FailureOr<KernelSequence> emit(gpu::GPUModuleOp module,
+                                 unsigned firstNumber) override;
+
+private:
+  OpAccess access;
+  linalg::GenericOp op;
+  int64_t rows, columns;
+  /// Elements of a vector, vectors of a thread, threads of a block.
+  int64_t width = 1, vectors = 1, threads = 1;
+  /// Vectors of a row, vectors of all, and elements that none of them holds.
+  int64_t ofRow = 0, all = 0, rest = 0;
+};
+} // namespace
+
+VectorStrategy::VectorStrategy(OpAccess found)
+    : access(std::move(found)), op(access.op) {
   // Results in the order of their memory, then as few rows as possible.
   access.orderLoopsBy(op.getNumDpsInputs());
   access.splitLongestRow();
-  int64_t rows = access.rows(), columns = access.columns();
-  choices.begin("vectors");
+  rows = access.rows();
+  columns = access.columns();
+}
+
+LogicalResult VectorStrategy::decide(KernelChoices &choices) {
   int64_t widest = access.widest();
   // What one element takes of the limit on what is loaded.
   int64_t loads = op.getNumDpsInputs();
-  int64_t width = widest;
+  width = widest;
   while (width > 1 && width * loads > kMaxLoaded)
     width /= 2;
   width = choices.decide("vector_width", width);
@@ -54,16 +69,13 @@ FailureOr<DeviceKernel> fastk::buildVectorKernel(gpu::GPUModuleOp module,
   // What no vector holds is left to single threads, when there is one row.
   while (columns % width != 0 && (rows != 1 || columns < width))
     width /= 2;
-  int64_t rest = columns % width;
-  int64_t ofRow = columns / width;
-  int64_t all = rows * ofRow;
-
-  DeviceKernel kernel;
-  kernel.name = name.str();
-  kernel.threads = std::min<int64_t>(choices.decide("vector_threads", kThreads),
-                                     llvm::alignTo(std::max(all, rest), 32));
-  int64_t vectors = kMaxVectors;
-  while (vectors > 1 && (all < kEnoughBlocks * kernel.threads * vectors ||
+  rest = columns % width;
+  ofRow = columns / width;
+  all = rows * ofRow;
+  threads = std::min<int64_t>(choices.decide("vector_threads", kThreads),
+                              llvm::alignTo(std::max(all, rest), 32));
+  vectors = kMaxVectors;
+  while (vectors > 1 && (all < kEnoughBlocks * threads * vectors ||
                          vectors * width * loads > kMaxLoaded))
     vectors /= 2;
   vectors = choices.decide("vector_count", vectors);
@@ -73,10 +85,18 @@ FailureOr<DeviceKernel> fastk::buildVectorKernel(gpu::GPUModuleOp module,
                     "'fastk.vector_count' loads too much at a time; elements "
                     "of a thread"))
     return failure();
+  return success();
+}
+
+FailureOr<KernelSequence> VectorStrategy::emit(gpu::GPUModuleOp module,
+                                               unsigned firstNumber) {
+  DeviceKernel kernel;
+  kernel.name = kernelName(firstNumber);
+  kernel.threads = threads;
   kernel.blocks = llvm::divideCeil(all, kernel.threads * vectors);
   OpBuilder builder(op.getContext());
   kernel.operands =
-      access.createFunction(builder, module, name, kernel.threads);
+      access.createFunction(builder, module, kernel.name, kernel.threads);
   Location loc = op.getLoc();
   PointEmitter emit(builder, loc, access.isNarrow());
 
@@ -121,7 +141,7 @@ FailureOr<DeviceKernel> fastk::buildVectorKernel(gpu::GPUModuleOp module,
   };
   storeAll(chunks);
   if (rest == 0)
-    return kernel;
+    return KernelSequence(kernel);
   PointChunk last;
   last.id = chunks.size();
   last.row = emit.constant(0);
@@ -134,5 +154,16 @@ FailureOr<DeviceKernel> fastk::buildVectorKernel(gpu::GPUModuleOp module,
   builder.setInsertionPointToStart(
       scf::IfOp::create(builder, loc, isMine, false).thenBlock());
   storeAll(last);
-  return kernel;
+  return KernelSequence(kernel);
+}
+
+std::unique_ptr<KernelStrategy> fastk::matchVectors(Operation *op,
+                                                    const KernelContext &) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  if (!generic || generic.getNumReductionLoops() != 0)
+    return nullptr;
+  std::optional<OpAccess> access = OpAccess::of(generic);
+  if (!access)
+    return nullptr;
+  return std::make_unique<VectorStrategy>(std::move(*access));
 }

@@ -4,9 +4,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// One kernel where a block, or a part of one, takes a row: values that later
+// passes need stay in registers when they fit, otherwise each pass computes
+// them again. A few long rows are split among blocks: then every pass is a
+// kernel. Operands are those of the group's function, then its results.
+//
+//===----------------------------------------------------------------------===//
 
-#include "RowKernel.h"
 #include "RowKernelBuilder.h"
+#include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -217,42 +224,67 @@ DeviceKernel RowKernelBuilder::build() {
   return result;
 }
 
-SplitKernels fastk::buildRowKernels(gpu::GPUModuleOp module, func::FuncOp func,
-                                    unsigned firstNumber,
-                                    KernelChoices &choices) {
-  RowGroup group(func);
-  SplitKernels kernels;
-  std::optional<RowSchedule> chosen = scheduleRows(group, choices);
-  if (!chosen)
-    return kernels;
-  RowSchedule schedule = *chosen;
-  auto nameOf = [&](unsigned number) {
-    return "k" + std::to_string(firstNumber + number);
+namespace {
+class RowStrategy : public KernelStrategy {
+public:
+  RowStrategy(CallOp call, func::FuncOp func) : call(call), group(func) {}
+
+  LogicalResult decide(KernelChoices &choices) override {
+    std::optional<RowSchedule> chosen = scheduleRows(group, choices);
+    if (!chosen)
+      return failure();
+    schedule = *chosen;
+    return success();
+  }
+  FailureOr<KernelSequence> emit(gpu::GPUModuleOp module,
+                                 unsigned firstNumber) override;
+
+private:
+  CallOp call;
+  RowGroup group;
+  RowSchedule schedule;
+};
+} // namespace
+
+FailureOr<KernelSequence> RowStrategy::emit(gpu::GPUModuleOp module,
+                                            unsigned firstNumber) {
+  KernelSequence made;
+  auto add = [&](unsigned firstPass, unsigned lastPass, bool isLast) {
+    std::string name = kernelName(firstNumber + made.kernels.size());
+    RowKernelBuilder builder(module, group, schedule, name, firstPass, lastPass,
+                             isLast);
+    made.kernels.push_back(builder.build());
+    made.kernels.back().operands.assign(call->operand_begin(),
+                                        call->operand_end());
   };
   unsigned last = group.lastPass();
   if (schedule.parts == 1) {
-    kernels.kernels.push_back(
-        RowKernelBuilder(module, group, schedule, nameOf(0), 1, last, true)
-            .build());
-    return kernels;
+    add(1, last, true);
+    return made;
   }
   for (unsigned pass = 1; pass <= last; ++pass)
-    kernels.kernels.push_back(RowKernelBuilder(module, group, schedule,
-                                               nameOf(pass - 1), pass, pass,
-                                               pass > group.levels)
-                                  .build());
-  if (last == group.levels) {
-    // Nothing but rows is left: a block for each.
-    RowKernelBuilder builder(module, group, schedule, nameOf(last), last + 1,
-                             last, true);
-    kernels.kernels.push_back(builder.build());
-  }
+    add(pass, pass, pass > group.levels);
+  // Nothing but rows is left: a block for each.
+  if (last == group.levels)
+    add(last + 1, last, true);
   for (linalg::GenericOp op : group.ops)
     if (group.isReduction(op))
       for (unsigned i = 0; i < op.getNumResults(); ++i) {
-        kernels.scratch.push_back(kernels.scratchBytes);
-        kernels.scratchBytes +=
+        made.scratch.push_back(made.scratchBytes);
+        made.scratchBytes +=
             llvm::alignTo(group.rows * schedule.parts * 8, 256);
       }
-  return kernels;
+  return made;
+}
+
+std::unique_ptr<KernelStrategy>
+fastk::matchRowGroup(Operation *op, const KernelContext &context) {
+  auto call = dyn_cast<CallOp>(op);
+  if (!call)
+    return nullptr;
+  ModuleOp groups = context.groups;
+  auto group = groups.lookupSymbol<func::FuncOp>(call.getLowering());
+  if (!group)
+    return nullptr;
+  return std::make_unique<RowStrategy>(call, group);
 }

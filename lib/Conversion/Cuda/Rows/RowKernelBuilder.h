@@ -15,8 +15,8 @@
 
 #include "Cuda/Kernels/Access.h"
 #include "Cuda/Kernels/BlockReduce.h"
+#include "Cuda/Kernels/KernelBody.h"
 #include "Cuda/Kernels/PointEmitter.h"
-#include "RowKernel.h"
 #include "RowSchedule.h"
 #include <map>
 

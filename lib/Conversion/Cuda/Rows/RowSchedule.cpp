@@ -159,7 +159,6 @@ void RowGroup::countHeldWords() {
 
 std::optional<RowSchedule> fastk::scheduleRows(RowGroup &group,
                                                KernelChoices &choices) {
-  choices.begin("rows");
   RowSchedule schedule;
   int64_t width = choices.decide("row_width", group.width);
   if (!choices.fits(width, group.width,

@@ -7,7 +7,6 @@
 
 #include "MappedKernel.h"
 #include "AlignVectors.h"
-#include "Cuda/Kernels/KernelBody.h"
 #include "MappedKernelBuilder.h"
 #include "SharedWork.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
@@ -299,8 +298,35 @@ FailureOr<DeviceKernel> MappedKernel::build() {
   return std::move(kernel);
 }
 
-FailureOr<DeviceKernel>
-fastk::buildMappedKernel(gpu::GPUModuleOp module, scf::ForallOp forall,
-                         StringRef name, const worker::PlanLimits &limits) {
-  return MappedKernel(module, forall, name, limits).build();
+namespace {
+/// An outermost loop on memrefs. The schedule has decided; errors name what
+/// cannot be mapped and what to do.
+class MappedStrategy : public KernelStrategy {
+public:
+  MappedStrategy(scf::ForallOp forall, const worker::PlanLimits &limits)
+      : forall(forall), limits(limits) {}
+
+  LogicalResult decide(KernelChoices &) override { return success(); }
+  FailureOr<KernelSequence> emit(gpu::GPUModuleOp module,
+                                 unsigned firstNumber) override {
+    std::string name = kernelName(firstNumber);
+    FailureOr<DeviceKernel> kernel =
+        MappedKernel(module, forall, name, limits).build();
+    if (failed(kernel))
+      return failure();
+    return KernelSequence(std::move(*kernel));
+  }
+
+private:
+  scf::ForallOp forall;
+  worker::PlanLimits limits;
+};
+} // namespace
+
+std::unique_ptr<KernelStrategy>
+fastk::matchMappedLoop(Operation *op, const KernelContext &context) {
+  auto forall = dyn_cast<scf::ForallOp>(op);
+  if (!forall)
+    return nullptr;
+  return std::make_unique<MappedStrategy>(forall, context.limits);
 }

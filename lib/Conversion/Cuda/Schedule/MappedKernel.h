@@ -20,19 +20,13 @@
 #ifndef FASTK_LIB_CONVERSION_CUDA_SCHEDULE_MAPPEDKERNEL_H
 #define FASTK_LIB_CONVERSION_CUDA_SCHEDULE_MAPPEDKERNEL_H
 
-#include "Cuda/Kernels/DeviceKernels.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace fastk {
 
 /// Takes allocations inside foralls out of the plan of buffers: they are memory
 /// of a block or of a thread. After bufferization, before planBuffers.
 void keepMappedBuffers(mlir::func::FuncOp func);
-
-/// The kernel of an outermost forall on memrefs. Errors name what cannot be
-/// mapped and what to do.
-mlir::FailureOr<DeviceKernel>
-buildMappedKernel(mlir::gpu::GPUModuleOp module, mlir::scf::ForallOp forall,
-                  llvm::StringRef name, const worker::PlanLimits &limits);
 
 } // namespace fastk
 

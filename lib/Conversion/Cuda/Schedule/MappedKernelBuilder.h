@@ -8,6 +8,7 @@
 #ifndef FASTK_LIB_CONVERSION_CUDA_SCHEDULE_MAPPEDKERNELBUILDER_H
 #define FASTK_LIB_CONVERSION_CUDA_SCHEDULE_MAPPEDKERNELBUILDER_H
 
+#include "Cuda/Kernels/KernelBody.h"
 #include "MappedKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

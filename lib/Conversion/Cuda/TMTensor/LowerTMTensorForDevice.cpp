@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LowerTMTensorForDevice.h"
-#include "Cuda/Kernels/DeviceKernels.h"
+#include "Cuda/Kernels/ScanKernel.h"
 #include "DeviceSort.h"
 #include "TMTensor/LowerTMTensor.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
