@@ -61,15 +61,11 @@ struct KernelStrategyTest : testing::Test {
   }
 
   std::unique_ptr<KernelStrategy> match(StringRef name, Operation *op) {
-    for (const KernelStrategyEntry &entry : kernelStrategies())
-      if (entry.name == name)
-        return entry.match(op, facts());
-    return nullptr;
+    const KernelStrategyEntry *entry = findKernelStrategy(name);
+    return entry ? entry->match(op, facts()) : nullptr;
   }
 
-  KernelContext facts() {
-    return {*module, CudaTarget::parse("cuda:sm_90a")->limits};
-  }
+  KernelContext facts() { return {CudaTarget::parse("cuda:sm_90a")->limits}; }
 
   MLIRContext context;
   OwningOpRef<ModuleOp> module;

@@ -69,8 +69,19 @@ void buildKernelToLLVMPipeline(mlir::OpPassManager &passes,
 void buildModelToLLVMPipeline(mlir::OpPassManager &passes,
                               const HostPipelineOptions &options);
 
+/// What passes for a GPU have to know of it.
+struct GPUPipelineOptions : mlir::PassPipelineOptions<GPUPipelineOptions> {
+  Option<std::string> target{*this, "target",
+                             llvm::cl::desc("The GPU, as cuda:sm_90a"),
+                             llvm::cl::init("cuda:sm_90a")};
+};
+
+/// A function on tensors to kernels for a GPU and the plan that launches them.
+void buildLowerToGPUPipeline(mlir::OpPassManager &passes,
+                             const GPUPipelineOptions &options);
+
 /// Makes the pipelines known by name: fastk-bufferize-functions,
-/// fastk-kernel-to-llvm and fastk-model-to-llvm.
+/// fastk-kernel-to-llvm, fastk-model-to-llvm and fastk-lower-to-gpu.
 void registerConversionPipelines();
 
 } // namespace fastk

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Cuda/LowerPattern.h"
+#include "Cuda/Kernels/KernelChoices.h"
 #include "Cuda/PTX/EmitPTX.h"
 #include "Cuda/PassTarget.h"
+#include "Cuda/Phases/KernelPhases.h"
 #include "Host/HostPipeline.h"
 #include "Schedule/ScheduleRules.h"
 #include "fastk/Cuda/Nvrtc.h"
@@ -118,11 +119,7 @@ FailureOr<DeviceProgram> fastk::compileDeviceKernel(LoweringOp lowering,
   auto func = *(*module)->getOps<func::FuncOp>().begin();
   if (isSchedule && failed(applySchedule(lowering, func)))
     return failure();
-  FailureOr<KernelChoices> choices = KernelChoices::take(func);
-  if (failed(choices))
-    return failure();
-  FailureOr<LoweredPattern> lowered = lowerPattern(
-      **module, lowering.getWorkloadType().getNumInputs(), target, *choices);
+  FailureOr<LoweredPattern> lowered = lowerPattern(**module, target);
   if (failed(lowered) ||
       (isSchedule && failed(checkPlan(lowering, lowered->plan, target))))
     return failure();
@@ -145,9 +142,11 @@ fastk::planDeviceKernels(LoweringOp lowering, const CudaTarget &target,
   auto module = createLegalPattern(lowering, KernelRole::Program);
   if (failed(module))
     return failure();
-  FailureOr<LoweredPattern> lowered = lowerPattern(
-      **module, lowering.getWorkloadType().getNumInputs(), target, choices);
-  if (failed(lowered))
+  choices.write(*(*module)->getOps<func::FuncOp>().begin());
+  if (failed(prepareKernels(**module)))
     return failure();
-  return std::move(lowered->kernels);
+  FailureOr<func::FuncOp> func = findPreparedFunction(**module);
+  if (failed(func))
+    return failure();
+  return chooseKernels(*func, target);
 }

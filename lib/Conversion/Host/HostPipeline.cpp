@@ -113,6 +113,10 @@ void fastk::registerConversionPipelines() {
       "fastk-model-to-llvm",
       "The bufferized functions of a model for the host to the LLVM dialect",
       buildModelToLLVMPipeline);
+  PassPipelineRegistration<GPUPipelineOptions>(
+      "fastk-lower-to-gpu",
+      "A function on tensors to GPU kernels and a plan that launches them",
+      buildLowerToGPUPipeline);
 }
 
 LogicalResult fastk::lowerToLLVMDialect(ModuleOp module,

@@ -8,6 +8,7 @@
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Dialect/Fastk/Key.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
+#include "fastk/Dialect/Fastk/RowFunction.h"
 #include "fastk/Support/Sha256.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -195,9 +196,15 @@ LogicalResult CallOp::verify() {
 }
 
 LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  auto lowering =
-      symbolTable.lookupNearestSymbolFrom<LoweringOp>(*this, getLoweringAttr());
-  if (!lowering)
+  Operation *callee =
+      symbolTable.lookupNearestSymbolFrom(*this, getLoweringAttr());
+  FunctionType type;
+  if (auto lowering = dyn_cast_or_null<LoweringOp>(callee))
+    type = lowering.getWorkloadType();
+  else if (auto rows = dyn_cast_or_null<func::FuncOp>(callee);
+           rows && rows->hasAttr(kRowsAttr))
+    type = rows.getFunctionType();
+  if (!type)
     return emitOpError() << "'" << getLoweringAttr()
                          << "' is not a fastk.lowering of this module "
                             "(required by 'fastk.call')";
@@ -206,7 +213,6 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
       return RankedTensorType::get(shaped.getShape(), shaped.getElementType());
     return type;
   };
-  FunctionType type = lowering.getWorkloadType();
   TypeRange outs = getOutputs().empty() ? TypeRange(getInits().getTypes())
                                         : TypeRange(getOutputs().getTypes());
   auto same = [&](TypeRange ours, TypeRange theirs) {
@@ -222,7 +228,7 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
                             << "passes (" << getInputs().getTypes() << ") -> ("
                             << outs << ") to a lowering of type " << type
                             << " (required by 'fastk.call')";
-  diag.attachNote(lowering.getLoc()) << "lowering defined here";
+  diag.attachNote(callee->getLoc()) << "lowering defined here";
   return diag;
 }
 

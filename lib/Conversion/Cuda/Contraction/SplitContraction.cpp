@@ -43,7 +43,7 @@ std::optional<int64_t> fastk::chooseSplit(const Contraction &contraction) {
     int64_t extent = contraction.k.loops.front().extent;
     int64_t bytes = countPartials(contraction, parts) *
                     contraction.element.getIntOrFloatBitWidth() / 8;
-    if (parts > 1 &&
+    if (parts > 1 && contraction.choices->isGiven("contraction_parts") &&
         !contraction.choices->fits(
             bytes, contraction.device.workspaceBytes / 2,
             "'fastk.contraction_parts': bytes of workspace for the parts"))

@@ -121,7 +121,7 @@ bool fastk::decideTensorCoreTile(const Contraction &contraction) {
   if (!choices.problem().empty())
     return false;
   // Only what was asked for has to fit together.
-  int64_t resident = contraction.chosen("tensor_resident", 1);
+  int64_t resident = choices.isGiven("tensor_resident") ? tile.resident : 1;
   int64_t registers = tile.rowsOfWarp * tile.columnsOfWarp / 32 +
                       (tile.rowsOfWarp + tile.columnsOfWarp) / 4 +
                       kOtherRegisters;
@@ -356,7 +356,7 @@ DeviceKernel fastk::buildTensorCoreContraction(gpu::GPUModuleOp module,
   TileEmitter emit(module, contraction, name, threads);
   OpBuilder &builder = emit.builder;
   Location loc = emit.loc;
-  if (contraction.chosen("tensor_resident", 0))
+  if (contraction.choices->isGiven("tensor_resident"))
     emit.func->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                        builder.getI32IntegerAttr(tile.resident));
   Type element = narrowType(contraction, contraction.a);

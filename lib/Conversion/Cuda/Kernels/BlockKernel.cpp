@@ -152,9 +152,9 @@ FailureOr<KernelSequence> SharedPointsStrategy::emit(gpu::GPUModuleOp module,
 }
 
 std::unique_ptr<KernelStrategy>
-fastk::matchSharedPoints(Operation *op, const KernelContext &) {
+fastk::matchSharedPoints(Operation *op, const KernelContext &context) {
   auto generic = dyn_cast<linalg::GenericOp>(op);
-  if (!generic || !wantsBlockKernel(generic))
+  if (!generic || context.folds.contains(op) || !wantsBlockKernel(generic))
     return nullptr;
   return std::make_unique<SharedPointsStrategy>(generic);
 }

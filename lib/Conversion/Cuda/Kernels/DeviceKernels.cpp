@@ -11,8 +11,6 @@
 #include "MemrefPlace.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
-#include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
@@ -68,26 +66,30 @@ FailureOr<BufferRef> DeviceKernels::locate(Value memref) {
   return ref;
 }
 
-LogicalResult DeviceKernels::addKernels(Operation *op) {
-  auto generic = dyn_cast<linalg::GenericOp>(op);
-  // No point, no thread.
-  if (generic && llvm::is_contained(generic.getStaticLoopRanges(), 0))
-    return success();
-  for (const KernelStrategyEntry &entry : kernelStrategies()) {
-    std::unique_ptr<KernelStrategy> strategy = entry.match(op, context);
-    if (!strategy)
-      continue;
-    choices.begin(entry.name);
-    if (failed(strategy->decide(choices)))
-      return failure();
-    FailureOr<KernelSequence> kernels =
-        strategy->emit(module, plan.steps.size());
-    return failed(kernels) ? failure() : launch(op, *kernels);
-  }
-  return op->emitOpError()
-         << "has no kernel: the default lowering for GPUs takes structured "
-            "ops on static shapes, and loops that are mapped to blocks "
-            "(required by 'fastk.device_kernels')";
+LogicalResult DeviceKernels::addKernels(Operation *op,
+                                        const ChosenKernel &chosen) {
+  const KernelStrategyEntry *entry = findKernelStrategy(chosen.strategy);
+  if (!entry)
+    return refuseChosen(op, "'fastk.kernel' names no strategy that there is: "
+                            "docs/cuda.md lists them; it is '" +
+                                Twine(chosen.strategy) + "'");
+  std::unique_ptr<KernelStrategy> strategy = entry->match(op, context),
+                                  model = entry->match(op, context);
+  if (!strategy)
+    return refuseChosen(op, "the strategy '" + Twine(chosen.strategy) +
+                                "' of 'fastk.kernel' does not take it");
+  // What would be decided now tells what somebody has changed.
+  KernelChoices byModel = given;
+  byModel.begin(entry->name);
+  if (failed(model->decide(byModel)))
+    return refuseChosen(op, byModel.problem());
+  choices.begin(entry->name);
+  if (failed(chosen.follow(op, byModel.kernels().back().choices, choices)))
+    return failure();
+  if (failed(strategy->decide(choices)))
+    return refuseChosen(op, choices.problem());
+  FailureOr<KernelSequence> kernels = strategy->emit(module, plan.steps.size());
+  return failed(kernels) ? failure() : launch(op, *kernels);
 }
 
 LogicalResult DeviceKernels::launch(Operation *op, const DeviceKernel &kernel,
@@ -197,12 +199,29 @@ void DeviceKernels::dropUnusedWorkspaces() {
   plan.workspaces = std::move(used);
 }
 
-LogicalResult DeviceKernels::run() {
-  findFolds();
-  for (auto &[op, fold] : context.folds) {
-    folded.insert(fold.start);
-    folded.insert(fold.end);
+void DeviceKernels::keepChosenFolds() {
+  auto isChosen = [](linalg::GenericOp op) {
+    auto fields = op->getAttrOfType<DictionaryAttr>(kKernelAttr);
+    return fields && fields.get(kStrategyName) ==
+                         StringAttr::get(op->getContext(), kFoldStrategy);
+  };
+  llvm::DenseMap<Operation *, ContractionFold> kept;
+  for (auto [op, fold] : context.folds) {
+    for (linalg::GenericOp *each : {&fold.start, &fold.end})
+      if (*each && isChosen(*each))
+        folded.insert(*each);
+      else
+        *each = nullptr;
+    if (fold.start || fold.end)
+      kept[op] = fold;
   }
+  context.folds = std::move(kept);
+}
+
+LogicalResult DeviceKernels::emit(gpu::GPUModuleOp device) {
+  module = device;
+  findFolds();
+  keepChosenFolds();
   if (failed(addBlock(func.getBody().front())))
     return failure();
   dropUnusedWorkspaces();
@@ -211,19 +230,9 @@ LogicalResult DeviceKernels::run() {
 
 LogicalResult DeviceKernels::addBlock(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
-    if (auto alloc = dyn_cast<memref::AllocOp>(op)) {
+    if (auto alloc = dyn_cast<memref::AllocOp>(op))
       plan.workspaces.push_back({alloc.getType().getNumElements(), false});
-      continue;
-    }
-    if (folded.contains(&op) ||
-        isa<ViewLikeOpInterface, memref::GetGlobalOp, memref::DeallocOp>(op) ||
-        op.hasTrait<OpTrait::ConstantLike>() || isPlaceArithmetic(&op))
-      continue;
-    LogicalResult added = addOp(&op);
-    if (!choices.problem().empty())
-      return func.emitError()
-             << choices.problem() << " (required by 'fastk.kernel_choices')";
-    if (failed(added))
+    else if (isDone(&op) && failed(addOp(&op)))
       return failure();
   }
   return success();
@@ -251,22 +260,23 @@ LogicalResult DeviceKernels::addLoop(scf::ForOp loop) {
 }
 
 LogicalResult DeviceKernels::addOp(Operation *op) {
-  if (auto call = dyn_cast<CallOp>(op);
-      call && programs && !context.groups.lookupSymbol(call.getLowering()))
+  if (auto call = dyn_cast<CallOp>(op); call && programs)
     return splice(call);
   if (programs && isPlanLoop(op))
     return addLoop(cast<scf::ForOp>(op));
-  IRRewriter rewriter(op);
-  if (auto copy = dyn_cast<memref::CopyOp>(op))
-    return addKernels(linalg::makeMemRefCopyOp(
-        rewriter, copy.getLoc(), copy.getSource(), copy.getTarget()));
-  auto structured = dyn_cast<linalg::LinalgOp>(op);
-  if (!structured || isa<linalg::GenericOp>(op))
-    return addKernels(op);
-  FailureOr<linalg::GenericOp> made =
-      linalg::generalizeNamedOp(rewriter, structured);
-  if (failed(made))
-    return op->emitOpError() << "cannot be written as linalg.generic "
-                                "(required by 'fastk.device_kernels')";
-  return addKernels(*made);
+  FailureOr<Operation *> generic = generalize(op);
+  if (failed(generic))
+    return failure();
+  if (hasNoPoints(*generic))
+    return success();
+  FailureOr<ChosenKernel> chosen = ChosenKernel::read(op);
+  if (failed(chosen))
+    return failure();
+  if (chosen->strategy != kFoldStrategy)
+    return addKernels(*generic, *chosen);
+  if (folded.contains(op))
+    return success();
+  return refuseChosen(op,
+                      "'fastk.kernel' says that the kernel of a contraction "
+                      "computes it, and none can");
 }

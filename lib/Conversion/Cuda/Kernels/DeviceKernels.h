@@ -1,4 +1,4 @@
-//===- DeviceKernels.h - linalg.generic on memrefs to kernels ---*- C++ -*-===//
+//===- DeviceKernels.h - A function on memrefs to kernels -------*- C++ -*-===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,7 +8,7 @@
 #ifndef FASTK_LIB_CONVERSION_CUDA_KERNELS_DEVICEKERNELS_H
 #define FASTK_LIB_CONVERSION_CUDA_KERNELS_DEVICEKERNELS_H
 
-#include "KernelStrategy.h"
+#include "ChosenKernel.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -24,28 +24,35 @@ inline constexpr int64_t kWorkspaceAlignment = 256;
 /// All workspaces of a plan, one behind the other.
 int64_t workspaceBytes(const worker::LaunchPlan &plan);
 
-/// Makes the kernels of a function on memrefs and the plan that launches them.
+/// Chooses how each op of a function on memrefs becomes kernels, and then makes
+/// the kernels and the plan that launches them.
 /// The function's own block holds structured ops, views, and allocations that
 /// were planned into one arena, which becomes workspace 0; its first
 /// `numInputs` arguments are operands, the others results. Where calls are of
 /// `programs` it may hold loops that carry nothing, with the same in them.
 class DeviceKernels {
 public:
-  /// `groups` holds the functions that fastk.call ops of `func` name.
-  DeviceKernels(mlir::gpu::GPUModuleOp module, mlir::func::FuncOp func,
-                unsigned numInputs, mlir::ModuleOp groups,
-                const worker::PlanLimits &limits, KernelChoices &choices)
-      : module(module), func(func), numInputs(numInputs), choices(choices),
-        context{groups, limits} {}
+  /// `given`: choices for the kernels.
+  DeviceKernels(mlir::func::FuncOp func, unsigned numInputs,
+                const worker::PlanLimits &limits, const KernelChoices &given)
+      : func(func), numInputs(numInputs), given(given), choices(given),
+        context{limits} {}
 
-  /// Of the lowerings that other fastk.call ops of `func` name. Such a call has
-  /// one init more than the lowering has results where the program has
-  /// workspaces: the memory for them all.
+  /// Of the lowerings that fastk.call ops of `func` name; without it they name
+  /// groups of rows. Such a call has one init more than the lowering has
+  /// results where the program has workspaces: the memory for them all.
   const llvm::StringMap<DeviceProgram> *programs = nullptr;
 
-  /// Turns every op of the function into launches. Choices that break a rule
-  /// are errors.
-  mlir::LogicalResult run();
+  /// Writes to every op that becomes kernels by which strategy and with which
+  /// numbers it does (ChosenKernel.h). Choices that break a rule are errors.
+  mlir::LogicalResult choose();
+
+  /// Turns every op of the function into launches of kernels, which are put
+  /// into `device`, as is written at it.
+  mlir::LogicalResult emit(mlir::gpu::GPUModuleOp device);
+
+  /// What has been chosen or emitted.
+  KernelChoices &decisions() { return choices; }
 
   worker::LaunchPlan plan;
   /// Globals that calls of `programs` read, and those that are state: inputs of
@@ -53,10 +60,19 @@ public:
   llvm::SetVector<mlir::StringAttr> constants;
 
 private:
+  mlir::LogicalResult chooseBlock(mlir::Block &block);
+  mlir::LogicalResult chooseOp(mlir::Operation *op);
+  /// Whether the op does anything.
+  static bool isDone(mlir::Operation *op);
+  /// Where there is no point there is no thread.
+  static bool hasNoPoints(mlir::Operation *op);
+  /// `op` as strategies take it: itself, or another one before it.
+  static mlir::FailureOr<mlir::Operation *> generalize(mlir::Operation *op);
   /// Adds what one op of the function becomes.
   mlir::LogicalResult addOp(mlir::Operation *op);
-  /// Adds kernels for the op, by the first strategy that takes it.
-  mlir::LogicalResult addKernels(mlir::Operation *op);
+  /// Adds the kernels of `op` that were chosen.
+  mlir::LogicalResult addKernels(mlir::Operation *op,
+                                 const ChosenKernel &chosen);
   /// The steps of a program, on the buffers of a call.
   mlir::LogicalResult splice(CallOp call);
   mlir::LogicalResult addBlock(mlir::Block &block);
@@ -71,17 +87,19 @@ private:
   void share(mlir::memref::AllocOp memory);
   /// The buffer and byte that a memref begins at.
   mlir::FailureOr<worker::BufferRef> locate(mlir::Value memref);
-  /// Finds what the kernels of contractions compute besides.
+  /// Finds what the kernels of contractions can compute besides.
   void findFolds();
+  /// Keeps of that what was chosen.
+  void keepChosenFolds();
   /// Folds leave memory that nobody takes.
   void dropUnusedWorkspaces();
 
   mlir::gpu::GPUModuleOp module;
   mlir::func::FuncOp func;
   unsigned numInputs;
-  KernelChoices &choices;
+  KernelChoices given, choices;
   KernelContext context;
-  /// What kernels of contractions compute, too.
+  /// What they do compute.
   llvm::SmallPtrSet<mlir::Operation *, 8> folded;
   /// Those around the op that is added, the outermost first.
   llvm::SmallVector<mlir::scf::ForOp> loops;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelChoices.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -80,7 +81,7 @@ bool KernelChoice::allows(int64_t value) const {
   return multiple == 0 ? llvm::isPowerOf2_64(value) : value % multiple == 0;
 }
 
-FailureOr<KernelChoices> KernelChoices::take(Operation *func) {
+FailureOr<KernelChoices> KernelChoices::read(Operation *func) {
   std::map<std::string, int64_t> given;
   for (const KernelChoice &choice : kChoices) {
     std::string name = (kChoicePrefix + choice.name).str();
@@ -93,12 +94,23 @@ FailureOr<KernelChoices> KernelChoices::take(Operation *func) {
              << "'" << name << "' is " << attribute
              << ", not an integer (required by 'fastk.kernel_choices')";
     given[choice.name.str()] = number.getInt();
-    func->removeDiscardableAttr(name);
   }
   KernelChoices choices(std::move(given));
   if (failed(choices.verify(func)))
     return failure();
   return choices;
+}
+
+void KernelChoices::remove(Operation *func) {
+  for (const KernelChoice &choice : kChoices)
+    func->removeDiscardableAttr((kChoicePrefix + choice.name).str());
+}
+
+void KernelChoices::write(Operation *func) const {
+  Builder builder(func->getContext());
+  for (const auto &[name, value] : given)
+    func->setDiscardableAttr((kChoicePrefix + name).str(),
+                             builder.getI64IntegerAttr(value));
 }
 
 LogicalResult KernelChoices::verify(Operation *op) const {
@@ -127,14 +139,22 @@ LogicalResult KernelChoices::verify(Operation *op) const {
 void KernelChoices::begin(StringRef kind) {
   noted.emplace_back();
   noted.back().kind = kind.str();
+  settled.clear();
+  changed.clear();
+}
+
+void KernelChoices::settle(std::map<std::string, int64_t> decided,
+                           std::set<std::string> changed) {
+  settled = std::move(decided);
+  this->changed = std::move(changed);
 }
 
 std::optional<int64_t> KernelChoices::find(StringRef name) const {
   assert(findKernelChoice(name) && "a choice that is not in the table");
-  auto found = given.find(name.str());
-  if (found == given.end())
-    return std::nullopt;
-  return found->second;
+  for (const auto *numbers : {&settled, &given})
+    if (auto found = numbers->find(name.str()); found != numbers->end())
+      return found->second;
+  return std::nullopt;
 }
 
 int64_t KernelChoices::decide(StringRef name, int64_t byModel) {
@@ -145,9 +165,9 @@ int64_t KernelChoices::decide(StringRef name, int64_t byModel) {
 }
 
 bool KernelChoices::hasAny(StringRef prefix) const {
-  return llvm::any_of(given, [&](const auto &entry) {
-    return StringRef(entry.first).starts_with(prefix);
-  });
+  auto isOfFamily = [&](StringRef name) { return name.starts_with(prefix); };
+  return llvm::any_of(llvm::make_first_range(given), isOfFamily) ||
+         llvm::any_of(changed, isOfFamily);
 }
 
 void KernelChoices::refuse(const Twine &why) {

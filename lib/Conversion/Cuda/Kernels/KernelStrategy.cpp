@@ -17,3 +17,10 @@ static constexpr KernelStrategyEntry kStrategies[] = {
 llvm::ArrayRef<KernelStrategyEntry> fastk::kernelStrategies() {
   return kStrategies;
 }
+
+const KernelStrategyEntry *fastk::findKernelStrategy(llvm::StringRef name) {
+  for (const KernelStrategyEntry &entry : kStrategies)
+    if (entry.name == name)
+      return &entry;
+  return nullptr;
+}

@@ -64,10 +64,8 @@ struct ContractionFold {
 
 /// What a strategy may know beside the op.
 struct KernelContext {
-  /// Holds the functions of row groups that fastk.call ops name.
-  mlir::ModuleOp groups;
   worker::PlanLimits limits;
-  /// By contraction. What is folded is no op for any other strategy.
+  /// By contraction. Who takes such an op computes what is folded, too.
   llvm::DenseMap<mlir::Operation *, ContractionFold> folds{};
 };
 
@@ -98,6 +96,8 @@ struct KernelStrategyEntry {
 
 /// All there are, in the order in which they are asked.
 llvm::ArrayRef<KernelStrategyEntry> kernelStrategies();
+/// Null for a name that is not among them.
+const KernelStrategyEntry *findKernelStrategy(llvm::StringRef name);
 
 #define FASTK_KERNEL_STRATEGY(NAME, MATCH)                                     \
   std::unique_ptr<KernelStrategy> MATCH(mlir::Operation *op,                   \

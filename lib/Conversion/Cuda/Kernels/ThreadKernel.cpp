@@ -107,10 +107,10 @@ FailureOr<KernelSequence> PointsStrategy::emit(gpu::GPUModuleOp module,
   return KernelSequence(kernel);
 }
 
-std::unique_ptr<KernelStrategy> fastk::matchPoints(Operation *op,
-                                                   const KernelContext &) {
+std::unique_ptr<KernelStrategy>
+fastk::matchPoints(Operation *op, const KernelContext &context) {
   auto generic = dyn_cast<linalg::GenericOp>(op);
-  if (!generic)
+  if (!generic || context.folds.contains(op))
     return nullptr;
   return std::make_unique<PointsStrategy>(generic);
 }

@@ -213,12 +213,14 @@ LogicalResult ModelCompiler::compile(func::FuncOp func, func::FuncOp original) {
   builder.setInsertionPointToEnd(module->getBody());
   auto device = gpu::GPUModuleOp::create(builder, func.getLoc(),
                                          function.name + ".device");
-  OwningOpRef<ModuleOp> noGroups = ModuleOp::create(func.getLoc());
-  KernelChoices byModel;
-  DeviceKernels kernels(device, func, function.inputBytes.size(), *noGroups,
-                        target.limits, byModel);
-  kernels.programs = &programs;
-  if (failed(kernels.run()))
+  auto kernelsOf = [&] {
+    DeviceKernels kernels(func, function.inputBytes.size(), target.limits,
+                          /*given=*/{});
+    kernels.programs = &programs;
+    return kernels;
+  };
+  DeviceKernels kernels = kernelsOf();
+  if (failed(kernelsOf().choose()) || failed(kernels.emit(device)))
     return failure();
   function.plan = std::move(kernels.plan);
   for (StringAttr name : kernels.constants) {

@@ -306,14 +306,16 @@ static bool leaves(Value value, Block *block,
 static func::FuncOp makeFunction(ArrayRef<Operation *> body,
                                  ArrayRef<Value> arguments,
                                  ArrayRef<Value> outputs, Shape shape,
-                                 Location loc, ModuleOp groups) {
+                                 func::FuncOp caller, Location loc,
+                                 ModuleOp groups) {
   OpBuilder builder(groups.getContext());
   builder.setInsertionPointToEnd(groups.getBody());
   size_t number = llvm::range_size(groups.getOps<func::FuncOp>());
   auto func = func::FuncOp::create(
-      builder, loc, "rows" + std::to_string(number),
+      builder, loc, (caller.getName() + "_rows" + Twine(number)).str(),
       builder.getFunctionType(TypeRange(ValueRange(arguments)),
                               TypeRange(ValueRange(outputs))));
+  func.setPrivate();
   func->setAttr(kRowsAttr, builder.getI64IntegerAttr(shape.rows));
   func->setAttr(kColumnsAttr, builder.getI64IntegerAttr(shape.columns));
   Block *entry = func.addEntryBlock();
@@ -385,7 +387,8 @@ static void outline(ArrayRef<Operation *> ops, Shape shape, ModuleOp groups,
   SmallVector<Value> arguments = inputs.takeVector();
   Location loc = ops.front()->getLoc();
   func::FuncOp func =
-      makeFunction(body, arguments, outputs, shape, loc, groups);
+      makeFunction(body, arguments, outputs, shape,
+                   ops.front()->getParentOfType<func::FuncOp>(), loc, groups);
   // The call stands where the last op does.
   moveUsersBehind(ops, members);
   OpBuilder builder(ops.back());
@@ -405,6 +408,25 @@ static void outline(ArrayRef<Operation *> ops, Shape shape, ModuleOp groups,
     if (op->use_empty())
       op->erase();
   }
+}
+
+bool fastk::isRowGroup(func::FuncOp func) {
+  auto rows = func->getAttrOfType<IntegerAttr>(kRowsAttr),
+       columns = func->getAttrOfType<IntegerAttr>(kColumnsAttr);
+  if (!rows || !columns || func.isDeclaration() ||
+      !llvm::hasSingleElement(func.getBody()))
+    return false;
+  Shape shape{rows.getInt(), columns.getInt()};
+  auto isOfGroup = [&](Operation &op) {
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    if (generic)
+      return isCandidate(generic) && extentOf(generic, shape).has_value();
+    return isa<tensor::EmptyOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+               func::ReturnOp>(op) ||
+           op.hasTrait<OpTrait::ConstantLike>();
+  };
+  return shape.rows > 0 && shape.columns > 0 &&
+         llvm::all_of(func.getBody().front(), isOfGroup);
 }
 
 void fastk::outlineRowGroups(func::FuncOp func, ModuleOp groups) {

@@ -277,14 +277,14 @@ FailureOr<KernelSequence> RowStrategy::emit(gpu::GPUModuleOp module,
   return made;
 }
 
-std::unique_ptr<KernelStrategy>
-fastk::matchRowGroup(Operation *op, const KernelContext &context) {
+std::unique_ptr<KernelStrategy> fastk::matchRowGroup(Operation *op,
+                                                     const KernelContext &) {
   auto call = dyn_cast<CallOp>(op);
   if (!call)
     return nullptr;
-  ModuleOp groups = context.groups;
-  auto group = groups.lookupSymbol<func::FuncOp>(call.getLowering());
-  if (!group)
+  auto group = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      call, call.getLoweringAttr());
+  if (!group || !isRowGroup(group))
     return nullptr;
   return std::make_unique<RowStrategy>(call, group);
 }

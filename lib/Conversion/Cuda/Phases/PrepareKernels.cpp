@@ -1,19 +1,19 @@
-//===- LowerPattern.cpp - A function on tensors to kernels ---------------===//
+//===- PrepareKernels.cpp - Tensors to what kernels are made of ----------===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Cuda/LowerPattern.h"
-#include "Cuda/Kernels/DeviceKernels.h"
 #include "Cuda/Model/OutlineScalars.h"
 #include "Cuda/Rows/RowGroups.h"
 #include "Cuda/Schedule/MappedKernel.h"
 #include "Host/HostPipeline.h"
+#include "KernelPhases.h"
+#include "fastk/Conversion/Passes.h"
 #include "fastk/Transforms/RunPasses.h"
 #include "mlir/Dialect/Linalg/Passes.h"
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -72,33 +72,12 @@ static LogicalResult fuseElementwise(ModuleOp module) {
   return runPasses(passes, module);
 }
 
-/// Lets the hardware approximate what it can in f32, if that was chosen.
-static void approximate(gpu::GPUModuleOp device, KernelChoices &choices) {
-  SmallVector<Operation *> ops;
-  device.walk([&](Operation *op) {
-    if (isa<math::MathDialect>(op->getDialect()) || isa<arith::DivFOp>(op))
-      if (isa<arith::ArithFastMathInterface>(op) &&
-          getElementTypeOrSelf(op->getResult(0).getType()).isF32())
-        ops.push_back(op);
-  });
-  if (ops.empty() || !choices.decide("approximate", 0))
-    return;
-  using arith::FastMathFlags;
-  auto flags = arith::FastMathFlagsAttr::get(
-      device.getContext(),
-      FastMathFlags::afn | FastMathFlags::arcp | FastMathFlags::contract);
-  for (Operation *op : ops)
-    op->setAttr(cast<arith::ArithFastMathInterface>(op).getFastMathAttrName(),
-                flags);
-}
-
-FailureOr<LoweredPattern> fastk::lowerPattern(ModuleOp module,
-                                              unsigned numInputs,
-                                              const CudaTarget &target,
-                                              KernelChoices &choices) {
+LogicalResult fastk::prepareKernels(ModuleOp module) {
+  auto func = *module.getOps<func::FuncOp>().begin();
+  unsigned numInputs = func.getNumArguments();
   if (failed(generalize(module)))
     return failure();
-  auto func = *module.getOps<func::FuncOp>().begin();
+  // Beside the function only when it is done: groups stay on tensors.
   OwningOpRef<ModuleOp> groups = ModuleOp::create(module.getLoc());
   inlineCheapBroadcasts(func);
   outlineRowGroups(func, *groups);
@@ -117,14 +96,43 @@ FailureOr<LoweredPattern> fastk::lowerPattern(ModuleOp module,
   }
   if (failed(planBuffers(func)))
     return failure();
-  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  auto device = gpu::GPUModuleOp::create(builder, module.getLoc(), "fastk");
-  DeviceKernels kernels(device, func, numInputs, *groups, target.limits,
-                        choices);
-  if (failed(kernels.run()))
-    return failure();
-  approximate(device, choices);
-  if (failed(choices.checkAllUsed(func)))
-    return failure();
-  return LoweredPattern{device, std::move(kernels.plan), choices.kernels()};
+  func->setAttr(kInputsAttr, Builder(func).getI64IntegerAttr(numInputs));
+  Block::OpListType &ops = module.getBody()->getOperations();
+  ops.splice(ops.end(), groups->getBody()->getOperations());
+  return success();
 }
+
+namespace fastk {
+#define GEN_PASS_DEF_FASTKPREPAREKERNELSPASS
+#include "fastk/Conversion/Passes.h.inc"
+
+namespace {
+struct FastkPrepareKernelsPass
+    : impl::FastkPrepareKernelsPassBase<FastkPrepareKernelsPass> {
+  using Base::Base;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registerHostDialects(registry);
+  }
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto isTensor = [](Type type) { return isa<RankedTensorType>(type); };
+    func::FuncOp func;
+    if (llvm::hasSingleElement(module.getOps<func::FuncOp>()))
+      func = *module.getOps<func::FuncOp>().begin();
+    if (func && !func.isDeclaration() &&
+        llvm::all_of(func.getArgumentTypes(), isTensor) &&
+        llvm::all_of(func.getResultTypes(), isTensor)) {
+      if (failed(prepareKernels(module)))
+        signalPassFailure();
+      return;
+    }
+    module.emitError()
+        << "is not one function on tensors: fastk-extract-kernel makes one "
+           "of a lowering (required by 'fastk-lower-to-gpu')";
+    signalPassFailure();
+  }
+};
+} // namespace
+} // namespace fastk
