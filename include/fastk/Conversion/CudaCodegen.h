@@ -112,8 +112,8 @@ const KernelChoice *findKernelChoice(llvm::StringRef name);
 
 /// One or more kernels of the default lowering that were decided together.
 struct KernelDescription {
-  /// "rows", "vectors", "reduction", "turn", "points", "shared points",
-  /// "scalar tiles", "tensor-core tiles", "schedule".
+  /// The strategy that makes them, "vectors" as an example; docs/cuda.md lists
+  /// them all.
   std::string kind;
   /// What was decided, by name.
   std::map<std::string, int64_t> choices;

@@ -119,6 +119,27 @@ def FastkEmitKernelsPass : Pass<"fastk-emit-kernels", "::mlir::ModuleOp"> {
       return
     }
     ```
+    becomes
+    ```mlir
+    func.func @negate(%x: memref<8xf32>, %y: memref<8xf32>) {
+      fastk.launch "k0" grid [1, 1, 1] block [8, 1, 1](%x, %y) : memref<8xf32>, memref<8xf32>
+      return
+    }
+    gpu.module @fastk attributes {fastk.kernels = [{kind = "points", point_threads = 32 : i64} ]} {
+      gpu.func @k0(%x: memref<8xf32>, %y: memref<8xf32>) kernel attributes {known_block_size = array<i32: 8, 1, 1>} {
+        %block = gpu.block_id x
+        %thread = gpu.thread_id x
+        %c8 = arith.constant 8 : index
+        %0 = arith.muli %block, %c8 : index
+        %1 = arith.addi %0, %thread : index
+        %zero = arith.constant 0.0 : f32
+        %2 = memref.load %x[%1] : memref<8xf32>
+        %3 = arith.negf %2 fastmath<contract> : f32
+        memref.store %3, %y[%1] : memref<8xf32>
+        gpu.return
+      }
+    }
+    ```
   }];
   let options = [
     Option<"target", "target", "std::string", "\"cuda:sm_90a\"",

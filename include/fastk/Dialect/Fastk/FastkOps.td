@@ -120,6 +120,10 @@ def Fastk_CallOp : Fastk_Op<"call", [
     order. On tensors the op is a pure function and `inits` is empty; after
     bufferization the operands are memrefs of identity layout, the results have
     become `inits`, and the op writes them all.
+
+    While kernels for a GPU are made, the op also stands for ops that share their
+    rows: it names a function on tensors that has them and the attributes
+    `fastk.rows` and `fastk.columns`.
   }];
   let arguments = (ins
     FlatSymbolRefAttr:$lowering,
