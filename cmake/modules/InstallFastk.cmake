@@ -23,7 +23,8 @@ endfunction()
 
 # fastk_install_package(): the headers and CMake's files. Call it last.
 function(fastk_install_package)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/winners DESTINATION share/fastk COMPONENT programs)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/families ${PROJECT_SOURCE_DIR}/winners
+          DESTINATION share/fastk COMPONENT programs)
   install(FILES ${PROJECT_SOURCE_DIR}/include/fastk/Runtime/fastk_runtime.h
     DESTINATION include/fastk/Runtime COMPONENT programs)
   if(FASTK_STATIC_LLVM)

@@ -72,6 +72,14 @@ static constexpr Registered kProposers[] = {
      [](StringRef, const ProposerOptions &) -> Created {
        return createCatalogProposer();
      }},
+    {"families", "families",
+     [](StringRef, const ProposerOptions &) {
+       return createFamilyProposer("");
+     }},
+    {"families:", "families:DIR",
+     [](StringRef directory, const ProposerOptions &) {
+       return createFamilyProposer(directory);
+     }},
     {"files:", "files:DIR",
      [](StringRef directory, const ProposerOptions &) {
        return createFilesProposer(directory);

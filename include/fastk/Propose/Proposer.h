@@ -192,6 +192,13 @@ std::unique_ptr<Proposer> createCatalogProposer();
 llvm::Expected<std::unique_ptr<Proposer>>
 createFilesProposer(llvm::StringRef directory);
 
+/// Instances of the families in a folder, one folder each; empty: of the shipped
+/// ones. docs/families.md.
+llvm::Expected<std::unique_ptr<Proposer>>
+createFamilyProposer(llvm::StringRef directory);
+/// The folder of the shipped families.
+std::string defaultFamilies();
+
 /// The name as a winner passes it on with a bank: of a folder or file outside
 /// the working directory its last part, of a command its program alone. Where
 /// things lie on a machine, and what a command is told, is nobody else's.

@@ -15,7 +15,7 @@
 #ifndef FASTK_LIB_PROPOSE_CATALOG_KERNEL_H
 #define FASTK_LIB_PROPOSE_CATALOG_KERNEL_H
 
-#include "Emitter.h"
+#include "fastk/Families/Emitter.h"
 #include "fastk/Propose/Catalog/CKernel.h"
 
 namespace fastk {

@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Emitter.h"
+#include "fastk/Families/Emitter.h"
 
 #include "llvm/ADT/StringRef.h"
 

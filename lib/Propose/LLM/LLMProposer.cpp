@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Propose/LLM/LLMProposer.h"
-#include "Parameters.h"
 #include "ReadReply.h"
 #include "WritePrompts.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/LLM/Exchanges.h"
+#include "fastk/Propose/Parameters.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <set>
@@ -191,7 +191,7 @@ static Variant readVariant(const Reply &reply, Language language) {
   llm::ProgramReply read = llm::readProgram(reply.text, language);
   Variant variant;
   if (read.problem.empty()) {
-    variant = llm::makeVariant(language, read.program, read.plan);
+    variant = makeVariant(language, read.program, read.plan);
     if (variant.problem.empty())
       return variant;
     // Kept with its plan, so that both can be mended.
@@ -284,12 +284,12 @@ LLMProposer::neighbours(const ProposalContext &context, const Variant &variant,
     tried.push_back(digestOf(each.variant));
   LoweringOp workload = context.workload;
   mlir::FunctionType type = workload.getWorkloadType();
-  std::optional<llm::PlanCheck> check;
+  std::optional<PlanCheck> check;
   if (std::optional<worker::PlanLimits> limits =
           planLimitsOf(context.target.target))
     check = {bufferBytes(type.getInputs()), bufferBytes(type.getResults()),
              *limits};
-  return llm::neighboursOf(variant, tried, count, check ? &*check : nullptr);
+  return neighboursOf(variant, tried, count, check ? &*check : nullptr);
 }
 
 std::unique_ptr<Proposer>

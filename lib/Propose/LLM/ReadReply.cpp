@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ReadReply.h"
-#include "Parameters.h"
+#include "fastk/Propose/Parameters.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ConvertUTF.h"
@@ -234,7 +234,8 @@ static StringRef balanced(StringRef text) {
 /// The list of ideas in `text`, if it is JSON that holds one.
 static std::optional<json::Array> ideasIn(StringRef text,
                                           std::string &problem) {
-  std::optional<json::Value> value = llm::parseUntrusted(text.trim(), problem);
+  std::optional<json::Value> value =
+      families::parseUntrusted(text.trim(), problem);
   if (!value)
     return std::nullopt;
   if (json::Array *array = value->getAsArray())

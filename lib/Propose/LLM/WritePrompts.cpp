@@ -7,10 +7,10 @@
 
 #include "WritePrompts.h"
 #include "Facts.h"
-#include "Parameters.h"
 #include "ReadReply.h"
 #include "WorkloadText.h"
 #include "fastk/Analysis/WorkloadKind.h"
+#include "fastk/Propose/Parameters.h"
 #include "fastk/Protocol/Contract.h"
 #include "fastk/System/AvailableMemory.h"
 #include "llvm/ADT/STLExtras.h"
@@ -276,7 +276,7 @@ std::string llm::PromptWriter::known() const {
 
 /// The plan as its program's author wrote it.
 static std::string planOf(const Variant &variant) {
-  std::string text = llm::templateOf(variant.program);
+  std::string text = families::templateOf(variant.program);
   if (!text.empty())
     return text;
   if (variant.plan)
@@ -313,7 +313,7 @@ std::string llm::PromptWriter::showProgram(const TriedVariant &tried,
                                            }),
                            ", ")) +
            "; it cannot be edited as text: write a program of your own.)\n";
-  std::string program = withoutTemplate(variant.program),
+  std::string program = families::withoutTemplate(variant.program),
               plan = planOf(variant);
   if (program.size() + plan.size() > most)
     return "(Its program is too long to be shown here.)\n";
@@ -341,7 +341,7 @@ static std::optional<std::string> otherNumbers(const Variant &variant,
       return std::nullopt;
     if (own->second == value)
       continue;
-    program = llm::withValue(program, name, value);
+    program = families::withValue(program, name, value);
     different += (different.empty() ? "" : ", ") + name + " = " +
                  std::to_string(own->second);
   }

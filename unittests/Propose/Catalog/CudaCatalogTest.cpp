@@ -13,6 +13,7 @@
 
 #include "../../Analysis/WorkloadFixture.h"
 #include "../../ConditionalTest.h"
+#include "../GpuRequest.h"
 #include "../ProposerTestUtils.h"
 
 #include "fastk/Analysis/Roofline.h"
@@ -33,43 +34,6 @@ using namespace fastk;
 using namespace fastk::test;
 
 namespace {
-/// A canonical pattern and everything a request refers to.
-struct Request {
-  explicit Request(mlir::ModuleOp source) {
-    auto computed = computeCanonicalForm(getWorkload(source));
-    EXPECT_TRUE(mlir::succeeded(computed));
-    form = std::move(*computed);
-    mlir::OpBuilder builder(&test::context());
-    holder = mlir::ModuleOp::create(builder.getUnknownLoc());
-    builder.setInsertionPointToEnd(holder->getBody());
-    workload = *buildDefaultLowering(builder, form, "cuda:sm_90a");
-    features = analyzeWorkload(form.getPattern());
-    roofline = computeRoofline(form.getPattern());
-    target = describeDevice("sm_90a")->target();
-  }
-  ProposalContext context() {
-    return {workload, features, roofline, target,  Precision::ieee,
-            1,        1.0,      0.1,      history, parents};
-  }
-  /// As if it had been evaluated.
-  void add(const Variant &variant, int round) {
-    TriedVariant tried;
-    tried.variant = variant;
-    tried.status = "ok";
-    tried.seconds = 1.0 / double(history.size() + 1);
-    tried.baselineSeconds = 1;
-    tried.round = round;
-    history.push_back(tried);
-  }
-  CanonicalForm form;
-  Module holder;
-  LoweringOp workload;
-  WorkloadFeatures features;
-  Roofline roofline;
-  TargetDescription target;
-  std::vector<TriedVariant> history, parents;
-};
-
 struct CudaCatalogTest : testing::Test {
   static void SetUpTestSuite() {
     mlir::DialectRegistry registry;
@@ -82,7 +46,7 @@ struct CudaCatalogTest : testing::Test {
   static CudaTarget target() { return *CudaTarget::parse("cuda:sm_90a"); }
 
   /// Compiles the variant; the first error, or nothing.
-  static std::string compile(Request &request, const Variant &variant) {
+  static std::string compile(GpuRequest &request, const Variant &variant) {
     Module module =
         mlir::ModuleOp::create(mlir::UnknownLoc::get(&test::context()));
     mlir::OpBuilder builder = mlir::OpBuilder::atBlockEnd(module->getBody());
@@ -109,18 +73,18 @@ struct CudaCatalogTest : testing::Test {
     return problems.empty() ? "" : problems.front();
   }
 
-  static void expectCompiles(Request &request, const Variant &variant) {
+  static void expectCompiles(GpuRequest &request, const Variant &variant) {
     EXPECT_EQ(compile(request, variant), "") << variant.ideaId << "\n"
                                              << variant.program;
   }
 
   /// Workloads of a golden input, each key once in all.
-  static std::vector<std::unique_ptr<Request>>
+  static std::vector<std::unique_ptr<GpuRequest>>
   requestsOf(llvm::StringRef path) {
     static std::set<std::string> seen;
-    std::vector<std::unique_ptr<Request>> requests;
+    std::vector<std::unique_ptr<GpuRequest>> requests;
     for (Module &module : formWorkloads(path)) {
-      auto request = std::make_unique<Request>(*module);
+      auto request = std::make_unique<GpuRequest>(*module);
       if (seen.insert(request->form.key).second)
         requests.push_back(std::move(request));
     }
@@ -138,11 +102,11 @@ struct CudaCatalogTest : testing::Test {
     return paths;
   }
 
-  static std::unique_ptr<Request> golden(const char *name) {
+  static std::unique_ptr<GpuRequest> golden(const char *name) {
     std::vector<Module> modules =
         formWorkloads(std::string(FASTK_GOLDEN_DIR "/") + name);
     return modules.empty() ? nullptr
-                           : std::make_unique<Request>(*modules.front());
+                           : std::make_unique<GpuRequest>(*modules.front());
   }
 };
 } // namespace
@@ -210,7 +174,7 @@ FASTK_TEST_F_IF(libdeviceNeed(), CudaCatalogTest, EveryMappedScheduleCompiles) {
   std::set<std::string> seen;
   for (const std::string &path : goldenInputs())
     for (Module &module : formWorkloads(path)) {
-      Request request(*module);
+      GpuRequest request(*module);
       if (!seen.insert(request.form.key).second)
         continue;
       SCOPED_TRACE(llvm::sys::path::filename(path).str() + " " +

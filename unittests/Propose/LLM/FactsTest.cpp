@@ -7,11 +7,12 @@
 
 #include "Facts.h"
 #include "LLMTestUtils.h"
-#include "Parameters.h"
+#include "fastk/Propose/Parameters.h"
 #include "fastk/System/AvailableMemory.h"
 #include "gmock/gmock.h"
 
 using namespace fastk;
+using namespace fastk::families;
 using namespace fastk::llm;
 using testing::Contains;
 using testing::ElementsAre;

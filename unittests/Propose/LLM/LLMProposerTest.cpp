@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LLMTestUtils.h"
-#include "Parameters.h"
+#include "fastk/Propose/Parameters.h"
 #include "llvm/ADT/STLExtras.h"
 #include "gmock/gmock.h"
 
@@ -83,7 +83,7 @@ TEST(LLMProposerTest, TheSameRequestGivesTheSamePrompt) {
 
 /// One right, one wrong.
 void addHistory(Request &request) {
-  Variant good = llm::makeVariant(Language::cuda, goodProgram(), goodPlan());
+  Variant good = makeVariant(Language::cuda, goodProgram(), goodPlan());
   good.ideaId = "llm/1-one-element";
   TriedVariant tried = request.tried(good, "One element a thread", 20e-6);
   request.history.push_back(tried);
@@ -427,7 +427,7 @@ TEST(LLMProposerTest, PromptsStayShortLateInASearch) {
   request.parents.clear();
   for (int i = 0; i < 300; ++i) {
     Variant variant =
-        llm::makeVariant(Language::cuda, goodProgram(), goodPlan());
+        makeVariant(Language::cuda, goodProgram(), goodPlan());
     variant.program += std::string(6000, 'x') + std::to_string(i);
     variant.ideaId = "llm/" + std::to_string(i);
     TriedVariant tried =

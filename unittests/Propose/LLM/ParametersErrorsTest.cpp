@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "LLMTestUtils.h"
-#include "Parameters.h"
+#include "fastk/Propose/Parameters.h"
 #include "gmock/gmock.h"
 
 using namespace fastk;
-using namespace fastk::llm;
+using namespace fastk::families;
 using testing::AllOf;
 using testing::HasSubstr;
 

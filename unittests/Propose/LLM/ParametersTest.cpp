@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Parameters.h"
+#include "fastk/Propose/Parameters.h"
 #include "LLMTestUtils.h"
 #include "gmock/gmock.h"
 
 using namespace fastk;
-using namespace fastk::llm;
+using namespace fastk::families;
 using testing::ElementsAre;
 using testing::HasSubstr;
 

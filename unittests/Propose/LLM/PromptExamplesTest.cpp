@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../../Cuda/CudaTest.h"
-#include "Parameters.h"
+#include "fastk/Propose/Parameters.h"
 #include "ReadReply.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Propose/LLM/PromptTemplates.h"
@@ -21,7 +21,7 @@ using namespace fastk;
 using testing::HasSubstr;
 
 /// 8192 x 4096 floats in and out.
-static const llm::PlanCheck kCheck = {
+static const PlanCheck kCheck = {
     {int64_t(8192) * 4096 * 4}, {int64_t(8192) * 4096 * 4}, {}};
 
 static cuda::CompileResult compile(const std::string &program) {
@@ -49,10 +49,10 @@ NVRTC_TEST(PromptExamplesTest, TheWorkedExampleCompilesWithAllItsNumbers) {
   llm::ProgramReply reply =
       llm::readProgram(text.substr(0, end), Language::cuda);
   ASSERT_EQ(reply.problem, "");
-  Variant variant = llm::makeVariant(Language::cuda, reply.program, reply.plan);
+  Variant variant = makeVariant(Language::cuda, reply.program, reply.plan);
   expectRuns(variant);
   EXPECT_EQ(variant.parameters.size(), 2u);
-  std::vector<Variant> next = llm::neighboursOf(variant, {}, 100, &kCheck);
+  std::vector<Variant> next = neighboursOf(variant, {}, 100, &kCheck);
   EXPECT_EQ(next.size(), 5u);
   for (const Variant &each : next)
     expectRuns(each);

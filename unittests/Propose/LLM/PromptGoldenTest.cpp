@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LLMTestUtils.h"
-#include "Parameters.h"
+#include "fastk/Propose/Parameters.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
@@ -33,8 +33,8 @@ struct Scene {
     bool isCuda = request.target.target != "host";
     Variant variant =
         isCuda
-            ? llm::makeVariant(Language::cuda, goodProgram(), goodPlan())
-            : llm::makeVariant(
+            ? makeVariant(Language::cuda, goodProgram(), goodPlan())
+            : makeVariant(
                   Language::c,
                   "#define TILE 8 // tune: 4, 8\nvoid fastk_kernel(void) {}\n",
                   "{\"workspace_bytes\": 1024}");

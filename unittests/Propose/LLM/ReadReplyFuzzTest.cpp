@@ -6,11 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "LLMTestUtils.h"
-#include "Parameters.h"
+#include "fastk/Propose/Parameters.h"
 #include "ReadReply.h"
 #include <random>
 
 using namespace fastk;
+using namespace fastk::families;
 using namespace fastk::llm;
 
 namespace {

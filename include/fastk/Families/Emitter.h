@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_LIB_PROPOSE_CATALOG_EMITTER_H
-#define FASTK_LIB_PROPOSE_CATALOG_EMITTER_H
+#ifndef FASTK_FAMILIES_EMITTER_H
+#define FASTK_FAMILIES_EMITTER_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/SmallVector.h"
@@ -32,7 +32,7 @@ namespace fastk {
 namespace catalog {
 
 /// Element types of tensors. Floats of 16 bits are computed as F32.
-enum class Elem { I1, I8, I16, I32, I64, F16, F32, F64 };
+enum class Elem { I1, I8, I16, I32, I64, F16, BF16, F32, F64 };
 std::optional<Elem> elemOf(mlir::Type type);
 int64_t bytesOf(Elem elem);
 bool isFloat(Elem elem);
@@ -141,6 +141,15 @@ struct Product {
 class Program {
 public:
   Program(unsigned lanes, unsigned threads) : lanes(lanes), threads(threads) {}
+
+  /// What the text is in. CUDA-C is scalar, and knows bf16.
+  enum class Dialect { C, Cuda };
+  Dialect dialect = Dialect::C;
+  std::optional<Elem> elemOf(mlir::Type type) const {
+    if (dialect == Dialect::Cuda && type.isBF16())
+      return Elem::BF16;
+    return catalog::elemOf(type);
+  }
 
   /// Lanes of a vector of f32.
   unsigned lanes;
@@ -251,7 +260,26 @@ public:
 private:
   CValue bodyValue(mlir::linalg::GenericOp op, mlir::Value value,
                    llvm::ArrayRef<Lin> loops, Memo &memo);
+  /// An op of a body, with its operands as text.
+  struct BodyOp {
+    mlir::Operation *op;
+    llvm::ArrayRef<CValue> in;
+    /// Of the result, as it is computed.
+    Elem elem;
+    bool truth, vector;
+  };
   CValue scalarOp(mlir::Operation *op, llvm::ArrayRef<CValue> operands);
+  /// Each of one kind of op; nothing for the others.
+  std::optional<CValue> floatOp(const BodyOp &o);
+  std::optional<CValue> integerOp(const BodyOp &o);
+  std::optional<CValue> choiceOp(const BodyOp &o);
+  std::optional<CValue> conversionOp(const BodyOp &o);
+  std::optional<CValue> mathFunction(const BodyOp &o);
+  std::optional<CValue> numberFunction(const BodyOp &o);
+  std::string arg(const BodyOp &o, unsigned i);
+  CValue infix(const BodyOp &o, const char *symbol);
+  CValue call1(const BodyOp &o, const char *vectorName, const char *libm);
+  CValue builtin(const BodyOp &o, const char *name, const char *libm);
   CValue compareFloats(mlir::arith::CmpFPredicate predicate, CValue a,
                        CValue b);
   CValue mapCall(const char *name, Elem elem, llvm::ArrayRef<CValue> operands);
@@ -288,4 +316,4 @@ std::string preamble(const Program &program);
 } // namespace catalog
 } // namespace fastk
 
-#endif // FASTK_LIB_PROPOSE_CATALOG_EMITTER_H
+#endif // FASTK_FAMILIES_EMITTER_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Emitter.h"
+#include "fastk/Families/Emitter.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 

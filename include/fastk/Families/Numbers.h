@@ -1,4 +1,4 @@
-//===- Parameters.h - Numbers that a program declares -----------*- C++ -*-===//
+//===- Numbers.h - Numbers that a program declares --------------*- C++ -*-===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,25 +19,32 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_LIB_PROPOSE_LLM_PARAMETERS_H
-#define FASTK_LIB_PROPOSE_LLM_PARAMETERS_H
+#ifndef FASTK_FAMILIES_NUMBERS_H
+#define FASTK_FAMILIES_NUMBERS_H
 
-#include "fastk/Propose/Proposer.h"
+#include "fastk/Protocol/LaunchPlan.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/JSON.h"
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-namespace fastk::llm {
+namespace fastk::families {
 
 using Names = std::map<std::string, int64_t>;
 
-/// The value of an expression: integers, names, + - * / %, parentheses,
-/// ceildiv(a, b), min(a, ...), max(a, ...). Division rounds towards zero.
+/// The value of an expression: integers, names, + - * / %, comparisons, && || !
+/// and ?: with the precedence of C, parentheses, ceildiv(a, b), min(a, ...),
+/// max(a, ...). Division rounds towards zero; what is true is 1. Of a choice
+/// the part that is not taken may divide by zero or overflow.
 /// Nothing: \p problem says why, in a sentence that quotes the expression.
 std::optional<int64_t> evaluateExpression(llvm::StringRef text,
                                           const Names &names,
                                           std::string &problem);
+
+/// An integer in decimal and nothing else; nothing: it is none.
+std::optional<int64_t> readInteger(llvm::StringRef text);
 
 struct TunedParameter {
   std::string name;
@@ -55,6 +62,18 @@ struct ProgramNumbers {
 /// What a program declares. Lines that are none are passed over; a name with
 /// two different values has none.
 ProgramNumbers readNumbers(llvm::StringRef program);
+
+/// The definitions of a program, to be evaluated for many values of parameters.
+class ProgramDefinitions {
+public:
+  explicit ProgramDefinitions(llvm::StringRef program);
+  /// All names that have a value where the parameters have the given ones.
+  Names evaluate(const Names &parameters) const;
+
+private:
+  /// Names and expressions, in the order of the program.
+  std::vector<std::pair<std::string, std::string>> definitions;
+};
 
 /// The program with another value of a tuned parameter.
 std::string withValue(llvm::StringRef program, llvm::StringRef name,
@@ -78,27 +97,11 @@ makePlan(llvm::StringRef text, const Names &names, std::string &problem);
 std::optional<int64_t> makeWorkspace(llvm::StringRef text, const Names &names,
                                      std::string &problem);
 
-/// A variant from a program, its plan's text (empty: none) and nothing else.
-/// Its `problem` is set where it cannot be made.
-Variant makeVariant(Language language, llvm::StringRef program,
-                    llvm::StringRef plan);
-
-/// Up to `count` variants that differ from \p variant in one tuned parameter,
-/// the nearest values first, without those in \p tried (digests) and without
-/// those whose plan cannot be made or breaks \p limits (null: not checked).
-struct PlanCheck {
-  std::vector<int64_t> inputBytes, outputBytes;
-  worker::PlanLimits limits;
-};
-std::vector<Variant> neighboursOf(const Variant &variant,
-                                  llvm::ArrayRef<std::string> tried, int count,
-                                  const PlanCheck *check);
-
 /// Parses JSON that may be anything: also what is nested too deeply is a
 /// problem.
 std::optional<llvm::json::Value> parseUntrusted(llvm::StringRef text,
                                                 std::string &problem);
 
-} // namespace fastk::llm
+} // namespace fastk::families
 
-#endif // FASTK_LIB_PROPOSE_LLM_PARAMETERS_H
+#endif // FASTK_FAMILIES_NUMBERS_H

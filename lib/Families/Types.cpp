@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Emitter.h"
+#include "fastk/Families/Emitter.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -38,6 +38,7 @@ int64_t catalog::bytesOf(Elem elem) {
     return 1;
   case Elem::I16:
   case Elem::F16:
+  case Elem::BF16:
     return 2;
   case Elem::I32:
   case Elem::F32:
@@ -50,11 +51,12 @@ int64_t catalog::bytesOf(Elem elem) {
 }
 
 bool catalog::isFloat(Elem elem) {
-  return elem == Elem::F16 || elem == Elem::F32 || elem == Elem::F64;
+  return elem == Elem::F16 || elem == Elem::BF16 || elem == Elem::F32 ||
+         elem == Elem::F64;
 }
 
 Elem catalog::computeElem(Elem elem) {
-  return elem == Elem::F16 ? Elem::F32 : elem;
+  return elem == Elem::F16 || elem == Elem::BF16 ? Elem::F32 : elem;
 }
 
 const char *catalog::suffixOf(Elem elem) {
@@ -71,6 +73,8 @@ const char *catalog::suffixOf(Elem elem) {
     return "i64";
   case Elem::F16:
     return "f16";
+  case Elem::BF16:
+    return "bf16";
   case Elem::F32:
     return "f32";
   case Elem::F64:
@@ -93,6 +97,8 @@ const char *catalog::cTypeOf(Elem elem) {
     return "int64_t";
   case Elem::F16:
     return "_Float16";
+  case Elem::BF16:
+    return "__bf16";
   case Elem::F32:
     return "float";
   case Elem::F64:

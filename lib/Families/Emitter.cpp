@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Emitter.h"
+#include "fastk/Families/Emitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -70,7 +70,7 @@ CValue Scope::load(const Buffer &buffer, const Lin &linear) {
   std::string s = suffixOf(buffer.elem);
   if (stride == 0) {
     std::string text = buffer.pointer + "[" + address + "]";
-    if (buffer.elem == Elem::F16)
+    if (buffer.elem != computeElem(buffer.elem))
       text = "(float)" + text;
     if (buffer.elem == Elem::I1)
       text = text + " != 0";
@@ -294,8 +294,8 @@ CValue Scope::opaque(Value value, ArrayRef<Lin> index) {
                          : "an argument";
   program.fail("no expression computes the result of " + what);
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  Elem elem =
-      type ? elemOf(type.getElementType()).value_or(Elem::F32) : Elem::F32;
+  Elem elem = type ? program.elemOf(type.getElementType()).value_or(Elem::F32)
+                   : Elem::F32;
   return {"0", computeElem(elem), false};
 }
 

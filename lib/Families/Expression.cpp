@@ -5,23 +5,28 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Parameters.h"
+#include "fastk/Families/Numbers.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
 using namespace fastk;
 
+/// Depth is bounded, for the text is anybody's.
+static constexpr int kMaxDepth = 64;
+
 namespace {
 
 /// One pass over the text. After the first problem everything is nothing.
 class Evaluator {
 public:
-  Evaluator(StringRef text, const llm::Names &names)
+  Evaluator(StringRef text, const families::Names &names)
       : rest(text), names(names) {}
 
   std::optional<int64_t> run() {
-    std::optional<int64_t> value = sum();
+    std::optional<int64_t> value = choice();
     skip();
     if (value && !rest.empty())
       return fail("unexpected '" + rest.take_front(1) + "'");
@@ -33,6 +38,8 @@ public:
 private:
   using Value = std::optional<int64_t>;
 
+  /// Of arithmetic that cannot be carried out.
+  Value failValue(const Twine &why) { return forgiving ? Value(0) : fail(why); }
   Value fail(const Twine &why) {
     if (problem.empty())
       problem = why.str();
@@ -42,6 +49,103 @@ private:
   bool take(char c) {
     skip();
     return rest.consume_front(StringRef(&c, 1));
+  }
+
+  /// `symbol`, and not the beginning of a longer one.
+  bool takeSymbol(StringRef symbol) {
+    skip();
+    StringRef after = rest;
+    if (!after.consume_front(symbol) ||
+        (symbol.size() == 1 && after.starts_with("=")))
+      return false;
+    rest = after;
+    return true;
+  }
+
+  /// C's, with its precedence. All operands are evaluated, so that what is
+  /// wrong in one shows whatever the sizes; of a choice the one that is taken
+  /// counts alone.
+  Value choice() {
+    if (++depth > kMaxDepth)
+      return fail("it is nested too deeply");
+    Value condition = disjunction();
+    if (condition && take('?')) {
+      Value yes = untaken(!*condition, [&] { return choice(); });
+      if (!yes)
+        return yes;
+      if (!take(':'))
+        return fail("a ':' is missing behind '?'");
+      Value no = untaken(*condition != 0, [&] { return choice(); });
+      if (!no)
+        return no;
+      condition = *condition ? yes : no;
+    }
+    --depth;
+    return condition;
+  }
+  /// What is not taken is read, and its arithmetic goes wrong without harm.
+  Value untaken(bool isUntaken, llvm::function_ref<Value()> read) {
+    int before = forgiving;
+    forgiving += isUntaken;
+    Value value = read();
+    forgiving = before;
+    return value;
+  }
+  Value disjunction() {
+    Value left = conjunction();
+    while (left && takeSymbol("||")) {
+      Value right = conjunction();
+      if (!right)
+        return right;
+      left = *left || *right;
+    }
+    return left;
+  }
+  Value conjunction() {
+    Value left = comparison();
+    while (left && takeSymbol("&&")) {
+      Value right = comparison();
+      if (!right)
+        return right;
+      left = *left && *right;
+    }
+    return left;
+  }
+  Value comparison() {
+    Value left = sum();
+    while (left) {
+      static constexpr StringLiteral kSymbols[] = {
+          "==", "!=", "<=", ">=", "<", ">"};
+      const StringLiteral *symbol = llvm::find_if(
+          kSymbols, [&](StringRef each) { return takeSymbol(each); });
+      if (symbol == std::end(kSymbols))
+        return left;
+      Value right = sum();
+      if (!right)
+        return right;
+      int64_t a = *left, b = *right;
+      switch (symbol - std::begin(kSymbols)) {
+      case 0:
+        left = a == b;
+        break;
+      case 1:
+        left = a != b;
+        break;
+      case 2:
+        left = a <= b;
+        break;
+      case 3:
+        left = a >= b;
+        break;
+      case 4:
+        left = a < b;
+        break;
+      default:
+        left = a > b;
+        break;
+      }
+    }
+    return left;
   }
 
   Value sum() {
@@ -56,7 +160,7 @@ private:
       int64_t result;
       if (isMinus ? SubOverflow(*left, *right, result)
                   : AddOverflow(*left, *right, result))
-        return fail("a sum does not fit into 64 bits");
+        return failValue("a sum does not fit into 64 bits");
       left = result;
     }
     return left;
@@ -76,7 +180,7 @@ private:
       if (op == '*') {
         int64_t result;
         if (MulOverflow(*left, *right, result))
-          return fail("a product does not fit into 64 bits");
+          return failValue("a product does not fit into 64 bits");
         left = result;
         continue;
       }
@@ -87,26 +191,29 @@ private:
 
   Value divide(int64_t a, int64_t b, bool wantsRemainder) {
     if (b == 0)
-      return fail("a division by zero");
+      return failValue("a division by zero");
     if (b == -1)
       return wantsRemainder ? Value(0)
              : a == std::numeric_limits<int64_t>::min()
-                 ? fail("a quotient does not fit into 64 bits")
+                 ? failValue("a quotient does not fit into 64 bits")
                  : Value(-a);
     return wantsRemainder ? a % b : a / b;
   }
 
   Value unary() {
-    // Depth is bounded, for the text is anybody's.
-    if (++depth > 64)
+    if (++depth > kMaxDepth)
       return fail("it is nested too deeply");
     Value result;
-    if (take('-')) {
+    if (takeSymbol("!")) {
+      result = unary();
+      if (result)
+        result = !*result;
+    } else if (take('-')) {
       result = unary();
       if (result) {
         int64_t negated;
         if (SubOverflow<int64_t>(0, *result, negated))
-          return fail("a number does not fit into 64 bits");
+          return failValue("a number does not fit into 64 bits");
         result = negated;
       }
     } else if (take('+')) {
@@ -123,7 +230,7 @@ private:
     if (rest.empty())
       return fail("it ends where a number is expected");
     if (take('(')) {
-      Value value = sum();
+      Value value = choice();
       if (value && !take(')'))
         return fail("a ')' is missing");
       return value;
@@ -158,7 +265,7 @@ private:
   Value call(StringRef name) {
     SmallVector<int64_t> values;
     do {
-      Value value = sum();
+      Value value = choice();
       if (!value)
         return value;
       values.push_back(*value);
@@ -169,8 +276,8 @@ private:
       if (values.size() != 2)
         return fail("ceildiv takes two numbers");
       if (values[0] < 0 || values[1] <= 0)
-        return fail("ceildiv takes a number that is not negative and a "
-                    "positive one");
+        return failValue("ceildiv takes a number that is not negative and a "
+                         "positive one");
       return values[0] / values[1] + (values[0] % values[1] != 0);
     }
     if (name == "min" || name == "max") {
@@ -185,15 +292,17 @@ private:
   }
 
   StringRef rest;
-  const llm::Names &names;
+  const families::Names &names;
   int depth = 0;
+  /// In how many choices that are not taken.
+  int forgiving = 0;
 };
 
 } // namespace
 
-std::optional<int64_t> llm::evaluateExpression(StringRef text,
-                                               const Names &names,
-                                               std::string &problem) {
+std::optional<int64_t> families::evaluateExpression(StringRef text,
+                                                    const Names &names,
+                                                    std::string &problem) {
   std::string shown;
   for (char c : text.take_front(100))
     shown += isPrint(c) ? c : '?';

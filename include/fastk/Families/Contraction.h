@@ -1,0 +1,80 @@
+//===- Contraction.h - Workloads with one sum of products -------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The core "contraction": of all that a workload computes, one op sums
+// products,
+//
+//   sum[b, m, n] = sum over k of A[b, m, k] * B[b, n, k],
+//
+// and everything else is elementwise: how an element of A or B is made, and
+// what becomes of a sum. b, m, n and k are groups of loops, each walked as one
+// index, its last loop fastest. It is found by indexing maps and iterator types
+// alone: transposes, broadcasts, reshapes and the order of operands are maps.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_FAMILIES_CONTRACTION_H
+#define FASTK_FAMILIES_CONTRACTION_H
+
+#include "fastk/Families/Emitter.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fastk::families {
+
+/// One factor of the products.
+struct ContractionSide {
+  /// In the body of the op: the value that is multiplied, before it is widened.
+  mlir::Value factor;
+  /// The type of its elements, as the workload computes them.
+  catalog::Elem elem = catalog::Elem::F32;
+  /// The elements are those of an operand of the workload, which can be
+  /// addressed by one number for each group: `batch`, `outer` (of m or n) and
+  /// `k` are its strides in elements, 0 where the operand does not move.
+  bool isPlain = false;
+  unsigned input = 0;
+  int64_t offset = 0, batch = 0, outer = 0, k = 0;
+};
+
+/// Where a group's elements lie in the result: elements from one to the next.
+/// Nothing where that is no one number.
+using GroupStride = std::optional<int64_t>;
+
+struct Contraction {
+  /// The op that sums, and the value of the workload that is computed of it.
+  mlir::linalg::GenericOp op;
+  mlir::Value result;
+  catalog::Elem resultElem = catalog::Elem::F32;
+  /// Variables of each group in `program`, outermost first; and the extents of
+  /// the groups.
+  llvm::SmallVector<unsigned> batch, m, n, k;
+  int64_t batchSize = 1, mSize = 1, nSize = 1, kSize = 1;
+  ContractionSide a, b;
+  GroupStride resultBatch, resultM, resultN;
+  /// Of the op's loops, in variables.
+  llvm::SmallVector<catalog::Lin> loops;
+  /// Of the result's dimensions.
+  llvm::SmallVector<catalog::Lin> index;
+  /// Has the variables, and the workload's operands as buffers in0, in1, ...
+  catalog::Program program{1, 1};
+};
+
+/// The body of a workload, in canonical form, as a contraction. Nothing: \p why
+/// says what it is not.
+std::optional<Contraction> matchContraction(mlir::Block &body,
+                                            std::string &why);
+
+/// The header of a program for the contraction: macros and functions that say
+/// everything about the workload, and nothing about a kernel. docs/families.md
+/// has their list. Nothing: \p why says what has no text.
+std::optional<std::string> writeHeader(const Contraction &contraction,
+                                       std::string &why);
+
+} // namespace fastk::families
+
+#endif // FASTK_FAMILIES_CONTRACTION_H

@@ -1,0 +1,87 @@
+//===- Family.h - A program for every workload of a core --------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A folder: kernel.cu, a program that names no size; plan.json, its plan, with
+// expressions of the program's macros; family.json, what it is, where it may be
+// used and what it is likely to cost. The compiler writes a header for a
+// workload in front of the program, and an instance is there: a variant like
+// any other, whose numbers search may change. docs/families.md tells it in
+// full.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_FAMILIES_FAMILY_H
+#define FASTK_FAMILIES_FAMILY_H
+
+#include "fastk/Families/Contraction.h"
+#include "fastk/Families/Numbers.h"
+#include "llvm/Support/Error.h"
+#include <string>
+#include <vector>
+
+namespace fastk::families {
+
+struct Family {
+  /// The folder's name.
+  std::string name;
+  /// "contraction"; "sm_90a".
+  std::string core, target;
+  /// A few words, and what it does and why it is fast, in full sentences; the
+  /// category of an idea.
+  std::string title, text, category;
+  std::string program, plan;
+  /// Expressions that must not be 0, and what to say where one is. They hold
+  /// for a workload whatever the parameters (`requirements`), or tell which
+  /// values of parameters go together (`legal`).
+  struct Rule {
+    std::string expression, because;
+  };
+  std::vector<Rule> requirements, legal;
+  /// Parameters of the program whose values are chosen by `cost`, the least
+  /// first: an estimate, in any unit.
+  std::vector<std::string> chosen;
+  std::string cost;
+};
+
+/// Reads one family; and every family of a folder and of the folders in it, by
+/// name. An error names the file and what is wrong with it.
+llvm::Expected<Family> readFamily(llvm::StringRef folder);
+llvm::Expected<std::vector<Family>> readFamilies(llvm::StringRef folder);
+
+/// A family filled in for a workload.
+struct Instance {
+  /// Header and program, and the plan, still with expressions: whoever has them
+  /// can change the numbers.
+  std::string program, plan;
+  int64_t cost = 0;
+};
+
+/// What a workload is to families: the names of its buffers in a plan, and its
+/// header.
+struct CoreInstance {
+  std::string header;
+  /// "A" -> "in1".
+  std::map<std::string, std::string> buffers;
+  unsigned inputs = 0;
+  /// What the plan may use of the device.
+  int64_t multiprocessors = 0, sharedBytes = 0;
+};
+std::optional<CoreInstance> describeCore(const Contraction &contraction,
+                                         std::string &why);
+
+/// Up to `count` instances, those first that should be fastest. None: \p why
+/// says which requirement is not met.
+std::vector<Instance> instantiate(const Family &family,
+                                  const CoreInstance &core, size_t count,
+                                  std::string &why);
+
+/// Whether the values of an instance's parameters go together.
+bool isLegal(const Family &family, llvm::StringRef program);
+
+} // namespace fastk::families
+
+#endif // FASTK_FAMILIES_FAMILY_H

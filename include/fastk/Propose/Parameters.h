@@ -1,0 +1,34 @@
+//===- Parameters.h - Variants of other numbers -----------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_PROPOSE_PARAMETERS_H
+#define FASTK_PROPOSE_PARAMETERS_H
+
+#include "fastk/Families/Numbers.h"
+#include "fastk/Propose/Proposer.h"
+
+namespace fastk {
+
+/// A variant from a program, its plan's text (empty: none) and nothing else.
+/// Its `problem` is set where it cannot be made.
+Variant makeVariant(Language language, llvm::StringRef program,
+                    llvm::StringRef plan);
+
+/// Up to `count` variants that differ from \p variant in one tuned parameter,
+/// the nearest values first, without those in \p tried (digests) and without
+/// those whose plan cannot be made or breaks \p limits (null: not checked).
+struct PlanCheck {
+  std::vector<int64_t> inputBytes, outputBytes;
+  worker::PlanLimits limits;
+};
+std::vector<Variant> neighboursOf(const Variant &variant,
+                                  llvm::ArrayRef<std::string> tried, int count,
+                                  const PlanCheck *check);
+
+} // namespace fastk
+
+#endif // FASTK_PROPOSE_PARAMETERS_H

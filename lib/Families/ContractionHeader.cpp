@@ -1,0 +1,223 @@
+//===- ContractionHeader.cpp - A contraction as macros and functions ------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaText.h"
+#include "fastk/Families/Contraction.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace fastk;
+using namespace fastk::catalog;
+using families::Contraction;
+using families::ContractionSide;
+
+/// Bytes at which a tensor map's buffer and rows begin.
+static constexpr int64_t kMapAlignment = 16;
+
+namespace {
+/// Writes one header.
+class HeaderWriter {
+public:
+  HeaderWriter(const Contraction &contraction)
+      : contraction(contraction), program(contraction.program), os(text) {}
+
+  std::optional<std::string> run(std::string &why) {
+    os << "// A contraction: sum[b, m, n] = sum over k of A[b, m, k] * "
+          "B[b, n, k].\n";
+    define("BATCH", contraction.batchSize);
+    define("M", contraction.mSize);
+    define("N", contraction.nSize);
+    define("K", contraction.kSize);
+    writeSide("A", contraction.a);
+    writeSide("B", contraction.b);
+    writeResult();
+    os << families::cudaTypes(computesIn16Bits());
+    writeOperands();
+    writeElement("elementA", contraction.a, contraction.m, "m");
+    writeElement("elementB", contraction.b, contraction.n, "n");
+    writeFinish();
+    if (!program.failure.empty()) {
+      why = program.failure;
+      return std::nullopt;
+    }
+    return std::move(text);
+  }
+
+private:
+  void define(const Twine &name, int64_t value) {
+    os << "#define " << name << " " << value << "\n";
+  }
+  static bool isAligned(int64_t elements, Elem elem) {
+    return elements * bytesOf(elem) % kMapAlignment == 0;
+  }
+  /// What rounding to the result hides what fast functions are off by.
+  bool computesIn16Bits() const { return bytesOf(contraction.resultElem) == 2; }
+
+  void writeSide(StringRef name, const ContractionSide &side) {
+    define(name + "_BITS", bytesOf(side.elem) * 8);
+    define(name + "_IS_F16", side.elem == Elem::F16);
+    define(name + "_IS_BF16", side.elem == Elem::BF16);
+    define(name + "_IS_F32", side.elem == Elem::F32);
+    define(name + "_PLAIN", side.isPlain);
+    // Of what is computed the order is the program's to choose.
+    bool isKMajor = !side.isPlain || side.k == 1;
+    define(name + "_K_MAJOR", isKMajor);
+    define(name + "_BATCHED", !side.isPlain || side.batch != 0);
+    define(name + "_OFFSET", side.offset * bytesOf(side.elem));
+    define(name + "_BATCH_STRIDE", side.batch);
+    define(name + "_ROW_STRIDE", isKMajor ? side.outer : side.k);
+    bool isMapped = side.isPlain && (side.k == 1 || side.outer == 1) &&
+                    isAligned(side.offset, side.elem) &&
+                    isAligned(side.batch, side.elem) &&
+                    isAligned(isKMajor ? side.outer : side.k, side.elem);
+    define(name + "_ALIGNED", isMapped);
+  }
+
+  void writeResult() {
+    Elem elem = contraction.resultElem;
+    define("OUT_BITS", bytesOf(elem) * 8);
+    define("OUT_IS_F16", elem == Elem::F16);
+    define("OUT_IS_BF16", elem == Elem::BF16);
+    define("OUT_IS_F32", elem == Elem::F32);
+    define("OUT_BATCH_STRIDE", contraction.resultBatch.value_or(0));
+    define("OUT_ROW_STRIDE", contraction.resultM.value_or(0));
+    bool isMapped = contraction.resultBatch && contraction.resultM &&
+                    contraction.resultN == 1 &&
+                    isAligned(*contraction.resultBatch, elem) &&
+                    isAligned(*contraction.resultM, elem) &&
+                    isAligned(contraction.nSize, elem);
+    define("OUT_ALIGNED", isMapped);
+  }
+
+  void writeOperands() {
+    std::string parameters, names;
+    for (auto [number, buffer] : llvm::enumerate(inputs())) {
+      parameters += ", const " + families::cudaType(buffer) +
+                    " *__restrict__ in" + std::to_string(number);
+      names += ", in" + std::to_string(number);
+    }
+    os << "#define OUT_TYPE " << families::cudaType(contraction.resultElem)
+       << "\n#define OPERAND_PARAMETERS " << StringRef(parameters).drop_front(2)
+       << "\n#define OPERANDS " << StringRef(names).drop_front(2) << "\n";
+  }
+  /// Element types of the workload's operands, in order.
+  std::vector<Elem> inputs() const {
+    std::map<unsigned, Elem> byNumber;
+    for (const auto &[value, buffer] : program.buffers) {
+      unsigned number = 0;
+      StringRef(buffer.pointer).drop_front(2).getAsInteger(10, number);
+      byNumber[number] = buffer.elem;
+    }
+    std::vector<Elem> elems;
+    for (auto [number, elem] : byNumber)
+      elems.push_back(elem);
+    return elems;
+  }
+
+  /// The loops of a group from its one index.
+  void writeVars(ArrayRef<unsigned> group, StringRef index) {
+    int64_t inner = 1;
+    for (auto [place, var] : llvm::enumerate(llvm::reverse(group))) {
+      int64_t extent = program.vars[var].extent;
+      os << "  const i32 " << program.vars[var].name << " = ";
+      if (extent == 1)
+        os << "0";
+      else {
+        os << index;
+        if (inner != 1)
+          os << " / " << inner;
+        if (place + 1 != group.size())
+          os << " % " << extent;
+      }
+      os << ";\n";
+      inner *= extent;
+    }
+  }
+
+  void writeElement(StringRef name, const ContractionSide &side,
+                    ArrayRef<unsigned> outer, StringRef index) {
+    std::string type = families::cudaType(side.elem);
+    os << "FASTK_DEVICE " << type << " " << name
+       << "(OPERAND_PARAMETERS, i32 b, i32 " << index << ", i32 k) {\n";
+    writeVars(contraction.batch, "b");
+    writeVars(outer, index);
+    writeVars(contraction.k, "k");
+    std::string body;
+    Scope scope(program, body, 1);
+    CValue value = scope.bodyAt(contraction.op, side.factor, contraction.loops);
+    os << body << "  return " << type << "(" << value.text << ");\n}\n";
+  }
+
+  void writeFinish() {
+    std::string type = families::cudaType(contraction.resultElem);
+    os << "FASTK_DEVICE i64 outOffset(i32 b, i32 m, i32 n) {\n";
+    writeResultVars();
+    Lin linear;
+    auto shape =
+        cast<RankedTensorType>(contraction.result.getType()).getShape();
+    for (auto [extent, index] : llvm::zip_equal(shape, contraction.index))
+      linear = linear * extent + index;
+    os << "  return " << program.linText(linear) << ";\n}\n";
+    // As a number in registers, so that two are converted at once.
+    os << "FASTK_DEVICE float finishValue(OPERAND_PARAMETERS, i32 b, i32 m, "
+          "i32 n, float acc) {\n";
+    writeResultVars();
+    std::string body;
+    Scope scope(program, body, 1);
+    scope.onOpaque = [&](Scope &inner, Value value,
+                         ArrayRef<Lin> index) -> CValue {
+      (void)index;
+      if (value != contraction.op->getResult(0)) {
+        program.fail("what surrounds the sums is not elementwise");
+        return {};
+      }
+      return startOf(inner);
+    };
+    CValue value = scope.at(contraction.result, contraction.index);
+    os << body << "  return " << value.text << ";\n}\n";
+    os << "FASTK_DEVICE " << type
+       << " finish(OPERAND_PARAMETERS, i32 b, i32 m, i32 n, float acc) {\n"
+       << "  return " << type << "(finishValue(OPERANDS, b, m, n, acc));\n}\n";
+    if (computesIn16Bits())
+      os << "// Of columns n (even) and n + 1, the first in the low half.\n"
+         << "FASTK_DEVICE u32 finish2(OPERAND_PARAMETERS, i32 b, i32 m, i32 n, "
+            "float acc0, float acc1) {\n  return "
+         << (contraction.resultElem == Elem::F16 ? "packF16" : "packBF16")
+         << "(finishValue(OPERANDS, b, m, n, acc0), "
+            "finishValue(OPERANDS, b, m, n + 1, acc1));\n}\n";
+  }
+  void writeResultVars() {
+    writeVars(contraction.batch, "b");
+    writeVars(contraction.m, "m");
+    writeVars(contraction.n, "n");
+  }
+
+  /// A sum with what it starts at.
+  CValue startOf(Scope &scope) {
+    auto op = contraction.op;
+    Value start = op.getDpsInits()[0];
+    AffineMap map = op.getIndexingMapsArray()[op.getNumDpsInputs()];
+    SmallVector<Lin> index;
+    for (AffineExpr expr : map.getResults())
+      index.push_back(*evaluateAffine(expr, contraction.loops));
+    CValue value = scope.at(start, index);
+    if (families::isZero(value.text))
+      return {"acc", Elem::F32, false};
+    return scope.define(Elem::F32, false, "acc + (float)" + value.text);
+  }
+
+  const Contraction &contraction;
+  Program program;
+  std::string text;
+  llvm::raw_string_ostream os;
+};
+} // namespace
+
+std::optional<std::string> families::writeHeader(const Contraction &contraction,
+                                                 std::string &why) {
+  return HeaderWriter(contraction).run(why);
+}

@@ -1,0 +1,30 @@
+//===- CudaText.h - Element types and functions in CUDA-C -------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_FAMILIES_CUDATEXT_H
+#define FASTK_LIB_FAMILIES_CUDATEXT_H
+
+#include "fastk/Families/Emitter.h"
+#include "llvm/ADT/StringRef.h"
+#include <string>
+
+namespace fastk::families {
+
+/// "f16": elements of a buffer. Halves convert to float, and from it by name.
+std::string cudaType(catalog::Elem elem);
+
+/// Definitions of types and of the functions that emitted text calls. \p
+/// isFast: functions that are off by up to 2e-6 of their value, or of 1 where
+/// that is more, which rounding to 16 bits hides; others are those of CUDA.
+std::string cudaTypes(bool isFast);
+
+/// Whether the text is a zero, as the emitter writes it.
+bool isZero(llvm::StringRef text);
+
+} // namespace fastk::families
+
+#endif // FASTK_LIB_FAMILIES_CUDATEXT_H

@@ -1,0 +1,166 @@
+//===- Instantiate.cpp - A family filled in for a workload ----------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Families/Family.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace fastk;
+using namespace fastk::families;
+
+/// Combinations of values beyond which no more are looked at.
+static constexpr size_t kMaxCombinations = 20000;
+
+std::optional<CoreInstance>
+families::describeCore(const Contraction &contraction, std::string &why) {
+  CoreInstance core;
+  std::optional<std::string> header = writeHeader(contraction, why);
+  if (!header)
+    return std::nullopt;
+  core.header = std::move(*header);
+  core.inputs = contraction.program.buffers.size();
+  core.buffers["A"] = "in" + std::to_string(contraction.a.input);
+  core.buffers["B"] = "in" + std::to_string(contraction.b.input);
+  core.buffers["OUT"] = "out0";
+  return core;
+}
+
+/// The plan with the workload's buffers in place of "A", "B", "OUT" and, where
+/// arguments are listed, "operands".
+static void nameBuffers(json::Value &value, const CoreInstance &core) {
+  if (json::Object *object = value.getAsObject()) {
+    for (auto &[name, field] : *object)
+      if (name != "name" && name != "launch" && name != "when")
+        nameBuffers(field, core);
+    return;
+  }
+  if (json::Array *array = value.getAsArray()) {
+    json::Array result;
+    for (json::Value &entry : *array) {
+      if (entry.getAsString() == StringRef("operands")) {
+        for (unsigned i = 0; i < core.inputs; ++i)
+          result.push_back("in" + std::to_string(i));
+        continue;
+      }
+      nameBuffers(entry, core);
+      result.push_back(std::move(entry));
+    }
+    *array = std::move(result);
+    return;
+  }
+  if (std::optional<StringRef> text = value.getAsString()) {
+    auto [buffer, offset] = text->split('+');
+    auto found = core.buffers.find(buffer.trim().str());
+    if (found != core.buffers.end())
+      value = found->second + (offset.empty() ? "" : "+" + offset.str());
+  }
+}
+
+namespace {
+/// One after the other all combinations of values.
+class Combinations {
+public:
+  Combinations(std::vector<TunedParameter> parameters)
+      : parameters(std::move(parameters)), at(this->parameters.size(), 0) {}
+
+  bool next() {
+    for (size_t i = 0; i < at.size(); ++i) {
+      if (++at[i] < parameters[i].values.size())
+        return true;
+      at[i] = 0;
+    }
+    return false;
+  }
+  Names values() const {
+    Names names;
+    for (auto [parameter, place] : zip_equal(parameters, at))
+      names[parameter.name] = parameter.values[place];
+    return names;
+  }
+
+private:
+  std::vector<TunedParameter> parameters;
+  std::vector<size_t> at;
+};
+} // namespace
+
+/// The first rule that does not hold, or cannot be decided.
+static std::optional<std::string> findBroken(ArrayRef<Family::Rule> rules,
+                                             const Names &names) {
+  for (const Family::Rule &rule : rules) {
+    std::string problem;
+    std::optional<int64_t> holds =
+        evaluateExpression(rule.expression, names, problem);
+    if (!holds)
+      return problem;
+    if (!*holds)
+      return rule.because + " (" + rule.expression + ")";
+  }
+  return std::nullopt;
+}
+
+std::vector<Instance> families::instantiate(const Family &family,
+                                            const CoreInstance &core,
+                                            size_t count, std::string &why) {
+  std::string device;
+  raw_string_ostream(device)
+      << "#define MULTIPROCESSORS " << core.multiprocessors
+      << "\n#define SHARED_LIMIT " << core.sharedBytes << "\n";
+  std::string program = device + core.header + "\n" + family.program;
+  std::string problem;
+  std::optional<json::Value> plan = parseUntrusted(family.plan, problem);
+  if (!plan) {
+    why = "its plan is " + problem;
+    return {};
+  }
+  nameBuffers(*plan, core);
+  std::string planText;
+  raw_string_ostream(planText) << *plan;
+
+  ProgramDefinitions definitions(program);
+  if (auto broken = findBroken(family.requirements, definitions.evaluate({}))) {
+    why = *broken;
+    return {};
+  }
+  std::vector<TunedParameter> chosen;
+  for (const TunedParameter &each : readNumbers(program).tuned)
+    if (is_contained(family.chosen, each.name))
+      chosen.push_back(each);
+  std::vector<std::pair<int64_t, Names>> ranked;
+  Combinations combinations(std::move(chosen));
+  size_t seen = 0;
+  do {
+    Names values = combinations.values();
+    Names names = definitions.evaluate(values);
+    if (auto broken = findBroken(family.legal, names)) {
+      why = *broken;
+      continue;
+    }
+    std::optional<int64_t> cost =
+        evaluateExpression(family.cost, names, problem);
+    if (!cost) {
+      why = "its cost: " + problem;
+      return {};
+    }
+    ranked.emplace_back(*cost, std::move(values));
+  } while (combinations.next() && ++seen < kMaxCombinations);
+  // By their values where costs are equal.
+  llvm::sort(ranked);
+  std::vector<Instance> result;
+  for (const auto &[cost, values] : ArrayRef(ranked).take_front(count)) {
+    Instance instance{program, planText, cost};
+    for (const auto &[name, value] : values)
+      instance.program = withValue(instance.program, name, value);
+    result.push_back(std::move(instance));
+  }
+  return result;
+}
+
+bool families::isLegal(const Family &family, StringRef program) {
+  return !findBroken(family.legal, ProgramDefinitions(program).evaluate({}));
+}

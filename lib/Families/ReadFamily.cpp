@@ -1,0 +1,134 @@
+//===- ReadFamily.cpp - Families as folders -------------------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Families/Family.h"
+#include "fastk/Support/Nesting.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
+using namespace fastk;
+using families::Family;
+
+static constexpr int64_t kFormat = 1;
+
+static Error fail(const Twine &file, const Twine &why) {
+  return createStringError(file + ": " + why);
+}
+
+static Expected<std::string> readFile(StringRef folder, StringRef name) {
+  SmallString<256> path(folder);
+  sys::path::append(path, name);
+  ErrorOr<std::unique_ptr<MemoryBuffer>> buffer =
+      MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (std::error_code code = buffer.getError())
+    return fail(path, "cannot read: " + code.message() +
+                          "; a family is a folder with family.json, plan.json "
+                          "and kernel.cu");
+  return (*buffer)->getBuffer().str();
+}
+
+namespace llvm::json {
+static bool fromJSON(const Value &value, Family::Rule &rule, Path path) {
+  ObjectMapper map(value, path);
+  return map && map.map("require", rule.expression) &&
+         map.map("because", rule.because);
+}
+} // namespace llvm::json
+
+Expected<Family> families::readFamily(StringRef folder) {
+  Family family;
+  family.name = sys::path::filename(folder).str();
+  Expected<std::string> text = readFile(folder, "family.json");
+  if (!text)
+    return text.takeError();
+  SmallString<256> file(folder);
+  sys::path::append(file, "family.json");
+  Expected<json::Value> value = parseShallowJSON(*text);
+  if (!value)
+    return fail(file, toString(value.takeError()));
+  json::Path::Root root("family");
+  json::ObjectMapper map(*value, root);
+  int64_t format = 0;
+  if (!map || !map.map("format", format) || !map.map("core", family.core) ||
+      !map.map("target", family.target) || !map.map("title", family.title) ||
+      !map.map("text", family.text) || !map.map("category", family.category) ||
+      !map.map("requirements", family.requirements) ||
+      !map.map("legal", family.legal) || !map.map("choose", family.chosen) ||
+      !map.map("cost", family.cost))
+    return fail(file, toString(root.getError()));
+  if (format != kFormat)
+    return fail(file, "is of format " + Twine(format) +
+                          ", and this fastk "
+                          "reads format " +
+                          Twine(kFormat));
+  static constexpr StringLiteral kFields[] = {
+      "format",   "core",         "target", "title",  "text",
+      "category", "requirements", "legal",  "choose", "cost"};
+  for (const auto &[name, field] : *value->getAsObject())
+    if (!is_contained(kFields, StringRef(name)))
+      return fail(file, "unknown field '" + StringRef(name) + "'; known are " +
+                            join(std::begin(kFields), std::end(kFields), ", "));
+  if (family.core != "contraction")
+    return fail(file,
+                "unknown core '" + family.core + "'; known is contraction");
+  for (auto [name, to] : {std::pair("kernel.cu", &family.program),
+                          std::pair("plan.json", &family.plan)}) {
+    Expected<std::string> content = readFile(folder, name);
+    if (!content)
+      return content.takeError();
+    *to = std::move(*content);
+  }
+  std::vector<TunedParameter> tuned = readNumbers(family.program).tuned;
+  for (const std::string &name : family.chosen)
+    if (none_of(tuned,
+                [&](const TunedParameter &each) { return each.name == name; }))
+      return fail(file, "'" + name +
+                            "' of \"choose\" is no parameter of "
+                            "kernel.cu: write `#define " +
+                            name + " VALUE // tune: VALUES` there");
+  return family;
+}
+
+/// Adds the families of a folder, in the order of their names.
+static Error addFamilies(StringRef folder, bool isInner,
+                         std::vector<Family> &families) {
+  std::error_code code;
+  std::vector<std::string> folders;
+  for (sys::fs::directory_iterator entry(folder, code), end;
+       !code && entry != end; entry.increment(code))
+    if (sys::fs::is_directory(entry->path()))
+      folders.push_back(entry->path());
+  if (code)
+    return fail(folder, "cannot read: " + code.message());
+  // Not as the system lists them.
+  llvm::sort(folders);
+  for (const std::string &each : folders) {
+    SmallString<256> file(each);
+    sys::path::append(file, "family.json");
+    if (!isInner && !sys::fs::exists(file)) {
+      if (Error error = addFamilies(each, /*isInner=*/true, families))
+        return error;
+      continue;
+    }
+    Expected<Family> family = families::readFamily(each);
+    if (!family)
+      return family.takeError();
+    families.push_back(std::move(*family));
+  }
+  return Error::success();
+}
+
+Expected<std::vector<Family>> families::readFamilies(StringRef folder) {
+  std::vector<Family> families;
+  if (Error error = addFamilies(folder, /*isInner=*/false, families))
+    return std::move(error);
+  return families;
+}

@@ -1,0 +1,201 @@
+//===- FamilyProposer.cpp - Instances of families -------------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An idea is a family and a place in the order of its instances, which begins
+// with those that it expects to be fastest: so a first round tries the families
+// side by side, and the numeric sweep goes on from the best.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Dialect/Fastk/PlanRegion.h"
+#include "fastk/Families/Family.h"
+#include "fastk/Propose/Parameters.h"
+#include "fastk/Propose/Proposer.h"
+#include "fastk/Target/TargetDescription.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
+using namespace fastk;
+using families::Family;
+using families::Instance;
+
+/// Ideas of one family for one workload.
+static constexpr size_t kIdeasOfFamily = 12;
+/// Of a variant, those that break its family's rules included.
+static constexpr int kMaxNeighbours = 64;
+
+namespace {
+class FamilyProposer : public Proposer {
+public:
+  FamilyProposer(std::string name, std::vector<Family> families)
+      : shownName(std::move(name)), families(std::move(families)) {}
+
+  StringRef name() const override { return shownName; }
+  Languages languages(const TargetDescription &target) const override {
+    return {Language::cuda};
+  }
+  bool wantsAllTried() const override { return true; }
+
+  Answer<std::vector<Idea>> proposeIdeas(const ProposalContext &context,
+                                         int count) override {
+    std::vector<Idea> ideas;
+    std::optional<families::CoreInstance> core = coreOf(context);
+    if (!core)
+      return ideas;
+    std::vector<size_t> instances;
+    for (const Family &family : families) {
+      std::string why;
+      instances.push_back(
+          context.target.target == "cuda:" + family.target
+              ? families::instantiate(family, *core, kIdeasOfFamily, why).size()
+              : 0);
+    }
+    // Side by side: the first choices of all before the second ones.
+    for (size_t place = 1; place <= kIdeasOfFamily; ++place)
+      for (auto [family, most] : zip_equal(families, instances)) {
+        Idea idea = ideaOf(family, place);
+        bool isTried = any_of(context.history, [&](const TriedVariant &each) {
+          return each.variant.ideaId == idea.id;
+        });
+        if (static_cast<int>(ideas.size()) < count && !isTried && place <= most)
+          ideas.push_back(std::move(idea));
+      }
+    return ideas;
+  }
+
+  Answers<std::vector<Variant>> realise(const ProposalContext &context,
+                                        ArrayRef<Idea> ideas,
+                                        int count) override {
+    std::optional<families::CoreInstance> core = coreOf(context);
+    std::vector<std::optional<std::vector<Variant>>> answers;
+    for (const Idea &idea : ideas) {
+      answers.emplace_back(std::in_place);
+      for (const Family &family : families)
+        for (size_t place = 1; core && place <= kIdeasOfFamily; ++place)
+          if (ideaOf(family, place).id == idea.id)
+            answers.back() = variantsOf(family, *core, idea, place, count);
+    }
+    return answers;
+  }
+
+  Expected<std::vector<Variant>> neighbours(const ProposalContext &context,
+                                            const Variant &variant,
+                                            int count) override {
+    std::vector<std::string> tried;
+    for (const TriedVariant &each : context.history)
+      tried.push_back(digestOf(each.variant));
+    std::optional<PlanCheck> check = checkOf(context);
+    const Family *family = familyOf(variant);
+    // More than are wanted, for some break the family's rules.
+    std::vector<Variant> near =
+        neighboursOf(variant, tried, kMaxNeighbours, check ? &*check : nullptr);
+    llvm::erase_if(near, [&](const Variant &each) {
+      return !family || !families::isLegal(*family, each.program);
+    });
+    near.resize(std::min<size_t>(near.size(), count));
+    return near;
+  }
+
+private:
+  static Idea ideaOf(const Family &family, size_t place) {
+    Idea idea;
+    idea.id = "families/" + family.name + "-" + std::to_string(place);
+    idea.category =
+        parseIdeaCategory(family.category).value_or(IdeaCategory::Compute);
+    idea.title = family.title;
+    if (place > 1)
+      idea.title += ", choices " + std::to_string(place);
+    idea.text = family.text;
+    return idea;
+  }
+
+  /// Of which the variant is an instance; null: of none.
+  const Family *familyOf(const Variant &variant) const {
+    for (const Family &family : families)
+      for (size_t place = 1; place <= kIdeasOfFamily; ++place)
+        if (ideaOf(family, place).id == variant.ideaId)
+          return &family;
+    return nullptr;
+  }
+
+  static std::optional<PlanCheck> checkOf(const ProposalContext &context) {
+    LoweringOp workload = context.workload;
+    mlir::FunctionType type = workload.getWorkloadType();
+    std::optional<worker::PlanLimits> limits =
+        planLimitsOf(context.target.target);
+    if (!limits)
+      return std::nullopt;
+    return PlanCheck{bufferBytes(type.getInputs()),
+                     bufferBytes(type.getResults()), *limits};
+  }
+
+  static std::optional<families::CoreInstance>
+  coreOf(const ProposalContext &context) {
+    LoweringOp workload = context.workload;
+    std::optional<worker::PlanLimits> limits =
+        planLimitsOf(context.target.target);
+    std::string why;
+    auto contraction =
+        families::matchContraction(workload.getPattern().front(), why);
+    if (!limits || !contraction)
+      return std::nullopt;
+    auto core = families::describeCore(*contraction, why);
+    if (core) {
+      core->multiprocessors = limits->multiprocessors;
+      core->sharedBytes = limits->sharedBytes;
+    }
+    return core;
+  }
+
+  static std::vector<Variant> variantsOf(const Family &family,
+                                         const families::CoreInstance &core,
+                                         const Idea &idea, size_t place,
+                                         int count) {
+    std::string why;
+    std::vector<Instance> instances =
+        families::instantiate(family, core, place * count, why);
+    std::vector<Variant> variants;
+    size_t first = (place - 1) * count;
+    for (size_t i = first; i < instances.size(); ++i) {
+      variants.push_back(
+          makeVariant(Language::cuda, instances[i].program, instances[i].plan));
+      variants.back().ideaId = idea.id;
+    }
+    return variants;
+  }
+
+  std::string shownName;
+  std::vector<Family> families;
+};
+} // namespace
+
+std::string fastk::defaultFamilies() {
+  std::string program = sys::fs::getMainExecutable(
+      nullptr, reinterpret_cast<void *>(&defaultFamilies));
+  // Of an installation, and of a build or a folder that was copied.
+  for (StringRef folder : {"share/fastk/families", "families"}) {
+    SmallString<256> shipped(sys::path::parent_path(program));
+    sys::path::append(shipped, "..", folder);
+    sys::path::remove_dots(shipped, /*remove_dot_dot=*/true);
+    if (sys::fs::is_directory(shipped))
+      return shipped.str().str();
+  }
+  return "families";
+}
+
+Expected<std::unique_ptr<Proposer>>
+fastk::createFamilyProposer(StringRef directory) {
+  std::string folder = directory.empty() ? defaultFamilies() : directory.str();
+  Expected<std::vector<Family>> families = families::readFamilies(folder);
+  if (!families)
+    return families.takeError();
+  return std::make_unique<FamilyProposer>(
+      directory.empty() ? "families" : "families:" + directory.str(),
+      std::move(*families));
+}

@@ -1,0 +1,98 @@
+//===- Parameters.cpp - Variants of other numbers -------------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Propose/Parameters.h"
+#include "llvm/ADT/STLExtras.h"
+#include <set>
+
+using namespace llvm;
+using namespace fastk;
+using namespace fastk::families;
+
+/// Steps from a value that are tried at most.
+static constexpr int kMaxSteps = 32;
+
+Variant fastk::makeVariant(Language language, StringRef program,
+                           StringRef plan) {
+  Variant variant;
+  variant.language = language;
+  variant.program = withoutTemplate(program);
+  ProgramNumbers numbers = readNumbers(variant.program);
+  for (const TunedParameter &parameter : numbers.tuned)
+    variant.parameters[parameter.name] = parameter.value;
+  if (language == Language::cuda) {
+    variant.plan = makePlan(plan, numbers.names, variant.problem);
+    if (variant.plan && hasExpressions(plan))
+      variant.program = withTemplate(variant.program, plan);
+  } else if (!plan.trim().empty()) {
+    std::optional<int64_t> bytes =
+        makeWorkspace(plan, numbers.names, variant.problem);
+    variant.workspaceBytes = bytes.value_or(0);
+    std::string problem;
+    std::optional<json::Value> value = parseUntrusted(plan, problem);
+    if (bytes && value->getAsObject()->getString("workspace_bytes"))
+      variant.program = withTemplate(variant.program, plan);
+  }
+  return variant;
+}
+
+/// The variant with one number changed; nothing when it cannot be.
+static std::optional<Variant> changed(const Variant &variant, StringRef name,
+                                      int64_t value) {
+  Variant next = variant;
+  next.program = families::withValue(variant.program, name, value);
+  next.parent = digestOf(variant);
+  families::ProgramNumbers numbers = families::readNumbers(next.program);
+  next.parameters.clear();
+  for (const families::TunedParameter &parameter : numbers.tuned)
+    next.parameters[parameter.name] = parameter.value;
+  std::string plan = families::templateOf(next.program), problem;
+  if (plan.empty())
+    return next;
+  if (next.language == Language::cuda) {
+    next.plan = families::makePlan(plan, numbers.names, problem);
+    return next.plan ? std::optional(next) : std::nullopt;
+  }
+  std::optional<int64_t> bytes =
+      families::makeWorkspace(plan, numbers.names, problem);
+  next.workspaceBytes = bytes.value_or(0);
+  return bytes ? std::optional(next) : std::nullopt;
+}
+
+std::vector<Variant> fastk::neighboursOf(const Variant &variant,
+                                         ArrayRef<std::string> tried, int count,
+                                         const PlanCheck *check) {
+  std::vector<Variant> result;
+  if (!variant.problem.empty())
+    return result;
+  ProgramNumbers numbers = readNumbers(variant.program);
+  std::set<std::string> seen(tried.begin(), tried.end());
+  seen.insert(digestOf(variant));
+  // One step of each number, then two, ...
+  for (int step = 1; step < kMaxSteps; ++step)
+    for (const TunedParameter &parameter : numbers.tuned) {
+      int at = llvm::find(parameter.values, parameter.value) -
+               parameter.values.begin();
+      for (int to : {at - step, at + step}) {
+        if (static_cast<int>(result.size()) >= count)
+          return result;
+        if (to < 0 || to >= static_cast<int>(parameter.values.size()))
+          continue;
+        std::optional<Variant> next =
+            changed(variant, parameter.name, parameter.values[to]);
+        if (!next || !seen.insert(digestOf(*next)).second)
+          continue;
+        if (check && next->plan &&
+            !worker::verifyLaunchPlan(*next->plan, check->inputBytes,
+                                      check->outputBytes, check->limits)
+                 .empty())
+          continue;
+        result.push_back(std::move(*next));
+      }
+    }
+  return result;
+}

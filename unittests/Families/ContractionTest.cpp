@@ -1,0 +1,153 @@
+//===- ContractionTest.cpp - What a contraction is, and its header --------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ContractionText.h"
+#include "gmock/gmock.h"
+
+using namespace fastk;
+using namespace fastk::test;
+using testing::HasSubstr;
+using testing::Not;
+
+static std::string headerOf(const ContractionText &text) {
+  MatchedText matched(text);
+  EXPECT_TRUE(matched.core) << matched.why;
+  if (!matched.core)
+    return "";
+  std::string why;
+  std::optional<std::string> header = families::writeHeader(*matched.core, why);
+  EXPECT_TRUE(header) << why;
+  return header.value_or("");
+}
+
+TEST(ContractionTest, GroupsAndStridesComeFromMaps) {
+  ContractionText text;
+  text.m = 48;
+  text.n = 80;
+  text.k = 24;
+  // a, b, strides of m and k in a, of n and k in b.
+  struct Layout {
+    const char *a, *b;
+    int64_t aOuter, aK, bOuter, bK;
+  };
+  for (Layout layout :
+       {Layout{"mk", "nk", 24, 1, 24, 1}, Layout{"mk", "kn", 24, 1, 1, 80},
+        Layout{"km", "nk", 1, 48, 24, 1}, Layout{"km", "kn", 1, 48, 1, 80}}) {
+    text.a = layout.a;
+    text.b = layout.b;
+    MatchedText matched(text);
+    ASSERT_TRUE(matched.core) << matched.why;
+    const families::Contraction &core = *matched.core;
+    EXPECT_EQ(core.batchSize, 1);
+    EXPECT_EQ(core.mSize, 48);
+    EXPECT_EQ(core.nSize, 80);
+    EXPECT_EQ(core.kSize, 24);
+    ASSERT_TRUE(core.a.isPlain && core.b.isPlain);
+    EXPECT_NE(core.a.input, core.b.input);
+    EXPECT_EQ(core.a.outer, layout.aOuter) << text.a;
+    EXPECT_EQ(core.a.k, layout.aK) << text.a;
+    EXPECT_EQ(core.b.outer, layout.bOuter) << text.b;
+    EXPECT_EQ(core.b.k, layout.bK) << text.b;
+    EXPECT_EQ(core.resultM, 80);
+    EXPECT_EQ(core.resultN, 1);
+  }
+}
+
+TEST(ContractionTest, ColumnsAreWhatLiesTogetherInTheResult) {
+  ContractionText text;
+  text.out = "nm";
+  MatchedText matched(text);
+  ASSERT_TRUE(matched.core) << matched.why;
+  // The workload's m, which is the result's last dimension, is the core's n.
+  EXPECT_EQ(matched.core->nSize, text.m);
+  EXPECT_EQ(matched.core->mSize, text.n);
+  EXPECT_EQ(matched.core->resultN, 1);
+}
+
+TEST(ContractionTest, ABatchIsSharedOrAPartOfTheRows) {
+  ContractionText text;
+  text.batch = 3;
+  text.a = "bmk";
+  text.b = "bnk";
+  text.out = "bmn";
+  MatchedText both(text);
+  ASSERT_TRUE(both.core) << both.why;
+  EXPECT_EQ(both.core->batchSize, 3);
+  EXPECT_EQ(both.core->mSize, text.m);
+  EXPECT_EQ(both.core->a.batch, text.m * text.k);
+  // One right matrix for all: rows of all matrices are rows of one.
+  text.b = "nk";
+  MatchedText shared(text);
+  ASSERT_TRUE(shared.core) << shared.why;
+  EXPECT_EQ(shared.core->batchSize, 1);
+  EXPECT_EQ(shared.core->mSize, 3 * text.m);
+  EXPECT_EQ(shared.core->a.outer, text.k);
+}
+
+TEST(ContractionTest, OneRowOrOneTermHasADistanceThatMapsCanHave) {
+  ContractionText text;
+  text.m = 1;
+  EXPECT_THAT(headerOf(text), HasSubstr("#define A_ALIGNED 1\n"));
+  text.a = "km";
+  EXPECT_THAT(headerOf(text), HasSubstr("#define A_ROW_STRIDE 32\n"));
+  text.m = 64;
+  text.k = 1;
+  std::string header = headerOf(text);
+  EXPECT_THAT(header, HasSubstr("#define A_K_MAJOR 0\n"));
+  EXPECT_THAT(header, HasSubstr("#define A_ALIGNED 1\n"));
+}
+
+TEST(ContractionTest, WhatIsComputedIsNotPlain) {
+  ContractionText text;
+  text.head = "%a1 = arith.addf %a0, %a0 : f16";
+  MatchedText matched(text);
+  ASSERT_TRUE(matched.core) << matched.why;
+  EXPECT_NE(matched.core->a.isPlain, matched.core->b.isPlain);
+}
+
+TEST(ContractionTest, TheHeaderHasSizesAndWhatSurroundsTheSums) {
+  ContractionText text;
+  text.tail = "%w0 = arith.addf %x, %bias32 : f32\n%v = math.tanh %w0 : f32";
+  std::string header = headerOf(text);
+  for (const char *line :
+       {"#define M 64\n", "#define N 128\n", "#define K 32\n",
+        "#define BATCH 1\n", "#define A_IS_F16 1\n", "#define A_K_MAJOR 1\n",
+        "#define B_K_MAJOR 1\n", "#define A_ROW_STRIDE 32\n",
+        "#define OUT_ROW_STRIDE 128\n", "#define OUT_ALIGNED 1\n",
+        "FASTK_DEVICE u32 finish2("})
+    EXPECT_THAT(header, HasSubstr(line));
+  EXPECT_THAT(header, HasSubstr(" + acc;"));
+  EXPECT_THAT(header, HasSubstr("tanhf("));
+}
+
+TEST(ContractionTest, RowsThatBeginAnywhereAreNotAligned) {
+  ContractionText text;
+  text.n = 129;
+  text.k = 33;
+  std::string header = headerOf(text);
+  EXPECT_THAT(header, HasSubstr("#define A_ALIGNED 0\n"));
+  EXPECT_THAT(header, HasSubstr("#define B_ALIGNED 0\n"));
+  EXPECT_THAT(header, HasSubstr("#define OUT_ALIGNED 0\n"));
+}
+
+TEST(ContractionTest, FastFunctionsAreForResultsOf16Bits) {
+  ContractionText text;
+  text.tail = "%v = math.erf %x : f32";
+  EXPECT_THAT(headerOf(text), HasSubstr("#define erff fastErf"));
+  text.result = "f32";
+  std::string header = headerOf(text);
+  EXPECT_THAT(header, Not(HasSubstr("fastErf")));
+  EXPECT_THAT(header, Not(HasSubstr("finish2")));
+}
+
+TEST(ContractionTest, BF16IsKnown) {
+  ContractionText text;
+  text.type = text.result = "bf16";
+  std::string header = headerOf(text);
+  EXPECT_THAT(header, HasSubstr("#define A_IS_BF16 1\n"));
+  EXPECT_THAT(header, HasSubstr("packBF16("));
+}

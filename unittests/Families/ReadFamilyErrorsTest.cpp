@@ -1,0 +1,85 @@
+//===- ReadFamilyErrorsTest.cpp - Families that cannot be read ------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Families/Family.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "gmock/gmock.h"
+#include <fstream>
+
+using namespace fastk::families;
+using testing::AllOf;
+using testing::HasSubstr;
+
+namespace {
+class ReadFamilyErrorsTest : public testing::Test {
+protected:
+  void SetUp() override {
+    ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("families", folder));
+    write("kernel.cu", "#define TILE 1 // tune: 1, 2\n");
+    write("plan.json", "{}");
+    write("family.json", json());
+  }
+  void TearDown() override { llvm::sys::fs::remove_directories(folder); }
+
+  static std::string json(llvm::StringRef more = "",
+                          llvm::StringRef core = "contraction",
+                          llvm::StringRef choose = "TILE", int format = 1) {
+    return ("{\"format\": " + llvm::Twine(format) + ", \"core\": \"" + core +
+            "\", \"target\": \"sm_90a\", \"title\": \"t\", \"text\": \"x\", "
+            "\"category\": \"memory access\", \"requirements\": [], "
+            "\"legal\": [], \"choose\": [\"" +
+            choose + "\"], \"cost\": \"1\"" + more + "}")
+        .str();
+  }
+  void write(llvm::StringRef name, llvm::StringRef text) {
+    llvm::SmallString<128> path(folder);
+    llvm::sys::path::append(path, name);
+    std::ofstream(path.str().str()) << text.str();
+  }
+  std::string problem() {
+    llvm::Expected<Family> family = readFamily(folder);
+    return family ? "" : llvm::toString(family.takeError());
+  }
+
+  llvm::SmallString<128> folder;
+};
+} // namespace
+
+TEST_F(ReadFamilyErrorsTest, AWholeOneIsRead) { EXPECT_EQ(problem(), ""); }
+
+TEST_F(ReadFamilyErrorsTest, FieldsAreKnownAndThere) {
+  write("family.json", json(", \"cots\": \"1\""));
+  EXPECT_THAT(problem(), AllOf(HasSubstr("family.json: unknown field 'cots'"),
+                               HasSubstr("cost")));
+  write("family.json", "{\"format\": 1}");
+  EXPECT_THAT(problem(), HasSubstr("missing value at family.core"));
+  write("family.json", "{");
+  EXPECT_THAT(problem(), HasSubstr("family.json: "));
+}
+
+TEST_F(ReadFamilyErrorsTest, AnotherFormatOrCoreIsNamed) {
+  write("family.json", json("", "contraction", "TILE", 2));
+  EXPECT_THAT(problem(), HasSubstr("is of format 2, and this fastk reads"));
+  write("family.json", json("", "sorting"));
+  EXPECT_THAT(problem(), HasSubstr("unknown core 'sorting'"));
+}
+
+TEST_F(ReadFamilyErrorsTest, WhatIsChosenIsAParameter) {
+  write("family.json", json("", "contraction", "TILES"));
+  EXPECT_THAT(problem(),
+              AllOf(HasSubstr("'TILES' of \"choose\""), HasSubstr("// tune:")));
+}
+
+TEST_F(ReadFamilyErrorsTest, FilesAreThere) {
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(path, "plan.json");
+  llvm::sys::fs::remove(path);
+  EXPECT_THAT(problem(), AllOf(HasSubstr("plan.json: cannot read"),
+                               HasSubstr("a family is a folder with")));
+}
