@@ -11,7 +11,7 @@
 
 Written are include/fastk/Transforms/FoldPads.td, lib/Transforms/FoldPads.cpp and
 test/Transforms/fastk_fold_pads.mlir; Passes.td and the CMakeLists.txt get a line each.
-Then build, run the test and go on from there (CONTRIBUTING.md, "A pass"):
+Then build, run the test and go on from there (CONTRIBUTING.md, "Recipes"):
 
     scripts/test.sh test/Transforms/fastk_fold_pads.mlir
 """
@@ -21,12 +21,14 @@ import pathlib
 import re
 import subprocess
 import sys
+import textwrap
 
 RULE = "===----------------------------------------------------------------------==="
 
 TABLEGEN = """\
 {banner}
-def Fastk{name}Pass : Pass<"{option}", "::mlir::func::FuncOp"> {{
+def Fastk{name}Pass
+    : Pass<"{option}", "::mlir::func::FuncOp"> {{
   let summary = "{summary}";
   let description = [{{
     What it does and why; what it leaves alone. Then an example, which a test
@@ -88,8 +90,12 @@ func.func @other(%x: tensor<4xf32>) -> tensor<4xf32> {{
 
 
 def banner(file, title, kind):
-    start = f"//===- {file} - {title} "
+    """The banner, with as many words of `title` as a line of 80 columns holds."""
+    start = f"//===- {file} - "
     end = f"{'-*- ' + kind + ' -*-' if kind else ''}===//"
+    # Behind the title come a blank and a dash.
+    room = 80 - len(start) - len(end) - 2
+    start += textwrap.shorten(title, room, placeholder="") + " "
     lines = [
         start + "-" * max(1, 80 - len(start) - len(end)) + end,
         "//",
@@ -136,10 +142,10 @@ def main():
     )
     written = {
         include / f"{name}.td": TABLEGEN.format(
-            banner=banner(f"{name}.td", options.summary[:40], "tablegen"), **fields
+            banner=banner(f"{name}.td", options.summary, "tablegen"), **fields
         ),
         library / f"{name}.cpp": SOURCE.format(
-            banner=banner(f"{name}.cpp", options.summary[:50], ""), **fields
+            banner=banner(f"{name}.cpp", options.summary, ""), **fields
         ),
         options.root / test: TEST.format(**fields),
     }

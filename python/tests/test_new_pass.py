@@ -61,6 +61,17 @@ def test_a_new_pass(checkout):
     assert again.returncode == 2 and "is there already" in again.stderr
 
 
+def test_banners_are_of_80_columns(checkout):
+    # With the whole summary that of the .td file would be longer.
+    summary = "Count the workloads of each function"
+    made = new_pass(checkout, "fastk-count-workloads", summary)
+    assert made.returncode == 0, made.stderr
+    for folder in ("include/fastk/Transforms", "lib/Transforms"):
+        (source,) = (checkout / folder).glob("CountWorkloads.*")
+        banner = source.read_text().splitlines()[0]
+        assert len(banner) == 80 and " - Count the workloads " in banner
+
+
 @pytest.mark.parametrize(
     "words, said",
     [
