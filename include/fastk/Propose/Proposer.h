@@ -192,8 +192,8 @@ std::unique_ptr<Proposer> createCatalogProposer();
 llvm::Expected<std::unique_ptr<Proposer>>
 createFilesProposer(llvm::StringRef directory);
 
-/// Instances of the families in a folder, one folder each; empty: of the shipped
-/// ones. docs/families.md.
+/// Instances of the families in a folder, one folder each; empty: of the
+/// shipped ones. docs/families.md.
 llvm::Expected<std::unique_ptr<Proposer>>
 createFamilyProposer(llvm::StringRef directory);
 /// The folder of the shipped families.

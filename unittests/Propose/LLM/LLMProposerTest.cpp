@@ -426,8 +426,7 @@ TEST(LLMProposerTest, PromptsStayShortLateInASearch) {
   addHistory(request);
   request.parents.clear();
   for (int i = 0; i < 300; ++i) {
-    Variant variant =
-        makeVariant(Language::cuda, goodProgram(), goodPlan());
+    Variant variant = makeVariant(Language::cuda, goodProgram(), goodPlan());
     variant.program += std::string(6000, 'x') + std::to_string(i);
     variant.ideaId = "llm/" + std::to_string(i);
     TriedVariant tried =

@@ -11,10 +11,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "../../Cuda/CudaTest.h"
-#include "fastk/Propose/Parameters.h"
 #include "ReadReply.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Propose/LLM/PromptTemplates.h"
+#include "fastk/Propose/Parameters.h"
 #include "gmock/gmock.h"
 
 using namespace fastk;

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "LLMTestUtils.h"
-#include "fastk/Propose/Parameters.h"
 #include "ReadReply.h"
+#include "fastk/Propose/Parameters.h"
 #include <random>
 
 using namespace fastk;
