@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SearchTestUtils.h"
+#include "llvm/ADT/STLExtras.h"
 #include "gmock/gmock.h"
 #include <csignal>
 #include <fcntl.h>
@@ -34,7 +35,7 @@ SearchOptions optionsOf(const StrategyKind *strategy) {
 /// World with repairs: idea 3, 8, ... are wrong at first.
 std::unique_ptr<World> makeWorld() {
   auto world = std::make_unique<World>(20, hill);
-  world->proposer.repairTo = [](std::string program) {
+  world->proposer.repairTo = [](const std::string &program) {
     return program.find("mended") == std::string::npos ? program + " mended"
                                                        : ok(800, program);
   };
@@ -239,7 +240,10 @@ INSTANTIATE_TEST_SUITE_P(Strategies, Resume,
                          testing::ValuesIn(llvm::to_vector(
                              llvm::make_pointer_range(searchStrategies()))),
                          [](const auto &info) {
-                           return info.param->name.str();
+                           // GoogleTest takes no hyphen in a name.
+                           std::string name = info.param->name.str();
+                           llvm::replace(name, '-', '_');
+                           return name;
                          });
 
 } // namespace
