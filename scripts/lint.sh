@@ -65,5 +65,7 @@ if [ ${#tidy[@]} != 0 ]; then
   [ "$fix" = no ] || { arguments+=(--fix); jobs=1; }
   printf '%s\0' "${tidy[@]}" |
     xargs -0 -n 4 -P "$jobs" clang-tidy-22 "${arguments[@]}" || failed=yes
+  # What it changed is not laid out yet.
+  [ "$fix" = no ] || clang-format-22 -i "${cxx[@]}"
 fi
 [ "$failed" = no ]
