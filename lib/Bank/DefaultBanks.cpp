@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Bank/Bank.h"
+#include "fastk/Support/ShippedFolder.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <cstdlib>
@@ -26,18 +27,7 @@ std::vector<std::string> fastk::defaultBanks(StringRef executable) {
     sys::path::append(cache, "fastk", "bank");
     banks.push_back(cache.str().str());
   }
-  // argv[0] may be a bare name or a symbolic link; the running program is not.
-  std::string program = sys::fs::getMainExecutable(
-      executable.str().c_str(), reinterpret_cast<void *>(&defaultBanks));
-  // Of an installation, and of a build or a folder that was copied.
-  for (StringRef folder : {"share/fastk/winners", "winners"}) {
-    SmallString<256> shipped(sys::path::parent_path(program));
-    sys::path::append(shipped, "..", folder);
-    sys::path::remove_dots(shipped, /*remove_dot_dot=*/true);
-    if (!sys::fs::is_directory(shipped))
-      continue;
-    banks.push_back(shipped.str().str());
-    break;
-  }
+  if (std::optional<std::string> shipped = shippedFolder("winners", executable))
+    banks.push_back(std::move(*shipped));
   return banks;
 }

@@ -83,10 +83,7 @@ public:
       return std::nullopt;
     describe(found.a, found.m);
     describe(found.b, found.n);
-    Lin linear;
-    auto shape = cast<RankedTensorType>(found.result.getType()).getShape();
-    for (auto [extent, index] : llvm::zip_equal(shape, found.index))
-      linear = linear * extent + index;
+    Lin linear = Scope::linear(found.result, found.index);
     found.resultBatch = strideOf(found.program, found.batch, linear);
     found.resultM = strideOf(found.program, found.m, linear);
     found.resultN = strideOf(found.program, found.n, linear);
@@ -193,7 +190,6 @@ private:
       unsigned var = program.newVar("k" + Twine(d), range);
       found.loops[d] = Lin::ofVar(var);
       found.k.push_back(var);
-      found.kSize *= range;
     }
     // Each sum is one element of the result, and the other way round.
     int64_t sums = 1, elements = 1;
@@ -240,16 +236,15 @@ private:
         }
         break;
       }
-    for (unsigned var = 0; var < resultVars; ++var) {
-      int64_t extent = found.program.vars[var].extent;
-      auto &group = inA[var] == inB[var] ? found.batch
-                    : inA[var]           ? found.m
-                                         : found.n;
-      group.push_back(var);
-      (&group == &found.batch ? found.batchSize
-       : &group == &found.m   ? found.mSize
-                              : found.nSize) *= extent;
-    }
+    for (unsigned var = 0; var < resultVars; ++var)
+      (inA[var] == inB[var] ? found.batch
+       : inA[var]           ? found.m
+                            : found.n)
+          .push_back(var);
+    found.batchSize = sizeOf(found.batch);
+    found.mSize = sizeOf(found.m);
+    found.nSize = sizeOf(found.n);
+    found.kSize = sizeOf(found.k);
     return true;
   }
 

@@ -95,27 +95,16 @@ private:
 
   void writeOperands() {
     std::string parameters, names;
-    for (auto [number, buffer] : llvm::enumerate(inputs())) {
-      parameters += ", const " + families::cudaType(buffer) +
-                    " *__restrict__ in" + std::to_string(number);
-      names += ", in" + std::to_string(number);
+    linalg::GenericOp op = contraction.op;
+    for (BlockArgument input : op->getBlock()->getArguments()) {
+      const Buffer &buffer = program.buffers.at(input.getAsOpaquePointer());
+      parameters += ", const " + families::cudaType(buffer.elem) +
+                    " *__restrict__ " + buffer.pointer;
+      names += ", " + buffer.pointer;
     }
     os << "#define OUT_TYPE " << families::cudaType(contraction.resultElem)
        << "\n#define OPERAND_PARAMETERS " << StringRef(parameters).drop_front(2)
        << "\n#define OPERANDS " << StringRef(names).drop_front(2) << "\n";
-  }
-  /// Element types of the workload's operands, in order.
-  std::vector<Elem> inputs() const {
-    std::map<unsigned, Elem> byNumber;
-    for (const auto &[value, buffer] : program.buffers) {
-      unsigned number = 0;
-      StringRef(buffer.pointer).drop_front(2).getAsInteger(10, number);
-      byNumber[number] = buffer.elem;
-    }
-    std::vector<Elem> elems;
-    for (auto [number, elem] : byNumber)
-      elems.push_back(elem);
-    return elems;
   }
 
   /// The loops of a group from its one index.
@@ -156,11 +145,7 @@ private:
     std::string type = families::cudaType(contraction.resultElem);
     os << "FASTK_DEVICE i64 outOffset(i32 b, i32 m, i32 n) {\n";
     writeResultVars();
-    Lin linear;
-    auto shape =
-        cast<RankedTensorType>(contraction.result.getType()).getShape();
-    for (auto [extent, index] : llvm::zip_equal(shape, contraction.index))
-      linear = linear * extent + index;
+    Lin linear = Scope::linear(contraction.result, contraction.index);
     os << "  return " << program.linText(linear) << ";\n}\n";
     // As a number in registers, so that two are converted at once.
     os << "FASTK_DEVICE float finishValue(OPERAND_PARAMETERS, i32 b, i32 m, "
@@ -168,9 +153,7 @@ private:
     writeResultVars();
     std::string body;
     Scope scope(program, body, 1);
-    scope.onOpaque = [&](Scope &inner, Value value,
-                         ArrayRef<Lin> index) -> CValue {
-      (void)index;
+    scope.onOpaque = [&](Scope &inner, Value value, ArrayRef<Lin>) -> CValue {
       if (value != contraction.op->getResult(0)) {
         program.fail("what surrounds the sums is not elementwise");
         return {};

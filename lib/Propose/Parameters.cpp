@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Propose/Parameters.h"
+#include "fastk/Dialect/Fastk/PlanRegion.h"
+#include "fastk/Target/TargetDescription.h"
 #include "llvm/ADT/STLExtras.h"
 #include <set>
 
@@ -95,4 +97,19 @@ std::vector<Variant> fastk::neighboursOf(const Variant &variant,
       }
     }
   return result;
+}
+
+std::vector<Variant> fastk::neighboursOf(const ProposalContext &context,
+                                         const Variant &variant, int count) {
+  std::vector<std::string> tried;
+  for (const TriedVariant &each : context.history)
+    tried.push_back(digestOf(each.variant));
+  LoweringOp workload = context.workload;
+  mlir::FunctionType type = workload.getWorkloadType();
+  std::optional<PlanCheck> check;
+  if (std::optional<worker::PlanLimits> limits =
+          planLimitsOf(context.target.target))
+    check = {bufferBytes(type.getInputs()), bufferBytes(type.getResults()),
+             *limits};
+  return neighboursOf(variant, tried, count, check ? &*check : nullptr);
 }

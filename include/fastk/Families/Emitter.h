@@ -250,7 +250,7 @@ public:
   CValue splat(const CValue &value);
   CValue convert(const CValue &value, Elem elem);
   /// The linear address of an element of a row-major tensor.
-  Lin linear(mlir::Value value, llvm::ArrayRef<Lin> index);
+  static Lin linear(mlir::Value value, llvm::ArrayRef<Lin> index);
   /// Writes a line.
   void line(const llvm::Twine &text);
   /// Declares a constant and returns it.

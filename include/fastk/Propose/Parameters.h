@@ -29,6 +29,11 @@ std::vector<Variant> neighboursOf(const Variant &variant,
                                   llvm::ArrayRef<std::string> tried, int count,
                                   const PlanCheck *check);
 
+/// The same without those that the search has tried, and within the limits of
+/// its target where these are known.
+std::vector<Variant> neighboursOf(const ProposalContext &context,
+                                  const Variant &variant, int count);
+
 } // namespace fastk
 
 #endif // FASTK_PROPOSE_PARAMETERS_H

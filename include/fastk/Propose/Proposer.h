@@ -196,8 +196,6 @@ createFilesProposer(llvm::StringRef directory);
 /// shipped ones. docs/families.md.
 llvm::Expected<std::unique_ptr<Proposer>>
 createFamilyProposer(llvm::StringRef directory);
-/// The folder of the shipped families.
-std::string defaultFamilies();
 
 /// The name as a winner passes it on with a bank: of a folder or file outside
 /// the working directory its last part, of a command its program alone. Where

@@ -15,10 +15,9 @@
 #include "fastk/Families/Family.h"
 #include "fastk/Propose/Parameters.h"
 #include "fastk/Propose/Proposer.h"
+#include "fastk/Support/ShippedFolder.h"
 #include "fastk/Target/TargetDescription.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 
 using namespace llvm;
 using namespace fastk;
@@ -73,13 +72,23 @@ public:
                                         ArrayRef<Idea> ideas,
                                         int count) override {
     std::optional<families::CoreInstance> core = coreOf(context);
-    std::vector<std::optional<std::vector<Variant>>> answers;
-    for (const Idea &idea : ideas) {
-      answers.emplace_back(std::in_place);
-      for (const Family &family : families)
-        for (size_t place = 1; core && place <= kIdeasOfFamily; ++place)
-          if (ideaOf(family, place).id == idea.id)
-            answers.back() = variantsOf(family, *core, idea, place, count);
+    std::vector<std::optional<std::vector<Variant>>> answers(
+        ideas.size(), std::vector<Variant>());
+    for (const Family &family : families) {
+      bool isAsked = any_of(
+          ideas, [&](const Idea &idea) { return placeOf(family, idea.id); });
+      if (!core || !isAsked)
+        continue;
+      std::string why;
+      std::vector<Instance> ranked =
+          families::instantiate(family, *core, kIdeasOfFamily * count, why);
+      for (auto [idea, variants] : zip_equal(ideas, answers))
+        if (std::optional<size_t> place = placeOf(family, idea.id))
+          for (const Instance &instance : instancesAt(ranked, *place, count)) {
+            variants->push_back(
+                makeVariant(Language::cuda, instance.program, instance.plan));
+            variants->back().ideaId = idea.id;
+          }
     }
     return answers;
   }
@@ -87,14 +96,9 @@ public:
   Expected<std::vector<Variant>> neighbours(const ProposalContext &context,
                                             const Variant &variant,
                                             int count) override {
-    std::vector<std::string> tried;
-    for (const TriedVariant &each : context.history)
-      tried.push_back(digestOf(each.variant));
-    std::optional<PlanCheck> check = checkOf(context);
     const Family *family = familyOf(variant);
     // More than are wanted, for some break the family's rules.
-    std::vector<Variant> near =
-        neighboursOf(variant, tried, kMaxNeighbours, check ? &*check : nullptr);
+    std::vector<Variant> near = neighboursOf(context, variant, kMaxNeighbours);
     llvm::erase_if(near, [&](const Variant &each) {
       return !family || !families::isLegal(*family, each.program);
     });
@@ -115,24 +119,28 @@ private:
     return idea;
   }
 
-  /// Of which the variant is an instance; null: of none.
-  const Family *familyOf(const Variant &variant) const {
-    for (const Family &family : families)
-      for (size_t place = 1; place <= kIdeasOfFamily; ++place)
-        if (ideaOf(family, place).id == variant.ideaId)
-          return &family;
-    return nullptr;
+  /// Which idea of the family has that name, from 1; nothing: none.
+  static std::optional<size_t> placeOf(const Family &family, StringRef id) {
+    size_t place = 0;
+    if (!id.consume_front("families/" + family.name + "-") ||
+        id.getAsInteger(10, place) || place < 1 || place > kIdeasOfFamily)
+      return std::nullopt;
+    return place;
   }
 
-  static std::optional<PlanCheck> checkOf(const ProposalContext &context) {
-    LoweringOp workload = context.workload;
-    mlir::FunctionType type = workload.getWorkloadType();
-    std::optional<worker::PlanLimits> limits =
-        planLimitsOf(context.target.target);
-    if (!limits)
-      return std::nullopt;
-    return PlanCheck{bufferBytes(type.getInputs()),
-                     bufferBytes(type.getResults()), *limits};
+  /// Those of the idea at `place`, of `count` for each idea.
+  static ArrayRef<Instance> instancesAt(ArrayRef<Instance> ranked, size_t place,
+                                        size_t count) {
+    size_t first = std::min((place - 1) * count, ranked.size());
+    return ranked.slice(first, std::min(count, ranked.size() - first));
+  }
+
+  /// Of which the variant is an instance; null: of none.
+  const Family *familyOf(const Variant &variant) const {
+    auto found = find_if(families, [&](const Family &family) {
+      return placeOf(family, variant.ideaId);
+    });
+    return found == families.end() ? nullptr : &*found;
   }
 
   static std::optional<families::CoreInstance>
@@ -153,45 +161,16 @@ private:
     return core;
   }
 
-  static std::vector<Variant> variantsOf(const Family &family,
-                                         const families::CoreInstance &core,
-                                         const Idea &idea, size_t place,
-                                         int count) {
-    std::string why;
-    std::vector<Instance> instances =
-        families::instantiate(family, core, place * count, why);
-    std::vector<Variant> variants;
-    size_t first = (place - 1) * count;
-    for (size_t i = first; i < instances.size(); ++i) {
-      variants.push_back(
-          makeVariant(Language::cuda, instances[i].program, instances[i].plan));
-      variants.back().ideaId = idea.id;
-    }
-    return variants;
-  }
-
   std::string shownName;
   std::vector<Family> families;
 };
 } // namespace
 
-std::string fastk::defaultFamilies() {
-  std::string program = sys::fs::getMainExecutable(
-      nullptr, reinterpret_cast<void *>(&defaultFamilies));
-  // Of an installation, and of a build or a folder that was copied.
-  for (StringRef folder : {"share/fastk/families", "families"}) {
-    SmallString<256> shipped(sys::path::parent_path(program));
-    sys::path::append(shipped, "..", folder);
-    sys::path::remove_dots(shipped, /*remove_dot_dot=*/true);
-    if (sys::fs::is_directory(shipped))
-      return shipped.str().str();
-  }
-  return "families";
-}
-
 Expected<std::unique_ptr<Proposer>>
 fastk::createFamilyProposer(StringRef directory) {
-  std::string folder = directory.empty() ? defaultFamilies() : directory.str();
+  std::string folder = directory.empty()
+                           ? shippedFolder("families").value_or("families")
+                           : directory.str();
   Expected<std::vector<Family>> families = families::readFamilies(folder);
   if (!families)
     return families.takeError();

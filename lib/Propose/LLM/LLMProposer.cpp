@@ -279,17 +279,7 @@ Answers<Variants> LLMProposer::repair(const ProposalContext &context,
 Expected<std::vector<Variant>>
 LLMProposer::neighbours(const ProposalContext &context, const Variant &variant,
                         int count) {
-  std::vector<std::string> tried;
-  for (const TriedVariant &each : context.history)
-    tried.push_back(digestOf(each.variant));
-  LoweringOp workload = context.workload;
-  mlir::FunctionType type = workload.getWorkloadType();
-  std::optional<PlanCheck> check;
-  if (std::optional<worker::PlanLimits> limits =
-          planLimitsOf(context.target.target))
-    check = {bufferBytes(type.getInputs()), bufferBytes(type.getResults()),
-             *limits};
-  return neighboursOf(variant, tried, count, check ? &*check : nullptr);
+  return neighboursOf(context, variant, count);
 }
 
 std::unique_ptr<Proposer>
