@@ -20,6 +20,7 @@
 #include "Judge/Judge.h"
 #include "Values/Trials.h"
 #include "fastk/Protocol/Verdict.h"
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -88,6 +89,9 @@ struct CallTime {
   /// On a host: the longest that any one thread of the program, or the
   /// worker's, was ready to run and waited for a processor meanwhile.
   double waitedNs = 0;
+
+  /// What the call itself took.
+  double ownNs() const { return std::max(ns - waitedNs, 1.0); }
 };
 
 /// A program ready to be called. It runs during call() only.

@@ -25,9 +25,9 @@ namespace {
 
 /// A program that keeps every processor of this process busy, until the end of
 /// the object or for a minute.
-class NegativeControls {
+class ProcessorLoad {
 public:
-  explicit NegativeControls(int each = 1) {
+  explicit ProcessorLoad(int each = 1) {
     cpu_set_t all;
     sched_getaffinity(0, sizeof(all), &all);
     for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
@@ -37,7 +37,7 @@ public:
         else if (pid == 0)
           spin(cpu);
   }
-  ~NegativeControls() {
+  ~ProcessorLoad() {
     for (pid_t pid : children) {
       kill(pid, SIGKILL);
       waitpid(pid, nullptr, 0);
@@ -262,7 +262,7 @@ TEST(RecordRules, ABusyMachineIsSaidFirst) {
 /// Whatever else the machine does, what is recorded is right; else the verdict
 /// says what the machine was busy with.
 TEST(Noise, NoRecordBesideALoad) {
-  NegativeControls competitors;
+  ProcessorLoad load;
   Verdict verdict = judge(contendedJob(Mode::Promote, 200'000));
   ASSERT_EQ(verdict.status, Status::OK) << explain(verdict);
   ASSERT_TRUE(verdict.timing.droppedBlocks);
@@ -282,7 +282,7 @@ TEST(Noise, NoRecordBesideALoad) {
 
 /// Calls longer than the scheduler's slice are all disturbed: no number.
 TEST(Noise, LongCallsBesideALoadAreTooBusy) {
-  NegativeControls competitors(2);
+  ProcessorLoad load(2);
   Verdict verdict = judge(contendedJob(Mode::Promote, 600'000));
   ASSERT_EQ(verdict.status, Status::OK) << explain(verdict);
   EXPECT_TRUE(verdict.timing.tooBusy);
@@ -295,11 +295,24 @@ TEST(Noise, LongCallsBesideALoadAreTooBusy) {
 
 /// A first measurement says what may be tried next, however busy the machine.
 TEST(Noise, AFirstMeasurementBesideALoadHasNumbers) {
-  NegativeControls competitors(2);
+  ProcessorLoad load(2);
   Job job = contendedJob(Mode::Evaluate, 600'000);
   job.time.maxSeconds = 0.5;
   Verdict verdict = judge(job);
   ASSERT_EQ(verdict.status, Status::OK) << explain(verdict);
   EXPECT_TRUE(verdict.timing.tooBusy);
   EXPECT_TRUE(verdict.timing.speedupOverBaseline);
+}
+
+/// While the worker polls, the empty kernel may wait for its processor: what it
+/// waits is no cost of a call, and a short candidate none that does no work.
+TEST(Noise, NothingIsImpossibleBesideALoad) {
+  ProcessorLoad load(2);
+  Job job = contendedJob(Mode::Evaluate, 4'000);
+  job.time.threads = 1;
+  job.floorNs = 1;
+  for (int i = 0; i < 3; ++i) {
+    Verdict verdict = judge(job);
+    EXPECT_EQ(verdict.status, Status::OK) << explain(verdict);
+  }
 }

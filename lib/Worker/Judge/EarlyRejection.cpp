@@ -44,7 +44,7 @@ bool Validation::screen() {
     if (!program.call(0, seconds, time, failure))
       return false;
     ns = time.ns;
-    least = std::max(time.ns - time.waitedNs, 1.0);
+    least = time.ownNs();
     isDisturbed |= device.isDisturbed(time);
     return true;
   };
