@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Families/Family.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -27,6 +28,24 @@ families::describeCore(const Contraction &contraction, std::string &why) {
   core.buffers["A"] = "in" + std::to_string(contraction.a.input);
   core.buffers["B"] = "in" + std::to_string(contraction.b.input);
   core.buffers["OUT"] = "out0";
+  return core;
+}
+
+std::optional<CoreInstance>
+families::findCore(mlir::Block &pattern, StringRef target, std::string &why) {
+  std::optional<worker::PlanLimits> limits = planLimitsOf(target);
+  if (!limits) {
+    why = "there are no families for " + target.str();
+    return std::nullopt;
+  }
+  std::optional<Contraction> contraction = matchContraction(pattern, why);
+  if (!contraction)
+    return std::nullopt;
+  std::optional<CoreInstance> core = describeCore(*contraction, why);
+  if (core) {
+    core->multiprocessors = limits->multiprocessors;
+    core->sharedBytes = limits->sharedBytes;
+  }
   return core;
 }
 
@@ -159,6 +178,28 @@ std::vector<Instance> families::instantiate(const Family &family,
     result.push_back(std::move(instance));
   }
   return result;
+}
+
+std::string families::explainFamilies(ArrayRef<Family> families,
+                                      mlir::Block &pattern, StringRef target) {
+  SmallVector<const Family *> ofTarget;
+  for (const Family &family : families)
+    if (family.isFor(target))
+      ofTarget.push_back(&family);
+  if (ofTarget.empty())
+    return "";
+  std::string why;
+  std::optional<CoreInstance> core = findCore(pattern, target, why);
+  if (!core)
+    return "no family: the workload is none of their cores: " + why + "\n";
+  std::string text;
+  for (const Family *family : ofTarget)
+    text += "family " + family->name +
+            (instantiate(*family, *core, 1, why).empty()
+                 ? " does not serve it: " + why
+                 : " serves it: --search --proposer=families") +
+            "\n";
+  return text;
 }
 
 bool families::isLegal(const Family &family, StringRef program) {

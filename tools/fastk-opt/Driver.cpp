@@ -15,7 +15,9 @@
 #include "fastk/Driver/ToldError.h"
 #include "fastk/Evaluate/JobMaker.h"
 #include "fastk/Evaluate/Subprocess.h"
+#include "fastk/Families/Family.h"
 #include "fastk/Support/DurableFile.h"
+#include "fastk/Support/ShippedFolder.h"
 #include "fastk/System/AvailableMemory.h"
 #include "fastk/System/EndingSignals.h"
 #include "fastk/Target/TargetDescription.h"
@@ -162,8 +164,31 @@ static void warnOfMemory(const DriverOptions &options, ModuleOp formed) {
     warnOfShortage(formed, totalMemory(), "this machine");
 }
 
+/// What the shipped families say of each workload, by key.
+static llvm::Expected<llvm::StringMap<std::string>>
+askFamilies(ModuleOp formed, WorkloadMatcher &matcher, StringRef executable) {
+  llvm::StringMap<std::string> said;
+  std::optional<std::string> folder = shippedFolder("families", executable);
+  if (!folder)
+    return said;
+  auto families = families::readFamilies(*folder);
+  if (!families)
+    return families.takeError();
+  formed.walk([&](WorkloadOp workload) {
+    // What cannot be formed is told when winners are applied.
+    ScopedDiagnosticHandler quiet(workload.getContext(),
+                                  [](Diagnostic &) { return success(); });
+    FailureOr<CanonicalForm *> form = matcher.form(workload);
+    if (succeeded(form) && !said.contains((*form)->key))
+      said[(*form)->key] = families::explainFamilies(
+          *families, (*form)->getPattern().front(), matcher.getFilter().target);
+  });
+  return said;
+}
+
 static void explainMisses(const ApplySummary &summary,
                           const WorkloadMatcher &matcher,
+                          const llvm::StringMap<std::string> &families,
                           MLIRContext *context) {
   for (const WorkloadOutcome &outcome : summary.workloads) {
     if (outcome.kind == WorkloadOutcome::Hit)
@@ -172,8 +197,9 @@ static void explainMisses(const ApplySummary &summary,
                  << ": " << outcome.reason << "\n";
     if (outcome.kind != WorkloadOutcome::Dynamic)
       llvm::errs() << matcher.getBanks().explainMiss(
-          outcome.key, matcher.getFilter(), outcome.name, outcome.shapes,
-          context);
+                          outcome.key, matcher.getFilter(), outcome.name,
+                          outcome.shapes, context)
+                   << families.lookup(outcome.key);
   }
 }
 
@@ -258,11 +284,17 @@ int fastk::runDriver(const DriverOptions &options, StringRef executable) {
   if (options.search.scope != SearchScope::None)
     if (int status = search(options, *module, session))
       return status;
+  llvm::StringMap<std::string> families;
+  if (options.explainMiss)
+    if (llvm::Error error =
+            askFamilies(*module, session.getMatcher(), executable)
+                .moveInto(families))
+      return fail(std::move(error));
   FailureOr<ApplySummary> summary = session.apply(*module);
   if (failed(summary))
     return kExitWrong;
   if (options.explainMiss)
-    explainMisses(*summary, session.getMatcher(), &context);
+    explainMisses(*summary, session.getMatcher(), families, &context);
   // Refused before anything is written.
   if (!hasRequiredHits(options, *summary))
     return kExitRefused;

@@ -217,7 +217,8 @@ struct CommandLine {
       cl::desc("exit with 2 when fewer than N workloads have a winner")};
   cl::opt<bool, true> explainMiss{
       "explain-miss", cl::location(options.explainMiss), cl::cat(category),
-      cl::desc("say for each workload without a winner why none matched")};
+      cl::desc("say for each workload without a winner why none matched, and "
+               "for a GPU which families would serve it")};
   cl::opt<std::string> compileKernel{"compile-kernel", cl::Hidden,
                                      cl::cat(category)};
 };

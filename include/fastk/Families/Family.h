@@ -45,6 +45,11 @@ struct Family {
   /// first: an estimate, in any unit.
   std::vector<std::string> chosen;
   std::string cost;
+
+  /// Whether its instances run on devices of a target ("cuda:sm_90a").
+  bool isFor(llvm::StringRef device) const {
+    return device == "cuda:" + target;
+  }
 };
 
 /// Reads one family; and every family of a folder and of the folders in it, by
@@ -72,12 +77,22 @@ struct CoreInstance {
 };
 std::optional<CoreInstance> describeCore(const Contraction &contraction,
                                          std::string &why);
+/// The same from a workload's canonical form, for a device of the target
+/// ("cuda:sm_90a"). Nothing: \p why says which core it is not.
+std::optional<CoreInstance> findCore(mlir::Block &pattern,
+                                     llvm::StringRef target, std::string &why);
 
 /// Up to `count` instances, those first that should be fastest. None: \p why
 /// says which requirement is not met.
 std::vector<Instance> instantiate(const Family &family,
                                   const CoreInstance &core, size_t count,
                                   std::string &why);
+
+/// Which of the families of a target serve the workload, and why the others do
+/// not: a line for each, or one where the workload has no core that any has.
+/// Empty: the target has no families.
+std::string explainFamilies(llvm::ArrayRef<Family> families,
+                            mlir::Block &pattern, llvm::StringRef target);
 
 /// Whether the values of an instance's parameters go together.
 bool isLegal(const Family &family, llvm::StringRef program);

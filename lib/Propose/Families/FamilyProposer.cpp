@@ -51,7 +51,7 @@ public:
     for (const Family &family : families) {
       std::string why;
       instances.push_back(
-          context.target.target == "cuda:" + family.target
+          family.isFor(context.target.target)
               ? families::instantiate(family, *core, kIdeasOfFamily, why).size()
               : 0);
     }
@@ -146,19 +146,9 @@ private:
   static std::optional<families::CoreInstance>
   coreOf(const ProposalContext &context) {
     LoweringOp workload = context.workload;
-    std::optional<worker::PlanLimits> limits =
-        planLimitsOf(context.target.target);
     std::string why;
-    auto contraction =
-        families::matchContraction(workload.getPattern().front(), why);
-    if (!limits || !contraction)
-      return std::nullopt;
-    auto core = families::describeCore(*contraction, why);
-    if (core) {
-      core->multiprocessors = limits->multiprocessors;
-      core->sharedBytes = limits->sharedBytes;
-    }
-    return core;
+    return families::findCore(workload.getPattern().front(),
+                              context.target.target, why);
   }
 
   std::string shownName;

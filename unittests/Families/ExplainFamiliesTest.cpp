@@ -1,0 +1,59 @@
+//===- ExplainFamiliesTest.cpp - What families say of a workload ----------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ContractionText.h"
+#include "fastk/Families/Family.h"
+#include "gmock/gmock.h"
+
+using namespace fastk;
+using namespace fastk::families;
+using namespace fastk::test;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+static Family makeFamily(std::string name, std::string require) {
+  Family family;
+  family.name = std::move(name);
+  family.core = "contraction";
+  family.target = "sm_90a";
+  family.plan = R"({"steps": []})";
+  family.requirements = {{std::move(require), "it is made so"}};
+  family.cost = "1";
+  return family;
+}
+
+TEST(ExplainFamiliesTest, EachFamilyOfTheTargetSaysWhetherItServes) {
+  Family elsewhere = makeFamily("elsewhere", "1");
+  elsewhere.target = "sm_100a";
+  std::vector<Family> families = {makeFamily("small", "K <= 32"),
+                                  makeFamily("large", "K > 32"), elsewhere};
+  MatchedText matched((ContractionText()));
+  EXPECT_EQ(explainFamilies(families, matched.form->getPattern().front(),
+                            "cuda:sm_90a"),
+            "family small serves it: --search --proposer=families\n"
+            "family large does not serve it: it is made so (K > 32)\n");
+}
+
+TEST(ExplainFamiliesTest, AWorkloadOfNoCoreSaysWhy) {
+  MatchedText matched(R"(
+    func.func @f(%a: tensor<64xf16>) -> tensor<64xf16> {
+      %e = tensor.empty() : tensor<64xf16>
+      %r = linalg.negf ins(%a : tensor<64xf16>) outs(%e : tensor<64xf16>) -> tensor<64xf16>
+      return %r : tensor<64xf16>
+    })");
+  EXPECT_THAT(explainFamilies({makeFamily("any", "1")},
+                              matched.form->getPattern().front(),
+                              "cuda:sm_90a"),
+              StartsWith("no family: the workload is none of their cores: "));
+}
+
+TEST(ExplainFamiliesTest, ATargetWithoutFamiliesSaysNothing) {
+  MatchedText matched((ContractionText()));
+  EXPECT_THAT(explainFamilies({makeFamily("any", "1")},
+                              matched.form->getPattern().front(), "host"),
+              IsEmpty());
+}
