@@ -2,9 +2,11 @@
 
 For SIGINT, SIGTERM, SIGHUP and SIGKILL to fastk-opt alone, and SIGINT to the whole group as a terminal sends
 it: the exit code, the processes that are still there, the journal, the temporary files; then the
-search goes on and must not repeat an evaluation that was recorded.
+search goes on and must not repeat an evaluation that was recorded. What is tried is right and slow, so
+that no second measurement is made: resume.py interrupts searches that have a winner.
 
 usage: interrupt.py FASTK_OPT MODEL SCRATCH
+MODEL: golden's matmul_f32_small
 """
 import json
 import os
@@ -14,6 +16,32 @@ import subprocess
 import sys
 import time
 import zlib
+
+
+# Other code each, as programs of one code share a verdict.
+SLOW = """void fastk_kernel(const float *a, const float *b, float *c, void *workspace) {{
+  for (int i = 0; i < 48; ++i)
+    for (int j = 0; j < 56; ++j) {{
+      volatile double sum;
+      for (int times = 0; times < 20 + {number}; ++times) {{
+        sum = 0;
+        for (int k = 0; k < 80; ++k)
+          sum = sum + (double)a[i * 80 + k] * b[k * 56 + j];
+      }}
+      c[i * 56 + j] = sum;
+    }}
+}}
+"""
+IDEA = "# Slow {number}\nCategory: compute and instructions\n\nSums are kept in memory.\n"
+
+
+def write_variants(folder, count):
+    for number in range(count):
+        variant = os.path.join(folder, f"slow-{number}")
+        os.makedirs(variant)
+        for name, text in (("kernel.c", SLOW), ("idea.md", IDEA)):
+            with open(os.path.join(variant, name), "w", encoding="utf-8") as file:
+                file.write(text.format(number=number))
 
 
 def processes(folder):
@@ -63,6 +91,8 @@ def main():
     for tool in ("fastk-opt", "fastk-worker"):
         shutil.copy(os.path.join(real, tool), tools)
     fastk_opt = os.path.join(tools, "fastk-opt")
+    variants = os.path.join(scratch, "variants")
+    write_variants(variants, 4)
     # Whoever runs this test may name the folder, too.
     others = set(processes(scratch))
 
@@ -79,7 +109,7 @@ def main():
         journal = os.path.join(folder, "journal")
         out = os.path.join(folder, "out.mlir")
         command = [fastk_opt, model, "--search", f"--bank={folder}/bank", f"--journal={journal}",
-                   "--budget=evaluations=4", "--rounds=2", "-o", out]
+                   f"--proposer=files:{variants}", "--repairs=0", "-o", out]
         environment = dict(os.environ, TMPDIR=temporary)
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment,
                                    start_new_session=True)
