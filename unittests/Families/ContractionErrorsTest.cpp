@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ContractionText.h"
+#include "MatchedText.h"
 #include "gmock/gmock.h"
 
 using namespace fastk;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ContractionText.h"
+#include "MatchedText.h"
 #include "gmock/gmock.h"
 
 using namespace fastk;
@@ -103,7 +103,7 @@ TEST(ContractionTest, OneRowOrOneTermHasADistanceThatMapsCanHave) {
 
 TEST(ContractionTest, WhatIsComputedIsNotPlain) {
   ContractionText text;
-  text.head = "%a1 = arith.addf %a0, %a0 : f16";
+  text.prologueA.lines = "%a1 = arith.addf %a0, %a0 : f16";
   MatchedText matched(text);
   ASSERT_TRUE(matched.core) << matched.why;
   EXPECT_NE(matched.core->a.isPlain, matched.core->b.isPlain);

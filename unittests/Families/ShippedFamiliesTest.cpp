@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Cuda/CudaTest.h"
-#include "ContractionText.h"
+#include "MatchedText.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Families/Family.h"
@@ -52,7 +52,7 @@ static std::vector<ContractionText> workloads() {
   batched.tail = "%c = arith.addf %x, %bias32 : f32\n"
                  "%d = math.erf %c : f32\n%v = arith.mulf %c, %d : f32";
   ContractionText &computed = add(640, 384, 200);
-  computed.head = "%a1 = math.absf %a0 : f16";
+  computed.prologueA.lines = "%a1 = math.absf %a0 : f16";
   computed.tail = "%v = arith.maximumf %x, %zero : f32";
   computed.out = "nm";
   return list;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Families/ContractionText.h"
+#include "../Families/MatchedText.h"
 #include "GpuRequest.h"
 #include "ProposerTestUtils.h"
 #include "fastk/Families/Family.h"

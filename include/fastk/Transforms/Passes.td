@@ -24,5 +24,6 @@ include "fastk/Transforms/DefaultSchedule.td"
 include "fastk/Transforms/PrintAnalysis.td"
 include "fastk/Transforms/UnrollLoops.td"
 include "fastk/Transforms/ShrinkWorkloads.td"
+include "fastk/Transforms/SampleWorkloads.td"
 
 #endif // FASTK_TRANSFORMS_PASSES_TD
