@@ -7,6 +7,7 @@
 
 #include "SearchLoop.h"
 #include "PreparedSearch.h"
+#include "SearchEvaluator.h"
 #include "TargetBudgets.h"
 #include "fastk/Search/SearchReport.h"
 #include "llvm/ADT/StringSet.h"
@@ -216,13 +217,7 @@ void SearchLoop::reportPending() const {
                    << ", then run the same command again\n";
   }
   if (pending > 0)
-    run.said() << pending
-               << (pending == 1 ? " evaluation is" : " evaluations are")
-               << " pending: answer with `" << run.evaluator.pendingHint()
-               << (run.filter().target == "host"
-                       ? "`"
-                       : "` on a machine with the GPU")
-               << ", then run the same command again\n";
+    run.said() << explainPending(pending, run.evaluator, run.filter().target);
 }
 
 void SearchLoop::notePending(const SearchResult &result,

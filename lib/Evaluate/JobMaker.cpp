@@ -425,7 +425,9 @@ llvm::Expected<PreparedJob> JobMaker::make(const EvaluationRequest &request,
     job.profile.when = worker::ProfileOptions::When::Installed;
   job.machine = target.model;
   job.acceptedPrecision = toWorker(request.acceptedPrecision);
-  job.mode = request.promote ? worker::Mode::Promote : worker::Mode::Evaluate;
+  job.mode = request.promote        ? worker::Mode::Promote
+             : request.validateOnly ? worker::Mode::Validate
+                                    : worker::Mode::Evaluate;
   job.validate.competitors = competitors;
   job.validate.requireDeterministic = options.requireDeterministic;
   job.time.threads = options.threads;

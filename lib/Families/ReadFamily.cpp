@@ -7,6 +7,7 @@
 
 #include "fastk/Families/Family.h"
 #include "fastk/Support/Nesting.h"
+#include "fastk/Support/Sha256.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
@@ -45,7 +46,11 @@ static bool fromJSON(const Value &value, Family::Rule &rule, Path path) {
 
 Expected<Family> families::readFamily(StringRef folder) {
   Family family;
+  // "DIR/" is DIR.
+  while (folder.size() > 1 && folder.consume_back("/"))
+    ;
   family.name = sys::path::filename(folder).str();
+  family.folder = folder.str();
   Expected<std::string> text = readFile(folder, "family.json");
   if (!text)
     return text.takeError();
@@ -86,6 +91,8 @@ Expected<Family> families::readFamily(StringRef folder) {
       return content.takeError();
     *to = std::move(*content);
   }
+  family.digest =
+      sha256(sha256(*text) + sha256(family.program) + sha256(family.plan));
   std::vector<TunedParameter> tuned = readNumbers(family.program).tuned;
   for (const std::string &name : family.chosen)
     if (none_of(tuned,

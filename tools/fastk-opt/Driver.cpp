@@ -7,6 +7,7 @@
 
 #include "Driver.h"
 #include "RemarkSetup.h"
+#include "StopOnSignal.h"
 #include "fastk/Driver/Compile.h"
 #include "fastk/Driver/CompileKernel.h"
 #include "fastk/Driver/Emit.h"
@@ -19,22 +20,15 @@
 #include "fastk/Support/DurableFile.h"
 #include "fastk/Support/ShippedFolder.h"
 #include "fastk/System/AvailableMemory.h"
-#include "fastk/System/EndingSignals.h"
 #include "fastk/Target/TargetDescription.h"
 #include "fastk/Transforms/RunPasses.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/WithColor.h"
-#include <csignal>
-#include <map>
 
 using namespace mlir;
 using namespace fastk;
-
-/// The first signal that asks a search to end, which it does at once: what runs
-/// is killed, what was recorded is kept.
-static volatile std::sig_atomic_t interrupted = 0;
 
 static int fail(const llvm::Twine &message) {
   llvm::WithColor::error(llvm::errs(), "fastk-opt") << message << "\n";
@@ -99,29 +93,19 @@ static std::string commandWith(ArrayRef<std::string> arguments,
 static int search(const DriverOptions &options, ModuleOp formed,
                   Session &session) {
   SearchRequest request;
-  request.stopRequested = [] { return interrupted != 0; };
+  request.stopRequested = [] { return StopOnSignal::signal() != 0; };
   request.commandWithMinutes = [&](double minutes) {
     return commandWith(options.arguments, minutes);
   };
-  // The default action would kill the process in the middle of a line; the
-  // second signal still does.
-  struct sigaction action = {};
-  action.sa_handler = [](int signal) {
-    interrupted = signal;
-    std::signal(signal, endBySignal);
-  };
-  std::map<int, struct sigaction> before;
-  for (int signal : endingSignals())
-    sigaction(signal, &action, &before[signal]);
-  llvm::Expected<SearchModelEnd> end =
-      runSearchPass(formed, session.getBanks(), session.getMatcher(),
-                    options.search, request);
-  // LLVM's own handlers again, which remove half-written files.
-  for (const auto &[signal, handler] : before)
-    sigaction(signal, &handler, nullptr);
+  llvm::Expected<SearchModelEnd> end = [&] {
+    StopOnSignal stop;
+    return runSearchPass(formed, session.getBanks(), session.getMatcher(),
+                         options.search, request);
+  }();
+  int signal = StopOnSignal::signal();
   if (!end) {
     // What was cancelled shows up as an error.
-    if (!interrupted)
+    if (!signal)
       return fail(end.takeError());
     llvm::consumeError(end.takeError());
     end = SearchModelEnd::Interrupted;
@@ -136,7 +120,7 @@ static int search(const DriverOptions &options, ModuleOp formed,
                     "journal in "
                  << journalOf(options.search, session.getBanks()) << "\n";
     // As a shell says it.
-    return 128 + interrupted;
+    return 128 + signal;
   }
   llvm_unreachable("all ends are named above");
 }
@@ -252,6 +236,8 @@ static bool hasRequiredHits(const DriverOptions &options,
 }
 
 int fastk::runDriver(const DriverOptions &options, StringRef executable) {
+  if (options.admit)
+    return runAdmission(options);
   // Reports when all that it times is over, the context included.
   DefaultTimingManager times;
   applyDefaultTimingManagerCLOptions(times);

@@ -26,6 +26,9 @@ enum ExitCode {
 /// Compiles a model as `options` say. `executable` is the path of this program.
 int runDriver(const DriverOptions &options, llvm::StringRef executable);
 
+/// Admits the family that `options` name.
+int runAdmission(const DriverOptions &options);
+
 } // namespace fastk
 
 #endif // FASTK_TOOLS_FASTK_OPT_DRIVER_H

@@ -29,6 +29,8 @@ static const char *const kOverview =
   fastk-opt model.mlir --search             search the rest first; winners go to the bank
   fastk-opt model.mlir --emit=so -o model.so
                                             a shared library, callable from C and Python
+  fastk-opt --admit-family=DIR --target=cuda
+                                            judge a family on random workloads
   fastk-opt model.mlir --fastk-form-workloads
                                             with pass flags it is mlir-opt: see --list-passes
 
@@ -39,7 +41,7 @@ MLIR's own options work too: --remarks-filter=fastk shows every decision,
 --mlir-timing where the time goes (--help-hidden lists them all).
 
 Exit codes: 0 done; 1 input or options are wrong, or a search cannot go on; 2 a
-result was refused (--require-hits not met); 75 answers are pending: of evaluations
+result was refused (--require-hits not met, or a family not admitted); 75 answers are pending: of evaluations
 (--evaluator=spool:DIR, answer them with fastk-worker --spool DIR) or of prompts
 (--proposer=mailbox:DIR); then run the same command again;
 129, 130 or 143 a search was ended by SIGHUP, SIGINT or SIGTERM, the journal is intact
@@ -219,6 +221,18 @@ struct CommandLine {
       "explain-miss", cl::location(options.explainMiss), cl::cat(category),
       cl::desc("say for each workload without a winner why none matched, and "
                "for a GPU which families would serve it")};
+  cl::opt<std::string> admitFamily{
+      "admit-family", cl::cat(category), cl::value_desc("DIR"),
+      cl::desc(
+          "judge instances of the family in a folder for random workloads, "
+          "and write evidence.json there when all are right; takes no "
+          "model. See docs/families.md")};
+  cl::opt<unsigned> samples{
+      "samples", cl::init(families::kLeastSamples), cl::cat(category),
+      cl::value_desc("N"),
+      cl::desc(withDefault("workloads that --admit-family judges; fewer are a "
+                           "trial that writes no evidence",
+                           families::kLeastSamples))};
   cl::opt<std::string> compileKernel{"compile-kernel", cl::Hidden,
                                      cl::cat(category)};
 };
@@ -344,6 +358,35 @@ static bool readDemands(CommandLine &line) {
   return true;
 }
 
+/// What an admission is of.
+static bool readAdmission(CommandLine &line) {
+  if (!line.admitFamily.getNumOccurrences()) {
+    if (line.samples.getNumOccurrences())
+      return reject("--samples is for an admission: add --admit-family=DIR, or "
+                    "leave it out");
+    return true;
+  }
+  if (line.admitFamily.empty())
+    return reject("--admit-family is empty: name the folder of a family");
+  for (const cl::Option *option :
+       {static_cast<const cl::Option *>(&line.input),
+        static_cast<const cl::Option *>(&line.search)})
+    if (option->getNumOccurrences())
+      return reject("--admit-family takes no model and searches nothing: leave "
+                    "out " +
+                    (option->ArgStr.empty() ? line.options.input
+                                            : "--" + option->ArgStr.str()));
+  if (!line.settings.replayFile.empty())
+    return reject("--admit-family with --evaluator=replay:FILE would show "
+                  "nothing: choose local or spool:DIR");
+  if (line.samples == 0)
+    return reject("--samples must be at least 1");
+  line.options.admit.emplace();
+  line.options.admit->folder = line.admitFamily;
+  line.options.admit->samples = line.samples;
+  return true;
+}
+
 /// Options of a search without one would be accepted and mean nothing.
 static bool checkWithoutSearch(const CommandLine &line) {
   // The address of a list would be that of its values.
@@ -360,13 +403,14 @@ static bool checkWithoutSearch(const CommandLine &line) {
                                               &line.implementations,
                                               &line.parents,
                                               &line.repairs,
-                                              &line.seed,
                                               &line.boundaries,
                                               &line.budget,
-                                              &line.evaluator,
                                               &line.journal,
                                               &line.report,
                                               &line.record};
+  // What an admission has in common with a search.
+  if (!line.options.admit)
+    ofSearch.insert(ofSearch.end(), {&line.seed, &line.evaluator});
   for (const cl::Option *option : ofSearch)
     if (option->getNumOccurrences() > 0)
       return reject("--" + option->ArgStr +
@@ -390,6 +434,7 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   line.options.arguments.assign(argv, argv + argc);
   if (!readModel(line) || !readEmission(line) || !readParties(line) ||
       !readStrategy(line) || !checkSearch(line) || !readDemands(line) ||
+      !readAdmission(line) ||
       (line.settings.scope == SearchScope::None && !checkWithoutSearch(line)))
     return std::nullopt;
   return std::move(line.options);

@@ -9,6 +9,7 @@
 #define FASTK_TOOLS_FASTK_OPT_OPTIONS_H
 
 #include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Driver/AdmitFamily.h"
 #include "fastk/Driver/Emit.h"
 #include "fastk/Driver/SearchSettings.h"
 #include <optional>
@@ -32,6 +33,9 @@ struct DriverOptions {
   EmitOptions emit;
   std::optional<unsigned> requireHits;
   bool explainMiss = false;
+  /// Admit a family instead of compiling a model; seed and precision are the
+  /// search's and the model's.
+  std::optional<AdmitOptions> admit;
   /// Compile the one lowering of the input instead of a model: what evaluations
   /// run in a child process.
   std::optional<std::string> compileKernel;

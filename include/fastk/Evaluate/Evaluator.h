@@ -38,6 +38,8 @@ struct EvaluationRequest {
   Precision acceptedPrecision = Precision::ieee;
   /// A would-be winner: fresh process, fresh data, more trials and samples.
   bool promote = false;
+  /// Whether it is right is all that is asked: nothing is timed.
+  bool validateOnly = false;
   /// Where answers come later: nothing that is asked for together with this one
   /// is pending so far. Its evaluation also shows that the workload's inputs
   /// can tell right from wrong.

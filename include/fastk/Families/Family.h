@@ -26,8 +26,10 @@
 namespace fastk::families {
 
 struct Family {
-  /// The folder's name.
-  std::string name;
+  /// The folder's name, and where it was read.
+  std::string name, folder;
+  /// SHA-256 of its three files.
+  std::string digest;
   /// "contraction"; "sm_90a".
   std::string core, target;
   /// A few words, and what it does and why it is fast, in full sentences; the

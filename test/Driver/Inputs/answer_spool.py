@@ -4,14 +4,19 @@ PTX, where no comment is left), the baseline's 8000 ns.
 
 Comparisons of oracles are answered first and are not counted: they agree, or with --disagree do not.
 
-usage: answer_spool.py DIR [MOST | --disagree | --fail]
+usage: answer_spool.py DIR [MOST | --disagree | --fail | --gpu | --wrong]
 answers at most MOST jobs, in order of name; prints how many. With --fail the worker fails, whatever
-the candidate.
+the candidate. With --gpu it says on what GPU a candidate was judged, and with --wrong that it is wrong.
 """
 import json
 import os
 import re
 import sys
+
+
+GPU = {"name": "NVIDIA H200", "arch": "sm_90a", "driver": "13.0", "compiler": "13.0", "kernels": [],
+       "warnings": [], "compile_ms": 1.0, "clocks": [], "missing_clocks": [], "readings": 0,
+       "throttled": 0, "throttle_reasons": []}
 
 
 def timing(ns):
@@ -67,8 +72,9 @@ def answer(folder, job):
 
 def main():
     spool = sys.argv[1]
-    disagree, fails = (sys.argv[2:] == [word] for word in ("--disagree", "--fail"))
-    most = int(sys.argv[2]) if len(sys.argv) > 2 and not (disagree or fails) else 1 << 30
+    words = ("--disagree", "--fail", "--gpu", "--wrong")
+    disagree, fails, gpu, wrong = (sys.argv[2:] == [word] for word in words)
+    most = int(sys.argv[2]) if len(sys.argv) > 2 and sys.argv[2] not in words else 1 << 30
     done = 0
     for name in sorted(os.listdir(spool)):
         folder = os.path.join(spool, name)
@@ -82,6 +88,10 @@ def main():
         elif done < most:
             if fails:
                 write(folder, job, {"status": "error", "reason": "the GPU is lost"})
+            elif wrong:
+                write(folder, job, {"status": "wrong", "reason": "on normal, result 0: as told"})
+            elif gpu:
+                write(folder, job, {"gpu": GPU})
             else:
                 answer(folder, job)
             done += 1

@@ -1,0 +1,74 @@
+//===- FamilySamples.h - Workloads that a family is for ---------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Samples of a family's core, formed and matched as a search would have them,
+// and what evidence says of them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_DRIVER_FAMILYSAMPLES_H
+#define FASTK_DRIVER_FAMILYSAMPLES_H
+
+#include "fastk/Analysis/CanonicalForm.h"
+#include "fastk/Families/Evidence.h"
+#include "fastk/Families/Family.h"
+#include <optional>
+#include <set>
+#include <string>
+
+namespace fastk {
+
+struct SampledWorkload {
+  uint64_t number = 0;
+  /// What it is, for people.
+  std::string about;
+  CanonicalForm form;
+  families::CoreInstance core;
+};
+
+/// The sample of that number as a workload of one device. The context has the
+/// dialects of registerCanonicalFormDialects(), loaded. An error where it is no
+/// workload of its core: fastk is wrong, and not the family.
+llvm::Expected<SampledWorkload>
+makeSampledWorkload(llvm::StringRef core, llvm::StringRef target, uint64_t seed,
+                    uint64_t number, mlir::MLIRContext *context);
+
+/// The samples that meet a family's requirements, from number 0 on, each
+/// workload once.
+class FamilySamples {
+public:
+  FamilySamples(const families::Family &family, uint64_t seed,
+                mlir::MLIRContext *context)
+      : family(family), seed(seed), context(context) {}
+
+  /// An error where many in a row do not meet them: it names the requirement.
+  llvm::Expected<SampledWorkload> next();
+
+private:
+  const families::Family &family;
+  uint64_t seed, number = 0;
+  mlir::MLIRContext *context;
+  std::set<std::string> keys;
+};
+
+/// Of all headers that the compiler wrote for the samples of evidence.
+std::string digestOfHeaders(llvm::ArrayRef<std::string> headers);
+
+/// The command that admits a family.
+std::string admissionCommand(const families::Family &family);
+
+/// What has changed since a family was admitted, and the command that admits it
+/// again; empty: it stands. `compiler` is the version of NVRTC on this machine,
+/// empty where none is known.
+llvm::Expected<std::string> whyExpired(const families::Evidence &evidence,
+                                       const families::Family &family,
+                                       llvm::StringRef compiler,
+                                       mlir::MLIRContext *context);
+
+} // namespace fastk
+
+#endif // FASTK_DRIVER_FAMILYSAMPLES_H

@@ -1,0 +1,63 @@
+//===- Evidence.h - What shows that a family is right -----------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// evidence.json beside a family's program: the instances that the judge found
+// right, and digests of all that this rests on. docs/families.md tells it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_FAMILIES_EVIDENCE_H
+#define FASTK_FAMILIES_EVIDENCE_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fastk::families {
+
+/// Workloads that evidence is of, at least.
+inline constexpr size_t kLeastSamples = 60;
+
+struct Evidence {
+  /// Digests of the family and of the headers of all samples, in order.
+  std::string family, emitter;
+  /// The version of NVRTC that compiled the instances: "13.0".
+  std::string compiler;
+  /// "cuda:sm_90a"; "NVIDIA H200".
+  std::string target, device;
+  /// What the samples were drawn with.
+  uint64_t seed = 0;
+  struct Instance {
+    uint64_t sample = 0;
+    /// Key of the workload, and what it is for people.
+    std::string workload, about;
+    /// SHA-256 of program and plan.
+    std::string program;
+    /// The class in which it is right: "ieee".
+    std::string precision;
+  };
+  /// In the order of the samples.
+  std::vector<Instance> instances;
+
+  /// Numbers of the samples, each once.
+  std::vector<uint64_t> samples() const;
+};
+
+std::string evidencePath(llvm::StringRef folder);
+
+/// That of the family in `folder`. An error names the file and what is wrong
+/// with it, also where it is of too few workloads.
+llvm::Expected<Evidence> readEvidence(llvm::StringRef folder);
+
+/// Writes it all, or nothing.
+llvm::Error writeEvidence(llvm::StringRef folder, const Evidence &evidence);
+
+} // namespace fastk::families
+
+#endif // FASTK_FAMILIES_EVIDENCE_H

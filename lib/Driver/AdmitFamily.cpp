@@ -1,0 +1,308 @@
+//===- AdmitFamily.cpp - Families are admitted on evidence ----------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Driver/AdmitFamily.h"
+#include "SearchEvaluator.h"
+#include "fastk/Driver/FamilySamples.h"
+#include "fastk/Propose/Parameters.h"
+#include "fastk/Search/Progress.h"
+#include "fastk/Support/DurableFile.h"
+#include "llvm/Support/FileSystem.h"
+#include <limits>
+#include <random>
+
+using namespace mlir;
+using namespace fastk;
+using families::Evidence;
+using families::Family;
+using families::Instance;
+
+/// Each so-manyth workload has a second instance judged.
+static constexpr size_t kSecondEvery = 3;
+/// How often an evaluation that failed by itself is made.
+static constexpr int kMostTries = 3;
+
+namespace {
+/// One admission.
+class Admission {
+public:
+  Admission(const AdmitOptions &options, Family family, StringRef target,
+            Evaluator &evaluator, const SearchRequest &request,
+            MLIRContext *context)
+      : options(options), family(std::move(family)), target(target),
+        evaluator(evaluator), request(request), context(context),
+        samples(this->family, options.seed, context),
+        progress(createStreamProgress(*request.said,
+                                      request.said->is_displayed(),
+                                      "family " + this->family.name)) {
+    waiting.stopRequested = request.stopRequested;
+    waiting.whileWaiting = [this] { progress->tick(); };
+    waiting.note = [this](const std::string &text) { progress->note(text); };
+  }
+
+  llvm::Expected<AdmitEnd> run();
+
+private:
+  /// Judges instances for one workload. False: it is none that can be judged.
+  llvm::Expected<bool> judge(SampledWorkload &sample, bool hasSecond);
+  /// The cheapest instance, and with `hasSecond` another one.
+  std::vector<Instance> choose(const SampledWorkload &sample, bool hasSecond);
+  /// Nothing: pending.
+  llvm::Expected<std::optional<worker::Verdict>>
+  ask(LoweringOp workload, const Variant &variant, bool isFirst);
+  llvm::Error conclude(const SampledWorkload &sample, const Instance &instance,
+                       const Variant &variant, const worker::Verdict &verdict);
+  llvm::Error noteMachine(const SampledWorkload &sample,
+                          const worker::Verdict &verdict);
+  std::string nameOf(const SampledWorkload &sample) const;
+  AdmitEnd refuse();
+  llvm::Expected<AdmitEnd> admit();
+
+  const AdmitOptions &options;
+  const Family family;
+  std::string target;
+  Evaluator &evaluator;
+  const SearchRequest &request;
+  MLIRContext *context;
+  FamilySamples samples;
+  std::unique_ptr<SearchProgress> progress;
+  RequestContext waiting;
+
+  Evidence evidence;
+  std::vector<std::string> headers;
+  std::vector<std::string> failures;
+  int pending = 0, answered = 0;
+};
+} // namespace
+
+std::vector<Instance> Admission::choose(const SampledWorkload &sample,
+                                        bool hasSecond) {
+  std::string why;
+  std::vector<Instance> chosen = families::instantiate(
+      family, sample.core, hasSecond ? std::numeric_limits<size_t>::max() : 1,
+      why);
+  if (chosen.size() > 2) {
+    std::mt19937_64 random(options.seed + sample.number);
+    std::swap(chosen[1], chosen[1 + random() % (chosen.size() - 1)]);
+    chosen.resize(2);
+  }
+  return chosen;
+}
+
+llvm::Expected<std::optional<worker::Verdict>>
+Admission::ask(LoweringOp workload, const Variant &variant, bool isFirst) {
+  EvaluationRequest asked{workload, variant};
+  asked.acceptedPrecision = options.precision;
+  asked.validateOnly = true;
+  asked.firstOfBatch = isFirst;
+  for (;;) {
+    llvm::Expected<std::optional<worker::Verdict>> verdict =
+        evaluator.evaluate(asked, waiting);
+    if (!verdict || !*verdict || (*verdict)->status != worker::Status::Error ||
+        ++asked.failures == kMostTries)
+      return verdict;
+  }
+}
+
+/// "BN 64, CONSUMERS 2": what was chosen for an instance.
+static std::string choicesOf(const Family &family, const Instance &instance) {
+  families::Names names = families::readNumbers(instance.program).names;
+  std::string text;
+  for (const std::string &name : family.chosen)
+    text +=
+        (text.empty() ? "" : ", ") + name + " " + std::to_string(names[name]);
+  return text;
+}
+
+std::string Admission::nameOf(const SampledWorkload &sample) const {
+  return "sample " + std::to_string(sample.number) + " of seed " +
+         std::to_string(options.seed) + " (" + sample.about + "; key " +
+         sample.form.key.substr(0, 8) + ")";
+}
+
+llvm::Error Admission::noteMachine(const SampledWorkload &sample,
+                                   const worker::Verdict &verdict) {
+  if (!verdict.gpu || verdict.gpu->compiler.empty())
+    return llvm::createStringError(
+        nameOf(sample) + ": its verdict does not say on which GPU it was "
+                         "found, and with which compiler: answer it with the "
+                         "fastk-worker of this fastk");
+  const worker::GpuReport &gpu = *verdict.gpu;
+  if (evidence.compiler.empty()) {
+    evidence.compiler = gpu.compiler;
+    evidence.device = gpu.name;
+  }
+  if (evidence.compiler != gpu.compiler || evidence.device != gpu.name)
+    return llvm::createStringError(
+        nameOf(sample) + " was judged on " + gpu.name + " with NVRTC " +
+        gpu.compiler + ", and others on " + evidence.device + " with NVRTC " +
+        evidence.compiler + ": evidence is of one machine; let one answer all");
+  return llvm::Error::success();
+}
+
+llvm::Error Admission::conclude(const SampledWorkload &sample,
+                                const Instance &instance,
+                                const Variant &variant,
+                                const worker::Verdict &verdict) {
+  using worker::Status;
+  ++answered;
+  if (verdict.status == Status::Error || verdict.status == Status::Disagreement)
+    return llvm::createStringError(
+        nameOf(sample) +
+        " could not be judged, through no fault of the "
+        "family: " +
+        verdict.reason);
+  if (verdict.status != Status::OK) {
+    failures.push_back(nameOf(sample) + " with " + choicesOf(family, instance) +
+                       ": " + std::string(toString(verdict.status)) + ": " +
+                       verdict.reason);
+    return llvm::Error::success();
+  }
+  evidence.instances.push_back({sample.number, sample.form.key, sample.about,
+                                digestOf(variant),
+                                std::string(toString(verdict.precision))});
+  return noteMachine(sample, verdict);
+}
+
+llvm::Expected<bool> Admission::judge(SampledWorkload &sample, bool hasSecond) {
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(context));
+  OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
+  FailureOr<LoweringOp> workload =
+      buildDefaultLowering(builder, sample.form, target);
+  if (failed(workload))
+    return llvm::createStringError(nameOf(sample) + " has no default lowering");
+  bool isFirst = true;
+  for (const Instance &instance : choose(sample, hasSecond)) {
+    Variant variant =
+        makeVariant(Language::cuda, instance.program, instance.plan);
+    variant.ideaId = "families/" + family.name;
+    std::optional<worker::Verdict> verdict;
+    if (!variant.problem.empty()) {
+      verdict.emplace();
+      verdict->status = worker::Status::Refused;
+      verdict->reason = variant.problem;
+    } else if (llvm::Error error =
+                   ask(*workload, variant, isFirst).moveInto(verdict)) {
+      return std::move(error);
+    }
+    // Another sample takes its place: what the inputs cannot tell apart shows
+    // nothing, for or against.
+    if (isFirst && verdict && verdict->status == worker::Status::Unfit) {
+      progress->note(nameOf(sample) + " is left out: " + verdict->reason);
+      return false;
+    }
+    isFirst = false;
+    if (!verdict)
+      ++pending;
+    else if (llvm::Error error = conclude(sample, instance, variant, *verdict))
+      return std::move(error);
+  }
+  headers.push_back(sample.core.header);
+  return true;
+}
+
+AdmitEnd Admission::refuse() {
+  std::string path = families::evidencePath(family.folder);
+  std::string text =
+      family.folder + " is not admitted: " + std::to_string(failures.size()) +
+      " of " + std::to_string(answered) + " instances are not right\n";
+  for (const std::string &failure : failures)
+    text += "  " + failure + "\n";
+  text += "a sample N is printed by `fastk-opt /dev/null "
+          "--fastk-sample-workloads=\"core=" +
+          family.core + " seed=" + std::to_string(options.seed) +
+          " first=N count=1\"`; mend kernel.cu or plan.json, or say in the "
+          "requirements of family.json what the family is not for\n";
+  // What was found before does not hold.
+  if (!llvm::sys::fs::remove(path, /*IgnoreNonExisting=*/false))
+    text += path + " was of before, and is removed\n";
+  *request.said << "fastk-opt: error: " << text;
+  return AdmitEnd::Refused;
+}
+
+llvm::Expected<AdmitEnd> Admission::admit() {
+  evidence.family = family.digest;
+  evidence.emitter = digestOfHeaders(headers);
+  evidence.target = target;
+  evidence.seed = options.seed;
+  std::string found = std::to_string(evidence.instances.size()) +
+                      " instances of " + std::to_string(headers.size()) +
+                      " workloads are right on " + evidence.device +
+                      ", with NVRTC " + evidence.compiler;
+  if (headers.size() < families::kLeastSamples) {
+    *request.said << "fastk-opt: " << found << "; a trial: evidence is of "
+                  << families::kLeastSamples << " workloads or more\n";
+    return AdmitEnd::Done;
+  }
+  if (llvm::Error error = families::writeEvidence(family.folder, evidence))
+    return std::move(error);
+  *request.said << "fastk-opt: " << family.folder << " is admitted: " << found
+                << "\n";
+  return AdmitEnd::Done;
+}
+
+llvm::Expected<AdmitEnd> Admission::run() {
+  if (llvm::Error error = checkWritable(families::evidencePath(family.folder)))
+    return std::move(error);
+  if (llvm::Error error = evaluator.check({Language::cuda}, waiting))
+    return std::move(error);
+  bool shows = true;
+  while (headers.size() < options.samples) {
+    if (waiting.isStopRequested())
+      return AdmitEnd::Interrupted;
+    // Without a terminal one line is enough.
+    if (shows)
+      progress->preparing("judging instances for workload " +
+                          std::to_string(headers.size() + 1) + " of " +
+                          std::to_string(options.samples));
+    shows = request.said->is_displayed();
+    llvm::Expected<SampledWorkload> sample = samples.next();
+    if (!sample)
+      return sample.takeError();
+    llvm::Expected<bool> isJudged =
+        judge(*sample, headers.size() % kSecondEvery == 0);
+    if (!isJudged)
+      return isJudged.takeError();
+  }
+  progress->ended();
+  if (pending > 0) {
+    progress->note(std::to_string(pending) + " pending, " +
+                   std::to_string(answered) + " answered");
+    *request.said << explainPending(pending, evaluator, target);
+    return AdmitEnd::Pending;
+  }
+  return failures.empty() ? admit() : refuse();
+}
+
+llvm::Expected<AdmitEnd> fastk::admitFamily(const AdmitOptions &options,
+                                            StringRef target,
+                                            Evaluator &evaluator,
+                                            const SearchRequest &request,
+                                            MLIRContext *context) {
+  llvm::Expected<Family> family = families::readFamily(options.folder);
+  if (!family)
+    return family.takeError();
+  if (target != "cuda:" + family->target)
+    return llvm::createStringError(
+        options.folder + " is a family for cuda:" + family->target +
+        ", not for " + target + ": add --target=cuda:" + family->target);
+  context->loadAllAvailableDialects();
+  return Admission(options, std::move(*family), target, evaluator, request,
+                   context)
+      .run();
+}
+
+llvm::Expected<AdmitEnd> fastk::admitFamily(const AdmitOptions &options,
+                                            const SearchSettings &settings,
+                                            const SearchRequest &request,
+                                            MLIRContext *context) {
+  SearchModelOptions search{settings, request};
+  llvm::Expected<std::unique_ptr<Evaluator>> evaluator = makeEvaluator(search);
+  if (!evaluator)
+    return evaluator.takeError();
+  return admitFamily(options, settings.target, **evaluator, request, context);
+}

@@ -1,0 +1,136 @@
+//===- FamilySamples.cpp - Workloads that a family is for -----------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Driver/FamilySamples.h"
+#include "fastk/Dialect/Fastk/PlanRegion.h"
+#include "fastk/Families/Samples.h"
+#include "fastk/Support/Sha256.h"
+#include "fastk/Transforms/FormWorkloads.h"
+#include "mlir/Parser/Parser.h"
+
+using namespace mlir;
+using namespace fastk;
+using families::Evidence;
+using families::Family;
+
+/// Samples in a row of which none meets a family's requirements.
+static constexpr int kMostRefused = 2000;
+
+/// The core of what a sample's text computes, or why there is none.
+static std::optional<SampledWorkload>
+makeWorkload(StringRef text, MLIRContext *context, std::string &why) {
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, context);
+  if (!module || failed(formWorkloads(*module, Fusion::Whole, nullptr))) {
+    why = "its text is no function";
+    return std::nullopt;
+  }
+  SmallVector<WorkloadOp> workloads;
+  module->walk([&](WorkloadOp workload) { workloads.push_back(workload); });
+  if (workloads.size() != 1) {
+    why = "it is " + std::to_string(workloads.size()) + " workloads";
+    return std::nullopt;
+  }
+  FailureOr<CanonicalForm> form = computeCanonicalForm(workloads.front());
+  if (failed(form)) {
+    why = "it has no canonical form";
+    return std::nullopt;
+  }
+  SampledWorkload sampled;
+  sampled.form = std::move(*form);
+  auto contraction =
+      families::matchContraction(sampled.form.getPattern().front(), why);
+  if (!contraction)
+    return std::nullopt;
+  auto core = families::describeCore(*contraction, why);
+  if (!core)
+    return std::nullopt;
+  sampled.core = std::move(*core);
+  return sampled;
+}
+
+llvm::Expected<SampledWorkload>
+fastk::makeSampledWorkload(StringRef core, StringRef target, uint64_t seed,
+                           uint64_t number, MLIRContext *context) {
+  std::optional<worker::PlanLimits> limits = planLimitsOf(target);
+  if (!limits)
+    return llvm::createStringError("nothing is known of target '" + target +
+                                   "': a family's is that of a GPU from sm_80 "
+                                   "on, as sm_90a");
+  std::optional<families::Sample> sample =
+      families::makeSample(core, seed, number);
+  std::string why = "there are no samples of a core '" + core.str() + "'";
+  std::optional<SampledWorkload> made;
+  if (sample)
+    made = makeWorkload(sample->text, context, why);
+  if (!made)
+    return llvm::createStringError("sample " + llvm::Twine(number) +
+                                   " of seed " + llvm::Twine(seed) +
+                                   " is no workload of its core: " + why);
+  made->number = number;
+  made->about = std::move(sample->about);
+  made->core.multiprocessors = limits->multiprocessors;
+  made->core.sharedBytes = limits->sharedBytes;
+  return std::move(*made);
+}
+
+llvm::Expected<SampledWorkload> FamilySamples::next() {
+  std::string why;
+  for (int refused = 0; refused < kMostRefused; ++refused) {
+    llvm::Expected<SampledWorkload> sample = makeSampledWorkload(
+        family.core, "cuda:" + family.target, seed, number++, context);
+    if (!sample)
+      return sample;
+    if (!families::instantiate(family, sample->core, 1, why).empty() &&
+        keys.insert(sample->form.key).second)
+      return sample;
+  }
+  return llvm::createStringError(
+      family.folder + ": of " + llvm::Twine(kMostRefused) +
+      " samples none is one that it takes: " + why +
+      "; a family that takes so little cannot be admitted: widen its "
+      "requirements or its legal choices in family.json");
+}
+
+std::string fastk::digestOfHeaders(ArrayRef<std::string> headers) {
+  std::string all;
+  for (const std::string &header : headers)
+    all += sha256(header);
+  return sha256(all);
+}
+
+std::string fastk::admissionCommand(const Family &family) {
+  return "fastk-opt --admit-family=" + family.folder +
+         " --target=cuda:" + family.target;
+}
+
+llvm::Expected<std::string> fastk::whyExpired(const Evidence &evidence,
+                                              const Family &family,
+                                              StringRef compiler,
+                                              MLIRContext *context) {
+  auto expired = [&](const llvm::Twine &what) {
+    return (what + "; " + admissionCommand(family) + " admits it again").str();
+  };
+  if (evidence.family != family.digest)
+    return expired("the program has changed (family.json, kernel.cu or "
+                   "plan.json)");
+  if (evidence.target != "cuda:" + family.target)
+    return expired("it was admitted for " + evidence.target);
+  std::vector<std::string> headers;
+  for (uint64_t number : evidence.samples()) {
+    llvm::Expected<SampledWorkload> sample = makeSampledWorkload(
+        family.core, evidence.target, evidence.seed, number, context);
+    if (!sample)
+      return sample.takeError();
+    headers.push_back(std::move(sample->core.header));
+  }
+  if (evidence.emitter != digestOfHeaders(headers))
+    return expired("the headers that the compiler writes have changed");
+  if (!compiler.empty() && compiler != evidence.compiler)
+    return expired("it was admitted with NVRTC " + evidence.compiler +
+                   ", and this machine has " + compiler);
+  return "";
+}

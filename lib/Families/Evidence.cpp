@@ -1,0 +1,113 @@
+//===- Evidence.cpp - What shows that a family is right -------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Families/Evidence.h"
+#include "fastk/Support/DurableFile.h"
+#include "fastk/Support/Nesting.h"
+#include "fastk/Support/OutputPlace.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include <fcntl.h>
+
+using namespace llvm;
+using namespace fastk;
+using families::Evidence;
+
+static constexpr int64_t kFormat = 1;
+/// Far above any evidence; a bound for a stray file.
+static constexpr size_t kFileLimit = 16 << 20;
+
+std::vector<uint64_t> Evidence::samples() const {
+  std::vector<uint64_t> numbers;
+  for (const Instance &each : instances)
+    if (numbers.empty() || numbers.back() != each.sample)
+      numbers.push_back(each.sample);
+  return numbers;
+}
+
+std::string families::evidencePath(StringRef folder) {
+  SmallString<256> path(folder);
+  sys::path::append(path, "evidence.json");
+  return std::string(path);
+}
+
+namespace llvm::json {
+static bool fromJSON(const Value &value, Evidence::Instance &instance,
+                     Path path) {
+  ObjectMapper map(value, path);
+  return map && map.map("sample", instance.sample) &&
+         map.map("workload", instance.workload) &&
+         map.map("about", instance.about) &&
+         map.map("program", instance.program) &&
+         map.map("precision", instance.precision);
+}
+} // namespace llvm::json
+
+static Error fail(StringRef file, const Twine &why) {
+  return createStringError(file + ": " + why +
+                           "; fastk-opt --admit-family writes it anew");
+}
+
+Expected<Evidence> families::readEvidence(StringRef folder) {
+  std::string file = evidencePath(folder);
+  Expected<std::string> text =
+      readRegularFile(AT_FDCWD, file, file, kFileLimit);
+  if (!text)
+    return text.takeError();
+  Expected<json::Value> value = parseShallowJSON(*text);
+  if (!value)
+    return fail(file, toString(value.takeError()));
+  Evidence evidence;
+  json::Path::Root root("evidence");
+  json::ObjectMapper map(*value, root);
+  int64_t format = 0;
+  if (!map || !map.map("format", format) ||
+      !map.map("family", evidence.family) ||
+      !map.map("emitter", evidence.emitter) ||
+      !map.map("nvrtc", evidence.compiler) ||
+      !map.map("target", evidence.target) ||
+      !map.map("device", evidence.device) || !map.map("seed", evidence.seed) ||
+      !map.map("instances", evidence.instances))
+    return fail(file, toString(root.getError()));
+  if (format != kFormat)
+    return fail(file, "is of format " + Twine(format) +
+                          ", and this fastk reads format " + Twine(kFormat));
+  if (size_t count = evidence.samples().size(); count < kLeastSamples)
+    return fail(file, "is of " + Twine(count) + " workloads, and " +
+                          Twine(kLeastSamples) + " are the least");
+  return evidence;
+}
+
+Error families::writeEvidence(StringRef folder, const Evidence &evidence) {
+  std::string text;
+  raw_string_ostream os(text);
+  json::OStream writer(os, 1);
+  writer.object([&] {
+    writer.attribute("format", kFormat);
+    writer.attribute("family", evidence.family);
+    writer.attribute("emitter", evidence.emitter);
+    writer.attribute("nvrtc", evidence.compiler);
+    writer.attribute("target", evidence.target);
+    writer.attribute("device", evidence.device);
+    writer.attribute("seed", evidence.seed);
+    writer.attributeArray("instances", [&] {
+      for (const Evidence::Instance &each : evidence.instances)
+        writer.object([&] {
+          writer.attribute("sample", each.sample);
+          writer.attribute("workload", each.workload);
+          writer.attribute("about", each.about);
+          writer.attribute("program", each.program);
+          writer.attribute("precision", each.precision);
+        });
+    });
+  });
+  os << "\n";
+  return writeOutput(evidencePath(folder), text);
+}

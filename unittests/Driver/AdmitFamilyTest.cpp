@@ -1,0 +1,110 @@
+//===- AdmitFamilyTest.cpp - Families are admitted on evidence ------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AdmissionFixture.h"
+#include <set>
+
+using namespace fastk;
+using testing::HasSubstr;
+
+namespace {
+using AdmitFamilyTest = AdmissionTest;
+} // namespace
+
+TEST_F(AdmitFamilyTest, EvidenceNamesEachInstance) {
+  EXPECT_EQ(llvm::cantFail(admit()), AdmitEnd::Done);
+  families::Evidence read =
+      llvm::cantFail(families::readEvidence(options.folder));
+  // Every third workload has a second instance, with other choices.
+  EXPECT_EQ(read.samples().size(), 60u);
+  ASSERT_EQ(read.instances.size(), 80u);
+  EXPECT_EQ(judge.asked, 80u);
+  EXPECT_EQ(read.instances[0].sample, read.instances[1].sample);
+  EXPECT_NE(read.instances[0].program, read.instances[1].program);
+  EXPECT_NE(read.instances[1].sample, read.instances[2].sample);
+  std::set<std::string> keys;
+  for (const auto &each : read.instances) {
+    keys.insert(each.workload);
+    EXPECT_EQ(each.precision, "ieee");
+    EXPECT_THAT(each.about, HasSubstr("; A "));
+  }
+  EXPECT_EQ(keys.size(), 60u);
+  EXPECT_EQ(read.device, "NVIDIA H200");
+  EXPECT_EQ(read.compiler, "13.0");
+  EXPECT_EQ(read.target, "cuda:sm_90a");
+  EXPECT_THAT(said, HasSubstr("is admitted: 80 instances of 60 workloads are "
+                              "right on NVIDIA H200, with NVRTC 13.0"));
+}
+
+TEST_F(AdmitFamilyTest, TheSameSeedGivesTheSameEvidence) {
+  EXPECT_EQ(llvm::cantFail(admit()), AdmitEnd::Done);
+  std::string first = evidence();
+  EXPECT_EQ(llvm::cantFail(admit()), AdmitEnd::Done);
+  EXPECT_EQ(evidence(), first);
+  options.seed = 1;
+  EXPECT_EQ(llvm::cantFail(admit()), AdmitEnd::Done);
+  EXPECT_NE(evidence(), first);
+}
+
+TEST_F(AdmitFamilyTest, OnlyWorkloadsThatItTakesAreSampled) {
+  writeFamily("M == 1 && K > 4000");
+  EXPECT_EQ(llvm::cantFail(admit()), AdmitEnd::Done);
+  families::Evidence read =
+      llvm::cantFail(families::readEvidence(options.folder));
+  EXPECT_EQ(read.samples().size(), 60u);
+  EXPECT_GT(read.samples().back(), 500u);
+}
+
+TEST_F(AdmitFamilyTest, OneWrongInstanceRefuses) {
+  judge.answer = [&](const EvaluationRequest &) {
+    return judge.asked == 41 ? ScriptedJudge::failed(worker::Status::Crash)
+                             : ScriptedJudge::right();
+  };
+  write("evidence.json", "of before");
+  EXPECT_EQ(llvm::cantFail(admit()), AdmitEnd::Refused);
+  EXPECT_EQ(evidence(), "");
+  // The others are judged all the same.
+  EXPECT_EQ(judge.asked, 80u);
+  EXPECT_THAT(said, HasSubstr("toy is not admitted: 1 of 80 instances are not "
+                              "right\n  sample 30 of seed 0 ("));
+  EXPECT_THAT(said, HasSubstr(") with TILE 16: crash: as told\n"));
+}
+
+TEST_F(AdmitFamilyTest, PendingAnswersAreNoEvidence) {
+  judge.answer = [&](const EvaluationRequest &) {
+    return judge.asked > 10 ? std::optional(ScriptedJudge::right())
+                            : std::nullopt;
+  };
+  EXPECT_EQ(llvm::cantFail(admit()), AdmitEnd::Pending);
+  EXPECT_EQ(evidence(), "");
+  EXPECT_THAT(said, HasSubstr("10 pending, 70 answered"));
+  EXPECT_THAT(said, HasSubstr("answer with `a judge`"));
+}
+
+TEST_F(AdmitFamilyTest, WhatCannotBeToldApartIsReplaced) {
+  std::string unfit;
+  judge.answer = [&](const EvaluationRequest &request) {
+    std::string key = LoweringOp(request.workload).getKey().str();
+    if (judge.asked == 1)
+      unfit = key;
+    return key == unfit ? ScriptedJudge::failed(worker::Status::Unfit)
+                        : ScriptedJudge::right();
+  };
+  EXPECT_EQ(llvm::cantFail(admit()), AdmitEnd::Done);
+  families::Evidence read =
+      llvm::cantFail(families::readEvidence(options.folder));
+  EXPECT_EQ(read.samples().size(), 60u);
+  EXPECT_EQ(read.samples().front(), 1u);
+  EXPECT_THAT(said, HasSubstr(") is left out: as told"));
+}
+
+TEST_F(AdmitFamilyTest, AStopEndsIt) {
+  request.stopRequested = [&] { return judge.asked > 5; };
+  EXPECT_EQ(llvm::cantFail(admit()), AdmitEnd::Interrupted);
+  EXPECT_LT(judge.asked, 10u);
+  EXPECT_EQ(evidence(), "");
+}

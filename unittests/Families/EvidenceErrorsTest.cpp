@@ -1,0 +1,86 @@
+//===- EvidenceErrorsTest.cpp - Evidence that cannot be read --------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Families/Evidence.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "gmock/gmock.h"
+#include <fstream>
+
+using namespace fastk::families;
+using testing::AllOf;
+using testing::HasSubstr;
+
+namespace {
+class EvidenceErrorsTest : public testing::Test {
+protected:
+  void SetUp() override {
+    ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("evidence", folder));
+    for (size_t i = 0; i < kLeastSamples; ++i)
+      evidence.instances.push_back({i, "key", "about", "digest", "ieee"});
+  }
+  void TearDown() override { llvm::sys::fs::remove_directories(folder); }
+
+  void write(const std::string &text) {
+    std::ofstream(evidencePath(folder)) << text;
+  }
+  std::string problem() {
+    llvm::Expected<Evidence> read = readEvidence(folder);
+    return read ? "" : llvm::toString(read.takeError());
+  }
+
+  llvm::SmallString<128> folder;
+  Evidence evidence;
+};
+} // namespace
+
+TEST_F(EvidenceErrorsTest, WhatIsWrittenIsRead) {
+  evidence.family = "f";
+  evidence.emitter = "e";
+  evidence.compiler = "13.0";
+  evidence.target = "cuda:sm_90a";
+  evidence.device = "NVIDIA H200";
+  evidence.seed = ~uint64_t(0);
+  ASSERT_FALSE(writeEvidence(folder, evidence));
+  Evidence read = llvm::cantFail(readEvidence(folder));
+  EXPECT_EQ(read.family, "f");
+  EXPECT_EQ(read.emitter, "e");
+  EXPECT_EQ(read.compiler, "13.0");
+  EXPECT_EQ(read.target, "cuda:sm_90a");
+  EXPECT_EQ(read.device, "NVIDIA H200");
+  EXPECT_EQ(read.seed, evidence.seed);
+  ASSERT_EQ(read.instances.size(), kLeastSamples);
+  EXPECT_EQ(read.instances[7].sample, 7u);
+  EXPECT_EQ(read.instances[7].precision, "ieee");
+}
+
+TEST_F(EvidenceErrorsTest, BrokenFilesAreNamedWithTheRemedy) {
+  EXPECT_THAT(problem(), HasSubstr("evidence.json: cannot"));
+  for (const char *text : {"", "{", "[]", "{\"format\": 1}"}) {
+    write(text);
+    EXPECT_THAT(problem(),
+                AllOf(HasSubstr("evidence.json: "),
+                      HasSubstr("fastk-opt --admit-family writes it anew")))
+        << text;
+  }
+}
+
+TEST_F(EvidenceErrorsTest, AnotherFormatIsNamed) {
+  ASSERT_FALSE(writeEvidence(folder, evidence));
+  std::ifstream file(evidencePath(folder));
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  text.replace(text.find("\"format\": 1"), 11, "\"format\": 2");
+  write(text);
+  EXPECT_THAT(problem(), HasSubstr("is of format 2, and this fastk reads"));
+}
+
+TEST_F(EvidenceErrorsTest, FewerWorkloadsAreNone) {
+  // A second instance is no further workload.
+  evidence.instances.back().sample = kLeastSamples - 2;
+  ASSERT_FALSE(writeEvidence(folder, evidence));
+  EXPECT_THAT(problem(), HasSubstr("is of 59 workloads, and 60 are the least"));
+}
