@@ -11,6 +11,7 @@
 #include "fastk/Support/Sha256.h"
 #include "fastk/Transforms/FormWorkloads.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/Support/FileSystem.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -133,4 +134,21 @@ llvm::Expected<std::string> fastk::whyExpired(const Evidence &evidence,
     return expired("it was admitted with NVRTC " + evidence.compiler +
                    ", and this machine has " + compiler);
   return "";
+}
+
+std::string fastk::describeAdmission(const Family &family, StringRef compiler,
+                                     MLIRContext *context) {
+  if (!llvm::sys::fs::exists(families::evidencePath(family.folder)))
+    return "not admitted: " + admissionCommand(family) + " judges it";
+  llvm::Expected<Evidence> evidence = families::readEvidence(family.folder);
+  if (!evidence)
+    return "not admitted: " + llvm::toString(evidence.takeError());
+  llvm::Expected<std::string> why =
+      whyExpired(*evidence, family, compiler, context);
+  if (!why)
+    return "not admitted: " + llvm::toString(why.takeError());
+  if (!why->empty())
+    return "expired: " + *why;
+  return "admitted: " + std::to_string(evidence->instances.size()) +
+         " instances, NVRTC " + evidence->compiler + ", " + evidence->device;
 }

@@ -10,6 +10,7 @@
 
 #include "fastk/Bank/Bank.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/raw_ostream.h"
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,6 +35,14 @@ int reportError(const llvm::Twine &message);
 std::string formatTime(double nanoseconds);
 /// "1.25x"; "-" for what is unknown.
 std::string formatRatio(double ratio);
+
+/// Columns as wide as what is in them.
+void printTable(const std::vector<std::vector<std::string>> &rows,
+                llvm::raw_ostream &os);
+
+/// Lists the families of folders, none: the shipped ones, and whether they are
+/// admitted.
+int listFamilies(std::vector<std::string> folders);
 
 /// `trajectory.json` of a winner's folder; an empty object when it has none.
 std::string readTrajectory(llvm::StringRef folder);

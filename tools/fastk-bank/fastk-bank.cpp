@@ -52,11 +52,15 @@ cl::SubCommand pruneCommand("prune",
 cl::SubCommand exportCommand("export",
                              "copy winners that hold into a bank of their own");
 
+cl::SubCommand familiesCommand(
+    "families", "one line per family: what it is, and whether it is admitted");
+
 cl::list<std::string> directories(cl::Positional, cl::desc("[DIR...]"),
                                   cl::cat(category), cl::sub(listCommand),
                                   cl::sub(showCommand), cl::sub(verifyCommand),
                                   cl::sub(mergeCommand), cl::sub(pruneCommand),
-                                  cl::sub(exportCommand));
+                                  cl::sub(exportCommand),
+                                  cl::sub(familiesCommand));
 cl::opt<bool> asJson("json", cl::desc("Print JSON instead of text"),
                      cl::cat(category), cl::sub(listCommand),
                      cl::sub(showCommand), cl::sub(verifyCommand),
@@ -113,9 +117,12 @@ trajectory.json (how it was found). Reading a bank never runs what is in it.
   fastk-bank prune               what no compile uses; --remove removes it
   fastk-bank export --to=DIR     copies of winners, to share or to commit
   fastk-bank list --json | jq    the same for programs
+  fastk-bank families            programs for every size, and whether evidence
+                                 of their correctness stands
 
 Without DIR: the folders of $FASTK_BANK, then ~/.cache/fastk/bank, then the
-bank shipped with fastk. DIR may be given several times.
+bank shipped with fastk; of families the shipped ones. DIR may be given several
+times.
 
 Exit codes: 0 done; 1 a bank or an option is wrong; 2 winners were refused: stale,
 or, measured again, wrong or no faster than the default lowering
@@ -131,23 +138,8 @@ std::string fastk::bank::formatRatio(double ratio) {
   return ratio <= 0 ? "-" : llvm::formatv("{0:f2}x", ratio).str();
 }
 
-namespace {
-
-/// Short for where a compile applies the winner by default.
-std::string formatMachine(const Machine &machine) {
-  static const Machine here = Machine::host();
-  if (machine.isComparable(here))
-    return "this machine";
-  if (machine.threads == 0 && !machine.model.empty())
-    return machine.model;
-  return machine.model.empty()
-             ? "unknown"
-             : machine.model + ", " + std::to_string(machine.threads) +
-                   (machine.threads == 1 ? " thread" : " threads");
-}
-
-void printTable(const std::vector<std::vector<std::string>> &rows,
-                raw_ostream &os) {
+void fastk::bank::printTable(const std::vector<std::vector<std::string>> &rows,
+                             raw_ostream &os) {
   std::vector<size_t> widths;
   for (const auto &row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
@@ -162,6 +154,21 @@ void printTable(const std::vector<std::vector<std::string>> &rows,
     }
     os << "\n";
   }
+}
+
+namespace {
+
+/// Short for where a compile applies the winner by default.
+std::string formatMachine(const Machine &machine) {
+  static const Machine here = Machine::host();
+  if (machine.isComparable(here))
+    return "this machine";
+  if (machine.threads == 0 && !machine.model.empty())
+    return machine.model;
+  return machine.model.empty()
+             ? "unknown"
+             : machine.model + ", " + std::to_string(machine.threads) +
+                   (machine.threads == 1 ? " thread" : " threads");
 }
 
 json::Object headerJson(const Row &row) {
@@ -416,8 +423,9 @@ int runShowOrVerify(std::vector<Row> &rows, MLIRContext &context, bool show) {
 
 static int run(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
-  for (cl::SubCommand *command : {&listCommand, &showCommand, &verifyCommand,
-                                  &mergeCommand, &pruneCommand, &exportCommand})
+  for (cl::SubCommand *command :
+       {&listCommand, &showCommand, &verifyCommand, &mergeCommand,
+        &pruneCommand, &exportCommand, &familiesCommand})
     cl::HideUnrelatedOptions(category, *command);
   std::string complaint;
   llvm::raw_string_ostream complaintStream(complaint);
@@ -425,6 +433,8 @@ static int run(int argc, char **argv) {
     llvm::errs() << complaint;
     return 1;
   }
+  if (familiesCommand)
+    return listFamilies({directories.begin(), directories.end()});
   bool list = static_cast<bool>(listCommand);
   bool show = static_cast<bool>(showCommand);
   bool verify = static_cast<bool>(verifyCommand);
@@ -432,8 +442,8 @@ static int run(int argc, char **argv) {
   bool prunes = static_cast<bool>(pruneCommand);
   bool exports = static_cast<bool>(exportCommand);
   if (!list && !show && !verify && !merges && !prunes && !exports)
-    return reportError("say what to do: list, show, verify, merge, prune or "
-                       "export; see --help");
+    return reportError("say what to do: list, show, verify, merge, prune, "
+                       "export or families; see --help");
 
   if (verify && requireDeterministic && !remeasureAll)
     return reportError("--require-deterministic runs winners again: add "

@@ -34,6 +34,18 @@ TEST_F(ExpiredEvidenceTest, WhatIsUnchangedStands) {
   EXPECT_EQ(whyNot("13.0"), "");
 }
 
+TEST_F(ExpiredEvidenceTest, WhatStandsIsToldInALine) {
+  auto told = [&](llvm::StringRef compiler) {
+    return describeAdmission(
+        llvm::cantFail(families::readFamily(options.folder)), compiler,
+        &session.getContext());
+  };
+  EXPECT_EQ(told("13.0"), "admitted: 80 instances, NVRTC 13.0, NVIDIA H200");
+  EXPECT_THAT(told("12.9"), HasSubstr("expired: it was admitted with NVRTC"));
+  write("evidence.json", "{");
+  EXPECT_THAT(told("13.0"), HasSubstr("not admitted: "));
+}
+
 TEST_F(ExpiredEvidenceTest, AByteOfAnyFileEndsIt) {
   for (const char *file : {"kernel.cu", "plan.json", "family.json"}) {
     std::string before = contentOf(options.folder + "/" + file);

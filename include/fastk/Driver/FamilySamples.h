@@ -69,6 +69,12 @@ llvm::Expected<std::string> whyExpired(const families::Evidence &evidence,
                                        llvm::StringRef compiler,
                                        mlir::MLIRContext *context);
 
+/// Whether the evidence in a family's folder admits it, in a line: "admitted:
+/// 80 instances, ...", "not admitted: ...", "expired: ...".
+std::string describeAdmission(const families::Family &family,
+                              llvm::StringRef compiler,
+                              mlir::MLIRContext *context);
+
 } // namespace fastk
 
 #endif // FASTK_DRIVER_FAMILYSAMPLES_H

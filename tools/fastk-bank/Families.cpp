@@ -1,0 +1,60 @@
+//===- Families.cpp - Families, and whether they are admitted -------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tool.h"
+#include "fastk/Cuda/Nvrtc.h"
+#include "fastk/Driver/FamilySamples.h"
+#include "fastk/Support/ShippedFolder.h"
+#include "llvm/Support/FileSystem.h"
+
+using namespace fastk;
+using namespace fastk::bank;
+using families::Family;
+
+/// The families of a folder, which may be one itself.
+static llvm::Expected<std::vector<Family>>
+familiesOf(const std::string &folder) {
+  if (!llvm::sys::fs::exists(folder + "/family.json"))
+    return families::readFamilies(folder);
+  llvm::Expected<Family> family = families::readFamily(folder);
+  if (!family)
+    return family.takeError();
+  return std::vector<Family>{std::move(*family)};
+}
+
+/// The version of NVRTC on this machine; empty: there is none.
+static std::string compilerHere() {
+  std::string problem;
+  const cuda::Nvrtc *nvrtc = cuda::Nvrtc::get(problem);
+  return nvrtc ? nvrtc->version() : "";
+}
+
+int fastk::bank::listFamilies(std::vector<std::string> folders) {
+  if (folders.empty())
+    folders = {shippedFolder("families").value_or("families")};
+  mlir::DialectRegistry registry;
+  registerCanonicalFormDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  std::string compiler = compilerHere();
+  std::vector<std::vector<std::string>> table = {
+      {"family", "core", "target", "title", "evidence"}};
+  for (const std::string &folder : folders) {
+    llvm::Expected<std::vector<Family>> families = familiesOf(folder);
+    if (!families)
+      return reportError(llvm::toString(families.takeError()));
+    if (families->empty())
+      return reportError(folder + ": holds no family: a folder with "
+                                  "family.json, plan.json and kernel.cu");
+    for (const Family &family : *families)
+      table.push_back({family.name, family.core, "cuda:" + family.target,
+                       family.title,
+                       describeAdmission(family, compiler, &context)});
+  }
+  printTable(table, llvm::outs());
+  return kExitDone;
+}
