@@ -44,7 +44,7 @@ public:
     waiting.note = [this](const std::string &text) { progress->note(text); };
   }
 
-  llvm::Expected<AdmitEnd> run();
+  llvm::Expected<AdmitResult> run();
 
 private:
   /// Judges instances for one workload. False: it is none that can be judged.
@@ -59,8 +59,8 @@ private:
   llvm::Error noteMachine(const SampledWorkload &sample,
                           const worker::Verdict &verdict);
   std::string nameOf(const SampledWorkload &sample) const;
-  AdmitEnd refuse();
-  llvm::Expected<AdmitEnd> admit();
+  AdmitResult refuse();
+  llvm::Expected<AdmitResult> admit();
 
   const AdmitOptions &options;
   const Family family;
@@ -205,7 +205,7 @@ llvm::Expected<bool> Admission::judge(SampledWorkload &sample, bool hasSecond) {
   return true;
 }
 
-AdmitEnd Admission::refuse() {
+AdmitResult Admission::refuse() {
   std::string path = families::evidencePath(family.folder);
   std::string text =
       family.folder + " is not admitted: " + std::to_string(failures.size()) +
@@ -220,11 +220,10 @@ AdmitEnd Admission::refuse() {
   // What was found before does not hold.
   if (!llvm::sys::fs::remove(path, /*IgnoreNonExisting=*/false))
     text += path + " was of before, and is removed\n";
-  *request.said << "fastk-opt: error: " << text;
-  return AdmitEnd::Refused;
+  return {AdmitEnd::Refused, std::move(text)};
 }
 
-llvm::Expected<AdmitEnd> Admission::admit() {
+llvm::Expected<AdmitResult> Admission::admit() {
   evidence.family = family.digest;
   evidence.emitter = digestOfHeaders(headers);
   evidence.target = target;
@@ -233,19 +232,18 @@ llvm::Expected<AdmitEnd> Admission::admit() {
                       " instances of " + std::to_string(headers.size()) +
                       " workloads are right on " + evidence.device +
                       ", with NVRTC " + evidence.compiler;
-  if (headers.size() < families::kLeastSamples) {
-    *request.said << "fastk-opt: " << found << "; a trial: evidence is of "
-                  << families::kLeastSamples << " workloads or more\n";
-    return AdmitEnd::Done;
-  }
+  if (headers.size() < families::kLeastSamples)
+    return AdmitResult{AdmitEnd::Done,
+                       found + "; a trial: evidence is of " +
+                           std::to_string(families::kLeastSamples) +
+                           " workloads or more\n"};
   if (llvm::Error error = families::writeEvidence(family.folder, evidence))
     return std::move(error);
-  *request.said << "fastk-opt: " << family.folder << " is admitted: " << found
-                << "\n";
-  return AdmitEnd::Done;
+  return AdmitResult{AdmitEnd::Done,
+                     family.folder + " is admitted: " + found + "\n"};
 }
 
-llvm::Expected<AdmitEnd> Admission::run() {
+llvm::Expected<AdmitResult> Admission::run() {
   if (llvm::Error error = checkWritable(families::evidencePath(family.folder)))
     return std::move(error);
   if (llvm::Error error = evaluator.check({Language::cuda}, waiting))
@@ -253,7 +251,7 @@ llvm::Expected<AdmitEnd> Admission::run() {
   bool shows = true;
   while (headers.size() < options.samples) {
     if (waiting.isStopRequested())
-      return AdmitEnd::Interrupted;
+      return AdmitResult{AdmitEnd::Interrupted, ""};
     // Without a terminal one line is enough.
     if (shows)
       progress->preparing("judging instances for workload " +
@@ -273,16 +271,16 @@ llvm::Expected<AdmitEnd> Admission::run() {
     progress->note(std::to_string(pending) + " pending, " +
                    std::to_string(answered) + " answered");
     *request.said << explainPending(pending, evaluator, target);
-    return AdmitEnd::Pending;
+    return AdmitResult{AdmitEnd::Pending, ""};
   }
   return failures.empty() ? admit() : refuse();
 }
 
-llvm::Expected<AdmitEnd> fastk::admitFamily(const AdmitOptions &options,
-                                            StringRef target,
-                                            Evaluator &evaluator,
-                                            const SearchRequest &request,
-                                            MLIRContext *context) {
+llvm::Expected<AdmitResult> fastk::admitFamily(const AdmitOptions &options,
+                                               StringRef target,
+                                               Evaluator &evaluator,
+                                               const SearchRequest &request,
+                                               MLIRContext *context) {
   llvm::Expected<Family> family = families::readFamily(options.folder);
   if (!family)
     return family.takeError();
@@ -296,10 +294,10 @@ llvm::Expected<AdmitEnd> fastk::admitFamily(const AdmitOptions &options,
       .run();
 }
 
-llvm::Expected<AdmitEnd> fastk::admitFamily(const AdmitOptions &options,
-                                            const SearchSettings &settings,
-                                            const SearchRequest &request,
-                                            MLIRContext *context) {
+llvm::Expected<AdmitResult> fastk::admitFamily(const AdmitOptions &options,
+                                               const SearchSettings &settings,
+                                               const SearchRequest &request,
+                                               MLIRContext *context) {
   SearchModelOptions search{settings, request};
   llvm::Expected<std::unique_ptr<Evaluator>> evaluator = makeEvaluator(search);
   if (!evaluator)

@@ -20,24 +20,26 @@ int fastk::runAdmission(const DriverOptions &options) {
   AdmitOptions admit = *options.admit;
   admit.precision = options.precision;
   admit.seed = options.search.search.seed;
-  llvm::Expected<AdmitEnd> end = [&] {
+  llvm::Expected<AdmitResult> result = [&] {
     StopOnSignal stop;
     return admitFamily(admit, options.search, request, &session.getContext());
   }();
   int signal = StopOnSignal::signal();
-  if (!end) {
-    std::string problem = llvm::toString(end.takeError());
+  if (!result) {
+    std::string problem = llvm::toString(result.takeError());
     // What was cancelled shows up as an error.
     if (!signal) {
       llvm::WithColor::error(llvm::errs(), "fastk-opt") << problem << "\n";
       return kExitWrong;
     }
-    end = AdmitEnd::Interrupted;
+    result = AdmitResult{AdmitEnd::Interrupted, ""};
   }
-  switch (*end) {
+  switch (result->end) {
   case AdmitEnd::Done:
+    llvm::errs() << "fastk-opt: " << result->text;
     return kExitDone;
   case AdmitEnd::Refused:
+    llvm::WithColor::error(llvm::errs(), "fastk-opt") << result->text;
     return kExitRefused;
   case AdmitEnd::Pending:
     return kExitPending;

@@ -75,8 +75,12 @@ protected:
               requirement + R"json(", "because": "it is a toy"}]})json");
   }
   llvm::Expected<AdmitEnd> admit() {
-    return admitFamily(options, "cuda:sm_90a", judge, request,
-                       &session.getContext());
+    llvm::Expected<AdmitResult> result = admitFamily(
+        options, "cuda:sm_90a", judge, request, &session.getContext());
+    if (!result)
+      return result.takeError();
+    stream << result->text;
+    return result->end;
   }
   std::string problemOfAdmission() {
     llvm::Expected<AdmitEnd> end = admit();

@@ -32,22 +32,28 @@ struct AdmitOptions {
   Precision precision = Precision::ieee;
 };
 
-/// Done: all instances are right. Refused: some are not, which was said.
+/// Done: all instances are right. Refused: some are not.
 enum class AdmitEnd { Done, Refused, Pending, Interrupted };
+
+struct AdmitResult {
+  AdmitEnd end = AdmitEnd::Done;
+  /// What was found out, for people, of an admission that is done or refused.
+  std::string text;
+};
 
 /// Admits a family, evaluated by whom the settings name. An error means that
 /// nothing could be found out.
-llvm::Expected<AdmitEnd> admitFamily(const AdmitOptions &options,
-                                     const SearchSettings &settings,
-                                     const SearchRequest &request,
-                                     mlir::MLIRContext *context);
+llvm::Expected<AdmitResult> admitFamily(const AdmitOptions &options,
+                                        const SearchSettings &settings,
+                                        const SearchRequest &request,
+                                        mlir::MLIRContext *context);
 
 /// The same with an evaluator.
-llvm::Expected<AdmitEnd> admitFamily(const AdmitOptions &options,
-                                     llvm::StringRef target,
-                                     Evaluator &evaluator,
-                                     const SearchRequest &request,
-                                     mlir::MLIRContext *context);
+llvm::Expected<AdmitResult> admitFamily(const AdmitOptions &options,
+                                        llvm::StringRef target,
+                                        Evaluator &evaluator,
+                                        const SearchRequest &request,
+                                        mlir::MLIRContext *context);
 
 } // namespace fastk
 
