@@ -23,7 +23,8 @@ static constexpr int kMostRefused = 2000;
 
 /// The core of what a sample's text computes, or why there is none.
 static std::optional<SampledWorkload>
-makeWorkload(StringRef text, MLIRContext *context, std::string &why) {
+makeWorkload(StringRef text, StringRef target, MLIRContext *context,
+             std::string &why) {
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, context);
   if (!module || failed(formWorkloads(*module, Fusion::Whole, nullptr))) {
     why = "its text is no function";
@@ -42,11 +43,8 @@ makeWorkload(StringRef text, MLIRContext *context, std::string &why) {
   }
   SampledWorkload sampled;
   sampled.form = std::move(*form);
-  auto contraction =
-      families::matchContraction(sampled.form.getPattern().front(), why);
-  if (!contraction)
-    return std::nullopt;
-  auto core = families::describeCore(*contraction, why);
+  auto core =
+      families::findCore(sampled.form.getPattern().front(), target, why);
   if (!core)
     return std::nullopt;
   sampled.core = std::move(*core);
@@ -56,8 +54,7 @@ makeWorkload(StringRef text, MLIRContext *context, std::string &why) {
 llvm::Expected<SampledWorkload>
 fastk::makeSampledWorkload(StringRef core, StringRef target, uint64_t seed,
                            uint64_t number, MLIRContext *context) {
-  std::optional<worker::PlanLimits> limits = planLimitsOf(target);
-  if (!limits)
+  if (!planLimitsOf(target))
     return llvm::createStringError("nothing is known of target '" + target +
                                    "': a family's is that of a GPU from sm_80 "
                                    "on, as sm_90a");
@@ -66,15 +63,13 @@ fastk::makeSampledWorkload(StringRef core, StringRef target, uint64_t seed,
   std::string why = "there are no samples of a core '" + core.str() + "'";
   std::optional<SampledWorkload> made;
   if (sample)
-    made = makeWorkload(sample->text, context, why);
+    made = makeWorkload(sample->text, target, context, why);
   if (!made)
     return llvm::createStringError("sample " + llvm::Twine(number) +
                                    " of seed " + llvm::Twine(seed) +
                                    " is no workload of its core: " + why);
   made->number = number;
   made->about = std::move(sample->about);
-  made->core.multiprocessors = limits->multiprocessors;
-  made->core.sharedBytes = limits->sharedBytes;
   return std::move(*made);
 }
 

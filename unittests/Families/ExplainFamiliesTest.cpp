@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ContractionText.h"
+#include "MatchedText.h"
 #include "fastk/Families/Family.h"
 #include "gmock/gmock.h"
 
