@@ -22,9 +22,10 @@ using families::Family;
 static constexpr int kMostRefused = 2000;
 
 /// The core of what a sample's text computes, or why there is none.
-static std::optional<SampledWorkload>
-makeWorkload(StringRef text, StringRef target, MLIRContext *context,
-             std::string &why) {
+static std::optional<SampledWorkload> makeWorkload(StringRef text,
+                                                   StringRef target,
+                                                   MLIRContext *context,
+                                                   std::string &why) {
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, context);
   if (!module || failed(formWorkloads(*module, Fusion::Whole, nullptr))) {
     why = "its text is no function";
