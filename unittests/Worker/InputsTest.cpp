@@ -130,6 +130,19 @@ static std::vector<double> drawn(const Job &job, size_t index,
   return values;
 }
 
+// A program may treat the first or the last of a range in its own way.
+TEST(Inputs, BothEndsOfAWideRangeAreDrawn) {
+  Job job;
+  job.inputs = {{ElementType::I64, {1024}, Role::Index, {{-100000, 99999}}}};
+  job.outputs = {{ElementType::F32, {1024}, Role::Data, {}}};
+  std::vector<double> values =
+      drawn(job, 0, {Distribution::Normal, 0, 12345, 1});
+  EXPECT_GT(std::count(values.begin(), values.end(), -100000), 8);
+  EXPECT_GT(std::count(values.begin(), values.end(), 99999), 8);
+  // Most are others.
+  EXPECT_GT(std::set<double>(values.begin(), values.end()).size(), 900u);
+}
+
 static Job productJob(int64_t m, int64_t k, int64_t n) {
   Job job;
   job.kind = Kind::Contraction;

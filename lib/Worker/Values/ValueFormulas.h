@@ -373,6 +373,11 @@ FASTK_FORMULA double integerOf(const ValueRule &rule, uint64_t bits) {
     span = 0x1p53;
   if (!(span >= 1))
     return rule.low;
+  // The ends are where programs branch: a class that does not count, the last
+  // row of a table. Of a wide range chance alone may draw neither.
+  uint64_t end = mix(bits) >> 32;
+  if (end % 16 == 0)
+    return end & 16 ? rule.low : rule.low + (span - 1);
   return rule.low + floor(uniformOf(bits) * span);
 }
 
