@@ -92,6 +92,13 @@ struct CallTime {
 
   /// What the call itself took.
   double ownNs() const { return std::max(ns - waitedNs, 1.0); }
+  /// The least that the call may have taken: waking up a program on another
+  /// processor, which a load makes slow, is no wait, and only the program's own
+  /// clock leaves it out. That may lie: good enough to go on with a candidate,
+  /// never to prefer it.
+  double leastNs() const {
+    return std::max(std::min(ownNs(), otherNs), 1.0);
+  }
 };
 
 /// A program ready to be called. It runs during call() only.

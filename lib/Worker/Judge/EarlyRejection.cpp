@@ -44,7 +44,7 @@ bool Validation::screen() {
     if (!program.call(0, seconds, time, failure))
       return false;
     ns = time.ns;
-    least = time.ownNs();
+    least = time.leastNs();
     isDisturbed |= device.isDisturbed(time);
     return true;
   };
@@ -81,7 +81,8 @@ bool Validation::screen() {
     if (!call(*candidate, *candidateOutputs, evaluation.wallSeconds, ns, least))
       return false;
     // What other programs took of the candidate's time is not its own; what
-    // they took of its rival's speaks for the candidate.
+    // they took of its rival's speaks for the candidate. One that lies about
+    // its time goes on to be timed in earnest.
     mine.push_back(least);
     spentNs += ns;
   }

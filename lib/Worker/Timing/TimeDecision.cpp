@@ -72,7 +72,7 @@ bool Timer::decide(bool &done) {
   double spentNs = 0;
   std::vector<double> least;
   for (const CallTime &time : candidate->times) {
-    least.push_back(time.ownNs());
+    least.push_back(time.leastNs());
     spentNs += time.ns;
   }
   bool isLasting = device.outlastsDisturbance(spentNs, least.size());
