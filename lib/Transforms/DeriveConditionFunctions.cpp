@@ -23,6 +23,23 @@ Value ScalarConditions::clampedExp(Value exponent) {
                                    constant(unit == 0x1p-53 ? 1000 : 100)));
 }
 
+/// The least magnitude that a function which grows as e^x does may have within
+/// the reach of x. Null for other functions, and where x is exact.
+Value ScalarConditions::leastExponential(Operation *op) {
+  if (!isa<math::ExpOp, math::Exp2Op, math::ExpM1Op, math::SinhOp,
+           math::CoshOp>(op))
+    return nullptr;
+  Value x = op->getOperand(0), ofX = get(x);
+  if (!ofX)
+    return nullptr;
+  Value least = isa<math::SinhOp, math::CoshOp>(op)
+                    ? nearest(x, ofX)
+                    : arith::SubFOp::create(b, x, reach(ofX)).getResult();
+  Operation *atLeast = b.clone(*op);
+  atLeast->setOperand(0, least);
+  return atLeast->getResult(0);
+}
+
 /// A root moves by no more than that of what moves its operand. One below zero
 /// is NaN, unless nothing but what is flushed leads there.
 Value ScalarConditions::ofRoot(Value x, Value r, Value ofX) {

@@ -120,9 +120,19 @@ Value ScalarConditions::withRange(Operation *op, Value r, Value condition,
   Value most = sum(size, arith::MinimumFOp::create(b, reach(condition), size));
   Value isInRange = arith::CmpFOp::create(b, arith::CmpFPredicate::OLE, most,
                                           constant(largest));
-  // What is infinite in f64 is so in every type.
+  // What is infinite in f64 is so in every type, unless rounding of what leads
+  // there decides it, as for the exponential of a sum that cancels.
   Value isInfinite = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
                                            magnitude(r), infinity);
+  auto isSureWhere = [&](arith::CmpFPredicate predicate, Value x, Value y) {
+    Value isSo = arith::CmpFOp::create(b, predicate, x, y);
+    isInfinite = arith::AndIOp::create(b, isInfinite, isSo);
+  };
+  for (Value operand : op->getOperands())
+    if (Value known = get(operand); known && isa<FloatType>(known.getType()))
+      isSureWhere(arith::CmpFPredicate::UNE, known, infinity);
+  if (Value least = leastExponential(op))
+    isSureWhere(arith::CmpFPredicate::OGT, least, constant(largest));
   Value beyond = arith::SelectOp::create(b, isInfinite, constant(0), infinity);
   return arith::SelectOp::create(b, isInRange, condition, beyond);
 }
@@ -231,16 +241,19 @@ LogicalResult ScalarConditions::visit(Operation *op) {
   return success();
 }
 
+Value ScalarConditions::orBeyond(Value condition, Value otherwise) {
+  Value infinity = constant(std::numeric_limits<double>::infinity());
+  Value isBeyond =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, condition, infinity);
+  return arith::SelectOp::create(b, isBeyond, infinity, otherwise);
+}
+
 /// What an error of one factor makes of the product: zero times what is beyond
 /// its type is NaN.
 Value ScalarConditions::ofFactor(Value x, Value condition) {
   if (!condition)
     return nullptr;
-  Value infinity = constant(std::numeric_limits<double>::infinity());
-  Value isBeyond =
-      arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, condition, infinity);
-  return arith::SelectOp::create(b, isBeyond, infinity,
-                                 product(magnitude(x), condition));
+  return orBeyond(condition, product(magnitude(x), condition));
 }
 
 void ScalarConditions::visitArithmetic(Operation *op) {
@@ -270,12 +283,15 @@ void ScalarConditions::visitArithmetic(Operation *op) {
         Value moved =
             sum(effective(operand(0)), product(size, effective(operand(1))));
         Value own = sum(scaled(size, 2), constant(flushed()));
-        set(r, moved
-                   ? sum(arith::DivFOp::create(
-                             b, moved,
-                             nearestToPole(operand(1), effective(operand(1)))),
-                         own)
-                   : own);
+        if (moved) {
+          moved = arith::DivFOp::create(
+              b, moved, nearestToPole(operand(1), effective(operand(1))));
+          own = sum(moved, own);
+        }
+        // A divisor that may be infinite or not.
+        if (Value known = get(operand(1)))
+          own = orBeyond(known, own);
+        set(r, own);
       })
       .Case<math::FmaOp>([&](auto) {
         Value passed =

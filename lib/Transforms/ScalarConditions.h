@@ -87,9 +87,12 @@ private:
   void visitFlag(mlir::Operation *op);
   void visitStep(mlir::Operation *op);
   mlir::Value ofFactor(mlir::Value x, mlir::Value condition);
+  /// Infinite where \p condition is, else \p otherwise.
+  mlir::Value orBeyond(mlir::Value condition, mlir::Value otherwise);
   // Functions: DeriveConditionFunctions.cpp.
   mlir::Value ofFunction(mlir::Operation *op);
   mlir::Value clampedExp(mlir::Value exponent);
+  mlir::Value leastExponential(mlir::Operation *op);
   mlir::Value ofRoot(mlir::Value x, mlir::Value r, mlir::Value ofX);
   mlir::Value ofPower(mlir::Value base, mlir::Value exponent, mlir::Value r,
                       mlir::Value ofBase, mlir::Value ofExponent);

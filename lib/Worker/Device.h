@@ -96,9 +96,7 @@ struct CallTime {
   /// processor, which a load makes slow, is no wait, and only the program's own
   /// clock leaves it out. That may lie: good enough to go on with a candidate,
   /// never to prefer it.
-  double leastNs() const {
-    return std::max(std::min(ownNs(), otherNs), 1.0);
-  }
+  double leastNs() const { return std::max(std::min(ownNs(), otherNs), 1.0); }
 };
 
 /// A program ready to be called. It runs during call() only.

@@ -517,6 +517,29 @@ def test_honest_programs_stay_within_the_bound(name, program):
     assert worst[0] <= 1, worst
 
 
+def test_signs_that_rounding_decides(tmp_path):
+    """Products of operands that are kept in bf16 cancel: where the exact result is
+    zero behind an exp that is infinite, an honest one may be large."""
+    d = Definition("linear_silu", "f32", i=6, j=8, k=96)
+    y = d.contract(d.keep(d.operand("ik"), "bf16"), d.operand("kj"), "k")
+    grown = d.op("add", d.op("exp", d.op("neg", y)), 1.0)
+    d.result(d.op("div", y, grown), d.op("mul", y, d.op("div", 1.0, grown)))
+    made = ConditionProgram(d, tmp_path)
+    g = numpy.random.default_rng(3)
+    half = g.uniform(1, 2, (6, 48)) * 10.0 ** numpy.arange(-5, 25, 5)[:, None]
+    rest = -half * (1 + g.uniform(0, 2.0**-12, half.shape))
+    arrays = [numpy.concatenate([half, rest], 1).astype("f4"), numpy.ones((96, 8), "f4")]
+    wanted = d.evaluate(Exact(), arrays)
+    conditions = made(arrays)
+    for seed, order in enumerate(Honest.ORDERS):
+        results = d.evaluate(Honest(seed, order), arrays)
+        for got, want, condition, node in zip(
+            results, wanted, conditions, d.results, strict=True
+        ):
+            assert share(got, want, condition, node) <= 1, order
+            assert torch.isfinite(condition[:2]).all()
+
+
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_conditions_are_near_the_true_ones(name, program):
     definition, (_, _, near, laws) = program(name).definition, WORKLOADS[name]
