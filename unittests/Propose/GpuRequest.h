@@ -8,29 +8,15 @@
 #ifndef FASTK_UNITTESTS_PROPOSE_GPUREQUEST_H
 #define FASTK_UNITTESTS_PROPOSE_GPUREQUEST_H
 
-#include "../Analysis/WorkloadFixture.h"
-#include "fastk/Analysis/Roofline.h"
-#include "fastk/Analysis/WorkloadKind.h"
-#include "fastk/Propose/Proposer.h"
+#include "RequestedWorkload.h"
 #include "fastk/Target/DeviceDescription.h"
-#include "gtest/gtest.h"
 
 namespace fastk::test {
 
 /// A canonical pattern and everything a request refers to.
-struct GpuRequest {
-  explicit GpuRequest(mlir::ModuleOp source) {
-    auto computed = computeCanonicalForm(getWorkload(source));
-    EXPECT_TRUE(mlir::succeeded(computed));
-    form = std::move(*computed);
-    mlir::OpBuilder builder(&test::context());
-    holder = mlir::ModuleOp::create(builder.getUnknownLoc());
-    builder.setInsertionPointToEnd(holder->getBody());
-    workload = *buildDefaultLowering(builder, form, "cuda:sm_90a");
-    features = analyzeWorkload(form.getPattern());
-    roofline = computeRoofline(form.getPattern());
-    target = describeDevice("sm_90a")->target();
-  }
+struct GpuRequest : RequestedWorkload {
+  explicit GpuRequest(mlir::ModuleOp source)
+      : RequestedWorkload(source, describeDevice("sm_90a")->target()) {}
   ProposalContext context() {
     return {workload, features, roofline, target,  Precision::ieee,
             1,        1.0,      0.1,      history, parents};
@@ -45,12 +31,6 @@ struct GpuRequest {
     tried.round = round;
     history.push_back(tried);
   }
-  CanonicalForm form;
-  Module holder;
-  LoweringOp workload;
-  WorkloadFeatures features;
-  Roofline roofline;
-  TargetDescription target;
   std::vector<TriedVariant> history, parents;
 };
 

@@ -8,12 +8,9 @@
 #ifndef FASTK_UNITTESTS_PROPOSE_LLM_LLMTESTUTILS_H
 #define FASTK_UNITTESTS_PROPOSE_LLM_LLMTESTUTILS_H
 
-#include "../../Analysis/WorkloadFixture.h"
-#include "fastk/Analysis/Roofline.h"
-#include "fastk/Analysis/WorkloadKind.h"
+#include "../RequestedWorkload.h"
 #include "fastk/LLM/Exchanges.h"
 #include "fastk/Propose/LLM/LLMProposer.h"
-#include "gtest/gtest.h"
 #include <functional>
 
 namespace fastk::test {
@@ -49,19 +46,8 @@ inline TargetDescription cpuTarget() {
 }
 
 /// A workload and everything that a request refers to.
-struct Request {
-  explicit Request(mlir::ModuleOp source, TargetDescription device)
-      : target(std::move(device)) {
-    auto computed = computeCanonicalForm(getWorkload(source));
-    EXPECT_TRUE(mlir::succeeded(computed));
-    form = std::move(*computed);
-    mlir::OpBuilder builder(&test::context());
-    holder = mlir::ModuleOp::create(builder.getUnknownLoc());
-    builder.setInsertionPointToEnd(holder->getBody());
-    workload = *buildDefaultLowering(builder, form, target.target);
-    features = analyzeWorkload(form.getPattern());
-    roofline = computeRoofline(form.getPattern());
-  }
+struct Request : RequestedWorkload {
+  using RequestedWorkload::RequestedWorkload;
   static Request golden(llvm::StringRef name, TargetDescription device) {
     Module module =
         wrapFileIntoWorkload((FASTK_GOLDEN_DIR "/" + name + ".mlir").str());
@@ -100,12 +86,6 @@ struct Request {
     return result;
   }
 
-  CanonicalForm form;
-  Module holder;
-  LoweringOp workload;
-  WorkloadFeatures features;
-  Roofline roofline;
-  TargetDescription target;
   Precision precision = Precision::ieee;
   double baselineSeconds = 40e-6;
   int round = 1;
