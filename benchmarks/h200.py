@@ -101,9 +101,9 @@ OPERATORS = {
 class Operator:
     """One operator with its contenders."""
 
-    def __init__(self, name, folder, compile_torch):
+    def __init__(self, name, specification, folder, compile_torch):
         self.name = name
-        self.specification = OPERATORS[name]
+        self.specification = specification
         self.reference = self.specification.reference
         self.sets = [
             [
@@ -222,7 +222,8 @@ def describe(rounds):
         text=True,
         check=False,
     ).stdout.strip()
-    command = shlex.join(["python3", "benchmarks/h200.py", *sys.argv[1:]])
+    script = "benchmarks/" + os.path.basename(sys.argv[0])
+    command = shlex.join(["python3", script, *sys.argv[1:]])
     return (
         f"<!-- not-run: needs a GPU -->\n```console\n$ {command}\n```\n\n"
         f"{datetime.date.today().isoformat()}, commit {commit or 'unknown'}. "
@@ -256,6 +257,14 @@ def table(operator, times, errors):
     return "\n".join(rows)
 
 
+def write_page(path, text):
+    """Puts the text between the page's marks."""
+    page = pathlib.Path(path)
+    whole = page.read_text() if page.exists() else f"{BEGIN}\n{END}\n"
+    before, _, rest = whole.partition(BEGIN)
+    page.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{rest.partition(END)[2]}")
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -282,7 +291,8 @@ def main():
     parts, wrong = [], []
     for folder in folders:
         start = time.time()
-        operator = Operator(folder.name, folder, not options.no_compile)
+        name = folder.name
+        operator = Operator(name, OPERATORS[name], folder, not options.no_compile)
         errors = operator.check()
         wrong += [f"{folder.name}: {n}" for n, e in errors.items() if not e[2]]
         parts.append(table(operator, operator.time(options.rounds, flush), errors))
@@ -292,10 +302,7 @@ def main():
     text = describe(options.rounds) + "\n\n" + "\n\n".join(parts) + "\n"
     print(text)
     if options.output:
-        page = pathlib.Path(options.output)
-        whole = page.read_text() if page.exists() else f"{BEGIN}\n{END}\n"
-        before, _, rest = whole.partition(BEGIN)
-        page.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{rest.partition(END)[2]}")
+        write_page(options.output, text)
     for each in wrong:
         print(f"h200.py: wrong result: {each}", file=sys.stderr)
     return 2 if wrong else 0

@@ -89,6 +89,12 @@ bool Nvrtc::load(const Toolkit &toolkit, Nvrtc &nvrtc, std::string &error) {
   return true;
 }
 
+std::string Nvrtc::versionHere() {
+  std::string problem;
+  const Nvrtc *nvrtc = get(problem);
+  return nvrtc ? nvrtc->version() : "";
+}
+
 const Nvrtc *Nvrtc::get(std::string &error) {
   struct State {
     Nvrtc nvrtc;

@@ -132,19 +132,69 @@ llvm::Expected<std::string> fastk::whyExpired(const Evidence &evidence,
   return "";
 }
 
-std::string fastk::describeAdmission(const Family &family, StringRef compiler,
-                                     MLIRContext *context) {
+llvm::Expected<Evidence> fastk::standingEvidence(const Family &family,
+                                                 StringRef compiler,
+                                                 MLIRContext *context) {
+  auto refuse = [](const llvm::Twine &why) {
+    return llvm::createStringError(why);
+  };
   if (!llvm::sys::fs::exists(families::evidencePath(family.folder)))
-    return "not admitted: " + admissionCommand(family) + " judges it";
+    return refuse("not admitted: " + admissionCommand(family) + " judges it");
   llvm::Expected<Evidence> evidence = families::readEvidence(family.folder);
   if (!evidence)
-    return "not admitted: " + llvm::toString(evidence.takeError());
+    return refuse("not admitted: " + llvm::toString(evidence.takeError()));
   llvm::Expected<std::string> why =
       whyExpired(*evidence, family, compiler, context);
   if (!why)
-    return "not admitted: " + llvm::toString(why.takeError());
+    return refuse("not admitted: " + llvm::toString(why.takeError()));
   if (!why->empty())
-    return "expired: " + *why;
+    return refuse("expired: " + *why);
+  return evidence;
+}
+
+std::string fastk::describeAdmission(const Family &family, StringRef compiler,
+                                     MLIRContext *context) {
+  llvm::Expected<Evidence> evidence =
+      standingEvidence(family, compiler, context);
+  if (!evidence)
+    return llvm::toString(evidence.takeError());
   return "admitted: " + std::to_string(evidence->instances.size()) +
          " instances, NVRTC " + evidence->compiler + ", " + evidence->device;
+}
+
+llvm::Expected<std::vector<AdmittedFamily>>
+fastk::admittedFamilies(StringRef folder, StringRef target, Precision loosest,
+                        StringRef compiler, MLIRContext *context,
+                        llvm::function_ref<void(const std::string &)> warn) {
+  llvm::Expected<std::vector<Family>> families = families::readFamilies(folder);
+  if (!families)
+    return families.takeError();
+  std::vector<AdmittedFamily> admitted;
+  for (Family &family : *families) {
+    if (!family.isFor(target))
+      continue;
+    llvm::Expected<Evidence> evidence =
+        standingEvidence(family, compiler, context);
+    if (!evidence) {
+      warn("family " + family.name + " is left out: it is " +
+           llvm::toString(evidence.takeError()));
+      continue;
+    }
+    AdmittedFamily each;
+    for (const Evidence::Instance &instance : evidence->instances)
+      each.precision = std::max(
+          each.precision,
+          symbolizePrecision(instance.precision).value_or(Precision::half));
+    if (each.precision > loosest) {
+      warn("family " + family.name + " is left out: it is right in class " +
+           stringifyPrecision(each.precision).str() + ", and --precision=" +
+           stringifyPrecision(loosest).str() + " takes no looser one");
+      continue;
+    }
+    each.evidence = std::to_string(evidence->instances.size()) +
+                    " are right on " + evidence->device;
+    each.family = std::move(family);
+    admitted.push_back(std::move(each));
+  }
+  return admitted;
 }

@@ -6,10 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Transforms/ApplyWinners.h"
-#include "ReplaceWorkload.h"
+#include "ApplyLowering.h"
 #include "fastk/Transforms/Passes.h"
-#include "mlir/IR/Remarks.h"
-#include "mlir/IR/SymbolTable.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace fastk {
@@ -35,6 +33,8 @@ std::string ApplySummary::str() const {
                      plural(count(WorkloadOutcome::Miss), "miss", "misses") +
                      ", " +
                      plural(count(WorkloadOutcome::Stale), "stale", "stale");
+  if (unsigned instances = count(WorkloadOutcome::Instance))
+    text += llvm::formatv(", {0} by a family, unproved", instances);
   if (unsigned dynamic = count(WorkloadOutcome::Dynamic))
     text += llvm::formatv(", {0} of dynamic shape", dynamic);
   unsigned elsewhere = llvm::count_if(
@@ -51,13 +51,6 @@ std::string ApplySummary::str() const {
                           "--winners-from=any",
                           plural(elsewhere, "winner was", "winners were"));
   return text;
-}
-
-static remark::RemarkOpts remarkOpts(Operation *op, StringRef name) {
-  StringRef function = "<unknown function>";
-  if (auto func = op->getParentOfType<FunctionOpInterface>())
-    function = func.getName();
-  return remark::RemarkOpts::name(name).category("fastk").function(function);
 }
 
 static void emitRemark(WorkloadOp workload, const WorkloadOutcome &outcome) {
@@ -89,32 +82,9 @@ static void emitRemark(WorkloadOp workload, const WorkloadOutcome &outcome) {
         << remark::reason("{0}", outcome.reason)
         << remark::suggest("export the model with static shapes");
     return;
+  case WorkloadOutcome::Instance:
+    llvm_unreachable("of families: applyFamilies()");
   }
-}
-
-/// Puts the winner's lowering into `module`, in the place of what the module
-/// brought along under the same symbol: the bank decides what a key stands for.
-static FailureOr<LoweringOp>
-importLowering(WorkloadOp workload, SymbolTable &symbols, LoweringOp winner) {
-  if (Operation *present = symbols.lookup(winner.getSymName())) {
-    auto lowering = dyn_cast<LoweringOp>(present);
-    if (!lowering) {
-      InFlightDiagnostic diag =
-          workload.emitOpError()
-          << "needs the symbol '@" << winner.getSymName()
-          << "', which names something else in this module: rename that "
-             "(required by 'fastk-apply-winners')";
-      diag.attachNote(present->getLoc()) << "symbol defined here";
-      return diag;
-    }
-    if (lowering->getAttrDictionary() == winner->getAttrDictionary() &&
-        isSamePattern(lowering.getPattern(), winner.getPattern()))
-      return lowering;
-    symbols.erase(lowering);
-  }
-  auto clone = cast<LoweringOp>(winner->clone());
-  symbols.insert(clone);
-  return clone;
 }
 
 /// Winners that were passed over although there is a hit are named, too.
@@ -172,13 +142,10 @@ FailureOr<ApplySummary> fastk::applyWinners(ModuleOp module,
     emitRemark(workload, outcome);
     if (outcome.kind == WorkloadOutcome::Hit) {
       reportShadowed(workload, outcome, found.stale);
-      FailureOr<LoweringOp> lowering =
-          importLowering(workload, symbols, found.winner->getLowering());
-      if (failed(lowering))
-        return failure();
       // The form goes with the workload.
-      replaceByCall(workload, *form, *lowering);
-      matcher.forget(workload);
+      if (failed(applyLowering(workload, *form, found.winner->getLowering(),
+                               symbols, matcher)))
+        return failure();
     }
     summary.workloads.push_back(std::move(outcome));
   }

@@ -26,13 +26,6 @@ familiesOf(const std::string &folder) {
   return std::vector<Family>{std::move(*family)};
 }
 
-/// The version of NVRTC on this machine; empty: there is none.
-static std::string compilerHere() {
-  std::string problem;
-  const cuda::Nvrtc *nvrtc = cuda::Nvrtc::get(problem);
-  return nvrtc ? nvrtc->version() : "";
-}
-
 int fastk::bank::listFamilies(std::vector<std::string> folders) {
   if (folders.empty())
     folders = {shippedFolder("families").value_or("families")};
@@ -40,7 +33,7 @@ int fastk::bank::listFamilies(std::vector<std::string> folders) {
   registerCanonicalFormDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
-  std::string compiler = compilerHere();
+  std::string compiler = cuda::Nvrtc::versionHere();
   std::vector<std::vector<std::string>> table = {
       {"family", "core", "target", "title", "evidence"}};
   for (const std::string &folder : folders) {

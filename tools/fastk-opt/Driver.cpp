@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Driver.h"
+#include "Families.h"
 #include "RemarkSetup.h"
 #include "StopOnSignal.h"
 #include "fastk/Driver/Compile.h"
@@ -16,9 +17,7 @@
 #include "fastk/Driver/ToldError.h"
 #include "fastk/Evaluate/JobMaker.h"
 #include "fastk/Evaluate/Subprocess.h"
-#include "fastk/Families/Family.h"
 #include "fastk/Support/DurableFile.h"
-#include "fastk/Support/ShippedFolder.h"
 #include "fastk/System/AvailableMemory.h"
 #include "fastk/Target/TargetDescription.h"
 #include "fastk/Transforms/RunPasses.h"
@@ -148,28 +147,6 @@ static void warnOfMemory(const DriverOptions &options, ModuleOp formed) {
     warnOfShortage(formed, totalMemory(), "this machine");
 }
 
-/// What the shipped families say of each workload, by key.
-static llvm::Expected<llvm::StringMap<std::string>>
-askFamilies(ModuleOp formed, WorkloadMatcher &matcher, StringRef executable) {
-  llvm::StringMap<std::string> said;
-  std::optional<std::string> folder = shippedFolder("families", executable);
-  if (!folder)
-    return said;
-  auto families = families::readFamilies(*folder);
-  if (!families)
-    return families.takeError();
-  formed.walk([&](WorkloadOp workload) {
-    // What cannot be formed is told when winners are applied.
-    ScopedDiagnosticHandler quiet(workload.getContext(),
-                                  [](Diagnostic &) { return success(); });
-    FailureOr<CanonicalForm *> form = matcher.form(workload);
-    if (succeeded(form) && !said.contains((*form)->key))
-      said[(*form)->key] = families::explainFamilies(
-          *families, (*form)->getPattern().front(), matcher.getFilter().target);
-  });
-  return said;
-}
-
 static void explainMisses(const ApplySummary &summary,
                           const WorkloadMatcher &matcher,
                           const llvm::StringMap<std::string> &families,
@@ -179,7 +156,8 @@ static void explainMisses(const ApplySummary &summary,
       continue;
     llvm::errs() << "fastk-opt: " << outcome.name << " at " << outcome.location
                  << ": " << outcome.reason << "\n";
-    if (outcome.kind != WorkloadOutcome::Dynamic)
+    if (outcome.kind != WorkloadOutcome::Dynamic &&
+        outcome.kind != WorkloadOutcome::Instance)
       llvm::errs() << matcher.getBanks().explainMiss(
                           outcome.key, matcher.getFilter(), outcome.name,
                           outcome.shapes, context)
@@ -279,6 +257,10 @@ int fastk::runDriver(const DriverOptions &options, StringRef executable) {
   FailureOr<ApplySummary> summary = session.apply(*module);
   if (failed(summary))
     return kExitWrong;
+  if (options.fromFamilies)
+    if (llvm::Error error =
+            useFamilies(*module, session.getMatcher(), executable, *summary))
+      return fail(std::move(error));
   if (options.explainMiss)
     explainMisses(*summary, session.getMatcher(), families, &context);
   // Refused before anything is written.

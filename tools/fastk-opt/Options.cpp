@@ -98,7 +98,9 @@ struct CommandLine {
           "here (default): only winners that were measured on this CPU model "
           "with as many threads, or on the GPU that is compiled for, as others "
           "may be "
-          "slower than the default lowering; any: all")};
+          "slower than the default lowering; any: all; family: where there "
+          "is no winner, an instance of an admitted family (see fastk-bank "
+          "families) that nobody has judged or measured for this workload")};
   cl::opt<bool, true> requireDeterministic{
       "require-deterministic", cl::location(settings.jobs.requireDeterministic),
       cl::cat(category),
@@ -264,6 +266,16 @@ static bool readModel(CommandLine &line) {
     return reject(llvm::toString(std::move(error)));
   if (!warning.empty())
     llvm::WithColor::warning(llvm::errs(), "fastk-opt") << warning << "\n";
+  if (line.winnersFrom == "family") {
+    if (search.target == "host")
+      return reject("--winners-from=family: no family is for the host; name a "
+                    "GPU, as --target=cuda:sm_90a");
+    options.fromFamilies = true;
+    line.winnersFrom = "here";
+  } else if (line.winnersFrom != "here" && line.winnersFrom != "any") {
+    return reject("unknown --winners-from '" + line.winnersFrom +
+                  "': choose here, any or family");
+  }
   return readChoice(line.precision, options.precision) &&
          readChoice(line.winnersFrom, options.winnersFrom, "--") &&
          readChoice(line.fusion, search.fusion);

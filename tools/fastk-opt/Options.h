@@ -30,6 +30,8 @@ struct DriverOptions {
   SearchSettings search;
   Precision precision = Precision::ieee;
   WinnersFrom winnersFrom = WinnersFrom::Here;
+  /// Where there is no winner, unproved instances of families.
+  bool fromFamilies = false;
   EmitOptions emit;
   std::optional<unsigned> requireHits;
   bool explainMiss = false;

@@ -72,3 +72,33 @@ TEST_F(ExpiredEvidenceTest, AnotherCompilerEndsIt) {
                               "machine has 12.9"),
                     HasSubstr("admits it again")));
 }
+
+TEST_F(ExpiredEvidenceTest, OnlyWhatIsAdmittedIsUsed) {
+  llvm::StringRef families = llvm::StringRef(options.folder).rsplit('/').first;
+  auto used = [&](llvm::StringRef target, llvm::StringRef compiler,
+                  std::string &warned) {
+    warned.clear();
+    return llvm::cantFail(admittedFamilies(
+        families, target, Precision::ieee, compiler, &session.getContext(),
+        [&](const std::string &line) { warned += line + "\n"; }));
+  };
+  std::string warned;
+  std::vector<AdmittedFamily> admitted = used("cuda:sm_90a", "13.0", warned);
+  ASSERT_EQ(admitted.size(), 1u);
+  EXPECT_EQ(admitted.front().precision, Precision::ieee);
+  EXPECT_EQ(admitted.front().evidence, "80 are right on NVIDIA H200");
+  EXPECT_EQ(warned, "");
+
+  EXPECT_TRUE(used("cuda:sm_80", "13.0", warned).empty());
+  EXPECT_EQ(warned, "");
+  EXPECT_TRUE(used("cuda:sm_90a", "12.9", warned).empty());
+  EXPECT_THAT(warned, HasSubstr("is left out: it is expired: it was admitted "
+                                "with NVRTC 13.0"));
+
+  // As if one of its instances had held half's bound only.
+  read.instances[3].precision = "half";
+  llvm::cantFail(families::writeEvidence(options.folder, read));
+  EXPECT_TRUE(used("cuda:sm_90a", "13.0", warned).empty());
+  EXPECT_THAT(warned, HasSubstr("it is right in class half, and "
+                                "--precision=ieee takes no looser one"));
+}

@@ -145,6 +145,8 @@ public:
   /// The first usable of findToolkits(), loaded on first use and kept. Null
   /// where there is none; \p error then says how to get it.
   static const Nvrtc *get(std::string &error);
+  /// The version of what get() finds: "13.0"; empty where there is none.
+  static std::string versionHere();
   static bool load(const Toolkit &toolkit, Nvrtc &nvrtc, std::string &error);
 
   /// Compiles here and now, with no checks of what the code does.

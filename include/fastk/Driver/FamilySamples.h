@@ -16,6 +16,8 @@
 #include "fastk/Analysis/CanonicalForm.h"
 #include "fastk/Families/Evidence.h"
 #include "fastk/Families/Family.h"
+#include "fastk/Transforms/ApplyFamilies.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <optional>
 #include <set>
 #include <string>
@@ -68,6 +70,22 @@ llvm::Expected<std::string> whyExpired(const families::Evidence &evidence,
                                        const families::Family &family,
                                        llvm::StringRef compiler,
                                        mlir::MLIRContext *context);
+
+/// The evidence that admits a family. An error that begins with "not admitted:
+/// " or "expired: " and says why. `compiler` is the version of NVRTC that there
+/// is, "" for none.
+llvm::Expected<families::Evidence>
+standingEvidence(const families::Family &family, llvm::StringRef compiler,
+                 mlir::MLIRContext *context);
+
+/// The families of a folder whose evidence stands, for one target and no class
+/// looser than `loosest`. `warn` is told, in a line, which were left out and
+/// why. An error where a family cannot be read.
+llvm::Expected<std::vector<AdmittedFamily>>
+admittedFamilies(llvm::StringRef folder, llvm::StringRef target,
+                 Precision loosest, llvm::StringRef compiler,
+                 mlir::MLIRContext *context,
+                 llvm::function_ref<void(const std::string &)> warn);
 
 /// Whether the evidence in a family's folder admits it, in a line: "admitted:
 /// 80 instances, ...", "not admitted: ...", "expired: ...".

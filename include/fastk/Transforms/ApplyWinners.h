@@ -17,7 +17,8 @@ namespace fastk {
 
 /// What became of one workload.
 struct WorkloadOutcome {
-  enum Kind { Hit, Miss, Stale, Dynamic };
+  /// Instance: of a family; a program that was not judged for this workload.
+  enum Kind { Hit, Miss, Stale, Dynamic, Instance };
   Kind kind = Miss;
   std::string name, key, shapes;
   /// Why it is no hit.

@@ -1,0 +1,36 @@
+//===- ApplyFamilies.h - Unproved instances where no winner is --*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_TRANSFORMS_APPLYFAMILIES_H
+#define FASTK_TRANSFORMS_APPLYFAMILIES_H
+
+#include "fastk/Families/Family.h"
+#include "fastk/Transforms/ApplyWinners.h"
+
+namespace fastk {
+
+/// A family whose instances may be used without a judge of their own.
+struct AdmittedFamily {
+  families::Family family;
+  /// The loosest class of the instances that were judged.
+  Precision precision = Precision::ieee;
+  /// "80 instances are right on NVIDIA H200".
+  std::string evidence;
+};
+
+/// After applyWinners(), whose `summary` it is: gives each workload of static
+/// shape that has no winner the instance that costs least by its family's own
+/// estimate, of the first family that serves it. Each decision is a remark, and
+/// `summary` tells of it. Fails only where a symbol is in the way.
+mlir::LogicalResult applyFamilies(mlir::ModuleOp module,
+                                  WorkloadMatcher &matcher,
+                                  llvm::ArrayRef<AdmittedFamily> families,
+                                  ApplySummary &summary);
+
+} // namespace fastk
+
+#endif // FASTK_TRANSFORMS_APPLYFAMILIES_H

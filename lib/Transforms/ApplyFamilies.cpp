@@ -1,0 +1,91 @@
+//===- ApplyFamilies.cpp - Unproved instances where no winner is ----------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Transforms/ApplyFamilies.h"
+#include "ApplyLowering.h"
+#include "fastk/Bank/Winner.h"
+#include "fastk/Dialect/Fastk/PlanRegion.h"
+
+using namespace mlir;
+using namespace fastk;
+using families::Instance;
+
+/// A lowering of the workload by the family's first choice; null: `why`.
+static OwningOpRef<ModuleOp> lowerBy(const AdmittedFamily &admitted,
+                                     const families::CoreInstance &core,
+                                     LoweringOp workload, StringRef target,
+                                     std::string &why) {
+  std::vector<Instance> instances =
+      families::instantiate(admitted.family, core, 1, why);
+  if (instances.empty())
+    return nullptr;
+  const Instance &instance = instances.front();
+  std::optional<worker::LaunchPlan> plan = families::makePlan(
+      instance.plan, families::readNumbers(instance.program).names, why);
+  if (!plan)
+    return nullptr;
+  FunctionType type = workload.getWorkloadType();
+  std::vector<std::string> broken = worker::verifyLaunchPlan(
+      *plan, bufferBytes(type.getInputs()), bufferBytes(type.getResults()),
+      *planLimitsOf(target));
+  if (!broken.empty()) {
+    why = "its plan breaks a rule: " + broken.front();
+    return nullptr;
+  }
+  // No times: nobody has measured it.
+  WinnerRecord record;
+  record.ideaId = "families/" + admitted.family.name;
+  record.category = admitted.family.category;
+  record.title = admitted.family.title;
+  record.text = admitted.family.text;
+  return buildWinner(workload, Language::cuda, instance.program,
+                     /*workspaceBytes=*/0, target, admitted.precision, record,
+                     &*plan);
+}
+
+LogicalResult fastk::applyFamilies(ModuleOp module, WorkloadMatcher &matcher,
+                                   ArrayRef<AdmittedFamily> families,
+                                   ApplySummary &summary) {
+  StringRef target = matcher.getFilter().target;
+  SymbolTable symbols(module);
+  SmallVector<WorkloadOp> workloads;
+  module.walk([&](WorkloadOp workload) { workloads.push_back(workload); });
+  // What has no winner is still there, in the order of the summary.
+  auto outcome = summary.workloads.begin();
+  for (WorkloadOp workload : workloads) {
+    while (outcome->kind == WorkloadOutcome::Hit)
+      ++outcome;
+    WorkloadOutcome &told = *outcome++;
+    if (told.kind == WorkloadOutcome::Dynamic)
+      continue;
+    FailureOr<CanonicalForm *> form = matcher.form(workload);
+    if (failed(form))
+      return failure();
+    std::string why;
+    auto core = families::findCore((*form)->getPattern().front(), target, why);
+    for (const AdmittedFamily &admitted : families) {
+      OwningOpRef<ModuleOp> lowered;
+      if (core && admitted.family.isFor(target))
+        lowered = lowerBy(admitted, *core, (*form)->getLowering(), target, why);
+      if (!lowered)
+        continue;
+      told.kind = WorkloadOutcome::Instance;
+      told.reason = "an unproved instance of family " + admitted.family.name +
+                    ", of which " + admitted.evidence;
+      remark::passed(workload.getLoc(), remarkOpts(workload, "apply-family"))
+          << remark::metric("workload", told.name)
+          << remark::metric("key", StringRef(told.key).take_front(16))
+          << remark::reason("{0}", told.reason)
+          << remark::suggest("prove it and measure it with fastk-opt --search");
+      auto lowering = cast<LoweringOp>(lowered->getBody()->front());
+      if (failed(applyLowering(workload, **form, lowering, symbols, matcher)))
+        return failure();
+      break;
+    }
+  }
+  return success();
+}

@@ -1,0 +1,69 @@
+//===- Families.cpp - Shipped families and a model's workloads ------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Families.h"
+#include "fastk/Cuda/Nvrtc.h"
+#include "fastk/Driver/FamilySamples.h"
+#include "fastk/Driver/ToldError.h"
+#include "fastk/Support/ShippedFolder.h"
+#include "fastk/Transforms/ApplyFamilies.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace mlir;
+using namespace fastk;
+
+llvm::Expected<llvm::StringMap<std::string>>
+fastk::askFamilies(ModuleOp formed, WorkloadMatcher &matcher,
+                   StringRef executable) {
+  llvm::StringMap<std::string> said;
+  std::optional<std::string> folder = shippedFolder("families", executable);
+  if (!folder)
+    return said;
+  auto families = families::readFamilies(*folder);
+  if (!families)
+    return families.takeError();
+  formed.walk([&](WorkloadOp workload) {
+    // What cannot be formed is told when winners are applied.
+    ScopedDiagnosticHandler quiet(workload.getContext(),
+                                  [](Diagnostic &) { return success(); });
+    FailureOr<CanonicalForm *> form = matcher.form(workload);
+    if (succeeded(form) && !said.contains((*form)->key))
+      said[(*form)->key] = families::explainFamilies(
+          *families, (*form)->getPattern().front(), matcher.getFilter().target);
+  });
+  return said;
+}
+
+llvm::Error fastk::useFamilies(ModuleOp module, WorkloadMatcher &matcher,
+                               StringRef executable, ApplySummary &summary) {
+  auto warn = [](const std::string &line) {
+    llvm::WithColor::warning(llvm::errs(), "fastk-opt") << line << "\n";
+  };
+  std::optional<std::string> folder = shippedFolder("families", executable);
+  if (!folder)
+    return llvm::createStringError(
+        "--winners-from=family: no folder 'families' was found beside the "
+        "program: install fastk whole");
+  const WinnerFilter &filter = matcher.getFilter();
+  // A context of its own: remarks on the samples of evidence are not the
+  // model's.
+  mlir::DialectRegistry registry;
+  registerCanonicalFormDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  llvm::Expected<std::vector<AdmittedFamily>> admitted =
+      admittedFamilies(*folder, filter.target, filter.loosest,
+                       cuda::Nvrtc::versionHere(), &context, warn);
+  if (!admitted)
+    return admitted.takeError();
+  if (admitted->empty())
+    warn("--winners-from=family: no family is admitted for " + filter.target +
+         "; 'fastk-bank families' lists them");
+  if (failed(applyFamilies(module, matcher, *admitted, summary)))
+    return toldError();
+  return llvm::Error::success();
+}

@@ -1,0 +1,29 @@
+//===- Families.h - Shipped families and a model's workloads ----*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_TOOLS_FASTK_OPT_FAMILIES_H
+#define FASTK_TOOLS_FASTK_OPT_FAMILIES_H
+
+#include "fastk/Transforms/ApplyWinners.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Error.h"
+
+namespace fastk {
+
+/// What the shipped families say of each workload, by key.
+llvm::Expected<llvm::StringMap<std::string>>
+askFamilies(mlir::ModuleOp formed, WorkloadMatcher &matcher,
+            llvm::StringRef executable);
+
+/// Gives workloads without a winner instances of those shipped families that
+/// are admitted. Which are not, and why, are warnings.
+llvm::Error useFamilies(mlir::ModuleOp module, WorkloadMatcher &matcher,
+                        llvm::StringRef executable, ApplySummary &summary);
+
+} // namespace fastk
+
+#endif // FASTK_TOOLS_FASTK_OPT_FAMILIES_H
