@@ -296,7 +296,8 @@ TEST(Noise, LongCallsBesideALoadAreTooBusy) {
 /// A first measurement says what may be tried next, however busy the machine.
 TEST(Noise, AFirstMeasurementBesideALoadHasNumbers) {
   ProcessorLoad load(2);
-  Job job = contendedJob(Mode::Evaluate, 600'000);
+  // Each call is longer than a turn of the scheduler.
+  Job job = contendedJob(Mode::Evaluate, 6'000'000);
   job.time.maxSeconds = 0.5;
   Verdict verdict = judge(job);
   ASSERT_EQ(verdict.status, Status::OK) << explain(verdict);
