@@ -14,11 +14,12 @@ using namespace mlir;
 using namespace fastk;
 using families::Instance;
 
-/// A lowering of the workload by the family's first choice; null: `why`.
+/// A lowering of the workload by the family's first choice; null: there is
+/// none.
 static OwningOpRef<ModuleOp> lowerBy(const AdmittedFamily &admitted,
                                      const families::CoreInstance &core,
-                                     LoweringOp workload, StringRef target,
-                                     std::string &why) {
+                                     LoweringOp workload, StringRef target) {
+  std::string why;
   std::vector<Instance> instances =
       families::instantiate(admitted.family, core, 1, why);
   if (instances.empty())
@@ -29,13 +30,11 @@ static OwningOpRef<ModuleOp> lowerBy(const AdmittedFamily &admitted,
   if (!plan)
     return nullptr;
   FunctionType type = workload.getWorkloadType();
-  std::vector<std::string> broken = worker::verifyLaunchPlan(
-      *plan, bufferBytes(type.getInputs()), bufferBytes(type.getResults()),
-      *planLimitsOf(target));
-  if (!broken.empty()) {
-    why = "its plan breaks a rule: " + broken.front();
+  if (!worker::verifyLaunchPlan(*plan, bufferBytes(type.getInputs()),
+                                bufferBytes(type.getResults()),
+                                *planLimitsOf(target))
+           .empty())
     return nullptr;
-  }
   // No times: nobody has measured it.
   WinnerRecord record;
   record.ideaId = "families/" + admitted.family.name;
@@ -67,10 +66,11 @@ LogicalResult fastk::applyFamilies(ModuleOp module, WorkloadMatcher &matcher,
       return failure();
     std::string why;
     auto core = families::findCore((*form)->getPattern().front(), target, why);
+    if (!core)
+      continue;
     for (const AdmittedFamily &admitted : families) {
-      OwningOpRef<ModuleOp> lowered;
-      if (core && admitted.family.isFor(target))
-        lowered = lowerBy(admitted, *core, (*form)->getLowering(), target, why);
+      OwningOpRef<ModuleOp> lowered =
+          lowerBy(admitted, *core, (*form)->getLowering(), target);
       if (!lowered)
         continue;
       told.kind = WorkloadOutcome::Instance;

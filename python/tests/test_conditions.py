@@ -19,14 +19,12 @@ workloads the program that `--compile-kernel=condition` makes is run, and
 With -rP pytest prints what was measured.
 """
 
-import ctypes
 import functools
-import re
 
 import numpy
 import pytest
 import torch
-from compiled import aligned, fastk
+from condition_program import ConditionProgram
 from definitions import (
     FUNCTIONS,
     LARGEST,
@@ -411,46 +409,6 @@ def draw(definition, law, seed):
             values = numpy.clip(values, -most, most)
         arrays.append(values.astype(DTYPES[node.type]))
     return arrays
-
-
-# ===----------------------------------------------------------------------===#
-# The compiler's conditions
-# ===----------------------------------------------------------------------===#
-
-
-class ConditionProgram:
-    """What --compile-kernel=condition makes of a definition, called."""
-
-    def __init__(self, definition, folder):
-        self.definition = definition
-        source = folder / "definition.mlir"
-        source.write_text(definition.mlir())
-        lowered, library = folder / "lowered.mlir", folder / "condition.so"
-        form = "--fastk-form-workloads=fusion=whole"
-        fastk("fastk-opt", source, form, "--fastk-lower-workloads", "-o", lowered)
-        fastk("fastk-opt", lowered, "--compile-kernel=condition", "-o", library)
-        # The workload takes its operands, and gives results, in its own order.
-        text = lowered.read_text()
-        (call,) = re.findall(r"(%\S+) = fastk.call @\w+\((.*?)\)", text)
-        self.order = [int(i) for i in re.findall(r"%arg(\d+)", call[1])]
-        returned = re.search(r"return (.*) :", text)[1]
-        self.results = [int(i or 0) for i in re.findall(r"%\d+(?:#(\d+))?", returned)]
-        self.kernel = ctypes.CDLL(str(library)).fastk_kernel
-        self.kernel.restype = None
-
-    def __call__(self, arrays):
-        tensors = []
-        for i in self.order:
-            tensors.append(aligned(arrays[i].shape, arrays[i].dtype))
-            tensors[-1][...] = arrays[i]
-        count, made = len(self.definition.results), {}
-        for node, place in zip(self.definition.results, self.results, strict=True):
-            shape = [self.definition.sizes[dim] for dim in node.dims]
-            made[place] = aligned(shape, "f8")
-        tensors += [made[place] for place in range(count)]
-        pointers = [ctypes.c_void_p(tensor.ctypes.data) for tensor in tensors]
-        self.kernel(*pointers, None)
-        return [torch.from_numpy(made[place].copy()) for place in self.results]
 
 
 @pytest.fixture(scope="module")

@@ -248,12 +248,6 @@ int fastk::runDriver(const DriverOptions &options, StringRef executable) {
   if (options.search.scope != SearchScope::None)
     if (int status = search(options, *module, session))
       return status;
-  llvm::StringMap<std::string> families;
-  if (options.explainMiss)
-    if (llvm::Error error =
-            askFamilies(*module, session.getMatcher(), executable)
-                .moveInto(families))
-      return fail(std::move(error));
   FailureOr<ApplySummary> summary = session.apply(*module);
   if (failed(summary))
     return kExitWrong;
@@ -261,8 +255,14 @@ int fastk::runDriver(const DriverOptions &options, StringRef executable) {
     if (llvm::Error error =
             useFamilies(*module, session.getMatcher(), executable, *summary))
       return fail(std::move(error));
-  if (options.explainMiss)
+  if (options.explainMiss) {
+    llvm::StringMap<std::string> families;
+    if (llvm::Error error =
+            askFamilies(*module, session.getMatcher(), executable)
+                .moveInto(families))
+      return fail(std::move(error));
     explainMisses(*summary, session.getMatcher(), families, &context);
+  }
   // Refused before anything is written.
   if (!hasRequiredHits(options, *summary))
     return kExitRefused;

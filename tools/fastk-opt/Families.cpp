@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace fastk;
 
 llvm::Expected<llvm::StringMap<std::string>>
-fastk::askFamilies(ModuleOp formed, WorkloadMatcher &matcher,
+fastk::askFamilies(ModuleOp applied, WorkloadMatcher &matcher,
                    StringRef executable) {
   llvm::StringMap<std::string> said;
   std::optional<std::string> folder = shippedFolder("families", executable);
@@ -26,8 +26,8 @@ fastk::askFamilies(ModuleOp formed, WorkloadMatcher &matcher,
   auto families = families::readFamilies(*folder);
   if (!families)
     return families.takeError();
-  formed.walk([&](WorkloadOp workload) {
-    // What cannot be formed is told when winners are applied.
+  applied.walk([&](WorkloadOp workload) {
+    // What has no canonical form was told when winners were applied.
     ScopedDiagnosticHandler quiet(workload.getContext(),
                                   [](Diagnostic &) { return success(); });
     FailureOr<CanonicalForm *> form = matcher.form(workload);

@@ -14,9 +14,10 @@
 
 namespace fastk {
 
-/// What the shipped families say of each workload, by key.
+/// What the shipped families say, by key, of each workload that is left when
+/// winners are applied.
 llvm::Expected<llvm::StringMap<std::string>>
-askFamilies(mlir::ModuleOp formed, WorkloadMatcher &matcher,
+askFamilies(mlir::ModuleOp applied, WorkloadMatcher &matcher,
             llvm::StringRef executable);
 
 /// Gives workloads without a winner instances of those shipped families that
