@@ -40,6 +40,24 @@ Value ScalarConditions::leastExponential(Operation *op) {
   return atLeast->getResult(0);
 }
 
+/// Of e^x, where x may be as large as \p most. A large value that rounding may
+/// make infinite may as well be none of its size: what divides by 1 + e^x is
+/// off by orders of magnitude that no linear rule tells. That is infinite.
+/// A value that is not large, as the terms of a softmax, adds what it may.
+Value ScalarConditions::orOverflow(Value most, Value x, Value condition) {
+  bool isWide = unit == 0x1p-53;
+  double largest = isWide ? std::numeric_limits<double>::max()
+                          : std::numeric_limits<float>::max();
+  Value overflows = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, most,
+                                          constant(std::log(largest)));
+  // Of less, nearestToPole() has all that is left.
+  Value isLarge = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, x,
+                                        constant(std::log(16.0)));
+  return arith::SelectOp::create(
+      b, arith::AndIOp::create(b, overflows, isLarge),
+      constant(std::numeric_limits<double>::infinity()), condition);
+}
+
 /// A root moves by no more than that of what moves its operand. One below zero
 /// is NaN, unless nothing but what is flushed leads there.
 Value ScalarConditions::ofRoot(Value x, Value r, Value ofX) {
@@ -133,7 +151,10 @@ Value ScalarConditions::ofFunction(Operation *op) {
     Value argument = arith::MinimumFOp::create(b, magnitude(x), limit);
     Value own = sum(scaled(argument, scale), constant(2));
     Value passed = product(scaled(steepest(scale), scale), ofX);
-    return sum(sum(passed, product(size, own)), constant(flushed()));
+    Value all = sum(sum(passed, product(size, own)), constant(flushed()));
+    return get(x)
+               ? orOverflow(scaled(add(x, moved), scale), scaled(x, scale), all)
+               : all;
   };
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case<math::ExpOp>([&](auto) { return exponential(1); })

@@ -93,6 +93,8 @@ private:
   mlir::Value ofFunction(mlir::Operation *op);
   mlir::Value clampedExp(mlir::Value exponent);
   mlir::Value leastExponential(mlir::Operation *op);
+  mlir::Value orOverflow(mlir::Value most, mlir::Value x,
+                         mlir::Value condition);
   mlir::Value ofRoot(mlir::Value x, mlir::Value r, mlir::Value ofX);
   mlir::Value ofPower(mlir::Value base, mlir::Value exponent, mlir::Value r,
                       mlir::Value ofBase, mlir::Value ofExponent);

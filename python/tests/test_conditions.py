@@ -498,6 +498,25 @@ def test_signs_that_rounding_decides(tmp_path):
             assert torch.isfinite(condition[:2]).all()
 
 
+def test_exponents_that_rounding_moves_far(tmp_path):
+    """Sums of large terms are -80 exactly, and anything from -200 to 40 when they are
+    rounded: what divides by 1 + exp(-sum) may be off by many orders of magnitude."""
+    d = Definition("sum_silu", "f32", i=8, j=4, k=96)
+    y = d.contract(d.operand("ik"), d.operand("kj"), "k")
+    d.result(d.op("div", y, d.op("add", d.op("exp", d.op("neg", y)), 1.0)))
+    made = ConditionProgram(d, tmp_path)
+    g = numpy.random.default_rng(5)
+    half = g.uniform(1, 2, (8, 47)) * 10.0 ** numpy.arange(2, 10)[:, None]
+    half = half.astype("f4")
+    left = numpy.concatenate([half, numpy.full((8, 2), -40, "f4"), -half[:, ::-1]], 1)
+    arrays = [left, numpy.ones((96, 4), "f4")]
+    (wanted,), (conditions,) = d.evaluate(Exact(), arrays), made(arrays)
+    for seed, order in enumerate(Honest.ORDERS):
+        (got,) = d.evaluate(Honest(seed, order), arrays)
+        assert share(got, wanted, conditions, d.results[0]) <= 1, order
+    assert torch.isfinite(conditions[:3]).all()
+
+
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_conditions_are_near_the_true_ones(name, program):
     definition, (_, _, near, laws) = program(name).definition, WORKLOADS[name]

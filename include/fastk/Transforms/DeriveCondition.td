@@ -35,7 +35,8 @@ def FastkDeriveConditionPass
     Where an exact operand enters arithmetic, k is its magnitude: a kernel may
     split it into parts that keep 21 bits. What is only moved, compared or
     selected stays exact. The slope f' is the largest within the reach of ka, and
-    k is infinite where a pole is in it; the largest of many terms has the
+    k is infinite where a pole is in it, or an exponential above 16 may overflow;
+    the largest of many terms has the
     largest condition of those that rounding may bring to the top.
 
     Example, of which the body of the second op is left:
