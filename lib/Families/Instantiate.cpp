@@ -123,6 +123,18 @@ static std::optional<std::string> findBroken(ArrayRef<Family::Rule> rules,
   return std::nullopt;
 }
 
+static std::optional<int64_t> costOf(const Family &family, Names names,
+                                     std::string &problem) {
+  std::optional<int64_t> value;
+  for (const Family::CostLine &line : family.cost) {
+    value = evaluateExpression(line.expression, names, problem);
+    if (!value)
+      return std::nullopt;
+    names[line.name] = *value;
+  }
+  return value;
+}
+
 std::vector<Instance> families::instantiate(const Family &family,
                                             const CoreInstance &core,
                                             size_t count, std::string &why) {
@@ -160,8 +172,7 @@ std::vector<Instance> families::instantiate(const Family &family,
       why = *broken;
       continue;
     }
-    std::optional<int64_t> cost =
-        evaluateExpression(family.cost, names, problem);
+    std::optional<int64_t> cost = costOf(family, std::move(names), problem);
     if (!cost) {
       why = "its cost: " + problem;
       return {};

@@ -52,6 +52,15 @@ static bool isNumeric(StringRef field) {
   return fields.contains(field);
 }
 
+/// Fields that are "128B" or "none" where they are no expression of a number of
+/// bytes.
+static bool isSize(StringRef field) { return field == "l2_promotion"; }
+
+static bool isSizeWord(StringRef text) {
+  return text == "none" ||
+         (text.consume_back("B") && families::readInteger(text));
+}
+
 /// A buffer with an offset that is an expression: "ws0+", "4 * TILE".
 static std::optional<std::pair<StringRef, StringRef>>
 splitOffset(StringRef text) {
@@ -76,10 +85,14 @@ static bool forEachExpression(
     for (auto &[name, field] : *object)
       fields.push_back(name.str());
     llvm::sort(fields);
-    for (const std::string &name : fields)
-      if (!forEachExpression(*object->get(name), isNumeric(name),
-                             place + "." + name, visit))
+    for (const std::string &name : fields) {
+      json::Value &field = *object->get(name);
+      std::optional<StringRef> text = field.getAsString();
+      bool isNumber =
+          isNumeric(name) || (isSize(name) && text && !isSizeWord(*text));
+      if (!forEachExpression(field, isNumber, place + "." + name, visit))
         return false;
+    }
     return true;
   }
   if (json::Array *array = value.getAsArray()) {
@@ -130,6 +143,8 @@ static bool evaluateAll(json::Value &plan, const families::Names &names,
           value = parts->first.str() + "+" + std::to_string(*number);
         else if (isTruth(place))
           value = *number != 0;
+        else if (isSize(StringRef(place).rsplit('.').second))
+          value = *number ? std::to_string(*number) + "B" : "none";
         else
           value = *number;
         return true;

@@ -42,6 +42,21 @@ static bool fromJSON(const Value &value, Family::Rule &rule, Path path) {
   return map && map.map("require", rule.expression) &&
          map.map("because", rule.because);
 }
+
+/// "NAME = EXPRESSION", or the expression alone.
+static bool fromJSON(const Value &value, Family::CostLine &line, Path path) {
+  std::string text;
+  if (!fromJSON(value, text, path))
+    return false;
+  StringRef rest = StringRef(text).ltrim();
+  StringRef name =
+      rest.take_while([](char c) { return isAlnum(c) || c == '_'; });
+  rest = rest.drop_front(name.size()).ltrim();
+  bool isNamed =
+      !name.empty() && rest.consume_front("=") && !rest.starts_with("=");
+  line = {isNamed ? name.str() : "", isNamed ? rest.str() : text};
+  return true;
+}
 } // namespace llvm::json
 
 Expected<Family> families::readFamily(StringRef folder) {
@@ -81,6 +96,11 @@ Expected<Family> families::readFamily(StringRef folder) {
     if (!is_contained(kFields, StringRef(name)))
       return fail(file, "unknown field '" + StringRef(name) + "'; known are " +
                             join(std::begin(kFields), std::end(kFields), ", "));
+  if (family.cost.empty() || !family.cost.back().name.empty() ||
+      any_of(drop_end(family.cost),
+             [](const Family::CostLine &line) { return line.name.empty(); }))
+    return fail(file, "\"cost\" must be a list that ends in the estimate, an "
+                      "expression; lines before it are \"NAME = EXPRESSION\"");
   if (family.core != "contraction")
     return fail(file,
                 "unknown core '" + family.core + "'; known is contraction");

@@ -126,7 +126,8 @@ struct CommandLine {
   cl::list<std::string, std::vector<std::string>> proposers{
       "proposer", cl::location(settings.proposers), cl::cat(category),
       cl::value_desc("NAME"),
-      cl::desc(keep("where ideas come from; repeatable; default catalog. "
+      cl::desc(keep("where ideas come from; repeatable; default catalog, for a "
+                    "GPU families and catalog. "
                     "Known: " +
                     proposerNames()))};
   cl::opt<std::string, true> prompts{

@@ -22,7 +22,7 @@ static Family makeFamily(std::string name, std::string require) {
   family.target = "sm_90a";
   family.plan = R"({"steps": []})";
   family.requirements = {{std::move(require), "it is made so"}};
-  family.cost = "1";
+  family.cost = {{"", "1"}};
   return family;
 }
 

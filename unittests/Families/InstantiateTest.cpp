@@ -29,7 +29,7 @@ static Family makeFamily() {
   family.requirements = {{"A_BITS == 16", "it multiplies 16 bits"}};
   family.legal = {{"BYTES <= SHARED_LIMIT", "a tile must fit"}};
   family.chosen = {"TILE"};
-  family.cost = "ceildiv(M, TILE) * TILE + 64 / TILE";
+  family.cost = {{"ROWS", "ceildiv(M, TILE) * TILE"}, {"", "ROWS + 64 / TILE"}};
   return family;
 }
 

@@ -67,3 +67,20 @@ TEST(PlanTemplateTest, ConditionsMakeItATemplate) {
   EXPECT_TRUE(hasExpressions(
       R"json({"steps": [{"when": "N", "launch": "k", "arguments": []}]})json"));
 }
+
+TEST(PlanTemplateTest, APromotionIsAWordOrANumberOfBytes) {
+  using Promotion = worker::TensorMap::Promotion;
+  for (auto [said, want] :
+       {std::pair("64B", Promotion::B64), std::pair("none", Promotion::None),
+        std::pair("N > 512 ? 128 : 256", Promotion::B128),
+        std::pair("N - 1024", Promotion::None)}) {
+    std::string plan = kPlan, problem;
+    std::string map = "\"name\": \"B\", ";
+    plan.insert(plan.find(map) + map.size(),
+                std::string("\"l2_promotion\": \"") + said + "\", ");
+    std::optional<worker::LaunchPlan> made =
+        makePlan(plan, {{"N", 1024}, {"PACKS", 0}, {"PARTS", 1}}, problem);
+    ASSERT_TRUE(made) << problem;
+    EXPECT_EQ(made->tensorMaps[1].promotion, want) << said;
+  }
+}

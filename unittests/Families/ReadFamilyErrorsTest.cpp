@@ -29,12 +29,13 @@ protected:
 
   static std::string json(llvm::StringRef more = "",
                           llvm::StringRef core = "contraction",
-                          llvm::StringRef choose = "TILE", int format = 1) {
+                          llvm::StringRef choose = "TILE", int format = 1,
+                          llvm::StringRef cost = "[\"1\"]") {
     return ("{\"format\": " + llvm::Twine(format) + ", \"core\": \"" + core +
             "\", \"target\": \"sm_90a\", \"title\": \"t\", \"text\": \"x\", "
             "\"category\": \"memory access\", \"requirements\": [], "
             "\"legal\": [], \"choose\": [\"" +
-            choose + "\"], \"cost\": \"1\"" + more + "}")
+            choose + "\"], \"cost\": " + cost + more + "}")
         .str();
   }
   void write(llvm::StringRef name, llvm::StringRef text) {
@@ -61,6 +62,17 @@ TEST_F(ReadFamilyErrorsTest, FieldsAreKnownAndThere) {
   EXPECT_THAT(problem(), HasSubstr("missing value at family.core"));
   write("family.json", "{");
   EXPECT_THAT(problem(), HasSubstr("family.json: "));
+}
+
+TEST_F(ReadFamilyErrorsTest, TheCostEndsInAnEstimate) {
+  auto problemOf = [&](llvm::StringRef cost) {
+    write("family.json", json("", "contraction", "TILE", 1, cost));
+    return problem();
+  };
+  EXPECT_EQ(problemOf("[\"A = 2 * TILE\", \"A == 2 ? A : 1\"]"), "");
+  for (const char *cost : {"[]", "[\"A = 1\"]", "[\"1\", \"2\"]"})
+    EXPECT_THAT(problemOf(cost), HasSubstr("must be a list that ends in"));
+  EXPECT_THAT(problemOf("\"1\""), HasSubstr("family.cost"));
 }
 
 TEST_F(ReadFamilyErrorsTest, AnotherFormatOrCoreIsNamed) {

@@ -33,16 +33,20 @@
 // Operands as the tensor maps see them, packed where they do not lie so.
 #define A_INNER (A_K_MAJOR ? K : M)
 #define A_OUTER (A_K_MAJOR ? M : K)
-#define A_PITCH ((A_INNER + 7) / 8 * 8)
+#define A_PITCH ((A_INNER + 63) / 64 * 64)
 #define A_BATCHES (A_BATCHED ? BATCH : 1)
 #define A_PACKED (A_BATCHES * A_OUTER * A_PITCH)
 #define A_BOX_ROWS ((A_K_MAJOR ? BM : 64) / (MULTICAST_A ? CLUSTER : 1))
 #define B_INNER (B_K_MAJOR ? K : N)
 #define B_OUTER (B_K_MAJOR ? N : K)
-#define B_PITCH ((B_INNER + 7) / 8 * 8)
+#define B_PITCH ((B_INNER + 63) / 64 * 64)
 #define B_BATCHES (B_BATCHED ? BATCH : 1)
 #define B_PACKED (B_BATCHES * B_OUTER * B_PITCH)
 #define B_BOX_ROWS ((B_K_MAJOR ? BN : 64) / (MULTICAST_B ? CLUSTER : 1))
+// Whether the 128 bytes of a box's row lie in two lines of the cache: then twice as much goes to a multiprocessor, and
+// what is fetched beyond them is of no use.
+#define A_STRADDLES (A_ALIGNED && A_ROW_STRIDE % 64 != 0)
+#define B_STRADDLES (B_ALIGNED && B_ROW_STRIDE % 64 != 0)
 #define OVERLAPS (!A_ALIGNED || !B_ALIGNED)
 
 // Shared memory: stages, boxes to store from, barriers.

@@ -44,9 +44,13 @@ struct Family {
   };
   std::vector<Rule> requirements, legal;
   /// Parameters of the program whose values are chosen by `cost`, the least
-  /// first: an estimate, in any unit.
+  /// first: an estimate, in any unit. Its last line, without a name, is the
+  /// estimate; lines may use the names of those before them.
+  struct CostLine {
+    std::string name, expression;
+  };
   std::vector<std::string> chosen;
-  std::string cost;
+  std::vector<CostLine> cost;
 
   /// Whether its instances run on devices of a target ("cuda:sm_90a").
   bool isFor(llvm::StringRef device) const {

@@ -25,7 +25,7 @@ using families::Family;
 using families::Instance;
 
 /// Ideas of one family for one workload.
-static constexpr size_t kIdeasOfFamily = 12;
+static constexpr size_t kIdeasOfFamily = 8;
 /// Of a variant, those that break its family's rules included.
 static constexpr int kMaxNeighbours = 64;
 
