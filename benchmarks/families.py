@@ -6,12 +6,13 @@
 # ===----------------------------------------------------------------------===#
 """Times what families give products of many sizes beside torch, in one run.
 
-    python3 benchmarks/families.py make PROGRAMS [--fastk-opt=PATH] [ROW...]
+    python3 benchmarks/families.py make PROGRAMS [--bank=DIR] [--fastk-opt=PATH] [ROW...]
     python3 benchmarks/families.py time PROGRAMS [--rounds=30] [-o PAGE.md] [ROW...]
 
-`make` needs no GPU: each row is compiled with --winners-from=family and an empty bank,
-so that what is timed is the first choice of a family, which nobody has measured. It
-writes PROGRAMS/ROW/first/{plan.json,kernel.*}, the workload's operands in its order.
+`make` needs no GPU: each row is compiled with --winners-from=family. Where the bank has
+no winner, what is timed is the first choice of a family, which nobody has measured. It
+writes PROGRAMS/ROW/{first,winner}/{plan.json,kernel.*}, the workload's operands in its
+order. `make --text=DIR` writes the rows as DIR/ROW.mlir and no more, to be searched.
 
 `time` needs a GPU, its driver, torch and NVRTC. The protocol is that of h200.py: 512 MB
 are written before every call, three sets of operands, contenders in random order,
@@ -50,6 +51,8 @@ SIZES = [
     (32, 4096, 4096, 64, "nt"),
 ]
 TYPES = ("f16", "bf16")
+#: What fastk-opt says of a workload, and what is made of it.
+MADE = {"1 by a family, unproved": "first", "1 workload: 1 hit,": "winner"}
 GELU_SIZES = [size for size in SIZES if size[0] == 1 and size[2] >= 1024]
 
 
@@ -138,22 +141,27 @@ def module_of(row):
 
 def make(options, chosen):
     for number, (name, row) in enumerate(chosen.items(), 1):
+        if options.text:
+            options.text.mkdir(parents=True, exist_ok=True)
+            (options.text / f"{name}.mlir").write_text(module_of(row))
+            continue
         print(f"families.py: [{number}/{len(chosen)}] {name}", file=sys.stderr)
-        folder = options.programs / name / "first"
         with tempfile.TemporaryDirectory() as work:
             source, applied = pathlib.Path(work, "row.mlir"), pathlib.Path(work, "applied.mlir")
             source.write_text(module_of(row))
             common = [options.fastk_opt, "--target=cuda:sm_90a"]
             said = subprocess.run(
-                [*common, source, f"--bank={work}/bank", "--winners-from=family"]
-                + ["--fusion=whole", "-o", applied],
+                [*common, source, f"--bank={options.bank or work + '/bank'}"]
+                + ["--winners-from=family", "--fusion=whole", "-o", applied],
                 capture_output=True,
                 text=True,
                 check=False,
             )
-            if said.returncode or "1 by a family, unproved" not in said.stderr:
+            made = [what for text, what in MADE.items() if text in said.stderr]
+            if said.returncode or len(made) != 1:
                 print(f"families.py: error: {name}: {said.stderr}", file=sys.stderr)
                 return 1
+            folder = options.programs / name / made[0]
             folder.parent.mkdir(parents=True, exist_ok=True)
             subprocess.run(
                 [*common, applied, "--compile-kernel=program", "-o", folder], check=True
@@ -195,19 +203,20 @@ def time_rows(options, chosen):
         times = operator.time(options.rounds, flush)
         medians = {n: values[len(values) // 2] for n, values in times.items()}
         best = min(time for n, time in medians.items() if n.startswith("torch"))
-        ratio = best / medians["first"]
+        (mine,) = (n for n in MADE.values() if n in medians)
+        ratio = best / medians[mine]
         ratios[row[6]].append(ratio)
-        teraflops = 2e-9 * row[0] * row[1] * row[2] * row[3] / medians["first"]
+        teraflops = 2e-9 * row[0] * row[1] * row[2] * row[3] / medians[mine]
         lines.append(
-            f"| {name} | {medians['first']:.4f} | {teraflops:.0f} | {best:.4f} "
-            f"| {ratio:.2f} | {errors['first'][0]:.2g} | {errors['torch eager'][0]:.2g} |"
+            f"| {name} | {mine} | {medians[mine]:.4f} | {teraflops:.0f} | {best:.4f} "
+            f"| {ratio:.2f} | {errors[mine][0]:.2g} | {errors['torch eager'][0]:.2g} |"
         )
         print(lines[-1], flush=True)
         del operator
         torch.cuda.empty_cache()
     head = [
-        "| row | family's first choice, ms | TFLOP/s | torch's best, ms | ratio | largest error | torch's |",
-        "|---|--:|--:|--:|--:|--:|--:|",
+        "| row | is | family, ms | TFLOP/s | torch's best, ms | ratio | largest error | torch's |",
+        "|---|---|--:|--:|--:|--:|--:|--:|",
     ]
     means = [
         f"Geometric mean of {len(each)} ratios, {epilogue}: "
@@ -232,6 +241,10 @@ def main():
     parser.add_argument("programs", type=pathlib.Path)
     parser.add_argument("rows", nargs="*", metavar="ROW", help="default: all")
     parser.add_argument("--fastk-opt", default="fastk-opt")
+    parser.add_argument("--bank", help="winners of searched rows; default: none")
+    parser.add_argument(
+        "--text", type=pathlib.Path, metavar="DIR", help="write the rows there and no more"
+    )
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("-o", "--output", help="the page to put the table into")
     options = parser.parse_args()

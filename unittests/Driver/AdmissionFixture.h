@@ -71,7 +71,7 @@ protected:
     write("family.json",
           R"json({"format": 1, "core": "contraction", "target": "sm_90a",
       "title": "t", "text": "x", "category": "memory access", "legal": [],
-      "choose": ["TILE"], "cost": "TILE", "requirements": [{"require": ")json" +
+      "choose": ["TILE"], "cost": ["TILE"], "requirements": [{"require": ")json" +
               requirement + R"json(", "because": "it is a toy"}]})json");
   }
   llvm::Expected<AdmitEnd> admit() {
