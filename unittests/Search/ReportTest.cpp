@@ -98,7 +98,9 @@ TEST(Report, WinnersRowSaysWhatWasMeasuredInPairs) {
   };
   SearchOptions options;
   options.implementations = 1;
-  std::string text = tableOf(world.search(options));
+  SearchResult result = world.search(options);
+  EXPECT_DOUBLE_EQ(result.trajectory.back().baselineSeconds, 1000e-9);
+  std::string text = tableOf(result);
   EXPECT_THAT(text, HasSubstr("promoted   500 ns          200.0")) << text;
   EXPECT_THAT(text, HasSubstr("winner: 500 ns, 2.00x"));
 }

@@ -174,10 +174,9 @@ void Promotion::crown(const Trial &trial, const worker::Verdict &second,
   TrajectoryRow row = rowOf("promoted", trial);
   row.seconds = second.timing.candidate->medianNs * 1e-9;
   row.precision = second.precision;
-  row.baselineSeconds =
-      second.timing.baseline
-          ? second.timing.baseline->medianNs * 1e-9
-          : row.seconds * second.timing.speedupOverBaseline->median;
+  // As in other rows: what was measured in pairs, which two medians of a noisy
+  // minute may contradict.
+  row.baselineSeconds = row.seconds * second.timing.speedupOverBaseline->median;
   row.evaluations = attempts;
   result.trajectory.push_back(std::move(row));
 }

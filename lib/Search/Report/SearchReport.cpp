@@ -121,12 +121,6 @@ void fastk::printTrajectory(const SearchResult &result, StringRef title,
   for (const TrajectoryRow &row : result.trajectory) {
     bool passed = row.seconds > 0;
     std::string idea = row.title;
-    // As in other rows: what was measured in pairs, which two medians of a
-    // noisy minute may contradict.
-    double baseline = row.baselineSeconds;
-    if (row.round == "promoted" && result.winner)
-      baseline = row.seconds *
-                 result.winner->verdict.timing.speedupOverBaseline->median;
     if (!row.parameters.empty())
       idea += " (" + join(row.parameters) + ")";
     if (!passed)
@@ -135,7 +129,7 @@ void fastk::printTrajectory(const SearchResult &result, StringRef title,
                  : "nothing passed of " + std::to_string(row.evaluations) +
                        " evaluated";
     rows.push_back({row.round, formatSeconds(row.seconds),
-                    percentOf(baseline, row.seconds),
+                    percentOf(row.baselineSeconds, row.seconds),
                     percentOf(result.floorSeconds, row.seconds),
                     passed ? std::string(worker::toString(row.precision)) : "-",
                     idea});
