@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "RunModel.h"
-#include "Inputs.h"
 #include "Options.h"
+#include "fastk/Driver/RunInputs.h"
 #include "fastk/Runtime/Npy.h"
 #include "fastk/System/FormatSeconds.h"
 #include "llvm/Support/FileSystem.h"
@@ -61,7 +61,7 @@ llvm::Error fastk::writeOutputs(const std::vector<HostTensor> &outputs) {
 }
 
 llvm::Expected<std::vector<HostTensor>>
-fastk::makeInputsFor(Model model, llvm::StringRef function,
+fastk::makeInputsFor(RunModel model, llvm::StringRef function,
                      const Signature &signature) {
   SmallVector<InputFeatures> features;
   if (model)
@@ -72,22 +72,6 @@ fastk::makeInputsFor(Model model, llvm::StringRef function,
   return makeInputs(signature, inputFiles, features, seed, openSize, scale);
 }
 
-func::FuncOp fastk::functionOf(Model model, llvm::StringRef name) {
+func::FuncOp fastk::functionOf(RunModel model, llvm::StringRef name) {
   return model.definition.lookupSymbol<func::FuncOp>(name);
-}
-
-llvm::Expected<std::vector<HostTensor>>
-fastk::runHostOracle(Model model, llvm::StringRef name, Precision precision,
-                     llvm::StringRef folder,
-                     const std::vector<HostTensor> &inputs) {
-  auto oracle = compileModelFor(model, Mode::Oracle, precision, folder);
-  if (!oracle)
-    return oracle.takeError();
-  auto function = oracle->find(name);
-  if (!function)
-    return function.takeError();
-  std::vector<HostTensor> expected = (*function)->makeOutputs();
-  if (llvm::Error error = (**function)(inputs, expected))
-    return std::move(error);
-  return expected;
 }

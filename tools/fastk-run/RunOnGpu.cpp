@@ -6,10 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
-#include "GpuRunner.h"
 #include "Options.h"
 #include "RunModel.h"
-#include "fastk/Conversion/CudaCodegen.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -19,41 +17,7 @@ using namespace fastk::options;
 /// the host would take minutes.
 static constexpr int64_t kHostOracleElements = int64_t(1) << 20;
 
-namespace {
-/// A model compiled for the GPU in this process, and the function to run.
-struct CompiledForGpu {
-  DeviceModel model;
-  GpuFunction function;
-};
-} // namespace
-
-static llvm::Expected<std::unique_ptr<CompiledForGpu>>
-compileForGpu(Model model, Mode mode, Precision precision, const GpuRunner &gpu,
-              llvm::StringRef name) {
-  Machine machine = Machine::of(gpu.target(), 0);
-  machine.model = gpu.device().model;
-  auto module = lowerModelFor(model, mode, precision, gpu.target(), machine,
-                              gpu.device().memoryBytes);
-  if (!module)
-    return module.takeError();
-  std::optional<CudaTarget> target = CudaTarget::parse(gpu.target());
-  if (!target)
-    return llvm::createStringError("fastk does not know the architecture of " +
-                                   gpu.device().model + " (" + gpu.target() +
-                                   ")");
-  auto compiled = compileDeviceModel(**module, *target, roleOf(mode));
-  if (mlir::failed(compiled))
-    return llvm::createStringError("the model could not be compiled");
-  auto result = std::make_unique<CompiledForGpu>();
-  result->model = std::move(*compiled);
-  auto function = GpuRunner::find(result->model, name);
-  if (!function)
-    return function.takeError();
-  result->function = std::move(*function);
-  return result;
-}
-
-static int checkOnGpu(Model model, GpuRunner &gpu, Precision precision,
+static int checkOnGpu(RunModel model, GpuRunner &gpu, const RunRequest &request,
                       llvm::StringRef folder, const GpuFunction &function,
                       const std::vector<HostTensor> &inputs,
                       const std::vector<HostTensor> &outputs) {
@@ -64,25 +28,25 @@ static int checkOnGpu(Model model, GpuRunner &gpu, Precision precision,
     elements += tensor.type().elements();
   if (elements <= kHostOracleElements) {
     auto expected =
-        runHostOracle(model, function.name, precision, folder, inputs);
+        runHostOracle(model, function.name, request, folder, inputs);
     if (!expected)
       return fail(expected.takeError());
     return checkOutputs(functionOf(model, function.name), outputs, *expected,
-                        " on the host", precision);
+                        " on the host", request.precision);
   }
   auto oracle =
-      compileForGpu(model, Mode::Oracle, precision, gpu, function.name);
+      compileForGpuRun(model, RunMode::Oracle, request, gpu, function.name);
   if (!oracle)
     return fail(oracle.takeError());
   auto expected = gpu.run((*oracle)->function, inputs);
   if (!expected)
     return fail(expected.takeError());
   return checkOutputs(functionOf(model, function.name), outputs, *expected,
-                      " on the GPU", precision);
+                      " on the GPU", request.precision);
 }
 
-int fastk::runOnGpu(Model model, const CompiledLibrary *library,
-                    Precision precision, llvm::StringRef folder) {
+int fastk::runOnGpu(RunModel model, const CompiledLibrary *library,
+                    const RunRequest &request, llvm::StringRef folder) {
   auto gpu = GpuRunner::create();
   if (!gpu)
     return fail(llvm::createStringError(
@@ -102,8 +66,9 @@ int fastk::runOnGpu(Model model, const CompiledLibrary *library,
       return fail(found.takeError());
     function = GpuRunner::of(**found);
   } else {
-    auto made = compileForGpu(model, runOracle ? Mode::Oracle : Mode::Winners,
-                              precision, **gpu, entry);
+    auto made =
+        compileForGpuRun(model, runOracle ? RunMode::Oracle : RunMode::Winners,
+                         request, **gpu, entry);
     if (!made)
       return fail(made.takeError());
     compiled = std::move(*made);
@@ -119,14 +84,14 @@ int fastk::runOnGpu(Model model, const CompiledLibrary *library,
     return fail(std::move(error));
   int status = 0;
   if (check)
-    status = checkOnGpu(model, **gpu, precision, folder, function, *inputs,
-                        *outputs);
+    status =
+        checkOnGpu(model, **gpu, request, folder, function, *inputs, *outputs);
   if (!showTime || status == 1)
     return status;
   std::unique_ptr<CompiledForGpu> baseline;
   if (model) {
-    auto made =
-        compileForGpu(model, Mode::Default, precision, **gpu, function.name);
+    auto made = compileForGpuRun(model, RunMode::Default, request, **gpu,
+                                 function.name);
     if (!made)
       return fail(made.takeError());
     baseline = std::move(*made);

@@ -66,11 +66,11 @@ static void timeFunctions(const CompiledFunction &winners,
   printTimes(ours, theirs, "");
 }
 
-int fastk::runOnHost(Model model, std::optional<CompiledLibrary> library,
-                     Precision precision, llvm::StringRef folder) {
+int fastk::runOnHost(RunModel model, std::optional<CompiledLibrary> library,
+                     const RunRequest &request, llvm::StringRef folder) {
   if (!library) {
-    llvm::Expected<CompiledLibrary> compiled = compileModelFor(
-        model, runOracle ? Mode::Oracle : Mode::Winners, precision, folder);
+    llvm::Expected<CompiledLibrary> compiled = compileForRun(
+        model, runOracle ? RunMode::Oracle : RunMode::Winners, request, folder);
     if (!compiled)
       return fail(compiled.takeError());
     library = std::move(*compiled);
@@ -92,15 +92,15 @@ int fastk::runOnHost(Model model, std::optional<CompiledLibrary> library,
   int status = 0;
   if (check) {
     auto expected =
-        runHostOracle(model, (*function)->name, precision, folder, *inputs);
+        runHostOracle(model, (*function)->name, request, folder, *inputs);
     if (!expected)
       return fail(expected.takeError());
     status = checkOutputs(functionOf(model, (*function)->name), outputs,
-                          *expected, "", precision);
+                          *expected, "", request.precision);
   }
   if (showProfile) {
-    auto lowered = lowerModelFor(model, Mode::Winners, precision, "host",
-                                 Machine::host(), availableMemory());
+    auto lowered = lowerForRun(model, RunMode::Winners, request, "host",
+                               Machine::host(), availableMemory());
     if (!lowered)
       return fail(lowered.takeError());
     if (llvm::Error error = profileOnHost(**lowered, folder, (*function)->name,
@@ -112,7 +112,7 @@ int fastk::runOnHost(Model model, std::optional<CompiledLibrary> library,
   std::optional<CompiledLibrary> baseline;
   const CompiledFunction *baselineFunction = nullptr;
   if (model) {
-    auto compiled = compileModelFor(model, Mode::Default, precision, folder);
+    auto compiled = compileForRun(model, RunMode::Default, request, folder);
     if (!compiled)
       return fail(compiled.takeError());
     baseline = std::move(*compiled);

@@ -7,6 +7,7 @@
 
 #include "Options.h"
 #include "RunModel.h"
+#include "fastk/Bank/Bank.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Driver/Compile.h"
 #include "fastk/Driver/Session.h"
@@ -18,6 +19,7 @@
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"
 #include <cstdlib>
@@ -26,6 +28,26 @@
 using namespace mlir;
 using namespace fastk;
 using namespace fastk::options;
+
+/// What the options ask for, once they are read.
+static RunRequest requestFromOptions(Precision precision) {
+  RunRequest request;
+  request.input = inputPath;
+  request.entry = entry;
+  request.precision = precision;
+  request.fusion = fusion;
+  request.banks.assign(banks.begin(), banks.end());
+  if (request.banks.empty())
+    request.banks = defaultBanks(llvm::sys::fs::getMainExecutable(
+        nullptr, reinterpret_cast<void *>(&fail)));
+  request.anyMachine = winnersFrom == "any";
+  request.requireDeterministic = requireDeterministic;
+  request.check = check;
+  request.onApplied = [](const ApplySummary &summary) {
+    llvm::errs() << "fastk-run: " << summary.str() << "\n";
+  };
+  return request;
+}
 
 static int run(int argc, char **argv) {
   // Before OpenMP starts: threads that move, or share a processor, make the
@@ -93,13 +115,14 @@ static int run(int argc, char **argv) {
     return fail(llvm::createStringError(
         "--profile is for a model on the host: a library does not tell its "
         "workloads apart; leave out --target and --oracle, or --profile"));
-  Model models;
+  RunRequest request = requestFromOptions(*precision);
+  RunModel models;
   if (model)
     models = {&session, *model, definition ? *definition : *model};
   if (targetName != "host")
-    return runOnGpu(models, library ? &*library : nullptr, *precision,
+    return runOnGpu(models, library ? &*library : nullptr, request,
                     folder.path());
-  return runOnHost(models, std::move(library), *precision, folder.path());
+  return runOnHost(models, std::move(library), request, folder.path());
 }
 
 int main(int argc, char **argv) {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_TOOLS_FASTK_RUN_GPURUNNER_H
-#define FASTK_TOOLS_FASTK_RUN_GPURUNNER_H
+#ifndef FASTK_DRIVER_GPURUNNER_H
+#define FASTK_DRIVER_GPURUNNER_H
 
 #include "fastk/Conversion/DeviceModel.h"
 #include "fastk/Cuda/Driver.h"
@@ -86,4 +86,4 @@ private:
 
 } // namespace fastk
 
-#endif // FASTK_TOOLS_FASTK_RUN_GPURUNNER_H
+#endif // FASTK_DRIVER_GPURUNNER_H

@@ -1,11 +1,11 @@
-//===- Inputs.cpp - Tensors for a run -------------------------------------===//
+//===- RunInputs.cpp - Tensors for a run ----------------------------------===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Inputs.h"
+#include "fastk/Driver/RunInputs.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Driver/Compile.h"
 #include "fastk/Runtime/Npy.h"

@@ -1,12 +1,12 @@
-//===- Inputs.h - Tensors for a run -----------------------------*- C++ -*-===//
+//===- RunInputs.h - Tensors for a run --------------------------*- C++ -*-===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_TOOLS_FASTK_RUN_INPUTS_H
-#define FASTK_TOOLS_FASTK_RUN_INPUTS_H
+#ifndef FASTK_DRIVER_RUNINPUTS_H
+#define FASTK_DRIVER_RUNINPUTS_H
 
 #include "fastk/Analysis/WorkloadKind.h"
 #include "fastk/Runtime/Signature.h"
@@ -41,4 +41,4 @@ makeInputs(const Signature &signature, llvm::ArrayRef<std::string> files,
 
 } // namespace fastk
 
-#endif // FASTK_TOOLS_FASTK_RUN_INPUTS_H
+#endif // FASTK_DRIVER_RUNINPUTS_H

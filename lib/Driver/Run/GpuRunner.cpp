@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GpuRunner.h"
+#include "fastk/Driver/GpuRunner.h"
 #include "fastk/Cuda/QueryDevice.h"
 #include "fastk/Runtime/fastk_runtime.h"
 #include "llvm/ADT/STLExtras.h"
