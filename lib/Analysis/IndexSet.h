@@ -14,7 +14,7 @@
 #ifndef FASTK_LIB_ANALYSIS_INDEXSET_H
 #define FASTK_LIB_ANALYSIS_INDEXSET_H
 
-#include "mlir/IR/AffineExpr.h"
+#include "fastk/Dialect/Linalg/LinearForm.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/SmallVector.h"
 #include <optional>
@@ -51,23 +51,7 @@ private:
   std::optional<llvm::BitVector> bits;
 };
 
-/// constant + sum of coefficient[i] * index[i]; as a constraint, it is >= 0.
-struct LinearForm {
-  int64_t constant = 0;
-  llvm::SmallVector<int64_t, 4> coefficients;
-
-  static LinearForm ofConstant(int64_t value, unsigned dims);
-  static LinearForm ofDim(unsigned dim, unsigned dims);
-  /// Nothing where `expr` is not linear in its dims.
-  static std::optional<LinearForm> ofExpr(mlir::AffineExpr expr, unsigned dims);
-  bool isConstant() const;
-  /// Each index i replaced by a form over other indices.
-  LinearForm substitute(llvm::ArrayRef<LinearForm> forms, unsigned dims) const;
-  LinearForm plus(const LinearForm &other, int64_t factor = 1) const;
-  LinearForm scaled(int64_t factor) const;
-};
-
-/// All of these hold.
+/// Each of these is >= 0.
 using Constraints = llvm::SmallVector<LinearForm, 2>;
 /// A constraint that nothing meets.
 LinearForm never(unsigned dims);

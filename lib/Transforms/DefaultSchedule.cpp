@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fastk/Dialect/Linalg/SumOfProducts.h"
 #include "fastk/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
@@ -158,16 +159,7 @@ static SmallVector<unsigned> leadingLoops(AffineMap map, unsigned count) {
 
 /// A reduction of several products: something the packed loop nest takes.
 static bool isContraction(linalg::GenericOp op) {
-  if (op.getNumReductionLoops() == 0 || op.getNumDpsInits() != 1)
-    return false;
-  auto sum = cast<linalg::YieldOp>(op.getBody()->getTerminator())
-                 .getValues()[0]
-                 .getDefiningOp<arith::AddFOp>();
-  return sum &&
-         llvm::any_of(sum->getOperands(),
-                      [](Value value) {
-                        return value.getDefiningOp<arith::MulFOp>();
-                      }) &&
+  return op.getNumDpsInits() == 1 && fastk::matchSumOfProducts(op) &&
          op.getNumDpsInputs() >= 2 && op.getNumParallelLoops() >= 2;
 }
 

@@ -7,6 +7,7 @@
 
 #include "Kernel.h"
 
+#include "fastk/Dialect/Linalg/SumOfProducts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -61,14 +62,13 @@ std::optional<Contraction> catalog::matchContraction(Value value) {
   auto reduction = matchReduction(value);
   if (!reduction || reduction->kind != CombinerKind::Add)
     return std::nullopt;
-  auto product = reduction->element.getDefiningOp<arith::MulFOp>();
-  if (!product || product->getBlock() != reduction->op.getBody() ||
-      !reduction->element.getType().isF32())
+  auto product = matchSumOfProducts(reduction->op, reduction->result);
+  if (!product || !reduction->element.getType().isF32())
     return std::nullopt;
   Contraction c;
   c.reduction = *reduction;
-  c.lhs = product.getLhs();
-  c.rhs = product.getRhs();
+  c.lhs = product->lhs;
+  c.rhs = product->rhs;
   SmallVector<int64_t> ranges = reduction->op.getStaticLoopRanges();
   llvm::SmallBitVector left(ranges.size()), right(ranges.size());
   if (!loopsOf(reduction->op, c.lhs, left, c.windowed) ||

@@ -8,7 +8,8 @@
 #include "Contraction.h"
 #include "Cuda/Kernels/MemrefPlace.h"
 #include "Tensors/BodySlice.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "fastk/Dialect/Linalg/LinearForm.h"
+#include "fastk/Dialect/Linalg/SumOfProducts.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
@@ -20,28 +21,8 @@ static constexpr int64_t kFewest = 8;
 /// With fewer terms in a sum there is nothing to reuse.
 static constexpr int64_t kShortestSum = 4;
 
-/// Adds the factors of the linear expression `expr`, times `scale`. False when
-/// it is not linear, has a constant part or runs backwards.
-static bool addStrides(AffineExpr expr, int64_t scale,
-                       MutableArrayRef<int64_t> strides) {
-  if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
-    strides[dim.getPosition()] += scale;
-    return scale >= 0;
-  }
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return constant.getValue() == 0;
-  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (!binary)
-    return false;
-  if (binary.getKind() == AffineExprKind::Add)
-    return addStrides(binary.getLHS(), scale, strides) &&
-           addStrides(binary.getRHS(), scale, strides);
-  auto factor = dyn_cast<AffineConstantExpr>(binary.getRHS());
-  return binary.getKind() == AffineExprKind::Mul && factor &&
-         addStrides(binary.getLHS(), scale * factor.getValue(), strides);
-}
-
-/// Strides of an operand along each loop of its op.
+/// Strides of an operand along each loop of its op. Nothing where it begins
+/// elsewhere than at its first element, or runs backwards.
 static std::optional<SmallVector<int64_t>> stridesOf(linalg::GenericOp op,
                                                      OpOperand &operand) {
   auto type = dyn_cast<MemRefType>(operand.get().getType());
@@ -49,12 +30,13 @@ static std::optional<SmallVector<int64_t>> stridesOf(linalg::GenericOp op,
   int64_t offset = 0;
   if (!type || failed(type.getStridesAndOffset(strides, offset)))
     return std::nullopt;
-  SmallVector<int64_t> moves(op.getNumLoops(), 0);
-  AffineMap map = op.getMatchingIndexingMap(&operand);
-  for (auto [expr, stride] : llvm::zip_equal(map.getResults(), strides))
-    if (ShapedType::isDynamic(stride) || !addStrides(expr, stride, moves))
-      return std::nullopt;
-  return moves;
+  auto address =
+      LinearForm::ofAccess(op.getMatchingIndexingMap(&operand), strides);
+  if (!address || address->constant != 0 ||
+      llvm::any_of(address->coefficients,
+                   [](int64_t step) { return step < 0; }))
+    return std::nullopt;
+  return SmallVector<int64_t>(ArrayRef<int64_t>(address->coefficients));
 }
 
 /// Strides along the loops of `op`, which writes a memref, of an operand of
@@ -113,25 +95,15 @@ static bool collectSide(Value value, Contraction &contraction,
 
 static bool matchBody(Contraction &contraction) {
   linalg::GenericOp op = contraction.op;
-  if (op.getNumReductionLoops() == 0)
-    return false;
   BlockArgument accumulator = op.getRegionOutputArgs()[0];
   contraction.element = dyn_cast<FloatType>(accumulator.getType());
   if (!contraction.element ||
       !(contraction.element.isF32() || contraction.element.isF64()) ||
       !accumulator.hasOneUse())
     return false;
-  auto yield = cast<linalg::YieldOp>(op.getBlock()->getTerminator());
-  auto sum = yield.getValues()[0].getDefiningOp<arith::AddFOp>();
-  if (!sum)
-    return false;
-  Value product = sum.getLhs() == accumulator   ? sum.getRhs()
-                  : sum.getRhs() == accumulator ? sum.getLhs()
-                                                : Value();
-  auto times = product ? product.getDefiningOp<arith::MulFOp>() : nullptr;
-  return times && times->hasOneUse() && times->getBlock() == op.getBlock() &&
-         collectSide(times.getLhs(), contraction, contraction.a) &&
-         collectSide(times.getRhs(), contraction, contraction.b);
+  std::optional<SumOfProducts> sum = matchSumOfProducts(op);
+  return sum && collectSide(sum->lhs, contraction, contraction.a) &&
+         collectSide(sum->rhs, contraction, contraction.b);
 }
 
 /// Moves the loop that is contiguous in operand `number` to the end, then joins

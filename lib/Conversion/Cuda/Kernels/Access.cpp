@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Access.h"
+#include "fastk/Dialect/Linalg/LinearForm.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/STLExtras.h"
@@ -16,31 +17,13 @@ using namespace fastk;
 std::optional<SmallVector<int64_t>>
 fastk::linearCoefficients(AffineMap map, ArrayRef<int64_t> strides,
                           ArrayRef<int64_t> extents) {
-  if (map.getNumSymbols())
+  auto address = LinearForm::ofAccess(map, strides);
+  if (!address || address->constant != 0)
     return std::nullopt;
-  bool isLinear = true;
-  map.walkExprs([&](AffineExpr expr) {
-    isLinear &= expr.getKind() != AffineExprKind::Mod &&
-                expr.getKind() != AffineExprKind::FloorDiv &&
-                expr.getKind() != AffineExprKind::CeilDiv;
-  });
-  if (!isLinear)
-    return std::nullopt;
-  auto offsetAt = [&](ArrayRef<int64_t> point) {
-    int64_t offset = 0;
-    for (auto [index, stride] : llvm::zip_equal(map.compose(point), strides))
-      offset += index * stride;
-    return offset;
-  };
-  SmallVector<int64_t> point(extents.size(), 0);
-  if (offsetAt(point) != 0)
-    return std::nullopt;
-  SmallVector<int64_t> coefficients;
-  for (auto [dim, extent] : llvm::enumerate(extents)) {
-    point[dim] = 1;
-    coefficients.push_back(extent == 1 ? 0 : offsetAt(point));
-    point[dim] = 0;
-  }
+  SmallVector<int64_t> coefficients(ArrayRef<int64_t>(address->coefficients));
+  for (auto [coefficient, extent] : llvm::zip_equal(coefficients, extents))
+    if (extent == 1)
+      coefficient = 0;
   return coefficients;
 }
 

@@ -7,38 +7,15 @@
 
 #include "ContractionEmitter.h"
 #include "Tensors/BodySlice.h"
+#include "fastk/Dialect/Linalg/LinearForm.h"
+#include "fastk/Dialect/Linalg/SumOfProducts.h"
 
 using namespace mlir;
 using namespace fastk;
 
-/// Adds the factors of the linear expression `expr`, times `scale`.
-static bool addFactors(AffineExpr expr, int64_t scale,
-                       SmallVectorImpl<int64_t> &factors, int64_t &constant) {
-  if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
-    factors[dim.getPosition()] += scale;
-    return true;
-  }
-  if (auto number = dyn_cast<AffineConstantExpr>(expr)) {
-    constant += scale * number.getValue();
-    return true;
-  }
-  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (!binary)
-    return false;
-  if (binary.getKind() == AffineExprKind::Add)
-    return addFactors(binary.getLHS(), scale, factors, constant) &&
-           addFactors(binary.getRHS(), scale, factors, constant);
-  if (binary.getKind() == AffineExprKind::Mul)
-    if (auto number = dyn_cast<AffineConstantExpr>(binary.getRHS()))
-      return addFactors(binary.getLHS(), scale * number.getValue(), factors,
-                        constant);
-  return false;
-}
-
 bool ContractionEmitter::collectAccess(OpOperand *operand,
                                        LinearAccess &access) {
   access.operand = operand;
-  access.factors.assign(op.getNumLoops(), 0);
   auto type = dyn_cast<MemRefType>(operand->get().getType());
   if (!type)
     return false;
@@ -46,16 +23,17 @@ bool ContractionEmitter::collectAccess(OpOperand *operand,
   int64_t offset;
   if (failed(type.getStridesAndOffset(strides, offset)))
     return false;
-  AffineMap map = op.getMatchingIndexingMap(operand);
-  for (auto [expr, stride] : llvm::zip(map.getResults(), strides))
-    if (ShapedType::isDynamic(stride) ||
-        !addFactors(expr, stride, access.factors, access.constant))
-      return false;
+  auto address =
+      LinearForm::ofAccess(op.getMatchingIndexingMap(operand), strides);
+  if (!address)
+    return false;
+  access.factors.assign(address->coefficients);
+  access.constant = address->constant;
   return true;
 }
 
 bool ContractionEmitter::matchBody() {
-  if (op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0)
+  if (op.getNumDpsInits() != 1)
     return false;
   Block *body = op.getBody();
   BlockArgument accumulator = op.getRegionOutputArgs()[0];
@@ -63,15 +41,8 @@ bool ContractionEmitter::matchBody() {
   if (!element || !(element.isF32() || element.isF64()) ||
       !accumulator.hasOneUse())
     return false;
-  auto yield = cast<linalg::YieldOp>(body->getTerminator());
-  auto sum = yield.getValues()[0].getDefiningOp<arith::AddFOp>();
+  std::optional<SumOfProducts> sum = matchSumOfProducts(op);
   if (!sum)
-    return false;
-  Value product = sum.getLhs() == accumulator   ? sum.getRhs()
-                  : sum.getRhs() == accumulator ? sum.getLhs()
-                                                : Value();
-  auto times = product ? product.getDefiningOp<arith::MulFOp>() : nullptr;
-  if (!times || !times->hasOneUse() || times->getBlock() != body)
     return false;
   auto collect = [&](Value value, Side &side) {
     BodySlice slice;
@@ -90,7 +61,7 @@ bool ContractionEmitter::matchBody() {
     }
     return !side.accesses.empty();
   };
-  return collect(times.getLhs(), u) && collect(times.getRhs(), v) &&
+  return collect(sum->lhs, u) && collect(sum->rhs, v) &&
          collectAccess(op.getDpsInitOperand(0), c);
 }
 
