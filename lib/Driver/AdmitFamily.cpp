@@ -24,7 +24,7 @@ using families::Instance;
 /// Each so-manyth workload has a second instance judged.
 static constexpr size_t kSecondEvery = 3;
 /// How often an evaluation that failed by itself is made.
-static constexpr int kMostTries = 3;
+static constexpr int kMaxTries = 3;
 
 namespace {
 /// One admission.
@@ -103,7 +103,7 @@ Admission::ask(LoweringOp workload, const Variant &variant, bool isFirst) {
     llvm::Expected<std::optional<worker::Verdict>> verdict =
         evaluator.evaluate(asked, waiting);
     if (!verdict || !*verdict || (*verdict)->status != worker::Status::Error ||
-        ++asked.failures == kMostTries)
+        ++asked.failures == kMaxTries)
       return verdict;
   }
 }
@@ -232,10 +232,10 @@ llvm::Expected<AdmitResult> Admission::admit() {
                       " instances of " + std::to_string(headers.size()) +
                       " workloads are right on " + evidence.device +
                       ", with NVRTC " + evidence.compiler;
-  if (headers.size() < families::kLeastSamples)
+  if (headers.size() < families::kMinSamples)
     return AdmitResult{AdmitEnd::Done,
                        found + "; a trial: evidence is of " +
-                           std::to_string(families::kLeastSamples) +
+                           std::to_string(families::kMinSamples) +
                            " workloads or more\n"};
   if (llvm::Error error = families::writeEvidence(family.folder, evidence))
     return std::move(error);

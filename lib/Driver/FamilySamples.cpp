@@ -19,13 +19,12 @@ using families::Evidence;
 using families::Family;
 
 /// Samples in a row of which none meets a family's requirements.
-static constexpr int kMostRefused = 2000;
+static constexpr int kMaxRefused = 2000;
 
 /// The core of what a sample's text computes, or why there is none.
-static std::optional<SampledWorkload> makeWorkload(StringRef text,
-                                                   StringRef target,
-                                                   MLIRContext *context,
-                                                   std::string &why) {
+static std::optional<SampledWorkload>
+makeWorkload(StringRef name, StringRef text, StringRef target,
+             MLIRContext *context, std::string &why) {
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, context);
   if (!module || failed(formWorkloads(*module, Fusion::Whole, nullptr))) {
     why = "its text is no function";
@@ -45,7 +44,7 @@ static std::optional<SampledWorkload> makeWorkload(StringRef text,
   SampledWorkload sampled;
   sampled.form = std::move(*form);
   auto core =
-      families::findCore(sampled.form.getPattern().front(), target, why);
+      families::findCore(name, sampled.form.getPattern().front(), target, why);
   if (!core)
     return std::nullopt;
   sampled.core = std::move(*core);
@@ -64,7 +63,7 @@ fastk::makeSampledWorkload(StringRef core, StringRef target, uint64_t seed,
   std::string why = "there are no samples of a core '" + core.str() + "'";
   std::optional<SampledWorkload> made;
   if (sample)
-    made = makeWorkload(sample->text, target, context, why);
+    made = makeWorkload(core, sample->text, target, context, why);
   if (!made)
     return llvm::createStringError("sample " + llvm::Twine(number) +
                                    " of seed " + llvm::Twine(seed) +
@@ -76,7 +75,7 @@ fastk::makeSampledWorkload(StringRef core, StringRef target, uint64_t seed,
 
 llvm::Expected<SampledWorkload> FamilySamples::next() {
   std::string why;
-  for (int refused = 0; refused < kMostRefused; ++refused) {
+  for (int refused = 0; refused < kMaxRefused; ++refused) {
     llvm::Expected<SampledWorkload> sample = makeSampledWorkload(
         family.core, "cuda:" + family.target, seed, number++, context);
     if (!sample)
@@ -86,7 +85,7 @@ llvm::Expected<SampledWorkload> FamilySamples::next() {
       return sample;
   }
   return llvm::createStringError(
-      family.folder + ": of " + llvm::Twine(kMostRefused) +
+      family.folder + ": of " + llvm::Twine(kMaxRefused) +
       " samples none is one that it takes: " + why +
       "; a family that takes so little cannot be admitted: widen its "
       "requirements or its legal choices in family.json");

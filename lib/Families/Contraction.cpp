@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Families/Contraction.h"
-#include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "CoreOperands.h"
+#include "fastk/Dialect/Linalg/SumOfProducts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/MathExtras.h"
@@ -16,6 +17,8 @@ using namespace fastk;
 using namespace fastk::catalog;
 using families::Contraction;
 using families::ContractionSide;
+using families::floatResultOf;
+using families::nameOperands;
 
 /// Whether the tensor's elements are those of an operand, moved at most.
 static bool isMoved(Value tensor) {
@@ -79,7 +82,8 @@ public:
   Matcher(Block &body, std::string &why) : body(body), why(why) {}
 
   std::optional<Contraction> run() {
-    if (!findOp() || !nameInputs() || !placeLoops() || !groupVars())
+    if (!findOp() || !nameOperands(body, found.program, why) || !placeLoops() ||
+        !groupVars())
       return std::nullopt;
     describe(found.a, found.m);
     describe(found.b, found.n);
@@ -99,16 +103,11 @@ private:
   }
 
   bool findOp() {
-    auto yield = dyn_cast<YieldOp>(body.getTerminator());
-    if (!yield || yield->getNumOperands() != 1)
-      return fail("it has several results");
-    found.result = yield->getOperand(0);
-    auto type = dyn_cast<RankedTensorType>(found.result.getType());
-    std::optional<Elem> elem =
-        type ? found.program.elemOf(type.getElementType()) : std::nullopt;
-    if (!elem || !isFloat(*elem) || !type.hasStaticShape())
-      return fail("its result is no tensor of floats of known shape");
-    found.resultElem = *elem;
+    found.result = floatResultOf(body, found.program, why);
+    if (!found.result)
+      return false;
+    found.resultElem =
+        *found.program.elemOf(getElementTypeOrSelf(found.result.getType()));
     for (auto op : body.getOps<linalg::GenericOp>()) {
       if (op.getNumReductionLoops() == 0)
         continue;
@@ -118,31 +117,16 @@ private:
     }
     if (!found.op)
       return fail("it reduces nothing");
-    std::optional<Reduction> sum = matchReduction(found.op->getResult(0));
-    auto product = sum ? sum->element.getDefiningOp<arith::MulFOp>() : nullptr;
-    if (found.op->getNumResults() != 1 || !product ||
-        sum->kind != CombinerKind::Add)
+    std::optional<SumOfProducts> sum = matchSumOfProducts(found.op);
+    if (found.op->getNumResults() != 1 || !sum)
       return fail("what it reduces is no sum of products");
     auto narrow = [](Value value) {
       while (auto wide = value.getDefiningOp<arith::ExtFOp>())
         value = wide.getIn();
       return value;
     };
-    found.a.factor = narrow(product.getLhs());
-    found.b.factor = narrow(product.getRhs());
-    return true;
-  }
-
-  bool nameInputs() {
-    for (BlockArgument argument : body.getArguments()) {
-      auto type = dyn_cast<RankedTensorType>(argument.getType());
-      std::optional<Elem> elem =
-          type ? found.program.elemOf(type.getElementType()) : std::nullopt;
-      if (!elem || !type.hasStaticShape())
-        return fail("an operand is of a type that has no C");
-      found.program.buffers[argument.getAsOpaquePointer()] = {
-          "in" + std::to_string(argument.getArgNumber()), *elem, Lin(), {}};
-    }
+    found.a.factor = narrow(sum->lhs);
+    found.b.factor = narrow(sum->rhs);
     return true;
   }
 

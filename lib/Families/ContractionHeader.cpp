@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CoreOperands.h"
 #include "CudaText.h"
+#include "HeaderText.h"
 #include "fastk/Families/Contraction.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -20,10 +21,10 @@ static constexpr int64_t kMapAlignment = 16;
 
 namespace {
 /// Writes one header.
-class HeaderWriter {
+class HeaderWriter : families::HeaderText {
 public:
   HeaderWriter(const Contraction &contraction)
-      : contraction(contraction), program(contraction.program), os(text) {}
+      : HeaderText(contraction.program), contraction(contraction) {}
 
   std::optional<std::string> run(std::string &why) {
     os << "// A contraction: sum[b, m, n] = sum over k of A[b, m, k] * "
@@ -36,7 +37,7 @@ public:
     writeSide("B", contraction.b);
     writeResult();
     os << families::cudaTypes(computesIn16Bits());
-    writeOperands();
+    writeOperands(*contraction.op->getBlock(), contraction.resultElem);
     writeElement("elementA", contraction.a, contraction.m, "m");
     writeElement("elementB", contraction.b, contraction.n, "n");
     writeFinish();
@@ -48,9 +49,6 @@ public:
   }
 
 private:
-  void define(const Twine &name, int64_t value) {
-    os << "#define " << name << " " << value << "\n";
-  }
   static bool isAligned(int64_t elements, Elem elem) {
     return elements * bytesOf(elem) % kMapAlignment == 0;
   }
@@ -91,40 +89,6 @@ private:
                     isAligned(*contraction.resultM, elem) &&
                     isAligned(contraction.nSize, elem);
     define("OUT_ALIGNED", isMapped);
-  }
-
-  void writeOperands() {
-    std::string parameters, names;
-    linalg::GenericOp op = contraction.op;
-    for (BlockArgument input : op->getBlock()->getArguments()) {
-      const Buffer &buffer = program.buffers.at(input.getAsOpaquePointer());
-      parameters += ", const " + families::cudaType(buffer.elem) +
-                    " *__restrict__ " + buffer.pointer;
-      names += ", " + buffer.pointer;
-    }
-    os << "#define OUT_TYPE " << families::cudaType(contraction.resultElem)
-       << "\n#define OPERAND_PARAMETERS " << StringRef(parameters).drop_front(2)
-       << "\n#define OPERANDS " << StringRef(names).drop_front(2) << "\n";
-  }
-
-  /// The loops of a group from its one index.
-  void writeVars(ArrayRef<unsigned> group, StringRef index) {
-    int64_t inner = 1;
-    for (auto [place, var] : llvm::enumerate(llvm::reverse(group))) {
-      int64_t extent = program.vars[var].extent;
-      os << "  const i32 " << program.vars[var].name << " = ";
-      if (extent == 1)
-        os << "0";
-      else {
-        os << index;
-        if (inner != 1)
-          os << " / " << inner;
-        if (place + 1 != group.size())
-          os << " % " << extent;
-      }
-      os << ";\n";
-      inner *= extent;
-    }
   }
 
   void writeElement(StringRef name, const ContractionSide &side,
@@ -181,26 +145,34 @@ private:
 
   /// A sum with what it starts at.
   CValue startOf(Scope &scope) {
-    auto op = contraction.op;
-    Value start = op.getDpsInits()[0];
-    AffineMap map = op.getIndexingMapsArray()[op.getNumDpsInputs()];
-    SmallVector<Lin> index;
-    for (AffineExpr expr : map.getResults())
-      index.push_back(*evaluateAffine(expr, contraction.loops));
-    CValue value = scope.at(start, index);
+    CValue value =
+        families::startOf(*matchReduction(contraction.op->getResult(0)),
+                          contraction.loops, scope);
     if (families::isZero(value.text))
       return {"acc", Elem::F32, false};
     return scope.define(Elem::F32, false, "acc + (float)" + value.text);
   }
 
   const Contraction &contraction;
-  Program program;
-  std::string text;
-  llvm::raw_string_ostream os;
 };
 } // namespace
 
 std::optional<std::string> families::writeHeader(const Contraction &contraction,
                                                  std::string &why) {
   return HeaderWriter(contraction).run(why);
+}
+
+std::optional<families::CoreInstance>
+families::describeCore(const Contraction &contraction, std::string &why) {
+  std::optional<std::string> header = writeHeader(contraction, why);
+  if (!header)
+    return std::nullopt;
+  CoreInstance core;
+  core.core = "contraction";
+  core.header = std::move(*header);
+  core.inputs = contraction.program.buffers.size();
+  core.buffers["A"] = "in" + std::to_string(contraction.a.input);
+  core.buffers["B"] = "in" + std::to_string(contraction.b.input);
+  core.buffers["OUT"] = "out0";
+  return core;
 }

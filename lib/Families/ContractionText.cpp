@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Families/ContractionText.h"
+#include "GenericText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -13,32 +14,7 @@
 using namespace llvm;
 using namespace fastk;
 using families::ContractionText;
-
-/// "(b, m)"
-static std::string list(StringRef dims) {
-  std::vector<std::string> names;
-  for (char dim : dims)
-    names.emplace_back(1, dim);
-  return "(" + join(names, ", ") + ")";
-}
-
-static std::string map(StringRef loops, StringRef dims) {
-  return "affine_map<" + list(loops) + " -> " + list(dims) + ">";
-}
-
-/// What stands before the operands of an op whose loops are `loops`, those of
-/// `last` sums.
-static std::string generic(StringRef loops, ArrayRef<StringRef> operands,
-                           StringRef last = "") {
-  std::vector<std::string> maps, iterators;
-  for (StringRef dims : operands)
-    maps.push_back(map(loops, dims));
-  for (char loop : loops)
-    iterators.emplace_back(last.contains(loop) ? "\"reduction\""
-                                               : "\"parallel\"");
-  return "linalg.generic {indexing_maps = [" + join(maps, ", ") +
-         "], iterator_types = [" + join(iterators, ", ") + "]}";
-}
+using families::genericText;
 
 int64_t ContractionText::elements(StringRef dims) const {
   int64_t count = 1;
@@ -96,9 +72,9 @@ std::string ContractionText::writePrologue(raw_ostream &os,
   }
   maps.push_back(dims);
   os << "  " << from << "_empty = tensor.empty() : " << made << "\n  " << from
-     << "_made = " << generic(dims, maps) << " ins(" << inputs << " : " << types
-     << ") outs(" << from << "_empty : " << made << ") {\n  ^bb0(" << arguments
-     << ", %o: " << type << "):\n"
+     << "_made = " << genericText(dims, maps) << " ins(" << inputs << " : "
+     << types << ") outs(" << from << "_empty : " << made << ") {\n  ^bb0("
+     << arguments << ", %o: " << type << "):\n"
      << prologue.lines << "\n    linalg.yield %a1 : " << type << "\n  } -> "
      << made << "\n";
   return from + "_made";
@@ -111,10 +87,10 @@ void ContractionText::writeSum(raw_ostream &os, StringRef left,
   os << "  %sums_empty = tensor.empty() : " << sums
      << "\n  %sums_zero = linalg.fill ins(%zero : f32) outs(%sums_empty : "
      << sums << ") -> " << sums
-     << "\n  %sums = " << generic(loops, {a, b, out}, "k") << " ins(" << left
-     << ", " << right << " : " << tensor(a, type) << ", " << tensor(b, type)
-     << ") outs(%sums_zero : " << sums << ") {\n  ^bb0(%xa: " << type
-     << ", %xb: " << type << ", %o: f32):\n";
+     << "\n  %sums = " << genericText(loops, {a, b, out}, "k") << " ins("
+     << left << ", " << right << " : " << tensor(a, type) << ", "
+     << tensor(b, type) << ") outs(%sums_zero : " << sums
+     << ") {\n  ^bb0(%xa: " << type << ", %xb: " << type << ", %o: f32):\n";
   if (!isWide)
     os << "    %wa = arith.extf %xa : " << type << " to f32\n"
        << "    %wb = arith.extf %xb : " << type << " to f32\n";
@@ -142,7 +118,7 @@ void ContractionText::writeTail(raw_ostream &os) const {
   }
   maps.push_back(out);
   os << "  %empty = tensor.empty() : " << made
-     << "\n  %made = " << generic(out, maps) << " ins(" << inputs << " : "
+     << "\n  %made = " << genericText(out, maps) << " ins(" << inputs << " : "
      << types << ") outs(%empty : " << made << ") {\n  ^bb0(" << arguments
      << ", %o: " << result << "):\n"
      << wide << tail << "\n";

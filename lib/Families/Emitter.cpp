@@ -63,6 +63,9 @@ Lin Scope::linear(Value value, ArrayRef<Lin> index) {
 
 CValue Scope::load(const Buffer &buffer, const Lin &linear) {
   Lin lin = mergeVars(buffer.locate(linear));
+  if (loaded)
+    if (std::optional<CValue> value = loaded(buffer, lin))
+      return *value;
   if (onLoad)
     onLoad(buffer, lin);
   int64_t stride = vectorVar ? lin.coefficient(*vectorVar) : 0;

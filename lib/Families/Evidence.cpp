@@ -79,9 +79,9 @@ Expected<Evidence> families::readEvidence(StringRef folder) {
   if (format != kFormat)
     return fail(file, "is of format " + Twine(format) +
                           ", and this fastk reads format " + Twine(kFormat));
-  if (size_t count = evidence.samples().size(); count < kLeastSamples)
+  if (size_t count = evidence.samples().size(); count < kMinSamples)
     return fail(file, "is of " + Twine(count) + " workloads, and " +
-                          Twine(kLeastSamples) + " are the least");
+                          Twine(kMinSamples) + " are the least");
   return evidence;
 }
 

@@ -7,6 +7,7 @@
 
 #include "fastk/Families/Emitter.h"
 
+#include "fastk/Dialect/Linalg/LinearForm.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -85,32 +86,17 @@ std::string Program::helper(const std::string &name) {
 
 std::optional<Lin> catalog::evaluateAffine(AffineExpr expr,
                                            ArrayRef<Lin> dims) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-    return Lin(constant.getValue());
-  if (auto dim = dyn_cast<AffineDimExpr>(expr))
-    return dims[dim.getPosition()];
-  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (!binary)
+  std::optional<LinearForm> form = LinearForm::ofExpr(expr, dims.size());
+  if (!form)
     return std::nullopt;
-  auto lhs = evaluateAffine(binary.getLHS(), dims);
-  auto rhs = evaluateAffine(binary.getRHS(), dims);
-  if (!lhs || !rhs)
-    return std::nullopt;
-  if (expr.getKind() == AffineExprKind::Add)
-    return *lhs + *rhs;
-  if (expr.getKind() == AffineExprKind::Mul) {
-    if (rhs->terms.empty())
-      return *lhs * rhs->constant;
-    if (lhs->terms.empty())
-      return *rhs * lhs->constant;
-  }
-  return std::nullopt;
+  Lin lin(form->constant);
+  for (auto [dim, coefficient] : llvm::zip_equal(dims, form->coefficients))
+    lin = lin + dim * coefficient;
+  return lin;
 }
 
-/// Splits a linear index over dimensions; nullopt when a part is not provably
-/// inside its dimension.
-static std::optional<SmallVector<Lin>>
-delinearize(const Program &program, Lin lin, ArrayRef<int64_t> shape) {
+std::optional<SmallVector<Lin>>
+catalog::delinearize(const Program &program, Lin lin, ArrayRef<int64_t> shape) {
   SmallVector<Lin> result(shape.size());
   int64_t stride = 1;
   for (int64_t extent : shape)

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Families/Family.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -16,38 +15,6 @@ using namespace fastk::families;
 
 /// Combinations of values beyond which no more are looked at.
 static constexpr size_t kMaxCombinations = 20000;
-
-std::optional<CoreInstance>
-families::describeCore(const Contraction &contraction, std::string &why) {
-  CoreInstance core;
-  std::optional<std::string> header = writeHeader(contraction, why);
-  if (!header)
-    return std::nullopt;
-  core.header = std::move(*header);
-  core.inputs = contraction.program.buffers.size();
-  core.buffers["A"] = "in" + std::to_string(contraction.a.input);
-  core.buffers["B"] = "in" + std::to_string(contraction.b.input);
-  core.buffers["OUT"] = "out0";
-  return core;
-}
-
-std::optional<CoreInstance>
-families::findCore(mlir::Block &pattern, StringRef target, std::string &why) {
-  std::optional<worker::PlanLimits> limits = planLimitsOf(target);
-  if (!limits) {
-    why = "there are no families for " + target.str();
-    return std::nullopt;
-  }
-  std::optional<Contraction> contraction = matchContraction(pattern, why);
-  if (!contraction)
-    return std::nullopt;
-  std::optional<CoreInstance> core = describeCore(*contraction, why);
-  if (core) {
-    core->multiprocessors = limits->multiprocessors;
-    core->sharedBytes = limits->sharedBytes;
-  }
-  return core;
-}
 
 /// The plan with the workload's buffers in place of "A", "B", "OUT" and, where
 /// arguments are listed, "operands".
@@ -191,6 +158,19 @@ std::vector<Instance> families::instantiate(const Family &family,
   return result;
 }
 
+std::vector<Instance> families::instantiate(const Family &family,
+                                            ArrayRef<CoreInstance> cores,
+                                            size_t count, std::string &why) {
+  auto core = find_if(cores, [&](const CoreInstance &each) {
+    return each.core == family.core;
+  });
+  if (core == cores.end()) {
+    why = "the workload is no " + family.core;
+    return {};
+  }
+  return instantiate(family, *core, count, why);
+}
+
 std::string families::explainFamilies(ArrayRef<Family> families,
                                       mlir::Block &pattern, StringRef target) {
   SmallVector<const Family *> ofTarget;
@@ -200,13 +180,13 @@ std::string families::explainFamilies(ArrayRef<Family> families,
   if (ofTarget.empty())
     return "";
   std::string why;
-  std::optional<CoreInstance> core = findCore(pattern, target, why);
-  if (!core)
+  std::vector<CoreInstance> cores = findCores(pattern, target, why);
+  if (cores.empty())
     return "no family: the workload is none of their cores: " + why + "\n";
   std::string text;
   for (const Family *family : ofTarget)
     text += "family " + family->name +
-            (instantiate(*family, *core, 1, why).empty()
+            (instantiate(*family, cores, 1, why).empty()
                  ? " does not serve it: " + why
                  : " serves it: --search --proposer=families") +
             "\n";

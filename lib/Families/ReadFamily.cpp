@@ -101,9 +101,10 @@ Expected<Family> families::readFamily(StringRef folder) {
              [](const Family::CostLine &line) { return line.name.empty(); }))
     return fail(file, "\"cost\" must be a list that ends in the estimate, an "
                       "expression; lines before it are \"NAME = EXPRESSION\"");
-  if (family.core != "contraction")
-    return fail(file,
-                "unknown core '" + family.core + "'; known is contraction");
+  if (none_of(cores(),
+              [&](const Core &core) { return core.name == family.core; }))
+    return fail(file, "unknown core '" + family.core +
+                          "'; choose one of: " + listCores());
   for (auto [name, to] : {std::pair("kernel.cu", &family.program),
                           std::pair("plan.json", &family.plan)}) {
     Expected<std::string> content = readFile(folder, name);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fastk/Families/ContractionText.h"
 #include "fastk/Families/Samples.h"
 #include "fastk/Protocol/FloatFormulas.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -135,9 +136,9 @@ private:
 
   bool isSmall() const {
     for (StringRef dims : {text.a, text.b, text.out})
-      if (text.elements(dims) > families::kMostSampleElements)
+      if (text.elements(dims) > families::kMaxSampleElements)
         return false;
-    return text.elements(text.out) * text.k <= families::kMostSampleTerms;
+    return text.elements(text.out) * text.k <= families::kMaxSampleTerms;
   }
 
   /// One in `rarity` factors is computed; what of, as words.
@@ -245,12 +246,4 @@ private:
 
 ContractionSample families::sampleContraction(uint64_t seed, uint64_t number) {
   return Sampler(seed, number).run(number);
-}
-
-std::optional<families::Sample>
-families::makeSample(StringRef core, uint64_t seed, uint64_t number) {
-  if (core != "contraction")
-    return std::nullopt;
-  ContractionSample sample = sampleContraction(seed, number);
-  return Sample{sample.text.str(), std::move(sample.about)};
 }

@@ -17,11 +17,11 @@ using families::Instance;
 /// A lowering of the workload by the family's first choice; null: there is
 /// none.
 static OwningOpRef<ModuleOp> lowerBy(const AdmittedFamily &admitted,
-                                     const families::CoreInstance &core,
+                                     ArrayRef<families::CoreInstance> cores,
                                      LoweringOp workload, StringRef target) {
   std::string why;
   std::vector<Instance> instances =
-      families::instantiate(admitted.family, core, 1, why);
+      families::instantiate(admitted.family, cores, 1, why);
   if (instances.empty())
     return nullptr;
   const Instance &instance = instances.front();
@@ -65,12 +65,11 @@ LogicalResult fastk::applyFamilies(ModuleOp module, WorkloadMatcher &matcher,
     if (failed(form))
       return failure();
     std::string why;
-    auto core = families::findCore((*form)->getPattern().front(), target, why);
-    if (!core)
-      continue;
+    std::vector<families::CoreInstance> cores =
+        families::findCores((*form)->getPattern().front(), target, why);
     for (const AdmittedFamily &admitted : families) {
       OwningOpRef<ModuleOp> lowered =
-          lowerBy(admitted, *core, (*form)->getLowering(), target);
+          lowerBy(admitted, cores, (*form)->getLowering(), target);
       if (!lowered)
         continue;
       told.kind = WorkloadOutcome::Instance;

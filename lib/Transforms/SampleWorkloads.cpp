@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fastk/Families/Samples.h"
+#include "fastk/Families/Core.h"
 #include "fastk/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -40,8 +40,9 @@ private:
     std::optional<families::Sample> sample =
         families::makeSample(core, seed, number);
     if (!sample)
-      return module.emitError() << "there are no samples of a core '" << core
-                                << "': choose contraction";
+      return module.emitError()
+             << "there are no samples of a core '" << core
+             << "': choose one of: " << families::listCores();
     OwningOpRef<ModuleOp> parsed =
         parseSourceString<ModuleOp>(sample->text, &getContext());
     if (!parsed)

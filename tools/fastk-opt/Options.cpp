@@ -231,11 +231,11 @@ struct CommandLine {
           "and write evidence.json there when all are right; takes no "
           "model. See docs/families.md")};
   cl::opt<unsigned> samples{
-      "samples", cl::init(families::kLeastSamples), cl::cat(category),
+      "samples", cl::init(families::kMinSamples), cl::cat(category),
       cl::value_desc("N"),
       cl::desc(withDefault("workloads that --admit-family judges; fewer are a "
                            "trial that writes no evidence",
-                           families::kLeastSamples))};
+                           families::kMinSamples))};
   cl::opt<std::string> compileKernel{"compile-kernel", cl::Hidden,
                                      cl::cat(category)};
 };

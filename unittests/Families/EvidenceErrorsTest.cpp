@@ -20,7 +20,7 @@ class EvidenceErrorsTest : public testing::Test {
 protected:
   void SetUp() override {
     ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("evidence", folder));
-    for (size_t i = 0; i < kLeastSamples; ++i)
+    for (size_t i = 0; i < kMinSamples; ++i)
       evidence.instances.push_back({i, "key", "about", "digest", "ieee"});
   }
   void TearDown() override { llvm::sys::fs::remove_directories(folder); }
@@ -53,7 +53,7 @@ TEST_F(EvidenceErrorsTest, WhatIsWrittenIsRead) {
   EXPECT_EQ(read.target, "cuda:sm_90a");
   EXPECT_EQ(read.device, "NVIDIA H200");
   EXPECT_EQ(read.seed, evidence.seed);
-  ASSERT_EQ(read.instances.size(), kLeastSamples);
+  ASSERT_EQ(read.instances.size(), kMinSamples);
   EXPECT_EQ(read.instances[7].sample, 7u);
   EXPECT_EQ(read.instances[7].precision, "ieee");
 }
@@ -80,7 +80,7 @@ TEST_F(EvidenceErrorsTest, AnotherFormatIsNamed) {
 
 TEST_F(EvidenceErrorsTest, FewerWorkloadsAreNone) {
   // A second instance is no further workload.
-  evidence.instances.back().sample = kLeastSamples - 2;
+  evidence.instances.back().sample = kMinSamples - 2;
   ASSERT_FALSE(writeEvidence(folder, evidence));
   EXPECT_THAT(problem(), HasSubstr("is of 59 workloads, and 60 are the least"));
 }

@@ -38,9 +38,9 @@ TEST(SamplesTest, AnUnknownCoreHasNone) {
 TEST(SamplesTest, SamplesAreSmall) {
   for (uint64_t number = 0; number < 1000; ++number) {
     ContractionText text = sampleContraction(3, number).text;
-    EXPECT_LE(text.elements(text.out) * text.k, kMostSampleTerms);
+    EXPECT_LE(text.elements(text.out) * text.k, kMaxSampleTerms);
     for (llvm::StringRef dims : {text.a, text.b, text.out})
-      EXPECT_LE(text.elements(dims), kMostSampleElements);
+      EXPECT_LE(text.elements(dims), kMaxSampleElements);
   }
 }
 

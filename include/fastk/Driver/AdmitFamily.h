@@ -25,9 +25,9 @@ struct AdmitOptions {
   /// Of the family.
   std::string folder;
   uint64_t seed = 0;
-  /// Workloads that are judged. Of fewer than kLeastSamples no evidence is
+  /// Workloads that are judged. Of fewer than kMinSamples no evidence is
   /// written: that is a trial, for an author at work.
-  size_t samples = families::kLeastSamples;
+  size_t samples = families::kMinSamples;
   /// In which instances must be right.
   Precision precision = Precision::ieee;
 };

@@ -20,6 +20,7 @@
 #ifndef FASTK_FAMILIES_CONTRACTION_H
 #define FASTK_FAMILIES_CONTRACTION_H
 
+#include "fastk/Families/Core.h"
 #include "fastk/Families/Emitter.h"
 #include <optional>
 #include <string>
@@ -74,6 +75,9 @@ std::optional<Contraction> matchContraction(mlir::Block &body,
 /// has their list. Nothing: \p why says what has no text.
 std::optional<std::string> writeHeader(const Contraction &contraction,
                                        std::string &why);
+/// The header, and what a plan calls A, B and OUT.
+std::optional<CoreInstance> describeCore(const Contraction &contraction,
+                                         std::string &why);
 
 } // namespace fastk::families
 

@@ -72,6 +72,14 @@ private:
   void writeTail(llvm::raw_ostream &os) const;
 };
 
+/// The random contraction of that number among those of `seed`.
+struct ContractionSample {
+  ContractionText text;
+  /// "m 65, n 128, k 257; A km f16, relu; ...", for people.
+  std::string about;
+};
+ContractionSample sampleContraction(uint64_t seed, uint64_t number);
+
 } // namespace fastk::families
 
 #endif // FASTK_FAMILIES_CONTRACTIONTEXT_H

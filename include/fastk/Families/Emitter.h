@@ -225,6 +225,8 @@ public:
 
   /// Called for a reduction or another value that no expression can compute.
   std::function<CValue(Scope &, mlir::Value, llvm::ArrayRef<Lin>)> onOpaque;
+  /// An element that is at hand already, instead of a load of it.
+  std::function<std::optional<CValue>(const Buffer &, const Lin &)> loaded;
   /// Told of each load and of each store.
   std::function<void(const Buffer &, const Lin &)> onLoad, onStore;
   /// Told of each elementwise value that is computed.
@@ -298,6 +300,10 @@ private:
 /// Evaluates an affine expression on loops; nullopt when it is not linear.
 std::optional<Lin> evaluateAffine(mlir::AffineExpr expr,
                                   llvm::ArrayRef<Lin> dims);
+/// Splits a linear index over dimensions; nullopt when a part is not provably
+/// inside its dimension.
+std::optional<llvm::SmallVector<Lin>>
+delinearize(const Program &program, Lin lin, llvm::ArrayRef<int64_t> shape);
 /// Index of a source of a reshape; nullopt when it is not linear.
 std::optional<llvm::SmallVector<Lin>> reshapeIndex(const Program &program,
                                                    mlir::Operation *reshape,

@@ -22,7 +22,7 @@
 namespace fastk::families {
 
 /// Workloads that evidence is of, at least.
-inline constexpr size_t kLeastSamples = 60;
+inline constexpr size_t kMinSamples = 60;
 
 struct Evidence {
   /// Digests of the family and of the headers of all samples, in order.

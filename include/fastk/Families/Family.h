@@ -17,7 +17,7 @@
 #ifndef FASTK_FAMILIES_FAMILY_H
 #define FASTK_FAMILIES_FAMILY_H
 
-#include "fastk/Families/Contraction.h"
+#include "fastk/Families/Core.h"
 #include "fastk/Families/Numbers.h"
 #include "llvm/Support/Error.h"
 #include <string>
@@ -71,28 +71,15 @@ struct Instance {
   int64_t cost = 0;
 };
 
-/// What a workload is to families: the names of its buffers in a plan, and its
-/// header.
-struct CoreInstance {
-  std::string header;
-  /// "A" -> "in1".
-  std::map<std::string, std::string> buffers;
-  unsigned inputs = 0;
-  /// What the plan may use of the device.
-  int64_t multiprocessors = 0, sharedBytes = 0;
-};
-std::optional<CoreInstance> describeCore(const Contraction &contraction,
-                                         std::string &why);
-/// The same from a workload's canonical form, for a device of the target
-/// ("cuda:sm_90a"). Nothing: \p why says which core it is not.
-std::optional<CoreInstance> findCore(mlir::Block &pattern,
-                                     llvm::StringRef target, std::string &why);
-
 /// Up to `count` instances, those first that should be fastest. None: \p why
 /// says which requirement is not met.
 std::vector<Instance> instantiate(const Family &family,
                                   const CoreInstance &core, size_t count,
                                   std::string &why);
+/// The same for a workload of several cores, by that of the family.
+std::vector<Instance> instantiate(const Family &family,
+                                  llvm::ArrayRef<CoreInstance> cores,
+                                  size_t count, std::string &why);
 
 /// Which of the families of a target serve the workload, and why the others do
 /// not: a line for each, or one where the workload has no core that any has.

@@ -14,16 +14,18 @@
 #ifndef FASTK_FAMILIES_SAMPLES_H
 #define FASTK_FAMILIES_SAMPLES_H
 
-#include "fastk/Families/ContractionText.h"
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
 #include <optional>
+#include <string>
 
 namespace fastk::families {
 
 /// A tensor of a sample has no more elements, and its sums no more terms
 /// together: judging one takes little memory and time, the oracle's in f64,
 /// too.
-inline constexpr int64_t kMostSampleElements = int64_t(4) << 20;
-inline constexpr int64_t kMostSampleTerms = 4'000'000'000;
+inline constexpr int64_t kMaxSampleElements = int64_t(4) << 20;
+inline constexpr int64_t kMaxSampleTerms = 4'000'000'000;
 
 struct Sample {
   /// A `func.func` on tensors, named after the number.
@@ -35,13 +37,6 @@ struct Sample {
 /// The sample of that number among those of `seed`. Nothing: the core has none.
 std::optional<Sample> makeSample(llvm::StringRef core, uint64_t seed,
                                  uint64_t number);
-
-/// The same of the core "contraction", before it is text.
-struct ContractionSample {
-  ContractionText text;
-  std::string about;
-};
-ContractionSample sampleContraction(uint64_t seed, uint64_t number);
 
 } // namespace fastk::families
 

@@ -44,15 +44,15 @@ public:
   Answer<std::vector<Idea>> proposeIdeas(const ProposalContext &context,
                                          int count) override {
     std::vector<Idea> ideas;
-    std::optional<families::CoreInstance> core = coreOf(context);
-    if (!core)
+    std::vector<families::CoreInstance> cores = coresOf(context);
+    if (cores.empty())
       return ideas;
     std::vector<size_t> instances;
     for (const Family &family : families) {
       std::string why;
       instances.push_back(
           family.isFor(context.target.target)
-              ? families::instantiate(family, *core, kIdeasOfFamily, why).size()
+              ? families::instantiate(family, cores, kIdeasOfFamily, why).size()
               : 0);
     }
     // Side by side: the first choices of all before the second ones.
@@ -71,17 +71,17 @@ public:
   Answers<std::vector<Variant>> realise(const ProposalContext &context,
                                         ArrayRef<Idea> ideas,
                                         int count) override {
-    std::optional<families::CoreInstance> core = coreOf(context);
+    std::vector<families::CoreInstance> cores = coresOf(context);
     std::vector<std::optional<std::vector<Variant>>> answers(
         ideas.size(), std::vector<Variant>());
     for (const Family &family : families) {
       bool isAsked = any_of(
           ideas, [&](const Idea &idea) { return placeOf(family, idea.id); });
-      if (!core || !isAsked)
+      if (cores.empty() || !isAsked)
         continue;
       std::string why;
       std::vector<Instance> ranked =
-          families::instantiate(family, *core, kIdeasOfFamily * count, why);
+          families::instantiate(family, cores, kIdeasOfFamily * count, why);
       for (auto [idea, variants] : zip_equal(ideas, answers))
         if (std::optional<size_t> place = placeOf(family, idea.id))
           for (const Instance &instance : instancesAt(ranked, *place, count)) {
@@ -143,12 +143,12 @@ private:
     return found == families.end() ? nullptr : &*found;
   }
 
-  static std::optional<families::CoreInstance>
-  coreOf(const ProposalContext &context) {
+  static std::vector<families::CoreInstance>
+  coresOf(const ProposalContext &context) {
     LoweringOp workload = context.workload;
     std::string why;
-    return families::findCore(workload.getPattern().front(),
-                              context.target.target, why);
+    return families::findCores(workload.getPattern().front(),
+                               context.target.target, why);
   }
 
   std::string shownName;

@@ -1,0 +1,63 @@
+//===- Core.h - What families are for ---------------------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A core is a kind of computation that the compiler recognises: a matcher and a
+// header. To the rest of fastk it is a row of one table.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_FAMILIES_CORE_H
+#define FASTK_FAMILIES_CORE_H
+
+#include "fastk/Families/Samples.h"
+#include "mlir/IR/Block.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fastk::families {
+
+/// What a workload is to families: the names of its buffers in a plan, and its
+/// header.
+struct CoreInstance {
+  /// "contraction".
+  std::string core;
+  std::string header;
+  /// "A" -> "in1".
+  std::map<std::string, std::string> buffers;
+  unsigned inputs = 0;
+  /// What the plan may use of the device.
+  int64_t multiprocessors = 0, sharedBytes = 0;
+};
+
+struct Core {
+  llvm::StringLiteral name;
+  /// The body of a workload, in canonical form, as this core. Nothing: \p why
+  /// says what it is not.
+  std::optional<CoreInstance> (*describe)(mlir::Block &body, std::string &why);
+  /// The random workload of that number among those of a seed.
+  Sample (*sample)(uint64_t seed, uint64_t number);
+};
+
+/// Those that there are; a workload may be of several.
+llvm::ArrayRef<Core> cores();
+/// "contraction, reduction".
+std::string listCores();
+
+/// A workload's canonical form as the core of that name, for a device of the
+/// target ("cuda:sm_90a"). Nothing: \p why says what it is not.
+std::optional<CoreInstance> findCore(llvm::StringRef core, mlir::Block &pattern,
+                                     llvm::StringRef target, std::string &why);
+/// As all cores that it is. None: \p why says of each what it is not.
+std::vector<CoreInstance> findCores(mlir::Block &pattern,
+                                    llvm::StringRef target, std::string &why);
+
+} // namespace fastk::families
+
+#endif // FASTK_FAMILIES_CORE_H

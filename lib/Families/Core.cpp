@@ -1,0 +1,101 @@
+//===- Core.cpp - What families are for -----------------------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Families/Core.h"
+#include "fastk/Dialect/Fastk/PlanRegion.h"
+#include "fastk/Families/Contraction.h"
+#include "fastk/Families/ContractionText.h"
+#include "fastk/Families/Reduction.h"
+#include "fastk/Families/ReductionText.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace llvm;
+using namespace fastk;
+using namespace fastk::families;
+
+template <auto match>
+static std::optional<CoreInstance> describe(mlir::Block &body,
+                                            std::string &why) {
+  auto matched = match(body, why);
+  return matched ? describeCore(*matched, why) : std::nullopt;
+}
+
+ArrayRef<Core> families::cores() {
+  static const Core table[] = {
+      {"contraction", describe<matchContraction>,
+       [](uint64_t seed, uint64_t number) {
+         ContractionSample sample = sampleContraction(seed, number);
+         return Sample{sample.text.str(), std::move(sample.about)};
+       }},
+      {"reduction", describe<matchReductions>,
+       [](uint64_t seed, uint64_t number) {
+         ReductionSample sample = sampleReduction(seed, number);
+         return Sample{sample.text.str(), std::move(sample.about)};
+       }},
+  };
+  return table;
+}
+
+std::string families::listCores() {
+  return join(map_range(cores(), [](const Core &core) { return core.name; }),
+              ", ");
+}
+
+static const Core *coreNamed(StringRef name) {
+  const Core *found =
+      find_if(cores(), [&](const Core &core) { return core.name == name; });
+  return found == cores().end() ? nullptr : found;
+}
+
+std::optional<Sample> families::makeSample(StringRef core, uint64_t seed,
+                                           uint64_t number) {
+  const Core *found = coreNamed(core);
+  if (!found)
+    return std::nullopt;
+  return found->sample(seed, number);
+}
+
+std::optional<CoreInstance> families::findCore(StringRef name,
+                                               mlir::Block &pattern,
+                                               StringRef target,
+                                               std::string &why) {
+  std::optional<worker::PlanLimits> limits = planLimitsOf(target);
+  if (!limits) {
+    why = "there are no families for " + target.str();
+    return std::nullopt;
+  }
+  const Core *core = coreNamed(name);
+  if (!core) {
+    why = "there is no core '" + name.str() + "'";
+    return std::nullopt;
+  }
+  std::optional<CoreInstance> found = core->describe(pattern, why);
+  if (found) {
+    found->core = name;
+    found->multiprocessors = limits->multiprocessors;
+    found->sharedBytes = limits->sharedBytes;
+  }
+  return found;
+}
+
+std::vector<CoreInstance>
+families::findCores(mlir::Block &pattern, StringRef target, std::string &why) {
+  std::vector<CoreInstance> found;
+  std::string reasons;
+  for (const Core &core : cores()) {
+    std::string reason;
+    if (auto instance = findCore(core.name, pattern, target, reason))
+      found.push_back(std::move(*instance));
+    else
+      reasons +=
+          (reasons.empty() ? "no " : "; no ") + core.name.str() + ": " + reason;
+  }
+  if (found.empty())
+    why = reasons;
+  return found;
+}

@@ -1,0 +1,46 @@
+//===- HeaderText.cpp - What all headers of cores have --------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "HeaderText.h"
+#include "CudaText.h"
+
+using namespace mlir;
+using namespace fastk;
+using namespace fastk::catalog;
+using families::HeaderText;
+
+void HeaderText::writeOperands(Block &body, Elem result) {
+  std::string parameters, names;
+  for (BlockArgument input : body.getArguments()) {
+    const Buffer &buffer = program.buffers.at(input.getAsOpaquePointer());
+    parameters +=
+        ", const " + cudaType(buffer.elem) + " *__restrict__ " + buffer.pointer;
+    names += ", " + buffer.pointer;
+  }
+  os << "#define OUT_TYPE " << cudaType(result)
+     << "\n#define OPERAND_PARAMETERS " << StringRef(parameters).drop_front(2)
+     << "\n#define OPERANDS " << StringRef(names).drop_front(2) << "\n";
+}
+
+void HeaderText::writeVars(ArrayRef<unsigned> group, StringRef index) {
+  int64_t inner = 1;
+  for (auto [place, var] : llvm::enumerate(llvm::reverse(group))) {
+    int64_t extent = program.vars[var].extent;
+    os << "  const i32 " << program.vars[var].name << " = ";
+    if (extent == 1)
+      os << "0";
+    else {
+      os << index;
+      if (inner != 1)
+        os << " / " << inner;
+      if (place + 1 != group.size())
+        os << " % " << extent;
+    }
+    os << ";\n";
+    inner *= extent;
+  }
+}

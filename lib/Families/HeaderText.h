@@ -1,0 +1,39 @@
+//===- HeaderText.h - What all headers of cores have ---------- -*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_FAMILIES_HEADERTEXT_H
+#define FASTK_LIB_FAMILIES_HEADERTEXT_H
+
+#include "fastk/Families/Emitter.h"
+#include "llvm/Support/raw_ostream.h"
+#include <string>
+
+namespace fastk::families {
+
+/// The text of a header as it grows, of the variables and buffers of a program.
+class HeaderText {
+public:
+  explicit HeaderText(catalog::Program program)
+      : program(std::move(program)), os(text) {}
+
+  void define(const llvm::Twine &name, int64_t value) {
+    os << "#define " << name << " " << value << "\n";
+  }
+  /// OUT_TYPE, and OPERAND_PARAMETERS and OPERANDS of a workload's body.
+  void writeOperands(mlir::Block &body, catalog::Elem result);
+  /// Lines that declare the variables of a group, outermost first, from its one
+  /// index.
+  void writeVars(llvm::ArrayRef<unsigned> group, llvm::StringRef index);
+
+  catalog::Program program;
+  std::string text;
+  llvm::raw_string_ostream os;
+};
+
+} // namespace fastk::families
+
+#endif // FASTK_LIB_FAMILIES_HEADERTEXT_H

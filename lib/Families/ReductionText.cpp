@@ -1,0 +1,130 @@
+//===- ReductionText.cpp - Reductions of rows as MLIR's text --------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Families/ReductionText.h"
+#include "GenericText.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace fastk;
+using families::genericText;
+using families::ReductionText;
+
+int64_t ReductionText::elements(StringRef dims) const {
+  int64_t count = 1;
+  for (char dim : dims)
+    count *= extents.at(dim);
+  return count;
+}
+
+std::string ReductionText::rows() const {
+  std::string left;
+  copy_if(dims, std::back_inserter(left),
+          [&](char dim) { return !StringRef(reduced).contains(dim); });
+  return left;
+}
+
+std::string ReductionText::tensor(StringRef dims, StringRef type) const {
+  std::string text = "tensor<";
+  for (char dim : dims)
+    text += std::to_string(extents.at(dim)) + "x";
+  return text + type.str() + ">";
+}
+
+namespace {
+/// What an op of the text reads: operands that its body names, and statistics.
+struct Inputs {
+  std::string values, types, arguments, wide;
+  SmallVector<StringRef> maps;
+
+  /// Tensors are named apart from their elements: both are values of one text.
+  void add(StringRef name, StringRef dims, StringRef tensor, StringRef type) {
+    values += (values.empty() ? "%t_" : ", %t_") + name.str();
+    types += (types.empty() ? "" : ", ") + tensor.str();
+    maps.push_back(dims);
+    if (type == "f32") {
+      arguments += "%" + name.str() + ": f32, ";
+      return;
+    }
+    arguments += "%" + name.str() + "0: " + type.str() + ", ";
+    wide += "    %" + name.str() + " = arith.extf %" + name.str() +
+            "0 : " + type.str() + " to f32\n";
+  }
+};
+} // namespace
+
+/// Whether lines use the value.
+static bool uses(StringRef lines, StringRef name) {
+  for (size_t at = lines.find(("%" + name).str()); at != StringRef::npos;
+       at = lines.find(("%" + name).str(), at + 1)) {
+    size_t end = at + 1 + name.size();
+    if (end == lines.size() || !(isAlnum(lines[end]) || lines[end] == '_'))
+      return true;
+  }
+  return false;
+}
+
+std::string ReductionText::str() const {
+  std::string text, rowDims = rows();
+  raw_string_ostream os(text);
+  os << "func.func @" << name << "(";
+  interleave(
+      operands, os,
+      [&](const Operand &each) {
+        os << "%t_" << each.name << ": " << tensor(each.dims, each.type);
+      },
+      ", ");
+  StringRef outDims = isPerRow ? StringRef(rowDims) : StringRef(dims);
+  std::string made = tensor(outDims, result), sums = tensor(rowDims, "f32");
+  os << ") -> " << made << " {\n";
+  auto inputsOf = [&](StringRef lines, size_t statisticsBefore) {
+    Inputs inputs;
+    for (const Operand &each : operands)
+      if (uses(lines, each.name))
+        inputs.add(each.name, each.dims, tensor(each.dims, each.type),
+                   each.type);
+    for (const Statistic &each :
+         ArrayRef(statistics).take_front(statisticsBefore))
+      if (uses(lines, each.name))
+        inputs.add(each.name, rowDims, sums, "f32");
+    return inputs;
+  };
+  for (auto [number, each] : enumerate(statistics)) {
+    std::string lines = each.lines + " " + each.value + " ";
+    Inputs inputs = inputsOf(lines, number);
+    inputs.maps.push_back(rowDims);
+    os << "  %t_" << each.name << "_start = arith.constant " << each.start
+       << " : f32\n  %t_" << each.name << "_empty = tensor.empty() : " << sums
+       << "\n  %t_" << each.name << "_init = linalg.fill ins(%t_" << each.name
+       << "_start : f32) outs(%t_" << each.name << "_empty : " << sums
+       << ") -> " << sums << "\n  %t_" << each.name << " = "
+       << genericText(dims, inputs.maps, reduced) << " ins(" << inputs.values
+       << " : " << inputs.types << ") outs(%t_" << each.name
+       << "_init : " << sums << ") {\n  ^bb0(" << inputs.arguments
+       << "%acc: f32):\n"
+       << inputs.wide << each.lines << "    %next = " << each.combiner
+       << " %acc, " << each.value << " : f32\n    linalg.yield %next : f32\n"
+       << "  } -> " << sums << "\n";
+  }
+  std::string lines = tail + " " + value + " ";
+  Inputs inputs = inputsOf(lines, statistics.size());
+  inputs.maps.push_back(outDims);
+  os << "  %empty = tensor.empty() : " << made
+     << "\n  %made = " << genericText(outDims, inputs.maps) << " ins("
+     << inputs.values << " : " << inputs.types << ") outs(%empty : " << made
+     << ") {\n  ^bb0(" << inputs.arguments << "%o: " << result << "):\n"
+     << inputs.wide << tail;
+  if (result != "f32")
+    os << "    %narrow = arith.truncf " << value << " : f32 to " << result
+       << "\n";
+  os << "    linalg.yield " << (result == "f32" ? value : "%narrow") << " : "
+     << result << "\n  } -> " << made << "\n  return %made : " << made
+     << "\n}\n";
+  return text;
+}
