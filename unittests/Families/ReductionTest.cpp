@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Analysis/WorkloadFixture.h"
 #include "fastk/Families/Reduction.h"
+#include "../Analysis/WorkloadFixture.h"
 #include "fastk/Families/ReductionText.h"
 #include "gmock/gmock.h"
 
@@ -45,12 +45,11 @@ struct Matched {
 
 static ReductionText softmax() {
   ReductionText text;
-  text.statistics = {
-      {"most", "", "%x", "arith.maximumf", "0xFF800000"},
-      {"sum",
-       "    %less = arith.subf %x, %most : f32\n"
-       "    %e = math.exp %less : f32\n",
-       "%e"}};
+  text.statistics = {{"most", "", "%x", "arith.maximumf", "0xFF800000"},
+                     {"sum",
+                      "    %less = arith.subf %x, %most : f32\n"
+                      "    %e = math.exp %less : f32\n",
+                      "%e"}};
   text.tail = "    %less = arith.subf %x, %most : f32\n"
               "    %e = math.exp %less : f32\n"
               "    %y = arith.divf %e, %sum : f32\n";
@@ -146,8 +145,8 @@ TEST(ReductionTest, EverySampleIsOne) {
   for (uint64_t number = 0; number < 120; ++number) {
     ReductionSample sample = sampleReduction(1, number);
     Matched matched(sample.text);
-    ASSERT_TRUE(matched.core)
-        << sample.about << ": " << matched.why << "\n" << sample.text.str();
+    ASSERT_TRUE(matched.core) << sample.about << ": " << matched.why << "\n"
+                              << sample.text.str();
     EXPECT_EQ(matched.core->rowCount * matched.core->columnCount,
               sample.text.elements(sample.text.dims))
         << sample.about;
