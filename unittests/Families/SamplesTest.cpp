@@ -87,7 +87,8 @@ TEST(SamplesTest, TheShippedFamilyTakesASampleOrNamesARequirement) {
     core->multiprocessors = 132;
     core->sharedBytes = 227 << 10;
     for (const Family &family : shipped) {
-      if (!instantiate(family, *core, 1, why).empty())
+      if (family.core != "contraction" ||
+          !instantiate(family, *core, 1, why).empty())
         continue;
       EXPECT_TRUE(llvm::any_of(family.requirements,
                                [&](const auto &rule) {

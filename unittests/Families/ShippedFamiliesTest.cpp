@@ -11,11 +11,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Analysis/WorkloadFixture.h"
 #include "../Cuda/CudaTest.h"
-#include "MatchedText.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
+#include "fastk/Families/ContractionText.h"
 #include "fastk/Families/Family.h"
+#include "fastk/Families/ReductionText.h"
 #include "gmock/gmock.h"
 
 using namespace fastk;
@@ -25,7 +27,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-static std::vector<ContractionText> workloads() {
+static std::vector<ContractionText> contractions() {
   std::vector<ContractionText> list;
   auto add = [&](int64_t m, int64_t n, int64_t k) -> ContractionText & {
     ContractionText text;
@@ -58,42 +60,85 @@ static std::vector<ContractionText> workloads() {
   return list;
 }
 
-NVRTC_TEST(ShippedFamiliesTest, InstancesCompile) {
-  std::vector<Family> all = llvm::cantFail(readFamilies(FASTK_FAMILIES_DIR));
-  ASSERT_FALSE(all.empty());
-  std::optional<worker::PlanLimits> limits = planLimitsOf("cuda:sm_90a");
-  ASSERT_TRUE(limits);
-  for (const ContractionText &text : workloads()) {
-    MatchedText matched(text);
-    ASSERT_TRUE(matched.core) << matched.why << "\n" << text.str();
+/// Random ones: each layout, and rows of a few and of many elements.
+static std::vector<std::string> reductions() {
+  std::vector<std::string> list;
+  for (uint64_t number = 0; number < 16; ++number)
+    list.push_back(sampleReduction(5, number).text.str());
+  return list;
+}
+
+namespace {
+/// A function's text as a workload of a core.
+struct Described {
+  Described(llvm::StringRef name, const std::string &text) {
+    Module source = wrapIntoWorkload(text);
+    form.emplace(
+        llvm::cantFail(asExpected(computeCanonicalForm(getWorkload(*source)))));
+    core = findCore(name, body(), "cuda:sm_90a", why);
+  }
+  mlir::Block &body() { return form->getPattern().front(); }
+
+  static llvm::Expected<CanonicalForm>
+  asExpected(mlir::FailureOr<CanonicalForm> form) {
+    if (mlir::failed(form))
+      return llvm::createStringError("no canonical form");
+    return std::move(*form);
+  }
+  std::optional<CanonicalForm> form;
+  std::optional<CoreInstance> core;
+  std::string why;
+};
+} // namespace
+
+/// The first instances of the families of a folder for a workload of theirs
+/// have plans that keep the rules, and compile.
+static void compileInstances(llvm::StringRef folder, llvm::StringRef core,
+                             const std::string &text, bool mustServe) {
+  Described workload(core, text);
+  ASSERT_TRUE(workload.core) << workload.why << "\n" << text;
+  mlir::Block &body = workload.body();
+  std::vector<int64_t> in = bufferBytes(body.getArgumentTypes());
+  std::vector<int64_t> out =
+      bufferBytes(body.getTerminator()->getOperandTypes());
+  worker::PlanLimits limits = *planLimitsOf("cuda:sm_90a");
+  for (const Family &family : llvm::cantFail(readFamilies(folder))) {
+    if (family.core != core)
+      continue;
     std::string why;
-    std::optional<CoreInstance> core = describeCore(*matched.core, why);
-    ASSERT_TRUE(core) << why;
-    core->multiprocessors = limits->multiprocessors;
-    core->sharedBytes = limits->sharedBytes;
-    mlir::Block &body = matched.form->getPattern().front();
-    std::vector<int64_t> in = bufferBytes(body.getArgumentTypes());
-    std::vector<int64_t> out =
-        bufferBytes(body.getTerminator()->getOperandTypes());
-    for (const Family &family : all) {
-      std::vector<Instance> instances = instantiate(family, *core, 3, why);
-      EXPECT_FALSE(instances.empty()) << family.name << ": " << why;
-      for (const Instance &instance : instances) {
-        std::string problem;
-        std::optional<worker::LaunchPlan> plan = makePlan(
-            instance.plan, readNumbers(instance.program).names, problem);
-        ASSERT_TRUE(plan) << problem;
-        EXPECT_THAT(worker::verifyLaunchPlan(*plan, in, out, *limits),
-                    IsEmpty());
-        cuda::CompileRequest request;
-        request.source = instance.program;
-        cuda::CompileResult result = cuda::compileCached(request);
-        ASSERT_TRUE(result.ok()) << result.error << "\n" << instance.program;
-        // Products that are serialised, registers that are not handed over.
-        EXPECT_THAT(result.log, Not(HasSubstr("C75")));
-        for (std::string_view kernel : worker::launchedKernels(*plan))
-          EXPECT_TRUE(result.kernel(std::string(kernel)));
-      }
+    std::vector<Instance> instances =
+        instantiate(family, *workload.core, 3, why);
+    EXPECT_TRUE(!mustServe || !instances.empty()) << family.name << ": " << why;
+    for (const Instance &instance : instances) {
+      std::string problem;
+      std::optional<worker::LaunchPlan> plan =
+          makePlan(instance.plan, readNumbers(instance.program).names, problem);
+      ASSERT_TRUE(plan) << problem;
+      EXPECT_THAT(worker::verifyLaunchPlan(*plan, in, out, limits), IsEmpty());
+      cuda::CompileRequest request;
+      request.source = instance.program;
+      cuda::CompileResult result = cuda::compileCached(request);
+      ASSERT_TRUE(result.ok()) << result.error << "\n" << instance.program;
+      // Products that are serialised, registers that are not handed over.
+      EXPECT_THAT(result.log, Not(HasSubstr("C75")));
+      for (std::string_view kernel : worker::launchedKernels(*plan))
+        EXPECT_TRUE(result.kernel(std::string(kernel)));
     }
   }
+}
+
+NVRTC_TEST(ShippedFamiliesTest, ContractionsCompile) {
+  for (const ContractionText &text : contractions())
+    compileInstances(FASTK_FAMILIES_DIR, "contraction", text.str(), true);
+}
+
+NVRTC_TEST(ShippedFamiliesTest, ReductionsCompile) {
+  for (const std::string &text : reductions())
+    compileInstances(FASTK_FAMILIES_DIR, "reduction", text, false);
+}
+
+// It calls every function of the header.
+NVRTC_TEST(ShippedFamiliesTest, APlainProgramOfRowsCompiles) {
+  for (const std::string &text : reductions())
+    compileInstances(FASTK_TEST_FAMILIES_DIR, "reduction", text, true);
 }
