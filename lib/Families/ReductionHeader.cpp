@@ -9,6 +9,8 @@
 #include "CudaText.h"
 #include "HeaderText.h"
 #include "fastk/Families/Reduction.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -166,16 +168,7 @@ private:
       align = std::max(align, bytes);
     }
     define("VALUE_BYTES", (valueBytes + align - 1) / align * align);
-    int64_t words = 0;
-    bool isWide = false;
-    for (const RowStatistic &each : core.statistics) {
-      int64_t bytes = std::max<int64_t>(4, bytesOf(computeElem(each.elem)));
-      isWide |= bytes == 8;
-      if (bytes == 8)
-        words += words % 2;
-      words += bytes / 4;
-    }
-    define("STATISTICS_BYTES", (isWide ? words + words % 2 : words) * 4);
+    define("STATISTICS_BYTES", placeStatistics() * 4);
     define("COLUMN_VECTOR", columnVector);
     define("ROW_VECTOR", rowVector);
     define("COLUMNS_ADJACENT", areAdjacent(core.columns));
@@ -184,6 +177,22 @@ private:
     define("OUT_IS_F16", core.resultElem == Elem::F16);
     define("OUT_IS_BF16", core.resultElem == Elem::BF16);
     define("OUT_IS_F32", core.resultElem == Elem::F32);
+  }
+
+  /// Finds the words of each statistic, as a compiler lays the struct out; the
+  /// number of all.
+  int64_t placeStatistics() {
+    int64_t words = 0, align = 1;
+    for (const RowStatistic &each : core.statistics) {
+      int64_t size = bytesOf(computeElem(each.elem)) == 8 ? 2 : 1;
+      words = llvm::alignTo(words, size);
+      wordsOf.push_back(((uint64_t(1) << size) - 1) << words);
+      words += size;
+      align = std::max(align, size);
+    }
+    if (words > 64)
+      program.fail("it has more statistics than a program moves at once");
+    return llvm::alignTo(words, align);
   }
 
   std::string memberOf(unsigned load) const {
@@ -207,7 +216,16 @@ private:
     os << "};\nstruct Statistics {\n";
     for (auto [number, each] : llvm::enumerate(core.statistics))
       os << "  " << typeOf(each) << " s" << number << ";\n";
-    os << "};\n";
+    os << "};\n// Which 32-bit words of Statistics are of a pass.\n"
+          "template <int STAGE> FASTK_DEVICE constexpr u64 stageWords() {\n";
+    for (const Stage &stage : stages()) {
+      uint64_t words = 0;
+      for (unsigned number : stage.statistics)
+        words |= wordsOf[number];
+      os << "  if constexpr (STAGE == " << stage.number << ") return "
+         << llvm::format_hex(words, 0) << "ull;\n";
+    }
+    os << "  return 0;\n}\n";
   }
 
   void writeRow(StringRef index = "r") { writeVars(core.rows, index); }
@@ -524,6 +542,8 @@ private:
   /// Loads of each row and column, and of either.
   SmallVector<unsigned> kept, beside;
   int64_t columnVector = 1, rowVector = 1;
+  /// Of each statistic, the words of the struct as bits.
+  SmallVector<uint64_t> wordsOf;
 };
 } // namespace
 

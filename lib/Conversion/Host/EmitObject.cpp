@@ -75,6 +75,9 @@ LogicalResult fastk::optimizeModule(llvm::Module &module,
   tuning.LoopVectorization = true;
   tuning.SLPVectorization = true;
   tuning.LoopUnrolling = true;
+  // Before it is vectorised, and before operations on bf16 are joined.
+  if (!hasBFloatRounding(target))
+    roundToBFloatByIntegers(module);
   optimizeLLVM(module, *machine, tuning);
   return success();
 }

@@ -71,6 +71,12 @@ mlir::LogicalResult planLoopBuffers(mlir::func::FuncOp func,
 /// optimised.
 void guardDivisions(llvm::Module &module);
 
+/// Whether the processor has an instruction that rounds to bf16.
+bool hasBFloatRounding(const HostTarget &target);
+
+/// Rounds to bf16 by operations on integers.
+void roundToBFloatByIntegers(llvm::Module &module);
+
 /// Sets triple, data layout and the target attributes of every function.
 void attachTarget(llvm::Module &module, const HostTarget &target);
 
