@@ -321,15 +321,18 @@ private:
     }
     if (!scratch.failure.empty())
       return fail(scratch.failure);
+    for (ReductionCore::Load &load : core.loads) {
+      auto moves = [&](unsigned var) {
+        return load.place.coefficient(var) != 0 ||
+               core.program.vars[var].extent == 1;
+      };
+      load.isFull = load.hasColumn && llvm::all_of(core.rows, moves) &&
+                    llvm::all_of(core.columns, moves);
+    }
     // A product of matrices is a sum of rows, too, of which each operand is
     // read many times over.
-    if (llvm::none_of(core.loads, [&](const ReductionCore::Load &load) {
-          auto moves = [&](unsigned var) {
-            return load.place.coefficient(var) != 0 ||
-                   core.program.vars[var].extent == 1;
-          };
-          return llvm::all_of(core.rows, moves) &&
-                 llvm::all_of(core.columns, moves);
+    if (llvm::none_of(core.loads, [](const ReductionCore::Load &load) {
+          return load.isFull;
         }))
       return fail("no operand has an element for each row and column");
     return true;

@@ -64,7 +64,7 @@ public:
   HeaderWriter(const ReductionCore &core)
       : HeaderText(core.program), core(core) {
     for (auto [number, load] : llvm::enumerate(core.loads))
-      if (load.hasRow && load.hasColumn)
+      if (load.isFull)
         kept.push_back(number);
       else if (load.hasRow || load.hasColumn)
         beside.push_back(number);
@@ -209,7 +209,7 @@ private:
     for (unsigned number : kept)
       os << "  " << families::cudaType(core.loads[number].buffer.elem) << " "
          << memberOf(number) << ";\n";
-    os << "};\n// Of one row or one column.\nstruct Beside {\n";
+    os << "};\n// Of fewer elements.\nstruct Beside {\n";
     for (unsigned number : beside)
       os << "  " << families::cudaType(core.loads[number].buffer.elem) << " "
          << memberOf(number) << ";\n";
@@ -275,8 +275,7 @@ private:
           continue;
         if (!load.hasRow && !load.hasColumn)
           return std::nullopt;
-        std::string text =
-            (load.hasRow && load.hasColumn ? "v." : "w.") + memberOf(number);
+        std::string text = (load.isFull ? "v." : "w.") + memberOf(number);
         if (buffer.elem != computeElem(buffer.elem))
           text = "(float)" + text;
         if (buffer.elem == Elem::I1)
@@ -539,7 +538,7 @@ private:
   }
 
   const ReductionCore &core;
-  /// Loads of each row and column, and of either.
+  /// Loads of an element for each row and column, and of fewer.
   SmallVector<unsigned> kept, beside;
   int64_t columnVector = 1, rowVector = 1;
   /// Of each statistic, the words of the struct as bits.

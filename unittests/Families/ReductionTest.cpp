@@ -133,6 +133,29 @@ TEST(ReductionTest, WhatIsOfEachColumnIsNoValue) {
   EXPECT_THAT(matched.header(), HasSubstr("#define VALUE_BYTES 4\n"));
 }
 
+TEST(ReductionTest, WhatManyElementsShareIsNoValue) {
+  // A weight of each channel, which lies in a group and in a row of its own.
+  ReductionText text = softmax();
+  text.dims = text.operands[0].dims = "rcd";
+  text.reduced = "cd";
+  text.extents = {{'r', 4}, {'c', 6}, {'d', 16}};
+  text.operands.push_back({"gamma", "rc", "f32"});
+  text.tail += "    %z = arith.mulf %y, %gamma : f32\n";
+  text.value = "%z";
+  Matched matched(text);
+  ASSERT_TRUE(matched.core) << matched.why;
+  EXPECT_THAT(matched.header(), HasSubstr("#define VALUE_BYTES 4\n"));
+  EXPECT_THAT(matched.header(), HasSubstr("#define COLUMN_VECTOR 4\n"));
+}
+
+TEST(ReductionTest, OneRowKeepsItsValues) {
+  ReductionText text = softmax();
+  text.extents = {{'r', 1}, {'c', 64}};
+  Matched matched(text);
+  ASSERT_TRUE(matched.core) << matched.why;
+  EXPECT_THAT(matched.header(), HasSubstr("#define VALUE_BYTES 4\n"));
+}
+
 TEST(ReductionTest, HalvesAreLoadedEightAtATime) {
   ReductionText text = softmax();
   text.operands[0].type = text.result = "f16";

@@ -58,6 +58,8 @@ struct ReductionCore {
     catalog::Buffer buffer;
     catalog::Lin place;
     bool hasRow = false, hasColumn = false;
+    /// Each row and column has an element of its own.
+    bool isFull = false;
   };
   std::vector<Load> loads;
   /// Groups of variables that are one: all that is loaded and stored moves with
