@@ -184,8 +184,8 @@ private:
     core.columnCount = 1;
     for (unsigned d : first.reductionDims)
       core.columnCount *= ranges[d];
-    if (core.columnCount == 0)
-      return fail("it reduces no elements");
+    if (core.columnCount <= 1)
+      return fail("its rows have no elements, or one");
     int64_t beside = sizeOf(core.columns);
     core.isPerRow = beside == 1;
     if (core.isPerRow) {

@@ -36,12 +36,34 @@ template <> struct Chunk<8> { typedef uint2 Type; };
 template <> struct Chunk<4> { typedef u32 Type; };
 template <> struct Chunk<2> { typedef u16 Type; };
 template <> struct Chunk<1> { typedef unsigned char Type; };
-template <int N, typename T> FASTK_DEVICE void loadTogether(const T *from, T *to) {
+// What nothing asks for again takes no place in caches from what something does.
+FASTK_DEVICE void loadOnce(const uint4 *from, uint4 &to) {
+  asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+               : "=r"(to.x), "=r"(to.y), "=r"(to.z), "=r"(to.w) : "l"(from), "l"(policyEvictFirst()));
+}
+FASTK_DEVICE void loadOnce(const uint2 *from, uint2 &to) {
+  asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
+               : "=r"(to.x), "=r"(to.y) : "l"(from), "l"(policyEvictFirst()));
+}
+FASTK_DEVICE void loadOnce(const u32 *from, u32 &to) {
+  asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
+               : "=r"(to) : "l"(from), "l"(policyEvictFirst()));
+}
+FASTK_DEVICE void loadOnce(const u16 *from, u16 &to) {
+  asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.u16 %0, [%1], %2;"
+               : "=h"(to) : "l"(from), "l"(policyEvictFirst()));
+}
+FASTK_DEVICE void loadOnce(const unsigned char *from, unsigned char &to) { to = *from; }
+template <int N, bool ONCE, typename T> FASTK_DEVICE void loadTogether(const T *from, T *to) {
   constexpr int bytes = N * sizeof(T) < 16 ? N * (int)sizeof(T) : 16, each = bytes / (int)sizeof(T);
   typedef typename Chunk<bytes>::Type Piece;
 #pragma unroll
   for (int i = 0; i < N / each; ++i) {
-    const Piece piece = *(const Piece *)(from + i * each);
+    Piece piece;
+    if constexpr (ONCE)
+      loadOnce((const Piece *)(from + i * each), piece);
+    else
+      piece = *(const Piece *)(from + i * each);
     memcpy(to + i * each, &piece, bytes);
   }
 }
@@ -233,21 +255,21 @@ private:
 
   /// Loads into `array[j]`, j < width, of neighbours of a group.
   void writeLoads(ArrayRef<unsigned> loads, StringRef array, int64_t width,
-                  std::optional<unsigned> inner) {
+                  std::optional<unsigned> inner, StringRef once = "false") {
     for (unsigned number : loads) {
       const ReductionCore::Load &load = core.loads[number];
       std::string type = families::cudaType(load.buffer.elem);
       std::string from =
           load.buffer.pointer + " + " + program.linText(load.place);
       std::string member = memberOf(number);
-      if (width == 1 || !inner || load.place.coefficient(*inner) == 0) {
+      if (width > 1 && inner && load.place.coefficient(*inner) == 0) {
         os << "  {\n  const " << type << " x = *(" << from
            << ");\n#pragma unroll\n  for (int j = 0; j < " << width << "; ++j) "
            << array << "[j]." << member << " = x;\n  }\n";
         continue;
       }
       os << "  {\n  " << type << " x[" << width << "];\n  loadTogether<"
-         << width << ">(" << from
+         << width << ", " << once << ">(" << from
          << ", x);\n#pragma unroll\n  for (int j = 0; j < " << width
          << "; ++j) " << array << "[j]." << member << " = x[j];\n  }\n";
     }
@@ -256,11 +278,13 @@ private:
   void writeLoad(StringRef name, int64_t width, StringRef along,
                  ArrayRef<unsigned> group) {
     os << "// " << width << (along == "c" ? " columns" : " rows") << " from "
-       << along << " on.\nFASTK_DEVICE void " << name
-       << "(OPERAND_PARAMETERS, i32 r, i32 c, Values *v) {\n";
+       << along
+       << " on. ONCE: nothing asks for them again.\n"
+          "template <bool ONCE = false> FASTK_DEVICE void "
+       << name << "(OPERAND_PARAMETERS, i32 r, i32 c, Values *v) {\n";
     writeRow();
     writeColumn();
-    writeLoads(kept, "v", width, innermost(group));
+    writeLoads(kept, "v", width, innermost(group), "ONCE");
     os << "}\n";
   }
 

@@ -32,7 +32,8 @@ public:
     do {
       drawLayout();
       drawSizes();
-    } while (text.elements(text.dims) > families::kMaxSampleElements);
+    } while (text.elements(text.dims) > families::kMaxSampleElements ||
+             text.elements(text.reduced) == 1);
     std::string type = pick({"f32", "f32", "f16", "bf16"});
     text.result = oneIn(3) ? pick({"f32", "f16", "bf16"}) : type.c_str();
     text.operands.push_back({"x", text.dims, type});

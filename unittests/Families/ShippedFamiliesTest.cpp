@@ -63,7 +63,7 @@ static std::vector<ContractionText> contractions() {
 /// Random ones: each layout, and rows of a few and of many elements.
 static std::vector<std::string> reductions() {
   std::vector<std::string> list;
-  for (uint64_t number = 0; number < 16; ++number)
+  for (uint64_t number = 0; number < 8; ++number)
     list.push_back(sampleReduction(5, number).text.str());
   return list;
 }
@@ -107,7 +107,7 @@ static void compileInstances(llvm::StringRef folder, llvm::StringRef core,
       continue;
     std::string why;
     std::vector<Instance> instances =
-        instantiate(family, *workload.core, 3, why);
+        instantiate(family, *workload.core, 2, why);
     EXPECT_TRUE(!mustServe || !instances.empty()) << family.name << ": " << why;
     for (const Instance &instance : instances) {
       std::string problem;
