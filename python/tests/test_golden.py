@@ -14,7 +14,7 @@ from conftest import GOLDEN, ROOT, python
 
 from fastk.importer import golden
 
-SCRIPT = ROOT / "scripts" / "regenerate-golden.py"
+SCRIPT = ROOT / "scripts/regenerate-golden.py"
 
 #: The operators and models that the project promises, at both sizes.
 PROMISED = [
