@@ -5,12 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Draw.h"
 #include "fastk/Families/ContractionText.h"
 #include "fastk/Families/Samples.h"
-#include "fastk/Protocol/FloatFormulas.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/Twine.h"
-#include <random>
 
 using namespace llvm;
 using namespace fastk;
@@ -19,11 +18,9 @@ using families::ContractionText;
 
 namespace {
 /// Draws one sample.
-class Sampler {
+class Sampler : families::Draw {
 public:
-  // A distribution of the library would differ between libraries.
-  Sampler(uint64_t seed, uint64_t number)
-      : random(worker::bitsAt(seed, number)) {}
+  using Draw::Draw;
 
   ContractionSample run(uint64_t number) {
     text.name = "sample_" + std::to_string(number);
@@ -47,13 +44,6 @@ public:
   }
 
 private:
-  uint64_t below(uint64_t count) { return random() % count; }
-  bool oneIn(uint64_t count) { return below(count) == 0; }
-  template <typename T>
-  T pick(std::initializer_list<T> list) {
-    return list.begin()[below(list.size())];
-  }
-
   int64_t drawEdge() { return pick<int64_t>({1, 2, 3, 5, 7, 8, 15, 17, 33}); }
   /// One off a multiple of a tile.
   int64_t drawNear() {
@@ -236,7 +226,6 @@ private:
     }
   }
 
-  std::mt19937_64 random;
   ContractionText text;
   /// The value that the next line of the tail works on, and how many there are.
   std::string last = "%x";

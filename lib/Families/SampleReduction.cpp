@@ -5,13 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Draw.h"
 #include "fastk/Families/ReductionText.h"
 #include "fastk/Families/Samples.h"
-#include "fastk/Protocol/FloatFormulas.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
-#include <random>
 
 using namespace llvm;
 using namespace fastk;
@@ -20,11 +19,9 @@ using families::ReductionText;
 
 namespace {
 /// Draws one sample.
-class Sampler {
+class Sampler : families::Draw {
 public:
-  // A distribution of the library would differ between libraries.
-  Sampler(uint64_t seed, uint64_t number)
-      : random(worker::bitsAt(seed, number)) {}
+  using Draw::Draw;
 
   ReductionSample run(uint64_t number) {
     text.name = "sample_" + std::to_string(number);
@@ -50,13 +47,6 @@ public:
   }
 
 private:
-  uint64_t below(uint64_t count) { return random() % count; }
-  bool oneIn(uint64_t count) { return below(count) == 0; }
-  template <typename T>
-  T pick(std::initializer_list<T> list) {
-    return list.begin()[below(list.size())];
-  }
-
   /// Rows are b and r, columns c and d.
   void drawLayout() {
     switch (below(8)) {
@@ -299,7 +289,6 @@ private:
     return ", times " + dims;
   }
 
-  std::mt19937_64 random;
   ReductionText text;
   std::string prologue, last;
 };
