@@ -147,3 +147,27 @@ TEST(RoundToBFloat, WhatComputesInBF16IsOfFloats) {
       EXPECT_NE(call->getCalledFunction()->getName(), "llvm.sqrt.v4bf16");
   }
 }
+
+TEST(RoundToBFloat, TwoResultsAreRoundedWhereTheyAreTaken) {
+  LLVMContext context;
+  SMDiagnostic problem;
+  std::unique_ptr<Module> module = parseAssemblyString(R"(
+    declare { bfloat, bfloat } @llvm.sincos.bf16(bfloat)
+    define bfloat @f(bfloat %a) {
+      %p = call { bfloat, bfloat } @llvm.sincos.bf16(bfloat %a)
+      %s = extractvalue { bfloat, bfloat } %p, 0
+      %c = extractvalue { bfloat, bfloat } %p, 1
+      %r = fadd bfloat %s, %c
+      ret bfloat %r
+    })",
+                                                       problem, context);
+  ASSERT_TRUE(module) << problem.getMessage().str();
+  roundToBFloatByIntegers(*module);
+  int calls = 0;
+  for (Instruction &instruction : instructions(*module->getFunction("f")))
+    if (auto *call = dyn_cast<CallInst>(&instruction)) {
+      EXPECT_EQ(call->getCalledFunction()->getName(), "llvm.sincos.f32");
+      ++calls;
+    }
+  EXPECT_EQ(calls, 1);
+}

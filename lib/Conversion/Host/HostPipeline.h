@@ -76,6 +76,9 @@ bool hasBFloatRounding(const HostTarget &target);
 
 /// Rounds to bf16 by operations on integers.
 void roundToBFloatByIntegers(llvm::Module &module);
+/// Defines the functions that the back end calls to round to bf16 where it
+/// takes vectors apart: C libraries have them or not.
+void defineBFloatCalls(llvm::Module &module);
 
 /// Sets triple, data layout and the target attributes of every function.
 void attachTarget(llvm::Module &module, const HostTarget &target);

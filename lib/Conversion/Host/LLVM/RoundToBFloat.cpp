@@ -16,6 +16,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace fastk;
 using namespace llvm;
@@ -144,7 +145,41 @@ bool fastk::hasBFloatRounding(const HostTarget &target) {
          StringRef(target.features).contains("+avxneconvert");
 }
 
+/// An intrinsic with two results, as sincos, for floats; each result is rounded
+/// where it is taken out.
+static void splitResults(IntrinsicInst &call) {
+  IRBuilder<> builder(&call);
+  SmallVector<Value *> arguments;
+  for (Use &use : call.args())
+    arguments.push_back(builder.CreateFPExt(
+        use, withElement(use->getType(), builder.getFloatTy())));
+  auto *results =
+      StructType::get(arguments[0]->getType(), arguments[0]->getType());
+  Value *made = callForFloats(builder, call, arguments, results);
+  if (!made)
+    return;
+  for (User *user : make_early_inc_range(call.users())) {
+    auto *taken = dyn_cast<ExtractValueInst>(user);
+    if (!taken)
+      return;
+    builder.SetInsertPoint(taken);
+    taken->replaceAllUsesWith(roundToBFloat(
+        builder, builder.CreateExtractValue(made, taken->getIndices())));
+    taken->eraseFromParent();
+  }
+  call.eraseFromParent();
+}
+
 void fastk::roundToBFloatByIntegers(Module &module) {
+  SmallVector<IntrinsicInst *> pairs;
+  for (Function &function : module)
+    for (Instruction &instruction : instructions(function))
+      if (auto *call = dyn_cast<IntrinsicInst>(&instruction);
+          call && call->getType()->isStructTy() && call->arg_size() == 1 &&
+          isBFloat(call->getArgOperand(0)->getType()))
+        pairs.push_back(call);
+  for (IntrinsicInst *call : pairs)
+    splitResults(*call);
   SmallVector<Instruction *> rounding;
   for (Function &function : module)
     for (Instruction &instruction : instructions(function))
@@ -158,4 +193,38 @@ void fastk::roundToBFloatByIntegers(Module &module) {
     instruction->replaceAllUsesWith(roundToBFloat(builder, value));
     instruction->eraseFromParent();
   }
+}
+
+/// Whether there is a value of type bf16.
+static bool usesBFloat(const Module &module) {
+  for (const Function &function : module)
+    for (const Instruction &instruction : instructions(function))
+      if (isBFloat(instruction.getType()) ||
+          any_of(instruction.operands(),
+                 [](const Use &use) { return isBFloat(use->getType()); }))
+        return true;
+  return false;
+}
+
+void fastk::defineBFloatCalls(Module &module) {
+  if (!usesBFloat(module))
+    return;
+  LLVMContext &context = module.getContext();
+  SmallVector<GlobalValue *> defined;
+  for (auto [name, type] :
+       {std::pair("__truncsfbf2", Type::getFloatTy(context)),
+        std::pair("__truncdfbf2", Type::getDoubleTy(context))}) {
+    if (module.getFunction(name))
+      continue;
+    // Each library has its own: nobody else's is taken for it.
+    Function *function = Function::Create(
+        FunctionType::get(Type::getBFloatTy(context), {type}, false),
+        GlobalValue::LinkOnceODRLinkage, name, module);
+    function->setVisibility(GlobalValue::HiddenVisibility);
+    function->setDoesNotThrow();
+    IRBuilder<> builder(BasicBlock::Create(context, "", function));
+    builder.CreateRet(roundToBFloat(builder, function->getArg(0)));
+    defined.push_back(function);
+  }
+  appendToCompilerUsed(module, defined);
 }
