@@ -79,6 +79,7 @@ private:
   bool findValues();
   bool isDivided(const Term *term, const Term *product, const Term *divisor);
   const Term *elementOf(const Term &reduce);
+  const Term *withoutRounding(const Term *term);
   bool findWeights();
   bool isMaskedRow(const Term *condition, const Term *scores);
   bool findScores();
@@ -241,13 +242,23 @@ const Term *Matcher::elementOf(const Term &reduce) {
   return terms.bodyAt(reduction.op, reduction.element, loops);
 }
 
+/// A weight without conversions; notes to what it is rounded.
+const Term *Matcher::withoutRounding(const Term *term) {
+  for (const Term *each = term; each != withoutCasts(term);
+       each = each->operands[0])
+    if (each->is<arith::TruncFOp>())
+      found.weightElem =
+          found.program.elemOf(each->type).value_or(found.weightElem);
+  return withoutCasts(term);
+}
+
 /// The power that weights are before they are divided, and what divides it.
 bool Matcher::findWeights() {
-  const Term *weight = withoutCasts(weights);
+  const Term *weight = withoutRounding(weights);
   if (weight->is<arith::SelectOp>() &&
       isNumber(withoutCasts(weight->operands[1]), 0.0)) {
     maskedRow = weight->operands[0];
-    weight = withoutCasts(weight->operands[2]);
+    weight = withoutRounding(weight->operands[2]);
   }
   power = weight;
   if (!divisor) {
@@ -411,14 +422,17 @@ bool Matcher::groupVars() {
   inScores |= inKeys;
   if (!inValues[found.n] || !inQueries[found.d] || !inKeys[found.d])
     return fail("a factor is the same for all that is summed");
-  // Rows are along one variable that queries alone move with; of several, heads
-  // beside the rows of a head, the longest.
+  // Rows are along one variable that queries alone move with. Of several, heads
+  // beside the rows of a head, one that a mask compares, or the longest.
   std::optional<unsigned> row;
+  llvm::SmallBitVector compared(count);
+  collectVars(scores, compared, Term::Index);
+  auto rank = [&](unsigned var) {
+    return std::make_pair(compared[var], found.program.vars[var].extent);
+  };
   for (unsigned var = 0; var < resultVars; ++var)
     if (found.program.vars[var].extent > 1 && inQueries[var] && !inKeys[var] &&
-        !inValues[var] &&
-        (!row ||
-         found.program.vars[var].extent >= found.program.vars[*row].extent))
+        !inValues[var] && (!row || rank(var) >= rank(*row)))
       row = var;
   for (unsigned var = 0; var < resultVars; ++var)
     (var == row                        ? found.m

@@ -61,6 +61,10 @@ public:
                         attention.resultElem, attention.m, attention.e);
     writeType("OUT", attention.resultElem);
     writeLayout("OUT", out);
+    // Of another type than the values', they may not be rounded to theirs.
+    define("WEIGHT_BITS", attention.weightElem == attention.v.elem
+                              ? bytesOf(attention.v.elem) * 8
+                              : 32);
     define("HAS_ZERO_ROWS", attention.hasZeroRows);
     define("CAUSAL", attention.causalOffset.has_value());
     define("CAUSAL_OFFSET", attention.causalOffset.value_or(0));

@@ -100,7 +100,7 @@ void AttentionText::writeElements(raw_ostream &os, StringRef made,
     types += ", " + tensor(each.dims, each.type);
     maps.push_back(each.dims);
     bool isTruth = each.type == "i1";
-    StringRef suffix = isTruth ? "" : each.type == "f32" ? "32" : "0";
+    StringRef suffix = isTruth ? "1" : each.type == "f32" ? "32" : "0";
     arguments += ", %" + each.name + suffix.str() + ": " + each.type;
     if (!isTruth)
       wide += widen(each.name + "32", each.name + "0", each.type);
@@ -160,7 +160,7 @@ void AttentionText::writeWeights(raw_ostream &os) const {
                    "    %is = arith.cmpf oeq, %x, %least : f32\n"
                    "    %next = arith.andi %acc, %is : i1\n");
     operands.push_back({"none", kRows.str(), "i1"});
-    lines += "    %chosen = arith.select %none, %zero, " + value + " : f32\n";
+    lines += "    %chosen = arith.select %none1, %zero, " + value + " : f32\n";
     value = "%chosen";
   }
   writeElements(os, "weights", "powers", "x", kScores, operands, lines, value,

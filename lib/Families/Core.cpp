@@ -34,14 +34,14 @@ ArrayRef<Core> families::cores() {
          ContractionSample sample = sampleContraction(seed, number);
          return Sample{sample.text.str(), std::move(sample.about)};
        }},
-      {"attention", describe<matchAttention>,
-       [](uint64_t seed, uint64_t number) {
-         AttentionSample sample = sampleAttention(seed, number);
-         return Sample{sample.text.str(), std::move(sample.about)};
-       }},
       {"reduction", describe<matchReductions>,
        [](uint64_t seed, uint64_t number) {
          ReductionSample sample = sampleReduction(seed, number);
+         return Sample{sample.text.str(), std::move(sample.about)};
+       }},
+      {"attention", describe<matchAttention>,
+       [](uint64_t seed, uint64_t number) {
+         AttentionSample sample = sampleAttention(seed, number);
          return Sample{sample.text.str(), std::move(sample.about)};
        }},
   };

@@ -178,11 +178,11 @@ private:
     text.scoreOperands.push_back({"mask", dims, "i1"});
     if (oneIn(2)) {
       add("%low = arith.constant -1.0e4 : f32");
-      add("%s4 = arith.select %mask, " + text.score + ", %low : f32");
+      add("%s4 = arith.select %mask1, " + text.score + ", %low : f32");
       text.score = "%s4";
       return ", mask " + dims + " of low scores";
     }
-    add("%s4 = arith.select %mask, " + text.score + ", %hidden : f32");
+    add("%s4 = arith.select %mask1, " + text.score + ", %hidden : f32");
     text.score = "%s4";
     text.hasZeroRows = true;
     return ", mask " + dims;

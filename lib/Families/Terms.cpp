@@ -256,7 +256,7 @@ const Term *families::withoutCasts(const Term *term) {
   return term;
 }
 
-/// Calls `visit` for a term and what it is computed from, each once.
+/// A term and what it is computed from, each once.
 static void walk(const Term *term, std::set<const Term *> &seen) {
   if (!term || !seen.insert(term).second)
     return;
@@ -273,14 +273,18 @@ std::set<const Term *> families::reductionsOf(const Term *term) {
   return found;
 }
 
-void families::collectVars(const Term *term, llvm::SmallBitVector &vars) {
+void families::collectVars(const Term *term, llvm::SmallBitVector &vars,
+                           std::optional<Term::Kind> kind) {
   std::set<const Term *> seen;
   walk(term, seen);
-  for (const Term *each : seen)
+  for (const Term *each : seen) {
+    if (kind && each->kind != *kind)
+      continue;
     for (auto [var, coefficient] : each->place.terms)
       if (coefficient != 0) {
         if (var >= vars.size())
           vars.resize(var + 1);
         vars.set(var);
       }
+  }
 }

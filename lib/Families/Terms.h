@@ -43,7 +43,8 @@ struct Term {
   mlir::Value reduced;
   llvm::SmallVector<catalog::Lin> loops;
 
-  template <typename Op> bool is() const {
+  template <typename Op>
+  bool is() const {
     return kind == Compute && llvm::isa<Op>(op);
   }
   /// The number that it is, if it is a constant float.
@@ -87,8 +88,10 @@ private:
 const Term *withoutCasts(const Term *term);
 /// The reductions that a term needs, those of reductions left out.
 std::set<const Term *> reductionsOf(const Term *term);
-/// Whether the term moves with a variable, reductions left out.
-void collectVars(const Term *term, llvm::SmallBitVector &vars);
+/// Sets the variables that terms of a kind have in what a term is computed
+/// from, reductions left out.
+void collectVars(const Term *term, llvm::SmallBitVector &vars,
+                 std::optional<Term::Kind> kind = std::nullopt);
 
 } // namespace fastk::families
 

@@ -5,31 +5,26 @@
 #define BN 128 // tune: 64, 80, 128, 176
 #define CONSUMERS 2 // tune: 1, 2, 3
 #define TURNS 1 // tune: 0, 1
+#define TERMS 1 // tune: 1, 2, 3
 #define LOADS_EARLY 0 // tune: 0, 1
-#define SECTION_MEGABYTES 8 // tune: 2, 4, 8, 16
 
 // Tiles of BM rows; the keys are walked from the last to the first, BN at a time.
 #define BM (64 * CONSUMERS)
 #define TILE_ROWS ((M + BM - 1) / BM)
 #define TILES (BATCH * TILE_ROWS)
-// What a block takes at once: where rows reach different numbers of keys, a heavy tile and a light one, so that all
-// blocks have as much to do. Rows in the middle, which have no other, come last.
-#define PAIR_ROWS (CAUSAL ? TILE_ROWS / 2 : 0)
-#define PAIR_UNITS (BATCH * PAIR_ROWS)
-#define UNITS (PAIR_UNITS + TILES - 2 * PAIR_UNITS)
+// What a block takes at once: a tile, or where rows reach different numbers of keys a heavy one and a light one, so that
+// all units are about equal. Those of a batch follow each other: its keys and values stay in L2.
+#define UNIT_ROWS (CAUSAL ? (TILE_ROWS + 1) / 2 : TILE_ROWS)
+#define UNITS (BATCH * UNIT_ROWS)
 #define GRID (UNITS < MULTIPROCESSORS ? UNITS : MULTIPROCESSORS)
 #define KEY_TILES ((N + BN - 1) / BN)
-// Batches that are walked together, heavy tiles first: their keys and values stay in L2.
-#define SECTION_FIT (SECTION_MEGABYTES * 1048576 / (2 * N * (D + E)))
-#define SECTION (SECTION_FIT < 1 ? 1 : SECTION_FIT > BATCH ? BATCH : SECTION_FIT)
-
 // Columns in shared memory: chunks of 64, rows of 128 bytes, swizzled.
 #define D_CHUNKS ((D + 63) / 64)
 #define E_CHUNKS ((E + 63) / 64)
 #define E_PAD (64 * E_CHUNKS)
 #define D_STEPS ((D + 15) / 16)
 // Of a thread: scores, weights and sums.
-#define REGISTERS_USED (BN * 3 / 4 + E_PAD / 2)
+#define REGISTERS_USED (BN / 2 + TERMS * BN / 4 + E_PAD / 2)
 
 // Operands as the tensor maps see them, packed where they do not lie so.
 #define D_PITCH ((D + 7) / 8 * 8)
@@ -88,12 +83,14 @@ FASTK_WGMMA_16(wgmmaF16, 88, 88, 89, 90, 91, 92, "m64n176k16", "f16")
 #define WGMMA wgmmaF16
 #define WGMMA_RS wgmmaF16RS
 #define PACK packF16
+#define UNPACK unpackF16
 #else
 FASTK_WGMMA_16(wgmmaBF16, 40, 40, 41, 42, 43, 44, "m64n80k16", "bf16")
 FASTK_WGMMA_16(wgmmaBF16, 88, 88, 89, 90, 91, 92, "m64n176k16", "bf16")
 #define WGMMA wgmmaBF16
 #define WGMMA_RS wgmmaBF16RS
 #define PACK packBF16
+#define UNPACK unpackBF16
 #endif
 
 // exp2(SCALE_LOG2 * score) is what is summed: a score that is a multiple of the sum is never computed by itself.
@@ -101,6 +98,13 @@ FASTK_WGMMA_16(wgmmaBF16, 88, 88, 89, 90, 91, 92, "m64n176k16", "bf16")
 #define SCALE_LOG2 (SCORE_SCALE * 1.44269504088896340736f)
 #else
 #define SCALE_LOG2 1.44269504088896340736f
+#endif
+
+// Weights are computed times a power of two, for which f16 has room above 1 and needs it below.
+#if Q_IS_F16
+#define WEIGHT_SHIFT 8.0f
+#else
+#define WEIGHT_SHIFT 0.0f
 #endif
 
 struct Tile {
@@ -125,25 +129,21 @@ static FASTK_DEVICE Tile tileOf(i32 number) {
 
 // The tiles of a block, one after the other; -1 ends them.
 struct Schedule {
-  i32 unit;
+  i32 unit, round;
   bool isLight;
   FASTK_DEVICE i32 next() {
     if (unit >= UNITS)
       return -1;
-    const bool isPair = unit < PAIR_UNITS;
-    constexpr i32 singleRows = TILE_ROWS - 2 * PAIR_ROWS;
-    const i32 rows = isPair ? PAIR_ROWS : singleRows, first = isPair ? 0 : PAIR_ROWS;
-    // By sections, in these by rows, and in these by batches.
-    const i32 place = isPair ? unit : unit - PAIR_UNITS;
-    const i32 section = place / (SECTION * rows), within = place % (SECTION * rows);
-    const i32 left = BATCH - section * SECTION, batches = left < SECTION ? left : SECTION;
-    i32 row = first + within / batches;
-    if (isPair && !isLight)
-      row = TILE_ROWS - 1 - row;
-    isLight = isPair && !isLight;
-    if (!isLight)
+    // A block shall not have the same rows of every batch.
+    const i32 turned = GRID % UNIT_ROWS == 0 ? unit + round : unit;
+    const i32 rank = turned % UNIT_ROWS, mirrored = TILE_ROWS - 1 - rank;
+    const i32 number = unit / UNIT_ROWS * TILE_ROWS + (CAUSAL && !isLight ? mirrored : rank);
+    isLight = CAUSAL && !isLight && mirrored != rank;
+    if (!isLight) {
       unit += (i32)gridDim.x;
-    return (section * SECTION + within % batches) * TILE_ROWS + row;
+      ++round;
+    }
+    return number;
   }
 };
 
@@ -230,10 +230,19 @@ static FASTK_DEVICE void weigh(float (&s)[BN / 2], Rows &rows, const Loads &load
     float next = fmaxf(rows.most[half], fmaxf(most[0], most[1]));
     next = fmaxf(next, __shfl_xor_sync(0xffffffffu, next, 1));
     next = fmaxf(next, __shfl_xor_sync(0xffffffffu, next, 2));
-    // A row without a key so far.
-    const float base = next == -FASTK_INFINITY ? 0.0f : next * SCALE_LOG2;
-    rows.factor[half] = exp2Fast(fmaf(rows.most[half], SCALE_LOG2, -base));
+    // A row without a key so far; one whose product with the scale would be infinite.
+    float base = next == -FASTK_INFINITY ? 0.0f : next;
+    rows.factor[half] = exp2Fast((rows.most[half] - base) * SCALE_LOG2);
     rows.most[half] = next;
+    if (fabsf(base) > 1e30f) {
+#pragma unroll
+      for (int i = 0; i < BN / 2; i += 4) {
+        s[i + 2 * half] -= base;
+        s[i + 2 * half + 1] -= base;
+      }
+      base = 0.0f;
+    }
+    base = fmaf(base, SCALE_LOG2, -WEIGHT_SHIFT);
     float sum[2] = {0.0f, 0.0f};
 #pragma unroll
     for (int i = 0; i < BN / 2; i += 4)
@@ -247,13 +256,22 @@ static FASTK_DEVICE void weigh(float (&s)[BN / 2], Rows &rows, const Loads &load
   }
 }
 
-// Weights as the left operand of the second product.
-static FASTK_DEVICE void packWeights(u32 (&p)[BN / 16][4], const float (&s)[BN / 2]) {
+// Weights as the left operand of the second product: of TERMS numbers of 16 bits that add up to each.
+static FASTK_DEVICE void packWeights(u32 (&p)[TERMS][BN / 16][4], float (&s)[BN / 2]) {
 #pragma unroll
-  for (int t = 0; t < BN / 16; ++t)
+  for (int term = 0; term < TERMS; ++term)
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
-      p[t][i] = PACK(s[8 * t + 2 * i], s[8 * t + 2 * i + 1]);
+    for (int t = 0; t < BN / 16; ++t)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const u32 packed = PACK(s[8 * t + 2 * i], s[8 * t + 2 * i + 1]);
+        p[term][t][i] = packed;
+        if (term + 1 < TERMS) {
+          const float2 rounded = UNPACK(packed);
+          s[8 * t + 2 * i] -= rounded.x;
+          s[8 * t + 2 * i + 1] -= rounded.y;
+        }
+      }
 }
 
 static FASTK_DEVICE void multiplyKeys(float (&s)[BN / 2], u64 q, u64 k) {
@@ -263,10 +281,12 @@ static FASTK_DEVICE void multiplyKeys(float (&s)[BN / 2], u64 q, u64 k) {
   wgmmaCommit();
 }
 
-static FASTK_DEVICE void multiplyValues(float (&o)[E_PAD / 2], const u32 (&p)[BN / 16][4], u64 v, u32 keep) {
+static FASTK_DEVICE void multiplyValues(float (&o)[E_PAD / 2], const u32 (&p)[TERMS][BN / 16][4], u64 v, u32 keep) {
 #pragma unroll
-  for (int t = 0; t < BN / 16; ++t)
-    WGMMA_RS<1>(o, p[t], v + t * 128, t > 0 ? 1u : keep);
+  for (int term = 0; term < TERMS; ++term)
+#pragma unroll
+    for (int t = 0; t < BN / 16; ++t)
+      WGMMA_RS<1>(o, p[term][t], v + t * 128, term + t > 0 ? 1u : keep);
   wgmmaCommit();
 }
 
@@ -329,7 +349,7 @@ attention(const __grid_constant__ CUtensorMap mapQ, const __grid_constant__ CUte
 #endif
       Ring k = {0, 1}, v = {0, 1};
       u32 slot = 0, slotParity = 1;
-      Schedule schedule = {(i32)blockIdx.x, false};
+      Schedule schedule = {(i32)blockIdx.x, 0, false};
 #pragma unroll 1
       while (true) {
         const i32 number = schedule.next();
@@ -414,9 +434,10 @@ attention(const __grid_constant__ CUtensorMap mapQ, const __grid_constant__ CUte
       const i32 w0 = tile.m0 + (i32)w * 64;
       const i32 m = w0 + 16 * (i32)(warp & 3) + (i32)(lane >> 2);
       i32 j = tile.keyTiles - 1;
-      // Without rows, or before the tile of keys that its last row reaches, a warpgroup only keeps step.
+      // Without rows, or before the tile of keys that its last row reaches, a warpgroup only keeps step. (Beside scores
+      // that are computed there are no registers for the first.)
 #pragma unroll 1
-      for (; j >= 0 && (w0 >= M || (CAUSAL && j > 0 && j * BN > w0 + 63 + CAUSAL_OFFSET)); --j) {
+      for (; j >= 0 && ((SCORE_IS_SCALED && w0 >= M) || (CAUSAL && j > 0 && j * BN > w0 + 63 + CAUSAL_OFFSET)); --j) {
         mbarWait(&fullK[k.stage], k.parity);
         if (lane == 0)
           mbarArrive(&emptyK[k.stage]);
@@ -449,7 +470,7 @@ attention(const __grid_constant__ CUtensorMap mapQ, const __grid_constant__ CUte
 #endif
 
       float s[BN / 2], o[E_PAD / 2];
-      u32 p[BN / 16][4];
+      u32 p[TERMS][BN / 16][4];
       Rows rows;
       Loads loads;
 #pragma unroll
@@ -482,6 +503,7 @@ attention(const __grid_constant__ CUtensorMap mapQ, const __grid_constant__ CUte
     wgmmaFence();                                                                                                      \
     multiplyKeys(s, descQ, descK + (u64)(k.stage * (K_STAGE / 16)));                                                   \
     mbarWait(&fullV[v.stage], v.parity);                                                                               \
+    wgmmaFence();                                                                                                      \
     multiplyValues(o, p, descV + (u64)(v.stage * (V_STAGE / 16)), keep);                                               \
     PASS_TURN();                                                                                                       \
     LOAD_ALL(j * BN);                                                                                                  \

@@ -65,6 +65,8 @@ struct Attention {
   std::optional<double> scoreScale;
   /// Scores are minus infinity where n > m + this.
   std::optional<int64_t> causalOffset;
+  /// What the workload rounds weights to before it multiplies them.
+  catalog::Elem weightElem = catalog::Elem::F32;
   /// A row all of whose scores are minus infinity has weights 0, not NaN.
   bool hasZeroRows = false;
   /// Of the result's dimensions.

@@ -29,7 +29,7 @@ namespace fastk::families {
 /// g, rows m, keys n, columns d and e.
 struct AttentionText {
   /// One more operand of scores, or of what becomes of the products: its
-  /// element is `%NAME32` in f32, or of type i1 `%NAME`.
+  /// element is `%NAME32` in f32, or of type i1 `%NAME1`.
   struct Operand {
     std::string name, dims, type;
   };
