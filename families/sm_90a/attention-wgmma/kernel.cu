@@ -6,7 +6,6 @@
 #define CONSUMERS 2 // tune: 1, 2, 3
 #define TURNS 1 // tune: 0, 1
 #define TERMS 1 // tune: 1, 2, 3
-#define LOADS_EARLY 0 // tune: 0, 1
 
 // Tiles of BM rows; the keys are walked from the last to the first, BN at a time.
 #define BM (64 * CONSUMERS)
@@ -152,32 +151,9 @@ struct Rows {
   float most[2], sum[2], factor[2];
 };
 
-// What scores load, by pairs of columns, asked for before the sums are there.
-#define HAS_LOADS (!SCORE_IS_SCALED && SCORE_PAIRS && LOADS_EARLY)
-#if HAS_LOADS
-struct Loads {
-  ScoreLoads pairs[BN / 4];
-};
-static FASTK_DEVICE void loadAll(Loads &loads, i32 batch, i32 m, i32 n0, OPERAND_PARAMETERS) {
-#pragma unroll
-  for (int i = 0; i < BN / 4; ++i) {
-    i32 row = m + (i & 1) * 8, n = n0 + 2 * (i32)(threadIdx.x & 3) + (i / 2) * 8;
-    if (M % BM != 0)
-      row = row < M ? row : M - 1;
-    if (N % BN != 0)
-      n = n < N ? n : N - 2;
-    loads.pairs[i] = loadScores(OPERANDS, batch, row, n);
-  }
-}
-#define LOAD_ALL(n0) loadAll(loads, tile.batch, m, n0, OPERANDS)
-#else
-struct Loads {};
-#define LOAD_ALL(n0)
-#endif
-
 // Scores become weights, and `rows.factor` what sums of before are to be multiplied by.
 template <bool Masked>
-static FASTK_DEVICE void weigh(float (&s)[BN / 2], Rows &rows, const Loads &loads, i32 batch, i32 m, i32 n0,
+static FASTK_DEVICE void weigh(float (&s)[BN / 2], Rows &rows, i32 batch, i32 m, i32 n0,
                               OPERAND_PARAMETERS) {
   const i32 column = n0 + 2 * (i32)(threadIdx.x & 3);
 #if !SCORE_IS_SCALED && SCORE_PAIRS
@@ -188,11 +164,7 @@ static FASTK_DEVICE void weigh(float (&s)[BN / 2], Rows &rows, const Loads &load
       row = row < M ? row : M - 1;
     if (Masked)
       n = n < N ? n : N - 2;
-#if HAS_LOADS
-    const float2 pair = score2(OPERANDS, batch, row, n, s[i], s[i + 1], loads.pairs[i / 2]);
-#else
     const float2 pair = score2(OPERANDS, batch, row, n, s[i], s[i + 1], loadScores(OPERANDS, batch, row, n));
-#endif
     s[i] = pair.x;
     s[i + 1] = pair.y;
   }
@@ -230,27 +202,20 @@ static FASTK_DEVICE void weigh(float (&s)[BN / 2], Rows &rows, const Loads &load
     float next = fmaxf(rows.most[half], fmaxf(most[0], most[1]));
     next = fmaxf(next, __shfl_xor_sync(0xffffffffu, next, 1));
     next = fmaxf(next, __shfl_xor_sync(0xffffffffu, next, 2));
-    // A row without a key so far; one whose product with the scale would be infinite.
-    float base = next == -FASTK_INFINITY ? 0.0f : next;
+    // A row without a key so far.
+    const float base = next == -FASTK_INFINITY ? 0.0f : next;
     rows.factor[half] = exp2Fast((rows.most[half] - base) * SCALE_LOG2);
     rows.most[half] = next;
-    if (fabsf(base) > 1e30f) {
-#pragma unroll
-      for (int i = 0; i < BN / 2; i += 4) {
-        s[i + 2 * half] -= base;
-        s[i + 2 * half + 1] -= base;
-      }
-      base = 0.0f;
-    }
-    base = fmaf(base, SCALE_LOG2, -WEIGHT_SHIFT);
+    const float shift = fmaf(base, -SCALE_LOG2, WEIGHT_SHIFT);
     float sum[2] = {0.0f, 0.0f};
 #pragma unroll
     for (int i = 0; i < BN / 2; i += 4)
 #pragma unroll
       for (int j = 0; j < 2; ++j) {
-        const float x = fmaf(s[i + 2 * half + j], SCALE_LOG2, -base);
-        s[i + 2 * half + j] = exp2Fast(x);
-        sum[j] += s[i + 2 * half + j];
+        float &x = s[i + 2 * half + j];
+        // The product alone might be infinite.
+        x = exp2Fast(SCALE_LOG2 > 1.0f ? fmaf(x - base, SCALE_LOG2, WEIGHT_SHIFT) : fmaf(x, SCALE_LOG2, shift));
+        sum[j] += x;
       }
     rows.sum[half] = fmaf(rows.sum[half], rows.factor[half], sum[0] + sum[1]);
   }
@@ -472,7 +437,6 @@ attention(const __grid_constant__ CUtensorMap mapQ, const __grid_constant__ CUte
       float s[BN / 2], o[E_PAD / 2];
       u32 p[TERMS][BN / 16][4];
       Rows rows;
-      Loads loads;
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         rows.most[half] = -FASTK_INFINITY;
@@ -482,16 +446,15 @@ attention(const __grid_constant__ CUtensorMap mapQ, const __grid_constant__ CUte
       mbarWait(&fullK[k.stage], k.parity);
       wgmmaFence();
       multiplyKeys(s, descQ, descK + (u64)(k.stage * (K_STAGE / 16)));
-      LOAD_ALL(j * BN);
       wgmmaWait<0>();
       wgmmaHold(s);
       if (lane == 0)
         mbarArrive(&emptyK[k.stage]);
       k.next();
       if (j < whole)
-        weigh<false>(s, rows, loads, tile.batch, m, j * BN, OPERANDS);
+        weigh<false>(s, rows, tile.batch, m, j * BN, OPERANDS);
       else
-        weigh<true>(s, rows, loads, tile.batch, m, j * BN, OPERANDS);
+        weigh<true>(s, rows, tile.batch, m, j * BN, OPERANDS);
       packWeights(p, s);
       u32 keep = 0;
       // Keys of this step and values of the one before are multiplied while others compute weights; this step's
@@ -506,14 +469,13 @@ attention(const __grid_constant__ CUtensorMap mapQ, const __grid_constant__ CUte
     wgmmaFence();                                                                                                      \
     multiplyValues(o, p, descV + (u64)(v.stage * (V_STAGE / 16)), keep);                                               \
     PASS_TURN();                                                                                                       \
-    LOAD_ALL(j * BN);                                                                                                  \
     keep = 1;                                                                                                          \
     wgmmaWait<1>();                                                                                                    \
     wgmmaHold(s);                                                                                                      \
     if (lane == 0)                                                                                                     \
       mbarArrive(&emptyK[k.stage]);                                                                                    \
     k.next();                                                                                                          \
-    weigh<MASKED>(s, rows, loads, tile.batch, m, j * BN, OPERANDS);                                                           \
+    weigh<MASKED>(s, rows, tile.batch, m, j * BN, OPERANDS);                                                           \
     wgmmaWait<0>();                                                                                                    \
     wgmmaHold(o);                                                                                                      \
     if (lane == 0)                                                                                                     \
