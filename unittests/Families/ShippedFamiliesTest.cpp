@@ -137,6 +137,13 @@ NVRTC_TEST(ShippedFamiliesTest, ReductionsCompile) {
     compileInstances(FASTK_FAMILIES_DIR, "reduction", text, false);
 }
 
+// Random ones: masks, groups of queries, layouts that no map describes.
+NVRTC_TEST(ShippedFamiliesTest, AttentionCompiles) {
+  for (uint64_t number = 0; number < 12; ++number)
+    compileInstances(FASTK_FAMILIES_DIR, "attention",
+                     sampleAttention(5, number).text.str(), true);
+}
+
 // It calls every function of the header.
 NVRTC_TEST(ShippedFamiliesTest, APlainProgramOfRowsCompiles) {
   for (const std::string &text : reductions())

@@ -31,27 +31,12 @@
 #define Q_PACKED (BATCH * M * D_PITCH)
 #define K_PACKED (BATCH * N * D_PITCH)
 #define V_PACKED (BATCH * N * E_PITCH)
-#if Q_ALIGNED
-#define Q_INNER_AT(b) innerQ(b)
-#define Q_OUTER_AT(b) outerQ(b)
-#else
-#define Q_INNER_AT(b) (b)
-#define Q_OUTER_AT(b) 0
-#endif
-#if K_ALIGNED
-#define K_INNER_AT(b) innerK(b)
-#define K_OUTER_AT(b) outerK(b)
-#else
-#define K_INNER_AT(b) (b)
-#define K_OUTER_AT(b) 0
-#endif
-#if V_ALIGNED
-#define V_INNER_AT(b) innerV(b)
-#define V_OUTER_AT(b) outerV(b)
-#else
-#define V_INNER_AT(b) (b)
-#define V_OUTER_AT(b) 0
-#endif
+#define Q_INNER_AT(b) (Q_ALIGNED ? innerQ(b) : (b))
+#define Q_OUTER_AT(b) (Q_ALIGNED ? outerQ(b) : 0)
+#define K_INNER_AT(b) (K_ALIGNED ? innerK(b) : (b))
+#define K_OUTER_AT(b) (K_ALIGNED ? outerK(b) : 0)
+#define V_INNER_AT(b) (V_ALIGNED ? innerV(b) : (b))
+#define V_OUTER_AT(b) (V_ALIGNED ? outerV(b) : 0)
 #define OVERLAPS (!Q_ALIGNED || !K_ALIGNED || !V_ALIGNED)
 
 // Shared memory: slots of Q, whence results are stored too, a ring of stages of K and V, barriers.
@@ -575,33 +560,20 @@ attention(const __grid_constant__ CUtensorMap mapQ, const __grid_constant__ CUte
 }
 
 // Operands with rows at multiples of 16 bytes.
-#if !Q_ALIGNED
-extern "C" __global__ void __launch_bounds__(256) packQ(u16 *to, OPERAND_PARAMETERS) {
-  const i64 i = (i64)blockIdx.x * 256 + threadIdx.x;
-  if (i < Q_PACKED) {
-    const i32 d = (i32)(i % D_PITCH), m = (i32)(i / D_PITCH % M), b = (i32)(i / D_PITCH / M);
-    to[i] = d < D ? elementQ(OPERANDS, b, m, d).bits : (u16)0;
+#define PACK_OPERAND(name, element, rows, columns, pitch)                                                              \
+  extern "C" __global__ void __launch_bounds__(256) name(u16 *to, OPERAND_PARAMETERS) {                                \
+    const i64 i = (i64)blockIdx.x * 256 + threadIdx.x;                                                                 \
+    const i32 column = (i32)(i % (pitch)), row = (i32)(i / (pitch) % (rows)), b = (i32)(i / (pitch) / (rows));         \
+    if (b < BATCH)                                                                                                     \
+      to[i] = column < (columns) ? element(OPERANDS, b, row, column).bits : (u16)0;                                    \
+    launchNext();                                                                                                      \
   }
-  launchNext();
-}
+#if !Q_ALIGNED
+PACK_OPERAND(packQ, elementQ, M, D, D_PITCH)
 #endif
 #if !K_ALIGNED
-extern "C" __global__ void __launch_bounds__(256) packK(u16 *to, OPERAND_PARAMETERS) {
-  const i64 i = (i64)blockIdx.x * 256 + threadIdx.x;
-  if (i < K_PACKED) {
-    const i32 d = (i32)(i % D_PITCH), n = (i32)(i / D_PITCH % N), b = (i32)(i / D_PITCH / N);
-    to[i] = d < D ? elementK(OPERANDS, b, n, d).bits : (u16)0;
-  }
-  launchNext();
-}
+PACK_OPERAND(packK, elementK, N, D, D_PITCH)
 #endif
 #if !V_ALIGNED
-extern "C" __global__ void __launch_bounds__(256) packV(u16 *to, OPERAND_PARAMETERS) {
-  const i64 i = (i64)blockIdx.x * 256 + threadIdx.x;
-  if (i < V_PACKED) {
-    const i32 e = (i32)(i % E_PITCH), n = (i32)(i / E_PITCH % N), b = (i32)(i / E_PITCH / N);
-    to[i] = e < E ? elementV(OPERANDS, b, n, e).bits : (u16)0;
-  }
-  launchNext();
-}
+PACK_OPERAND(packV, elementV, N, E, E_PITCH)
 #endif
