@@ -5,7 +5,7 @@
 #define BN 128 // tune: 64, 80, 128, 176
 #define CONSUMERS 2 // tune: 1, 2, 3
 #define TURNS 1 // tune: 0, 1
-#define TERMS 1 // tune: 1, 2, 3
+#define TERMS 1 // tune: 1, 2
 
 // Tiles of BM rows; the keys are walked from the last to the first, BN at a time.
 #define BM (64 * CONSUMERS)
@@ -86,7 +86,7 @@ FASTK_WGMMA_16(wgmmaBF16, 88, 88, 89, 90, 91, 92, "m64n176k16", "bf16")
 
 // Weights are computed times a power of two, for which f16 has room above 1 and needs it below.
 #if Q_IS_F16
-#define WEIGHT_SHIFT 8.0f
+#define WEIGHT_SHIFT 15.0f
 #else
 #define WEIGHT_SHIFT 0.0f
 #endif
@@ -138,8 +138,7 @@ struct Rows {
 
 // Scores become weights, and `rows.factor` what sums of before are to be multiplied by.
 template <bool Masked>
-static FASTK_DEVICE void weigh(float (&s)[BN / 2], Rows &rows, i32 batch, i32 m, i32 n0,
-                              OPERAND_PARAMETERS) {
+static FASTK_DEVICE void weigh(float (&s)[BN / 2], Rows &rows, i32 batch, i32 m, i32 n0, OPERAND_PARAMETERS) {
   const i32 column = n0 + 2 * (i32)(threadIdx.x & 3);
 #if !SCORE_IS_SCALED && SCORE_PAIRS
 #pragma unroll
@@ -176,6 +175,7 @@ static FASTK_DEVICE void weigh(float (&s)[BN / 2], Rows &rows, i32 batch, i32 m,
         s[i] = -FASTK_INFINITY;
     }
   }
+  float base[2], shift[2], sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     float most[2] = {s[2 * half], s[2 * half + 1]};
@@ -188,22 +188,29 @@ static FASTK_DEVICE void weigh(float (&s)[BN / 2], Rows &rows, i32 batch, i32 m,
     next = fmaxf(next, __shfl_xor_sync(0xffffffffu, next, 1));
     next = fmaxf(next, __shfl_xor_sync(0xffffffffu, next, 2));
     // A row without a key so far.
-    const float base = next == -FASTK_INFINITY ? 0.0f : next;
-    rows.factor[half] = exp2Fast((rows.most[half] - base) * SCALE_LOG2);
+    base[half] = next == -FASTK_INFINITY ? 0.0f : next;
+    rows.factor[half] = exp2Fast((rows.most[half] - base[half]) * SCALE_LOG2);
     rows.most[half] = next;
-    const float shift = fmaf(base, -SCALE_LOG2, WEIGHT_SHIFT);
-    float sum[2] = {0.0f, 0.0f};
-#pragma unroll
-    for (int i = 0; i < BN / 2; i += 4)
-#pragma unroll
-      for (int j = 0; j < 2; ++j) {
-        float &x = s[i + 2 * half + j];
-        // The product alone might be infinite.
-        x = exp2Fast(SCALE_LOG2 > 1.0f ? fmaf(x - base, SCALE_LOG2, WEIGHT_SHIFT) : fmaf(x, SCALE_LOG2, shift));
-        sum[j] += x;
-      }
-    rows.sum[half] = fmaf(rows.sum[half], rows.factor[half], sum[0] + sum[1]);
+    shift[half] = fmaf(base[half], -SCALE_LOG2, WEIGHT_SHIFT);
   }
+  // One step is enough where rounding of the product leaves the largest weight near 1.
+  const bool isNear = fabsf(shift[0]) < 4.0e6f && fabsf(shift[1]) < 4.0e6f;
+  if (SCORE_IS_SCALED && __all_sync(0xffffffffu, isNear)) {
+#pragma unroll
+    for (int i = 0; i < BN / 2; ++i) {
+      s[i] = exp2Fast(fmaf(s[i], SCALE_LOG2, shift[(i / 2) % 2]));
+      sum[i % 4] += s[i];
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < BN / 2; ++i) {
+      s[i] = exp2Fast(fmaf(s[i] - base[(i / 2) % 2], SCALE_LOG2, WEIGHT_SHIFT));
+      sum[i % 4] += s[i];
+    }
+  }
+#pragma unroll
+  for (int half = 0; half < 2; ++half)
+    rows.sum[half] = fmaf(rows.sum[half], rows.factor[half], sum[2 * half] + sum[2 * half + 1]);
 }
 
 // Weights as the left operand of the second product: of TERMS numbers of 16 bits that add up to each.
