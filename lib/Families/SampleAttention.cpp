@@ -5,13 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Draw.h"
 #include "fastk/Families/AttentionText.h"
 #include "fastk/Families/Samples.h"
-#include "fastk/Protocol/FloatFormulas.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/Twine.h"
 #include <cmath>
-#include <random>
 
 using namespace llvm;
 using namespace fastk;
@@ -20,11 +19,9 @@ using families::AttentionText;
 
 namespace {
 /// Draws one sample.
-class Sampler {
+class Sampler : families::Draw {
 public:
-  // A distribution of the library would differ between libraries.
-  Sampler(uint64_t seed, uint64_t number)
-      : random(worker::bitsAt(seed, number)) {}
+  using Draw::Draw;
 
   AttentionSample run(uint64_t number) {
     text.name = "sample_" + std::to_string(number);
@@ -46,13 +43,6 @@ public:
   }
 
 private:
-  uint64_t below(uint64_t count) { return random() % count; }
-  bool oneIn(uint64_t count) { return below(count) == 0; }
-  template <typename T>
-  T pick(std::initializer_list<T> list) {
-    return list.begin()[below(list.size())];
-  }
-
   void drawTypes() {
     text.type = pick({"f16", "bf16"});
     text.result = text.type;
@@ -222,7 +212,6 @@ private:
     return words;
   }
 
-  std::mt19937_64 random;
   AttentionText text;
 };
 } // namespace
