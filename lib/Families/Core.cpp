@@ -7,6 +7,8 @@
 
 #include "fastk/Families/Core.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
+#include "fastk/Families/Attention.h"
+#include "fastk/Families/AttentionText.h"
 #include "fastk/Families/Contraction.h"
 #include "fastk/Families/ContractionText.h"
 #include "fastk/Families/Reduction.h"
@@ -35,6 +37,11 @@ ArrayRef<Core> families::cores() {
       {"reduction", describe<matchReductions>,
        [](uint64_t seed, uint64_t number) {
          ReductionSample sample = sampleReduction(seed, number);
+         return Sample{sample.text.str(), std::move(sample.about)};
+       }},
+      {"attention", describe<matchAttention>,
+       [](uint64_t seed, uint64_t number) {
+         AttentionSample sample = sampleAttention(seed, number);
          return Sample{sample.text.str(), std::move(sample.about)};
        }},
   };

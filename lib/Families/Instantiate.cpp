@@ -108,7 +108,8 @@ std::vector<Instance> families::instantiate(const Family &family,
   std::string device;
   raw_string_ostream(device)
       << "#define MULTIPROCESSORS " << core.multiprocessors
-      << "\n#define SHARED_LIMIT " << core.sharedBytes << "\n";
+      << "\n#define SHARED_LIMIT " << core.sharedBytes
+      << "\n#define ACCEPTS_TF32 " << core.acceptsTF32 << "\n";
   std::string program = device + core.header + "\n" + family.program;
   std::string problem;
   std::optional<json::Value> plan = parseUntrusted(family.plan, problem);

@@ -15,6 +15,7 @@
 #include "../Cuda/CudaTest.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
+#include "fastk/Families/AttentionText.h"
 #include "fastk/Families/ContractionText.h"
 #include "fastk/Families/Family.h"
 #include "fastk/Families/ReductionText.h"
@@ -135,6 +136,13 @@ NVRTC_TEST(ShippedFamiliesTest, ContractionsCompile) {
 NVRTC_TEST(ShippedFamiliesTest, ReductionsCompile) {
   for (const std::string &text : reductions())
     compileInstances(FASTK_FAMILIES_DIR, "reduction", text, false);
+}
+
+// Random ones: masks, groups of queries, layouts that no map describes.
+NVRTC_TEST(ShippedFamiliesTest, AttentionCompiles) {
+  for (uint64_t number = 0; number < 12; ++number)
+    compileInstances(FASTK_FAMILIES_DIR, "attention",
+                     sampleAttention(5, number).text.str(), false);
 }
 
 // It calls every function of the header.

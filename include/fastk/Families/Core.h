@@ -32,6 +32,9 @@ struct CoreInstance {
   /// "A" -> "in1".
   std::map<std::string, std::string> buffers;
   unsigned inputs = 0;
+  /// Whether what is computed may lose what operands of 10 bits lose: a looser
+  /// class than `ieee` is accepted.
+  bool acceptsTF32 = false;
   /// What the plan may use of the device.
   int64_t multiprocessors = 0, sharedBytes = 0;
 };

@@ -147,8 +147,11 @@ private:
   coresOf(const ProposalContext &context) {
     LoweringOp workload = context.workload;
     std::string why;
-    return families::findCores(workload.getPattern().front(),
-                               context.target.target, why);
+    std::vector<families::CoreInstance> cores = families::findCores(
+        workload.getPattern().front(), context.target.target, why);
+    for (families::CoreInstance &core : cores)
+      core.acceptsTF32 = context.acceptedPrecision != Precision::ieee;
+    return cores;
   }
 
   std::string shownName;
