@@ -45,7 +45,11 @@ if [ ! -e "$root/.complete" ]; then
   done
   touch "$root/.complete"
 fi
-for path in ${copies[@]+"${copies[@]}"}; do cp -a --parents "$path" "$root"; done
+for path in ${copies[@]+"${copies[@]}"}; do
+  path=$(realpath -s "$path")
+  mkdir -p "$root$(dirname "$path")"
+  cp -a "$path" "$root$(dirname "$path")/"
+done
 rm -rf "$root/opt/fastk"
 git clone -q --no-local "$source" "$root/opt/fastk"
 
