@@ -4,7 +4,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===#
-"""What the benchmarks of families have in common: families.py, reductions.py.
+"""What the benchmarks of families have in common: families.py, reductions.py,
+attention.py.
 
 `make` needs no GPU: each row is compiled with --winners-from=family. Where the bank has
 no winner, what is timed is the first choice of a family, which nobody has measured. It
@@ -47,7 +48,7 @@ class Row:
     unit: str
     #: torch.compile is a contender, too.
     is_compiled: bool = True
-    #: Further ways of torch to compute it, by name.
+    #: Further ways of torch to compute it, by name; one that fails is left out.
     others: dict = dataclasses.field(default_factory=dict)
 
 
@@ -98,6 +99,10 @@ def _time_rows(options, chosen):
         )
         operator = h200.Operator(name, specification, folder, row.is_compiled)
         for other, function in row.others.items():
+            try:
+                function(*operator.sets[0])
+            except RuntimeError:
+                continue  # It does not take the row.
             operator.calls[f"torch {other}"] = lambda i, f=function, o=operator: f(*o.sets[i])
         errors = operator.check()
         wrong += [f"{name}: {n}" for n, e in errors.items() if not e[2]]
