@@ -43,6 +43,7 @@ TEST(SumOfProducts, EitherOrderOfTheSumIsOne) {
     ASSERT_TRUE(found);
     EXPECT_EQ(cast<BlockArgument>(found->lhs).getArgNumber(), 0u);
     EXPECT_EQ(cast<BlockArgument>(found->rhs).getArgNumber(), 1u);
+    EXPECT_TRUE(found->product.hasOneUse());
   }
 }
 

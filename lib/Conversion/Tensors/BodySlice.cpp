@@ -20,6 +20,9 @@ bool BodySlice::collect(Value value, Block *body,
     arguments.insert(cast<BlockArgument>(value).getArgNumber());
     return true;
   }
+  // Values that many others use are looked through once.
+  if (ops.contains(producer))
+    return true;
   if (!producer->hasTrait<OpTrait::ConstantLike>()) {
     if (producer->getNumRegions() || producer->getNumResults() != 1 ||
         !OpTrait::hasElementwiseMappableTraits(producer))

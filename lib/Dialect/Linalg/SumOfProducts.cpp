@@ -27,5 +27,5 @@ std::optional<SumOfProducts> fastk::matchSumOfProducts(linalg::GenericOp op,
   auto product = term ? term.getDefiningOp<arith::MulFOp>() : nullptr;
   if (!product || product->getBlock() != body)
     return std::nullopt;
-  return SumOfProducts{product.getLhs(), product.getRhs()};
+  return SumOfProducts{product.getLhs(), product.getRhs(), product};
 }

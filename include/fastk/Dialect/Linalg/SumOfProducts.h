@@ -16,6 +16,8 @@ namespace fastk {
 /// The factors of what is summed: values of an op's body.
 struct SumOfProducts {
   mlir::Value lhs, rhs;
+  /// Their product; something else of the body may use it, too.
+  mlir::Value product;
 };
 
 /// A result of `op` as the sum, over the loops that it reduces, of products of

@@ -102,7 +102,8 @@ static bool matchBody(Contraction &contraction) {
       !accumulator.hasOneUse())
     return false;
   std::optional<SumOfProducts> sum = matchSumOfProducts(op);
-  return sum && collectSide(sum->lhs, contraction, contraction.a) &&
+  return sum && sum->product.hasOneUse() &&
+         collectSide(sum->lhs, contraction, contraction.a) &&
          collectSide(sum->rhs, contraction, contraction.b);
 }
 

@@ -42,7 +42,7 @@ bool ContractionEmitter::matchBody() {
       !accumulator.hasOneUse())
     return false;
   std::optional<SumOfProducts> sum = matchSumOfProducts(op);
-  if (!sum)
+  if (!sum || !sum->product.hasOneUse())
     return false;
   auto collect = [&](Value value, Side &side) {
     BodySlice slice;
