@@ -158,12 +158,7 @@ private:
     return layout;
   }
 
-  void writeType(const Twine &name, Elem elem) {
-    define(name + "_BITS", bytesOf(elem) * 8);
-    define(name + "_IS_F16", elem == Elem::F16);
-    define(name + "_IS_BF16", elem == Elem::BF16);
-    define(name + "_IS_F32", elem == Elem::F32);
-  }
+  void writeType(const Twine &name, Elem elem) { defineElem(name, elem); }
   void writeLayout(const Twine &name, const std::optional<Layout> &layout) {
     Layout known = layout.value_or(Layout());
     define(name + "_ALIGNED", layout.has_value());
@@ -340,7 +335,6 @@ void HeaderWriter::writePairs(ArrayRef<ScoreLoad> loads) {
 }
 
 void HeaderWriter::writeFinish() {
-  std::string type = families::cudaType(attention.resultElem);
   auto writeResultVars = [&] {
     writeVars(attention.batch, "b");
     writeVars(attention.m, "m");
@@ -367,16 +361,8 @@ void HeaderWriter::writeFinish() {
     return {};
   };
   CValue value = scope.at(attention.result, attention.index);
-  os << body << "  return " << value.text << ";\n}\nFASTK_DEVICE " << type
-     << " finish(OPERAND_PARAMETERS, i32 b, i32 m, i32 e, float acc) {\n"
-     << "  return " << type << "(finishValue(OPERANDS, b, m, e, acc));\n}\n";
-  if (bytesOf(attention.resultElem) == 2)
-    os << "// Of columns e (even) and e + 1, the first in the low half.\n"
-       << "FASTK_DEVICE u32 finish2(OPERAND_PARAMETERS, i32 b, i32 m, i32 e, "
-          "float acc0, float acc1) {\n  return "
-       << (attention.resultElem == Elem::F16 ? "packF16" : "packBF16")
-       << "(finishValue(OPERANDS, b, m, e, acc0), "
-          "finishValue(OPERANDS, b, m, e + 1, acc1));\n}\n";
+  os << body << "  return " << value.text << ";\n}\n";
+  writeRounded(attention.resultElem, "e");
 }
 
 std::optional<std::string> families::writeHeader(const Attention &attention,

@@ -56,10 +56,7 @@ private:
   bool computesIn16Bits() const { return bytesOf(contraction.resultElem) == 2; }
 
   void writeSide(StringRef name, const ContractionSide &side) {
-    define(name + "_BITS", bytesOf(side.elem) * 8);
-    define(name + "_IS_F16", side.elem == Elem::F16);
-    define(name + "_IS_BF16", side.elem == Elem::BF16);
-    define(name + "_IS_F32", side.elem == Elem::F32);
+    defineElem(name, side.elem);
     define(name + "_PLAIN", side.isPlain);
     // Of what is computed the order is the program's to choose.
     bool isKMajor = !side.isPlain || side.k == 1;
@@ -77,10 +74,7 @@ private:
 
   void writeResult() {
     Elem elem = contraction.resultElem;
-    define("OUT_BITS", bytesOf(elem) * 8);
-    define("OUT_IS_F16", elem == Elem::F16);
-    define("OUT_IS_BF16", elem == Elem::BF16);
-    define("OUT_IS_F32", elem == Elem::F32);
+    defineElem("OUT", elem);
     define("OUT_BATCH_STRIDE", contraction.resultBatch.value_or(0));
     define("OUT_ROW_STRIDE", contraction.resultM.value_or(0));
     bool isMapped = contraction.resultBatch && contraction.resultM &&
@@ -106,7 +100,6 @@ private:
   }
 
   void writeFinish() {
-    std::string type = families::cudaType(contraction.resultElem);
     os << "FASTK_DEVICE i64 outOffset(i32 b, i32 m, i32 n) {\n";
     writeResultVars();
     Lin linear = Scope::linear(contraction.result, contraction.index);
@@ -126,16 +119,7 @@ private:
     };
     CValue value = scope.at(contraction.result, contraction.index);
     os << body << "  return " << value.text << ";\n}\n";
-    os << "FASTK_DEVICE " << type
-       << " finish(OPERAND_PARAMETERS, i32 b, i32 m, i32 n, float acc) {\n"
-       << "  return " << type << "(finishValue(OPERANDS, b, m, n, acc));\n}\n";
-    if (computesIn16Bits())
-      os << "// Of columns n (even) and n + 1, the first in the low half.\n"
-         << "FASTK_DEVICE u32 finish2(OPERAND_PARAMETERS, i32 b, i32 m, i32 n, "
-            "float acc0, float acc1) {\n  return "
-         << (contraction.resultElem == Elem::F16 ? "packF16" : "packBF16")
-         << "(finishValue(OPERANDS, b, m, n, acc0), "
-            "finishValue(OPERANDS, b, m, n + 1, acc1));\n}\n";
+    writeRounded(contraction.resultElem, "n");
   }
   void writeResultVars() {
     writeVars(contraction.batch, "b");
@@ -168,7 +152,6 @@ families::describeCore(const Contraction &contraction, std::string &why) {
   if (!header)
     return std::nullopt;
   CoreInstance core;
-  core.core = "contraction";
   core.header = std::move(*header);
   core.inputs = contraction.program.buffers.size();
   core.buffers["A"] = "in" + std::to_string(contraction.a.input);

@@ -44,3 +44,30 @@ void HeaderText::writeVars(ArrayRef<unsigned> group, StringRef index) {
     inner *= extent;
   }
 }
+
+void HeaderText::defineElem(const Twine &name, Elem elem) {
+  define(name + "_BITS", bytesOf(elem) * 8);
+  define(name + "_IS_F16", elem == Elem::F16);
+  define(name + "_IS_BF16", elem == Elem::BF16);
+  define(name + "_IS_F32", elem == Elem::F32);
+}
+
+void HeaderText::writeRounded(Elem result, StringRef column) {
+  std::string type = cudaType(result);
+  std::string parameters =
+      ("(OPERAND_PARAMETERS, i32 b, i32 m, i32 " + column + ", float acc")
+          .str();
+  os << "FASTK_DEVICE " << type << " finish" << parameters << ") {\n"
+     << "  return " << type << "(finishValue(OPERANDS, b, m, " << column
+     << ", acc));\n}\n";
+  if (bytesOf(result) != 2)
+    return;
+  os << "// Of columns " << column << " (even) and " << column
+     << " + 1, the first in the low half.\n"
+     << "FASTK_DEVICE u32 finish2" << parameters
+     << "0, float acc1) {\n  return "
+     << (result == Elem::F16 ? "packF16" : "packBF16")
+     << "(finishValue(OPERANDS, b, m, " << column
+     << ", acc0), finishValue(OPERANDS, b, m, " << column
+     << " + 1, acc1));\n}\n";
+}

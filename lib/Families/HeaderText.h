@@ -23,6 +23,11 @@ public:
   void define(const llvm::Twine &name, int64_t value) {
     os << "#define " << name << " " << value << "\n";
   }
+  /// NAME_BITS, NAME_IS_F16, NAME_IS_BF16 and NAME_IS_F32.
+  void defineElem(const llvm::Twine &name, catalog::Elem elem);
+  /// finish() and, for results of 16 bits, finish2() of finishValue(), whose
+  /// coordinates are b, m and `column`.
+  void writeRounded(catalog::Elem result, llvm::StringRef column);
   /// OUT_TYPE, and OPERAND_PARAMETERS and OPERANDS of a workload's body.
   void writeOperands(mlir::Block &body, catalog::Elem result);
   /// Lines that declare the variables of a group, outermost first, from its one

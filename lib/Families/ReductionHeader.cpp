@@ -195,10 +195,7 @@ private:
     define("ROW_VECTOR", rowVector);
     define("COLUMNS_ADJACENT", areAdjacent(core.columns));
     define("ROWS_ADJACENT", areAdjacent(core.rows));
-    define("OUT_BITS", bytesOf(core.resultElem) * 8);
-    define("OUT_IS_F16", core.resultElem == Elem::F16);
-    define("OUT_IS_BF16", core.resultElem == Elem::BF16);
-    define("OUT_IS_F32", core.resultElem == Elem::F32);
+    defineElem("OUT", core.resultElem);
   }
 
   /// Finds the words of each statistic, as a compiler lays the struct out; the
@@ -578,7 +575,6 @@ families::describeCore(const ReductionCore &core, std::string &why) {
   if (!header)
     return std::nullopt;
   CoreInstance instance;
-  instance.core = "reduction";
   instance.header = std::move(*header);
   instance.inputs = core.program.buffers.size();
   instance.buffers["OUT"] = "out0";

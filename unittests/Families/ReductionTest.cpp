@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Families/Reduction.h"
-#include "../Analysis/WorkloadFixture.h"
+#include "Matched.h"
 #include "fastk/Families/ReductionText.h"
 #include "gmock/gmock.h"
 
@@ -16,32 +16,7 @@ using namespace fastk::test;
 using testing::HasSubstr;
 using testing::Not;
 
-namespace {
-/// The core of a function's text; `why` says what is none.
-struct Matched {
-  explicit Matched(const std::string &text) {
-    Module source = wrapIntoWorkload(text);
-    EXPECT_TRUE(source) << text;
-    if (!source)
-      return;
-    auto computed = computeCanonicalForm(getWorkload(*source));
-    EXPECT_TRUE(mlir::succeeded(computed));
-    form.emplace(std::move(*computed));
-    core = matchReductions(form->getPattern().front(), why);
-  }
-  explicit Matched(const ReductionText &text) : Matched(text.str()) {}
-  std::string header() {
-    if (!core)
-      return why;
-    std::optional<CoreInstance> described = describeCore(*core, why);
-    return described ? described->header : why;
-  }
-
-  std::optional<CanonicalForm> form;
-  std::optional<ReductionCore> core;
-  std::string why;
-};
-} // namespace
+using MatchedReduction = Matched<ReductionText, matchReductions>;
 
 static ReductionText softmax() {
   ReductionText text;
@@ -66,7 +41,7 @@ static ReductionText sum() {
 }
 
 TEST(ReductionTest, SoftmaxHasTwoPasses) {
-  Matched matched(softmax());
+  MatchedReduction matched(softmax());
   ASSERT_TRUE(matched.core) << matched.why;
   EXPECT_EQ(matched.core->rowCount, 8);
   EXPECT_EQ(matched.core->columnCount, 64);
@@ -86,7 +61,7 @@ TEST(ReductionTest, SoftmaxHasTwoPasses) {
 }
 
 TEST(ReductionTest, ASumHasAnElementForEachRow) {
-  Matched matched(sum());
+  MatchedReduction matched(sum());
   ASSERT_TRUE(matched.core) << matched.why;
   EXPECT_TRUE(matched.core->isPerRow);
   EXPECT_EQ(matched.core->stages, 1u);
@@ -98,7 +73,7 @@ TEST(ReductionTest, ColumnsMayLieApart) {
   ReductionText text = softmax();
   text.dims = text.operands[0].dims = "cr";
   text.extents['r'] = 24;
-  Matched matched(text);
+  MatchedReduction matched(text);
   ASSERT_TRUE(matched.core) << matched.why;
   EXPECT_EQ(matched.core->rowCount, 24);
   std::string header = matched.header();
@@ -113,7 +88,7 @@ TEST(ReductionTest, TwoLoopsOfColumnsWithRowsBetween) {
   text.dims = text.operands[0].dims = "crd";
   text.reduced = "cd";
   text.extents = {{'c', 4}, {'r', 6}, {'d', 10}};
-  Matched matched(text);
+  MatchedReduction matched(text);
   ASSERT_TRUE(matched.core) << matched.why;
   EXPECT_EQ(matched.core->rowCount, 6);
   EXPECT_EQ(matched.core->columnCount, 40);
@@ -127,7 +102,7 @@ TEST(ReductionTest, WhatIsOfEachColumnIsNoValue) {
   text.operands.push_back({"gamma", "c", "f32"});
   text.tail += "    %z = arith.mulf %y, %gamma : f32\n";
   text.value = "%z";
-  Matched matched(text);
+  MatchedReduction matched(text);
   ASSERT_TRUE(matched.core) << matched.why;
   ASSERT_EQ(matched.core->loads.size(), 2u);
   EXPECT_THAT(matched.header(), HasSubstr("#define VALUE_BYTES 4\n"));
@@ -142,7 +117,7 @@ TEST(ReductionTest, WhatManyElementsShareIsNoValue) {
   text.operands.push_back({"gamma", "rc", "f32"});
   text.tail += "    %z = arith.mulf %y, %gamma : f32\n";
   text.value = "%z";
-  Matched matched(text);
+  MatchedReduction matched(text);
   ASSERT_TRUE(matched.core) << matched.why;
   EXPECT_THAT(matched.header(), HasSubstr("#define VALUE_BYTES 4\n"));
   EXPECT_THAT(matched.header(), HasSubstr("#define COLUMN_VECTOR 4\n"));
@@ -151,7 +126,7 @@ TEST(ReductionTest, WhatManyElementsShareIsNoValue) {
 TEST(ReductionTest, OneRowKeepsItsValues) {
   ReductionText text = softmax();
   text.extents = {{'r', 1}, {'c', 64}};
-  Matched matched(text);
+  MatchedReduction matched(text);
   ASSERT_TRUE(matched.core) << matched.why;
   EXPECT_THAT(matched.header(), HasSubstr("#define VALUE_BYTES 4\n"));
 }
@@ -159,7 +134,7 @@ TEST(ReductionTest, OneRowKeepsItsValues) {
 TEST(ReductionTest, HalvesAreLoadedEightAtATime) {
   ReductionText text = softmax();
   text.operands[0].type = text.result = "f16";
-  Matched matched(text);
+  MatchedReduction matched(text);
   ASSERT_TRUE(matched.core) << matched.why;
   EXPECT_THAT(matched.header(), HasSubstr("#define COLUMN_VECTOR 8\n"));
 }
@@ -167,7 +142,7 @@ TEST(ReductionTest, HalvesAreLoadedEightAtATime) {
 TEST(ReductionTest, EverySampleIsOne) {
   for (uint64_t number = 0; number < 120; ++number) {
     ReductionSample sample = sampleReduction(1, number);
-    Matched matched(sample.text);
+    MatchedReduction matched(sample.text);
     ASSERT_TRUE(matched.core) << sample.about << ": " << matched.why << "\n"
                               << sample.text.str();
     EXPECT_EQ(matched.core->rowCount * matched.core->columnCount,
@@ -179,7 +154,7 @@ TEST(ReductionTest, EverySampleIsOne) {
 }
 
 TEST(ReductionErrorsTest, WhatReducesNothing) {
-  Matched matched(R"(
+  MatchedReduction matched(R"(
     func.func @f(%a: tensor<64xf16>) -> tensor<64xf16> {
       %e = tensor.empty() : tensor<64xf16>
       %r = linalg.negf ins(%a : tensor<64xf16>) outs(%e : tensor<64xf16>) -> tensor<64xf16>
@@ -190,7 +165,7 @@ TEST(ReductionErrorsTest, WhatReducesNothing) {
 }
 
 TEST(ReductionErrorsTest, AProductOfMatricesReadsEachOperandManyTimes) {
-  Matched matched(R"(
+  MatchedReduction matched(R"(
     func.func @f(%a: tensor<8x16xf32>, %b: tensor<16x32xf32>) -> tensor<8x32xf32> {
       %z = arith.constant 0.0 : f32
       %e = tensor.empty() : tensor<8x32xf32>
@@ -204,7 +179,7 @@ TEST(ReductionErrorsTest, AProductOfMatricesReadsEachOperandManyTimes) {
 }
 
 TEST(ReductionErrorsTest, SumsOverDifferentLoops) {
-  Matched matched(R"(
+  MatchedReduction matched(R"(
     func.func @f(%a: tensor<16x16xf32>) -> tensor<16xf32> {
       %z = arith.constant 0.0 : f32
       %e = tensor.empty() : tensor<16xf32>

@@ -77,10 +77,11 @@ LogicalResult fastk::optimizeModule(llvm::Module &module,
   tuning.LoopUnrolling = true;
   // Before loops are vectorised; then what was made narrower since, as the
   // floor of a bf16 that was widened.
-  if (!hasBFloatRounding(target))
+  bool byIntegers = !hasBFloatRounding(target);
+  if (byIntegers)
     roundToBFloatByIntegers(module);
   optimizeLLVM(module, *machine, tuning);
-  if (!hasBFloatRounding(target)) {
+  if (byIntegers) {
     roundToBFloatByIntegers(module);
     defineBFloatCalls(module);
   }
