@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 import pytest
+from import_server import Server
 
 PYTHON = pathlib.Path(__file__).resolve().parents[1]
 ROOT = PYTHON.parent
@@ -111,12 +112,19 @@ def scratch(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path_factory.mktemp("scratch")))
 
 
+@pytest.fixture(scope="session")
+def import_server():
+    server = Server()
+    yield server
+    server.stop()
+
+
 @pytest.fixture
-def importer():
+def importer(import_server, tmp_path_factory):
     """Runs `python -m fastk.importer` with the given arguments."""
 
-    def run(*arguments, **options):
-        return python("-m", "fastk.importer", *arguments, **options)
+    def run(*arguments):
+        return import_server.run(arguments, tmp_path_factory.mktemp("import"))
 
     return run
 

@@ -267,7 +267,7 @@ def test_output_is_a_folder(importer, model, tmp_path):
 
 
 @pytest.mark.parametrize("messages", ["", "import sys; print('x' * 99, file=sys.stderr)\n"])
-def test_full_disk_leaves_the_old_file(importer, model, tmp_path, messages):
+def test_full_disk_leaves_the_old_file(model, tmp_path, messages):
     import resource
 
     out = tmp_path / "out.mlir"
@@ -278,7 +278,9 @@ def test_full_disk_leaves_the_old_file(importer, model, tmp_path, messages):
         # Python). 64 bytes, less than any model has.
         resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
 
-    result = importer(
+    result = python(
+        "-m",
+        "fastk.importer",
         # What the model and Torch say on the way does not fit the disk either.
         model(messages + GOOD),
         "-o",

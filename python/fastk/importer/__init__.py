@@ -15,7 +15,9 @@ Neither needs torch before it is called; both run torch-mlir in a child process.
 """
 
 import dataclasses
+import importlib
 import json
+import sys
 
 from . import child, files
 from .errors import ImporterError
@@ -86,6 +88,7 @@ def import_module(
 
         return import_in_process(build, func_name, report, dynamic_shapes)
 
+    _load_once()
     return ImportedModule(**child.run(task, type(module).__name__, progress))
 
 
@@ -111,6 +114,7 @@ def import_file(spec, func_name="forward", progress=True, dynamic_shapes=None):
             lambda: source.call(function), func_name, report, dynamic_shapes
         )
 
+    _load_once()
     return ImportedModule(**child.run(task, spec, progress))
 
 
@@ -172,6 +176,17 @@ def import_in_process(
     if not containers.is_plain(form):
         sidecar["returned"] = form
     return {"text": text, "sidecar": sidecar}
+
+
+def _load_once():
+    """Loads what torch.export needs, once for all imports of a process that has torch.
+
+    Else each child loads it anew: two seconds of an import that needs a half.
+    """
+    if "torch" in sys.modules:
+        pins.check()
+        importlib.import_module("torch._dynamo")
+        importlib.import_module("torch.export._trace")
 
 
 def _prepare():

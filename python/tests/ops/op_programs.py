@@ -222,6 +222,12 @@ class Finding:
         )
 
 
+@functools.cache
+def _top(kind):
+    """The largest number of a type, and its unit in the last place."""
+    return mpmath.mpf(kind.largest), mpmath.mpf(kind.ulp(kind.largest))
+
+
 def _float_error(kind, got, want, scale=None):
     """In ulps of `kind`, at the reference or at `scale`."""
     if isinstance(want, float) and not (math.isfinite(want) and want):
@@ -235,26 +241,27 @@ def _float_error(kind, got, want, scale=None):
         return 0.0 if same else math.inf
     want = mpmath.mpf(want)
     # Beyond the largest number and half a unit, rounding makes it infinite.
-    limit = mpmath.mpf(kind.largest) + kind.ulp(kind.largest) / 2
-    if abs(want) >= limit:
+    largest, step = _top(kind)
+    if abs(want) >= largest + step / 2:
         if math.isinf(got):
             return 0.0 if (got > 0) == (want > 0) else math.inf
         if math.isnan(got) or (got > 0) != (want > 0):
             return math.inf
-        return float((abs(want) - abs(mpmath.mpf(got))) / kind.ulp(kind.largest))
+        return float((abs(want) - abs(mpmath.mpf(got))) / step)
     if math.isinf(got):
         # The next number there would be.
         if (got > 0) != (want > 0):
             return math.inf
-        got = mpmath.mpf(kind.largest) + kind.ulp(kind.largest)
-        got = got if want > 0 else -got
+        got = largest + step if want > 0 else -largest - step
     elif math.isnan(got):
         return math.inf
+    elif got == want:
+        return 0.0
     unit = max(abs(want), abs(mpmath.mpf(scale)) if scale else 0)
     exponent = (
         kind.least_exponent
         if unit == 0
-        else max(int(mpmath.floor(mpmath.log(unit, 2))), kind.least_exponent)
+        else max(mpmath.frexp(unit)[1] - 1, kind.least_exponent)
     )
     ulp = mpmath.ldexp(1, exponent - kind.precision + 1)
     return float(abs(mpmath.mpf(got) - want) / ulp)

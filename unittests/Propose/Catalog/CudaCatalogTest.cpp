@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Every workload of every golden input is searched for two rounds and a sweep,
-// as if every variant had passed, and each variant is compiled to PTX. What
-// runs right and how fast is seen on a GPU (docs/benchmarks/h200-catalog.md).
+// as if every variant had passed, and one variant in four is compiled to PTX:
+// all of them where FASTK_ALL_VARIANTS is set, two minutes and a half of one
+// core. What runs right and how fast is seen on a GPU
+// (docs/benchmarks/h200-catalog.md).
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,6 +30,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "gtest/gtest.h"
+#include <cstdlib>
 #include <set>
 
 using namespace fastk;
@@ -73,10 +76,17 @@ struct CudaCatalogTest : testing::Test {
     return problems.empty() ? "" : problems.front();
   }
 
-  static void expectCompiles(GpuRequest &request, const Variant &variant) {
+  /// Compiles each of a sample, and counts them.
+  void expectCompiles(GpuRequest &request, const Variant &variant) {
+    static const bool all = std::getenv("FASTK_ALL_VARIANTS");
+    if (offered++ % 4 != 0 && !all)
+      return;
+    ++compiled;
     EXPECT_EQ(compile(request, variant), "") << variant.ideaId << "\n"
                                              << variant.program;
   }
+
+  size_t offered = 0, compiled = 0;
 
   /// Workloads of a golden input, each key once in all.
   static std::vector<std::unique_ptr<GpuRequest>>
@@ -120,8 +130,8 @@ static Need libdeviceNeed() {
 }
 
 FASTK_TEST_F_IF(libdeviceNeed(), CudaCatalogTest,
-                EveryVariantOfEveryGoldenInputCompiles) {
-  size_t workloads = 0, compiled = 0;
+                VariantsOfEveryGoldenInputCompile) {
+  size_t workloads = 0, proposed = 0;
   for (const std::string &path : goldenInputs())
     for (auto &request : requestsOf(path)) {
       SCOPED_TRACE(llvm::sys::path::filename(path).str() + " " +
@@ -140,7 +150,7 @@ FASTK_TEST_F_IF(libdeviceNeed(), CudaCatalogTest,
           EXPECT_FALSE(llvm::is_contained(seen, variant.program))
               << variant.ideaId << " repeats a program";
           seen.push_back(variant.program);
-          ++compiled;
+          ++proposed;
           request->add(variant, round);
         }
       };
@@ -165,7 +175,8 @@ FASTK_TEST_F_IF(libdeviceNeed(), CudaCatalogTest,
       take(std::move(*next), 3);
     }
   EXPECT_GE(workloads, 60u);
-  EXPECT_GE(compiled, workloads * 5);
+  EXPECT_GE(proposed, workloads * 5);
+  EXPECT_GE(compiled, workloads);
 }
 
 /// The schedules of loops are proposed last: here all of them.

@@ -152,46 +152,123 @@ public:
     return 0;
   }
 
-  double body(linalg::GenericOp op, Value value, llvm::ArrayRef<int64_t> loops,
-              llvm::DenseMap<Value, double> &memo) {
-    auto it = memo.find(value);
-    if (it != memo.end())
-      return it->second;
-    Operation *def = value.getDefiningOp();
-    double result;
-    if (auto c = dyn_cast<arith::ConstantOp>(def)) {
-      result = constant(c.getValue());
-    } else if (auto i = dyn_cast<linalg::IndexOp>(def)) {
-      result = double(loops[i.getDim()]);
-    } else {
-      SmallVector<double> in;
-      for (Value v : def->getOperands())
-        in.push_back(body(op, v, loops, memo));
-      result = scalar(def, in);
+  /// A scalar of a body: what computes it, and the places of its operands among
+  /// the body's values.
+  struct Step {
+    Operation *op;
+    SmallVector<size_t> operands;
+    size_t result;
+  };
+
+  /// The places of a body's values, and the steps that compute what is neither
+  /// an argument nor constant.
+  struct Body {
+    llvm::DenseMap<Value, size_t> places;
+    std::vector<double> values;
+    std::vector<Step> steps;
+
+    size_t add(Value value, double start) {
+      places[value] = values.size();
+      values.push_back(start);
+      return values.size() - 1;
     }
-    memo[value] = result;
-    return result;
+  };
+
+  Body read(linalg::GenericOp op) {
+    Body body;
+    for (Value argument : op.getBody()->getArguments())
+      body.add(argument, 0);
+    auto place = [&](Value value) {
+      auto it = body.places.find(value);
+      if (it != body.places.end())
+        return it->second;
+      auto c = value.getDefiningOp<arith::ConstantOp>();
+      if (!c)
+        error = "value from outside of a body";
+      return body.add(value, c ? constant(c.getValue()) : 0);
+    };
+    for (Operation &def : op.getBody()->without_terminator()) {
+      if (isa<arith::ConstantOp>(def)) {
+        place(def.getResult(0));
+        continue;
+      }
+      Step step{&def, {}, 0};
+      for (Value v : def.getOperands())
+        step.operands.push_back(place(v));
+      step.result = body.add(def.getResult(0), 0);
+      body.steps.push_back(std::move(step));
+    }
+    for (Value v : op.getBody()->getTerminator()->getOperands())
+      place(v);
+    return body;
   }
+
+  /// Where an operand's element is, by the loops. Linear but for floordiv and
+  /// mod, which the map itself is asked for.
+  struct Address {
+    AffineMap map;
+    SmallVector<int64_t> sizes, strides;
+    int64_t start = 0;
+    bool isLinear = true;
+
+    Address(AffineMap map, llvm::ArrayRef<int64_t> sizes)
+        : map(map), sizes(sizes) {
+      map.walkExprs([&](AffineExpr expr) {
+        isLinear &= expr.getKind() != AffineExprKind::FloorDiv &&
+                    expr.getKind() != AffineExprKind::CeilDiv &&
+                    expr.getKind() != AffineExprKind::Mod;
+      });
+      SmallVector<int64_t> loops(map.getNumDims(), 0);
+      start = flatten(loops);
+      for (int64_t &loop : loops) {
+        loop = 1;
+        strides.push_back(flatten(loops) - start);
+        loop = 0;
+      }
+    }
+
+    int64_t flatten(llvm::ArrayRef<int64_t> loops) const {
+      int64_t at = 0;
+      for (auto [size, index] : llvm::zip_equal(sizes, map.compose(loops)))
+        at = at * size + index;
+      return at;
+    }
+
+    int64_t operator()(llvm::ArrayRef<int64_t> loops) const {
+      if (!isLinear)
+        return flatten(loops);
+      int64_t at = start;
+      for (auto [stride, loop] : llvm::zip_equal(strides, loops))
+        at += stride * loop;
+      return at;
+    }
+  };
 
   void generic(linalg::GenericOp op) {
     SmallVector<int64_t> ranges = op.getStaticLoopRanges();
     auto maps = op.getIndexingMapsArray();
+    unsigned inputs = op.getNumDpsInputs();
+    // Below are pointers into the map: nothing is added to it from here on.
+    for (Value v : op->getOperands())
+      tensors.try_emplace(v);
     std::vector<Array> outs;
     for (Value init : op.getDpsInits())
       outs.push_back(tensors[init]);
-    unsigned inputs = op.getNumDpsInputs();
-    std::vector<Array> in;
+    std::vector<const Array *> arrays;
     for (Value v : op.getDpsInputs())
-      in.push_back(tensors[v]);
-    auto address = [&](const Array &array, AffineMap map,
-                       llvm::ArrayRef<int64_t> loops) {
-      SmallVector<int64_t> index = map.compose(loops);
-      int64_t at = 0;
-      for (size_t d = 0; d < index.size(); ++d)
-        at = at * array.shape[d] + index[d];
-      return at;
-    };
-    SmallVector<int64_t> loops(ranges.size(), 0);
+      arrays.push_back(&tensors[v]);
+    for (const Array &out : outs)
+      arrays.push_back(&out);
+    std::vector<Address> addresses;
+    for (auto [map, array] : llvm::zip_equal(maps, arrays))
+      addresses.emplace_back(map, array->shape);
+    Body body = read(op);
+    SmallVector<size_t> yielded;
+    for (Value v : op.getBody()->getTerminator()->getOperands())
+      yielded.push_back(body.places.lookup(v));
+
+    SmallVector<int64_t> loops(ranges.size(), 0), at(arrays.size(), 0);
+    SmallVector<double> operands;
     int64_t total = 1;
     for (int64_t r : ranges)
       total *= r;
@@ -201,18 +278,23 @@ public:
         loops[d] = rest % ranges[d];
         rest /= ranges[d];
       }
-      llvm::DenseMap<Value, double> memo;
-      for (unsigned i = 0; i < inputs; ++i)
-        memo[op.getBody()->getArgument(i)] =
-            in[i].data.empty() ? 0 : in[i].data[address(in[i], maps[i], loops)];
-      SmallVector<int64_t> at;
-      for (size_t o = 0; o < outs.size(); ++o) {
-        at.push_back(address(outs[o], maps[inputs + o], loops));
-        memo[op.getBody()->getArgument(inputs + o)] = outs[o].data[at[o]];
+      for (size_t i = 0; i < arrays.size(); ++i) {
+        at[i] = addresses[i](loops);
+        // An input without data is one that only gives its shape.
+        body.values[i] = arrays[i]->data.empty() ? 0 : arrays[i]->data[at[i]];
       }
-      auto yield = op.getBody()->getTerminator();
+      for (const Step &step : body.steps) {
+        if (auto i = dyn_cast<linalg::IndexOp>(step.op)) {
+          body.values[step.result] = double(loops[i.getDim()]);
+          continue;
+        }
+        operands.clear();
+        for (size_t place : step.operands)
+          operands.push_back(body.values[place]);
+        body.values[step.result] = scalar(step.op, operands);
+      }
       for (size_t o = 0; o < outs.size(); ++o)
-        outs[o].data[at[o]] = body(op, yield->getOperand(o), loops, memo);
+        outs[o].data[at[inputs + o]] = body.values[yielded[o]];
     }
     for (size_t o = 0; o < outs.size(); ++o)
       tensors[op.getResult(o)] = outs[o];
