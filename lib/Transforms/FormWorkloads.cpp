@@ -8,6 +8,7 @@
 #include "fastk/Transforms/FormWorkloads.h"
 #include "ElementwiseToLinalg.h"
 #include "FormWorkloadsGraph.h"
+#include "RaiseVariances.h"
 #include "ReplaceWorkload.h"
 #include "StaticConcat.h"
 #include "mlir/IR/Remarks.h"
@@ -178,8 +179,10 @@ LogicalResult fastk::formWorkloads(ModuleOp module, Fusion fusion,
     return failure();
   makeConcatsStatic(module);
   for (auto function : module.getOps<FunctionOpInterface>())
-    if (!function.isExternal())
+    if (!function.isExternal()) {
+      raiseVariances(function);
       formFunction(function, indexOf(fusion), winners);
+    }
   return success();
 }
 

@@ -25,5 +25,6 @@ include "fastk/Transforms/PrintAnalysis.td"
 include "fastk/Transforms/UnrollLoops.td"
 include "fastk/Transforms/ShrinkWorkloads.td"
 include "fastk/Transforms/SampleWorkloads.td"
+include "fastk/Transforms/RaiseVariances.td"
 
 #endif // FASTK_TRANSFORMS_PASSES_TD

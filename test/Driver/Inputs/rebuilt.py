@@ -1,6 +1,6 @@
 """Searches, then changes what measures, and looks at which verdicts are replayed.
 
-usage: rebuilt.py FASTK_OPT MODEL SCRATCH
+usage: rebuilt.py FASTK_OPT MODEL VARIANTS SCRATCH
 """
 import os
 import re
@@ -10,7 +10,7 @@ import sys
 
 
 def main():
-    fastk_opt, model, scratch = sys.argv[1:]
+    fastk_opt, model, variants, scratch = sys.argv[1:]
     shutil.rmtree(scratch, ignore_errors=True)
     tools = os.path.join(scratch, "bin")
     os.makedirs(tools)
@@ -32,7 +32,8 @@ def main():
         # Winners would be hits, and hits are not searched: each run has its own bank.
         command = [os.path.join(tools, "fastk-opt"), model, "--search",
                    f"--bank={scratch}/bank-{name}", f"--journal={scratch}/journal",
-                   "--budget=evaluations=4", "--rounds=1", "-o", os.path.join(scratch, "out.mlir")]
+                   f"--proposer=files:{variants}", "--repairs=0",
+                   "-o", os.path.join(scratch, "out.mlir")]
         run = subprocess.run(command, capture_output=True, text=True)
         if run.returncode != 0:
             sys.exit(f"{name}: exit {run.returncode}\n{run.stderr}")
