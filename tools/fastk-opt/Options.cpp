@@ -32,7 +32,7 @@ static const char *const kOverview =
   fastk-opt --admit-family=DIR --target=cuda
                                             judge a family on random workloads
   fastk-opt model.mlir --fastk-form-workloads
-                                            with pass flags it is mlir-opt: see --list-passes
+                                            with pass flags it is mlir-opt: see --help-list
 
 The input is linalg on tensors; `python -m fastk.importer` makes it from a Torch
 module. Results go to standard output (or -o), progress and the summary to
@@ -442,6 +442,13 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
     os << "fastk version " << FASTK_VERSION << "\n";
   });
   cl::HideUnrelatedOptions(line.category);
+  // Who wants the list wants what a pipeline may be made of, too: passes are
+  // values of one option, whichever is looked up.
+  if (llvm::any_of(llvm::ArrayRef(argv, argc), [](llvm::StringRef argument) {
+        return argument.ltrim('-').starts_with("help-list");
+      }))
+    if (cl::Option *passes = cl::getRegisteredOptions().lookup("canonicalize"))
+      passes->setHiddenFlag(cl::NotHidden);
   cl::ParseCommandLineOptions(argc, argv, kOverview);
 
   line.options.arguments.assign(argv, argv + argc);
