@@ -59,7 +59,7 @@ public:
     writeSide("V", attention.v, v);
     auto out = layoutOf(Scope::linear(attention.result, attention.index),
                         attention.resultElem, attention.m, attention.e);
-    writeType("OUT", attention.resultElem);
+    defineElem("OUT", attention.resultElem);
     writeLayout("OUT", out);
     // Of another type than the values', they may not be rounded to theirs.
     define("WEIGHT_BITS", attention.weightElem == attention.v.elem
@@ -158,7 +158,6 @@ private:
     return layout;
   }
 
-  void writeType(const Twine &name, Elem elem) { defineElem(name, elem); }
   void writeLayout(const Twine &name, const std::optional<Layout> &layout) {
     Layout known = layout.value_or(Layout());
     define(name + "_ALIGNED", layout.has_value());
@@ -170,7 +169,7 @@ private:
   }
   void writeSide(StringRef name, const AttentionSide &side,
                  const std::optional<Layout> &layout) {
-    writeType(name, side.elem);
+    defineElem(name, side.elem);
     define(name + "_PLAIN", side.isPlain);
     define(name + "_OFFSET", layout ? layout->offset * bytesOf(side.elem) : 0);
     writeLayout(name, layout);

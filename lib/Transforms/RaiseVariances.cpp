@@ -17,9 +17,8 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/CSE.h"
-#include "llvm/ADT/SetVector.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 namespace fastk {
 #define GEN_PASS_DEF_FASTKRAISEVARIANCESPASS
@@ -30,6 +29,10 @@ using namespace mlir;
 using namespace fastk;
 
 namespace {
+
+linalg::GenericOp genericOf(Value value) {
+  return value ? value.getDefiningOp<linalg::GenericOp>() : linalg::GenericOp();
+}
 
 /// The op of a linalg.generic with one result that is one OpTy, or null.
 template <class OpTy>
@@ -85,21 +88,19 @@ std::optional<APFloat> asFloat32(FloatAttr number) {
 
 /// The sum of what `mean` is the quotient of, by a number of f32; or null.
 linalg::GenericOp matchQuotientOfSum(Value mean) {
-  auto generic = mean.getDefiningOp<linalg::GenericOp>();
+  linalg::GenericOp generic = genericOf(mean);
   auto divide = onlyOp<arith::DivFOp>(generic);
   FloatAttr count;
   if (!divide || !isElementwise(generic) ||
       !matchPattern(divide.getRhs(), m_Constant(&count)) || !asFloat32(count))
     return nullptr;
-  Value dividend = tensorOf(generic, divide.getLhs());
-  auto sum = dividend ? dividend.getDefiningOp<linalg::GenericOp>()
-                      : linalg::GenericOp();
+  linalg::GenericOp sum = genericOf(tensorOf(generic, divide.getLhs()));
   return matchSum(sum) ? sum : linalg::GenericOp();
 }
 
 /// The tensor that the f64 values of a body of one op come from, or null.
 Value matchWidened(Value value) {
-  auto generic = value.getDefiningOp<linalg::GenericOp>();
+  linalg::GenericOp generic = genericOf(value);
   auto widen = onlyOp<arith::ExtFOp>(generic);
   return widen && isElementwise(generic) && widen.getIn().getType().isF32()
              ? tensorOf(generic, widen.getIn())
@@ -124,13 +125,12 @@ bool roundsVariance(linalg::GenericOp narrow) {
   if (!round || !isElementwise(narrow) || !round.getType().isF32() ||
       !round.getIn().getType().isF64())
     return false;
-  Value variance = tensorOf(narrow, round.getIn());
   linalg::GenericOp sumOfSquares =
-      variance ? matchQuotientOfSum(variance) : linalg::GenericOp();
+      matchQuotientOfSum(tensorOf(narrow, round.getIn()));
   if (!sumOfSquares)
     return false;
 
-  auto squares = matchSum(sumOfSquares).getDefiningOp<linalg::GenericOp>();
+  linalg::GenericOp squares = genericOf(matchSum(sumOfSquares));
   auto square = onlyOp<arith::MulFOp>(squares);
   if (!square || !isElementwise(squares))
     return false;
@@ -138,13 +138,13 @@ bool roundsVariance(linalg::GenericOp narrow) {
   if (!centred || centred != tensorOf(squares, square.getRhs()))
     return false;
 
-  auto centre = centred.getDefiningOp<linalg::GenericOp>();
+  linalg::GenericOp centre = genericOf(centred);
   auto subtract = onlyOp<arith::SubFOp>(centre);
   if (!subtract)
     return false;
   Value wide = tensorOf(centre, subtract.getLhs());
-  Value mean = tensorOf(centre, subtract.getRhs());
-  linalg::GenericOp sum = mean ? matchQuotientOfSum(mean) : linalg::GenericOp();
+  linalg::GenericOp sum =
+      matchQuotientOfSum(tensorOf(centre, subtract.getRhs()));
   if (!wide || !sum || matchSum(sum) != wide)
     return false;
   Value x = matchWidened(wide);
@@ -209,21 +209,6 @@ private:
   llvm::DenseMap<Value, Value> made;
 };
 
-/// Erases what made `op`'s operands and now has no user, and `op`.
-void eraseWithUnused(RewriterBase &rewriter, Operation *op) {
-  llvm::SetVector<Operation *> worklist;
-  worklist.insert(op);
-  while (!worklist.empty()) {
-    Operation *next = worklist.pop_back_val();
-    if (!isOpTriviallyDead(next))
-      continue;
-    for (Value operand : next->getOperands())
-      if (Operation *made = operand.getDefiningOp())
-        worklist.insert(made);
-    rewriter.eraseOp(next);
-  }
-}
-
 } // namespace
 
 void fastk::raiseVariances(FunctionOpInterface function) {
@@ -246,12 +231,11 @@ void fastk::raiseVariances(FunctionOpInterface function) {
                                           .function(function.getName()))
         << remark::reason("f32 instead of f64, as the mean is");
     rewriter.setInsertionPoint(rounding);
-    rewriter.replaceAllUsesWith(
-        rounding.getResult(0),
-        Narrow(rewriter).value(rounding.getDpsInputs()[0]));
-    eraseWithUnused(rewriter, rounding);
+    rewriter.replaceOp(rounding,
+                       Narrow(rewriter).value(rounding.getDpsInputs()[0]));
   }
-  // The mean, and what it centres, are now computed twice.
+  // What was wide has no use, and the mean and what it centres come twice.
+  (void)runRegionDCE(rewriter, function->getRegions());
   DominanceInfo dominance(function);
   eliminateCommonSubExpressions(rewriter, dominance, function);
 }

@@ -44,6 +44,16 @@ def fastk(name, *arguments, status=0, **options):
     return result
 
 
+def run_model(model, arrays, folder, *options):
+    """The results of fastk-run on arrays; its files are in `folder`."""
+    for i, array in enumerate(arrays):
+        numpy.save(folder / f"in{i}.npy", array)
+    files = ",".join(str(folder / f"in{i}.npy") for i in range(len(arrays)))
+    fastk("fastk-run", model, f"--inputs={files}", "--outputs", folder, *options)
+    count = len(list(folder.glob("out*.npy")))
+    return [numpy.load(folder / f"out{i}.npy") for i in range(count)]
+
+
 def aligned(shape, dtype):
     """An uninitialised array whose memory is 64-byte aligned, as the ABI wants."""
     dtype = numpy.dtype(dtype)

@@ -85,9 +85,10 @@ def _be_command(request):
 def _serve():
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
     import torch  # noqa: F401
-    import torch._dynamo  # noqa: F401
-    import torch.export._trace  # noqa: F401
 
+    from fastk import importer
+
+    importer.load_once()
     for line in sys.stdin:
         child = os.fork()
         if child == 0:

@@ -16,7 +16,7 @@ import subprocess
 
 import numpy
 import pytest
-from compiled import DTYPES, Library, fastk
+from compiled import DTYPES, Library, fastk, run_model
 from conftest import GOLDEN, tool
 
 #: One and several arguments, f32 and f16, one and several workloads.
@@ -53,17 +53,6 @@ def draw(signature, seed=3):
     ]
 
 
-def run_model(name, arrays, folder, *options):
-    """The results of fastk-run on the same arrays."""
-    for i, array in enumerate(arrays):
-        numpy.save(folder / f"in{i}.npy", array)
-    files = ",".join(str(folder / f"in{i}.npy") for i in range(len(arrays)))
-    model = name if str(name).endswith(".so") else GOLDEN / f"{name}.mlir"
-    fastk("fastk-run", model, f"--inputs={files}", "--outputs", folder, *options)
-    count = len(list(folder.glob("out*.npy")))
-    return [numpy.load(folder / f"out{i}.npy") for i in range(count)]
-
-
 @pytest.mark.parametrize("name", MODELS)
 def test_a_library_called_from_python_is_the_model(name, compile_model, bank, tmp_path):
     path = compile_model(name, "so")
@@ -71,7 +60,7 @@ def test_a_library_called_from_python_is_the_model(name, compile_model, bank, tm
     arrays = draw(library.signature)
     results = library(*arrays)
     (tmp_path / "model").mkdir()
-    expected = run_model(name, arrays, tmp_path / "model", bank)
+    expected = run_model(GOLDEN / f"{name}.mlir", arrays, tmp_path / "model", bank)
     for got, want in zip(results, expected, strict=True):
         assert got.dtype == want.dtype
         assert numpy.isfinite(got).all()
@@ -187,5 +176,6 @@ def test_an_object_links_with_a_c_program(compile_model, bank, tmp_path):
     assert result.returncode == 0, result.stderr
     assert '"shape":[52,24]' in result.stdout.replace(" ", "")
     got = numpy.fromfile(tmp_path / "out0", "f4").reshape(20, 52)
-    (expected,) = run_model("linear_gelu_small", arrays, tmp_path, bank)
+    model = GOLDEN / "linear_gelu_small.mlir"
+    (expected,) = run_model(model, arrays, tmp_path, bank)
     assert got.tobytes() == expected.tobytes()

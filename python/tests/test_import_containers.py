@@ -15,6 +15,7 @@ import pytest
 import torch
 from compiled import compile_and_bind
 from torch import nn
+from torch_modules import Wrap
 
 from fastk.importer import ImporterError, containers, import_module
 from fastk.library import Error, Library
@@ -27,15 +28,6 @@ class Output:
     logits: torch.Tensor
     hidden: torch.Tensor | None = None
     parts: tuple | None = None
-
-
-class Wrap(nn.Module):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, *args, **kwargs):
-        return self.function(*args, **kwargs)
 
 
 def same(got, want):

@@ -11,17 +11,9 @@ import sys
 import pytest
 import torch
 from torch import nn
+from torch_modules import Wrap
 
 from fastk.importer import import_module
-
-
-class Wrap(nn.Module):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, *args, **kwargs):
-        return self.function(*args, **kwargs)
 
 
 def roles(imported):

@@ -16,20 +16,10 @@ import numpy
 import pytest
 import torch
 import torch.nn.functional as F
-from compiled import fastk
+from compiled import fastk, run_model
+from torch_modules import Wrap
 
 from fastk.importer import child, import_module
-
-
-class Of(torch.nn.Module):
-    """A function as a module, weights and all as inputs."""
-
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, *tensors):
-        return self.function(*tensors)
 
 
 def norms():
@@ -63,16 +53,6 @@ def imported_by_torch_mlir(module, tensors):
     return child.run(task, "torch-mlir alone", progress=False)
 
 
-def results(model, folder, tensors, *options):
-    names = []
-    for number, tensor in enumerate(tensors):
-        names.append(str(folder / f"in{number}.npy"))
-        numpy.save(names[-1], tensor.numpy())
-    fastk("fastk-run", model, "--inputs=" + ",".join(names), "--outputs", folder / "out",
-          *options)  # fmt: skip
-    return numpy.load(folder / "out" / "out0.npy")
-
-
 def key_of(model):
     formed = fastk(
         "fastk-opt", model, "--fastk-form-workloads", "--fastk-canonicalize-workloads"
@@ -85,7 +65,7 @@ def key_of(model):
 def test_norms_of_torch_mlir_are_computed_in_f32(name, tmp_path):
     function, shapes = norms()[name]
     tensors = drawn(shapes)
-    spelled = imported_by_torch_mlir(Of(function), tensors)
+    spelled = imported_by_torch_mlir(Wrap(function), tensors)
     assert "xf64>" in spelled
     model = tmp_path / "spelled.mlir"
     model.write_text(spelled)
@@ -95,11 +75,12 @@ def test_norms_of_torch_mlir_are_computed_in_f32(name, tmp_path):
     assert "xf64>" not in key_of(model)[1]
 
     want = function(*(tensor.double() for tensor in tensors)).numpy()
-    got = results(model, tmp_path, tensors)
+    arrays = [tensor.numpy() for tensor in tensors]
+    (got,) = run_model(model, arrays, tmp_path)
     unit = numpy.spacing(numpy.abs(want).max().astype("f4"))
     assert numpy.abs(got - want).max() <= 64 * unit
     # Of f64 but for the order of sums.
-    oracle = results(model, tmp_path, tensors, "--oracle")
+    (oracle,) = run_model(model, arrays, tmp_path, "--oracle")
     assert numpy.abs(oracle - want).max() <= 1e-12
 
 
@@ -107,7 +88,7 @@ def test_a_layer_norm_has_the_key_of_our_importers(tmp_path):
     function, shapes = norms()["layer_norm"]
     tensors = drawn(shapes)
     (tmp_path / "spelled.mlir").write_text(
-        imported_by_torch_mlir(Of(function), tensors)
+        imported_by_torch_mlir(Wrap(function), tensors)
     )
-    import_module(Of(function), tuple(tensors)).write(str(tmp_path / "ours.mlir"))
+    import_module(Wrap(function), tuple(tensors)).write(str(tmp_path / "ours.mlir"))
     assert key_of(tmp_path / "spelled.mlir")[0] == key_of(tmp_path / "ours.mlir")[0]

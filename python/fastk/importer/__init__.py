@@ -19,7 +19,7 @@ import importlib
 import json
 import sys
 
-from . import child, files
+from . import child, files, pins
 from .errors import ImporterError
 from .pins import TORCH, TORCH_MLIR
 
@@ -88,8 +88,7 @@ def import_module(
 
         return import_in_process(build, func_name, report, dynamic_shapes)
 
-    _load_once()
-    return ImportedModule(**child.run(task, type(module).__name__, progress))
+    return _in_child(task, type(module).__name__, progress)
 
 
 def import_file(spec, func_name="forward", progress=True, dynamic_shapes=None):
@@ -114,8 +113,7 @@ def import_file(spec, func_name="forward", progress=True, dynamic_shapes=None):
             lambda: source.call(function), func_name, report, dynamic_shapes
         )
 
-    _load_once()
-    return ImportedModule(**child.run(task, spec, progress))
+    return _in_child(task, spec, progress)
 
 
 def import_in_process(
@@ -178,7 +176,12 @@ def import_in_process(
     return {"text": text, "sidecar": sidecar}
 
 
-def _load_once():
+def _in_child(task, label, progress):
+    load_once()
+    return ImportedModule(**child.run(task, label, progress))
+
+
+def load_once():
     """Loads what torch.export needs, once for all imports of a process that has torch.
 
     Else each child loads it anew: two seconds of an import that needs a half.
@@ -190,8 +193,6 @@ def _load_once():
 
 
 def _prepare():
-    from . import pins
-
     pins.check()
     import torch
 

@@ -7,10 +7,12 @@
 
 #include "Interpreter.h"
 
+#include "fastk/Dialect/Linalg/LinearForm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/ADT/DenseMap.h"
 #include <cmath>
 
@@ -166,6 +168,7 @@ public:
     llvm::DenseMap<Value, size_t> places;
     std::vector<double> values;
     std::vector<Step> steps;
+    SmallVector<size_t> yielded;
 
     size_t add(Value value, double start) {
       places[value] = values.size();
@@ -199,48 +202,33 @@ public:
       body.steps.push_back(std::move(step));
     }
     for (Value v : op.getBody()->getTerminator()->getOperands())
-      place(v);
+      body.yielded.push_back(place(v));
     return body;
   }
 
-  /// Where an operand's element is, by the loops. Linear but for floordiv and
-  /// mod, which the map itself is asked for.
+  /// Where an operand's element is, by the loops.
   struct Address {
     AffineMap map;
-    SmallVector<int64_t> sizes, strides;
-    int64_t start = 0;
-    bool isLinear = true;
+    SmallVector<int64_t> strides;
+    /// Nothing with floordiv and mod: the map itself is asked then.
+    std::optional<fastk::LinearForm> linear;
 
     Address(AffineMap map, llvm::ArrayRef<int64_t> sizes)
-        : map(map), sizes(sizes) {
-      map.walkExprs([&](AffineExpr expr) {
-        isLinear &= expr.getKind() != AffineExprKind::FloorDiv &&
-                    expr.getKind() != AffineExprKind::CeilDiv &&
-                    expr.getKind() != AffineExprKind::Mod;
-      });
-      SmallVector<int64_t> loops(map.getNumDims(), 0);
-      start = flatten(loops);
-      for (int64_t &loop : loops) {
-        loop = 1;
-        strides.push_back(flatten(loops) - start);
-        loop = 0;
-      }
-    }
-
-    int64_t flatten(llvm::ArrayRef<int64_t> loops) const {
-      int64_t at = 0;
-      for (auto [size, index] : llvm::zip_equal(sizes, map.compose(loops)))
-        at = at * size + index;
-      return at;
-    }
+        : map(map), strides(computeStrides(sizes)),
+          linear(fastk::LinearForm::ofAccess(map, strides)) {}
 
     int64_t operator()(llvm::ArrayRef<int64_t> loops) const {
-      if (!isLinear)
-        return flatten(loops);
-      int64_t at = start;
-      for (auto [stride, loop] : llvm::zip_equal(strides, loops))
-        at += stride * loop;
-      return at;
+      if (linear)
+        return linear->constant + dot(linear->coefficients, loops);
+      return dot(strides, map.compose(loops));
+    }
+
+    static int64_t dot(llvm::ArrayRef<int64_t> factors,
+                       llvm::ArrayRef<int64_t> indices) {
+      int64_t sum = 0;
+      for (auto [factor, index] : llvm::zip_equal(factors, indices))
+        sum += factor * index;
+      return sum;
     }
   };
 
@@ -263,9 +251,6 @@ public:
     for (auto [map, array] : llvm::zip_equal(maps, arrays))
       addresses.emplace_back(map, array->shape);
     Body body = read(op);
-    SmallVector<size_t> yielded;
-    for (Value v : op.getBody()->getTerminator()->getOperands())
-      yielded.push_back(body.places.lookup(v));
 
     SmallVector<int64_t> loops(ranges.size(), 0), at(arrays.size(), 0);
     SmallVector<double> operands;
@@ -294,7 +279,7 @@ public:
         body.values[step.result] = scalar(step.op, operands);
       }
       for (size_t o = 0; o < outs.size(); ++o)
-        outs[o].data[at[inputs + o]] = body.values[yielded[o]];
+        outs[o].data[at[inputs + o]] = body.values[body.yielded[o]];
     }
     for (size_t o = 0; o < outs.size(); ++o)
       tensors[op.getResult(o)] = outs[o];
