@@ -264,15 +264,6 @@ void TileEmitter::store(const TileOperand &operand, Value place,
     vector::StoreOp::create(builder, loc, vector, operand.flat, place);
 }
 
-/// A copy for the kernel, in which products and sums may fuse.
-static void cloneOp(OpBuilder &builder, Operation &op, IRMapping &values) {
-  Operation *copy = builder.clone(op, values);
-  if (auto math = dyn_cast<arith::ArithFastMathInterface>(copy))
-    copy->setAttr(math.getFastMathAttrName(),
-                  arith::FastMathFlagsAttr::get(
-                      builder.getContext(), arith::FastMathFlags::contract));
-}
-
 Value TileEmitter::compute(const ContractionSide &side,
                            ArrayRef<Value> loaded) {
   IRMapping values(body.deviceValues());
@@ -281,7 +272,7 @@ Value TileEmitter::compute(const ContractionSide &side,
   for (auto [number, value] : llvm::zip_equal(side.operands, loaded))
     values.map(block->getArgument(number), value);
   for (Operation *each : side.body)
-    cloneOp(builder, *each, values);
+    builder.clone(*each, values);
   return values.lookup(side.result);
 }
 
@@ -291,7 +282,7 @@ Value TileEmitter::compute(linalg::GenericOp op, ArrayRef<Value> loaded) {
        llvm::zip(op.getBlock()->getArguments(), loaded))
     values.map(argument, value);
   for (Operation &each : op.getBlock()->without_terminator())
-    cloneOp(builder, each, values);
+    builder.clone(each, values);
   return values.lookup(op.getBlock()->getTerminator()->getOperand(0));
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelBody.h"
+#include "fastk/Dialect/Linalg/FusedProducts.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
@@ -237,12 +238,8 @@ SmallVector<Value> KernelBody::evaluate(ArrayRef<Value> indices,
       values.map(index.getResult(), indices[index.getDim()]);
       continue;
     }
-    Operation *copy = builder.clone(each, values);
-    // Products and sums may fuse: one rounding less, and half the instructions.
-    if (auto math = dyn_cast<arith::ArithFastMathInterface>(copy))
-      copy->setAttr(math.getFastMathAttrName(),
-                    arith::FastMathFlagsAttr::get(
-                        builder.getContext(), arith::FastMathFlags::contract));
+    builder.clone(each, values);
+    allowFusedProduct(each, values);
   }
   SmallVector<Value> results;
   for (Value value : body->getTerminator()->getOperands())

@@ -7,6 +7,7 @@
 
 #include "PointEmitter.h"
 #include "Access.h"
+#include "fastk/Dialect/Linalg/FusedProducts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -236,13 +237,8 @@ PointEmitter::evaluate(linalg::GenericOp op, ArrayRef<Value> wanted,
       for (Value operand : inner->getOperands())
         lookUp(operand);
     });
-    Operation *copy = builder.clone(each, values);
-    // Products and sums may fuse: one rounding less, and half the instructions.
-    copy->walk([&](arith::ArithFastMathInterface math) {
-      math->setAttr(math.getFastMathAttrName(),
-                    arith::FastMathFlagsAttr::get(
-                        builder.getContext(), arith::FastMathFlags::contract));
-    });
+    builder.clone(each, values);
+    allowFusedProduct(each, values);
   }
   SmallVector<Value> results;
   for (Value value : wanted) {

@@ -189,7 +189,8 @@ createMachine(const CudaTarget &target, std::string &error) {
   if (!backend)
     return nullptr;
   llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  // What is marked `contract` may become an FMA, nothing else.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   return std::unique_ptr<llvm::TargetMachine>(backend->createTargetMachine(
       triple, target.chip, kPTXFeature, options, std::nullopt, std::nullopt,
       llvm::CodeGenOptLevel::Aggressive));

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LowerGeneric.h"
+#include "fastk/Dialect/Linalg/FusedProducts.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -245,18 +246,9 @@ void LoopEmitter::emitBody(unsigned level) {
     Operation *clone = rewriter.clone(inner, mapping);
     if (!options.relaxed)
       continue;
-    if (auto fast = dyn_cast<arith::ArithFastMathInterface>(clone)) {
-      // Conversions have no flags unless given.
-      auto flags = arith::FastMathFlags::contract;
-      if (arith::FastMathFlagsAttr given = fast.getFastMathFlagsAttr())
-        flags = flags | given.getValue();
-      else
-        continue;
-      if (combiners.contains(&inner))
-        flags = flags | arith::FastMathFlags::reassoc;
-      clone->setAttr(fast.getFastMathAttrName(),
-                     arith::FastMathFlagsAttr::get(clone->getContext(), flags));
-    }
+    allowFusedProduct(inner, mapping);
+    if (combiners.contains(&inner))
+      addFastMathFlags(clone, arith::FastMathFlags::reassoc);
   }
 }
 
