@@ -46,7 +46,7 @@ private:
   void drawTypes() {
     text.type = pick({"f16", "bf16"});
     text.result = text.type;
-    if (oneIn(4))
+    if (oneIn(5))
       text.result = oneIn(2) ? "f32" : text.type == "f16" ? "bf16" : "f16";
   }
 
@@ -184,7 +184,8 @@ private:
       text.dividesLast = true;
       words += ", divided last";
     }
-    if (oneIn(4)) {
+    // As PyTorch's kernels do, and more often where it matters more.
+    if (text.type == "f16" ? !oneIn(6) : oneIn(2)) {
       text.roundsWeights = true;
       words += ", weights rounded";
     }

@@ -20,7 +20,8 @@ CPU kernels:
   PyTorch's kernel.
 - ``scaled_dot_product_attention``: the scores are scaled once, instead of query
   and key each; plain and causal attention, where no row is ever wholly masked,
-  go without the scan for such rows.
+  go without the scan for such rows. Weights are rounded to the type of the
+  values, as PyTorch's flash kernels do on every device before they multiply.
 """
 
 import math
@@ -128,7 +129,7 @@ def table():
             weights = aten._safe_softmax(scores, -1)
         if dropout_p != 0.0:
             weights = torch.dropout(weights, dropout_p, True)
-        return (weights @ value).to(dtype)
+        return (weights.to(dtype).to(wide) @ value).to(dtype)
 
     return {
         aten.gelu.default: gelu,

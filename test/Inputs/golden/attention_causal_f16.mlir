@@ -19,18 +19,18 @@ module {
     %0 = tensor.empty() : tensor<4x32x4096x128xf32>
     %1 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%arg0 : tensor<4x32x4096x128xf16>) outs(%0 : tensor<4x32x4096x128xf32>) {
     ^bb0(%in: f16, %out: f32):
-      %31 = arith.extf %in : f16 to f32
-      linalg.yield %31 : f32
+      %34 = arith.extf %in : f16 to f32
+      linalg.yield %34 : f32
     } -> tensor<4x32x4096x128xf32>
     %2 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%arg1 : tensor<4x32x4096x128xf16>) outs(%0 : tensor<4x32x4096x128xf32>) {
     ^bb0(%in: f16, %out: f32):
-      %31 = arith.extf %in : f16 to f32
-      linalg.yield %31 : f32
+      %34 = arith.extf %in : f16 to f32
+      linalg.yield %34 : f32
     } -> tensor<4x32x4096x128xf32>
     %3 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%arg2 : tensor<4x32x4096x128xf16>) outs(%0 : tensor<4x32x4096x128xf32>) {
     ^bb0(%in: f16, %out: f32):
-      %31 = arith.extf %in : f16 to f32
-      linalg.yield %31 : f32
+      %34 = arith.extf %in : f16 to f32
+      linalg.yield %34 : f32
     } -> tensor<4x32x4096x128xf32>
     %4 = tensor.empty() : tensor<4x32x128x4096xf32>
     %transposed = linalg.transpose ins(%2 : tensor<4x32x4096x128xf32>) outs(%4 : tensor<4x32x128x4096xf32>) permutation = [0, 1, 3, 2] 
@@ -43,29 +43,29 @@ module {
     %8 = tensor.empty() : tensor<4x32x4096x4096xf32>
     %9 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%expanded : tensor<4x32x4096x4096xf32>) outs(%8 : tensor<4x32x4096x4096xf32>) {
     ^bb0(%in: f32, %out: f32):
-      %31 = arith.truncf %cst_2 : f64 to f32
-      %32 = arith.mulf %in, %31 : f32
-      linalg.yield %32 : f32
+      %34 = arith.truncf %cst_2 : f64 to f32
+      %35 = arith.mulf %in, %34 : f32
+      linalg.yield %35 : f32
     } -> tensor<4x32x4096x4096xf32>
     %10 = tensor.empty() : tensor<4096xi64>
     %11 = linalg.generic {indexing_maps = [#map1], iterator_types = ["parallel"]} outs(%10 : tensor<4096xi64>) {
     ^bb0(%out: i64):
-      %31 = linalg.index 0 : index
-      %32 = arith.index_cast %31 : index to i64
-      linalg.yield %32 : i64
+      %34 = linalg.index 0 : index
+      %35 = arith.index_cast %34 : index to i64
+      linalg.yield %35 : i64
     } -> tensor<4096xi64>
     %expanded_4 = tensor.expand_shape %11 [[0, 1]] output_shape [4096, 1] : tensor<4096xi64> into tensor<4096x1xi64>
     %expanded_5 = tensor.expand_shape %11 [[0, 1]] output_shape [1, 4096] : tensor<4096xi64> into tensor<1x4096xi64>
     %12 = tensor.empty() : tensor<4096x4096xi1>
     %13 = linalg.generic {indexing_maps = [#map2, #map3, #map4], iterator_types = ["parallel", "parallel"]} ins(%expanded_5, %expanded_4 : tensor<1x4096xi64>, tensor<4096x1xi64>) outs(%12 : tensor<4096x4096xi1>) {
     ^bb0(%in: i64, %in_10: i64, %out: i1):
-      %31 = arith.cmpi sle, %in, %in_10 : i64
-      linalg.yield %31 : i1
+      %34 = arith.cmpi sle, %in, %in_10 : i64
+      linalg.yield %34 : i1
     } -> tensor<4096x4096xi1>
     %14 = linalg.generic {indexing_maps = [#map5, #map, #map6, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%13, %9, %cst_1 : tensor<4096x4096xi1>, tensor<4x32x4096x4096xf32>, tensor<f32>) outs(%8 : tensor<4x32x4096x4096xf32>) {
     ^bb0(%in: i1, %in_10: f32, %in_11: f32, %out: f32):
-      %31 = arith.select %in, %in_10, %in_11 : f32
-      linalg.yield %31 : f32
+      %34 = arith.select %in, %in_10, %in_11 : f32
+      linalg.yield %34 : f32
     } -> tensor<4x32x4096x4096xf32>
     %15 = tensor.empty() : tensor<4x32x4096xi64>
     %16 = linalg.fill ins(%c0_i64 : i64) outs(%15 : tensor<4x32x4096xi64>) -> tensor<4x32x4096xi64>
@@ -73,48 +73,59 @@ module {
     %18 = linalg.fill ins(%cst_0 : f32) outs(%17 : tensor<4x32x4096xf32>) -> tensor<4x32x4096xf32>
     %19:2 = linalg.generic {indexing_maps = [#map, #map7, #map7], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%14 : tensor<4x32x4096x4096xf32>) outs(%18, %16 : tensor<4x32x4096xf32>, tensor<4x32x4096xi64>) {
     ^bb0(%in: f32, %out: f32, %out_10: i64):
-      %31 = linalg.index 3 : index
-      %32 = arith.index_cast %31 : index to i64
-      %33 = arith.maximumf %in, %out : f32
-      %34 = arith.cmpf ogt, %in, %out : f32
-      %35 = arith.select %34, %32, %out_10 : i64
-      linalg.yield %33, %35 : f32, i64
+      %34 = linalg.index 3 : index
+      %35 = arith.index_cast %34 : index to i64
+      %36 = arith.maximumf %in, %out : f32
+      %37 = arith.cmpf ogt, %in, %out : f32
+      %38 = arith.select %37, %35, %out_10 : i64
+      linalg.yield %36, %38 : f32, i64
     } -> (tensor<4x32x4096xf32>, tensor<4x32x4096xi64>)
     %expanded_6 = tensor.expand_shape %19#0 [[0], [1], [2, 3]] output_shape [4, 32, 4096, 1] : tensor<4x32x4096xf32> into tensor<4x32x4096x1xf32>
     %20 = linalg.generic {indexing_maps = [#map, #map8, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%14, %expanded_6 : tensor<4x32x4096x4096xf32>, tensor<4x32x4096x1xf32>) outs(%8 : tensor<4x32x4096x4096xf32>) {
     ^bb0(%in: f32, %in_10: f32, %out: f32):
-      %31 = arith.subf %in, %in_10 : f32
-      linalg.yield %31 : f32
+      %34 = arith.subf %in, %in_10 : f32
+      linalg.yield %34 : f32
     } -> tensor<4x32x4096x4096xf32>
     %21 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%20 : tensor<4x32x4096x4096xf32>) outs(%8 : tensor<4x32x4096x4096xf32>) {
     ^bb0(%in: f32, %out: f32):
-      %31 = math.exp %in : f32
-      linalg.yield %31 : f32
+      %34 = math.exp %in : f32
+      linalg.yield %34 : f32
     } -> tensor<4x32x4096x4096xf32>
     %22 = tensor.empty() : tensor<4x32x4096x1xf32>
     %23 = linalg.fill ins(%cst : f32) outs(%22 : tensor<4x32x4096x1xf32>) -> tensor<4x32x4096x1xf32>
     %24 = linalg.generic {indexing_maps = [#map, #map8], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%21 : tensor<4x32x4096x4096xf32>) outs(%23 : tensor<4x32x4096x1xf32>) {
     ^bb0(%in: f32, %out: f32):
-      %31 = arith.addf %in, %out : f32
-      linalg.yield %31 : f32
+      %34 = arith.addf %in, %out : f32
+      linalg.yield %34 : f32
     } -> tensor<4x32x4096x1xf32>
     %25 = linalg.generic {indexing_maps = [#map, #map8, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%21, %24 : tensor<4x32x4096x4096xf32>, tensor<4x32x4096x1xf32>) outs(%8 : tensor<4x32x4096x4096xf32>) {
     ^bb0(%in: f32, %in_10: f32, %out: f32):
-      %31 = arith.divf %in, %in_10 : f32
-      linalg.yield %31 : f32
+      %34 = arith.divf %in, %in_10 : f32
+      linalg.yield %34 : f32
     } -> tensor<4x32x4096x4096xf32>
-    %collapsed_7 = tensor.collapse_shape %25 [[0, 1], [2], [3]] : tensor<4x32x4096x4096xf32> into tensor<128x4096x4096xf32>
-    %collapsed_8 = tensor.collapse_shape %3 [[0, 1], [2], [3]] : tensor<4x32x4096x128xf32> into tensor<128x4096x128xf32>
-    %26 = tensor.empty() : tensor<128x4096x128xf32>
-    %27 = linalg.fill ins(%cst : f32) outs(%26 : tensor<128x4096x128xf32>) -> tensor<128x4096x128xf32>
-    %28 = linalg.batch_matmul ins(%collapsed_7, %collapsed_8 : tensor<128x4096x4096xf32>, tensor<128x4096x128xf32>) outs(%27 : tensor<128x4096x128xf32>) -> tensor<128x4096x128xf32>
-    %expanded_9 = tensor.expand_shape %28 [[0, 1], [2], [3]] output_shape [4, 32, 4096, 128] : tensor<128x4096x128xf32> into tensor<4x32x4096x128xf32>
-    %29 = tensor.empty() : tensor<4x32x4096x128xf16>
-    %30 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%expanded_9 : tensor<4x32x4096x128xf32>) outs(%29 : tensor<4x32x4096x128xf16>) {
+    %26 = tensor.empty() : tensor<4x32x4096x4096xf16>
+    %27 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%25 : tensor<4x32x4096x4096xf32>) outs(%26 : tensor<4x32x4096x4096xf16>) {
     ^bb0(%in: f32, %out: f16):
-      %31 = arith.truncf %in : f32 to f16
-      linalg.yield %31 : f16
+      %34 = arith.truncf %in : f32 to f16
+      linalg.yield %34 : f16
+    } -> tensor<4x32x4096x4096xf16>
+    %28 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%27 : tensor<4x32x4096x4096xf16>) outs(%8 : tensor<4x32x4096x4096xf32>) {
+    ^bb0(%in: f16, %out: f32):
+      %34 = arith.extf %in : f16 to f32
+      linalg.yield %34 : f32
+    } -> tensor<4x32x4096x4096xf32>
+    %collapsed_7 = tensor.collapse_shape %28 [[0, 1], [2], [3]] : tensor<4x32x4096x4096xf32> into tensor<128x4096x4096xf32>
+    %collapsed_8 = tensor.collapse_shape %3 [[0, 1], [2], [3]] : tensor<4x32x4096x128xf32> into tensor<128x4096x128xf32>
+    %29 = tensor.empty() : tensor<128x4096x128xf32>
+    %30 = linalg.fill ins(%cst : f32) outs(%29 : tensor<128x4096x128xf32>) -> tensor<128x4096x128xf32>
+    %31 = linalg.batch_matmul ins(%collapsed_7, %collapsed_8 : tensor<128x4096x4096xf32>, tensor<128x4096x128xf32>) outs(%30 : tensor<128x4096x128xf32>) -> tensor<128x4096x128xf32>
+    %expanded_9 = tensor.expand_shape %31 [[0, 1], [2], [3]] output_shape [4, 32, 4096, 128] : tensor<128x4096x128xf32> into tensor<4x32x4096x128xf32>
+    %32 = tensor.empty() : tensor<4x32x4096x128xf16>
+    %33 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%expanded_9 : tensor<4x32x4096x128xf32>) outs(%32 : tensor<4x32x4096x128xf16>) {
+    ^bb0(%in: f32, %out: f16):
+      %34 = arith.truncf %in : f32 to f16
+      linalg.yield %34 : f16
     } -> tensor<4x32x4096x128xf16>
-    return %30 : tensor<4x32x4096x128xf16>
+    return %33 : tensor<4x32x4096x128xf16>
   }
 }

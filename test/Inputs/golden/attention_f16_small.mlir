@@ -12,18 +12,18 @@ module {
     %0 = tensor.empty() : tensor<2x3x40x24xf32>
     %1 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%arg0 : tensor<2x3x40x24xf16>) outs(%0 : tensor<2x3x40x24xf32>) {
     ^bb0(%in: f16, %out: f32):
-      %26 = arith.extf %in : f16 to f32
-      linalg.yield %26 : f32
+      %29 = arith.extf %in : f16 to f32
+      linalg.yield %29 : f32
     } -> tensor<2x3x40x24xf32>
     %2 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%arg1 : tensor<2x3x40x24xf16>) outs(%0 : tensor<2x3x40x24xf32>) {
     ^bb0(%in: f16, %out: f32):
-      %26 = arith.extf %in : f16 to f32
-      linalg.yield %26 : f32
+      %29 = arith.extf %in : f16 to f32
+      linalg.yield %29 : f32
     } -> tensor<2x3x40x24xf32>
     %3 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%arg2 : tensor<2x3x40x24xf16>) outs(%0 : tensor<2x3x40x24xf32>) {
     ^bb0(%in: f16, %out: f32):
-      %26 = arith.extf %in : f16 to f32
-      linalg.yield %26 : f32
+      %29 = arith.extf %in : f16 to f32
+      linalg.yield %29 : f32
     } -> tensor<2x3x40x24xf32>
     %4 = tensor.empty() : tensor<2x3x24x40xf32>
     %transposed = linalg.transpose ins(%2 : tensor<2x3x40x24xf32>) outs(%4 : tensor<2x3x24x40xf32>) permutation = [0, 1, 3, 2] 
@@ -36,9 +36,9 @@ module {
     %8 = tensor.empty() : tensor<2x3x40x40xf32>
     %9 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%expanded : tensor<2x3x40x40xf32>) outs(%8 : tensor<2x3x40x40xf32>) {
     ^bb0(%in: f32, %out: f32):
-      %26 = arith.truncf %cst_1 : f64 to f32
-      %27 = arith.mulf %in, %26 : f32
-      linalg.yield %27 : f32
+      %29 = arith.truncf %cst_1 : f64 to f32
+      %30 = arith.mulf %in, %29 : f32
+      linalg.yield %30 : f32
     } -> tensor<2x3x40x40xf32>
     %10 = tensor.empty() : tensor<2x3x40xi64>
     %11 = linalg.fill ins(%c0_i64 : i64) outs(%10 : tensor<2x3x40xi64>) -> tensor<2x3x40xi64>
@@ -46,48 +46,59 @@ module {
     %13 = linalg.fill ins(%cst_0 : f32) outs(%12 : tensor<2x3x40xf32>) -> tensor<2x3x40xf32>
     %14:2 = linalg.generic {indexing_maps = [#map, #map1, #map1], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%9 : tensor<2x3x40x40xf32>) outs(%13, %11 : tensor<2x3x40xf32>, tensor<2x3x40xi64>) {
     ^bb0(%in: f32, %out: f32, %out_7: i64):
-      %26 = linalg.index 3 : index
-      %27 = arith.index_cast %26 : index to i64
-      %28 = arith.maximumf %in, %out : f32
-      %29 = arith.cmpf ogt, %in, %out : f32
-      %30 = arith.select %29, %27, %out_7 : i64
-      linalg.yield %28, %30 : f32, i64
+      %29 = linalg.index 3 : index
+      %30 = arith.index_cast %29 : index to i64
+      %31 = arith.maximumf %in, %out : f32
+      %32 = arith.cmpf ogt, %in, %out : f32
+      %33 = arith.select %32, %30, %out_7 : i64
+      linalg.yield %31, %33 : f32, i64
     } -> (tensor<2x3x40xf32>, tensor<2x3x40xi64>)
     %expanded_3 = tensor.expand_shape %14#0 [[0], [1], [2, 3]] output_shape [2, 3, 40, 1] : tensor<2x3x40xf32> into tensor<2x3x40x1xf32>
     %15 = linalg.generic {indexing_maps = [#map, #map2, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%9, %expanded_3 : tensor<2x3x40x40xf32>, tensor<2x3x40x1xf32>) outs(%8 : tensor<2x3x40x40xf32>) {
     ^bb0(%in: f32, %in_7: f32, %out: f32):
-      %26 = arith.subf %in, %in_7 : f32
-      linalg.yield %26 : f32
+      %29 = arith.subf %in, %in_7 : f32
+      linalg.yield %29 : f32
     } -> tensor<2x3x40x40xf32>
     %16 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%15 : tensor<2x3x40x40xf32>) outs(%8 : tensor<2x3x40x40xf32>) {
     ^bb0(%in: f32, %out: f32):
-      %26 = math.exp %in : f32
-      linalg.yield %26 : f32
+      %29 = math.exp %in : f32
+      linalg.yield %29 : f32
     } -> tensor<2x3x40x40xf32>
     %17 = tensor.empty() : tensor<2x3x40x1xf32>
     %18 = linalg.fill ins(%cst : f32) outs(%17 : tensor<2x3x40x1xf32>) -> tensor<2x3x40x1xf32>
     %19 = linalg.generic {indexing_maps = [#map, #map2], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%16 : tensor<2x3x40x40xf32>) outs(%18 : tensor<2x3x40x1xf32>) {
     ^bb0(%in: f32, %out: f32):
-      %26 = arith.addf %in, %out : f32
-      linalg.yield %26 : f32
+      %29 = arith.addf %in, %out : f32
+      linalg.yield %29 : f32
     } -> tensor<2x3x40x1xf32>
     %20 = linalg.generic {indexing_maps = [#map, #map2, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%16, %19 : tensor<2x3x40x40xf32>, tensor<2x3x40x1xf32>) outs(%8 : tensor<2x3x40x40xf32>) {
     ^bb0(%in: f32, %in_7: f32, %out: f32):
-      %26 = arith.divf %in, %in_7 : f32
-      linalg.yield %26 : f32
+      %29 = arith.divf %in, %in_7 : f32
+      linalg.yield %29 : f32
     } -> tensor<2x3x40x40xf32>
-    %collapsed_4 = tensor.collapse_shape %20 [[0, 1], [2], [3]] : tensor<2x3x40x40xf32> into tensor<6x40x40xf32>
-    %collapsed_5 = tensor.collapse_shape %3 [[0, 1], [2], [3]] : tensor<2x3x40x24xf32> into tensor<6x40x24xf32>
-    %21 = tensor.empty() : tensor<6x40x24xf32>
-    %22 = linalg.fill ins(%cst : f32) outs(%21 : tensor<6x40x24xf32>) -> tensor<6x40x24xf32>
-    %23 = linalg.batch_matmul ins(%collapsed_4, %collapsed_5 : tensor<6x40x40xf32>, tensor<6x40x24xf32>) outs(%22 : tensor<6x40x24xf32>) -> tensor<6x40x24xf32>
-    %expanded_6 = tensor.expand_shape %23 [[0, 1], [2], [3]] output_shape [2, 3, 40, 24] : tensor<6x40x24xf32> into tensor<2x3x40x24xf32>
-    %24 = tensor.empty() : tensor<2x3x40x24xf16>
-    %25 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%expanded_6 : tensor<2x3x40x24xf32>) outs(%24 : tensor<2x3x40x24xf16>) {
+    %21 = tensor.empty() : tensor<2x3x40x40xf16>
+    %22 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%20 : tensor<2x3x40x40xf32>) outs(%21 : tensor<2x3x40x40xf16>) {
     ^bb0(%in: f32, %out: f16):
-      %26 = arith.truncf %in : f32 to f16
-      linalg.yield %26 : f16
+      %29 = arith.truncf %in : f32 to f16
+      linalg.yield %29 : f16
+    } -> tensor<2x3x40x40xf16>
+    %23 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%22 : tensor<2x3x40x40xf16>) outs(%8 : tensor<2x3x40x40xf32>) {
+    ^bb0(%in: f16, %out: f32):
+      %29 = arith.extf %in : f16 to f32
+      linalg.yield %29 : f32
+    } -> tensor<2x3x40x40xf32>
+    %collapsed_4 = tensor.collapse_shape %23 [[0, 1], [2], [3]] : tensor<2x3x40x40xf32> into tensor<6x40x40xf32>
+    %collapsed_5 = tensor.collapse_shape %3 [[0, 1], [2], [3]] : tensor<2x3x40x24xf32> into tensor<6x40x24xf32>
+    %24 = tensor.empty() : tensor<6x40x24xf32>
+    %25 = linalg.fill ins(%cst : f32) outs(%24 : tensor<6x40x24xf32>) -> tensor<6x40x24xf32>
+    %26 = linalg.batch_matmul ins(%collapsed_4, %collapsed_5 : tensor<6x40x40xf32>, tensor<6x40x24xf32>) outs(%25 : tensor<6x40x24xf32>) -> tensor<6x40x24xf32>
+    %expanded_6 = tensor.expand_shape %26 [[0, 1], [2], [3]] output_shape [2, 3, 40, 24] : tensor<6x40x24xf32> into tensor<2x3x40x24xf32>
+    %27 = tensor.empty() : tensor<2x3x40x24xf16>
+    %28 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%expanded_6 : tensor<2x3x40x24xf32>) outs(%27 : tensor<2x3x40x24xf16>) {
+    ^bb0(%in: f32, %out: f16):
+      %29 = arith.truncf %in : f32 to f16
+      linalg.yield %29 : f16
     } -> tensor<2x3x40x24xf16>
-    return %25 : tensor<2x3x40x24xf16>
+    return %28 : tensor<2x3x40x24xf16>
   }
 }
