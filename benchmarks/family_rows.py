@@ -62,7 +62,7 @@ def _make(options, chosen):
         with tempfile.TemporaryDirectory() as work:
             source, applied = pathlib.Path(work, "row.mlir"), pathlib.Path(work, "applied.mlir")
             source.write_text(row.text())
-            common = [options.fastk_opt, "--target=cuda:sm_90a"]
+            common = [options.fastk_opt, "--target=cuda:sm_90a", f"--precision={options.precision}"]
             said = subprocess.run(
                 [*common, source, f"--bank={options.bank or work + '/bank'}"]
                 + ["--winners-from=family", "--fusion=whole", "-o", applied],
@@ -150,6 +150,12 @@ def main(description, every):
     parser.add_argument("rows", nargs="*", metavar="ROW", help="default: all")
     parser.add_argument("--fastk-opt", default="fastk-opt")
     parser.add_argument("--bank", help="winners of searched rows; default: none")
+    parser.add_argument(
+        "--precision",
+        default="ieee",
+        choices=("ieee", "tf32", "half"),
+        help="the loosest class accepted; default: ieee",
+    )
     parser.add_argument(
         "--text", type=pathlib.Path, metavar="DIR", help="write the rows there and no more"
     )

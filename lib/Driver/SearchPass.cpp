@@ -92,6 +92,7 @@ llvm::Expected<SearchSettings> FastkSearchPass::settings() {
   made.fusion = fusion;
   made.proposers.assign(proposer.begin(), proposer.end());
   made.proposerOptions.prompts = prompts;
+  made.proposerOptions.writes = write;
   made.proposerOptions.baseUrl = baseUrl;
   made.proposerOptions.keyVariable = keyVariable;
   made.proposerOptions.extraBody = extraBody;

@@ -86,6 +86,11 @@ llvm::Error fastk::checkSettings(SearchSettings &settings, StringRef dashes) {
   for (StringRef proposer : settings.proposers)
     if (llvm::Error error = checkProposerName(proposer))
       return error;
+  if (StringRef writes = settings.proposerOptions.writes;
+      writes != "families" && writes != "programs")
+    return reject(dashes + "write=" + writes +
+                  ": choose families (programs for every size of a workload's "
+                  "core) or programs (for the workload alone)");
   if (settings.boundaries && !(settings.spool + settings.replayFile).empty())
     return reject(dashes + "search-boundaries needs " + dashes +
                   "evaluator=local: it goes on when the times of the whole are "

@@ -110,7 +110,8 @@ std::vector<Instance> families::instantiate(const Family &family,
       << "#define MULTIPROCESSORS " << core.multiprocessors
       << "\n#define SHARED_LIMIT " << core.sharedBytes
       << "\n#define ACCEPTS_TF32 " << core.acceptsTF32 << "\n";
-  std::string program = device + core.header + "\n" + family.program;
+  const std::string header = device + core.header + "\n";
+  std::string program = header + family.program;
   std::string problem;
   std::optional<json::Value> plan = parseUntrusted(family.plan, problem);
   if (!plan) {
@@ -151,7 +152,7 @@ std::vector<Instance> families::instantiate(const Family &family,
   llvm::sort(ranked);
   std::vector<Instance> result;
   for (const auto &[cost, values] : ArrayRef(ranked).take_front(count)) {
-    Instance instance{program, planText, cost};
+    Instance instance{program, planText, cost, header.size()};
     for (const auto &[name, value] : values)
       instance.program = withValue(instance.program, name, value);
     result.push_back(std::move(instance));

@@ -11,6 +11,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
@@ -54,24 +55,15 @@ static bool fromJSON(const Value &value, Family::CostLine &line, Path path) {
   rest = rest.drop_front(name.size()).ltrim();
   bool isNamed =
       !name.empty() && rest.consume_front("=") && !rest.starts_with("=");
-  line = {isNamed ? name.str() : "", isNamed ? rest.str() : text};
+  line = {isNamed ? name.str() : "", isNamed ? rest.trim().str() : text};
   return true;
 }
 } // namespace llvm::json
 
-Expected<Family> families::readFamily(StringRef folder) {
+Expected<Family> families::parseFamily(StringRef file, StringRef rules,
+                                       StringRef program, StringRef plan) {
   Family family;
-  // "DIR/" is DIR.
-  while (folder.size() > 1 && folder.consume_back("/"))
-    ;
-  family.name = sys::path::filename(folder).str();
-  family.folder = folder.str();
-  Expected<std::string> text = readFile(folder, "family.json");
-  if (!text)
-    return text.takeError();
-  SmallString<256> file(folder);
-  sys::path::append(file, "family.json");
-  Expected<json::Value> value = parseShallowJSON(*text);
+  Expected<json::Value> value = parseShallowJSON(rules);
   if (!value)
     return fail(file, toString(value.takeError()));
   json::Path::Root root("family");
@@ -105,15 +97,10 @@ Expected<Family> families::readFamily(StringRef folder) {
               [&](const Core &core) { return core.name == family.core; }))
     return fail(file, "unknown core '" + family.core +
                           "'; choose one of: " + listCores());
-  for (auto [name, to] : {std::pair("kernel.cu", &family.program),
-                          std::pair("plan.json", &family.plan)}) {
-    Expected<std::string> content = readFile(folder, name);
-    if (!content)
-      return content.takeError();
-    *to = std::move(*content);
-  }
+  family.program = program.str();
+  family.plan = plan.str();
   family.digest =
-      sha256(sha256(*text) + sha256(family.program) + sha256(family.plan));
+      sha256(sha256(rules) + sha256(family.program) + sha256(family.plan));
   std::vector<TunedParameter> tuned = readNumbers(family.program).tuned;
   for (const std::string &name : family.chosen)
     if (none_of(tuned,
@@ -122,6 +109,55 @@ Expected<Family> families::readFamily(StringRef folder) {
                             "' of \"choose\" is no parameter of "
                             "kernel.cu: write `#define " +
                             name + " VALUE // tune: VALUES` there");
+  return family;
+}
+
+std::string families::rulesOf(const Family &family) {
+  auto listOf = [](ArrayRef<Family::Rule> rules) {
+    json::Array list;
+    for (const Family::Rule &rule : rules)
+      list.push_back(json::Object{{"require", rule.expression},
+                                  {"because", rule.because}});
+    return list;
+  };
+  json::Array cost;
+  for (const Family::CostLine &line : family.cost)
+    cost.push_back(line.name.empty() ? line.expression
+                                     : line.name + " = " + line.expression);
+  return formatv("{0:2}\n", json::Value(json::Object{
+                                {"format", kFormat},
+                                {"core", family.core},
+                                {"target", family.target},
+                                {"title", family.title},
+                                {"text", family.text},
+                                {"category", family.category},
+                                {"requirements", listOf(family.requirements)},
+                                {"legal", listOf(family.legal)},
+                                {"choose", json::Array(family.chosen)},
+                                {"cost", std::move(cost)}}))
+      .str();
+}
+
+Expected<Family> families::readFamily(StringRef folder) {
+  // "DIR/" is DIR.
+  while (folder.size() > 1 && folder.consume_back("/"))
+    ;
+  std::string texts[3];
+  for (auto [name, to] :
+       zip_equal(ArrayRef<StringRef>{"family.json", "kernel.cu", "plan.json"},
+                 texts)) {
+    Expected<std::string> content = readFile(folder, name);
+    if (!content)
+      return content.takeError();
+    to = std::move(*content);
+  }
+  SmallString<256> file(folder);
+  sys::path::append(file, "family.json");
+  Expected<Family> family = parseFamily(file, texts[0], texts[1], texts[2]);
+  if (!family)
+    return family.takeError();
+  family->name = sys::path::filename(folder).str();
+  family->folder = folder.str();
   return family;
 }
 

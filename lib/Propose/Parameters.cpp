@@ -7,6 +7,7 @@
 
 #include "fastk/Propose/Parameters.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
+#include "fastk/Families/Family.h"
 #include "fastk/Target/TargetDescription.h"
 #include "llvm/ADT/STLExtras.h"
 #include <set>
@@ -72,6 +73,7 @@ std::vector<Variant> fastk::neighboursOf(const Variant &variant,
   if (!variant.problem.empty())
     return result;
   ProgramNumbers numbers = readNumbers(variant.program);
+  const std::optional<Family> family = familyIn(variant.program);
   std::set<std::string> seen(tried.begin(), tried.end());
   seen.insert(digestOf(variant));
   // One step of each number, then two, ...
@@ -87,6 +89,8 @@ std::vector<Variant> fastk::neighboursOf(const Variant &variant,
         std::optional<Variant> next =
             changed(variant, parameter.name, parameter.values[to]);
         if (!next || !seen.insert(digestOf(*next)).second)
+          continue;
+        if (family && !isLegal(*family, next->program))
           continue;
         if (check && next->plan &&
             !worker::verifyLaunchPlan(*next->plan, check->inputBytes,

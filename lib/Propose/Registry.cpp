@@ -15,6 +15,7 @@
 #include "fastk/LLM/Mailbox.h"
 #include "fastk/Propose/LLM/LLMProposer.h"
 #include "fastk/Propose/LLM/ReplayModel.h"
+#include "fastk/Support/ShippedFolder.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
@@ -43,6 +44,13 @@ static Created asking(Expected<std::unique_ptr<LanguageModel>> model,
   LLMProposerOptions proposer;
   if (options.number > 1)
     proposer.idPrefix += std::to_string(options.number);
+  proposer.writesFamilies = options.writes == "families";
+  // Without the folder there are none to be shown.
+  if (std::optional<std::string> folder = shippedFolder("families");
+      folder && proposer.writesFamilies)
+    if (Error error =
+            families::readFamilies(*folder).moveInto(proposer.families))
+      return std::move(error);
   return createLLMProposer(std::move(*model), std::move(*templates), proposer);
 }
 

@@ -130,6 +130,12 @@ struct CommandLine {
                     "GPU families and catalog. "
                     "Known: " +
                     proposerNames()))};
+  cl::opt<std::string, true> writes{
+      "write", cl::location(ofProposers.writes), cl::cat(category),
+      cl::value_desc("families|programs"),
+      cl::desc("what language models are asked to write for a GPU: families "
+               "(default), programs for every size of a workload's core, where "
+               "it has one; programs, for the workload alone")};
   cl::opt<std::string, true> prompts{
       "prompts", cl::location(ofProposers.prompts), cl::cat(category),
       cl::value_desc("DIR"),
@@ -404,6 +410,7 @@ static bool readAdmission(CommandLine &line) {
 static bool checkWithoutSearch(const CommandLine &line) {
   // The address of a list would be that of its values.
   std::vector<const cl::Option *> ofSearch = {std::addressof(line.proposers),
+                                              &line.writes,
                                               &line.prompts,
                                               &line.baseUrl,
                                               &line.keyVariable,

@@ -97,6 +97,10 @@ def FastkSearchPass : Pass<"fastk-search", "::mlir::ModuleOp"> {
            "Search what workloads can be cut into, too">,
     Option<"fusion", "fusion", "::fastk::Fusion", "::fastk::Fusion::Greedy",
            "How the module's workloads were formed, for search-boundaries">,
+    Option<"write", "write", "std::string", "\"families\"",
+           "What language models write for a GPU: families, programs for every "
+           "size of a workload's core, where it has one; programs, for the "
+           "workload alone">,
     Option<"prompts", "prompts", "std::string", "\"\"",
            "Folder of prompt templates that replace the built-in ones">,
     Option<"baseUrl", "llm-base-url", "std::string", "\"\"",

@@ -62,6 +62,13 @@ struct Family {
 /// name. An error names the file and what is wrong with it.
 llvm::Expected<Family> readFamily(llvm::StringRef folder);
 llvm::Expected<std::vector<Family>> readFamilies(llvm::StringRef folder);
+/// A family from the texts of its three files. An error begins with \p file,
+/// which stands for family.json.
+llvm::Expected<Family> parseFamily(llvm::StringRef file, llvm::StringRef rules,
+                                   llvm::StringRef program,
+                                   llvm::StringRef plan);
+/// What family.json would say.
+std::string rulesOf(const Family &family);
 
 /// A family filled in for a workload.
 struct Instance {
@@ -69,6 +76,8 @@ struct Instance {
   /// can change the numbers.
   std::string program, plan;
   int64_t cost = 0;
+  /// Bytes of the header: where the family's own program begins.
+  size_t header = 0;
 };
 
 /// Up to `count` instances, those first that should be fastest. None: \p why
@@ -89,6 +98,13 @@ std::string explainFamilies(llvm::ArrayRef<Family> families,
 
 /// Whether the values of an instance's parameters go together.
 bool isLegal(const Family &family, llvm::StringRef program);
+
+/// The instance's program with its family in comments, so that whoever has the
+/// program has the family.
+std::string withFamily(const Instance &instance, const Family &family);
+/// The family in the comments of an instance, whose parameters have the values
+/// that they have there. Nothing: it has none, or one that cannot be read.
+std::optional<Family> familyIn(llvm::StringRef program);
 
 } // namespace fastk::families
 

@@ -19,8 +19,9 @@ Variant makeVariant(Language language, llvm::StringRef program,
                     llvm::StringRef plan);
 
 /// Up to `count` variants that differ from \p variant in one tuned parameter,
-/// the nearest values first, without those in \p tried (digests) and without
-/// those whose plan cannot be made or breaks \p limits (null: not checked).
+/// the nearest values first, without those in \p tried (digests), those that
+/// break the rules of the variant's family, and those whose plan cannot be made
+/// or breaks \p limits (null: not checked).
 struct PlanCheck {
   std::vector<int64_t> inputBytes, outputBytes;
   worker::PlanLimits limits;

@@ -26,8 +26,6 @@ using families::Instance;
 
 /// Ideas of one family for one workload.
 static constexpr size_t kIdeasOfFamily = 8;
-/// Of a variant, those that break its family's rules included.
-static constexpr int kMaxNeighbours = 64;
 
 namespace {
 class FamilyProposer : public Proposer {
@@ -85,8 +83,9 @@ public:
       for (auto [idea, variants] : zip_equal(ideas, answers))
         if (std::optional<size_t> place = placeOf(family, idea.id))
           for (const Instance &instance : instancesAt(ranked, *place, count)) {
-            variants->push_back(
-                makeVariant(Language::cuda, instance.program, instance.plan));
+            variants->push_back(makeVariant(
+                Language::cuda, families::withFamily(instance, family),
+                instance.plan));
             variants->back().ideaId = idea.id;
           }
     }
@@ -96,14 +95,7 @@ public:
   Expected<std::vector<Variant>> neighbours(const ProposalContext &context,
                                             const Variant &variant,
                                             int count) override {
-    const Family *family = familyOf(variant);
-    // More than are wanted, for some break the family's rules.
-    std::vector<Variant> near = neighboursOf(context, variant, kMaxNeighbours);
-    llvm::erase_if(near, [&](const Variant &each) {
-      return !family || !families::isLegal(*family, each.program);
-    });
-    near.resize(std::min<size_t>(near.size(), count));
-    return near;
+    return neighboursOf(context, variant, count);
   }
 
 private:
@@ -133,14 +125,6 @@ private:
                                         size_t count) {
     size_t first = std::min((place - 1) * count, ranked.size());
     return ranked.slice(first, std::min(count, ranked.size() - first));
-  }
-
-  /// Of which the variant is an instance; null: of none.
-  const Family *familyOf(const Variant &variant) const {
-    auto found = find_if(families, [&](const Family &family) {
-      return placeOf(family, variant.ideaId);
-    });
-    return found == families.end() ? nullptr : &*found;
   }
 
   static std::vector<families::CoreInstance>

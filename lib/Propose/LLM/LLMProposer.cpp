@@ -65,6 +65,11 @@ private:
                : Error::success();
   }
   void giveIds(const ProposalContext &context, std::vector<Idea> &ideas) const;
+  std::optional<llm::FamilyTask>
+  familyTask(const ProposalContext &context) const {
+    return options.writesFamilies ? llm::familyTaskOf(context, options.families)
+                                  : std::nullopt;
+  }
 
   std::unique_ptr<LanguageModel> model;
   PromptTemplates templates;
@@ -140,8 +145,17 @@ Answer<std::vector<Idea>>
 LLMProposer::proposeIdeas(const ProposalContext &context, int count) {
   if (count <= 0)
     return std::vector<Idea>();
-  llm::PromptWriter writer(templates, context, options);
-  std::vector<std::string> labels = writer.labels(), known;
+  std::optional<llm::FamilyTask> task = familyTask(context);
+  llm::PromptWriter writer(templates, context, options,
+                           task ? &*task : nullptr);
+  std::vector<std::string> labels = writer.labels(), parents, known;
+  for (const TriedVariant &parent : context.parents)
+    parents.push_back(digestOf(parent.variant));
+  if (task) {
+    llvm::append_range(labels, task->labels());
+    for (const families::Family &family : task->known)
+      parents.push_back(llm::parentOf(family));
+  }
   for (const TriedVariant &tried : context.history) {
     known.push_back(llm::normalise(tried.idea.title));
     known.push_back(llm::normalise(withoutGain(tried.idea.text)));
@@ -173,9 +187,9 @@ LLMProposer::proposeIdeas(const ProposalContext &context, int count) {
     if (Error error = reject(context, unreadable, problem))
       return std::move(error);
   for (Idea &idea : read.ideas)
-    for (auto [label, parent] : zip_equal(labels, context.parents))
+    for (auto [label, parent] : zip_equal(labels, parents))
       if (idea.parent == label) {
-        idea.parent = digestOf(parent.variant);
+        idea.parent = parent;
         break;
       }
   giveIds(context, read.ideas);
@@ -187,11 +201,14 @@ LLMProposer::proposeIdeas(const ProposalContext &context, int count) {
 //===----------------------------------------------------------------------===//
 
 /// What a reply holds: a variant, perhaps with a problem.
-static Variant readVariant(const Reply &reply, Language language) {
-  llm::ProgramReply read = llm::readProgram(reply.text, language);
+static Variant readVariant(const Reply &reply, Language language,
+                           const Idea &idea, const llm::FamilyTask *task) {
+  llm::ProgramReply read =
+      llm::readProgram(reply.text, language, /*isFamily=*/task != nullptr);
   Variant variant;
   if (read.problem.empty()) {
-    variant = makeVariant(language, read.program, read.plan);
+    variant = task ? llm::makeFamilyVariant(*task, idea, read)
+                   : makeVariant(language, read.program, read.plan);
     if (variant.problem.empty())
       return variant;
     // Kept with its plan, so that both can be mended.
@@ -215,7 +232,9 @@ Answers<Variants> LLMProposer::realise(const ProposalContext &context,
   std::vector<std::optional<Variants>> result(ideas.size(), Variants());
   if (count <= 0)
     return result;
-  llm::PromptWriter writer(templates, context, options);
+  std::optional<llm::FamilyTask> task = familyTask(context);
+  llm::PromptWriter writer(templates, context, options,
+                           task ? &*task : nullptr);
   std::vector<Prompt> prompts;
   for (const Idea &idea : ideas)
     for (int sample = 1; sample <= count; ++sample)
@@ -234,7 +253,8 @@ Answers<Variants> LLMProposer::realise(const ProposalContext &context,
       }
       if (!isAnswer(*reply))
         continue;
-      Variant variant = readVariant(*reply, language);
+      Variant variant =
+          readVariant(*reply, language, idea, task ? &*task : nullptr);
       variant.ideaId = idea.id;
       variant.parent = idea.parent;
       if (seen.insert(digestOf(variant)).second)
@@ -248,7 +268,9 @@ Answers<Variants> LLMProposer::repair(const ProposalContext &context,
                                       ArrayRef<FailedVariant> failed) {
   std::vector<std::optional<Variants>> result(failed.size(), Variants());
   Language language = llm::languageOf(context.target);
-  llm::PromptWriter writer(templates, context, options);
+  std::optional<llm::FamilyTask> task = familyTask(context);
+  llm::PromptWriter writer(templates, context, options,
+                           task ? &*task : nullptr);
   std::vector<Prompt> prompts;
   std::vector<size_t> places;
   for (auto [index, each] : enumerate(failed))
@@ -268,7 +290,8 @@ Answers<Variants> LLMProposer::repair(const ProposalContext &context,
     }
     if (!isAnswer(*reply))
       continue;
-    Variant variant = readVariant(*reply, language);
+    Variant variant = readVariant(*reply, language, failed[place].idea,
+                                  task ? &*task : nullptr);
     variant.ideaId = failed[place].tried.variant.ideaId;
     variant.parent = digestOf(failed[place].tried.variant);
     result[place]->push_back(std::move(variant));

@@ -379,6 +379,11 @@ static bool looksLikeProgram(StringRef text, Language language) {
                                     : text.contains("fastk_kernel");
 }
 
+/// The rules of a family are told from its plan by what only they have.
+static bool looksLikeRules(StringRef text) {
+  return text.trim().starts_with("{") && text.contains("\"requirements\"");
+}
+
 static bool looksLikePlan(StringRef text, Language language) {
   text = text.trim();
   return text.starts_with("{") &&
@@ -410,18 +415,27 @@ static std::string checkProgram(StringRef program, Language language) {
   return "";
 }
 
-llm::ProgramReply llm::readProgram(StringRef reply, Language language) {
+/// The blocks that a reply is to have.
+static StringRef wantedBlocks(Language language, bool isFamily) {
+  if (isFamily)
+    return "one block ```cuda with the whole program, one block ```json with "
+           "its plan and one block ```json with its rules";
+  if (language == Language::cuda)
+    return "one block ```cuda with the whole program and one block ```json "
+           "with its plan";
+  return "one block ```c with the whole program and, where it uses scratch "
+         "memory, one block ```json";
+}
+
+llm::ProgramReply llm::readProgram(StringRef reply, Language language,
+                                   bool isFamily) {
   bool isCuda = language == Language::cuda;
   StringRef tag = isCuda ? "cuda" : "c";
   ProgramReply result;
   auto fail = [&](const Twine &why) {
     return ProgramReply{
-        "", "",
-        ("the reply " + why + "; wanted is " +
-         (isCuda ? "one block ```cuda with the whole program and one block "
-                   "```json with its plan"
-                 : "one block ```c with the whole program and, where it uses "
-                   "scratch memory, one block ```json"))
+        "", "", "",
+        ("the reply " + why + "; wanted is " + wantedBlocks(language, isFamily))
             .str()};
   };
   if (reply.trim().empty())
@@ -438,16 +452,18 @@ llm::ProgramReply llm::readProgram(StringRef reply, Language language) {
                 "missing");
 
   // The last one of a kind: what comes before is thinking aloud.
-  const Block *program = nullptr, *plan = nullptr;
+  const Block *program = nullptr, *plan = nullptr, *rules = nullptr;
   for (const Block &block : blocks) {
     if (block.tag != "json" && looksLikeProgram(block.text, language))
       program = &block;
+    else if (isFamily && looksLikeRules(block.text))
+      rules = &block;
     else if (looksLikePlan(block.text, language))
       plan = &block;
   }
   // One that is damaged is better told of than missing.
   for (const Block &block : blocks)
-    if (!plan && block.tag == "json")
+    if (!plan && block.tag == "json" && &block != rules)
       plan = &block;
   if (!program) {
     for (const Block &block : blocks)
@@ -458,13 +474,18 @@ llm::ProgramReply llm::readProgram(StringRef reply, Language language) {
   }
   if (isCuda && !plan)
     return fail("has no fenced block with the plan");
-  if (plan && plan->text.size() > kMaxPlanBytes)
-    return fail("has a plan of more than 64 KiB");
+  if (isFamily && !rules)
+    return fail("has no fenced block with the family's rules");
+  for (const Block *block : {plan, rules})
+    if (block && block->text.size() > kMaxPlanBytes)
+      return fail("has a plan or rules of more than 64 KiB");
   std::string problem = checkProgram(program->text, language);
   if (!problem.empty())
     return fail("cannot be used: " + problem);
   result.program = program->text;
   if (plan)
     result.plan = plan->text;
+  if (rules)
+    result.rules = rules->text;
   return result;
 }

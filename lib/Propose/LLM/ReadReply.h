@@ -53,12 +53,14 @@ std::optional<IdeaCategory> guessCategory(llvm::StringRef text);
 
 struct ProgramReply {
   std::string program;
-  /// The plan's text; empty: none.
-  std::string plan;
+  /// The plan's text; empty: none. The rules of a family, its family.json;
+  /// empty: it was not asked for.
+  std::string plan, rules;
   /// Why it cannot be used; then the others are empty.
   std::string problem;
 };
-ProgramReply readProgram(llvm::StringRef reply, Language language);
+ProgramReply readProgram(llvm::StringRef reply, Language language,
+                         bool isFamily = false);
 
 } // namespace fastk::llm
 

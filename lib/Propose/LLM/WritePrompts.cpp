@@ -23,7 +23,6 @@ using namespace fastk;
 
 /// Bytes that the long parts of a prompt may take.
 static constexpr size_t kMaxPatternBytes = 8000, kMaxLoopBytes = 8000,
-                        kMaxParentBytes = 40000, kMaxParentsBytes = 24000,
                         kMaxReasonBytes = 6000, kMaxUnreadableBytes = 12000;
 /// Of what is known of other workloads.
 static constexpr size_t kMaxKnown = 10, kMaxKnownBytes = 600;
@@ -48,8 +47,9 @@ const TriedVariant *llm::findTried(const ProposalContext &context,
 
 llm::PromptWriter::PromptWriter(const PromptTemplates &templates,
                                 const ProposalContext &context,
-                                const LLMProposerOptions &options)
-    : templates(templates), context(context), options(options),
+                                const LLMProposerOptions &options,
+                                const FamilyTask *task)
+    : templates(templates), context(context), options(options), task(task),
       language(languageOf(context.target)) {
   StringRef arch = context.target.target;
   if (arch.consume_front("cuda:"))
@@ -142,7 +142,10 @@ std::string llm::PromptWriter::workload() const {
          "need "
          "not exist in memory; how it is computed is free):\n\n```text\n" +
          loops + "```\n\nThe same as MLIR, which is what counts:\n\n```mlir\n" +
-         printPattern(context.workload, kMaxPatternBytes) + "```\n";
+         printPattern(context.workload, kMaxPatternBytes) + "```\n" +
+         (task ? "\nThe header that the compiler writes for it:\n\n" +
+                     fenced("cuda", task->core.header)
+               : "");
 }
 
 /// Whether `a` is faster, as the search ranks: against the default lowering in
@@ -274,106 +277,6 @@ std::string llm::PromptWriter::known() const {
   return text;
 }
 
-/// The plan as its program's author wrote it.
-static std::string planOf(const Variant &variant) {
-  std::string text = families::templateOf(variant.program);
-  if (!text.empty())
-    return text;
-  if (variant.plan)
-    return worker::toJSON(*variant.plan);
-  if (variant.workspaceBytes)
-    return formatv("{{\"workspace_bytes\": {0}}", variant.workspaceBytes);
-  return "";
-}
-
-static std::string fenced(StringRef tag, StringRef text) {
-  // Longer than any fence inside.
-  size_t longest = 2, run = 0;
-  for (char c : text) {
-    run = c == '`' ? run + 1 : 0;
-    longest = std::max(longest, run);
-  }
-  std::string fence(longest + 1, '`');
-  return fence + tag.str() + "\n" + text.str() +
-         (text.ends_with("\n") ? "" : "\n") + fence + "\n";
-}
-
-std::string llm::PromptWriter::showProgram(const TriedVariant &tried,
-                                           size_t most) const {
-  const Variant &variant = tried.variant;
-  if (variant.language != language)
-    return "(Its program is a schedule of the compiler's own kernels" +
-           (variant.parameters.empty()
-                ? std::string()
-                : " with " +
-                      join(llvm::map_range(variant.parameters,
-                                           [](const auto &each) {
-                                             return each.first + " = " +
-                                                    std::to_string(each.second);
-                                           }),
-                           ", ")) +
-           "; it cannot be edited as text: write a program of your own.)\n";
-  std::string program = families::withoutTemplate(variant.program),
-              plan = planOf(variant);
-  if (program.size() + plan.size() > most)
-    return "(Its program is too long to be shown here.)\n";
-  return fenced(stringifyLanguage(language), program) +
-         (plan.empty() ? "" : "\n" + fenced("json", plan));
-}
-
-static std::string bullets(const std::vector<std::string> &lines) {
-  std::string text;
-  for (const std::string &line : lines)
-    text += "- " + line + "\n";
-  return text;
-}
-
-/// Where two variants are one program with other values of its tuned numbers:
-/// what is different, as "UNROLL = 8".
-static std::optional<std::string> otherNumbers(const Variant &variant,
-                                               const Variant &shown) {
-  if (variant.language != shown.language || variant.parameters.empty())
-    return std::nullopt;
-  std::string program = variant.program, different;
-  for (auto &[name, value] : shown.parameters) {
-    auto own = variant.parameters.find(name);
-    if (own == variant.parameters.end())
-      return std::nullopt;
-    if (own->second == value)
-      continue;
-    program = families::withValue(program, name, value);
-    different += (different.empty() ? "" : ", ") + name + " = " +
-                 std::to_string(own->second);
-  }
-  if (program != shown.program || different.empty())
-    return std::nullopt;
-  return different;
-}
-
-std::string llm::PromptWriter::parents() const {
-  if (context.parents.empty())
-    return "None yet: every idea starts afresh (parent \"none\"). What has to "
-           "be beaten is the default lowering.\n";
-  std::string text;
-  size_t left = kMaxParentsBytes;
-  for (auto [index, tried] : llvm::enumerate(context.parents)) {
-    text += formatv("## P{0}: {1}\n\n", index + 1,
-                    cleanLine(tried.idea.title, 100));
-    text += bullets(factsOf(context, tried, gpu ? &*gpu : nullptr));
-    std::string program;
-    for (size_t other = 0; other < index && program.empty(); ++other)
-      if (std::optional<std::string> different =
-              otherNumbers(tried.variant, context.parents[other].variant))
-        program =
-            formatv("The program of P{0} with {1}.\n", other + 1, *different);
-    if (program.empty())
-      program = showProgram(tried, left);
-    left -= std::min(left, program.size());
-    text += "\n" + program + "\n";
-  }
-  return text;
-}
-
 /// The nearest power of two, as "2^-21".
 static std::string power(double value) {
   return formatv("2^{0}", std::lround(std::log2(value))).str();
@@ -403,16 +306,26 @@ PromptTemplates::Values llm::PromptWriter::common() const {
   StringRef precision = stringifyPrecision(context.acceptedPrecision);
   StringRef repetition =
       context.requireDeterministic ? "repetition-required" : "repetition-free";
+  std::string contract =
+      templates.text(isCuda ? "contract-cuda" : "contract-c").str();
+  std::string wanted = templates.text(isCuda ? "ideas-cuda" : "ideas-c").str();
+  StringRef reply = isCuda ? "reply-cuda" : "reply-c";
+  if (task) {
+    PromptTemplates::Values core = {{"core", task->core.core},
+                                    {"interface", task->interface}};
+    contract += "\n" + templates.user("contract-family", core);
+    wanted = templates.user("ideas-family", core) + "\n" + wanted;
+    reply = "reply-family";
+  }
   return {
-      {"language", templates.text(isCuda ? "ideas-cuda" : "ideas-c").str()},
-      {"contract",
-       templates.text(isCuda ? "contract-cuda" : "contract-c").str()},
+      {"language", wanted},
+      {"contract", contract},
       {"plan", isCuda ? templates.text("plan").str() : ""},
       {"prelude", isCuda ? templates.text("prelude").str() : ""},
       {"rules", templates.user("rules", {{"repetition",
                                           templates.text(repetition).str()}})},
       {"failures", templates.text("failures").str()},
-      {"reply_format", templates.text(isCuda ? "reply-cuda" : "reply-c").str()},
+      {"reply_format", templates.text(reply).str()},
       {"device", device()},
       {"workload", workload()},
       {"precision",
@@ -473,7 +386,10 @@ Prompt llm::PromptWriter::ideas(int count) const {
   prompt.name = nameOf("ideas");
   prompt.system = templates.system("ideas", values);
   prompt.user = templates.user("ideas", values);
-  prompt.schema = ideasSchema(labels());
+  std::vector<std::string> parents = labels();
+  if (task)
+    append_range(parents, task->labels());
+  prompt.schema = ideasSchema(parents);
   prompt.maxOutputTokens = options.ideaTokens;
   return prompt;
 }
@@ -500,15 +416,9 @@ Prompt llm::PromptWriter::variant(const Idea &idea, int sample,
                                   int samples) const {
   PromptTemplates::Values values = common();
   values["idea"] = showIdea(idea);
-  if (const TriedVariant *parent = findTried(context, idea.parent))
-    values["parent"] =
-        cleanLine(parent->idea.title, 100) + ":\n\n" +
-        bullets(factsOf(context, *parent, gpu ? &*gpu : nullptr)) + "\n" +
-        showProgram(*parent, kMaxParentBytes) +
-        "\nChange of it as much as the idea asks for.\n";
-  else
-    values["parent"] = "None: the idea starts afresh.\n";
-  values["task"] = language == Language::cuda
+  values["parent"] = showParent(idea);
+  values["task"] = task ? "Write the family: its program, plan and rules.\n"
+                   : language == Language::cuda
                        ? "Write the program and its plan.\n"
                        : "Write the program.\n";
   if (samples > 1)
@@ -540,7 +450,7 @@ Prompt llm::PromptWriter::repair(const FailedVariant &failed) const {
           ? "The reply that was to hold it could not be used. It was:\n\n" +
                 fenced("text",
                        cleanText(tried.variant.program, kMaxUnreadableBytes))
-          : showProgram(tried, kMaxParentBytes);
+          : showFailed(tried);
   std::string reason = isUnreadable && tried.reason.empty()
                            ? tried.variant.problem
                            : tried.reason;

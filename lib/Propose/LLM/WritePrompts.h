@@ -13,6 +13,7 @@
 #ifndef FASTK_LIB_PROPOSE_LLM_WRITEPROMPTS_H
 #define FASTK_LIB_PROPOSE_LLM_WRITEPROMPTS_H
 
+#include "FamilyTask.h"
 #include "fastk/Propose/LLM/LLMProposer.h"
 #include "fastk/Target/DeviceDescription.h"
 
@@ -25,10 +26,17 @@ Language languageOf(const TargetDescription &target);
 const TriedVariant *findTried(const ProposalContext &context,
                               llvm::StringRef digest);
 
+/// A block that text of any kind cannot end.
+std::string fenced(llvm::StringRef tag, llvm::StringRef text);
+std::string bullets(llvm::ArrayRef<std::string> lines);
+
 class PromptWriter {
 public:
+  /// \p task, where families are to be written; null: programs for this
+  /// workload alone.
   PromptWriter(const PromptTemplates &templates, const ProposalContext &context,
-               const LLMProposerOptions &options);
+               const LLMProposerOptions &options,
+               const FamilyTask *task = nullptr);
 
   Prompt ideas(int count) const;
   /// After a reply that could not be read.
@@ -38,7 +46,8 @@ public:
   Prompt variant(const Idea &idea, int sample, int samples) const;
   Prompt repair(const FailedVariant &failed) const;
 
-  /// "P1", ...: how the ideas prompt names the parents.
+  /// "P1", ...: how the ideas prompt names the parents. Families have labels of
+  /// their own.
   std::vector<std::string> labels() const;
 
 private:
@@ -51,10 +60,15 @@ private:
   std::string known() const;
   std::string parents() const;
   std::string showProgram(const TriedVariant &tried, size_t most) const;
+  std::string showKnownFamilies() const;
+  /// What the idea builds on.
+  std::string showParent(const Idea &idea) const;
+  std::string showFailed(const TriedVariant &tried) const;
 
   const PromptTemplates &templates;
   const ProposalContext &context;
   const LLMProposerOptions &options;
+  const FamilyTask *task;
   Language language;
   std::optional<DeviceDescription> gpu;
 };

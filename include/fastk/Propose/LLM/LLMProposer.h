@@ -14,6 +14,7 @@
 #ifndef FASTK_PROPOSE_LLM_LLMPROPOSER_H
 #define FASTK_PROPOSE_LLM_LLMPROPOSER_H
 
+#include "fastk/Families/Family.h"
 #include "fastk/LLM/LanguageModel.h"
 #include "fastk/Propose/LLM/PromptTemplates.h"
 #include "fastk/Propose/Proposer.h"
@@ -27,6 +28,10 @@ struct LLMProposerOptions {
   int64_t ideaTokens = 16384, programTokens = 32768;
   /// Begins the ids of ideas: another one for each model of a search.
   std::string idPrefix = "llm";
+  /// Asks for families where a workload has a core, and shows those that there
+  /// are in `families`; else for programs of one workload.
+  bool writesFamilies = false;
+  std::vector<families::Family> families = {};
 };
 
 std::unique_ptr<Proposer>
