@@ -102,15 +102,20 @@ static std::optional<int64_t> costOf(const Family &family, Names names,
   return value;
 }
 
+std::string families::headerOf(const CoreInstance &core) {
+  std::string header;
+  raw_string_ostream(header)
+      << "#define MULTIPROCESSORS " << core.multiprocessors
+      << "\n#define SHARED_LIMIT " << core.sharedBytes
+      << "\n#define ACCEPTS_TF32 " << core.acceptsTF32 << "\n"
+      << core.header << "\n";
+  return header;
+}
+
 std::vector<Instance> families::instantiate(const Family &family,
                                             const CoreInstance &core,
                                             size_t count, std::string &why) {
-  std::string device;
-  raw_string_ostream(device)
-      << "#define MULTIPROCESSORS " << core.multiprocessors
-      << "\n#define SHARED_LIMIT " << core.sharedBytes
-      << "\n#define ACCEPTS_TF32 " << core.acceptsTF32 << "\n";
-  const std::string header = device + core.header + "\n";
+  const std::string header = headerOf(core);
   std::string program = header + family.program;
   std::string problem;
   std::optional<json::Value> plan = parseUntrusted(family.plan, problem);

@@ -8,8 +8,10 @@
 #include "Tool.h"
 #include "fastk/Cuda/Nvrtc.h"
 #include "fastk/Driver/FamilySamples.h"
+#include "fastk/Support/DurableFile.h"
 #include "fastk/Support/ShippedFolder.h"
 #include "llvm/Support/FileSystem.h"
+#include <fcntl.h>
 
 using namespace fastk;
 using namespace fastk::bank;
@@ -49,5 +51,37 @@ int fastk::bank::listFamilies(std::vector<std::string> folders) {
                        describeAdmission(family, compiler, &context)});
   }
   printTable(table, llvm::outs());
+  return kExitDone;
+}
+
+/// Far above any program; a bound for a stray file.
+static constexpr size_t kProgramLimit = 4 << 20;
+
+int fastk::bank::extractFamily(const std::string &from,
+                               const std::string &to) {
+  std::string file =
+      llvm::sys::fs::is_directory(from) ? from + "/kernel.cu" : from;
+  llvm::Expected<std::string> program =
+      readRegularFile(AT_FDCWD, file, file, kProgramLimit);
+  if (!program)
+    return reportError(llvm::toString(program.takeError()));
+  std::optional<Family> family = families::familyIn(*program);
+  if (!family)
+    return reportError(file + ": is no instance of a family: its program has "
+                              "none in its comments");
+  if (llvm::sys::fs::exists(to))
+    return reportError(to + ": is there already; name a new folder");
+  llvm::Error error = createDirectories(to);
+  for (auto [name, text] :
+       {std::pair("family.json", families::rulesOf(*family)),
+        std::pair("kernel.cu", family->program),
+        std::pair("plan.json", family->plan)})
+    if (!error)
+      error = writeNewFile(to + "/" + name, text);
+  if (error)
+    return reportError(llvm::toString(std::move(error)));
+  llvm::outs() << "family " << family->name << " of the core " << family->core
+               << ", written to " << to << "; fastk-opt --admit-family=" << to
+               << " --target=cuda:" << family->target << " judges it\n";
   return kExitDone;
 }

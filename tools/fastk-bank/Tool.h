@@ -43,6 +43,9 @@ void printTable(const std::vector<std::vector<std::string>> &rows,
 /// Lists the families of folders, none: the shipped ones, and whether they are
 /// admitted.
 int listFamilies(std::vector<std::string> folders);
+/// Writes the family of which a winner's folder, or a program's file, has an
+/// instance as a new folder.
+int extractFamily(const std::string &from, const std::string &to);
 
 /// `trajectory.json` of a winner's folder; an empty object when it has none.
 std::string readTrajectory(llvm::StringRef folder);

@@ -55,12 +55,17 @@ cl::SubCommand exportCommand("export",
 cl::SubCommand familiesCommand(
     "families", "one line per family: what it is, and whether it is admitted");
 
+cl::SubCommand extractCommand(
+    "extract-family", "write the family of which a winner is an instance, or a "
+                      "program's file, as a folder");
+
 cl::list<std::string> directories(cl::Positional, cl::desc("[DIR...]"),
                                   cl::cat(category), cl::sub(listCommand),
                                   cl::sub(showCommand), cl::sub(verifyCommand),
                                   cl::sub(mergeCommand), cl::sub(pruneCommand),
                                   cl::sub(exportCommand),
-                                  cl::sub(familiesCommand));
+                                  cl::sub(familiesCommand),
+                                  cl::sub(extractCommand));
 cl::opt<bool> asJson("json", cl::desc("Print JSON instead of text"),
                      cl::cat(category), cl::sub(listCommand),
                      cl::sub(showCommand), cl::sub(verifyCommand),
@@ -99,8 +104,9 @@ cl::opt<unsigned>
 cl::opt<bool> removeThem("remove", cl::desc("Remove what is listed"),
                          cl::cat(category), cl::sub(pruneCommand));
 cl::opt<std::string> exportTo("to", cl::value_desc("DIR"),
-                              cl::desc("Where the copies go"),
-                              cl::cat(category), cl::sub(exportCommand));
+                              cl::desc("Where the copies, or the family, go"),
+                              cl::cat(category), cl::sub(exportCommand),
+                              cl::sub(extractCommand));
 
 constexpr char kOverview[] = R"(fastk-bank: the winners that fastk found
 
@@ -119,6 +125,8 @@ trajectory.json (how it was found). Reading a bank never runs what is in it.
   fastk-bank list --json | jq    the same for programs
   fastk-bank families            programs for every size, and whether evidence
                                  of their correctness stands
+  fastk-bank extract-family winners/sm_90a/... --to=DIR
+                                 the family that a winner is an instance of
 
 Without DIR: the folders of $FASTK_BANK, then ~/.cache/fastk/bank, then the
 bank shipped with fastk; of families the shipped ones. DIR may be given several
@@ -425,7 +433,7 @@ static int run(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   for (cl::SubCommand *command :
        {&listCommand, &showCommand, &verifyCommand, &mergeCommand,
-        &pruneCommand, &exportCommand, &familiesCommand})
+        &pruneCommand, &exportCommand, &familiesCommand, &extractCommand})
     cl::HideUnrelatedOptions(category, *command);
   std::string complaint;
   llvm::raw_string_ostream complaintStream(complaint);
@@ -435,6 +443,13 @@ static int run(int argc, char **argv) {
   }
   if (familiesCommand)
     return listFamilies({directories.begin(), directories.end()});
+  if (extractCommand) {
+    if (directories.size() != 1 || exportTo.empty())
+      return reportError("extract-family needs a winner's folder and where the "
+                         "family goes: fastk-bank extract-family WINNER "
+                         "--to=DIR");
+    return extractFamily(directories.front(), exportTo);
+  }
   bool list = static_cast<bool>(listCommand);
   bool show = static_cast<bool>(showCommand);
   bool verify = static_cast<bool>(verifyCommand);
@@ -443,7 +458,7 @@ static int run(int argc, char **argv) {
   bool exports = static_cast<bool>(exportCommand);
   if (!list && !show && !verify && !merges && !prunes && !exports)
     return reportError("say what to do: list, show, verify, merge, prune, "
-                       "export or families; see --help");
+                       "export, families or extract-family; see --help");
 
   if (verify && requireDeterministic && !remeasureAll)
     return reportError("--require-deterministic runs winners again: add "

@@ -70,6 +70,9 @@ llvm::Expected<Family> parseFamily(llvm::StringRef file, llvm::StringRef rules,
 /// What family.json would say.
 std::string rulesOf(const Family &family);
 
+/// What stands before a family's program in its instances.
+std::string headerOf(const CoreInstance &core);
+
 /// A family filled in for a workload.
 struct Instance {
   /// Header and program, and the plan, still with expressions: whoever has them

@@ -156,17 +156,22 @@ std::string llm::PromptWriter::showKnownFamilies() const {
 }
 
 std::string llm::PromptWriter::showParent(const Idea &idea) const {
+  std::string names;
+  if (task)
+    for (auto [label, family] : zip_equal(task->labels(), task->known))
+      names += "(" + label + " of an idea is the family " + family.name + ".)\n\n";
   if (const families::Family *family =
           task ? findParent(*task, idea.parent) : nullptr)
-    return formatv("The family {0}, of the core {1}: {2}.\n\n{3}\n",
+    return names +
+           formatv("The family {0}, of the core {1}: {2}.\n\n{3}\n",
                    family->name, family->core, family->title,
                    showFamily(*family))
                .str() +
            "Change of it as much as the idea asks for.\n";
   const TriedVariant *parent = findTried(context, idea.parent);
   if (!parent)
-    return "None: the idea starts afresh.\n";
-  return cleanLine(parent->idea.title, 100) + ":\n\n" +
+    return names + "None: the idea starts afresh.\n";
+  return names + cleanLine(parent->idea.title, 100) + ":\n\n" +
          bullets(factsOf(context, *parent, gpu ? &*gpu : nullptr)) + "\n" +
          showProgram(*parent, kMaxParentBytes) +
          "\nChange of it as much as the idea asks for.\n";

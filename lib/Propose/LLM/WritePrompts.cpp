@@ -144,7 +144,7 @@ std::string llm::PromptWriter::workload() const {
          loops + "```\n\nThe same as MLIR, which is what counts:\n\n```mlir\n" +
          printPattern(context.workload, kMaxPatternBytes) + "```\n" +
          (task ? "\nThe header that the compiler writes for it:\n\n" +
-                     fenced("cuda", task->core.header)
+                     fenced("cuda", families::headerOf(task->core))
                : "");
 }
 
