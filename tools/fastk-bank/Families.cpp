@@ -57,8 +57,7 @@ int fastk::bank::listFamilies(std::vector<std::string> folders) {
 /// Far above any program; a bound for a stray file.
 static constexpr size_t kProgramLimit = 4 << 20;
 
-int fastk::bank::extractFamily(const std::string &from,
-                               const std::string &to) {
+int fastk::bank::extractFamily(const std::string &from, const std::string &to) {
   std::string file =
       llvm::sys::fs::is_directory(from) ? from + "/kernel.cu" : from;
   llvm::Expected<std::string> program =

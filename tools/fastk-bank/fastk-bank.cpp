@@ -55,9 +55,10 @@ cl::SubCommand exportCommand("export",
 cl::SubCommand familiesCommand(
     "families", "one line per family: what it is, and whether it is admitted");
 
-cl::SubCommand extractCommand(
-    "extract-family", "write the family of which a winner is an instance, or a "
-                      "program's file, as a folder");
+cl::SubCommand
+    extractCommand("extract-family",
+                   "write the family of which a winner is an instance, or a "
+                   "program's file, as a folder");
 
 cl::list<std::string> directories(cl::Positional, cl::desc("[DIR...]"),
                                   cl::cat(category), cl::sub(listCommand),
@@ -427,6 +428,14 @@ int runShowOrVerify(std::vector<Row> &rows, MLIRContext &context, bool show) {
   return !show && staleCount > 0 ? kExitRefused : kExitDone;
 }
 
+int runExtract() {
+  if (directories.size() != 1 || exportTo.empty())
+    return reportError("extract-family needs a winner's folder and where the "
+                       "family goes: fastk-bank extract-family WINNER "
+                       "--to=DIR");
+  return extractFamily(directories.front(), exportTo);
+}
+
 } // namespace
 
 static int run(int argc, char **argv) {
@@ -443,13 +452,8 @@ static int run(int argc, char **argv) {
   }
   if (familiesCommand)
     return listFamilies({directories.begin(), directories.end()});
-  if (extractCommand) {
-    if (directories.size() != 1 || exportTo.empty())
-      return reportError("extract-family needs a winner's folder and where the "
-                         "family goes: fastk-bank extract-family WINNER "
-                         "--to=DIR");
-    return extractFamily(directories.front(), exportTo);
-  }
+  if (extractCommand)
+    return runExtract();
   bool list = static_cast<bool>(listCommand);
   bool show = static_cast<bool>(showCommand);
   bool verify = static_cast<bool>(verifyCommand);

@@ -159,7 +159,8 @@ std::string llm::PromptWriter::showParent(const Idea &idea) const {
   std::string names;
   if (task)
     for (auto [label, family] : zip_equal(task->labels(), task->known))
-      names += "(" + label + " of an idea is the family " + family.name + ".)\n\n";
+      names +=
+          "(" + label + " of an idea is the family " + family.name + ".)\n\n";
   if (const families::Family *family =
           task ? findParent(*task, idea.parent) : nullptr)
     return names +
