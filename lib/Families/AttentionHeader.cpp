@@ -361,7 +361,7 @@ void HeaderWriter::writeFinish() {
   };
   CValue value = scope.at(attention.result, attention.index);
   os << body << "  return " << value.text << ";\n}\n";
-  writeRounded(attention.resultElem, "e");
+  writeRounded(attention.resultElem, {"b", "m", "e"}, "e");
 }
 
 std::optional<std::string> families::writeHeader(const Attention &attention,

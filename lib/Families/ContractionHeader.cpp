@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CoreOperands.h"
 #include "CudaText.h"
 #include "HeaderText.h"
 #include "fastk/Families/Contraction.h"
@@ -115,26 +114,16 @@ private:
         program.fail("what surrounds the sums is not elementwise");
         return {};
       }
-      return startOf(inner);
+      return families::sumWithStart(contraction, inner);
     };
     CValue value = scope.at(contraction.result, contraction.index);
     os << body << "  return " << value.text << ";\n}\n";
-    writeRounded(contraction.resultElem, "n");
+    writeRounded(contraction.resultElem, {"b", "m", "n"}, "n");
   }
   void writeResultVars() {
     writeVars(contraction.batch, "b");
     writeVars(contraction.m, "m");
     writeVars(contraction.n, "n");
-  }
-
-  /// A sum with what it starts at.
-  CValue startOf(Scope &scope) {
-    CValue value =
-        families::startOf(*matchReduction(contraction.op->getResult(0)),
-                          contraction.loops, scope);
-    if (families::isZero(value.text))
-      return {"acc", Elem::F32, false};
-    return scope.define(Elem::F32, false, "acc + (float)" + value.text);
   }
 
   const Contraction &contraction;

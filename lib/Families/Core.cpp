@@ -11,6 +11,8 @@
 #include "fastk/Families/AttentionText.h"
 #include "fastk/Families/Contraction.h"
 #include "fastk/Families/ContractionText.h"
+#include "fastk/Families/Convolution.h"
+#include "fastk/Families/ConvolutionText.h"
 #include "fastk/Families/Reduction.h"
 #include "fastk/Families/ReductionText.h"
 #include "llvm/ADT/STLExtras.h"
@@ -42,6 +44,11 @@ ArrayRef<Core> families::cores() {
       {"attention", describe<matchAttention>,
        [](uint64_t seed, uint64_t number) {
          AttentionSample sample = sampleAttention(seed, number);
+         return Sample{sample.text.str(), std::move(sample.about)};
+       }},
+      {"convolution", describe<matchConvolution>,
+       [](uint64_t seed, uint64_t number) {
+         ConvolutionSample sample = sampleConvolution(seed, number);
          return Sample{sample.text.str(), std::move(sample.about)};
        }},
   };

@@ -351,18 +351,10 @@ CValue Scope::at(Value value, ArrayRef<Lin> index) {
       pad && pad.hasZeroLowPad() && pad.hasZeroHighPad())
     return remember(at(pad.getSource(), index));
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
-    auto offsets = slice.getStaticOffsets(), strides = slice.getStaticStrides();
-    if (llvm::any_of(offsets, ShapedType::isDynamic) ||
-        llvm::any_of(strides, ShapedType::isDynamic))
+    auto source = sliceIndex(slice, index);
+    if (!source)
       return opaque(value, index);
-    auto dropped = slice.getDroppedDims();
-    SmallVector<Lin> source;
-    unsigned next = 0;
-    for (size_t d = 0; d < offsets.size(); ++d) {
-      Lin inner = dropped.test(d) ? Lin(0) : index[next++];
-      source.push_back(inner * strides[d] + Lin(offsets[d]));
-    }
-    return remember(at(slice.getSource(), source));
+    return remember(at(slice.getSource(), *source));
   }
   if (auto fill = dyn_cast<linalg::FillOp>(op)) {
     auto constant = fill.value().getDefiningOp<arith::ConstantOp>();
@@ -431,6 +423,8 @@ CValue Scope::bodyValue(linalg::GenericOp op, Value value, ArrayRef<Lin> loops,
       result = literal(constant.getValue(), constant.getType());
     } else if (auto index = dyn_cast<linalg::IndexOp>(def)) {
       result = indexValue(loops[index.getDim()]);
+    } else if (auto extract = dyn_cast<tensor::ExtractOp>(def)) {
+      result = extracted(extract, loops);
     } else {
       SmallVector<CValue> operands;
       for (Value operand : def->getOperands())
@@ -446,4 +440,19 @@ CValue Scope::bodyValue(linalg::GenericOp op, Value value, ArrayRef<Lin> loops,
   }
   local[value.getAsOpaquePointer()] = result;
   return result;
+}
+
+CValue Scope::extracted(tensor::ExtractOp extract, ArrayRef<Lin> loops) {
+  auto shape = extract.getTensor().getType().getShape();
+  SmallVector<Lin> index;
+  for (auto [extent, value] : llvm::zip_equal(shape, extract.getIndices())) {
+    std::optional<Lin> place = linearIndex(value, loops);
+    auto [low, high] = program.range(place.value_or(Lin()));
+    if (!place || low < 0 || high >= extent) {
+      program.fail("a gather");
+      return {};
+    }
+    index.push_back(*place);
+  }
+  return at(extract.getTensor(), index);
 }

@@ -52,22 +52,23 @@ void HeaderText::defineElem(const Twine &name, Elem elem) {
   define(name + "_IS_F32", elem == Elem::F32);
 }
 
-void HeaderText::writeRounded(Elem result, StringRef column) {
-  std::string type = cudaType(result);
-  std::string parameters =
-      ("(OPERAND_PARAMETERS, i32 b, i32 m, i32 " + column + ", float acc")
-          .str();
-  os << "FASTK_DEVICE " << type << " finish" << parameters << ") {\n"
-     << "  return " << type << "(finishValue(OPERANDS, b, m, " << column
-     << ", acc));\n}\n";
-  if (bytesOf(result) != 2)
+void HeaderText::writeRounded(Elem result, ArrayRef<StringRef> coordinates,
+                              StringRef column) {
+  std::string type = cudaType(result), parameters = "(OPERAND_PARAMETERS";
+  std::string arguments = "(OPERANDS", next = "(OPERANDS";
+  for (StringRef each : coordinates) {
+    parameters += (", i32 " + each).str();
+    arguments += (", " + each).str();
+    next += (", " + each + (each == column ? " + 1" : "")).str();
+  }
+  os << "FASTK_DEVICE " << type << " finish" << parameters << ", float acc) {\n"
+     << "  return " << type << "(finishValue" << arguments << ", acc));\n}\n";
+  if (bytesOf(result) != 2 || column.empty())
     return;
   os << "// Of columns " << column << " (even) and " << column
      << " + 1, the first in the low half.\n"
      << "FASTK_DEVICE u32 finish2" << parameters
-     << "0, float acc1) {\n  return "
-     << (result == Elem::F16 ? "packF16" : "packBF16")
-     << "(finishValue(OPERANDS, b, m, " << column
-     << ", acc0), finishValue(OPERANDS, b, m, " << column
-     << " + 1, acc1));\n}\n";
+     << ", float acc0, float acc1) {\n  return "
+     << (result == Elem::F16 ? "packF16" : "packBF16") << "(finishValue"
+     << arguments << ", acc0), finishValue" << next << ", acc1));\n}\n";
 }

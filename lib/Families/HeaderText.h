@@ -25,9 +25,12 @@ public:
   }
   /// NAME_BITS, NAME_IS_F16, NAME_IS_BF16 and NAME_IS_F32.
   void defineElem(const llvm::Twine &name, catalog::Elem elem);
-  /// finish() and, for results of 16 bits, finish2() of finishValue(), whose
-  /// coordinates are b, m and `column`.
-  void writeRounded(catalog::Elem result, llvm::StringRef column);
+  /// finish() of finishValue() and, for results of 16 bits, finish2() of two
+  /// neighbours along `column`, one of its coordinates; none where that is
+  /// empty.
+  void writeRounded(catalog::Elem result,
+                    llvm::ArrayRef<llvm::StringRef> coordinates,
+                    llvm::StringRef column);
   /// OUT_TYPE, and OPERAND_PARAMETERS and OPERANDS of a workload's body.
   void writeOperands(mlir::Block &body, catalog::Elem result);
   /// Lines that declare the variables of a group, outermost first, from its one

@@ -8,7 +8,9 @@
 #include "fastk/Families/Emitter.h"
 
 #include "fastk/Dialect/Linalg/LinearForm.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -163,6 +165,46 @@ std::optional<SmallVector<Lin>> catalog::reshapeIndex(const Program &program,
     return source;
   }
   return std::nullopt;
+}
+
+std::optional<SmallVector<Lin>>
+catalog::sliceIndex(tensor::ExtractSliceOp slice, ArrayRef<Lin> index) {
+  auto offsets = slice.getStaticOffsets(), strides = slice.getStaticStrides();
+  if (llvm::any_of(offsets, ShapedType::isDynamic) ||
+      llvm::any_of(strides, ShapedType::isDynamic))
+    return std::nullopt;
+  auto dropped = slice.getDroppedDims();
+  SmallVector<Lin> source;
+  unsigned next = 0;
+  for (size_t d = 0; d < offsets.size(); ++d) {
+    Lin inner = dropped.test(d) ? Lin(0) : index[next++];
+    source.push_back(inner * strides[d] + Lin(offsets[d]));
+  }
+  return source;
+}
+
+std::optional<Lin> catalog::linearIndex(Value value, ArrayRef<Lin> loops) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return std::nullopt;
+  if (auto index = dyn_cast<linalg::IndexOp>(op))
+    return loops[index.getDim()];
+  if (std::optional<int64_t> constant = getConstantIntValue(value))
+    return Lin(*constant);
+  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op) ||
+      !value.getType().isIndex())
+    return std::nullopt;
+  auto lhs = linearIndex(op->getOperand(0), loops);
+  auto rhs = linearIndex(op->getOperand(1), loops);
+  if (!lhs || !rhs)
+    return std::nullopt;
+  if (isa<arith::AddIOp>(op))
+    return *lhs + *rhs;
+  if (isa<arith::SubIOp>(op))
+    return *lhs - *rhs;
+  if (!rhs->terms.empty())
+    return std::nullopt;
+  return *lhs * rhs->constant;
 }
 
 std::optional<SmallVector<Lin>>

@@ -5,11 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Draw.h"
+#include "DrawSum.h"
 #include "fastk/Families/ContractionText.h"
 #include "fastk/Families/Samples.h"
 #include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/Twine.h"
 
 using namespace llvm;
 using namespace fastk;
@@ -18,9 +17,9 @@ using families::ContractionText;
 
 namespace {
 /// Draws one sample.
-class Sampler : families::Draw {
+class Sampler : families::DrawSum {
 public:
-  using Draw::Draw;
+  using DrawSum::DrawSum;
 
   ContractionSample run(uint64_t number) {
     text.name = "sample_" + std::to_string(number);
@@ -30,8 +29,8 @@ public:
       drawSizes();
       drawLayouts();
     } while (!isSmall());
-    std::string ofA = drawPrologue(text.prologueA, text.a, 'm', 4);
-    std::string ofB = drawPrologue(text.prologueB, text.b, 'n', 6);
+    std::string ofA = drawFactor(text.prologueA, text.a, 'm', 4);
+    std::string ofB = drawFactor(text.prologueB, text.b, 'n', 6);
     std::string ofResult = drawTail();
     std::string about = StringRef(text.out).contains('b')
                             ? "b " + std::to_string(text.batch) + ", "
@@ -132,104 +131,29 @@ private:
   }
 
   /// One in `rarity` factors is computed; what of, as words.
-  std::string drawPrologue(ContractionText::Prologue &prologue, StringRef dims,
-                           char outer, uint64_t rarity) {
-    if (!oneIn(rarity))
-      return "";
-    const std::string &type = text.type;
-    switch (below(3)) {
-    case 0:
-      prologue.lines = "    %none = arith.constant 0.0 : " + type +
-                       "\n    %isMore = arith.cmpf ugt, %a0, %none : " + type +
-                       "\n    %a1 = arith.select %isMore, %a0, %none : " + type;
-      return ", relu";
-    case 1:
-      prologue.scale = dims.contains('b') && oneIn(2) ? std::string("b") + outer
-                                                      : std::string(1, outer);
-      prologue.lines = "    %a1 = arith.mulf %a0, %s0 : " + type;
-      return ", scaled by " + prologue.scale;
-    default:
-      prologue.stored = "f32";
-      prologue.lines = "    %a1 = arith.truncf %a0 : f32 to " + type;
-      return ", cast from f32";
-    }
-  }
-
-  /// Adds a line that makes the next value of the last one.
-  void addStep(const Twine &operation) {
-    std::string made = "%t" + std::to_string(steps++);
-    text.tail += ("    " + made + " = " + operation + " : f32\n").str();
-    last = made;
-  }
-  void addConstant(StringRef name, StringRef value) {
-    text.tail +=
-        ("    %" + name + " = arith.constant " + value + " : f32\n").str();
-  }
-  std::string addOperand(StringRef name, std::string dims) {
-    text.operands.push_back({name.str(), std::move(dims)});
-    return ("%" + name + "32").str();
+  std::string drawFactor(ContractionText::Prologue &prologue, StringRef dims,
+                         char outer, uint64_t rarity) {
+    return drawPrologue(prologue, text.type, rarity, [&] {
+      return dims.contains('b') && oneIn(2) ? std::string("b") + outer
+                                            : std::string(1, outer);
+    });
   }
 
   /// What becomes of a sum, as words.
   std::string drawTail() {
-    text.tail.clear();
+    beginTail(text);
     std::string words;
-    if (oneIn(4)) {
-      std::string dims =
-          StringRef(text.out).contains('b') && oneIn(2) ? "bm" : "m";
-      addStep("arith.mulf " + last + ", " + addOperand("scale", dims));
-      words += ", scaled by " + dims;
-    }
-    if (oneIn(2)) {
-      addStep("arith.addf " + last + ", " + addOperand("bias", "n"));
-      words += ", bias";
-    }
+    if (oneIn(4))
+      words +=
+          addScale(StringRef(text.out).contains('b') && oneIn(2) ? "bm" : "m");
+    words += drawBias("n");
     words += drawActivation();
-    if (oneIn(4)) {
-      addStep("arith.addf " + last + ", " + addOperand("residual", text.out));
-      words += ", residual";
-    }
-    text.value = last;
+    words += drawResidual();
+    endTail();
     return words;
   }
 
-  std::string drawActivation() {
-    std::string x = last;
-    switch (below(7)) {
-    case 0:
-      addConstant("none", "0.0");
-      text.tail += "    %isMore = arith.cmpf ugt, " + x + ", %none : f32\n";
-      addStep("arith.select %isMore, " + x + ", %none");
-      return ", relu";
-    case 1:
-      addConstant("half", "0.5");
-      addConstant("one", "1.0");
-      addConstant("root", "0.70710678118654757");
-      addStep("arith.mulf " + x + ", %root");
-      addStep("math.erf " + last);
-      addStep("arith.addf " + last + ", %one");
-      addStep("arith.mulf " + last + ", " + x);
-      addStep("arith.mulf " + last + ", %half");
-      return ", gelu";
-    case 2:
-      addStep("math.tanh " + x);
-      return ", tanh";
-    case 3:
-      addConstant("one", "1.0");
-      addStep("arith.negf " + x);
-      addStep("math.exp " + last);
-      addStep("arith.addf " + last + ", %one");
-      addStep("arith.divf " + x + ", " + last);
-      return ", silu";
-    default:
-      return "";
-    }
-  }
-
   ContractionText text;
-  /// The value that the next line of the tail works on, and how many there are.
-  std::string last = "%x";
-  unsigned steps = 0;
 };
 } // namespace
 

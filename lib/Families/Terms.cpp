@@ -148,18 +148,10 @@ const Term *Terms::make(Value tensor, ArrayRef<Lin> index) {
     return at(op->getOperand(0), *source);
   }
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
-    auto offsets = slice.getStaticOffsets(), strides = slice.getStaticStrides();
-    if (llvm::any_of(offsets, ShapedType::isDynamic) ||
-        llvm::any_of(strides, ShapedType::isDynamic))
+    auto source = sliceIndex(slice, index);
+    if (!source)
       return fail("a slice is at no known place");
-    auto dropped = slice.getDroppedDims();
-    SmallVector<Lin> source;
-    unsigned next = 0;
-    for (size_t d = 0; d < offsets.size(); ++d) {
-      Lin inner = dropped.test(d) ? Lin(0) : index[next++];
-      source.push_back(inner * strides[d] + Lin(offsets[d]));
-    }
-    return at(slice.getSource(), source);
+    return at(slice.getSource(), *source);
   }
   if (auto generic = dyn_cast<linalg::GenericOp>(op))
     return this->generic(generic, tensor, index);

@@ -17,6 +17,7 @@
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Families/AttentionText.h"
 #include "fastk/Families/ContractionText.h"
+#include "fastk/Families/ConvolutionText.h"
 #include "fastk/Families/Family.h"
 #include "fastk/Families/ReductionText.h"
 #include "gmock/gmock.h"
@@ -149,4 +150,11 @@ NVRTC_TEST(ShippedFamiliesTest, AttentionCompiles) {
 NVRTC_TEST(ShippedFamiliesTest, APlainProgramOfRowsCompiles) {
   for (const std::string &text : reductions())
     compileInstances(FASTK_TEST_FAMILIES_DIR, "reduction", text, true);
+}
+
+// Random ones, and all kinds among them.
+NVRTC_TEST(ShippedFamiliesTest, APlainProgramOfConvolutionsCompiles) {
+  for (uint64_t number = 0; number < 12; ++number)
+    compileInstances(FASTK_TEST_FAMILIES_DIR, "convolution",
+                     sampleConvolution(5, number).text.str(), true);
 }

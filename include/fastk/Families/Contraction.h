@@ -21,10 +21,9 @@
 #define FASTK_FAMILIES_CONTRACTION_H
 
 #include "fastk/Families/Core.h"
-#include "fastk/Families/Emitter.h"
+#include "fastk/Families/SummedProducts.h"
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace fastk::families {
 
@@ -46,23 +45,12 @@ struct ContractionSide {
 /// Nothing where that is no one number.
 using GroupStride = std::optional<int64_t>;
 
-struct Contraction {
-  /// The op that sums, and the value of the workload that is computed of it.
-  mlir::linalg::GenericOp op;
-  mlir::Value result;
-  catalog::Elem resultElem = catalog::Elem::F32;
-  /// Variables of each group in `program`, outermost first; and the extents of
-  /// the groups.
+struct Contraction : SummedProducts {
+  /// Variables of each group, outermost first; and the extents of the groups.
   llvm::SmallVector<unsigned> batch, m, n, k;
   int64_t batchSize = 1, mSize = 1, nSize = 1, kSize = 1;
   ContractionSide a, b;
   GroupStride resultBatch, resultM, resultN;
-  /// Of the op's loops, in variables.
-  llvm::SmallVector<catalog::Lin> loops;
-  /// Of the result's dimensions.
-  llvm::SmallVector<catalog::Lin> index;
-  /// Has the variables, and the workload's operands as buffers in0, in1, ...
-  catalog::Program program{1, 1};
 };
 
 /// The body of a workload, in canonical form, as a contraction. Nothing: \p why

@@ -18,6 +18,7 @@
 #define FASTK_FAMILIES_EMITTER_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/Twine.h"
 #include <cstdint>
@@ -262,6 +263,8 @@ public:
 private:
   CValue bodyValue(mlir::linalg::GenericOp op, mlir::Value value,
                    llvm::ArrayRef<Lin> loops, Memo &memo);
+  /// What a body reads of a tensor, at indices that are linear in its loops.
+  CValue extracted(mlir::tensor::ExtractOp extract, llvm::ArrayRef<Lin> loops);
   /// An op of a body, with its operands as text.
   struct BodyOp {
     mlir::Operation *op;
@@ -308,6 +311,11 @@ delinearize(const Program &program, Lin lin, llvm::ArrayRef<int64_t> shape);
 std::optional<llvm::SmallVector<Lin>> reshapeIndex(const Program &program,
                                                    mlir::Operation *reshape,
                                                    llvm::ArrayRef<Lin> index);
+/// Index of the source of a slice; nullopt when it is at no known place.
+std::optional<llvm::SmallVector<Lin>>
+sliceIndex(mlir::tensor::ExtractSliceOp slice, llvm::ArrayRef<Lin> index);
+/// An index that a body computes of its loops; nullopt when it is not linear.
+std::optional<Lin> linearIndex(mlir::Value value, llvm::ArrayRef<Lin> loops);
 /// Loops of a generic at an index of one of its results.
 std::optional<llvm::SmallVector<Lin>>
 loopsAt(mlir::linalg::GenericOp op, unsigned result, llvm::ArrayRef<Lin> index);
