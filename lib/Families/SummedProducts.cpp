@@ -62,7 +62,8 @@ public:
 
   bool run() {
     found.program.dialect = Program::Dialect::Cuda;
-    return findOp() && families::nameOperands(body, found.program, why) && placeLoops();
+    return findOp() && families::nameOperands(body, found.program, why) &&
+           placeLoops();
   }
 
 private:
