@@ -423,8 +423,8 @@ CValue Scope::bodyValue(linalg::GenericOp op, Value value, ArrayRef<Lin> loops,
       result = literal(constant.getValue(), constant.getType());
     } else if (auto index = dyn_cast<linalg::IndexOp>(def)) {
       result = indexValue(loops[index.getDim()]);
-    } else if (auto extract = dyn_cast<tensor::ExtractOp>(def)) {
-      result = extracted(extract, loops);
+    } else if (auto place = extractedPlace(def, loops)) {
+      result = at(def->getOperand(0), *place);
     } else {
       SmallVector<CValue> operands;
       for (Value operand : def->getOperands())
@@ -442,17 +442,20 @@ CValue Scope::bodyValue(linalg::GenericOp op, Value value, ArrayRef<Lin> loops,
   return result;
 }
 
-CValue Scope::extracted(tensor::ExtractOp extract, ArrayRef<Lin> loops) {
+std::optional<SmallVector<Lin>>
+Scope::extractedPlace(Operation *op, ArrayRef<Lin> loops) const {
+  auto extract = dyn_cast<tensor::ExtractOp>(op);
+  // Vectors are made for indices that grow.
+  if (!extract || program.dialect != Program::Dialect::Cuda)
+    return std::nullopt;
   auto shape = extract.getTensor().getType().getShape();
   SmallVector<Lin> index;
   for (auto [extent, value] : llvm::zip_equal(shape, extract.getIndices())) {
     std::optional<Lin> place = linearIndex(value, loops);
     auto [low, high] = program.range(place.value_or(Lin()));
-    if (!place || low < 0 || high >= extent) {
-      program.fail("a gather");
-      return {};
-    }
+    if (!place || low < 0 || high >= extent)
+      return std::nullopt;
     index.push_back(*place);
   }
-  return at(extract.getTensor(), index);
+  return index;
 }

@@ -152,6 +152,13 @@ NVRTC_TEST(ShippedFamiliesTest, APlainProgramOfRowsCompiles) {
     compileInstances(FASTK_TEST_FAMILIES_DIR, "reduction", text, true);
 }
 
+// Random ones: what X is loaded as it lies for, and what it is packed for.
+NVRTC_TEST(ShippedFamiliesTest, ConvolutionsCompile) {
+  for (uint64_t number = 0; number < 16; ++number)
+    compileInstances(FASTK_FAMILIES_DIR, "convolution",
+                     sampleConvolution(6, number).text.str(), false);
+}
+
 // Random ones, and all kinds among them.
 NVRTC_TEST(ShippedFamiliesTest, APlainProgramOfConvolutionsCompiles) {
   for (uint64_t number = 0; number < 12; ++number)

@@ -263,8 +263,9 @@ public:
 private:
   CValue bodyValue(mlir::linalg::GenericOp op, mlir::Value value,
                    llvm::ArrayRef<Lin> loops, Memo &memo);
-  /// What a body reads of a tensor, at indices that are linear in its loops.
-  CValue extracted(mlir::tensor::ExtractOp extract, llvm::ArrayRef<Lin> loops);
+  /// Where a tensor.extract of a body reads, if that is linear in its loops.
+  std::optional<llvm::SmallVector<Lin>>
+  extractedPlace(mlir::Operation *op, llvm::ArrayRef<Lin> loops) const;
   /// An op of a body, with its operands as text.
   struct BodyOp {
     mlir::Operation *op;
