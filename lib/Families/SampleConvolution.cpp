@@ -50,13 +50,14 @@ private:
   }
 
   int64_t drawChannels() {
-    switch (below(4)) {
+    switch (below(6)) {
     case 0:
-      return pick<int64_t>({1, 2, 3, 5, 7, 12, 17});
+      return pick<int64_t>({1, 2, 3, 5, 7, 8, 12, 17});
     case 1:
-      return pick<int64_t>({33, 63, 65, 72, 96, 127, 129, 200});
+    case 2:
+      return pick<int64_t>({33, 48, 63, 65, 72, 96, 127, 129, 160, 200, 320});
     default:
-      return pick<int64_t>({8, 16, 32, 64, 128, 256, 512});
+      return pick<int64_t>({16, 32, 64, 64, 128, 128, 256, 512});
     }
   }
 
@@ -92,7 +93,7 @@ private:
     if (kind == Grouped) {
       text.groups = pick<int64_t>({2, 3, 4, 8, 32});
       text.inChannels = pick<int64_t>({1, 2, 3, 4, 8, 16, 32, 64});
-      text.outChannels = pick<int64_t>({1, 2, 3, 4, 8, 16, 32, 64});
+      text.outChannels = pick<int64_t>({1, 2, 3, 8, 16, 24, 32, 48, 64, 64});
     }
     if (kind == Depthwise) {
       text.groups = drawChannels();

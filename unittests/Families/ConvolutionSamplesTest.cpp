@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MatchedConvolution.h"
+#include "fastk/Families/Family.h"
 #include "fastk/Families/Samples.h"
 #include "gmock/gmock.h"
 
@@ -19,7 +20,7 @@ static constexpr uint64_t kCount = 60;
 
 TEST(ConvolutionSamplesTest, SeedAndNumberNameASampleOnEveryMachine) {
   EXPECT_EQ(sampleConvolution(0, 0).about,
-            "n 2, c 512, o 200; y 31 by 2, stride 3, dilation 2, zeros before "
+            "n 2, c 128, o 320; y 31 by 2, stride 3, dilation 2, zeros before "
             "1; x 25 by 4, stride 2, zeros before 2, zeros after 2; X ncYX "
             "f16; W vwco f16; result noyx f16, bias, tanh");
   EXPECT_EQ(sampleConvolution(7, 3).text.str(),
@@ -92,4 +93,27 @@ TEST(ConvolutionSamplesTest, EverySampleIsRecognised) {
     EXPECT_TRUE(core.out.isPlain) << sample.about;
     EXPECT_NE(matched.header(), "");
   }
+}
+
+TEST(ConvolutionSamplesTest, TheShippedFamilyTakesASampleOrNamesARequirement) {
+  Family family = llvm::cantFail(
+      readFamily(FASTK_FAMILIES_DIR "/sm_90a/convolution-wgmma"));
+  unsigned taken = 0;
+  for (uint64_t number = 0; number < kCount; ++number) {
+    ConvolutionSample sample = sampleConvolution(1, number);
+    MatchedConvolution matched(sample.text);
+    std::string why;
+    std::optional<CoreInstance> core = findCore(
+        "convolution", matched.form->getPattern().front(), "cuda:sm_90a", why);
+    ASSERT_TRUE(core) << why << "\n" << sample.about;
+    bool isTaken = !instantiate(family, *core, 1, why).empty();
+    EXPECT_TRUE(isTaken || llvm::any_of(family.requirements,
+                                        [&](const auto &rule) {
+                                          return llvm::StringRef(why).contains(
+                                              rule.because);
+                                        }))
+        << sample.about << ": " << why;
+    taken += isTaken;
+  }
+  EXPECT_GE(taken, kCount / 4);
 }
