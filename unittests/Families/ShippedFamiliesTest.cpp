@@ -70,6 +70,47 @@ static std::vector<std::string> reductions() {
   return list;
 }
 
+static std::vector<ConvolutionText> convolutions() {
+  std::vector<ConvolutionText> list;
+  using Axis = ConvolutionText::Axis;
+  auto add = [&](int64_t inChannels, int64_t outChannels,
+                 std::vector<Axis> axes) -> ConvolutionText & {
+    ConvolutionText text;
+    text.batch = 8;
+    text.inChannels = inChannels;
+    text.outChannels = outChannels;
+    text.axes = std::move(axes);
+    list.push_back(text);
+    return list.back();
+  };
+  // Members of an axis: in, kernel, stride, dilation, zeros.
+  add(64, 128, {{56, 3, 1, 1, 1, 1, 1}, {56, 3, 1, 1, 1, 1, 1}});
+  add(3, 64, {{224, 7, 2, 1, 3, 3, 1}, {224, 7, 2, 1, 3, 3, 1}});
+  // Patches: strides that no map has.
+  add(3, 768, {{224, 16, 16, 1, 0, 0, 1}, {224, 16, 16, 1, 0, 0, 1}});
+  // Transposed, in bf16.
+  add(96, 48, {{33, 3, 1, 1, 2, 2, 2}, {65, 3, 1, 1, 1, 1, 2}}).type = "bf16";
+  ConvolutionText &last =
+      add(128, 256, {{28, 3, 2, 1, 1, 1, 1}, {28, 3, 2, 1, 1, 1, 1}});
+  last.x = "nYXc";
+  last.w = "ovwc";
+  last.out = "nyxo";
+  ConvolutionText &grouped = add(
+      64, 64,
+      {{8, 3, 1, 1, 1, 1, 1}, {15, 3, 1, 2, 2, 2, 1}, {15, 3, 1, 1, 0, 1, 1}});
+  grouped.groups = 4;
+  grouped.x = "nZYXgc";
+  grouped.w = "gouvwc";
+  grouped.out = "nzyxgo";
+  grouped.operands = {{"bias", "go"}};
+  ConvolutionText &line = add(32, 24, {{1000, 9, 1, 4, 16, 16, 1}});
+  line.x = "ncX";
+  line.w = "ocw";
+  line.out = "nox";
+  line.result = "f32";
+  return list;
+}
+
 namespace {
 /// A function's text as a workload of a core.
 struct Described {
@@ -152,8 +193,9 @@ NVRTC_TEST(ShippedFamiliesTest, APlainProgramOfRowsCompiles) {
     compileInstances(FASTK_TEST_FAMILIES_DIR, "reduction", text, true);
 }
 
-// Random ones: what X is loaded as it lies for, and what it is packed for.
 NVRTC_TEST(ShippedFamiliesTest, ConvolutionsCompile) {
+  for (const ConvolutionText &text : convolutions())
+    compileInstances(FASTK_FAMILIES_DIR, "convolution", text.str(), true);
   for (uint64_t number = 0; number < 16; ++number)
     compileInstances(FASTK_FAMILIES_DIR, "convolution",
                      sampleConvolution(6, number).text.str(), false);
