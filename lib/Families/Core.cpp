@@ -13,6 +13,8 @@
 #include "fastk/Families/ContractionText.h"
 #include "fastk/Families/Convolution.h"
 #include "fastk/Families/ConvolutionText.h"
+#include "fastk/Families/Pointwise.h"
+#include "fastk/Families/PointwiseText.h"
 #include "fastk/Families/Reduction.h"
 #include "fastk/Families/ReductionText.h"
 #include "llvm/ADT/STLExtras.h"
@@ -49,6 +51,11 @@ ArrayRef<Core> families::cores() {
       {"convolution", describe<matchConvolution>,
        [](uint64_t seed, uint64_t number) {
          ConvolutionSample sample = sampleConvolution(seed, number);
+         return Sample{sample.text.str(), std::move(sample.about)};
+       }},
+      {"pointwise", describe<matchPointwise>,
+       [](uint64_t seed, uint64_t number) {
+         PointwiseSample sample = samplePointwise(seed, number);
          return Sample{sample.text.str(), std::move(sample.about)};
        }},
   };

@@ -39,8 +39,8 @@ CValue families::startOf(const Reduction &reduction, ArrayRef<Lin> loops,
   return scope.at(start, index);
 }
 
-Value families::floatResultOf(Block &body, const Program &program,
-                              std::string &why) {
+Value families::resultOf(Block &body, const Program &program,
+                         std::string &why) {
   auto yield = dyn_cast<YieldOp>(body.getTerminator());
   if (!yield || yield->getNumOperands() != 1) {
     why = "it has several results";
@@ -50,9 +50,20 @@ Value families::floatResultOf(Block &body, const Program &program,
   auto type = dyn_cast<RankedTensorType>(result.getType());
   std::optional<Elem> elem =
       type ? program.elemOf(type.getElementType()) : std::nullopt;
-  if (!elem || !isFloat(*elem) || !type.hasStaticShape()) {
-    why = "its result is no tensor of floats of known shape";
+  if (!elem || !type.hasStaticShape()) {
+    why = "its result is no tensor of known shape of a type that has a C";
     return {};
   }
   return result;
+}
+
+Value families::floatResultOf(Block &body, const Program &program,
+                              std::string &why) {
+  Value result = resultOf(body, program, why);
+  if (result && isFloat(*program.elemOf(
+                    cast<RankedTensorType>(result.getType()).getElementType())))
+    return result;
+  if (why != "it has several results")
+    why = "its result is no tensor of floats of known shape";
+  return {};
 }

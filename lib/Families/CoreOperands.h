@@ -23,8 +23,10 @@ catalog::CValue startOf(const catalog::Reduction &reduction,
                         llvm::ArrayRef<catalog::Lin> loops,
                         catalog::Scope &scope);
 
-/// The result of a workload, if it is one tensor of floats of known shape.
-/// Nothing: \p why says what it is not.
+/// The result of a workload, if it is one tensor of known shape; and if that is
+/// of floats. Nothing: \p why says what it is not.
+mlir::Value resultOf(mlir::Block &body, const catalog::Program &program,
+                     std::string &why);
 mlir::Value floatResultOf(mlir::Block &body, const catalog::Program &program,
                           std::string &why);
 

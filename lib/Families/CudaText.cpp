@@ -79,3 +79,63 @@ FASTK_DEVICE float fastTanh(float x) {
 std::string families::cudaTypes(bool isFast) {
   return std::string(kTypes) + (isFast ? kFastFunctions : "");
 }
+
+/// Moves N elements at once, where they lie together at a multiple of their
+/// size or of 16 bytes.
+static const char *kVectors = R"(
+#define INT32_MIN (-2147483647 - 1)
+#define INT32_MAX 2147483647
+#define INT64_MAX 9223372036854775807LL
+FASTK_DEVICE double fk_maxs_f64(double a, double b) { return a != a || a > b ? a : b; }
+FASTK_DEVICE double fk_mins_f64(double a, double b) { return a != a || a < b ? a : b; }
+FASTK_DEVICE double fk_maxnums_f64(double a, double b) { return fmax(a, b); }
+FASTK_DEVICE double fk_minnums_f64(double a, double b) { return fmin(a, b); }
+template <int BYTES> struct Chunk { typedef uint4 Type; };
+template <> struct Chunk<8> { typedef uint2 Type; };
+template <> struct Chunk<4> { typedef u32 Type; };
+template <> struct Chunk<2> { typedef u16 Type; };
+template <> struct Chunk<1> { typedef unsigned char Type; };
+// What nothing asks for again takes no place in caches from what something does.
+FASTK_DEVICE void loadOnce(const uint4 *from, uint4 &to) {
+  asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+               : "=r"(to.x), "=r"(to.y), "=r"(to.z), "=r"(to.w) : "l"(from), "l"(policyEvictFirst()));
+}
+FASTK_DEVICE void loadOnce(const uint2 *from, uint2 &to) {
+  asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
+               : "=r"(to.x), "=r"(to.y) : "l"(from), "l"(policyEvictFirst()));
+}
+FASTK_DEVICE void loadOnce(const u32 *from, u32 &to) {
+  asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
+               : "=r"(to) : "l"(from), "l"(policyEvictFirst()));
+}
+FASTK_DEVICE void loadOnce(const u16 *from, u16 &to) {
+  asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.u16 %0, [%1], %2;"
+               : "=h"(to) : "l"(from), "l"(policyEvictFirst()));
+}
+FASTK_DEVICE void loadOnce(const unsigned char *from, unsigned char &to) { to = *from; }
+template <int N, bool ONCE, typename T> FASTK_DEVICE void loadTogether(const T *from, T *to) {
+  constexpr int bytes = N * sizeof(T) < 16 ? N * (int)sizeof(T) : 16, each = bytes / (int)sizeof(T);
+  typedef typename Chunk<bytes>::Type Piece;
+#pragma unroll
+  for (int i = 0; i < N / each; ++i) {
+    Piece piece;
+    if constexpr (ONCE)
+      loadOnce((const Piece *)(from + i * each), piece);
+    else
+      piece = *(const Piece *)(from + i * each);
+    memcpy(to + i * each, &piece, bytes);
+  }
+}
+template <int N, typename T> FASTK_DEVICE void storeTogether(T *to, const T *from) {
+  constexpr int bytes = N * sizeof(T) < 16 ? N * (int)sizeof(T) : 16, each = bytes / (int)sizeof(T);
+  typedef typename Chunk<bytes>::Type Piece;
+#pragma unroll
+  for (int i = 0; i < N / each; ++i) {
+    Piece piece;
+    memcpy(&piece, from + i * each, bytes);
+    *(Piece *)(to + i * each) = piece;
+  }
+}
+)";
+
+std::string families::vectorText() { return kVectors; }

@@ -22,6 +22,11 @@ std::string cudaType(catalog::Elem elem);
 /// that is more, which rounding to 16 bits hides; others are those of CUDA.
 std::string cudaTypes(bool isFast);
 
+/// The widest access of one thread, and definitions of what moves neighbouring
+/// elements: loadTogether() and storeTogether().
+inline constexpr int64_t kVectorBytes = 16;
+std::string vectorText();
+
 /// Whether the text is a zero, as the emitter writes it.
 bool isZero(llvm::StringRef text);
 

@@ -273,7 +273,10 @@ CValue Scope::horizontal(CombinerKind kind, const CValue &v) {
 // Scope: values of tensors
 //===----------------------------------------------------------------------===//
 
-CValue Scope::indexValue(const Lin &lin) {
+CValue Scope::indexValue(const Lin &index) {
+  Lin lin = choosesPieces ? mergeVars(index) : index;
+  if (onIndex)
+    onIndex(lin);
   for (const MergedVars &group : merged)
     for (unsigned var : group.parts)
       if (lin.coefficient(var)) {
@@ -311,6 +314,9 @@ CValue Scope::at(Value value, ArrayRef<Lin> index) {
   std::string key;
   for (const Lin &i : index)
     key += i.key() + ",";
+  for (const Guard &guard : guards)
+    key += "|" + guard.index.key() + "|" + std::to_string(guard.low) + "|" +
+           std::to_string(guard.high);
   auto memoKey = std::make_pair(value.getAsOpaquePointer(), key);
   auto known = memo.find(memoKey);
   if (known != memo.end())
@@ -350,6 +356,10 @@ CValue Scope::at(Value value, ArrayRef<Lin> index) {
   if (auto pad = dyn_cast<tensor::PadOp>(op);
       pad && pad.hasZeroLowPad() && pad.hasZeroHighPad())
     return remember(at(pad.getSource(), index));
+  if (choosesPieces && isa<tensor::ConcatOp>(op))
+    return remember(concatenated(op, index));
+  if (choosesPieces && isa<tensor::PadOp>(op))
+    return remember(padded(op, index));
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
     auto source = sliceIndex(slice, index);
     if (!source)
@@ -425,6 +435,8 @@ CValue Scope::bodyValue(linalg::GenericOp op, Value value, ArrayRef<Lin> loops,
       result = indexValue(loops[index.getDim()]);
     } else if (auto place = extractedPlace(def, loops)) {
       result = at(def->getOperand(0), *place);
+    } else if (choosesPieces && isa<tensor::ExtractOp>(def)) {
+      result = extracted(def, loops);
     } else {
       SmallVector<CValue> operands;
       for (Value operand : def->getOperands())

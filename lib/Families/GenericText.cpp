@@ -35,3 +35,28 @@ std::string families::genericText(StringRef loops, ArrayRef<StringRef> operands,
   return "linalg.generic {indexing_maps = [" + join(maps, ", ") +
          "], iterator_types = [" + join(iterators, ", ") + "]}";
 }
+
+void families::GenericInputs::add(StringRef name, StringRef dims,
+                                  StringRef tensor, StringRef type) {
+  values += (values.empty() ? "%t_" : ", %t_") + name.str();
+  types += (types.empty() ? "" : ", ") + tensor.str();
+  maps.push_back(dims);
+  if (type == "f32" || type == "i1") {
+    arguments += "%" + name.str() + ": " + type.str() + ", ";
+    return;
+  }
+  arguments += "%" + name.str() + "0: " + type.str() + ", ";
+  wide += "    %" + name.str() + " = arith." +
+          (type.starts_with("i") ? "sitofp" : "extf") + " %" + name.str() +
+          "0 : " + type.str() + " to f32\n";
+}
+
+bool families::usesValue(StringRef lines, StringRef name) {
+  for (size_t at = lines.find(("%" + name).str()); at != StringRef::npos;
+       at = lines.find(("%" + name).str(), at + 1)) {
+    size_t end = at + 1 + name.size();
+    if (end == lines.size() || !(isAlnum(lines[end]) || lines[end] == '_'))
+      return true;
+  }
+  return false;
+}

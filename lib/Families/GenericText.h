@@ -9,6 +9,7 @@
 #define FASTK_LIB_FAMILIES_GENERICTEXT_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include <string>
 
@@ -19,6 +20,21 @@ namespace fastk::families {
 std::string genericText(llvm::StringRef loops,
                         llvm::ArrayRef<llvm::StringRef> operands,
                         llvm::StringRef reduced = "");
+
+/// What an op of a text reads, each operand by the name of its element.
+struct GenericInputs {
+  /// After `ins`; arguments of the body, each followed by a comma; lines that
+  /// make f32 of narrower floats and of integers.
+  std::string values, types, arguments, wide;
+  llvm::SmallVector<llvm::StringRef> maps;
+
+  /// Tensors are named apart from their elements: both are values of one text.
+  void add(llvm::StringRef name, llvm::StringRef dims, llvm::StringRef tensor,
+           llvm::StringRef type);
+};
+
+/// Whether lines use the value.
+bool usesValue(llvm::StringRef lines, llvm::StringRef name);
 
 } // namespace fastk::families
 

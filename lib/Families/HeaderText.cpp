@@ -26,11 +26,12 @@ void HeaderText::writeOperands(Block &body, Elem result) {
      << "\n#define OPERANDS " << StringRef(names).drop_front(2) << "\n";
 }
 
-void HeaderText::writeVars(ArrayRef<unsigned> group, StringRef index) {
+void HeaderText::writeVars(ArrayRef<unsigned> group, StringRef index,
+                           StringRef type) {
   int64_t inner = 1;
   for (auto [place, var] : llvm::enumerate(llvm::reverse(group))) {
     int64_t extent = program.vars[var].extent;
-    os << "  const i32 " << program.vars[var].name << " = ";
+    os << "  const " << type << " " << program.vars[var].name << " = ";
     if (extent == 1)
       os << "0";
     else {

@@ -35,7 +35,8 @@ public:
   void writeOperands(mlir::Block &body, catalog::Elem result);
   /// Lines that declare the variables of a group, outermost first, from its one
   /// index.
-  void writeVars(llvm::ArrayRef<unsigned> group, llvm::StringRef index);
+  void writeVars(llvm::ArrayRef<unsigned> group, llvm::StringRef index,
+                 llvm::StringRef type = "i32");
 
   catalog::Program program;
   std::string text;

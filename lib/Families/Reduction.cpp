@@ -7,36 +7,16 @@
 
 #include "fastk/Families/Reduction.h"
 #include "CoreOperands.h"
+#include "IndexSpace.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 
 using namespace mlir;
 using namespace fastk;
 using namespace fastk::catalog;
+using families::pitchesOf;
 using families::ReductionCore;
+using families::refine;
 using families::RowStatistic;
-
-/// Lengths of what lies behind each dimension, the outermost first: of 2x3x4
-/// {24, 12, 4, 1}.
-static SmallVector<int64_t> pitchesOf(ArrayRef<int64_t> shape) {
-  SmallVector<int64_t> pitches(1, 1);
-  for (int64_t extent : llvm::reverse(shape))
-    pitches.push_back(pitches.back() * extent);
-  std::reverse(pitches.begin(), pitches.end());
-  return pitches;
-}
-
-/// Adds the places where another shape of as many elements is cut, unless one
-/// lies within a cut of before.
-static void refine(SmallVectorImpl<int64_t> &pitches, ArrayRef<int64_t> shape) {
-  SmallVector<int64_t> all(pitches.begin(), pitches.end());
-  llvm::append_range(all, pitchesOf(shape));
-  llvm::sort(all, std::greater<>());
-  all.erase(llvm::unique(all), all.end());
-  for (auto [outer, inner] : llvm::zip(all, ArrayRef(all).drop_front()))
-    if (outer % inner != 0)
-      return;
-  pitches.assign(all);
-}
 
 namespace {
 /// Finds the parts of reductions of rows.
@@ -49,7 +29,7 @@ public:
   std::optional<ReductionCore> run() {
     if (!findResult() || !families::nameOperands(body, core.program, why))
       return std::nullopt;
-    placeResult();
+    core.index = families::placeResult(core.result, core.program);
     if (!demandOf([&](Scope &scope) { scope.at(core.result, core.index); }) ||
         !groupVars() || !orderStatistics() || !findLoads())
       return std::nullopt;
@@ -86,32 +66,6 @@ private:
       if (op.getNumReductionLoops() != 0)
         return true;
     return fail("it reduces nothing");
-  }
-
-  /// Variables for the result's dimensions, cut where any tensor of as many
-  /// elements is: a group of channels is a dimension of none of its results.
-  void placeResult() {
-    auto shape = cast<RankedTensorType>(core.result.getType()).getShape();
-    SmallVector<int64_t> pitches = pitchesOf(shape);
-    for (Operation &op : body)
-      for (Value value : op.getResults())
-        if (auto type = dyn_cast<RankedTensorType>(value.getType()))
-          if (type.hasStaticShape() && type.getNumElements() == pitches.front())
-            refine(pitches, type.getShape());
-    int64_t behind = pitches.front();
-    size_t next = 1;
-    for (int64_t extent : shape) {
-      behind /= extent;
-      Lin place;
-      while (next < pitches.size() && pitches[next] >= behind) {
-        int64_t cut = pitches[next - 1] / pitches[next];
-        unsigned var =
-            core.program.newVar("v" + Twine(core.program.vars.size()), cut);
-        place = place + Lin::ofVar(var, pitches[next] / behind);
-        ++next;
-      }
-      core.index.push_back(place);
-    }
   }
 
   /// Evaluates, and notes at which rows which reductions are needed.
@@ -349,28 +303,7 @@ private:
     for (const ReductionCore::Load &load : core.loads)
       walks.push_back(load.place);
     walks.push_back(Scope::linear(core.result, core.index));
-    SmallVector<SmallVector<unsigned>> runs;
-    for (unsigned var : group) {
-      int64_t extent = core.program.vars[var].extent;
-      bool joins = !runs.empty() && llvm::all_of(walks, [&](const Lin &walk) {
-        return walk.coefficient(runs.back().back()) ==
-               walk.coefficient(var) * extent;
-      });
-      if (!joins)
-        runs.emplace_back();
-      runs.back().push_back(var);
-    }
-    group.clear();
-    for (SmallVector<unsigned> &run : runs) {
-      if (run.size() == 1) {
-        group.push_back(run.front());
-        continue;
-      }
-      unsigned merged = core.program.newVar(
-          "v" + Twine(core.program.vars.size()), sizeOf(run));
-      core.merged.push_back({run, merged});
-      group.push_back(merged);
-    }
+    families::mergeRuns(core.program, group, walks, core.merged);
   }
 
   Block &body;

@@ -8,6 +8,7 @@
 #include "CoreOperands.h"
 #include "CudaText.h"
 #include "HeaderText.h"
+#include "IndexSpace.h"
 #include "fastk/Families/Reduction.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MathExtras.h"
@@ -15,69 +16,9 @@
 using namespace mlir;
 using namespace fastk;
 using namespace fastk::catalog;
+using families::kVectorBytes;
 using families::ReductionCore;
 using families::RowStatistic;
-
-/// The widest access of one thread.
-static constexpr int64_t kVectorBytes = 16;
-
-/// Moves N elements at once, where they lie together at a multiple of their
-/// size or of 16 bytes.
-static const char *kVectors = R"(
-#define INT32_MIN (-2147483647 - 1)
-#define INT32_MAX 2147483647
-#define INT64_MAX 9223372036854775807LL
-FASTK_DEVICE double fk_maxs_f64(double a, double b) { return a != a || a > b ? a : b; }
-FASTK_DEVICE double fk_mins_f64(double a, double b) { return a != a || a < b ? a : b; }
-FASTK_DEVICE double fk_maxnums_f64(double a, double b) { return fmax(a, b); }
-FASTK_DEVICE double fk_minnums_f64(double a, double b) { return fmin(a, b); }
-template <int BYTES> struct Chunk { typedef uint4 Type; };
-template <> struct Chunk<8> { typedef uint2 Type; };
-template <> struct Chunk<4> { typedef u32 Type; };
-template <> struct Chunk<2> { typedef u16 Type; };
-template <> struct Chunk<1> { typedef unsigned char Type; };
-// What nothing asks for again takes no place in caches from what something does.
-FASTK_DEVICE void loadOnce(const uint4 *from, uint4 &to) {
-  asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-               : "=r"(to.x), "=r"(to.y), "=r"(to.z), "=r"(to.w) : "l"(from), "l"(policyEvictFirst()));
-}
-FASTK_DEVICE void loadOnce(const uint2 *from, uint2 &to) {
-  asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
-               : "=r"(to.x), "=r"(to.y) : "l"(from), "l"(policyEvictFirst()));
-}
-FASTK_DEVICE void loadOnce(const u32 *from, u32 &to) {
-  asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.u32 %0, [%1], %2;"
-               : "=r"(to) : "l"(from), "l"(policyEvictFirst()));
-}
-FASTK_DEVICE void loadOnce(const u16 *from, u16 &to) {
-  asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.u16 %0, [%1], %2;"
-               : "=h"(to) : "l"(from), "l"(policyEvictFirst()));
-}
-FASTK_DEVICE void loadOnce(const unsigned char *from, unsigned char &to) { to = *from; }
-template <int N, bool ONCE, typename T> FASTK_DEVICE void loadTogether(const T *from, T *to) {
-  constexpr int bytes = N * sizeof(T) < 16 ? N * (int)sizeof(T) : 16, each = bytes / (int)sizeof(T);
-  typedef typename Chunk<bytes>::Type Piece;
-#pragma unroll
-  for (int i = 0; i < N / each; ++i) {
-    Piece piece;
-    if constexpr (ONCE)
-      loadOnce((const Piece *)(from + i * each), piece);
-    else
-      piece = *(const Piece *)(from + i * each);
-    memcpy(to + i * each, &piece, bytes);
-  }
-}
-template <int N, typename T> FASTK_DEVICE void storeTogether(T *to, const T *from) {
-  constexpr int bytes = N * sizeof(T) < 16 ? N * (int)sizeof(T) : 16, each = bytes / (int)sizeof(T);
-  typedef typename Chunk<bytes>::Type Piece;
-#pragma unroll
-  for (int i = 0; i < N / each; ++i) {
-    Piece piece;
-    memcpy(&piece, from + i * each, bytes);
-    *(Piece *)(to + i * each) = piece;
-  }
-}
-)";
 
 namespace {
 /// Writes one header.
@@ -96,7 +37,8 @@ public:
     columnVector = vectorOf(core.columns, !core.isPerRow);
     rowVector = vectorOf(core.rows, true);
     writeMacros();
-    os << families::cudaTypes(bytesOf(core.resultElem) == 2) << kVectors;
+    os << families::cudaTypes(bytesOf(core.resultElem) == 2)
+       << families::vectorText();
     writeOperands(body, core.resultElem);
     writeStructs();
     writeLoad("loadColumns", columnVector, "c", core.columns);
@@ -114,12 +56,8 @@ public:
   }
 
 private:
-  /// The innermost variable of a group with more than one value.
   std::optional<unsigned> innermost(ArrayRef<unsigned> group) const {
-    for (unsigned var : llvm::reverse(group))
-      if (program.vars[var].extent > 1)
-        return var;
-    return std::nullopt;
+    return families::innermost(program, group);
   }
 
   Lin mergedResult() {
@@ -132,17 +70,6 @@ private:
                 Scope::linear(core.result, core.index),
                 {"0", computeElem(core.resultElem), false});
     return found;
-  }
-
-  /// Whether `width` neighbours of a group begin at a multiple of `width`, and
-  /// lie together or are one element.
-  bool areTogether(const Lin &place, unsigned inner, int64_t width) const {
-    if (place.coefficient(inner) == 0)
-      return true;
-    return place.coefficient(inner) == 1 && place.constant % width == 0 &&
-           llvm::all_of(place.terms, [&](const auto &term) {
-             return term.first == inner || term.second % width == 0;
-           });
   }
 
   /// Neighbours that every load, and where it is asked for the result, allows
@@ -160,9 +87,9 @@ private:
     for (int64_t width = kVectorBytes / bytes; width > 1; width /= 2) {
       bool fits = program.vars[*inner].extent % width == 0;
       for (const ReductionCore::Load &load : core.loads)
-        fits &= areTogether(load.place, *inner, width);
+        fits &= families::areTogether(load.place, *inner, width);
       if (withResult && !(core.isPerRow && group.data() == core.rows.data()))
-        fits &= areTogether(result, *inner, width);
+        fits &= families::areTogether(result, *inner, width);
       if (fits)
         return width;
     }

@@ -8,11 +8,11 @@
 #include "fastk/Families/ReductionText.h"
 #include "GenericText.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 using namespace fastk;
+using families::GenericInputs;
 using families::genericText;
 using families::ReductionText;
 
@@ -37,39 +37,6 @@ std::string ReductionText::tensor(StringRef dims, StringRef type) const {
   return text + type.str() + ">";
 }
 
-namespace {
-/// What an op of the text reads: operands that its body names, and statistics.
-struct Inputs {
-  std::string values, types, arguments, wide;
-  SmallVector<StringRef> maps;
-
-  /// Tensors are named apart from their elements: both are values of one text.
-  void add(StringRef name, StringRef dims, StringRef tensor, StringRef type) {
-    values += (values.empty() ? "%t_" : ", %t_") + name.str();
-    types += (types.empty() ? "" : ", ") + tensor.str();
-    maps.push_back(dims);
-    if (type == "f32") {
-      arguments += "%" + name.str() + ": f32, ";
-      return;
-    }
-    arguments += "%" + name.str() + "0: " + type.str() + ", ";
-    wide += "    %" + name.str() + " = arith.extf %" + name.str() +
-            "0 : " + type.str() + " to f32\n";
-  }
-};
-} // namespace
-
-/// Whether lines use the value.
-static bool uses(StringRef lines, StringRef name) {
-  for (size_t at = lines.find(("%" + name).str()); at != StringRef::npos;
-       at = lines.find(("%" + name).str(), at + 1)) {
-    size_t end = at + 1 + name.size();
-    if (end == lines.size() || !(isAlnum(lines[end]) || lines[end] == '_'))
-      return true;
-  }
-  return false;
-}
-
 std::string ReductionText::str() const {
   std::string text, rowDims = rows();
   raw_string_ostream os(text);
@@ -84,20 +51,20 @@ std::string ReductionText::str() const {
   std::string made = tensor(outDims, result), sums = tensor(rowDims, "f32");
   os << ") -> " << made << " {\n";
   auto inputsOf = [&](StringRef lines, size_t statisticsBefore) {
-    Inputs inputs;
+    GenericInputs inputs;
     for (const Operand &each : operands)
-      if (uses(lines, each.name))
+      if (families::usesValue(lines, each.name))
         inputs.add(each.name, each.dims, tensor(each.dims, each.type),
                    each.type);
     for (const Statistic &each :
          ArrayRef(statistics).take_front(statisticsBefore))
-      if (uses(lines, each.name))
+      if (families::usesValue(lines, each.name))
         inputs.add(each.name, rowDims, sums, "f32");
     return inputs;
   };
   for (auto [number, each] : enumerate(statistics)) {
     std::string lines = each.lines + " " + each.value + " ";
-    Inputs inputs = inputsOf(lines, number);
+    GenericInputs inputs = inputsOf(lines, number);
     inputs.maps.push_back(rowDims);
     os << "  %t_" << each.name << "_start = arith.constant " << each.start
        << " : f32\n  %t_" << each.name << "_empty = tensor.empty() : " << sums
@@ -113,7 +80,7 @@ std::string ReductionText::str() const {
        << "  } -> " << sums << "\n";
   }
   std::string lines = tail + " " + value + " ";
-  Inputs inputs = inputsOf(lines, statistics.size());
+  GenericInputs inputs = inputsOf(lines, statistics.size());
   inputs.maps.push_back(outDims);
   os << "  %empty = tensor.empty() : " << made
      << "\n  %made = " << genericText(outDims, inputs.maps) << " ins("

@@ -40,10 +40,11 @@ TEST(ExplainFamiliesTest, EachFamilyOfTheTargetSaysWhetherItServes) {
 
 TEST(ExplainFamiliesTest, AWorkloadOfNoCoreSaysWhy) {
   MatchedText matched(R"(
-    func.func @f(%a: tensor<64xf16>) -> tensor<64xf16> {
+    func.func @f(%a: tensor<64xf16>) -> (tensor<64xf16>, tensor<64xf16>) {
       %e = tensor.empty() : tensor<64xf16>
       %r = linalg.negf ins(%a : tensor<64xf16>) outs(%e : tensor<64xf16>) -> tensor<64xf16>
-      return %r : tensor<64xf16>
+      %s = linalg.exp ins(%a : tensor<64xf16>) outs(%e : tensor<64xf16>) -> tensor<64xf16>
+      return %r, %s : tensor<64xf16>, tensor<64xf16>
     })");
   EXPECT_THAT(explainFamilies({makeFamily("any", "1")},
                               matched.form->getPattern().front(),

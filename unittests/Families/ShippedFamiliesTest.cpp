@@ -19,6 +19,7 @@
 #include "fastk/Families/ContractionText.h"
 #include "fastk/Families/ConvolutionText.h"
 #include "fastk/Families/Family.h"
+#include "fastk/Families/PointwiseText.h"
 #include "fastk/Families/ReductionText.h"
 #include "gmock/gmock.h"
 
@@ -185,6 +186,13 @@ NVRTC_TEST(ShippedFamiliesTest, AttentionCompiles) {
   for (uint64_t number = 0; number < 12; ++number)
     compileInstances(FASTK_FAMILIES_DIR, "attention",
                      sampleAttention(5, number).text.str(), false);
+}
+
+// Random ones: vectors and tiles, pads, concatenations, indices as values.
+NVRTC_TEST(ShippedFamiliesTest, PointwiseWorkCompiles) {
+  for (uint64_t number = 0; number < 24; ++number)
+    compileInstances(FASTK_FAMILIES_DIR, "pointwise",
+                     samplePointwise(5, number).text.str(), true);
 }
 
 // It calls every function of the header.

@@ -96,6 +96,17 @@ struct Buffer {
   }
 };
 
+/// An index that must be in a range, low <= index < high, for an element to be
+/// there.
+struct Guard {
+  Lin index;
+  int64_t low = 0, high = 0;
+
+  bool operator==(const Guard &other) const {
+    return index == other.index && low == other.low && high == other.high;
+  }
+};
+
 /// A C expression, a name or a literal, and its type.
 struct CValue {
   std::string text = "0";
@@ -221,6 +232,9 @@ public:
   /// Number of lanes that are valid; empty for all of them.
   std::string partial;
   std::vector<MergedVars> merged;
+  /// Elements of pads and concatenations are chosen by their index. Whoever
+  /// sets this heeds the guards where something is loaded.
+  bool choosesPieces = false;
   /// Values that are already at hand, whatever the index.
   std::map<void *, CValue> bound;
 
@@ -230,6 +244,8 @@ public:
   std::function<std::optional<CValue>(const Buffer &, const Lin &)> loaded;
   /// Told of each load and of each store.
   std::function<void(const Buffer &, const Lin &)> onLoad, onStore;
+  /// Told of each index whose value is used, guards' among them.
+  std::function<void(const Lin &)> onIndex;
   /// Told of each elementwise value that is computed.
   std::function<void(mlir::Value, llvm::ArrayRef<Lin>, const CValue &)>
       onComputed;
@@ -256,6 +272,11 @@ public:
   static Lin linear(mlir::Value value, llvm::ArrayRef<Lin> index);
   /// Writes a line.
   void line(const llvm::Twine &text);
+  /// What holds wherever the element that is being computed is needed, in
+  /// merged variables.
+  llvm::SmallVector<Guard> mergedGuards();
+  /// The text of what a guard says; empty: it always holds.
+  std::string guardText(const Guard &guard);
   /// Declares a constant and returns it.
   CValue define(Elem elem, bool vector, const llvm::Twine &expression);
   std::string neutral(CombinerKind kind, Elem elem);
@@ -266,6 +287,13 @@ private:
   /// Where a tensor.extract of a body reads, if that is linear in its loops.
   std::optional<llvm::SmallVector<Lin>>
   extractedPlace(mlir::Operation *op, llvm::ArrayRef<Lin> loops) const;
+  /// The element of a tensor, where that is needed only where guards hold.
+  CValue atWithin(llvm::ArrayRef<Guard> within, mlir::Value value,
+                  llvm::ArrayRef<Lin> index);
+  CValue concatenated(mlir::Operation *concat, llvm::ArrayRef<Lin> index);
+  CValue padded(mlir::Operation *pad, llvm::ArrayRef<Lin> index);
+  /// An element of a tensor at an index that a body computes.
+  CValue extracted(mlir::Operation *extract, llvm::ArrayRef<Lin> loops);
   /// An op of a body, with its operands as text.
   struct BodyOp {
     mlir::Operation *op;
@@ -290,7 +318,7 @@ private:
                        CValue b);
   CValue mapCall(const char *name, Elem elem, llvm::ArrayRef<CValue> operands);
   CValue literal(mlir::Attribute attribute, mlir::Type type);
-  CValue indexValue(const Lin &lin);
+  CValue indexValue(const Lin &index);
   CValue unify(const CValue &value, bool vector);
   CValue opaque(mlir::Value value, llvm::ArrayRef<Lin> index);
   Lin mergeVars(const Lin &lin);
@@ -298,6 +326,8 @@ private:
   Program &program;
   std::string &out;
   unsigned indent;
+  /// In the variables of the index space.
+  llvm::SmallVector<Guard> guards;
   std::map<std::pair<void *, std::string>, CValue> memo;
 };
 

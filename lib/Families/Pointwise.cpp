@@ -1,0 +1,162 @@
+//===- Pointwise.cpp - Workloads without reductions -----------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Families/Pointwise.h"
+#include "CoreOperands.h"
+#include "IndexSpace.h"
+
+using namespace mlir;
+using namespace fastk;
+using namespace fastk::catalog;
+using families::PointwiseCore;
+
+namespace {
+/// Finds what is loaded for an element of the result.
+class Matcher {
+  using Access = PointwiseCore::Access;
+  using Load = PointwiseCore::Load;
+
+public:
+  Matcher(Block &body, std::string &why) : body(body), why(why) {
+    core.program.dialect = Program::Dialect::Cuda;
+  }
+
+  std::optional<PointwiseCore> run() {
+    if (!findResult() || !families::nameOperands(body, core.program, why))
+      return std::nullopt;
+    placeVars();
+    if (!findLoads())
+      return std::nullopt;
+    families::mergeRuns(core.program, core.vars, walks, core.merged);
+    // Where they lie, in the variables that are left.
+    if (!findLoads())
+      return std::nullopt;
+    findCrossVar();
+    for (Load &load : core.loads)
+      classify(load);
+    return std::move(core);
+  }
+
+private:
+  bool fail(const Twine &reason) {
+    why = reason.str();
+    return false;
+  }
+
+  bool findResult() {
+    core.result = families::resultOf(body, core.program, why);
+    if (!core.result)
+      return false;
+    auto type = cast<RankedTensorType>(core.result.getType());
+    core.resultElem = *core.program.elemOf(type.getElementType());
+    core.elements = type.getNumElements();
+    if (body.getNumArguments() == 0)
+      return fail("it has no operands");
+    if (core.elements == 0)
+      return fail("its result has no elements");
+    for (auto op : body.getOps<linalg::GenericOp>())
+      if (op.getNumReductionLoops() != 0)
+        return fail("it reduces something");
+    return true;
+  }
+
+  void placeVars() {
+    core.index = families::placeResult(core.result, core.program);
+    for (unsigned var = 0; var < core.program.vars.size(); ++var) {
+      if (core.program.vars[var].extent > 1) {
+        core.vars.push_back(var);
+        continue;
+      }
+      for (Lin &place : core.index)
+        place.terms.erase(var);
+    }
+  }
+
+  /// All that is loaded, and the walks that must agree for variables to merge.
+  bool findLoads() {
+    core.loads.clear();
+    walks.assign(1, Scope::linear(core.result, core.index));
+    Program scratch = core.program;
+    std::string text;
+    Scope scope(scratch, text, 0);
+    scope.choosesPieces = true;
+    scope.merged = core.merged;
+    scope.onIndex = [&](const Lin &index) { walks.push_back(index); };
+    scope.onLoad = [&](const Buffer &buffer, const Lin &place) {
+      Load load{buffer, place, scope.mergedGuards()};
+      if (llvm::any_of(core.loads, [&](const Load &other) {
+            return other.buffer.pointer == buffer.pointer &&
+                   other.place == place && other.guards == load.guards;
+          }))
+        return;
+      walks.push_back(place);
+      core.loads.push_back(std::move(load));
+    };
+    scope.onOpaque = [&](Scope &, Value value, ArrayRef<Lin>) -> CValue {
+      Operation *op = value.getDefiningOp();
+      scratch.fail("it computes something that is no function of elements at "
+                   "linear places: " +
+                   (op ? op->getName().getStringRef().str() : "an argument"));
+      return {};
+    };
+    scope.at(core.result, core.index);
+    if (!scratch.failure.empty())
+      return fail(scratch.failure);
+    return true;
+  }
+
+  bool isTransposed(const Load &load, unsigned cross) const {
+    int64_t step = load.place.coefficient(core.vars.back());
+    return cross != core.vars.back() && step != 0 && step != 1 &&
+           load.place.coefficient(cross) == 1 && load.guards.empty();
+  }
+
+  /// The variable along which most bytes lie together that do not so along the
+  /// last one.
+  void findCrossVar() {
+    int64_t most = 0;
+    for (unsigned var : core.vars) {
+      int64_t bytes = 0;
+      for (const Load &load : core.loads)
+        if (isTransposed(load, var))
+          bytes += bytesOf(load.buffer.elem);
+      if (bytes <= most)
+        continue;
+      most = bytes;
+      core.crossVar = var;
+    }
+  }
+
+  void classify(Load &load) const {
+    bool isFull = llvm::all_of(core.vars, [&](unsigned var) {
+      return load.place.coefficient(var) != 0;
+    });
+    if (core.crossVar && isTransposed(load, *core.crossVar))
+      load.access = Access::Transposed;
+    else if (!isFull)
+      load.access = Access::Broadcast;
+    else if (core.vars.empty() || load.place.coefficient(core.vars.back()) == 1)
+      load.access = Access::Contiguous;
+    else
+      load.access = Access::Apart;
+    load.isOnce = isFull && load.access != Access::Apart &&
+                  llvm::count_if(core.loads, [&](const Load &other) {
+                    return other.buffer.pointer == load.buffer.pointer;
+                  }) == 1;
+  }
+
+  Block &body;
+  std::string &why;
+  PointwiseCore core;
+  SmallVector<Lin> walks;
+};
+} // namespace
+
+std::optional<PointwiseCore> families::matchPointwise(Block &body,
+                                                      std::string &why) {
+  return Matcher(body, why).run();
+}
