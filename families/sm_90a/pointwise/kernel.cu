@@ -86,6 +86,9 @@ template <int N> struct Tile {
   static constexpr int SLOTS = 128 / BYTES;
   static constexpr int LANES = ROW_STEPS < 32 ? ROW_STEPS : 32;
   static constexpr int ACROSS = LANES < SLOTS ? LANES : SLOTS;
+  // Chunks of one bank's word, and how often those of narrow rows are turned.
+  static constexpr int OF_WORD = BYTES < 4 ? 4 / BYTES : 1;
+  static constexpr int TURNS = ROW_VECTOR * CHUNKS / OF_WORD > 0 ? ROW_VECTOR * CHUNKS / OF_WORD : 1;
   // Where a tile begins in shared memory.
   static FASTK_DEVICE constexpr int begin() {
     if constexpr (N == 0)
@@ -93,10 +96,10 @@ template <int N> struct Tile {
     else
       return Tile<N - 1>::begin() + TILE_ROWS * TILE_COLUMNS * (int)sizeof(typename TransposedType<N - 1>::Type);
   }
-  // Chunks are swapped so that neither those of a column nor those of a row share banks.
+  // Chunks are swapped so that neither those of a column nor those of a row share banks; of the smallest tiles a few do.
   static FASTK_DEVICE int slot(int row, int chunk) {
     const int turn = ROW_VECTOR * CHUNKS >= SLOTS ? row / ROW_VECTOR % ACROSS * (SLOTS / ACROSS)
-                                                  : row * CHUNKS / SLOTS % (ROW_VECTOR * CHUNKS);
+                                                  : row * CHUNKS / SLOTS % TURNS * OF_WORD;
     return (row * CHUNKS + chunk) ^ turn;
   }
   static FASTK_DEVICE Piece *at(u8 *shared, int row, int chunk) {
