@@ -8,6 +8,7 @@
 #include "fastk/Analysis/CanonicalForm.h"
 #include "CanonicalFormImpl.h"
 #include "fastk/Dialect/Fastk/Key.h"
+#include "fastk/Dialect/TMTensor/TMTensorDialect.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -27,7 +28,7 @@ using namespace fastk;
 void fastk::registerCanonicalFormDialects(DialectRegistry &registry) {
   registry.insert<FastkDialect, affine::AffineDialect, arith::ArithDialect,
                   func::FuncDialect, linalg::LinalgDialect, math::MathDialect,
-                  tensor::TensorDialect>();
+                  tensor::TensorDialect, tm_tensor::TMTensorDialect>();
 }
 
 /// What has no canonical form is refused here, before anything is copied.

@@ -17,6 +17,8 @@
 #include "fastk/Families/PointwiseText.h"
 #include "fastk/Families/Reduction.h"
 #include "fastk/Families/ReductionText.h"
+#include "fastk/Families/Scan.h"
+#include "fastk/Families/ScanText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -56,6 +58,11 @@ ArrayRef<Core> families::cores() {
       {"pointwise", describe<matchPointwise>,
        [](uint64_t seed, uint64_t number) {
          PointwiseSample sample = samplePointwise(seed, number);
+         return Sample{sample.text.str(), std::move(sample.about)};
+       }},
+      {"scan", describe<matchScan>,
+       [](uint64_t seed, uint64_t number) {
+         ScanSample sample = sampleScan(seed, number);
          return Sample{sample.text.str(), std::move(sample.about)};
        }},
   };

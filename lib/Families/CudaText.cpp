@@ -139,3 +139,23 @@ template <int N, typename T> FASTK_DEVICE void storeTogether(T *to, const T *fro
 )";
 
 std::string families::vectorText() { return kVectors; }
+
+/// Stores what nothing reads soon.
+static const char *kStreams = R"(
+template <int N, bool ONCE, typename T> FASTK_DEVICE void storeAll(T *to, const T *from) {
+  constexpr int bytes = N * sizeof(T) < 16 ? N * (int)sizeof(T) : 16, each = bytes / (int)sizeof(T);
+  typedef typename Chunk<bytes>::Type Piece;
+  if constexpr (!ONCE) {
+    storeTogether<N>(to, from);
+  } else {
+#pragma unroll
+    for (int i = 0; i < N / each; ++i) {
+      Piece piece;
+      memcpy(&piece, from + i * each, bytes);
+      __stcs((Piece *)(to + i * each), piece);
+    }
+  }
+}
+)";
+
+std::string families::streamText() { return kStreams; }

@@ -26,6 +26,8 @@ std::string cudaTypes(bool isFast);
 /// elements: loadTogether() and storeTogether().
 inline constexpr int64_t kVectorBytes = 16;
 std::string vectorText();
+/// storeAll(): storeTogether(), or past the caches.
+std::string streamText();
 
 /// Whether the text is a zero, as the emitter writes it.
 bool isZero(llvm::StringRef text);

@@ -8,17 +8,18 @@
 #include "fastk/Families/Pointwise.h"
 #include "CoreOperands.h"
 #include "IndexSpace.h"
+#include "PlaceText.h"
 
 using namespace mlir;
 using namespace fastk;
 using namespace fastk::catalog;
+using families::PlacedLoad;
 using families::PointwiseCore;
 
 namespace {
 /// Finds what is loaded for an element of the result.
 class Matcher {
   using Access = PointwiseCore::Access;
-  using Load = PointwiseCore::Load;
 
 public:
   Matcher(Block &body, std::string &why) : body(body), why(why) {
@@ -36,7 +37,7 @@ public:
     if (!findLoads())
       return std::nullopt;
     findCrossVar();
-    for (Load &load : core.loads)
+    for (PlacedLoad &load : core.loads)
       classify(load);
     return std::move(core);
   }
@@ -83,19 +84,8 @@ private:
     Program scratch = core.program;
     std::string text;
     Scope scope(scratch, text, 0);
-    scope.choosesPieces = true;
     scope.merged = core.merged;
-    scope.onIndex = [&](const Lin &index) { walks.push_back(index); };
-    scope.onLoad = [&](const Buffer &buffer, const Lin &place) {
-      Load load{buffer, place, scope.mergedGuards()};
-      if (llvm::any_of(core.loads, [&](const Load &other) {
-            return other.buffer.pointer == buffer.pointer &&
-                   other.place == place && other.guards == load.guards;
-          }))
-        return;
-      walks.push_back(place);
-      core.loads.push_back(std::move(load));
-    };
+    families::collectLoads(scope, core.loads, walks);
     scope.onOpaque = [&](Scope &, Value value, ArrayRef<Lin>) -> CValue {
       Operation *op = value.getDefiningOp();
       scratch.fail("it computes something that is no function of elements at "
@@ -109,7 +99,7 @@ private:
     return true;
   }
 
-  bool isTransposed(const Load &load, unsigned cross) const {
+  bool isTransposed(const PlacedLoad &load, unsigned cross) const {
     int64_t step = load.place.coefficient(core.vars.back());
     return cross != core.vars.back() && step != 0 && step != 1 &&
            load.place.coefficient(cross) == 1 && load.guards.empty();
@@ -121,7 +111,7 @@ private:
     int64_t most = 0;
     for (unsigned var : core.vars) {
       int64_t bytes = 0;
-      for (const Load &load : core.loads)
+      for (const PlacedLoad &load : core.loads)
         if (isTransposed(load, var))
           bytes += bytesOf(load.buffer.elem);
       if (bytes <= most)
@@ -131,20 +121,22 @@ private:
     }
   }
 
-  void classify(Load &load) const {
+  void classify(PlacedLoad &load) {
     bool isFull = llvm::all_of(core.vars, [&](unsigned var) {
       return load.place.coefficient(var) != 0;
     });
+    int64_t step =
+        core.vars.empty() ? 1 : load.place.coefficient(core.vars.back());
+    Access access = Access::Apart;
     if (core.crossVar && isTransposed(load, *core.crossVar))
-      load.access = Access::Transposed;
+      access = Access::Transposed;
     else if (!isFull)
-      load.access = Access::Broadcast;
-    else if (core.vars.empty() || load.place.coefficient(core.vars.back()) == 1)
-      load.access = Access::Contiguous;
-    else
-      load.access = Access::Apart;
-    load.isOnce = isFull && load.access != Access::Apart &&
-                  llvm::count_if(core.loads, [&](const Load &other) {
+      access = Access::Broadcast;
+    else if (step == 1 || step == -1)
+      access = Access::Contiguous;
+    core.accesses.push_back(access);
+    load.isOnce = isFull && access != Access::Apart &&
+                  llvm::count_if(core.loads, [&](const PlacedLoad &other) {
                     return other.buffer.pointer == load.buffer.pointer;
                   }) == 1;
   }

@@ -7,61 +7,44 @@
 
 #include "CoreOperands.h"
 #include "CudaText.h"
-#include "HeaderText.h"
 #include "IndexSpace.h"
+#include "PlaceText.h"
 #include "fastk/Families/Pointwise.h"
 
 using namespace mlir;
 using namespace fastk;
 using namespace fastk::catalog;
 using families::kVectorBytes;
+using families::PlacedLoad;
 using families::PointwiseCore;
-
-/// Stores what nothing reads soon.
-static const char *kStreams = R"(
-template <int N, bool ONCE, typename T> FASTK_DEVICE void storeAll(T *to, const T *from) {
-  constexpr int bytes = N * sizeof(T) < 16 ? N * (int)sizeof(T) : 16, each = bytes / (int)sizeof(T);
-  typedef typename Chunk<bytes>::Type Piece;
-  if constexpr (!ONCE) {
-    storeTogether<N>(to, from);
-  } else {
-#pragma unroll
-    for (int i = 0; i < N / each; ++i) {
-      Piece piece;
-      memcpy(&piece, from + i * each, bytes);
-      __stcs((Piece *)(to + i * each), piece);
-    }
-  }
-}
-)";
 
 namespace {
 /// Writes one header.
-class HeaderWriter : families::HeaderText {
+class HeaderWriter : families::PlaceText {
   using Access = PointwiseCore::Access;
-  using Load = PointwiseCore::Load;
 
 public:
   HeaderWriter(const PointwiseCore &core)
-      : HeaderText(core.program), core(core) {
-    if (!core.vars.empty())
-      inner = core.vars.back();
-    for (auto [number, load] : llvm::enumerate(core.loads))
-      if (load.access == Access::Transposed)
+      : PlaceText(core.program, core.vars, core.merged, core.elements),
+        core(core) {
+    for (auto [number, access] : llvm::enumerate(core.accesses))
+      if (access == Access::Transposed)
         transposed.push_back(number);
   }
 
   std::optional<std::string> run(Block &body, std::string &why) {
-    vector = findVector();
+    setVector(kVectorBytes / widestBytes());
     crossVector = findCrossVector();
     writeMacros();
     bool isHalf = core.resultElem == Elem::F16 || core.resultElem == Elem::BF16;
-    os << families::cudaTypes(isHalf) << families::vectorText() << kStreams;
+    os << families::cudaTypes(isHalf) << families::vectorText()
+       << families::streamText();
     writeOperands(body, core.resultElem);
-    os << "typedef " << indexType() << " Index;\n";
-    writeStructs();
+    writeIndexType();
+    writeValues("Values", core.loads);
+    writePlaceStruct();
     writePlaces();
-    writeLoad();
+    writeLoads();
     writeTransposed();
     writeFinish();
     if (!program.failure.empty()) {
@@ -72,29 +55,13 @@ public:
   }
 
 private:
-  int64_t extentOf(std::optional<unsigned> var) const {
-    return var ? program.vars[*var].extent : 1;
-  }
-  const char *indexType() const {
-    return core.elements < (int64_t(1) << 31) ? "i32" : "i64";
-  }
-  static std::string memberOf(unsigned number) {
-    return "l" + std::to_string(number);
-  }
-
-  /// As many as fit into the widest access of the widest element that is not
-  /// shared, and follow each other in the result.
-  int64_t findVector() const {
-    if (!inner)
-      return 1;
+  /// Of elements that are not shared.
+  int64_t widestBytes() const {
     int64_t bytes = bytesOf(core.resultElem);
-    for (const Load &load : core.loads)
-      if (load.access != Access::Broadcast)
+    for (auto [load, access] : llvm::zip_equal(core.loads, core.accesses))
+      if (access != Access::Broadcast)
         bytes = std::max(bytes, bytesOf(load.buffer.elem));
-    int64_t width = kVectorBytes / bytes;
-    while (extentOf(inner) % width != 0)
-      width /= 2;
-    return width;
+    return bytes;
   }
   int64_t findCrossVector() const {
     if (transposed.empty())
@@ -113,32 +80,10 @@ private:
     return width;
   }
 
-  /// Whether a guard says the same of `width` neighbours.
-  bool isUniform(const Guard &guard, int64_t width) const {
-    if (guard.index.coefficient(*inner) == 0)
-      return true;
-    Lin from = guard.index - Lin(guard.low), to = guard.index - Lin(guard.high);
-    auto [low, high] = program.range(guard.index);
-    return (low >= guard.low || families::areTogether(from, *inner, width)) &&
-           (high < guard.high || families::areTogether(to, *inner, width));
-  }
-  /// Neighbours that one access loads, or that share one element.
-  int64_t widthOf(const Load &load) const {
-    if (!inner)
-      return 1;
-    int64_t step = load.place.coefficient(*inner), width = vector;
-    auto fits = [&](const Guard &guard) { return isUniform(guard, width); };
-    while (width > 1 &&
-           ((step == 1 && !families::areTogether(load.place, *inner, width)) ||
-            (step != 0 && step != 1) || !llvm::all_of(load.guards, fits)))
-      width /= 2;
-    return width;
-  }
-
-  int64_t bytesWith(Access access) const {
+  int64_t bytesWith(Access wanted) const {
     int64_t bytes = 0;
-    for (const Load &load : core.loads)
-      if (load.access == access)
+    for (auto [load, access] : llvm::zip_equal(core.loads, core.accesses))
+      if (access == wanted)
         bytes += bytesOf(load.buffer.elem);
     return bytes;
   }
@@ -158,48 +103,17 @@ private:
     define("TRANSPOSED_BYTES", bytesWith(Access::Transposed));
     define("APART_BYTES", bytesWith(Access::Apart));
     define("BROADCAST_BYTES", bytesWith(Access::Broadcast));
-    int64_t valueBytes = 0, align = 1;
-    for (const Load &load : core.loads) {
-      int64_t bytes = bytesOf(load.buffer.elem);
-      valueBytes = (valueBytes + bytes - 1) / bytes * bytes + bytes;
-      align = std::max(align, bytes);
-    }
-    define("VALUE_BYTES", (valueBytes + align - 1) / align * align);
+    define("VALUE_BYTES", bytesOfValues(core.loads));
     defineElem("OUT", core.resultElem);
   }
 
-  void writeStructs() {
-    os << "struct Values {\n";
-    for (auto [number, load] : llvm::enumerate(core.loads))
-      os << "  " << families::cudaType(load.buffer.elem) << " "
-         << memberOf(number) << ";\n";
-    os << "};\nstruct Place {\n";
-    for (unsigned var : core.vars)
-      os << "  Index " << program.vars[var].name << ";\n";
-    os << "};\n";
-  }
-
-  /// Variables of a place by their names, but for `except`.
-  void writeVarsOf(StringRef place, std::optional<unsigned> except = {}) {
-    for (unsigned var : core.vars)
-      if (var != except)
-        os << "  const Index " << program.vars[var].name << " = " << place
-           << "." << program.vars[var].name << ";\n";
-  }
-  void writeMadePlace() {
-    os << "  Place p;\n";
-    for (unsigned var : core.vars)
-      os << "  p." << program.vars[var].name << " = " << program.vars[var].name
-         << ";\n";
-    os << "  return p;\n}\n";
-  }
   void writePlaces() {
     os << "// Of element i of the result; of column c of row r of an outer "
           "index o.\nFASTK_DEVICE Place placeOf(Index i) {\n";
-    writeVars(core.vars, "i", "Index");
+    writeVars(vars, "i", "Index");
     writeMadePlace();
     SmallVector<unsigned> outer;
-    for (unsigned var : core.vars)
+    for (unsigned var : vars)
       if (var != inner && var != core.crossVar)
         outer.push_back(var);
     os << "FASTK_DEVICE Place placeOf(Index o, Index r, Index c) {\n";
@@ -210,52 +124,14 @@ private:
       os << "  const Index " << program.vars[*inner].name << " = c;\n";
     writeMadePlace();
     Lin offset;
-    for (unsigned var : core.vars)
+    for (unsigned var : vars)
       offset = offset * program.vars[var].extent + Lin::ofVar(var);
     os << "FASTK_DEVICE i64 outOffset(const Place &p) {\n";
     writeVarsOf("p");
     os << "  return " << program.linText(offset) << ";\n}\n";
   }
 
-  /// What guards say, as text; empty: nothing.
-  std::string conditionOf(const Load &load) {
-    std::string condition, unused;
-    Scope scope(program, unused, 0);
-    for (const Guard &guard : load.guards) {
-      std::string each = scope.guardText(guard);
-      if (!each.empty())
-        condition += (condition.empty() ? "" : " && ") + each;
-    }
-    return condition;
-  }
-
-  void writeLoadOf(unsigned number) {
-    const Load &load = core.loads[number];
-    int64_t width = widthOf(load);
-    bool isShared = !inner || load.place.coefficient(*inner) == 0;
-    std::string type = families::cudaType(load.buffer.elem);
-    std::string from =
-        load.buffer.pointer + " + " + program.linText(load.place);
-    std::string condition = conditionOf(load);
-    // Beginnings of what one access loads.
-    std::string at = inner ? program.vars[*inner].name : "";
-    os << "#pragma unroll\n  for (int j = 0; j < " << vector
-       << "; j += " << width << ") {\n    " << type << " x[" << width
-       << "] = {};\n";
-    if (inner)
-      os << "    const Index " << at << " = p." << at << " + j;\n";
-    os << "    " << (condition.empty() ? "" : "if (" + condition + ") ");
-    if (isShared)
-      os << "x[0] = *(" << from << ");\n";
-    else
-      os << "loadTogether<" << width << ", "
-         << (load.isOnce && width == vector ? "ONCE" : "false") << ">(" << from
-         << ", x);\n";
-    os << "#pragma unroll\n    for (int k = 0; k < " << width
-       << "; ++k) v[j + k]." << memberOf(number) << " = x["
-       << (isShared ? "0" : "k") << "];\n  }\n";
-  }
-  void writeLoad() {
+  void writeLoads() {
     os << "// VECTOR neighbours from a place on, ALL or what is not "
           "transposed. "
           "ONCE: nothing asks for them again.\n"
@@ -263,9 +139,9 @@ private:
           "load(OPERAND_PARAMETERS, const Place &p, Values *v) {\n";
     writeVarsOf("p", inner);
     for (auto [number, load] : llvm::enumerate(core.loads)) {
-      bool isTransposed = load.access == Access::Transposed;
+      bool isTransposed = core.accesses[number] == Access::Transposed;
       os << (isTransposed ? "  if constexpr (ALL) {\n" : "");
-      writeLoadOf(number);
+      writeLoad(load, number);
       os << (isTransposed ? "  }\n" : "");
     }
     os << "}\n";
@@ -283,7 +159,7 @@ private:
           "TransposedType<N>::Type *x) {\n";
     writeVarsOf("p");
     for (auto [place, number] : llvm::enumerate(transposed)) {
-      const Load &load = core.loads[number];
+      const PlacedLoad &load = core.loads[number];
       os << "  if constexpr (N == " << place << ") loadTogether<" << crossVector
          << ", " << (load.isOnce ? "ONCE" : "false") << ">("
          << load.buffer.pointer << " + " << program.linText(load.place)
@@ -299,26 +175,6 @@ private:
     os << "}\n";
   }
 
-  void prepare(Scope &scope) {
-    scope.choosesPieces = true;
-    scope.merged = core.merged;
-    scope.loaded = [this, &scope](const Buffer &buffer,
-                                  const Lin &place) -> std::optional<CValue> {
-      for (auto [number, load] : llvm::enumerate(core.loads)) {
-        if (load.buffer.pointer != buffer.pointer || !(load.place == place) ||
-            !(load.guards == scope.mergedGuards()))
-          continue;
-        std::string text = "v." + memberOf(number);
-        if (buffer.elem != computeElem(buffer.elem))
-          text = "(float)" + text;
-        if (buffer.elem == Elem::I1)
-          text = "(" + text + " != 0)";
-        return CValue{text, computeElem(buffer.elem), false};
-      }
-      return std::nullopt;
-    };
-  }
-
   void writeFinish() {
     os << "FASTK_DEVICE " << registerType(computeElem(core.resultElem), false)
        << " resultValue(OPERAND_PARAMETERS, const Place &p, const Values &v) "
@@ -326,7 +182,7 @@ private:
     writeVarsOf("p");
     std::string body;
     Scope scope(program, body, 1);
-    prepare(scope);
+    prepare(scope, core.loads);
     CValue value = scope.at(core.result, core.index);
     value = scope.convert(value, core.resultElem);
     os << body << "  return " << value.text
@@ -344,11 +200,9 @@ private:
   }
 
   const PointwiseCore &core;
-  /// The variable along which results lie together.
-  std::optional<unsigned> inner;
   /// Numbers of transposed loads.
   SmallVector<unsigned> transposed;
-  int64_t vector = 1, crossVector = 1;
+  int64_t crossVector = 1;
 };
 } // namespace
 

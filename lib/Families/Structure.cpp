@@ -35,7 +35,7 @@ Value catalog::stripReshapes(Value value) {
   return value;
 }
 
-static std::optional<CombinerKind> combinerOf(Operation *op) {
+std::optional<CombinerKind> catalog::combinerOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, std::optional<CombinerKind>>(op)
       .Case<arith::AddFOp, arith::AddIOp>(
           [](auto) { return CombinerKind::Add; })

@@ -23,14 +23,20 @@ struct FusionMode {
   void (*fuse)(form::BlockGraph &);
   /// Whether cheap producers are copied into each workload.
   bool replicateCheap;
+  /// Whether scans are part of workloads.
+  bool takesScans;
+
+  form::BlockGraph graphOf(Block &block) const {
+    return form::BlockGraph(block, replicateCheap, takesScans);
+  }
 };
 } // namespace
 
 /// Each makes regions that lie within those of the one before.
 static constexpr FusionMode kModes[] = {
-    {Fusion::Whole, form::fuseWhole, true},
-    {Fusion::Greedy, form::fuseGreedy, true},
-    {Fusion::Op, form::fuseOp, false}};
+    {Fusion::Whole, form::fuseWhole, true, true},
+    {Fusion::Greedy, form::fuseGreedy, true, false},
+    {Fusion::Op, form::fuseOp, false, false}};
 
 /// The place in kModes.
 static size_t indexOf(Fusion fusion) {
@@ -85,7 +91,7 @@ static bool isTooLargeAsOne(const form::BlockGraph &graph,
 static unsigned takeWinners(Block &block, const FusionMode &mode,
                             FunctionOpInterface function, WinnerQuery &winners,
                             WorkloadOp known = nullptr) {
-  form::BlockGraph graph(block, mode.replicateCheap);
+  form::BlockGraph graph = mode.graphOf(block);
   uint64_t mostReductions = winners.mostReductions();
   if (mode.fuse == form::fuseWhole && isTooLargeAsOne(graph, mostReductions))
     return 0;
@@ -111,7 +117,7 @@ static void formFunction(FunctionOpInterface function, size_t mode,
                          WinnerQuery *winners) {
   unsigned workloads = 0, computeOps = 0, outside = 0;
   for (Block *block : blocksOf(function)) {
-    form::BlockGraph all(*block, kModes[mode].replicateCheap);
+    form::BlockGraph all = kModes[mode].graphOf(*block);
     for (const form::Node &node : all.nodes) {
       computeOps += node.role == form::Role::Compute;
       if (node.reason.empty())
@@ -133,7 +139,7 @@ static void formFunction(FunctionOpInterface function, size_t mode,
     if (taken == 0) {
       formRest(all);
     } else {
-      form::BlockGraph rest(*block, kModes[mode].replicateCheap);
+      form::BlockGraph rest = kModes[mode].graphOf(*block);
       formRest(rest);
     }
   }
@@ -167,7 +173,7 @@ static void splitFunction(FunctionOpInterface function, size_t mode,
     inlineWorkload(rewriter, workload);
   }
   for (Block *block : split) {
-    form::BlockGraph rest(*block, kModes[mode].replicateCheap);
+    form::BlockGraph rest = kModes[mode].graphOf(*block);
     kModes[mode].fuse(rest);
     form::materialize(rest);
   }

@@ -7,6 +7,7 @@
 
 #include "FormWorkloadsGraph.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Dialect/TMTensor/TMTensorDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -134,8 +135,8 @@ namespace {
 /// Classifies the ops of a block in order; each sees the roles before it.
 class Classifier {
 public:
-  Classifier(BlockGraph &graph, bool replicateCheap)
-      : graph(graph), replicateCheap(replicateCheap) {}
+  Classifier(BlockGraph &graph, bool replicateCheap, bool takesScans)
+      : graph(graph), replicateCheap(replicateCheap), takesScans(takesScans) {}
 
   void classify(Node &node) {
     Operation *op = node.op;
@@ -147,12 +148,14 @@ public:
       return;
     }
     bool isLinalg = isa_and_nonnull<linalg::LinalgDialect>(op->getDialect());
-    if (isLinalg &&
+    bool isScan = takesScans && isa<tm_tensor::ScanOp>(op);
+    if ((isLinalg || isScan) &&
         llvm::any_of(op->getOperandTypes(), llvm::IsaPred<BaseMemRefType>)) {
       node.reason = "works on buffers";
       return;
     }
-    if (!isLinalg && op->getNumRegions() != 0 && !isa<tensor::PadOp>(op)) {
+    if (!isLinalg && !isScan && op->getNumRegions() != 0 &&
+        !isa<tensor::PadOp>(op)) {
       node.reason = "is control flow or has a region of its own";
       return;
     }
@@ -178,6 +181,10 @@ public:
       }
     if (!usesAreAvailable(node)) {
       node.reason = "takes a scalar that is known at run time only";
+      return;
+    }
+    if (isScan) {
+      node.role = Role::Compute;
       return;
     }
     if (isLinalg)
@@ -259,12 +266,13 @@ private:
   }
 
   BlockGraph &graph;
-  bool replicateCheap;
+  bool replicateCheap, takesScans;
 };
 } // namespace
 
-BlockGraph::BlockGraph(Block &block, bool replicateCheap) : block(block) {
-  Classifier classifier(*this, replicateCheap);
+BlockGraph::BlockGraph(Block &block, bool replicateCheap, bool takesScans)
+    : block(block) {
+  Classifier classifier(*this, replicateCheap, takesScans);
   int lastEffect = -1;
   for (Operation &op : block) {
     unsigned index = nodes.size();

@@ -62,7 +62,7 @@ enum class Kind {
   Convolution,
   Pooling,
   Reduction,
-  /// linalg ops that are none of these (softmax, pack, winograd).
+  /// Ops that are none of these (softmax, pack, winograd, scans).
   Opaque,
 };
 
@@ -107,8 +107,9 @@ struct Producer {
 class BlockGraph {
 public:
   /// `replicateCheap` is false for fusion=op, where each linalg op is one
-  /// workload and only constants, empties and fills are copied.
-  BlockGraph(mlir::Block &block, bool replicateCheap);
+  /// workload and only constants, empties and fills are copied. `takesScans` is
+  /// true for fusion=whole alone: a scan by itself has no winners.
+  BlockGraph(mlir::Block &block, bool replicateCheap, bool takesScans);
 
   mlir::Block &block;
   std::vector<Node> nodes;

@@ -33,7 +33,7 @@ TEST(PointwiseTest, WhatLiesAsTheResultDoesIsOneDimension) {
   EXPECT_EQ(matched.core->elements, 512);
   EXPECT_EQ(matched.core->vars.size(), 1u);
   ASSERT_EQ(matched.core->loads.size(), 1u);
-  EXPECT_EQ(matched.core->loads[0].access, Access::Contiguous);
+  EXPECT_EQ(matched.core->accesses[0], Access::Contiguous);
   EXPECT_TRUE(matched.core->loads[0].isOnce);
   std::string header = matched.header();
   for (const char *line :
@@ -64,7 +64,7 @@ TEST(PointwiseTest, AnOperandOfColumnsKeepsRowsApart) {
   ASSERT_TRUE(matched.core) << matched.why;
   EXPECT_EQ(matched.core->vars.size(), 2u);
   ASSERT_EQ(matched.core->loads.size(), 2u);
-  EXPECT_EQ(matched.core->loads[1].access, Access::Broadcast);
+  EXPECT_EQ(matched.core->accesses[1], Access::Broadcast);
   EXPECT_FALSE(matched.core->loads[1].isOnce);
   std::string header = matched.header();
   EXPECT_THAT(header, HasSubstr("#define BROADCAST_BYTES 4\n"));
@@ -78,7 +78,7 @@ TEST(PointwiseTest, ATransposedOperandHasRows) {
   text.operands[0].dims = "bcr";
   MatchedPointwise matched(text);
   ASSERT_TRUE(matched.core) << matched.why;
-  EXPECT_EQ(matched.core->loads[0].access, Access::Transposed);
+  EXPECT_EQ(matched.core->accesses[0], Access::Transposed);
   std::string header = matched.header();
   for (const char *line :
        {"#define OUTER 3\n", "#define ROWS 24\n", "#define COLUMNS 20\n",
@@ -108,7 +108,7 @@ TEST(PointwiseTest, RowsOfTheSameOrderAreNoTranspose) {
   text.operands[0].dims = "bac";
   MatchedPointwise matched(text);
   ASSERT_TRUE(matched.core) << matched.why;
-  EXPECT_EQ(matched.core->loads[0].access, Access::Contiguous);
+  EXPECT_EQ(matched.core->accesses[0], Access::Contiguous);
   EXPECT_THAT(matched.header(), HasSubstr("#define VECTOR 4\n"));
 }
 
@@ -181,17 +181,30 @@ TEST(PointwiseTest, TheSameElementUnderAnotherGuardIsAnotherLoad) {
     })");
   ASSERT_TRUE(matched.core) << matched.why;
   EXPECT_EQ(matched.core->loads.size(), 3u);
-  for (const PointwiseCore::Load &load : matched.core->loads)
+  for (const PlacedLoad &load : matched.core->loads)
     EXPECT_FALSE(load.isOnce);
 }
 
-TEST(PointwiseTest, ReverseIsApart) {
+TEST(PointwiseTest, ReverseIsTurnedInRegisters) {
   PointwiseText text = negated();
   text.operands[0].made = PointwiseText::Operand::Reversed;
   text.operands[0].along = 'c';
   MatchedPointwise matched(text);
   ASSERT_TRUE(matched.core) << matched.why;
-  EXPECT_EQ(matched.core->loads[0].access, Access::Apart);
+  EXPECT_EQ(matched.core->accesses[0], Access::Contiguous);
+  EXPECT_THAT(matched.header(), HasSubstr(".l0 = x[3 - k];"));
+}
+
+TEST(PointwiseTest, EveryOtherElementIsApart) {
+  MatchedPointwise matched(R"(
+    func.func @f(%a: tensor<8x64xf32>) -> tensor<8x32xf32> {
+      %s = tensor.extract_slice %a[0, 0] [8, 32] [1, 2] : tensor<8x64xf32> to tensor<8x32xf32>
+      %e = tensor.empty() : tensor<8x32xf32>
+      %r = linalg.negf ins(%s : tensor<8x32xf32>) outs(%e : tensor<8x32xf32>) -> tensor<8x32xf32>
+      return %r : tensor<8x32xf32>
+    })");
+  ASSERT_TRUE(matched.core) << matched.why;
+  EXPECT_EQ(matched.core->accesses[0], Access::Apart);
   EXPECT_THAT(matched.header(), HasSubstr("#define APART_BYTES 4\n"));
 }
 

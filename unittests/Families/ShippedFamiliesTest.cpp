@@ -21,6 +21,7 @@
 #include "fastk/Families/Family.h"
 #include "fastk/Families/PointwiseText.h"
 #include "fastk/Families/ReductionText.h"
+#include "fastk/Families/ScanText.h"
 #include "gmock/gmock.h"
 
 using namespace fastk;
@@ -193,6 +194,13 @@ NVRTC_TEST(ShippedFamiliesTest, PointwiseWorkCompiles) {
   for (uint64_t number = 0; number < 24; ++number)
     compileInstances(FASTK_FAMILIES_DIR, "pointwise",
                      samplePointwise(5, number).text.str(), true);
+}
+
+// Random ones: from the back, exclusive, rows of a few and of many columns.
+NVRTC_TEST(ShippedFamiliesTest, ScansCompile) {
+  for (uint64_t number = 0; number < 12; ++number)
+    compileInstances(FASTK_FAMILIES_DIR, "scan",
+                     sampleScan(5, number).text.str(), false);
 }
 
 // It calls every function of the header.

@@ -129,6 +129,8 @@ enum class CombinerKind {
   MinU
 };
 
+std::optional<CombinerKind> combinerOf(mlir::Operation *op);
+
 /// One result of a generic that reduces with a known combiner.
 struct Reduction {
   mlir::linalg::GenericOp op;

@@ -17,7 +17,7 @@
 #define FASTK_FAMILIES_POINTWISE_H
 
 #include "fastk/Families/Core.h"
-#include "fastk/Families/Emitter.h"
+#include "fastk/Families/PlacedLoad.h"
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,20 +36,13 @@ struct PointwiseCore {
   /// How neighbours of the result lie in an operand.
   enum class Access {
     Broadcast,  ///< Several elements of the result share one.
-    Contiguous, ///< As in the result.
+    Contiguous, ///< As in the result, or in reverse.
     Transposed, ///< Together along `crossVar`.
     Apart       ///< In no such way.
   };
-  /// What is loaded for an element, by operand, place and guards, each once.
-  struct Load {
-    catalog::Buffer buffer;
-    catalog::Lin place;
-    llvm::SmallVector<catalog::Guard> guards;
-    Access access = Access::Broadcast;
-    /// Nothing else loads the element.
-    bool isOnce = false;
-  };
-  std::vector<Load> loads;
+  /// What is loaded for an element, each once, and how it lies.
+  std::vector<PlacedLoad> loads;
+  std::vector<Access> accesses;
   /// The variable along which transposed operands lie together.
   std::optional<unsigned> crossVar;
   std::vector<catalog::MergedVars> merged;

@@ -17,7 +17,8 @@ def FastkFormWorkloadsPass
     * `fusion=greedy`: a contraction or convolution takes along the elementwise
       ops around it (bias, activation, residual); a decomposed softmax, norm or
       attention is one workload; other elementwise chains are one each.
-    * `fusion=whole`: each function body as few workloads as dependences allow.
+    * `fusion=whole`: each function body as few workloads as dependences allow;
+      `tm_tensor.scan` is part of them in this mode alone.
 
     Cheap producers (constants, fills, masks and positions, broadcasts, casts to
     wider types, slices, pads, transposes that feed contractions) are copied into
