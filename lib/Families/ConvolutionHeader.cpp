@@ -14,7 +14,6 @@ using namespace mlir;
 using namespace fastk;
 using namespace fastk::catalog;
 using families::Convolution;
-using families::ConvolutionAxis;
 using families::ConvolutionPlace;
 
 /// Bytes at which a tensor map's buffer and rows begin.

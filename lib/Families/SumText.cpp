@@ -13,7 +13,6 @@
 
 using namespace llvm;
 using namespace fastk;
-using families::genericText;
 using families::SumText;
 
 int64_t SumText::elements(StringRef dims) const {
