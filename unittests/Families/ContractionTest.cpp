@@ -151,3 +151,22 @@ TEST(ContractionTest, BF16IsKnown) {
   EXPECT_THAT(header, HasSubstr("#define A_IS_BF16 1\n"));
   EXPECT_THAT(header, HasSubstr("packBF16("));
 }
+
+TEST(ContractionTest, ADimensionOfTheResultMayBeSeveralLoops) {
+  MatchedText matched(std::string(R"(
+func.func @f(%a: tensor<3x8x24xf32>, %b: tensor<3x24x16xf32>) -> tensor<24x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<3x8x16xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<3x8x16xf32>) -> tensor<3x8x16xf32>
+  %s = linalg.batch_matmul ins(%a, %b : tensor<3x8x24xf32>, tensor<3x24x16xf32>) outs(%z : tensor<3x8x16xf32>) -> tensor<3x8x16xf32>
+  %c = tensor.collapse_shape %s [[0, 1], [2]] : tensor<3x8x16xf32> into tensor<24x16xf32>
+  %d = tensor.empty() : tensor<24x16xf32>
+  %r = linalg.exp ins(%c : tensor<24x16xf32>) outs(%d : tensor<24x16xf32>) -> tensor<24x16xf32>
+  return %r : tensor<24x16xf32>
+})"));
+  ASSERT_TRUE(matched.core) << matched.why;
+  EXPECT_EQ(matched.core->batchSize, 3);
+  EXPECT_EQ(matched.core->mSize, 8);
+  EXPECT_EQ(matched.core->resultBatch, 128);
+  EXPECT_EQ(matched.core->resultM, 16);
+}
