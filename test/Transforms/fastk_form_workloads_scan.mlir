@@ -11,9 +11,8 @@
 // WHOLE-NOT: tm_tensor.scan
 
 // APART-LABEL: func.func @forward
-// APART: fastk.yield
-// APART-NEXT: }
-// APART-NEXT: tm_tensor.scan
+// APART: fastk.workload "exp"
+// APART: {{^    %[0-9:]+}} = tm_tensor.scan
 // APART: fastk.workload
 // APART: arith.mulf
 func.func @forward(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
