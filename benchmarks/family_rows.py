@@ -22,8 +22,10 @@ Exit codes: 0 done; 1 wrong use, or something could not be run; 2 a result was w
 
 import argparse
 import dataclasses
+import json
 import math
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -79,7 +81,14 @@ def _make(options, chosen):
             subprocess.run(
                 [*common, applied, "--compile-kernel=program", "-o", folder], check=True
             )
+            (folder / "operands.json").write_text(json.dumps(_order(applied.read_text())))
     return 0
+
+
+def _order(applied):
+    """Which arguments of the function the workload's operands are, in their order."""
+    (operands,) = re.findall(r"fastk\.call @\w+\(([^)]*)\)", applied)
+    return [int(each.removeprefix("%arg")) for each in operands.split(", ")]
 
 
 def _time_rows(options, chosen):
@@ -161,7 +170,7 @@ def main(description, every):
     )
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("-o", "--output", help="the page to put the table into")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     for name in options.rows:
         if name not in every:
             parser.error(f"there is no row {name}; rows are {', '.join(every)}")

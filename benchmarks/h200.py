@@ -28,6 +28,7 @@ Needs a GPU, its driver and torch; NVRTC where a program is CUDA-C. Exit codes: 
 import argparse
 import dataclasses
 import datetime
+import json
 import os
 import pathlib
 import random
@@ -136,13 +137,16 @@ class Operator:
 
     def bind(self, folder):
         program = cuda_program.Program(folder)
+        order = range(len(self.specification.shapes))
+        if (folder / "operands.json").exists():
+            order = json.loads((folder / "operands.json").read_text())
         workspaces = [
             torch.full((count,), 255, dtype=torch.uint8, device="cuda")
             for count in program.workspace_bytes()
         ]
         runs = [
             program.bind(
-                [x.data_ptr() for x in inputs],
+                [inputs[i].data_ptr() for i in order],
                 [output.data_ptr()],
                 [w.data_ptr() for w in workspaces],
             )

@@ -108,6 +108,20 @@ static worker::Kind toKind(WorkloadKind kind) {
   llvm_unreachable("all kinds are named above");
 }
 
+/// Whether all elements of a tensor are one constant.
+static bool isOneConstant(Value tensor) {
+  SplatElementsAttr splat;
+  if (matchPattern(tensor, m_Constant(&splat)))
+    return true;
+  if (auto fill = tensor.getDefiningOp<linalg::FillOp>())
+    return matchPattern(fill.value(), m_Constant());
+  auto generic = tensor.getDefiningOp<linalg::GenericOp>();
+  return generic && generic.getNumDpsInputs() == 0 &&
+         llvm::all_of(
+             generic.getBlock()->getTerminator()->getOperands(),
+             [](Value value) { return matchPattern(value, m_Constant()); });
+}
+
 /// What NaN and infinities may become on their way (docs/validation.md).
 static worker::NonFinite nonFiniteOf(Region &body,
                                      const WorkloadFeatures &features) {
@@ -119,6 +133,9 @@ static worker::NonFinite nonFiniteOf(Region &body,
   });
   body.walk([&](Operation *op) {
     masks |= isa<tensor::PadOp, linalg::IndexOp>(op);
+    // Between the elements of what a transposed convolution reads, too.
+    if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+      masks |= isOneConstant(insert.getDest());
     auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
     if (!linalgOp || linalgOp.getNumReductionLoops() == 0)
       return;

@@ -72,7 +72,7 @@ private:
   }
 
   void drawTypes() {
-    text.type = pick({"f16", "bf16"});
+    text.type = pick({"f16", "bf16", "f32"});
     switch (below(5)) {
     case 0:
       text.result = text.type == "f16" ? "bf16" : "f16";

@@ -107,6 +107,7 @@ private:
                              bytesOfFull(core.finishLoads, false));
     define("VALUE_BYTES", bytesOfValues(core.loads));
     define("SUM_BYTES", bytesOf(computeElem(core.elem)));
+    define("IS_PRODUCT", core.kind == CombinerKind::Mul);
     defineElem("OUT", core.resultElem);
   }
 

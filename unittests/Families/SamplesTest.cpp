@@ -23,8 +23,8 @@ TEST(SamplesTest, SeedAndNumberNameASampleOnEveryMachine) {
             "m 2048, n 64, k 63; A km f16, relu; B nk f16; result mn f16, "
             "silu, residual");
   EXPECT_EQ(sampleContraction(0, 59).about,
-            "m 256, n 720, k 384; A mk bf16, cast from f32; B kn bf16, relu; "
-            "result mn bf16, bias, silu");
+            "m 256, n 720, k 384; A mk f16, cast from f32; B kn f16, relu; "
+            "result mn f16, bias, silu");
   EXPECT_EQ(sampleContraction(2, 7).about,
             "m 17, n 64, k 32768; A mk f16; B kn f16; result mn bf16, bias");
   EXPECT_EQ(sampleContraction(7, 3).text.str(),
