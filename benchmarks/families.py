@@ -37,7 +37,7 @@ SIZES = [
     (32, 4096, 64, 4096, "nt"),
     (32, 4096, 4096, 64, "nt"),
 ]
-TYPES = ("f16", "bf16")
+TYPES = ("f16", "bf16", "f32")
 GELU_SIZES = [size for size in SIZES if size[0] == 1 and size[2] >= 1024]
 
 
@@ -55,7 +55,7 @@ def rows():
                         reference=reference_of(row),
                         shapes=shapes_of(row),
                         kind=kind,
-                        group=epilogue,
+                        group=epilogue + (", f32" if kind == "f32" else ""),
                         work=2e-12 * batch * m * n * k,
                         unit="TFLOP/s",
                         is_compiled=epilogue == "gelu",
@@ -96,16 +96,24 @@ def module_of(row):
     sums, out, bias = tensor(spaces[2], "f32"), tensor(spaces[2], kind), f"tensor<{n}x{kind}>"
     is_gelu = epilogue == "gelu"
     more = f", %bias: {bias}" if is_gelu else ""
-    body = "%h = arith.truncf %x : f32 to " + kind
+    is_wide = kind == "f32"
+
+    def cast(name, operation, value, types):
+        """A line that makes `name`; of f32 there is nothing to cast."""
+        return f"%{name} = arith.{operation} %{value} : {types}" if not is_wide else ""
+
+    xe, ye = ("x", "y") if is_wide else ("xe", "ye")
+    h = ("q" if is_gelu else "x") if is_wide else "h"
+    body = cast("h", "truncf", "x", f"f32 to {kind}")
     if is_gelu:
-        body = f"""%ye = arith.extf %y : {kind} to f32
-    %s = arith.addf %x, %ye : f32
+        body = f"""{cast("ye", "extf", "y", f"{kind} to f32")}
+    %s = arith.addf %x, %{ye} : f32
     %t = arith.mulf %s, %r2 : f32
     %u = math.erf %t : f32
     %v = arith.addf %u, %one : f32
     %w = arith.mulf %s, %half : f32
     %q = arith.mulf %v, %w : f32
-    %h = arith.truncf %q : f32 to {kind}"""
+    {cast("h", "truncf", "q", f"f32 to {kind}")}"""
     surround = [spaces[2], ["n"], spaces[2]] if is_gelu else [spaces[2], spaces[2]]
     return f"""func.func @product(%a: {a}, %b: {b}{more}) -> {out} {{
   %c0 = arith.constant 0.0 : f32
@@ -116,9 +124,9 @@ def module_of(row):
   %z = linalg.fill ins(%c0 : f32) outs(%i : {sums}) -> {sums}
   %m = linalg.generic {maps([*lead, "m", "n", "k"], spaces)} ins(%a, %b : {a}, {b}) outs(%z : {sums}) {{
   ^bb0(%x: {kind}, %y: {kind}, %o: f32):
-    %xe = arith.extf %x : {kind} to f32
-    %ye = arith.extf %y : {kind} to f32
-    %p = arith.mulf %xe, %ye : f32
+    {cast("xe", "extf", "x", f"{kind} to f32")}
+    {cast("ye", "extf", "y", f"{kind} to f32")}
+    %p = arith.mulf %{xe}, %{ye} : f32
     %s = arith.addf %o, %p : f32
     linalg.yield %s : f32
   }} -> {sums}
@@ -126,7 +134,7 @@ def module_of(row):
   %r = linalg.generic {maps(spaces[2], surround)} ins(%m{", %bias" if is_gelu else ""} : {sums}{", " + bias if is_gelu else ""}) outs(%e : {out}) {{
   ^bb0(%x: f32{", %y: " + kind if is_gelu else ""}, %o: {kind}):
     {body}
-    linalg.yield %h : {kind}
+    linalg.yield %{h} : {kind}
   }} -> {out}
   return %r : {out}
 }}
