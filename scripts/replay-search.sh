@@ -19,7 +19,7 @@ case "$1" in
   conv2d)
     model=test/Inputs/golden/conv2d.mlir
     options=(--precision=half --rounds=6 --ideas=4 --implementations=2 --repairs=2
-      --budget=tokens=710000,evaluations=97) ;;
+      --budget=tokens=718000,evaluations=97) ;;
   groupnorm_silu)
     model=docs/searches/groupnorm_silu/model.mlir
     options=(--rounds=4 --ideas=4 --implementations=2 --budget=evaluations=19) ;;

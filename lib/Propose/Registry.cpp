@@ -106,7 +106,12 @@ static constexpr Registered kProposers[] = {
      }},
     {"replay:", "replay:FILE",
      [](StringRef file, const ProposerOptions &options) {
-       return asking(createReplayModel(file), options);
+       // What was asked for then, whatever is the default now.
+       bool wroteFamilies = false;
+       auto model = createReplayModel(file, &wroteFamilies);
+       ProposerOptions recorded = options;
+       recorded.writes = wroteFamilies ? "families" : "programs";
+       return asking(std::move(model), recorded);
      }},
 };
 

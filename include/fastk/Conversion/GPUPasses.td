@@ -134,7 +134,7 @@ def FastkEmitKernelsPass : Pass<"fastk-emit-kernels", "::mlir::ModuleOp"> {
         %1 = arith.addi %0, %thread : index
         %zero = arith.constant 0.0 : f32
         %2 = memref.load %x[%1] : memref<8xf32>
-        %3 = arith.negf %2 fastmath<contract> : f32
+        %3 = arith.negf %2 : f32
         memref.store %3, %y[%1] : memref<8xf32>
         gpu.return
       }

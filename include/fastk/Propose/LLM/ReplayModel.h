@@ -19,8 +19,9 @@ namespace fastk {
 /// its name; with `?prompts=any` at the end, the one of its name and sample
 /// answers, whatever it said. Its name() is the recorded model's, so that the
 /// search is, by all names, the recorded one.
+/// \p wroteFamilies, where wanted, is whether it was asked for families.
 llvm::Expected<std::unique_ptr<LanguageModel>>
-createReplayModel(llvm::StringRef argument);
+createReplayModel(llvm::StringRef argument, bool *wroteFamilies = nullptr);
 
 } // namespace fastk
 

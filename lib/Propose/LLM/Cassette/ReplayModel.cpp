@@ -174,8 +174,18 @@ Error ReplayModel::missing(const Prompt &prompt) const {
   return createStringError(inconvertibleErrorCode(), text);
 }
 
+/// Told by what only such prompts ask for: three blocks, the third the rules.
+static bool asksForFamilies(const Cassette &cassette) {
+  for (const RecordedSearch &search : cassette.searches)
+    for (const RecordedExchange &each : search.exchanges)
+      if (StringRef(each.prompt.system).contains("families") &&
+          StringRef(each.prompt.system).contains("the core `"))
+        return true;
+  return false;
+}
+
 Expected<std::unique_ptr<LanguageModel>>
-fastk::createReplayModel(StringRef argument) {
+fastk::createReplayModel(StringRef argument, bool *wroteFamilies) {
   auto wrong = [](const Twine &what) {
     return createStringError(inconvertibleErrorCode(), what);
   };
@@ -193,6 +203,8 @@ fastk::createReplayModel(StringRef argument) {
   Expected<std::shared_ptr<const Cassette>> cassette = readCassette(path);
   if (!cassette)
     return cassette.takeError();
+  if (wroteFamilies)
+    *wroteFamilies = asksForFamilies(**cassette);
   std::vector<std::string> models = (*cassette)->models();
   if (models.empty())
     return wrong(path +
