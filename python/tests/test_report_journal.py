@@ -146,6 +146,20 @@ def test_a_digest_that_is_a_path(tmp_path):
     assert "its field 'program' is no SHA-256 in hex" in failure(tmp_path)
 
 
+@pytest.mark.parametrize(
+    "parent, is_right",
+    [("family:contraction-wgmma", True), ("", True), ("families", False)],
+)
+def test_what_an_idea_builds_on(tmp_path, parent, is_right):
+    w = JournalWriter(tmp_path)
+    w.ideas("1/0", [("x", "memory access", "Rows", "Rows in registers.", parent)])
+    if is_right:
+        (search,) = read_searches(tmp_path)
+        assert [idea.parent for idea in search.ideas] == [parent]
+    else:
+        assert "its field 'parent' is no SHA-256 in hex" in failure(tmp_path)
+
+
 def test_an_idea_that_nobody_had(tmp_path):
     w = JournalWriter(tmp_path)
     w.variants("realise/1/0/7", [{"idea": "x", "language": "c", "text": "int x;"}])

@@ -7,7 +7,11 @@
 """Each search of docs/searches is made again from its record, with neither a language
 model nor a GPU, and reports what docs/searches has of it."""
 
+import difflib
+import json
+import lzma
 import os
+import re
 import subprocess
 import sys
 
@@ -15,16 +19,42 @@ import pytest
 from compiled import BIN, ROOT
 
 SEARCHES = ROOT / "docs" / "searches"
+#: Instances of families hold the compiler's header, which changes with the compiler.
+FAMILIES = ["linear_f32"]
 NAMES = sorted(
     os.fspath(path.parent.relative_to(SEARCHES))
     for path in SEARCHES.glob("**/record.jsonl.xz")
 )
+PROGRAMS = [name for name in NAMES if name not in FAMILIES]
 
 
 def test_all_searches_are_made_again():
     script = (ROOT / "scripts" / "replay-search.sh").read_text()
-    assert len(NAMES) == 4
-    assert all(f"\n  {name})" in script for name in NAMES)
+    assert len(PROGRAMS) == 4
+    assert all(f"\n  {name})" in script for name in PROGRAMS)
+
+
+def reply_of(name, prompt):
+    """The reply to the first prompt whose name has `prompt` in it."""
+    with lzma.open(SEARCHES / name / "record.jsonl.xz", "rt") as file:
+        lines = [json.loads(line) for line in file]
+    texts = {line["sha256"]: line["text"] for line in lines if line["type"] == "text"}
+    exchanges = [line for line in lines if line["type"] == "exchange"]
+    (found,) = [e for e in exchanges if prompt in e["prompt"]["name"]]
+    return texts[found["reply"]["text"]]
+
+
+def test_a_shipped_family_is_the_reply_to_a_prompt():
+    reply = reply_of("linear_f32", "scaled-f16-hi-lo-split")
+    written = re.findall(r"```cuda\n(.*?)```", reply, re.DOTALL)[-1].splitlines()
+    shipped = ROOT / "families" / "sm_90a" / "contraction-f16-terms" / "kernel.cu"
+    lines = difflib.ndiff(written, shipped.read_text().splitlines())
+    # Parameters have the values that were chosen for the workload.
+    changes = [line for line in lines if line[0] in "+-" and "// tune:" not in line]
+    # What was mended: what is not finite is multiplied exactly.
+    assert len([line for line in changes if line[0] == "-"]) == 1
+    assert len(changes) < 12
+    assert any("0x7f800000u" in line for line in changes)
 
 
 def run(*command):
@@ -39,7 +69,7 @@ def run(*command):
     return made.stdout
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_a_search_reports_what_it_did(name, tmp_path):
     run(ROOT / "scripts" / "replay-search.sh", name, tmp_path)
     text = run(

@@ -77,7 +77,7 @@ def ideas_of(event, position):
             category=fields.text("category"),
             title=fields.text("title"),
             text=fields.text("text"),
-            parent=fields.digest("parent", ""),
+            parent=fields.parent(),
             round=match[1],
             proposer=int(match[2]),
             number=number,
@@ -102,7 +102,7 @@ def variants_of(journal, event, position, how, ideas, source):
         program = journal.program(language, program_digest, fields)
         parameters = fields.object("parameters").raw
         idea = ideas.get(fields.text("idea"))
-        parent = fields.digest("parent", "") or source
+        parent = fields.parent() or source
         if not parent and idea and how == "realise":
             parent = idea.parent
         result.append(

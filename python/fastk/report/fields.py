@@ -73,6 +73,11 @@ class Fields:
     def inner(self, raw, what):
         return Fields(raw, self.where, f"{self.what}, {what}")
 
+    def parent(self):
+        """What an idea or a variant builds on: a digest, family:NAME, or empty."""
+        value = self.text("parent", "")
+        return value if value.startswith("family:") else self.digest("parent", "")
+
     def digest(self, name, default=...):
         """A SHA-256 in hex; the default, or empty, where it is left out."""
         value = self.text(name, default)
