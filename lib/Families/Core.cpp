@@ -33,38 +33,25 @@ static std::optional<CoreInstance> describe(mlir::Block &body,
   return matched ? describeCore(*matched, why) : std::nullopt;
 }
 
+template <auto draw>
+static Sample sample(uint64_t seed, uint64_t number) {
+  auto drawn = draw(seed, number);
+  return {drawn.text.str(), std::move(drawn.about)};
+}
+
 ArrayRef<Core> families::cores() {
   static const Core table[] = {
       {"contraction", describe<matchContraction>,
-       [](uint64_t seed, uint64_t number) {
-         ContractionSample sample = sampleContraction(seed, number);
-         return Sample{sample.text.str(), std::move(sample.about)};
-       }},
+       sample<families::sampleContraction>},
       {"reduction", describe<matchReductions>,
-       [](uint64_t seed, uint64_t number) {
-         ReductionSample sample = sampleReduction(seed, number);
-         return Sample{sample.text.str(), std::move(sample.about)};
-       }},
+       sample<families::sampleReduction>},
       {"attention", describe<matchAttention>,
-       [](uint64_t seed, uint64_t number) {
-         AttentionSample sample = sampleAttention(seed, number);
-         return Sample{sample.text.str(), std::move(sample.about)};
-       }},
+       sample<families::sampleAttention>},
       {"convolution", describe<matchConvolution>,
-       [](uint64_t seed, uint64_t number) {
-         ConvolutionSample sample = sampleConvolution(seed, number);
-         return Sample{sample.text.str(), std::move(sample.about)};
-       }},
+       sample<families::sampleConvolution>},
       {"pointwise", describe<matchPointwise>,
-       [](uint64_t seed, uint64_t number) {
-         PointwiseSample sample = samplePointwise(seed, number);
-         return Sample{sample.text.str(), std::move(sample.about)};
-       }},
-      {"scan", describe<matchScan>,
-       [](uint64_t seed, uint64_t number) {
-         ScanSample sample = sampleScan(seed, number);
-         return Sample{sample.text.str(), std::move(sample.about)};
-       }},
+       sample<families::samplePointwise>},
+      {"scan", describe<matchScan>, sample<families::sampleScan>},
   };
   return table;
 }

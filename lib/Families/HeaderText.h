@@ -8,6 +8,7 @@
 #ifndef FASTK_LIB_FAMILIES_HEADERTEXT_H
 #define FASTK_LIB_FAMILIES_HEADERTEXT_H
 
+#include "fastk/Families/Core.h"
 #include "fastk/Families/Emitter.h"
 #include "llvm/Support/raw_ostream.h"
 #include <string>
@@ -42,6 +43,23 @@ public:
   std::string text;
   llvm::raw_string_ostream os;
 };
+
+/// A core as families see it, whose plans call its one result OUT; by what
+/// writes its header.
+template <typename HeaderWriter, typename FoundCore>
+std::optional<CoreInstance> describeByHeader(const FoundCore &core,
+                                             std::string &why) {
+  mlir::Value result = core.result;
+  std::optional<std::string> header =
+      HeaderWriter(core).run(*result.getParentBlock(), why);
+  if (!header)
+    return std::nullopt;
+  CoreInstance instance;
+  instance.header = std::move(*header);
+  instance.inputs = core.program.buffers.size();
+  instance.buffers["OUT"] = "out0";
+  return instance;
+}
 
 } // namespace fastk::families
 

@@ -208,14 +208,5 @@ private:
 
 std::optional<families::CoreInstance>
 families::describeCore(const PointwiseCore &core, std::string &why) {
-  mlir::Value result = core.result;
-  Block &body = *result.getParentBlock();
-  std::optional<std::string> header = HeaderWriter(core).run(body, why);
-  if (!header)
-    return std::nullopt;
-  CoreInstance instance;
-  instance.header = std::move(*header);
-  instance.inputs = core.program.buffers.size();
-  instance.buffers["OUT"] = "out0";
-  return instance;
+  return describeByHeader<HeaderWriter>(core, why);
 }
