@@ -83,10 +83,11 @@ TEST_F(FamilyProposerTest, OtherTargetsAndCoresHaveNoIdeas) {
   request->target.target = "cuda:sm_80";
   EXPECT_THAT(ideas(), IsEmpty());
   source = wrapIntoWorkload(R"(
-func.func @f(%a: tensor<8x8xf32>) -> tensor<8x8xf32> {
+func.func @f(%a: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
   %e = tensor.empty() : tensor<8x8xf32>
   %r = linalg.exp ins(%a : tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
-  return %r : tensor<8x8xf32>
+  %s = linalg.log ins(%a : tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %r, %s : tensor<8x8xf32>, tensor<8x8xf32>
 })");
   GpuRequest other(*source);
   EXPECT_THAT(llvm::cantFail(ideasOf(*proposer, other.context(), 9)),
