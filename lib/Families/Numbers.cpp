@@ -5,101 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fastk/Families/Numbers.h"
+#include "ProgramLine.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <set>
 
 using namespace llvm;
 using namespace fastk;
+using families::Names;
+using families::ProgramConditions;
+using families::ProgramLine;
 
 /// More than anybody tunes by hand; what follows is passed over.
 static constexpr size_t kMaxTuned = 16, kMaxValues = 32, kMaxNames = 1000;
-
-namespace {
-/// A line that gives an integer a name.
-struct Definition {
-  StringRef name;
-  /// Without comments.
-  StringRef value;
-  /// What stands behind "tune:"; empty: nothing.
-  StringRef tune;
-};
-} // namespace
-
-/// The value up to a comment, and the comment.
-static std::pair<StringRef, StringRef> splitComment(StringRef text) {
-  size_t at = std::min(text.find("//"), text.find("/*"));
-  if (at == StringRef::npos)
-    return {text.trim(), ""};
-  StringRef comment = text.substr(at + 2).trim();
-  comment.consume_back("*/");
-  return {text.take_front(at).trim(), comment.trim()};
-}
-
-static StringRef takeName(StringRef &text) {
-  StringRef name =
-      text.take_while([](char c) { return isAlnum(c) || c == '_'; });
-  text = text.drop_front(name.size());
-  return name.empty() || isDigit(name[0]) ? StringRef() : name;
-}
-
-/// `#define NAME VALUE` or `constexpr int NAME = VALUE;`.
-static std::optional<Definition> readDefinition(StringRef line) {
-  Definition result;
-  StringRef rest = line.trim();
-  if (rest.consume_front("#")) {
-    rest = rest.ltrim();
-    if (!rest.consume_front("define ") && !rest.consume_front("define\t"))
-      return std::nullopt;
-    rest = rest.ltrim();
-    result.name = takeName(rest);
-    // Not one with parameters.
-    if (result.name.empty() || rest.empty() || !isSpace(rest[0]))
-      return std::nullopt;
-  } else {
-    bool isConstant = false;
-    for (bool again = true; again;) {
-      again = false;
-      for (StringRef word : {"static ", "inline ", "constexpr ", "const "})
-        if (rest.consume_front(word)) {
-          isConstant |= word == "constexpr " || word == "const ";
-          again = true;
-          rest = rest.ltrim();
-        }
-    }
-    if (!isConstant)
-      return std::nullopt;
-    bool hasType = false;
-    for (StringRef type : {"unsigned ", "int ", "long ", "u32 ", "i32 ", "u64 ",
-                           "i64 ", "size_t ", "long "})
-      if (rest.consume_front(type)) {
-        hasType = true;
-        rest = rest.ltrim();
-      }
-    if (!hasType)
-      return std::nullopt;
-    result.name = takeName(rest);
-    rest = rest.ltrim();
-    if (result.name.empty() || !rest.consume_front("="))
-      return std::nullopt;
-    size_t end = rest.find(';');
-    if (end == StringRef::npos)
-      return std::nullopt;
-    auto [value, comment] = splitComment(rest.substr(end + 1));
-    if (!value.empty())
-      return std::nullopt;
-    result.value = rest.take_front(end).trim();
-    if (comment.consume_front("tune:"))
-      result.tune = comment;
-    return result;
-  }
-  auto [value, comment] = splitComment(rest);
-  result.value = value;
-  if (comment.consume_front("tune:"))
-    result.tune = comment;
-  return result.value.empty() ? std::nullopt : std::optional(result);
-}
 
 std::optional<int64_t> families::readInteger(StringRef text) {
   text = text.trim();
@@ -109,24 +27,41 @@ std::optional<int64_t> families::readInteger(StringRef text) {
   return value;
 }
 
+/// Gives a name its value, or takes it. The value, where it is known.
+static std::optional<int64_t> define(const ProgramLine &line, Names &names) {
+  std::string ignored;
+  if (line.kind == ProgramLine::Kind::Undefine) {
+    names.erase(line.name.str());
+    return std::nullopt;
+  }
+  std::optional<int64_t> value =
+      families::evaluateExpression(line.value, names, ignored);
+  if (value)
+    names[line.name.str()] = *value;
+  return value;
+}
+
 families::ProgramNumbers families::readNumbers(StringRef program) {
   ProgramNumbers numbers;
   std::set<std::string> ambiguous;
+  ProgramConditions conditions;
   while (!program.empty() && numbers.names.size() < kMaxNames) {
     auto [line, rest] = program.split('\n');
     program = rest;
-    std::optional<Definition> definition = readDefinition(line);
-    if (!definition)
+    std::optional<ProgramLine> definition = readProgramLine(line);
+    if (!definition || !conditions.counts(*definition, numbers.names))
       continue;
-    std::string name = definition->name.str(), ignored;
-    std::optional<int64_t> value =
-        evaluateExpression(definition->value, numbers.names, ignored);
+    std::string name = definition->name.str();
     auto known = numbers.names.find(name);
-    if (known != numbers.names.end() && value != known->second)
+    std::optional<int64_t> before = known == numbers.names.end()
+                                        ? std::nullopt
+                                        : std::optional(known->second);
+    std::optional<int64_t> value = define(*definition, numbers.names);
+    if (before && value != before &&
+        definition->kind == ProgramLine::Kind::Define)
       ambiguous.insert(name);
     if (!value)
       continue;
-    numbers.names[name] = *value;
     std::optional<int64_t> plain = readInteger(definition->value);
     if (definition->tune.empty() || !plain ||
         numbers.tuned.size() >= kMaxTuned ||
@@ -154,25 +89,26 @@ families::ProgramNumbers families::readNumbers(StringRef program) {
   return numbers;
 }
 
-families::ProgramDefinitions::ProgramDefinitions(StringRef program) {
-  while (!program.empty() && definitions.size() < kMaxNames) {
-    auto [line, rest] = program.split('\n');
-    program = rest;
-    if (std::optional<Definition> definition = readDefinition(line))
-      definitions.emplace_back(definition->name.str(), definition->value.str());
+families::ProgramDefinitions::ProgramDefinitions(StringRef program)
+    : program(program.str()) {
+  StringRef rest = this->program;
+  while (!rest.empty() && lines.size() < kMaxNames) {
+    auto [line, behind] = rest.split('\n');
+    rest = behind;
+    if (std::optional<ProgramLine> read = readProgramLine(line))
+      lines.push_back(std::move(*read));
   }
 }
+
+families::ProgramDefinitions::~ProgramDefinitions() = default;
 
 families::Names
 families::ProgramDefinitions::evaluate(const Names &parameters) const {
   Names names = parameters;
-  for (const auto &[name, expression] : definitions) {
-    std::string ignored;
-    if (parameters.count(name))
-      continue;
-    if (std::optional<int64_t> value =
-            evaluateExpression(expression, names, ignored))
-      names[name] = *value;
+  ProgramConditions conditions;
+  for (const ProgramLine &line : lines) {
+    if (conditions.counts(line, names) && !parameters.count(line.name.str()))
+      define(line, names);
   }
   return names;
 }
@@ -180,14 +116,17 @@ families::ProgramDefinitions::evaluate(const Names &parameters) const {
 std::string families::withValue(StringRef program, StringRef name,
                                 int64_t value) {
   std::string result;
+  Names names;
+  ProgramConditions conditions;
   bool isDone = false;
   while (!program.empty()) {
     auto [line, rest] = program.split('\n');
     bool hasEnd = line.size() < program.size();
     program = rest;
-    std::optional<Definition> definition =
-        isDone ? std::nullopt : readDefinition(line);
-    if (definition && definition->name == name && !definition->tune.empty() &&
+    std::optional<ProgramLine> definition =
+        isDone ? std::nullopt : readProgramLine(line);
+    bool counts = definition && conditions.counts(*definition, names);
+    if (counts && definition->name == name && !definition->tune.empty() &&
         readInteger(definition->value)) {
       size_t at = definition->value.data() - line.data();
       result += line.take_front(at).str() + std::to_string(value) +
@@ -195,6 +134,8 @@ std::string families::withValue(StringRef program, StringRef name,
       isDone = true;
     } else {
       result += line;
+      if (counts)
+        define(*definition, names);
     }
     if (hasEnd)
       result += '\n';

@@ -158,6 +158,20 @@ std::string cpuFlags() {
   return "";
 }
 
+/// What a program can gain by, of what the system lists. Not AMX: its tiles
+/// have to be asked for, by a system call that the judge's sandbox refuses.
+std::string instructionSetsOf(const std::string &flags) {
+  std::string found;
+  for (const char *each :
+       {"avx2",        "fma",         "f16c",        "bmi2",     "avx_vnni",
+        "avx512f",     "avx512bw",    "avx512dq",    "avx512vl", "avx512_vnni",
+        "avx512_vbmi", "avx512_bf16", "avx512_fp16", "asimd",    "asimdhp",
+        "asimddp",     "bf16",        "i8mm",        "sve",      "sve2"})
+    if (hasFlag(flags, each))
+      found += (found.empty() ? "" : " ") + std::string(each);
+  return found;
+}
+
 struct HalfFactors {
   double f16 = 1, bf16 = 1;
 };
@@ -188,6 +202,7 @@ HalfFactors readFeatures(TargetDescription &host) {
   if (hasFlag(flags, "bf16"))
     factors.bf16 = 4; // BFMMLA.
 #endif
+  host.instructionSets = instructionSetsOf(cpuFlags());
   return factors;
 }
 
@@ -206,7 +221,8 @@ TargetDescription identifyHost(HalfFactors &factors) {
 
 bool sameMachine(const TargetDescription &a, const TargetDescription &b) {
   return a.model == b.model && a.threads == b.threads && a.cores == b.cores &&
-         a.vectorBytes == b.vectorBytes && a.l3Bytes == b.l3Bytes;
+         a.vectorBytes == b.vectorBytes &&
+         a.instructionSets == b.instructionSets && a.l3Bytes == b.l3Bytes;
 }
 
 void keepMaxima(TargetDescription &into, const TargetDescription &other) {

@@ -13,7 +13,7 @@ namespace fastk {
 
 namespace {
 /// Of the file's form and of the way its rates are measured.
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr const char *kFormat = "fastk.host";
 } // namespace
 
@@ -33,6 +33,7 @@ std::string toJSON(const TargetDescription &d) {
   json["vectorBytes"] = d.vectorBytes;
   json["hasFma"] = d.hasFma;
   json["hasF16Arithmetic"] = d.hasF16Arithmetic;
+  json["instructionSets"] = d.instructionSets;
   json["l1Bytes"] = d.l1Bytes;
   json["l2Bytes"] = d.l2Bytes;
   json["l3Bytes"] = d.l3Bytes;
@@ -112,6 +113,7 @@ parseTargetDescription(const std::string &text) {
   reader.number("vectorBytes", d.vectorBytes, 4, 4096);
   reader.flag("hasFma", d.hasFma);
   reader.flag("hasF16Arithmetic", d.hasF16Arithmetic);
+  reader.text("instructionSets", d.instructionSets);
   reader.number("l1Bytes", d.l1Bytes, 0, 1e9);
   reader.number("l2Bytes", d.l2Bytes, 0, 1e10);
   reader.number("l3Bytes", d.l3Bytes, 0, 1e12);

@@ -135,7 +135,7 @@ TEST_F(HostCache, CorruptedFilesAreMeasuredAgain) {
   host.measuredIdle = true;
   std::string whole = toJSON(host);
   std::string otherVersion = whole;
-  otherVersion.replace(otherVersion.find("\"version\": 1"), 12,
+  otherVersion.replace(otherVersion.find("\"version\": "), 12,
                        "\"version\": 9");
   for (const std::string &text :
        {std::string(), std::string("not json"),
@@ -156,6 +156,27 @@ TEST_F(HostCache, AnotherMachinesFileIsMeasuredAgain) {
   write(toJSON(other));
   EXPECT_NE(hostDescription(path.string()).model, "another");
 }
+
+/// A machine that has lost an extension, as a guest that was moved.
+TEST_F(HostCache, OtherInstructionSetsAreMeasuredAgain) {
+  TargetDescription other = measureHost();
+  other.measuredIdle = true;
+  other.instructionSets = "avx2048";
+  write(toJSON(other));
+  EXPECT_NE(hostDescription(path.string()).instructionSets, "avx2048");
+}
+
+#if defined(__x86_64__)
+TEST(Host, InstructionSetsAreThoseOfTheProcessor) {
+  std::string sets = " " + identifyHost().instructionSets + " ";
+  for (auto [name, has] : {std::pair("avx2", __builtin_cpu_supports("avx2")),
+                           {"fma", __builtin_cpu_supports("fma")},
+                           {"avx512f", __builtin_cpu_supports("avx512f")}})
+    EXPECT_EQ(sets.find(" " + std::string(name) + " ") != std::string::npos,
+              has != 0)
+        << name << " in" << sets;
+}
+#endif
 
 TEST_F(HostCache, FoldersThatCannotBeWrittenAreNoError) {
   std::ofstream(folder / "file") << "x";

@@ -59,20 +59,26 @@ struct ProgramNumbers {
   Names names;
 };
 
-/// What a program declares. Lines that are none are passed over; a name with
-/// two different values has none.
+/// What a program declares. Lines that are none are passed over, and those that
+/// the preprocessor leaves out (`#if` and its like, where names decide it); a
+/// name with two different values has none.
 ProgramNumbers readNumbers(llvm::StringRef program);
+
+struct ProgramLine;
 
 /// The definitions of a program, to be evaluated for many values of parameters.
 class ProgramDefinitions {
 public:
   explicit ProgramDefinitions(llvm::StringRef program);
+  ~ProgramDefinitions();
+  ProgramDefinitions(const ProgramDefinitions &) = delete;
   /// All names that have a value where the parameters have the given ones.
   Names evaluate(const Names &parameters) const;
 
 private:
-  /// Names and expressions, in the order of the program.
-  std::vector<std::pair<std::string, std::string>> definitions;
+  std::string program;
+  /// What says numbers, in the order of the program, of which it is a part.
+  std::vector<ProgramLine> lines;
 };
 
 /// The program with another value of a tuned parameter.

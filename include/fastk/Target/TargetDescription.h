@@ -36,6 +36,9 @@ struct TargetDescription {
   unsigned vectorBytes = 16;
   bool hasFma = false;
   bool hasF16Arithmetic = false;
+  /// A host's vector extensions, as the system names them: "avx2 f16c fma".
+  /// Empty for a GPU, and in records from before it was kept.
+  std::string instructionSets;
   /// Per core for L1 and L2. `l3Bytes` is the sum over the L3 caches that the
   /// threads reach. 0 where there is none.
   int64_t l1Bytes = 0, l2Bytes = 0, l3Bytes = 0;

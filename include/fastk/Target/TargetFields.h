@@ -27,6 +27,7 @@ void forEachTargetField(Description &device, Field field) {
   field("vector_bytes", device.vectorBytes);
   field("fma", device.hasFma);
   field("f16_arithmetic", device.hasF16Arithmetic);
+  field("instruction_sets", device.instructionSets);
   field("l1_bytes", device.l1Bytes);
   field("l2_bytes", device.l2Bytes);
   field("l3_bytes", device.l3Bytes);

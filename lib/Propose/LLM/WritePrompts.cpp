@@ -119,12 +119,16 @@ std::string llm::PromptWriter::device() const {
     text = formatv(
         "{0}: {1} threads on {2} cores, {3}-byte vectors{4}; caches: "
         "L1 {5} and L2 {6} a core, L3 {7} in all.\nMemory {8} "
-        "GB/s; f32 {9} GFLOP/s, all threads together.\n\n",
+        "GB/s; f32 {9} GFLOP/s, all threads together.{10}\n\n",
         target.model.empty() ? "CPU" : target.model, context.threads,
         target.cores, target.vectorBytes, target.hasFma ? " with FMA" : "",
         binary(target.l1Bytes), binary(target.l2Bytes), binary(target.l3Bytes),
         formatv("{0:f1}", target.memoryBytesPerSecond / 1e9).str(),
-        formatv("{0:f0}", target.f32OpsPerSecond / 1e9).str());
+        formatv("{0:f0}", target.f32OpsPerSecond / 1e9).str(),
+        target.instructionSets.empty()
+            ? ""
+            : "\nInstruction sets beyond the baseline's: " +
+                  target.instructionSets + ".");
     text += templates.text("device-host");
   }
   return text;

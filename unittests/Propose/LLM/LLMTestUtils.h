@@ -34,6 +34,7 @@ inline TargetDescription cpuTarget() {
   target.threads = target.cores = 8;
   target.vectorBytes = 32;
   target.hasFma = true;
+  target.instructionSets = "avx2 fma f16c bmi2";
   target.l1Bytes = 32 << 10;
   target.l2Bytes = 1 << 20;
   target.l3Bytes = 32 << 20;

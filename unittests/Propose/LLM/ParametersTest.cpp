@@ -80,9 +80,47 @@ TEST(NumbersTest, WhatCannotBeVariedIsPassedOver) {
   EXPECT_TRUE(readNumbers("#define N x // tune: 2, 4\n").tuned.empty());
   // Two values: which one counts is not known here.
   ProgramNumbers numbers =
-      readNumbers("#if A\n#define N 2 // tune: 2, 4\n#else\n#define N 4\n");
+      readNumbers("#if __CUDA_ARCH__ > 900\n#define N 2 // tune: 2, 4\n#else\n"
+                  "#define N 4\n#endif\n");
   EXPECT_TRUE(numbers.tuned.empty());
   EXPECT_TRUE(numbers.names.empty());
+}
+
+/// As the preprocessor reads them.
+TEST(NumbersTest, LinesThatAreLeftOutDoNotCount) {
+  auto namesOf = [](std::string text) {
+    // Both ways to read a program agree.
+    Names names = readNumbers(text).names;
+    EXPECT_EQ(names, ProgramDefinitions(text).evaluate({})) << text;
+    return names;
+  };
+  const char *choice = "#if PLAIN\n#define N (STRIDE * 4)\n#else\n"
+                       "#define N 0\n#endif\n#define TWICE (N * 2)\n";
+  EXPECT_EQ(
+      namesOf(std::string("#define PLAIN 1\n#define STRIDE 8\n") + choice),
+      (Names{{"PLAIN", 1}, {"STRIDE", 8}, {"N", 32}, {"TWICE", 64}}));
+  EXPECT_EQ(namesOf(std::string("#define PLAIN 0\n") + choice),
+            (Names{{"PLAIN", 0}, {"N", 0}, {"TWICE", 0}}));
+  // A name that is no macro is 0.
+  EXPECT_EQ(namesOf("#if A\n#define N 2\n#elif !defined(A) && 1 // yes\n"
+                    "#define N 3\n#else\n#define N 4\n#endif\n"),
+            (Names{{"N", 3}}));
+  EXPECT_EQ(namesOf("#define FLAG\n#define F(x) x\n#ifdef FLAG\n#define A 1\n"
+                    "#endif\n#ifndef F\n#define B 1\n#endif\n#undef FLAG\n"
+                    "# if defined FLAG\n#define C 1\n# endif\n"),
+            (Names{{"A", 1}}));
+  // Inside of what is left out nothing counts, and nothing is asked.
+  EXPECT_EQ(namesOf("#if 0\n#if 1 / 0\n#define A 1\n#else\n#define A 2\n"
+                    "#endif\n#endif\n#define B 1\n"),
+            (Names{{"B", 1}}));
+  EXPECT_EQ(namesOf("#define A 1\n#undef A\n#define A 2\n"), (Names{{"A", 2}}));
+}
+
+TEST(NumbersTest, ConditionsFollowParameters) {
+  ProgramDefinitions program("#define WIDE 1 // tune: 0, 1\n#if WIDE\n"
+                             "#define N 256\n#else\n#define N 64\n#endif\n");
+  EXPECT_EQ(program.evaluate({{"WIDE", 1}}).at("N"), 256);
+  EXPECT_EQ(program.evaluate({{"WIDE", 0}}).at("N"), 64);
 }
 
 TEST(NumbersTest, AValueIsReplacedAndNothingElse) {
@@ -90,6 +128,12 @@ TEST(NumbersTest, AValueIsReplacedAndNothingElse) {
   EXPECT_EQ(withValue(program, "N", 8),
             "#define N 8 // tune: 2, 4, 8\n#define M N\nint N4;");
   EXPECT_EQ(withValue(program, "M", 8), program);
+  // The one that counts.
+  EXPECT_EQ(withValue("#if 0\n#define N 4 // tune: 4, 8\n#else\n"
+                      "#define N 2 // tune: 2, 4\n#endif\n",
+                      "N", 4),
+            "#if 0\n#define N 4 // tune: 4, 8\n#else\n"
+            "#define N 4 // tune: 2, 4\n#endif\n");
   EXPECT_EQ(withValue("constexpr int K = 4; // tune: 4, 8", "K", 16),
             "constexpr int K = 16; // tune: 4, 8");
 }

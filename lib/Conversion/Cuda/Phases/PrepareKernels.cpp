@@ -8,6 +8,7 @@
 #include "Cuda/Model/OutlineScalars.h"
 #include "Cuda/Rows/RowGroups.h"
 #include "Cuda/Schedule/MappedKernel.h"
+#include "Cuda/TMTensor/LowerTMTensorForDevice.h"
 #include "Host/HostPipeline.h"
 #include "KernelPhases.h"
 #include "fastk/Conversion/Passes.h"
@@ -91,7 +92,8 @@ LogicalResult fastk::prepareKernels(ModuleOp module) {
     if (failed(runPasses(passes, module)))
       return failure();
     keepMappedBuffers(func);
-  } else if (failed(outlineScalars(func))) {
+  } else if (failed(lowerTMTensorForDevice(func)) ||
+             failed(outlineScalars(func))) {
     return failure();
   }
   if (failed(planBuffers(func)))

@@ -113,7 +113,9 @@ void Reader::readSearch(StrictFields &fields) {
   search.device.target = cassette.target;
   StrictFields device(fields.takeObject("device"), problem, "its device");
   forEachTargetField(search.device, [&](StringRef name, auto &value) {
-    device.take(name, value);
+    // Records from before it was kept have none.
+    if (name != "instruction_sets" || device.has(name))
+      device.take(name, value);
   });
   device.end();
   if (const json::Array *binding = fields.takeArray("binding"))

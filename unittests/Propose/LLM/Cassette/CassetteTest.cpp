@@ -8,6 +8,7 @@
 #include "../../../Bank/BankTestUtils.h"
 #include "CassetteTestUtils.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Regex.h"
 
 using namespace fastk;
 using namespace fastk::test;
@@ -112,4 +113,21 @@ TEST(Cassette, FindsSearchesAndModels) {
   EXPECT_EQ(cassette.find("cccc"), nullptr);
   EXPECT_EQ(cassette.models(),
             (std::vector<std::string>{"mailbox:box", "openai:gpt"}));
+}
+
+/// Records from before instruction sets were kept have none.
+TEST(Cassette, RecordsWithoutInstructionSetsAreRead) {
+  Cassette cassette = makeCassette();
+  cassette.searches[0].device.instructionSets = "avx2 fma";
+  std::string text = toText(cassette);
+  auto now = parseCassette(text, "now.jsonl");
+  ASSERT_TRUE(static_cast<bool>(now)) << llvm::toString(now.takeError());
+  EXPECT_EQ(now->searches[0].device.instructionSets, "avx2 fma");
+
+  llvm::Regex field(",\"instruction_sets\":\"[a-z0-9 ]*\"");
+  while (field.match(text))
+    text = field.sub("", text);
+  auto old = parseCassette(text, "old.jsonl");
+  ASSERT_TRUE(static_cast<bool>(old)) << llvm::toString(old.takeError());
+  EXPECT_EQ(old->searches[0].device.instructionSets, "");
 }

@@ -1,0 +1,201 @@
+//===- ProgramLine.cpp - Lines of a program that say numbers --------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramLine.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace llvm;
+using namespace fastk;
+using namespace fastk::families;
+using Kind = ProgramLine::Kind;
+
+/// The value up to a comment, and the comment.
+static std::pair<StringRef, StringRef> splitComment(StringRef text) {
+  size_t at = std::min(text.find("//"), text.find("/*"));
+  if (at == StringRef::npos)
+    return {text.trim(), ""};
+  StringRef comment = text.substr(at + 2).trim();
+  comment.consume_back("*/");
+  return {text.take_front(at).trim(), comment.trim()};
+}
+
+static bool isInName(char c) { return isAlnum(c) || c == '_'; }
+
+static StringRef takeName(StringRef &text) {
+  StringRef name = text.take_while(isInName);
+  text = text.drop_front(name.size());
+  return name.empty() || isDigit(name[0]) ? StringRef() : name;
+}
+
+static StringRef takeTune(StringRef comment) {
+  return comment.consume_front("tune:") ? comment : StringRef();
+}
+
+/// What stands behind the '#'.
+static std::optional<ProgramLine> readDirective(StringRef rest) {
+  rest = rest.ltrim();
+  StringRef word = takeName(rest);
+  ProgramLine line;
+  if (word == "define") {
+    rest = rest.ltrim();
+    line.name = takeName(rest);
+    if (line.name.empty())
+      return std::nullopt;
+    // Those with parameters have no value.
+    if (!rest.empty() && isSpace(rest[0])) {
+      auto [value, comment] = splitComment(rest);
+      line.value = value;
+      line.tune = takeTune(comment);
+    }
+    return line;
+  }
+  auto [text, comment] = splitComment(rest);
+  if (word == "undef") {
+    line.kind = Kind::Undefine;
+    line.name = takeName(text);
+    return line;
+  }
+  static const std::pair<StringRef, Kind> kinds[] = {
+      {"if", Kind::If},       {"ifdef", Kind::If},  {"ifndef", Kind::If},
+      {"elif", Kind::ElseIf}, {"else", Kind::Else}, {"endif", Kind::EndIf}};
+  const auto *found =
+      find_if(kinds, [&](const auto &each) { return each.first == word; });
+  if (found == std::end(kinds))
+    return std::nullopt;
+  line.kind = found->second;
+  line.condition = text.str();
+  if (word == "ifdef" || word == "ifndef")
+    line.condition =
+        (word == "ifdef" ? "defined(" : "!defined(") + text.str() + ")";
+  return line;
+}
+
+/// `constexpr int NAME = VALUE;`.
+static std::optional<ProgramLine> readConstant(StringRef rest) {
+  bool isConstant = false;
+  for (bool again = true; again;) {
+    again = false;
+    for (StringRef word : {"static ", "inline ", "constexpr ", "const "})
+      if (rest.consume_front(word)) {
+        isConstant |= word == "constexpr " || word == "const ";
+        again = true;
+        rest = rest.ltrim();
+      }
+  }
+  if (!isConstant)
+    return std::nullopt;
+  bool hasType = false;
+  for (StringRef type : {"unsigned ", "int ", "long ", "u32 ", "i32 ", "u64 ",
+                         "i64 ", "size_t ", "long "})
+    if (rest.consume_front(type)) {
+      hasType = true;
+      rest = rest.ltrim();
+    }
+  if (!hasType)
+    return std::nullopt;
+  ProgramLine line;
+  line.name = takeName(rest);
+  rest = rest.ltrim();
+  if (line.name.empty() || !rest.consume_front("="))
+    return std::nullopt;
+  size_t end = rest.find(';');
+  if (end == StringRef::npos)
+    return std::nullopt;
+  auto [behind, comment] = splitComment(rest.substr(end + 1));
+  if (!behind.empty())
+    return std::nullopt;
+  line.value = rest.take_front(end).trim();
+  line.tune = takeTune(comment);
+  return line;
+}
+
+std::optional<ProgramLine> families::readProgramLine(StringRef line) {
+  StringRef rest = line.trim();
+  return rest.consume_front("#") ? readDirective(rest) : readConstant(rest);
+}
+
+/// The name behind `defined`, with or without parentheses.
+static StringRef takeDefined(StringRef &text) {
+  text = text.ltrim();
+  bool hasParenthesis = text.consume_front("(");
+  text = text.ltrim();
+  StringRef name = takeName(text);
+  if (hasParenthesis) {
+    text = text.ltrim();
+    text.consume_front(")");
+  }
+  return name;
+}
+
+std::optional<bool> ProgramConditions::holds(StringRef condition,
+                                             const Names &names) const {
+  // As the preprocessor does it: names that are no macros are 0. The compiler's
+  // own are not known here.
+  std::string text;
+  while (!condition.empty()) {
+    if (!isInName(condition[0]) || isDigit(condition[0])) {
+      size_t end =
+          isDigit(condition[0]) ? condition.take_while(isInName).size() : 1;
+      text += condition.take_front(end).str();
+      condition = condition.drop_front(end);
+      continue;
+    }
+    StringRef name = takeName(condition);
+    if (name == "defined") {
+      StringRef asked = takeDefined(condition);
+      if (asked.starts_with("__"))
+        return std::nullopt;
+      text += defined.count(asked.str()) ? '1' : '0';
+    } else if (names.count(name.str()) || defined.count(name.str()) ||
+               name.starts_with("__")) {
+      text += name.str();
+    } else {
+      text += '0';
+    }
+  }
+  std::string ignored;
+  std::optional<int64_t> value = evaluateExpression(text, names, ignored);
+  return value ? std::optional(*value != 0) : std::nullopt;
+}
+
+void ProgramConditions::enter(Branch &branch, StringRef condition,
+                              const Names &names) {
+  std::optional<bool> isTaken = holds(condition, names);
+  branch.mayBeTaken = !branch.isOver && isTaken.value_or(true);
+  branch.isOver |= isTaken.value_or(false);
+}
+
+bool ProgramConditions::counts(const ProgramLine &line, const Names &names) {
+  switch (line.kind) {
+  case Kind::If:
+    enter(branches.emplace_back(), line.condition, names);
+    return false;
+  case Kind::ElseIf:
+    if (!branches.empty())
+      enter(branches.back(), line.condition, names);
+    return false;
+  case Kind::Else:
+    if (!branches.empty())
+      enter(branches.back(), "1", names);
+    return false;
+  case Kind::EndIf:
+    if (!branches.empty())
+      branches.pop_back();
+    return false;
+  case Kind::Define:
+  case Kind::Undefine:
+    break;
+  }
+  if (!all_of(branches, [](const Branch &each) { return each.mayBeTaken; }))
+    return false;
+  if (line.kind == Kind::Define)
+    defined.insert(line.name.str());
+  else
+    defined.erase(line.name.str());
+  return true;
+}
