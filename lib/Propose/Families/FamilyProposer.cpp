@@ -13,6 +13,7 @@
 
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Families/Family.h"
+#include "fastk/Propose/Cores.h"
 #include "fastk/Propose/Parameters.h"
 #include "fastk/Propose/Proposer.h"
 #include "fastk/Support/ShippedFolder.h"
@@ -125,17 +126,6 @@ private:
                                         size_t count) {
     size_t first = std::min((place - 1) * count, ranked.size());
     return ranked.slice(first, std::min(count, ranked.size() - first));
-  }
-
-  static std::vector<families::CoreInstance>
-  coresOf(const ProposalContext &context) {
-    LoweringOp workload = context.workload;
-    std::string why;
-    std::vector<families::CoreInstance> cores = families::findCores(
-        workload.getPattern().front(), context.target.target, why);
-    for (families::CoreInstance &core : cores)
-      core.acceptsTF32 = context.acceptedPrecision != Precision::ieee;
-    return cores;
   }
 
   std::string shownName;

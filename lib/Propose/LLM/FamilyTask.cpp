@@ -7,6 +7,7 @@
 
 #include "FamilyTask.h"
 #include "EmbeddedPrompts.h"
+#include "fastk/Propose/Cores.h"
 #include "fastk/Propose/Parameters.h"
 #include "fastk/Target/TargetDescription.h"
 #include "llvm/ADT/STLExtras.h"
@@ -30,15 +31,11 @@ std::optional<llm::FamilyTask> llm::familyTaskOf(const ProposalContext &context,
   StringRef arch = context.target.target;
   if (!arch.consume_front("cuda:"))
     return std::nullopt;
-  LoweringOp workload = context.workload;
-  std::string why;
-  std::vector<families::CoreInstance> cores = families::findCores(
-      workload.getPattern().front(), context.target.target, why);
+  std::vector<families::CoreInstance> cores = coresOf(context);
   if (cores.empty())
     return std::nullopt;
   FamilyTask task;
   task.core = std::move(cores.front());
-  task.core.acceptsTF32 = context.acceptedPrecision != Precision::ieee;
   task.arch = arch.str();
   auto text = embeddedPrompts().find("core-" + task.core.core);
   if (text == embeddedPrompts().end())

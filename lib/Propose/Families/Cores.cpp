@@ -1,0 +1,23 @@
+//===- Cores.cpp - A request's workload to families -----------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Propose/Cores.h"
+#include "fastk/Target/TargetDescription.h"
+
+using namespace llvm;
+using namespace fastk;
+
+std::vector<families::CoreInstance>
+fastk::coresOf(const ProposalContext &context) {
+  LoweringOp workload = context.workload;
+  std::string why;
+  std::vector<families::CoreInstance> cores = families::findCores(
+      workload.getPattern().front(), context.target.target, why);
+  for (families::CoreInstance &core : cores)
+    core.acceptsTF32 = context.acceptedPrecision != Precision::ieee;
+  return cores;
+}
