@@ -85,11 +85,7 @@ public:
                  "n", attention.e, "e");
     writeScore();
     writeFinish();
-    if (!program.failure.empty()) {
-      why = program.failure;
-      return std::nullopt;
-    }
-    return std::move(text);
+    return takeText(why);
   }
 
 private:

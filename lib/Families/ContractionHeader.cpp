@@ -40,11 +40,7 @@ public:
     writeElement("elementA", contraction.a, contraction.m, "m");
     writeElement("elementB", contraction.b, contraction.n, "n");
     writeFinish();
-    if (!program.failure.empty()) {
-      why = program.failure;
-      return std::nullopt;
-    }
-    return std::move(text);
+    return takeText(why);
   }
 
 private:

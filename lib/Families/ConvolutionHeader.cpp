@@ -51,11 +51,7 @@ public:
     writeX();
     writeW();
     writeFinish(pairs);
-    if (!program.failure.empty()) {
-      why = program.failure;
-      return std::nullopt;
-    }
-    return std::move(text);
+    return takeText(why);
   }
 
 private:

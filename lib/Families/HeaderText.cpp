@@ -53,6 +53,14 @@ void HeaderText::defineElem(const Twine &name, Elem elem) {
   define(name + "_IS_F32", elem == Elem::F32);
 }
 
+std::optional<std::string> HeaderText::takeText(std::string &why) {
+  if (!program.failure.empty()) {
+    why = program.failure;
+    return std::nullopt;
+  }
+  return std::move(text);
+}
+
 void HeaderText::writeRounded(Elem result, ArrayRef<StringRef> coordinates,
                               StringRef column) {
   std::string type = cudaType(result), parameters = "(OPERAND_PARAMETERS";

@@ -39,6 +39,9 @@ public:
   void writeVars(llvm::ArrayRef<unsigned> group, llvm::StringRef index,
                  llvm::StringRef type = "i32");
 
+  /// The whole text. Nothing: \p why says what has none.
+  std::optional<std::string> takeText(std::string &why);
+
   catalog::Program program;
   std::string text;
   llvm::raw_string_ostream os;

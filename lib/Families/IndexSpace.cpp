@@ -56,6 +56,20 @@ SmallVector<Lin> families::placeResult(Value result, Program &program) {
   return index;
 }
 
+Lin families::mergedPlace(Value result, ArrayRef<Lin> index,
+                          ArrayRef<MergedVars> merged, Program &program) {
+  std::string unused;
+  Scope scope(program, unused, 0);
+  scope.merged = merged;
+  Lin place;
+  scope.onStore = [&](const Buffer &, const Lin &lin) { place = lin; };
+  auto type = cast<RankedTensorType>(result.getType());
+  Elem elem = *program.elemOf(type.getElementType());
+  scope.store({"out", elem, Lin(), {}}, Scope::linear(result, index),
+              {"0", computeElem(elem), false});
+  return place;
+}
+
 void families::mergeRuns(Program &program, SmallVectorImpl<unsigned> &group,
                          ArrayRef<Lin> walks, std::vector<MergedVars> &merged) {
   SmallVector<SmallVector<unsigned>> runs;

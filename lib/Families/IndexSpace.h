@@ -27,6 +27,12 @@ void refine(llvm::SmallVectorImpl<int64_t> &pitches,
 llvm::SmallVector<catalog::Lin> placeResult(mlir::Value result,
                                             catalog::Program &program);
 
+/// Where the result's element at \p index lies in it, in merged variables.
+catalog::Lin mergedPlace(mlir::Value result,
+                         llvm::ArrayRef<catalog::Lin> index,
+                         llvm::ArrayRef<catalog::MergedVars> merged,
+                         catalog::Program &program);
+
 /// Makes one variable of neighbours of a group, outermost first, that all walks
 /// move with as with one.
 void mergeRuns(catalog::Program &program,

@@ -83,7 +83,10 @@ int64_t PlaceText::widthOf(const PlacedLoad &load) const {
   return width;
 }
 
-void PlaceText::writeIndexType() {
+void PlaceText::writeTypes(Block &body, Elem result) {
+  os << families::cudaTypes(result == Elem::F16 || result == Elem::BF16)
+     << families::vectorText() << families::streamText();
+  writeOperands(body, result);
   os << "typedef " << (elements < (int64_t(1) << 31) ? "i32" : "i64")
      << " Index;\n";
 }

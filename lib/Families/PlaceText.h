@@ -35,8 +35,9 @@ public:
   /// Neighbours that one access loads, or that share one element.
   int64_t widthOf(const PlacedLoad &load) const;
 
-  /// The type Index.
-  void writeIndexType();
+  /// The types of elements, how they are moved, the operands of a workload's
+  /// body and the type Index.
+  void writeTypes(mlir::Block &body, catalog::Elem result);
   void writePlaceStruct();
   /// A struct with what is loaded, and its size.
   void writeValues(llvm::StringRef name, llvm::ArrayRef<PlacedLoad> loads);

@@ -36,22 +36,14 @@ public:
     setVector(kVectorBytes / widestBytes());
     crossVector = findCrossVector();
     writeMacros();
-    bool isHalf = core.resultElem == Elem::F16 || core.resultElem == Elem::BF16;
-    os << families::cudaTypes(isHalf) << families::vectorText()
-       << families::streamText();
-    writeOperands(body, core.resultElem);
-    writeIndexType();
+    writeTypes(body, core.resultElem);
     writeValues("Values", core.loads);
     writePlaceStruct();
     writePlaces();
     writeLoads();
     writeTransposed();
     writeFinish();
-    if (!program.failure.empty()) {
-      why = program.failure;
-      return std::nullopt;
-    }
-    return std::move(text);
+    return takeText(why);
   }
 
 private:

@@ -48,11 +48,7 @@ public:
       writeFinishRow();
     else
       writeFinish();
-    if (!program.failure.empty()) {
-      why = program.failure;
-      return std::nullopt;
-    }
-    return std::move(text);
+    return takeText(why);
   }
 
 private:
@@ -61,15 +57,7 @@ private:
   }
 
   Lin mergedResult() {
-    std::string text;
-    Scope scope(program, text, 0);
-    scope.merged = core.merged;
-    Lin found;
-    scope.onStore = [&](const Buffer &, const Lin &lin) { found = lin; };
-    scope.store({"out", core.resultElem, Lin(), {}},
-                Scope::linear(core.result, core.index),
-                {"0", computeElem(core.resultElem), false});
-    return found;
+    return families::mergedPlace(core.result, core.index, core.merged, program);
   }
 
   /// Neighbours that every load, and where it is asked for the result, allows

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaText.h"
+#include "IndexSpace.h"
 #include "PlaceText.h"
 #include "fastk/Families/Scan.h"
 
@@ -32,15 +33,14 @@ public:
         core(core) {}
 
   std::optional<std::string> run(Block &body, std::string &why) {
-    outPlace = {Buffer{"out", core.resultElem, Lin(), {}}, mergedResult(), {}};
+    outPlace = {
+        Buffer{"out", core.resultElem, Lin(), {}},
+        families::mergedPlace(core.result, core.index, core.merged, program),
+        {}};
     setVector(kVectorBytes / widestBytes());
     vector = widthOf(outPlace);
     writeMacros();
-    bool isHalf = core.resultElem == Elem::F16 || core.resultElem == Elem::BF16;
-    os << families::cudaTypes(isHalf) << families::vectorText()
-       << families::streamText();
-    writeOperands(body, core.resultElem);
-    writeIndexType();
+    writeTypes(body, core.resultElem);
     os << "typedef " << sumType() << " Sum;\n";
     writeValues("Values", core.loads);
     writeValues("Others", core.finishLoads);
@@ -50,27 +50,12 @@ public:
     writeElements();
     writeCombiner();
     writeFinish();
-    if (!program.failure.empty()) {
-      why = program.failure;
-      return std::nullopt;
-    }
-    return std::move(text);
+    return takeText(why);
   }
 
 private:
   std::string sumType() const {
     return registerType(computeElem(core.elem), false);
-  }
-  Lin mergedResult() {
-    std::string unused;
-    Scope scope(program, unused, 0);
-    scope.merged = core.merged;
-    Lin found;
-    scope.onStore = [&](const Buffer &, const Lin &lin) { found = lin; };
-    scope.store({"out", core.resultElem, Lin(), {}},
-                Scope::linear(core.result, core.index),
-                {"0", computeElem(core.resultElem), false});
-    return found;
   }
   bool isFull(const PlacedLoad &load) const {
     return llvm::all_of(
