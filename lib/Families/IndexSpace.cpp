@@ -56,6 +56,14 @@ SmallVector<Lin> families::placeResult(Value result, Program &program) {
   return index;
 }
 
+void families::eraseSingles(const Program &program,
+                            MutableArrayRef<Lin> places) {
+  for (unsigned var = 0; var < program.vars.size(); ++var)
+    if (program.vars[var].extent == 1)
+      for (Lin &place : places)
+        place.terms.erase(var);
+}
+
 Lin families::mergedPlace(Value result, ArrayRef<Lin> index,
                           ArrayRef<MergedVars> merged, Program &program) {
   std::string unused;

@@ -27,6 +27,10 @@ void refine(llvm::SmallVectorImpl<int64_t> &pitches,
 llvm::SmallVector<catalog::Lin> placeResult(mlir::Value result,
                                             catalog::Program &program);
 
+/// Leaves out of places the variables of one value.
+void eraseSingles(const catalog::Program &program,
+                  llvm::MutableArrayRef<catalog::Lin> places);
+
 /// Where the result's element at \p index lies in it, in merged variables.
 catalog::Lin mergedPlace(mlir::Value result,
                          llvm::ArrayRef<catalog::Lin> index,

@@ -67,14 +67,10 @@ private:
 
   void placeVars() {
     core.index = families::placeResult(core.result, core.program);
-    for (unsigned var = 0; var < core.program.vars.size(); ++var) {
-      if (core.program.vars[var].extent > 1) {
+    families::eraseSingles(core.program, core.index);
+    for (unsigned var = 0; var < core.program.vars.size(); ++var)
+      if (core.program.vars[var].extent > 1)
         core.vars.push_back(var);
-        continue;
-      }
-      for (Lin &place : core.index)
-        place.terms.erase(var);
-    }
   }
 
   /// All that is loaded, and the walks that must agree for variables to merge.

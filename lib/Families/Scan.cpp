@@ -43,10 +43,7 @@ public:
     if (!findScan() || !families::nameOperands(body, core.program, why))
       return std::nullopt;
     core.index = families::placeResult(core.result, core.program);
-    for (unsigned var = 0; var < core.program.vars.size(); ++var)
-      if (core.program.vars[var].extent == 1)
-        for (Lin &place : core.index)
-          place.terms.erase(var);
+    families::eraseSingles(core.program, core.index);
     if (!evaluateResult() || !groupVars())
       return std::nullopt;
     // Once more in the order of the scan.
