@@ -111,12 +111,8 @@ void AttentionText::writeElements(raw_ostream &os, StringRef made,
      << " : " << types << ") outs(%" << made
      << "_empty : " << tensor(dims, type) << ") {\n  ^bb0(" << arguments
      << ", %o: " << type << "):\n"
-     << wide << lines;
-  if (type != "f32")
-    os << "    %narrow = arith.truncf " << value << " : f32 to " << type
-       << "\n";
-  os << "    linalg.yield " << (type == "f32" ? value : "%narrow") << " : "
-     << type << "\n  } -> " << tensor(dims, type) << "\n";
+     << wide << lines << yieldText(value, type) << "  } -> "
+     << tensor(dims, type) << "\n";
 }
 
 /// Rows of a tensor, by lines that make %next of %x and %acc.

@@ -7,6 +7,7 @@
 
 #include "GenericText.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
 #include <vector>
 
 using namespace llvm;
@@ -49,6 +50,27 @@ void families::GenericInputs::add(StringRef name, StringRef dims,
   wide += "    %" + name.str() + " = arith." +
           (type.starts_with("i") ? "sitofp" : "extf") + " %" + name.str() +
           "0 : " + type.str() + " to f32\n";
+}
+
+std::string families::yieldText(StringRef value, StringRef type) {
+  if (type == "f32")
+    return ("    linalg.yield " + value + " : f32\n").str();
+  return ("    %narrow = arith.truncf " + value + " : f32 to " + type +
+          "\n    linalg.yield %narrow : " + type + "\n")
+      .str();
+}
+
+std::string families::ResultText::str(GenericInputs inputs) const {
+  inputs.maps.push_back(loops);
+  std::string text;
+  raw_string_ostream os(text);
+  os << "  " << empty << " = tensor.empty() : " << tensor
+     << "\n  %made = " << genericText(loops, inputs.maps) << " ins("
+     << inputs.values << " : " << inputs.types << ") outs(" << empty << " : "
+     << tensor << ") {\n  ^bb0(" << inputs.arguments << "%o: " << type << "):\n"
+     << inputs.wide << lines << yieldText(value, type) << "  } -> " << tensor
+     << "\n  return %made : " << tensor << "\n}\n";
+  return text;
 }
 
 bool families::usesValue(StringRef lines, StringRef name) {

@@ -33,6 +33,21 @@ struct GenericInputs {
            llvm::StringRef type);
 };
 
+/// Yields an f32 as an element of `type`.
+std::string yieldText(llvm::StringRef value, llvm::StringRef type);
+
+/// The op that makes a function's result, and the function's end: `lines` and
+/// `value`, an f32, are its elements.
+struct ResultText {
+  llvm::StringRef loops, lines, value;
+  /// Of an element, and of the tensor.
+  llvm::StringRef type, tensor;
+  /// What it is written to.
+  llvm::StringRef empty = "%empty";
+
+  std::string str(GenericInputs inputs) const;
+};
+
 /// Whether lines use the value.
 bool usesValue(llvm::StringRef lines, llvm::StringRef name);
 

@@ -15,6 +15,7 @@ using namespace fastk;
 using families::GenericInputs;
 using families::genericText;
 using families::PointwiseText;
+using families::ResultText;
 
 int64_t PointwiseText::elements(StringRef dims) const {
   int64_t count = 1;
@@ -138,17 +139,6 @@ std::string PointwiseText::str() const {
   os << ") -> " << made << " {\n";
   for (const Operand &each : operands)
     writeMade(os, each);
-  inputs.maps.push_back(dims);
-  os << "  %empty = tensor.empty() : " << made
-     << "\n  %made = " << genericText(dims, inputs.maps) << " ins("
-     << inputs.values << " : " << inputs.types << ") outs(%empty : " << made
-     << ") {\n  ^bb0(" << inputs.arguments << "%o: " << result << "):\n"
-     << inputs.wide << lines;
-  if (result != "f32")
-    os << "    %narrow = arith.truncf " << value << " : f32 to " << result
-       << "\n";
-  os << "    linalg.yield " << (result == "f32" ? value : "%narrow") << " : "
-     << result << "\n  } -> " << made << "\n  return %made : " << made
-     << "\n}\n";
+  os << ResultText{dims, lines, value, result, made}.str(inputs);
   return text;
 }

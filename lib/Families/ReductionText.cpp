@@ -15,6 +15,7 @@ using namespace fastk;
 using families::GenericInputs;
 using families::genericText;
 using families::ReductionText;
+using families::ResultText;
 
 int64_t ReductionText::elements(StringRef dims) const {
   int64_t count = 1;
@@ -80,18 +81,7 @@ std::string ReductionText::str() const {
        << "  } -> " << sums << "\n";
   }
   std::string lines = tail + " " + value + " ";
-  GenericInputs inputs = inputsOf(lines, statistics.size());
-  inputs.maps.push_back(outDims);
-  os << "  %empty = tensor.empty() : " << made
-     << "\n  %made = " << genericText(outDims, inputs.maps) << " ins("
-     << inputs.values << " : " << inputs.types << ") outs(%empty : " << made
-     << ") {\n  ^bb0(" << inputs.arguments << "%o: " << result << "):\n"
-     << inputs.wide << tail;
-  if (result != "f32")
-    os << "    %narrow = arith.truncf " << value << " : f32 to " << result
-       << "\n";
-  os << "    linalg.yield " << (result == "f32" ? value : "%narrow") << " : "
-     << result << "\n  } -> " << made << "\n  return %made : " << made
-     << "\n}\n";
+  os << ResultText{outDims, tail, value, result, made}.str(
+      inputsOf(lines, statistics.size()));
   return text;
 }

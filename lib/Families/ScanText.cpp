@@ -14,6 +14,7 @@ using namespace llvm;
 using namespace fastk;
 using families::GenericInputs;
 using families::genericText;
+using families::ResultText;
 using families::ScanText;
 
 int64_t ScanText::elements(StringRef dims) const {
@@ -97,7 +98,6 @@ std::string ScanText::str() const {
     }
   finishInputs.add("y", dims, type, "f32");
   inputs.maps.push_back(dims);
-  finishInputs.maps.push_back(dims);
   os << ") -> " << made << " {\n  %neutral = arith.constant " << neutral
      << " : f32\n  %empty = tensor.empty() : " << type
      << "\n  %elements = " << genericText(dims, inputs.maps) << " ins("
@@ -118,17 +118,7 @@ std::string ScanText::str() const {
      << ", " << lasts << "\n";
   if (isReversed)
     writeReversed(os, "%t_y", prefix);
-  os << "  %open = tensor.empty() : " << made
-     << "\n  %made = " << genericText(dims, finishInputs.maps) << " ins("
-     << finishInputs.values << " : " << finishInputs.types
-     << ") outs(%open : " << made << ") {\n  ^bb0(" << finishInputs.arguments
-     << "%o: " << result << "):\n"
-     << finishInputs.wide << finishLines;
-  if (result != "f32")
-    os << "    %narrow = arith.truncf " << finishValue << " : f32 to " << result
-       << "\n";
-  os << "    linalg.yield " << (result == "f32" ? finishValue : "%narrow")
-     << " : " << result << "\n  } -> " << made << "\n  return %made : " << made
-     << "\n}\n";
+  os << ResultText{dims, finishLines, finishValue, result, made, "%open"}.str(
+      finishInputs);
   return text;
 }

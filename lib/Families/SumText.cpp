@@ -104,10 +104,6 @@ void SumText::writeTail(raw_ostream &os, StringRef sums) const {
      << "\n  %made = " << genericText(out, maps) << " ins(" << inputs << " : "
      << types << ") outs(%empty : " << made << ") {\n  ^bb0(" << arguments
      << ", %o: " << result << "):\n"
-     << wide << tail << "\n";
-  if (result != "f32")
-    os << "    %narrow = arith.truncf " << value << " : f32 to " << result
-       << "\n";
-  os << "    linalg.yield " << (result == "f32" ? value : "%narrow") << " : "
-     << result << "\n  } -> " << made << "\n";
+     << wide << tail << "\n"
+     << yieldText(value, result) << "  } -> " << made << "\n";
 }
