@@ -32,8 +32,7 @@ void eraseSingles(const catalog::Program &program,
                   llvm::MutableArrayRef<catalog::Lin> places);
 
 /// Where the result's element at \p index lies in it, in merged variables.
-catalog::Lin mergedPlace(mlir::Value result,
-                         llvm::ArrayRef<catalog::Lin> index,
+catalog::Lin mergedPlace(mlir::Value result, llvm::ArrayRef<catalog::Lin> index,
                          llvm::ArrayRef<catalog::MergedVars> merged,
                          catalog::Program &program);
 

@@ -6,28 +6,26 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Families/Pointwise.h"
-#include "CoreOperands.h"
-#include "IndexSpace.h"
+#include "CoreMatcher.h"
 #include "PlaceText.h"
 
 using namespace mlir;
 using namespace fastk;
 using namespace fastk::catalog;
+using families::CoreMatcher;
 using families::PlacedLoad;
 using families::PointwiseCore;
 
 namespace {
 /// Finds what is loaded for an element of the result.
-class Matcher {
+class Matcher : CoreMatcher<PointwiseCore> {
   using Access = PointwiseCore::Access;
 
 public:
-  Matcher(Block &body, std::string &why) : body(body), why(why) {
-    core.program.dialect = Program::Dialect::Cuda;
-  }
+  using CoreMatcher::CoreMatcher;
 
   std::optional<PointwiseCore> run() {
-    if (!findResult() || !families::nameOperands(body, core.program, why))
+    if (!findResult() || !placeOperands())
       return std::nullopt;
     placeVars();
     if (!findLoads())
@@ -43,22 +41,13 @@ public:
   }
 
 private:
-  bool fail(const Twine &reason) {
-    why = reason.str();
-    return false;
-  }
-
   bool findResult() {
-    core.result = families::resultOf(body, core.program, why);
-    if (!core.result)
+    if (!takeResult(families::resultOf(body, core.program, why)))
       return false;
-    auto type = cast<RankedTensorType>(core.result.getType());
-    core.resultElem = *core.program.elemOf(type.getElementType());
-    core.elements = type.getNumElements();
+    core.elements =
+        cast<RankedTensorType>(core.result.getType()).getNumElements();
     if (body.getNumArguments() == 0)
       return fail("it has no operands");
-    if (core.elements == 0)
-      return fail("its result has no elements");
     for (auto op : body.getOps<linalg::GenericOp>())
       if (op.getNumReductionLoops() != 0)
         return fail("it reduces something");
@@ -66,7 +55,6 @@ private:
   }
 
   void placeVars() {
-    core.index = families::placeResult(core.result, core.program);
     families::eraseSingles(core.program, core.index);
     for (unsigned var = 0; var < core.program.vars.size(); ++var)
       if (core.program.vars[var].extent > 1)
@@ -137,9 +125,6 @@ private:
                   }) == 1;
   }
 
-  Block &body;
-  std::string &why;
-  PointwiseCore core;
   SmallVector<Lin> walks;
 };
 } // namespace

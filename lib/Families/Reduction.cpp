@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Families/Reduction.h"
-#include "CoreOperands.h"
-#include "IndexSpace.h"
+#include "CoreMatcher.h"
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 
 using namespace mlir;
 using namespace fastk;
 using namespace fastk::catalog;
+using families::CoreMatcher;
 using families::pitchesOf;
 using families::ReductionCore;
 using families::refine;
@@ -20,16 +20,13 @@ using families::RowStatistic;
 
 namespace {
 /// Finds the parts of reductions of rows.
-class Matcher {
+class Matcher : CoreMatcher<ReductionCore> {
 public:
-  Matcher(Block &body, std::string &why) : body(body), why(why) {
-    core.program.dialect = Program::Dialect::Cuda;
-  }
+  using CoreMatcher::CoreMatcher;
 
   std::optional<ReductionCore> run() {
-    if (!findResult() || !families::nameOperands(body, core.program, why))
+    if (!findResult() || !placeOperands())
       return std::nullopt;
-    core.index = families::placeResult(core.result, core.program);
     if (!demandOf([&](Scope &scope) { scope.at(core.result, core.index); }) ||
         !groupVars() || !orderStatistics() || !findLoads())
       return std::nullopt;
@@ -43,10 +40,6 @@ public:
   }
 
 private:
-  bool fail(const Twine &reason) {
-    why = reason.str();
-    return false;
-  }
   int64_t sizeOf(ArrayRef<unsigned> group) const {
     int64_t size = 1;
     for (unsigned var : group)
@@ -55,13 +48,8 @@ private:
   }
 
   bool findResult() {
-    core.result = families::floatResultOf(body, core.program, why);
-    if (!core.result)
+    if (!takeResult(families::floatResultOf(body, core.program, why)))
       return false;
-    auto type = cast<RankedTensorType>(core.result.getType());
-    core.resultElem = *core.program.elemOf(type.getElementType());
-    if (type.getNumElements() == 0)
-      return fail("its result has no elements");
     for (auto op : body.getOps<linalg::GenericOp>())
       if (op.getNumReductionLoops() != 0)
         return true;
@@ -306,9 +294,6 @@ private:
     families::mergeRuns(core.program, group, walks, core.merged);
   }
 
-  Block &body;
-  std::string &why;
-  ReductionCore core;
   /// Of each reduction that is needed, its statistic.
   std::map<void *, size_t> places;
   /// Reductions that the last evaluation needed, and those of each statistic.

@@ -6,14 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Families/Scan.h"
-#include "CoreOperands.h"
-#include "IndexSpace.h"
+#include "CoreMatcher.h"
 #include "PlaceText.h"
 #include "fastk/Dialect/TMTensor/TMTensorDialect.h"
 
 using namespace mlir;
 using namespace fastk;
 using namespace fastk::catalog;
+using families::CoreMatcher;
 using families::PlacedLoad;
 using families::ScanCore;
 
@@ -33,16 +33,13 @@ static std::optional<CombinerKind> kindOf(tm_tensor::ScanOp op) {
 
 namespace {
 /// Finds the scan, and what is loaded before and after it.
-class Matcher {
+class Matcher : CoreMatcher<ScanCore> {
 public:
-  Matcher(Block &body, std::string &why) : body(body), why(why) {
-    core.program.dialect = Program::Dialect::Cuda;
-  }
+  using CoreMatcher::CoreMatcher;
 
   std::optional<ScanCore> run() {
-    if (!findScan() || !families::nameOperands(body, core.program, why))
+    if (!findScan() || !placeOperands())
       return std::nullopt;
-    core.index = families::placeResult(core.result, core.program);
     families::eraseSingles(core.program, core.index);
     if (!evaluateResult() || !groupVars())
       return std::nullopt;
@@ -59,19 +56,9 @@ public:
   }
 
 private:
-  bool fail(const Twine &reason) {
-    why = reason.str();
-    return false;
-  }
-
   bool findScan() {
-    core.result = families::resultOf(body, core.program, why);
-    if (!core.result)
+    if (!takeResult(families::resultOf(body, core.program, why)))
       return false;
-    auto type = cast<RankedTensorType>(core.result.getType());
-    core.resultElem = *core.program.elemOf(type.getElementType());
-    if (type.getNumElements() == 0)
-      return fail("its result has no elements");
     for (auto op : body.getOps<tm_tensor::ScanOp>()) {
       if (scan)
         return fail("it scans more than once");
@@ -214,9 +201,6 @@ private:
           countIn(core.loads, load) + countIn(core.finishLoads, load) == 1;
   }
 
-  Block &body;
-  std::string &why;
-  ScanCore core;
   tm_tensor::ScanOp scan;
   SmallVector<Lin> walks;
 };
