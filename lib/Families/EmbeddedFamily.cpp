@@ -26,18 +26,17 @@ static constexpr StringLiteral kMark = "// fastk-family: ";
 std::string families::withFamily(const Instance &instance,
                                  const Family &family) {
   std::string problem;
-  std::optional<json::Value> rules = parseUntrusted(rulesOf(family), problem),
-                             plan = parseUntrusted(family.plan, problem);
+  std::optional<json::Value> plan = parseUntrusted(family.plan, problem);
   StringRef program = instance.program;
   std::string text = program.take_front(instance.header).str() + kBegin.str() +
                      program.drop_front(instance.header).str();
-  if (!rules || !plan)
+  if (!plan)
     return text;
   if (!StringRef(text).ends_with("\n"))
     text += '\n';
   std::string whole =
       formatv("{0:1}", json::Value(json::Object{{"name", family.name},
-                                                {"rules", std::move(*rules)},
+                                                {"rules", rulesOf(family)},
                                                 {"plan", std::move(*plan)}}));
   for (StringRef rest = whole; !rest.empty();) {
     auto [line, more] = rest.split('\n');

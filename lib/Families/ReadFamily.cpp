@@ -11,7 +11,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
@@ -112,7 +111,7 @@ Expected<Family> families::parseFamily(StringRef file, StringRef rules,
   return family;
 }
 
-std::string families::rulesOf(const Family &family) {
+json::Object families::rulesOf(const Family &family) {
   auto listOf = [](ArrayRef<Family::Rule> rules) {
     json::Array list;
     for (const Family::Rule &rule : rules)
@@ -124,18 +123,16 @@ std::string families::rulesOf(const Family &family) {
   for (const Family::CostLine &line : family.cost)
     cost.push_back(line.name.empty() ? line.expression
                                      : line.name + " = " + line.expression);
-  return formatv("{0:2}\n", json::Value(json::Object{
-                                {"format", kFormat},
-                                {"core", family.core},
-                                {"target", family.target},
-                                {"title", family.title},
-                                {"text", family.text},
-                                {"category", family.category},
-                                {"requirements", listOf(family.requirements)},
-                                {"legal", listOf(family.legal)},
-                                {"choose", json::Array(family.chosen)},
-                                {"cost", std::move(cost)}}))
-      .str();
+  return json::Object{{"format", kFormat},
+                      {"core", family.core},
+                      {"target", family.target},
+                      {"title", family.title},
+                      {"text", family.text},
+                      {"category", family.category},
+                      {"requirements", listOf(family.requirements)},
+                      {"legal", listOf(family.legal)},
+                      {"choose", json::Array(family.chosen)},
+                      {"cost", std::move(cost)}};
 }
 
 Expected<Family> families::readFamily(StringRef folder) {

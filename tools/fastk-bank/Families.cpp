@@ -11,6 +11,7 @@
 #include "fastk/Support/DurableFile.h"
 #include "fastk/Support/ShippedFolder.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <fcntl.h>
 
 using namespace fastk;
@@ -72,7 +73,10 @@ int fastk::bank::extractFamily(const std::string &from, const std::string &to) {
     return reportError(to + ": is there already; name a new folder");
   llvm::Error error = createDirectories(to);
   for (auto [name, text] :
-       {std::pair("family.json", families::rulesOf(*family)),
+       {std::pair("family.json",
+                  llvm::formatv("{0:2}\n",
+                                llvm::json::Value(families::rulesOf(*family)))
+                      .str()),
         std::pair("kernel.cu", family->program),
         std::pair("plan.json", family->plan)})
     if (!error)

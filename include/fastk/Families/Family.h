@@ -20,6 +20,7 @@
 #include "fastk/Families/Core.h"
 #include "fastk/Families/Numbers.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
 #include <string>
 #include <vector>
 
@@ -68,7 +69,7 @@ llvm::Expected<Family> parseFamily(llvm::StringRef file, llvm::StringRef rules,
                                    llvm::StringRef program,
                                    llvm::StringRef plan);
 /// What family.json would say.
-std::string rulesOf(const Family &family);
+llvm::json::Object rulesOf(const Family &family);
 
 /// What stands before a family's program in its instances.
 std::string headerOf(const CoreInstance &core);

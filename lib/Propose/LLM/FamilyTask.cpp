@@ -120,13 +120,9 @@ Variant llm::makeFamilyVariant(const FamilyTask &task, const Idea &idea,
 
 llm::FamilyTexts llm::textsOf(const Family &family) {
   FamilyTexts texts{family.program, family.plan, ""};
-  std::string problem;
-  std::optional<json::Value> rules =
-      families::parseUntrusted(families::rulesOf(family), problem);
-  json::Object own;
+  json::Object rules = families::rulesOf(family), own;
   for (StringRef field : {"requirements", "legal", "choose", "cost"})
-    if (json::Value *value = rules ? rules->getAsObject()->get(field) : nullptr)
-      own[field] = std::move(*value);
+    own[field] = std::move(rules[field]);
   texts.rules = formatv("{0:1}\n", json::Value(std::move(own)));
   return texts;
 }
