@@ -26,31 +26,30 @@ std::vector<std::string> llm::FamilyTask::labels() const {
   return labels;
 }
 
-std::optional<llm::FamilyTask> llm::familyTaskOf(const ProposalContext &context,
-                                                 ArrayRef<Family> known) {
+std::unique_ptr<llm::FamilyTask>
+llm::familyTaskOf(const ProposalContext &context, ArrayRef<Family> known) {
   StringRef arch = context.target.target;
   if (!arch.consume_front("cuda:"))
-    return std::nullopt;
+    return nullptr;
   std::vector<families::CoreInstance> cores = coresOf(context);
   if (cores.empty())
-    return std::nullopt;
-  FamilyTask task;
-  task.core = std::move(cores.front());
-  task.arch = arch.str();
-  auto text = embeddedPrompts().find("core-" + task.core.core);
+    return nullptr;
+  auto task = std::make_unique<FamilyTask>();
+  task->core = std::move(cores.front());
+  task->arch = arch.str();
+  auto text = embeddedPrompts().find("core-" + task->core.core);
   if (text == embeddedPrompts().end())
-    return std::nullopt;
-  task.interface =
+    return nullptr;
+  task->interface =
       embeddedPrompts().find("core-headers")->second + text->second;
   for (const Family &family : known)
     if (family.target == arch)
-      task.known.push_back(family);
-  auto isOfCore = [&](const Family &family) {
-    return family.core == task.core.core;
+      task->known.push_back(&family);
+  auto isOfCore = [&](const Family *family) {
+    return family->core == task->core.core;
   };
-  if (any_of(task.known, isOfCore))
-    llvm::erase_if(task.known,
-                   [&](const Family &family) { return !isOfCore(family); });
+  if (any_of(task->known, isOfCore))
+    llvm::erase_if(task->known, std::not_fn(isOfCore));
   return task;
 }
 
@@ -62,8 +61,8 @@ const Family *llm::findParent(const FamilyTask &task, StringRef parent) {
   if (!parent.consume_front(kParent))
     return nullptr;
   auto found = find_if(
-      task.known, [&](const Family &family) { return family.name == parent; });
-  return found == task.known.end() ? nullptr : &*found;
+      task.known, [&](const Family *family) { return family->name == parent; });
+  return found == task.known.end() ? nullptr : *found;
 }
 
 /// The reply's rules as a family.json: what the idea says, and the compiler

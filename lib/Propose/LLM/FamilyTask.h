@@ -16,6 +16,7 @@
 
 #include "ReadReply.h"
 #include "fastk/Families/Family.h"
+#include <memory>
 
 namespace fastk::llm {
 
@@ -27,15 +28,17 @@ struct FamilyTask {
   /// What the header has, for whoever writes a program.
   std::string interface;
   /// Those that there are: of the same core, else all of the target.
-  std::vector<families::Family> known;
+  std::vector<const families::Family *> known;
 
   /// "F1", ...: how prompts name them.
   std::vector<std::string> labels() const;
 };
 
-/// Nothing: the workload has no core, or the target no families.
-std::optional<FamilyTask> familyTaskOf(const ProposalContext &context,
-                                       llvm::ArrayRef<families::Family> known);
+/// Null: the workload has no core, or the target no families. \p known must
+/// outlive it.
+std::unique_ptr<FamilyTask>
+familyTaskOf(const ProposalContext &context,
+             llvm::ArrayRef<families::Family> known);
 
 /// What an idea says of the family that it builds on, and back; null: none.
 std::string parentOf(const families::Family &family);

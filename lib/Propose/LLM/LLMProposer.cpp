@@ -65,10 +65,11 @@ private:
                : Error::success();
   }
   void giveIds(const ProposalContext &context, std::vector<Idea> &ideas) const;
-  std::optional<llm::FamilyTask>
+  /// Null: programs are asked for.
+  std::unique_ptr<llm::FamilyTask>
   familyTask(const ProposalContext &context) const {
     return options.writesFamilies ? llm::familyTaskOf(context, options.families)
-                                  : std::nullopt;
+                                  : nullptr;
   }
 
   std::unique_ptr<LanguageModel> model;
@@ -145,16 +146,15 @@ Answer<std::vector<Idea>>
 LLMProposer::proposeIdeas(const ProposalContext &context, int count) {
   if (count <= 0)
     return std::vector<Idea>();
-  std::optional<llm::FamilyTask> task = familyTask(context);
-  llm::PromptWriter writer(templates, context, options,
-                           task ? &*task : nullptr);
+  std::unique_ptr<llm::FamilyTask> task = familyTask(context);
+  llm::PromptWriter writer(templates, context, options, task.get());
   std::vector<std::string> labels = writer.labels(), parents, known;
   for (const TriedVariant &parent : context.parents)
     parents.push_back(digestOf(parent.variant));
   if (task) {
     llvm::append_range(labels, task->labels());
-    for (const families::Family &family : task->known)
-      parents.push_back(llm::parentOf(family));
+    for (const families::Family *family : task->known)
+      parents.push_back(llm::parentOf(*family));
   }
   for (const TriedVariant &tried : context.history) {
     known.push_back(llm::normalise(tried.idea.title));
@@ -232,9 +232,8 @@ Answers<Variants> LLMProposer::realise(const ProposalContext &context,
   std::vector<std::optional<Variants>> result(ideas.size(), Variants());
   if (count <= 0)
     return result;
-  std::optional<llm::FamilyTask> task = familyTask(context);
-  llm::PromptWriter writer(templates, context, options,
-                           task ? &*task : nullptr);
+  std::unique_ptr<llm::FamilyTask> task = familyTask(context);
+  llm::PromptWriter writer(templates, context, options, task.get());
   std::vector<Prompt> prompts;
   for (const Idea &idea : ideas)
     for (int sample = 1; sample <= count; ++sample)
@@ -253,8 +252,7 @@ Answers<Variants> LLMProposer::realise(const ProposalContext &context,
       }
       if (!isAnswer(*reply))
         continue;
-      Variant variant =
-          readVariant(*reply, language, idea, task ? &*task : nullptr);
+      Variant variant = readVariant(*reply, language, idea, task.get());
       variant.ideaId = idea.id;
       variant.parent = idea.parent;
       if (seen.insert(digestOf(variant)).second)
@@ -268,9 +266,8 @@ Answers<Variants> LLMProposer::repair(const ProposalContext &context,
                                       ArrayRef<FailedVariant> failed) {
   std::vector<std::optional<Variants>> result(failed.size(), Variants());
   Language language = llm::languageOf(context.target);
-  std::optional<llm::FamilyTask> task = familyTask(context);
-  llm::PromptWriter writer(templates, context, options,
-                           task ? &*task : nullptr);
+  std::unique_ptr<llm::FamilyTask> task = familyTask(context);
+  llm::PromptWriter writer(templates, context, options, task.get());
   std::vector<Prompt> prompts;
   std::vector<size_t> places;
   for (auto [index, each] : enumerate(failed))
@@ -290,8 +287,8 @@ Answers<Variants> LLMProposer::repair(const ProposalContext &context,
     }
     if (!isAnswer(*reply))
       continue;
-    Variant variant = readVariant(*reply, language, failed[place].idea,
-                                  task ? &*task : nullptr);
+    Variant variant =
+        readVariant(*reply, language, failed[place].idea, task.get());
     variant.ideaId = failed[place].tried.variant.ideaId;
     variant.parent = digestOf(failed[place].tried.variant);
     result[place]->push_back(std::move(variant));

@@ -142,12 +142,13 @@ std::string llm::PromptWriter::showKnownFamilies() const {
   if (!task)
     return text;
   for (auto [label, family] : zip_equal(task->labels(), task->known)) {
-    text += formatv("## {0}: family {1}, of the core {2}\n\n{3}. {4}\n\n",
-                    label, family.name, family.core, family.title, family.text);
+    text +=
+        formatv("## {0}: family {1}, of the core {2}\n\n{3}. {4}\n\n", label,
+                family->name, family->core, family->title, family->text);
     std::string why;
-    if (family.core != task->core.core)
-      why = "the workload is no " + family.core;
-    else if (!families::instantiate(family, task->core, 1, why).empty())
+    if (family->core != task->core.core)
+      why = "the workload is no " + family->core;
+    else if (!families::instantiate(*family, task->core, 1, why).empty())
       why.clear();
     text += why.empty() ? "It serves this workload.\n\n"
                         : "It does not serve this workload: " + why + ".\n\n";
@@ -160,7 +161,7 @@ std::string llm::PromptWriter::showParent(const Idea &idea) const {
   if (task)
     for (auto [label, family] : zip_equal(task->labels(), task->known))
       names +=
-          "(" + label + " of an idea is the family " + family.name + ".)\n\n";
+          "(" + label + " of an idea is the family " + family->name + ".)\n\n";
   if (const families::Family *family =
           task ? findParent(*task, idea.parent) : nullptr)
     return names +
