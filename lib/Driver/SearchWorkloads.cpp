@@ -30,10 +30,11 @@ static TargetDescription deviceOf(const SearchModelOptions &options) {
 }
 
 static llvm::Expected<std::vector<std::unique_ptr<Proposer>>>
-createProposers(const SearchModelOptions &options) {
+createProposers(const SearchModelOptions &options, StringRef target) {
   std::vector<std::unique_ptr<Proposer>> proposers;
   for (const std::string &name : options.proposers) {
     ProposerOptions own = options.proposerOptions;
+    own.target = target.str();
     own.number = static_cast<int>(proposers.size()) + 1;
     if (llvm::Error error =
             createProposer(name, own).moveInto(proposers.emplace_back()))
@@ -64,7 +65,7 @@ static llvm::Expected<SearchModelEnd>
 searchAll(Location loc, ArrayRef<DistinctWorkload> workloads, BankStack &banks,
           WorkloadMatcher &matcher, Evaluator &evaluator,
           const SearchModelOptions &options, RunRecord &record) {
-  auto proposers = createProposers(options);
+  auto proposers = createProposers(options, matcher.getFilter().target);
   if (!proposers)
     return proposers.takeError();
   SearchRun run{loc, banks, matcher, evaluator, options, {}, deviceOf(options)};

@@ -193,3 +193,14 @@ Expected<std::vector<Family>> families::readFamilies(StringRef folder) {
     return std::move(error);
   return families;
 }
+
+Expected<std::vector<Family>> families::readFamiliesOf(StringRef target,
+                                                       StringRef folder) {
+  StringRef arch = target;
+  arch.consume_front("cuda:");
+  SmallString<256> own(folder);
+  sys::path::append(own, arch);
+  if (arch.empty() || !sys::fs::is_directory(own))
+    return std::vector<Family>();
+  return readFamilies(own);
+}

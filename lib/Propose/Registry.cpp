@@ -48,8 +48,8 @@ static Created asking(Expected<std::unique_ptr<LanguageModel>> model,
   // Without the folder there are none to be shown.
   if (std::optional<std::string> folder = shippedFolder("families");
       folder && proposer.writesFamilies)
-    if (Error error =
-            families::readFamilies(*folder).moveInto(proposer.families))
+    if (Error error = families::readFamiliesOf(options.target, *folder)
+                          .moveInto(proposer.families))
       return std::move(error);
   return createLLMProposer(std::move(*model), std::move(*templates), proposer);
 }

@@ -95,3 +95,34 @@ TEST_F(ReadFamilyErrorsTest, FilesAreThere) {
   EXPECT_THAT(problem(), AllOf(HasSubstr("plan.json: cannot read"),
                                HasSubstr("a family is a folder with")));
 }
+
+/// Of the others nothing is read, so nothing of theirs can be wrong.
+TEST_F(ReadFamilyErrorsTest, OnlyFamiliesOfTheTargetAreRead) {
+  llvm::SmallString<128> root(folder);
+  llvm::sys::path::append(root, "all");
+  for (llvm::StringRef each : {"all", "all/sm_90a", "all/sm_90a/mine",
+                               "all/host", "all/host/broken"}) {
+    llvm::SmallString<128> path(folder);
+    llvm::sys::path::append(path, each);
+    ASSERT_FALSE(llvm::sys::fs::create_directory(path));
+  }
+  write("all/sm_90a/mine/kernel.cu", "#define TILE 1 // tune: 1, 2\n");
+  write("all/sm_90a/mine/plan.json", "{}");
+  write("all/sm_90a/mine/family.json", json());
+  write("all/host/broken/family.json", "{");
+  std::vector<Family> families =
+      llvm::cantFail(readFamiliesOf("cuda:sm_90a", root));
+  ASSERT_EQ(families.size(), 1u);
+  EXPECT_EQ(families.front().name, "mine");
+  EXPECT_TRUE(llvm::cantFail(readFamiliesOf("cuda:sm_100a", root)).empty());
+  llvm::Expected<std::vector<Family>> ofHost = readFamiliesOf("host", root);
+  EXPECT_THAT(llvm::toString(ofHost.takeError()), HasSubstr("broken"));
+}
+
+TEST(ReadFamiliesTest, ShippedOnesLieWithTheirTarget) {
+  for (const Family &family :
+       llvm::cantFail(readFamilies(FASTK_FAMILIES_DIR))) {
+    llvm::StringRef parent = llvm::sys::path::parent_path(family.folder);
+    EXPECT_EQ(llvm::sys::path::filename(parent), family.target) << family.name;
+  }
+}

@@ -63,6 +63,11 @@ struct Family {
 /// name. An error names the file and what is wrong with it.
 llvm::Expected<Family> readFamily(llvm::StringRef folder);
 llvm::Expected<std::vector<Family>> readFamilies(llvm::StringRef folder);
+/// Those of a target ("cuda:sm_90a"), of a folder that has one of its own for
+/// each ("sm_90a"), as the shipped one has: of other targets nothing is read.
+/// None where there is no folder of the target.
+llvm::Expected<std::vector<Family>> readFamiliesOf(llvm::StringRef target,
+                                                   llvm::StringRef folder);
 /// A family from the texts of its three files. An error begins with \p file,
 /// which stands for family.json.
 llvm::Expected<Family> parseFamily(llvm::StringRef file, llvm::StringRef rules,

@@ -16,6 +16,8 @@ namespace fastk {
 
 /// What the user says of proposers besides their names.
 struct ProposerOptions {
+  /// What is searched for, which need not be said: "host", "cuda:sm_90a".
+  std::string target = "host";
   /// Folder of prompt templates that replace the built-in ones; empty: none.
   std::string prompts;
   /// Of models asked over HTTP, what is not said with their names: see
