@@ -47,6 +47,7 @@ Expected<Cassette> fastk::recordSearches(const RunRecord &run,
   Cassette cassette;
   cassette.fastkVersion = FASTK_VERSION;
   cassette.target = run.target;
+  cassette.writes = run.writes;
   for (const RunRecord::Search &each : run.searches) {
     auto recorded = Journal::recordedIn(each.journal);
     if (!recorded)

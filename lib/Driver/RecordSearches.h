@@ -24,6 +24,9 @@ struct RunRecord {
   };
   std::vector<Search> searches;
   std::string target;
+  /// What language models were asked to write, where all were asked for the
+  /// same; see Cassette.
+  std::string writes;
   /// Of journals that do not say it.
   TargetDescription device;
   /// The evaluator's; see RecordedSearch.

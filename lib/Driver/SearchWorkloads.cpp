@@ -11,6 +11,7 @@
 #include "RecordSearches.h"
 #include "SearchLoop.h"
 #include "fastk/Search/Search.h"
+#include <set>
 
 using namespace mlir;
 using namespace fastk;
@@ -43,12 +44,23 @@ createProposers(const SearchModelOptions &options, StringRef target) {
   return proposers;
 }
 
+/// What the proposers ask language models to write; empty where that differs,
+/// as of two records.
+static std::string writesOf(ArrayRef<Proposer *> proposers) {
+  std::set<std::string> writes;
+  for (const Proposer *proposer : proposers)
+    writes.insert(proposer->writes().str());
+  writes.erase("");
+  return writes.size() == 1 ? *writes.begin() : "";
+}
+
 /// What can be recorded of `run` before its first search.
 static void describeRun(const SearchRun &run, ArrayRef<SearchTarget> targets,
                         RunRecord &record) {
   const WinnerFilter &filter = run.filter();
   record.target = filter.target;
   record.device = run.device;
+  record.writes = writesOf(run.proposers);
   record.answersLater = !run.evaluator.pendingHint().empty();
   record.choices = choicesOf(
       filter.target, filter.loosest, filter.requireDeterministic, run.device,

@@ -162,6 +162,9 @@ public:
   /// True when asking takes long, so that everything that can be asked at once
   /// should be: all ideas of a round are realised before one is tried.
   virtual bool prefersBatching() const { return false; }
+  /// What it asks language models to write: "families" or "programs"; empty: it
+  /// asks none.
+  virtual llvm::StringRef writes() const { return ""; }
   /// What has to be done to get answers that are pending; empty when none ever
   /// is. See LanguageModel::pendingHint().
   virtual std::string pendingHint() const { return ""; }

@@ -42,6 +42,9 @@ public:
     return {llm::languageOf(target)};
   }
   bool prefersBatching() const override { return true; }
+  StringRef writes() const override {
+    return options.writesFamilies ? "families" : "programs";
+  }
   std::string pendingHint() const override { return model->pendingHint(); }
 
   Answer<std::vector<Idea>> proposeIdeas(const ProposalContext &context,

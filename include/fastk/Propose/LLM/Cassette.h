@@ -29,6 +29,9 @@ struct Cassette {
   std::string fastkVersion;
   /// What was searched for: "host", "cuda:sm_90a".
   std::string target = "host";
+  /// What language models were asked to write: "families" or "programs". Empty:
+  /// none was asked, or it is not said.
+  std::string writes;
   /// In the order in which they were made, each workload once.
   std::vector<RecordedSearch> searches;
 

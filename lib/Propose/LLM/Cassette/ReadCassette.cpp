@@ -80,6 +80,13 @@ void Reader::readHeader(StrictFields &fields) {
                        ", this fastk reads format " + Twine(kCassetteFormat));
   fields.take("fastk_version", cassette.fastkVersion);
   fields.take("target", cassette.target);
+  if (!fields.has("writes"))
+    return;
+  fields.take("writes", cassette.writes);
+  if (problem.empty() && cassette.writes != "families" &&
+      cassette.writes != "programs")
+    fields.fail("says that models write '" + cassette.writes +
+                "', which is unknown");
 }
 
 void Reader::readText(StrictFields &fields) {

@@ -174,8 +174,11 @@ Error ReplayModel::missing(const Prompt &prompt) const {
   return createStringError(inconvertibleErrorCode(), text);
 }
 
-/// Told by what only such prompts ask for: three blocks, the third the rules.
+/// Where the record does not say it, told by what only prompts for families
+/// have: the core that the ideas are for.
 static bool asksForFamilies(const Cassette &cassette) {
+  if (!cassette.writes.empty())
+    return cassette.writes == "families";
   for (const RecordedSearch &search : cassette.searches)
     for (const RecordedExchange &each : search.exchanges)
       if (StringRef(each.prompt.system).contains("families") &&

@@ -67,6 +67,8 @@ void Writer::header(const Cassette &cassette) {
     json.attribute("format", kCassetteFormat);
     plain(json, "fastk_version", cassette.fastkVersion);
     plain(json, "target", cassette.target);
+    if (!cassette.writes.empty())
+      json.attribute("writes", cassette.writes);
   });
 }
 

@@ -102,6 +102,10 @@ TEST(CassetteErrors, OtherFiles) {
 TEST(CassetteErrors, Headers) {
   expectProblem("\"format\":1", "\"format\":2",
                 "has format 2, this fastk reads format 1");
+  expectProblem("\"writes\":\"programs\"", "\"writes\":\"poems\"",
+                "says that models write 'poems', which is unknown");
+  expectProblem("\"writes\":\"programs\"", "\"writes\":1",
+                "has no text as 'writes'");
   expectProblem("\"threads\":1", "\"threads\":-1",
                 "its device has no whole number of at least 0 as 'threads'");
   expectProblem("\"cores\":1", "\"kernels\":1", "its device has no 'cores'");

@@ -18,6 +18,7 @@ TEST(Cassette, WhatIsWrittenIsRead) {
   auto read = parseCassette(toText(cassette), "run.jsonl");
   ASSERT_TRUE(static_cast<bool>(read)) << llvm::toString(read.takeError());
   EXPECT_EQ(read->target, "cuda:sm_90a");
+  EXPECT_EQ(read->writes, "programs");
   EXPECT_EQ(read->fastkVersion, "0.1.0");
   ASSERT_EQ(read->searches.size(), 2u);
   const RecordedSearch &first = read->searches[0];

@@ -63,6 +63,7 @@ inline Cassette makeCassette() {
   cassette.path = "run.jsonl";
   cassette.fastkVersion = "0.1.0";
   cassette.target = "cuda:sm_90a";
+  cassette.writes = "programs";
   RecordedSearch first;
   first.device.target = cassette.target;
   first.device.model = "Test \xc2\xb5 GPU";

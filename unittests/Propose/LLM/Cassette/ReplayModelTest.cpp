@@ -12,6 +12,11 @@
 using namespace fastk;
 using namespace fastk::test;
 
+/// Of the first search that was recorded with families.
+static const char *const kAsksForFamilies =
+    "Programs for every workload of a kind of computation, the core "
+    "`contraction`, of which the workload below is one: families.";
+
 namespace {
 class ReplayModelTest : public testing::Test {
 protected:
@@ -22,6 +27,13 @@ protected:
     auto model = createReplayModel(path + choice);
     problem = model ? "" : llvm::toString(model.takeError());
     return model ? std::move(*model) : nullptr;
+  }
+  bool wroteFamilies(const Cassette &cassette) {
+    path = folder.file("run.jsonl");
+    EXPECT_FALSE(static_cast<bool>(writeCassette(cassette, path)));
+    bool wrote = false;
+    llvm::cantFail(createReplayModel(path, &wrote));
+    return wrote;
   }
   /// What is said to one prompt; `problem` where nothing is.
   std::string ask(LanguageModel &model, const Prompt &prompt) {
@@ -203,6 +215,30 @@ TEST_F(ReplayModelTest, ComparesWithTheSameSample) {
   ask(*replay, makePrompt("a", "9", 1));
   EXPECT_NE(problem.find("was '1' and is now '9'"), std::string::npos)
       << problem;
+}
+
+TEST_F(ReplayModelTest, TheRecordSaysWhatWasAskedFor) {
+  Cassette cassette = makeCassette();
+  // Prompts of somebody's own, which tell nothing.
+  EXPECT_FALSE(wroteFamilies(cassette));
+  cassette.writes = "families";
+  EXPECT_TRUE(wroteFamilies(cassette));
+  // It goes before what prompts tell.
+  Prompt prompt = makePrompt("a", "One.");
+  prompt.system = kAsksForFamilies;
+  cassette.searches[0].exchanges.push_back(makeExchange(prompt, "", 9));
+  cassette.writes = "programs";
+  EXPECT_FALSE(wroteFamilies(cassette));
+}
+
+TEST_F(ReplayModelTest, AnOlderRecordTellsByItsPrompts) {
+  Cassette cassette = makeCassette();
+  cassette.writes = "";
+  EXPECT_FALSE(wroteFamilies(cassette));
+  Prompt prompt = makePrompt("a", "One.");
+  prompt.system = kAsksForFamilies;
+  cassette.searches[0].exchanges.push_back(makeExchange(prompt, "", 9));
+  EXPECT_TRUE(wroteFamilies(cassette));
 }
 
 TEST_F(ReplayModelTest, OneOfSeveralModelsIsChosen) {
