@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Cuda/Nvrtc.h"
+#include "Sha256.h"
 #include <cctype>
 #include <chrono>
 #include <dlfcn.h>
@@ -35,6 +36,11 @@ struct Nvrtc::Functions {
 static constexpr int kOldest[2] = {12, 4};
 
 const char *const fastk::cuda::preludeName = "fastk_prelude.cuh";
+
+const std::string &fastk::cuda::preludeDigest() {
+  static const std::string digest = sha256(preludeText());
+  return digest;
+}
 
 static const char *const kHowToGet =
     "run scripts/install-deps.sh --cuda (pip packages, no GPU needed), or "

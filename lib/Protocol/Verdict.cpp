@@ -79,6 +79,8 @@ static Json toJson(const GpuReport &gpu) {
                {"driver", gpu.driver},
                {"compiler", gpu.compiler},
                {"compile_ms", number(gpu.compileMs)}};
+  if (!gpu.prelude.empty())
+    json["prelude"] = gpu.prelude;
   json["kernels"] = Json::array();
   for (const KernelReport &kernel : gpu.kernels)
     json["kernels"].push_back({{"name", kernel.name},
@@ -279,6 +281,8 @@ static GpuReport readGpuReport(const Json &value, std::string path,
   reader.readString("arch", gpu.arch);
   reader.readString("driver", gpu.driver);
   reader.readString("compiler", gpu.compiler);
+  // Not in verdicts of earlier workers.
+  reader.readString("prelude", gpu.prelude, true);
   reader.readDouble("compile_ms", gpu.compileMs, 0, infinity);
   reader.readArray("kernels", [&](const Json &value, std::string path) {
     KernelReport kernel;

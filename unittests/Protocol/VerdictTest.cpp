@@ -54,6 +54,7 @@ static Verdict full() {
   v.gpu->arch = "sm_90a";
   v.gpu->driver = "13.0";
   v.gpu->compiler = "12.9";
+  v.gpu->prelude = "0f1e";
   v.gpu->kernels = {{"softmax", 168, 8, 4, 16, 2048}};
   v.gpu->warnings = {"C7510: serialised"};
   v.gpu->compileMs = 123.5;

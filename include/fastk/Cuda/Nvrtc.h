@@ -75,6 +75,8 @@ Headers readToolkitHeaders(const std::string &includeFolder);
 /// The prelude: what device code has without including anything.
 extern const char *const preludeName;
 const std::string &preludeText();
+/// SHA-256 of that text.
+const std::string &preludeDigest();
 
 struct CompileRequest {
   std::string source;

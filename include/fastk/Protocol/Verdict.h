@@ -199,6 +199,9 @@ struct GpuReport {
   std::string arch;
   /// The CUDA version the driver supports, and NVRTC's: "13.0".
   std::string driver, compiler;
+  /// SHA-256 of the prelude that a candidate in CUDA C++ was compiled with;
+  /// empty for others, and in verdicts of earlier workers.
+  std::string prelude;
   /// Of candidates in CUDA C++, and in PTX where ptxas assembled them.
   std::vector<KernelReport> kernels;
   std::vector<std::string> warnings;

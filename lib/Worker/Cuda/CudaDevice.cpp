@@ -137,6 +137,8 @@ bool CudaDevice::prepare(ProgramRole part, Verdict &verdict, Failure &failure) {
   if (part == ProgramRole::Candidate) {
     GpuReport &report = *verdict.gpu;
     report.compiler = result.nvrtcVersion;
+    if (program->code == Code::CUDA)
+      report.prelude = cuda::preludeDigest();
     report.compileMs = result.milliseconds;
     for (const cuda::KernelFacts &kernel : result.kernels)
       if (kernel.isEntry)
