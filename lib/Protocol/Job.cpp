@@ -320,6 +320,7 @@ static void readJudging(ObjectReader &reader, Job &job, std::string &error) {
         ObjectReader options(value, std::move(path), error);
         options.readInt("trials", job.validate.trials, 1, 1000, true);
         options.readBool("competitors", job.validate.competitors, true);
+        options.readBool("full", job.validate.full, true);
         options.readBool("require_deterministic",
                          job.validate.requireDeterministic, true);
         options.finish();
@@ -510,6 +511,8 @@ std::string fastk::worker::toJSON(const Job &job) {
   json["accepted_precision"] = toString(job.acceptedPrecision);
   json["validate"] = {{"trials", job.validate.trials},
                       {"competitors", job.validate.competitors}};
+  if (job.validate.full)
+    json["validate"]["full"] = true;
   if (job.validate.requireDeterministic)
     json["validate"]["require_deterministic"] = true;
   json["time"] = {{"threads", job.time.threads},

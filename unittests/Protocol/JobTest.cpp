@@ -34,6 +34,7 @@ TEST(Job, DefaultsAreTheDocumentedOnes) {
   EXPECT_EQ(job->validate.trials, 3);
   EXPECT_TRUE(job->validate.competitors);
   EXPECT_FALSE(job->validate.requireDeterministic);
+  EXPECT_FALSE(job->validate.full);
   EXPECT_EQ(job->time.threads, 0);
   EXPECT_EQ(job->time.minSamples, 7);
   EXPECT_EQ(job->time.maxSeconds, 2);
@@ -85,6 +86,7 @@ TEST(Job, RoundTripForAGPU) {
   job.sanitizer = {SanitizerOptions::When::Required, 12.5};
   job.delays = {SanitizerOptions::When::Never, 2.5, 77, false};
   job.profile = {ProfileOptions::When::Installed, 7};
+  job.validate.full = true;
   std::string error, text = toJSON(job);
   std::optional<Job> read = parseJob(text, error);
   ASSERT_TRUE(read) << error << "\n" << text;
@@ -97,6 +99,7 @@ TEST(Job, RoundTripForAGPU) {
   EXPECT_FALSE(read->delays.rules);
   EXPECT_EQ(read->profile.when, ProfileOptions::When::Installed);
   EXPECT_EQ(read->profile.seconds, 7);
+  EXPECT_TRUE(read->validate.full);
   EXPECT_EQ(read->device, DeviceKind::Cuda);
   EXPECT_EQ(read->oracle.code, Code::PTX);
   EXPECT_EQ(read->baseline.code, Code::Cubin);

@@ -539,6 +539,24 @@ TEST(Inputs, VeryLargeEvaluationsStayCheap) {
       [](const Trial &trial) { return trial.law == Distribution::FullWidth; }));
 }
 
+/// Where it asks for all, an evaluation draws what mode validate does.
+TEST(Inputs, FullEvaluationsDrawAsValidationsDo) {
+  Job evaluation = productJob(2048, 2048, 2048);
+  evaluation.mode = Mode::Evaluate;
+  evaluation.validate.full = true;
+  Job validation = evaluation;
+  validation.mode = Mode::Validate;
+  Trials mine = drawTrials(evaluation, 7), theirs = drawTrials(validation, 7);
+  EXPECT_EQ(mine.required, theirs.required);
+  ASSERT_EQ(mine.cases.size(), theirs.cases.size());
+  for (size_t i = 0; i < mine.cases.size(); ++i) {
+    EXPECT_EQ(mine.cases[i].law, theirs.cases[i].law);
+    EXPECT_EQ(mine.cases[i].seed, theirs.cases[i].seed);
+  }
+  evaluation.validate.full = false;
+  EXPECT_LT(drawTrials(evaluation, 7).required, theirs.required);
+}
+
 /// A promotion leaves nothing out: each law of the kind and of the operands.
 TEST(Inputs, PromotionDrawsEveryLaw) {
   Job job = productJob(2048, 2048, 2048);

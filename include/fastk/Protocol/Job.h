@@ -126,6 +126,8 @@ struct ValidateOptions {
   /// Check that zeros, copies, means... are rejected on these inputs, and that
   /// the oracle reacts to every operand.
   bool competitors = true;
+  /// In mode evaluate: as many trials as mode validate has, whatever the size.
+  bool full = false;
   /// Refuse a candidate that does not give the same bits every time.
   bool requireDeterministic = false;
 };

@@ -272,7 +272,7 @@ Trials fastk::worker::drawTrials(const Job &job, uint64_t seed) {
   auto addCase = [&](Distribution law, int64_t trial) {
     trials.cases.push_back({law, trial, bitsAt(seed, trials.cases.size()), 1});
   };
-  bool brief = job.mode == Mode::Evaluate;
+  bool brief = job.mode == Mode::Evaluate && !job.validate.full;
   int64_t size = elementsOf(job);
   // On so many elements one draw of N(0,1) has all there is to see.
   int64_t normals = brief && size > largeElements ? 1 : job.validate.trials;
