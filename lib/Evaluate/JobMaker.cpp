@@ -27,6 +27,9 @@
 using namespace mlir;
 using namespace fastk;
 
+/// Of timing, where a first measurement is all that is wanted.
+static constexpr double kBriefSeconds = 0.1;
+
 llvm::Expected<std::unique_ptr<JobMaker>>
 JobMaker::create(JobMakerOptions options) {
   if (!llvm::sys::fs::can_execute(options.compiler))
@@ -340,6 +343,28 @@ llvm::Expected<Provenance> JobMaker::provenance(LoweringOp workload,
   return parts;
 }
 
+/// What is asked, and how much is spent on it. \p timeSeconds: of an
+/// evaluation; 0 for the worker's default.
+static void setEffort(worker::Job &job, const EvaluationRequest &request,
+                      double timeSeconds) {
+  job.mode = request.promote        ? worker::Mode::Promote
+             : request.validateOnly ? worker::Mode::Validate
+                                    : worker::Mode::Evaluate;
+  if (request.promote) {
+    job.validate.trials = 10;
+    job.time.maxSeconds = 5.0;
+  }
+  if (timeSeconds > 0)
+    job.time.maxSeconds = timeSeconds * (request.promote ? 2.5 : 1);
+  if (request.timesBriefly) {
+    job.validate.full = true;
+    job.time.maxSeconds = kBriefSeconds;
+  }
+  // What is told by its measurement is never dropped for being slow.
+  if (request.promote || request.timesBriefly)
+    job.time.screenRatio = 0;
+}
+
 llvm::Expected<PreparedJob> JobMaker::make(const EvaluationRequest &request,
                                            bool competitors,
                                            const RequestContext &context) {
@@ -425,21 +450,11 @@ llvm::Expected<PreparedJob> JobMaker::make(const EvaluationRequest &request,
     job.profile.when = worker::ProfileOptions::When::Installed;
   job.machine = target.model;
   job.acceptedPrecision = toWorker(request.acceptedPrecision);
-  job.mode = request.promote        ? worker::Mode::Promote
-             : request.validateOnly ? worker::Mode::Validate
-                                    : worker::Mode::Evaluate;
   job.validate.competitors = competitors;
   job.validate.requireDeterministic = options.requireDeterministic;
   job.time.threads = options.threads;
   job.time.cache = options.cache;
-  if (request.promote) {
-    job.validate.trials = 10;
-    job.time.maxSeconds = 5.0;
-    // A winner is told by its measurement, never dropped for being slow.
-    job.time.screenRatio = 0;
-  }
-  if (options.timeSeconds > 0)
-    job.time.maxSeconds = options.timeSeconds * (request.promote ? 2.5 : 1);
+  setEffort(job, request, options.timeSeconds);
   Roofline roofline = computeRoofline(workload.getPattern());
   job.floorNs =
       1e9 * roofline.floorSeconds(target,

@@ -293,6 +293,34 @@ TEST_F(LocalPool, JobsForAGPU) {
   EXPECT_THAT(readAll(folder.file("oracle")), testing::HasSubstr("sm_90a"));
 }
 
+// It is judged as where nothing is timed, and not dropped for being slow.
+TEST_F(LocalPool, AFirstMeasurementIsBrief) {
+  options.worker = script("worker", "cat > " + folder.file("job") + "\n");
+  auto jobOf = [&](bool timesBriefly) {
+    Variant variant;
+    variant.language = Language::schedule;
+    EvaluationRequest request{TestContext::loweringOf(*module), variant};
+    request.timesBriefly = timesBriefly;
+    // It gives no verdict.
+    llvm::consumeError(pool()->evaluate(request, {}).takeError());
+    std::string error;
+    auto job = worker::parseJob(readAll(folder.file("job")), error);
+    EXPECT_TRUE(job) << error;
+    return job.value_or(worker::Job());
+  };
+  options.jobs.timeSeconds = 0;
+  worker::Job brief = jobOf(true), other = jobOf(false);
+  EXPECT_EQ(brief.mode, worker::Mode::Evaluate);
+  EXPECT_TRUE(brief.validate.full);
+  EXPECT_EQ(brief.time.maxSeconds, 0.1);
+  EXPECT_EQ(brief.time.screenRatio, 0);
+  EXPECT_EQ(brief.profile.when, worker::ProfileOptions::When::Never);
+  EXPECT_EQ(other.mode, worker::Mode::Evaluate);
+  EXPECT_FALSE(other.validate.full);
+  EXPECT_EQ(other.time.maxSeconds, 2);
+  EXPECT_EQ(other.time.screenRatio, 1.3);
+}
+
 // What cannot run is refused with the rule, and no worker is asked.
 TEST_F(LocalPool, WhatCannotRunIsRefused) {
   auto onDevice = workload(64, "cuda:sm_90a");

@@ -40,6 +40,9 @@ struct EvaluationRequest {
   bool promote = false;
   /// Whether it is right is all that is asked: nothing is timed.
   bool validateOnly = false;
+  /// Whether it is right is asked as if that were all; beside the baseline it
+  /// is timed for a moment, and never dropped for being slow.
+  bool timesBriefly = false;
   /// Where answers come later: nothing that is asked for together with this one
   /// is pending so far. Its evaluation also shows that the workload's inputs
   /// can tell right from wrong.
