@@ -7,11 +7,14 @@
 
 #include "fastk/Driver/AdmitFamily.h"
 #include "SearchEvaluator.h"
+#include "fastk/Cuda/Nvrtc.h"
 #include "fastk/Driver/FamilySamples.h"
 #include "fastk/Propose/Parameters.h"
 #include "fastk/Search/Progress.h"
 #include "fastk/Support/DurableFile.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
 #include <limits>
 #include <random>
 
@@ -23,7 +26,7 @@ using families::Instance;
 
 /// Each so-manyth workload has a second instance judged.
 static constexpr size_t kSecondEvery = 3;
-/// How often an evaluation that failed by itself is made.
+/// How often a judgement that failed by itself is made.
 static constexpr int kMaxTries = 3;
 
 namespace {
@@ -51,7 +54,7 @@ private:
   llvm::Expected<bool> judge(SampledWorkload &sample, bool hasSecond);
   /// The cheapest instance, and with `hasSecond` another one.
   std::vector<Instance> choose(const SampledWorkload &sample, bool hasSecond);
-  /// Nothing: pending.
+  /// Nothing: pending. The first instance of a sample is timed, too.
   llvm::Expected<std::optional<worker::Verdict>>
   ask(LoweringOp workload, const Variant &variant, bool isFirst);
   llvm::Error conclude(const SampledWorkload &sample, const Instance &instance,
@@ -93,19 +96,48 @@ std::vector<Instance> Admission::choose(const SampledWorkload &sample,
   return chosen;
 }
 
+/// Whether a verdict on a timed job may be so for its times alone: clocks that
+/// contradict each other, a floor that is wrong, room for more operands.
+static bool mayBeOfTimes(worker::Status status) {
+  using worker::Status;
+  return status != Status::OK && status != Status::Wrong &&
+         status != Status::Crash && status != Status::Unfit &&
+         status != Status::Disagreement;
+}
+
 llvm::Expected<std::optional<worker::Verdict>>
 Admission::ask(LoweringOp workload, const Variant &variant, bool isFirst) {
   EvaluationRequest asked{workload, variant};
   asked.acceptedPrecision = options.precision;
-  asked.validateOnly = true;
+  asked.timesBriefly = isFirst;
+  asked.validateOnly = !isFirst;
   asked.firstOfBatch = isFirst;
   for (;;) {
     llvm::Expected<std::optional<worker::Verdict>> verdict =
         evaluator.evaluate(asked, waiting);
-    if (!verdict || !*verdict || (*verdict)->status != worker::Status::Error ||
-        ++asked.failures == kMaxTries)
+    if (!verdict || !*verdict)
       return verdict;
+    worker::Status status = (*verdict)->status;
+    bool hasFailed = status == worker::Status::Error;
+    if (hasFailed && ++asked.failures == kMaxTries)
+      return verdict;
+    if (!hasFailed && !(asked.timesBriefly && mayBeOfTimes(status)))
+      return verdict;
+    // Times are of no account: what it is without them decides.
+    asked.timesBriefly = false;
+    asked.validateOnly = true;
   }
+}
+
+/// Nothing where nothing was timed, or too much disturbed it.
+static std::optional<Evidence::Times> timesOf(const worker::Verdict &verdict) {
+  const worker::TimingReport &timing = verdict.timing;
+  if (!timing.candidate || !timing.baseline || !timing.speedupOverBaseline ||
+      timing.tooBusy || !std::isnormal(timing.speedupOverBaseline->median))
+    return std::nullopt;
+  return Evidence::Times{timing.candidate->medianNs, timing.baseline->medianNs,
+                         timing.speedupOverBaseline->median,
+                         timing.belowResolution};
 }
 
 /// "BN 64, CONSUMERS 2": what was chosen for an instance.
@@ -132,9 +164,17 @@ llvm::Error Admission::noteMachine(const SampledWorkload &sample,
                          "found, and with which compiler: answer it with the "
                          "fastk-worker of this fastk");
   const worker::GpuReport &gpu = *verdict.gpu;
+  if (gpu.prelude != cuda::preludeDigest())
+    return llvm::createStringError(
+        nameOf(sample) + ": its verdict is of a worker with another prelude "
+                         "than this fastk's (docs/cuda.md), or of an earlier "
+                         "one: remove it, or take an empty spool, and answer "
+                         "with the fastk-worker of this fastk");
   if (evidence.compiler.empty()) {
     evidence.compiler = gpu.compiler;
     evidence.device = gpu.name;
+    evidence.driver = gpu.driver;
+    evidence.prelude = gpu.prelude;
   }
   if (evidence.compiler != gpu.compiler || evidence.device != gpu.name)
     return llvm::createStringError(
@@ -162,9 +202,9 @@ llvm::Error Admission::conclude(const SampledWorkload &sample,
                        verdict.reason);
     return llvm::Error::success();
   }
-  evidence.instances.push_back({sample.number, sample.form.key, sample.about,
-                                digestOf(variant),
-                                std::string(toString(verdict.precision))});
+  evidence.instances.push_back(
+      {sample.number, sample.form.key, sample.about, digestOf(variant),
+       std::string(toString(verdict.precision)), timesOf(verdict)});
   return noteMachine(sample, verdict);
 }
 
@@ -232,6 +272,10 @@ llvm::Expected<AdmitResult> Admission::admit() {
                       " instances of " + std::to_string(headers.size()) +
                       " workloads are right on " + evidence.device +
                       ", with NVRTC " + evidence.compiler;
+  if (size_t timed = evidence.timed())
+    found += llvm::formatv("; {0:f2} times the default lowering's speed, the "
+                           "mean of {1} that were timed",
+                           evidence.meanRatio(), timed);
   if (headers.size() < families::kMinSamples)
     return AdmitResult{AdmitEnd::Done,
                        found + "; a trial: evidence is of " +

@@ -6,12 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Driver/FamilySamples.h"
+#include "fastk/Cuda/Nvrtc.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Families/Samples.h"
 #include "fastk/Support/Sha256.h"
 #include "fastk/Transforms/FormWorkloads.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -115,6 +117,12 @@ llvm::Expected<std::string> fastk::whyExpired(const Evidence &evidence,
                    "plan.json)");
   if (evidence.target != "cuda:" + family.target)
     return expired("it was admitted for " + evidence.target);
+  if (evidence.prelude != cuda::preludeDigest())
+    return expired(
+        evidence.prelude.empty()
+            ? "it does not say with which prelude its instances were compiled"
+            : "the prelude has changed, the device code that its instances "
+              "were compiled with");
   std::vector<std::string> headers;
   for (uint64_t number : evidence.samples()) {
     llvm::Expected<SampledWorkload> sample = makeSampledWorkload(
@@ -151,14 +159,16 @@ llvm::Expected<Evidence> fastk::standingEvidence(const Family &family,
   return evidence;
 }
 
-std::string fastk::describeAdmission(const Family &family, StringRef compiler,
-                                     MLIRContext *context) {
-  llvm::Expected<Evidence> evidence =
-      standingEvidence(family, compiler, context);
+std::string fastk::describeAdmission(llvm::Expected<Evidence> evidence) {
   if (!evidence)
     return llvm::toString(evidence.takeError());
   return "admitted: " + std::to_string(evidence->instances.size()) +
          " instances, NVRTC " + evidence->compiler + ", " + evidence->device;
+}
+
+std::string fastk::describeSpeedup(const Evidence &evidence) {
+  return evidence.timed() ? llvm::formatv("{0:f2}x", evidence.meanRatio()).str()
+                          : "-";
 }
 
 llvm::Expected<std::vector<AdmittedFamily>>

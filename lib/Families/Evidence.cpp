@@ -9,11 +9,14 @@
 #include "fastk/Support/DurableFile.h"
 #include "fastk/Support/Nesting.h"
 #include "fastk/Support/OutputPlace.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
 #include <fcntl.h>
 
 using namespace llvm;
@@ -32,6 +35,19 @@ std::vector<uint64_t> Evidence::samples() const {
   return numbers;
 }
 
+size_t Evidence::timed() const {
+  return llvm::count_if(
+      instances, [](const Instance &each) { return each.times.has_value(); });
+}
+
+double Evidence::meanRatio() const {
+  double sum = 0;
+  for (const Instance &each : instances)
+    if (each.times)
+      sum += std::log(each.times->ratio);
+  return timed() ? std::exp(sum / double(timed())) : 0;
+}
+
 std::string families::evidencePath(StringRef folder) {
   SmallString<256> path(folder);
   sys::path::append(path, "evidence.json");
@@ -39,6 +55,19 @@ std::string families::evidencePath(StringRef folder) {
 }
 
 namespace llvm::json {
+static bool fromJSON(const Value &value, Evidence::Times &times, Path path) {
+  ObjectMapper map(value, path);
+  if (!map || !map.map("instance_ns", times.instanceNs) ||
+      !map.map("default_ns", times.defaultNs) ||
+      !map.map("ratio", times.ratio) ||
+      !map.mapOptional("below_resolution", times.belowResolution))
+    return false;
+  if (times.ratio > 0)
+    return true;
+  path.field("ratio").report("must be more than 0");
+  return false;
+}
+
 static bool fromJSON(const Value &value, Evidence::Instance &instance,
                      Path path) {
   ObjectMapper map(value, path);
@@ -46,7 +75,8 @@ static bool fromJSON(const Value &value, Evidence::Instance &instance,
          map.map("workload", instance.workload) &&
          map.map("about", instance.about) &&
          map.map("program", instance.program) &&
-         map.map("precision", instance.precision);
+         map.map("precision", instance.precision) &&
+         map.map("times", instance.times);
 }
 } // namespace llvm::json
 
@@ -72,6 +102,8 @@ Expected<Evidence> families::readEvidence(StringRef folder) {
       !map.map("family", evidence.family) ||
       !map.map("emitter", evidence.emitter) ||
       !map.map("nvrtc", evidence.compiler) ||
+      !map.mapOptional("prelude", evidence.prelude) ||
+      !map.mapOptional("driver", evidence.driver) ||
       !map.map("target", evidence.target) ||
       !map.map("device", evidence.device) || !map.map("seed", evidence.seed) ||
       !map.map("instances", evidence.instances))
@@ -85,6 +117,23 @@ Expected<Evidence> families::readEvidence(StringRef folder) {
   return evidence;
 }
 
+static void writeTimes(json::OStream &writer, const Evidence::Times &times) {
+  auto number = [&](StringRef name, const char *format, double value) {
+    writer.attributeBegin(name);
+    std::string text;
+    raw_string_ostream(text) << llvm::format(format, value);
+    writer.rawValue(text);
+    writer.attributeEnd();
+  };
+  writer.attributeObject("times", [&] {
+    number("instance_ns", "%.0f", times.instanceNs);
+    number("default_ns", "%.0f", times.defaultNs);
+    number("ratio", "%.4g", times.ratio);
+    if (times.belowResolution)
+      writer.attribute("below_resolution", true);
+  });
+}
+
 Error families::writeEvidence(StringRef folder, const Evidence &evidence) {
   std::string text;
   raw_string_ostream os(text);
@@ -94,6 +143,8 @@ Error families::writeEvidence(StringRef folder, const Evidence &evidence) {
     writer.attribute("family", evidence.family);
     writer.attribute("emitter", evidence.emitter);
     writer.attribute("nvrtc", evidence.compiler);
+    writer.attribute("prelude", evidence.prelude);
+    writer.attribute("driver", evidence.driver);
     writer.attribute("target", evidence.target);
     writer.attribute("device", evidence.device);
     writer.attribute("seed", evidence.seed);
@@ -105,6 +156,8 @@ Error families::writeEvidence(StringRef folder, const Evidence &evidence) {
           writer.attribute("about", each.about);
           writer.attribute("program", each.program);
           writer.attribute("precision", each.precision);
+          if (each.times)
+            writeTimes(writer, *each.times);
         });
     });
   });

@@ -38,7 +38,7 @@ int fastk::bank::listFamilies(std::vector<std::string> folders) {
   context.loadAllAvailableDialects();
   std::string compiler = cuda::Nvrtc::versionHere();
   std::vector<std::vector<std::string>> table = {
-      {"family", "core", "target", "title", "evidence"}};
+      {"family", "core", "target", "title", "speedup", "evidence"}};
   for (const std::string &folder : folders) {
     llvm::Expected<std::vector<Family>> families = familiesOf(folder);
     if (!families)
@@ -46,10 +46,14 @@ int fastk::bank::listFamilies(std::vector<std::string> folders) {
     if (families->empty())
       return reportError(folder + ": holds no family: a folder with "
                                   "family.json, plan.json and kernel.cu");
-    for (const Family &family : *families)
+    for (const Family &family : *families) {
+      llvm::Expected<families::Evidence> evidence =
+          standingEvidence(family, compiler, &context);
+      std::string speedup = evidence ? describeSpeedup(*evidence) : "-";
       table.push_back({family.name, family.core, "cuda:" + family.target,
-                       family.title,
-                       describeAdmission(family, compiler, &context)});
+                       family.title, std::move(speedup),
+                       describeAdmission(std::move(evidence))});
+    }
   }
   printTable(table, llvm::outs());
   return kExitDone;

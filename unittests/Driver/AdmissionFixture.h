@@ -9,6 +9,7 @@
 #define FASTK_UNITTESTS_DRIVER_ADMISSIONFIXTURE_H
 
 #include "SessionFixture.h"
+#include "fastk/Cuda/Nvrtc.h"
 #include "fastk/Driver/AdmitFamily.h"
 #include "fastk/Driver/FamilySamples.h"
 #include "llvm/Support/FileSystem.h"
@@ -32,6 +33,17 @@ public:
     verdict.gpu.emplace();
     verdict.gpu->name = "NVIDIA H200";
     verdict.gpu->compiler = "13.0";
+    verdict.gpu->driver = "13.1";
+    verdict.gpu->prelude = cuda::preludeDigest();
+    return verdict;
+  }
+  static worker::Verdict timed(double ns, double baselineNs) {
+    worker::Verdict verdict = right();
+    verdict.timing.candidate = worker::Timing{ns, ns, ns, 9};
+    verdict.timing.baseline =
+        worker::Timing{baselineNs, baselineNs, baselineNs, 9};
+    double ratio = baselineNs / ns;
+    verdict.timing.speedupOverBaseline = worker::Ratio{ratio, ratio, ratio};
     return verdict;
   }
   static worker::Verdict failed(worker::Status status) {
@@ -43,7 +55,8 @@ public:
 
   llvm::Expected<std::optional<worker::Verdict>>
   evaluate(const EvaluationRequest &request, const RequestContext &) override {
-    EXPECT_TRUE(request.validateOnly);
+    // Briefly or not at all, but never as in a search.
+    EXPECT_NE(request.validateOnly, request.timesBriefly);
     ++asked;
     return answer(request);
   }

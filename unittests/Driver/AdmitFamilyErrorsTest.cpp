@@ -60,3 +60,19 @@ TEST_F(AdmitFamilyErrorsTest, AVerdictSaysWhatCompiled) {
   EXPECT_THAT(problemOfAdmission(),
               HasSubstr("its verdict does not say on which GPU"));
 }
+
+TEST_F(AdmitFamilyErrorsTest, AVerdictIsOfTheSamePrelude) {
+  for (const char *prelude : {"", "another"}) {
+    judge.answer = [&](const EvaluationRequest &) {
+      worker::Verdict verdict = ScriptedJudge::right();
+      verdict.gpu->prelude = prelude;
+      return verdict;
+    };
+    EXPECT_THAT(problemOfAdmission(),
+                AllOf(HasSubstr("sample 0 of seed 0 ("),
+                      HasSubstr("of a worker with another prelude than this "
+                                "fastk's (docs/cuda.md), or of an earlier one"),
+                      HasSubstr("take an empty spool")));
+    EXPECT_EQ(evidence(), "");
+  }
+}

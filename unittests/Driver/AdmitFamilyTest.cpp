@@ -35,6 +35,7 @@ TEST_F(AdmitFamilyTest, EvidenceNamesEachInstance) {
   EXPECT_EQ(keys.size(), 60u);
   EXPECT_EQ(read.device, "NVIDIA H200");
   EXPECT_EQ(read.compiler, "13.0");
+  EXPECT_EQ(read.driver, "13.1");
   EXPECT_EQ(read.target, "cuda:sm_90a");
   EXPECT_THAT(said, HasSubstr("is admitted: 80 instances of 60 workloads are "
                               "right on NVIDIA H200, with NVRTC 13.0"));

@@ -37,8 +37,8 @@ TEST_F(ExpiredEvidenceTest, WhatIsUnchangedStands) {
 TEST_F(ExpiredEvidenceTest, WhatStandsIsToldInALine) {
   auto told = [&](llvm::StringRef compiler) {
     return describeAdmission(
-        llvm::cantFail(families::readFamily(options.folder)), compiler,
-        &session.getContext());
+        standingEvidence(llvm::cantFail(families::readFamily(options.folder)),
+                         compiler, &session.getContext()));
   };
   EXPECT_EQ(told("13.0"), "admitted: 80 instances, NVRTC 13.0, NVIDIA H200");
   EXPECT_THAT(told("12.9"), HasSubstr("expired: it was admitted with NVRTC"));
@@ -63,6 +63,26 @@ TEST_F(ExpiredEvidenceTest, AnotherHeaderOfAWorkloadEndsIt) {
   // As if the compiler wrote another one.
   read.instances[17].sample = 100000;
   EXPECT_THAT(whyNot(), AllOf(HasSubstr("headers that the compiler writes"),
+                              HasSubstr("admits it again")));
+}
+
+TEST_F(ExpiredEvidenceTest, AnotherPreludeEndsIt) {
+  EXPECT_EQ(read.prelude, cuda::preludeDigest());
+  read.prelude = "another";
+  EXPECT_EQ(whyNot(), "the prelude has changed, the device code that its "
+                      "instances were compiled with; fastk-opt "
+                      "--admit-family=" +
+                          options.folder +
+                          " --target=cuda:sm_90a admits it again");
+}
+
+TEST_F(ExpiredEvidenceTest, EvidenceOfBeforeKnowsNoPrelude) {
+  std::string text = evidence(), digest = cuda::preludeDigest();
+  text.replace(text.find(digest), digest.size(), "");
+  text.replace(text.find("\"prelude\": \"\","), 13, "");
+  write("evidence.json", text);
+  read = llvm::cantFail(families::readEvidence(options.folder));
+  EXPECT_THAT(whyNot(), AllOf(HasSubstr("it does not say with which prelude"),
                               HasSubstr("admits it again")));
 }
 

@@ -42,6 +42,8 @@ TEST_F(EvidenceErrorsTest, WhatIsWrittenIsRead) {
   evidence.family = "f";
   evidence.emitter = "e";
   evidence.compiler = "13.0";
+  evidence.prelude = "p";
+  evidence.driver = "13.1";
   evidence.target = "cuda:sm_90a";
   evidence.device = "NVIDIA H200";
   evidence.seed = ~uint64_t(0);
@@ -50,6 +52,8 @@ TEST_F(EvidenceErrorsTest, WhatIsWrittenIsRead) {
   EXPECT_EQ(read.family, "f");
   EXPECT_EQ(read.emitter, "e");
   EXPECT_EQ(read.compiler, "13.0");
+  EXPECT_EQ(read.prelude, "p");
+  EXPECT_EQ(read.driver, "13.1");
   EXPECT_EQ(read.target, "cuda:sm_90a");
   EXPECT_EQ(read.device, "NVIDIA H200");
   EXPECT_EQ(read.seed, evidence.seed);
@@ -83,4 +87,20 @@ TEST_F(EvidenceErrorsTest, FewerWorkloadsAreNone) {
   evidence.instances.back().sample = kMinSamples - 2;
   ASSERT_FALSE(writeEvidence(folder, evidence));
   EXPECT_THAT(problem(), HasSubstr("is of 59 workloads, and 60 are the least"));
+}
+
+TEST_F(EvidenceErrorsTest, TimesAreOptionalAndSaneWhereTheyAre) {
+  evidence.instances[3].times = {9000.4, 20001.2, 2.2071, true};
+  ASSERT_FALSE(writeEvidence(folder, evidence));
+  Evidence read = llvm::cantFail(readEvidence(folder));
+  EXPECT_FALSE(read.instances[2].times);
+  ASSERT_TRUE(read.instances[3].times);
+  EXPECT_EQ(read.instances[3].times->instanceNs, 9000);
+  EXPECT_EQ(read.instances[3].times->defaultNs, 20001);
+  EXPECT_EQ(read.instances[3].times->ratio, 2.207);
+  EXPECT_TRUE(read.instances[3].times->belowResolution);
+  EXPECT_EQ(read.timed(), 1u);
+  evidence.instances[3].times->ratio = 0;
+  ASSERT_FALSE(writeEvidence(folder, evidence));
+  EXPECT_THAT(problem(), HasSubstr("must be more than 0"));
 }

@@ -87,11 +87,13 @@ admittedFamilies(llvm::StringRef folder, llvm::StringRef target,
                  mlir::MLIRContext *context,
                  llvm::function_ref<void(const std::string &)> warn);
 
-/// Whether the evidence in a family's folder admits it, in a line: "admitted:
-/// 80 instances, ...", "not admitted: ...", "expired: ...".
-std::string describeAdmission(const families::Family &family,
-                              llvm::StringRef compiler,
-                              mlir::MLIRContext *context);
+/// What standingEvidence() has found, in a line: "admitted: 80 instances, ...",
+/// "not admitted: ...", "expired: ...".
+std::string describeAdmission(llvm::Expected<families::Evidence> evidence);
+
+/// "1.84x": the geometric mean over the samples that were timed, beside the
+/// default lowering; "-" where none was.
+std::string describeSpeedup(const families::Evidence &evidence);
 
 } // namespace fastk
 

@@ -16,6 +16,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,10 +30,23 @@ struct Evidence {
   std::string family, emitter;
   /// The version of NVRTC that compiled the instances: "13.0".
   std::string compiler;
+  /// SHA-256 of the prelude that they were compiled with. Empty in evidence of
+  /// earlier versions.
+  std::string prelude;
+  /// The CUDA version that the GPU's driver supports: "13.0". Nothing rests on
+  /// it.
+  std::string driver;
   /// "cuda:sm_90a"; "NVIDIA H200".
   std::string target, device;
   /// What the samples were drawn with.
   uint64_t seed = 0;
+  /// Of a first measurement beside the default lowering: medians, and that of
+  /// the ratio of calls in pairs, above 1 where the instance is faster.
+  struct Times {
+    double instanceNs = 0, defaultNs = 0, ratio = 0;
+    /// The default lowering takes so little that the ratio is biased towards 1.
+    bool belowResolution = false;
+  };
   struct Instance {
     uint64_t sample = 0;
     /// Key of the workload, and what it is for people.
@@ -41,12 +55,18 @@ struct Evidence {
     std::string program;
     /// The class in which it is right: "ieee".
     std::string precision;
+    /// Of a sample's first instance, where it could be measured.
+    std::optional<Times> times = std::nullopt;
   };
   /// In the order of the samples.
   std::vector<Instance> instances;
 
   /// Numbers of the samples, each once.
   std::vector<uint64_t> samples() const;
+  /// Instances that were measured, and the geometric mean of their ratios; 0
+  /// where there are none.
+  size_t timed() const;
+  double meanRatio() const;
 };
 
 std::string evidencePath(llvm::StringRef folder);

@@ -8,13 +8,17 @@ usage: answer_spool.py DIR [MOST | --disagree | --fail | --gpu | --wrong]
 answers at most MOST jobs, in order of name; prints how many. With --fail the worker fails, whatever
 the candidate. With --gpu it says on what GPU a candidate was judged, and with --wrong that it is wrong.
 """
+import hashlib
 import json
 import os
 import re
 import sys
 
-
-GPU = {"name": "NVIDIA H200", "arch": "sm_90a", "driver": "13.0", "compiler": "13.0", "kernels": [],
+PRELUDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "lib", "Cuda", "Prelude",
+                       "fastk_prelude.cuh")
+with open(PRELUDE, "rb") as prelude:
+    DIGEST = hashlib.sha256(prelude.read()).hexdigest()
+GPU = {"name": "NVIDIA H200", "arch": "sm_90a", "driver": "13.0", "compiler": "13.0", "prelude": DIGEST, "kernels": [],
        "warnings": [], "compile_ms": 1.0, "clocks": [], "missing_clocks": [], "readings": 0,
        "throttled": 0, "throttle_reasons": []}
 
@@ -53,7 +57,7 @@ def write(folder, job, changed):
     os.rename(temporary, os.path.join(folder, "verdict.json"))
 
 
-def answer(folder, job):
+def answer(folder, job, changed):
     def nanoseconds(name):
         path = os.path.join(folder, job["programs"][name]["path"])
         with open(path, encoding="utf-8") as file:
@@ -67,7 +71,7 @@ def answer(folder, job):
         other = nanoseconds("incumbent")
         times["incumbent"] = timing(other)
         times["speedup_over_incumbent"] = ratio(other / mine)
-    write(folder, job, {"timing": times})
+    write(folder, job, {"timing": times} | changed)
 
 
 def main():
@@ -90,10 +94,10 @@ def main():
                 write(folder, job, {"status": "error", "reason": "the GPU is lost"})
             elif wrong:
                 write(folder, job, {"status": "wrong", "reason": "on normal, result 0: as told"})
-            elif gpu:
+            elif gpu and job["mode"] == "validate":
                 write(folder, job, {"gpu": GPU})
             else:
-                answer(folder, job)
+                answer(folder, job, {"gpu": GPU} if gpu else {})
             done += 1
     print(f"{done} answered")
 
