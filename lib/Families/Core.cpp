@@ -19,6 +19,8 @@
 #include "fastk/Families/ReductionText.h"
 #include "fastk/Families/Scan.h"
 #include "fastk/Families/ScanText.h"
+#include "fastk/Families/WindowCore.h"
+#include "fastk/Families/WindowText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -52,6 +54,7 @@ ArrayRef<Core> families::cores() {
       {"pointwise", describe<matchPointwise>,
        sample<families::samplePointwise>},
       {"scan", describe<matchScan>, sample<families::sampleScan>},
+      {"window", describe<matchWindows>, sample<families::sampleWindow>},
   };
   return table;
 }

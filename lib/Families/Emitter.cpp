@@ -37,6 +37,10 @@ CValue Scope::define(Elem elem, bool vector, const Twine &expression) {
 Lin Scope::mergeVars(const Lin &lin) {
   Lin result = lin;
   for (const MergedVars &group : merged) {
+    if (!group.steps.empty()) {
+      mergeSteps(group, result);
+      continue;
+    }
     int64_t coefficient = lin.coefficient(group.parts.back());
     int64_t expected = coefficient;
     for (unsigned var : llvm::reverse(group.parts)) {
@@ -51,6 +55,20 @@ Lin Scope::mergeVars(const Lin &lin) {
       result.terms[group.merged] = coefficient;
   }
   return result;
+}
+
+void Scope::mergeSteps(const MergedVars &group, Lin &lin) {
+  int64_t factor = lin.coefficient(group.parts.back()) / group.steps.back();
+  for (auto [var, step] : llvm::zip_equal(group.parts, group.steps)) {
+    if (lin.coefficient(var) != factor * step) {
+      program.fail("an element depends on more than where a window meets what "
+                   "it moves over");
+      return;
+    }
+    lin.terms.erase(var);
+  }
+  if (factor)
+    lin = lin + Lin::ofVar(group.merged, factor) - Lin(factor * group.begin);
 }
 
 Lin Scope::linear(Value value, ArrayRef<Lin> index) {
@@ -308,6 +326,8 @@ CValue Scope::opaque(Value value, ArrayRef<Lin> index) {
 CValue Scope::at(Value value, ArrayRef<Lin> index) {
   if (!program.failure.empty())
     return {};
+  if (onElement)
+    onElement(value, index);
   auto handy = bound.find(value.getAsOpaquePointer());
   if (handy != bound.end())
     return handy->second;

@@ -22,6 +22,7 @@
 #include "fastk/Families/PointwiseText.h"
 #include "fastk/Families/ReductionText.h"
 #include "fastk/Families/ScanText.h"
+#include "fastk/Families/WindowText.h"
 #include "gmock/gmock.h"
 
 using namespace fastk;
@@ -212,6 +213,13 @@ NVRTC_TEST(ShippedFamiliesTest, ScansCompile) {
   for (uint64_t number = 0; number < 12; ++number)
     compileInstances(FASTK_FAMILIES_DIR, "scan",
                      sampleScan(5, number).text.str(), false);
+}
+
+// Random ones: along x and along channels, one to three dimensions.
+NVRTC_TEST(ShippedFamiliesTest, WindowsCompile) {
+  for (uint64_t number = 0; number < 16; ++number)
+    compileInstances(FASTK_FAMILIES_DIR, "window",
+                     sampleWindow(5, number).text.str(), true);
 }
 
 // It calls every function of the header.

@@ -219,6 +219,10 @@ private:
 struct MergedVars {
   llvm::SmallVector<unsigned> parts;
   unsigned merged = 0;
+  /// Where there are any, the one is the sum of `begin` and of each part times
+  /// its step: where windows meet what they move over.
+  llvm::SmallVector<int64_t> steps = {};
+  int64_t begin = 0;
 };
 
 /// A straight-line piece of C in which values are computed once.
@@ -246,6 +250,8 @@ public:
   std::function<std::optional<CValue>(const Buffer &, const Lin &)> loaded;
   /// Told of each load and of each store.
   std::function<void(const Buffer &, const Lin &)> onLoad, onStore;
+  /// Told of each tensor whose element is asked for, and where.
+  std::function<void(mlir::Value, llvm::ArrayRef<Lin>)> onElement;
   /// Told of each index whose value is used, guards' among them.
   std::function<void(const Lin &)> onIndex;
   /// Told of each elementwise value that is computed.
@@ -324,6 +330,7 @@ private:
   CValue unify(const CValue &value, bool vector);
   CValue opaque(mlir::Value value, llvm::ArrayRef<Lin> index);
   Lin mergeVars(const Lin &lin);
+  void mergeSteps(const MergedVars &group, Lin &lin);
 
   Program &program;
   std::string &out;
