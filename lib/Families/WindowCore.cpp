@@ -9,6 +9,7 @@
 #include "CoreOperands.h"
 #include "IndexSpace.h"
 #include "PlaceText.h"
+#include <tuple>
 
 using namespace mlir;
 using namespace fastk;
@@ -209,8 +210,8 @@ private:
       return fail("it has no window that moves");
     if (found.size() > core.axes.size())
       return fail("windows are of more than three dimensions");
-    llvm::stable_sort(found, [](const SlidingAxis &a, const SlidingAxis &b) {
-      return a.var < b.var;
+    llvm::sort(found, [](const SlidingAxis &a, const SlidingAxis &b) {
+      return std::tie(a.var, a.windowVar) < std::tie(b.var, b.windowVar);
     });
     for (size_t i = 1; i < found.size(); ++i)
       if (found[i].var && found[i].var == found[i - 1].var)

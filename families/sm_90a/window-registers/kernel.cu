@@ -2,12 +2,15 @@
 // neighbours along x in one access, or of VECTOR channels where these lie together; it walks over the lines of their
 // windows, AHEAD of them under way at once, combines along x what each result needs of a line, and adds that to all results
 // whose windows have the line. So an element that windows share is loaded and combined along x once. Where windows are long
-// and few, LANES threads share a window and combine by shuffles. Always in the same order, so results are the same bits.
+// and few, LANES threads share a window and combine by shuffles. Where a thread's results along x are no whole vectors of the
+// result, lanes store neighbours that they have from each other (TURNED). Always in the same order, so results are the same
+// bits.
 
 #define PER_X 4 // tune: 1, 2, 4, 8
 #define PER_Y 1 // tune: 1, 2, 4, 8
 #define LANES 1 // tune: 1, 4, 8, 32
 #define AHEAD 1 // tune: 1, 2, 3, 4
+#define TURNED 0 // tune: 0, 1
 #define THREADS 256 // tune: 128, 256, 512
 #define ONCE_MB 200 // tune: 0, 200, 1000000
 #define STREAM 0 // tune: 0, 1
@@ -124,16 +127,65 @@ static FASTK_DEVICE bool isLoaded(const Line &line, int chunk) {
          hasChunk(chunk, line.skipped);
 }
 
-static FASTK_DEVICE Sum fromLane(const Sum &s, int distance) {
+static FASTK_DEVICE Sum fromLane(const Sum &s, int lane) {
   u32 words[SUM_WORDS];
   memcpy(words, &s, SUM_BYTES);
 #pragma unroll
   for (int k = 0; k < SUM_WORDS; ++k)
-    words[k] = __shfl_xor_sync(0xffffffffu, words[k], distance, LANES);
+    words[k] = __shfl_sync(0xffffffffu, words[k], lane);
   Sum other;
   memcpy(&other, words, SUM_BYTES);
   return other;
 }
+
+#if TURNED
+
+// Where results of a thread are no whole vectors: lanes store neighbours, of results that others have.
+static FASTK_DEVICE void storeTurned(OUT_TYPE *out, OPERAND_PARAMETERS, Index thread, const Sum (*sums)[EACH]) {
+  const int lane = threadIdx.x % 32, mine = lane % PER_X;
+#pragma unroll
+  for (int i = 0; i < PER_X; ++i) {
+    const int owner = i * (32 / PER_X) + lane / PER_X;
+    const Index group = thread - lane + owner;
+    const bool isThere = GROUPS % THREADS == 0 || group < GROUPS;
+    const Corner at = cornerOf(isThere ? group : (Index)(GROUPS - 1));
+#pragma unroll
+    for (int s = 0; s < PER_Y; ++s) {
+      Sum y = neutral();
+#pragma unroll
+      for (int t = 0; t < PER_X; ++t) {
+        const Sum found = fromLane(sums[s][t], owner);
+        if (t == mine)
+          y = found;
+      }
+      if (isThere && at.x + mine < OUT_X && (FITS_Y || at.y + s < OUT_Y))
+        finishOne<STREAM>(out, OPERANDS, outPlaceOf(at.o, at.z, at.y + s, at.x + mine, at.c), &y);
+    }
+  }
+}
+
+#else
+
+static FASTK_DEVICE void store(OUT_TYPE *out, OPERAND_PARAMETERS, const Corner &at, const Sum (*sums)[EACH]) {
+  constexpr bool IS_WHOLE = !ALONG_X || PER_X % OUT_VECTOR == 0;
+#pragma unroll
+  for (int s = 0; s < PER_Y; ++s) {
+    if (!FITS_Y && at.y + s >= OUT_Y)
+      break;
+#pragma unroll
+    for (int t = 0; t < PER_X; t += ALONG_X && IS_WHOLE ? OUT_VECTOR : 1) {
+      if (OUT_X % PER_X != 0 && at.x + t >= OUT_X)
+        break;
+      const OutPlace p = outPlaceOf(at.o, at.z, at.y + s, at.x + t, at.c);
+      if constexpr (IS_WHOLE)
+        finish<STREAM>(out, OPERANDS, p, sums[s] + t * DEEP);
+      else
+        finishOne<STREAM>(out, OPERANDS, p, sums[s] + t);
+    }
+  }
+}
+
+#endif
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) combineWindows(OUT_TYPE *out, OPERAND_PARAMETERS) {
   const Index thread = (Index)blockIdx.x * THREADS + threadIdx.x;
@@ -213,25 +265,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) combineWindows(OUT_TYPE
     for (int s = 0; s < PER_Y; ++s) {
 #pragma unroll
       for (int t = 0; t < EACH; ++t)
-        sums[s][t] = combine(sums[s][t], fromLane(sums[s][t], distance));
+        sums[s][t] = combine(sums[s][t], fromLane(sums[s][t], (int)(threadIdx.x % 32) ^ distance));
     }
   }
-  if (!isThere || lane != 0)
-    return;
-#pragma unroll
-  for (int s = 0; s < PER_Y; ++s) {
-    if (!FITS_Y && at.y + s >= OUT_Y)
-      break;
-    constexpr bool IS_WHOLE = !ALONG_X || PER_X % OUT_VECTOR == 0;
-#pragma unroll
-    for (int t = 0; t < PER_X; t += ALONG_X && IS_WHOLE ? OUT_VECTOR : 1) {
-      if (OUT_X % PER_X != 0 && at.x + t >= OUT_X)
-        break;
-      const OutPlace p = outPlaceOf(at.o, at.z, at.y + s, at.x + t, at.c);
-      if constexpr (IS_WHOLE)
-        finish<STREAM>(out, OPERANDS, p, sums[s] + t * DEEP);
-      else
-        finishOne<STREAM>(out, OPERANDS, p, sums[s] + t);
-    }
-  }
+#if TURNED
+  storeTurned(out, OPERANDS, thread, sums);
+#else
+  if (isThere && lane == 0)
+    store(out, OPERANDS, at, sums);
+#endif
 }
