@@ -28,6 +28,8 @@ using families::Instance;
 static constexpr size_t kSecondEvery = 3;
 /// How often a judgement that failed by itself is made.
 static constexpr int kMaxTries = 3;
+/// So many samples in a row that cannot be judged are no accident.
+static constexpr int kMaxLeftOut = 200;
 
 namespace {
 /// One admission.
@@ -79,6 +81,8 @@ private:
   std::vector<std::string> headers;
   std::vector<std::string> failures;
   int pending = 0, answered = 0;
+  /// Of the last sample that could not be judged.
+  std::string whyLeftOut;
 };
 } // namespace
 
@@ -232,7 +236,8 @@ llvm::Expected<bool> Admission::judge(SampledWorkload &sample, bool hasSecond) {
     // Another sample takes its place: what the inputs cannot tell apart shows
     // nothing, for or against.
     if (isFirst && verdict && verdict->status == worker::Status::Unfit) {
-      progress->note(nameOf(sample) + " is left out: " + verdict->reason);
+      whyLeftOut = verdict->reason;
+      progress->note(nameOf(sample) + " is left out: " + whyLeftOut);
       return false;
     }
     isFirst = false;
@@ -293,6 +298,7 @@ llvm::Expected<AdmitResult> Admission::run() {
   if (llvm::Error error = evaluator.check({Language::cuda}, waiting))
     return std::move(error);
   bool shows = true;
+  int leftOut = 0;
   while (headers.size() < options.samples) {
     if (waiting.isStopRequested())
       return AdmitResult{AdmitEnd::Interrupted, ""};
@@ -309,6 +315,14 @@ llvm::Expected<AdmitResult> Admission::run() {
         judge(*sample, headers.size() % kSecondEvery == 0);
     if (!isJudged)
       return isJudged.takeError();
+    leftOut = *isJudged ? 0 : leftOut + 1;
+    if (leftOut == kMaxLeftOut)
+      return llvm::createStringError(
+          family.folder + ": none of " + llvm::Twine(kMaxLeftOut) +
+          " samples in a row can be judged, the last one for this reason: " +
+          whyLeftOut +
+          "; a family whose workloads cannot be judged cannot be admitted: "
+          "take others into its requirements, or report the reason");
   }
   progress->ended();
   if (pending > 0) {

@@ -107,7 +107,8 @@ std::string families::headerOf(const CoreInstance &core) {
   raw_string_ostream(header)
       << "#define MULTIPROCESSORS " << core.multiprocessors
       << "\n#define SHARED_LIMIT " << core.sharedBytes
-      << "\n#define ACCEPTS_TF32 " << core.acceptsTF32 << "\n"
+      << "\n#define ACCEPTS_TF32 " << core.acceptsTF32
+      << "\n#define ACCEPTS_HALF " << core.acceptsHalf << "\n"
       << core.header << "\n";
   return header;
 }

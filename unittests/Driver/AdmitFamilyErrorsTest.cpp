@@ -38,6 +38,18 @@ TEST_F(AdmitFamilyErrorsTest, AJudgeThatFailsIsAskedAgainAndThenTold) {
   EXPECT_EQ(evidence(), "");
 }
 
+/// It would go on for ever.
+TEST_F(AdmitFamilyErrorsTest, AFamilyNoneOfWhoseWorkloadsCanBeJudged) {
+  judge.answer = [](const EvaluationRequest &) {
+    return ScriptedJudge::failed(worker::Status::Unfit);
+  };
+  EXPECT_THAT(problemOfAdmission(),
+              AllOf(HasSubstr("none of 200 samples in a row can be judged"),
+                    HasSubstr("for this reason: as told;")));
+  EXPECT_EQ(judge.asked, 200u);
+  EXPECT_EQ(evidence(), "");
+}
+
 TEST_F(AdmitFamilyErrorsTest, EvidenceIsOfOneMachine) {
   judge.answer = [&](const EvaluationRequest &) {
     worker::Verdict verdict = ScriptedJudge::right();

@@ -35,6 +35,8 @@ struct CoreInstance {
   /// Whether what is computed may lose what operands of 10 bits lose: a looser
   /// class than `ieee` is accepted.
   bool acceptsTF32 = false;
+  /// Whether f32 operands of products may be rounded to f16: class `half`.
+  bool acceptsHalf = false;
   /// What the plan may use of the device.
   int64_t multiprocessors = 0, sharedBytes = 0;
 };

@@ -23,7 +23,8 @@ def FastkSampleWorkloadsPass
   }];
   let options = [
     Option<"core", "core", "std::string", "\"contraction\"",
-           "What the functions compute: contraction">,
+           "What the functions compute, by the name of a core: contraction, "
+           "reduction, attention, convolution, pointwise, scan or window">,
     Option<"count", "count", "unsigned", "60", "How many there are">,
     Option<"first", "first", "uint64_t", "0", "Number of the first one">,
     Option<"seed", "seed", "uint64_t", "0", "What they are drawn with">

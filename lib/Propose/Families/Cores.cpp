@@ -17,7 +17,9 @@ fastk::coresOf(const ProposalContext &context) {
   std::string why;
   std::vector<families::CoreInstance> cores = families::findCores(
       workload.getPattern().front(), context.target.target, why);
-  for (families::CoreInstance &core : cores)
+  for (families::CoreInstance &core : cores) {
     core.acceptsTF32 = context.acceptedPrecision != Precision::ieee;
+    core.acceptsHalf = context.acceptedPrecision == Precision::half;
+  }
   return cores;
 }
