@@ -79,7 +79,7 @@ TEST_F(ExpiredEvidenceTest, AnotherPreludeEndsIt) {
 TEST_F(ExpiredEvidenceTest, EvidenceOfBeforeKnowsNoPrelude) {
   std::string text = evidence(), digest = cuda::preludeDigest();
   text.replace(text.find(digest), digest.size(), "");
-  text.replace(text.find("\"prelude\": \"\","), 13, "");
+  text.replace(text.find("\"prelude\": \"\","), 14, "");
   write("evidence.json", text);
   read = llvm::cantFail(families::readEvidence(options.folder));
   EXPECT_THAT(whyNot(), AllOf(HasSubstr("it does not say with which prelude"),
