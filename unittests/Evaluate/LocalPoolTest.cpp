@@ -298,7 +298,8 @@ TEST_F(LocalPool, AFirstMeasurementIsBrief) {
   options.worker = script("worker", "cat > " + folder.file("job") + "\n");
   auto jobOf = [&](bool timesBriefly) {
     Variant variant;
-    variant.language = Language::schedule;
+    variant.language = Language::c;
+    variant.program = "void fastk_kernel(const float *x, float *y, void *w) {}";
     EvaluationRequest request{TestContext::loweringOf(*module), variant};
     request.timesBriefly = timesBriefly;
     // It gives no verdict.
