@@ -121,6 +121,16 @@ TEST(NoiseRules, LongerCallsAreDisturbedMoreOften) {
   EXPECT_FALSE(keptBlocks(blocks, 10)[0]);
 }
 
+TEST(NoiseRules, MostIsMoreThanChance) {
+  EXPECT_TRUE(isSurelyMost(200, 200));
+  EXPECT_TRUE(isSurelyMost(140, 200));
+  EXPECT_FALSE(isSurelyMost(130, 200));
+  EXPECT_FALSE(isSurelyMost(60, 200));
+  EXPECT_TRUE(isSurelyMost(24, 24));
+  EXPECT_FALSE(isSurelyMost(20, 24));
+  EXPECT_FALSE(isSurelyMost(0, 0));
+}
+
 TEST(NoiseRules, AThreadThatCameInBetweenCounts) {
   RunDelays before = {{1, 100}, {2, 50}}, after = {{1, 130}, {2, 50}, {3, 70}};
   EXPECT_EQ(longestWait(before, after), 70u);

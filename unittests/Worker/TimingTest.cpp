@@ -134,6 +134,24 @@ TEST(Timing, FasterThanTheFloorIsImpossible) {
   EXPECT_EQ(verdict.status, Status::OK) << explain(verdict);
 }
 
+/// The floor is reached with the handshake alone. Beside a load one judgement
+/// may say nothing.
+TEST(Timing, TheHandshakeIsNoWork) {
+  Job job = matmulJob(compile("matmul.c", ""));
+  job.mode = Mode::Evaluate;
+  Verdict verdict;
+  for (int i = 0; i < 5 && verdict.status != Status::Impossible; ++i) {
+    job.floorNs = 1;
+    verdict = judge(job);
+    ASSERT_EQ(verdict.status, Status::OK) << explain(verdict);
+    double withoutSome =
+        verdict.timing.candidate->medianNs - verdict.timing.handshakeNs / 4;
+    job.floorNs = withoutSome / 0.97;
+    verdict = judge(job);
+  }
+  EXPECT_EQ(verdict.status, Status::Impossible) << explain(verdict);
+}
+
 TEST(Timing, TheIncumbentIsTimedBeside) {
   Job job = matmulJob(compile("matmul.c", ""));
   job.mode = Mode::Evaluate;

@@ -8,6 +8,7 @@
 
 #include "NoiseRules.h"
 #include <algorithm>
+#include <cmath>
 
 using namespace fastk::worker;
 
@@ -30,6 +31,14 @@ fastk::worker::keptBlocks(const std::vector<BlockNoise> &blocks,
   for (const BlockNoise &block : blocks)
     kept.push_back(block.trusted == 0 && !(block.candidate && isBelieved));
   return kept;
+}
+
+bool fastk::worker::isSurelyMost(size_t below, size_t pairs) {
+  // A sign test by its normal limit.
+  constexpr double never = 1e-6;
+  double half = double(pairs) / 2;
+  return pairs > 0 &&
+         0.5 * std::erfc((double(below) - half) / std::sqrt(half)) <= never;
 }
 
 std::vector<double> fastk::worker::keptOf(const std::vector<double> &values,

@@ -33,6 +33,10 @@ struct BlockNoise {
 std::vector<bool> keptBlocks(const std::vector<BlockNoise> &blocks,
                              double exposure);
 
+/// Whether so many of \p pairs, \p below of them, lie below a bound that more
+/// than half of them do for certain. None of few pairs is certain.
+bool isSurelyMost(size_t below, size_t pairs);
+
 /// The values of the kept blocks.
 std::vector<double> keptOf(const std::vector<double> &values,
                            const std::vector<bool> &kept);

@@ -79,11 +79,19 @@ bool Timer::blame(const TimedProgram &timedProgram) {
   return false;
 }
 
-/// What it costs to call a kernel that does nothing.
-bool Timer::calibrate() {
+/// A kernel that does nothing; null: it cannot be called.
+std::unique_ptr<ProgramInstance> Timer::startEmpty() {
   std::unique_ptr<ProgramInstance> empty =
       device.start(ProgramRole::Empty, 1, verdict, failure);
   if (!empty || !empty->map(0, nullptr, nullptr, failure))
+    return nullptr;
+  return empty;
+}
+
+/// What it costs to call a kernel that does nothing.
+bool Timer::calibrate() {
+  std::unique_ptr<ProgramInstance> empty = startEmpty();
+  if (!empty)
     return false;
   // Beside a load the empty kernel may wait longer than the candidate, which
   // must not be called impossible for it.

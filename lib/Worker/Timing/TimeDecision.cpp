@@ -168,7 +168,13 @@ bool Timer::checkFloor() {
   // of it; nor is such a time ever a record.
   double net =
       timing.candidate->medianNs - (timing.tooBusy ? 0 : timing.handshakeNs);
-  if (job.floorNs > 0 && net < 0.97 * job.floorNs) {
+  double least = 0.97 * job.floorNs;
+  bool isBelow = job.floorNs > 0 && net < least;
+  // Where the handshake decides, it is one of the same time.
+  if (isBelow && timing.candidate->medianNs >= least &&
+      !compareWithEmpty(least, isBelow))
+    return false;
+  if (isBelow) {
     snprintf(text, sizeof(text),
              "%.4g us without the handshake is faster than 0.97 of the floor, "
              "%.4g us: no kernel can do the work in that time",

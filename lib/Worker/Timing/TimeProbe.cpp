@@ -65,6 +65,42 @@ bool Timer::compareOften() {
   return true;
 }
 
+/// Whether the candidate's calls surely take less than \p boundNs more than
+/// those of an empty kernel. The handshake was measured before the candidate:
+/// a load that was there then and is gone now, or an empty kernel that ran on
+/// the busier processor, would make a short call one of less than nothing. So
+/// more blocks are made, each with a call of an empty kernel, in which both
+/// find the same machine.
+bool Timer::compareWithEmpty(double boundNs, bool &isBelow) {
+  constexpr size_t enough = 200, least = 24;
+  std::unique_ptr<ProgramInstance> empty = startEmpty();
+  if (!empty)
+    return false;
+  size_t pairs = 0, below = 0;
+  uint64_t begin = clockNs();
+  for (size_t number = candidate->ns.size();
+       pairs < enough && clockNs() - begin < mostNs; ++number) {
+    CallTime time;
+    bool isDisturbed = false;
+    auto call = [&] {
+      if (!empty->call(0, 10, time, failure, /*timed=*/true))
+        return false;
+      isDisturbed = device.isDisturbed(time);
+      return true;
+    };
+    bool first = random() % 2;
+    if ((first && !call()) || !block(number, /*audit=*/false) ||
+        (!first && !call()))
+      return false;
+    ++pairs;
+    below += !isDisturbed && candidate->ns.back() - time.ns < boundNs;
+  }
+  // Of so long calls the handshake is no part that matters.
+  if (pairs >= least)
+    isBelow = isSurelyMost(below, pairs);
+  return true;
+}
+
 static std::vector<double> ratiosOf(const std::vector<double> &mine,
                                     const std::vector<double> &theirs) {
   std::vector<double> ratios;

@@ -50,6 +50,7 @@ public:
 
 private:
   bool create();
+  std::unique_ptr<ProgramInstance> startEmpty();
   bool calibrate();
   bool callOnce(TimedProgram &timedProgram, size_t set, CallTime &time,
                 bool timed = true);
@@ -70,6 +71,7 @@ private:
   std::vector<bool> counted() const;
   void describeNoise();
   bool checkFloor();
+  bool compareWithEmpty(double boundNs, bool &isBelow);
   bool checkClocks();
   bool checkAudited();
   bool looksKept() const;
