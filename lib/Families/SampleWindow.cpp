@@ -64,8 +64,8 @@ private:
     if (axis.dilation > 1)
       words += " apart " + std::to_string(axis.dilation);
     if (axis.low + axis.high)
-      words += " pad " + std::to_string(axis.low) + "+" +
-               std::to_string(axis.high);
+      words +=
+          " pad " + std::to_string(axis.low) + "+" + std::to_string(axis.high);
     return words;
   }
 
@@ -113,14 +113,14 @@ private:
 
   WindowText::Axis drawAxis(unsigned count) {
     WindowText::Axis axis;
-    axis.in = count == 1   ? pick<int64_t>({31, 64, 257, 1000, 4096, 10000})
-              : count == 2 ? pick<int64_t>({7, 8, 13, 16, 27, 32, 55, 56, 64,
-                                            112, 128, 224})
-                           : pick<int64_t>({4, 7, 8, 12, 16, 21, 32});
+    axis.in =
+        count == 1 ? pick<int64_t>({31, 64, 257, 1000, 4096, 10000})
+        : count == 2
+            ? pick<int64_t>({7, 8, 13, 16, 27, 32, 55, 56, 64, 112, 128, 224})
+            : pick<int64_t>({4, 7, 8, 12, 16, 21, 32});
     axis.window = oneIn(6) ? pick<int64_t>({1, 4, 5, 7, 8, 11, 16})
                            : pick<int64_t>({2, 2, 3, 3, 3});
-    axis.stride =
-        oneIn(3) ? axis.window : pick<int64_t>({1, 1, 2, 2, 2, 3, 4});
+    axis.stride = oneIn(3) ? axis.window : pick<int64_t>({1, 1, 2, 2, 2, 3, 4});
     axis.dilation = oneIn(8) ? pick<int64_t>({2, 3}) : 1;
     if (!oneIn(3))
       axis.low = below(axis.window / 2 + 1);

@@ -27,9 +27,8 @@ public:
   }
 
   std::optional<WindowCore> run() {
-    if (!findReduction() ||
-        !families::nameOperands(body, core.program, why) || !placeResult() ||
-        !placeWindow() || !findAxes() || !groupVars())
+    if (!findReduction() || !families::nameOperands(body, core.program, why) ||
+        !placeResult() || !placeWindow() || !findAxes() || !groupVars())
       return std::nullopt;
     families::mergeRuns(core.program, core.outer, walks, core.merged);
     splitChannel();
@@ -46,9 +45,7 @@ private:
     why = reason.str();
     return false;
   }
-  int64_t extentOf(unsigned var) const {
-    return core.program.vars[var].extent;
-  }
+  int64_t extentOf(unsigned var) const { return core.program.vars[var].extent; }
 
   bool findReduction() {
     core.result = families::resultOf(body, core.program, why);
@@ -297,13 +294,9 @@ private:
       return axis.windowVar && axis.stride <= (axis.window - 1) * axis.dilation;
     });
     for (PlacedLoad &load : loads)
-      load.isOnce =
-          !overlaps &&
-          llvm::all_of(core.outer,
-                       [&](unsigned var) {
-                         return load.place.coefficient(var) != 0;
-                       }) &&
-          readers(core.loads, load) + readers(core.finishLoads, load) == 1;
+      load.isOnce = !overlaps && llvm::all_of(core.outer, [&](unsigned var) {
+        return load.place.coefficient(var) != 0;
+      }) && readers(core.loads, load) + readers(core.finishLoads, load) == 1;
   }
 
   Block &body;

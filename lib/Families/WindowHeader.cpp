@@ -82,10 +82,10 @@ private:
     for (const SlidingAxis &axis : core.axes)
       if (auto var = byPosition ? axis.position : axis.var)
         vars.push_back(*var);
-    inner = core.channel    ? core.channel
-            : !isAlongX()   ? std::nullopt
-            : byPosition    ? axisX().position
-                            : axisX().var;
+    inner = core.channel  ? core.channel
+            : !isAlongX() ? std::nullopt
+            : byPosition  ? axisX().position
+                          : axisX().var;
     vector = width;
   }
   void selectElements() { select(positions, true, loadVector); }
@@ -211,8 +211,8 @@ private:
           "channel c.\n";
     define("OUTER", core.outerCount);
     define("CHANNELS", core.channelCount);
-    for (auto [name, axis] : llvm::zip_equal(
-             std::array<StringRef, 3>{"Z", "Y", "X"}, core.axes)) {
+    for (auto [name, axis] :
+         llvm::zip_equal(std::array<StringRef, 3>{"Z", "Y", "X"}, core.axes)) {
       define("OUT_" + name, axis.out);
       define("WINDOW_" + name, axis.window);
       define("STRIDE_" + name, axis.stride);
@@ -246,8 +246,8 @@ private:
          << ";\n";
     if (core.channel)
       os << "  p." << program.vars[*core.channel].name << " = c;\n";
-    for (auto [name, axis] : llvm::zip_equal(
-             std::array<StringRef, 3>{"z", "y", "x"}, core.axes))
+    for (auto [name, axis] :
+         llvm::zip_equal(std::array<StringRef, 3>{"z", "y", "x"}, core.axes))
       if (auto var = type == "Place" ? axis.position : axis.var)
         os << "  p." << program.vars[*var].name << " = " << name << ";\n";
     os << "  return p;\n}\n";

@@ -17,6 +17,16 @@ using families::GenericInputs;
 using families::genericText;
 using families::WindowText;
 
+/// A number's text, in f32, as one of another type: infinities have other bits.
+static std::string numberOf(StringRef text, StringRef type) {
+  if (!text.starts_with("0x") || type == "f32")
+    return text.str();
+  bool isNegative = text.starts_with("0xF");
+  if (type == "f16")
+    return isNegative ? "0xFC00" : "0x7C00";
+  return isNegative ? "0xFF80" : "0x7F80";
+}
+
 /// The letter of a window's coordinate along an axis.
 static char windowOf(char axis) {
   return axis == 'z' ? 'u' : axis == 'y' ? 'v' : 'w';
@@ -109,13 +119,10 @@ std::string WindowText::writePad(raw_ostream &os, StringRef from) const {
   }
   if (!isPadded)
     return from.str();
-  std::string type = elementType(), bits = padding;
-  // Minus infinity has other bits in each type.
-  if (StringRef(bits).starts_with("0xFF"))
-    bits = type == "f16" ? "0xFC00" : type == "bf16" ? "0xFF80" : bits;
-  os << "  %padding = arith.constant " << bits << " : " << type
-     << "\n  %padded = tensor.pad " << from << " low[" << low << "] high["
-     << high << "] {\n  ^bb0(" << indices
+  std::string type = elementType();
+  os << "  %padding = arith.constant " << numberOf(padding, type) << " : "
+     << type << "\n  %padded = tensor.pad " << from << " low[" << low
+     << "] high[" << high << "] {\n  ^bb0(" << indices
      << "):\n    tensor.yield %padding : " << type
      << "\n  } : " << tensor(dims, type, false) << " to " << paddedTensor()
      << "\n";
@@ -124,13 +131,10 @@ std::string WindowText::writePad(raw_ostream &os, StringRef from) const {
 
 void WindowText::writeWindows(raw_ostream &os, StringRef from) const {
   std::string windows = windowDims(), loops = dims + windows, type = sumType(),
-              sums = tensor(dims, type, true), shape, bits = neutral;
+              sums = tensor(dims, type, true), shape;
   for (char dim : dims)
     if (axes.count(dim))
       shape += std::to_string(axes.at(dim).window) + "x";
-  if (StringRef(bits).starts_with("0x") && type != "f32")
-    bits = bits[2] == 'F' ? (type == "f16" ? "0xFC00" : "0xFF80")
-                          : (type == "f16" ? "0x7C00" : "0x7F80");
   auto list = [](StringRef letters) {
     return join(map_range(letters, [](char c) { return std::string(1, c); }),
                 ", ");
@@ -147,8 +151,8 @@ void WindowText::writeWindows(raw_ostream &os, StringRef from) const {
     iterators.emplace_back(StringRef(windows).contains(loop) ? "\"reduction\""
                                                              : "\"parallel\"");
   std::string map = "affine_map<(" + list(loops) + ") -> (";
-  os << "  %neutral = arith.constant " << bits << " : " << type
-     << "\n  %open = tensor.empty() : " << sums
+  os << "  %neutral = arith.constant " << numberOf(neutral, type) << " : "
+     << type << "\n  %open = tensor.empty() : " << sums
      << "\n  %first = linalg.fill ins(%neutral : " << type
      << ") outs(%open : " << sums << ") -> " << sums
      << "\n  %window = tensor.empty() : tensor<" << shape << "f32>"
@@ -156,8 +160,9 @@ void WindowText::writeWindows(raw_ostream &os, StringRef from) const {
      << join(places, ", ") << ")>, " << map << list(windows) << ")>, " << map
      << list(dims) << ")>], iterator_types = [" << join(iterators, ", ")
      << "]} ins(" << from << ", %window : " << paddedTensor() << ", tensor<"
-     << shape << "f32>) outs(%first : " << sums << ") {\n  ^bb0(%in: "
-     << elementType() << ", %unused: f32, %sum: " << type << "):\n";
+     << shape << "f32>) outs(%first : " << sums
+     << ") {\n  ^bb0(%in: " << elementType() << ", %unused: f32, %sum: " << type
+     << "):\n";
   bool widens = elementType() != type;
   if (widens)
     os << "    %wide = arith.extf %in : " << elementType() << " to " << type
@@ -186,10 +191,9 @@ void WindowText::writeCount(raw_ostream &os) const {
        << s << " : index\n    %from_" << s << " = arith.subi %at_" << s
        << ", %low_" << s << " : index\n    %to_" << s << " = arith.addi %from_"
        << s << ", %reach_" << s << " : index\n    %end_" << s
-       << " = arith.minsi %to_" << s << ", %in_" << s
-       << " : index\n    %begin_" << s << " = arith.maxsi %from_" << s
-       << ", %none : index\n    %all_" << s << " = arith.subi %end_" << s
-       << ", %begin_" << s << " : index\n";
+       << " = arith.minsi %to_" << s << ", %in_" << s << " : index\n    %begin_"
+       << s << " = arith.maxsi %from_" << s << ", %none : index\n    %all_" << s
+       << " = arith.subi %end_" << s << ", %begin_" << s << " : index\n";
     std::string count = "%all_" + s;
     if (!last.empty()) {
       os << "    %both_" << s << " = arith.muli " << last << ", " << count

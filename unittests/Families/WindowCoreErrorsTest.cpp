@@ -34,12 +34,16 @@ static std::string reduce(const std::string &loops, const std::string &in,
          window + "xf32>\n  %e = tensor.empty() : " + type +
          "\n  %i = linalg.fill ins(%zero : f32) outs(%e : " + type + ") -> " +
          type + "\n  %r = linalg.generic {indexing_maps = [affine_map<(" +
-         loops + ") -> (" + in + ")>, affine_map<(" + loops + ") -> (k)>, "
-         "affine_map<(" + loops + ") -> (" + out + ")>], iterator_types = [" +
-         iterators + "]} ins(%a, %w : tensor<5x31xf32>, tensor<" + window +
-         "xf32>) outs(%i : " + type + ") {\n  ^bb0(%x: f32, %u: f32, %o: f32):"
-         "\n    %s = " + combine + " : f32\n    linalg.yield %s : f32\n  } -> " +
-         type + "\n  return %r : " + type + "\n}\n";
+         loops + ") -> (" + in + ")>, affine_map<(" + loops +
+         ") -> (k)>, "
+         "affine_map<(" +
+         loops + ") -> (" + out + ")>], iterator_types = [" + iterators +
+         "]} ins(%a, %w : tensor<5x31xf32>, tensor<" + window +
+         "xf32>) outs(%i : " + type +
+         ") {\n  ^bb0(%x: f32, %u: f32, %o: f32):"
+         "\n    %s = " +
+         combine + " : f32\n    linalg.yield %s : f32\n  } -> " + type +
+         "\n  return %r : " + type + "\n}\n";
 }
 
 static const char *kTwo = "\"parallel\", \"parallel\", \"reduction\"";
@@ -134,9 +138,9 @@ TEST(WindowCoreErrorsTest, WhatReducesTwice) {
 }
 
 TEST(WindowCoreErrorsTest, WhatRunsBackwards) {
-  EXPECT_EQ(whyNot(reduce("c, x, k", "c, x - k + 2", "c, x", kTwo, "3",
-                          "5x29")),
-            "a window runs backwards");
+  EXPECT_EQ(
+      whyNot(reduce("c, x, k", "c, x - k + 2", "c, x", kTwo, "3", "5x29")),
+      "a window runs backwards");
 }
 
 TEST(WindowCoreErrorsTest, WhatUsesAPlaceInTheWindow) {

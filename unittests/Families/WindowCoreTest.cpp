@@ -47,8 +47,8 @@ TEST(WindowCoreTest, MaximaOfPaddedWindows) {
         "#define POSITIONS_Y 13\n", "#define POSITIONS_X 20\n",
         "#define BEGIN_X 3\n", "#define ALONG_X 1\n", "#define VECTOR 4\n",
         "#define OUT_VECTOR 4\n", "#define READ_BYTES 4\n",
-        "#define SUM_BYTES 4\n", "typedef float Sum;\n",
-        "return -INFINITY; }", "fk_maxs_f32(a, b)"})
+        "#define SUM_BYTES 4\n", "typedef float Sum;\n", "return -INFINITY; }",
+        "fk_maxs_f32(a, b)"})
     EXPECT_THAT(header, HasSubstr(line));
 }
 
@@ -64,10 +64,9 @@ TEST(WindowCoreTest, ChannelsMayLieTogether) {
   EXPECT_EQ(matched.core->channelCount, 24);
   EXPECT_EQ(matched.core->outerCount, 2);
   std::string header = matched.header();
-  for (const char *line :
-       {"#define CHANNELS 24\n", "#define ALONG_X 0\n", "#define VECTOR 8\n",
-        "#define OUT_VECTOR 8\n", "#define BEGIN_X 0\n",
-        "#define POSITIONS_X 18\n"})
+  for (const char *line : {"#define CHANNELS 24\n", "#define ALONG_X 0\n",
+                           "#define VECTOR 8\n", "#define OUT_VECTOR 8\n",
+                           "#define BEGIN_X 0\n", "#define POSITIONS_X 18\n"})
     EXPECT_THAT(header, HasSubstr(line));
 }
 
@@ -195,8 +194,7 @@ TEST(WindowCoreTest, EverySampleIsOne) {
       terms *= axis.window;
     EXPECT_EQ(results, sample.text.elements(sample.text.out, true));
     EXPECT_EQ(window, terms) << sample.about;
-    EXPECT_THAT(matched.header(), HasSubstr("#define OUTER "))
-        << sample.about;
+    EXPECT_THAT(matched.header(), HasSubstr("#define OUTER ")) << sample.about;
   }
 }
 
