@@ -1,5 +1,4 @@
-//===- WindowText.h - Reduced windows as MLIR's text ------------ -*- C++
-//-*-===//
+//===- WindowText.h - Reduced windows as MLIR's text ------------*- C++ -*-===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
