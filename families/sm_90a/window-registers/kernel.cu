@@ -200,7 +200,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) combineWindows(OUT_TYPE
     for (int t = 0; t < EACH; ++t)
       sums[s][t] = neutral();
   }
-#pragma unroll WRITTEN_OUT
+  constexpr int WRITTEN = WRITTEN_OUT;
+#pragma unroll WRITTEN
   for (int step = 0; step < STEPS; ++step) {
     Line lines[AHEAD];
     Sum parts[AHEAD][EACH];
