@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ContractionMacros.h"
 #include "CudaText.h"
-#include "HeaderText.h"
 #include "fastk/Families/Contraction.h"
 
 using namespace mlir;
@@ -15,26 +15,14 @@ using namespace fastk::catalog;
 using families::Contraction;
 using families::ContractionSide;
 
-/// Bytes at which a tensor map's buffer and rows begin.
-static constexpr int64_t kMapAlignment = 16;
-
 namespace {
 /// Writes one header.
-class HeaderWriter : families::HeaderText {
+class HeaderWriter : families::ContractionMacros {
 public:
-  HeaderWriter(const Contraction &contraction)
-      : HeaderText(contraction.program), contraction(contraction) {}
+  using ContractionMacros::ContractionMacros;
 
   std::optional<std::string> run(std::string &why) {
-    os << "// A contraction: sum[b, m, n] = sum over k of A[b, m, k] * "
-          "B[b, n, k].\n";
-    define("BATCH", contraction.batchSize);
-    define("M", contraction.mSize);
-    define("N", contraction.nSize);
-    define("K", contraction.kSize);
-    writeSide("A", contraction.a);
-    writeSide("B", contraction.b);
-    writeResult();
+    writeMacros();
     os << families::cudaTypes(computesIn16Bits());
     writeOperands(*contraction.op->getBlock(), contraction.resultElem);
     writeElement("elementA", contraction.a, contraction.m, "m");
@@ -44,41 +32,8 @@ public:
   }
 
 private:
-  static bool isAligned(int64_t elements, Elem elem) {
-    return elements * bytesOf(elem) % kMapAlignment == 0;
-  }
   /// What rounding to the result hides what fast functions are off by.
   bool computesIn16Bits() const { return bytesOf(contraction.resultElem) == 2; }
-
-  void writeSide(StringRef name, const ContractionSide &side) {
-    defineElem(name, side.elem);
-    define(name + "_PLAIN", side.isPlain);
-    // Of what is computed the order is the program's to choose.
-    bool isKMajor = !side.isPlain || side.k == 1;
-    define(name + "_K_MAJOR", isKMajor);
-    define(name + "_BATCHED", !side.isPlain || side.batch != 0);
-    define(name + "_OFFSET", side.offset * bytesOf(side.elem));
-    define(name + "_BATCH_STRIDE", side.batch);
-    define(name + "_ROW_STRIDE", isKMajor ? side.outer : side.k);
-    bool isMapped = side.isPlain && (side.k == 1 || side.outer == 1) &&
-                    isAligned(side.offset, side.elem) &&
-                    isAligned(side.batch, side.elem) &&
-                    isAligned(isKMajor ? side.outer : side.k, side.elem);
-    define(name + "_ALIGNED", isMapped);
-  }
-
-  void writeResult() {
-    Elem elem = contraction.resultElem;
-    defineElem("OUT", elem);
-    define("OUT_BATCH_STRIDE", contraction.resultBatch.value_or(0));
-    define("OUT_ROW_STRIDE", contraction.resultM.value_or(0));
-    bool isMapped = contraction.resultBatch && contraction.resultM &&
-                    contraction.resultN == 1 &&
-                    isAligned(*contraction.resultBatch, elem) &&
-                    isAligned(*contraction.resultM, elem) &&
-                    isAligned(contraction.nSize, elem);
-    define("OUT_ALIGNED", isMapped);
-  }
 
   void writeElement(StringRef name, const ContractionSide &side,
                     ArrayRef<unsigned> outer, StringRef index) {
@@ -116,13 +71,6 @@ private:
     os << body << "  return " << value.text << ";\n}\n";
     writeRounded(contraction.resultElem, {"b", "m", "n"}, "n");
   }
-  void writeResultVars() {
-    writeVars(contraction.batch, "b");
-    writeVars(contraction.m, "m");
-    writeVars(contraction.n, "n");
-  }
-
-  const Contraction &contraction;
 };
 } // namespace
 

@@ -27,12 +27,21 @@
 using namespace llvm;
 using namespace fastk;
 using namespace fastk::families;
+using catalog::Machine;
 
 template <auto match>
 static std::optional<CoreInstance> describe(mlir::Block &body,
                                             std::string &why) {
   auto matched = match(body, why);
   return matched ? describeCore(*matched, why) : std::nullopt;
+}
+
+template <auto match>
+static std::optional<CoreInstance> describeInC(mlir::Block &body,
+                                               const catalog::Machine &machine,
+                                               std::string &why) {
+  auto matched = match(body, why);
+  return matched ? describeForHost(*matched, machine, why) : std::nullopt;
 }
 
 template <auto draw>
@@ -43,18 +52,19 @@ static Sample sample(uint64_t seed, uint64_t number) {
 
 ArrayRef<Core> families::cores() {
   static const Core table[] = {
-      {"contraction", describe<matchContraction>,
+      {"contraction", describe<matchContraction>, describeInC<matchContraction>,
        sample<families::sampleContraction>},
-      {"reduction", describe<matchReductions>,
+      {"reduction", describe<matchReductions>, nullptr,
        sample<families::sampleReduction>},
-      {"attention", describe<matchAttention>,
+      {"attention", describe<matchAttention>, nullptr,
        sample<families::sampleAttention>},
-      {"convolution", describe<matchConvolution>,
+      {"convolution", describe<matchConvolution>, nullptr,
        sample<families::sampleConvolution>},
-      {"pointwise", describe<matchPointwise>,
+      {"pointwise", describe<matchPointwise>, nullptr,
        sample<families::samplePointwise>},
-      {"scan", describe<matchScan>, sample<families::sampleScan>},
-      {"window", describe<matchWindows>, sample<families::sampleWindow>},
+      {"scan", describe<matchScan>, nullptr, sample<families::sampleScan>},
+      {"window", describe<matchWindows>, nullptr,
+       sample<families::sampleWindow>},
   };
   return table;
 }
@@ -78,12 +88,29 @@ std::optional<Sample> families::makeSample(StringRef core, uint64_t seed,
   return found->sample(seed, number);
 }
 
-std::optional<CoreInstance> families::findCore(StringRef name,
-                                               mlir::Block &pattern,
-                                               StringRef target,
-                                               std::string &why) {
+static std::optional<CoreInstance> findHostCore(const Core &core,
+                                                mlir::Block &pattern,
+                                                const Machine &machine,
+                                                std::string &why) {
+  if (!core.describeForHost) {
+    why = "it has no header in C";
+    return std::nullopt;
+  }
+  std::optional<CoreInstance> found =
+      core.describeForHost(pattern, machine, why);
+  if (found) {
+    found->core = core.name;
+    found->host = machine;
+  }
+  return found;
+}
+
+std::optional<CoreInstance>
+families::findCore(StringRef name, mlir::Block &pattern, StringRef target,
+                   std::string &why, const Machine &machine) {
+  bool isHost = target == "host";
   std::optional<worker::PlanLimits> limits = planLimitsOf(target);
-  if (!limits) {
+  if (!isHost && !limits) {
     why = "there are no families for " + target.str();
     return std::nullopt;
   }
@@ -92,6 +119,8 @@ std::optional<CoreInstance> families::findCore(StringRef name,
     why = "there is no core '" + name.str() + "'";
     return std::nullopt;
   }
+  if (isHost)
+    return findHostCore(*core, pattern, machine, why);
   std::optional<CoreInstance> found = core->describe(pattern, why);
   if (found) {
     found->core = name;
@@ -101,13 +130,15 @@ std::optional<CoreInstance> families::findCore(StringRef name,
   return found;
 }
 
-std::vector<CoreInstance>
-families::findCores(mlir::Block &pattern, StringRef target, std::string &why) {
+std::vector<CoreInstance> families::findCores(mlir::Block &pattern,
+                                              StringRef target,
+                                              std::string &why,
+                                              const Machine &machine) {
   std::vector<CoreInstance> found;
   std::string reasons;
   for (const Core &core : cores()) {
     std::string reason;
-    if (auto instance = findCore(core.name, pattern, target, reason))
+    if (auto instance = findCore(core.name, pattern, target, reason, machine))
       found.push_back(std::move(*instance));
     else
       reasons +=

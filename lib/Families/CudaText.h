@@ -22,6 +22,10 @@ std::string cudaType(catalog::Elem elem);
 /// that is more, which rounding to 16 bits hides; others are those of CUDA.
 std::string cudaTypes(bool isFast);
 
+/// The same names in C, as the text of what follows needs them.
+inline constexpr llvm::StringLiteral kTypesOfC = "typedef _Float16 f16;\n"
+                                                 "typedef uint16_t bf16;\n";
+
 /// The widest access of one thread, and definitions of what moves neighbouring
 /// elements: loadTogether() and storeTogether().
 inline constexpr int64_t kVectorBytes = 16;

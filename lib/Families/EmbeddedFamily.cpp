@@ -7,7 +7,7 @@
 //
 // A program is all that a search keeps of a variant, and a bank of a winner. So
 // the family is a part of it: a mark where its own program begins, and lines of
-// comment with its rules and its plan,
+// comment with its rules and, for a GPU, its plan,
 //
 //   // fastk-family: {"name": ..., "rules": {...}, "plan": {...}}
 //
@@ -34,10 +34,10 @@ std::string families::withFamily(const Instance &instance,
     return text;
   if (!StringRef(text).ends_with("\n"))
     text += '\n';
-  std::string whole =
-      formatv("{0:1}", json::Value(json::Object{{"name", family.name},
-                                                {"rules", rulesOf(family)},
-                                                {"plan", std::move(*plan)}}));
+  json::Object parts{{"name", family.name}, {"rules", rulesOf(family)}};
+  if (!family.isForHost())
+    parts["plan"] = std::move(*plan);
+  std::string whole = formatv("{0:1}", json::Value(std::move(parts)));
   for (StringRef rest = whole; !rest.empty();) {
     auto [line, more] = rest.split('\n');
     text += kMark.str() + line.str() + "\n";
@@ -66,15 +66,17 @@ std::optional<Family> families::familyIn(StringRef program) {
   const json::Object *object = value ? value->getAsObject() : nullptr;
   const json::Value *rules = object ? object->get("rules") : nullptr,
                     *plan = object ? object->get("plan") : nullptr;
-  if (!rules || !plan)
+  if (!rules)
     return std::nullopt;
   Expected<Family> family =
       parseFamily("family.json", formatv("{0:2}\n", *rules).str(), kernel,
-                  formatv("{0:2}\n", *plan).str());
+                  plan ? formatv("{0:2}\n", *plan).str() : "");
   if (!family) {
     consumeError(family.takeError());
     return std::nullopt;
   }
+  if (!family->isForHost() && !plan)
+    return std::nullopt;
   family->name = object->getString("name").value_or("").str();
   return std::move(*family);
 }

@@ -91,7 +91,9 @@ CValue Scope::load(const Buffer &buffer, const Lin &linear) {
   std::string s = suffixOf(buffer.elem);
   if (stride == 0) {
     std::string text = buffer.pointer + "[" + address + "]";
-    if (buffer.elem != computeElem(buffer.elem))
+    if (buffer.elem == Elem::BF16 && program.knowsBF16)
+      text = program.helper("widens_bf16") + "(" + text + ")";
+    else if (buffer.elem != computeElem(buffer.elem))
       text = "(float)" + text;
     if (buffer.elem == Elem::I1)
       text = text + " != 0";
@@ -109,6 +111,8 @@ CValue Scope::load(const Buffer &buffer, const Lin &linear) {
            (partial.empty() ? std::to_string(program.lanes) : partial) + ")";
   if (buffer.elem == Elem::F16)
     text = "__builtin_convertvector(" + text + ", vf32)";
+  if (buffer.elem == Elem::BF16)
+    text = program.helper("widen_bf16") + "(" + text + ")";
   if (buffer.elem == Elem::I1)
     text = "-__builtin_convertvector(" + text + ", vi32)";
   return define(buffer.elem, true, text);
@@ -129,14 +133,19 @@ void Scope::store(const Buffer &buffer, const Lin &linear, CValue value,
       program.fail("a vector is stored to one element");
       return;
     }
-    line(buffer.pointer + "[" + address + "] = (" + cTypeOf(buffer.elem) +
-         ")(" + value.text + ");");
+    std::string made = buffer.elem == Elem::BF16 && program.knowsBF16
+                           ? program.helper("narrows_bf16")
+                           : std::string("(") + cTypeOf(buffer.elem) + ")";
+    line(buffer.pointer + "[" + address + "] = " + made + "(" + value.text +
+         ");");
     return;
   }
   value = splat(value);
   std::string text = value.text;
   if (buffer.elem == Elem::F16)
     text = "__builtin_convertvector(" + text + ", vf16)";
+  if (buffer.elem == Elem::BF16)
+    text = program.helper("narrow_bf16") + "(" + text + ")";
   if (buffer.elem == Elem::I1)
     text = "__builtin_convertvector(-" + text + ", vb8)";
   if (stride == 1 && partial.empty() && nonTemporal)

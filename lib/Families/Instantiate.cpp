@@ -102,7 +102,23 @@ static std::optional<int64_t> costOf(const Family &family, Names names,
   return value;
 }
 
+/// What a C program knows of its machine, and what expressions call.
+static std::string machineText(const catalog::Machine &machine) {
+  std::string header;
+  raw_string_ostream(header)
+      << "#define THREADS " << machine.threads << "\n#define VECTOR_BYTES "
+      << machine.vectorBytes << "\n#define LANES " << machine.lanes()
+      << "\n#define L1_BYTES " << machine.l1Bytes << "\n#define L2_BYTES "
+      << machine.l2Bytes << "\n#define L3_BYTES " << machine.l3Bytes
+      << "\n#define min(a, b) ((a) < (b) ? (a) : (b))"
+         "\n#define max(a, b) ((a) > (b) ? (a) : (b))"
+         "\n#define ceildiv(a, b) (((a) + (b) - 1) / (b))\n";
+  return header;
+}
+
 std::string families::headerOf(const CoreInstance &core) {
+  if (core.host)
+    return machineText(*core.host) + core.header + "\n";
   std::string header;
   raw_string_ostream(header)
       << "#define MULTIPROCESSORS " << core.multiprocessors
@@ -180,7 +196,8 @@ std::vector<Instance> families::instantiate(const Family &family,
 }
 
 std::string families::explainFamilies(ArrayRef<Family> families,
-                                      mlir::Block &pattern, StringRef target) {
+                                      mlir::Block &pattern, StringRef target,
+                                      const catalog::Machine &machine) {
   SmallVector<const Family *> ofTarget;
   for (const Family &family : families)
     if (family.isFor(target))
@@ -188,7 +205,7 @@ std::string families::explainFamilies(ArrayRef<Family> families,
   if (ofTarget.empty())
     return "";
   std::string why;
-  std::vector<CoreInstance> cores = findCores(pattern, target, why);
+  std::vector<CoreInstance> cores = findCores(pattern, target, why, machine);
   if (cores.empty())
     return "no family: the workload is none of their cores: " + why + "\n";
   std::string text;

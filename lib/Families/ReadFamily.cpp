@@ -24,15 +24,21 @@ static Error fail(const Twine &file, const Twine &why) {
   return createStringError(file + ": " + why);
 }
 
-static Expected<std::string> readFile(StringRef folder, StringRef name) {
+static std::string pathOf(StringRef folder, StringRef name) {
   SmallString<256> path(folder);
   sys::path::append(path, name);
+  return std::string(path);
+}
+
+static Expected<std::string> readFile(StringRef folder, StringRef name) {
+  std::string path = pathOf(folder, name);
   ErrorOr<std::unique_ptr<MemoryBuffer>> buffer =
       MemoryBuffer::getFile(path, /*IsText=*/true);
   if (std::error_code code = buffer.getError())
     return fail(path, "cannot read: " + code.message() +
                           "; a family is a folder with family.json, plan.json "
-                          "and kernel.cu");
+                          "and kernel.cu, or for the host with family.json and "
+                          "kernel.c");
   return (*buffer)->getBuffer().str();
 }
 
@@ -59,6 +65,26 @@ static bool fromJSON(const Value &value, Family::CostLine &line, Path path) {
 }
 } // namespace llvm::json
 
+/// The plan that a host program's workspace is.
+static std::string hostPlanOf(const Family &family) {
+  if (family.workspaceBytes.empty())
+    return "{}";
+  return formatv("{0}", json::Value(json::Object{
+                            {"workspace_bytes", family.workspaceBytes}}))
+      .str();
+}
+
+/// The target that rules name; empty: they cannot be read.
+static std::string targetIn(StringRef rules) {
+  Expected<json::Value> value = parseShallowJSON(rules);
+  if (!value) {
+    consumeError(value.takeError());
+    return "";
+  }
+  const json::Object *object = value->getAsObject();
+  return object ? object->getString("target").value_or("").str() : "";
+}
+
 Expected<Family> families::parseFamily(StringRef file, StringRef rules,
                                        StringRef program, StringRef plan) {
   Family family;
@@ -73,7 +99,8 @@ Expected<Family> families::parseFamily(StringRef file, StringRef rules,
       !map.map("text", family.text) || !map.map("category", family.category) ||
       !map.map("requirements", family.requirements) ||
       !map.map("legal", family.legal) || !map.map("choose", family.chosen) ||
-      !map.map("cost", family.cost))
+      !map.map("cost", family.cost) ||
+      !map.mapOptional("workspace_bytes", family.workspaceBytes))
     return fail(file, toString(root.getError()));
   if (format != kFormat)
     return fail(file, "is of format " + Twine(format) +
@@ -81,8 +108,8 @@ Expected<Family> families::parseFamily(StringRef file, StringRef rules,
                           "reads format " +
                           Twine(kFormat));
   static constexpr StringLiteral kFields[] = {
-      "format",   "core",         "target", "title",  "text",
-      "category", "requirements", "legal",  "choose", "cost"};
+      "format",       "core",  "target", "title", "text",           "category",
+      "requirements", "legal", "choose", "cost",  "workspace_bytes"};
   for (const auto &[name, field] : *value->getAsObject())
     if (!is_contained(kFields, StringRef(name)))
       return fail(file, "unknown field '" + StringRef(name) + "'; known are " +
@@ -98,16 +125,22 @@ Expected<Family> families::parseFamily(StringRef file, StringRef rules,
                           "'; choose one of: " + listCores());
   family.program = program.str();
   family.plan = plan.str();
-  family.digest =
-      sha256(sha256(rules) + sha256(family.program) + sha256(family.plan));
+  std::string all = sha256(rules) + sha256(family.program);
+  if (family.isForHost())
+    family.plan = hostPlanOf(family);
+  else
+    all += sha256(family.plan);
+  family.digest = sha256(all);
+  if (!family.isForHost() && !family.workspaceBytes.empty())
+    return fail(file, "\"workspace_bytes\" is for families for the host; "
+                      "plan.json has the workspaces of a GPU's");
   std::vector<TunedParameter> tuned = readNumbers(family.program).tuned;
   for (const std::string &name : family.chosen)
     if (none_of(tuned,
                 [&](const TunedParameter &each) { return each.name == name; }))
-      return fail(file, "'" + name +
-                            "' of \"choose\" is no parameter of "
-                            "kernel.cu: write `#define " +
-                            name + " VALUE // tune: VALUES` there");
+      return fail(file, "'" + name + "' of \"choose\" is no parameter of " +
+                            family.programFile() + ": write `#define " + name +
+                            " VALUE // tune: VALUES` there");
   return family;
 }
 
@@ -123,34 +156,43 @@ json::Object families::rulesOf(const Family &family) {
   for (const Family::CostLine &line : family.cost)
     cost.push_back(line.name.empty() ? line.expression
                                      : line.name + " = " + line.expression);
-  return json::Object{{"format", kFormat},
-                      {"core", family.core},
-                      {"target", family.target},
-                      {"title", family.title},
-                      {"text", family.text},
-                      {"category", family.category},
-                      {"requirements", listOf(family.requirements)},
-                      {"legal", listOf(family.legal)},
-                      {"choose", json::Array(family.chosen)},
-                      {"cost", std::move(cost)}};
+  json::Object rules{{"format", kFormat},
+                     {"core", family.core},
+                     {"target", family.target},
+                     {"title", family.title},
+                     {"text", family.text},
+                     {"category", family.category},
+                     {"requirements", listOf(family.requirements)},
+                     {"legal", listOf(family.legal)},
+                     {"choose", json::Array(family.chosen)},
+                     {"cost", std::move(cost)}};
+  if (!family.workspaceBytes.empty())
+    rules["workspace_bytes"] = family.workspaceBytes;
+  return rules;
 }
 
 Expected<Family> families::readFamily(StringRef folder) {
   // "DIR/" is DIR.
   while (folder.size() > 1 && folder.consume_back("/"))
     ;
-  std::string texts[3];
-  for (auto [name, to] :
-       zip_equal(ArrayRef<StringRef>{"family.json", "kernel.cu", "plan.json"},
-                 texts)) {
-    Expected<std::string> content = readFile(folder, name);
-    if (!content)
-      return content.takeError();
-    to = std::move(*content);
-  }
-  SmallString<256> file(folder);
-  sys::path::append(file, "family.json");
-  Expected<Family> family = parseFamily(file, texts[0], texts[1], texts[2]);
+  Expected<std::string> rules = readFile(folder, "family.json");
+  if (!rules)
+    return rules.takeError();
+  bool isForHost = targetIn(*rules) == "host";
+  Expected<std::string> program =
+      readFile(folder, isForHost ? "kernel.c" : "kernel.cu");
+  if (!program)
+    return program.takeError();
+  std::string planFile = pathOf(folder, "plan.json"), plan;
+  if (isForHost && sys::fs::exists(planFile))
+    return fail(planFile, "a family for the host has no plan: say its "
+                          "\"workspace_bytes\" in family.json, and remove this "
+                          "file");
+  if (!isForHost)
+    if (Error error = readFile(folder, "plan.json").moveInto(plan))
+      return std::move(error);
+  Expected<Family> family =
+      parseFamily(pathOf(folder, "family.json"), *rules, *program, plan);
   if (!family)
     return family.takeError();
   family->name = sys::path::filename(folder).str();

@@ -312,11 +312,16 @@ std::optional<int64_t> families::strideOf(const Program &program,
   return stride.value_or(0);
 }
 
-CValue families::sumWithStart(const SummedProducts &products, Scope &scope) {
+CValue families::sumWithStart(const SummedProducts &products, Scope &scope,
+                              bool isVector) {
   linalg::GenericOp op = products.op;
   CValue value =
       startOf(*matchReduction(op->getResult(0)), products.loops, scope);
+  const CValue sum{"acc", Elem::F32, isVector};
   if (isZero(value.text))
-    return {"acc", Elem::F32, false};
+    return sum;
+  if (isVector)
+    return scope.combine(CombinerKind::Add, sum,
+                         scope.convert(value, Elem::F32));
   return scope.define(Elem::F32, false, "acc + (float)" + value.text);
 }

@@ -151,7 +151,7 @@ static void compileInstances(llvm::StringRef folder, llvm::StringRef core,
   bool isServed = false;
   std::string reasons;
   for (const Family &family : llvm::cantFail(readFamilies(folder))) {
-    if (family.core != core)
+    if (family.core != core || family.isForHost())
       continue;
     std::string why;
     std::vector<Instance> instances =

@@ -66,6 +66,10 @@ std::optional<std::string> writeHeader(const Contraction &contraction,
 /// The header, and what a plan calls A, B and OUT.
 std::optional<CoreInstance> describeCore(const Contraction &contraction,
                                          std::string &why);
+/// The header of a C program for it, on one machine.
+std::optional<CoreInstance> describeForHost(const Contraction &contraction,
+                                            const catalog::Machine &machine,
+                                            std::string &why);
 
 } // namespace fastk::families
 

@@ -13,6 +13,7 @@
 #ifndef FASTK_FAMILIES_CORE_H
 #define FASTK_FAMILIES_CORE_H
 
+#include "fastk/Families/Machine.h"
 #include "fastk/Families/Samples.h"
 #include "mlir/IR/Block.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -39,6 +40,8 @@ struct CoreInstance {
   bool acceptsHalf = false;
   /// What the plan may use of the device.
   int64_t multiprocessors = 0, sharedBytes = 0;
+  /// Of the host: the machine that the header is for.
+  std::optional<catalog::Machine> host = {};
 };
 
 struct Core {
@@ -46,6 +49,9 @@ struct Core {
   /// The body of a workload, in canonical form, as this core. Nothing: \p why
   /// says what it is not.
   std::optional<CoreInstance> (*describe)(mlir::Block &body, std::string &why);
+  /// The same for C programs of a machine; null: the core has no header in C.
+  std::optional<CoreInstance> (*describeForHost)(
+      mlir::Block &body, const catalog::Machine &machine, std::string &why);
   /// The random workload of that number among those of a seed.
   Sample (*sample)(uint64_t seed, uint64_t number);
 };
@@ -56,12 +62,15 @@ llvm::ArrayRef<Core> cores();
 std::string listCores();
 
 /// A workload's canonical form as the core of that name, for a device of the
-/// target ("cuda:sm_90a"). Nothing: \p why says what it is not.
+/// target: "cuda:sm_90a"; "host", which is \p machine. Nothing: \p why says
+/// what it is not.
 std::optional<CoreInstance> findCore(llvm::StringRef core, mlir::Block &pattern,
-                                     llvm::StringRef target, std::string &why);
+                                     llvm::StringRef target, std::string &why,
+                                     const catalog::Machine &machine = {});
 /// As all cores that it is. None: \p why says of each what it is not.
 std::vector<CoreInstance> findCores(mlir::Block &pattern,
-                                    llvm::StringRef target, std::string &why);
+                                    llvm::StringRef target, std::string &why,
+                                    const catalog::Machine &machine = {});
 
 } // namespace fastk::families
 

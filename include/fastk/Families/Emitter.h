@@ -156,11 +156,13 @@ class Program {
 public:
   Program(unsigned lanes, unsigned threads) : lanes(lanes), threads(threads) {}
 
-  /// What the text is in. CUDA-C is scalar, and knows bf16.
+  /// What the text is in. CUDA-C is scalar, and knows bf16; so may C, in which
+  /// they are their bits.
   enum class Dialect { C, Cuda };
   Dialect dialect = Dialect::C;
+  bool knowsBF16 = false;
   std::optional<Elem> elemOf(mlir::Type type) const {
-    if (dialect == Dialect::Cuda && type.isBF16())
+    if ((dialect == Dialect::Cuda || knowsBF16) && type.isBF16())
       return Elem::BF16;
     return catalog::elemOf(type);
   }

@@ -7,16 +7,17 @@
 //
 // A folder: kernel.cu, a program that names no size; plan.json, its plan, with
 // expressions of the program's macros; family.json, what it is, where it may be
-// used and what it is likely to cost. The compiler writes a header for a
-// workload in front of the program, and an instance is there: a variant like
-// any other, whose numbers search may change. docs/families.md tells it in
-// full.
+// used and what it is likely to cost. For the host kernel.c and family.json.
+// The compiler writes a header for a workload in front of the program, and an
+// instance is there: a variant like any other, whose numbers search may change.
+// docs/families.md tells it in full.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef FASTK_FAMILIES_FAMILY_H
 #define FASTK_FAMILIES_FAMILY_H
 
+#include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Families/Core.h"
 #include "fastk/Families/Numbers.h"
 #include "llvm/Support/Error.h"
@@ -29,14 +30,17 @@ namespace fastk::families {
 struct Family {
   /// The folder's name, and where it was read.
   std::string name, folder;
-  /// SHA-256 of its three files.
+  /// SHA-256 of its files.
   std::string digest;
-  /// "contraction"; "sm_90a".
+  /// "contraction"; "sm_90a", or "host".
   std::string core, target;
   /// A few words, and what it does and why it is fast, in full sentences; the
   /// category of an idea.
   std::string title, text, category;
   std::string program, plan;
+  /// Of a family for the host: bytes of workspace, as an expression; its plan
+  /// says them. Empty: none.
+  std::string workspaceBytes;
   /// Expressions that must not be 0, and what to say where one is. They hold
   /// for a workload whatever the parameters (`requirements`), or tell which
   /// values of parameters go together (`legal`).
@@ -53,9 +57,17 @@ struct Family {
   std::vector<std::string> chosen;
   std::vector<CostLine> cost;
 
+  bool isForHost() const { return target == "host"; }
+  /// The target as searches name it: "cuda:sm_90a", "host".
+  std::string device() const { return isForHost() ? target : "cuda:" + target; }
   /// Whether its instances run on devices of a target ("cuda:sm_90a").
-  bool isFor(llvm::StringRef device) const {
-    return device == "cuda:" + target;
+  bool isFor(llvm::StringRef other) const { return other == device(); }
+  Language language() const {
+    return isForHost() ? Language::c : Language::cuda;
+  }
+  /// The program's file.
+  llvm::StringRef programFile() const {
+    return isForHost() ? "kernel.c" : "kernel.cu";
   }
 };
 
@@ -68,8 +80,8 @@ llvm::Expected<std::vector<Family>> readFamilies(llvm::StringRef folder);
 /// None where there is no folder of the target.
 llvm::Expected<std::vector<Family>> readFamiliesOf(llvm::StringRef target,
                                                    llvm::StringRef folder);
-/// A family from the texts of its three files. An error begins with \p file,
-/// which stands for family.json.
+/// A family from the texts of its files; for the host \p plan is ignored. An
+/// error begins with \p file, which stands for family.json.
 llvm::Expected<Family> parseFamily(llvm::StringRef file, llvm::StringRef rules,
                                    llvm::StringRef program,
                                    llvm::StringRef plan);
@@ -103,7 +115,8 @@ std::vector<Instance> instantiate(const Family &family,
 /// not: a line for each, or one where the workload has no core that any has.
 /// Empty: the target has no families.
 std::string explainFamilies(llvm::ArrayRef<Family> families,
-                            mlir::Block &pattern, llvm::StringRef target);
+                            mlir::Block &pattern, llvm::StringRef target,
+                            const catalog::Machine &machine = {});
 
 /// Whether the values of an instance's parameters go together.
 bool isLegal(const Family &family, llvm::StringRef program);

@@ -77,9 +77,10 @@ std::optional<int64_t> strideOf(const catalog::Program &program,
                                 llvm::ArrayRef<unsigned> group,
                                 const catalog::Lin &linear);
 
-/// A sum, "acc", and what it starts at, at its loops.
+/// A sum, "acc", and what it starts at, at its loops. \p isVector: "acc" has
+/// sums in its lanes.
 catalog::CValue sumWithStart(const SummedProducts &products,
-                             catalog::Scope &scope);
+                             catalog::Scope &scope, bool isVector = false);
 
 } // namespace fastk::families
 

@@ -70,16 +70,8 @@ private:
   CudaCatalog cuda;
 
   static Machine machineOf(const ProposalContext &context) {
-    Machine machine;
-    unsigned bytes = context.target.vectorBytes;
-    machine.vectorBytes = bytes >= 64 ? 64 : bytes >= 32 ? 32 : 16;
+    Machine machine = catalog::machineOf(context.target);
     machine.threads = std::max(1, context.threads);
-    if (context.target.l1Bytes > 0)
-      machine.l1Bytes = context.target.l1Bytes;
-    if (context.target.l2Bytes > 0)
-      machine.l2Bytes = context.target.l2Bytes;
-    if (context.target.l3Bytes > 0)
-      machine.l3Bytes = context.target.l3Bytes;
     return machine;
   }
 

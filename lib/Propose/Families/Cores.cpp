@@ -16,7 +16,8 @@ fastk::coresOf(const ProposalContext &context) {
   LoweringOp workload = context.workload;
   std::string why;
   std::vector<families::CoreInstance> cores = families::findCores(
-      workload.getPattern().front(), context.target.target, why);
+      workload.getPattern().front(), context.target.target, why,
+      catalog::machineOf(context.target));
   for (families::CoreInstance &core : cores) {
     core.acceptsTF32 = context.acceptedPrecision != Precision::ieee;
     core.acceptsHalf = context.acceptedPrecision == Precision::half;

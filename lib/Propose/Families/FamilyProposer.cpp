@@ -36,7 +36,7 @@ public:
 
   StringRef name() const override { return shownName; }
   Languages languages(const TargetDescription &target) const override {
-    return {Language::cuda};
+    return {target.target == "host" ? Language::c : Language::cuda};
   }
   bool wantsAllTried() const override { return true; }
 
@@ -85,7 +85,7 @@ public:
         if (std::optional<size_t> place = placeOf(family, idea.id))
           for (const Instance &instance : instancesAt(ranked, *place, count)) {
             variants->push_back(makeVariant(
-                Language::cuda, families::withFamily(instance, family),
+                family.language(), families::withFamily(instance, family),
                 instance.plan));
             variants->back().ideaId = idea.id;
           }

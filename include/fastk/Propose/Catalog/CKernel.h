@@ -14,6 +14,7 @@
 #ifndef FASTK_PROPOSE_CATALOG_CKERNEL_H
 #define FASTK_PROPOSE_CATALOG_CKERNEL_H
 
+#include "fastk/Families/Machine.h"
 #include "mlir/IR/Block.h"
 #include <cstdint>
 #include <map>
@@ -24,14 +25,6 @@ namespace fastk {
 namespace catalog {
 
 using Parameters = std::map<std::string, int64_t>;
-
-/// The machine a kernel is made for.
-struct Machine {
-  /// 16, 32 or 64.
-  unsigned vectorBytes = 16;
-  unsigned threads = 1;
-  int64_t l1Bytes = 32 << 10, l2Bytes = 512 << 10, l3Bytes = 8 << 20;
-};
 
 struct CKernel {
   /// One file that defines fastk_kernel; empty when the pattern has something

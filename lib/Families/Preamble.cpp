@@ -160,6 +160,31 @@ static std::string transposeText(unsigned w) {
   return text + "}\n";
 }
 
+/// bf16 as bits, scalars and vectors, rounded to nearest even.
+static const char *kBF16 = R"(
+typedef uint32_t vu32 __attribute__((ext_vector_type(LANES)));
+FK_INLINE float fk_widens_bf16(uint16_t x) {
+  const uint32_t bits = (uint32_t)x << 16;
+  float wide;
+  memcpy(&wide, &bits, 4);
+  return wide;
+}
+FK_INLINE uint16_t fk_narrows_bf16(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, 4);
+  return x != x ? bits >> 16 | 64 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+FK_INLINE vf32 fk_widen_bf16(vbf16 x) {
+  return (vf32)(__builtin_convertvector(x, vu32) << 16);
+}
+FK_INLINE vbf16 fk_narrow_bf16(vf32 x) {
+  const vu32 bits = (vu32)x, one = 1, half = 0x7fff, quiet = 64;
+  const vu32 rounded = (bits + half + (bits >> 16 & one)) >> 16;
+  const vu32 nan = bits >> 16 | quiet;
+  return __builtin_convertvector(x != x ? nan : rounded, vbf16);
+}
+)";
+
 static std::string iotaText(unsigned w, const char *type) {
   std::string list;
   for (unsigned i = 0; i < w; ++i)
@@ -171,11 +196,12 @@ static std::string iotaText(unsigned w, const char *type) {
 static std::string helperText(StringRef name, unsigned w) {
   auto [stem, suffix] = name.split('_');
   std::string s = suffix.str();
-  std::string scalar = s == "f32"   ? "float"
-                       : s == "f64" ? "double"
-                       : s == "f16" ? "_Float16"
-                       : s == "b8"  ? "uint8_t"
-                                    : "int" + s.substr(1) + "_t";
+  std::string scalar = s == "f32"    ? "float"
+                       : s == "f64"  ? "double"
+                       : s == "f16"  ? "_Float16"
+                       : s == "b8"   ? "uint8_t"
+                       : s == "bf16" ? "uint16_t"
+                                     : "int" + s.substr(1) + "_t";
   std::string v = "v" + s;
   std::string mask = "  const vbool m = __builtin_convertvector(" +
                      iotaText(w, "vi32") + " < (int)n, vbool);\n";
@@ -250,6 +276,13 @@ std::string fastk::catalog::preamble(const Program &program) {
   text +=
       "typedef _Bool vbool __attribute__((ext_vector_type(" + num(w) + ")));\n";
   std::set<std::string> used = program.usedHelpers();
+  if (program.knowsBF16) {
+    vectorType("uint16_t", "bf16", 2);
+    text += kBF16;
+    for (const char *each :
+         {"widens_bf16", "narrows_bf16", "widen_bf16", "narrow_bf16"})
+      used.erase(each);
+  }
   if (used.erase("iota"))
     text += "#define FK_IOTA " + iotaText(w, "vi64") + "\n";
   bool exp = used.erase("exp_f32"), erf = used.erase("erf_f32"),

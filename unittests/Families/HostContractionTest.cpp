@@ -1,0 +1,260 @@
+//===- HostContractionTest.cpp - Contractions in C ------------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Headers and instances of random contractions are compiled and run: functions
+// of vectors against those of one element, and results against sums of products
+// in f64.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MatchedText.h"
+#include "fastk/Families/Family.h"
+#include "fastk/Families/Samples.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Program.h"
+#include "gmock/gmock.h"
+#include <fstream>
+#include <random>
+
+using namespace fastk;
+using namespace fastk::test;
+using families::CoreInstance;
+using families::Family;
+using families::Instance;
+using testing::HasSubstr;
+using testing::Not;
+
+/// Random workloads that are run.
+static constexpr uint64_t kSamples = 14;
+
+static CoreInstance describe(MatchedText &matched, unsigned vectorBytes,
+                             unsigned threads) {
+  EXPECT_TRUE(matched.core) << matched.why;
+  catalog::Machine machine;
+  machine.vectorBytes = vectorBytes;
+  machine.threads = threads;
+  std::optional<CoreInstance> core =
+      families::findCore("contraction", matched.form->getPattern().front(),
+                         "host", matched.why, machine);
+  EXPECT_TRUE(core) << matched.why;
+  return core.value_or(CoreInstance());
+}
+
+/// What the test's program is appended to: operands of small numbers.
+static std::string writeOperands(MatchedText &matched) {
+  std::string text, names;
+  for (mlir::BlockArgument argument :
+       matched.form->getPattern().front().getArguments()) {
+    auto type = mlir::cast<mlir::RankedTensorType>(argument.getType());
+    std::string name = "x" + std::to_string(argument.getArgNumber());
+    std::string element = type.getElementType().isF16()    ? "f16"
+                          : type.getElementType().isBF16() ? "bf16"
+                                                           : "float";
+    std::string count = std::to_string(type.getNumElements());
+    text += "  " + element + " *const " + name + " = malloc(" + count +
+            " * sizeof(" + element + "));\n  for (long i = 0; i < " + count +
+            "; ++i) { const float v = (float)(draw() % 33 - 16) / 16; " + name +
+            "[i] = " + (element == "bf16" ? "fk_narrows_bf16(v)" : "v") +
+            "; }\n";
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  return text + "#undef OPERANDS\n#define OPERANDS " + names + "\n";
+}
+
+static const char *kHead = R"(
+#include <stdio.h>
+#include <stdlib.h>
+static unsigned long state = 88172645463325252ul;
+static long draw(void) { state ^= state << 13; state ^= state >> 7; state ^= state << 17; return state >> 33; }
+static float read_(OUT_TYPE x) {
+#if OUT_IS_BF16
+  return fk_widens_bf16(x);
+#else
+  return x;
+#endif
+}
+static int isNear(double a, double b, double bound) { return (a != a && b != b) || a == b || fabs(a - b) <= bound * (1 + fabs(b)); }
+static int bad(const char *what, long b, long m, long n, long k, double x, double wanted) {
+  printf("%s at %ld %ld %ld %ld: %g, not %g\n", what, b, m, n, k, x, wanted);
+  return 1;
+}
+)";
+
+/// Every function of a vector, at random places.
+static const char *kVectors = R"(
+  const long elements = (long)BATCH * M * N;
+  OUT_TYPE *out = calloc(elements + 64, sizeof(OUT_TYPE));
+  for (int round = 0; round < 3000; ++round) {
+    const long b = draw() % BATCH, m = draw() % M, n = draw() % N, k = draw() % K;
+    const long want = 1 + draw() % (LANES + 2);
+    const long ofK = min(want, K - k), ofM = min(want, M - m), ofN = min(want, N - n);
+    vf32 x = elementsA_K(OPERANDS, b, m, k, ofK);
+    for (long i = 0; i < min(ofK, LANES); ++i)
+      if (!isNear(x[i], elementA(OPERANDS, b, m, k + i), 1e-5)) return bad("A along k", b, m, n, k + i, x[i], elementA(OPERANDS, b, m, k + i));
+    x = elementsA_M(OPERANDS, b, m, k, ofM);
+    for (long i = 0; i < min(ofM, LANES); ++i)
+      if (!isNear(x[i], elementA(OPERANDS, b, m + i, k), 1e-5)) return bad("A along m", b, m + i, n, k, x[i], elementA(OPERANDS, b, m + i, k));
+    x = elementsB_K(OPERANDS, b, n, k, ofK);
+    for (long i = 0; i < min(ofK, LANES); ++i)
+      if (!isNear(x[i], elementB(OPERANDS, b, n, k + i), 1e-5)) return bad("B along k", b, m, n, k + i, x[i], elementB(OPERANDS, b, n, k + i));
+    x = elementsB_N(OPERANDS, b, n, k, ofN);
+    for (long i = 0; i < min(ofN, LANES); ++i)
+      if (!isNear(x[i], elementB(OPERANDS, b, n + i, k), 1e-5)) return bad("B along n", b, m, n + i, k, x[i], elementB(OPERANDS, b, n + i, k));
+    vf32 sums;
+    for (long i = 0; i < LANES; ++i) sums[i] = (float)(draw() % 65 - 32) / 8;
+    const long behind = n + ofN < N ? outOffset(b, m, n + ofN) : -1;
+    const OUT_TYPE before = behind < 0 ? 0 : out[behind];
+    finishColumns(out, OPERANDS, b, m, n, sums, ofN);
+    for (long i = 0; i < min(ofN, LANES); ++i) {
+      const float y = read_(out[outOffset(b, m, n + i)]), wanted = read_(finish(OPERANDS, b, m, n + i, sums[i]));
+      if (!isNear(y, wanted, OUT_BITS == 32 ? 1e-5 : 1e-2)) return bad("result", b, m, n + i, 0, y, wanted);
+    }
+    if (behind >= 0 && ofN < LANES && memcmp(&before, &out[behind], sizeof before)) return bad("what is behind", b, m, n, 0, 1, 0);
+  }
+)";
+
+/// The whole, of an instance.
+static const char *kWhole = R"(
+  char *workspace = malloc(WORKSPACE + 64);
+  memset(workspace, 0xff, WORKSPACE);
+  memset(out, 0xff, elements * sizeof(OUT_TYPE));
+  fastk_kernel(OPERANDS, out, workspace);
+  for (int round = 0; round < 400; ++round) {
+    const long b = draw() % BATCH, m = round % 3 ? draw() % M : M - 1, n = round % 5 ? draw() % N : N - 1;
+    double sum = 0, size = 0;
+    for (long k = 0; k < K; ++k) {
+      const double each = (double)elementA(OPERANDS, b, m, k) * elementB(OPERANDS, b, n, k);
+      sum += each;
+      size += fabs(each);
+    }
+    // What a sum is off by, and what becomes of that.
+    const double off = size * 1e-6 + 1e-6, y = read_(out[outOffset(b, m, n)]);
+    const double low = read_(finish(OPERANDS, b, m, n, sum - off)), middle = read_(finish(OPERANDS, b, m, n, sum)), high = read_(finish(OPERANDS, b, m, n, sum + off));
+    const double bound = fabs(high - middle) + fabs(middle - low) + (OUT_BITS == 32 ? 1e-5 : 2e-2) * (1 + fabs(middle));
+    if (!(y == middle || (y != y && middle != middle) || fabs(y - middle) <= bound)) return bad("product", b, m, n, 0, y, middle);
+  }
+)";
+
+/// Compiles and runs a program. What went wrong; empty: nothing.
+static std::string run(const std::string &program) {
+  llvm::SmallString<128> folder;
+  EXPECT_FALSE(llvm::sys::fs::createUniqueDirectory("fastk-host", folder));
+  std::string source = (folder + "/p.c").str(), exe = (folder + "/p").str(),
+              log = (folder + "/log").str();
+  std::ofstream(source) << program;
+  auto clang = llvm::sys::findProgramByName("clang-22");
+  if (!clang)
+    return "no clang-22";
+  llvm::StringRef compile[] = {"clang-22",
+                               "-std=gnu17",
+                               "-O2",
+                               "-march=native",
+                               "-fopenmp",
+                               "-ffp-contract=fast",
+                               "-fno-math-errno",
+                               "-Werror=vla",
+                               "-o",
+                               exe,
+                               source,
+                               "-lm"};
+  std::optional<llvm::StringRef> redirects[] = {"", llvm::StringRef(log),
+                                                llvm::StringRef(log)};
+  int status =
+      llvm::sys::ExecuteAndWait(*clang, compile, std::nullopt, redirects);
+  if (status == 0)
+    status = llvm::sys::ExecuteAndWait(exe, {exe}, std::nullopt, redirects);
+  std::ifstream file(log);
+  std::string said{std::istreambuf_iterator<char>(file), {}};
+  llvm::sys::fs::remove_directories(folder);
+  return status == 0 ? "" : said + "\nstatus " + std::to_string(status);
+}
+
+/// Checks an instance of a family for a product, its first choice or any;
+/// false: the family does not take it.
+static bool check(llvm::StringRef name, const ContractionText &text,
+                  const std::string &about, uint64_t number) {
+  Family family = llvm::cantFail(
+      families::readFamily(FASTK_FAMILIES_DIR "/host/" + name.str()));
+  MatchedText matched(text);
+  // Vectors of all widths, which clang makes of those that there are.
+  unsigned vectorBytes = 16 << number % 3;
+  CoreInstance core = describe(matched, vectorBytes, 1 + number % 2);
+  std::string why;
+  std::vector<Instance> instances =
+      families::instantiate(family, core, 100000, why);
+  if (instances.empty())
+    return false;
+  std::mt19937_64 random(number);
+  const Instance &instance =
+      instances[number % 2 ? random() % instances.size() : 0];
+  families::Names names = families::readNumbers(instance.program).names;
+  std::string choices;
+  for (const std::string &each : family.chosen)
+    choices += each + " " + std::to_string(names[each]) + " ";
+  EXPECT_EQ(run(instance.program + kHead + "int main(void) {\n" +
+                writeOperands(matched) + kVectors + kWhole +
+                "  return 0;\n}\n"),
+            "")
+      << about << "; " << choices << "; vectors of " << vectorBytes;
+  return true;
+}
+
+TEST(HostContractionTest, InstancesOfRandomProductsAreRight) {
+  for (uint64_t number = 0; number < kSamples; ++number) {
+    families::ContractionSample sample = families::sampleContraction(3, number);
+    EXPECT_TRUE(check("contraction-panels", sample.text, sample.about, number))
+        << sample.about;
+  }
+}
+
+TEST(HostContractionTest, DotProductsAreRight) {
+  ContractionText text;
+  text.b = "nk";
+  for (uint64_t number = 0; number < 4; ++number) {
+    text.m = 1 + number;
+    text.n = 67 + 100 * number;
+    text.k = number == 2 ? 5 : 301;
+    text.type = number == 1 ? "bf16" : "f32";
+    EXPECT_TRUE(check("contraction-dots", text, "", number));
+  }
+  text.b = "kn";
+  EXPECT_FALSE(check("contraction-dots", text, "", 0));
+}
+
+TEST(HostContractionTest, TheHeaderSaysHowOperandsLie) {
+  ContractionText text;
+  text.a = "km";
+  text.b = "kn";
+  MatchedText matched(text);
+  CoreInstance core = describe(matched, 32, 2);
+  for (const char *line :
+       {"#define THREADS 2\n", "#define LANES 8\n", "#define A_ALONG_M 1\n",
+        "#define A_ALONG_K 0\n", "#define B_ALONG_N 1\n",
+        "#define B_ALONG_K 0\n", "#define B_K_STRIDE 128\n",
+        "#define A_BUFFER in0\n", "#define OUT_PLAIN 1\n",
+        "#define FINISH_IS_SUM 0\n"})
+    EXPECT_THAT(families::headerOf(core), HasSubstr(line));
+}
+
+TEST(HostContractionTest, ASumAloneIsSaidToBeTheResult) {
+  ContractionText text;
+  text.type = text.result = "f32";
+  text.operands.clear();
+  text.tail.clear();
+  text.value = "%x";
+  MatchedText matched(text);
+  EXPECT_THAT(describe(matched, 16, 1).header,
+              HasSubstr("#define FINISH_IS_SUM 1\n"));
+}
+
+TEST(HostContractionTest, OtherCoresHaveNoHeaderInC) {
+  MatchedText matched{ContractionText()};
+  std::string why;
+  EXPECT_FALSE(families::findCore(
+      "reduction", matched.form->getPattern().front(), "host", why));
+  EXPECT_EQ(why, "it has no header in C");
+}
