@@ -12,6 +12,7 @@
 #include "fastk/Propose/Parameters.h"
 #include "fastk/Search/Progress.h"
 #include "fastk/Support/DurableFile.h"
+#include "fastk/Target/TargetDescription.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -162,6 +163,15 @@ std::string Admission::nameOf(const SampledWorkload &sample) const {
 
 llvm::Error Admission::noteMachine(const SampledWorkload &sample,
                                    const worker::Verdict &verdict) {
+  if (family.isForHost()) {
+    // Compiled and judged here, in this process and those it begins.
+    if (evidence.compiler.empty()) {
+      evidence.compiler = clangVersionHere();
+      evidence.device = hostDescription().model;
+      evidence.vectorBytes = sample.core.host->vectorBytes;
+    }
+    return llvm::Error::success();
+  }
   if (!verdict.gpu || verdict.gpu->compiler.empty())
     return llvm::createStringError(
         nameOf(sample) + ": its verdict does not say on which GPU it was "
@@ -222,7 +232,7 @@ llvm::Expected<bool> Admission::judge(SampledWorkload &sample, bool hasSecond) {
   bool isFirst = true;
   for (const Instance &instance : choose(sample, hasSecond)) {
     Variant variant =
-        makeVariant(Language::cuda, instance.program, instance.plan);
+        makeVariant(family.language(), instance.program, instance.plan);
     variant.ideaId = "families/" + family.name;
     std::optional<worker::Verdict> verdict;
     if (!variant.problem.empty()) {
@@ -260,8 +270,10 @@ AdmitResult Admission::refuse() {
   text += "a sample N is printed by `fastk-opt /dev/null "
           "--fastk-sample-workloads=\"core=" +
           family.core + " seed=" + std::to_string(options.seed) +
-          " first=N count=1\"`; mend kernel.cu or plan.json, or say in the "
-          "requirements of family.json what the family is not for\n";
+          " first=N count=1\"`; mend " + family.programFile().str() +
+          (family.isForHost() ? "" : " or plan.json") +
+          ", or say in the requirements of family.json what the family is not "
+          "for\n";
   // What was found before does not hold.
   if (!llvm::sys::fs::remove(path, /*IgnoreNonExisting=*/false))
     text += path + " was of before, and is removed\n";
@@ -275,8 +287,8 @@ llvm::Expected<AdmitResult> Admission::admit() {
   evidence.seed = options.seed;
   std::string found = std::to_string(evidence.instances.size()) +
                       " instances of " + std::to_string(headers.size()) +
-                      " workloads are right on " + evidence.device +
-                      ", with NVRTC " + evidence.compiler;
+                      " workloads are right on " + evidence.device + ", with " +
+                      evidence.compilerName();
   if (size_t timed = evidence.timed())
     found += llvm::formatv("; {0:f2} times the default lowering's speed, the "
                            "mean of {1} that were timed",
@@ -295,7 +307,7 @@ llvm::Expected<AdmitResult> Admission::admit() {
 llvm::Expected<AdmitResult> Admission::run() {
   if (llvm::Error error = checkWritable(families::evidencePath(family.folder)))
     return std::move(error);
-  if (llvm::Error error = evaluator.check({Language::cuda}, waiting))
+  if (llvm::Error error = evaluator.check({family.language()}, waiting))
     return std::move(error);
   bool shows = true;
   int leftOut = 0;
@@ -342,10 +354,10 @@ llvm::Expected<AdmitResult> fastk::admitFamily(const AdmitOptions &options,
   llvm::Expected<Family> family = families::readFamily(options.folder);
   if (!family)
     return family.takeError();
-  if (target != "cuda:" + family->target)
-    return llvm::createStringError(
-        options.folder + " is a family for cuda:" + family->target +
-        ", not for " + target + ": add --target=cuda:" + family->target);
+  if (target != family->device())
+    return llvm::createStringError(options.folder + " is a family for " +
+                                   family->device() + ", not for " + target +
+                                   ": add --target=" + family->device());
   context->loadAllAvailableDialects();
   return Admission(options, std::move(*family), target, evaluator, request,
                    context)
@@ -356,6 +368,10 @@ llvm::Expected<AdmitResult> fastk::admitFamily(const AdmitOptions &options,
                                                const SearchSettings &settings,
                                                const SearchRequest &request,
                                                MLIRContext *context) {
+  if (settings.target == "host" && !settings.spool.empty())
+    return llvm::createStringError(
+        "a family for the host is judged on the machine that evidence names: "
+        "leave out --evaluator=spool, or add --evaluator=local");
   SearchModelOptions search{settings, request};
   llvm::Expected<std::unique_ptr<Evaluator>> evaluator = makeEvaluator(search);
   if (!evaluator)

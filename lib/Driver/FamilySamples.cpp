@@ -10,6 +10,7 @@
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Families/Samples.h"
 #include "fastk/Support/Sha256.h"
+#include "fastk/Target/TargetDescription.h"
 #include "fastk/Transforms/FormWorkloads.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
@@ -26,7 +27,8 @@ static constexpr int kMaxRefused = 2000;
 /// The core of what a sample's text computes, or why there is none.
 static std::optional<SampledWorkload>
 makeWorkload(StringRef name, StringRef text, StringRef target,
-             MLIRContext *context, std::string &why) {
+             const catalog::Machine &machine, MLIRContext *context,
+             std::string &why) {
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, context);
   if (!module || failed(formWorkloads(*module, Fusion::Whole, nullptr))) {
     why = "its text is no function";
@@ -45,8 +47,8 @@ makeWorkload(StringRef name, StringRef text, StringRef target,
   }
   SampledWorkload sampled;
   sampled.form = std::move(*form);
-  auto core =
-      families::findCore(name, sampled.form.getPattern().front(), target, why);
+  auto core = families::findCore(name, sampled.form.getPattern().front(),
+                                 target, why, machine);
   if (!core)
     return std::nullopt;
   sampled.core = std::move(*core);
@@ -55,17 +57,18 @@ makeWorkload(StringRef name, StringRef text, StringRef target,
 
 llvm::Expected<SampledWorkload>
 fastk::makeSampledWorkload(StringRef core, StringRef target, uint64_t seed,
-                           uint64_t number, MLIRContext *context) {
-  if (!planLimitsOf(target))
+                           uint64_t number, MLIRContext *context,
+                           const catalog::Machine &machine) {
+  if (target != "host" && !planLimitsOf(target))
     return llvm::createStringError("nothing is known of target '" + target +
-                                   "': a family's is that of a GPU from sm_80 "
-                                   "on, as sm_90a");
+                                   "': a family's is host, or that of a GPU "
+                                   "from sm_80 on, as sm_90a");
   std::optional<families::Sample> sample =
       families::makeSample(core, seed, number);
   std::string why = "there are no samples of a core '" + core.str() + "'";
   std::optional<SampledWorkload> made;
   if (sample)
-    made = makeWorkload(core, sample->text, target, context, why);
+    made = makeWorkload(core, sample->text, target, machine, context, why);
   if (!made)
     return llvm::createStringError("sample " + llvm::Twine(number) +
                                    " of seed " + llvm::Twine(seed) +
@@ -75,11 +78,18 @@ fastk::makeSampledWorkload(StringRef core, StringRef target, uint64_t seed,
   return std::move(*made);
 }
 
+FamilySamples::FamilySamples(const Family &family, uint64_t seed,
+                             MLIRContext *context)
+    : family(family), seed(seed), context(context) {
+  if (family.isForHost())
+    machine = catalog::machineOf(hostDescription());
+}
+
 llvm::Expected<SampledWorkload> FamilySamples::next() {
   std::string why;
   for (int refused = 0; refused < kMaxRefused; ++refused) {
     llvm::Expected<SampledWorkload> sample = makeSampledWorkload(
-        family.core, "cuda:" + family.target, seed, number++, context);
+        family.core, family.device(), seed, number++, context, machine);
     if (!sample)
       return sample;
     if (!families::instantiate(family, sample->core, 1, why).empty() &&
@@ -102,7 +112,15 @@ std::string fastk::digestOfHeaders(ArrayRef<std::string> headers) {
 
 std::string fastk::admissionCommand(const Family &family) {
   return "fastk-opt --admit-family=" + family.folder +
-         " --target=cuda:" + family.target;
+         " --target=" + family.device();
+}
+
+/// Evidence of the versions that did not name the prelude is of this one, which
+/// all of them had.
+static StringRef preludeOf(const Evidence &evidence) {
+  return evidence.prelude.empty()
+             ? "8eb8fdf2df1bea048f808f617a5b229d682ca62d1e2fa2807993482e24a40a97"
+             : evidence.prelude;
 }
 
 llvm::Expected<std::string> fastk::whyExpired(const Evidence &evidence,
@@ -113,20 +131,28 @@ llvm::Expected<std::string> fastk::whyExpired(const Evidence &evidence,
     return (what + "; " + admissionCommand(family) + " admits it again").str();
   };
   if (evidence.family != family.digest)
-    return expired("the program has changed (family.json, kernel.cu or "
-                   "plan.json)");
-  if (evidence.target != "cuda:" + family.target)
+    return expired(family.isForHost()
+                       ? "the program has changed (family.json or kernel.c)"
+                       : "the program has changed (family.json, kernel.cu or "
+                         "plan.json)");
+  if (evidence.target != family.device())
     return expired("it was admitted for " + evidence.target);
-  if (evidence.prelude != cuda::preludeDigest())
-    return expired(
-        evidence.prelude.empty()
-            ? "it does not say with which prelude its instances were compiled"
-            : "the prelude has changed, the device code that its instances "
-              "were compiled with");
+  catalog::Machine machine;
+  if (family.isForHost()) {
+    machine.vectorBytes = catalog::machineOf(hostDescription()).vectorBytes;
+    if (machine.vectorBytes != evidence.vectorBytes)
+      return expired("it was admitted with vectors of " +
+                     llvm::Twine(evidence.vectorBytes) +
+                     " bytes, and this machine has some of " +
+                     llvm::Twine(machine.vectorBytes));
+  }
+  if (!family.isForHost() && preludeOf(evidence) != cuda::preludeDigest())
+    return expired("the prelude has changed, the device code that its "
+                   "instances were compiled with");
   std::vector<std::string> headers;
   for (uint64_t number : evidence.samples()) {
     llvm::Expected<SampledWorkload> sample = makeSampledWorkload(
-        family.core, evidence.target, evidence.seed, number, context);
+        family.core, evidence.target, evidence.seed, number, context, machine);
     if (!sample)
       return sample.takeError();
     headers.push_back(std::move(sample->core.header));
@@ -134,7 +160,7 @@ llvm::Expected<std::string> fastk::whyExpired(const Evidence &evidence,
   if (evidence.emitter != digestOfHeaders(headers))
     return expired("the headers that the compiler writes have changed");
   if (!compiler.empty() && compiler != evidence.compiler)
-    return expired("it was admitted with NVRTC " + evidence.compiler +
+    return expired("it was admitted with " + evidence.compilerName() +
                    ", and this machine has " + compiler);
   return "";
 }
@@ -163,7 +189,7 @@ std::string fastk::describeAdmission(llvm::Expected<Evidence> evidence) {
   if (!evidence)
     return llvm::toString(evidence.takeError());
   return "admitted: " + std::to_string(evidence->instances.size()) +
-         " instances, NVRTC " + evidence->compiler + ", " + evidence->device;
+         " instances, " + evidence->compilerName() + ", " + evidence->device;
 }
 
 std::string fastk::describeSpeedup(const Evidence &evidence) {

@@ -79,8 +79,7 @@ llvm::Error fastk::parseEvaluator(StringRef text, SearchSettings &settings,
 
 llvm::Error fastk::checkSettings(SearchSettings &settings, StringRef dashes) {
   if (settings.proposers.empty()) {
-    if (settings.target != "host")
-      settings.proposers.push_back("families");
+    settings.proposers.push_back("families");
     settings.proposers.push_back("catalog");
   }
   for (StringRef proposer : settings.proposers)

@@ -48,6 +48,15 @@ double Evidence::meanRatio() const {
   return timed() ? std::exp(sum / double(timed())) : 0;
 }
 
+/// What the file calls the compiler's version.
+static StringLiteral compilerField(StringRef target) {
+  return target == "host" ? StringLiteral("clang") : StringLiteral("nvrtc");
+}
+
+std::string Evidence::compilerName() const {
+  return (target == "host" ? "clang " : "NVRTC ") + compiler;
+}
+
 std::string families::evidencePath(StringRef folder) {
   SmallString<256> path(folder);
   sys::path::append(path, "evidence.json");
@@ -101,10 +110,12 @@ Expected<Evidence> families::readEvidence(StringRef folder) {
   if (!map || !map.map("format", format) ||
       !map.map("family", evidence.family) ||
       !map.map("emitter", evidence.emitter) ||
-      !map.map("nvrtc", evidence.compiler) ||
+      !map.map("target", evidence.target) ||
+      !map.map(compilerField(evidence.target), evidence.compiler) ||
       !map.mapOptional("prelude", evidence.prelude) ||
       !map.mapOptional("driver", evidence.driver) ||
-      !map.map("target", evidence.target) ||
+      (evidence.target == "host" &&
+       !map.map("vector_bytes", evidence.vectorBytes)) ||
       !map.map("device", evidence.device) || !map.map("seed", evidence.seed) ||
       !map.map("instances", evidence.instances))
     return fail(file, toString(root.getError()));
@@ -142,9 +153,13 @@ Error families::writeEvidence(StringRef folder, const Evidence &evidence) {
     writer.attribute("format", kFormat);
     writer.attribute("family", evidence.family);
     writer.attribute("emitter", evidence.emitter);
-    writer.attribute("nvrtc", evidence.compiler);
-    writer.attribute("prelude", evidence.prelude);
-    writer.attribute("driver", evidence.driver);
+    writer.attribute(compilerField(evidence.target), evidence.compiler);
+    if (evidence.target == "host") {
+      writer.attribute("vector_bytes", evidence.vectorBytes);
+    } else {
+      writer.attribute("prelude", evidence.prelude);
+      writer.attribute("driver", evidence.driver);
+    }
     writer.attribute("target", evidence.target);
     writer.attribute("device", evidence.device);
     writer.attribute("seed", evidence.seed);

@@ -25,29 +25,36 @@ static OwningOpRef<ModuleOp> lowerBy(const AdmittedFamily &admitted,
   if (instances.empty())
     return nullptr;
   const Instance &instance = instances.front();
-  std::optional<worker::LaunchPlan> plan = families::makePlan(
-      instance.plan, families::readNumbers(instance.program).names, why);
-  if (!plan)
-    return nullptr;
-  FunctionType type = workload.getWorkloadType();
-  if (!worker::verifyLaunchPlan(*plan, bufferBytes(type.getInputs()),
-                                bufferBytes(type.getResults()),
-                                *planLimitsOf(target))
-           .empty())
-    return nullptr;
+  const families::Names names = families::readNumbers(instance.program).names;
+  std::optional<worker::LaunchPlan> plan;
+  std::optional<int64_t> workspaceBytes = 0;
+  if (admitted.family.isForHost()) {
+    workspaceBytes = families::makeWorkspace(instance.plan, names, why);
+    if (!workspaceBytes)
+      return nullptr;
+  } else {
+    plan = families::makePlan(instance.plan, names, why);
+    FunctionType type = workload.getWorkloadType();
+    if (!plan || !worker::verifyLaunchPlan(*plan, bufferBytes(type.getInputs()),
+                                           bufferBytes(type.getResults()),
+                                           *planLimitsOf(target))
+                      .empty())
+      return nullptr;
+  }
   // No times: nobody has measured it.
   WinnerRecord record;
   record.ideaId = "families/" + admitted.family.name;
   record.category = admitted.family.category;
   record.title = admitted.family.title;
   record.text = admitted.family.text;
-  return buildWinner(workload, Language::cuda, instance.program,
-                     /*workspaceBytes=*/0, target, admitted.precision, record,
-                     &*plan);
+  return buildWinner(workload, admitted.family.language(), instance.program,
+                     *workspaceBytes, target, admitted.precision, record,
+                     plan ? &*plan : nullptr);
 }
 
 LogicalResult fastk::applyFamilies(ModuleOp module, WorkloadMatcher &matcher,
                                    ArrayRef<AdmittedFamily> families,
+                                   const catalog::Machine &machine,
                                    ApplySummary &summary) {
   StringRef target = matcher.getFilter().target;
   SymbolTable symbols(module);
@@ -65,8 +72,8 @@ LogicalResult fastk::applyFamilies(ModuleOp module, WorkloadMatcher &matcher,
     if (failed(form))
       return failure();
     std::string why;
-    std::vector<families::CoreInstance> cores =
-        families::findCores((*form)->getPattern().front(), target, why);
+    std::vector<families::CoreInstance> cores = families::findCores(
+        (*form)->getPattern().front(), target, why, machine);
     for (const AdmittedFamily &admitted : families) {
       OwningOpRef<ModuleOp> lowered =
           lowerBy(admitted, cores, (*form)->getLowering(), target);

@@ -36,7 +36,7 @@ int fastk::bank::listFamilies(std::vector<std::string> folders) {
   registerCanonicalFormDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
-  std::string compiler = cuda::Nvrtc::versionHere();
+  std::string nvrtc = cuda::Nvrtc::versionHere(), clang = clangVersionHere();
   std::vector<std::vector<std::string>> table = {
       {"family", "core", "target", "title", "speedup", "evidence"}};
   for (const std::string &folder : folders) {
@@ -45,13 +45,14 @@ int fastk::bank::listFamilies(std::vector<std::string> folders) {
       return reportError(llvm::toString(families.takeError()));
     if (families->empty())
       return reportError(folder + ": holds no family: a folder with "
-                                  "family.json, plan.json and kernel.cu");
+                                  "family.json, plan.json and kernel.cu, or "
+                                  "for the host with family.json and kernel.c");
     for (const Family &family : *families) {
-      llvm::Expected<families::Evidence> evidence =
-          standingEvidence(family, compiler, &context);
+      llvm::Expected<families::Evidence> evidence = standingEvidence(
+          family, family.isForHost() ? clang : nvrtc, &context);
       std::string speedup = evidence ? describeSpeedup(*evidence) : "-";
-      table.push_back({family.name, family.core, "cuda:" + family.target,
-                       family.title, std::move(speedup),
+      table.push_back({family.name, family.core, family.device(), family.title,
+                       std::move(speedup),
                        describeAdmission(std::move(evidence))});
     }
   }
@@ -63,8 +64,12 @@ int fastk::bank::listFamilies(std::vector<std::string> folders) {
 static constexpr size_t kProgramLimit = 4 << 20;
 
 int fastk::bank::extractFamily(const std::string &from, const std::string &to) {
-  std::string file =
-      llvm::sys::fs::is_directory(from) ? from + "/kernel.cu" : from;
+  std::string file = from;
+  if (llvm::sys::fs::is_directory(from)) {
+    file += "/kernel.cu";
+    if (std::string ofHost = from + "/kernel.c"; llvm::sys::fs::exists(ofHost))
+      file = ofHost;
+  }
   llvm::Expected<std::string> program =
       readRegularFile(AT_FDCWD, file, file, kProgramLimit);
   if (!program)
@@ -76,19 +81,20 @@ int fastk::bank::extractFamily(const std::string &from, const std::string &to) {
   if (llvm::sys::fs::exists(to))
     return reportError(to + ": is there already; name a new folder");
   llvm::Error error = createDirectories(to);
-  for (auto [name, text] :
-       {std::pair("family.json",
-                  llvm::formatv("{0:2}\n",
-                                llvm::json::Value(families::rulesOf(*family)))
-                      .str()),
-        std::pair("kernel.cu", family->program),
-        std::pair("plan.json", family->plan)})
+  std::vector<std::pair<std::string, std::string>> files = {
+      {"family.json",
+       llvm::formatv("{0:2}\n", llvm::json::Value(families::rulesOf(*family)))
+           .str()},
+      {family->programFile().str(), family->program}};
+  if (!family->isForHost())
+    files.emplace_back("plan.json", family->plan);
+  for (const auto &[name, text] : files)
     if (!error)
       error = writeNewFile(to + "/" + name, text);
   if (error)
     return reportError(llvm::toString(std::move(error)));
   llvm::outs() << "family " << family->name << " of the core " << family->core
                << ", written to " << to << "; fastk-opt --admit-family=" << to
-               << " --target=cuda:" << family->target << " judges it\n";
+               << " --target=" << family->device() << " judges it\n";
   return kExitDone;
 }

@@ -10,11 +10,18 @@
 #include "fastk/Driver/FamilySamples.h"
 #include "fastk/Driver/ToldError.h"
 #include "fastk/Support/ShippedFolder.h"
+#include "fastk/Target/TargetDescription.h"
 #include "fastk/Transforms/ApplyFamilies.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace mlir;
 using namespace fastk;
+
+/// This machine where the target is the host; for others it says nothing.
+static catalog::Machine machineOf(StringRef target) {
+  return target == "host" ? catalog::machineOf(hostDescription())
+                          : catalog::Machine();
+}
 
 llvm::Expected<llvm::StringMap<std::string>>
 fastk::askFamilies(ModuleOp applied, WorkloadMatcher &matcher,
@@ -26,6 +33,8 @@ fastk::askFamilies(ModuleOp applied, WorkloadMatcher &matcher,
   auto families = families::readFamilies(*folder);
   if (!families)
     return families.takeError();
+  StringRef target = matcher.getFilter().target;
+  const catalog::Machine machine = machineOf(target);
   applied.walk([&](WorkloadOp workload) {
     // What has no canonical form was told when winners were applied.
     ScopedDiagnosticHandler quiet(workload.getContext(),
@@ -33,7 +42,7 @@ fastk::askFamilies(ModuleOp applied, WorkloadMatcher &matcher,
     FailureOr<CanonicalForm *> form = matcher.form(workload);
     if (succeeded(form) && !said.contains((*form)->key))
       said[(*form)->key] = families::explainFamilies(
-          *families, (*form)->getPattern().front(), matcher.getFilter().target);
+          *families, (*form)->getPattern().front(), target, machine);
   });
   return said;
 }
@@ -55,15 +64,17 @@ llvm::Error fastk::useFamilies(ModuleOp module, WorkloadMatcher &matcher,
   registerCanonicalFormDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
-  llvm::Expected<std::vector<AdmittedFamily>> admitted =
-      admittedFamilies(*folder, filter.target, filter.loosest,
-                       cuda::Nvrtc::versionHere(), &context, warn);
+  llvm::Expected<std::vector<AdmittedFamily>> admitted = admittedFamilies(
+      *folder, filter.target, filter.loosest,
+      filter.target == "host" ? clangVersionHere() : cuda::Nvrtc::versionHere(),
+      &context, warn);
   if (!admitted)
     return admitted.takeError();
   if (admitted->empty())
     warn("--winners-from=family: no family is admitted for " + filter.target +
          "; 'fastk-bank families' lists them");
-  if (failed(applyFamilies(module, matcher, *admitted, summary)))
+  if (failed(applyFamilies(module, matcher, *admitted, machineOf(filter.target),
+                           summary)))
     return toldError();
   return llvm::Error::success();
 }

@@ -126,8 +126,8 @@ struct CommandLine {
   cl::list<std::string, std::vector<std::string>> proposers{
       "proposer", cl::location(settings.proposers), cl::cat(category),
       cl::value_desc("NAME"),
-      cl::desc(keep("where ideas come from; repeatable; default catalog, for a "
-                    "GPU families and catalog. "
+      cl::desc(keep("where ideas come from; repeatable; default families and "
+                    "catalog. "
                     "Known: " +
                     proposerNames()))};
   cl::opt<std::string, true> writes{
@@ -274,9 +274,6 @@ static bool readModel(CommandLine &line) {
   if (!warning.empty())
     llvm::WithColor::warning(llvm::errs(), "fastk-opt") << warning << "\n";
   if (line.winnersFrom == "family") {
-    if (search.target == "host")
-      return reject("--winners-from=family: no family is for the host; name a "
-                    "GPU, as --target=cuda:sm_90a");
     options.fromFamilies = true;
     line.winnersFrom = "here";
   } else if (line.winnersFrom != "here" && line.winnersFrom != "any") {

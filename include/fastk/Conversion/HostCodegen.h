@@ -122,6 +122,7 @@ llvm::ArrayRef<std::string> hostLibraries(bool hasThreads = true);
 
 /// The compiler of C variants, and whether there is something to link with: a
 /// diagnostic with the remedy where it is missing on this machine.
+inline constexpr llvm::StringLiteral kCCompiler = "clang-22";
 mlir::FailureOr<std::string> findCCompiler(mlir::Location loc);
 mlir::LogicalResult checkLinker(mlir::Location loc);
 

@@ -32,20 +32,22 @@ struct SampledWorkload {
   families::CoreInstance core;
 };
 
-/// The sample of that number as a workload of one device. The context has the
-/// dialects of registerCanonicalFormDialects(), loaded. An error where it is no
-/// workload of its core: fastk is wrong, and not the family.
+/// The sample of that number as a workload of one device, of the host of \p
+/// machine. The context has the dialects of registerCanonicalFormDialects(),
+/// loaded. An error where it is no workload of its core: fastk is wrong, and
+/// not the family.
 llvm::Expected<SampledWorkload>
 makeSampledWorkload(llvm::StringRef core, llvm::StringRef target, uint64_t seed,
-                    uint64_t number, mlir::MLIRContext *context);
+                    uint64_t number, mlir::MLIRContext *context,
+                    const catalog::Machine &machine = {});
 
 /// The samples that meet a family's requirements, from number 0 on, each
 /// workload once.
 class FamilySamples {
 public:
+  /// For the host: those of this machine.
   FamilySamples(const families::Family &family, uint64_t seed,
-                mlir::MLIRContext *context)
-      : family(family), seed(seed), context(context) {}
+                mlir::MLIRContext *context);
 
   /// An error where many in a row do not meet them: it names the requirement.
   llvm::Expected<SampledWorkload> next();
@@ -54,6 +56,7 @@ private:
   const families::Family &family;
   uint64_t seed, number = 0;
   mlir::MLIRContext *context;
+  catalog::Machine machine;
   std::set<std::string> keys;
 };
 
@@ -64,16 +67,15 @@ std::string digestOfHeaders(llvm::ArrayRef<std::string> headers);
 std::string admissionCommand(const families::Family &family);
 
 /// What has changed since a family was admitted, and the command that admits it
-/// again; empty: it stands. `compiler` is the version of NVRTC on this machine,
-/// empty where none is known.
+/// again; empty: it stands. `compiler` is the version of what compiles
+/// instances on this machine, NVRTC or clang, empty where none is known.
 llvm::Expected<std::string> whyExpired(const families::Evidence &evidence,
                                        const families::Family &family,
                                        llvm::StringRef compiler,
                                        mlir::MLIRContext *context);
 
 /// The evidence that admits a family. An error that begins with "not admitted:
-/// " or "expired: " and says why. `compiler` is the version of NVRTC that there
-/// is, "" for none.
+/// " or "expired: " and says why. `compiler`: as above.
 llvm::Expected<families::Evidence>
 standingEvidence(const families::Family &family, llvm::StringRef compiler,
                  mlir::MLIRContext *context);
@@ -86,6 +88,10 @@ admittedFamilies(llvm::StringRef folder, llvm::StringRef target,
                  Precision loosest, llvm::StringRef compiler,
                  mlir::MLIRContext *context,
                  llvm::function_ref<void(const std::string &)> warn);
+
+/// The version of the clang that compiles C programs on this machine; empty:
+/// there is none.
+std::string clangVersionHere();
 
 /// What standingEvidence() has found, in a line: "admitted: 80 instances, ...",
 /// "not admitted: ...", "expired: ...".

@@ -54,8 +54,7 @@ def FastkSearchPass : Pass<"fastk-search", "::mlir::ModuleOp"> {
            "::fastk::SearchScope::Misses",
            "What is searched: misses, all or none">,
     ListOption<"proposer", "proposer", "std::string",
-               "Where ideas come from (default: catalog; for a GPU families, "
-               "catalog)">,
+               "Where ideas come from (default: families, catalog)">,
     Option<"evaluator", "evaluator", "std::string", "\"local\"",
            "Where evaluations run: local, spool:DIR or replay:FILE">,
     Option<"budget", "budget", "std::string", "\"\"",

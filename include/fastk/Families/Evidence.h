@@ -28,16 +28,18 @@ inline constexpr size_t kMinSamples = 60;
 struct Evidence {
   /// Digests of the family and of the headers of all samples, in order.
   std::string family, emitter;
-  /// The version of NVRTC that compiled the instances: "13.0".
+  /// The version of what compiled the instances, NVRTC or clang: "13.0".
   std::string compiler;
-  /// SHA-256 of the prelude that they were compiled with. Empty in evidence of
-  /// earlier versions.
+  /// SHA-256 of the prelude that they were compiled with. Empty for the host,
+  /// and in evidence of earlier versions.
   std::string prelude;
   /// The CUDA version that the GPU's driver supports: "13.0". Nothing rests on
   /// it.
   std::string driver;
-  /// "cuda:sm_90a"; "NVIDIA H200".
+  /// "cuda:sm_90a", "host"; "NVIDIA H200", or the processor's model.
   std::string target, device;
+  /// Of the host: of its vectors, for which headers were written.
+  unsigned vectorBytes = 0;
   /// What the samples were drawn with.
   uint64_t seed = 0;
   /// Of a first measurement beside the default lowering: medians, and that of
@@ -61,6 +63,8 @@ struct Evidence {
   /// In the order of the samples.
   std::vector<Instance> instances;
 
+  /// "NVRTC 13.0", "clang 22.1.8": what compiled the instances.
+  std::string compilerName() const;
   /// Numbers of the samples, each once.
   std::vector<uint64_t> samples() const;
   /// Instances that were measured, and the geometric mean of their ratios; 0

@@ -25,11 +25,12 @@ struct AdmittedFamily {
 /// After applyWinners(), whose `summary` it is: gives each workload of static
 /// shape that has no winner the instance that costs least by its family's own
 /// estimate, of the first family that serves it. All \p families are for the
-/// target of \p matcher. Each decision is a remark, and
-/// `summary` tells of it. Fails only where a symbol is in the way.
+/// target of \p matcher, the host being \p machine. Each decision is a remark,
+/// and `summary` tells of it. Fails only where a symbol is in the way.
 mlir::LogicalResult applyFamilies(mlir::ModuleOp module,
                                   WorkloadMatcher &matcher,
                                   llvm::ArrayRef<AdmittedFamily> families,
+                                  const catalog::Machine &machine,
                                   ApplySummary &summary);
 
 } // namespace fastk

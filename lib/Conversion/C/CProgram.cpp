@@ -243,7 +243,7 @@ static std::string describeLog(StringRef log, StringRef sourcePath) {
 }
 
 FailureOr<std::string> fastk::findCCompiler(Location loc) {
-  if (auto clang = llvm::sys::findProgramByName("clang-22"))
+  if (auto clang = llvm::sys::findProgramByName(kCCompiler))
     return *clang;
   return emitError(loc) << "clang-22 is not in PATH, and C variants are "
                            "compiled by it: install clang-22";
@@ -277,7 +277,7 @@ fastk::compileCProgram(Location loc, StringRef source, unsigned numPointers,
 
   // Passes run later, the same for every language. -H names what is included.
   std::string march = "-march=" + target.cpu;
-  StringRef args[] = {"clang-22",
+  StringRef args[] = {kCCompiler,
                       "-x",
                       "c",
                       "-std=gnu17",
