@@ -8,6 +8,8 @@
 
     python3 benchmarks/family_samples.py [FOLDER...] [-o PAGE.md]
 
+Families without evidence are left out, and named, unless they are a FOLDER of their own.
+
 FOLDER is a family or holds families; without one those in families/*. Nothing is run: the
 numbers are those that `fastk-opt --admit-family` wrote. Exit codes: 0 done; 1 evidence
 cannot be read, or none has times.
@@ -65,7 +67,9 @@ class Evidence:
         path = folder / "evidence.json"
         try:
             read = json.loads(path.read_text(encoding="utf-8"))
-            self.target, self.device, self.nvrtc = read["target"], read["device"], read["nvrtc"]
+            self.target, self.device = read["target"], read["device"]
+            is_host = self.target == "host"
+            self.compiler = f"clang {read['clang']}" if is_host else f"NVRTC {read['nvrtc']}"
             self.driver = read.get("driver", "")
             self.seed = read["seed"]
             instances = read["instances"]
@@ -83,7 +87,7 @@ class Evidence:
 
     def machine(self):
         driver = f", its driver's CUDA {self.driver}" if self.driver else ""
-        return f"{self.device}{driver}, NVRTC {self.nvrtc}"
+        return f"{self.device}{driver}, {self.compiler}"
 
 
 class Row:
@@ -188,7 +192,11 @@ def families_in(folders):
         inner = [folder] if is_family else sorted(p.parent for p in folder.glob("*/family.json"))
         if not inner:
             raise Unusable(f"{folder}: holds no family: a folder with family.json and evidence.json")
-        found += inner
+        for each in inner:
+            if is_family or (each / "evidence.json").exists():
+                found.append(each)
+            else:
+                print(f"{shown(each)} is left out: it has no evidence", file=sys.stderr)
     return found
 
 

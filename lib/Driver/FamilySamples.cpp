@@ -118,9 +118,9 @@ std::string fastk::admissionCommand(const Family &family) {
 /// Evidence of the versions that did not name the prelude is of this one, which
 /// all of them had.
 static StringRef preludeOf(const Evidence &evidence) {
-  return evidence.prelude.empty()
-             ? "8eb8fdf2df1bea048f808f617a5b229d682ca62d1e2fa2807993482e24a40a97"
-             : evidence.prelude;
+  if (evidence.prelude.empty())
+    return "8eb8fdf2df1bea048f808f617a5b229d682ca62d1e2fa2807993482e24a40a97";
+  return evidence.prelude;
 }
 
 llvm::Expected<std::string> fastk::whyExpired(const Evidence &evidence,

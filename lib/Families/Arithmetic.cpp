@@ -176,7 +176,14 @@ std::optional<CValue> Scope::floatOp(const BodyOp &o) {
   return llvm::TypeSwitch<Operation *, Result>(o.op)
       .Case<arith::AddFOp>([&](auto) { return infix(o, "+"); })
       .Case<arith::SubFOp>([&](auto) { return infix(o, "-"); })
-      .Case<arith::MulFOp>([&](auto) { return infix(o, "*"); })
+      .Case<arith::MulFOp>([&](auto) {
+        if (!roundsProducts || o.vector)
+          return infix(o, "*");
+        return define(
+            o.elem, false,
+            std::string(o.elem == Elem::F64 ? "__dmul_rn(" : "__fmul_rn(") +
+                arg(o, 0) + ", " + arg(o, 1) + ")");
+      })
       .Case<arith::DivFOp>([&](auto) {
         // A division of many by one can be one division and products.
         if (o.in[0].vector && !o.in[1].vector) {

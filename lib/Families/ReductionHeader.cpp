@@ -204,6 +204,9 @@ private:
   /// and `w`, statistics from `done`.
   void prepare(Scope &scope) {
     scope.merged = core.merged;
+    // exp(x * s - most) of a product that is rounded for `most`, and not here,
+    // is infinite where x * s is large.
+    scope.roundsProducts = true;
     scope.loaded = [this](const Buffer &buffer,
                           const Lin &place) -> std::optional<CValue> {
       for (auto [number, load] : llvm::enumerate(core.loads)) {

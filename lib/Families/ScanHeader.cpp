@@ -65,15 +65,6 @@ private:
     int64_t step = load.place.coefficient(*inner);
     return !isFull(load) || step == 1 || step == -1;
   }
-  /// The last of the rows' variables is what r moves by one.
-  bool areRowsAdjacent(const PlacedLoad &load) const {
-    if (!isFull(load))
-      return true;
-    if (core.rows.empty())
-      return false;
-    int64_t step = load.place.coefficient(core.rows.back());
-    return step == 1 || step == -1;
-  }
   int64_t bytesOfFull(ArrayRef<PlacedLoad> loads, bool widest) const {
     int64_t most = 0, sum = 0;
     for (const PlacedLoad &load : loads)
@@ -97,15 +88,10 @@ private:
            isAdjacent(outPlace) && llvm::all_of(core.loads, [&](auto &load) {
              return isAdjacent(load);
            }));
-    define("ROWS_ADJACENT", areRowsAdjacent(outPlace) &&
-                                llvm::all_of(core.loads, [&](auto &load) {
-                                  return areRowsAdjacent(load);
-                                }));
     define("READ_BYTES", bytesOfFull(core.loads, false) +
                              bytesOfFull(core.finishLoads, false));
     define("VALUE_BYTES", bytesOfValues(core.loads));
     define("SUM_BYTES", bytesOf(computeElem(core.elem)));
-    define("SUM_IS_FLOAT", isFloat(core.elem));
     define("IS_PRODUCT", core.kind == CombinerKind::Mul);
     defineElem("OUT", core.resultElem);
   }

@@ -114,6 +114,24 @@ def test_a_ratio_of_nothing_is_none(family):
     assert "the ratio of sample 0 is not above 0" in result.stderr
 
 
+def test_families_without_evidence_are_left_out(family):
+    folder = family("a", [instance(0, 2000, 1000, 2)])
+    other = family("b", [])
+    (other / "evidence.json").unlink()
+    result = run(folder.parent)
+    assert result.returncode == 0, result.stderr
+    assert "## a" in result.stdout
+    assert "b is left out: it has no evidence" in result.stderr
+    assert run(other).returncode == 1
+
+
+def test_evidence_of_the_host_is_of_clang(family):
+    folder = family("a", [instance(0, 2000, 1000, 2)], target="host", clang="22.1.8")
+    result = run(folder)
+    assert result.returncode == 0, result.stderr
+    assert "NVIDIA H200, clang 22.1.8" in result.stdout
+
+
 def test_a_folder_without_families_is_named(tmp_path):
     result = run(tmp_path)
     assert result.returncode == 1

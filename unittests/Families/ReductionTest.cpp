@@ -97,6 +97,29 @@ TEST(ReductionTest, TwoLoopsOfColumnsWithRowsBetween) {
   EXPECT_THAT(matched.header(), HasSubstr("#define COLUMN_VECTOR 2\n"));
 }
 
+/// Fused with the subtraction, a product that is rounded for the maximum would
+/// give differences without bound.
+TEST(ReductionTest, ProductsAreRoundedInEachPass) {
+  ReductionText text = softmax();
+  std::string scale = "    %s = arith.mulf %x, %x : f32\n";
+  auto scaled = [&](std::string body) {
+    for (size_t at = 0; (at = body.find("%x, %most", at)) != std::string::npos;
+         at += 4)
+      body.replace(at, 2, "%s");
+    return scale + body;
+  };
+  text.statistics[0].lines = scale;
+  text.statistics[0].value = "%s";
+  text.statistics[1].lines = scaled(text.statistics[1].lines);
+  text.tail = scaled(text.tail);
+  MatchedReduction matched(text);
+  ASSERT_TRUE(matched.core) << matched.why;
+  std::string header = matched.header();
+  // In two passes and in the result.
+  EXPECT_GE(llvm::StringRef(header).count("= __fmul_rn("), 3u) << header;
+  EXPECT_THAT(header, Not(testing::ContainsRegex("= [a-z]+[0-9.]+[^ ]* \\* ")));
+}
+
 TEST(ReductionTest, WhatIsOfEachColumnIsNoValue) {
   ReductionText text = softmax();
   text.operands.push_back({"gamma", "c", "f32"});

@@ -30,7 +30,7 @@
 // One thread has all of a row: each element is combined with the prefix before it, in order.
 #define ALONE (TEAMS == 1 && ROW_LANES >= 32 && !SPLIT)
 // Factors that are multiplied in another order lose more than in order.
-#define IN_ORDER (IS_PRODUCT && SUM_IS_FLOAT && OUT_BITS > 16)
+#define IN_ORDER (IS_PRODUCT && OUT_BITS > 16)
 #define HINTS ((i64)ROWS * COLUMNS * READ_BYTES <= (i64)ONCE_MB * 1000000)
 #define SUM_WORDS (SUM_BYTES / 4)
 #define LIVE_BYTES (DEPTH * COLUMN_VECTOR * (SUM_BYTES + VALUE_BYTES * (1 + PREFETCH)))

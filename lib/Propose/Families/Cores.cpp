@@ -15,9 +15,9 @@ std::vector<families::CoreInstance>
 fastk::coresOf(const ProposalContext &context) {
   LoweringOp workload = context.workload;
   std::string why;
-  std::vector<families::CoreInstance> cores = families::findCores(
-      workload.getPattern().front(), context.target.target, why,
-      catalog::machineOf(context.target));
+  std::vector<families::CoreInstance> cores =
+      families::findCores(workload.getPattern().front(), context.target.target,
+                          why, catalog::machineOf(context.target));
   for (families::CoreInstance &core : cores) {
     core.acceptsTF32 = context.acceptedPrecision != Precision::ieee;
     core.acceptsHalf = context.acceptedPrecision == Precision::half;
