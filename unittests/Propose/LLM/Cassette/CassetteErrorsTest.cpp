@@ -111,6 +111,8 @@ TEST(CassetteErrors, Headers) {
   expectProblem("\"cores\":1", "\"kernels\":1", "its device has no 'cores'");
   expectProblem("\"cores\":1", "\"cores\":1,\"kernels\":1",
                 "its device has a field 'kernels', which is unknown");
+  // Records from before it was kept have none.
+  EXPECT_EQ(problemWith(",\"instruction_sets\":\"\"", ""), "");
   std::vector<std::string> lines = linesOf(toText(makeCassette()));
   lines.erase(lines.begin());
   EXPECT_NE(problemOf(sealed(lines)).find("run.jsonl:1: the line is no header"),
