@@ -67,7 +67,7 @@ def run_program(job, arrays, folder):
     ]
     source = folder / "program.cpp"
     source.write_text("\n".join(lines))
-    command = ["g++", "-std=c++20", "-O1", "-w", "-fsanitize=alignment,bounds"]
+    command = ["clang++-22", "-std=c++20", "-O1", "-w", "-fsanitize=alignment,bounds"]
     command += ["-fno-sanitize-recover=all", source, "-o", folder / "program"]
     for each in (command, [folder / "program"]):
         done = subprocess.run(
