@@ -8,6 +8,7 @@
 #include "fastk/Driver/SearchSettings.h"
 #include "fastk/Cuda/QueryDevice.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
+#include "fastk/Support/ShippedFolder.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -79,7 +80,9 @@ llvm::Error fastk::parseEvaluator(StringRef text, SearchSettings &settings,
 
 llvm::Error fastk::checkSettings(SearchSettings &settings, StringRef dashes) {
   if (settings.proposers.empty()) {
-    settings.proposers.push_back("families");
+    // A program that was copied alone brings none.
+    if (shippedFolder("families"))
+      settings.proposers.push_back("families");
     settings.proposers.push_back("catalog");
   }
   for (StringRef proposer : settings.proposers)
