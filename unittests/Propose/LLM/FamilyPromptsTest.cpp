@@ -154,7 +154,8 @@ TEST(FamilyPromptsTest, AMendedFamilyIsAFamily) {
 }
 
 TEST(FamilyPromptsTest, WithoutACoreAProgramIsAskedFor) {
-  Request request = Request::golden("maxpool_small", gpuTarget());
+  // Two products, one of what becomes of the other.
+  Request request = Request::golden("mlp_small", gpuTarget());
   AskingForFamilies asking([](const Prompt &) { return said(goodIdeas()); });
   llvm::cantFail(asking.proposer->proposeIdeas(request.context(), 1));
   EXPECT_THAT(asking.model->asked.front().system, Not(HasSubstr("families")));
