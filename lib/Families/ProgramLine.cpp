@@ -150,8 +150,8 @@ std::optional<bool> ProgramConditions::holds(StringRef condition,
       StringRef asked = takeDefined(condition);
       if (asked.starts_with("__"))
         return std::nullopt;
-      text += defined.count(asked.str()) ? '1' : '0';
-    } else if (names.count(name.str()) || defined.count(name.str()) ||
+      text += defined.contains(asked) ? '1' : '0';
+    } else if (names.count(name.str()) || defined.contains(name) ||
                name.starts_with("__")) {
       text += name.str();
     } else {
@@ -194,8 +194,8 @@ bool ProgramConditions::counts(const ProgramLine &line, const Names &names) {
   if (!all_of(branches, [](const Branch &each) { return each.mayBeTaken; }))
     return false;
   if (line.kind == Kind::Define)
-    defined.insert(line.name.str());
+    defined.insert(line.name);
   else
-    defined.erase(line.name.str());
+    defined.erase(line.name);
   return true;
 }

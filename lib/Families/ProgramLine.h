@@ -14,8 +14,8 @@
 #define FASTK_LIB_FAMILIES_PROGRAMLINE_H
 
 #include "fastk/Families/Numbers.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVector.h"
-#include <set>
 
 namespace fastk::families {
 
@@ -54,7 +54,8 @@ private:
                             const Names &names) const;
   void enter(Branch &branch, llvm::StringRef condition, const Names &names);
 
-  std::set<std::string> defined;
+  /// Names that are defined so far, parts of the program.
+  llvm::DenseSet<llvm::StringRef> defined;
   llvm::SmallVector<Branch> branches;
 };
 

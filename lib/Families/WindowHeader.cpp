@@ -217,8 +217,7 @@ private:
       define("WINDOW_" + name, axis.window);
       define("STRIDE_" + name, axis.stride);
       define("DILATION_" + name, axis.dilation);
-      define("POSITIONS_" + name,
-             axis.position ? program.vars[*axis.position].extent : 1);
+      define("POSITIONS_" + name, extentOf(axis.position));
     }
     define("BEGIN_X", begin);
     define("ALONG_X", isAlongX());

@@ -178,8 +178,9 @@ struct HalfFactors {
 
 HalfFactors readFeatures(TargetDescription &host) {
   HalfFactors factors;
+  const std::string flags = cpuFlags();
+  host.instructionSets = instructionSetsOf(flags);
 #if defined(__x86_64__)
-  std::string flags = cpuFlags();
   bool avx512 = __builtin_cpu_supports("avx512f");
   host.vectorBytes = avx512 ? 64 : __builtin_cpu_supports("avx2") ? 32 : 16;
   host.hasFma = __builtin_cpu_supports("fma");
@@ -193,7 +194,6 @@ HalfFactors readFeatures(TargetDescription &host) {
   if (hasFlag(flags, "amx_fp16"))
     factors.f16 = 16;
 #elif defined(__aarch64__)
-  std::string flags = cpuFlags();
   host.vectorBytes = 16;
   host.hasFma = true;
   host.hasF16Arithmetic = hasFlag(flags, "asimdhp");
@@ -202,7 +202,6 @@ HalfFactors readFeatures(TargetDescription &host) {
   if (hasFlag(flags, "bf16"))
     factors.bf16 = 4; // BFMMLA.
 #endif
-  host.instructionSets = instructionSetsOf(cpuFlags());
   return factors;
 }
 
