@@ -177,12 +177,16 @@ std::optional<CValue> Scope::floatOp(const BodyOp &o) {
       .Case<arith::AddFOp>([&](auto) { return infix(o, "+"); })
       .Case<arith::SubFOp>([&](auto) { return infix(o, "-"); })
       .Case<arith::MulFOp>([&](auto) {
-        if (!roundsProducts || o.vector)
+        if (!roundsProducts)
           return infix(o, "*");
-        return define(
-            o.elem, false,
-            std::string(o.elem == Elem::F64 ? "__dmul_rn(" : "__fmul_rn(") +
-                arg(o, 0) + ", " + arg(o, 1) + ")");
+        std::string function =
+            program.dialect == Program::Dialect::C
+                ? program.helper((o.vector ? "product_" : "products_") +
+                                 std::string(suffixOf(o.elem)))
+            : o.elem == Elem::F64 ? "__dmul_rn"
+                                  : "__fmul_rn";
+        return define(o.elem, o.vector,
+                      function + "(" + arg(o, 0) + ", " + arg(o, 1) + ")");
       })
       .Case<arith::DivFOp>([&](auto) {
         // A division of many by one can be one division and products.

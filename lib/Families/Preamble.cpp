@@ -192,7 +192,7 @@ static std::string iotaText(unsigned w, const char *type) {
   return std::string("((") + type + "){" + list + "})";
 }
 
-/// load_, store_, gather_, scatter_ and extrema of one type.
+/// load_, store_, gather_, scatter_, products and extrema of one type.
 static std::string helperText(StringRef name, unsigned w) {
   auto [stem, suffix] = name.split('_');
   std::string s = suffix.str();
@@ -236,10 +236,15 @@ static std::string helperText(StringRef name, unsigned w) {
            " b) {\n  for (int i = 0; i < " + num(w) +
            "; ++i)\n    a[i] = " + f + "(a[i], b[i]);\n  return a;\n}\n";
   }
-  // Extrema. The first argument is the accumulator: max and min return NaN if
-  // either is NaN, maxnum and minnum the other one.
   bool isScalar = stem.consume_back("s");
   std::string type = isScalar ? scalar : v;
+  // Not to be fused with what is added to it.
+  if (stem == "product")
+    return "FK_INLINE " + type + " fk_" + name.str() + "(" + type + " a, " +
+           type +
+           " b) {\n#pragma clang fp contract(off)\n  return a * b;\n}\n";
+  // Extrema. The first argument is the accumulator: max and min return NaN if
+  // either is NaN, maxnum and minnum the other one.
   std::string less = stem.starts_with("max") ? ">" : "<";
   std::string head = "FK_INLINE " + type + " fk_" + name.str() + "(" + type +
                      " a, " + type + " b) {\n  const " + type + " m = a " +

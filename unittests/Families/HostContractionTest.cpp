@@ -154,7 +154,7 @@ static std::string run(const std::string &program) {
                                "-O2",
                                "-march=native",
                                "-fopenmp",
-                               "-ffp-contract=fast",
+                               "-ffp-contract=fast-honor-pragmas",
                                "-fno-math-errno",
                                "-Werror=vla",
                                "-o",

@@ -243,9 +243,9 @@ public:
   /// Elements of pads and concatenations are chosen by their index. Whoever
   /// sets this heeds the guards where something is loaded.
   bool choosesPieces = false;
-  /// Of CUDA-C: a product is rounded before anything is added to it. For values
-  /// that are computed more than once and must be the same each time, as what a
-  /// maximum is taken of and subtracted from.
+  /// A product is rounded before anything is added to it. For values that are
+  /// computed more than once and must be the same each time, as what a maximum
+  /// is taken of and subtracted from.
   bool roundsProducts = false;
   /// Values that are already at hand, whatever the index.
   std::map<void *, CValue> bound;

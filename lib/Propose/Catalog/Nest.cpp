@@ -62,6 +62,7 @@ private:
                                     llvm::function_ref<void(Scope &)> body,
                                     SmallVector<unsigned> &loops);
   void bindResults(Scope &scope, unsigned level);
+  Scope scopeIn(Writer &w);
   void emitReductionPass(Writer &w, unsigned level);
   void emitRootPass(Writer &w);
   /// Notes what a pass loads in this scope, where the next row is fetched.
@@ -226,6 +227,25 @@ NestEmitter::mergePass(ArrayRef<unsigned> vars,
   return {};
 }
 
+/// A scope for what the passes of a row compute. exp(x * s - most) of a product
+/// that is rounded for `most`, and fused with the subtraction, is infinite where
+/// x * s is large.
+Scope NestEmitter::scopeIn(Writer &w) {
+  Scope scope(program, w.out, w.indent);
+  scope.roundsProducts = llvm::any_of(reductions, [](const RowReduction &each) {
+    switch (each.reduction.kind) {
+    case CombinerKind::Max:
+    case CombinerKind::Min:
+    case CombinerKind::MaxNum:
+    case CombinerKind::MinNum:
+      return true;
+    default:
+      return false;
+    }
+  });
+  return scope;
+}
+
 void NestEmitter::bindResults(Scope &scope, unsigned level) {
   scope.onOpaque = [this, level](Scope &, Value value, ArrayRef<Lin> index) {
     for (const RowReduction &r : reductions)
@@ -266,7 +286,7 @@ void NestEmitter::innerLoops(Writer &w, ArrayRef<unsigned> loops,
     ++opened;
   }
   if (acrossRows || loops.empty()) {
-    Scope scope(program, w.out, w.indent);
+    Scope scope = scopeIn(w);
     scope.merged = merged;
     if (acrossRows) {
       scope.vectorVar = rows.back();
@@ -299,7 +319,7 @@ void NestEmitter::innerLoops(Writer &w, ArrayRef<unsigned> loops,
         ++w.indent;
         w.line("const long " + name + " = at + " + num(u * program.lanes) +
                ";");
-        Scope scope(program, w.out, w.indent);
+        Scope scope = scopeIn(w);
         scope.vectorVar = var;
         scope.merged = merged;
         body(scope, u);
@@ -310,7 +330,7 @@ void NestEmitter::innerLoops(Writer &w, ArrayRef<unsigned> loops,
     if (dynamic || extent >= program.lanes) {
       w.open("for (; at + " + lanes + " <= " + end + "; at += " + lanes + ")");
       w.line("const long " + name + " = at;");
-      Scope scope(program, w.out, w.indent);
+      Scope scope = scopeIn(w);
       scope.vectorVar = var;
       scope.merged = merged;
       body(scope, 0);
@@ -319,7 +339,7 @@ void NestEmitter::innerLoops(Writer &w, ArrayRef<unsigned> loops,
     if (extent % program.lanes) {
       w.open("if (at < " + end + ")");
       w.line("const long " + name + " = at;");
-      Scope scope(program, w.out, w.indent);
+      Scope scope = scopeIn(w);
       scope.vectorVar = var;
       scope.merged = merged;
       scope.partial = end + " - at";
@@ -488,7 +508,7 @@ void NestEmitter::emitReductionPass(Writer &w, unsigned level) {
     });
     w.close();
     for (RowReduction *r : group) {
-      Scope s(program, w.out, w.indent);
+      Scope s = scopeIn(w);
       Elem elem = elemOfResult(*r);
       if (acrossRows) {
         s.vectorVar = rows.back();

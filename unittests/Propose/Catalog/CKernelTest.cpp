@@ -116,6 +116,29 @@ TEST(CatalogRows, SoftmaxAndLogSoftmax) {
   checkKernels(cases);
 }
 
+// The product of which a maximum is taken is not the one that is fused with the
+// subtraction of it: where they are large, they differ by more than exp takes.
+TEST(CatalogRows, ProductsWhoseMaximumIsSubtractedAreRounded) {
+  std::vector<KernelCase> cases;
+  for (bool middle : {false, true}) {
+    std::string text = replaceAll(
+        softmax(3, 17, 29, middle, false), "@f(%x: tensor<3x17x29xf32>)",
+        "@f(%y: tensor<3x17x29xf32>, %z0: tensor<3x17x29xf32>)");
+    text = replaceAll(text, "  %er = ", R"(  %x = linalg.generic {
+      indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%y, %z0 : tensor<3x17x29xf32>, tensor<3x17x29xf32>) outs(%e : tensor<3x17x29xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %p0 = arith.mulf %a, %b : f32
+    linalg.yield %p0 : f32
+  } -> tensor<3x17x29xf32>
+  %er = )");
+    for (int64_t keep : {0, 1})
+      cases.push_back(
+          {text, {{"keep", keep}}, 32, 2, "nest", 3e6, "softmax of a product"});
+  }
+  checkKernels(cases);
+}
+
 TEST(CatalogRows, Parameters) {
   std::vector<KernelCase> cases;
   for (int64_t keep : {0, 1, 2})

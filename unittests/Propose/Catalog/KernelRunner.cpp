@@ -135,7 +135,7 @@ void compile(Prepared &p) {
       std::nullopt, llvm::StringRef(log), llvm::StringRef(log)};
   int rc = llvm::sys::ExecuteAndWait(
       *clang,
-      {*clang, "-O1", "-march=native", "-fopenmp", "-ffp-contract=fast",
+      {*clang, "-O1", "-march=native", "-fopenmp", "-ffp-contract=fast-honor-pragmas",
        "-fno-math-errno", "-Wall", "-Werror", "-shared", "-fPIC", source, "-o",
        object, "-lm"},
       std::nullopt, redirects);
