@@ -87,6 +87,7 @@ families::describeCore(const Contraction &contraction, std::string &why) {
   CoreInstance core;
   core.header = std::move(*header);
   core.inputs = contraction.program.buffers.size();
+  core.isWithoutReuse = contraction.mSize == 1 || contraction.nSize == 1;
   core.buffers["A"] = "in" + std::to_string(contraction.a.input);
   core.buffers["B"] = "in" + std::to_string(contraction.b.input);
   core.buffers["OUT"] = "out0";

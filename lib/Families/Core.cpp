@@ -134,16 +134,18 @@ std::vector<CoreInstance> families::findCores(mlir::Block &pattern,
                                               StringRef target,
                                               std::string &why,
                                               const Machine &machine) {
-  std::vector<CoreInstance> found;
+  std::vector<CoreInstance> found, last;
   std::string reasons;
   for (const Core &core : cores()) {
     std::string reason;
     if (auto instance = findCore(core.name, pattern, target, reason, machine))
-      found.push_back(std::move(*instance));
+      (instance->isWithoutReuse ? last : found)
+          .push_back(std::move(*instance));
     else
       reasons +=
           (reasons.empty() ? "no " : "; no ") + core.name.str() + ": " + reason;
   }
+  append_range(found, last);
   if (found.empty())
     why = reasons;
   return found;

@@ -17,11 +17,11 @@ using families::Instance;
 /// A lowering of the workload by the family's first choice; null: there is
 /// none.
 static OwningOpRef<ModuleOp> lowerBy(const AdmittedFamily &admitted,
-                                     ArrayRef<families::CoreInstance> cores,
+                                     const families::CoreInstance &core,
                                      LoweringOp workload, StringRef target) {
   std::string why;
   std::vector<Instance> instances =
-      families::instantiate(admitted.family, cores, 1, why);
+      families::instantiate(admitted.family, core, 1, why);
   if (instances.empty())
     return nullptr;
   const Instance &instance = instances.front();
@@ -52,6 +52,21 @@ static OwningOpRef<ModuleOp> lowerBy(const AdmittedFamily &admitted,
                      plan ? &*plan : nullptr);
 }
 
+/// By the first family that serves it, core by core: estimates of families have
+/// no common unit.
+static std::pair<const AdmittedFamily *, OwningOpRef<ModuleOp>>
+lowerByFirst(ArrayRef<AdmittedFamily> families,
+             ArrayRef<families::CoreInstance> cores, LoweringOp workload,
+             StringRef target) {
+  for (const families::CoreInstance &core : cores)
+    for (const AdmittedFamily &admitted : families)
+      if (admitted.family.core == core.core)
+        if (OwningOpRef<ModuleOp> lowered =
+                lowerBy(admitted, core, workload, target))
+          return {&admitted, std::move(lowered)};
+  return {nullptr, nullptr};
+}
+
 LogicalResult fastk::applyFamilies(ModuleOp module, WorkloadMatcher &matcher,
                                    ArrayRef<AdmittedFamily> families,
                                    const catalog::Machine &machine,
@@ -74,24 +89,21 @@ LogicalResult fastk::applyFamilies(ModuleOp module, WorkloadMatcher &matcher,
     std::string why;
     std::vector<families::CoreInstance> cores = families::findCores(
         (*form)->getPattern().front(), target, why, machine);
-    for (const AdmittedFamily &admitted : families) {
-      OwningOpRef<ModuleOp> lowered =
-          lowerBy(admitted, cores, (*form)->getLowering(), target);
-      if (!lowered)
-        continue;
-      told.kind = WorkloadOutcome::Instance;
-      told.reason = "an unproved instance of family " + admitted.family.name +
-                    ", of which " + admitted.evidence;
-      remark::passed(workload.getLoc(), remarkOpts(workload, "apply-family"))
-          << remark::metric("workload", told.name)
-          << remark::metric("key", StringRef(told.key).take_front(16))
-          << remark::reason("{0}", told.reason)
-          << remark::suggest("prove it and measure it with fastk-opt --search");
-      auto lowering = cast<LoweringOp>(lowered->getBody()->front());
-      if (failed(applyLowering(workload, **form, lowering, symbols, matcher)))
-        return failure();
-      break;
-    }
+    auto [admitted, lowered] =
+        lowerByFirst(families, cores, (*form)->getLowering(), target);
+    if (!lowered)
+      continue;
+    told.kind = WorkloadOutcome::Instance;
+    told.reason = "an unproved instance of family " + admitted->family.name +
+                  ", of which " + admitted->evidence;
+    remark::passed(workload.getLoc(), remarkOpts(workload, "apply-family"))
+        << remark::metric("workload", told.name)
+        << remark::metric("key", StringRef(told.key).take_front(16))
+        << remark::reason("{0}", told.reason)
+        << remark::suggest("prove it and measure it with fastk-opt --search");
+    auto lowering = cast<LoweringOp>(lowered->getBody()->front());
+    if (failed(applyLowering(workload, **form, lowering, symbols, matcher)))
+      return failure();
   }
   return success();
 }

@@ -38,6 +38,10 @@ struct CoreInstance {
   bool acceptsTF32 = false;
   /// Whether f32 operands of products may be rounded to f16: class `half`.
   bool acceptsHalf = false;
+  /// Each element of an operand takes part in one result only: what a program
+  /// of products is built to use again is not there, so that a family of
+  /// another core is preferred.
+  bool isWithoutReuse = false;
   /// What the plan may use of the device.
   int64_t multiprocessors = 0, sharedBytes = 0;
   /// Of the host: the machine that the header is for.
@@ -67,7 +71,8 @@ std::string listCores();
 std::optional<CoreInstance> findCore(llvm::StringRef core, mlir::Block &pattern,
                                      llvm::StringRef target, std::string &why,
                                      const catalog::Machine &machine = {});
-/// As all cores that it is. None: \p why says of each what it is not.
+/// As all cores that it is, those without reuse last. None: \p why says of each
+/// what it is not.
 std::vector<CoreInstance> findCores(mlir::Block &pattern,
                                     llvm::StringRef target, std::string &why,
                                     const catalog::Machine &machine = {});
