@@ -30,10 +30,10 @@ fastk::askFamilies(ModuleOp applied, WorkloadMatcher &matcher,
   std::optional<std::string> folder = shippedFolder("families", executable);
   if (!folder)
     return said;
-  auto families = families::readFamilies(*folder);
+  StringRef target = matcher.getFilter().target;
+  auto families = families::readFamiliesOf(target, *folder);
   if (!families)
     return families.takeError();
-  StringRef target = matcher.getFilter().target;
   const catalog::Machine machine = machineOf(target);
   applied.walk([&](WorkloadOp workload) {
     // What has no canonical form was told when winners were applied.
