@@ -184,6 +184,60 @@ TEST(HostConvolutionTest, LongRowsAreCutIntoBlocks) {
   checkAll(text, "one dimension");
 }
 
+/// A depthwise convolution of 37 channels, which fill no whole vectors.
+static ConvolutionText depthwise(bool isLast) {
+  ConvolutionText text;
+  text.groups = 37;
+  text.inChannels = text.outChannels = 1;
+  text.x = isLast ? "nYXg" : "ngYX";
+  text.w = isLast ? "vwg" : "gvw";
+  text.out = isLast ? "nyxg" : "ngyx";
+  text.operands = {{"bias", "g"}};
+  text.axes[1].in = 29;
+  return text;
+}
+
+TEST(HostConvolutionTest, RowsOfDepthwiseConvolutionsAreRight) {
+  ConvolutionText text = depthwise(false);
+  for (uint64_t number = 0; number < 3; ++number) {
+    text.axes[0].stride = 1 + number;
+    text.axes[1].stride = 1 + number;
+    text.axes[1].dilation = 1 + number % 2;
+    text.type = number == 1 ? "bf16" : "f32";
+    EXPECT_TRUE(check("convolution-rows", text, "", number));
+  }
+  text.axes[1].inputDilation = 2;
+  EXPECT_TRUE(check("convolution-rows", text, "transposed", 3));
+}
+
+TEST(HostConvolutionTest, RowsOfFewOutputChannelsAreRight) {
+  ConvolutionText text;
+  text.inChannels = 5;
+  text.outChannels = 4;
+  // Too large a window to be unrolled.
+  for (auto &axis : text.axes)
+    axis.kernel = 11;
+  text.axes[0].in = 23;
+  EXPECT_TRUE(check("convolution-rows", text, "", 0));
+  EXPECT_TRUE(check("convolution-rows", text, "", 1));
+  text.outChannels = 64;
+  EXPECT_FALSE(check("convolution-rows", text, "", 0));
+}
+
+TEST(HostConvolutionTest, VectorsOfGroupsAreRight) {
+  ConvolutionText text = depthwise(true);
+  for (uint64_t number = 0; number < 3; ++number) {
+    text.axes[0].stride = 1 + number % 2;
+    text.axes[1].dilation = 1 + number;
+    text.w = number == 1 ? "gvw" : "vwg";
+    text.type = number == 1 ? "f16" : "f32";
+    EXPECT_TRUE(check("convolution-groups", text, "", number));
+  }
+  text.axes[1].inputDilation = 2;
+  EXPECT_TRUE(check("convolution-groups", text, "transposed", 3));
+  EXPECT_FALSE(check("convolution-groups", depthwise(false), "", 0));
+}
+
 TEST(HostConvolutionTest, TheHeaderSaysHowOperandsLie) {
   ConvolutionText text;
   text.x = "nYXc";
