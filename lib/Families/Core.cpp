@@ -58,7 +58,7 @@ ArrayRef<Core> families::cores() {
        sample<families::sampleReduction>},
       {"attention", describe<matchAttention>, nullptr,
        sample<families::sampleAttention>},
-      {"convolution", describe<matchConvolution>, nullptr,
+      {"convolution", describe<matchConvolution>, describeInC<matchConvolution>,
        sample<families::sampleConvolution>},
       {"pointwise", describe<matchPointwise>, nullptr,
        sample<families::samplePointwise>},

@@ -11,83 +11,21 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "HostProgram.h"
 #include "MatchedText.h"
-#include "fastk/Families/Family.h"
 #include "fastk/Families/Samples.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Program.h"
 #include "gmock/gmock.h"
-#include <fstream>
-#include <random>
 
 using namespace fastk;
 using namespace fastk::test;
 using families::CoreInstance;
-using families::Family;
-using families::Instance;
 using testing::HasSubstr;
-using testing::Not;
 
 /// Random workloads that are run.
 static constexpr uint64_t kSamples = 14;
 
-static CoreInstance describe(MatchedText &matched, unsigned vectorBytes,
-                             unsigned threads) {
-  EXPECT_TRUE(matched.core) << matched.why;
-  catalog::Machine machine;
-  machine.vectorBytes = vectorBytes;
-  machine.threads = threads;
-  std::optional<CoreInstance> core =
-      families::findCore("contraction", matched.form->getPattern().front(),
-                         "host", matched.why, machine);
-  EXPECT_TRUE(core) << matched.why;
-  return core.value_or(CoreInstance());
-}
-
-/// What the test's program is appended to: operands of small numbers.
-static std::string writeOperands(MatchedText &matched) {
-  std::string text, names;
-  for (mlir::BlockArgument argument :
-       matched.form->getPattern().front().getArguments()) {
-    auto type = mlir::cast<mlir::RankedTensorType>(argument.getType());
-    std::string name = "x" + std::to_string(argument.getArgNumber());
-    std::string element = type.getElementType().isF16()    ? "f16"
-                          : type.getElementType().isBF16() ? "bf16"
-                                                           : "float";
-    std::string count = std::to_string(type.getNumElements());
-    text += "  " + element + " *const " + name + " = malloc(" + count +
-            " * sizeof(" + element + "));\n  for (long i = 0; i < " + count +
-            "; ++i) { const float v = (float)(draw() % 33 - 16) / 16; " + name +
-            "[i] = " + (element == "bf16" ? "fk_narrows_bf16(v)" : "v") +
-            "; }\n";
-    names += (names.empty() ? "" : ", ") + name;
-  }
-  return text + "#undef OPERANDS\n#define OPERANDS " + names + "\n";
-}
-
-static const char *kHead = R"(
-#include <stdio.h>
-#include <stdlib.h>
-static unsigned long state = 88172645463325252ul;
-static long draw(void) { state ^= state << 13; state ^= state >> 7; state ^= state << 17; return state >> 33; }
-static float read_(OUT_TYPE x) {
-#if OUT_IS_BF16
-  return fk_widens_bf16(x);
-#else
-  return x;
-#endif
-}
-static int isNear(double a, double b, double bound) { return (a != a && b != b) || a == b || fabs(a - b) <= bound * (1 + fabs(b)); }
-static int bad(const char *what, long b, long m, long n, long k, double x, double wanted) {
-  printf("%s at %ld %ld %ld %ld: %g, not %g\n", what, b, m, n, k, x, wanted);
-  return 1;
-}
-)";
-
 /// Every function of a vector, at random places.
 static const char *kVectors = R"(
-  const long elements = (long)BATCH * M * N;
-  OUT_TYPE *out = calloc(elements + 64, sizeof(OUT_TYPE));
   for (int round = 0; round < 3000; ++round) {
     const long b = draw() % BATCH, m = draw() % M, n = draw() % N, k = draw() % K;
     const long want = 1 + draw() % (LANES + 2);
@@ -139,68 +77,12 @@ static const char *kWhole = R"(
   }
 )";
 
-/// Compiles and runs a program. What went wrong; empty: nothing.
-static std::string run(const std::string &program) {
-  llvm::SmallString<128> folder;
-  EXPECT_FALSE(llvm::sys::fs::createUniqueDirectory("fastk-host", folder));
-  std::string source = (folder + "/p.c").str(), exe = (folder + "/p").str(),
-              log = (folder + "/log").str();
-  std::ofstream(source) << program;
-  auto clang = llvm::sys::findProgramByName("clang-22");
-  if (!clang)
-    return "no clang-22";
-  llvm::StringRef compile[] = {"clang-22",
-                               "-std=gnu17",
-                               "-O2",
-                               "-march=native",
-                               "-fopenmp",
-                               "-ffp-contract=fast-honor-pragmas",
-                               "-fno-math-errno",
-                               "-Werror=vla",
-                               "-o",
-                               exe,
-                               source,
-                               "-lm"};
-  std::optional<llvm::StringRef> redirects[] = {"", llvm::StringRef(log),
-                                                llvm::StringRef(log)};
-  int status =
-      llvm::sys::ExecuteAndWait(*clang, compile, std::nullopt, redirects);
-  if (status == 0)
-    status = llvm::sys::ExecuteAndWait(exe, {exe}, std::nullopt, redirects);
-  std::ifstream file(log);
-  std::string said{std::istreambuf_iterator<char>(file), {}};
-  llvm::sys::fs::remove_directories(folder);
-  return status == 0 ? "" : said + "\nstatus " + std::to_string(status);
-}
-
-/// Checks an instance of a family for a product, its first choice or any;
-/// false: the family does not take it.
-static bool check(llvm::StringRef name, const ContractionText &text,
+static bool check(llvm::StringRef family, const ContractionText &text,
                   const std::string &about, uint64_t number) {
-  Family family = llvm::cantFail(
-      families::readFamily(FASTK_FAMILIES_DIR "/host/" + name.str()));
   MatchedText matched(text);
-  // Vectors of all widths, which clang makes of those that there are.
-  unsigned vectorBytes = 16 << number % 3;
-  CoreInstance core = describe(matched, vectorBytes, 1 + number % 2);
-  std::string why;
-  std::vector<Instance> instances =
-      families::instantiate(family, core, 100000, why);
-  if (instances.empty())
-    return false;
-  std::mt19937_64 random(number);
-  const Instance &instance =
-      instances[number % 2 ? random() % instances.size() : 0];
-  families::Names names = families::readNumbers(instance.program).names;
-  std::string choices;
-  for (const std::string &each : family.chosen)
-    choices += each + " " + std::to_string(names[each]) + " ";
-  EXPECT_EQ(run(instance.program + kHead + "int main(void) {\n" +
-                writeOperands(matched) + kVectors + kWhole +
-                "  return 0;\n}\n"),
-            "")
-      << about << "; " << choices << "; vectors of " << vectorBytes;
-  return true;
+  EXPECT_TRUE(matched.core) << matched.why;
+  return checkOnHost(family, "contraction", *matched.form,
+                     std::string(kVectors) + kWhole, about, number);
 }
 
 TEST(HostContractionTest, InstancesOfRandomProductsAreRight) {
@@ -230,7 +112,7 @@ TEST(HostContractionTest, TheHeaderSaysHowOperandsLie) {
   text.a = "km";
   text.b = "kn";
   MatchedText matched(text);
-  CoreInstance core = describe(matched, 32, 2);
+  CoreInstance core = describeInC("contraction", *matched.form, 32, 2);
   for (const char *line :
        {"#define THREADS 2\n", "#define LANES 8\n", "#define A_ALONG_M 1\n",
         "#define A_ALONG_K 0\n", "#define B_ALONG_N 1\n",
@@ -247,7 +129,7 @@ TEST(HostContractionTest, ASumAloneIsSaidToBeTheResult) {
   text.tail.clear();
   text.value = "%x";
   MatchedText matched(text);
-  EXPECT_THAT(describe(matched, 16, 1).header,
+  EXPECT_THAT(describeInC("contraction", *matched.form, 16, 1).header,
               HasSubstr("#define FINISH_IS_SUM 1\n"));
 }
 

@@ -80,6 +80,10 @@ std::optional<Convolution> matchConvolution(mlir::Block &body,
 /// text.
 std::optional<CoreInstance> describeCore(const Convolution &convolution,
                                          std::string &why);
+/// The header of a C program for it, on one machine.
+std::optional<CoreInstance> describeForHost(const Convolution &convolution,
+                                            const catalog::Machine &machine,
+                                            std::string &why);
 
 } // namespace fastk::families
 
