@@ -20,7 +20,7 @@ from compiled import BIN, ROOT
 
 SEARCHES = ROOT / "docs" / "searches"
 #: Instances of families hold the compiler's header, which changes with the compiler.
-FAMILIES = ["linear_f32"]
+FAMILIES = ["conv2d_family", "linear_f32"]
 NAMES = sorted(
     os.fspath(path.parent.relative_to(SEARCHES))
     for path in SEARCHES.glob("**/record.jsonl.xz")
@@ -55,6 +55,15 @@ def test_a_shipped_family_is_the_reply_to_a_prompt():
     assert len([line for line in changes if line[0] == "-"]) == 1
     assert len(changes) < 12
     assert any("0x7f800000u" in line for line in changes)
+
+
+def test_families_took_a_quarter_of_the_tokens():
+    def tokens(name):
+        report = (SEARCHES / name / "report.txt").read_text()
+        (counted,) = re.findall(r"about ([0-9,]+) tokens in .*? ([0-9,]+) out", report)
+        return sum(int(number.replace(",", "")) for number in counted)
+
+    assert tokens("conv2d_family") < 0.27 * tokens("conv2d")
 
 
 def run(*command):
