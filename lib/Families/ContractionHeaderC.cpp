@@ -42,7 +42,7 @@ public:
     program.threads = machine.threads;
   }
 
-  std::optional<std::string> run(std::string &why) {
+  std::optional<families::CoreInstance> run(std::string &why) {
     writeMacros();
     writeAccess("A", contraction.a, contraction.m, "M");
     writeAccess("B", contraction.b, contraction.n, "N");
@@ -65,7 +65,12 @@ public:
     // Programs move vectors, whatever elements need.
     for (const char *helper : {"transpose", "load_f32", "store_f32"})
       program.helper(helper);
-    return preamble(program) + families::kTypesOfC.str() + text;
+    families::CoreInstance core;
+    core.header = preamble(program) + families::kTypesOfC.str();
+    core.helperBytes = core.header.size();
+    core.header += text;
+    core.inputs = contraction.program.buffers.size();
+    return core;
   }
 
 private:
@@ -257,12 +262,5 @@ private:
 std::optional<families::CoreInstance>
 families::describeForHost(const Contraction &contraction,
                           const Machine &machine, std::string &why) {
-  std::optional<std::string> header =
-      HeaderWriter(contraction, machine).run(why);
-  if (!header)
-    return std::nullopt;
-  CoreInstance core;
-  core.header = std::move(*header);
-  core.inputs = contraction.program.buffers.size();
-  return core;
+  return HeaderWriter(contraction, machine).run(why);
 }

@@ -64,6 +64,30 @@ TEST(InstantiateTest, TheLeastCostComesFirstOfWhatIsLegal) {
   EXPECT_THAT(instantiate(makeFamily(), makeCore(text), 1, why), SizeIs(1));
 }
 
+static families::Names near(const Names &wanted) {
+  std::string why;
+  ContractionText text;
+  text.m = 48;
+  std::optional<Instance> instance =
+      instantiateNear(makeFamily(), makeCore(text), wanted, why);
+  EXPECT_TRUE(instance) << why;
+  return instance ? readNumbers(instance->program).names : Names();
+}
+
+TEST(InstantiateTest, WantedValuesAreTakenAsFarAsTheyAreLegal) {
+  // Nothing is wanted: the cheapest.
+  EXPECT_EQ(near({})["TILE"], 16);
+  EXPECT_EQ(near({{"TILE", 32}})["TILE"], 32);
+  EXPECT_EQ(near({{"TILE", 32}, {"OTHER", 1}})["WIDTH"], 1);
+  // One that is not chosen by cost.
+  EXPECT_EQ(near({{"WIDTH", 2}})["WIDTH"], 2);
+  EXPECT_EQ(near({{"WIDTH", 2}})["TILE"], 16);
+  // Not in the list, and against the rules: what is nearest.
+  EXPECT_EQ(near({{"TILE", 40}})["TILE"], 32);
+  EXPECT_EQ(near({{"TILE", 64}})["TILE"], 32);
+  EXPECT_EQ(near({{"TILE", 32}, {"WIDTH", 2}})["TILE"], 16);
+}
+
 TEST(InstantiateTest, AnInstanceIsWhole) {
   std::string why;
   ContractionText text;

@@ -99,6 +99,9 @@ struct Instance {
   int64_t cost = 0;
   /// Bytes of the header: where the family's own program begins.
   size_t header = 0;
+  /// Of these, on the host, those at the beginning that say nothing about the
+  /// workload: what is known of the machine, types and helpers.
+  size_t helpers = 0;
 };
 
 /// Up to `count` instances, those first that should be fastest. None: \p why
@@ -110,6 +113,14 @@ std::vector<Instance> instantiate(const Family &family,
 std::vector<Instance> instantiate(const Family &family,
                                   llvm::ArrayRef<CoreInstance> cores,
                                   size_t count, std::string &why);
+
+/// The instance with the wanted values of numbers: of those that the rules
+/// allow the nearest, counted in steps of the numbers' lists, and the one that
+/// should be fastest of these. Nothing: \p why says which requirement is not
+/// met.
+std::optional<Instance> instantiateNear(const Family &family,
+                                        const CoreInstance &core,
+                                        const Names &wanted, std::string &why);
 
 /// Which of the families of a target serve the workload, and why the others do
 /// not: a line for each, or one where the workload has no core that any has.
