@@ -258,44 +258,57 @@ static size_t placeOf(const TunedParameter &parameter, int64_t value) {
   return nearest - parameter.values.begin();
 }
 
+/// How many steps of their lists values are away from wanted ones.
+static int64_t distance(ArrayRef<TunedParameter> parameters,
+                        const Names &wanted, const Names &values) {
+  int64_t steps = 0;
+  for (const TunedParameter &each : parameters)
+    if (auto found = wanted.find(each.name); found != wanted.end())
+      steps += std::abs(int64_t(placeOf(each, found->second)) -
+                        int64_t(placeOf(each, values.at(each.name))));
+  return steps;
+}
+
 std::optional<Instance> families::instantiateNear(const Family &family,
                                                   const CoreInstance &core,
-                                                  const Names &wanted,
+                                                  const WantedNumbers &wanted,
                                                   std::string &why) {
   Filling filling(family, core);
   if (!filling.begin(core, why))
     return std::nullopt;
+  Names values = wanted.others;
+  for (const auto &[name, value] : wanted.first)
+    values[name] = value;
   // What is wanted as it is; and, in case the rules forbid that, all values.
   std::vector<TunedParameter> asWanted, all;
-  Names others;
+  Names fixed;
   for (const TunedParameter &each : filling.tuned()) {
     bool isChosen = is_contained(family.chosen, each.name);
-    auto found = wanted.find(each.name);
     if (isChosen)
       all.push_back(each);
-    if (found == wanted.end()) {
+    auto found = values.find(each.name);
+    if (found == values.end()) {
       if (isChosen)
         asWanted.push_back(each);
       continue;
     }
-    TunedParameter fixed = each;
-    fixed.values = {each.values[placeOf(each, found->second)]};
-    asWanted.push_back(fixed);
+    int64_t value = each.values[placeOf(each, found->second)];
+    asWanted.push_back(each);
+    asWanted.back().values = {value};
     if (!isChosen)
-      others[each.name] = fixed.values.front();
+      fixed[each.name] = value;
   }
-  auto distance = [&](const Names &values) {
-    int64_t steps = 0;
-    for (const TunedParameter &each : all)
-      if (auto found = wanted.find(each.name); found != wanted.end())
-        steps += std::abs(int64_t(placeOf(each, found->second)) -
-                          int64_t(placeOf(each, values.at(each.name))));
-    return steps;
-  };
   std::vector<Filling::Ranked> ranked =
       filling.rankAll(std::move(asWanted), {}, isAlike, why);
-  if (ranked.empty() && !wanted.empty())
-    ranked = filling.rankAll(all, others, distance, why);
+  if (ranked.empty() && !values.empty())
+    ranked = filling.rankAll(
+        all, fixed,
+        [&](const Names &each) {
+          // Lists are shorter than that.
+          return distance(all, wanted.first, each) * 10000 +
+                 distance(all, wanted.others, each);
+        },
+        why);
   if (ranked.empty())
     return std::nullopt;
   return filling.make(ranked.front());

@@ -64,12 +64,12 @@ TEST(InstantiateTest, TheLeastCostComesFirstOfWhatIsLegal) {
   EXPECT_THAT(instantiate(makeFamily(), makeCore(text), 1, why), SizeIs(1));
 }
 
-static families::Names near(const Names &wanted) {
+static families::Names near(const Names &first, const Names &others = {}) {
   std::string why;
   ContractionText text;
   text.m = 48;
   std::optional<Instance> instance =
-      instantiateNear(makeFamily(), makeCore(text), wanted, why);
+      instantiateNear(makeFamily(), makeCore(text), {first, others}, why);
   EXPECT_TRUE(instance) << why;
   return instance ? readNumbers(instance->program).names : Names();
 }
@@ -86,6 +86,24 @@ TEST(InstantiateTest, WantedValuesAreTakenAsFarAsTheyAreLegal) {
   EXPECT_EQ(near({{"TILE", 40}})["TILE"], 32);
   EXPECT_EQ(near({{"TILE", 64}})["TILE"], 32);
   EXPECT_EQ(near({{"TILE", 32}, {"WIDTH", 2}})["TILE"], 16);
+}
+
+TEST(InstantiateTest, WhatIsWantedFirstCountsBeforeTheRest) {
+  Family family = makeFamily();
+  family.chosen = {"TILE", "WIDTH"};
+  std::string why;
+  auto tileAndWidth = [&](const WantedNumbers &wanted) {
+    std::optional<Instance> instance =
+        instantiateNear(family, makeCore(ContractionText()), wanted, why);
+    EXPECT_TRUE(instance) << why;
+    Names names = readNumbers(instance->program).names;
+    return std::pair(names["TILE"], names["WIDTH"]);
+  };
+  EXPECT_EQ(tileAndWidth({{{"TILE", 32}}, {{"WIDTH", 2}}}), std::pair(32l, 1l));
+  EXPECT_EQ(tileAndWidth({{{"WIDTH", 2}}, {{"TILE", 32}}}), std::pair(16l, 2l));
+  // What is wanted twice is wanted first.
+  EXPECT_EQ(tileAndWidth({{{"TILE", 16}}, {{"TILE", 32}, {"WIDTH", 2}}}),
+            std::pair(16l, 2l));
 }
 
 TEST(InstantiateTest, AnInstanceIsWhole) {

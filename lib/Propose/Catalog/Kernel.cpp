@@ -278,11 +278,13 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
         continue;
       Program saved = program;
       std::vector<std::string> savedStages = stages;
+      std::vector<FamilyStage> savedFamilyStages = familyStages;
       auto attemptOne = [&](auto &&emit) {
         if (emit())
           return true;
         program = saved;
         stages = savedStages;
+        familyStages = savedFamilyStages;
         return false;
       };
       if (contraction->windowed) {
@@ -296,12 +298,20 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
               return emitAttention(root, destination, index, use, *contraction);
             }))
           return true;
-        for (bool merge : {true, false})
-          if (attemptOne([&] {
-                return emitContraction(root, destination, index, use,
-                                       *contraction, merge);
-              }))
-            return true;
+        if (families.empty())
+          return program.fail(kNoFamilies);
+        if (attemptOne([&] {
+              return emitContraction(root, destination, index, use,
+                                     *contraction);
+            }))
+          return true;
+        // What becomes of the sums is no part of a family's program: it comes
+        // after them.
+        if (use.value != root) {
+          if (!materialize(use.value))
+            return false;
+          continue;
+        }
       }
       stages.push_back("nest");
       return emitNest(root, destination, index);
@@ -639,9 +649,10 @@ bool KernelEmitter::emit(Block &pattern, CKernel &kernel) {
   std::string unused;
   for (size_t i = 0; i < pattern.getNumArguments(); ++i)
     unused += "  (void)in" + std::to_string(i) + ";\n";
-  kernel.source = preamble(program) + program.functions + "void fastk_kernel(" +
-                  signature + "void *workspace) {\n" + unused +
-                  "  (void)workspace;\n" + program.body + "}\n";
+  if (!join("void fastk_kernel(" + signature + "void *workspace) {\n" + unused +
+                "  (void)workspace;\n",
+            kernel))
+    return false;
   kernel.workspaceBytes = program.workspaceBytes;
   if (program.sharedDivisors)
     used["reciprocal"] = program.reciprocals;
@@ -652,7 +663,8 @@ bool KernelEmitter::emit(Block &pattern, CKernel &kernel) {
 }
 
 CKernel catalog::emitCKernel(Block &pattern, const Machine &machine,
-                             const Parameters &parameters) {
+                             const Parameters &parameters,
+                             StageFamilies &families) {
   // Work on a copy in which every named op is a generic.
   CKernel kernel;
   MLIRContext *context = pattern.getParentOp()->getContext();
@@ -704,7 +716,7 @@ CKernel catalog::emitCKernel(Block &pattern, const Machine &machine,
       (width->second == 16 || width->second == 32 || width->second == 64) &&
       width->second <= machine.vectorBytes)
     used.vectorBytes = width->second;
-  KernelEmitter emitter(used, parameters);
+  KernelEmitter emitter(used, parameters, families);
   if (!emitter.emit(*body, kernel)) {
     kernel.failure = emitter.failure();
     kernel.source.clear();
