@@ -15,8 +15,11 @@ compared is the 10th percentile of each, as other work on the machine makes
 blocks longer and none shorter. Results have to agree. Exit codes: 0 done; 1
 wrong use, or something does not compile; 2 results differ.
 
-Where a file stands NAME=VALUE (a parameter of the catalog) is for the files
-behind it; "after:NAME=VALUE" is for NEW alone.
+A FILE may also be "product:MxNxK", of f32 matrices; "product:MxNxK:nk", whose
+second one lies by columns; "product:MxNxK:f16", of f16 with an f32 result; or
+"norm:MxKxN", two products with a norm of MxK rows between. NAME=VALUE, a
+parameter of the catalog, is for the files behind it; "after:NAME=VALUE" for
+NEW alone.
 """
 
 import argparse
@@ -24,6 +27,7 @@ import ctypes
 import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -63,6 +67,87 @@ TYPES = {
 }
 #: Of the largest element: what two orders of summing may differ by.
 DIFFERENT = {"f4": 2e-5, "f2": 4e-3, "f8": 1e-12}
+
+
+PRODUCT = """
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> ({layout})>
+#c = affine_map<(m, n, k) -> (m, n)>
+func.func @f(%a: tensor<{m}x{k}x{type}>, %b: tensor<{columns}x{type}>) -> tensor<{m}x{n}xf32> {{
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<{m}x{n}xf32>
+  %i = linalg.fill ins(%z : f32) outs(%e : tensor<{m}x{n}xf32>) -> tensor<{m}x{n}xf32>
+  %p = linalg.generic {{indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}} ins(%a, %b : tensor<{m}x{k}x{type}>, tensor<{columns}x{type}>) outs(%i : tensor<{m}x{n}xf32>) {{
+  ^bb0(%{x}: {type}, %{y}: {type}, %acc: f32):
+{wide}    %t = arith.mulf %x, %y : f32
+    %s = arith.addf %acc, %t : f32
+    linalg.yield %s : f32
+  }} -> tensor<{m}x{n}xf32>
+  return %p : tensor<{m}x{n}xf32>
+}}
+"""
+
+WIDEN = """    %x = arith.extf %x0 : f16 to f32
+    %y = arith.extf %y0 : f16 to f32
+"""
+
+NORM = """
+#id = affine_map<(m, n) -> (m, n)>
+#row = affine_map<(m, n) -> (m)>
+func.func @f(%a: tensor<{m}x{n}xf32>, %b: tensor<{n}x{k}xf32>, %c: tensor<{k}x{n}xf32>) -> tensor<{m}x{n}xf32> {{
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<{m}x{k}xf32>
+  %i = linalg.fill ins(%z : f32) outs(%e : tensor<{m}x{k}xf32>) -> tensor<{m}x{k}xf32>
+  %p = linalg.matmul ins(%a, %b : tensor<{m}x{n}xf32>, tensor<{n}x{k}xf32>) outs(%i : tensor<{m}x{k}xf32>) -> tensor<{m}x{k}xf32>
+  %er = tensor.empty() : tensor<{m}xf32>
+  %ir = linalg.fill ins(%z : f32) outs(%er : tensor<{m}xf32>) -> tensor<{m}xf32>
+  %s = linalg.generic {{indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}} ins(%p : tensor<{m}x{k}xf32>) outs(%ir : tensor<{m}xf32>) {{
+  ^bb0(%x: f32, %acc: f32):
+    %q = arith.mulf %x, %x : f32
+    %t = arith.addf %acc, %q : f32
+    linalg.yield %t : f32
+  }} -> tensor<{m}xf32>
+  %n = linalg.generic {{indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}} ins(%p, %s : tensor<{m}x{k}xf32>, tensor<{m}xf32>) outs(%e : tensor<{m}x{k}xf32>) {{
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %r = math.rsqrt %y : f32
+    %t = arith.mulf %x, %r : f32
+    linalg.yield %t : f32
+  }} -> tensor<{m}x{k}xf32>
+  %e2 = tensor.empty() : tensor<{m}x{n}xf32>
+  %i2 = linalg.fill ins(%z : f32) outs(%e2 : tensor<{m}x{n}xf32>) -> tensor<{m}x{n}xf32>
+  %p2 = linalg.matmul ins(%n, %c : tensor<{m}x{k}xf32>, tensor<{k}x{n}xf32>) outs(%i2 : tensor<{m}x{n}xf32>) -> tensor<{m}x{n}xf32>
+  return %p2 : tensor<{m}x{n}xf32>
+}}
+"""
+
+
+def written(name, folder):
+    """The file, or one with what the name describes."""
+    kind, *parts = name.split(":")
+    if kind not in ("product", "norm"):
+        return name
+    sizes = [int(size) for size in parts[0].split("x")]
+    if kind == "norm":
+        m, k, n = sizes
+        text = NORM.format(m=m, k=k, n=n)
+    else:
+        m, n, k = sizes
+        element = "f16" if "f16" in parts else "f32"
+        by_columns = "nk" in parts
+        text = PRODUCT.format(
+            m=m,
+            n=n,
+            k=k,
+            type=element,
+            layout="n, k" if by_columns else "k, n",
+            columns=f"{n}x{k}" if by_columns else f"{k}x{n}",
+            x="x0" if element == "f16" else "x",
+            y="y0" if element == "f16" else "y",
+            wide=WIDEN if element == "f16" else "",
+        )
+    path = pathlib.Path(folder) / (re.sub(r"\W", "_", name) + ".mlir")
+    path.write_text(text)
+    return str(path)
 
 
 class Program:
@@ -172,7 +257,7 @@ def main():
     timer = ctypes.CDLL(f"{folder}/timer.so")
     timer.seconds.restype = ctypes.c_double
     random = numpy.random.default_rng(1)
-    ratios, isWrong = [], False
+    ratios, is_wrong = [], False
     parameters, of_after = [], []
     print("| file | threads | stages | before | after | speed-up |\n|---|---|---|---|---|---|")
     processors = sorted(os.sched_getaffinity(0))
@@ -185,8 +270,9 @@ def main():
             continue
         for threads in map(int, options.threads.split(",")):
             given = [f"threads={threads}", *parameters]
-            before = Program(options.before, file, given, folder, timer)
-            after = Program(options.after, file, [*given, *of_after], folder, timer)
+            model = written(file, folder)
+            before = Program(options.before, model, given, folder, timer)
+            after = Program(options.after, model, [*given, *of_after], folder, timer)
             buffers = draw(before.inputs, random)
             before.prepare(buffers)
             after.prepare(buffers)
@@ -195,17 +281,17 @@ def main():
             off = difference(before, after)
             x, y = measure(before, after, options)
             ratios.append(x / y)
-            name = pathlib.Path(file).stem
+            name = " ".join([pathlib.Path(file).stem, *parameters])
             stages = " ".join(after.stages)
             print(
                 f"| {name} | {threads} | {stages} | {x * 1e6:.1f} µs | {y * 1e6:.1f} µs "
                 f"| {x / y:.3f}{' WRONG' if off > 1 else ''} |",
                 flush=True,
             )
-            isWrong |= off > 1
+            is_wrong |= off > 1
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
     print(f"\nGeometric mean {mean:.3f}, least {min(ratios):.3f}; load {os.getloadavg()[0]:.1f}")
-    sys.exit(2 if isWrong else 0)
+    sys.exit(2 if is_wrong else 0)
 
 
 if __name__ == "__main__":

@@ -32,8 +32,8 @@ struct CKernel {
   /// the emitter cannot express, and then `failure` says what.
   std::string source;
   int64_t workspaceBytes = 0;
-  /// The parameters that had an effect, with the values that were taken. Those
-  /// of stage 2, if a family wrote it, are the numbers of its program: "MR_2".
+  /// The parameters that had an effect, with the values that were taken. "MR_2"
+  /// is a number of the program of the second stage that a family writes.
   Parameters parameters;
   /// Of numbers of families' programs: all values that they may have,
   /// ascending.
