@@ -217,6 +217,20 @@ bool KernelEmitter::materializeUses(const Discovery &discovery,
   return true;
 }
 
+/// Whether there are a few rows and a few columns.
+static bool isMatrix(const Contraction &c) {
+  return c.mSize >= 4 && c.nSize >= 4;
+}
+
+/// Whether a sum of products is a stage of its own: one that moves over a
+/// window, where that has rows and columns; of others also a vector times a
+/// matrix, which families read in whole vectors however it lies.
+static bool isStage(const Contraction &c) {
+  if (c.m.empty() || c.n.empty())
+    return false;
+  return c.windowed ? isMatrix(c) : c.mSize * c.nSize >= 16;
+}
+
 bool KernelEmitter::produce(Value root, const Buffer &destination) {
   if (!program.failure.empty())
     return false;
@@ -246,7 +260,7 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
     std::optional<Contraction> contraction;
     for (const Use &use : found.uses) {
       auto c = matchContraction(use.value);
-      if (!c || c->m.empty() || c->n.empty())
+      if (!c || !isStage(*c))
         continue;
       Lin sum;
       for (const Lin &i : use.index)
@@ -255,10 +269,9 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
       bool full = llvm::all_of(index, [&](const Lin &i) {
         return i.terms.empty() || sum.terms.count(i.terms.begin()->first);
       });
-      bool worth = c->mSize >= 4 && c->nSize >= 4;
       full &= cast<RankedTensorType>(use.value.getType()).getNumElements() ==
               type.getNumElements();
-      if (full && worth && !chosen) {
+      if (full && !chosen) {
         chosen = &use;
         contraction = c;
       }
@@ -294,7 +307,7 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
             }))
           return true;
       } else {
-        if (attemptOne([&] {
+        if (isMatrix(*contraction) && attemptOne([&] {
               return emitAttention(root, destination, index, use, *contraction);
             }))
           return true;
@@ -323,7 +336,7 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
       if (u.value == root)
         return true;
       auto c = matchContraction(u.value);
-      if (c && c->mSize >= 4 && c->nSize >= 4)
+      if (c && isStage(*c))
         return false;
       return bool(matchReduction(u.value));
     };

@@ -40,7 +40,7 @@ TEST(CatalogContraction, ShapesThatDivideNothing) {
            {},
            64,
            2,
-           s[1] >= 4 && s[2] >= 4 ? "contraction" : "",
+           "contraction",
            s[3] > 100 ? 0.1 : 0.5,
            "product"});
   checkKernels(cases);
@@ -520,6 +520,15 @@ TEST(CatalogAttention, FullAndCausal) {
                    "attention",
                    1,
                    "cross attention"});
+  // One query and few: products of their own, with rows between.
+  for (int64_t rows : {1, 3})
+    cases.push_back({attention(3, rows, 70, 24, false, false),
+                     {},
+                     32,
+                     2,
+                     "contraction",
+                     1,
+                     "few queries"});
   // Rows between products have no buffer of their own, whatever is asked for.
   for (int64_t keep : {0, 1, 2})
     cases.push_back({attention(2, 40, 40, 16, false, false),
