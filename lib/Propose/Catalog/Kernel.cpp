@@ -356,16 +356,25 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
       if (!loops)
         continue;
       SmallVector<int64_t> ranges = reduction->op.getStaticLoopRanges();
+      const unsigned firstReduced = program.vars.size();
       for (unsigned d : reduction->reductionDims)
         (*loops)[d] =
             ranges[d] == 1
                 ? Lin(0)
                 : Lin::ofVar(program.newVar(program.fresh("r"), ranges[d]));
+      // A nest has the loops of one reduction around an element: another one
+      // for each of its elements comes before.
+      auto staysInside = [&](const Use &u) {
+        return staysInNest(u) && llvm::all_of(u.index, [&](const Lin &i) {
+                 return i.terms.empty() ||
+                        i.terms.rbegin()->first < firstReduced;
+               });
+      };
       Discovery inside = discoverWith(
           [&](Scope &s) { s.reductionElement(*reduction, *loops); });
       if (!inside.failure.empty())
         return program.fail(inside.failure);
-      if (!materializeUses(inside, staysInNest, changed))
+      if (!materializeUses(inside, staysInside, changed))
         return false;
       kept.insert(kept.end(), inside.uses.begin(), inside.uses.end());
     }

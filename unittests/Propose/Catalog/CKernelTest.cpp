@@ -232,6 +232,35 @@ TEST(CatalogRows, SoftmaxAndLogSoftmax) {
   checkKernels(cases);
 }
 
+TEST(CatalogRows, ASumOfSumsIsTwoStages) {
+  // A matrix times a vector, and the result divided by its length.
+  std::string text = R"(
+func.func @f(%w: tensor<48x96xf32>, %x: tensor<96xf32>) -> tensor<48xf32> {
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<48xf32>
+  %i = linalg.fill ins(%z : f32) outs(%e : tensor<48xf32>) -> tensor<48xf32>
+  %p = linalg.matvec ins(%w, %x : tensor<48x96xf32>, tensor<96xf32>) outs(%i : tensor<48xf32>) -> tensor<48xf32>
+  %e0 = tensor.empty() : tensor<f32>
+  %i0 = linalg.fill ins(%z : f32) outs(%e0 : tensor<f32>) -> tensor<f32>
+  %s = linalg.generic {indexing_maps = [affine_map<(m) -> (m)>, affine_map<(m) -> ()>], iterator_types = ["reduction"]} ins(%p : tensor<48xf32>) outs(%i0 : tensor<f32>) {
+  ^bb0(%v: f32, %acc: f32):
+    %q = arith.mulf %v, %v : f32
+    %t = arith.addf %acc, %q : f32
+    linalg.yield %t : f32
+  } -> tensor<f32>
+  %n = linalg.generic {indexing_maps = [affine_map<(m) -> (m)>, affine_map<(m) -> ()>, affine_map<(m) -> (m)>], iterator_types = ["parallel"]} ins(%p, %s : tensor<48xf32>, tensor<f32>) outs(%e : tensor<48xf32>) {
+  ^bb0(%v: f32, %y: f32, %o: f32):
+    %r = math.rsqrt %y : f32
+    %t = arith.mulf %v, %r : f32
+    linalg.yield %t : f32
+  } -> tensor<48xf32>
+  return %n : tensor<48xf32>
+}
+)";
+  checkKernels({{text, {}, 32, 2, "nest", 1, "norm of a product"},
+                {text, {{"keep", 2}}, 64, 1, "nest", 1, "norm of a product"}});
+}
+
 TEST(CatalogRows, Parameters) {
   std::vector<KernelCase> cases;
   for (int64_t keep : {0, 1, 2})
