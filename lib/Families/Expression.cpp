@@ -45,17 +45,22 @@ private:
       problem = why.str();
     return std::nullopt;
   }
-  void skip() { rest = rest.ltrim(" \t"); }
+  void skip() {
+    rest = rest.drop_while([](char c) { return c == ' ' || c == '\t'; });
+  }
   bool take(char c) {
     skip();
-    return rest.consume_front(StringRef(&c, 1));
+    if (rest.empty() || rest[0] != c)
+      return false;
+    rest = rest.drop_front();
+    return true;
   }
 
   /// `symbol`, and not the beginning of a longer one.
   bool takeSymbol(StringRef symbol) {
     skip();
     StringRef after = rest;
-    if (!after.consume_front(symbol) ||
+    if (rest.empty() || rest[0] != symbol[0] || !after.consume_front(symbol) ||
         (symbol.size() == 1 && after.starts_with("=")))
       return false;
     rest = after;
@@ -303,17 +308,20 @@ private:
 std::optional<int64_t> families::evaluateExpression(StringRef text,
                                                     const Names &names,
                                                     std::string &problem) {
-  std::string shown;
-  for (char c : text.take_front(100))
-    shown += isPrint(c) ? c : '?';
+  auto shown = [&] {
+    std::string result;
+    for (char c : text.take_front(100))
+      result += isPrint(c) ? c : '?';
+    return result;
+  };
   if (text.size() > 1000) {
     problem =
-        "the expression '" + shown + "...' is longer than 1000 characters";
+        "the expression '" + shown() + "...' is longer than 1000 characters";
     return std::nullopt;
   }
   Evaluator evaluator(text, names);
   std::optional<int64_t> value = evaluator.run();
   if (!value)
-    problem = "the expression '" + shown + "': " + evaluator.problem;
+    problem = "the expression '" + shown() + "': " + evaluator.problem;
   return value;
 }

@@ -8,6 +8,7 @@
 #include "fastk/Families/Family.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
+#include <tuple>
 
 using namespace llvm;
 using namespace fastk;
@@ -75,16 +76,18 @@ private:
 };
 } // namespace
 
-/// The first rule that does not hold, or cannot be decided.
+/// The first rule that does not hold, or, if all names are known, cannot be
+/// decided.
 static std::optional<std::string> findBroken(ArrayRef<Family::Rule> rules,
-                                             const Names &names) {
+                                             const Names &names,
+                                             bool needsAll = true) {
   for (const Family::Rule &rule : rules) {
     std::string problem;
     std::optional<int64_t> holds =
         evaluateExpression(rule.expression, names, problem);
-    if (!holds)
+    if (!holds && needsAll)
       return problem;
-    if (!*holds)
+    if (holds && !*holds)
       return rule.because + " (" + rule.expression + ")";
   }
   return std::nullopt;
@@ -129,57 +132,186 @@ std::string families::headerOf(const CoreInstance &core) {
   return header;
 }
 
+namespace {
+/// A family's program behind the header of a workload.
+class Filling {
+public:
+  Filling(const Family &family, const CoreInstance &core)
+      : family(family), header(families::headerOf(core)),
+        helpers(core.host ? machineText(*core.host).size() + core.helperBytes
+                          : 0),
+        program(header + family.program), definitions(program),
+        numbers(readNumbers(program)) {
+    definitions.fixBefore(numbers.tuned);
+  }
+
+  /// False: the family does not take the workload.
+  bool begin(const CoreInstance &core, std::string &why) {
+    std::string problem;
+    std::optional<json::Value> plan = parseUntrusted(family.plan, problem);
+    if (!plan) {
+      why = "its plan is " + problem;
+      return false;
+    }
+    nameBuffers(*plan, core);
+    raw_string_ostream(planText) << *plan;
+    auto broken = findBroken(family.requirements, definitions.evaluate({}));
+    if (broken)
+      why = *broken;
+    return !broken;
+  }
+
+  const std::vector<TunedParameter> &tuned() const { return numbers.tuned; }
+
+  struct Ranked {
+    /// The cost, and what is told of the values before it.
+    int64_t rank = 0, cost = 0;
+    Names values;
+    bool operator<(const Ranked &other) const {
+      return std::tie(rank, cost, values) <
+             std::tie(other.rank, other.cost, other.values);
+    }
+  };
+  /// Those combinations of values that the rules allow, the cheapest first, or
+  /// by `rank`. Values of `others` are the same in all.
+  std::vector<Ranked> rankAll(std::vector<TunedParameter> parameters,
+                              const Names &others,
+                              function_ref<int64_t(const Names &)> rank,
+                              std::string &why) {
+    std::vector<Ranked> ranked;
+    Combinations combinations(std::move(parameters));
+    size_t seen = 0;
+    Names known = definitions.fixedNames();
+    do {
+      Ranked each;
+      each.values = combinations.values();
+      each.values.insert(others.begin(), others.end());
+      for (const auto &[name, value] : each.values)
+        known[name] = value;
+      // Most are forbidden by rules that need little to be known.
+      if (auto broken = findBroken(family.legal, known, /*needsAll=*/false)) {
+        why = *broken;
+        continue;
+      }
+      Names names = definitions.evaluate(each.values);
+      if (auto broken = findBroken(family.legal, names)) {
+        why = *broken;
+        continue;
+      }
+      std::string problem;
+      std::optional<int64_t> cost = costOf(family, std::move(names), problem);
+      if (!cost) {
+        why = "its cost: " + problem;
+        return {};
+      }
+      each.cost = *cost;
+      each.rank = rank(each.values);
+      ranked.push_back(std::move(each));
+    } while (combinations.next() && ++seen < kMaxCombinations);
+    // By their values where costs are equal.
+    llvm::sort(ranked);
+    return ranked;
+  }
+
+  Instance make(const Ranked &choice) const {
+    Instance instance{program, planText, choice.cost, header.size(), helpers};
+    for (const auto &[name, value] : choice.values)
+      instance.program = withValue(instance.program, name, value);
+    return instance;
+  }
+
+private:
+  const Family &family;
+  std::string header;
+  size_t helpers;
+  std::string program, planText;
+  ProgramDefinitions definitions;
+  ProgramNumbers numbers;
+};
+} // namespace
+
+static int64_t isAlike(const Names &) { return 0; }
+
 std::vector<Instance> families::instantiate(const Family &family,
                                             const CoreInstance &core,
                                             size_t count, std::string &why) {
-  const std::string header = headerOf(core);
-  std::string program = header + family.program;
-  std::string problem;
-  std::optional<json::Value> plan = parseUntrusted(family.plan, problem);
-  if (!plan) {
-    why = "its plan is " + problem;
+  Filling filling(family, core);
+  if (!filling.begin(core, why))
     return {};
-  }
-  nameBuffers(*plan, core);
-  std::string planText;
-  raw_string_ostream(planText) << *plan;
-
-  ProgramDefinitions definitions(program);
-  if (auto broken = findBroken(family.requirements, definitions.evaluate({}))) {
-    why = *broken;
-    return {};
-  }
   std::vector<TunedParameter> chosen;
-  for (const TunedParameter &each : readNumbers(program).tuned)
+  for (const TunedParameter &each : filling.tuned())
     if (is_contained(family.chosen, each.name))
       chosen.push_back(each);
-  std::vector<std::pair<int64_t, Names>> ranked;
-  Combinations combinations(std::move(chosen));
-  size_t seen = 0;
-  do {
-    Names values = combinations.values();
-    Names names = definitions.evaluate(values);
-    if (auto broken = findBroken(family.legal, names)) {
-      why = *broken;
+  std::vector<Instance> result;
+  std::vector<Filling::Ranked> ranked =
+      filling.rankAll(std::move(chosen), {}, isAlike, why);
+  for (const Filling::Ranked &each : ArrayRef(ranked).take_front(count))
+    result.push_back(filling.make(each));
+  return result;
+}
+
+/// The place of the listed value that is nearest to `value`.
+static size_t placeOf(const TunedParameter &parameter, int64_t value) {
+  auto nearest = min_element(parameter.values, [&](int64_t a, int64_t b) {
+    return std::abs(a - value) < std::abs(b - value);
+  });
+  return nearest - parameter.values.begin();
+}
+
+/// How many steps of their lists values are away from wanted ones.
+static int64_t distance(ArrayRef<TunedParameter> parameters,
+                        const Names &wanted, const Names &values) {
+  int64_t steps = 0;
+  for (const TunedParameter &each : parameters)
+    if (auto found = wanted.find(each.name); found != wanted.end())
+      steps += std::abs(int64_t(placeOf(each, found->second)) -
+                        int64_t(placeOf(each, values.at(each.name))));
+  return steps;
+}
+
+std::optional<Instance> families::instantiateNear(const Family &family,
+                                                  const CoreInstance &core,
+                                                  const WantedNumbers &wanted,
+                                                  std::string &why) {
+  Filling filling(family, core);
+  if (!filling.begin(core, why))
+    return std::nullopt;
+  Names values = wanted.others;
+  for (const auto &[name, value] : wanted.first)
+    values[name] = value;
+  // What is wanted as it is; and, in case the rules forbid that, all values.
+  std::vector<TunedParameter> asWanted, all;
+  Names fixed;
+  for (const TunedParameter &each : filling.tuned()) {
+    bool isChosen = is_contained(family.chosen, each.name);
+    if (isChosen)
+      all.push_back(each);
+    auto found = values.find(each.name);
+    if (found == values.end()) {
+      if (isChosen)
+        asWanted.push_back(each);
       continue;
     }
-    std::optional<int64_t> cost = costOf(family, std::move(names), problem);
-    if (!cost) {
-      why = "its cost: " + problem;
-      return {};
-    }
-    ranked.emplace_back(*cost, std::move(values));
-  } while (combinations.next() && ++seen < kMaxCombinations);
-  // By their values where costs are equal.
-  llvm::sort(ranked);
-  std::vector<Instance> result;
-  for (const auto &[cost, values] : ArrayRef(ranked).take_front(count)) {
-    Instance instance{program, planText, cost, header.size()};
-    for (const auto &[name, value] : values)
-      instance.program = withValue(instance.program, name, value);
-    result.push_back(std::move(instance));
+    int64_t value = each.values[placeOf(each, found->second)];
+    asWanted.push_back(each);
+    asWanted.back().values = {value};
+    if (!isChosen)
+      fixed[each.name] = value;
   }
-  return result;
+  std::vector<Filling::Ranked> ranked =
+      filling.rankAll(std::move(asWanted), {}, isAlike, why);
+  if (ranked.empty() && !values.empty())
+    ranked = filling.rankAll(
+        all, fixed,
+        [&](const Names &each) {
+          // Lists are shorter than that.
+          return distance(all, wanted.first, each) * 10000 +
+                 distance(all, wanted.others, each);
+        },
+        why);
+  if (ranked.empty())
+    return std::nullopt;
+  return filling.make(ranked.front());
 }
 
 std::vector<Instance> families::instantiate(const Family &family,

@@ -31,7 +31,9 @@ std::optional<families::CoreInstance> families::takeHostCore(HeaderText &header,
   for (const char *helper : {"transpose", "load_f32", "store_f32"})
     header.program.helper(helper);
   CoreInstance core;
-  core.header = preamble(header.program) + kTypesOfC.str() + *text;
+  core.header = preamble(header.program) + kTypesOfC.str();
+  core.helperBytes = core.header.size();
+  core.header += *text;
   core.inputs = header.program.buffers.size();
   return core;
 }

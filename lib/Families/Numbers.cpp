@@ -90,7 +90,8 @@ families::ProgramNumbers families::readNumbers(StringRef program) {
 }
 
 families::ProgramDefinitions::ProgramDefinitions(StringRef program)
-    : program(program.str()) {
+    : program(program.str()),
+      conditions(std::make_unique<ProgramConditions>()) {
   StringRef rest = this->program;
   while (!rest.empty() && lines.size() < kMaxNames) {
     auto [line, behind] = rest.split('\n');
@@ -102,14 +103,40 @@ families::ProgramDefinitions::ProgramDefinitions(StringRef program)
 
 families::ProgramDefinitions::~ProgramDefinitions() = default;
 
+/// Whether an expression may have the name in it.
+static bool mayName(StringRef text, StringRef name) {
+  return text.contains(name);
+}
+
+void families::ProgramDefinitions::fixBefore(
+    ArrayRef<TunedParameter> parameters) {
+  for (; fixedLines < lines.size(); ++fixedLines) {
+    const ProgramLine &line = lines[fixedLines];
+    for (const TunedParameter &each : parameters)
+      if (line.name == each.name || mayName(line.value, each.name) ||
+          mayName(line.condition, each.name))
+        return;
+    if (conditions->counts(line, fixed))
+      define(line, fixed);
+  }
+}
+
 families::Names
 families::ProgramDefinitions::evaluate(const Names &parameters) const {
   Names names = parameters;
-  ProgramConditions conditions;
-  for (const ProgramLine &line : lines) {
+  names.insert(fixed.begin(), fixed.end());
+  ProgramConditions conditions = *this->conditions;
+  for (const ProgramLine &line : drop_begin(lines, fixedLines)) {
     if (conditions.counts(line, names) && !parameters.count(line.name.str()))
       define(line, names);
   }
+  return names;
+}
+
+families::Names families::ProgramDefinitions::fixedNames() const {
+  Names names = fixed;
+  for (const ProgramLine &line : drop_begin(lines, fixedLines))
+    names.erase(line.name.str());
   return names;
 }
 

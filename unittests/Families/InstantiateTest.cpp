@@ -64,6 +64,48 @@ TEST(InstantiateTest, TheLeastCostComesFirstOfWhatIsLegal) {
   EXPECT_THAT(instantiate(makeFamily(), makeCore(text), 1, why), SizeIs(1));
 }
 
+static families::Names near(const Names &first, const Names &others = {}) {
+  std::string why;
+  ContractionText text;
+  text.m = 48;
+  std::optional<Instance> instance =
+      instantiateNear(makeFamily(), makeCore(text), {first, others}, why);
+  EXPECT_TRUE(instance) << why;
+  return instance ? readNumbers(instance->program).names : Names();
+}
+
+TEST(InstantiateTest, WantedValuesAreTakenAsFarAsTheyAreLegal) {
+  // Nothing is wanted: the cheapest.
+  EXPECT_EQ(near({})["TILE"], 16);
+  EXPECT_EQ(near({{"TILE", 32}})["TILE"], 32);
+  EXPECT_EQ(near({{"TILE", 32}, {"OTHER", 1}})["WIDTH"], 1);
+  // One that is not chosen by cost.
+  EXPECT_EQ(near({{"WIDTH", 2}})["WIDTH"], 2);
+  EXPECT_EQ(near({{"WIDTH", 2}})["TILE"], 16);
+  // Not in the list, and against the rules: what is nearest.
+  EXPECT_EQ(near({{"TILE", 40}})["TILE"], 32);
+  EXPECT_EQ(near({{"TILE", 64}})["TILE"], 32);
+  EXPECT_EQ(near({{"TILE", 32}, {"WIDTH", 2}})["TILE"], 16);
+}
+
+TEST(InstantiateTest, WhatIsWantedFirstCountsBeforeTheRest) {
+  Family family = makeFamily();
+  family.chosen = {"TILE", "WIDTH"};
+  std::string why;
+  auto tileAndWidth = [&](const WantedNumbers &wanted) {
+    std::optional<Instance> instance =
+        instantiateNear(family, makeCore(ContractionText()), wanted, why);
+    EXPECT_TRUE(instance) << why;
+    Names names = readNumbers(instance->program).names;
+    return std::pair(names["TILE"], names["WIDTH"]);
+  };
+  EXPECT_EQ(tileAndWidth({{{"TILE", 32}}, {{"WIDTH", 2}}}), std::pair(32l, 1l));
+  EXPECT_EQ(tileAndWidth({{{"WIDTH", 2}}, {{"TILE", 32}}}), std::pair(16l, 2l));
+  // What is wanted twice is wanted first.
+  EXPECT_EQ(tileAndWidth({{{"TILE", 16}}, {{"TILE", 32}, {"WIDTH", 2}}}),
+            std::pair(16l, 2l));
+}
+
 TEST(InstantiateTest, AnInstanceIsWhole) {
   std::string why;
   ContractionText text;

@@ -30,6 +30,9 @@ struct CoreInstance {
   /// "contraction".
   std::string core;
   std::string header;
+  /// Of a header in C: the bytes at its beginning that say nothing about the
+  /// workload, which are types and helpers.
+  size_t helperBytes = 0;
   /// "A" -> "in1".
   std::map<std::string, std::string> buffers;
   unsigned inputs = 0;

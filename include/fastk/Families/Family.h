@@ -23,6 +23,7 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace fastk::families {
@@ -99,6 +100,9 @@ struct Instance {
   int64_t cost = 0;
   /// Bytes of the header: where the family's own program begins.
   size_t header = 0;
+  /// Of these, on the host, those at the beginning that say nothing about the
+  /// workload: what is known of the machine, types and helpers.
+  size_t helpers = 0;
 };
 
 /// Up to `count` instances, those first that should be fastest. None: \p why
@@ -110,6 +114,23 @@ std::vector<Instance> instantiate(const Family &family,
 std::vector<Instance> instantiate(const Family &family,
                                   llvm::ArrayRef<CoreInstance> cores,
                                   size_t count, std::string &why);
+
+/// Values that numbers of an instance should have; where the rules forbid them
+/// together, those of `first` count before the others.
+struct WantedNumbers {
+  Names first, others;
+
+  bool operator<(const WantedNumbers &other) const {
+    return std::tie(first, others) < std::tie(other.first, other.others);
+  }
+};
+/// The instance with the wanted values: of those that the rules allow the
+/// nearest, counted in steps of the numbers' lists, and the one that should be
+/// fastest of these. Nothing: \p why says which requirement is not met.
+std::optional<Instance> instantiateNear(const Family &family,
+                                        const CoreInstance &core,
+                                        const WantedNumbers &wanted,
+                                        std::string &why);
 
 /// Which of the families of a target serve the workload, and why the others do
 /// not: a line for each, or one where the workload has no core that any has.

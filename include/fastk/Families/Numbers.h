@@ -26,6 +26,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -65,6 +66,7 @@ struct ProgramNumbers {
 ProgramNumbers readNumbers(llvm::StringRef program);
 
 struct ProgramLine;
+class ProgramConditions;
 
 /// The definitions of a program, to be evaluated for many values of parameters.
 class ProgramDefinitions {
@@ -72,13 +74,22 @@ public:
   explicit ProgramDefinitions(llvm::StringRef program);
   ~ProgramDefinitions();
   ProgramDefinitions(const ProgramDefinitions &) = delete;
+  /// Evaluates once, for all calls of evaluate(), what stands before the first
+  /// line that has to do with these parameters.
+  void fixBefore(llvm::ArrayRef<TunedParameter> parameters);
   /// All names that have a value where the parameters have the given ones.
   Names evaluate(const Names &parameters) const;
+  /// Those of fixBefore(), which no other line changes.
+  Names fixedNames() const;
 
 private:
   std::string program;
   /// What says numbers, in the order of the program, of which it is a part.
   std::vector<ProgramLine> lines;
+  /// What is known after the first `fixedLines`.
+  size_t fixedLines = 0;
+  Names fixed;
+  std::unique_ptr<ProgramConditions> conditions;
 };
 
 /// The program with another value of a tuned parameter.

@@ -75,16 +75,37 @@ private:
     return machine;
   }
 
-  static CKernel emit(const ProposalContext &context,
-                      const Parameters &parameters) {
+  CKernel emit(const ProposalContext &context, const Parameters &parameters) {
     return emitCKernel(*LoweringOp(context.workload).getPatternBlock(),
-                       machineOf(context), parameters);
+                       machineOf(context), parameters, families);
   }
 
+  /// Reads the families of stages, once.
+  llvm::Error readFamilies() {
+    if (areFamiliesRead)
+      return llvm::Error::success();
+    llvm::Expected<StageFamilies> shipped = StageFamilies::shipped();
+    if (!shipped)
+      return shipped.takeError();
+    families = std::move(*shipped);
+    areFamiliesRead = true;
+    return llvm::Error::success();
+  }
+  StageFamilies families;
+  bool areFamiliesRead = false;
+
+  /// Whether a kernel has the parameter, of any of its stages.
+  static bool hasParameter(const CKernel &kernel, llvm::StringRef name) {
+    return llvm::any_of(kernel.parameters, [&](const auto &each) {
+      return llvm::StringRef(each.first) == name ||
+             (kernel.values.count(each.first) &&
+              llvm::StringRef(each.first).rsplit('_').first == name);
+    });
+  }
   static bool applies(const CatalogIdea &idea, const CKernel &kernel) {
     if (idea.stage[0] && !llvm::is_contained(kernel.stages, idea.stage))
       return false;
-    return !idea.parameter[0] || kernel.parameters.count(idea.parameter);
+    return !idea.parameter[0] || hasParameter(kernel, idea.parameter);
   }
 
   /// Programs that were tried or are proposed already, so that none is
@@ -133,6 +154,8 @@ CatalogProposer::proposeIdeas(const ProposalContext &context, int count) {
   std::vector<Idea> ideas;
   if (context.target.target != "host")
     return cuda.proposeIdeas(context, count);
+  if (llvm::Error error = readFamilies())
+    return error;
   std::set<std::string> tried;
   // Two refinements in either order are one: the first of them is proposed.
   std::set<std::string> firstPrograms;
@@ -157,6 +180,8 @@ CatalogProposer::proposeIdeas(const ProposalContext &context, int count) {
       ideas.push_back(std::move(proposal));
   };
   CKernel plain = emit(context, {});
+  if (plain.failure == kNoFamilies)
+    return llvm::createStringError(plain.failure);
   bool memoryBound = context.roofline.bound(context.target) == Bound::Memory;
   // Openings first; when they are used up, refinements of the parents, the best
   // parent's first.
@@ -210,6 +235,8 @@ CatalogProposer::realiseOne(const ProposalContext &context, const Idea &idea,
                             int count) {
   if (context.target.target != "host")
     return cuda.realise(context, idea, count);
+  if (llvm::Error error = readFamilies())
+    return error;
   auto [name, parentId] = splitId(idea.id);
   const CatalogIdea *known = findIdea(name);
   if (!known)
@@ -256,6 +283,8 @@ CatalogProposer::neighbours(const ProposalContext &context,
                             const Variant &variant, int count) {
   if (context.target.target != "host")
     return cuda.neighbours(context, variant, count);
+  if (llvm::Error error = readFamilies())
+    return error;
   std::vector<Variant> result;
   if (!llvm::StringRef(variant.ideaId).starts_with(kPrefix) ||
       variant.language != Language::c)
@@ -263,10 +292,15 @@ CatalogProposer::neighbours(const ProposalContext &context,
   Seen seen(context);
   seen.add(variant.program);
   Parameters base(variant.parameters.begin(), variant.parameters.end());
+  const CKernel kernel = emit(context, base);
   // One step of each parameter, then the second step of each, ….
   for (size_t step = 0; step < 4; ++step)
     for (auto &[name, value] : base) {
-      std::vector<int64_t> values = neighbouringValues(name, value);
+      auto listed = kernel.values.find(name);
+      std::vector<int64_t> values =
+          listed == kernel.values.end()
+              ? neighbouringValues(name, value)
+              : neighboursInList(listed->second, value);
       if (step >= values.size() || values[step] < 0)
         continue;
       if (int(result.size()) >= count)

@@ -7,6 +7,8 @@
 
 #include "Ideas.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 using namespace fastk;
 using namespace fastk::catalog;
 
@@ -29,7 +31,7 @@ static const std::vector<CatalogIdea> &table() {
        "",
        true,
        false,
-       {{}, {{"kc", 512}}, {{"kc", 128}, {"nc", 512}}}},
+       {{}, {{"KC", 512}}, {{"KC", 128}, {"NC", 512}}}},
       {"register-tile",
        IdeaCategory::Compute,
        "another shape of the register tile",
@@ -41,10 +43,7 @@ static const std::vector<CatalogIdea> &table() {
        "",
        true,
        false,
-       {{{"nv", 3}, {"mr", 8}},
-        {{"nv", 4}, {"mr", 6}},
-        {{"nv", 1}, {"mr", 24}},
-        {{"nv", 2}, {"mr", 12}}}},
+       {{{"NV", 3}}, {{"NV", 4}}, {{"NV", 1}}, {{"NV", 2}}}},
       {"direct-window",
        IdeaCategory::MemoryAccess,
        "direct convolution on packed weights",
@@ -177,10 +176,10 @@ static const std::vector<CatalogIdea> &table() {
        "still "
        "fit the second-level cache.",
        "contraction",
-       "kc",
+       "KC",
        false,
        false,
-       {{{"kc", 8192}}}},
+       {{{"KC", 65536}}}},
       {"share-columns",
        IdeaCategory::Parallelism,
        "threads share the columns",
@@ -188,10 +187,10 @@ static const std::vector<CatalogIdea> &table() {
        "never wait for each other, at the price of copying the other operand "
        "once a thread.",
        "contraction",
-       "par",
+       "SHARE",
        false,
        false,
-       {{{"par", 2}}}},
+       {{{"SHARE", 2}}}},
       {"share-rows",
        IdeaCategory::Parallelism,
        "threads share the rows",
@@ -199,20 +198,20 @@ static const std::vector<CatalogIdea> &table() {
        "each "
        "own a range of rows: the panels are packed once and read by all.",
        "contraction",
-       "par",
+       "SHARE",
        false,
        false,
-       {{{"par", 1}}}},
+       {{{"SHARE", 1}}}},
       {"share-batch",
        IdeaCategory::Parallelism,
        "threads share the batch",
        "Give whole products to each thread: there is no barrier inside a "
        "product and every panel is private.",
        "contraction",
-       "par",
+       "SHARE",
        false,
        false,
-       {{{"par", 0}}}},
+       {{{"SHARE", 0}}}},
       {"prefetch-panels",
        IdeaCategory::Latency,
        "prefetch the panel ahead",
@@ -220,10 +219,10 @@ static const std::vector<CatalogIdea> &table() {
        "used, so that its way from the second-level cache overlaps with the "
        "multiply-adds.",
        "contraction",
-       "prefetch",
+       "PREFETCH",
        false,
        false,
-       {{{"prefetch", 8}}, {{"prefetch", 16}}, {{"prefetch", 4}}}},
+       {{{"PREFETCH", 8}}, {{"PREFETCH", 16}}, {{"PREFETCH", 4}}}},
       {"rows-in-place",
        IdeaCategory::MemoryAccess,
        "read the first operand where it lies",
@@ -231,20 +230,20 @@ static const std::vector<CatalogIdea> &table() {
        "layout hardly matters: read them from where they lie and save the "
        "copy.",
        "contraction",
-       "packA",
+       "PACK_A",
        false,
        false,
-       {{{"packA", 0}}}},
+       {{{"PACK_A", 0}}, {{"PACK_A", 1}}}},
       {"columns-in-place",
        IdeaCategory::MemoryAccess,
        "read the second operand where it lies",
        "The second operand is contiguous along the columns already: with few "
        "rows it is not reused often enough to pay for a copy.",
        "contraction",
-       "packB",
+       "PACK_B",
        false,
        false,
-       {{{"packB", 0}}, {{"packB", 0}, {"packA", 0}}}},
+       {{{"PACK_B", 0}}, {{"PACK_B", 0}, {"PACK_A", 0}}}},
       {"smaller-blocks",
        IdeaCategory::MemoryAccess,
        "blocks for the first-level cache",
@@ -252,10 +251,10 @@ static const std::vector<CatalogIdea> &table() {
        "in the first-level cache together, so that no inner step waits for the "
        "second level.",
        "contraction",
-       "mc",
+       "MC",
        false,
        false,
-       {{{"mc", 112}, {"kc", 192}}, {{"mc", 224}}, {{"mc", 56}}}},
+       {{{"MC", 96}, {"KC", 192}}, {{"MC", 192}}, {{"MC", 48}}}},
       {"other-nesting",
        IdeaCategory::ControlFlow,
        "weights or image outermost",
@@ -369,13 +368,8 @@ std::vector<int64_t> catalog::neighbouringValues(llvm::StringRef name,
     return {v + 1, v - 1, v + 2, v - 2};
   if (name == "nv")
     return {v + 1, v - 1};
-  if (name == "kc" || name == "qb")
+  if (name == "qb")
     return {v + v / 2, v - v / 4, v * 2, v / 2};
-  if (name == "mc" || name == "nc")
-    return {v * 2, v / 2, v + v / 2, v - v / 4};
-  if (name == "prefetch")
-    return v == 0 ? std::vector<int64_t>{8, 4, 16}
-                  : std::vector<int64_t>{v * 2, v / 2, 0};
   if (name == "unroll")
     return v == 1 ? std::vector<int64_t>{2, 4}
                   : std::vector<int64_t>{v * 2, v / 2};
@@ -384,9 +378,18 @@ std::vector<int64_t> catalog::neighbouringValues(llvm::StringRef name,
                   : std::vector<int64_t>{v + 1, v - 1};
   if (name == "keep")
     return v == 0 ? std::vector<int64_t>{1, 2} : std::vector<int64_t>{3 - v, 0};
-  if (name == "packA" || name == "packB" || name == "panelsOutside" ||
-      name == "stream" || name == "share" || name == "skip" ||
-      name == "aheadResult")
+  if (name == "panelsOutside" || name == "stream" || name == "share" ||
+      name == "skip" || name == "aheadResult")
     return {1 - v};
   return {};
+}
+
+std::vector<int64_t> catalog::neighboursInList(llvm::ArrayRef<int64_t> values,
+                                               int64_t value) {
+  std::vector<int64_t> result;
+  int64_t at = llvm::lower_bound(values, value) - values.begin();
+  for (int64_t to : {at + 1, at - 1, at + 2, at - 2})
+    if (to >= 0 && to < int64_t(values.size()))
+      result.push_back(values[to]);
+  return result;
 }

@@ -39,6 +39,9 @@ llvm::ArrayRef<CatalogIdea> allIdeas();
 /// Neighbouring values of a parameter, nearest first; empty for one that is not
 /// numeric.
 std::vector<int64_t> neighbouringValues(llvm::StringRef name, int64_t value);
+/// The same of a number that has the values of a list, ascending.
+std::vector<int64_t> neighboursInList(llvm::ArrayRef<int64_t> values,
+                                      int64_t value);
 
 } // namespace catalog
 } // namespace fastk

@@ -217,6 +217,20 @@ bool KernelEmitter::materializeUses(const Discovery &discovery,
   return true;
 }
 
+/// Whether there are a few rows and a few columns.
+static bool isMatrix(const Contraction &c) {
+  return c.mSize >= 4 && c.nSize >= 4;
+}
+
+/// Whether a sum of products is a stage of its own: one that moves over a
+/// window, where that has rows and columns; of others also a vector times a
+/// matrix, which families read in whole vectors however it lies.
+static bool isStage(const Contraction &c) {
+  if (c.m.empty() || c.n.empty())
+    return false;
+  return c.windowed ? isMatrix(c) : c.mSize * c.nSize >= 16;
+}
+
 bool KernelEmitter::produce(Value root, const Buffer &destination) {
   if (!program.failure.empty())
     return false;
@@ -246,7 +260,7 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
     std::optional<Contraction> contraction;
     for (const Use &use : found.uses) {
       auto c = matchContraction(use.value);
-      if (!c || c->m.empty() || c->n.empty())
+      if (!c || !isStage(*c))
         continue;
       Lin sum;
       for (const Lin &i : use.index)
@@ -255,10 +269,9 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
       bool full = llvm::all_of(index, [&](const Lin &i) {
         return i.terms.empty() || sum.terms.count(i.terms.begin()->first);
       });
-      bool worth = c->mSize >= 4 && c->nSize >= 4;
       full &= cast<RankedTensorType>(use.value.getType()).getNumElements() ==
               type.getNumElements();
-      if (full && worth && !chosen) {
+      if (full && !chosen) {
         chosen = &use;
         contraction = c;
       }
@@ -278,11 +291,13 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
         continue;
       Program saved = program;
       std::vector<std::string> savedStages = stages;
+      std::vector<FamilyStage> savedFamilyStages = familyStages;
       auto attemptOne = [&](auto &&emit) {
         if (emit())
           return true;
         program = saved;
         stages = savedStages;
+        familyStages = savedFamilyStages;
         return false;
       };
       if (contraction->windowed) {
@@ -292,16 +307,24 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
             }))
           return true;
       } else {
-        if (attemptOne([&] {
+        if (isMatrix(*contraction) && attemptOne([&] {
               return emitAttention(root, destination, index, use, *contraction);
             }))
           return true;
-        for (bool merge : {true, false})
-          if (attemptOne([&] {
-                return emitContraction(root, destination, index, use,
-                                       *contraction, merge);
-              }))
-            return true;
+        if (families.empty())
+          return program.fail(kNoFamilies);
+        if (attemptOne([&] {
+              return emitContraction(root, destination, index, use,
+                                     *contraction);
+            }))
+          return true;
+        // What becomes of the sums is no part of a family's program: it comes
+        // after them.
+        if (use.value != root) {
+          if (!materialize(use.value))
+            return false;
+          continue;
+        }
       }
       stages.push_back("nest");
       return emitNest(root, destination, index);
@@ -313,7 +336,7 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
       if (u.value == root)
         return true;
       auto c = matchContraction(u.value);
-      if (c && c->mSize >= 4 && c->nSize >= 4)
+      if (c && isStage(*c))
         return false;
       return bool(matchReduction(u.value));
     };
@@ -333,16 +356,25 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
       if (!loops)
         continue;
       SmallVector<int64_t> ranges = reduction->op.getStaticLoopRanges();
+      const unsigned firstReduced = program.vars.size();
       for (unsigned d : reduction->reductionDims)
         (*loops)[d] =
             ranges[d] == 1
                 ? Lin(0)
                 : Lin::ofVar(program.newVar(program.fresh("r"), ranges[d]));
+      // A nest has the loops of one reduction around an element: another one
+      // for each of its elements comes before.
+      auto staysInside = [&](const Use &u) {
+        return staysInNest(u) && llvm::all_of(u.index, [&](const Lin &i) {
+                 return i.terms.empty() ||
+                        i.terms.rbegin()->first < firstReduced;
+               });
+      };
       Discovery inside = discoverWith(
           [&](Scope &s) { s.reductionElement(*reduction, *loops); });
       if (!inside.failure.empty())
         return program.fail(inside.failure);
-      if (!materializeUses(inside, staysInNest, changed))
+      if (!materializeUses(inside, staysInside, changed))
         return false;
       kept.insert(kept.end(), inside.uses.begin(), inside.uses.end());
     }
@@ -639,9 +671,10 @@ bool KernelEmitter::emit(Block &pattern, CKernel &kernel) {
   std::string unused;
   for (size_t i = 0; i < pattern.getNumArguments(); ++i)
     unused += "  (void)in" + std::to_string(i) + ";\n";
-  kernel.source = preamble(program) + program.functions + "void fastk_kernel(" +
-                  signature + "void *workspace) {\n" + unused +
-                  "  (void)workspace;\n" + program.body + "}\n";
+  if (!join("void fastk_kernel(" + signature + "void *workspace) {\n" + unused +
+                "  (void)workspace;\n",
+            kernel))
+    return false;
   kernel.workspaceBytes = program.workspaceBytes;
   if (program.sharedDivisors)
     used["reciprocal"] = program.reciprocals;
@@ -652,7 +685,8 @@ bool KernelEmitter::emit(Block &pattern, CKernel &kernel) {
 }
 
 CKernel catalog::emitCKernel(Block &pattern, const Machine &machine,
-                             const Parameters &parameters) {
+                             const Parameters &parameters,
+                             StageFamilies &families) {
   // Work on a copy in which every named op is a generic.
   CKernel kernel;
   MLIRContext *context = pattern.getParentOp()->getContext();
@@ -704,7 +738,7 @@ CKernel catalog::emitCKernel(Block &pattern, const Machine &machine,
       (width->second == 16 || width->second == 32 || width->second == 64) &&
       width->second <= machine.vectorBytes)
     used.vectorBytes = width->second;
-  KernelEmitter emitter(used, parameters);
+  KernelEmitter emitter(used, parameters, families);
   if (!emitter.emit(*body, kernel)) {
     kernel.failure = emitter.failure();
     kernel.source.clear();

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Splits a pattern into stages, each of which writes one buffer, and emits each
-// stage by the family that fits: contraction, convolution, or a nest of loops
-// (rows, reductions, elementwise). What a stage reads and no buffer holds is
-// computed where it is read.
+// Splits a pattern into stages, each of which writes one buffer. A product is
+// written by a family for the host (docs/families.md), other stages by an
+// emitter of their kind: convolution, attention, or a nest of loops (rows,
+// reductions, elementwise). What a stage reads and no buffer holds is computed
+// where it is read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,9 +81,10 @@ public:
 
 class KernelEmitter {
 public:
-  KernelEmitter(const Machine &machine, const Parameters &parameters)
+  KernelEmitter(const Machine &machine, const Parameters &parameters,
+                StageFamilies &families)
       : program(machine.vectorBytes / 4, machine.threads), machine(machine),
-        parameters(parameters) {}
+        parameters(parameters), families(families) {}
 
   bool emit(mlir::Block &pattern, CKernel &kernel);
   const std::string &failure() const { return program.failure; }
@@ -110,7 +112,15 @@ private:
   bool emitInsert(mlir::Value value, const Buffer &destination);
   bool emitContraction(mlir::Value root, const Buffer &destination,
                        llvm::ArrayRef<Lin> rootIndex, const Use &use,
-                       const Contraction &contraction, bool merge);
+                       const Contraction &contraction);
+  /// Emits `root`, which reads only what is in buffers, by the first family
+  /// that serves it as the core.
+  bool emitByFamily(llvm::StringRef core, mlir::Value root,
+                    const Buffer &destination);
+  /// What the parameters say of the numbers of a stage's program.
+  families::WantedNumbers wantedNumbers(llvm::StringRef suffix) const;
+  /// The whole program.
+  bool join(llvm::StringRef signature, CKernel &kernel);
   bool emitConvolution(mlir::Value root, const Buffer &destination,
                        llvm::ArrayRef<Lin> rootIndex, const Use &use,
                        const Contraction &contraction);
@@ -133,7 +143,7 @@ private:
 
   /// Emits the register kernel for `rows` rows; its name.
   std::string microKernel(unsigned rows, unsigned vectors, int64_t rowStride,
-                          int64_t kStride, unsigned prefetch);
+                          int64_t kStride);
   /// Copies dst[y * ldy + x] = element(x, y), f32, x < xCount, y < yCount. With
   /// `transpose` the source is read along y. Stores whole vectors along x.
   void packBlock(Writer &w, const std::string &dst, int64_t ldy, unsigned xVar,
@@ -148,6 +158,23 @@ private:
   Parameters parameters;
   Parameters used;
   std::vector<std::string> stages;
+  StageFamilies &families;
+  /// A stage that a family writes, and what stands behind the names that its
+  /// program defines.
+  struct FamilyStage {
+    StageFamilies::Filled filled;
+    std::string suffix;
+
+    llvm::StringRef helpers() const {
+      return llvm::StringRef(filled.instance.program)
+          .take_front(filled.instance.helpers);
+    }
+    llvm::StringRef own() const {
+      return llvm::StringRef(filled.instance.program)
+          .drop_front(filled.instance.helpers);
+    }
+  };
+  std::vector<FamilyStage> familyStages;
   /// Values whose stage is being emitted.
   std::set<void *> inProgress;
 };

@@ -14,6 +14,7 @@
 #include "KernelRunner.h"
 #include "Patterns.h"
 
+#include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -24,6 +25,7 @@
 #include "gtest/gtest.h"
 
 using namespace fastk::test;
+using fastk::catalog::StageFamilies;
 
 TEST(CatalogContraction, ShapesThatDivideNothing) {
   std::vector<KernelCase> cases;
@@ -38,7 +40,7 @@ TEST(CatalogContraction, ShapesThatDivideNothing) {
            {},
            64,
            2,
-           s[1] >= 4 && s[2] >= 4 ? "contraction" : "",
+           "contraction",
            s[3] > 100 ? 0.1 : 0.5,
            "product"});
   checkKernels(cases);
@@ -49,42 +51,44 @@ TEST(CatalogContraction, Epilogues) {
   for (Epilogue e : {Epilogue::Bias, Epilogue::BiasGelu, Epilogue::Residual,
                      Epilogue::RowScale, Epilogue::TruncateF16})
     for (bool half : {false, true})
-      cases.push_back({product(2, 29, 45, 37, half, half, e),
-                       {{"kc", half ? 16 : 4096}},
+      cases.push_back({product(2, 29, 45, half ? 300 : 37, half, half, e),
+                       {{"KC", half ? 128 : 65536}},
                        64,
                        2,
                        "contraction",
-                       0.4,
+                       half ? 0.1 : 0.4,
                        "epilogue"});
   checkKernels(cases);
 }
 
 TEST(CatalogContraction, Parameters) {
   std::vector<KernelCase> cases;
-  std::string plain = product(1, 61, 96, 70, false, false, Epilogue::BiasGelu),
-              even = product(2, 56, 64, 48, false, false, Epilogue::None);
+  std::string plain =
+                  product(1, 61, 300, 270, false, false, Epilogue::BiasGelu),
+              even = product(2, 56, 64, 148, false, false, Epilogue::None);
   for (int64_t mr : {1, 4, 14, 28})
     for (int64_t nv : {1, 2, 4})
       cases.push_back({nv == 2 ? even : plain,
-                       {{"mr", mr}, {"nv", nv}, {"kc", 10 * mr}},
+                       {{"MR", mr}, {"NV", nv}, {"KC", 128}},
                        64,
                        2,
                        "contraction",
-                       0.3,
+                       0.1,
                        "tile"});
-  for (int64_t par : {0, 1, 2})
+  for (int64_t share : {0, 1, 2})
     for (int64_t pack : {0, 1, 2, 3})
-      cases.push_back({par == 1 ? plain : even,
-                       {{"par", par},
-                        {"packA", pack & 1},
-                        {"packB", pack >> 1},
-                        {"prefetch", pack},
-                        {"mc", 20},
-                        {"nc", 33}},
+      cases.push_back({share == 1 ? plain : even,
+                       {{"SHARE", share},
+                        {"PACK_A", pack & 1},
+                        {"PACK_B", pack >> 1},
+                        {"PREFETCH", 4 * pack},
+                        {"MC", 48},
+                        {"NC", 256},
+                        {"SERIAL", 0}},
                        64,
                        3,
                        "contraction",
-                       0.3,
+                       0.1,
                        "packing"});
   for (unsigned bytes : {16u, 32u})
     for (bool transposed : {false, true})
@@ -97,6 +101,118 @@ TEST(CatalogContraction, Parameters) {
            0.5,
            "narrow"});
   checkKernels(cases);
+}
+
+namespace {
+/// Kernels of a text, with or without families.
+class Emitted {
+public:
+  explicit Emitted(const std::string &text) {
+    context.loadDialect<fastk::FastkDialect, mlir::arith::ArithDialect,
+                        mlir::func::FuncDialect, mlir::linalg::LinalgDialect,
+                        mlir::math::MathDialect, mlir::tensor::TensorDialect>();
+    module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    EXPECT_TRUE(module) << text;
+  }
+
+  fastk::catalog::CKernel with(const fastk::catalog::Parameters &parameters,
+                               StageFamilies &families = shippedFamilies()) {
+    fastk::catalog::Machine machine;
+    machine.vectorBytes = 32;
+    machine.threads = 2;
+    auto function = *module->getOps<mlir::func::FuncOp>().begin();
+    return fastk::catalog::emitCKernel(function.getBody().front(), machine,
+                                       parameters, families);
+  }
+
+private:
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+};
+} // namespace
+
+/// Two products of other sizes, with rows between.
+static std::string twoProducts() {
+  return attention(2, 40, 52, 24, false, false);
+}
+
+TEST(CatalogContraction, EachStageHasNumbersOfItsOwn) {
+  Emitted text(twoProducts());
+  auto first = text.with({{"fuse", 0}});
+  ASSERT_EQ(first.failure, "");
+  EXPECT_EQ(llvm::count(first.stages, "contraction"), 2);
+  EXPECT_EQ(first.values.at("NV_2"), (std::vector<int64_t>{1, 2, 3, 4}));
+  // What a kernel says of its parameters makes it again.
+  EXPECT_EQ(text.with(first.parameters).source, first.source);
+  // One number of one stage, and of all.
+  auto changed = first.parameters;
+  changed["NV_2"] = first.parameters.at("NV_2") == 1 ? 2 : 1;
+  auto second = text.with(changed);
+  EXPECT_EQ(second.parameters.at("NV_2"), changed["NV_2"]);
+  EXPECT_EQ(second.parameters.at("NV_1"), first.parameters.at("NV_1"));
+  changed["NV"] = 3;
+  auto all = text.with(changed);
+  EXPECT_EQ(all.parameters.at("NV_1"), 3);
+  EXPECT_EQ(all.parameters.at("NV_2"), 3);
+  EXPECT_EQ(all.parameters.count("NV"), 0u);
+}
+
+TEST(CatalogContraction, TwoProductsInOneProgram) {
+  std::vector<KernelCase> cases;
+  for (int64_t mr : {2, 5})
+    cases.push_back({twoProducts(),
+                     {{"fuse", 0}, {"MR_1", mr}, {"NV_2", 1}},
+                     32,
+                     2,
+                     "contraction",
+                     1,
+                     "two products"});
+  checkKernels(cases);
+}
+
+TEST(CatalogContraction, TypesAndHelpersAreThereOnce) {
+  auto kernel = Emitted(twoProducts()).with({{"fuse", 0}});
+  for (const char *once :
+       {"#include <math.h>", "#define FK_INLINE ", "#define LANES ",
+        "FK_INLINE void fk_transpose(vf32 *r)", "\nvoid fastk_kernel(",
+        "static void fastk_kernel_1(", "static void fastk_kernel_2("})
+    EXPECT_EQ(llvm::StringRef(kernel.source).count(once), 1u) << once;
+}
+
+TEST(CatalogContraction, SumsThatAreNoFloatsComeFirst) {
+  // Whether an element is above a half: a family has no such result.
+  std::string text = R"(
+#id = affine_map<(m, n) -> (m, n)>
+func.func @f(%a: tensor<24x36xf32>, %b: tensor<36x40xf32>) -> tensor<24x40xi1> {
+  %z = arith.constant 0.0 : f32
+  %half = arith.constant 0.5 : f32
+  %e = tensor.empty() : tensor<24x40xf32>
+  %i = linalg.fill ins(%z : f32) outs(%e : tensor<24x40xf32>) -> tensor<24x40xf32>
+  %p = linalg.matmul ins(%a, %b : tensor<24x36xf32>, tensor<36x40xf32>) outs(%i : tensor<24x40xf32>) -> tensor<24x40xf32>
+  %eo = tensor.empty() : tensor<24x40xi1>
+  %q = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%p : tensor<24x40xf32>) outs(%eo : tensor<24x40xi1>) {
+  ^bb0(%x: f32, %o: i1):
+    %v = arith.cmpf ogt, %x, %half : f32
+    linalg.yield %v : i1
+  } -> tensor<24x40xi1>
+  return %q : tensor<24x40xi1>
+}
+)";
+  checkKernels({{text, {}, 64, 2, "contraction", 1, "truth"},
+                {text, {}, 64, 2, "nest", 1, "truth"}});
+}
+
+TEST(CatalogContraction, WithoutFamiliesThereIsNoProduct) {
+  StageFamilies none;
+  Emitted text(product(1, 32, 32, 32, false, false, Epilogue::None));
+  auto kernel = text.with({}, none);
+  EXPECT_EQ(kernel.source, "");
+  EXPECT_EQ(kernel.failure,
+            "the catalog's products are families for the host, and there are "
+            "none: install the folder families/host beside fastk's programs");
+  // Loops need none.
+  EXPECT_EQ(text.with({{"family", 1}}, none).failure, "");
+  EXPECT_EQ(Emitted(softmax(2, 3, 4, false, false)).with({}, none).failure, "");
 }
 
 TEST(CatalogRows, SoftmaxAndLogSoftmax) {
@@ -137,6 +253,35 @@ TEST(CatalogRows, ProductsWhoseMaximumIsSubtractedAreRounded) {
           {text, {{"keep", keep}}, 32, 2, "nest", 3e6, "softmax of a product"});
   }
   checkKernels(cases);
+}
+
+TEST(CatalogRows, ASumOfSumsIsTwoStages) {
+  // A matrix times a vector, and the result divided by its length.
+  std::string text = R"(
+func.func @f(%w: tensor<48x96xf32>, %x: tensor<96xf32>) -> tensor<48xf32> {
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<48xf32>
+  %i = linalg.fill ins(%z : f32) outs(%e : tensor<48xf32>) -> tensor<48xf32>
+  %p = linalg.matvec ins(%w, %x : tensor<48x96xf32>, tensor<96xf32>) outs(%i : tensor<48xf32>) -> tensor<48xf32>
+  %e0 = tensor.empty() : tensor<f32>
+  %i0 = linalg.fill ins(%z : f32) outs(%e0 : tensor<f32>) -> tensor<f32>
+  %s = linalg.generic {indexing_maps = [affine_map<(m) -> (m)>, affine_map<(m) -> ()>], iterator_types = ["reduction"]} ins(%p : tensor<48xf32>) outs(%i0 : tensor<f32>) {
+  ^bb0(%v: f32, %acc: f32):
+    %q = arith.mulf %v, %v : f32
+    %t = arith.addf %acc, %q : f32
+    linalg.yield %t : f32
+  } -> tensor<f32>
+  %n = linalg.generic {indexing_maps = [affine_map<(m) -> (m)>, affine_map<(m) -> ()>, affine_map<(m) -> (m)>], iterator_types = ["parallel"]} ins(%p, %s : tensor<48xf32>, tensor<f32>) outs(%e : tensor<48xf32>) {
+  ^bb0(%v: f32, %y: f32, %o: f32):
+    %r = math.rsqrt %y : f32
+    %t = arith.mulf %v, %r : f32
+    linalg.yield %t : f32
+  } -> tensor<48xf32>
+  return %n : tensor<48xf32>
+}
+)";
+  checkKernels({{text, {}, 32, 2, "nest", 1, "norm of a product"},
+                {text, {{"keep", 2}}, 64, 1, "nest", 1, "norm of a product"}});
 }
 
 TEST(CatalogRows, Parameters) {
@@ -197,9 +342,9 @@ static size_t countOf(llvm::StringRef text, llvm::StringRef part) {
 TEST(CatalogRows, NextRowIsFetchedOnceALine) {
   auto emitted = [](fastk::catalog::Parameters parameters, unsigned bytes) {
     mlir::MLIRContext context;
-    context.loadDialect<mlir::arith::ArithDialect, mlir::func::FuncDialect,
-                        mlir::linalg::LinalgDialect, mlir::math::MathDialect,
-                        mlir::tensor::TensorDialect>();
+    context.loadDialect<fastk::FastkDialect, mlir::arith::ArithDialect,
+                        mlir::func::FuncDialect, mlir::linalg::LinalgDialect,
+                        mlir::math::MathDialect, mlir::tensor::TensorDialect>();
     auto module = mlir::parseSourceString<mlir::ModuleOp>(
         softmax(1, 64, 1024, false, false), &context);
     fastk::catalog::Machine machine;
@@ -207,7 +352,7 @@ TEST(CatalogRows, NextRowIsFetchedOnceALine) {
     machine.threads = 2;
     auto function = *module->getOps<mlir::func::FuncOp>().begin();
     return fastk::catalog::emitCKernel(function.getBody().front(), machine,
-                                       parameters)
+                                       parameters, shippedFamilies())
         .source;
   };
   EXPECT_EQ(countOf(emitted({}, 64), "__builtin_prefetch"), 0u);
@@ -355,17 +500,17 @@ TEST(CatalogAttention, ProofOfTheMask) {
   std::string causal = attention(1, 60, 60, 20, false, true);
   auto proved = [](const std::string &text) {
     mlir::MLIRContext context;
-    context.loadDialect<mlir::arith::ArithDialect, mlir::func::FuncDialect,
-                        mlir::linalg::LinalgDialect, mlir::math::MathDialect,
-                        mlir::tensor::TensorDialect>();
+    context.loadDialect<fastk::FastkDialect, mlir::arith::ArithDialect,
+                        mlir::func::FuncDialect, mlir::linalg::LinalgDialect,
+                        mlir::math::MathDialect, mlir::tensor::TensorDialect>();
     auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     EXPECT_TRUE(module) << text;
     fastk::catalog::Machine machine;
     machine.vectorBytes = 64;
     machine.threads = 2;
     auto function = *module->getOps<mlir::func::FuncOp>().begin();
-    auto kernel =
-        fastk::catalog::emitCKernel(function.getBody().front(), machine, {});
+    auto kernel = fastk::catalog::emitCKernel(function.getBody().front(),
+                                              machine, {}, shippedFamilies());
     EXPECT_EQ(kernel.failure, "");
     return kernel.parameters.count("skip") != 0;
   };
@@ -427,6 +572,15 @@ TEST(CatalogAttention, FullAndCausal) {
                    "attention",
                    1,
                    "cross attention"});
+  // One query and few: products of their own, with rows between.
+  for (int64_t rows : {1, 3})
+    cases.push_back({attention(3, rows, 70, 24, false, false),
+                     {},
+                     32,
+                     2,
+                     "contraction",
+                     1,
+                     "few queries"});
   // Rows between products have no buffer of their own, whatever is asked for.
   for (int64_t keep : {0, 1, 2})
     cases.push_back({attention(2, 40, 40, 16, false, false),

@@ -8,6 +8,7 @@
 #include "KernelRunner.h"
 #include "Interpreter.h"
 
+#include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -249,9 +250,15 @@ void parse(Prepared &p, MLIRContext &context) {
 }
 } // namespace
 
+catalog::StageFamilies &fastk::test::shippedFamilies() {
+  static catalog::StageFamilies families =
+      llvm::cantFail(catalog::StageFamilies::shipped());
+  return families;
+}
+
 void fastk::test::checkKernels(const std::vector<KernelCase> &cases) {
   MLIRContext context;
-  context.loadDialect<arith::ArithDialect, func::FuncDialect,
+  context.loadDialect<FastkDialect, arith::ArithDialect, func::FuncDialect,
                       linalg::LinalgDialect, math::MathDialect,
                       tensor::TensorDialect>();
   std::vector<Prepared> prepared(cases.size());
@@ -274,7 +281,8 @@ void fastk::test::checkKernels(const std::vector<KernelCase> &cases) {
     machine.vectorBytes = cases[i].vectorBytes;
     machine.threads = cases[i].threads;
     machine.l2Bytes = 1 << 20;
-    p.kernel = catalog::emitCKernel(*p.block, machine, cases[i].parameters);
+    p.kernel = catalog::emitCKernel(*p.block, machine, cases[i].parameters,
+                                    shippedFamilies());
     if (p.kernel.source.empty())
       p.error = "not emitted: " + p.kernel.failure;
   }

@@ -35,6 +35,9 @@ struct KernelCase {
   std::string notEmitted = {};
 };
 
+/// The families for the host that the build ships.
+catalog::StageFamilies &shippedFamilies();
+
 /// Emits, compiles with warnings as errors, runs and compares with the
 /// interpreter. Cases are compiled two at a time.
 void checkKernels(const std::vector<KernelCase> &cases);

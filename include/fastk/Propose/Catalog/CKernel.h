@@ -15,6 +15,7 @@
 #define FASTK_PROPOSE_CATALOG_CKERNEL_H
 
 #include "fastk/Families/Machine.h"
+#include "fastk/Propose/Catalog/StageFamilies.h"
 #include "mlir/IR/Block.h"
 #include <cstdint>
 #include <map>
@@ -31,19 +32,31 @@ struct CKernel {
   /// the emitter cannot express, and then `failure` says what.
   std::string source;
   int64_t workspaceBytes = 0;
-  /// The parameters that had an effect, with the values that were taken.
+  /// The parameters that had an effect, with the values that were taken. "MR_2"
+  /// is a number of the program of the second stage that a family writes.
   Parameters parameters;
+  /// Of numbers of families' programs: all values that they may have,
+  /// ascending.
+  std::map<std::string, std::vector<int64_t>> values;
   /// What each stage is, in order: "contraction", "convolution", "nest", "pad",
   /// "insert", "attention".
   std::vector<std::string> stages;
   std::string failure;
 };
 
+/// What emitCKernel() says of a product where it is given no families.
+inline constexpr llvm::StringLiteral kNoFamilies =
+    "the catalog's products are families for the host, and there are none: "
+    "install the folder families/host beside fastk's programs";
+
 /// Emits a kernel for the body of a workload (named linalg ops or generics,
 /// terminated by the values it returns). Parameters that are absent take
-/// defaults derived from the machine; those out of range are clamped.
+/// defaults derived from the machine; those out of range are clamped. Of
+/// numbers of families the nearest that their rules allow are taken; one
+/// without a stage ("MR") is of all. Products are written by the first of
+/// `families` that serves them.
 CKernel emitCKernel(mlir::Block &pattern, const Machine &machine,
-                    const Parameters &parameters);
+                    const Parameters &parameters, StageFamilies &families);
 
 } // namespace catalog
 } // namespace fastk

@@ -1,0 +1,57 @@
+//===- StageFamilies.h - Families that write stages -------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_PROPOSE_CATALOG_STAGEFAMILIES_H
+#define FASTK_PROPOSE_CATALOG_STAGEFAMILIES_H
+
+#include "fastk/Families/Family.h"
+#include <map>
+#include <tuple>
+
+namespace fastk::catalog {
+
+/// Families for the host, each of which may write a stage of a kernel. What one
+/// was filled in as is remembered: a search emits kernels by the dozen that
+/// differ in one stage.
+class StageFamilies {
+public:
+  StageFamilies() = default;
+  explicit StageFamilies(std::vector<families::Family> families)
+      : families(std::move(families)) {}
+  /// Those that the running program brings; none where it has no folder of
+  /// them.
+  static llvm::Expected<StageFamilies> shipped();
+
+  bool empty() const { return families.empty(); }
+
+  struct Filled {
+    std::string family;
+    families::Instance instance;
+    families::ProgramNumbers numbers;
+    int64_t workspaceBytes = 0;
+  };
+  /// The first family of the core that serves it, with the wanted numbers as
+  /// far as its rules allow. Nothing: \p why says what each does not take.
+  std::optional<Filled> fillIn(const families::CoreInstance &core,
+                               const families::WantedNumbers &wanted,
+                               std::string &why);
+
+private:
+  std::optional<Filled> fillIn(const families::Family &family,
+                               const families::CoreInstance &core,
+                               const families::WantedNumbers &wanted,
+                               std::string &why);
+
+  std::vector<families::Family> families;
+  using Question =
+      std::tuple<std::string, std::string, families::WantedNumbers>;
+  std::map<Question, std::pair<std::optional<Filled>, std::string>> known;
+};
+
+} // namespace fastk::catalog
+
+#endif // FASTK_PROPOSE_CATALOG_STAGEFAMILIES_H
