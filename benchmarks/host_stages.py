@@ -36,7 +36,7 @@ import numpy
 
 #: As lib/Conversion/C/CProgram.cpp compiles.
 FLAGS = (
-    "-std=gnu17 -O3 -march=native -fopenmp -ffp-contract=fast -fno-math-errno "
+    "-std=gnu17 -O3 -march=native -fopenmp -ffp-contract=fast-honor-pragmas -fno-math-errno "
     "-fno-trapping-math -fPIC -shared"
 ).split()
 
@@ -159,11 +159,9 @@ class Program:
         )
         if source.returncode:
             sys.exit(f"error: {tool} {file}: {source.stderr.strip()}")
-        notes = [
-            line[3:].split()
-            for line in source.stdout.splitlines()
-            if line.startswith("// ")
-        ]
+        # Behind the program, which has comments of its own.
+        program, _, rest = source.stdout.rpartition("\n// stages ")
+        notes = [line.split() for line in ("stages " + rest).split("\n// ")]
         self.inputs = [note[1:] for note in notes if note[0] == "input"]
         self.outputs = [note[1:] for note in notes if note[0] == "output"]
         self.stages = next(note[1:] for note in notes if note[0] == "stages")
@@ -172,7 +170,7 @@ class Program:
         )
         self.workspace = int(next(n[1] for n in notes if n[0] == "workspace"))
         path = pathlib.Path(folder) / f"{len(os.listdir(folder))}.c"
-        path.write_text(source.stdout)
+        path.write_text(program + "\n")
         library = path.with_suffix(".so")
         subprocess.run(["clang-22", *FLAGS, path, "-o", library, "-lm"], check=True)
         self.library = ctypes.CDLL(str(library))

@@ -300,15 +300,15 @@ std::optional<Instance> families::instantiateNear(const Family &family,
   }
   std::vector<Filling::Ranked> ranked =
       filling.rankAll(std::move(asWanted), {}, isAlike, why);
-  if (ranked.empty() && !values.empty())
-    ranked = filling.rankAll(
-        all, fixed,
-        [&](const Names &each) {
-          // Lists are shorter than that.
-          return distance(all, wanted.first, each) * 10000 +
-                 distance(all, wanted.others, each);
-        },
-        why);
+  auto steps = [&](const Names &each) {
+    // Lists are shorter than that.
+    return distance(all, wanted.first, each) * 10000 +
+           distance(all, wanted.others, each);
+  };
+  // Then without those numbers that the cost does not choose.
+  for (const Names &kept : {fixed, Names()})
+    if (ranked.empty() && !values.empty())
+      ranked = filling.rankAll(all, kept, steps, why);
   if (ranked.empty())
     return std::nullopt;
   return filling.make(ranked.front());

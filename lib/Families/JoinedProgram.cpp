@@ -44,11 +44,39 @@ static std::string commentOf(StringRef text) {
                                        : text.str();
 }
 
+/// Of tokens of a directive: whether `##` begins at that one.
+static bool isPaste(ArrayRef<CToken> tokens, size_t at) {
+  return at + 1 < tokens.size() && tokens[at].text == "#" &&
+         tokens[at + 1].text == "#";
+}
+
+/// Whether a macro makes a name of two there, as in `STRIDE_##axis`, and every
+/// name that begins so is one of `names`: then the suffix belongs behind it.
+static bool isNamePasted(ArrayRef<CToken> tokens, size_t at,
+                         const StringSet<> &names) {
+  if (tokens[at].kind != CToken::Kind::Name || !isPaste(tokens, at + 1) ||
+      at + 3 >= tokens.size() || tokens[at + 3].kind != CToken::Kind::Name ||
+      isPaste(tokens, at + 4) || (at >= 2 && isPaste(tokens, at - 2)))
+    return false;
+  return any_of(names, [&](const auto &name) {
+    return name.getKey().size() > tokens[at].text.size() &&
+           name.getKey().starts_with(tokens[at].text);
+  });
+}
+
 /// The text with a suffix at all names of `names`.
 static std::string rename(StringRef text, const StringSet<> &names,
                           StringRef suffix, bool hasDirectives = true) {
   std::string result;
-  for (const CToken &token : families::readTokens(text, hasDirectives)) {
+  const std::vector<CToken> tokens =
+      families::readTokens(text, hasDirectives);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const CToken &token = tokens[i];
+    if (!hasDirectives && isNamePasted(tokens, i, names)) {
+      result += (token.text + "##" + tokens[i + 3].text + "##" + suffix).str();
+      i += 3;
+      continue;
+    }
     if (token.kind == CToken::Kind::Directive)
       result += rename(token.text, names, suffix, /*hasDirectives=*/false);
     else if (token.kind == CToken::Kind::Comment)
@@ -61,30 +89,32 @@ static std::string rename(StringRef text, const StringSet<> &names,
   return result;
 }
 
-/// Whether a macro makes a name of two.
-static bool pastesNames(StringRef text) {
-  return any_of(families::readTokens(text), [](const CToken &token) {
+/// Whether a macro makes a name of two that cannot be told to be the program's
+/// own.
+static bool pastesNames(StringRef text, const StringSet<> &names) {
+  return any_of(families::readTokens(text), [&](const CToken &token) {
     if (token.kind != CToken::Kind::Directive)
       return false;
     auto parts = families::readTokens(token.text, /*hasDirectives=*/false);
-    return any_of(zip(parts, drop_begin(parts)), [](const auto &pair) {
-      return std::get<0>(pair).text == "#" && std::get<1>(pair).text == "#";
-    });
+    for (size_t i = 0; i < parts.size(); ++i)
+      if (isPaste(parts, i) && (i == 0 || !isNamePasted(parts, i - 1, names)))
+        return true;
+    return false;
   });
 }
 
 bool JoinedProgram::addPart(StringRef text, StringRef suffix,
                             std::string &why) {
-  if (pastesNames(text)) {
-    why = "the program makes names with ##: as a part of another one it can "
-          "have no other names";
-    return false;
-  }
   const std::vector<CPiece> parts = readPieces(text);
   StringSet<> names;
   for (const CPiece &piece : parts)
     for (StringRef name : piece.names)
       names.insert(name);
+  if (pastesNames(text, names)) {
+    why = "the program makes names with ## that it does not define: as a part "
+          "of another one it can have no other names";
+    return false;
+  }
   for (const CPiece &piece : parts) {
     StringRef words = piece.text;
     if (is_contained(piece.names, kEntry)) {

@@ -123,11 +123,23 @@ TEST(JoinedProgramTest, WhatPartsShareIsThereOnce) {
                  "way");
 }
 
+TEST(JoinedProgramTest, PastedNamesOfItsOwnHaveTheSuffixToo) {
+  JoinedProgram joined;
+  std::string why;
+  ASSERT_TRUE(joined.addPart("#define STEP_X 2\n#define STEP_Y 3\n"
+                             "#define step(axis) (STEP_##axis + 1)\n",
+                             "_1", why))
+      << why;
+  EXPECT_EQ(joined.text(), "#define STEP_X_1 2\n#define STEP_Y_1 3\n"
+                           "#define step_1(axis) (STEP_##axis##_1 + 1)\n");
+  EXPECT_FALSE(joined.addPart("#define A_X 1\n#define of(x) A_##x##_Y\n", "_2", why));
+}
+
 TEST(JoinedProgramTest, PastedNamesAreRefused) {
   JoinedProgram joined;
   std::string why;
   EXPECT_FALSE(joined.addPart("#define NAME(x) x##_of\n", "_1", why));
-  EXPECT_EQ(why, "the program makes names with ##: as a part of another one "
-                 "it can have no other names");
+  EXPECT_EQ(why, "the program makes names with ## that it does not define: as "
+                 "a part of another one it can have no other names");
   EXPECT_TRUE(joined.addPart("#define ONE 1 // not ##\n", "_1", why)) << why;
 }

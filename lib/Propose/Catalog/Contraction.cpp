@@ -1,18 +1,22 @@
-//===- Contraction.cpp - Matrix products ----------------------------------===//
+//===- Contraction.cpp - Products and convolutions ------------------------===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A product is written by a family for the host, together with the elementwise
-// ops around it: what makes the operands happens while they are packed, what
-// follows on a tile that is still in the first-level cache. Here everything
-// else that it reads is put into buffers.
+// A product, or one that moves over windows, is written by a family for the
+// host, together with the elementwise ops around it: what makes the operands
+// happens while they are packed, what follows on a tile that is still in the
+// first-level cache. Here everything else that it reads is put into buffers,
+// but for the zeros around what windows move over, of which families know.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Kernel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -20,9 +24,40 @@ using namespace fastk::catalog;
 using llvm::ArrayRef;
 using llvm::SmallVector;
 
+/// Zeros around a tensor.
+static tensor::PadOp padOf(Value value) {
+  auto pad = value.getDefiningOp<tensor::PadOp>();
+  return pad && matchPattern(pad.getConstantPaddingValue(), m_AnyZeroFloat())
+             ? pad
+             : nullptr;
+}
+
+bool KernelEmitter::lookIntoPads(Discovery &discovery) {
+  std::vector<Use> uses;
+  for (Use &use : discovery.uses) {
+    tensor::PadOp pad = padOf(stripReshapes(use.value));
+    if (!pad || pad.getSourceType().getNumElements() == 0) {
+      uses.push_back(use);
+      continue;
+    }
+    SmallVector<Lin> index;
+    for (int64_t extent : pad.getSourceType().getShape())
+      index.push_back(Lin::ofVar(program.newVar(program.fresh("p"), extent)));
+    Discovery inside = discover(pad.getSource(), index);
+    if (!inside.failure.empty())
+      return program.fail(inside.failure);
+    for (std::vector<Use> *each : {&inside.uses, &inside.expensive})
+      uses.insert(uses.end(), each->begin(), each->end());
+  }
+  discovery.uses = std::move(uses);
+  return true;
+}
+
 bool KernelEmitter::emitContraction(Value root, const Buffer &destination,
                                     ArrayRef<Lin> rootIndex, const Use &use,
-                                    const Contraction &c) {
+                                    const Contraction &c, bool keepsPads) {
+  if (keepsPads && !c.windowed)
+    return false;
   linalg::GenericOp op = c.reduction.op;
   auto loops = loopsAt(op, c.reduction.result, use.index);
   if (!loops)
@@ -55,11 +90,17 @@ bool KernelEmitter::emitContraction(Value root, const Buffer &destination,
           isOperands ? discoverWith(operands) : discoverWith(rest);
       if (!found.failure.empty())
         return program.fail(found.failure);
-      if (isOperands)
+      if (isOperands) {
         for (Use &expensive : found.expensive)
           found.uses.push_back(expensive);
+        if (keepsPads && !lookIntoPads(found))
+          return false;
+      }
       if (!materializeUses(found, [](const Use &) { return false; }, changed))
         return false;
     }
-  return emitByFamily("contraction", root, destination);
+  // A window of one element is a product.
+  if (c.windowed)
+    return emitByFamily({"convolution", "contraction"}, root, destination);
+  return emitByFamily({"contraction"}, root, destination);
 }

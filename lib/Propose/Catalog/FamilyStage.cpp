@@ -37,19 +37,29 @@ families::WantedNumbers KernelEmitter::wantedNumbers(StringRef suffix) const {
   return wanted;
 }
 
-bool KernelEmitter::emitByFamily(StringRef coreName, Value root,
+bool KernelEmitter::emitByFamily(llvm::ArrayRef<StringRef> cores, Value root,
                                  const Buffer &destination) {
   StageBlock stage(root, [&](Value value) {
     return program.buffers.count(value.getAsOpaquePointer()) != 0;
   });
   const std::string suffix = "_" + std::to_string(familyStages.size() + 1);
-  std::string why;
-  std::optional<families::CoreInstance> core =
-      families::findCore(coreName, stage.body(), "host", why, machine);
-  std::optional<StageFamilies::Filled> filled =
-      core ? families.fillIn(*core, wantedNumbers(suffix), why) : std::nullopt;
+  std::string reasons, coreName;
+  std::optional<StageFamilies::Filled> filled;
+  for (StringRef name : cores) {
+    std::string why;
+    std::optional<families::CoreInstance> core =
+        families::findCore(name, stage.body(), "host", why, machine);
+    if (core)
+      filled = families.fillIn(*core, wantedNumbers(suffix), why);
+    coreName = name;
+    if (filled)
+      break;
+    reasons +=
+        (reasons.empty() ? "no family writes the " : ", nor the ") + coreName +
+        ": " + why;
+  }
   if (!filled)
-    return program.fail("no family writes the " + coreName + ": " + why);
+    return program.fail(reasons);
 
   std::string arguments;
   for (Value operand : stage.operands())
@@ -63,7 +73,7 @@ bool KernelEmitter::emitByFamily(StringRef coreName, Value root,
                                   program.reserve(filled->workspaceBytes)) +
          ");");
   familyStages.push_back({std::move(*filled), suffix});
-  stages.push_back(coreName.str());
+  stages.push_back(coreName);
   return true;
 }
 

@@ -48,29 +48,27 @@ static const std::vector<CatalogIdea> &table() {
        IdeaCategory::MemoryAccess,
        "direct convolution on packed weights",
        "Pack the weights so that a vector holds neighbouring output channels "
-       "and each step of the window is the next vector in memory. Keep a row "
-       "of "
-       "output pixels in registers and broadcast input elements straight from "
-       "the padded image: nothing is copied to columns, so the input is read "
-       "from the cache instead of being written and read several times over.",
+       "and each step of the window is the next vector in memory. Keep a tile "
+       "of output positions in registers and broadcast input elements: nothing "
+       "is copied to columns, so the input is read from the cache instead of "
+       "being written and read several times over.",
        "convolution",
        "",
        true,
        false,
-       {{}, {{"panelsOutside", 0}}, {{"panelsOutside", 1}}}},
+       {{}, {{"SERIAL", 1}}, {{"SHARE", 1}}}},
       {"pixel-tile",
        IdeaCategory::Compute,
        "another tile of pixels and channels",
        "Trade pixels against channels in the register tile of the convolution: "
        "more pixels reuse a vector of weights, more vectors of channels reuse "
-       "a "
-       "broadcast input element. The tile should divide the row, so that no "
-       "lane is wasted at its end.",
+       "a broadcast input element. The tile should divide what it walks over, "
+       "so that no lane is wasted at its end.",
        "convolution",
        "",
        true,
        false,
-       {{{"nv", 4}}, {{"nv", 1}}, {{"nv", 3}}, {{"mr", 8}}}},
+       {{{"NV", 4}}, {{"NV", 1}}, {{"NV", 3}}, {{"NV", 2}}}},
       {"row-passes",
        IdeaCategory::MemoryAccess,
        "all of a row at once, as few passes as it takes",
@@ -255,17 +253,18 @@ static const std::vector<CatalogIdea> &table() {
        false,
        false,
        {{{"MC", 96}, {"KC", 192}}, {{"MC", 192}}, {{"MC", 48}}}},
-      {"other-nesting",
-       IdeaCategory::ControlFlow,
-       "weights or image outermost",
-       "Walk all rows of the image for one panel of weights, or all panels for "
-       "one row: the one that is walked inside should be the one that fits the "
-       "cache.",
+      {"other-blocks",
+       IdeaCategory::MemoryAccess,
+       "other blocks of positions and input channels",
+       "What a block of positions meets of the input should stay in the "
+       "second-level cache while all output channels are computed, and a panel "
+       "of weights of a block of input channels in the first-level cache: "
+       "smaller blocks leave room for both, larger ones are packed less often.",
        "convolution",
-       "panelsOutside",
+       "PIXELS",
        false,
        false,
-       {{{"panelsOutside", 0}}, {{"panelsOutside", 1}}}},
+       {{{"PIXELS", 256}}, {{"PIXELS", 1024}}, {{"CHANNELS", 32}}}},
       {"whole-rows",
        IdeaCategory::ControlFlow,
        "masked keys computed or left out",
@@ -378,8 +377,8 @@ std::vector<int64_t> catalog::neighbouringValues(llvm::StringRef name,
                   : std::vector<int64_t>{v + 1, v - 1};
   if (name == "keep")
     return v == 0 ? std::vector<int64_t>{1, 2} : std::vector<int64_t>{3 - v, 0};
-  if (name == "panelsOutside" || name == "stream" || name == "share" ||
-      name == "skip" || name == "aheadResult")
+  if (name == "stream" || name == "share" || name == "skip" ||
+      name == "aheadResult")
     return {1 - v};
   return {};
 }

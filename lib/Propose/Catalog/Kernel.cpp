@@ -223,12 +223,12 @@ static bool isMatrix(const Contraction &c) {
 }
 
 /// Whether a sum of products is a stage of its own: one that moves over a
-/// window, where that has rows and columns; of others also a vector times a
-/// matrix, which families read in whole vectors however it lies.
+/// window; of others also a vector times a matrix, which families read in whole
+/// vectors however it lies.
 static bool isStage(const Contraction &c) {
-  if (c.m.empty() || c.n.empty())
-    return false;
-  return c.windowed ? isMatrix(c) : c.mSize * c.nSize >= 16;
+  if (c.windowed)
+    return true;
+  return !c.m.empty() && !c.n.empty() && c.mSize * c.nSize >= 16;
 }
 
 bool KernelEmitter::produce(Value root, const Buffer &destination) {
@@ -300,31 +300,26 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
         familyStages = savedFamilyStages;
         return false;
       };
-      if (contraction->windowed) {
-        if (attemptOne([&] {
-              return emitConvolution(root, destination, index, use,
-                                     *contraction);
-            }))
-          return true;
-      } else {
-        if (isMatrix(*contraction) && attemptOne([&] {
-              return emitAttention(root, destination, index, use, *contraction);
-            }))
-          return true;
-        if (families.empty())
-          return program.fail(kNoFamilies);
+      if (!contraction->windowed && isMatrix(*contraction) && attemptOne([&] {
+            return emitAttention(root, destination, index, use, *contraction);
+          }))
+        return true;
+      if (families.empty())
+        return program.fail(kNoFamilies);
+      // Families know of zeros around what windows move over, not around what
+      // they are multiplied with.
+      for (bool keepsPads : {true, false})
         if (attemptOne([&] {
               return emitContraction(root, destination, index, use,
-                                     *contraction);
+                                     *contraction, keepsPads);
             }))
           return true;
-        // What becomes of the sums is no part of a family's program: it comes
-        // after them.
-        if (use.value != root) {
-          if (!materialize(use.value))
-            return false;
-          continue;
-        }
+      // What becomes of the sums is no part of a family's program: it comes
+      // after them.
+      if (use.value != root) {
+        if (!materialize(use.value))
+          return false;
+        continue;
       }
       stages.push_back("nest");
       return emitNest(root, destination, index);

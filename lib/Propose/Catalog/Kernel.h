@@ -110,20 +110,19 @@ private:
 
   bool emitPad(mlir::Value value, const Buffer &destination);
   bool emitInsert(mlir::Value value, const Buffer &destination);
+  /// In place of pads of zeros, what their tensors need.
+  bool lookIntoPads(Discovery &discovery);
   bool emitContraction(mlir::Value root, const Buffer &destination,
                        llvm::ArrayRef<Lin> rootIndex, const Use &use,
-                       const Contraction &contraction);
-  /// Emits `root`, which reads only what is in buffers, by the first family
-  /// that serves it as the core.
-  bool emitByFamily(llvm::StringRef core, mlir::Value root,
+                       const Contraction &contraction, bool keepsPads);
+  /// Emits `root`, which reads only what is in buffers, by the family that
+  /// expects to be fastest of those that serve it as the first core that it is.
+  bool emitByFamily(llvm::ArrayRef<llvm::StringRef> cores, mlir::Value root,
                     const Buffer &destination);
   /// What the parameters say of the numbers of a stage's program.
   families::WantedNumbers wantedNumbers(llvm::StringRef suffix) const;
   /// The whole program.
   bool join(llvm::StringRef signature, CKernel &kernel);
-  bool emitConvolution(mlir::Value root, const Buffer &destination,
-                       llvm::ArrayRef<Lin> rootIndex, const Use &use,
-                       const Contraction &contraction);
   bool emitNest(mlir::Value root, const Buffer &destination,
                 llvm::ArrayRef<Lin> rootIndex);
   bool emitRow(Writer &w, mlir::Value root, const Buffer &destination,

@@ -49,6 +49,7 @@ StageFamilies::fillIn(const CoreInstance &core, const WantedNumbers &wanted,
                       std::string &why) {
   why = "there is none for the host";
   std::string reasons;
+  const Filled *best = nullptr;
   for (const Family &family : families) {
     if (!family.isFor("host") || family.core != core.core)
       continue;
@@ -57,10 +58,13 @@ StageFamilies::fillIn(const CoreInstance &core, const WantedNumbers &wanted,
     auto &[filled, reason] = place->second;
     if (isNew)
       filled = fillIn(family, core, wanted, reason);
-    if (filled)
-      return filled;
-    reasons += (reasons.empty() ? "" : "; ") + family.name + ": " + reason;
+    if (!filled)
+      reasons += (reasons.empty() ? "" : "; ") + family.name + ": " + reason;
+    else if (!best || filled->instance.cost < best->instance.cost)
+      best = &*filled;
   }
+  if (best)
+    return *best;
   if (!reasons.empty())
     why = reasons;
   return std::nullopt;

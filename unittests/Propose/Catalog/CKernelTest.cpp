@@ -395,23 +395,26 @@ TEST(CatalogConvolution, ShapesAndPooling) {
                        {},
                        bytes,
                        2,
-                       "convolution",
+                       c[5] == 1 ? "contraction" : "convolution",
                        0.3,
                        "convolution"});
   cases.push_back({convolution(1, 4, 9, 30, 40, 3, 1, 1, false),
-                   {{"mr", 5}, {"nv", 3}, {"panelsOutside", 0}},
+                   {{"MR", 3}, {"NV", 3}},
                    64,
                    2,
                    "convolution",
                    0.3,
                    "convolution"});
-  cases.push_back({convolution(1, 4, 9, 30, 40, 3, 1, 1, false),
-                   {{"mr", 16}, {"nv", 1}, {"panelsOutside", 1}},
-                   64,
-                   2,
-                   "convolution",
-                   0.3,
-                   "convolution"});
+  // Of four input channels there is no block of eight: a number that the rules
+  // forbid is left out.
+  for (int64_t channels : {12, 4})
+    cases.push_back({convolution(1, channels, 9, 30, 40, 3, 1, 1, false),
+                     {{"MR", 14}, {"NV", 1}, {"CHANNELS", 8}, {"PIXELS", 64}},
+                     64,
+                     2,
+                     "convolution",
+                     0.3,
+                     "convolution"});
   checkKernels(cases);
 }
 
@@ -431,7 +434,7 @@ TEST(CatalogConvolution, MoreThreadsThanPanels) {
              {},
              bytes,
              threads,
-             "convolution",
+             c[5] == 1 ? "contraction" : "convolution",
              0.2,
              "threads"});
   checkKernels(cases);

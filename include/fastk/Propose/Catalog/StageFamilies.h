@@ -34,8 +34,9 @@ public:
     families::ProgramNumbers numbers;
     int64_t workspaceBytes = 0;
   };
-  /// The first family of the core that serves it, with the wanted numbers as
-  /// far as its rules allow. Nothing: \p why says what each does not take.
+  /// The family of the core that expects to be fastest, with the wanted numbers
+  /// as far as its rules allow: estimates of families for the host are in one
+  /// unit. Nothing: \p why says what each does not take.
   std::optional<Filled> fillIn(const families::CoreInstance &core,
                                const families::WantedNumbers &wanted,
                                std::string &why);
