@@ -139,8 +139,7 @@ std::vector<CoreInstance> families::findCores(mlir::Block &pattern,
   for (const Core &core : cores()) {
     std::string reason;
     if (auto instance = findCore(core.name, pattern, target, reason, machine))
-      (instance->isWithoutReuse ? last : found)
-          .push_back(std::move(*instance));
+      (instance->isWithoutReuse ? last : found).push_back(std::move(*instance));
     else
       reasons +=
           (reasons.empty() ? "no " : "; no ") + core.name.str() + ": " + reason;

@@ -68,8 +68,7 @@ static bool isNamePasted(ArrayRef<CToken> tokens, size_t at,
 static std::string rename(StringRef text, const StringSet<> &names,
                           StringRef suffix, bool hasDirectives = true) {
   std::string result;
-  const std::vector<CToken> tokens =
-      families::readTokens(text, hasDirectives);
+  const std::vector<CToken> tokens = families::readTokens(text, hasDirectives);
   for (size_t i = 0; i < tokens.size(); ++i) {
     const CToken &token = tokens[i];
     if (!hasDirectives && isNamePasted(tokens, i, names)) {

@@ -241,8 +241,7 @@ static std::string helperText(StringRef name, unsigned w) {
   // Not to be fused with what is added to it.
   if (stem == "product")
     return "FK_INLINE " + type + " fk_" + name.str() + "(" + type + " a, " +
-           type +
-           " b) {\n#pragma clang fp contract(off)\n  return a * b;\n}\n";
+           type + " b) {\n#pragma clang fp contract(off)\n  return a * b;\n}\n";
   // Extrema. The first argument is the accumulator: max and min return NaN if
   // either is NaN, maxnum and minnum the other one.
   std::string less = stem.starts_with("max") ? ">" : "<";

@@ -132,7 +132,8 @@ TEST(JoinedProgramTest, PastedNamesOfItsOwnHaveTheSuffixToo) {
       << why;
   EXPECT_EQ(joined.text(), "#define STEP_X_1 2\n#define STEP_Y_1 3\n"
                            "#define step_1(axis) (STEP_##axis##_1 + 1)\n");
-  EXPECT_FALSE(joined.addPart("#define A_X 1\n#define of(x) A_##x##_Y\n", "_2", why));
+  EXPECT_FALSE(
+      joined.addPart("#define A_X 1\n#define of(x) A_##x##_Y\n", "_2", why));
 }
 
 TEST(JoinedProgramTest, PastedNamesAreRefused) {

@@ -184,11 +184,6 @@ public:
   bool reciprocals = false;
   /// Whether there was such a division.
   mutable bool sharedDivisors = false;
-  /// A parallel region that the next stage may go on in: where it ends in
-  /// `body` (its closing brace is the last line), and the buffer it writes,
-  /// which is complete only behind the next barrier.
-  size_t regionEnd = 0;
-  std::string regionWrites;
 
   bool fail(const llvm::Twine &why) {
     if (failure.empty())

@@ -54,9 +54,8 @@ bool KernelEmitter::emitByFamily(llvm::ArrayRef<StringRef> cores, Value root,
     coreName = name;
     if (filled)
       break;
-    reasons +=
-        (reasons.empty() ? "no family writes the " : ", nor the ") + coreName +
-        ": " + why;
+    reasons += (reasons.empty() ? "no family writes the " : ", nor the ") +
+               coreName + ": " + why;
   }
   if (!filled)
     return program.fail(reasons);

@@ -524,8 +524,6 @@ bool KernelEmitter::emitPad(Value value, const Buffer &destination) {
            ";");
   w.close();
   w.close();
-  program.regionEnd = program.body.size();
-  program.regionWrites = destination.pointer;
   return program.failure.empty();
 }
 

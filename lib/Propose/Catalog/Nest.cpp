@@ -228,8 +228,8 @@ NestEmitter::mergePass(ArrayRef<unsigned> vars,
 }
 
 /// A scope for what the passes of a row compute. exp(x * s - most) of a product
-/// that is rounded for `most`, and fused with the subtraction, is infinite where
-/// x * s is large.
+/// that is rounded for `most`, and fused with the subtraction, is infinite
+/// where x * s is large.
 Scope NestEmitter::scopeIn(Writer &w) {
   Scope scope(program, w.out, w.indent);
   scope.roundsProducts = llvm::any_of(reductions, [](const RowReduction &each) {

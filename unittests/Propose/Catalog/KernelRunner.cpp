@@ -136,9 +136,9 @@ void compile(Prepared &p) {
       std::nullopt, llvm::StringRef(log), llvm::StringRef(log)};
   int rc = llvm::sys::ExecuteAndWait(
       *clang,
-      {*clang, "-O1", "-march=native", "-fopenmp", "-ffp-contract=fast-honor-pragmas",
-       "-fno-math-errno", "-Wall", "-Werror", "-shared", "-fPIC", source, "-o",
-       object, "-lm"},
+      {*clang, "-O1", "-march=native", "-fopenmp",
+       "-ffp-contract=fast-honor-pragmas", "-fno-math-errno", "-Wall",
+       "-Werror", "-shared", "-fPIC", source, "-o", object, "-lm"},
       std::nullopt, redirects);
   if (rc != 0) {
     auto text = llvm::MemoryBuffer::getFile(log);
