@@ -14,17 +14,11 @@ using namespace mlir;
 using namespace fastk;
 using families::Instance;
 
-/// A lowering of the workload by the family's first choice; null: there is
-/// none.
+/// A lowering of the workload by an instance; null: there is none.
 static OwningOpRef<ModuleOp> lowerBy(const AdmittedFamily &admitted,
-                                     const families::CoreInstance &core,
+                                     const Instance &instance,
                                      LoweringOp workload, StringRef target) {
   std::string why;
-  std::vector<Instance> instances =
-      families::instantiate(admitted.family, core, 1, why);
-  if (instances.empty())
-    return nullptr;
-  const Instance &instance = instances.front();
   const families::Names names = families::readNumbers(instance.program).names;
   std::optional<worker::LaunchPlan> plan;
   std::optional<int64_t> workspaceBytes = 0;
@@ -52,18 +46,41 @@ static OwningOpRef<ModuleOp> lowerBy(const AdmittedFamily &admitted,
                      plan ? &*plan : nullptr);
 }
 
-/// By the first family that serves it, core by core: estimates of families have
-/// no common unit.
+/// The first choices of families for a core, those first that should be
+/// fastest. Estimates for the host have one unit; those for GPUs have none in
+/// common, so that their families stay in order.
+static std::vector<std::pair<const AdmittedFamily *, Instance>>
+firstChoices(ArrayRef<AdmittedFamily> families,
+             const families::CoreInstance &core) {
+  std::vector<std::pair<const AdmittedFamily *, Instance>> choices;
+  for (const AdmittedFamily &admitted : families) {
+    if (admitted.family.core != core.core)
+      continue;
+    std::string why;
+    for (Instance &instance :
+         families::instantiate(admitted.family, core, 1, why)) {
+      auto place = core.host
+                       ? llvm::upper_bound(choices, instance.cost,
+                                           [](int64_t cost, const auto &e) {
+                                             return cost < e.second.cost;
+                                           })
+                       : choices.end();
+      choices.emplace(place, &admitted, std::move(instance));
+    }
+  }
+  return choices;
+}
+
+/// By the first family that serves it, core by core.
 static std::pair<const AdmittedFamily *, OwningOpRef<ModuleOp>>
 lowerByFirst(ArrayRef<AdmittedFamily> families,
              ArrayRef<families::CoreInstance> cores, LoweringOp workload,
              StringRef target) {
   for (const families::CoreInstance &core : cores)
-    for (const AdmittedFamily &admitted : families)
-      if (admitted.family.core == core.core)
-        if (OwningOpRef<ModuleOp> lowered =
-                lowerBy(admitted, core, workload, target))
-          return {&admitted, std::move(lowered)};
+    for (const auto &[admitted, instance] : firstChoices(families, core))
+      if (OwningOpRef<ModuleOp> lowered =
+              lowerBy(*admitted, instance, workload, target))
+        return {admitted, std::move(lowered)};
   return {nullptr, nullptr};
 }
 
