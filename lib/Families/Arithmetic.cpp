@@ -170,32 +170,34 @@ CValue Scope::builtin(const BodyOp &o, const char *name, const char *libm) {
                     ")");
 }
 
+CValue Scope::product(const BodyOp &o, const std::string &a,
+                      const std::string &b) {
+  if (!roundsProducts)
+    return define(o.elem, o.vector, a + " * " + b);
+  std::string function =
+      program.dialect == Program::Dialect::C
+          ? program.helper((o.vector ? "product_" : "products_") +
+                           std::string(suffixOf(o.elem)))
+      : o.elem == Elem::F64 ? "__dmul_rn"
+                            : "__fmul_rn";
+  return define(o.elem, o.vector, function + "(" + a + ", " + b + ")");
+}
+
 /// Of arithmetic on floats.
 std::optional<CValue> Scope::floatOp(const BodyOp &o) {
   using Result = std::optional<CValue>;
   return llvm::TypeSwitch<Operation *, Result>(o.op)
       .Case<arith::AddFOp>([&](auto) { return infix(o, "+"); })
       .Case<arith::SubFOp>([&](auto) { return infix(o, "-"); })
-      .Case<arith::MulFOp>([&](auto) {
-        if (!roundsProducts)
-          return infix(o, "*");
-        std::string function =
-            program.dialect == Program::Dialect::C
-                ? program.helper((o.vector ? "product_" : "products_") +
-                                 std::string(suffixOf(o.elem)))
-            : o.elem == Elem::F64 ? "__dmul_rn"
-                                  : "__fmul_rn";
-        return define(o.elem, o.vector,
-                      function + "(" + arg(o, 0) + ", " + arg(o, 1) + ")");
-      })
+      .Case<arith::MulFOp>(
+          [&](auto) { return product(o, arg(o, 0), arg(o, 1)); })
       .Case<arith::DivFOp>([&](auto) {
         // A division of many by one can be one division and products.
         if (o.in[0].vector && !o.in[1].vector) {
           program.sharedDivisors = true;
           if (program.reciprocals) {
             CValue inverse = define(o.elem, false, "1 / " + o.in[1].text);
-            return define(o.elem, true,
-                          arg(o, 0) + " * " + splat(inverse).text);
+            return product(o, arg(o, 0), splat(inverse).text);
           }
         }
         return infix(o, "/");

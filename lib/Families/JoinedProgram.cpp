@@ -50,8 +50,8 @@ static bool isPaste(ArrayRef<CToken> tokens, size_t at) {
          tokens[at + 1].text == "#";
 }
 
-/// Whether a macro makes a name of two there, as in `STRIDE_##axis`, and every
-/// name that begins so is one of `names`: then the suffix belongs behind it.
+/// Whether a macro makes a name of two there, as in `STRIDE_##axis`, that is
+/// one of `names`: then the suffix belongs behind it.
 static bool isNamePasted(ArrayRef<CToken> tokens, size_t at,
                          const StringSet<> &names) {
   if (tokens[at].kind != CToken::Kind::Name || !isPaste(tokens, at + 1) ||
@@ -88,6 +88,17 @@ static std::string rename(StringRef text, const StringSet<> &names,
   return result;
 }
 
+/// Every name that stands in the text.
+static void collectNames(StringRef text, StringSet<> &names,
+                         bool hasDirectives = true) {
+  for (const CToken &token : families::readTokens(text, hasDirectives)) {
+    if (token.kind == CToken::Kind::Directive)
+      collectNames(token.text, names, /*hasDirectives=*/false);
+    else if (token.kind == CToken::Kind::Name)
+      names.insert(token.text);
+  }
+}
+
 /// Whether a macro makes a name of two that cannot be told to be the program's
 /// own.
 static bool pastesNames(StringRef text, const StringSet<> &names) {
@@ -105,10 +116,19 @@ static bool pastesNames(StringRef text, const StringSet<> &names) {
 bool JoinedProgram::addPart(StringRef text, StringRef suffix,
                             std::string &why) {
   const std::vector<CPiece> parts = readPieces(text);
-  StringSet<> names;
+  StringSet<> used, names;
+  collectNames(text, used);
   for (const CPiece &piece : parts)
     for (StringRef name : piece.names)
       names.insert(name);
+  for (const auto &name : names) {
+    std::string renamed = (name.getKey() + suffix).str();
+    if (used.contains(renamed)) {
+      why = "the program uses '" + renamed + "', which is the name that '" +
+            name.getKey().str() + "' would have as a part of another one";
+      return false;
+    }
+  }
   if (pastesNames(text, names)) {
     why = "the program makes names with ## that it does not define: as a part "
           "of another one it can have no other names";

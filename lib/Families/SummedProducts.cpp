@@ -90,6 +90,8 @@ private:
     std::optional<SumOfProducts> sum = matchSumOfProducts(found.op);
     if (found.op->getNumResults() != 1 || !sum)
       return fail("what it reduces is no sum of products");
+    if (getElementTypeOrSelf(found.op->getResult(0).getType()).isF64())
+      return fail("it sums in f64, which no family does");
     auto narrow = [](Value value) {
       while (auto wide = value.getDefiningOp<arith::ExtFOp>())
         value = wide.getIn();

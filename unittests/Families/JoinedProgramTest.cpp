@@ -136,6 +136,17 @@ TEST(JoinedProgramTest, PastedNamesOfItsOwnHaveTheSuffixToo) {
       joined.addPart("#define A_X 1\n#define of(x) A_##x##_Y\n", "_2", why));
 }
 
+TEST(JoinedProgramTest, NamesThatAreTakenAreRefused) {
+  JoinedProgram joined;
+  std::string why;
+  EXPECT_FALSE(joined.addPart("static const long step = 4;\n"
+                              "static long f(long step_1) {\n"
+                              "  return step + step_1;\n}\n",
+                              "_1", why));
+  EXPECT_EQ(why, "the program uses 'step_1', which is the name that 'step' "
+                 "would have as a part of another one");
+}
+
 TEST(JoinedProgramTest, PastedNamesAreRefused) {
   JoinedProgram joined;
   std::string why;

@@ -321,6 +321,7 @@ private:
   std::optional<CValue> numberFunction(const BodyOp &o);
   std::string arg(const BodyOp &o, unsigned i);
   CValue infix(const BodyOp &o, const char *symbol);
+  CValue product(const BodyOp &o, const std::string &a, const std::string &b);
   CValue call1(const BodyOp &o, const char *vectorName, const char *libm);
   CValue builtin(const BodyOp &o, const char *name, const char *libm);
   CValue compareFloats(mlir::arith::CmpFPredicate predicate, CValue a,

@@ -237,8 +237,8 @@ bool KernelEmitter::emitAttention(Value root, const Buffer &destination,
   if (M % mr)
     heights.insert(M % mr);
   for (int64_t rows : heights) {
-    first[rows] = microKernel(rows, vectors, qPitch, 1);
-    second[rows] = microKernel(rows, vectors, pitch, 1);
+    first[rows] = microKernel(rows, vectors, qPitch);
+    second[rows] = microKernel(rows, vectors, pitch);
   }
 
   int64_t threads = program.threads;

@@ -27,9 +27,8 @@ using llvm::SmallVector;
 /// Zeros around a tensor.
 static tensor::PadOp padOf(Value value) {
   auto pad = value.getDefiningOp<tensor::PadOp>();
-  return pad && matchPattern(pad.getConstantPaddingValue(), m_AnyZeroFloat())
-             ? pad
-             : nullptr;
+  Value around = pad ? pad.getConstantPaddingValue() : nullptr;
+  return around && matchPattern(around, m_AnyZeroFloat()) ? pad : nullptr;
 }
 
 bool KernelEmitter::lookIntoPads(Discovery &discovery) {
@@ -99,7 +98,8 @@ bool KernelEmitter::emitContraction(Value root, const Buffer &destination,
       if (!materializeUses(found, [](const Use &) { return false; }, changed))
         return false;
     }
-  // A window of one element is a product.
+  // A window of one element is a product, and other products may read what
+  // convolutions do not: windows that run backwards.
   if (c.windowed)
     return emitByFamily({"convolution", "contraction"}, root, destination);
   return emitByFamily({"contraction"}, root, destination);

@@ -28,6 +28,10 @@ families::WantedNumbers KernelEmitter::wantedNumbers(StringRef suffix) const {
   // What an idea says of all stages is newer than what its parent had.
   families::WantedNumbers wanted;
   for (const auto &[name, value] : parameters) {
+    // Numbers of families are macros; the kernel's own are no business of
+    // theirs.
+    if (!llvm::isUpper(name.front()))
+      continue;
     auto [number, stage] = StringRef(name).rsplit('_');
     if (stage.empty() || !llvm::all_of(stage, llvm::isDigit))
       wanted.first[name] = value;

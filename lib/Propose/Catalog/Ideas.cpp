@@ -363,10 +363,6 @@ llvm::ArrayRef<CatalogIdea> catalog::allIdeas() { return table(); }
 
 std::vector<int64_t> catalog::neighbouringValues(llvm::StringRef name,
                                                  int64_t v) {
-  if (name == "mr")
-    return {v + 1, v - 1, v + 2, v - 2};
-  if (name == "nv")
-    return {v + 1, v - 1};
   if (name == "qb")
     return {v + v / 2, v - v / 4, v * 2, v / 2};
   if (name == "unroll")

@@ -128,7 +128,6 @@ Discovery KernelEmitter::discoverWith(llvm::function_ref<void(Scope &)> body,
   };
   body(scope);
   found.failure = scratch.failure;
-  found.text = text;
   return found;
 }
 
@@ -251,6 +250,8 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
         extent == 1 ? Lin(0)
                     : Lin::ofVar(program.newVar(program.fresh("d"), extent)));
 
+  // No family takes the sums that the root is.
+  bool isRefused = false;
   for (int attempt = 0; attempt < 200; ++attempt) {
     Discovery found = discover(root, index);
     if (!found.failure.empty())
@@ -276,7 +277,7 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
         contraction = c;
       }
     }
-    if (chosen && parameter("family", 0, 0, 1) == 0) {
+    if (chosen && !isRefused && parameter("family", 0, 0, 1) == 0) {
       // The same contraction at another index would be a second one.
       Use use = *chosen;
       bool changed = false;
@@ -321,8 +322,9 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
           return false;
         continue;
       }
-      stages.push_back("nest");
-      return emitNest(root, destination, index);
+      // Loops compute it, once all that they read is there.
+      isRefused = true;
+      continue;
     }
     // Loops over rows: reductions of rows stay, all else comes before. What a
     // reduction reads is looked at in the same way.
@@ -616,7 +618,30 @@ bool KernelEmitter::emitInsert(Value value, const Buffer &destination) {
 // The whole kernel
 //===----------------------------------------------------------------------===//
 
+/// Whether something takes an extremum over loops. exp(x * s - most) of a
+/// product that is rounded for `most`, and fused with the subtraction, is
+/// infinite where x * s is large; the two may be in different stages.
+static bool takesExtrema(Block &pattern) {
+  return llvm::any_of(pattern.getOps<linalg::GenericOp>(), [](auto generic) {
+    return llvm::any_of(generic->getResults(), [](Value result) {
+      std::optional<Reduction> reduction = matchReduction(result);
+      if (!reduction)
+        return false;
+      switch (reduction->kind) {
+      case CombinerKind::Max:
+      case CombinerKind::Min:
+      case CombinerKind::MaxNum:
+      case CombinerKind::MinNum:
+        return true;
+      default:
+        return false;
+      }
+    });
+  });
+}
+
 bool KernelEmitter::emit(Block &pattern, CKernel &kernel) {
+  roundsProducts = takesExtrema(pattern);
   program.reciprocals =
       parameters.count("reciprocal") && parameters["reciprocal"] != 0;
   std::string signature;

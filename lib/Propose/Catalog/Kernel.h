@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Splits a pattern into stages, each of which writes one buffer. A product is
-// written by a family for the host (docs/families.md), other stages by an
-// emitter of their kind: convolution, attention, or a nest of loops (rows,
-// reductions, elementwise). What a stage reads and no buffer holds is computed
-// where it is read.
+// Splits a pattern into stages, each of which writes one buffer. A product, or
+// one that moves over windows, is written by a family for the host
+// (docs/families.md), other stages by an emitter of their kind: attention, or a
+// nest of loops (rows, reductions, elementwise). What a stage reads and no
+// buffer holds is computed where it is read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,8 +54,6 @@ struct Discovery {
   std::vector<std::pair<Buffer, Lin>> loads;
   std::vector<Use> expensive;
   std::string failure;
-  /// What was written.
-  std::string text;
 };
 
 /// Writes lines of C, indented by blocks.
@@ -141,8 +139,7 @@ private:
                   const std::vector<MergedVars> &merged = {});
 
   /// Emits the register kernel for `rows` rows; its name.
-  std::string microKernel(unsigned rows, unsigned vectors, int64_t rowStride,
-                          int64_t kStride);
+  std::string microKernel(unsigned rows, unsigned vectors, int64_t rowStride);
   /// Copies dst[y * ldy + x] = element(x, y), f32, x < xCount, y < yCount. With
   /// `transpose` the source is read along y. Stores whole vectors along x.
   void packBlock(Writer &w, const std::string &dst, int64_t ldy, unsigned xVar,
@@ -152,6 +149,8 @@ private:
                  bool transpose, llvm::function_ref<CValue(Scope &)> element,
                  const std::vector<MergedVars> &merged);
 
+  /// Products that are computed more than once are rounded each time.
+  bool roundsProducts = false;
   Program program;
   Machine machine;
   Parameters parameters;

@@ -227,22 +227,9 @@ NestEmitter::mergePass(ArrayRef<unsigned> vars,
   return {};
 }
 
-/// A scope for what the passes of a row compute. exp(x * s - most) of a product
-/// that is rounded for `most`, and fused with the subtraction, is infinite
-/// where x * s is large.
 Scope NestEmitter::scopeIn(Writer &w) {
   Scope scope(program, w.out, w.indent);
-  scope.roundsProducts = llvm::any_of(reductions, [](const RowReduction &each) {
-    switch (each.reduction.kind) {
-    case CombinerKind::Max:
-    case CombinerKind::Min:
-    case CombinerKind::MaxNum:
-    case CombinerKind::MinNum:
-      return true;
-    default:
-      return false;
-    }
-  });
+  scope.roundsProducts = kernel.roundsProducts;
   return scope;
 }
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What convolution and attention have in common: a kernel that keeps a few rows
+// What both products of attention are made of: a kernel that keeps a few rows
 // times a few vectors of the result in registers, and copies of what it reads
 // in the order in which it does.
 //
@@ -21,7 +21,7 @@ using llvm::Twine;
 static std::string num(int64_t n) { return std::to_string(n); }
 
 std::string KernelEmitter::microKernel(unsigned rows, unsigned vectors,
-                                       int64_t rowStride, int64_t kStride) {
+                                       int64_t rowStride) {
   std::string name = program.fresh("fk_tile");
   int64_t w = program.lanes;
   Writer t(program.functions, 0);
@@ -63,7 +63,7 @@ std::string KernelEmitter::microKernel(unsigned rows, unsigned vectors,
     for (unsigned j = 0; j < vectors; ++j)
       t.line(acc(i, j) + " += a" + num(i) + " * b" + num(j) + ";");
   }
-  t.line("a += " + num(kStride) + ";");
+  t.line("++a;");
   t.line("b += ldb;");
   t.close();
   each([&](unsigned i, unsigned j) {

@@ -232,26 +232,58 @@ TEST(CatalogRows, SoftmaxAndLogSoftmax) {
   checkKernels(cases);
 }
 
+/// Softmax of what `body` computes of two operands, %a and %b.
+static std::string softmaxOf(const std::string &body, bool middle) {
+  std::string text = replaceAll(
+      softmax(3, 17, 29, middle, false), "@f(%x: tensor<3x17x29xf32>",
+      "@f(%y: tensor<3x17x29xf32>, %z0: tensor<3x17x29xf32>");
+  return replaceAll(text, "  %er = ", R"(  %tiny = arith.constant 3.0e-7 : f32
+  %x = linalg.generic {
+      indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%y, %z0 : tensor<3x17x29xf32>, tensor<3x17x29xf32>) outs(%e : tensor<3x17x29xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+)" + body + R"(
+    linalg.yield %p0 : f32
+  } -> tensor<3x17x29xf32>
+  %er = )");
+}
+
 // The product of which a maximum is taken is not the one that is fused with the
 // subtraction of it: where they are large, they differ by more than exp takes.
 TEST(CatalogRows, ProductsWhoseMaximumIsSubtractedAreRounded) {
   std::vector<KernelCase> cases;
-  for (bool middle : {false, true}) {
-    std::string text = replaceAll(
-        softmax(3, 17, 29, middle, false), "@f(%x: tensor<3x17x29xf32>)",
-        "@f(%y: tensor<3x17x29xf32>, %z0: tensor<3x17x29xf32>)");
-    text = replaceAll(text, "  %er = ", R"(  %x = linalg.generic {
-      indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel", "parallel"]}
-      ins(%y, %z0 : tensor<3x17x29xf32>, tensor<3x17x29xf32>) outs(%e : tensor<3x17x29xf32>) {
-  ^bb0(%a: f32, %b: f32, %o: f32):
-    %p0 = arith.mulf %a, %b : f32
-    linalg.yield %p0 : f32
-  } -> tensor<3x17x29xf32>
-  %er = )");
+  for (bool middle : {false, true})
     for (int64_t keep : {0, 1})
-      cases.push_back(
-          {text, {{"keep", keep}}, 32, 2, "nest", 3e6, "softmax of a product"});
-  }
+      cases.push_back({softmaxOf("    %p0 = arith.mulf %a, %b : f32", middle),
+                       {{"keep", keep}},
+                       32,
+                       2,
+                       "nest",
+                       3e6,
+                       "softmax of a product"});
+  // A quotient, as the product with an inverse.
+  cases.push_back({softmaxOf("    %q0 = arith.divf %a, %tiny : f32\n"
+                             "    %p0 = arith.addf %q0, %b : f32",
+                             false),
+                   {{"reciprocal", 1}, {"keep", 0}},
+                   32,
+                   1,
+                   "nest",
+                   3e6,
+                   "softmax of a quotient"});
+  // Before a product the maximum is a stage, and what subtracts it another.
+  std::string text =
+      replaceAll(softmaxOf("    %p0 = arith.mulf %a, %b : f32", false),
+                 "%z0: tensor<3x17x29xf32>) -> tensor<3x17x29xf32> {",
+                 "%z0: tensor<3x17x29xf32>, %w: tensor<3x29x8xf32>) -> "
+                 "tensor<3x17x8xf32> {");
+  text = replaceAll(text, "  return %q : tensor<3x17x29xf32>", R"(
+  %e3 = tensor.empty() : tensor<3x17x8xf32>
+  %i3 = linalg.fill ins(%z : f32) outs(%e3 : tensor<3x17x8xf32>) -> tensor<3x17x8xf32>
+  %r3 = linalg.batch_matmul ins(%q, %w : tensor<3x17x29xf32>, tensor<3x29x8xf32>) outs(%i3 : tensor<3x17x8xf32>) -> tensor<3x17x8xf32>
+  return %r3 : tensor<3x17x8xf32>)");
+  cases.push_back(
+      {text, {}, 32, 2, "contraction", 3e6, "softmax of a product, times"});
   checkKernels(cases);
 }
 
@@ -418,8 +450,8 @@ TEST(CatalogConvolution, ShapesAndPooling) {
   checkKernels(cases);
 }
 
-// Panels of weights are packed in pieces when there are fewer than threads, in
-// the parallel region that pads the input.
+// Threads that share the panels of weights, of which there are fewer, or blocks
+// of positions; weights that are packed once, or by each thread.
 TEST(CatalogConvolution, MoreThreadsThanPanels) {
   std::vector<KernelCase> cases;
   //               n  c   h  w   f   k  s  p
@@ -431,7 +463,7 @@ TEST(CatalogConvolution, MoreThreadsThanPanels) {
       for (unsigned bytes : {16u, 64u})
         cases.push_back(
             {convolution(c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], false),
-             {},
+             {{"SHARE", bytes == 16}, {"ONCE", threads == 5}, {"SERIAL", 0}},
              bytes,
              threads,
              c[5] == 1 ? "contraction" : "convolution",
@@ -440,8 +472,52 @@ TEST(CatalogConvolution, MoreThreadsThanPanels) {
   checkKernels(cases);
 }
 
-// The weights are padded too, the last thing before the convolution: packing
-// them must wait for that.
+// Families know of zeros around what windows move over, and the pad is no
+// stage.
+TEST(CatalogConvolution, ZerosAroundTheInputAreTheFamilys) {
+  std::string text = R"(
+func.func @f(%x0: tensor<1x4x9x30xf32>, %w: tensor<40x4x3x3xf32>) -> tensor<1x40x9x30xf32> {
+  %z = arith.constant 0.0 : f32
+  %around = arith.constant AROUND : f32
+  %x = tensor.pad %x0 low[0, 0, 1, 1] high[0, 0, 1, 1] {
+  ^bb0(%i: index, %j: index, %k: index, %l: index):
+    tensor.yield %around : f32
+  } : tensor<1x4x9x30xf32> to tensor<1x4x11x32xf32>
+  %e = tensor.empty() : tensor<1x40x9x30xf32>
+  %b = linalg.fill ins(%z : f32) outs(%e : tensor<1x40x9x30xf32>) -> tensor<1x40x9x30xf32>
+  %y = linalg.conv_2d_nchw_fchw {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%x, %w : tensor<1x4x11x32xf32>, tensor<40x4x3x3xf32>) outs(%b : tensor<1x40x9x30xf32>) -> tensor<1x40x9x30xf32>
+  return %y : tensor<1x40x9x30xf32>
+}
+)";
+  EXPECT_EQ(Emitted(replaceAll(text, "AROUND", "0.0")).with({}).stages,
+            std::vector<std::string>{"convolution"});
+  EXPECT_EQ(Emitted(replaceAll(text, "AROUND", "1.0")).with({}).stages,
+            (std::vector<std::string>{"pad", "convolution"}));
+  std::vector<KernelCase> cases;
+  for (const char *around : {"0.0", "-0.0", "1.0"})
+    cases.push_back({replaceAll(text, "AROUND", around),
+                     {},
+                     32,
+                     2,
+                     "convolution",
+                     0.3,
+                     "pads"});
+  // What is around is computed.
+  cases.push_back(
+      {replaceAll(replaceAll(text, "AROUND", "0.5"), "    tensor.yield %around",
+                  "    %twice = arith.addf %around, %around : f32\n"
+                  "    tensor.yield %twice"),
+       {},
+       32,
+       2,
+       "",
+       0.3,
+       "computed pads"});
+  cases.back().notEmitted = "a pad that is not a constant around a tensor";
+  checkKernels(cases);
+}
+
+// Zeros around the weights are none that families know of.
 TEST(CatalogConvolution, PaddedWeights) {
   std::string text = R"(
 func.func @f(%x: tensor<1x16x12x24xf32>, %w: tensor<32x16x2x2xf32>) -> tensor<1x32x10x22xf32> {

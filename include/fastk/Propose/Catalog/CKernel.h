@@ -53,8 +53,8 @@ inline constexpr llvm::StringLiteral kNoFamilies =
 /// terminated by the values it returns). Parameters that are absent take
 /// defaults derived from the machine; those out of range are clamped. Of
 /// numbers of families the nearest that their rules allow are taken; one
-/// without a stage ("MR") is of all. Products are written by the first of
-/// `families` that serves them.
+/// without a stage ("MR") is of all. Products and convolutions are written by
+/// that of `families` which expects to be fastest.
 CKernel emitCKernel(mlir::Block &pattern, const Machine &machine,
                     const Parameters &parameters, StageFamilies &families);
 
