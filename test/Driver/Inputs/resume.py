@@ -27,6 +27,8 @@ def main():
     os.makedirs(tools)
     real = os.path.dirname(os.path.realpath(shutil.which(fastk_opt)))
     shutil.copy(os.path.join(real, "fastk-opt"), tools)
+    # Of a copied program families lie beside its folder, too.
+    os.symlink(os.path.join(real, os.pardir, "families"), os.path.join(scratch, "families"))
     with open(os.path.join(tools, "fastk-worker"), "w", encoding="utf-8") as file:
         file.write(f"#!/bin/sh\n[ $# -gt 0 ] || echo x >> {starts}\nexec {real}/fastk-worker \"$@\"\n")
     os.chmod(os.path.join(tools, "fastk-worker"), 0o755)
