@@ -201,12 +201,13 @@ llvm::Expected<std::vector<AdmittedFamily>>
 fastk::admittedFamilies(StringRef folder, StringRef target, Precision loosest,
                         StringRef compiler, MLIRContext *context,
                         llvm::function_ref<void(const std::string &)> warn) {
-  llvm::Expected<std::vector<Family>> families =
-      families::readFamiliesOf(target, folder);
+  llvm::Expected<std::vector<Family>> families = families::readFamilies(folder);
   if (!families)
     return families.takeError();
   std::vector<AdmittedFamily> admitted;
   for (Family &family : *families) {
+    if (!family.isFor(target))
+      continue;
     llvm::Expected<Evidence> evidence =
         standingEvidence(family, compiler, context);
     if (!evidence) {

@@ -182,8 +182,6 @@ TEST(CatalogProposer, EveryVariantOfTwoRoundsIsRight) {
 
 /// Where the catalog has no C kernel yet, and what it says.
 static const std::map<llvm::StringRef, const char *> kNotEmitted = {
-    {"grouped_conv_small.mlir",
-     "a value that is neither elementwise nor a known reduction"},
     {"transposed_conv_small.mlir", "the body uses a scalar argument"},
     {"upsample_small.mlir", "the body uses a scalar argument"},
 };
