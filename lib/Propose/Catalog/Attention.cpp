@@ -303,7 +303,7 @@ bool KernelEmitter::emitAttention(Value root, const Buffer &destination,
       w.line("const long width = " + num(K) + " - j < " + num(nr) + " ? " +
              num(K) + " - j : " + num(nr) + ";");
     packBlock(w, "panel", nr, kVar, "j", turn ? num(nr) : "width", num(K), eVar,
-              "0", num(E), turn, keyValue, {});
+              "0", num(E), turn, keyValue);
   }
   w.close();
   w.open("for (long j = 0; j < " + num(D) + "; j += " + num(nr) + ")");
@@ -314,7 +314,7 @@ bool KernelEmitter::emitAttention(Value root, const Buffer &destination,
       w.line("const long width = " + num(D) + " - j < " + num(nr) + " ? " +
              num(D) + " - j : " + num(nr) + ";");
     packBlock(w, "panel", nr, dVar, "j", turn ? num(nr) : "width", num(D), kVar,
-              "0", num(K), turn, vValue, {});
+              "0", num(K), turn, vValue);
   }
   w.close();
   if (skip) {
@@ -346,7 +346,7 @@ bool KernelEmitter::emitAttention(Value root, const Buffer &destination,
   {
     bool turn = !unitAlong(qValue, eVar) && unitAlong(qValue, mVar);
     packBlock(w, "queries", qPitch, eVar, "0", num(E), num(E), mVar, m0, "rows",
-              turn, qValue, {});
+              turn, qValue);
   }
   w.close();
 

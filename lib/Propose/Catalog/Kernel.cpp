@@ -88,7 +88,6 @@ std::optional<Contraction> catalog::matchContraction(Value value) {
     if ((!left[d] || !right[d]) && ranges[d] != 1)
       return std::nullopt;
     c.k.push_back(d);
-    c.kSize *= ranges[d];
   }
   return c;
 }
@@ -216,11 +215,6 @@ bool KernelEmitter::materializeUses(const Discovery &discovery,
   return true;
 }
 
-/// Whether there are a few rows and a few columns.
-static bool isMatrix(const Contraction &c) {
-  return c.mSize >= 4 && c.nSize >= 4;
-}
-
 /// Whether a sum of products is a stage of its own: one that moves over a
 /// window; of others also a vector times a matrix, which families read in whole
 /// vectors however it lies.
@@ -301,7 +295,7 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
         familyStages = savedFamilyStages;
         return false;
       };
-      if (!contraction->windowed && isMatrix(*contraction) && attemptOne([&] {
+      if (!contraction->windowed && contraction->isMatrix() && attemptOne([&] {
             return emitAttention(root, destination, index, use, *contraction);
           }))
         return true;

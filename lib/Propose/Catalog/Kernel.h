@@ -31,7 +31,10 @@ struct Contraction {
   llvm::SmallVector<unsigned> batch, m, n, k;
   /// Some operand reads at sums of loops: a window.
   bool windowed = false;
-  int64_t mSize = 1, nSize = 1, kSize = 1;
+  int64_t mSize = 1, nSize = 1;
+
+  /// Whether there are a few rows and a few columns.
+  bool isMatrix() const { return mSize >= 4 && nSize >= 4; }
 };
 std::optional<Contraction> matchContraction(mlir::Value value);
 
@@ -146,8 +149,7 @@ private:
                  const std::string &xBase, const std::string &xCount,
                  const std::string &xLimit, unsigned yVar,
                  const std::string &yBase, const std::string &yCount,
-                 bool transpose, llvm::function_ref<CValue(Scope &)> element,
-                 const std::vector<MergedVars> &merged);
+                 bool transpose, llvm::function_ref<CValue(Scope &)> element);
 
   /// Products that are computed more than once are rounded each time.
   bool roundsProducts = false;

@@ -152,7 +152,7 @@ unsigned NestEmitter::visitWith(llvm::function_ref<void(Scope &)> body) {
     // A product that another reduction reads would be computed once for each of
     // that one's results.
     auto product = matchContraction(use.value);
-    if (depth > 0 && product && product->mSize >= 4 && product->nSize >= 4) {
+    if (depth > 0 && product && product->isMatrix()) {
       program.fail("a product inside of another reduction");
       return 0;
     }

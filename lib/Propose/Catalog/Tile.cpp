@@ -80,22 +80,18 @@ void KernelEmitter::packBlock(Writer &w, const std::string &dst, int64_t ldy,
                               const std::string &xLimit, unsigned yVar,
                               const std::string &yBase,
                               const std::string &yCount, bool transpose,
-                              llvm::function_ref<CValue(Scope &)> element,
-                              const std::vector<MergedVars> &merged) {
+                              llvm::function_ref<CValue(Scope &)> element) {
   const std::string x = program.vars[xVar].name, y = program.vars[yVar].name;
   std::string lanes = num(program.lanes);
   if (!transpose) {
     w.open("for (long y = 0; y < " + yCount + "; ++y)");
     w.line("const long " + y + " = " + yBase + " + y;");
     w.line("(void)" + y + ";");
-    vectorLoop(
-        w, "x", xCount, xVar, xBase,
-        [&](Scope &scope) {
-          CValue v = scope.splat(scope.convert(element(scope), Elem::F32));
-          scope.line("*(vf32u *)(" + dst + " + y * " + num(ldy) +
-                     " + x) = " + v.text + ";");
-        },
-        merged);
+    vectorLoop(w, "x", xCount, xVar, xBase, [&](Scope &scope) {
+      CValue v = scope.splat(scope.convert(element(scope), Elem::F32));
+      scope.line("*(vf32u *)(" + dst + " + y * " + num(ldy) +
+                 " + x) = " + v.text + ";");
+    });
     w.close();
     return;
   }
@@ -117,7 +113,6 @@ void KernelEmitter::packBlock(Writer &w, const std::string &dst, int64_t ldy,
     w.line("(void)" + x + ";");
     Scope scope(program, w.out, w.indent);
     scope.vectorVar = yVar;
-    scope.merged = merged;
     if (partial)
       scope.partial = yCount + " - y";
     CValue v = scope.splat(scope.convert(element(scope), Elem::F32));
