@@ -117,6 +117,17 @@ static llvm::Error emitBinary(Location loc, const CompiledModel &compiled,
   return llvm::Error::success();
 }
 
+static llvm::Error emitPlan(ModuleOp module, const CudaTarget &device,
+                            const EmitOptions &options) {
+  FailureOr<DeviceModel> model =
+      compileDeviceModel(module, device, options.role);
+  if (failed(model))
+    return toldError();
+  TimingScope step = timeStep("Output");
+  return writeText(options.output,
+                   [&](llvm::raw_ostream &os) { os << model->planFile(); });
+}
+
 llvm::Error fastk::emitModel(ModuleOp module, StringRef targetName,
                              const EmitOptions &options) {
   std::optional<CudaTarget> device = CudaTarget::parse(targetName);
@@ -131,6 +142,8 @@ llvm::Error fastk::emitModel(ModuleOp module, StringRef targetName,
   }
   if (failed(lowerWorkloads(module, targetName)))
     return toldError();
+  if (options.kind == EmitKind::Plan)
+    return emitPlan(module, *device, options);
   llvm::LLVMContext context;
   HostTarget target = device ? HostTarget::baseline() : HostTarget::detect();
   FailureOr<CompiledModel> compiled =
@@ -138,7 +151,7 @@ llvm::Error fastk::emitModel(ModuleOp module, StringRef targetName,
   if (failed(compiled))
     return toldError();
   TimingScope step = timeStep("LLVM and output");
-  if (isBinary(options.kind))
+  if (hasHeader(options.kind))
     return emitBinary(fileOf(module), *compiled, target, options);
   if (failed(optimizeModule(*compiled->code, target)))
     return toldError();

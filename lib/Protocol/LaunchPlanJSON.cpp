@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fastk/Protocol/JSONReader.h"
-#include "fastk/Protocol/LaunchPlan.h"
+#include "LaunchPlanJSON.h"
 #include "fastk/Protocol/Names.h"
 #include <charconv>
 
@@ -392,7 +391,13 @@ std::optional<LaunchPlan> fastk::worker::parseLaunchPlan(std::string_view text,
   std::optional<Json> document = parseDocument(text, "plan", error);
   if (!document)
     return std::nullopt;
-  return PlanReader(whose, error).read(*document);
+  return readLaunchPlan(*document, error, whose);
+}
+
+std::optional<LaunchPlan> fastk::worker::readLaunchPlan(const Json &document,
+                                                        std::string &error,
+                                                        PlanOf whose) {
+  return PlanReader(whose, error).read(document);
 }
 
 //===----------------------------------------------------------------------===//

@@ -27,7 +27,9 @@ A library for the host may have sizes that a call decides, -1 in `model.signatur
 inputs of any such size are taken, results have the size that came out. It may also
 fail at run time, and then raises Error with the text that the model has for it.
 
-Needs libfastk_runtime.so for a library for a GPU: the loader's folders, or
+It also calls the files of `fastk-opt --emit=plan`, by their name (model.plan).
+
+Needs libfastk_runtime.so for what is for a GPU: the loader's folders, or
 FASTK_RUNTIME names the file.
 """
 
@@ -36,6 +38,7 @@ import contextlib
 import ctypes
 import json
 import os
+import shutil
 import sys
 import weakref
 
@@ -79,15 +82,43 @@ class Library:
         self.name, self.path = function, os.fspath(path)
         self.runtime = None
         self.closed = False
-        if runtime := os.environ.get("FASTK_RUNTIME"):
-            try:
-                # Under its own name the model finds it loaded.
-                ctypes.CDLL(runtime, mode=ctypes.RTLD_GLOBAL)
-            except OSError as error:
-                raise Error(
-                    f"FASTK_RUNTIME cannot be loaded: {error}; let it name "
-                    "libfastk_runtime.so, or unset it for libraries for the host"
-                ) from None
+        if self.path.endswith(".plan"):
+            self._open_plan()
+        else:
+            self._open_library()
+
+    def _open_plan(self):
+        """Of a file of --emit=plan, by the runtime's own calls."""
+        self.runtime = _load_runtime()
+        runtime, path = self.runtime, os.fsencode(self.path)
+        for name in ("fastk_open", "fastk_find"):
+            getattr(runtime, name).restype = ctypes.c_void_p
+        runtime.fastk_find.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+        runtime.fastk_signature.restype = ctypes.c_char_p
+        for name in ("close", "signature", "prepare", "call"):
+            getattr(runtime, f"fastk_{name}").argtypes = [ctypes.c_void_p]
+        runtime.fastk_call.argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p)]
+        self._declare_runtime()
+        runtime.fastk_clear_error()
+        self.handle = runtime.fastk_open(path)
+        found = self.handle and runtime.fastk_find(self.handle, self.name.encode())
+        if not found:
+            error = runtime.fastk_last_error().decode(errors="replace")
+            if self.handle:
+                runtime.fastk_close(self.handle)
+            raise Error(error)
+        self._release = weakref.finalize(self, runtime.fastk_close, self.handle)
+        self._release.atexit = False
+        self.signature = json.loads(runtime.fastk_signature(found))
+        self.target = self.signature["target"]
+        self.entry = lambda pointers: runtime.fastk_call(found, pointers)
+        self._prepare = lambda: runtime.fastk_prepare(found)
+
+    def _open_library(self):
+        function, path = self.name, self.path
+        if os.environ.get("FASTK_RUNTIME"):
+            # Under its own name the model finds it loaded.
+            _load_runtime()
         try:
             self.handle = ctypes.CDLL(os.path.abspath(path))
         except OSError as error:
@@ -114,10 +145,8 @@ class Library:
         self.entry.restype = ctypes.c_int
         # Of the runtime that this library is linked with.
         self.runtime = self.handle
-        self.runtime.fastk_set_stream.argtypes = [ctypes.c_void_p]
-        self.runtime.fastk_set_stream.restype = None
-        self.runtime.fastk_last_error.restype = ctypes.c_char_p
-        self.runtime.fastk_clear_error.restype = None
+        self._declare_runtime()
+        self._prepare = getattr(self.handle, f"fastk_prepare_{function}")
         release = getattr(self.handle, f"fastk_release_{function}")
         release.restype = None
         key = (self.handle._handle, function)
@@ -125,6 +154,12 @@ class Library:
         self._release = weakref.finalize(self, _release, key, release)
         # With the process goes all that it holds.
         self._release.atexit = False
+
+    def _declare_runtime(self):
+        self.runtime.fastk_set_stream.argtypes = [ctypes.c_void_p]
+        self.runtime.fastk_set_stream.restype = None
+        self.runtime.fastk_last_error.restype = ctypes.c_char_p
+        self.runtime.fastk_clear_error.restype = None
 
     def close(self):
         """Gives back what the function holds on the GPU, once the work that was
@@ -156,7 +191,7 @@ class Library:
         """Loads the code and makes the workspace of the current stream: before a
         capture, or to pay for it early."""
         if self.runtime:
-            self._on_stream(getattr(self.handle, f"fastk_prepare_{self.name}"))
+            self._on_stream(self._prepare)
 
     def empty(self, device=None):
         """Results to write into; None for one whose size the call decides."""
@@ -382,6 +417,24 @@ class BoundLibrary:
         if self.form is not None:
             return containers.put_together(self.form, outputs)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def _load_runtime():
+    """libfastk_runtime: that of FASTK_RUNTIME, that of the fastk-opt in PATH, or the
+    loader's."""
+    path = os.environ.get("FASTK_RUNTIME")
+    if not path and (tool := shutil.which("fastk-opt")):
+        beside = os.path.join(os.path.dirname(os.path.realpath(tool)), "../lib")
+        beside = os.path.join(os.path.normpath(beside), "libfastk_runtime.so")
+        path = beside if os.path.exists(beside) else None
+    try:
+        return ctypes.CDLL(path or "libfastk_runtime.so", mode=ctypes.RTLD_GLOBAL)
+    except OSError as error:
+        which = "FASTK_RUNTIME" if path else "libfastk_runtime.so"
+        raise Error(
+            f"{which} cannot be loaded: {error}; let FASTK_RUNTIME name "
+            "libfastk_runtime.so, or unset it for libraries for the host"
+        ) from None
 
 
 def _why_not_loaded(path, reason):

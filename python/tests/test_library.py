@@ -18,12 +18,12 @@ from conftest import GOLDEN, python
 from fastk.library import Error, Library
 
 
-def compile_model(folder, name, *options):
+def compile_model(folder, name, *options, emit="so"):
     (folder / "bank").mkdir(exist_ok=True)
-    output = folder / f"{name}.so"
+    output = folder / f"{name}.{emit}"
     model = GOLDEN / f"{name}.mlir"
     bank = f"--bank={folder / 'bank'}"
-    fastk("fastk-opt", model, bank, "--emit=so", "-o", output, *options)
+    fastk("fastk-opt", model, bank, f"--emit={emit}", "-o", output, *options)
     return output
 
 
@@ -172,3 +172,36 @@ def test_it_is_no_command():
     result = python("-m", "fastk.library", "model.so")
     assert result.returncode == 1
     assert "is no command" in result.stderr and "remedy:" in result.stderr
+
+
+def test_a_plan_file(tmp_path, monkeypatch):
+    """Where a GPU is it runs; elsewhere it is read, and refuses CPU tensors."""
+    monkeypatch.setenv("FASTK_RUNTIME", str(BIN.parent / "lib/libfastk_runtime.so"))
+    path = compile_model(
+        tmp_path, "matmul_odd_small", "--target=cuda:sm_90a", emit="plan"
+    )
+    with Library(path) as matmul:
+        assert matmul.target == "cuda:sm_90a"
+        assert [len(matmul.signature[key]) for key in ("inputs", "outputs")] == [2, 1]
+        with pytest.raises(Error, match="is on cpu, the library is compiled for cuda"):
+            matmul(*arguments(matmul))
+        if torch.cuda.is_available():
+            a, b = arguments(matmul, "cuda")
+            torch.testing.assert_close(matmul(a, b)[0], a @ b)
+    with pytest.raises(Error, match="forward is closed"):
+        matmul.prepare()
+
+
+def test_plan_files_that_cannot_be_read(tmp_path, monkeypatch):
+    monkeypatch.setenv("FASTK_RUNTIME", str(BIN.parent / "lib/libfastk_runtime.so"))
+    path = compile_model(
+        tmp_path, "matmul_odd_small", "--target=cuda:sm_90a", emit="plan"
+    )
+    with pytest.raises(Error, match="there is no function 'backward': the model has"):
+        Library(path, "backward")
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(Error, match="is cut short; write it again with fastk-opt"):
+        Library(path)
+    path.unlink()
+    with pytest.raises(Error, match="No such file or directory"):
+        Library(path)

@@ -109,7 +109,9 @@ struct CommandLine {
                "whose record does not say it, are not applied, and a search "
                "refuses them")};
   cl::opt<std::string> emit{"emit", cl::init("mlir"), cl::cat(category),
-                            cl::desc("mlir (default), llvm, obj or so")};
+                            cl::desc("mlir (default), llvm, obj or so; for a "
+                                     "GPU also plan: one file that "
+                                     "libfastk_runtime runs, no linker")};
   cl::opt<std::string, true> emitHeader{
       "emit-header", cl::location(options.emit.header), cl::cat(category),
       cl::value_desc("FILE.h"),
@@ -293,16 +295,20 @@ static bool readEmission(CommandLine &line) {
                   .Case("llvm", EmitKind::LLVM)
                   .Case("obj", EmitKind::Object)
                   .Case("so", EmitKind::SharedLibrary)
+                  .Case("plan", EmitKind::Plan)
                   .Default(std::nullopt);
   if (!kind)
     return reject("unknown --emit=" + line.emit +
-                  ": choose mlir, llvm, obj or so");
+                  ": choose mlir, llvm, obj, so or plan");
   options.kind = *kind;
+  if (*kind == EmitKind::Plan && line.options.search.target == "host")
+    return reject("--emit=plan is what a model for a GPU is: add "
+                  "--target=cuda:sm_90a, or choose so for the host");
   if (isBinary(*kind) && options.output == "-")
     return reject("--emit=" + line.emit +
                   " writes a binary file: name it with -o");
   if (line.emitHeader.getNumOccurrences()) {
-    if (!isBinary(*kind))
+    if (!hasHeader(*kind))
       return reject("--emit-header describes a library or an object: add "
                     "--emit=so or --emit=obj, or leave it out");
     if (options.header.empty() || options.header == options.output)

@@ -16,7 +16,8 @@ namespace cl = llvm::cl;
 
 static cl::OptionCategory category("fastk-run options");
 cl::opt<std::string> options::inputPath(cl::Positional, cl::cat(category),
-                                        cl::desc("model.mlir or model.so"),
+                                        cl::desc("model.mlir, model.so or "
+                                                 "model.plan"),
                                         cl::Required);
 cl::list<std::string> options::inputFiles(
     "inputs", cl::cat(category), cl::CommaSeparated,
@@ -27,6 +28,10 @@ cl::opt<std::string> options::outputFolder(
     "outputs", cl::cat(category),
     cl::desc("write the results to DIR/out0.npy, out1.npy, ..."),
     cl::value_desc("DIR"));
+cl::opt<bool> options::describe(
+    "describe", cl::cat(category),
+    cl::desc("tell what is in a plan file, without running it: functions, "
+             "launches, code, constants"));
 cl::opt<bool> options::check(
     "check", cl::cat(category),
     cl::desc("compare with the oracle, the model computed in f64"));
@@ -98,7 +103,8 @@ std::optional<Precision> options::parseOptions(int argc, char **argv) {
       "Compile a model with the winners of the bank, run it, check and time "
       "it.\n\n"
       "  fastk-run model.mlir --check --time\n"
-      "  fastk-run model.so --inputs a.npy,b.npy --outputs results\n\n"
+      "  fastk-run model.so --inputs a.npy,b.npy --outputs results\n"
+      "  fastk-run model.plan --describe\n\n"
       "Inputs that are not given are generated: floats from N(0, 1), those of "
       "tensors of\ntwo dimensions or more divided by sqrt(last size); in "
       "[0.5, 1.5] what has to be\npositive; indices in range, other integers 0 "

@@ -18,6 +18,7 @@ namespace fastk::options {
 extern llvm::cl::opt<std::string> inputPath;
 extern llvm::cl::list<std::string> inputFiles;
 extern llvm::cl::opt<std::string> outputFolder;
+extern llvm::cl::opt<bool> describe;
 extern llvm::cl::opt<bool> check;
 extern llvm::cl::opt<bool> runOracle;
 extern llvm::cl::opt<bool> showTime;

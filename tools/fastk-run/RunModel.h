@@ -30,12 +30,14 @@ llvm::Expected<std::vector<HostTensor>>
 makeInputsFor(RunModel model, llvm::StringRef function,
               const Signature &signature);
 mlir::func::FuncOp functionOf(RunModel model, llvm::StringRef name);
-/// Runs, checks and times as the options say. `library` where the input is one,
-/// else the model is compiled in `folder`. The exit code.
+/// Runs, checks and times as the options say. `library` or `opened` where the
+/// input is compiled, else the model is compiled in `folder`. The exit code.
 int runOnHost(RunModel model, std::optional<CompiledLibrary> library,
               const RunRequest &request, llvm::StringRef folder);
-int runOnGpu(RunModel model, const CompiledLibrary *library,
+int runOnGpu(RunModel model, const GpuFunction *opened,
              const RunRequest &request, llvm::StringRef folder);
+/// Prints what is in a plan file. The exit code.
+int describePlanFile(llvm::StringRef path);
 
 } // namespace fastk
 

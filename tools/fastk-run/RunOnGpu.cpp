@@ -38,14 +38,14 @@ static int checkOnGpu(RunModel model, GpuRunner &gpu, const RunRequest &request,
       compileForGpuRun(model, RunMode::Oracle, request, gpu, function.name);
   if (!oracle)
     return fail(oracle.takeError());
-  auto expected = gpu.run((*oracle)->function, inputs);
+  auto expected = gpu.run(*oracle, inputs);
   if (!expected)
     return fail(expected.takeError());
   return checkOutputs(functionOf(model, function.name), outputs, *expected,
                       " on the GPU", request.precision);
 }
 
-int fastk::runOnGpu(RunModel model, const CompiledLibrary *library,
+int fastk::runOnGpu(RunModel model, const GpuFunction *opened,
                     const RunRequest &request, llvm::StringRef folder) {
   auto gpu = GpuRunner::create();
   if (!gpu)
@@ -58,21 +58,16 @@ int fastk::runOnGpu(RunModel model, const CompiledLibrary *library,
         "), not " + targetName + ": compile for it with --target=cuda"));
   if (useGraphs)
     (*gpu)->useGraphs();
-  std::unique_ptr<CompiledForGpu> compiled;
   GpuFunction function;
-  if (library) {
-    auto found = library->find(entry);
-    if (!found)
-      return fail(found.takeError());
-    function = GpuRunner::of(**found);
+  if (opened) {
+    function = *opened;
   } else {
     auto made =
         compileForGpuRun(model, runOracle ? RunMode::Oracle : RunMode::Winners,
                          request, **gpu, entry);
     if (!made)
       return fail(made.takeError());
-    compiled = std::move(*made);
-    function = compiled->function;
+    function = std::move(*made);
   }
   auto inputs = makeInputsFor(model, function.name, function.signature);
   if (!inputs)
@@ -88,7 +83,7 @@ int fastk::runOnGpu(RunModel model, const CompiledLibrary *library,
         checkOnGpu(model, **gpu, request, folder, function, *inputs, *outputs);
   if (!showTime || status == 1)
     return status;
-  std::unique_ptr<CompiledForGpu> baseline;
+  std::optional<GpuFunction> baseline;
   if (model) {
     auto made = compileForGpuRun(model, RunMode::Default, request, **gpu,
                                  function.name);
@@ -96,8 +91,8 @@ int fastk::runOnGpu(RunModel model, const CompiledLibrary *library,
       return fail(made.takeError());
     baseline = std::move(*made);
   }
-  auto times = (*gpu)->time(function, baseline ? &baseline->function : nullptr,
-                            *inputs, seconds);
+  auto times =
+      (*gpu)->time(function, baseline ? &*baseline : nullptr, *inputs, seconds);
   if (!times)
     return fail(times.takeError());
   auto inSeconds = [](std::vector<double> times) {

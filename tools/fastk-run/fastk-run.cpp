@@ -49,6 +49,38 @@ static RunRequest requestFromOptions(Precision precision) {
   return request;
 }
 
+/// Opens the input, which is compiled, and has `targetName` be what it is for.
+static llvm::Error openCompiled(bool isPlan,
+                                std::optional<CompiledLibrary> &library,
+                                std::optional<GpuFunction> &opened) {
+  std::string made;
+  if (isPlan) {
+    auto function = openPlanFile(inputPath, entry);
+    if (!function)
+      return function.takeError();
+    opened = std::move(*function);
+    made = opened->signature.target;
+  } else {
+    auto found = CompiledLibrary::open(inputPath);
+    if (!found)
+      return found.takeError();
+    library = std::move(*found);
+    auto function = library->find(entry);
+    if (!function)
+      return function.takeError();
+    made = (*function)->signature.target;
+    if (made != "host")
+      opened = GpuRunner::of(**function);
+  }
+  if (targetName.getNumOccurrences() && targetName != made &&
+      !(targetName == "cuda" && llvm::StringRef(made).starts_with("cuda:")))
+    return llvm::createStringError(
+        inputPath + ": is compiled for " + made + ", not for " + targetName +
+        ": leave --target out, or compile the model again");
+  targetName = made;
+  return llvm::Error::success();
+}
+
 static int run(int argc, char **argv) {
   // Before OpenMP starts: threads that move, or share a processor, make the
   // times of small kernels bimodal. What the user set is kept.
@@ -68,19 +100,26 @@ static int run(int argc, char **argv) {
   if (std::error_code ec = folder.create("fastk-run"))
     return fail(llvm::createStringError(ec, explainTemporaryFileError(ec)));
 
-  bool isLibrary = llvm::StringRef(inputPath).ends_with(".so");
+  bool isPlan = llvm::StringRef(inputPath).ends_with(".plan");
+  bool isCompiled = isPlan || llvm::StringRef(inputPath).ends_with(".so");
+  if (describe && !isPlan)
+    return fail(llvm::createStringError(
+        "--describe tells what is in a plan file: make one with fastk-opt "
+        "--target=cuda:sm_90a --emit=plan"));
+  if (describe)
+    return describePlanFile(inputPath);
   // The passes obey the options above; nothing is timed.
   TimingScope untimed;
   ObservedPasses observed(&untimed);
   Session session;
   OwningOpRef<ModuleOp> model, definition;
-  if (isLibrary && (check || runOracle))
+  if (isCompiled && (check || runOracle))
     return fail(llvm::createStringError(
         "--check and --oracle need the model: a library has no oracle"));
   if (check && runOracle)
     return fail(llvm::createStringError(
         "--oracle is what --check compares with: use one of them"));
-  if (!isLibrary) {
+  if (!isCompiled) {
     model = session.load(inputPath);
     if (!model || failed(prepareModel(*model, targetName)))
       return 1;
@@ -91,27 +130,15 @@ static int run(int argc, char **argv) {
     }
   }
   std::optional<CompiledLibrary> library;
-  if (isLibrary) {
-    llvm::Expected<CompiledLibrary> opened = CompiledLibrary::open(inputPath);
-    if (!opened)
-      return fail(opened.takeError());
-    library = std::move(*opened);
-    auto function = library->find(entry);
-    if (!function)
-      return fail(function.takeError());
-    // What it is for is in it.
-    llvm::StringRef made = (*function)->signature.target;
-    if (targetName.getNumOccurrences() && targetName != made &&
-        !(targetName == "cuda" && made.starts_with("cuda:")))
-      return fail(llvm::createStringError(
-          inputPath + ": is compiled for " + made + ", not for " + targetName +
-          ": leave --target out, or compile the model again"));
-    targetName = made.str();
+  std::optional<GpuFunction> opened;
+  if (isCompiled) {
+    if (llvm::Error error = openCompiled(isPlan, library, opened))
+      return fail(std::move(error));
   }
   if (useGraphs && targetName == "host")
     return fail(llvm::createStringError(
         "--graph is for a GPU: add --target=cuda, or leave it out"));
-  if (showProfile && (targetName != "host" || isLibrary || runOracle))
+  if (showProfile && (targetName != "host" || isCompiled || runOracle))
     return fail(llvm::createStringError(
         "--profile is for a model on the host: a library does not tell its "
         "workloads apart; leave out --target and --oracle, or --profile"));
@@ -120,7 +147,7 @@ static int run(int argc, char **argv) {
   if (model)
     models = {&session, *model, definition ? *definition : *model};
   if (targetName != "host")
-    return runOnGpu(models, library ? &*library : nullptr, request,
+    return runOnGpu(models, opened ? &*opened : nullptr, request,
                     folder.path());
   return runOnHost(models, std::move(library), request, folder.path());
 }

@@ -97,11 +97,10 @@ FASTK_TEST_F_IF(gpuNeed(), OnGpu, AThreadWithoutAContextGetsThePrimaryOne) {
 
 FASTK_TEST_F_IF(gpuNeed(), OnGpu, ConstantsAreInputsBehindTheFunctions) {
   std::vector<float> values(addBytes / 4, 10.0f);
-  fastk_constant constant = {values.data(), addBytes};
-  AddFunction add(R"({"format": 1, "steps": [
-    {"launch": "m::add", "grid": [4,1,1], "block": [256,1,1], "arguments": ["in1", "out0"]}]})");
-  add.function.num_constants = 1;
-  add.function.constants = &constant;
+  AddFunction add(addFile(
+      R"({"format": 1, "steps": [
+    {"launch": "m::add", "grid": [4,1,1], "block": [256,1,1], "arguments": ["in1", "out0"]}]})",
+      addPTX, {{reinterpret_cast<const char *>(values.data()), addBytes}}));
   EXPECT_EQ(call(add.function), 0) << fastk_last_error();
   EXPECT_THAT(result(), Each(11.0f));
 }
@@ -142,6 +141,44 @@ FASTK_TEST_F_IF(gpuNeed(), OnGpu, UnpreparedItSaysWhatToDo) {
   driver->cuGraphDestroy(graph);
 }
 
+FASTK_TEST_F_IF(gpuNeed(), OnGpu, InAWorkspaceOfTheCallerItAllocatesNothing) {
+  AddFunction add;
+  CUdeviceptr workspace = 0;
+  check(driver->call(driver->cuMemAlloc, &workspace,
+                     size_t(fastk_workspace_bytes(&add.function))));
+  fastk_set_stream(stream);
+  ASSERT_EQ(fastk_load(&add.function), 0) << fastk_last_error();
+  void *buffers[] = {reinterpret_cast<void *>(uintptr_t(in)),
+                     reinterpret_cast<void *>(uintptr_t(out))};
+  // So a capture needs nothing but the code.
+  CUgraph graph = nullptr;
+  CUgraphExec exec = nullptr;
+  check(driver->call(driver->cuStreamBeginCapture, stream,
+                     CU_STREAM_CAPTURE_MODE_GLOBAL));
+  EXPECT_EQ(fastk_call_with(&add.function, buffers,
+                            reinterpret_cast<void *>(uintptr_t(workspace))),
+            0)
+      << fastk_last_error();
+  check(driver->call(driver->cuStreamEndCapture, stream, &graph));
+  check(driver->call(driver->cuGraphInstantiate, &exec, graph, 0ull));
+  check(driver->call(driver->cuGraphLaunch, exec, stream));
+  EXPECT_THAT(result(), Each(3.0f));
+  driver->cuGraphExecDestroy(exec);
+  driver->cuGraphDestroy(graph);
+  driver->cuMemFree(workspace);
+}
+
+FASTK_TEST_F_IF(gpuNeed(), OnGpu, AFileIsCalledAsALibraryIs) {
+  std::string file = addFile();
+  fastk_model *model = fastk_open_memory(file.data(), file.size());
+  ASSERT_NE(model, nullptr) << fastk_last_error();
+  fastk_function *function = fastk_find(model, "");
+  ASSERT_NE(function, nullptr) << fastk_last_error();
+  EXPECT_EQ(call(*function), 0) << fastk_last_error();
+  EXPECT_THAT(result(), Each(3.0f));
+  fastk_close(model);
+}
+
 FASTK_TEST_F_IF(gpuNeed(), OnGpu, ReleasedItIsLoadedAgain) {
   AddFunction add;
   EXPECT_EQ(call(add.function), 0);
@@ -153,20 +190,19 @@ FASTK_TEST_F_IF(gpuNeed(), OnGpu, ReleasedItIsLoadedAgain) {
 }
 
 FASTK_TEST_F_IF(gpuNeed(), OnGpu, CodeThatDoesNotLoadIsAnError) {
-  AddFunction add;
-  add.image = {"m", "no code", 7};
+  AddFunction add(addFile(addTwice, "no code"));
   EXPECT_EQ(call(add.function), 1);
   EXPECT_THAT(fastk_last_error(),
               HasSubstr("forward (compiled for cuda:sm_80): "
                         "m: cuModuleLoadDataEx failed"));
-  AddFunction unknown(R"({"format": 1, "steps": [
-    {"launch": "m::sub", "grid": [4,1,1], "block": [256,1,1], "arguments": []}]})");
+  AddFunction unknown(addFile(R"({"format": 1, "steps": [
+    {"launch": "m::sub", "grid": [4,1,1], "block": [256,1,1], "arguments": []}]})"));
   fastk_clear_error();
   EXPECT_EQ(call(unknown.function), 1);
   EXPECT_THAT(fastk_last_error(),
               HasSubstr("kernel 'sub': cuModuleGetFunction"));
-  AddFunction other(R"({"format": 1, "steps": [
-    {"launch": "n::add", "grid": [4,1,1], "block": [256,1,1], "arguments": []}]})");
+  AddFunction other(addFile(R"({"format": 1, "steps": [
+    {"launch": "n::add", "grid": [4,1,1], "block": [256,1,1], "arguments": []}]})"));
   fastk_clear_error();
   EXPECT_EQ(call(other.function), 1);
   EXPECT_THAT(fastk_last_error(),

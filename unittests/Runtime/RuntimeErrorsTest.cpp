@@ -8,6 +8,7 @@
 
 #include "RuntimeTest.h"
 #include "gmock/gmock.h"
+#include <cstddef>
 #include <thread>
 
 using namespace fastk;
@@ -42,26 +43,52 @@ TEST_F(RuntimeErrors, WithoutADriverTheReasonIsTheDrivers) {
   EXPECT_EQ(expected.find('\n'), std::string::npos);
 }
 
+// The name is where it was in formats 1 and 2.
 TEST_F(RuntimeErrors, AnotherFormat) {
-  add.function.version = 99;
-  EXPECT_EQ(fastk_prepare(&add.function), 1);
-  EXPECT_STREQ(fastk_last_error(),
-               "forward (compiled for cuda:sm_80): its library has format 99, "
-               "this libfastk_runtime reads formats 1 to 2: compile the model "
-               "with the fastk-opt of this runtime, or run it with the "
-               "libfastk_runtime of that which compiled it");
-}
-
-// A runtime reads what was compiled before it, too.
-TEST_F(RuntimeErrors, EarlierFormats) {
-  void *buffers[] = {nullptr, aligned};
-  for (uint32_t version = 0; version <= FASTK_FUNCTION_VERSION; ++version) {
+  static_assert(offsetof(fastk_function, name) == 24);
+  for (uint32_t version : {0u, 1u, 2u, 99u}) {
     add.function.version = version;
     fastk_clear_error();
-    EXPECT_EQ(fastk_call(&add.function, buffers), 1);
-    EXPECT_THAT(fastk_last_error(),
-                HasSubstr(version ? "input 0 is a null" : "has format 0"));
+    EXPECT_EQ(fastk_prepare(&add.function), 1);
+    EXPECT_EQ(fastk_last_error(),
+              "forward: its library has format " + std::to_string(version) +
+                  ", this libfastk_runtime reads format 3: compile the model "
+                  "with the fastk-opt of this runtime, or run it with the "
+                  "libfastk_runtime of that which compiled it");
   }
+}
+
+TEST_F(RuntimeErrors, AFileThatIsNone) {
+  AddFunction broken("no plan");
+  EXPECT_EQ(fastk_prepare(&broken.function), 1);
+  EXPECT_THAT(fastk_last_error(),
+              StartsWith("forward: its plan file is no plan file: one begins"));
+  fastk_clear_error();
+  EXPECT_EQ(fastk_signature(&broken.function), nullptr);
+  EXPECT_EQ(fastk_workspace_bytes(&broken.function), UINT64_MAX);
+  EXPECT_STRNE(fastk_last_error(), "");
+}
+
+TEST_F(RuntimeErrors, AFunctionThatIsNotInIt) {
+  add.function.name = "backward";
+  EXPECT_EQ(fastk_prepare(&add.function), 1);
+  EXPECT_STREQ(fastk_last_error(), "backward: there is no function 'backward': "
+                                   "the model has forward");
+}
+
+TEST_F(RuntimeErrors, AWorkspaceOfTheCaller) {
+  EXPECT_EQ(fastk_workspace_bytes(&add.function), 256u + 4096u);
+  void *buffers[] = {aligned, aligned};
+  EXPECT_EQ(fastk_call_with(&add.function, buffers, nullptr), 1);
+  EXPECT_STREQ(fastk_last_error(),
+               "forward (compiled for cuda:sm_80): the workspace is a null "
+               "pointer; the function needs 4352 bytes of the GPU's memory, "
+               "see fastk_workspace_bytes()");
+  fastk_clear_error();
+  EXPECT_EQ(fastk_call_with(&add.function, buffers,
+                            static_cast<char *>(aligned) + 16),
+            1);
+  EXPECT_THAT(fastk_last_error(), HasSubstr("is not 256-byte aligned"));
 }
 
 TEST_F(RuntimeErrors, ANullPointer) {

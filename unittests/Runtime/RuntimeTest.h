@@ -11,10 +11,11 @@
 
 #include "../ConditionalTest.h"
 #include "fastk/Cuda/Driver.h"
+#include "fastk/Protocol/PlanFile.h"
 #include "fastk/Runtime/fastk_runtime.h"
 #include "gtest/gtest.h"
-#include <cstring>
 #include <string>
+#include <vector>
 
 namespace fastk::test {
 
@@ -53,17 +54,42 @@ inline const char *const addTwice = R"({"format": 1,
   {"launch": "m::add", "grid": [4,1,1], "block": [256,1,1], "arguments": ["ws1", "out0"]}]}
 )";
 
-/// A function with one input and one output of 1024 floats.
+/// The plan file of a model with one function, `forward`, with one input and
+/// one output of 1024 floats.
+inline std::string addFile(const char *plan = addTwice,
+                           std::string_view code = addPTX,
+                           std::vector<std::string_view> constants = {}) {
+  worker::PlanFile file;
+  file.target = "cuda:sm_80";
+  file.images = {{"m", code}};
+  file.constants = std::move(constants);
+  std::string error;
+  auto parsed = worker::parseLaunchPlan(plan, error, worker::PlanOf::Model);
+  EXPECT_EQ(error, "");
+  worker::PlanFile::Function &function = file.functions.emplace_back();
+  function.name = "forward";
+  function.signature = R"({"inputs":[{"dtype":"f32","shape":[1024]}],)"
+                       R"("outputs":[{"dtype":"f32","shape":[1024]}]})";
+  function.plan = parsed.value_or(worker::LaunchPlan());
+  function.images = {0};
+  for (size_t i = 0; i < file.constants.size(); ++i)
+    function.constants.push_back(i);
+  return writePlanFile(file);
+}
+
+/// That function, as a library has it.
 struct AddFunction {
-  explicit AddFunction(const char *plan = addTwice) {
-    image = {"m", addPTX, std::strlen(addPTX)};
-    function = {FASTK_FUNCTION_VERSION, 1,    1,     1,      0,       "forward",
-                "cuda:sm_80",           plan, bytes, &image, nullptr, nullptr};
-  }
+  explicit AddFunction(std::string theFile = addFile())
+      : file(std::move(theFile)), function{FASTK_FUNCTION_VERSION,
+                                           0,
+                                           file.data(),
+                                           file.size(),
+                                           "forward",
+                                           nullptr} {}
+  AddFunction(const AddFunction &) = delete;
   ~AddFunction() { fastk_release(&function); }
 
-  const uint64_t bytes[2] = {addBytes, addBytes};
-  fastk_image image;
+  std::string file;
   fastk_function function;
 };
 

@@ -37,10 +37,6 @@ struct DeviceFunction {
   worker::LaunchPlan plan;
   /// Data of the model, which the plan takes as inputs behind the function's.
   std::vector<std::string> constants;
-
-  /// The lowest version of `fastk_function` (fastk_runtime.h) that tells of all
-  /// that the plan holds: older runtimes read it, or name what they cannot.
-  uint32_t version() const;
 };
 
 struct DeviceModel {
@@ -49,9 +45,8 @@ struct DeviceModel {
   std::vector<DeviceImage> images;
   std::vector<DeviceFunction> functions;
 
-  /// The images that launches of `function` name.
-  std::vector<const DeviceImage *>
-  imagesOf(const DeviceFunction &function) const;
+  /// The bytes of a plan file: docs/formats/plan-file.md.
+  std::string planFile() const;
 };
 
 /// Compiles a module of functions on tensors and the lowerings they call. The
@@ -63,8 +58,8 @@ mlir::FailureOr<DeviceModel>
 compileDeviceModel(mlir::ModuleOp model, const CudaTarget &target,
                    KernelRole role = KernelRole::Program);
 
-/// The model as a module of host code: its data as constants, and for each
-/// function f what fastk_runtime.h says a library exports. It calls
+/// The model as a module of host code: its plan file as a constant, and for
+/// each function f what fastk_runtime.h says a library exports. It calls
 /// libfastk_runtime.
 std::unique_ptr<llvm::Module> emitDeviceModel(const DeviceModel &model,
                                               llvm::LLVMContext &context,

@@ -73,16 +73,11 @@ llvm::Expected<CompiledLibrary> compileForRun(RunModel model, RunMode mode,
                                               const RunRequest &request,
                                               llvm::StringRef folder);
 
-/// A model compiled for the GPU in this process, and the function to run.
-struct CompiledForGpu {
-  DeviceModel model;
-  GpuFunction function;
-};
-
 /// Compiles function `name` of the model for that GPU; "" is the only one.
-llvm::Expected<std::unique_ptr<CompiledForGpu>>
-compileForGpuRun(RunModel model, RunMode mode, const RunRequest &request,
-                 const GpuRunner &gpu, llvm::StringRef name);
+llvm::Expected<GpuFunction> compileForGpuRun(RunModel model, RunMode mode,
+                                             const RunRequest &request,
+                                             const GpuRunner &gpu,
+                                             llvm::StringRef name);
 
 /// What function `name` of the model, computed in f64 on this machine's
 /// processors, gives. The oracle is compiled in `folder`.

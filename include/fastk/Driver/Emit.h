@@ -15,11 +15,16 @@
 
 namespace fastk {
 
-enum class EmitKind { MLIR, LLVM, Object, SharedLibrary };
+enum class EmitKind { MLIR, LLVM, Object, SharedLibrary, Plan };
 
-/// Objects and libraries are bytes, with functions that a header can declare.
-inline bool isBinary(EmitKind kind) {
+/// Objects and libraries have functions that a header can declare.
+inline bool hasHeader(EmitKind kind) {
   return kind == EmitKind::Object || kind == EmitKind::SharedLibrary;
+}
+
+/// Those and plan files are bytes, and no text for a terminal.
+inline bool isBinary(EmitKind kind) {
+  return hasHeader(kind) || kind == EmitKind::Plan;
 }
 
 /// What is made of a model, and where it goes.

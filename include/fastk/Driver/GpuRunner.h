@@ -26,6 +26,11 @@ struct GpuFunction {
   std::function<int()> prepare;
 };
 
+/// The function of that name of a file of `fastk-opt --emit=plan`; "" is the
+/// only one. Needs no GPU.
+llvm::Expected<GpuFunction> openPlanFile(llvm::StringRef path,
+                                         llvm::StringRef name);
+
 /// Milliseconds of each run, in order.
 struct GpuTimes {
   std::vector<double> model, baseline;
@@ -43,7 +48,7 @@ public:
   std::string target() const { return "cuda:" + description.arch; }
 
   /// A function of a model that was compiled in this process; "" is the only
-  /// one. `model` must outlive it.
+  /// one.
   static llvm::Expected<GpuFunction> find(const DeviceModel &model,
                                           llvm::StringRef name);
   /// A function of a library for a GPU.

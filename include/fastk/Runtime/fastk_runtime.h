@@ -18,6 +18,7 @@
 |*   int f_packed(void **buffers);      the same pointers in an array         *|
 |*   int fastk_prepare_f(void);         before a capture, or to pay early     *|
 |*   void fastk_release_f(void);        gives back what f holds on the GPU    *|
+|*   int fastk_call_f(void **buffers, void *workspace);    with its workspace *|
 |*   const char fastk_signature_f[];    JSON: types, target, workspace bytes  *|
 |*                                                                            *|
 |* Pointers are to memory of the GPU: contiguous, row-major, 16-byte aligned, *|
@@ -53,43 +54,22 @@ void *fastk_get_stream(void);
 const char *fastk_last_error(void);
 void fastk_clear_error(void);
 
-/* --- What the code of a model uses ---------------------------------------- */
+/* --- Functions of models ------------------------------------------------- */
 
-/* The structures below, and what a plan in them may hold. A function has the
- * lowest version that tells of all it holds, so that a runtime from before the
- * next one reads it, or names the version that it cannot read.
- *   1: steps are launches and memsets, at most 4096.
- *   2: steps may be repeated, and 2^20 of each list. */
-#define FASTK_FUNCTION_VERSION 2
+/* The layout of fastk_function. A library of another one is refused by name. */
+#define FASTK_FUNCTION_VERSION 3
 
-/* Device code: a cubin, or PTX. Launches name its entries `name::entry`. */
-typedef struct fastk_image {
-  const char *name;
-  const void *data;
-  uint64_t bytes;
-} fastk_image;
-
-/* Data of the model, copied to the GPU once: an operand of the plan behind the
- * function's own inputs. */
-typedef struct fastk_constant {
-  const void *data;
-  uint64_t bytes;
-} fastk_constant;
-
-/* One function of a model. All but `state` is constant. */
+/* One function of a plan file (docs/formats/plan-file.md) in memory. A library
+ * has one for each of its functions; fastk_find() gives those of a file. All
+ * but `state` is constant, and the file outlives what was made of it. */
 typedef struct fastk_function {
-  /* 1 to FASTK_FUNCTION_VERSION. */
+  /* FASTK_FUNCTION_VERSION. */
   uint32_t version;
-  uint32_t num_inputs, num_outputs;
-  uint32_t num_images, num_constants;
-  /* The function's name and its target, for messages. */
-  const char *name, *target;
-  /* The launches: a plan, format 1 (docs/formats/plan.md). */
-  const char *plan;
-  /* Sizes of the inputs, then of the outputs. */
-  const uint64_t *bytes;
-  const fastk_image *images;
-  const fastk_constant *constants;
+  uint32_t reserved;
+  const void *file;
+  uint64_t bytes;
+  /* Where it was in layouts 1 and 2: an error can name what it refuses. */
+  const char *name;
   /* The runtime's own; null at first. */
   void *state;
 } fastk_function;
@@ -105,10 +85,49 @@ int fastk_prepare(fastk_function *function);
  * inputs, then outputs. Calls on different streams may overlap. */
 int fastk_call(fastk_function *function, void *const *buffers);
 
+/* The same in scratch memory of the caller: fastk_workspace_bytes() of it,
+ * 256-byte aligned, that nothing else uses until the work is done; may be null
+ * where that is 0. The runtime then keeps none of its own, and calls on several
+ * streams or in several graphs may overlap as their workspaces do not. Code is
+ * loaded unless it is there (fastk_load). */
+int fastk_call_with(fastk_function *function, void *const *buffers,
+                    void *workspace);
+
+/* Loads the code into the current context and makes no workspace: what
+ * fastk_prepare() is to fastk_call(), for fastk_call_with(). */
+int fastk_load(fastk_function *function);
+
 /* Gives back code, constants and workspaces, in every context, after waiting
  * for what is under way there. Nobody may call the function meanwhile, nor
  * replay a graph with calls of it afterwards; the next call prepares again. */
 void fastk_release(fastk_function *function);
+
+/* Types and shapes as JSON, and the bytes of workspace that a call takes.
+ * Neither needs a GPU. Null, and UINT64_MAX, where the function is none. */
+const char *fastk_signature(fastk_function *function);
+uint64_t fastk_workspace_bytes(fastk_function *function);
+
+/* --- Plan files ----------------------------------------------------------- */
+
+/* A file of `fastk-opt --emit=plan`. */
+typedef struct fastk_model fastk_model;
+
+/* Reads a file, or one that is in memory and outlives the model. Null where it
+ * cannot be read, with a text in fastk_last_error(). Needs no GPU. */
+fastk_model *fastk_open(const char *path);
+fastk_model *fastk_open_memory(const void *file, uint64_t bytes);
+
+/* Releases its functions as fastk_release() does, and frees it. */
+void fastk_close(fastk_model *model);
+
+/* As "cuda:sm_90a". */
+const char *fastk_target(const fastk_model *model);
+uint32_t fastk_num_functions(const fastk_model *model);
+const char *fastk_function_name(const fastk_model *model, uint32_t number);
+
+/* The function of that name; of "" or null the only one. Null, with a text that
+ * lists what there is. It lives as long as the model. */
+fastk_function *fastk_find(fastk_model *model, const char *name);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

@@ -108,7 +108,7 @@ llvm::Expected<CompiledLibrary> fastk::compileForRun(RunModel model,
   return CompiledLibrary::open(path, request.input);
 }
 
-llvm::Expected<std::unique_ptr<CompiledForGpu>>
+llvm::Expected<GpuFunction>
 fastk::compileForGpuRun(RunModel model, RunMode mode, const RunRequest &request,
                         const GpuRunner &gpu, llvm::StringRef name) {
   Machine machine = Machine::of(gpu.target(), 0);
@@ -125,13 +125,7 @@ fastk::compileForGpuRun(RunModel model, RunMode mode, const RunRequest &request,
   auto compiled = compileDeviceModel(**module, *target, roleOf(mode));
   if (mlir::failed(compiled))
     return llvm::createStringError("the model could not be compiled");
-  auto result = std::make_unique<CompiledForGpu>();
-  result->model = std::move(*compiled);
-  auto function = GpuRunner::find(result->model, name);
-  if (!function)
-    return function.takeError();
-  result->function = std::move(*function);
-  return result;
+  return GpuRunner::find(*compiled, name);
 }
 
 llvm::Expected<std::vector<HostTensor>>

@@ -125,65 +125,53 @@ GpuRunner::~GpuRunner() {
 }
 
 namespace {
-/// A DeviceFunction as the runtime takes it, with all that it points to.
-struct RuntimeFunction {
-  RuntimeFunction(const DeviceModel &model, const DeviceFunction &function)
-      : target(model.target), plan(worker::toJSON(function.plan)),
-        bytes(function.inputBytes.begin(), function.inputBytes.end()) {
-    bytes.insert(bytes.end(), function.outputBytes.begin(),
-                 function.outputBytes.end());
-    for (const DeviceImage *image : model.imagesOf(function))
-      images.push_back(
-          {image->name.c_str(), image->code.data(), image->code.size()});
-    for (const std::string &constant : function.constants)
-      constants.push_back({constant.data(), constant.size()});
-    described = {function.version(),
-                 uint32_t(function.inputBytes.size()),
-                 uint32_t(function.outputBytes.size()),
-                 uint32_t(images.size()),
-                 uint32_t(constants.size()),
-                 function.name.c_str(),
-                 target.c_str(),
-                 plan.c_str(),
-                 bytes.data(),
-                 images.data(),
-                 constants.data(),
-                 nullptr};
-  }
-  RuntimeFunction(const RuntimeFunction &) = delete;
-  ~RuntimeFunction() { fastk_release(&described); }
+/// A plan file as the runtime has it, and its bytes where it is none on disk.
+struct OpenedPlan {
+  OpenedPlan() = default;
+  OpenedPlan(const OpenedPlan &) = delete;
+  ~OpenedPlan() { fastk_close(model); }
 
-  std::string target, plan;
-  std::vector<uint64_t> bytes;
-  std::vector<fastk_image> images;
-  std::vector<fastk_constant> constants;
-  fastk_function described;
+  std::string bytes;
+  fastk_model *model = nullptr;
 };
 } // namespace
 
-llvm::Expected<GpuFunction> GpuRunner::find(const DeviceModel &model,
-                                            llvm::StringRef name) {
-  const DeviceFunction *found = nullptr;
-  for (const DeviceFunction &function : model.functions)
-    if (function.name == name || (name.empty() && model.functions.size() == 1))
-      found = &function;
-  if (!found) {
-    std::vector<std::string> known;
-    for (const DeviceFunction &each : model.functions)
-      known.push_back(each.name);
-    return llvm::createStringError("the model " +
-                                   explainNoFunction(name, known));
-  }
-  llvm::Expected<Signature> signature = Signature::parse(found->signature);
+/// What the runtime has kept.
+static llvm::Error takeError() {
+  std::string text = fastk_last_error();
+  fastk_clear_error();
+  return llvm::createStringError(text);
+}
+
+static llvm::Expected<GpuFunction>
+findFunction(const std::shared_ptr<OpenedPlan> &plan, llvm::StringRef name) {
+  fastk_function *found =
+      plan->model ? fastk_find(plan->model, name.str().c_str()) : nullptr;
+  if (!found)
+    return takeError();
+  llvm::Expected<Signature> signature =
+      Signature::parse(fastk_signature(found));
   if (!signature)
     return signature.takeError();
-  auto function = std::make_shared<RuntimeFunction>(model, *found);
   return GpuFunction{
       found->name, std::move(*signature),
-      [function](void **buffers) {
-        return fastk_call(&function->described, buffers);
-      },
-      [function] { return fastk_prepare(&function->described); }};
+      [plan, found](void **buffers) { return fastk_call(found, buffers); },
+      [plan, found] { return fastk_prepare(found); }};
+}
+
+llvm::Expected<GpuFunction> GpuRunner::find(const DeviceModel &model,
+                                            llvm::StringRef name) {
+  auto plan = std::make_shared<OpenedPlan>();
+  plan->bytes = model.planFile();
+  plan->model = fastk_open_memory(plan->bytes.data(), plan->bytes.size());
+  return findFunction(plan, name);
+}
+
+llvm::Expected<GpuFunction> fastk::openPlanFile(llvm::StringRef path,
+                                                llvm::StringRef name) {
+  auto plan = std::make_shared<OpenedPlan>();
+  plan->model = fastk_open(path.str().c_str());
+  return findFunction(plan, name);
 }
 
 GpuFunction GpuRunner::of(const CompiledFunction &function) {

@@ -25,33 +25,93 @@ FunctionState &FunctionState::of(fastk_function &function) {
   return *static_cast<FunctionState *>(function.state);
 }
 
-std::string FunctionState::load(const fastk_function &function,
-                                const cuda::Driver &driver,
-                                LoadedFunction &loaded) {
-  std::string error;
-  std::optional<worker::LaunchPlan> plan =
-      worker::parseLaunchPlan(function.plan, error, worker::PlanOf::Model);
-  if (!plan)
-    return "its plan does not read: " + error;
-  for (const worker::Workspace &workspace : plan->workspaces) {
-    loaded.offsets.push_back(loaded.arenaBytes);
-    loaded.arenaBytes += (size_t(workspace.bytes) + workspaceAlignment - 1) /
-                         workspaceAlignment * workspaceAlignment;
+/// The number of the function of that name, or of the only one.
+static std::string find(const worker::PlanFile &file, std::string_view name,
+                        size_t &number) {
+  std::string known;
+  for (number = 0; number < file.functions.size(); ++number) {
+    const std::string &each = file.functions[number].name;
+    if (each == name)
+      return {};
+    known += (number ? ", " : "") + each;
   }
+  number = 0;
+  if (name.empty() && file.functions.size() == 1)
+    return {};
+  return (name.empty() ? "it is not said which function is meant"
+                       : "there is no function '" + std::string(name) + "'") +
+         ": the model has " + (known.empty() ? "none" : known);
+}
+
+std::unique_ptr<DescribedFunction>
+DescribedFunction::make(std::shared_ptr<const worker::PlanFile> file,
+                        std::string_view name, std::string &error) {
+  auto result = std::make_unique<DescribedFunction>();
+  error = find(*file, name, result->number);
+  if (!error.empty())
+    return nullptr;
+  const worker::PlanFile::Function &function = file->functions[result->number];
+  auto bytes = worker::parseSignatureBytes(function.signature, error);
+  if (!bytes)
+    return nullptr;
+  result->bytes = std::move(*bytes);
+  for (const worker::Workspace &workspace : function.plan.workspaces) {
+    result->offsets.push_back(result->arenaBytes);
+    result->arenaBytes += (size_t(workspace.bytes) + workspaceAlignment - 1) /
+                          workspaceAlignment * workspaceAlignment;
+  }
+  result->file = std::move(file);
+  return result;
+}
+
+void FunctionState::setDescribed(std::unique_ptr<DescribedFunction> made) {
+  std::lock_guard<std::mutex> lock(mutex);
+  described = std::move(made);
+  ready = described.get();
+}
+
+const DescribedFunction *FunctionState::describe(const fastk_function &function,
+                                                 std::string &error) {
+  if (const DescribedFunction *known = ready)
+    return known;
+  std::optional<worker::PlanFile> file = worker::parsePlanFile(
+      {static_cast<const char *>(function.file), size_t(function.bytes)},
+      error);
+  if (!file) {
+    error = "its plan file " + error;
+    return nullptr;
+  }
+  auto made = DescribedFunction::make(
+      std::make_shared<const worker::PlanFile>(std::move(*file)),
+      function.name ? function.name : "", error);
+  std::lock_guard<std::mutex> lock(mutex);
+  // Another thread may have been here first.
+  if (!described && made) {
+    described = std::move(made);
+    ready = described.get();
+  }
+  return ready;
+}
+
+std::string FunctionState::load(const cuda::Driver &driver,
+                                LoadedFunction &loaded) const {
+  const worker::PlanFile &file = *described->file;
+  const worker::PlanFile::Function &function = described->function();
   std::vector<cuda::CodeImage> images;
-  for (uint32_t i = 0; i < function.num_images; ++i)
-    images.push_back({function.images[i].name,
-                      {static_cast<const char *>(function.images[i].data),
-                       size_t(function.images[i].bytes)}});
-  error = loaded.program.load(images, std::move(*plan));
-  for (uint32_t i = 0; i < function.num_constants && error.empty(); ++i) {
-    const fastk_constant &constant = function.constants[i];
+  for (size_t image : function.images)
+    images.push_back({file.images[image].name, file.images[image].code});
+  std::string error = loaded.program.load(images, function.plan);
+  for (size_t number : function.constants) {
+    if (!error.empty())
+      break;
+    std::string_view constant = file.constants[number];
     CUdeviceptr &address = loaded.constants.emplace_back(0);
     error = driver.call(driver.cuMemAlloc, &address,
-                        std::max<size_t>(constant.bytes, 1));
-    if (error.empty() && constant.bytes)
+                        std::max<size_t>(constant.size(), 1));
+    if (error.empty() && !constant.empty())
       error = driver.call(driver.cuMemcpyHtoD, CUdeviceptr(address),
-                          constant.data, size_t(constant.bytes));
+                          static_cast<const void *>(constant.data()),
+                          constant.size());
   }
   return error;
 }
@@ -68,26 +128,29 @@ static std::string checkNotCapturing(const cuda::Driver &driver,
          "the capture begins";
 }
 
-std::string FunctionState::prepare(const fastk_function &function,
-                                   const cuda::Driver &driver,
+std::string FunctionState::prepare(const cuda::Driver &driver,
                                    cuda::CUcontext context,
                                    cuda::CUstream stream,
                                    LoadedFunction *&loaded,
-                                   CUdeviceptr &arena) {
+                                   CUdeviceptr *arena) {
   std::lock_guard<std::mutex> lock(mutex);
   std::unique_ptr<LoadedFunction> &slot = contexts[context];
+  if (slot && !arena) {
+    loaded = slot.get();
+    return {};
+  }
   if (slot) {
     auto found = slot->arenas.find(stream);
     if (found != slot->arenas.end()) {
       loaded = slot.get();
-      arena = found->second;
+      *arena = found->second;
       return {};
     }
   }
   std::string error = checkNotCapturing(driver, stream);
   if (error.empty() && !slot) {
     auto made = std::make_unique<LoadedFunction>(driver);
-    error = load(function, driver, *made);
+    error = load(driver, *made);
     if (!error.empty()) {
       for (CUdeviceptr constant : made->constants)
         if (constant)
@@ -96,14 +159,17 @@ std::string FunctionState::prepare(const fastk_function &function,
     }
     slot = std::move(made);
   }
-  arena = 0;
-  if (error.empty() && slot->arenaBytes > 0)
-    error = driver.call(driver.cuMemAlloc, &arena, size_t(slot->arenaBytes));
   if (!error.empty())
     return error;
-  slot->arenas[stream] = arena;
   loaded = slot.get();
-  return {};
+  if (!arena)
+    return {};
+  *arena = 0;
+  if (described->arenaBytes > 0)
+    error = driver.call(driver.cuMemAlloc, arena, described->arenaBytes);
+  if (error.empty())
+    slot->arenas[stream] = *arena;
+  return error;
 }
 
 void FunctionState::release(const cuda::Driver &driver) {

@@ -84,28 +84,22 @@ def run_on_host(folder, program, buffers):
     return "the host"
 
 
-class Image(ctypes.Structure):
-    """fastk_image of fastk_runtime.h."""
-
-    _fields_ = [
-        ("name", ctypes.c_char_p),
-        ("data", ctypes.c_char_p),
-        ("bytes", ctypes.c_uint64),
-    ]
-
-
-class Function(ctypes.Structure):
-    """fastk_function of fastk_runtime.h."""
-
-    _fields_ = [
-        *((name, ctypes.c_uint32) for name in (
-            "version", "num_inputs", "num_outputs", "num_images", "num_constants")),
-        *((name, ctypes.c_char_p) for name in ("name", "target", "plan")),
-        ("bytes", ctypes.POINTER(ctypes.c_uint64)),
-        ("images", ctypes.POINTER(Image)),
-        ("constants", ctypes.c_void_p),
-        ("state", ctypes.c_void_p),
-    ]  # fmt: skip
+def plan_file(program, plan, sizes, code):
+    """A plan file (docs/formats/plan-file.md) of one function, on bytes."""
+    tensors = [{"dtype": "i8", "shape": [size]} for size in sizes]
+    count = len(program["inputs"])
+    text = json.dumps({
+        "target": program["target"],
+        "images": [{"name": IMAGE, "at": 0, "bytes": len(code)}],
+        "constants": [],
+        "functions": [{
+            "name": program["name"],
+            "signature": {"inputs": tensors[:count], "outputs": tensors[count:]},
+            "images": [0], "constants": [], "plan": plan,
+        }],
+    }).encode()  # fmt: skip
+    head = b"fastk-plan 1 %d\n" % len(text) + text
+    return head + b"\n" * (-len(head) % 64) + code
 
 
 def steps_for(plan, outputs):
@@ -135,15 +129,13 @@ def run_on_gpu(folder, program, outputs, buffers):
     if len(outputs) < len(program["outputs"]):
         plan = dict(plan, steps=steps_for(plan, outputs))
     sizes = [view.nbytes for view in buffers.views]
-    count = len(program["inputs"])
-    function = Function(
-        version=1, num_inputs=count, num_outputs=len(sizes) - count, num_images=1,
-        name=program["name"].encode(), target=program["target"].encode(),
-        plan=json.dumps(plan).encode(), bytes=(ctypes.c_uint64 * len(sizes))(*sizes),
-        images=ctypes.pointer(Image(IMAGE.encode(), code, len(code))),
-    )  # fmt: skip
+    file = plan_file(program, plan, sizes, code)
+    for name in ("fastk_open_memory", "fastk_find"):
+        getattr(runtime, name).restype = ctypes.c_void_p
+    model = runtime.fastk_open_memory(file, ctypes.c_uint64(len(file)))
+    function = ctypes.c_void_p(model and runtime.fastk_find(ctypes.c_void_p(model), b""))
     # It makes the GPU's context, and code that does not load is told here.
-    if runtime.fastk_prepare(ctypes.byref(function)):
+    if not function or runtime.fastk_prepare(function):
         raise Unusable(runtime.fastk_last_error().decode())
     driver = Driver()
     memory, host = ctypes.c_uint64(), ctypes.c_void_p(buffers.memory.ctypes.data)
@@ -151,9 +143,7 @@ def run_on_gpu(folder, program, outputs, buffers):
     driver("cuMemAlloc_v2", ctypes.byref(memory), size)
     driver("cuMemcpyHtoD_v2", memory, host, size)
     addresses = buffers.addresses(memory.value)
-    if runtime.fastk_call(
-        ctypes.byref(function), (ctypes.c_void_p * len(addresses))(*addresses)
-    ):
+    if runtime.fastk_call(function, (ctypes.c_void_p * len(addresses))(*addresses)):
         raise Failure(runtime.fastk_last_error().decode())
     driver("cuCtxSynchronize")
     driver("cuMemcpyDtoH_v2", host, memory, size)

@@ -21,8 +21,8 @@
 // LOOP: "launch"
 // LOOP-NOT: "launch"
 
-// An element has two parts.
-// COMPLEX: @fastk.bytes.forward = {{.*}}[2 x i64] [i64 32, i64 32]
+// An element has two parts: the runtime takes its size from the signature.
+// COMPLEX: \22signature\22: {\22inputs\22:[{\22dtype\22:\22complex<f32>\22,\22shape\22:[4]}]
 
 // WHILE: while.mlir:3:8: error: 'scf.while' op is a loop or a branch between kernels, which a model for a GPU cannot have: it is one plan, made before it runs {{.*}}(required by 'fastk.static_control_flow')
 

@@ -286,26 +286,3 @@ FailureOr<DeviceModel> fastk::compileDeviceModel(ModuleOp model,
   model.getContext()->loadDialect<gpu::GPUDialect, NVVM::NVVMDialect>();
   return ModelCompiler(model, target, role).run();
 }
-
-uint32_t DeviceFunction::version() const {
-  bool isLong = std::max({plan.workspaces.size(), plan.tensorMaps.size(),
-                          plan.steps.size()}) >
-                worker::mostPlanEntries(worker::PlanOf::Program);
-  bool repeats = llvm::any_of(plan.steps, [](const worker::PlanStep &step) {
-    return std::holds_alternative<worker::Repeat>(step);
-  });
-  return isLong || repeats ? 2 : 1;
-}
-
-std::vector<const DeviceImage *>
-DeviceModel::imagesOf(const DeviceFunction &function) const {
-  std::vector<const DeviceImage *> used;
-  for (const DeviceImage &image : images)
-    if (llvm::any_of(function.plan.steps, [&](const worker::PlanStep &step) {
-          auto *launch = std::get_if<worker::Launch>(&step);
-          return launch &&
-                 StringRef(launch->kernel).starts_with(image.name + "::");
-        }))
-      used.push_back(&image);
-  return used;
-}

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Writes the structures of fastk_runtime.h as constants, field by field in the
-// order of that header.
+// The plan file as a constant, and for each function a fastk_function of
+// fastk_runtime.h, field by field in the order of that header.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,7 @@
 using namespace mlir;
 using namespace fastk;
 
-static_assert(FASTK_FUNCTION_VERSION == 2,
-              "DeviceFunction::version() tells which version a plan needs");
+static_assert(FASTK_FUNCTION_VERSION == 3, "describe() writes this layout");
 
 namespace {
 class Emitter {
@@ -40,11 +39,7 @@ public:
 
 private:
   llvm::GlobalVariable *constant(llvm::Constant *value, StringRef name,
-                                 unsigned alignment = 8);
-  llvm::Constant *text(StringRef text, StringRef name);
-  llvm::Constant *data(StringRef bytes, StringRef name);
-  llvm::Constant *array(llvm::Type *type, ArrayRef<llvm::Constant *> values,
-                        StringRef name);
+                                 unsigned alignment);
   llvm::Constant *number(llvm::Type *type, uint64_t value) {
     return llvm::ConstantInt::get(type, value);
   }
@@ -52,13 +47,14 @@ private:
   llvm::Constant *describe(const DeviceFunction &function);
   void addEntry(const DeviceFunction &function, llvm::Constant *described);
   void addForward(StringRef name, StringRef callee, llvm::Type *result,
-                  llvm::Constant *described);
+                  llvm::Constant *described, unsigned numPointers = 0);
 
   const DeviceModel &model;
   llvm::LLVMContext &context;
   std::unique_ptr<llvm::Module> module;
   llvm::Type *pointer, *i32, *i64;
-  llvm::StringMap<llvm::Constant *> images;
+  llvm::Constant *file = nullptr;
+  uint64_t fileBytes = 0;
 };
 } // namespace
 
@@ -71,60 +67,19 @@ llvm::GlobalVariable *Emitter::constant(llvm::Constant *value, StringRef name,
   return global;
 }
 
-llvm::Constant *Emitter::text(StringRef text, StringRef name) {
-  return constant(llvm::ConstantDataArray::getString(context, text), name);
-}
-
-llvm::Constant *Emitter::data(StringRef bytes, StringRef name) {
-  return constant(llvm::ConstantDataArray::getString(context, bytes,
-                                                     /*AddNull=*/false),
-                  name, /*alignment=*/64);
-}
-
-llvm::Constant *Emitter::array(llvm::Type *type,
-                               ArrayRef<llvm::Constant *> values,
-                               StringRef name) {
-  return constant(llvm::ConstantArray::get(
-                      llvm::ArrayType::get(type, values.size()), values),
-                  name);
-}
-
 llvm::Constant *Emitter::describe(const DeviceFunction &function) {
-  SmallVector<llvm::Constant *> bytes, code, constants;
-  for (int64_t size : function.inputBytes)
-    bytes.push_back(number(i64, size));
-  for (int64_t size : function.outputBytes)
-    bytes.push_back(number(i64, size));
-  auto *imageType = llvm::StructType::get(context, {pointer, pointer, i64});
-  for (const DeviceImage *image : model.imagesOf(function)) {
-    llvm::Constant *&where = images[image->name];
-    if (!where)
-      where = data(image->code, "fastk.code." + image->name);
-    code.push_back(llvm::ConstantStruct::get(
-        imageType, {text(image->name, "fastk.name." + image->name), where,
-                    number(i64, image->code.size())}));
-  }
-  auto *constantType = llvm::StructType::get(context, {pointer, i64});
-  for (const std::string &value : function.constants)
-    constants.push_back(
-        llvm::ConstantStruct::get(constantType, {data(value, "fastk.constant"),
-                                                 number(i64, value.size())}));
-  auto *type = llvm::StructType::get(context, {i32, i32, i32, i32, i32, pointer,
-                                               pointer, pointer, pointer,
-                                               pointer, pointer, pointer});
+  llvm::Constant *name =
+      constant(llvm::ConstantDataArray::getString(context, function.name),
+               "fastk.name." + function.name, /*alignment=*/1);
+  auto *type = llvm::StructType::get(
+      context, {i32, i32, pointer, i64, pointer, pointer});
   llvm::Constant *value = llvm::ConstantStruct::get(
       type,
-      {number(i32, function.version()), number(i32, function.inputBytes.size()),
-       number(i32, function.outputBytes.size()), number(i32, code.size()),
-       number(i32, constants.size()),
-       text(function.name, "fastk.name." + function.name),
-       text(model.target, "fastk.target"),
-       text(worker::toJSON(function.plan), "fastk.plan." + function.name),
-       array(i64, bytes, "fastk.bytes." + function.name),
-       array(imageType, code, "fastk.images." + function.name),
-       array(constantType, constants, "fastk.constants." + function.name),
+      {number(i32, FASTK_FUNCTION_VERSION), number(i32, 0), file,
+       number(i64, fileBytes), name,
        llvm::ConstantPointerNull::get(llvm::PointerType::get(context, 0))});
-  auto *global = constant(value, "fastk.function." + function.name);
+  auto *global =
+      constant(value, "fastk.function." + function.name, /*alignment=*/8);
   global->setConstant(false); // its state changes
   return global;
 }
@@ -149,18 +104,23 @@ void Emitter::addEntry(const DeviceFunction &function,
   builder.CreateRet(builder.CreateCall(call, {described, buffers}));
 }
 
-/// `result name(void)`: `callee` of the function.
+/// `result name(pointers...)`: `callee` of the function, and of them.
 void Emitter::addForward(StringRef name, StringRef callee, llvm::Type *result,
-                         llvm::Constant *described) {
+                         llvm::Constant *described, unsigned numPointers) {
+  SmallVector<llvm::Type *> parameters(numPointers, pointer);
   auto *forward = llvm::Function::Create(
-      llvm::FunctionType::get(result, /*isVarArg=*/false),
+      llvm::FunctionType::get(result, parameters, /*isVarArg=*/false),
       llvm::GlobalValue::ExternalLinkage, name, *module);
   llvm::IRBuilder<> builder(
       llvm::BasicBlock::Create(context, "entry", forward));
+  parameters.push_back(pointer);
+  SmallVector<llvm::Value *> arguments{described};
+  for (llvm::Argument &argument : forward->args())
+    arguments.push_back(&argument);
   llvm::Value *value = builder.CreateCall(
       module->getOrInsertFunction(
-          callee, llvm::FunctionType::get(result, {pointer}, false)),
-      {described});
+          callee, llvm::FunctionType::get(result, parameters, false)),
+      arguments);
   if (result->isVoidTy())
     builder.CreateRetVoid();
   else
@@ -168,11 +128,18 @@ void Emitter::addForward(StringRef name, StringRef callee, llvm::Type *result,
 }
 
 std::unique_ptr<llvm::Module> Emitter::run() {
+  std::string bytes = model.planFile();
+  fileBytes = bytes.size();
+  file = constant(llvm::ConstantDataArray::getString(context, bytes,
+                                                     /*AddNull=*/false),
+                  "fastk.plan_file", /*alignment=*/64);
   for (const DeviceFunction &function : model.functions) {
     llvm::Constant *described = describe(function);
     addEntry(function, described);
     addForward("fastk_prepare_" + function.name, "fastk_prepare", i32,
                described);
+    addForward("fastk_call_" + function.name, "fastk_call_with", i32, described,
+               /*numPointers=*/2);
     addForward("fastk_release_" + function.name, "fastk_release",
                llvm::Type::getVoidTy(context), described);
   }

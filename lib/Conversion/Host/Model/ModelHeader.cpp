@@ -330,8 +330,11 @@ void FunctionWriter::write() {
   os << "/* The same pointers in an array. */\nint " << packed
      << "(void **pointers);\n";
   if (isForGpu)
-    os << "/* Before a capture, or to pay early; and to give all of it back. "
-          "*/\n"
+    os << "/* With scratch memory of the caller: see \"workspace\" in the "
+          "signature. */\nint fastk_call_"
+       << name
+       << "(void **pointers, void *workspace);\n/* Before a capture, or to pay "
+          "early; and to give all of it back. */\n"
           "int fastk_prepare_"
        << name << "(void);\nvoid fastk_release_" << name << "(void);\n";
   else
