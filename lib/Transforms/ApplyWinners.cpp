@@ -8,6 +8,7 @@
 #include "fastk/Transforms/ApplyWinners.h"
 #include "ApplyLowering.h"
 #include "fastk/Transforms/Passes.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace fastk {
@@ -98,6 +99,17 @@ static void reportShadowed(WorkloadOp workload, const WorkloadOutcome &outcome,
         << remark::suggest("find it again with fastk-opt --search=all");
 }
 
+/// Where what it computes comes from.
+static llvm::SetVector<Location> placesOf(WorkloadOp workload) {
+  llvm::SetVector<Location> places;
+  workload.getBody().walk([&](Operation *op) {
+    if (!op->hasTrait<OpTrait::ConstantLike>() &&
+        !op->hasTrait<OpTrait::IsTerminator>() && !isa<tensor::EmptyOp>(op))
+      places.insert(op->getLoc());
+  });
+  return places;
+}
+
 FailureOr<ApplySummary> fastk::applyWinners(ModuleOp module,
                                             WorkloadMatcher &matcher) {
   ApplySummary summary;
@@ -107,7 +119,7 @@ FailureOr<ApplySummary> fastk::applyWinners(ModuleOp module,
   for (WorkloadOp workload : workloads) {
     WorkloadOutcome outcome{
         WorkloadOutcome::Miss, workload.getName().str(), "", "", "", false,
-        workload.getLoc()};
+        workload.getLoc(),     placesOf(workload)};
     if (!workload.hasStaticShape()) {
       outcome.kind = WorkloadOutcome::Dynamic;
       outcome.reason = "winners are stored for static shapes only";

@@ -113,6 +113,7 @@ class Library:
         self.target = self.signature["target"]
         self.entry = lambda pointers: runtime.fastk_call(found, pointers)
         self._prepare = lambda: runtime.fastk_prepare(found)
+        self._found = found
 
     def _open_library(self):
         function, path = self.name, self.path
@@ -239,6 +240,52 @@ class Library:
                     f"{which} is on {tensor.device}, the "
                     f"library is compiled for {self.target}"
                 )
+
+    def unchecked(self):
+        """What calls it on (inputs, outputs), lists of tensors, as fast as Python can.
+
+        They are what the signature says, contiguous, aligned, and of static sizes. Of a
+        plan file the workspace is torch's memory: a call may be captured into a graph.
+        """
+        if not self.runtime:
+            import torch
+
+            # The library has an OpenMP of its own, torch another one: as many threads.
+            set_threads = getattr(self.handle, "omp_set_num_threads", lambda count: None)
+
+            def call(inputs, outputs):
+                set_threads(torch.get_num_threads())
+                tensors = (*inputs, *outputs)
+                addresses = [tensor.data_ptr() for tensor in tensors]
+                if code := self.entry((ctypes.c_void_p * len(addresses))(*addresses)):
+                    raise Error(f"{self.name}: {self.error(code).decode()}")
+
+            return call
+        import torch
+
+        runtime, found = self.runtime, self._found
+        runtime.fastk_call_with.argtypes = [ctypes.c_void_p] * 3
+        runtime.fastk_load.argtypes = [ctypes.c_void_p]
+        size = self.signature["workspace"]
+        current = torch._C._cuda_getCurrentRawStream
+
+        def call(inputs, outputs):
+            tensors = (*inputs, *outputs)
+            device = tensors[0].device
+            addresses = [tensor.data_ptr() for tensor in tensors]
+            memory = torch.empty(size, dtype=torch.uint8, device=device) if size else None
+            with torch.cuda.device(device):
+                runtime.fastk_set_stream(current(device.index))
+                if runtime.fastk_call_with(
+                    found,
+                    (ctypes.c_void_p * len(addresses))(*addresses),
+                    memory.data_ptr() if size else None,
+                ):
+                    error = runtime.fastk_last_error().decode(errors="replace")
+                    runtime.fastk_clear_error()
+                    raise Error(error)
+
+        return call
 
     def bind(self, module, sidecar=None):
         """The function as `module`, which it was imported from: a BoundLibrary.

@@ -12,6 +12,7 @@
 #include "fastk/Driver/Compile.h"
 #include "fastk/Driver/CompileKernel.h"
 #include "fastk/Driver/Emit.h"
+#include "fastk/Driver/ListWorkloads.h"
 #include "fastk/Driver/RunSearch.h"
 #include "fastk/Driver/Session.h"
 #include "fastk/Driver/ToldError.h"
@@ -234,7 +235,9 @@ int fastk::runDriver(const DriverOptions &options, StringRef executable) {
   if (options.compileKernel)
     return compileKernelOnly(options, *module);
   // After hours of searching it would be late to find out.
-  for (StringRef output : {options.emit.output, options.emit.header})
+  for (StringRef output :
+       {StringRef(options.emit.output), StringRef(options.emit.header),
+        StringRef(options.listWorkloads)})
     if (!output.empty() && output != "-")
       if (llvm::Error error = checkWritable(output))
         return fail(std::move(error));
@@ -263,7 +266,11 @@ int fastk::runDriver(const DriverOptions &options, StringRef executable) {
       return fail(std::move(error));
     explainMisses(*summary, session.getMatcher(), families, &context);
   }
-  // Refused before anything is written.
+  if (!options.listWorkloads.empty())
+    if (llvm::Error error = listWorkloads(*summary, options.search.target,
+                                          options.listWorkloads))
+      return fail(std::move(error));
+  // Refused before anything is emitted.
   if (!hasRequiredHits(options, *summary))
     return kExitRefused;
   if (llvm::Error error =

@@ -232,6 +232,13 @@ struct CommandLine {
       "explain-miss", cl::location(options.explainMiss), cl::cat(category),
       cl::desc("say for each workload without a winner why none matched, and "
                "for a GPU which families would serve it")};
+  cl::opt<std::string, true> listWorkloads{
+      "list-workloads", cl::location(options.listWorkloads), cl::cat(category),
+      cl::value_desc("FILE.json"),
+      cl::desc(
+          "write each workload's key, whether it has a winner and why, and "
+          "where its ops come from: for programs; see "
+          "docs/formats/workloads.md")};
   cl::opt<std::string> admitFamily{
       "admit-family", cl::cat(category), cl::value_desc("DIR"),
       cl::desc(

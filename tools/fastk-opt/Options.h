@@ -35,6 +35,8 @@ struct DriverOptions {
   EmitOptions emit;
   std::optional<unsigned> requireHits;
   bool explainMiss = false;
+  /// Where to say what became of each workload; empty: nowhere.
+  std::string listWorkloads;
   /// Admit a family instead of compiling a model; seed and precision are the
   /// search's and the model's.
   std::optional<AdmitOptions> admit;

@@ -12,6 +12,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include <string>
 #include <vector>
+#include "llvm/ADT/SetVector.h"
 
 namespace fastk {
 
@@ -26,6 +27,8 @@ struct WorkloadOutcome {
   /// The reason is that the winner was measured on another machine.
   bool otherMachine = false;
   mlir::Location location;
+  /// Of the ops that it had, without constants: each once, in order.
+  llvm::SetVector<mlir::Location> places = {};
 };
 
 struct ApplySummary {

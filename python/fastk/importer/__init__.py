@@ -121,18 +121,22 @@ def import_in_process(
     func_name="forward",
     report=lambda line, note=False: None,
     dynamic_shapes=None,
+    locations=False,
+    check=pins.check,
 ):
     """Imports in this process what `build` returns; what the child runs.
 
     For processes that exist to import only: it loads torch-mlir and its LLVM.
+    `locations`: the text says where ops come from. `check`: raises ImporterError
+    where the versions that are installed do not do.
     Returns {"text", "sidecar"}; raises ImporterError.
     """
-    _prepare()
+    _prepare(check)
     from . import containers, export, lower
 
     try:
         program, arguments, form = export.export(build, report, dynamic=dynamic_shapes)
-        text, program = lower.program_text(program, func_name, report)
+        text, program = lower.program_text(program, func_name, report, locations)
     except ImporterError as error:
         # A state that is written, but no buffer: else nothing holds it.
         if "Pls register it as buffer" not in str(error.__cause__):
@@ -140,7 +144,7 @@ def import_in_process(
         program, arguments, form = export.export(
             build, report, register=True, dynamic=dynamic_shapes
         )
-        text, program = lower.program_text(program, func_name, report)
+        text, program = lower.program_text(program, func_name, report, locations)
     # A weight may have the name of an input.
     open_sizes = {
         ("input", name): each for name, each in (dynamic_shapes or {}).items()
@@ -192,8 +196,8 @@ def load_once():
         importlib.import_module("torch.export._trace")
 
 
-def _prepare():
-    pins.check()
+def _prepare(check=pins.check):
+    check()
     import torch
 
     # A fork has no copy of its parent's thread pool; one thread uses none.

@@ -7,8 +7,8 @@
 """torch-mlir: from an ExportedProgram to text of linalg on tensors.
 
 The text is for MLIR 22.1.8, torch-mlir's own MLIR is newer. So the result is
-text and never bytecode, without locations, and what 22.1.8 would misread or
-cannot parse is refused here.
+text and never bytecode, without locations where nobody asks for them, and what
+22.1.8 would misread or cannot parse is refused here.
 """
 
 import contextlib
@@ -47,8 +47,11 @@ _REMEDIES = {
 }
 
 
-def program_text(program, func_name, report):
-    """Lowers `program`; returns (text, decomposed ExportedProgram)."""
+def program_text(program, func_name, report, locations=False):
+    """Lowers `program`; returns (text, decomposed ExportedProgram).
+
+    With `locations` the text says where ops come from, as traces of nodes do.
+    """
     from torch_mlir import fx
     from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
@@ -85,7 +88,7 @@ def program_text(program, func_name, report):
         except Exception as error:  # the FX importer raises anything
             raise _lowering_failure(error, diagnostics(), program) from error
     _clean(module)
-    text = module.operation.get_asm(enable_debug_info=False).strip() + "\n"
+    text = module.operation.get_asm(enable_debug_info=locations).strip() + "\n"
     # torch-mlir can hang at the interpreter's exit while a module is alive.
     del module
     gc.collect()

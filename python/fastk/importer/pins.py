@@ -18,6 +18,10 @@ from .errors import ImporterError
 TORCH = "2.13.0"
 TORCH_MLIR = "20261001"
 
+#: For graphs of torch.compile, whose regions are checked one by one: what was tested.
+#: The first and the first that was not.
+TORCH_RANGE = ("2.10", "2.14")
+
 PIP = f"pip install torch=={TORCH} torch-mlir=={TORCH_MLIR}"
 
 
@@ -43,3 +47,27 @@ def check():
     raise ImporterError(
         f"the importer needs torch {TORCH} with torch-mlir {TORCH_MLIR}: {wrong}", PIP
     )
+
+
+def _numbers(version):
+    """(2, 13) of "2.13.0a0": for comparisons."""
+    major, minor = version.split(".")[:2]
+    return int(major), int(minor)
+
+
+def check_range():
+    """Raises ImporterError unless torch is in the tested range, torch-mlir the pinned."""
+    first, end = TORCH_RANGE
+    torch, torch_mlir = _installed("torch"), _installed("torch-mlir")
+    if torch is None or not _numbers(first) <= _numbers(torch) < _numbers(end):
+        raise ImporterError(
+            f"fastk was tested with torch {first} to before {end}: "
+            + ("torch is not installed" if torch is None else f"torch is {torch}"),
+            PIP,
+        )
+    if torch_mlir != TORCH_MLIR:
+        raise ImporterError(
+            f"fastk needs torch-mlir {TORCH_MLIR}: torch-mlir is "
+            f"{torch_mlir or 'not installed'}",
+            f"pip install torch-mlir=={TORCH_MLIR}",
+        )

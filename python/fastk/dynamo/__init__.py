@@ -1,0 +1,26 @@
+# ===- __init__.py - fastk as a backend of torch.compile -*- Python -*-===#
+#
+# Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""torch.compile(model, backend="fastk").
+
+The installed package registers the backend by itself; from a checkout importing
+fastk.dynamo does. See docs/pytorch.md.
+"""
+
+from .backend import fastk
+
+__all__ = ["fastk"]
+
+
+def _register():
+    from torch._dynamo import register_backend
+    from torch._dynamo.backends import registry
+
+    if "fastk" not in registry._COMPILER_FNS:
+        register_backend(fastk, name="fastk")
+
+
+_register()

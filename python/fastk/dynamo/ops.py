@@ -1,0 +1,78 @@
+# ===- ops.py - Programs as torch's ops -*- Python -*-===#
+#
+# Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""Programs as ops of torch: torch.ops.fastk.NAME.
+
+PT2's caches know an op by its name alone, so the name has the digest of what it does.
+"""
+
+import re
+
+import torch
+
+from .. import library
+
+_registered = {}
+_fragment = None
+
+
+def register(path, digest, key, name, outputs):
+    """The op that calls a compiled region.
+
+    Args:
+      path: a library for the host, or a plan file.
+      outputs: [(sizes, type)] of what it returns: new and contiguous.
+    """
+    global _fragment
+    plain = re.sub(r"\W", "_", name)[:40].strip("_") or "region"
+    op = f"{plain}_{key[:8]}_{digest[:8]}"
+    if op in _registered:
+        return _registered[op]
+    function = library.Library(path)
+    count = len(function.signature["inputs"])
+    returned = "Tensor" if len(outputs) == 1 else f"({', '.join(['Tensor'] * len(outputs))})"
+    arguments = ", ".join(f"Tensor a{index}" for index in range(count))
+    if _fragment is None:
+        _fragment = torch.library.Library("fastk", "FRAGMENT")
+    _fragment.define(
+        f"{op}({arguments}) -> {returned}",
+        # Inductor pads strides of other ops' operands.
+        tags=(torch.Tag.needs_exact_strides, torch.Tag.pt2_compliant_tag),
+    )
+
+    def fake(*inputs):
+        made = [inputs[0].new_empty(sizes, dtype=dtype) for sizes, dtype in outputs]
+        return made[0] if len(made) == 1 else tuple(made)
+
+    call = _caller(function, outputs)
+    for device in ("CPU", "CUDA"):
+        _fragment.impl(op, call, device)
+    torch.library.register_fake(f"fastk::{op}", fake, lib=_fragment)
+    _registered[op] = getattr(torch.ops.fastk, op).default
+    return _registered[op]
+
+
+#: Inputs and results begin at a multiple of this many bytes: hosts, GPUs.
+_ALIGNMENT = {"cpu": 64, "cuda": 16}
+
+
+def _caller(function, outputs):
+    entry = function.unchecked()
+
+    def ready(tensor):
+        tensor = tensor.contiguous()
+        if tensor.data_ptr() % _ALIGNMENT[tensor.device.type]:
+            tensor = tensor.clone()
+        return tensor
+
+    def call(*inputs):
+        device = inputs[0].device
+        inputs = [ready(each) for each in inputs]
+        made = [torch.empty(sizes, dtype=dtype, device=device) for sizes, dtype in outputs]
+        entry(inputs, made)
+        return made[0] if len(made) == 1 else tuple(made)
+
+    return call
