@@ -10,6 +10,7 @@
 #include "fastk/Driver/Compile.h"
 #include "fastk/Driver/LoadModel.h"
 #include "fastk/Transforms/RunPasses.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
@@ -40,7 +41,10 @@ static OwningOpRef<ModuleOp> checked(OwningOpRef<ModuleOp> module) {
 
 OwningOpRef<ModuleOp> Session::load(StringRef path) {
   TimingScope parsing = timeStep("Parser");
-  OwningOpRef<ModuleOp> module = loadModel(path, sourceMgr, &context, said);
+  OwningOpRef<ModuleOp> module =
+      llvm::sys::fs::is_directory(path)
+          ? loadFolder(path, &context, said)
+          : loadModel(path, sourceMgr, &context, said);
   parsing.stop();
   return checked(std::move(module));
 }

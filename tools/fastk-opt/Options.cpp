@@ -69,8 +69,9 @@ struct CommandLine {
   }
 
   cl::OptionCategory category{"fastk-opt options"};
-  cl::opt<std::string, true> input{cl::Positional, cl::location(options.input),
-                                   cl::cat(category), cl::desc("<model.mlir>")};
+  cl::opt<std::string, true> input{
+      cl::Positional, cl::location(options.input), cl::cat(category),
+      cl::desc("<model.mlir, or a folder of them>")};
   cl::opt<std::string, true> output{
       "o", cl::location(options.emit.output), cl::cat(category),
       cl::value_desc("file"),

@@ -30,7 +30,14 @@ mlir::OwningOpRef<mlir::ModuleOp> loadModel(llvm::StringRef path,
                                             mlir::MLIRContext *context,
                                             llvm::raw_ostream &said);
 
-/// The second half of it: parses a text that diagnostics call `name`.
+/// Reads the models of a folder, its files *.mlir in the order of their names,
+/// into one module; symbols that several have get other names. One that cannot
+/// be read is an error, as above.
+mlir::OwningOpRef<mlir::ModuleOp> loadFolder(llvm::StringRef folder,
+                                             mlir::MLIRContext *context,
+                                             llvm::raw_ostream &said);
+
+/// The second half of loadModel(): parses a text that diagnostics call `name`.
 mlir::OwningOpRef<mlir::ModuleOp>
 parseModel(std::unique_ptr<llvm::MemoryBuffer> text, llvm::StringRef name,
            llvm::SourceMgr &sourceMgr, mlir::MLIRContext *context);
