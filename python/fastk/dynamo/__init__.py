@@ -11,8 +11,9 @@ fastk.dynamo does. See docs/pytorch.md.
 """
 
 from .backend import fastk
+from .explain import Explanation, explain
 
-__all__ = ["fastk"]
+__all__ = ["Explanation", "explain", "fastk"]
 
 
 def _register():

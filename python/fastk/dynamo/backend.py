@@ -18,7 +18,7 @@ import warnings
 
 import torch
 
-from . import compiler, duel, ops, regions
+from . import compiler, duel, graphs, ops, record, regions
 from .errors import Failed, Unsupported
 from .importing import Importer, Imports
 from .store import Store
@@ -31,11 +31,10 @@ _importer = Importer()
 def fastk(module, inputs, *, mode=None, options=None):
     """The backend. `mode` and `options` are Inductor's."""
     try:
-        module = rewrite(module, inputs)
-    except Unsupported as error:
+        module = rewriter_for(module, inputs).run(module, inputs)
+    except (Unsupported, Failed) as error:
         _tell(f"fastk leaves a graph to Inductor: {error}")
-    except Failed as error:
-        _tell(f"fastk leaves a graph to Inductor: {error}")
+        record.record_left(module, inputs, str(error))
     except Exception as error:  # never the user's problem
         log.debug("fastk failed", exc_info=True)
         _tell(
@@ -95,8 +94,8 @@ def check(module, inputs):
     return device
 
 
-def rewrite(module, inputs, store=None):
-    """The graph with fastk's ops in it, or the graph itself."""
+def rewriter_for(module, inputs, kind=None):
+    """What rewrites a graph; raises Unsupported for one that fastk does not take."""
     device = check(module, inputs)
     target = compiler.target_of(device)
     if target is None:
@@ -106,7 +105,7 @@ def rewrite(module, inputs, store=None):
         compiler.allowed_precision(),
         torch.are_deterministic_algorithms_enabled(),
     )
-    return Rewriter(settings, device, store or Store()).run(module, inputs)
+    return (kind or Rewriter)(settings, device, Store())
 
 
 class Rewriter:
@@ -117,6 +116,7 @@ class Rewriter:
         self.imports = Imports(store, _importer)
 
     def run(self, module, inputs):
+        """The graph with fastk's ops in it, or the graph itself."""
         text = self.imports.text_of(module, inputs)
         found = compiler.workloads_of(text, self.settings)
         chosen, taken = [], set()
@@ -131,6 +131,8 @@ class Rewriter:
                 continue
             chosen.append((region, op))
             taken.update(region.nodes)
+        digest = graphs.digest(graphs.to_data(module, inputs))
+        record.record(digest, self.settings, text, found)
         return regions.replace_all(module, chosen) if chosen else module
 
     def choose(self, module, workload, taken):
@@ -140,6 +142,14 @@ class Rewriter:
             raise Unsupported("a node of it is part of another region")
         part = regions.subgraph(module, region)
         values = [regions.value_of(node) for node in region.inputs]
+        result, op = self.result_of(part, region, values)
+        log.info("%s: %s", region.name, result.text())
+        if not result.is_won:
+            raise Unsupported(result.text())
+        return region, op
+
+    def result_of(self, part, region, values):
+        """The Result of a winner's duel, and its op; raises Unsupported."""
         if regions.share_memory(part, values):
             raise Unsupported("its results share memory with each other or with operands")
         text = self.imports.text_of(part, values)
@@ -151,11 +161,8 @@ class Rewriter:
             for value in map(regions.value_of, region.outputs)
         ]
         op = ops.register(path, digest, region.key, region.name, outputs)
-        result = self.duel(part, op, values, f"{region.key[:16]}-{digest[:16]}")
-        log.info("%s: %s", region.name, result.text())
-        if not result.is_won:
-            raise Unsupported(result.text())
-        return region, op
+        name = f"{region.key[:16]}-{digest[:16]}"
+        return self.duel(part, op, values, name), op
 
     def duel(self, part, op, values, name):
         """The Result of op beside Inductor's region, from the store if it is there."""
@@ -167,7 +174,8 @@ class Rewriter:
         if known is not None:
             return duel.Result(**known)
         result = hold_duel(part, op, values, self.device)
-        self.store.write(name, vars(result))
+        if result.is_settled:
+            self.store.write(name, vars(result))
         return result
 
 
@@ -184,13 +192,14 @@ def hold_duel(part, op, values, device):
         problem = duel.differs(mine(*inputs), part(*inputs))
         if problem:
             return duel.Result(0, 0, 0, 0, 0, problem)
-        ours, theirs = _compiled(mine, inputs), _compiled(part, inputs)
+        ours, theirs = compiled(mine, inputs), compiled(part, inputs)
         return duel.measure(
             lambda: ours(*inputs), lambda: theirs(*inputs), duel.clock_of(device)
         )
 
 
-def _compiled(module, inputs):
+def compiled(module, inputs):
+    """What Inductor makes of a GraphModule by itself."""
     from torch._inductor.compile_fx import compile_fx
 
     return compile_fx(module, inputs)

@@ -10,6 +10,8 @@ A winner was faster than fastk's default lowering where it was found; whether it
 faster than Inductor here nobody knows before both have run. Both are compiled by
 Inductor into the same wrapper, called alternately in random order on the same operands,
 and the program counts where the lower end of the interval of their ratio is above LEAST.
+Inductor's is called twice a turn: where it differs from itself by more than NOISE, other
+programs are at work, and nothing is concluded or kept.
 """
 
 import dataclasses
@@ -22,6 +24,8 @@ import torch
 
 #: How many times as fast a program has to be, at the lower end of the interval.
 LEAST = 1.02
+#: How far the interval of Inductor's ratio to itself may be from 1.
+NOISE = 0.05
 #: Pairs of measurements; of each, at least that many seconds.
 PAIRS, SECONDS = 40, 100e-6
 #: Written between two calls on a GPU, so that neither finds its operands in L2.
@@ -46,14 +50,26 @@ class Result:
     high: float
     #: Why the program is not used, whatever its time; empty: nothing.
     wrong: str = ""
+    #: How far Inductor's times were from themselves, 0.02 for 2 %.
+    noise: float = 0.0
+
+    @property
+    def is_settled(self):
+        """Whether another measurement would most likely say the same."""
+        return bool(self.wrong) or self.noise <= NOISE
 
     @property
     def is_won(self):
-        return not self.wrong and self.low > LEAST
+        return not self.wrong and self.is_settled and self.low > LEAST
 
     def text(self):
         if self.wrong:
             return self.wrong
+        if not self.is_settled:
+            return (
+                f"the machine was too noisy to compare it with Inductor: Inductor's own "
+                f"times differed by {self.noise:.0%}; the next process measures again"
+            )
         return (
             f"{self.ratio:.2f} times as fast as Inductor's "
             f"({self.low:.2f} to {self.high:.2f}; {self.ours * 1e6:.1f} us and "
@@ -163,26 +179,33 @@ def measure(ours, inductors, clock, pairs=PAIRS, seed=1):
     """A Result of two functions without arguments, called in turns."""
     order = random.Random(seed)
     clock.prepare([ours, inductors])
-    times = {ours: [], inductors: []}
+    times = {"ours": [], "inductors": [], "again": []}
     for _ in range(pairs):
-        turn = [ours, inductors]
+        turn = list(times)
         order.shuffle(turn)
-        for call in turn:
-            times[call].append(clock.seconds(call))
-    ratios = [b / a for a, b in zip(times[ours], times[inductors])]
-    low, high = interval(ratios, order)
+        for which in turn:
+            call = ours if which == "ours" else inductors
+            times[which].append(clock.seconds(call))
+    low, high, ratio = interval(times["ours"], times["inductors"], order)
+    noise = interval(times["again"], times["inductors"], order)
     return Result(
-        statistics.median(times[ours]),
-        statistics.median(times[inductors]),
-        statistics.median(ratios),
+        statistics.median(times["ours"]),
+        statistics.median(times["inductors"]),
+        ratio,
         low,
         high,
+        noise=max(abs(noise[0] - 1), abs(noise[1] - 1)),
     )
 
 
-def interval(ratios, order, resamples=500):
-    """The interval of 95 % of a median, by resampling."""
+def interval(below, above, order, resamples=500):
+    """(low, high, median) of the ratios of pairs: 95 % of medians, by resampling."""
+    ratios = [b / a for a, b in zip(below, above)]
     medians = sorted(
         statistics.median(order.choices(ratios, k=len(ratios))) for _ in range(resamples)
     )
-    return medians[int(0.025 * resamples)], medians[int(0.975 * resamples) - 1]
+    return (
+        medians[int(0.025 * resamples)],
+        medians[int(0.975 * resamples) - 1],
+        statistics.median(ratios),
+    )

@@ -15,12 +15,28 @@ off, by the share of time that each workload takes.
 import contextlib
 import datetime
 import fcntl
+import hashlib
 import json
 import os
+
+from . import graphs
+from .errors import Unsupported
 
 
 def folder():
     return os.environ.get("FASTK_RECORD") or None
+
+
+def record_left(module, inputs, reason):
+    """Writes why fastk did nothing with a graph, if a folder is wanted."""
+    if folder() is None:
+        return
+    try:
+        digest = graphs.digest(graphs.to_data(module, inputs))
+    except (Unsupported, TypeError, ValueError):
+        # Of sizes that a call decides, or with what cannot be written.
+        digest = hashlib.sha256(str(module.graph).encode()).hexdigest()
+    record(digest, None, reason=reason)
 
 
 def record(digest, settings, text=None, workloads=(), reason=None):
@@ -32,7 +48,7 @@ def record(digest, settings, text=None, workloads=(), reason=None):
       digest: names the graph.
       settings: compiler.Settings, or None where the graph was not looked at so far.
       text: of the import, or None where there was none.
-      workloads: as fastk-opt lists them, each with "used" where its winner is.
+      workloads: as fastk-opt lists them.
       reason: why fastk did nothing with the graph at all.
     """
     into = folder()
