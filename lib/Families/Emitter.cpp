@@ -464,8 +464,7 @@ CValue Scope::bodyValue(linalg::GenericOp op, Value value, ArrayRef<Lin> loops,
       result = indexValue(loops[index.getDim()]);
     } else if (auto place = extractedPlace(def, loops)) {
       result = at(def->getOperand(0), *place);
-    } else if (auto extract = dyn_cast<tensor::ExtractOp>(def);
-               extract && choosesPieces) {
+    } else if (auto extract = dyn_cast<tensor::ExtractOp>(def)) {
       result = extracted(op, extract, loops);
     } else {
       SmallVector<CValue> operands;

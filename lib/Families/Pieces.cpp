@@ -160,7 +160,9 @@ CValue Scope::extracted(linalg::GenericOp op, tensor::ExtractOp extract,
   SmallVector<Lin> index;
   auto shape = extract.getTensor().getType().getShape();
   for (auto [extent, each] : llvm::zip_equal(shape, extract.getIndices())) {
-    std::optional<Lin> place = linOf(each, loops);
+    std::optional<Lin> place;
+    if (choosesPieces)
+      place = linOf(each, loops);
     if (!place && onComputedIndex)
       place = onComputedIndex(
           *this, {op, each, SmallVector<Lin>(loops), guards, extent});

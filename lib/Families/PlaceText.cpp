@@ -206,8 +206,7 @@ void PlaceText::prepare(Scope &scope, ArrayRef<PlacedLoad> loads,
                         StringRef value) {
   scope.choosesPieces = true;
   scope.merged.assign(merged.begin(), merged.end());
-  if (!gathered.empty())
-    families::nameGathers(scope, gathered);
+  families::nameGathers(scope, gathered);
   scope.loaded = [loads, &scope, value = value.str()](
                      const Buffer &buffer,
                      const Lin &place) -> std::optional<CValue> {
