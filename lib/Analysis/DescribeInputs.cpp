@@ -228,9 +228,8 @@ static void findBounds(const ScalarNode &input, unsigned width,
             continue;
           }
           int64_t size = table.getDimSize(i), low = wrap == size ? -size : 0;
-          features.indexLow = features.indexBound > 0
-                                  ? std::max(features.indexLow, low)
-                                  : low;
+          features.indexLow =
+              features.indexBound > 0 ? std::max(features.indexLow, low) : low;
           features.role = InputRole::Index;
           features.indexBound = features.indexBound > 0
                                     ? std::min(features.indexBound, size)
@@ -244,9 +243,10 @@ static void findBounds(const ScalarNode &input, unsigned width,
                        [](ScalarNode *n) { return n->isConstant(); }) &&
           llvm::all_of(user->users,
                        [](ScalarNode *n) { return n->kind == Kind::Select; });
-      bool chooses = user->kind == Kind::Max || user->kind == Kind::Min ||
-                     (user->kind == Kind::Select && user->operands[0] != node) ||
-                     (user->kind == Kind::Gather && user->operands[0] == node);
+      bool chooses =
+          user->kind == Kind::Max || user->kind == Kind::Min ||
+          (user->kind == Kind::Select && user->operands[0] != node) ||
+          (user->kind == Kind::Gather && user->operands[0] == node);
       bool goesOn = user->op && !user->isReduction() &&
                     user->kind != Kind::Compare && user->kind != Kind::Gather &&
                     user->kind != Kind::Select;

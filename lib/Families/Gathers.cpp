@@ -77,8 +77,7 @@ struct Collector {
   unsigned varOf(const ComputedIndex &index, std::set<unsigned> moves) {
     auto known = llvm::find(gathered, index);
     if (known == gathered.end()) {
-      unsigned var =
-          program.newVar("g" + Twine(gathered.size()), index.extent);
+      unsigned var = program.newVar("g" + Twine(gathered.size()), index.extent);
       known = gathered.insert(known, {index, var, {}});
     }
     known->moves = std::move(moves);

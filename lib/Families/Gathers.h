@@ -27,8 +27,7 @@ void collectGathers(catalog::Scope &scope, catalog::Program &program,
                     std::vector<GatheredIndex> &gathered);
 
 /// Has a scope know computed indices by their variables.
-void nameGathers(catalog::Scope &scope,
-                 llvm::ArrayRef<GatheredIndex> gathered);
+void nameGathers(catalog::Scope &scope, llvm::ArrayRef<GatheredIndex> gathered);
 
 /// The variables of computed indices that the place of a load has, or where it
 /// is there.

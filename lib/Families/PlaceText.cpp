@@ -63,10 +63,9 @@ bool PlaceText::isUniform(const Guard &guard, int64_t width) const {
 
 /// Whether one access loads `width` neighbours, or they share one element.
 bool PlaceText::isOneAccess(const PlacedLoad &load, int64_t width) const {
-  if (!llvm::all_of(load.guards,
-                    [&](const Guard &guard) {
-                      return isUniform(guard, width);
-                    }) ||
+  if (!llvm::all_of(
+          load.guards,
+          [&](const Guard &guard) { return isUniform(guard, width); }) ||
       families::isComputedWith(load, *inner, gathered))
     return false;
   int64_t step = load.place.coefficient(*inner);

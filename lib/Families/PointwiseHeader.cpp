@@ -186,7 +186,8 @@ private:
     };
     CValue value = scope.at(core.result, core.index);
     value = scope.convert(value, core.resultElem);
-    os << indexText(asked, core.loads, "v", 1) << body << "  return " << value.text
+    os << indexText(asked, core.loads, "v", 1) << body << "  return "
+       << value.text
        << ";\n}\n// Computes and stores VECTOR results. ONCE: they leave "
           "caches "
           "first.\ntemplate <bool ONCE = false> FASTK_DEVICE void "

@@ -114,15 +114,14 @@ void PointwiseText::writeReversed(raw_ostream &os, const Operand &each) const {
     os << "    " << index << " = linalg.index " << number << " : index\n";
     if (dim == each.along) {
       os << "    %last = arith.constant " << extents.at(dim) - 1
-         << " : index\n    %back = arith.subi %last, " << index
-         << " : index\n";
+         << " : index\n    %back = arith.subi %last, " << index << " : index\n";
       index = "%back";
     }
     indices += (indices.empty() ? "" : ", ") + index;
   }
   os << "    %x = tensor.extract %o_" << each.name << "[" << indices
-     << "] : " << made << "\n    linalg.yield %x : " << each.type
-     << "\n  } -> " << made << "\n";
+     << "] : " << made << "\n    linalg.yield %x : " << each.type << "\n  } -> "
+     << made << "\n";
 }
 
 /// What `name` is of an index that is taken from the end where it is negative.
@@ -130,12 +129,12 @@ static std::string wrapText(StringRef name, int64_t extent, StringRef type) {
   std::string text;
   raw_string_ostream os(text);
   os << "    %zero_" << name << " = arith.constant 0 : " << type
-     << "\n    %size_" << name << " = arith.constant " << extent << " : " << type
-     << "\n    %before_" << name << " = arith.cmpi slt, %" << name << ", %zero_"
-     << name << " : " << type << "\n    %back_" << name << " = arith.addi %"
-     << name << ", %size_" << name << " : " << type << "\n    %in_" << name
-     << " = arith.select %before_" << name << ", %back_" << name << ", %" << name
-     << " : " << type << "\n";
+     << "\n    %size_" << name << " = arith.constant " << extent << " : "
+     << type << "\n    %before_" << name << " = arith.cmpi slt, %" << name
+     << ", %zero_" << name << " : " << type << "\n    %back_" << name
+     << " = arith.addi %" << name << ", %size_" << name << " : " << type
+     << "\n    %in_" << name << " = arith.select %before_" << name << ", %back_"
+     << name << ", %" << name << " : " << type << "\n";
   return text;
 }
 
@@ -153,8 +152,8 @@ void PointwiseText::writeGathered(raw_ostream &os, const Operand &each) const {
     }
     maps.push_back(each.indexDims);
     values += (values.empty() ? "%" : ", %") + name + "_" + each.name;
-    types += (types.empty() ? "" : ", ") +
-             tensor(each.indexDims, each.indexType);
+    types +=
+        (types.empty() ? "" : ", ") + tensor(each.indexDims, each.indexType);
     arguments += "%" + name + ": " + each.indexType + ", ";
     if (each.wraps)
       lines += wrapText(name, extents.at(dim), each.indexType);

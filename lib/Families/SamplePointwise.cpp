@@ -197,8 +197,8 @@ private:
     words += "; " + operand.name + " gathered from " + operand.table;
     for (char dim : {'V', 'W'})
       if (StringRef(operand.table).contains(dim))
-        words += std::string(" ") + dim + " " +
-                 std::to_string(text.extents[dim]);
+        words +=
+            std::string(" ") + dim + " " + std::to_string(text.extents[dim]);
     words += " by " + operand.indexDims + " " + operand.indexType +
              (operand.wraps ? ", from the end where negative" : "");
   }
@@ -222,8 +222,8 @@ private:
     switch (kind) {
     case 0: // An embedding's rows; those of a transposed table.
     case 1:
-      operand.table = gathers.oneIn(4) ? std::string{last, 'V'}
-                                       : std::string{'V', last};
+      operand.table =
+          gathers.oneIn(4) ? std::string{last, 'V'} : std::string{'V', last};
       operand.indexDims = others(last);
       return;
     case 2: // Slices along one dimension.

@@ -115,6 +115,7 @@ std::string fastk::test::runPointwise(const std::string &header,
     load(OPERANDS, p, v);
     finish(out, OPERANDS, p, v);
   }
-)" + checks + "  return 0;\n}\n",
+)" + checks +
+          "  return 0;\n}\n",
       "cpp");
 }

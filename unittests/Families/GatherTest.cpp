@@ -167,9 +167,9 @@ TEST(GatherTest, OneElementForARow) {
   text.lines = "    %n = arith.addf %x, %y : f32\n";
   MatchedPointwise added(text);
   ASSERT_TRUE(added.core) << added.why;
-  EXPECT_THAT(added.core->accesses,
-              ElementsAre(Access::Contiguous, Access::Broadcast,
-                          Access::Broadcast));
+  EXPECT_THAT(
+      added.core->accesses,
+      ElementsAre(Access::Contiguous, Access::Broadcast, Access::Broadcast));
   EXPECT_THAT(added.header(), HasSubstr("#define GATHERED_BYTES 0\n"));
   expectValues(added, 0, 99, "a0[64 * r + c] + a1[a2[r]]");
 }
@@ -185,8 +185,7 @@ TEST(GatherTest, IndicesAreNotTransposed) {
               testing::UnorderedElementsAre(Access::Apart, Access::Gathered,
                                             Access::Transposed));
   EXPECT_THAT(matched.header(), HasSubstr("#define TRANSPOSED 1\n"));
-  expectValues(matched, 0, 99,
-               "a0[100 * r + a1[8 * c + r]] + a2[8 * c + r]");
+  expectValues(matched, 0, 99, "a0[100 * r + a1[8 * c + r]] + a2[8 * c + r]");
 }
 
 TEST(GatherTest, ATableOfOneRowHasNoIndex) {

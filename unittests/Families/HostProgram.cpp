@@ -79,8 +79,8 @@ std::string fastk::test::runOnHost(const std::string &program,
                                    llvm::StringRef ending) {
   llvm::SmallString<128> folder;
   EXPECT_FALSE(llvm::sys::fs::createUniqueDirectory("fastk-host", folder));
-  std::string source = (folder + "/p." + ending).str(), exe = (folder + "/p").str(),
-              log = (folder + "/log").str();
+  std::string source = (folder + "/p." + ending).str(),
+              exe = (folder + "/p").str(), log = (folder + "/log").str();
   std::ofstream(source) << program;
   auto clang = llvm::sys::findProgramByName("clang-22");
   if (!clang)
