@@ -156,6 +156,24 @@ static std::optional<int64_t> comparedWith(const ScalarNode &condition,
   return static_cast<int64_t>(*condition.operands[1]->constant);
 }
 
+/// What a choice adds to `node` where that is negative, and only there.
+static std::optional<int64_t> wrapOf(const ScalarNode &choice,
+                                     const ScalarNode *node) {
+  if (choice.kind != Kind::Select || choice.operands[2] != node)
+    return std::nullopt;
+  const ScalarNode &condition = *choice.operands[0];
+  const ScalarNode &sum = *choice.operands[1];
+  auto compare = dyn_cast_or_null<arith::CmpIOp>(condition.op);
+  if (!compare || compare.getPredicate() != arith::CmpIPredicate::slt ||
+      condition.operands[0] != node || condition.operands[1]->constant != 0.0 ||
+      sum.kind != Kind::Add || !llvm::is_contained(sum.operands, node))
+    return std::nullopt;
+  for (const ScalarNode *term : sum.operands)
+    if (term->constant)
+      return static_cast<int64_t>(*term->constant);
+  return std::nullopt;
+}
+
 /// Follows an integer to the places where it is an index, or how far something
 /// is shifted, or where a divisor is made of it.
 static void findBounds(const ScalarNode &input, unsigned width,
@@ -166,15 +184,22 @@ static void findBounds(const ScalarNode &input, unsigned width,
     bool arithmetic;
     /// Chosen by a comparison with a constant.
     bool guarded;
+    /// What was added to it where it was negative.
+    std::optional<int64_t> wrap = {};
   };
   SmallVector<Step> work = {{&input, false, false}};
   llvm::DenseSet<const ScalarNode *> seen;
   bool everywhereGuarded = true;
   while (!work.empty()) {
-    auto [node, arithmetic, guarded] = work.pop_back_val();
+    auto [node, arithmetic, guarded, wrap] = work.pop_back_val();
     if (!seen.insert(node).second)
       continue;
     for (const ScalarNode *user : node->users) {
+      std::optional<int64_t> wrapped = wrapOf(*user, node);
+      // The sum of a wrapped index is followed with the index.
+      if (user->kind == Kind::Select && user->operands[1] == node &&
+          wrapOf(*user, user->operands[2]))
+        continue;
       if (node == &input)
         if (std::optional<int64_t> constant = comparedWith(*user, node))
           features.special = constant;
@@ -185,6 +210,7 @@ static void findBounds(const ScalarNode &input, unsigned width,
       if (isShift) {
         features.role = InputRole::Index;
         features.indexBound = width;
+        features.indexLow = 0;
         everywhereGuarded = false;
       }
       features.makesDivisors |=
@@ -201,32 +227,39 @@ static void findBounds(const ScalarNode &input, unsigned width,
             features.addresses = true;
             continue;
           }
-          int64_t size = table.getDimSize(i);
+          int64_t size = table.getDimSize(i), low = wrap == size ? -size : 0;
+          features.indexLow =
+              features.indexBound > 0 ? std::max(features.indexLow, low) : low;
           features.role = InputRole::Index;
           features.indexBound = features.indexBound > 0
                                     ? std::min(features.indexBound, size)
                                     : size;
         }
       }
-      // What is compared, gathered or reduced is another value.
+      // What is compared, gathered by or reduced is another value.
       bool wraps =
           user->kind == Kind::Add &&
           llvm::any_of(user->operands,
                        [](ScalarNode *n) { return n->isConstant(); }) &&
           llvm::all_of(user->users,
                        [](ScalarNode *n) { return n->kind == Kind::Select; });
-      bool chooses = user->kind == Kind::Max || user->kind == Kind::Min ||
-                     (user->kind == Kind::Select && user->operands[0] != node);
+      bool chooses =
+          user->kind == Kind::Max || user->kind == Kind::Min ||
+          (user->kind == Kind::Select && user->operands[0] != node) ||
+          (user->kind == Kind::Gather && user->operands[0] == node);
       bool goesOn = user->op && !user->isReduction() &&
                     user->kind != Kind::Compare && user->kind != Kind::Gather &&
                     user->kind != Kind::Select;
       bool guards =
           user->kind == Kind::Select && comparedWith(*user->operands[0], node);
       if (chooses || goesOn)
-        work.push_back(
-            {user, arithmetic || !(chooses || wraps), guarded || guards});
+        work.push_back({user, arithmetic || !(chooses || wraps),
+                        guarded || guards, wrapped ? wrapped : wrap});
     }
   }
+  // Others are in range by what is computed of them.
+  if (features.addresses)
+    features.indexLow = 0;
   // Nor where it divides.
   bool elsewhere = features.makesDivisors || features.nonZero;
   if (!everywhereGuarded || elsewhere ||

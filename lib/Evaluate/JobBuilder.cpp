@@ -161,7 +161,8 @@ llvm::Expected<worker::Job> fastk::buildJob(LoweringOp workload,
       tensor->role = toRole(feature);
       tensor->special = feature.special;
       if (feature.indexBound > 0)
-        tensor->range = {0.0, static_cast<double>(feature.indexBound - 1)};
+        tensor->range = {static_cast<double>(feature.indexLow),
+                         static_cast<double>(feature.indexBound - 1)};
       else if (feature.addresses)
         tensor->range = {0.0, 8.0};
       else if (feature.makesDivisors)

@@ -464,8 +464,8 @@ CValue Scope::bodyValue(linalg::GenericOp op, Value value, ArrayRef<Lin> loops,
       result = indexValue(loops[index.getDim()]);
     } else if (auto place = extractedPlace(def, loops)) {
       result = at(def->getOperand(0), *place);
-    } else if (choosesPieces && isa<tensor::ExtractOp>(def)) {
-      result = extracted(def, loops);
+    } else if (auto extract = dyn_cast<tensor::ExtractOp>(def)) {
+      result = extracted(op, extract, loops);
     } else {
       SmallVector<CValue> operands;
       for (Value operand : def->getOperands())

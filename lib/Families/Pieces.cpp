@@ -150,11 +150,22 @@ static std::optional<Lin> linOf(Value value, ArrayRef<Lin> loops) {
   return a->terms.empty() ? std::optional(*b * a->constant) : std::nullopt;
 }
 
-CValue Scope::extracted(Operation *op, ArrayRef<Lin> loops) {
-  auto extract = cast<tensor::ExtractOp>(op);
+CValue Scope::valueOf(const ComputedIndex &index) {
+  guards = index.guards;
+  return bodyAt(index.op, index.value, index.loops);
+}
+
+CValue Scope::extracted(linalg::GenericOp op, tensor::ExtractOp extract,
+                        ArrayRef<Lin> loops) {
   SmallVector<Lin> index;
-  for (Value each : extract.getIndices()) {
-    std::optional<Lin> place = linOf(each, loops);
+  auto shape = extract.getTensor().getType().getShape();
+  for (auto [extent, each] : llvm::zip_equal(shape, extract.getIndices())) {
+    std::optional<Lin> place;
+    if (choosesPieces)
+      place = linOf(each, loops);
+    if (!place && onComputedIndex)
+      place = onComputedIndex(
+          *this, {op, each, SmallVector<Lin>(loops), guards, extent});
     if (!place) {
       program.fail("an element is gathered from a place that is computed");
       return {};

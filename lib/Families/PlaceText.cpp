@@ -7,6 +7,7 @@
 
 #include "PlaceText.h"
 #include "CudaText.h"
+#include "Gathers.h"
 #include "IndexSpace.h"
 
 using namespace mlir;
@@ -62,9 +63,10 @@ bool PlaceText::isUniform(const Guard &guard, int64_t width) const {
 
 /// Whether one access loads `width` neighbours, or they share one element.
 bool PlaceText::isOneAccess(const PlacedLoad &load, int64_t width) const {
-  if (!llvm::all_of(load.guards, [&](const Guard &guard) {
-        return isUniform(guard, width);
-      }))
+  if (!llvm::all_of(
+          load.guards,
+          [&](const Guard &guard) { return isUniform(guard, width); }) ||
+      families::isComputedWith(load, *inner, gathered))
     return false;
   int64_t step = load.place.coefficient(*inner);
   if (step == -1) {
@@ -143,8 +145,32 @@ std::string PlaceText::conditionOf(const PlacedLoad &load) {
   return condition;
 }
 
+std::string PlaceText::indexText(std::set<unsigned> vars,
+                                 ArrayRef<PlacedLoad> loads, StringRef value,
+                                 unsigned indent) {
+  std::string all;
+  for (const GatheredIndex &each : llvm::reverse(gathered)) {
+    if (!vars.count(each.var))
+      continue;
+    std::string text;
+    Scope scope(program, text, indent);
+    prepare(scope, loads, value);
+    // Pads on the way to it may ask for others.
+    scope.onIndex = [&vars](const Lin &index) {
+      for (auto [var, coefficient] : index.terms)
+        vars.insert(var);
+    };
+    CValue index = scope.convert(scope.valueOf(each), Elem::I64);
+    scope.line("const i64 " + program.vars[each.var].name + " = (u64)" +
+               index.text + " < " + Twine(each.extent) + " ? " + index.text +
+               " : 0;");
+    all = text + all;
+  }
+  return all;
+}
+
 void PlaceText::writeLoad(const PlacedLoad &load, unsigned number,
-                          StringRef array) {
+                          StringRef array, ArrayRef<PlacedLoad> loads) {
   int64_t width = widthOf(load),
           step = inner ? load.place.coefficient(*inner) : 0;
   bool isReversed = step == -1 && width > 1;
@@ -158,6 +184,8 @@ void PlaceText::writeLoad(const PlacedLoad &load, unsigned number,
      << "] = {};\n";
   if (inner)
     os << "    const Index " << at << " = p." << at << " + j;\n";
+  os << indexText(families::indicesOf(load, gathered), loads,
+                  (array + "[j]").str(), 2);
   os << "    " << (condition.empty() ? "" : "if (" + condition + ") ");
   if (step == 0)
     os << "x[0] = *(" << from << ");\n";
@@ -177,6 +205,7 @@ void PlaceText::prepare(Scope &scope, ArrayRef<PlacedLoad> loads,
                         StringRef value) {
   scope.choosesPieces = true;
   scope.merged.assign(merged.begin(), merged.end());
+  families::nameGathers(scope, gathered);
   scope.loaded = [loads, &scope, value = value.str()](
                      const Buffer &buffer,
                      const Lin &place) -> std::optional<CValue> {

@@ -47,9 +47,16 @@ public:
                    std::optional<unsigned> except = std::nullopt);
   /// The end of a function that returns the place of all variables.
   void writeMadePlace();
-  /// Loads `vector` neighbours from p on into `array[j]`.
+  /// Loads `vector` neighbours from p on into `array[j]`. Where its place is
+  /// computed, it is so of \p loads.
   void writeLoad(const PlacedLoad &load, unsigned number,
-                 llvm::StringRef array = "v");
+                 llvm::StringRef array = "v",
+                 llvm::ArrayRef<PlacedLoad> loads = {});
+  /// Lines that define those of \p vars that are computed indices, of what is
+  /// loaded into `value`. What is out of range counts as 0.
+  std::string indexText(std::set<unsigned> vars,
+                        llvm::ArrayRef<PlacedLoad> loads, llvm::StringRef value,
+                        unsigned indent);
   /// Has a scope compute of what is loaded into `value`.
   void prepare(catalog::Scope &scope, llvm::ArrayRef<PlacedLoad> loads,
                llvm::StringRef value = "v");
@@ -61,6 +68,7 @@ public:
 protected:
   llvm::SmallVector<unsigned> vars;
   llvm::SmallVector<catalog::MergedVars> merged;
+  llvm::ArrayRef<GatheredIndex> gathered;
   /// The variable along which neighbours are computed together.
   std::optional<unsigned> inner;
   int64_t elements, vector = 1;

@@ -7,6 +7,7 @@
 
 #include "fastk/Families/Pointwise.h"
 #include "CoreMatcher.h"
+#include "Gathers.h"
 #include "PlaceText.h"
 
 using namespace mlir;
@@ -69,7 +70,7 @@ private:
     std::string text;
     Scope scope(scratch, text, 0);
     scope.merged = core.merged;
-    families::collectLoads(scope, core.loads, walks);
+    families::collectGathers(scope, scratch, core.loads, walks, core.gathered);
     scope.onOpaque = [&](Scope &, Value value, ArrayRef<Lin>) -> CValue {
       Operation *op = value.getDefiningOp();
       scratch.fail("it computes something that is no function of elements at "
@@ -80,13 +81,19 @@ private:
     scope.at(core.result, core.index);
     if (!scratch.failure.empty())
       return fail(scratch.failure);
+    // With those of computed indices.
+    core.program.vars = scratch.vars;
     return true;
   }
 
   bool isTransposed(const PlacedLoad &load, unsigned cross) const {
     int64_t step = load.place.coefficient(core.vars.back());
     return cross != core.vars.back() && step != 0 && step != 1 &&
-           load.place.coefficient(cross) == 1 && load.guards.empty();
+           load.place.coefficient(cross) == 1 && load.guards.empty() &&
+           !load.isIndex && !isGathered(load);
+  }
+  bool isGathered(const PlacedLoad &load) const {
+    return !families::indicesOf(load, core.gathered).empty();
   }
 
   /// The variable along which most bytes lie together that do not so along the
@@ -107,7 +114,8 @@ private:
 
   void classify(PlacedLoad &load) {
     bool isFull = llvm::all_of(core.vars, [&](unsigned var) {
-      return load.place.coefficient(var) != 0;
+      return load.place.coefficient(var) != 0 ||
+             families::isComputedWith(load, var, core.gathered);
     });
     int64_t step =
         core.vars.empty() ? 1 : load.place.coefficient(core.vars.back());
@@ -116,10 +124,13 @@ private:
       access = Access::Transposed;
     else if (!isFull)
       access = Access::Broadcast;
+    else if (isGathered(load))
+      access = Access::Gathered;
     else if (step == 1 || step == -1)
       access = Access::Contiguous;
     core.accesses.push_back(access);
     load.isOnce = isFull && access != Access::Apart &&
+                  access != Access::Gathered &&
                   llvm::count_if(core.loads, [&](const PlacedLoad &other) {
                     return other.buffer.pointer == load.buffer.pointer;
                   }) == 1;

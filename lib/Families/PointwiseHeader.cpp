@@ -27,6 +27,7 @@ public:
   HeaderWriter(const PointwiseCore &core)
       : PlaceText(core.program, core.vars, core.merged, core.elements),
         core(core) {
+    gathered = core.gathered;
     for (auto [number, access] : llvm::enumerate(core.accesses))
       if (access == Access::Transposed)
         transposed.push_back(number);
@@ -95,6 +96,8 @@ private:
     define("TRANSPOSED_BYTES", bytesWith(Access::Transposed));
     define("APART_BYTES", bytesWith(Access::Apart));
     define("BROADCAST_BYTES", bytesWith(Access::Broadcast));
+    if (!gathered.empty())
+      define("GATHERED_BYTES", bytesWith(Access::Gathered));
     define("VALUE_BYTES", bytesOfValues(core.loads));
     defineElem("OUT", core.resultElem);
   }
@@ -133,7 +136,7 @@ private:
     for (auto [number, load] : llvm::enumerate(core.loads)) {
       bool isTransposed = core.accesses[number] == Access::Transposed;
       os << (isTransposed ? "  if constexpr (ALL) {\n" : "");
-      writeLoad(load, number);
+      writeLoad(load, number, "v", core.loads);
       os << (isTransposed ? "  }\n" : "");
     }
     os << "}\n";
@@ -175,9 +178,16 @@ private:
     std::string body;
     Scope scope(program, body, 1);
     prepare(scope, core.loads);
+    // Only guards ask for what is computed: elements are loaded.
+    std::set<unsigned> asked;
+    scope.onIndex = [&asked](const Lin &index) {
+      for (auto [var, coefficient] : index.terms)
+        asked.insert(var);
+    };
     CValue value = scope.at(core.result, core.index);
     value = scope.convert(value, core.resultElem);
-    os << body << "  return " << value.text
+    os << indexText(asked, core.loads, "v", 1) << body << "  return "
+       << value.text
        << ";\n}\n// Computes and stores VECTOR results. ONCE: they leave "
           "caches "
           "first.\ntemplate <bool ONCE = false> FASTK_DEVICE void "

@@ -33,6 +33,8 @@ int64_t PointwiseText::moreOf(const Operand &operand) {
 
 int64_t PointwiseText::elements(const Operand &operand) const {
   int64_t all = elements(operand.dims);
+  if (operand.made == Operand::Gathered)
+    return std::max(elements(operand.table), elements(operand.indexDims));
   if (operand.made != Operand::Sliced)
     return all;
   return all / extents.at(operand.along) *
@@ -93,28 +95,103 @@ void PointwiseText::writeMade(raw_ostream &os, const Operand &each) const {
        << made << "\n";
     return;
   }
-  case Operand::Reversed: {
-    os << "  %e_" << each.name << " = tensor.empty() : " << made << "\n  %t_"
-       << each.name << " = " << genericText(each.dims, {StringRef(each.dims)})
-       << " outs(%e_" << each.name << " : " << made
-       << ") {\n  ^bb0(%o: " << each.type << "):\n";
-    std::string indices;
-    for (auto [number, dim] : enumerate(each.dims)) {
-      std::string index = "%i_" + std::string(1, dim);
-      os << "    " << index << " = linalg.index " << number << " : index\n";
-      if (dim == each.along) {
-        os << "    %last = arith.constant " << extents.at(dim) - 1
-           << " : index\n    %back = arith.subi %last, " << index
-           << " : index\n";
-        index = "%back";
-      }
-      indices += (indices.empty() ? "" : ", ") + index;
-    }
-    os << "    %x = tensor.extract %o_" << each.name << "[" << indices
-       << "] : " << made << "\n    linalg.yield %x : " << each.type
-       << "\n  } -> " << made << "\n";
-    return;
+  case Operand::Reversed:
+    return writeReversed(os, each);
+  case Operand::Gathered:
+    return writeGathered(os, each);
   }
+}
+
+void PointwiseText::writeReversed(raw_ostream &os, const Operand &each) const {
+  std::string made = tensor(each.dims, each.type);
+  os << "  %e_" << each.name << " = tensor.empty() : " << made << "\n  %t_"
+     << each.name << " = " << genericText(each.dims, {StringRef(each.dims)})
+     << " outs(%e_" << each.name << " : " << made
+     << ") {\n  ^bb0(%o: " << each.type << "):\n";
+  std::string indices;
+  for (auto [number, dim] : enumerate(each.dims)) {
+    std::string index = "%i_" + std::string(1, dim);
+    os << "    " << index << " = linalg.index " << number << " : index\n";
+    if (dim == each.along) {
+      os << "    %last = arith.constant " << extents.at(dim) - 1
+         << " : index\n    %back = arith.subi %last, " << index << " : index\n";
+      index = "%back";
+    }
+    indices += (indices.empty() ? "" : ", ") + index;
+  }
+  os << "    %x = tensor.extract %o_" << each.name << "[" << indices
+     << "] : " << made << "\n    linalg.yield %x : " << each.type << "\n  } -> "
+     << made << "\n";
+}
+
+/// What `name` is of an index that is taken from the end where it is negative.
+static std::string wrapText(StringRef name, int64_t extent, StringRef type) {
+  std::string text;
+  raw_string_ostream os(text);
+  os << "    %zero_" << name << " = arith.constant 0 : " << type
+     << "\n    %size_" << name << " = arith.constant " << extent << " : "
+     << type << "\n    %before_" << name << " = arith.cmpi slt, %" << name
+     << ", %zero_" << name << " : " << type << "\n    %back_" << name
+     << " = arith.addi %" << name << ", %size_" << name << " : " << type
+     << "\n    %in_" << name << " = arith.select %before_" << name << ", %back_"
+     << name << ", %" << name << " : " << type << "\n";
+  return text;
+}
+
+void PointwiseText::writeGathered(raw_ostream &os, const Operand &each) const {
+  std::string made = tensor(each.dims, each.type), values, types, arguments,
+              lines, indices;
+  SmallVector<StringRef> maps;
+  for (char dim : each.table) {
+    std::string name(1, dim);
+    indices += (indices.empty() ? "%p_" : ", %p_") + name;
+    if (size_t loop = each.dims.find(dim); loop != std::string::npos) {
+      lines += "    %p_" + name + " = linalg.index " + std::to_string(loop) +
+               " : index\n";
+      continue;
+    }
+    maps.push_back(each.indexDims);
+    values += (values.empty() ? "%" : ", %") + name + "_" + each.name;
+    types +=
+        (types.empty() ? "" : ", ") + tensor(each.indexDims, each.indexType);
+    arguments += "%" + name + ": " + each.indexType + ", ";
+    if (each.wraps)
+      lines += wrapText(name, extents.at(dim), each.indexType);
+    lines += "    %p_" + name + " = arith.index_cast %" +
+             (each.wraps ? "in_" : "") + name + " : " + each.indexType +
+             " to index\n";
+  }
+  maps.push_back(each.dims);
+  os << "  %e_" << each.name << " = tensor.empty() : " << made << "\n  %t_"
+     << each.name << " = " << genericText(each.dims, maps) << " ins(" << values
+     << " : " << types << ") outs(%e_" << each.name << " : " << made
+     << ") {\n  ^bb0(" << arguments << "%o: " << each.type << "):\n"
+     << lines << "    %x = tensor.extract %o_" << each.name << "[" << indices
+     << "] : " << tensor(each.table, each.type)
+     << "\n    linalg.yield %x : " << each.type << "\n  } -> " << made << "\n";
+}
+
+std::string PointwiseText::argumentsOf(const Operand &each) const {
+  std::string name = "%o_" + each.name + ": ";
+  switch (each.made) {
+  case Operand::Plain:
+    return "%t_" + each.name + ": " + tensor(each.dims, each.type);
+  case Operand::Joined:
+    return name +
+           tensor(each.dims, each.type, each.along,
+                  each.before - extents.at(each.along)) +
+           ", %p_" + each.name + ": " +
+           tensor(each.dims, each.type, each.along, -each.before);
+  case Operand::Gathered: {
+    std::string text = name + tensor(each.table, each.type);
+    for (char dim : each.table)
+      if (!StringRef(each.dims).contains(dim))
+        text += ", %" + std::string(1, dim) + "_" + each.name + ": " +
+                tensor(each.indexDims, each.indexType);
+    return text;
+  }
+  default:
+    return name + tensor(each.dims, each.type, each.along, moreOf(each));
   }
 }
 
@@ -124,16 +201,7 @@ std::string PointwiseText::str() const {
   os << "func.func @" << name << "(";
   GenericInputs inputs;
   for (auto [number, each] : enumerate(operands)) {
-    os << (number ? ", " : "") << (each.made == Operand::Plain ? "%t_" : "%o_")
-       << each.name << ": ";
-    if (each.made != Operand::Joined) {
-      os << tensor(each.dims, each.type, each.along, moreOf(each));
-    } else {
-      int64_t extent = extents.at(each.along);
-      os << tensor(each.dims, each.type, each.along, each.before - extent)
-         << ", %p_" << each.name << ": "
-         << tensor(each.dims, each.type, each.along, -each.before);
-    }
+    os << (number ? ", " : "") << argumentsOf(each);
     inputs.add(each.name, each.dims, tensor(each.dims, each.type), each.type);
   }
   os << ") -> " << made << " {\n";

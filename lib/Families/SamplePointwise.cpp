@@ -20,7 +20,8 @@ namespace {
 /// Draws one sample.
 class Sampler : families::Draw {
 public:
-  using Draw::Draw;
+  Sampler(uint64_t seed, uint64_t number)
+      : Draw(seed, number), gathers(seed ^ kGatherStream, number) {}
 
   PointwiseSample run(uint64_t number) {
     do {
@@ -31,6 +32,8 @@ public:
     } while (any_of(text.operands, [&](const PointwiseText::Operand &each) {
       return text.elements(each) > families::kMaxSampleElements;
     }));
+    if (gathers.oneIn(4))
+      drawGather();
     text.name = "sample_" + std::to_string(number);
     std::string about;
     for (char dim : text.dims)
@@ -41,6 +44,10 @@ public:
   }
 
 private:
+  /// Gathers have random numbers of their own, so that samples without one are
+  /// what they were before there were any.
+  static constexpr uint64_t kGatherStream = 0x9a74e2;
+
   void draw() {
     text.dims = pick({"c", "rc", "rc", "rc", "brc", "brc", "abrc"});
     text.operands.clear();
@@ -162,6 +169,81 @@ private:
     step("arith." + Twine(pick({"addf ", "mulf ", "subf "})) + last + ", %y");
   }
 
+  /// What is gathered in place of the first operand, or is added to the rest.
+  void drawGather() {
+    // What is transposed stays so.
+    bool isFirst = text.operands[0].made == PointwiseText::Operand::Plain &&
+                   text.operands[0].dims == text.dims && gathers.oneIn(2);
+    if (!isFirst) {
+      std::string dims = text.dims;
+      if (gathers.oneIn(4))
+        std::reverse(dims.begin(), dims.end());
+      addOperand("z", std::move(dims), text.operands[0].type);
+      step("arith.addf " + last + ", %z");
+      text.value = last;
+    }
+    PointwiseText::Operand &operand =
+        isFirst ? text.operands[0] : text.operands.back();
+    operand.made = operand.Gathered;
+    drawTable(operand);
+    operand.indexType = gathers.oneIn(2) ? "i64" : "i32";
+    operand.wraps = gathers.oneIn(2);
+    for (char dim : {'V', 'W'})
+      text.extents[dim] =
+          gathers.pick<int64_t>({1, 2, 3, 7, 32, 100, 129, 1000, 4096, 30000});
+    while (text.elements(operand.table) > families::kMaxSampleElements)
+      for (char dim : {'V', 'W'})
+        text.extents[dim] = (text.extents[dim] + 1) / 2;
+    words += "; " + operand.name + " gathered from " + operand.table;
+    for (char dim : {'V', 'W'})
+      if (StringRef(operand.table).contains(dim))
+        words +=
+            std::string(" ") + dim + " " + std::to_string(text.extents[dim]);
+    words += " by " + operand.indexDims + " " + operand.indexType +
+             (operand.wraps ? ", from the end where negative" : "");
+  }
+
+  /// What a table and its indices have of an operand's dimensions.
+  void drawTable(PointwiseText::Operand &operand) {
+    const std::string &dims = operand.dims;
+    char last = text.dims.back(), any = dims[gathers.below(dims.size())];
+    auto others = [&](char left) {
+      std::string rest;
+      copy_if(dims, std::back_inserter(rest),
+              [&](char dim) { return dim != left; });
+      return rest;
+    };
+    auto replaced = [&](char dim) {
+      std::string table = dims;
+      table[table.find(dim)] = 'V';
+      return table;
+    };
+    uint64_t kind = dims.size() == 1 ? 4 : gathers.below(6);
+    switch (kind) {
+    case 0: // An embedding's rows; those of a transposed table.
+    case 1:
+      operand.table =
+          gathers.oneIn(4) ? std::string{last, 'V'} : std::string{'V', last};
+      operand.indexDims = others(last);
+      return;
+    case 2: // Slices along one dimension.
+      operand.table = replaced(any);
+      operand.indexDims = any;
+      return;
+    case 3: // Elements along one dimension.
+      operand.table = replaced(any);
+      operand.indexDims = dims;
+      return;
+    case 4: // Elements of all of a table.
+      operand.table = gathers.oneIn(2) ? "V" : "VW";
+      operand.indexDims = dims;
+      return;
+    default: // Rows by two indices.
+      operand.table = std::string{'V', 'W', last};
+      operand.indexDims = others(last);
+    }
+  }
+
   void line(StringRef name, const Twine &operation, StringRef type) {
     text.lines +=
         ("    %" + name + " = " + operation + " : " + type + "\n").str();
@@ -243,6 +325,7 @@ private:
   }
 
   PointwiseText text;
+  families::Draw gathers;
   std::string words, last;
   unsigned steps = 0;
 };

@@ -404,17 +404,61 @@ TEST(InputRoles, IndicesThroughSelections) {
     %p = arith.select %n, %w, %i : i64)");
   EXPECT_EQ(wrapped.role, InputRole::Index);
   EXPECT_EQ(wrapped.indexBound, 100);
+  EXPECT_EQ(wrapped.indexLow, -100);
   EXPECT_FALSE(wrapped.addresses);
-
   EXPECT_FALSE(wrapped.special);
+
+  // The table is of another size than what is added, or the wrong ones wrap.
+  InputFeatures other = indexFeatures(R"(
+    %h = arith.constant 50 : i64
+    %n = arith.cmpi slt, %i, %zero : i64
+    %w = arith.addi %i, %h : i64
+    %p = arith.select %n, %w, %i : i64)");
+  EXPECT_EQ(other.indexBound, 100);
+  EXPECT_EQ(other.indexLow, 0);
+  InputFeatures contrary = indexFeatures(R"(
+    %n = arith.cmpi slt, %i, %zero : i64
+    %w = arith.addi %i, %c : i64
+    %p = arith.select %n, %i, %w : i64)");
+  EXPECT_EQ(contrary.indexLow, 0);
 
   InputFeatures clamped = indexFeatures("%p = arith.maxsi %i, %zero : i64");
   EXPECT_EQ(clamped.role, InputRole::Index);
   EXPECT_EQ(clamped.indexBound, 100);
+  EXPECT_EQ(clamped.indexLow, 0);
 
   InputFeatures computed = indexFeatures("%p = arith.muli %i, %i : i64");
   EXPECT_EQ(computed.role, InputRole::Data);
   EXPECT_TRUE(computed.addresses);
+}
+
+// What is gathered by indices may be indices itself.
+TEST(InputRoles, IndicesThatAreGathered) {
+  WorkloadFeatures f = analyze(R"(
+func.func @f(%table: tensor<100xf32>, %ids: tensor<30xi32>, %which: tensor<8xi64>) -> tensor<8xf32> {
+  %e = tensor.empty() : tensor<8xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]} ins(%which : tensor<8xi64>) outs(%e : tensor<8xf32>) {
+  ^bb0(%w: i64, %o: f32):
+    %c = arith.constant 100 : i32
+    %zero = arith.constant 0 : i32
+    %p = arith.index_cast %w : i64 to index
+    %i = tensor.extract %ids[%p] : tensor<30xi32>
+    %n = arith.cmpi slt, %i, %zero : i32
+    %s = arith.addi %i, %c : i32
+    %t = arith.select %n, %s, %i : i32
+    %q = arith.index_cast %t : i32 to index
+    %x = tensor.extract %table[%q] : tensor<100xf32>
+    linalg.yield %x : f32
+  } -> tensor<8xf32>
+  return %r : tensor<8xf32>
+})");
+  EXPECT_EQ(f.inputs[1].role, InputRole::Index);
+  EXPECT_EQ(f.inputs[1].indexBound, 100);
+  EXPECT_EQ(f.inputs[1].indexLow, -100);
+  EXPECT_EQ(f.inputs[2].role, InputRole::Index);
+  EXPECT_EQ(f.inputs[2].indexBound, 30);
+  EXPECT_EQ(f.inputs[2].indexLow, 0);
 }
 
 // A class that is ignored is no index, where it is left out before the gather.

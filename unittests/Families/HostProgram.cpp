@@ -75,18 +75,18 @@ static int bad(const char *what, long a, long b, long c, long d, double x, doubl
 }
 )";
 
-/// Compiles and runs a program. What went wrong; empty: nothing.
-static std::string run(const std::string &program) {
+std::string fastk::test::runOnHost(const std::string &program,
+                                   llvm::StringRef ending) {
   llvm::SmallString<128> folder;
   EXPECT_FALSE(llvm::sys::fs::createUniqueDirectory("fastk-host", folder));
-  std::string source = (folder + "/p.c").str(), exe = (folder + "/p").str(),
-              log = (folder + "/log").str();
+  std::string source = (folder + "/p." + ending).str(),
+              exe = (folder + "/p").str(), log = (folder + "/log").str();
   std::ofstream(source) << program;
   auto clang = llvm::sys::findProgramByName("clang-22");
   if (!clang)
     return "no clang-22";
   llvm::StringRef compile[] = {"clang-22",
-                               "-std=gnu17",
+                               ending == "c" ? "-std=gnu17" : "-std=gnu++17",
                                "-O2",
                                "-march=native",
                                "-fopenmp",
@@ -129,8 +129,9 @@ bool fastk::test::checkOnHost(llvm::StringRef name, llvm::StringRef coreName,
   std::string choices;
   for (const std::string &each : family.chosen)
     choices += each + " " + std::to_string(names[each]) + " ";
-  EXPECT_EQ(run(instance.program + kHead + "int main(void) {\n" +
-                writeOperands(form) + checks + "  return 0;\n}\n"),
+  EXPECT_EQ(runOnHost(instance.program + kHead + "int main(void) {\n" +
+                          writeOperands(form) + checks + "  return 0;\n}\n",
+                      "c"),
             "")
       << about << "; " << choices << "; vectors of " << vectorBytes;
   return true;

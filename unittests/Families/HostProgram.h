@@ -17,6 +17,10 @@ namespace fastk::test {
 families::CoreInstance describeInC(llvm::StringRef core, CanonicalForm &form,
                                    unsigned vectorBytes, unsigned threads);
 
+/// Compiles a C or C++ program with clang, by the ending "c" or "cpp", and runs
+/// it. What went wrong, with what it printed; empty: nothing.
+std::string runOnHost(const std::string &program, llvm::StringRef ending);
+
 /// Checks an instance of a family for the host, its first choice where `number`
 /// is even, else any: it is compiled behind operands of small numbers, and
 /// `checks` are the body of a main() that returns what is wrong. False: the

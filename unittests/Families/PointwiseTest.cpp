@@ -291,24 +291,6 @@ TEST(PointwiseErrorsTest, WhatReduces) {
   EXPECT_EQ(matched.why, "it reduces something");
 }
 
-TEST(PointwiseErrorsTest, WhatGathersAtAComputedPlace) {
-  MatchedPointwise matched(R"(
-    func.func @f(%a: tensor<64xf32>, %b: tensor<8xi32>) -> tensor<8xf32> {
-      %e = tensor.empty() : tensor<8xf32>
-      %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
-          iterator_types = ["parallel"]} ins(%b : tensor<8xi32>) outs(%e : tensor<8xf32>) {
-      ^bb0(%x: i32, %o: f32):
-        %i = arith.index_cast %x : i32 to index
-        %v = tensor.extract %a[%i] : tensor<64xf32>
-        linalg.yield %v : f32
-      } -> tensor<8xf32>
-      return %r : tensor<8xf32>
-    })");
-  EXPECT_FALSE(matched.core);
-  EXPECT_EQ(matched.why,
-            "an element is gathered from a place that is computed");
-}
-
 TEST(PointwiseErrorsTest, WhatHasSeveralResults) {
   MatchedPointwise matched(R"(
     func.func @f(%a: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {

@@ -208,6 +208,16 @@ NVRTC_TEST(ShippedFamiliesTest, PointwiseWorkCompiles) {
                      samplePointwise(5, number).text.str(), true);
 }
 
+// Random ones: rows, elements, negative indices.
+NVRTC_TEST(ShippedFamiliesTest, GathersCompile) {
+  for (uint64_t number = 0; number < 60; ++number) {
+    PointwiseSample sample = samplePointwise(5, number);
+    if (llvm::StringRef(sample.about).contains(" gathered "))
+      compileInstances(FASTK_FAMILIES_DIR, "pointwise", sample.text.str(),
+                       true);
+  }
+}
+
 // Random ones: from the back, exclusive, rows of a few and of many columns.
 NVRTC_TEST(ShippedFamiliesTest, ScansCompile) {
   for (uint64_t number = 0; number < 12; ++number)

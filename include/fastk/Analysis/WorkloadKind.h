@@ -88,8 +88,9 @@ struct InputFeatures {
   /// a constant is added first.
   bool nonZero = false;
   /// For indices and amounts of shifts: one above the largest that is in range,
-  /// 0 when not known.
-  int64_t indexBound = 0;
+  /// 0 when not known. And the smallest, which is negative where all negative
+  /// indices count from the end.
+  int64_t indexBound = 0, indexLow = 0;
   /// An integer that is compared with this constant; where it is an index, one
   /// that is chosen after the comparison: any loss that ignores a class.
   std::optional<int64_t> special;

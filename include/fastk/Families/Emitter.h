@@ -107,6 +107,24 @@ struct Guard {
   }
 };
 
+/// Where a gather reads along one dimension, which its body computes of other
+/// elements.
+struct ComputedIndex {
+  mlir::linalg::GenericOp op;
+  /// Of the body, at these loops.
+  mlir::Value value;
+  llvm::SmallVector<Lin> loops;
+  /// Where it is needed.
+  llvm::SmallVector<Guard> guards;
+  /// Of the dimension.
+  int64_t extent = 1;
+
+  bool operator==(const ComputedIndex &other) const {
+    return op == other.op && value == other.value && loops == other.loops &&
+           guards == other.guards && extent == other.extent;
+  }
+};
+
 /// A C expression, a name or a literal, and its type.
 struct CValue {
   std::string text = "0";
@@ -249,6 +267,10 @@ public:
   std::function<CValue(Scope &, mlir::Value, llvm::ArrayRef<Lin>)> onOpaque;
   /// An element that is at hand already, instead of a load of it.
   std::function<std::optional<CValue>(const Buffer &, const Lin &)> loaded;
+  /// An index that is computed, as a variable of the program whose value is
+  /// in range. Without it nothing is gathered.
+  std::function<std::optional<Lin>(Scope &, const ComputedIndex &)>
+      onComputedIndex;
   /// Told of each load and of each store.
   std::function<void(const Buffer &, const Lin &)> onLoad, onStore;
   /// Told of each tensor whose element is asked for, and where.
@@ -269,6 +291,8 @@ public:
     Memo local;
     return bodyValue(op, value, loops, local);
   }
+  /// What a gather computes, in a scope of its own.
+  CValue valueOf(const ComputedIndex &index);
   CValue load(const Buffer &buffer, const Lin &linear);
   void store(const Buffer &buffer, const Lin &linear, CValue value,
              bool nonTemporal = false);
@@ -302,7 +326,8 @@ private:
   CValue concatenated(mlir::Operation *concat, llvm::ArrayRef<Lin> index);
   CValue padded(mlir::Operation *pad, llvm::ArrayRef<Lin> index);
   /// An element of a tensor at an index that a body computes.
-  CValue extracted(mlir::Operation *extract, llvm::ArrayRef<Lin> loops);
+  CValue extracted(mlir::linalg::GenericOp op, mlir::tensor::ExtractOp extract,
+                   llvm::ArrayRef<Lin> loops);
   /// An op of a body, with its operands as text.
   struct BodyOp {
     mlir::Operation *op;

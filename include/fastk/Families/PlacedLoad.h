@@ -9,6 +9,7 @@
 #define FASTK_FAMILIES_PLACEDLOAD_H
 
 #include "fastk/Families/Emitter.h"
+#include <set>
 
 namespace fastk::families {
 
@@ -20,11 +21,21 @@ struct PlacedLoad {
   llvm::SmallVector<catalog::Guard> guards;
   /// Nothing else loads the element.
   bool isOnce = false;
+  /// Places of other loads are computed of it.
+  bool isIndex = false;
 
   bool isSameAs(const PlacedLoad &other) const {
     return buffer.pointer == other.buffer.pointer && place == other.place &&
            guards == other.guards;
   }
+};
+
+/// A computed index as a variable of the core's program, which places and
+/// guards have as any other.
+struct GatheredIndex : catalog::ComputedIndex {
+  unsigned var = 0;
+  /// The variables of the index space that it depends on.
+  std::set<unsigned> moves;
 };
 
 } // namespace fastk::families

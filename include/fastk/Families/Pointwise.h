@@ -6,10 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // The core "pointwise": an element of the result is a function of elements of
-// the operands, each at a place that is linear in the result's index, with
-// nothing reduced. Elementwise work with transposes, broadcasts, slices,
-// reversals, pads and concatenations. The index space is merged into as few
-// dimensions as all that is loaded allows.
+// the operands, each at a place that is linear in the result's index and in
+// indices that are computed of other elements, with nothing reduced.
+// Elementwise work with transposes, broadcasts, slices, reversals, pads,
+// concatenations and gathers. The index space is merged into as few dimensions
+// as all that is loaded allows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,11 +39,15 @@ struct PointwiseCore {
     Broadcast,  ///< Several elements of the result share one.
     Contiguous, ///< As in the result, or in reverse.
     Transposed, ///< Together along `crossVar`.
-    Apart       ///< In no such way.
+    Apart,      ///< In no such way.
+    Gathered    ///< Where a computed index says.
   };
-  /// What is loaded for an element, each once, and how it lies.
+  /// What is loaded for an element, each once and behind what its place is
+  /// computed of, and how it lies.
   std::vector<PlacedLoad> loads;
   std::vector<Access> accesses;
+  /// Each behind those that it is computed of.
+  std::vector<GatheredIndex> gathered;
   /// The variable along which transposed operands lie together.
   std::optional<unsigned> crossVar;
   std::vector<catalog::MergedVars> merged;

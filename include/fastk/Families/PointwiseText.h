@@ -25,7 +25,8 @@ class raw_ostream;
 
 namespace fastk::families {
 
-/// Dimensions are letters.
+/// Dimensions are letters; capital ones are those of a table that indices
+/// choose from.
 struct PointwiseText {
   /// An element is `%NAME`, in f32 or, of type i1, as it is.
   struct Operand {
@@ -33,10 +34,15 @@ struct PointwiseText {
     /// How the tensor of these dimensions is made of the operand, along one of
     /// them: a slice with so many elements before and behind it; the operand
     /// with so many elements of 1.5 around it; the operand, of `before`
-    /// elements, followed by another; the operand in reverse.
-    enum { Plain, Sliced, Padded, Joined, Reversed } made = Plain;
+    /// elements, followed by another; the operand in reverse. Or what one more
+    /// operand for each capital dimension of `table` gathers from it.
+    enum { Plain, Sliced, Padded, Joined, Reversed, Gathered } made = Plain;
     char along = 0;
     int64_t before = 0, behind = 0;
+    /// Of a gather: the operand's dimensions, those of the indices, their type,
+    /// and whether negative ones count from the end.
+    std::string table = {}, indexDims = {}, indexType = "i64";
+    bool wraps = false;
   };
 
   std::string name = "f";
@@ -57,9 +63,13 @@ struct PointwiseText {
 private:
   std::string tensor(llvm::StringRef dims, llvm::StringRef type, char along = 0,
                      int64_t more = 0) const;
+  /// The operand's arguments of the function.
+  std::string argumentsOf(const Operand &operand) const;
   /// Elements that the argument has more along `along` than the dimension.
   static int64_t moreOf(const Operand &operand);
   void writeMade(llvm::raw_ostream &os, const Operand &operand) const;
+  void writeReversed(llvm::raw_ostream &os, const Operand &operand) const;
+  void writeGathered(llvm::raw_ostream &os, const Operand &operand) const;
 };
 
 /// The random pointwise workload of that number among those of `seed`.

@@ -116,7 +116,10 @@ std::string llm::describeBuffers(LoweringOp workload,
       text += ", " + stringify(input.role).str();
       if (input.positive)
         text += ", positive values";
-      if (input.indexBound > 0)
+      if (input.indexLow < 0)
+        text += llvm::formatv(", indices from {0} to {1}", input.indexLow,
+                              input.indexBound - 1);
+      else if (input.indexBound > 0)
         text += llvm::formatv(", indices below {0}", input.indexBound);
     }
     text += "\n";
