@@ -95,10 +95,12 @@ llvm::Error fastk::checkSettings(SearchSettings &settings, StringRef dashes) {
     return reject(dashes + "write=" + writes + ": choose " +
                   describeWritings());
   if (*writing == Writing::GPU && settings.target == "host")
-    return reject(dashes + "write=gpu: programs in the gpu dialect are for "
-                           "GPUs, and the target is the host: add " +
-                  dashes + "target=cuda:sm_90a, or choose schedules or "
-                           "programs");
+    return reject(dashes +
+                  "write=gpu: programs in the gpu dialect are for "
+                  "GPUs, and the target is the host: add " +
+                  dashes +
+                  "target=cuda:sm_90a, or choose schedules or "
+                  "programs");
   if (settings.boundaries && !(settings.spool + settings.replayFile).empty())
     return reject(dashes + "search-boundaries needs " + dashes +
                   "evaluator=local: it goes on when the times of the whole are "

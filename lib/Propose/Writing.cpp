@@ -31,10 +31,9 @@ static constexpr Described kWritings[] = {
 };
 
 StringRef fastk::stringify(Writing writing) {
-  return llvm::find_if(kWritings,
-                       [&](const Described &each) {
-                         return each.writing == writing;
-                       })
+  return llvm::find_if(
+             kWritings,
+             [&](const Described &each) { return each.writing == writing; })
       ->name;
 }
 
@@ -48,9 +47,9 @@ std::optional<Writing> fastk::parseWriting(StringRef name) {
 std::string fastk::describeWritings() {
   std::string text;
   for (const Described &each : kWritings)
-    text += (text.empty()                          ? ""
+    text += (text.empty()                       ? ""
              : &each == std::end(kWritings) - 1 ? " or "
-                                                   : ", ") +
+                                                : ", ") +
             each.name.str() + " (" + each.meaning.str() + ")";
   return text;
 }

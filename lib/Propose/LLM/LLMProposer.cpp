@@ -42,9 +42,7 @@ public:
     return {llm::promptLanguageOf(options.writing, target).language};
   }
   bool prefersBatching() const override { return true; }
-  StringRef writes() const override {
-    return stringify(options.writing);
-  }
+  StringRef writes() const override { return stringify(options.writing); }
   std::string pendingHint() const override { return model->pendingHint(); }
 
   Answer<std::vector<Idea>> proposeIdeas(const ProposalContext &context,

@@ -46,8 +46,8 @@ const PromptLanguage &llm::promptLanguageOf(Language language) {
   });
 }
 
-const PromptLanguage &
-llm::promptLanguageOf(Writing writing, const TargetDescription &target) {
+const PromptLanguage &llm::promptLanguageOf(Writing writing,
+                                            const TargetDescription &target) {
   switch (writing) {
   case Writing::Schedules:
     return promptLanguageOf(Language::schedule);
@@ -136,8 +136,8 @@ std::string llm::describeKernels(LoweringOp workload) {
   for (auto [index, kernel] : llvm::enumerate(*kernels)) {
     std::string numbers;
     for (auto &[name, value] : kernel.choices)
-      numbers += formatv("{0}{1} = {2}", numbers.empty() ? "" : ", ", name,
-                         value);
+      numbers +=
+          formatv("{0}{1} = {2}", numbers.empty() ? "" : ", ", name, value);
     text += formatv("- kernel {0}: {1}{2}{3}\n", index, kernel.kind,
                     numbers.empty() ? "" : "; ", numbers);
   }

@@ -417,9 +417,8 @@ llm::ProgramReply llm::readProgram(StringRef reply, Language language,
                : StringRef(own.wanted);
   ProgramReply result;
   auto fail = [&](const Twine &why) {
-    return ProgramReply{
-        "", "", "",
-        ("the reply " + why + "; wanted is " + wanted).str()};
+    return ProgramReply{"", "", "",
+                        ("the reply " + why + "; wanted is " + wanted).str()};
   };
   if (reply.trim().empty())
     return fail("is empty");

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The worked example of example-cuda.md is read as a reply would be and compiled, with
-// every value of its numbers; what the contract forbids is refused.
+// The worked example of example-cuda.md is read as a reply would be and
+// compiled, with every value of its numbers; what the contract forbids is
+// refused.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PromptLanguage.h"
 #include "../../Analysis/WorkloadFixture.h"
 #include "LLMTestUtils.h"
-#include "PromptLanguage.h"
 #include "ReadReply.h"
 #include "fastk/Conversion/CudaCodegen.h"
 #include "fastk/Conversion/ProgramRules.h"
@@ -35,6 +35,13 @@ protected:
     registerCudaCodegen(registry);
     context().appendDialectRegistry(registry);
   }
+  static void expectCompiles(const Variant &variant,
+                             const ProgramBuffers &buffers) {
+    EXPECT_TRUE(succeeded(compileGPUProgram(
+        mlir::UnknownLoc::get(&context()), variant.program, "kernel.mlir",
+        *variant.plan, buffers, *CudaTarget::parse("cuda:sm_90a"))))
+        << variant.program;
+  }
 };
 
 Idea anIdea() {
@@ -44,16 +51,15 @@ Idea anIdea() {
 /// What a proposer that writes so asks and makes of the answer.
 struct Written : Asking {
   Written(Writing writing, std::string reply)
-      : Asking([reply](const Prompt &) { return said(reply); }, of(writing)) {
-  }
+      : Asking([reply](const Prompt &) { return said(reply); }, of(writing)) {}
   static LLMProposerOptions of(Writing writing) {
     LLMProposerOptions options;
     options.writing = writing;
     return options;
   }
   Variant realise(Request &request) {
-    auto variants = llvm::cantFail(
-        proposer->realise(request.context(), {anIdea()}, 1));
+    auto variants =
+        llvm::cantFail(proposer->realise(request.context(), {anIdea()}, 1));
     return variants[0]->front();
   }
   std::string system() const { return model->asked.back().system; }
@@ -119,12 +125,11 @@ TEST_F(PromptLanguageTest, ASchedulePromptListsExactlyWhatIsAllowed) {
     llvm::StringSet<> seen;
     for (const std::string &name : names) {
       EXPECT_TRUE(seen.insert(name).second) << name;
-      bool isMember = llvm::any_of(
-          allowedScheduleFamilies(), [&](llvm::StringRef family) {
+      bool isMember =
+          llvm::any_of(allowedScheduleFamilies(), [&](llvm::StringRef family) {
             return llvm::StringRef(name).starts_with(family);
           });
-      EXPECT_TRUE(isMember ||
-                  llvm::is_contained(allowedScheduleOps(), name))
+      EXPECT_TRUE(isMember || llvm::is_contained(allowedScheduleOps(), name))
           << name;
     }
     for (llvm::StringRef op : allowedScheduleOps())
@@ -157,10 +162,10 @@ TEST_F(PromptLanguageTest, AScheduleIsToldTheFunctionThatItMeets) {
   Request request = Request::golden("softmax_small", cpuTarget());
   Written written(Writing::Schedules, block("mlir", schedule()));
   written.realise(request);
-  EXPECT_THAT(written.user(), AllOf(HasSubstr("func.func @pattern("),
-                                    HasSubstr("return %"),
-                                    Not(HasSubstr("fastk.yield")),
-                                    Not(HasSubstr("- kernel 0"))));
+  EXPECT_THAT(written.user(),
+              AllOf(HasSubstr("func.func @pattern("), HasSubstr("return %"),
+                    Not(HasSubstr("fastk.yield")),
+                    Not(HasSubstr("- kernel 0"))));
   EXPECT_THAT(written.system(),
               AllOf(HasSubstr("on the host"), Not(HasSubstr("on a GPU")),
                     Not(HasSubstr("fastk_kernel")), Not(HasSubstr("{{")),
@@ -178,11 +183,11 @@ TEST_F(PromptLanguageTest, AGPUProgramIsToldTheDialectsAndThePlan) {
     EXPECT_THAT(text, HasSubstr(("`" + op + "`").str()));
   for (llvm::StringRef op : refusedProgramOps())
     EXPECT_THAT(text, HasSubstr(("`" + op + "`").str()));
-  EXPECT_THAT(text, AllOf(HasSubstr("## The plan"), HasSubstr("```mlir"),
-                          Not(HasSubstr("wgmmaFence")),
-                          Not(HasSubstr("__global__")),
-                          Not(HasSubstr("waitPrevious")),
-                          Not(HasSubstr("fenceAsyncShared"))));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("## The plan"), HasSubstr("```mlir"),
+                    Not(HasSubstr("wgmmaFence")), Not(HasSubstr("__global__")),
+                    Not(HasSubstr("waitPrevious")),
+                    Not(HasSubstr("fenceAsyncShared"))));
 }
 
 TEST_F(PromptLanguageTest, AScheduleIsReadWithItsNumbers) {
@@ -238,11 +243,29 @@ TEST_F(PromptLanguageTest, TheExampleOfAGPUProgramCompilesWithAllItsNumbers) {
   for (const Variant &each : all) {
     EXPECT_THAT(worker::verifyLaunchPlan(*each.plan, bytes, bytes, {}),
                 testing::IsEmpty());
-    EXPECT_TRUE(succeeded(compileGPUProgram(
-        mlir::UnknownLoc::get(&context()), each.program, "kernel.mlir",
-        *each.plan, {bytes, bytes}, *CudaTarget::parse("cuda:sm_90a"))))
-        << each.program;
+    expectCompiles(each, {bytes, bytes});
   }
+}
+
+/// The forms of ops that the contract shows, in a kernel.
+TEST_F(PromptLanguageTest, FormsOfAGPUProgramCompile) {
+  if (CudaTarget::parse("cuda:sm_90a")->libdevice.empty())
+    GTEST_SKIP() << "libdevice is missing";
+  PromptTemplates templates = llvm::cantFail(PromptTemplates::load());
+  llvm::StringRef forms = templates.text("contract-gpu");
+  forms = forms.split("```text\n").second.split("```\n").first;
+  ASSERT_FALSE(forms.empty());
+  std::string program =
+      ("#THREADS = 128 : index\ngpu.module @forms {\n  gpu.func @k(%in: "
+       "memref<8192xf32>, %out: memref<8192xf32>, %i: index) kernel {\n" +
+       forms + "    gpu.return\n  }\n}\n")
+          .str();
+  Variant variant =
+      makeVariant(Language::gpu, program,
+                  R"({"steps": [{"launch": "k", "grid": [1], "block":
+                      ["THREADS"], "arguments": ["in0", "out0", {"i64": 0}]}]})");
+  ASSERT_EQ(variant.problem, "");
+  expectCompiles(variant, {{8192 * 4}, {8192 * 4}});
 }
 
 TEST_F(PromptLanguageTest, WhatIsWrongWithAReplyIsSaid) {
@@ -262,9 +285,9 @@ TEST_F(PromptLanguageTest, WhatIsWrongWithAReplyIsSaid) {
               HasSubstr("has no fenced block with the plan"));
   EXPECT_THAT(problem("```mlir\n" + schedule(), Language::schedule),
               HasSubstr("ends inside a fenced block"));
-  EXPECT_THAT(problem(block("mlir", schedule("  // \x1b[2J\n")),
-                      Language::schedule),
-              HasSubstr("control character"));
+  EXPECT_THAT(
+      problem(block("mlir", schedule("  // \x1b[2J\n")), Language::schedule),
+      HasSubstr("control character"));
 }
 
 TEST_F(PromptLanguageTest, OfSeveralSchedulesTheLastOneCounts) {
