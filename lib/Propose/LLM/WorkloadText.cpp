@@ -409,5 +409,5 @@ std::string llm::printFunction(LoweringOp workload, size_t most) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   (*module)->print(stream, OpPrintingFlags().elideLargeElementsAttrs(16));
-  return cutAt(text + "\n", most);
+  return cutAt(std::move(text), most);
 }
