@@ -8,6 +8,7 @@
 #include "fastk/Driver/SearchSettings.h"
 #include "fastk/Cuda/QueryDevice.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
+#include "fastk/Propose/Writing.h"
 #include "fastk/Support/ShippedFolder.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
@@ -88,11 +89,18 @@ llvm::Error fastk::checkSettings(SearchSettings &settings, StringRef dashes) {
   for (StringRef proposer : settings.proposers)
     if (llvm::Error error = checkProposerName(proposer))
       return error;
-  if (StringRef writes = settings.proposerOptions.writes;
-      writes != "families" && writes != "programs")
-    return reject(dashes + "write=" + writes +
-                  ": choose families (programs for every size of a workload's "
-                  "core) or programs (for the workload alone)");
+  StringRef writes = settings.proposerOptions.writes;
+  std::optional<Writing> writing = parseWriting(writes);
+  if (!writing)
+    return reject(dashes + "write=" + writes + ": choose " +
+                  describeWritings());
+  if (*writing == Writing::GPU && settings.target == "host")
+    return reject(dashes +
+                  "write=gpu: programs in the gpu dialect are for "
+                  "GPUs, and the target is the host: add " +
+                  dashes +
+                  "target=cuda:sm_90a, or choose schedules or "
+                  "programs");
   if (settings.boundaries && !(settings.spool + settings.replayFile).empty())
     return reject(dashes + "search-boundaries needs " + dashes +
                   "evaluator=local: it goes on when the times of the whole are "

@@ -223,8 +223,7 @@ static std::string checkVariant(LoweringOp workload, const Variant &variant,
                                 const TargetDescription &target) {
   bool onHost = workload.getTarget() == "host";
   StringRef language = stringifyLanguage(variant.language);
-  bool launches =
-      variant.language == Language::cuda || variant.language == Language::gpu;
+  bool launches = hasLaunchPlan(variant.language);
   if (onHost && launches)
     return ("language '" + language +
             "' is for GPUs: search with --target=cuda:sm_90a")

@@ -36,6 +36,17 @@ static StringRef takeTune(StringRef comment) {
   return comment.consume_front("tune:") ? comment : StringRef();
 }
 
+/// `NAME = 128 : i64` behind the '#': an attribute alias of MLIR, which is to
+/// its texts what a macro is to C.
+static std::optional<ProgramLine> readAlias(StringRef name, StringRef rest) {
+  auto [text, comment] = splitComment(rest);
+  ProgramLine line;
+  line.name = name;
+  line.value = text.split(':').first.trim();
+  line.tune = takeTune(comment);
+  return readInteger(line.value) ? std::optional(line) : std::nullopt;
+}
+
 /// What stands behind the '#'.
 static std::optional<ProgramLine> readDirective(StringRef rest) {
   rest = rest.ltrim();
@@ -54,6 +65,9 @@ static std::optional<ProgramLine> readDirective(StringRef rest) {
     }
     return line;
   }
+  rest = rest.ltrim();
+  if (rest.consume_front("="))
+    return readAlias(word, rest);
   auto [text, comment] = splitComment(rest);
   if (word == "undef") {
     line.kind = Kind::Undefine;

@@ -27,7 +27,7 @@ Variant fastk::makeVariant(Language language, StringRef program,
   ProgramNumbers numbers = readNumbers(variant.program);
   for (const TunedParameter &parameter : numbers.tuned)
     variant.parameters[parameter.name] = parameter.value;
-  if (language == Language::cuda) {
+  if (hasLaunchPlan(language)) {
     variant.plan = makePlan(plan, numbers.names, variant.problem);
     if (variant.plan && hasExpressions(plan))
       variant.program = withTemplate(variant.program, plan);
@@ -56,7 +56,7 @@ static std::optional<Variant> changed(const Variant &variant, StringRef name,
   std::string plan = families::templateOf(next.program), problem;
   if (plan.empty())
     return next;
-  if (next.language == Language::cuda) {
+  if (hasLaunchPlan(next.language)) {
     next.plan = families::makePlan(plan, numbers.names, problem);
     return next.plan ? std::optional(next) : std::nullopt;
   }

@@ -44,10 +44,11 @@ static Created asking(Expected<std::unique_ptr<LanguageModel>> model,
   LLMProposerOptions proposer;
   if (options.number > 1)
     proposer.idPrefix += std::to_string(options.number);
-  proposer.writesFamilies = options.writes == "families";
+  if (std::optional<Writing> writing = parseWriting(options.writes))
+    proposer.writing = *writing;
   // Without the folder there are none to be shown.
   if (std::optional<std::string> folder = shippedFolder("families");
-      folder && proposer.writesFamilies)
+      folder && proposer.writing == Writing::Families)
     if (Error error = families::readFamiliesOf(options.target, *folder)
                           .moveInto(proposer.families))
       return std::move(error);
@@ -107,10 +108,10 @@ static constexpr Registered kProposers[] = {
     {"replay:", "replay:FILE",
      [](StringRef file, const ProposerOptions &options) {
        // What was asked for then, whatever is the default now.
-       bool wroteFamilies = false;
-       auto model = createReplayModel(file, &wroteFamilies);
+       Writing wrote = Writing::Programs;
+       auto model = createReplayModel(file, &wrote);
        ProposerOptions recorded = options;
-       recorded.writes = wroteFamilies ? "families" : "programs";
+       recorded.writes = stringify(wrote).str();
        return asking(std::move(model), recorded);
      }},
 };

@@ -135,10 +135,12 @@ struct CommandLine {
                     proposerNames()))};
   cl::opt<std::string, true> writes{
       "write", cl::location(ofProposers.writes), cl::cat(category),
-      cl::value_desc("families|programs"),
-      cl::desc("what language models are asked to write for a GPU: families "
-               "(default), programs for every size of a workload's core, where "
-               "it has one; programs, for the workload alone")};
+      cl::value_desc("families|programs|schedules|gpu"),
+      cl::desc("what language models are asked to write: families (default), "
+               "for a GPU programs for every size of a workload's core, where "
+               "it has one; programs, for the workload alone, in C or CUDA-C; "
+               "schedules, which the compiler applies to it; gpu, modules of "
+               "the gpu dialect")};
   cl::opt<std::string, true> prompts{
       "prompts", cl::location(ofProposers.prompts), cl::cat(category),
       cl::value_desc("DIR"),

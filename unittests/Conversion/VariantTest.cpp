@@ -82,6 +82,22 @@ TEST_F(VariantTest, ScheduleThatFails) {
                 "could not be applied");
 }
 
+/// What is said of an op of the pattern alone is told with the op that failed.
+TEST_F(VariantTest, ScheduleThatFailsAtAnOpOfThePattern) {
+  expectRefused(Language::schedule, R"(
+    module attributes {transform.with_named_sequence} {
+      transform.named_sequence @__fastk_schedule(%func: !transform.any_op {transform.readonly}) {
+        %op = transform.structured.match ops{["linalg.generic"]} in %func : (!transform.any_op) -> !transform.any_op
+        %tiled, %loop = transform.structured.tile_using_for %op tile_sizes [7]
+          : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+        transform.structured.vectorize %tiled : !transform.any_op
+        transform.yield
+      }
+    })",
+                ":7:9 could not be applied: 'transform.structured.vectorize': "
+                "Attempted to vectorize, but failed");
+}
+
 TEST_F(VariantTest, ScheduleThatPrints) {
   expectRefused(Language::schedule, R"(
     module attributes {transform.with_named_sequence} {

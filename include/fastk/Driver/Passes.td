@@ -97,9 +97,10 @@ def FastkSearchPass : Pass<"fastk-search", "::mlir::ModuleOp"> {
     Option<"fusion", "fusion", "::fastk::Fusion", "::fastk::Fusion::Greedy",
            "How the module's workloads were formed, for search-boundaries">,
     Option<"write", "write", "std::string", "\"families\"",
-           "What language models write for a GPU: families, programs for every "
+           "What language models write: families, for a GPU programs for every "
            "size of a workload's core, where it has one; programs, for the "
-           "workload alone">,
+           "workload alone, in C or CUDA-C; schedules, which the compiler "
+           "applies to it; gpu, modules of the gpu dialect">,
     Option<"prompts", "prompts", "std::string", "\"\"",
            "Folder of prompt templates that replace the built-in ones">,
     Option<"baseUrl", "llm-base-url", "std::string", "\"\"",

@@ -9,6 +9,8 @@
 //
 //   #define TILE_M 128 // tune: 64, 128, 256
 //
+// or, in MLIR, as an attribute alias: #TILE_M = 128 : i64 // tune: 64, 128, 256
+//
 // and its plan may hold strings with expressions of the program's integer
 // macros where numbers belong: "grid": ["ceildiv(4096, TILE_M)"]. Such a plan,
 // the template, stays with the program, as comment lines at its end:

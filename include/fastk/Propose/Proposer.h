@@ -85,6 +85,9 @@ struct Variant {
   std::string problem = {};
 };
 
+/// True for programs that come with a launch plan.
+bool hasLaunchPlan(Language language);
+
 /// Names a variant: SHA-256 of language, workspace, plan and program, and of
 /// its problem where it has one.
 std::string digestOf(const Variant &variant);
@@ -162,7 +165,7 @@ public:
   /// True when asking takes long, so that everything that can be asked at once
   /// should be: all ideas of a round are realised before one is tried.
   virtual bool prefersBatching() const { return false; }
-  /// What it asks language models to write: "families" or "programs"; empty: it
+  /// What it asks language models to write, as a Writing is called; empty: it
   /// asks none.
   virtual llvm::StringRef writes() const { return ""; }
   /// What has to be done to get answers that are pending; empty when none ever

@@ -25,9 +25,7 @@ struct ProposerOptions {
   std::string baseUrl, keyVariable, extraBody, priceTable;
   /// Seconds for one request; 0: the default.
   double timeoutSeconds = 0;
-  /// What language models are asked to write for a GPU: "families", programs
-  /// for every size of a workload's core, where it has one; "programs", for the
-  /// workload alone.
+  /// What language models are asked to write: a Writing's name.
   std::string writes = "families";
   /// Tells the ideas of several proposers of one search apart: which of them
   /// this one is, from 1.

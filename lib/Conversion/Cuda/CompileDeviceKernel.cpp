@@ -87,6 +87,8 @@ static FailureOr<DeviceProgram> compileSource(LoweringOp lowering,
 /// The pattern's function, of scalar ops that have a lowering.
 static FailureOr<OwningOpRef<ModuleOp>> createLegalPattern(LoweringOp lowering,
                                                            KernelRole role) {
+  if (role == KernelRole::Program)
+    return createScheduledFunction(lowering);
   auto module = createPatternFunction(lowering, "pattern");
   if (failed(module) ||
       failed(legalizePattern(**module, role, /*hasComplexLibm=*/false)))

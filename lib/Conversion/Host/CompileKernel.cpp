@@ -57,6 +57,17 @@ LogicalResult fastk::legalizePattern(ModuleOp module, KernelRole role,
   return runPasses(passes, module);
 }
 
+FailureOr<OwningOpRef<ModuleOp>>
+fastk::createScheduledFunction(LoweringOp lowering, StringRef symbol) {
+  loadHostDialects(lowering.getContext());
+  auto module = createPatternFunction(lowering, symbol);
+  // Before a schedule: what it makes vectors of must have a lowering.
+  if (failed(module) || failed(legalizePattern(**module, KernelRole::Program,
+                                               /*hasComplexLibm=*/false)))
+    return failure();
+  return module;
+}
+
 namespace {
 /// Keeps diagnostics from the user while something is tried, and remembers the
 /// first error.
@@ -173,20 +184,19 @@ fastk::compileKernel(LoweringOp lowering, KernelRole role, StringRef symbol,
                            symbol, context, target);
   }
 
-  auto module = createPatternFunction(lowering, symbol);
-  if (failed(module))
-    return failure();
-  auto func = (*module)->lookupSymbol<func::FuncOp>(symbol);
-  bool isProgram = role == KernelRole::Program;
-  if (!isProgram && failed(foldEmpty(**module)))
-    return failure();
-  // Before a schedule: what it makes vectors of must have a lowering.
-  if (failed(legalizePattern(**module, role, /*hasComplexLibm=*/!isProgram)))
-    return failure();
-  if (!isProgram)
+  if (role != KernelRole::Program) {
+    auto module = createPatternFunction(lowering, symbol);
+    if (failed(module) || failed(foldEmpty(**module)) ||
+        failed(legalizePattern(**module, role, /*hasComplexLibm=*/true)))
+      return failure();
     return compileScheduled(std::move(*module), symbol, context, target,
                             /*approximate=*/false, workspaceBytes);
+  }
+  auto module = createScheduledFunction(lowering, symbol);
+  if (failed(module))
+    return failure();
   if (lowering.getLanguage() == Language::schedule) {
+    auto func = (*module)->lookupSymbol<func::FuncOp>(symbol);
     if (failed(applySchedule(lowering, func)) || failed(foldEmpty(**module)))
       return failure();
     return compileFunction(**module, symbol, context, target,

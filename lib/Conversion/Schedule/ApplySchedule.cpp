@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FirstError.h"
 #include "ScheduleRules.h"
 #include "mlir/Dialect/Transform/IR/TransformDialect.h"
 #include "mlir/Dialect/Transform/IR/TransformOps.h"
@@ -18,8 +19,38 @@
 using namespace mlir;
 using namespace fastk;
 
-/// The named sequence that a schedule variant must define.
-static constexpr StringLiteral kScheduleEntry = "__fastk_schedule";
+using transform::NamedSequenceOp;
+
+/// Applies a sequence to the one function of a module.
+static LogicalResult apply(NamedSequenceOp entry, func::FuncOp func) {
+  transform::TransformOptions options;
+  options.enableExpensiveChecks(false);
+  return transform::applyTransformNamedSequence(func, entry, ModuleOp(),
+                                                options);
+}
+
+static NamedSequenceOp findEntry(ModuleOp schedule) {
+  return schedule.lookupSymbol<NamedSequenceOp>(kScheduleEntry);
+}
+
+/// The op of the sequence that fails: what goes wrong at an op of the pattern
+/// is told of that op alone. Applies longer and longer beginnings of it.
+static Operation *findFailing(ModuleOp schedule, ModuleOp pattern) {
+  ScopedDiagnosticHandler quiet(schedule.getContext(),
+                                [](Diagnostic &) { return success(); });
+  size_t kept = 0;
+  for (Operation &op : findEntry(schedule).getBody().front()) {
+    ++kept;
+    OwningOpRef<ModuleOp> beginning(schedule.clone()), copy(pattern.clone());
+    NamedSequenceOp entry = findEntry(*beginning);
+    Block &body = entry.getBody().front();
+    while (body.getOperations().size() > kept + 1)
+      body.getTerminator()->getPrevNode()->erase();
+    if (failed(apply(entry, *copy->getOps<func::FuncOp>().begin())))
+      return &op;
+  }
+  return nullptr;
+}
 
 LogicalResult fastk::applySchedule(LoweringOp lowering, func::FuncOp func) {
   auto source = lowering.getSource();
@@ -28,48 +59,59 @@ LogicalResult fastk::applySchedule(LoweringOp lowering, func::FuncOp func) {
            << "has no source: read " << *lowering.getFile()
            << " into it first (required by 'fastk.language')";
   MLIRContext *context = lowering.getContext();
-  auto buffer =
-      llvm::MemoryBuffer::getMemBufferCopy(*source, *lowering.getFile());
-  llvm::SourceMgr manager;
-  manager.AddNewSourceBuffer(std::move(buffer), SMLoc());
-  ParserConfig config(context);
-  OwningOpRef<ModuleOp> schedule = parseSourceFile<ModuleOp>(manager, config);
-  if (!schedule)
+  StringRef name = *lowering.getFile();
+  auto complain = [&](StringRef place) {
     return lowering.emitOpError()
-           << "schedule " << *lowering.getFile()
-           << " does not parse (required by 'fastk.schedule')";
-  auto entry =
-      schedule->lookupSymbol<transform::NamedSequenceOp>(kScheduleEntry);
+           << "schedule " << (place.empty() ? name : place) << " ";
+  };
+  constexpr StringLiteral kRule = " (required by 'fastk.schedule')";
+  llvm::SourceMgr manager;
+  manager.AddNewSourceBuffer(
+      llvm::MemoryBuffer::getMemBufferCopy(*source, name), SMLoc());
+  OwningOpRef<ModuleOp> schedule;
+  std::string place, problem;
+  {
+    FirstError error(context, name);
+    schedule = parseSourceFile<ModuleOp>(manager, ParserConfig(context));
+    std::tie(place, problem) = std::tie(error.place, error.text);
+  }
+  if (!schedule)
+    return complain(place) << "does not parse: " << problem << kRule;
+  NamedSequenceOp entry = findEntry(*schedule);
   if (!entry || entry.isDeclaration() ||
       entry.getFunctionType().getNumInputs() != 1 ||
       entry.getFunctionType().getNumResults() != 0 ||
       !(*schedule)->hasAttr(
           transform::TransformDialect::kWithNamedSequenceAttrName))
-    return lowering.emitOpError()
-           << "schedule " << *lowering.getFile()
-           << " must be a module with 'transform.with_named_sequence' and a "
+    return complain("")
+           << "must be a module with 'transform.with_named_sequence' and a "
               "transform.named_sequence @"
-           << kScheduleEntry
-           << " of one argument and no result (required by 'fastk.schedule')";
+           << kScheduleEntry << " of one argument and no result" << kRule;
   // Refused before any of it runs.
   if (failed(checkScheduleOps(*schedule, lowering)))
     return failure();
   FunctionType before = func.getFunctionType();
-  transform::TransformOptions options;
-  options.enableExpensiveChecks(false);
-  if (failed(transform::applyTransformNamedSequence(func, entry, ModuleOp(),
-                                                    options)))
-    return lowering.emitOpError()
-           << "schedule " << *lowering.getFile()
-           << " could not be applied (required by 'fastk.schedule')";
+  OwningOpRef<ModuleOp> pattern(func->getParentOfType<ModuleOp>().clone());
+  bool isApplied = false;
+  {
+    FirstError error(context, name);
+    isApplied = succeeded(apply(entry, func));
+    std::tie(place, problem) = std::tie(error.place, error.text);
+  }
+  if (!isApplied) {
+    Operation *failing =
+        place.empty() ? findFailing(*schedule, *pattern) : nullptr;
+    if (failing)
+      place = FirstError::placeOf(failing->getLoc(), name);
+    InFlightDiagnostic diagnostic = complain(place) << "could not be applied: ";
+    if (failing)
+      diagnostic << "'" << failing->getName() << "': ";
+    return diagnostic << problem << kRule;
+  }
   // A schedule may rewrite the body, never the contract.
   if (func.getFunctionType() != before)
-    return lowering.emitOpError()
-           << "schedule " << *lowering.getFile()
-           << " changes the function's type (required by 'fastk.schedule')";
+    return complain("") << "changes the function's type" << kRule;
   if (failed(verify(func->getParentOp())))
-    return lowering.emitOpError()
-           << "schedule " << *lowering.getFile()
-           << " leaves invalid IR (required by 'fastk.schedule')";
+    return complain("") << "leaves invalid IR" << kRule;
   return success();
 }

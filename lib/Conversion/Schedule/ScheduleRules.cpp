@@ -24,6 +24,7 @@
 #include "fastk/Conversion/CudaCodegen.h"
 #include "mlir/Dialect/Transform/IR/TransformOps.h"
 #include "llvm/ADT/STLExtras.h"
+#include <cstring>
 
 using namespace mlir;
 using namespace fastk;
@@ -132,16 +133,37 @@ static constexpr StringLiteral kFamilies[] = {
 ArrayRef<StringLiteral> fastk::allowedScheduleOps() { return kAllowed; }
 ArrayRef<StringLiteral> fastk::allowedScheduleFamilies() { return kFamilies; }
 
-static bool isAllowed(Operation *op) {
-  StringRef name = op->getName().getStringRef();
-  if (isa<ModuleOp>(op))
-    return true;
-  if (!op->isRegistered() || !name.consume_front("transform."))
+/// Of the name of an op that there is.
+static bool isAllowed(StringRef name) {
+  if (!name.consume_front("transform."))
     return false;
   return llvm::is_contained(kAllowed, name) ||
          llvm::any_of(kFamilies, [&](StringRef family) {
            return name.starts_with(family);
          });
+}
+
+static bool isAllowed(Operation *op) {
+  return isa<ModuleOp>(op) ||
+         (op->isRegistered() && isAllowed(op->getName().getStringRef()));
+}
+
+const std::vector<std::string> &fastk::scheduleOps() {
+  static const std::vector<std::string> ops = [] {
+    // A context of its own: what others have loaded does not matter.
+    DialectRegistry registry;
+    registerHostCodegen(registry);
+    MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+    context.loadAllAvailableDialects();
+    std::vector<std::string> names;
+    for (RegisteredOperationName op : context.getRegisteredOperations())
+      if (isAllowed(op.getStringRef()))
+        names.push_back(
+            op.getStringRef().drop_front(strlen("transform.")).str());
+    llvm::sort(names);
+    return names;
+  }();
+  return ops;
 }
 
 /// Why an op of this name is not on the list.

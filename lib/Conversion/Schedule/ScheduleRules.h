@@ -8,7 +8,7 @@
 #ifndef FASTK_LIB_CONVERSION_SCHEDULE_SCHEDULERULES_H
 #define FASTK_LIB_CONVERSION_SCHEDULE_SCHEDULERULES_H
 
-#include "fastk/Dialect/Fastk/FastkDialect.h"
+#include "fastk/Conversion/ProgramRules.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -24,11 +24,6 @@ mlir::LogicalResult checkScheduleOps(mlir::ModuleOp schedule,
 /// Applies the schedule that `lowering` carries to `func`, which was made of
 /// its pattern. Errors are diagnostics at the lowering.
 mlir::LogicalResult applySchedule(LoweringOp lowering, mlir::func::FuncOp func);
-
-/// The ops that are on the list, and the prefixes that whole families share,
-/// sorted: for docs/schedules.md, which lists them, and its test.
-llvm::ArrayRef<llvm::StringLiteral> allowedScheduleOps();
-llvm::ArrayRef<llvm::StringLiteral> allowedScheduleFamilies();
 
 } // namespace fastk
 

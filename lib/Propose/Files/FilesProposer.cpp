@@ -114,11 +114,6 @@ static Expected<std::string> readText(const Twine &path) {
   return (*buffer)->getBuffer().str();
 }
 
-/// True for programs that come with a launch plan.
-static bool hasLaunchPlan(Language language) {
-  return language == Language::cuda || language == Language::gpu;
-}
-
 /// Fills in what plan.json says.
 static Error readPlan(const Twine &path, HandWritten &entry) {
   bool launches = hasLaunchPlan(entry.variant.language);

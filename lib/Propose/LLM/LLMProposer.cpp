@@ -39,12 +39,10 @@ public:
 
   StringRef name() const override { return model->name(); }
   Languages languages(const TargetDescription &target) const override {
-    return {llm::languageOf(target)};
+    return {llm::promptLanguageOf(options.writing, target).language};
   }
   bool prefersBatching() const override { return true; }
-  StringRef writes() const override {
-    return options.writesFamilies ? "families" : "programs";
-  }
+  StringRef writes() const override { return stringify(options.writing); }
   std::string pendingHint() const override { return model->pendingHint(); }
 
   Answer<std::vector<Idea>> proposeIdeas(const ProposalContext &context,
@@ -71,8 +69,9 @@ private:
   /// Null: programs are asked for.
   std::unique_ptr<llm::FamilyTask>
   familyTask(const ProposalContext &context) const {
-    return options.writesFamilies ? llm::familyTaskOf(context, options.families)
-                                  : nullptr;
+    return options.writing == Writing::Families
+               ? llm::familyTaskOf(context, options.families)
+               : nullptr;
   }
 
   std::unique_ptr<LanguageModel> model;
@@ -244,7 +243,8 @@ Answers<Variants> LLMProposer::realise(const ProposalContext &context,
   Expected<Replies> replies = ask(context, std::move(prompts));
   if (!replies)
     return replies.takeError();
-  Language language = llm::languageOf(context.target);
+  Language language =
+      llm::promptLanguageOf(options.writing, context.target).language;
   for (auto [index, idea] : enumerate(ideas)) {
     std::set<std::string> seen;
     for (int sample = 0; sample < count; ++sample) {
@@ -268,7 +268,8 @@ Answers<Variants> LLMProposer::realise(const ProposalContext &context,
 Answers<Variants> LLMProposer::repair(const ProposalContext &context,
                                       ArrayRef<FailedVariant> failed) {
   std::vector<std::optional<Variants>> result(failed.size(), Variants());
-  Language language = llm::languageOf(context.target);
+  Language language =
+      llm::promptLanguageOf(options.writing, context.target).language;
   std::unique_ptr<llm::FamilyTask> task = familyTask(context);
   llm::PromptWriter writer(templates, context, options, task.get());
   std::vector<Prompt> prompts;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ReadReply.h"
+#include "PromptLanguage.h"
 #include "fastk/Propose/Parameters.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -373,22 +374,14 @@ llm::IdeasReply llm::readIdeas(StringRef reply, int count,
 // Programs
 //===----------------------------------------------------------------------===//
 
-/// What a program of the language cannot be without.
-static bool looksLikeProgram(StringRef text, Language language) {
-  return language == Language::cuda ? text.contains("__global__")
-                                    : text.contains("fastk_kernel");
-}
-
 /// The rules of a family are told from its plan by what only they have.
 static bool looksLikeRules(StringRef text) {
   return text.trim().starts_with("{") && text.contains("\"requirements\"");
 }
 
-static bool looksLikePlan(StringRef text, Language language) {
-  text = text.trim();
-  return text.starts_with("{") &&
-         text.contains(language == Language::cuda ? "\"steps\""
-                                                  : "\"workspace_bytes\"");
+static bool looksLikePlan(StringRef text, const llm::PromptLanguage &language) {
+  return text.trim().starts_with("{") && !language.planField.empty() &&
+         text.contains(language.planField);
 }
 
 /// What is wrong with the text of a program before anybody compiles it.
@@ -415,28 +408,17 @@ static std::string checkProgram(StringRef program, Language language) {
   return "";
 }
 
-/// The blocks that a reply is to have.
-static StringRef wantedBlocks(Language language, bool isFamily) {
-  if (isFamily)
-    return "one block ```cuda with the whole program, one block ```json with "
-           "its plan and one block ```json with its rules";
-  if (language == Language::cuda)
-    return "one block ```cuda with the whole program and one block ```json "
-           "with its plan";
-  return "one block ```c with the whole program and, where it uses scratch "
-         "memory, one block ```json";
-}
-
 llm::ProgramReply llm::readProgram(StringRef reply, Language language,
                                    bool isFamily) {
-  bool isCuda = language == Language::cuda;
-  StringRef tag = isCuda ? "cuda" : "c";
+  const PromptLanguage &own = promptLanguageOf(language);
+  StringRef wanted =
+      isFamily ? "one block ```cuda with the whole program, one block ```json "
+                 "with its plan and one block ```json with its rules"
+               : StringRef(own.wanted);
   ProgramReply result;
   auto fail = [&](const Twine &why) {
-    return ProgramReply{
-        "", "", "",
-        ("the reply " + why + "; wanted is " + wantedBlocks(language, isFamily))
-            .str()};
+    return ProgramReply{"", "", "",
+                        ("the reply " + why + "; wanted is " + wanted).str()};
   };
   if (reply.trim().empty())
     return fail("is empty");
@@ -454,25 +436,25 @@ llm::ProgramReply llm::readProgram(StringRef reply, Language language,
   // The last one of a kind: what comes before is thinking aloud.
   const Block *program = nullptr, *plan = nullptr, *rules = nullptr;
   for (const Block &block : blocks) {
-    if (block.tag != "json" && looksLikeProgram(block.text, language))
+    if (block.tag != "json" && StringRef(block.text).contains(own.entry))
       program = &block;
     else if (isFamily && looksLikeRules(block.text))
       rules = &block;
-    else if (looksLikePlan(block.text, language))
+    else if (looksLikePlan(block.text, own))
       plan = &block;
   }
   // One that is damaged is better told of than missing.
   for (const Block &block : blocks)
-    if (!plan && block.tag == "json" && &block != rules)
+    if (!plan && !own.planField.empty() && block.tag == "json" &&
+        &block != rules)
       plan = &block;
   if (!program) {
     for (const Block &block : blocks)
-      if (block.tag == tag)
-        return fail(isCuda ? "has a block ```cuda without a __global__ entry"
-                           : "has a block ```c without fastk_kernel");
+      if (block.tag == own.tag)
+        return fail("has a block ```" + own.tag + " without " + own.entryName);
     return fail("has no fenced block with a program");
   }
-  if (isCuda && !plan)
+  if (hasLaunchPlan(language) && !plan)
     return fail("has no fenced block with the plan");
   if (isFamily && !rules)
     return fail("has no fenced block with the family's rules");

@@ -18,6 +18,8 @@ using namespace fastk;
 
 /// Bytes that programs may take in a prompt.
 static constexpr size_t kMaxParentBytes = 40000, kMaxParentsBytes = 24000;
+/// Of the idea of a program in another language, which is told in its place.
+static constexpr size_t kMaxForeignBytes = 1200;
 
 /// The plan as its program's author wrote it.
 static std::string planOf(const Variant &variant) {
@@ -54,8 +56,9 @@ static std::string showFamily(const families::Family &family) {
 std::string llm::PromptWriter::showProgram(const TriedVariant &tried,
                                            size_t most) const {
   const Variant &variant = tried.variant;
-  if (variant.language != language)
-    return "(Its program is a schedule of the compiler's own kernels" +
+  if (variant.language != language.language)
+    return "(Its program is " +
+           promptLanguageOf(variant.language).program.str() +
            (variant.parameters.empty()
                 ? std::string()
                 : " with " +
@@ -65,7 +68,9 @@ std::string llm::PromptWriter::showProgram(const TriedVariant &tried,
                                                     std::to_string(each.second);
                                            }),
                            ", ")) +
-           "; it cannot be edited as text: write a program of your own.)\n";
+           "; it cannot be edited as text: write " + language.program.str() +
+           " of your own. Its idea: " +
+           cleanLine(tried.idea.text, kMaxForeignBytes) + ")\n";
   if (std::optional<families::Family> family =
           task ? families::familyIn(variant.program) : std::nullopt) {
     std::string text = showFamily(*family);
@@ -76,7 +81,7 @@ std::string llm::PromptWriter::showProgram(const TriedVariant &tried,
               plan = planOf(variant);
   if (program.size() + plan.size() > most)
     return "(Its program is too long to be shown here.)\n";
-  return fenced(stringifyLanguage(language), program) +
+  return fenced(language.tag, program) +
          (plan.empty() ? "" : "\n" + fenced("json", plan));
 }
 

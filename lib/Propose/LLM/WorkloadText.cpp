@@ -8,6 +8,7 @@
 #include "WorkloadText.h"
 #include "Facts.h"
 #include "fastk/Analysis/WorkloadKind.h"
+#include "fastk/Conversion/ProgramRules.h"
 #include "fastk/System/AvailableMemory.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -376,6 +377,14 @@ std::string llm::describeLoops(LoweringOp workload) {
   return LoopWriter().write(workload);
 }
 
+/// Whole lines of at most `most` bytes.
+static std::string cutAt(std::string text, size_t most) {
+  if (text.size() <= most)
+    return text;
+  return StringRef(text).take_front(most).rsplit('\n').first.str() +
+         "\n... (cut)\n";
+}
+
 std::string llm::printPattern(LoweringOp workload, size_t most) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -393,8 +402,15 @@ std::string llm::printPattern(LoweringOp workload, size_t most) {
     op.print(stream, state);
     stream << "\n";
   }
-  if (text.size() > most)
-    text = StringRef(text).take_front(most).rsplit('\n').first.str() +
-           "\n... (cut)\n";
-  return text;
+  return cutAt(std::move(text), most);
+}
+
+std::string llm::printFunction(LoweringOp workload, size_t most) {
+  FailureOr<OwningOpRef<ModuleOp>> module = createScheduledFunction(workload);
+  if (failed(module))
+    return "(it cannot be shown)\n";
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  (*module)->print(stream, OpPrintingFlags().elideLargeElementsAttrs(16));
+  return cutAt(std::move(text), most);
 }

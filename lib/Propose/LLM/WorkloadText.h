@@ -31,6 +31,9 @@ std::string describeLoops(LoweringOp workload);
 /// The pattern's IR, cut at `most` bytes.
 std::string printPattern(LoweringOp workload, size_t most);
 
+/// The function that a schedule is applied to, cut at `most` bytes.
+std::string printFunction(LoweringOp workload, size_t most);
+
 } // namespace fastk::llm
 
 #endif // FASTK_LIB_PROPOSE_LLM_WORKLOADTEXT_H

@@ -29,11 +29,6 @@ static constexpr size_t kMaxKnown = 10, kMaxKnownBytes = 600;
 /// Lines of the history: the first ones and the last ones.
 static constexpr size_t kFirstIdeas = 20, kLastIdeas = 40;
 
-Language llm::languageOf(const TargetDescription &target) {
-  return StringRef(target.target).starts_with("cuda") ? Language::cuda
-                                                      : Language::c;
-}
-
 const TriedVariant *llm::findTried(const ProposalContext &context,
                                    StringRef digest) {
   if (digest.empty())
@@ -50,7 +45,7 @@ llm::PromptWriter::PromptWriter(const PromptTemplates &templates,
                                 const LLMProposerOptions &options,
                                 const FamilyTask *task)
     : templates(templates), context(context), options(options), task(task),
-      language(languageOf(context.target)) {
+      language(promptLanguageOf(options.writing, context.target)) {
   StringRef arch = context.target.target;
   if (arch.consume_front("cuda:"))
     gpu = describeDevice(arch.str());
@@ -97,7 +92,7 @@ static std::string showOperations(double flops) {
 std::string llm::PromptWriter::device() const {
   const TargetDescription &target = context.target;
   std::string text;
-  if (language == Language::cuda) {
+  if (isCuda()) {
     text = target.model.empty() ? "GPU" : target.model;
     text += ", " + target.target.substr(target.target.find(':') + 1);
     if (gpu)
@@ -140,13 +135,26 @@ std::string llm::PromptWriter::workload() const {
     loops =
         StringRef(loops).take_front(kMaxLoopBytes).rsplit('\n').first.str() +
         "\n... (cut: see the IR)\n";
+  std::string kernels = language.showsFunction
+                            ? describeKernels(context.workload)
+                            : std::string();
   return describeKind(context.features) + "\n\nBuffers:\n" +
          describeBuffers(context.workload, context.features) +
          "\nWhat is computed, as loops (names t1, t2, ... are tensors that "
          "need "
          "not exist in memory; how it is computed is free):\n\n```text\n" +
-         loops + "```\n\nThe same as MLIR, which is what counts:\n\n```mlir\n" +
-         printPattern(context.workload, kMaxPatternBytes) + "```\n" +
+         loops + "```\n\n" +
+         (language.showsFunction
+              ? "The same as MLIR, which is what counts, and to this function "
+                "a schedule is applied:\n\n```mlir\n" +
+                    printFunction(context.workload, kMaxPatternBytes)
+              : "The same as MLIR, which is what counts:\n\n```mlir\n" +
+                    printPattern(context.workload, kMaxPatternBytes)) +
+         "```\n" +
+         (kernels.empty() ? ""
+                          : "\nWithout a schedule the compiler makes these "
+                            "kernels of it, with these numbers:\n\n" +
+                                kernels) +
          (task ? "\nThe header that the compiler writes for it:\n\n" +
                      fenced("cuda", families::headerOf(task->core))
                : "");
@@ -305,27 +313,41 @@ static PromptTemplates::Values contractNumbers() {
   };
 }
 
+/// What a program is, and what one can be: the texts of the language, with what
+/// the compiler itself says of it.
+std::string llm::PromptWriter::contract(StringRef name) const {
+  PromptTemplates::Values values = compilerRules();
+  if (name == "contract-schedule")
+    values["target"] =
+        templates.user(isCuda() ? "schedule-cuda" : "schedule-host", values);
+  return templates.user(name, values);
+}
+
+/// A part of which a language may have none.
+std::string llm::PromptWriter::part(StringRef name) const {
+  return name.empty() ? "" : templates.text(name).str();
+}
+
 PromptTemplates::Values llm::PromptWriter::common() const {
-  bool isCuda = language == Language::cuda;
   StringRef precision = stringifyPrecision(context.acceptedPrecision);
   StringRef repetition =
       context.requireDeterministic ? "repetition-required" : "repetition-free";
-  std::string contract =
-      templates.text(isCuda ? "contract-cuda" : "contract-c").str();
-  std::string wanted = templates.text(isCuda ? "ideas-cuda" : "ideas-c").str();
-  StringRef reply = isCuda ? "reply-cuda" : "reply-c";
+  std::string told = contract(language.contract);
+  std::string wanted = templates.text(language.ideas).str();
+  StringRef reply = language.reply;
   if (task) {
     PromptTemplates::Values core = {{"core", task->core.core},
                                     {"interface", task->interface}};
-    contract += "\n" + templates.user("contract-family", core);
+    told += "\n" + templates.user("contract-family", core);
     wanted = templates.user("ideas-family", core) + "\n" + wanted;
     reply = "reply-family";
   }
   return {
       {"language", wanted},
-      {"contract", contract},
-      {"plan", isCuda ? templates.text("plan").str() : ""},
-      {"prelude", isCuda ? templates.text("prelude").str() : ""},
+      {"contract", told},
+      {"plan", part(language.plan)},
+      {"example", part(language.example)},
+      {"prelude", part(language.prelude)},
       {"rules", templates.user("rules", {{"repetition",
                                           templates.text(repetition).str()}})},
       {"failures", templates.text("failures").str()},
@@ -422,9 +444,7 @@ Prompt llm::PromptWriter::variant(const Idea &idea, int sample,
   values["idea"] = showIdea(idea);
   values["parent"] = showParent(idea);
   values["task"] = task ? "Write the family: its program, plan and rules.\n"
-                   : language == Language::cuda
-                       ? "Write the program and its plan.\n"
-                       : "Write the program.\n";
+                        : language.task.str() + "\n";
   if (samples > 1)
     values["task"] +=
         "\n" + templates.user("sample", {{"sample", std::to_string(sample)},

@@ -14,13 +14,11 @@
 #define FASTK_LIB_PROPOSE_LLM_WRITEPROMPTS_H
 
 #include "FamilyTask.h"
+#include "PromptLanguage.h"
 #include "fastk/Propose/LLM/LLMProposer.h"
 #include "fastk/Target/DeviceDescription.h"
 
 namespace fastk::llm {
-
-/// What programs are written in for a target.
-Language languageOf(const TargetDescription &target);
 
 /// The tried variant of that digest; null: none.
 const TriedVariant *findTried(const ProposalContext &context,
@@ -52,6 +50,9 @@ public:
 
 private:
   PromptTemplates::Values common() const;
+  bool isCuda() const { return context.target.target != "host"; }
+  std::string contract(llvm::StringRef name) const;
+  std::string part(llvm::StringRef name) const;
   std::string nameOf(llvm::StringRef rest) const;
   std::string device() const;
   std::string workload() const;
@@ -69,7 +70,7 @@ private:
   const ProposalContext &context;
   const LLMProposerOptions &options;
   const FamilyTask *task;
-  Language language;
+  const PromptLanguage &language;
   std::optional<DeviceDescription> gpu;
 };
 

@@ -25,7 +25,7 @@ struct AskingForFamilies {
     auto owned = std::make_unique<ScriptedModel>(std::move(answer));
     model = owned.get();
     LLMProposerOptions options;
-    options.writesFamilies = true;
+    options.writing = Writing::Families;
     options.families =
         llvm::cantFail(families::readFamilies(FASTK_FAMILIES_DIR));
     proposer = createLLMProposer(

@@ -134,11 +134,13 @@ inline Reply said(std::string text,
 
 /// A proposer and the model it asks, which it owns.
 struct Asking {
-  explicit Asking(ScriptedModel::Answer answer) {
+  explicit Asking(ScriptedModel::Answer answer,
+                  LLMProposerOptions options = {}) {
     auto owned = std::make_unique<ScriptedModel>(std::move(answer));
     model = owned.get();
     proposer = createLLMProposer(std::move(owned),
-                                 llvm::cantFail(PromptTemplates::load()));
+                                 llvm::cantFail(PromptTemplates::load()),
+                                 std::move(options));
   }
   ScriptedModel *model = nullptr;
   std::unique_ptr<Proposer> proposer;

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The worked example of plan.md is read as a reply would be and compiled, with
-// every value of its numbers; what the contract forbids is refused.
+// The worked example of example-cuda.md is read as a reply would be and
+// compiled, with every value of its numbers; what the contract forbids is
+// refused.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,12 +43,9 @@ static void expectRuns(const Variant &variant) {
 }
 
 NVRTC_TEST(PromptExamplesTest, TheWorkedExampleCompilesWithAllItsNumbers) {
-  std::string text = llvm::cantFail(PromptTemplates::load()).text("plan").str();
-  // The first two blocks are the example.
-  size_t end = text.find("A tensor map and dynamic shared memory");
-  ASSERT_NE(end, std::string::npos);
+  PromptTemplates templates = llvm::cantFail(PromptTemplates::load());
   llm::ProgramReply reply =
-      llm::readProgram(text.substr(0, end), Language::cuda);
+      llm::readProgram(templates.text("example-cuda"), Language::cuda);
   ASSERT_EQ(reply.problem, "");
   Variant variant = makeVariant(Language::cuda, reply.program, reply.plan);
   expectRuns(variant);

@@ -18,6 +18,7 @@
 #include "fastk/LLM/LanguageModel.h"
 #include "fastk/Propose/LLM/PromptTemplates.h"
 #include "fastk/Propose/Proposer.h"
+#include "fastk/Propose/Writing.h"
 #include <memory>
 
 namespace fastk {
@@ -28,9 +29,8 @@ struct LLMProposerOptions {
   int64_t ideaTokens = 16384, programTokens = 32768;
   /// Begins the ids of ideas: another one for each model of a search.
   std::string idPrefix = "llm";
-  /// Asks for families where a workload has a core, and shows those that there
-  /// are in `families`; else for programs of one workload.
-  bool writesFamilies = false;
+  Writing writing = Writing::Programs;
+  /// Those that there are, to be shown where families are asked for.
   std::vector<families::Family> families = {};
 };
 

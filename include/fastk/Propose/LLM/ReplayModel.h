@@ -9,6 +9,7 @@
 #define FASTK_PROPOSE_LLM_REPLAYMODEL_H
 
 #include "fastk/LLM/LanguageModel.h"
+#include "fastk/Propose/Writing.h"
 #include <memory>
 
 namespace fastk {
@@ -19,9 +20,9 @@ namespace fastk {
 /// its name; with `?prompts=any` at the end, the one of its name and sample
 /// answers, whatever it said. Its name() is the recorded model's, so that the
 /// search is, by all names, the recorded one.
-/// \p wroteFamilies, where wanted, is whether it was asked for families.
+/// \p wrote, where wanted, is what it was asked to write.
 llvm::Expected<std::unique_ptr<LanguageModel>>
-createReplayModel(llvm::StringRef argument, bool *wroteFamilies = nullptr);
+createReplayModel(llvm::StringRef argument, Writing *wrote = nullptr);
 
 } // namespace fastk
 

@@ -7,6 +7,7 @@
 
 #include "GPUProgram.h"
 #include "Cuda/PTX/EmitPTX.h"
+#include "FirstError.h"
 #include "fastk/Cuda/CheckDeviceCode.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Parser/Parser.h"
@@ -65,42 +66,15 @@ static FailureOr<gpu::GPUModuleOp> findProgram(ModuleOp file) {
   return program;
 }
 
-namespace {
-/// Keeps the first error of a context, with its place in the program's text.
-class FirstError {
-public:
-  FirstError(MLIRContext *context, StringRef name)
-      : handler(context, [this, name = name.str()](Diagnostic &diagnostic) {
-          if (diagnostic.getSeverity() != DiagnosticSeverity::Error ||
-              !text.empty())
-            return success();
-          text = name;
-          if (auto place =
-                  diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
-            text += ":" + std::to_string(place.getLine()) + ":" +
-                    std::to_string(place.getColumn());
-          text += ": " + explain(diagnostic.str());
-          // One line: it goes into verdicts and tables.
-          std::replace(text.begin(), text.end(), '\n', ' ');
-          return success();
-        }) {}
-
-  std::string text;
-
-private:
-  /// Says what to do where the parser's own advice is for another tool.
-  static std::string explain(std::string message) {
-    if (StringRef(message).contains("with an unregistered dialect"))
-      return "an op of a dialect that programs may not use; docs/cuda.md lists "
-             "the dialects";
-    if (StringRef(message).contains("not found for custom op"))
-      message += "; docs/cuda.md lists the dialects";
-    return message;
-  }
-
-  ScopedDiagnosticHandler handler;
-};
-} // namespace
+/// Says what to do where the parser's own advice is for another tool.
+static std::string explain(std::string message) {
+  if (StringRef(message).contains("with an unregistered dialect"))
+    return "an op of a dialect that programs may not use; docs/cuda.md lists "
+           "the dialects";
+  if (StringRef(message).contains("not found for custom op"))
+    message += "; docs/cuda.md lists the dialects";
+  return message;
+}
 
 FailureOr<DeviceProgram>
 fastk::compileGPUProgram(Location loc, StringRef text, StringRef name,
@@ -117,7 +91,7 @@ fastk::compileGPUProgram(Location loc, StringRef text, StringRef name,
   DialectRegistry registry;
   registerGPUProgramDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  FirstError error(&context, name);
+  FirstError error(&context, name, explain);
   auto compile = [&]() -> FailureOr<DeviceProgram> {
     llvm::SourceMgr manager;
     manager.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text, name),
@@ -139,8 +113,8 @@ fastk::compileGPUProgram(Location loc, StringRef text, StringRef name,
   if (succeeded(result))
     return result;
   InFlightDiagnostic diagnostic = emitError(loc);
-  diagnostic << (error.text.empty() ? (name + ": does not compile").str()
-                                    : error.text);
+  diagnostic << (error.place.empty() ? name.str() : error.place) << ": "
+             << (error.text.empty() ? "does not compile" : error.text);
   if (!StringRef(error.text).contains("(required by '"))
     diagnostic << " (required by 'fastk.gpu_program')";
   return failure();

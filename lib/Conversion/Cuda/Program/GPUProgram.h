@@ -15,6 +15,7 @@
 #define FASTK_LIB_CONVERSION_CUDA_PROGRAM_GPUPROGRAM_H
 
 #include "fastk/Conversion/CudaCodegen.h"
+#include "fastk/Conversion/ProgramRules.h"
 
 namespace fastk {
 
@@ -29,14 +30,6 @@ void registerGPUProgramDialects(mlir::DialectRegistry &registry);
 /// Refuses what a program may not hold, with an error at the op that ends in
 /// the rule.
 mlir::LogicalResult checkGPUProgram(mlir::gpu::GPUModuleOp module);
-
-/// The dialects of which ops may be used, and the ops of the gpu dialect,
-/// without its prefix, that may: for docs/cuda.md, which lists them, and its
-/// test.
-llvm::ArrayRef<llvm::StringLiteral> allowedProgramDialects();
-llvm::ArrayRef<llvm::StringLiteral> allowedGPUOps();
-/// Ops of those dialects that may not, or a beginning of names and '*'.
-llvm::SmallVector<llvm::StringRef> refusedProgramOps();
 
 /// Checks that kernels take what can be passed, and that the plan's launches
 /// pass it: names, numbers and kinds of arguments, extents that kernels ask

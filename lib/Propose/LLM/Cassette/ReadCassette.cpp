@@ -9,6 +9,7 @@
 #include "StrictFields.h"
 #include "fastk/LLM/UsageFields.h"
 #include "fastk/Propose/LLM/Cassette.h"
+#include "fastk/Propose/Writing.h"
 #include "fastk/Support/DurableFile.h"
 #include "fastk/Support/Nesting.h"
 #include "fastk/Support/Sha256.h"
@@ -83,8 +84,7 @@ void Reader::readHeader(StrictFields &fields) {
   if (!fields.has("writes"))
     return;
   fields.take("writes", cassette.writes);
-  if (problem.empty() && cassette.writes != "families" &&
-      cassette.writes != "programs")
+  if (problem.empty() && !parseWriting(cassette.writes))
     fields.fail("says that models write '" + cassette.writes +
                 "', which is unknown");
 }

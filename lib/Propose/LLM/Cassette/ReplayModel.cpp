@@ -176,19 +176,19 @@ Error ReplayModel::missing(const Prompt &prompt) const {
 
 /// Where the record does not say it, told by what only prompts for families
 /// have: the core that the ideas are for.
-static bool asksForFamilies(const Cassette &cassette) {
-  if (!cassette.writes.empty())
-    return cassette.writes == "families";
+static Writing writingOf(const Cassette &cassette) {
+  if (std::optional<Writing> recorded = parseWriting(cassette.writes))
+    return *recorded;
   for (const RecordedSearch &search : cassette.searches)
     for (const RecordedExchange &each : search.exchanges)
       if (StringRef(each.prompt.system).contains("families") &&
           StringRef(each.prompt.system).contains("the core `"))
-        return true;
-  return false;
+        return Writing::Families;
+  return Writing::Programs;
 }
 
 Expected<std::unique_ptr<LanguageModel>>
-fastk::createReplayModel(StringRef argument, bool *wroteFamilies) {
+fastk::createReplayModel(StringRef argument, Writing *wrote) {
   auto wrong = [](const Twine &what) {
     return createStringError(inconvertibleErrorCode(), what);
   };
@@ -206,8 +206,8 @@ fastk::createReplayModel(StringRef argument, bool *wroteFamilies) {
   Expected<std::shared_ptr<const Cassette>> cassette = readCassette(path);
   if (!cassette)
     return cassette.takeError();
-  if (wroteFamilies)
-    *wroteFamilies = asksForFamilies(**cassette);
+  if (wrote)
+    *wrote = writingOf(**cassette);
   std::vector<std::string> models = (*cassette)->models();
   if (models.empty())
     return wrong(path +

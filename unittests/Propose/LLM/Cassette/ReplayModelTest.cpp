@@ -28,10 +28,10 @@ protected:
     problem = model ? "" : llvm::toString(model.takeError());
     return model ? std::move(*model) : nullptr;
   }
-  bool wroteFamilies(const Cassette &cassette) {
+  Writing writingOf(const Cassette &cassette) {
     path = folder.file("run.jsonl");
     EXPECT_FALSE(static_cast<bool>(writeCassette(cassette, path)));
-    bool wrote = false;
+    Writing wrote = Writing::Programs;
     llvm::cantFail(createReplayModel(path, &wrote));
     return wrote;
   }
@@ -220,25 +220,28 @@ TEST_F(ReplayModelTest, ComparesWithTheSameSample) {
 TEST_F(ReplayModelTest, TheRecordSaysWhatWasAskedFor) {
   Cassette cassette = makeCassette();
   // Prompts of somebody's own, which tell nothing.
-  EXPECT_FALSE(wroteFamilies(cassette));
+  EXPECT_EQ(writingOf(cassette), Writing::Programs);
   cassette.writes = "families";
-  EXPECT_TRUE(wroteFamilies(cassette));
+  EXPECT_EQ(writingOf(cassette), Writing::Families);
   // It goes before what prompts tell.
   Prompt prompt = makePrompt("a", "One.");
   prompt.system = kAsksForFamilies;
   cassette.searches[0].exchanges.push_back(makeExchange(prompt, "", 9));
-  cassette.writes = "programs";
-  EXPECT_FALSE(wroteFamilies(cassette));
+  for (Writing writing :
+       {Writing::Programs, Writing::Schedules, Writing::GPU}) {
+    cassette.writes = stringify(writing).str();
+    EXPECT_EQ(writingOf(cassette), writing);
+  }
 }
 
 TEST_F(ReplayModelTest, AnOlderRecordTellsByItsPrompts) {
   Cassette cassette = makeCassette();
   cassette.writes = "";
-  EXPECT_FALSE(wroteFamilies(cassette));
+  EXPECT_EQ(writingOf(cassette), Writing::Programs);
   Prompt prompt = makePrompt("a", "One.");
   prompt.system = kAsksForFamilies;
   cassette.searches[0].exchanges.push_back(makeExchange(prompt, "", 9));
-  EXPECT_TRUE(wroteFamilies(cassette));
+  EXPECT_EQ(writingOf(cassette), Writing::Families);
 }
 
 TEST_F(ReplayModelTest, OneOfSeveralModelsIsChosen) {
