@@ -318,6 +318,7 @@ bool KernelEmitter::produce(Value root, const Buffer &destination) {
       }
       // Loops compute it, once all that they read is there.
       isRefused = true;
+      refusals.push_back(refusal);
       continue;
     }
     // Loops over rows: reductions of rows stay, all else comes before. What a
@@ -693,6 +694,7 @@ bool KernelEmitter::emit(Block &pattern, CKernel &kernel) {
   used["vectorBytes"] = machine.vectorBytes;
   kernel.parameters = used;
   kernel.stages = stages;
+  kernel.refusals = refusals;
   return true;
 }
 

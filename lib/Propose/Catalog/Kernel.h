@@ -175,6 +175,10 @@ private:
     }
   };
   std::vector<FamilyStage> familyStages;
+  /// What families said of the last stage that none of them writes, and of
+  /// those that loops compute for that reason.
+  std::string refusal;
+  std::vector<std::string> refusals;
   /// Values whose stage is being emitted.
   std::set<void *> inProgress;
 };
