@@ -620,17 +620,7 @@ static bool takesExtrema(Block &pattern) {
   return llvm::any_of(pattern.getOps<linalg::GenericOp>(), [](auto generic) {
     return llvm::any_of(generic->getResults(), [](Value result) {
       std::optional<Reduction> reduction = matchReduction(result);
-      if (!reduction)
-        return false;
-      switch (reduction->kind) {
-      case CombinerKind::Max:
-      case CombinerKind::Min:
-      case CombinerKind::MaxNum:
-      case CombinerKind::MinNum:
-        return true;
-      default:
-        return false;
-      }
+      return reduction && isFloatExtremum(reduction->kind);
     });
   });
 }
