@@ -46,6 +46,9 @@ std::optional<int64_t> causalOffset(const Program &program, mlir::Value weights,
                                     llvm::ArrayRef<Lin> index, unsigned mVar,
                                     unsigned kVar);
 
+/// More scratch than this is refused: a kernel that needs it was split badly.
+inline constexpr int64_t kMaxWorkspace = int64_t(1) << 30;
+
 /// A value that no expression computes, and where it was wanted.
 struct Use {
   mlir::Value value;
