@@ -7,6 +7,7 @@
 
 #include "CPieces.h"
 #include "CMacros.h"
+#include "CTags.h"
 #include "CText.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
@@ -136,7 +137,8 @@ private:
     SmallVector<CToken> parts;
     for (const CToken &token :
          families::readTokens(directive, /*hasDirectives=*/false))
-      if (!token.isBlank())
+      // A backslash ends a line.
+      if (!token.isBlank() && token.text != "\\")
         parts.push_back(token);
     nameTags(parts, directive);
   }
@@ -523,70 +525,13 @@ private:
     return true;
   }
 
-  //===--------------------------------------------------------------------===//
-  // Tags and constants
-  //===--------------------------------------------------------------------===//
-
-  /// Of types that have a body, wherever they stand.
+  /// Of types in words of a declaration.
   void nameTags(ArrayRef<CToken> words, StringRef declaration) {
-    for (size_t i = 0; i < words.size(); ++i) {
-      if (!isTagWord(words[i].text))
-        continue;
-      bool isEnum = words[i].text == "enum";
-      size_t next = i + 1;
-      while (next + 1 < words.size() &&
-             CMacros::isAttribute(words[next].text) &&
-             words[next + 1].text == "(")
-        next = behindBrackets(words, next + 1);
-      StringRef tag;
-      if (next < words.size() && isName(words[next].text))
-        tag = words[next++].text;
-      if (isEnum && next < words.size() && words[next].text == ":")
-        for (++next; next < words.size() && isName(words[next].text);)
-          ++next;
-      if (next == words.size() || words[next].text != "{")
-        continue;
-      if (!tag.empty())
-        found->push_back({tag, declaration});
-      if (isEnum)
-        nameConstants(words.drop_front(next), declaration);
-    }
-  }
-
-  static size_t behindBrackets(ArrayRef<CToken> words, size_t place) {
-    int open = 0;
-    for (; place < words.size(); ++place) {
-      StringRef text = words[place].text;
-      open += isOpening(text);
-      open -= text == ")" || text == "]" || text == "}";
-      if (open == 0)
-        return place + 1;
-    }
-    return place;
-  }
-
-  /// From the brace on.
-  void nameConstants(ArrayRef<CToken> words, StringRef declaration) {
-    for (size_t i = 0; i < words.size();) {
-      StringRef last = words[i].text;
-      if (last == "}")
-        return;
-      if (i > 0 && isOpening(last)) {
-        i = behindBrackets(words, i);
-        continue;
-      }
-      ++i;
-      if ((last != "{" && last != ",") || i == words.size() ||
-          !isName(words[i].text))
-        continue;
-      StringRef name = words[i].text;
-      if (macros.knows(name) ||
-          (i + 1 < words.size() && words[i + 1].text == "("))
-        failAt(name, "'" + name +
-                         "' is a macro, and which constants it makes "
-                         "is not seen: write them out");
-      found->push_back({name, declaration});
-    }
+    StringRef made = families::nameTags(words, declaration, macros, *found);
+    if (!made.empty())
+      failAt(made, "'" + made +
+                       "' is a macro, and which constants it makes is "
+                       "not seen: write them out");
   }
 
   StringRef program;

@@ -96,6 +96,8 @@ TEST(JoinedDeclarationsTest, LinesThatGoOnAreOneDirective) {
 }
 
 TEST(JoinedDeclarationsTest, MacrosOfBodiesAreNamed) {
+  EXPECT_EQ(asPart("#define LOCAL enum { L1, \\\n L2 }\n"),
+            "#define LOCAL_2 enum { L1_2, \\\n L2_2 }\n");
   EXPECT_EQ(asPart("static int f(void) {\n#define STEP 4\n  enum { L };\n"
                    "  return STEP + L;\n#undef STEP\n}\n"),
             "static int f_2(void) {\n#define STEP_2 4\n  enum { L };\n"
