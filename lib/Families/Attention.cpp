@@ -320,9 +320,7 @@ bool Matcher::findScores() {
     return fail("its scores are not less their maximum");
   const Term *most = withoutCasts(less->operands[1]);
   scores = less->operands[0];
-  if (most->kind != Term::Reduce ||
-      (most->reduction.kind != CombinerKind::Max &&
-       most->reduction.kind != CombinerKind::MaxNum) ||
+  if (most->kind != Term::Reduce || !isFloatMaximum(most->reduction.kind) ||
       withoutCasts(elementOf(*most)) != withoutCasts(scores) ||
       !isMinusInfinity(terms.startOf(*most)))
     return fail("its scores are not less their maximum");

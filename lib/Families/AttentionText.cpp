@@ -14,7 +14,6 @@
 using namespace llvm;
 using namespace fastk;
 using families::AttentionText;
-using families::genericText;
 
 /// Of scores and weights, and of the rows of these.
 static constexpr StringRef kScores = "bhgmn", kRows = "bhgm";

@@ -1,4 +1,4 @@
-//===- CText.cpp - The text of a C program, piece by piece ----------------===//
+//===- CText.cpp - The tokens of a C program ------------------------------===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,39 +6,69 @@
 //===----------------------------------------------------------------------===//
 
 #include "CText.h"
-#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace llvm;
 using namespace fastk;
-using families::CPiece;
 using families::CToken;
 using Kind = CToken::Kind;
 
 static bool isInName(char c) { return isAlnum(c) || c == '_'; }
 
+/// Whether the next line belongs to the one that this is; clang passes over
+/// blanks behind the backslash.
+static bool goesOn(StringRef line) {
+  return line.rtrim(" \t\r").ends_with("\\");
+}
+
 /// Up to the end of the line, without it; lines that a backslash ends go on.
 static size_t lineLength(StringRef text) {
   size_t at = text.find('\n');
-  while (at != StringRef::npos && at > 0 && text[at - 1] == '\\')
+  while (at != StringRef::npos && goesOn(text.take_front(at)))
     at = text.find('\n', at + 1);
   return std::min(at, text.size());
 }
 
-/// A string or a character, with its quotes.
+static size_t commentLength(StringRef text) {
+  size_t end = text.find("*/", 2);
+  return end == StringRef::npos ? text.size() : end + 2;
+}
+
+/// A string or a character, with its quotes. An apostrophe of a text that is no
+/// program, as under `#if 0`, ends with its line.
 static size_t quotedLength(StringRef text) {
   size_t at = 1;
-  while (at < text.size() && text[at] != text[0])
+  while (at < text.size() && text[at] != text[0]) {
+    if (text[at] == '\n')
+      return at;
     at += text[at] == '\\' ? 2 : 1;
+  }
   return std::min(at + 1, text.size());
+}
+
+/// The same of a directive, whose comments may have several lines.
+static size_t directiveLength(StringRef text) {
+  size_t at = 1;
+  while (at < text.size()) {
+    StringRef rest = text.drop_front(at);
+    if (rest.starts_with("//"))
+      return at + lineLength(rest);
+    if (rest[0] == '\n' && !goesOn(text.take_front(at)))
+      return at;
+    at += rest.starts_with("/*")              ? commentLength(rest)
+          : rest[0] == '"' || rest[0] == '\'' ? quotedLength(rest)
+                                              : 1;
+  }
+  return text.size();
 }
 
 /// As the preprocessor reads numbers: 0x1p-3f is one.
 static size_t numberLength(StringRef text) {
   size_t at = 1;
   while (at < text.size() && (isInName(text[at]) || text[at] == '.' ||
+                              (text[at] == '\'' && at + 1 < text.size() &&
+                               isInName(text[at + 1])) ||
                               ((text[at] == '+' || text[at] == '-') &&
                                StringRef("eEpP").contains(text[at - 1]))))
     ++at;
@@ -53,11 +83,9 @@ static CToken firstToken(StringRef text, bool isLineStart) {
   if (text.starts_with("//"))
     return {Kind::Comment, text.take_front(lineLength(text))};
   if (text.starts_with("/*"))
-    return {Kind::Comment, text.take_front(text.find("*/", 2) == StringRef::npos
-                                               ? text.size()
-                                               : text.find("*/", 2) + 2)};
+    return {Kind::Comment, text.take_front(commentLength(text))};
   if (first == '#' && isLineStart)
-    return {Kind::Directive, text.take_front(lineLength(text))};
+    return {Kind::Directive, text.take_front(directiveLength(text))};
   if (first == '"' || first == '\'')
     return {Kind::Other, text.take_front(quotedLength(text))};
   if (isDigit(first) || (first == '.' && text.size() > 1 && isDigit(text[1])))
@@ -82,187 +110,61 @@ std::vector<CToken> families::readTokens(StringRef text, bool hasDirectives) {
   return tokens;
 }
 
-/// The word behind '#'.
-static StringRef directiveOf(StringRef text) {
-  return text.drop_front().ltrim().take_while(isInName);
+StringRef families::directiveOf(StringRef directive) {
+  return directive.drop_front().ltrim().take_while(isInName);
 }
 
-namespace {
-/// Reads one piece after the other.
-class PieceReader {
-public:
-  explicit PieceReader(StringRef program)
-      : tokens(families::readTokens(program)) {}
+StringRef families::restOfDirective(StringRef directive) {
+  StringRef word = directiveOf(directive);
+  return directive.substr(word.end() - directive.begin()).ltrim();
+}
 
-  std::vector<CPiece> run() {
-    std::vector<CPiece> pieces;
-    while (at < tokens.size()) {
-      CPiece piece;
-      const char *begin = tokens[at].text.begin();
-      readPiece(piece);
-      piece.text = StringRef(begin, tokens[at - 1].text.end() - begin);
-      if (!piece.text.trim().empty())
-        pieces.push_back(piece);
-    }
-    return pieces;
-  }
+static bool isOneOf(StringRef word, ArrayRef<StringLiteral> words) {
+  return is_contained(words, word);
+}
 
-private:
-  bool is(StringRef text) const {
-    return at < tokens.size() && tokens[at].text == text;
-  }
-  void skipBlanks() {
-    while (at < tokens.size() &&
-           (tokens[at].kind == Kind::Space || tokens[at].kind == Kind::Comment))
-      ++at;
-  }
+bool families::isQualifier(StringRef word) {
+  static constexpr StringLiteral words[] = {
+      "typedef",       "extern",       "static",       "inline",
+      "__inline",      "__inline__",   "_Noreturn",    "noreturn",
+      "_Thread_local", "thread_local", "__thread",     "register",
+      "auto",          "const",        "__const",      "volatile",
+      "__volatile",    "__volatile__", "restrict",     "__restrict",
+      "__restrict__",  "constexpr",    "__extension__"};
+  return isOneOf(word, words);
+}
 
-  void readPiece(CPiece &piece) {
-    skipBlanks();
-    if (at == tokens.size())
-      return;
-    if (tokens[at].kind != Kind::Directive) {
-      readDeclaration(piece);
-      return;
-    }
-    StringRef directive = tokens[at++].text, word = directiveOf(directive);
-    if (word == "define") {
-      StringRef rest = directive.drop_front().ltrim().drop_front(word.size());
-      piece.names.push_back(rest.ltrim().take_while(isInName));
-    }
-    if (!word.starts_with("if"))
-      return;
-    // All up to its end.
-    while (at < tokens.size()) {
-      skipBlanks();
-      if (at < tokens.size() && tokens[at].kind == Kind::Directive) {
-        StringRef next = directiveOf(tokens[at].text);
-        if (next == "endif") {
-          ++at;
-          return;
-        }
-        if (next == "else" || next.starts_with("elif")) {
-          ++at;
-          continue;
-        }
-      }
-      readPiece(piece);
-    }
-  }
+bool families::isType(StringRef word) {
+  static constexpr StringLiteral words[] = {
+      "void",       "char",       "short",      "int",        "long",
+      "float",      "double",     "signed",     "__signed__", "unsigned",
+      "_Bool",      "bool",       "_Complex",   "__int128",   "_Float16",
+      "__fp16",     "__bf16",     "_Float32",   "_Float64",   "_Float128",
+      "__float128", "_Decimal32", "_Decimal64", "_Decimal128"};
+  return isOneOf(word, words);
+}
 
-  /// Up to its semicolon, or its body's end.
-  void readDeclaration(CPiece &piece) {
-    SmallVector<StringRef> words;
-    // Braces where each condition begins that surrounds this place.
-    SmallVector<int> conditions;
-    int braces = 0, parentheses = 0;
-    bool isFunction = false, isDone = false;
-    for (; at < tokens.size() && !isDone; ++at) {
-      const CToken &token = tokens[at];
-      if (token.kind == Kind::Directive) {
-        StringRef word = directiveOf(token.text);
-        if (word.starts_with("if"))
-          conditions.push_back(braces);
-        else if (word.starts_with("el") && !conditions.empty())
-          braces = conditions.back();
-        else if (word == "endif" && !conditions.empty())
-          conditions.pop_back();
-        continue;
-      }
-      if (token.kind == Kind::Space || token.kind == Kind::Comment)
-        continue;
-      StringRef text = token.text;
-      if (text == "{" && braces++ == 0 && parentheses == 0)
-        isFunction = !words.empty() && words.back() == ")";
-      if (braces == 0 || (!isFunction && braces == 1))
-        words.push_back(text);
-      if (text == "(")
-        ++parentheses;
-      else if (text == ")")
-        --parentheses;
-      else if (text == "}" && --braces == 0)
-        isDone = isFunction;
-      else if (text == ";" && braces == 0 && parentheses == 0)
-        isDone = true;
-    }
-    nameDeclared(words, piece.names);
-  }
+bool families::isTypeOfParts(StringRef word) {
+  return word == "_Atomic" || word == "_BitInt" || word == "typeof" ||
+         word == "__typeof" || word == "__typeof__" || word == "typeof_unqual";
+}
 
-  static bool isWord(StringRef text) {
-    return isInName(text[0]) && !isDigit(text[0]);
-  }
+bool families::isTagWord(StringRef word) {
+  return word == "struct" || word == "union" || word == "enum";
+}
 
-  /// Names of a declaration from its tokens; of a body's only those of an enum.
-  static void nameDeclared(ArrayRef<StringRef> words,
-                           std::vector<StringRef> &names) {
-    SmallVector<StringRef> outer;
-    int nested = 0;
-    for (size_t i = 0; i < words.size(); ++i) {
-      StringRef word = words[i];
-      bool hasTag =
-          i > 0 && (words[i - 1] == "struct" || words[i - 1] == "union" ||
-                    words[i - 1] == "enum");
-      if (hasTag && isWord(word) && i + 1 < words.size() && words[i + 1] == "{")
-        names.push_back(word);
-      if (word == "(" || word == "{" || word == "[") {
-        bool isEnum = word == "{" && is_contained(outer, "enum");
-        if (isEnum && nested == 0)
-          nameConstants(words.drop_front(i + 1), names);
-        // Where a function's parameters begin, or a variable's extents.
-        if (nested == 0 && word != "{")
-          outer.push_back(word);
-        ++nested;
-      } else if (word == ")" || word == "}" || word == "]") {
-        --nested;
-      } else if (nested == 0) {
-        outer.push_back(word);
-      }
-    }
-    nameOuter(outer, names);
-  }
+bool families::isAssembly(StringRef word) {
+  return word == "asm" || word == "__asm" || word == "__asm__";
+}
 
-  static void nameConstants(ArrayRef<StringRef> words,
-                            std::vector<StringRef> &names) {
-    bool isNext = true;
-    for (StringRef word : words) {
-      if (word == "}")
-        return;
-      if (isNext && isWord(word))
-        names.push_back(word);
-      isNext = word == ",";
-    }
-  }
-
-  /// The name before a list of parameters, or the last one before a value, an
-  /// extent or the end; attributes have lists of their own.
-  static void nameOuter(ArrayRef<StringRef> outer,
-                        std::vector<StringRef> &names) {
-    StringRef last;
-    bool isTag = false;
-    for (size_t i = 0; i < outer.size(); ++i) {
-      StringRef word = outer[i];
-      if (word == "__attribute__" || word == "_Alignas") {
-        ++i; // Its parenthesis.
-        continue;
-      }
-      if (word == "(" || word == "=" || word == "[" || word == ";")
-        break;
-      if (!isWord(word))
-        continue;
-      isTag = i > 0 && (outer[i - 1] == "struct" || outer[i - 1] == "union" ||
-                        outer[i - 1] == "enum");
-      last = word;
-    }
-    if (!last.empty() && !isTag && last != "struct" && last != "union" &&
-        last != "enum")
-      names.push_back(last);
-  }
-
-  std::vector<CToken> tokens;
-  size_t at = 0;
-};
-} // namespace
-
-std::vector<CPiece> families::readPieces(StringRef program) {
-  return PieceReader(program).run();
+std::string families::quoteLine(StringRef program, StringRef part) {
+  constexpr size_t kMost = 60;
+  size_t at = part.begin() - program.begin();
+  size_t begin = program.take_front(at).rfind('\n');
+  StringRef line = program.substr(begin == StringRef::npos ? 0 : begin + 1)
+                       .split('\n')
+                       .first;
+  line = line.trim();
+  return line.size() <= kMost ? "'" + line.str() + "'"
+                              : "'" + line.take_front(kMost).str() + "...'";
 }

@@ -1,13 +1,11 @@
-//===- CText.h - The text of a C program, piece by piece --------*- C++ -*-===//
+//===- CText.h - The tokens of a C program ----------------------*- C++ -*-===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// As much of C as it takes to give what a program defines other names: tokens,
-// so that strings and comments stay what they are, and what stands outside of
-// all braces.
+// As much of C as it takes to tell names from strings and comments.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +13,7 @@
 #define FASTK_LIB_FAMILIES_CTEXT_H
 
 #include "llvm/ADT/StringRef.h"
+#include <string>
 #include <vector>
 
 namespace fastk::families {
@@ -24,22 +23,32 @@ struct CToken {
   enum class Kind { Space, Comment, Directive, Name, Other };
   Kind kind = Kind::Other;
   llvm::StringRef text;
+
+  bool isBlank() const { return kind == Kind::Space || kind == Kind::Comment; }
+  bool isString() const {
+    return kind == Kind::Other && text.starts_with("\"");
+  }
 };
 
 /// The tokens of a text, which are all of it. Of a directive's own text there
 /// are no directives: \p hasDirectives is false.
 std::vector<CToken> readTokens(llvm::StringRef text, bool hasDirectives = true);
 
-/// A directive, a declaration or a function, with the comments before it; of a
-/// condition (`#if`) all that it surrounds.
-struct CPiece {
-  llvm::StringRef text;
-  /// Macros, functions, types, tags and variables that it defines.
-  std::vector<llvm::StringRef> names;
-};
+/// The word behind a directive's '#', and what stands behind that.
+llvm::StringRef directiveOf(llvm::StringRef directive);
+llvm::StringRef restOfDirective(llvm::StringRef directive);
 
-/// What a program has outside of all braces, in order.
-std::vector<CPiece> readPieces(llvm::StringRef program);
+/// What words are: storage and qualifiers, a type's, one that has a parenthesis
+/// behind it, what begins a type with a tag, and what begins assembly.
+bool isQualifier(llvm::StringRef word);
+bool isType(llvm::StringRef word);
+bool isTypeOfParts(llvm::StringRef word);
+bool isTagWord(llvm::StringRef word);
+bool isAssembly(llvm::StringRef word);
+
+/// The line of a program that a part of it begins in, for messages: quoted,
+/// and no longer than a person reads.
+std::string quoteLine(llvm::StringRef program, llvm::StringRef part);
 
 } // namespace fastk::families
 

@@ -12,7 +12,6 @@
 using namespace llvm;
 using namespace fastk;
 using families::ContractionText;
-using families::genericText;
 
 void ContractionText::writeSum(raw_ostream &os, StringRef left,
                                StringRef right) const {

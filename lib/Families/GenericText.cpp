@@ -77,7 +77,7 @@ bool families::usesValue(StringRef lines, StringRef name) {
   for (size_t at = lines.find(("%" + name).str()); at != StringRef::npos;
        at = lines.find(("%" + name).str(), at + 1)) {
     size_t end = at + 1 + name.size();
-    if (end == lines.size() || !(isAlnum(lines[end]) || lines[end] == '_'))
+    if (end == lines.size() || (!isAlnum(lines[end]) && lines[end] != '_'))
       return true;
   }
   return false;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Families/Family.h"
+#include "fastk/Families/JoinedProgram.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <tuple>
@@ -317,7 +318,7 @@ std::optional<Instance> families::instantiateNear(const Family &family,
 std::vector<Instance> families::instantiate(const Family &family,
                                             ArrayRef<CoreInstance> cores,
                                             size_t count, std::string &why) {
-  auto core = find_if(cores, [&](const CoreInstance &each) {
+  const auto *core = find_if(cores, [&](const CoreInstance &each) {
     return each.core == family.core;
   });
   if (core == cores.end()) {
@@ -325,6 +326,19 @@ std::vector<Instance> families::instantiate(const Family &family,
     return {};
   }
   return instantiate(family, *core, count, why);
+}
+
+/// Whether a family serves a workload, and as what.
+static std::string explain(const families::Family &family,
+                           ArrayRef<CoreInstance> cores) {
+  std::string why;
+  std::vector<Instance> instances = instantiate(family, cores, 1, why);
+  if (instances.empty())
+    return " does not serve it: " + why;
+  std::string text = " serves it: --search --proposer=families";
+  if (family.isForHost() && !families::canJoin(instances.front(), "_1", why))
+    text += "; programs of several stages do without it: " + why;
+  return text;
 }
 
 std::string families::explainFamilies(ArrayRef<Family> families,
@@ -342,11 +356,7 @@ std::string families::explainFamilies(ArrayRef<Family> families,
     return "no family: the workload is none of their cores: " + why + "\n";
   std::string text;
   for (const Family *family : ofTarget)
-    text += "family " + family->name +
-            (instantiate(*family, cores, 1, why).empty()
-                 ? " does not serve it: " + why
-                 : " serves it: --search --proposer=families") +
-            "\n";
+    text += "family " + family->name + explain(*family, cores) + "\n";
   return text;
 }
 

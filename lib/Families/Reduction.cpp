@@ -163,9 +163,7 @@ private:
   bool orderStatistics() {
     // Grows while it is walked.
     for (size_t i = 0; i < core.statistics.size(); ++i)
-      if (!placeLoops(core.statistics[i]))
-        return false;
-      else if (!demandsOf(i))
+      if (!placeLoops(core.statistics[i]) || !demandsOf(i))
         return false;
     for (auto [i, statistic] : llvm::enumerate(core.statistics)) {
       statistic.stage = stageOf(i);

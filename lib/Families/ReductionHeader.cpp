@@ -76,7 +76,7 @@ private:
       bool fits = program.vars[*inner].extent % width == 0;
       for (const ReductionCore::Load &load : core.loads)
         fits &= families::areTogether(load.place, *inner, width);
-      if (withResult && !(core.isPerRow && group.data() == core.rows.data()))
+      if (withResult && (!core.isPerRow || group.data() != core.rows.data()))
         fits &= families::areTogether(result, *inner, width);
       if (fits)
         return width;
@@ -358,8 +358,8 @@ private:
             CValue start = families::startOf(each.reduction, each.loops, scope);
             CValue value = {"part" + name, computeElem(each.elem), false};
             if (start.text != scope.neutral(each.reduction.kind, each.elem) &&
-                !(each.reduction.kind == CombinerKind::Add &&
-                  families::isZero(start.text)))
+                (each.reduction.kind != CombinerKind::Add ||
+                 !families::isZero(start.text)))
               value = scope.combine(each.reduction.kind,
                                     scope.convert(start, each.elem), value);
             scope.line("done" + name + " = " + value.text + ";");

@@ -13,7 +13,6 @@
 using namespace llvm;
 using namespace fastk;
 using families::GenericInputs;
-using families::genericText;
 using families::ReductionText;
 using families::ResultText;
 

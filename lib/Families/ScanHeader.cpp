@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CombinedText.h"
 #include "CudaText.h"
 #include "IndexSpace.h"
-#include "PlaceText.h"
 #include "fastk/Families/Scan.h"
 
 using namespace mlir;
@@ -25,11 +25,11 @@ static SmallVector<unsigned> allVars(const ScanCore &core) {
 
 namespace {
 /// Writes one header.
-class HeaderWriter : families::PlaceText {
+class HeaderWriter : families::CombinedText {
 public:
   HeaderWriter(const ScanCore &core)
-      : PlaceText(core.program, allVars(core), core.merged,
-                  core.rowCount * core.columnCount),
+      : CombinedText(core.program, allVars(core), core.merged,
+                     core.rowCount * core.columnCount),
         core(core) {}
 
   std::optional<std::string> run(Block &body, std::string &why) {
@@ -41,22 +41,21 @@ public:
     vector = widthOf(outPlace);
     writeMacros();
     writeTypes(body, core.resultElem);
-    os << "typedef " << sumType() << " Sum;\n";
+    os << "typedef " << sumTypeOf(core.elem) << " Sum;\n";
     writeValues("Values", core.loads);
     writeValues("Others", core.finishLoads);
     writePlaceStruct();
     writePlaces();
     writeLoads();
-    writeElements();
-    writeCombiner();
+    writeElements(
+        core.loads, core.elem, "COLUMN_VECTOR", "columns",
+        [&](Scope &scope) { return scope.at(core.scanned, core.loops); });
+    writeCombiner(core.kind, core.elem);
     writeFinish();
     return takeText(why);
   }
 
 private:
-  std::string sumType() const {
-    return registerType(computeElem(core.elem), false);
-  }
   bool isFull(const PlacedLoad &load) const {
     return llvm::all_of(
         vars, [&](unsigned var) { return load.place.coefficient(var) != 0; });
@@ -113,42 +112,6 @@ private:
     os << "}\n";
   }
 
-  void writeMany(StringRef to, StringRef from) {
-    os << "#pragma unroll\n  for (int j = 0; j < COLUMN_VECTOR; ++j) {\n"
-          "    Place q = p;\n    q."
-       << program.vars[*inner].name << " += j;\n    " << to << " = " << from
-       << ";\n  }\n";
-  }
-
-  void writeElements() {
-    os << "FASTK_DEVICE Sum element(OPERAND_PARAMETERS, const Place &p, const "
-          "Values &v) {\n";
-    writeVarsOf("p");
-    std::string body;
-    Scope scope(program, body, 1);
-    prepare(scope, core.loads);
-    CValue value = scope.at(core.scanned, core.loops);
-    value = scope.convert(value, core.elem);
-    os << body << "  return " << value.text
-       << ";\n}\n// Of COLUMN_VECTOR columns.\nFASTK_DEVICE void "
-          "elements(OPERAND_PARAMETERS, const Place &p, const Values *v, Sum "
-          "*x) {\n";
-    writeMany("x[j]", "element(OPERANDS, q, v[j])");
-    os << "}\n";
-  }
-
-  void writeCombiner() {
-    Elem elem = computeElem(core.elem);
-    std::string body;
-    Scope scope(program, body, 1);
-    CValue both =
-        scope.combine(core.kind, {"a", elem, false}, {"b", elem, false});
-    os << "FASTK_DEVICE Sum combine(Sum a, Sum b) {\n"
-       << body << "  return " << both.text
-       << ";\n}\nFASTK_DEVICE Sum neutral() { return "
-       << scope.neutral(core.kind, core.elem) << "; }\n";
-  }
-
   void writeFinish() {
     os << "FASTK_DEVICE " << registerType(computeElem(core.resultElem), false)
        << " resultValue(OPERAND_PARAMETERS, const Place &p, const Others &w, "
@@ -174,7 +137,8 @@ private:
       writeLoad(load, number, "w");
     os << "  }\n";
     bool isReversed = outPlace.place.coefficient(*inner) < 0;
-    writeMany(isReversed ? "results[COLUMN_VECTOR - 1 - j]" : "results[j]",
+    writeEach("Place", "COLUMN_VECTOR",
+              isReversed ? "results[COLUMN_VECTOR - 1 - j]" : "results[j]",
               "OUT_TYPE(resultValue(OPERANDS, q, w[j], y[j]))");
     writeVarsOf("p");
     Lin first = isReversed ? outPlace.place - Lin(vector - 1) : outPlace.place;

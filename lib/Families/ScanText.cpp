@@ -13,7 +13,6 @@
 using namespace llvm;
 using namespace fastk;
 using families::GenericInputs;
-using families::genericText;
 using families::ResultText;
 using families::ScanText;
 

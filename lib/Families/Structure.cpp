@@ -54,6 +54,15 @@ std::optional<CombinerKind> catalog::combinerOf(Operation *op) {
       .Default([](auto) { return std::nullopt; });
 }
 
+bool catalog::isFloatMaximum(CombinerKind kind) {
+  return kind == CombinerKind::Max || kind == CombinerKind::MaxNum;
+}
+
+bool catalog::isFloatExtremum(CombinerKind kind) {
+  return isFloatMaximum(kind) || kind == CombinerKind::Min ||
+         kind == CombinerKind::MinNum;
+}
+
 /// True when `value` does not depend on an accumulator of the generic.
 static bool avoidsAccumulators(linalg::GenericOp op, Value value) {
   if (auto arg = dyn_cast<BlockArgument>(value))

@@ -135,7 +135,7 @@ private:
     if (!scratch.failure.empty())
       return fail(scratch.failure);
     core.loops = found;
-    for (auto [d, place] : windowLoops)
+    for (const auto &[d, place] : windowLoops)
       core.loops[d] = place;
     return true;
   }

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CombinedText.h"
 #include "CoreOperands.h"
 #include "CudaText.h"
-#include "PlaceText.h"
 #include "fastk/Families/WindowCore.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -23,10 +23,10 @@ namespace {
 /// Writes one header. Its text has two kinds of places: where an element is,
 /// by position, and where a result is; `vars` and `merged` are those of the
 /// kind that is written.
-class HeaderWriter : families::PlaceText {
+class HeaderWriter : families::CombinedText {
 public:
   HeaderWriter(const WindowCore &core)
-      : PlaceText(core.program, {}, core.positions, 0), core(core),
+      : CombinedText(core.program, {}, core.positions, 0), core(core),
         loads(core.loads), positions(core.positions) {
     for (const SlidingAxis &axis : core.axes)
       resultCount *= axis.out;
@@ -41,13 +41,15 @@ public:
        << families::streamText();
     writeOperands(body, core.resultElem);
     os << "typedef " << (isWide(body) ? "i64" : "i32") << " Index;\ntypedef "
-       << sumType() << " Sum;\n";
+       << sumTypeOf(core.elem) << " Sum;\n";
     selectElements();
     writeValues("Values", loads);
     writePlace("Place", "placeOf", "of an element, by position");
     writeLoads();
-    writeElements();
-    writeCombiner();
+    writeElements(loads, core.elem, "VECTOR", "neighbours", [&](Scope &scope) {
+      return scope.reductionElement(core.reduction, core.loops);
+    });
+    writeCombiner(core.reduction.kind, core.elem);
     selectResults(1);
     writeValues("Others", core.finishLoads);
     writePlace("OutPlace", "outPlaceOf", "of a result");
@@ -63,9 +65,6 @@ public:
   }
 
 private:
-  std::string sumType() const {
-    return registerType(computeElem(core.elem), false);
-  }
   const SlidingAxis &axisX() const { return core.axes.back(); }
   bool isAlongX() const { return !core.channel && axisX().var; }
 
@@ -260,45 +259,6 @@ private:
     for (auto [number, load] : llvm::enumerate(loads))
       writeLoad(load, number);
     os << "}\n";
-  }
-
-  /// What each of `count` neighbours of a place p becomes.
-  void writeEach(StringRef type, StringRef count, StringRef to,
-                 StringRef from) {
-    os << "#pragma unroll\n  for (int j = 0; j < " << count << "; ++j) {\n    "
-       << type << " q = p;\n";
-    if (inner)
-      os << "    q." << program.vars[*inner].name << " += j;\n";
-    os << "    " << to << " = " << from << ";\n  }\n";
-  }
-
-  void writeElements() {
-    os << "FASTK_DEVICE Sum element(OPERAND_PARAMETERS, const Place &p, const "
-          "Values &v) {\n";
-    writeVarsOf("p");
-    std::string body;
-    Scope scope(program, body, 1);
-    prepare(scope, loads);
-    CValue value = scope.reductionElement(core.reduction, core.loops);
-    value = scope.convert(value, core.elem);
-    os << body << "  return " << value.text
-       << ";\n}\n// Of VECTOR neighbours.\nFASTK_DEVICE void "
-          "elements(OPERAND_PARAMETERS, const Place &p, const Values *v, Sum "
-          "*x) {\n";
-    writeEach("Place", "VECTOR", "x[j]", "element(OPERANDS, q, v[j])");
-    os << "}\n";
-  }
-
-  void writeCombiner() {
-    Elem elem = computeElem(core.elem);
-    std::string body;
-    Scope scope(program, body, 1);
-    CombinerKind kind = core.reduction.kind;
-    CValue both = scope.combine(kind, {"a", elem, false}, {"b", elem, false});
-    os << "FASTK_DEVICE Sum combine(Sum a, Sum b) {\n"
-       << body << "  return " << both.text
-       << ";\n}\nFASTK_DEVICE Sum neutral() { return "
-       << scope.neutral(kind, elem) << "; }\n";
   }
 
   /// What windows combine to, and what they start at.

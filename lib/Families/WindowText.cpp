@@ -14,7 +14,6 @@
 using namespace llvm;
 using namespace fastk;
 using families::GenericInputs;
-using families::genericText;
 using families::WindowText;
 
 /// A number's text, in f32, as one of another type: infinities have other bits.

@@ -7,6 +7,7 @@
 
 #include "fastk/Propose/Parameters.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
+#include "fastk/Families/EvaluatedPlan.h"
 #include "fastk/Families/Family.h"
 #include "fastk/Target/TargetDescription.h"
 #include "llvm/ADT/STLExtras.h"
@@ -27,19 +28,14 @@ Variant fastk::makeVariant(Language language, StringRef program,
   ProgramNumbers numbers = readNumbers(variant.program);
   for (const TunedParameter &parameter : numbers.tuned)
     variant.parameters[parameter.name] = parameter.value;
-  if (hasLaunchPlan(language)) {
-    variant.plan = makePlan(plan, numbers.names, variant.problem);
-    if (variant.plan && hasExpressions(plan))
-      variant.program = withTemplate(variant.program, plan);
-  } else if (!plan.trim().empty()) {
-    std::optional<int64_t> bytes =
-        makeWorkspace(plan, numbers.names, variant.problem);
-    variant.workspaceBytes = bytes.value_or(0);
-    std::string problem;
-    std::optional<json::Value> value = parseUntrusted(plan, problem);
-    if (bytes && value->getAsObject()->getString("workspace_bytes"))
-      variant.program = withTemplate(variant.program, plan);
-  }
+  std::optional<EvaluatedPlan> evaluated =
+      evaluatePlan(language, plan, numbers.names, variant.problem);
+  if (!evaluated)
+    return variant;
+  variant.plan = std::move(evaluated->launches);
+  variant.workspaceBytes = evaluated->workspaceBytes;
+  if (evaluated->hasExpressions)
+    variant.program = withTemplate(variant.program, plan);
   return variant;
 }
 
@@ -56,14 +52,13 @@ static std::optional<Variant> changed(const Variant &variant, StringRef name,
   std::string plan = families::templateOf(next.program), problem;
   if (plan.empty())
     return next;
-  if (hasLaunchPlan(next.language)) {
-    next.plan = families::makePlan(plan, numbers.names, problem);
-    return next.plan ? std::optional(next) : std::nullopt;
-  }
-  std::optional<int64_t> bytes =
-      families::makeWorkspace(plan, numbers.names, problem);
-  next.workspaceBytes = bytes.value_or(0);
-  return bytes ? std::optional(next) : std::nullopt;
+  std::optional<EvaluatedPlan> evaluated =
+      evaluatePlan(next.language, plan, numbers.names, problem);
+  if (!evaluated)
+    return std::nullopt;
+  next.plan = std::move(evaluated->launches);
+  next.workspaceBytes = evaluated->workspaceBytes;
+  return next;
 }
 
 std::vector<Variant> fastk::neighboursOf(const Variant &variant,

@@ -55,10 +55,6 @@ std::string fastk::digestOf(const Variant &variant) {
 
 Proposer::~Proposer() = default;
 
-bool fastk::hasLaunchPlan(Language language) {
-  return language == Language::cuda || language == Language::gpu;
-}
-
 Languages Proposer::languages(const TargetDescription &target) const {
   if (target.target == "host")
     return {Language::schedule, Language::c};

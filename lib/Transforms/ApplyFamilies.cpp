@@ -9,6 +9,7 @@
 #include "ApplyLowering.h"
 #include "fastk/Bank/Winner.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
+#include "fastk/Families/EvaluatedPlan.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -19,31 +20,28 @@ static OwningOpRef<ModuleOp> lowerBy(const AdmittedFamily &admitted,
                                      const Instance &instance,
                                      LoweringOp workload, StringRef target) {
   std::string why;
-  const families::Names names = families::readNumbers(instance.program).names;
-  std::optional<worker::LaunchPlan> plan;
-  std::optional<int64_t> workspaceBytes = 0;
-  if (admitted.family.isForHost()) {
-    workspaceBytes = families::makeWorkspace(instance.plan, names, why);
-    if (!workspaceBytes)
-      return nullptr;
-  } else {
-    plan = families::makePlan(instance.plan, names, why);
-    FunctionType type = workload.getWorkloadType();
-    if (!plan || !worker::verifyLaunchPlan(*plan, bufferBytes(type.getInputs()),
-                                           bufferBytes(type.getResults()),
-                                           *planLimitsOf(target))
-                      .empty())
-      return nullptr;
-  }
+  const Language language = admitted.family.language();
+  std::optional<families::EvaluatedPlan> plan = families::evaluatePlan(
+      language, instance.plan, families::readNumbers(instance.program).names,
+      why);
+  if (!plan)
+    return nullptr;
+  FunctionType type = workload.getWorkloadType();
+  if (plan->launches &&
+      !worker::verifyLaunchPlan(*plan->launches, bufferBytes(type.getInputs()),
+                                bufferBytes(type.getResults()),
+                                *planLimitsOf(target))
+           .empty())
+    return nullptr;
   // No times: nobody has measured it.
   WinnerRecord record;
   record.ideaId = "families/" + admitted.family.name;
   record.category = admitted.family.category;
   record.title = admitted.family.title;
   record.text = admitted.family.text;
-  return buildWinner(workload, admitted.family.language(), instance.program,
-                     *workspaceBytes, target, admitted.precision, record,
-                     plan ? &*plan : nullptr);
+  return buildWinner(workload, language, instance.program, plan->workspaceBytes,
+                     target, admitted.precision, record,
+                     plan->launches ? &*plan->launches : nullptr);
 }
 
 /// The first choices of families for a core, those first that should be

@@ -38,6 +38,18 @@ TEST(ExplainFamiliesTest, EachFamilyOfTheTargetSaysWhetherItServes) {
             "family large does not serve it: it is made so (K > 32)\n");
 }
 
+TEST(ExplainFamiliesTest, WhatIsNoPartOfAProgramIsTold) {
+  Family host = makeFamily("here", "1");
+  host.target = "host";
+  host.plan = "{}";
+  host.program = "static f(void);\n";
+  MatchedText matched((ContractionText()));
+  EXPECT_EQ(explainFamilies({host}, matched.form->getPattern().front(), "host"),
+            "family here serves it: --search --proposer=families; programs of "
+            "several stages do without it: in 'static f(void);': 'f' has no "
+            "type: what a macro declares is not seen, so write it out\n");
+}
+
 TEST(ExplainFamiliesTest, AWorkloadOfNoCoreSaysWhy) {
   MatchedText matched(R"(
     func.func @f(%a: tensor<64xf16>) -> (tensor<64xf16>, tensor<64xf16>) {

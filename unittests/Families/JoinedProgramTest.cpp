@@ -151,7 +151,8 @@ TEST(JoinedProgramTest, PastedNamesAreRefused) {
   JoinedProgram joined;
   std::string why;
   EXPECT_FALSE(joined.addPart("#define NAME(x) x##_of\n", "_1", why));
-  EXPECT_EQ(why, "the program makes names with ## that it does not define: as "
+  EXPECT_EQ(why, "in '#define NAME(x) x##_of': the program makes names with ## "
+                 "that it does not define: as "
                  "a part of another one it can have no other names");
   EXPECT_TRUE(joined.addPart("#define ONE 1 // not ##\n", "_1", why)) << why;
 }

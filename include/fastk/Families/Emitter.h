@@ -148,6 +148,9 @@ enum class CombinerKind {
 };
 
 std::optional<CombinerKind> combinerOf(mlir::Operation *op);
+/// Whether it keeps the largest of floats, or the smallest.
+bool isFloatMaximum(CombinerKind kind);
+bool isFloatExtremum(CombinerKind kind);
 
 /// One result of a generic that reduces with a known combiner.
 struct Reduction {

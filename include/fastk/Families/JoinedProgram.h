@@ -15,6 +15,7 @@
 #ifndef FASTK_FAMILIES_JOINEDPROGRAM_H
 #define FASTK_FAMILIES_JOINEDPROGRAM_H
 
+#include "fastk/Families/Family.h"
 #include "llvm/ADT/StringRef.h"
 #include <map>
 #include <set>
@@ -29,8 +30,8 @@ public:
   /// others.
   bool addShared(llvm::StringRef text, std::string &why);
   /// Adds a program, of which every name that it defines gets the suffix. Its
-  /// fastk_kernel becomes a function of the program alone. False: \p why says
-  /// what cannot be renamed.
+  /// fastk_kernel becomes a function of the program alone. False: \p why names
+  /// the line that cannot be renamed, and the rule that it breaks.
   bool addPart(llvm::StringRef text, llvm::StringRef suffix, std::string &why);
 
   /// Adds a text as it is.
@@ -40,10 +41,17 @@ public:
 
 private:
   std::string program;
+  /// All that was added as shared: macros that parts may use.
+  std::string shared;
   /// Pieces that are there, and by which each name is defined.
   std::set<std::string> pieces;
   std::map<std::string, std::string> definitions;
 };
+
+/// Whether an instance of a family for the host can be a part under a suffix.
+/// False: \p why says why not.
+bool canJoin(const Instance &instance, llvm::StringRef suffix,
+             std::string &why);
 
 } // namespace fastk::families
 

@@ -85,9 +85,6 @@ struct Variant {
   std::string problem = {};
 };
 
-/// True for programs that come with a launch plan.
-bool hasLaunchPlan(Language language);
-
 /// Names a variant: SHA-256 of language, workspace, plan and program, and of
 /// its problem where it has one.
 std::string digestOf(const Variant &variant);

@@ -17,6 +17,10 @@ using namespace fastk;
 using worker::BufferRef;
 using worker::LaunchPlan;
 
+bool fastk::hasLaunchPlan(Language language) {
+  return language == Language::cuda || language == Language::gpu;
+}
+
 std::optional<worker::PlanLimits> fastk::planLimitsOf(StringRef target,
                                                       int64_t memoryBytes) {
   if (!target.consume_front("cuda:sm_"))

@@ -186,8 +186,7 @@ Fact Prover::tensorAt(Value value, SmallVector<Lin> index, unsigned depth) {
       }
       if (!peel(reduced.of, reduced.at))
         return {};
-      if (reduction->kind == CombinerKind::Max ||
-          reduction->kind == CombinerKind::MaxNum) {
+      if (isFloatMaximum(reduction->kind)) {
         reduced.kind = Fact::Max;
       } else if (reduction->kind == CombinerKind::Add) {
         Fact initial = tensorAt(op.getDpsInits()[result], index, depth + 1);

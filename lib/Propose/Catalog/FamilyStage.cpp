@@ -54,15 +54,17 @@ bool KernelEmitter::emitByFamily(llvm::ArrayRef<StringRef> cores, Value root,
     std::optional<families::CoreInstance> core =
         families::findCore(name, stage.body(), "host", why, machine);
     if (core)
-      filled = families.fillIn(*core, wantedNumbers(suffix), why);
+      filled = families.fillIn(*core, wantedNumbers(suffix), suffix, why);
     coreName = name;
     if (filled)
       break;
     reasons += (reasons.empty() ? "no family writes the " : ", nor the ") +
                coreName + ": " + why;
   }
-  if (!filled)
+  if (!filled) {
+    refusal = reasons;
     return program.fail(reasons);
+  }
 
   std::string arguments;
   for (Value operand : stage.operands())

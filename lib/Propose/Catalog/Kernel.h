@@ -46,6 +46,9 @@ std::optional<int64_t> causalOffset(const Program &program, mlir::Value weights,
                                     llvm::ArrayRef<Lin> index, unsigned mVar,
                                     unsigned kVar);
 
+/// More scratch than this is refused: a kernel that needs it was split badly.
+inline constexpr int64_t kMaxWorkspace = int64_t(1) << 30;
+
 /// A value that no expression computes, and where it was wanted.
 struct Use {
   mlir::Value value;
@@ -175,6 +178,10 @@ private:
     }
   };
   std::vector<FamilyStage> familyStages;
+  /// What families said of the last stage that none of them writes, and of
+  /// those that loops compute for that reason.
+  std::string refusal;
+  std::vector<std::string> refusals;
   /// Values whose stage is being emitted.
   std::set<void *> inProgress;
 };

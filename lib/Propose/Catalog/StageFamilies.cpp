@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Propose/Catalog/StageFamilies.h"
+#include "fastk/Families/JoinedProgram.h"
 #include "fastk/Support/ShippedFolder.h"
 
 using namespace fastk;
@@ -44,24 +45,44 @@ StageFamilies::fillIn(const Family &family, const CoreInstance &core,
   return filled;
 }
 
+const StageFamilies::Filled *StageFamilies::answer(const Family &family,
+                                                   const CoreInstance &core,
+                                                   const WantedNumbers &wanted,
+                                                   llvm::StringRef suffix,
+                                                   std::string &why) {
+  auto [place, isNew] =
+      known.try_emplace({family.name, families::headerOf(core), wanted});
+  Answer &answer = place->second;
+  if (isNew)
+    answer.filled = fillIn(family, core, wanted, answer.why);
+  if (!answer.filled) {
+    why = answer.why;
+    return nullptr;
+  }
+  auto [refusal, isFirst] = answer.refusals.try_emplace(suffix.str());
+  if (isFirst &&
+      !families::canJoin(answer.filled->instance, suffix, refusal->second))
+    refusal->second =
+        "its program is no part of another one: " + refusal->second;
+  why = refusal->second;
+  return why.empty() ? &*answer.filled : nullptr;
+}
+
 std::optional<StageFamilies::Filled>
 StageFamilies::fillIn(const CoreInstance &core, const WantedNumbers &wanted,
-                      std::string &why) {
+                      llvm::StringRef suffix, std::string &why) {
   why = "there is none for the host";
   std::string reasons;
   const Filled *best = nullptr;
   for (const Family &family : families) {
     if (!family.isFor("host") || family.core != core.core)
       continue;
-    auto [place, isNew] = known.try_emplace(
-        {family.name, families::headerOf(core), wanted}, std::nullopt, "");
-    auto &[filled, reason] = place->second;
-    if (isNew)
-      filled = fillIn(family, core, wanted, reason);
+    std::string reason;
+    const Filled *filled = answer(family, core, wanted, suffix, reason);
     if (!filled)
       reasons += (reasons.empty() ? "" : "; ") + family.name + ": " + reason;
     else if (!best || filled->instance.cost < best->instance.cost)
-      best = &*filled;
+      best = filled;
   }
   if (best)
     return *best;

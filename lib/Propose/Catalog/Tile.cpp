@@ -16,7 +16,6 @@
 using namespace mlir;
 using namespace fastk;
 using namespace fastk::catalog;
-using llvm::Twine;
 
 static std::string num(int64_t n) { return std::to_string(n); }
 

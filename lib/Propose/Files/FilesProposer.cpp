@@ -25,6 +25,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Analysis/WorkloadKind.h"
+#include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Propose/Proposer.h"
 #include "fastk/Support/Nesting.h"
 #include "llvm/ADT/STLExtras.h"

@@ -7,6 +7,7 @@
 
 #include "ReadReply.h"
 #include "PromptLanguage.h"
+#include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Propose/Parameters.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

@@ -70,6 +70,8 @@ int main(int argc, char **argv) {
   llvm::outs() << kernel.source << "// stages "
                << llvm::join(kernel.stages, " ") << "\n// workspace "
                << kernel.workspaceBytes << "\n";
+  for (const std::string &refusal : kernel.refusals)
+    llvm::outs() << "// loops: " << refusal << "\n";
   for (mlir::Type type : pattern.getArgumentTypes())
     printBuffer("input", type);
   for (mlir::Type type : pattern.getTerminator()->getOperandTypes())

@@ -13,6 +13,9 @@
 
 namespace fastk {
 
+/// True for languages whose programs come with a launch plan.
+bool hasLaunchPlan(Language language);
+
 /// What a plan may ask of the devices of a target, as "cuda:sm_90a"; nothing
 /// for targets that have no plans or that this version does not know. Devices
 /// of one target differ in memory: that of the one that is meant is

@@ -41,6 +41,9 @@ struct CKernel {
   /// What each stage is, in order: "contraction", "convolution", "nest", "pad",
   /// "insert", "attention".
   std::vector<std::string> stages;
+  /// Of sums of products that loops compute because no family writes them, what
+  /// each family said.
+  std::vector<std::string> refusals;
   std::string failure;
 };
 

@@ -36,10 +36,12 @@ public:
   };
   /// The family of the core that expects to be fastest, with the wanted numbers
   /// as far as its rules allow: estimates of families for the host are in one
-  /// unit. Nothing: \p why says what each does not take.
+  /// unit. Its program can be a part of another one, with \p suffix behind the
+  /// names that it defines. Nothing: \p why says what each does not take, or
+  /// why it is no part.
   std::optional<Filled> fillIn(const families::CoreInstance &core,
                                const families::WantedNumbers &wanted,
-                               std::string &why);
+                               llvm::StringRef suffix, std::string &why);
 
 private:
   std::optional<Filled> fillIn(const families::Family &family,
@@ -50,7 +52,19 @@ private:
   std::vector<families::Family> families;
   using Question =
       std::tuple<std::string, std::string, families::WantedNumbers>;
-  std::map<Question, std::pair<std::optional<Filled>, std::string>> known;
+  struct Answer {
+    std::optional<Filled> filled;
+    /// Why there is nothing.
+    std::string why;
+    /// Of each suffix, why the program is no part; empty: it is one.
+    std::map<std::string, std::string> refusals;
+  };
+  /// Null: \p why says why the family writes no stage.
+  const Filled *answer(const families::Family &family,
+                       const families::CoreInstance &core,
+                       const families::WantedNumbers &wanted,
+                       llvm::StringRef suffix, std::string &why);
+  std::map<Question, Answer> known;
 };
 
 } // namespace fastk::catalog

@@ -1,0 +1,104 @@
+//===- Nest.h - Rows, reductions and elementwise chains in C ----*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One loop over rows, and for each row as few passes as its reductions need: a
+// pass computes all reductions that depend on the same earlier ones, and the
+// last pass writes the result. The lanes of a vector run along the row when it
+// is contiguous (partial results in several accumulators, one horizontal
+// reduction a row), else along neighbouring rows. Threads share the rows, or,
+// when there are fewer rows than threads, the elements of each row.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_PROPOSE_CATALOG_NEST_H
+#define FASTK_LIB_PROPOSE_CATALOG_NEST_H
+
+#include "Kernel.h"
+
+namespace fastk {
+namespace catalog {
+
+inline std::string num(int64_t n) { return std::to_string(n); }
+
+/// A reduction of the nest: one accumulator a row.
+struct RowReduction {
+  Use use;
+  Reduction reduction;
+  llvm::SmallVector<Lin> loops;
+  llvm::SmallVector<unsigned> inner;
+  unsigned level = 0;
+  std::string result;
+  int64_t partials = 0;
+};
+
+class NestEmitter {
+public:
+  NestEmitter(KernelEmitter &kernel, mlir::Value root,
+              const Buffer &destination, llvm::ArrayRef<Lin> rootIndex)
+      : kernel(kernel), program(kernel.program), root(root),
+        destination(destination), rootIndex(rootIndex) {}
+
+  bool run();
+  /// Emits the passes of one row into an open block, by one thread: the root's
+  /// only free variable is `along`, all others are set already.
+  bool runInside(Writer &w, unsigned along);
+
+private:
+  bool collect();
+  /// Null for `keptRow`: there is no buffer for a row.
+  void chooseKept(int64_t innerCount, int64_t *keptRow);
+  unsigned visit(mlir::Value value, llvm::ArrayRef<Lin> index);
+  unsigned visitWith(llvm::function_ref<void(Scope &)> body);
+  /// Merges neighbouring variables as far as every load allows.
+  std::vector<MergedVars> mergePass(llvm::ArrayRef<unsigned> vars,
+                                    llvm::function_ref<void(Scope &)> body,
+                                    llvm::SmallVector<unsigned> &loops);
+  void bindResults(Scope &scope, unsigned level);
+  Scope scopeIn(Writer &w);
+  void emitReductionPass(Writer &w, unsigned level);
+  void emitRootPass(Writer &w);
+  /// Notes what a pass loads in this scope, where the next row is fetched.
+  void watchLoads(Scope &scope, unsigned pass);
+  /// Prefetches what was noted, a row further on, and forgets it.
+  void fetchNextRow(Scope &scope, unsigned copy);
+  void innerLoops(Writer &w, llvm::ArrayRef<unsigned> loops,
+                  const std::vector<MergedVars> &merged, bool share,
+                  unsigned unroll,
+                  llvm::function_ref<void(Scope &, unsigned)> body);
+  int64_t rowElements() const;
+
+  KernelEmitter &kernel;
+  Program &program;
+  mlir::Value root;
+  Buffer destination;
+  llvm::SmallVector<Lin> rootIndex;
+  std::vector<RowReduction> reductions;
+  llvm::SmallVector<unsigned> rows, inner;
+  unsigned levels = 0;
+  /// Reductions around the one that is being looked at.
+  unsigned depth = 0;
+  /// Lanes along the last row variable instead of along the row.
+  bool acrossRows = false;
+  bool shareRow = false;
+  bool streaming = false;
+  int64_t unroll = 4;
+  /// The pass that fetches what the next row reads; 0 is none, for the first
+  /// pass waits for memory itself.
+  int64_t ahead = 0;
+  /// Whether the last pass fetches the lines that the next row writes.
+  bool aheadResult = false;
+  std::vector<std::pair<Buffer, Lin>> watched;
+  /// An expensive value that an earlier pass keeps for the last one.
+  std::optional<Use> kept;
+  unsigned keptLevel = 0;
+  Buffer keptBuffer;
+};
+
+} // namespace catalog
+} // namespace fastk
+
+#endif // FASTK_LIB_PROPOSE_CATALOG_NEST_H
