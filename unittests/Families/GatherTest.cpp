@@ -290,6 +290,28 @@ TEST(GatherTest, IndicesMayBeGathered) {
   expectValues(matched, 0, 99, "a0[64 * a1[a2[r]] + c]");
 }
 
+TEST(GatherTest, NeighboursOfGatheredIndicesAreLoadedOneByOne) {
+  MatchedPointwise matched(R"(
+    func.func @f(%table: tensor<100xf32>, %ids: tensor<100xi32>, %which: tensor<8x64xi64>) -> tensor<8x64xf32> {
+      %e = tensor.empty() : tensor<8x64xf32>
+      %r = linalg.generic {indexing_maps = [affine_map<(r, c) -> (r, c)>, affine_map<(r, c) -> (r, c)>],
+          iterator_types = ["parallel", "parallel"]} ins(%which : tensor<8x64xi64>) outs(%e : tensor<8x64xf32>) {
+      ^bb0(%w: i64, %o: f32):
+        %p = arith.index_cast %w : i64 to index
+        %i = tensor.extract %ids[%p] : tensor<100xi32>
+        %q = arith.index_cast %i : i32 to index
+        %x = tensor.extract %table[%q] : tensor<100xf32>
+        linalg.yield %x : f32
+      } -> tensor<8x64xf32>
+      return %r : tensor<8x64xf32>
+    })");
+  ASSERT_TRUE(matched.core) << matched.why;
+  EXPECT_THAT(
+      matched.core->accesses,
+      ElementsAre(Access::Contiguous, Access::Gathered, Access::Gathered));
+  expectValues(matched, 0, 99, "a0[a1[a2[64 * r + c]]]");
+}
+
 TEST(GatherTest, SumsOfTwoEmbeddings) {
   PointwiseText text = embedding();
   PointwiseText::Operand second = text.operands[0];
