@@ -43,9 +43,10 @@ public:
 
   mlir::MLIRContext &getContext() { return context; }
 
-  /// Reads the model, from a file, from standard input for "-", or all models of
-  /// a folder as one, and refuses what no pipeline can compile. Null where something is wrong, which is
-  /// said. One of the two, once: diagnostics show lines of one file.
+  /// Reads the model, from a file, from standard input for "-", or all models
+  /// of a folder as one, and refuses what no pipeline can compile. Null where
+  /// something is wrong, which is said. One of the two, once: diagnostics show
+  /// lines of one file.
   mlir::OwningOpRef<mlir::ModuleOp> load(llvm::StringRef path);
   /// The same of a text that diagnostics call `name`.
   mlir::OwningOpRef<mlir::ModuleOp> loadText(llvm::StringRef text,

@@ -10,9 +10,9 @@
 
 #include "fastk/Transforms/WorkloadMatcher.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/SetVector.h"
 #include <string>
 #include <vector>
-#include "llvm/ADT/SetVector.h"
 
 namespace fastk {
 
