@@ -9,8 +9,6 @@
 #include "gmock/gmock.h"
 
 using fastk::families::JoinedProgram;
-using testing::HasSubstr;
-using testing::Not;
 
 /// A program as a part of another one, under the suffix "_2".
 static std::string asPart(llvm::StringRef program) {

@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace fastk;
@@ -95,10 +96,10 @@ bool KernelEmitter::emitPad(Value value, const Buffer &destination) {
   std::string number;
   if (auto f = dyn_cast<FloatAttr>(constant.getValue())) {
     double v = f.getValueAsDouble();
-    number = v != v       ? "NAN"
-             : v - v != 0 ? (v > 0 ? "INFINITY" : "-INFINITY")
-                          : llvm::formatv("{0:f6}", v).str();
-    if (v == v && v - v == 0 && v != double(int64_t(v)))
+    number = std::isnan(v)   ? "NAN"
+             : std::isinf(v) ? (v > 0 ? "INFINITY" : "-INFINITY")
+                             : llvm::formatv("{0:f6}", v).str();
+    if (std::isfinite(v) && v != double(int64_t(v)))
       return program.fail("a padding value that is not whole");
   } else if (auto i = dyn_cast<IntegerAttr>(constant.getValue())) {
     number = std::to_string(i.getValue().getSExtValue());
