@@ -12,10 +12,12 @@ see. A program reads all of its inputs at one moment and returns new, contiguous
 that share memory with nothing.
 """
 
+import contextlib
 import dataclasses
 import operator
 
 import torch
+from torch.fx.node import map_aggregate
 
 from .errors import Unsupported
 from .graphs import FILE
@@ -71,6 +73,8 @@ def cut(module, workload):
             if each not in inside and each not in inputs:
                 inputs.append(each)
     outputs = [node for node in nodes if any(u not in inside for u in node.users)]
+    if not inputs or not outputs:
+        raise Unsupported("it takes nothing, or nobody takes what it computes")
     region = Region(
         workload["key"], workload["name"], workload["reason"], nodes, inputs, outputs
     )
@@ -101,29 +105,75 @@ def _check_order(module, region, order):
             raise Unsupported(f"'{node.name}', which changes a tensor, is in between")
         if between and any(each in inside for each in node.all_input_nodes):
             raise Unsupported(f"'{node.name}' in between takes what it computes")
-        if node not in inside and node.op == "call_function" and is_stateful(node):
-            raise Unsupported(f"the graph changes torch's state by '{node.name}'")
+
+
+@contextlib.contextmanager
+def _fakes():
+    """For running a part of a graph without memory, in a mode of its own.
+
+    Dynamo's tensors may be of several modes, and those of inference mode count no
+    versions.
+    """
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    mode = FakeTensorMode()
+    with torch._guards.tracing(None), torch.inference_mode(False), mode, torch.no_grad():
+        yield
+
+
+def _like(value):
+    """An uninitialised tensor of a value's sizes, strides and type."""
+    return torch.empty_strided(
+        value.shape, value.stride(), dtype=value.dtype, device=value.device
+    )
 
 
 def mutates(node):
-    """Whether a node may change a tensor that it is given, or its name says so."""
-    if node.kwargs.get("out") is not None or node.kwargs.get("inplace"):
-        return True
-    if node.op == "call_method":
-        return node.target.endswith("_") and not node.target.endswith("__")
-    if node.op != "call_function":
+    """Whether a node changes a tensor that it is given, or cannot be asked.
+
+    It is run, and the versions of its operands are looked at: names lie (iadd, relu of
+    inplace=True). Norms in training say nothing of what they write.
+    """
+    if node.op not in ("call_function", "call_method"):
         return False
-    if isinstance(node.target, torch._ops.OpOverload):
-        return node.target._schema.is_mutable
-    name = getattr(node.target, "__name__", "_")
-    # relu(x, True), batch_norm in training.
-    return name in ("setitem", "delitem") or name.endswith("_") or True in node.args
+    given = (*node.args, *node.kwargs.values())
+    if "_norm" in node.name and any(each is True for each in given):
+        return True
+    values = {}
+    with _fakes():
+        for each in node.all_input_nodes:
+            values[each] = value_of(each)
+            if values[each] is not None:
+                values[each] = _like(values[each])
+            elif node.target is operator.getitem:
+                return False  # of a tuple
+            else:
+                return True
+        args, kwargs = map_aggregate(
+            (node.args, node.kwargs),
+            lambda each: values[each] if isinstance(each, torch.fx.Node) else each,
+        )
+        try:
+            if node.op == "call_method":
+                getattr(args[0], node.target)(*args[1:], **kwargs)
+            else:
+                node.target(*args, **kwargs)
+        except Exception:  # what it needs is not here
+            return True
+        return any(value._version for value in values.values())
 
 
 def is_stateful(node):
-    """Whether a node changes what later ones do: autocast, grad mode."""
+    """Whether a node changes what later ones do: autocast, grad mode, vmap's levels."""
+    if node.op != "call_function" or isinstance(node.target, torch._ops.OpOverload):
+        return False
     name = getattr(node.target, "__name__", "")
-    return name.startswith(("_enter_", "_exit_", "_set_grad", "_saved_tensors"))
+    module = getattr(node.target, "__module__", None) or ""
+    return (
+        name.startswith(("_enter_", "_exit_", "_set_", "_saved_tensors"))
+        or "_functorch" in module
+        or module.startswith("torch.autograd")
+    )
 
 
 def subgraph(module, region):
@@ -143,16 +193,8 @@ def share_memory(part, values):
 
     values: fake tensors like the inputs.
     """
-    from torch._subclasses.fake_tensor import FakeTensorMode
-
-    # Of a mode of their own: Dynamo's may be several.
-    with torch._guards.tracing(None), FakeTensorMode(), torch.no_grad():
-        inputs = [
-            torch.empty_strided(
-                value.shape, value.stride(), dtype=value.dtype, device=value.device
-            )
-            for value in values
-        ]
+    with _fakes():
+        inputs = [_like(value) for value in values]
         outputs = torch.fx.Interpreter(part).run(*inputs)
     storages = [each.untyped_storage()._cdata for each in (*inputs, *outputs)]
     return len(set(storages)) < len(storages)
@@ -185,6 +227,9 @@ def replace_all(module, chosen):
             copies[node]._dynamo_source = node._dynamo_source
     result = torch.fx.GraphModule(module, graph)
     result.meta = dict(module.meta)
+    # What Dynamo has written onto it: sources of inputs, why it ends, where its cache is.
+    for name, value in vars(module).items():
+        result.__dict__.setdefault(name, value)
     for region, op in chosen:
         # Where an earlier one has made an input, its copy is what is there now.
         copies.update(_replace(graph, region, op, copies))
