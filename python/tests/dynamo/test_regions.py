@@ -185,8 +185,70 @@ def test_changes_inside_a_part():
     assert torch.equal(result, in_place(X))
 
 
+LAYOUTS = [
+    lambda x: (x + 1).t(),
+    lambda x: torch.ones(2, 3, 4, 5).mul(x[0, 0]).permute(3, 0, 2, 1),
+    lambda x: x.reshape(1, 3, 2, 2).to(memory_format=torch.channels_last) + 1,
+    lambda x: (x * 2).reshape(3, 1, 4).transpose(0, 1),
+    lambda x: (x * 2).t()[:0],
+    lambda x: x.sum(),
+]
+
+
+@pytest.mark.parametrize("function", LAYOUTS, ids=range(len(LAYOUTS)))
+def test_results_have_the_strides_that_they_had(function):
+    """Who takes views of them has been traced with these."""
+
+    def both(x):
+        y = function(x)
+        return y.permute(tuple(reversed(range(y.dim())))), y
+
+    module, inputs = capture(both, X)
+    calls = [n.name for n in module.graph.nodes if n.op not in ("placeholder", "output")]
+    new = replaced(module, [name for name in calls[:-1] if "ones" not in name])
+    assert len(calls_of(new)) == 1
+    values = [regions.value_of(node) for node in new.graph.output_node().args[0]]
+    for one, other, value in zip(new(*inputs), both(X), values, strict=True):
+        assert torch.equal(one, other)
+        kept = [n for n, size in enumerate(one.shape) if size != 1 and one.numel()]
+        for stride in (one.stride(), value.stride()):
+            assert [stride[n] for n in kept] == [other.stride()[n] for n in kept]
+
+
 def test_a_graph_that_calls_one_op():
-    graph = regions.graph_of(torch.ops.aten.add.Tensor, 2)
+    graph = regions.graph_of(torch.ops.aten.add.Tensor, 2, [X])
     assert torch.equal(graph(X, X)[0], X + X)
-    values, places = regions.graph_of(torch.ops.aten.max.dim, 2)(X, 1)
+    like = [torch.empty(3), torch.empty(3)]
+    values, places = regions.graph_of(torch.ops.aten.max.dim, 2, like)(X, 1)
     assert torch.equal(values, X.max(1).values) and torch.equal(places, X.max(1).indices)
+    (turned,) = regions.graph_of(torch.ops.aten.neg.default, 1, [torch.empty(4, 3).t()])(X)
+    assert torch.equal(turned, -X) and turned.stride() == (1, 3)
+
+
+def masked(x, y):
+    mask = torch.ones(4, 4).tril()
+    first = torch.exp(x * mask)
+    second = torch.sin(y * mask)
+    return first.sum(), second.sum()
+
+
+def test_constants_are_computed_where_they_are_needed():
+    """They have no places: another part may take them, too."""
+    module, inputs = capture(masked, torch.ones(4, 4), torch.ones(4, 4))
+    first = [n.name for n in module.graph.nodes if n.name.startswith(("mul", "first"))]
+    found = workload(module, first[0], "first")
+    alone, whole = (cut() for cut in regions.cuts(module, found))
+    assert [node.name for node in alone.inputs] == ["l_x_", "mask"] and not alone.constants
+    assert [node.name for node in whole.inputs] == ["l_x_"]
+    assert [node.op for node in whole.constants] == ["call_function", "call_method"]
+    part = regions.subgraph(module, whole)
+    assert torch.equal(part(X.mm(X.t())[:1, :1].expand(4, 4))[0].triu(1), torch.ones(4, 4).triu(1))
+    new = regions.replace_all(module, [(whole, op_of(part))])
+    for one, other in zip(new(*inputs), module(*inputs)):
+        assert torch.equal(one, other)
+    assert "mask" in {node.name for node in new.graph.nodes}
+
+
+def test_without_constants_there_is_one_cut():
+    module, _ = capture(block, X, torch.ones(5, 4))
+    assert len(list(regions.cuts(module, workload(module, "up")))) == 1
