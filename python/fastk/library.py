@@ -270,6 +270,8 @@ class Library:
         current = torch._C._cuda_getCurrentRawStream
 
         def call(inputs, outputs):
+            # Which also keeps the file open for as long as anybody can call.
+            self._check_open()
             tensors = (*inputs, *outputs)
             device = tensors[0].device
             addresses = [tensor.data_ptr() for tensor in tensors]
