@@ -9,6 +9,7 @@
 No conftest.py: that of the folder above is imported by its name.
 """
 
+import fcntl
 import os
 import pathlib
 import shutil
@@ -19,6 +20,7 @@ import warnings
 
 import pytest
 import torch
+import torch._inductor.config
 from compiled import BIN
 from conftest import PYTHON
 from spooled import search
@@ -32,9 +34,11 @@ from fastk.dynamo import backend, duel, importing, store
 WON = duel.Result(1e-6, 2e-6, 2.0, 1.9, 2.1)
 LOST = duel.Result(2e-6, 1e-6, 0.5, 0.4, 0.6)
 
-if "CXX" not in os.environ and not shutil.which("g++"):
-    # For Inductor.
-    os.environ["CXX"] = "clang++-22"
+# For Inductor: a compiler, and no test programs for each set of instructions.
+if not shutil.which("g++"):
+    os.environ.setdefault("CXX", "clang++-22")
+os.environ["TORCHINDUCTOR_VEC_ISA_OK"] = "1"  # for other processes
+torch._inductor.config.cpp.vec_isa_ok = True
 
 
 class Mlp(nn.Module):
@@ -54,11 +58,14 @@ class Attention(nn.Module):
         self.mix, self.out = nn.Linear(size, 3 * size), nn.Linear(size, size)
 
     def forward(self, x):
-        batch, length, size = x.shape
-        mixed = self.mix(self.norm(x)).view(batch, length, 3, self.heads, -1)
-        query, key, value = mixed.permute(2, 0, 3, 1, 4)
-        seen = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
-        return x + self.out(seen.transpose(1, 2).reshape(batch, length, size))
+        return x + self.out(self.attend(self.mix(self.norm(x))))
+
+
+    def attend(self, mixed):
+        """Of queries, keys and values beside each other."""
+        parts = mixed.unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
+        seen = functional.scaled_dot_product_attention(*parts, is_causal=True)
+        return seen.transpose(1, 2).flatten(-2)
 
 
 def mlp():
@@ -124,7 +131,7 @@ def script(folder, name, text):
     return path
 
 
-def run_script(text, **environment):
+def run_script(text, stderr=False, **environment):
     """What a Python process prints that runs `text`, with fastk and these tests."""
     folders = (PYTHON, PYTHON / "tests", PYTHON / "tests" / "dynamo")
     environment = {**os.environ, **environment, "FASTK_OPT": str(BIN / "fastk-opt")}
@@ -134,22 +141,39 @@ def run_script(text, **environment):
         env=environment, text=True, capture_output=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done.stderr if stderr else done.stdout
 
 
-@pytest.fixture(scope="session")
-def winners(tmp_path_factory):
-    """A bank with winners for both models; their times are made up."""
-    folder = tmp_path_factory.mktemp("winners")
+def _search(folder):
+    """Fills folder/bank with winners for both models."""
     imports = importing.Imports(store.Store(folder / "imports"), backend._importer)
-    for make in (mlp, attention):
-        text = imports.text_of(*capture(make()[0], *make()[1]))
-        work = folder / make.__name__
+    model, (x,) = attention()
+    searched = {
+        "mlp": (capture(mlp()[0], *mlp()[1]), 4),
+        "attend": (capture(model.attend, model.mix(x)), 2),
+    }
+    for name, (graph, evaluations) in searched.items():
+        work = folder / name
         work.mkdir()
         # Both to one bank.
         (folder / "bank").mkdir(exist_ok=True)
         (work / "bank").symlink_to(folder / "bank")
-        search(BIN / "fastk-opt", text, work)
+        budget = f"--budget=evaluations={evaluations}"
+        search(BIN / "fastk-opt", imports.text_of(*graph), work, budget)
+
+
+@pytest.fixture(scope="session")
+def winners(tmp_path_factory):
+    """A bank with winners for both models; their times are made up. It is searched once
+    for all processes of a test run."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "winners"
+    folder.mkdir(exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "done").exists():
+            _search(folder)
+            (folder / "done").touch()
     return folder / "bank"
 
 
@@ -187,21 +211,37 @@ def with_winners(home, winners, known, monkeypatch):
     monkeypatch.setattr(duel, "measure", lambda ours, theirs, clock: WON)
     # What is not measured need not be compiled.
     monkeypatch.setattr(backend, "_compiled", lambda module, inputs, config: module)
-    return watch(monkeypatch)
+    seen = watch(monkeypatch)
+    seen.bank, seen.folder = winners, home
+    return seen
 
 
-def watch(monkeypatch):
+@pytest.fixture
+def rewritten(with_winners, monkeypatch):
+    """The same, where Inductor leaves the graph to PyTorch: for tests of what it is
+    given."""
+    return watch(monkeypatch, lambda module, inputs, **options: module.forward, with_winners)
+
+
+def watch(monkeypatch, instead=None, seen=None):
     """Records what Inductor is given from here on: .modules, and .patches of its
     settings."""
     from torch._inductor import compile_fx
 
-    seen = types.SimpleNamespace(modules=[], patches=[])
-    compile_it = compile_fx.compile_fx
+    seen = seen or types.SimpleNamespace()
+    seen.modules, seen.patches, inside = [], [], []
+    compile_it = instead or compile_fx.compile_fx
 
     def record(module, inputs, **options):
-        seen.modules.append(module)
-        seen.patches.append(options.get("config_patches"))
-        return compile_it(module, inputs, **options)
+        # It calls itself, once for all settings.
+        if not inside:
+            seen.modules.append(module)
+            seen.patches.append(options.get("config_patches"))
+        inside.append(module)
+        try:
+            return compile_it(module, inputs, **options)
+        finally:
+            inside.pop()
 
     monkeypatch.setattr(compile_fx, "compile_fx", record)
     return seen
