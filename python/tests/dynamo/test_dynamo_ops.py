@@ -7,6 +7,7 @@
 """An op that calls a program takes whatever tensor torch gives it."""
 
 import gc
+import threading
 import types
 import weakref
 
@@ -112,12 +113,27 @@ def test_its_tags(op):
     assert torch.Tag.needs_exact_strides in op.tags
 
 
-def test_threads(op, monkeypatch):
-    threads = torch.get_num_threads()
+def test_threads(op, program):
+    """As many as torch has, in each thread that calls, and none that spins."""
+    model = library.Library(program)
+    call, threads = model.unchecked(), torch.get_num_threads()
+    handle, seen = model.handle, []
+    made = [torch.empty(6, 8), torch.empty(6, 8)]
+
+    def run():
+        call([torch.ones(6, 8), torch.ones(6, 8)], made)
+        seen.append(handle.omp_get_max_threads() == torch.get_num_threads())
+        seen.append(handle.kmp_get_blocktime() == 0)
+
     for count in (1, threads + 1):
         torch.set_num_threads(count)
+        run()
         check(op, torch.randn(6, 8), torch.randn(6, 8))
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
     torch.set_num_threads(threads)
+    assert seen == [True] * 6
 
 
 WRONG = [
