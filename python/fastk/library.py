@@ -40,6 +40,7 @@ import json
 import os
 import shutil
 import sys
+import threading
 import weakref
 
 __all__ = ["BoundLibrary", "Error", "Library"]
@@ -250,11 +251,20 @@ class Library:
         if not self.runtime:
             import torch
 
-            # The library has an OpenMP of its own, torch another one: as many threads.
-            set_threads = getattr(self.handle, "omp_set_num_threads", lambda count: None)
+            # The library has an OpenMP of its own, torch another one: as many threads, and
+            # none that spins where torch's are to work (20 times as slow in turns).
+            known = threading.local()
+            setters = [
+                getattr(self.handle, name, lambda count: None)
+                for name in ("omp_set_num_threads", "kmp_set_blocktime")
+            ]
 
             def call(inputs, outputs):
-                set_threads(torch.get_num_threads())
+                count = torch.get_num_threads()
+                if getattr(known, "count", None) != count:
+                    for setter, value in zip(setters, (count, 0)):
+                        setter(value)
+                    known.count = count
                 tensors = (*inputs, *outputs)
                 addresses = [tensor.data_ptr() for tensor in tensors]
                 if code := self.entry((ctypes.c_void_p * len(addresses))(*addresses)):
@@ -270,6 +280,8 @@ class Library:
         current = torch._C._cuda_getCurrentRawStream
 
         def call(inputs, outputs):
+            # Which also keeps the file open for as long as anybody can call.
+            self._check_open()
             tensors = (*inputs, *outputs)
             device = tensors[0].device
             addresses = [tensor.data_ptr() for tensor in tensors]

@@ -12,6 +12,7 @@ the winner's program, if it has won a duel against Inductor on this machine. All
 Inductor's, with its modes and options. What fastk does not take goes through as it is.
 """
 
+import contextlib
 import hashlib
 import logging
 import warnings
@@ -30,37 +31,36 @@ _importer = Importer()
 
 def fastk(module, inputs, *, mode=None, options=None):
     """The backend. `mode` and `options` are Inductor's."""
+    inductor = torch._TorchCompileInductorWrapper(mode, options, None)
     try:
-        module = rewriter_for(module, inputs).run(module, inputs)
-    except (Unsupported, Failed) as error:
-        _tell(f"fastk leaves a graph to Inductor: {error}")
+        rewritten = rewrite(module, inputs, inductor.config)
+        if rewritten is not module:
+            return inductor(rewritten, inputs)
+    except (Failed, Unsupported) as error:
+        _tell(f"fastk leaves a graph to Inductor: {error}", error)
         record.record_left(module, inputs, str(error))
     except Exception as error:  # never the user's problem
-        log.debug("fastk failed", exc_info=True)
-        _tell(
-            f"fastk failed and leaves a graph to Inductor: {type(error).__name__}: "
-            f'{error}; TORCH_LOGS="+fastk" shows where'
-        )
-    return _inductor(module, inputs, mode, options)
-
-
-def _inductor(module, inputs, mode, options):
-    from torch._inductor import list_mode_options
-    from torch._inductor.compile_fx import compile_fx
-
-    patches = dict(list_mode_options(mode) if mode else {}, **(options or {}))
-    return compile_fx(module, inputs, config_patches=patches or None)
+        _tell_failure("fastk failed and leaves a graph to Inductor", error)
+        record.record_left(module, inputs, f"{type(error).__name__}: {error}")
+    return inductor(module, inputs)
 
 
 _told = set()
 
 
-def _tell(text):
-    """Warns once of each kind of thing."""
+def _tell(text, error):
+    """Warns once of each kind of thing: of what differs in details, the first."""
     log.info("%s", text)
-    if text not in _told:
-        _told.add(text)
+    kind = (type(error), str(error).partition(":")[0])
+    if kind not in _told:
+        _told.add(kind)
         warnings.warn(text, stacklevel=2)
+
+
+def _tell_failure(what, error):
+    log.debug("%s", what, exc_info=True)
+    said = f"{what}: {type(error).__name__}: {str(error)[:1000]}"
+    _tell(f'{said}; TORCH_LOGS="+fastk" shows where', error)
 
 
 def check(module, inputs):
@@ -94,29 +94,42 @@ def check(module, inputs):
     return device
 
 
-def rewriter_for(module, inputs, kind=None):
-    """What rewrites a graph; raises Unsupported for one that fastk does not take."""
+def rewrite(module, inputs, config=None, store=None):
+    """The graph with fastk's ops in it, or the graph itself.
+
+    config: what Inductor compiles it with, beside its own settings.
+    """
+    return rewriter_for(module, inputs, config, store).run(module, inputs)
+
+
+def rewriter_for(module, inputs, config=None, store=None, kind=None):
+    """The Rewriter of a graph; raises Unsupported for one that fastk does not take."""
     device = check(module, inputs)
     target = compiler.target_of(device)
     if target is None:
         raise Unsupported(f"fastk has no programs for {device}")
+    # Before anything that takes time.
+    compiler.program()
     settings = compiler.Settings(
         target,
-        compiler.allowed_precision(),
+        compiler.allowed_precision(device),
         torch.are_deterministic_algorithms_enabled(),
     )
-    return (kind or Rewriter)(settings, device, Store())
+    return (kind or Rewriter)(settings, device, config or {}, store or Store())
 
 
 class Rewriter:
     """Rewrites one graph."""
 
-    def __init__(self, settings, device, store):
-        self.settings, self.device, self.store = settings, device, store
+    def __init__(self, settings, device, config, store):
+        self.settings, self.device, self.config = settings, device, config
+        self.store = store
         self.imports = Imports(store, _importer)
+        #: Of texts: the layers of a model are the same region.
+        self.compiled = {}
 
     def run(self, module, inputs):
-        """The graph with fastk's ops in it, or the graph itself."""
+        """The graph with ops for regions; the graph itself where there are none."""
         text = self.imports.text_of(module, inputs)
         found = compiler.workloads_of(text, self.settings)
         chosen, taken = [], set()
@@ -129,77 +142,108 @@ class Rewriter:
             except Unsupported as error:
                 log.info("%s: its winner is not used: %s", workload["name"], error)
                 continue
+            except Failed as error:
+                _tell(f"fastk leaves the rest of a graph to Inductor: {error}", error)
+                break
+            except Exception as error:  # of one region
+                _tell_failure("fastk failed and leaves a region to Inductor", error)
+                continue
             chosen.append((region, op))
             taken.update(region.nodes)
-        digest = graphs.digest(graphs.to_data(module, inputs))
-        record.record(digest, self.settings, text, found)
+        record.record(module, inputs, self.settings, text, found)
         return regions.replace_all(module, chosen) if chosen else module
 
     def choose(self, module, workload, taken):
         """(region, op) of a hit; raises Unsupported where it cannot or should not be."""
-        region = regions.cut(module, workload)
-        if not taken.isdisjoint(region.nodes):
-            raise Unsupported("a node of it is part of another region")
-        part = regions.subgraph(module, region)
-        values = [regions.value_of(node) for node in region.inputs]
-        result, op = self.result_of(part, region, values)
+        region, op, result = self.result_of(module, workload, taken)
         log.info("%s: %s", region.name, result.text())
         if not result.is_won:
             raise Unsupported(result.text())
         return region, op
 
-    def result_of(self, part, region, values):
-        """The Result of a winner's duel, and its op; raises Unsupported."""
+    def result_of(self, module, workload, taken):
+        """(region, op, Result of its duel) of a hit; raises Unsupported."""
+        for number, cut in enumerate(regions.cuts(module, workload)):
+            try:
+                region, part, values, program = self.find(module, cut(), taken)
+                break
+            except Unsupported as error:
+                reason = error if number == 0 else reason
+        else:
+            raise reason
+        path, digest = program
+        results = map(regions.value_of, region.outputs)
+        op = ops.register(
+            path,
+            digest,
+            region.key,
+            region.name,
+            [graphs.describe(value) for value in values],
+            [graphs.describe(value) for value in results],
+        )
+        name = f"{region.key[:16]}-{digest[:16]}"
+        return region, op, self.duel(part, op, values, name)
+
+    def find(self, module, region, taken):
+        """(region, its graph, values of its inputs, its program); raises Unsupported."""
+        if not taken.isdisjoint(region.nodes):
+            raise Unsupported("a node of it is part of another region")
+        part = regions.subgraph(module, region)
+        values = [regions.value_of(node) for node in region.inputs]
         if regions.share_memory(part, values):
             raise Unsupported("its results share memory with each other or with operands")
         text = self.imports.text_of(part, values)
-        path, digest = compiler.compile_region(
-            text, region.key, self.settings, self.store
-        )
-        outputs = [
-            (tuple(value.shape), value.dtype)
-            for value in map(regions.value_of, region.outputs)
-        ]
-        op = ops.register(path, digest, region.key, region.name, outputs)
-        name = f"{region.key[:16]}-{digest[:16]}"
-        return self.duel(part, op, values, name), op
+        return region, part, values, self.compile(text, region.key)
+
+    def compile(self, text, key):
+        if (text, key) not in self.compiled:
+            self.compiled[text, key] = compiler.compile_region(
+                text, key, self.settings, self.store
+            )
+        return self.compiled[text, key]
 
     def duel(self, part, op, values, name):
         """The Result of op beside Inductor's region, from the store if it is there."""
-        strides = "-".join(
-            "x".join(map(str, value.stride())) or "scalar" for value in values
-        )
-        name = f"duels/{duel.machine(self.device)}/{name}-{hash_of(strides)}.json"
-        known = self.store.read(name)
+        # What a time or a difference depends on, but for the machine.
+        with torch._inductor.config.patch(self.config):
+            inductors = torch._inductor.config.get_hash().hex()
+        strides = [value.stride() for value in values]
+        circumstances = f"{strides} {self.settings} {inductors}"
+        name = f"duels/{duel.machine(self.device)}/{name}-{hash_of(circumstances)}.json"
+        known = duel.Result.read(self.store, name)
         if known is not None:
-            return duel.Result(**known)
-        result = hold_duel(part, op, values, self.device)
+            return known
+        result = hold_duel(part, op, values, self.device, self.config, self.settings)
         if result.is_settled:
             self.store.write(name, vars(result))
         return result
 
 
 def hash_of(text):
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def hold_duel(part, op, values, device):
+def hold_duel(part, op, values, device, config, settings):
     """Measures op beside what Inductor makes of the region."""
+    on = torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext()
     # The graph that is being compiled is not part of it.
-    with torch._guards.tracing(None), torch.no_grad():
-        inputs = duel.operands(values, device)
-        mine = regions.graph_of(op, len(inputs))
-        problem = duel.differs(mine(*inputs), part(*inputs))
+    with torch._guards.tracing(None), torch.no_grad(), on:
+        inputs = duel.operands(values, device, duel.indices_of(part))
+        wanted = part(*inputs)
+        mine = regions.graph_of(op, len(inputs), wanted)
+        problem = duel.differs(mine(*inputs), wanted, settings.precision)
         if problem:
             return duel.Result(0, 0, 0, 0, 0, problem)
-        ours, theirs = compiled(mine, inputs), compiled(part, inputs)
+        ours, theirs = compiled(mine, inputs, config), compiled(part, inputs, config)
         return duel.measure(
             lambda: ours(*inputs), lambda: theirs(*inputs), duel.clock_of(device)
         )
 
 
-def compiled(module, inputs):
+def compiled(module, inputs, config):
     """What Inductor makes of a GraphModule by itself."""
     from torch._inductor.compile_fx import compile_fx
 
-    return compile_fx(module, inputs)
+    # Graphs of CUDA would keep the operands; the clock leaves out what they save.
+    patches = dict(config, **{"triton.cudagraphs": False})
+    return compile_fx(module, inputs, config_patches=patches)

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -20,6 +21,8 @@ from .errors import Failed, Unsupported
 
 #: Seconds that one run of fastk-opt may take.
 TIMEOUT = 600
+#: The list of workloads that is read here (docs/formats/workloads.md).
+FORM = ("fastk.workloads", 1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,10 +49,13 @@ class Settings:
         return options + ["--require-deterministic"] * self.deterministic
 
 
-def allowed_precision():
-    """The class that torch's flags allow for every op."""
-    matmul = torch.backends.cuda.matmul.allow_tf32
-    return "tf32" if matmul and torch.backends.cudnn.allow_tf32 else "ieee"
+def allowed_precision(device):
+    """The class that torch's flags allow for every op on a device."""
+    if device.type != "cuda":
+        return "ieee"
+    flags = torch.backends.cuda.matmul, torch.backends.cudnn.conv
+    # The older flags (allow_tf32) set these, and raise where both kinds are in use.
+    return "tf32" if all(each.fp32_precision == "tf32" for each in flags) else "ieee"
 
 
 def target_of(device):
@@ -68,7 +74,11 @@ def program():
     named = os.environ.get("FASTK_OPT")
     found = shutil.which(named or "fastk-opt")
     if not found:
-        raise Failed("there is no fastk-opt: name it by FASTK_OPT, or put it in PATH")
+        raise Failed(
+            f"FASTK_OPT names {named}, which is no program: let it name fastk-opt"
+            if named
+            else "there is no fastk-opt: let FASTK_OPT name it, or put it in PATH"
+        )
     return os.path.abspath(found)
 
 
@@ -81,24 +91,53 @@ def _run(text, settings, output, *options):
             file.write(text)
         command = [program(), source, *settings.options(), *options]
         command += [f"--list-workloads={listed}", "-o", output]
+        code, said = _call(command)
+        if code:
+            lines = [line for line in said.splitlines() if "error:" in line]
+            line = (lines or said.splitlines() or ["it said nothing"])[0]
+            # Negative: a signal, as subprocess has it.
+            how = f"was ended by signal {-code}" if code < 0 else f"left with {code}"
+            raise Failed(f"fastk-opt {how}: {line[:500]}")
         try:
-            process = subprocess.run(
-                command,
-                text=True,
-                errors="replace",
-                capture_output=True,
-                check=False,
-                stdin=subprocess.DEVNULL,
-                timeout=TIMEOUT,
-            )
-        except subprocess.TimeoutExpired:
-            raise Failed(f"fastk-opt takes longer than {TIMEOUT} s") from None
-        if process.returncode:
-            lines = [line for line in process.stderr.splitlines() if "error:" in line]
-            said = (lines or process.stderr.splitlines() or ["nothing"])[0]
-            raise Failed(f"fastk-opt left with {process.returncode}: {said[:500]}")
-        with open(listed, encoding="utf-8") as file:
-            return json.load(file)["workloads"]
+            with open(listed, encoding="utf-8") as file:
+                found = json.load(file)
+            if (found["format"], found["version"]) != FORM:
+                raise ValueError
+            return found["workloads"]
+        except (OSError, ValueError, LookupError, TypeError):
+            raise Failed(
+                f"{command[0]} does not list workloads as this version of fastk reads "
+                "them: let FASTK_OPT name one of the same version"
+            ) from None
+
+
+def _call(command):
+    """(exit code, stderr) of a program; raises Failed where it cannot be called."""
+    try:
+        process = subprocess.Popen(
+            command,
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            # With all that it starts.
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise Failed(
+            f"{command[0]} cannot be run: {error.strerror}: let FASTK_OPT name fastk-opt"
+        ) from None
+    with process:
+        try:
+            said = process.communicate(timeout=TIMEOUT)[1]
+            return process.returncode, said
+        except BaseException as error:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise Failed(f"fastk-opt takes longer than {TIMEOUT} s") from None
+            raise
 
 
 def workloads_of(text, settings):
@@ -118,12 +157,10 @@ def compile_region(text, key, settings, store):
         hits = [each["key"] for each in found if each["outcome"] == "hit"]
         if hits != [key] or len(found) != 1:
             raise Unsupported(
-                "by itself it is another workload: " + ", ".join(e["name"] for e in found)
+                "by itself it is another workload: "
+                + (", ".join(each["name"] for each in found) or "none")
             )
         with open(output, "rb") as file:
             data = file.read()
     digest = hashlib.sha256(data).hexdigest()
-    name = f"programs/{digest}.{kind}"
-    if not os.path.exists(store.path(name)):
-        store.write_bytes(name, data)
-    return store.path(name), digest
+    return store.keep(f"programs/{digest}.{kind}", data), digest

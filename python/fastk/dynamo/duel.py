@@ -28,9 +28,13 @@ LEAST = 1.02
 NOISE = 0.05
 #: Pairs of measurements; of each, at least that many seconds.
 PAIRS, SECONDS = 40, 100e-6
+#: Seconds after which no further pair is measured, once there are FEWEST.
+LONGEST, FEWEST = 10, 8
 #: Written between two calls on a GPU, so that neither finds its operands in L2.
 FLUSH_BYTES = 256 << 20
-#: Differences that are taken for roundings, relative to the largest of a result.
+#: Differences that are taken for roundings, relative to the largest of a result: by
+#: type, and of float32 where products may be of TF32.
+TF32 = 5e-3
 TOLERANCE = {
     torch.float64: 1e-9,
     torch.float32: 1e-4,
@@ -52,6 +56,12 @@ class Result:
     wrong: str = ""
     #: How far Inductor's times were from themselves, 0.02 for 2 %.
     noise: float = 0.0
+
+    @classmethod
+    def read(cls, store, name):
+        """The one in a file of a store, or None."""
+        known = store.read(name, [each.name for each in dataclasses.fields(cls)])
+        return cls(**known) if known else None
 
     @property
     def is_settled(self):
@@ -98,29 +108,60 @@ def _processor():
     return platform.processor() or platform.machine()
 
 
-def operands(values, device):
-    """Random tensors of the sizes, strides and types of fake ones."""
+def operands(values, device, indices=1):
+    """Random tensors of the sizes, strides and types of fake ones.
+
+    indices: integers are below it, as they may be places in a tensor.
+    """
     generator = torch.Generator(device="cpu").manual_seed(1)
+    how = {"generator": generator, "device": "cpu"}
     made = []
     for value in values:
-        if value.dtype.is_floating_point:
-            spread = torch.randn(value.shape, generator=generator, dtype=torch.float32)
+        # All that its strides reach: elements may share memory, as those of an expand.
+        reach = [(size - 1) * stride for size, stride in zip(value.shape, value.stride())]
+        count = sum(reach) + 1 if value.numel() else 0
+        if value.dtype.is_floating_point or value.dtype.is_complex:
+            memory = torch.randn(count, dtype=torch.float32, **how)
         else:
-            # In range, whatever it counts.
-            spread = torch.zeros(value.shape)
-        tensor = torch.empty_strided(
-            value.shape, value.stride(), dtype=value.dtype, device=device
-        )
-        made.append(tensor.copy_(spread.to(value.dtype)))
+            # A mask hides one of four.
+            high = 4 if value.dtype == torch.bool else indices
+            memory = torch.randint(high, (count,), **how)
+        memory = memory.to(device, value.dtype)
+        made.append(memory.as_strided(value.shape, value.stride()))
     return made
 
 
-def differs(got, wanted):
+def indices_of(part):
+    """What integers of a region may be, for operands."""
+    sizes, computed = [], False
+    for node in part.graph.nodes:
+        value = node.meta.get("example_value", node.meta.get("val"))
+        if not isinstance(value, torch.Tensor):
+            continue
+        is_number = not value.dtype.is_floating_point and value.dtype != torch.bool
+        computed |= is_number and node.op != "placeholder"
+        sizes += value.shape
+    # A place in the shortest dimension is one in all; after arithmetic 0 is the safest.
+    return 1 if computed else max(1, min(sizes, default=1))
+
+
+def differs(got, wanted, precision="ieee"):
     """Where results differ by more than roundings: a text, else empty."""
+    if len(got) != len(wanted):
+        return f"there are {len(got)} results, PyTorch has {len(wanted)}"
     for index, (ours, theirs) in enumerate(zip(got, wanted)):
+        if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
+            return (
+                f"result {index} is {tuple(ours.shape)} of {ours.dtype}, PyTorch's "
+                f"{tuple(theirs.shape)} of {theirs.dtype}"
+            )
         limit = TOLERANCE.get(theirs.dtype, 0)
-        ours, theirs = ours.double(), theirs.double()
-        scale = theirs.abs().nan_to_num(0, 0, 0).amax().item() if theirs.numel() else 0
+        if precision == "tf32" and theirs.dtype == torch.float32:
+            limit = TF32
+        wide = torch.complex128 if theirs.is_complex() else torch.float64
+        ours, theirs = ours.to(wide), theirs.to(wide)
+        finite = theirs[theirs.isfinite()].abs()
+        scale = finite.amax().item() if finite.numel() else 0
         if not torch.allclose(ours, theirs, rtol=limit, atol=limit * scale, equal_nan=True):
             worst = (ours - theirs).abs().nan_to_num(torch.inf).amax().item()
             return f"result {index} differs from PyTorch's by {worst:.3g} of {scale:.3g}"
@@ -131,7 +172,7 @@ class HostClock:
     """Seconds of one call, as often as it takes to be measured."""
 
     def __init__(self):
-        self.times = 1
+        self.times = {}
 
     def prepare(self, calls):
         for call in calls:
@@ -139,13 +180,14 @@ class HostClock:
             start = time.perf_counter()
             call()
             took = max(time.perf_counter() - start, 1e-7)
-            self.times = max(self.times, min(1000, int(SECONDS / took) + 1))
+            self.times[call] = min(1000, int(SECONDS / took) + 1)
 
     def seconds(self, call):
+        times = self.times[call]
         start = time.perf_counter()
-        for _ in range(self.times):
+        for _ in range(times):
             call()
-        return (time.perf_counter() - start) / self.times
+        return (time.perf_counter() - start) / times
 
 
 class GpuClock:
@@ -180,32 +222,31 @@ def measure(ours, inductors, clock, pairs=PAIRS, seed=1):
     order = random.Random(seed)
     clock.prepare([ours, inductors])
     times = {"ours": [], "inductors": [], "again": []}
-    for _ in range(pairs):
+    end = time.monotonic() + LONGEST
+    for pair in range(pairs):
+        if pair >= FEWEST and time.monotonic() > end:
+            break
         turn = list(times)
         order.shuffle(turn)
         for which in turn:
             call = ours if which == "ours" else inductors
             times[which].append(clock.seconds(call))
-    low, high, ratio = interval(times["ours"], times["inductors"], order)
-    noise = interval(times["again"], times["inductors"], order)
+    ratios = [b / a for a, b in zip(times["ours"], times["inductors"])]
+    low, high = interval(ratios, order)
+    same = [b / a for a, b in zip(times["again"], times["inductors"])]
     return Result(
         statistics.median(times["ours"]),
         statistics.median(times["inductors"]),
-        ratio,
+        statistics.median(ratios),
         low,
         high,
-        noise=max(abs(noise[0] - 1), abs(noise[1] - 1)),
+        noise=max(abs(end - 1) for end in interval(same, order)),
     )
 
 
-def interval(below, above, order, resamples=500):
-    """(low, high, median) of the ratios of pairs: 95 % of medians, by resampling."""
-    ratios = [b / a for a, b in zip(below, above)]
+def interval(ratios, order, resamples=500):
+    """The interval of 95 % of a median, by resampling."""
     medians = sorted(
         statistics.median(order.choices(ratios, k=len(ratios))) for _ in range(resamples)
     )
-    return (
-        medians[int(0.025 * resamples)],
-        medians[int(0.975 * resamples) - 1],
-        statistics.median(ratios),
-    )
+    return medians[int(0.025 * resamples)], medians[int(0.975 * resamples) - 1]

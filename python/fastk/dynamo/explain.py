@@ -164,14 +164,14 @@ class _Explainer(backend.Rewriter):
                 self._explain(module, workload, row)
 
     def _explain(self, module, workload, row):
-        region = regions.cut(module, workload)
+        region = next(iter(regions.cuts(module, workload)))()
         part = regions.subgraph(module, region)
         values = [regions.value_of(node) for node in region.inputs]
         if row.outcome != "hit":
             row.inductors = seconds_of(part, values, self.device)
             return
         try:
-            result = self.result_of(part, region, values)[0]
+            result = self.result_of(module, workload, set())[2]
         except Unsupported:
             row.inductors = seconds_of(part, values, self.device)
             raise
@@ -194,12 +194,14 @@ def _told(row):
 def seconds_of(module, values, device):
     """What a call of Inductor's code for a GraphModule takes, like values given."""
     with torch._guards.tracing(None), torch.no_grad():
-        inputs = duel.operands(values, device)
-        compiled, clock = backend.compiled(module, inputs), duel.clock_of(device)
-        clock.prepare([lambda: compiled(*inputs)])
-        return statistics.median(
-            clock.seconds(lambda: compiled(*inputs)) for _ in range(SAMPLES)
-        )
+        inputs = duel.operands(values, device, duel.indices_of(module))
+        compiled, clock = backend.compiled(module, inputs, {}), duel.clock_of(device)
+
+        def call():
+            return compiled(*inputs)
+
+        clock.prepare([call])
+        return statistics.median(clock.seconds(call) for _ in range(SAMPLES))
 
 
 def explain(model, *args, progress=None, **kwargs):
@@ -217,7 +219,7 @@ def explain(model, *args, progress=None, **kwargs):
         nodes = len(module.graph.nodes)
         say(f"fastk.explain: graph {graph.number} of {nodes} nodes: importing, measuring")
         try:
-            rewriter = backend.rewriter_for(module, inputs, _Explainer)
+            rewriter = backend.rewriter_for(module, inputs, kind=_Explainer)
             explanation.device = str(rewriter.device)
             if rewriter.device.type == "cuda":
                 explanation.device = torch.cuda.get_device_name(rewriter.device)

@@ -11,6 +11,7 @@ argument (torch.arange(8)) is computed then, and nodes lose their places. So nod
 written one by one, targets by their names.
 """
 
+import builtins
 import hashlib
 import importlib
 import io
@@ -24,13 +25,26 @@ from .errors import Unsupported
 #: What a node of a graph is called in locations: FILE, and its place in the graph.
 FILE = "fastk.node"
 
+#: What a graph may name: packages, whose functions are nobody's own.
+PACKAGES = ("builtins", "collections", "math", "operator", "_operator", "torch")
+
+#: Values that are objects of torch and written by their names: pickle would search
+#: every module for one that holds them, and find any.
+_NAMED = (torch.dtype, torch.layout, torch.memory_format)
+
 
 class _Pickler(pickle.Pickler):
-    """Nodes by their places, functions by their names; what runs no code."""
+    """Nodes by their places, functions by their names, tensors by their bytes.
+
+    Equal graphs are equal bytes in every process: nothing depends on which values are
+    the same object, nor on addresses.
+    """
 
     def __init__(self, stream, places):
         super().__init__(stream, protocol=4)
         self.places = places
+        # Without it a value that occurs twice is written once, if it is one object.
+        self.fast = True
 
     def persistent_id(self, value):
         if isinstance(value, torch.fx.Node):
@@ -40,6 +54,12 @@ class _Pickler(pickle.Pickler):
         if isinstance(value, torch.device):
             # The import knows no devices.
             return ("device", "cpu")
+        if isinstance(value, _NAMED):
+            return ("torch", str(value).removeprefix("torch."))
+        if isinstance(value, torch.Tensor):
+            return ("tensor", _bytes_of(value))
+        if isinstance(value, torch.fx.GraphModule):
+            raise Unsupported("it calls a graph of its own")
         if callable(value) and not isinstance(value, type):
             return ("function", _name_of(value))
         return None
@@ -56,26 +76,59 @@ class _Unpickler(pickle.Unpickler):
             return self.nodes[value]
         if kind == "device":
             return torch.device(value)
+        if kind == "torch":
+            return getattr(torch, value)
+        if kind == "tensor":
+            return _tensor_of(*value)
         if kind == "op":
             name, _, overload = value.partition("::")[2].partition(".")
             packet = getattr(getattr(torch.ops, value.partition("::")[0]), name)
             return getattr(packet, overload or "default")
         return _resolve(value)
 
+    def find_class(self, module, name):
+        _check_package(module)
+        return super().find_class(module, name)
+
+
+def _bytes_of(tensor):
+    """(type, sizes, bytes) of a tensor: torch's own pickles hold addresses."""
+    if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
+        raise Unsupported(f"it holds a {type(tensor).__name__}")
+    if tensor.layout != torch.strided or tensor.is_quantized:
+        raise Unsupported(f"it holds a tensor that is {tensor.layout}, or quantized")
+    tensor = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
+    data = tensor.reshape(-1).view(torch.uint8).numpy().tobytes()
+    return tensor.dtype, tuple(tensor.shape), data
+
+
+def _tensor_of(dtype, shape, data):
+    if not data:
+        return torch.empty(shape, dtype=dtype)
+    return torch.frombuffer(bytearray(data), dtype=dtype).reshape(shape)
+
+
+def _check_package(name):
+    if name.partition(".")[0] not in PACKAGES:
+        raise ImportError(f"{name} is none of {', '.join(PACKAGES)}")
+
 
 def _name_of(function):
     """The name by which _resolve finds the function."""
     try:
         name = _get_qualified_name(function)
+        if getattr(builtins, name, None) is function:
+            name = f"builtins.{name}"
         if _resolve(name) is function:
             return name
     except Exception:  # a name that nobody finds
         name = repr(function)
-    raise Unsupported(f"it calls {name}, which cannot be named in another process")
+    raise Unsupported(f"it calls {name}, which is no function of torch")
 
 
 def _resolve(name):
     """What a dotted name stands for."""
+    _check_package(name)
     parts = name.split(".")
     for end in range(len(parts), 0, -1):
         try:
@@ -114,7 +167,10 @@ def to_data(module, inputs):
             value = _attribute(module, target)
             if not isinstance(value, torch.Tensor):
                 raise Unsupported(f"it has a part of its own, '{target}'")
-            target = value.detach().cpu()
+            target = value
+        elif node.op == "placeholder":
+            # Graphs that differ in names alone are the same.
+            target = ""
         elif node.op == "call_module":
             raise Unsupported(f"it calls the module '{target}'")
         nodes.append((node.op, target, node.args, node.kwargs))

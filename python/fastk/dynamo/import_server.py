@@ -9,7 +9,8 @@
 The user's process has CUDA, threads and Inductor's own compilers, and torch-mlir brings
 an LLVM of its own: so this one is started anew, and no fork. It reads the name of a file
 with a graph (graphs.to_data) from each line of stdin, and answers with one line of JSON:
-{"text"} or {"error"}.
+{"text"}, {"error"}: never another answer for this graph, or {"failed"}: perhaps one
+the next time.
 """
 
 import json
@@ -46,6 +47,8 @@ def _answer(path):
             return {"text": import_graph(file.read())}
     except ImporterError as error:
         return {"error": error.message}
+    except (OSError, MemoryError) as error:
+        return {"failed": f"{type(error).__name__}: {error}"[:2000]}
     except Exception as error:  # torch raises anything
         return {"error": f"{type(error).__name__}: {error}"[:2000]}
 

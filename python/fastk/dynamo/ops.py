@@ -9,30 +9,36 @@
 PT2's caches know an op by its name alone, so the name has the digest of what it does.
 """
 
+import hashlib
 import re
 
 import torch
 
 from .. import library
+from .errors import Unsupported
 
 _registered = {}
 _fragment = None
 
 
-def register(path, digest, key, name, outputs):
+def register(path, digest, key, name, inputs, outputs):
     """The op that calls a compiled region.
 
     Args:
       path: a library for the host, or a plan file.
-      outputs: [(sizes, type)] of what it returns: new and contiguous.
+      inputs: [(sizes, type)] of what it takes.
+      outputs: the same of what it returns: new and contiguous.
     """
     global _fragment
     plain = re.sub(r"\W", "_", name)[:40].strip("_") or "region"
-    op = f"{plain}_{key[:8]}_{digest[:8]}"
+    # One program may return what are other types to torch: int8 and uint8.
+    what = hashlib.sha256(f"{digest} {inputs} {outputs}".encode()).hexdigest()
+    op = f"{plain}_{key[:8]}_{what[:8]}"
     if op in _registered:
         return _registered[op]
     function = library.Library(path)
-    count = len(function.signature["inputs"])
+    _check(function, inputs, outputs)
+    count = len(inputs)
     returned = "Tensor" if len(outputs) == 1 else f"({', '.join(['Tensor'] * len(outputs))})"
     arguments = ", ".join(f"Tensor a{index}" for index in range(count))
     if _fragment is None:
@@ -53,6 +59,18 @@ def register(path, digest, key, name, outputs):
     torch.library.register_fake(f"fastk::{op}", fake, lib=_fragment)
     _registered[op] = getattr(torch.ops.fastk, op).default
     return _registered[op]
+
+
+def _check(function, inputs, outputs):
+    """Raises Unsupported unless a program takes and writes what the graph has."""
+    for what, has in (("inputs", inputs), ("outputs", outputs)):
+        wants = function.signature[what]
+        if [tuple(want["shape"]) for want in wants] != [tuple(sizes) for sizes, _ in has]:
+            raise Unsupported(f"its program has other {what} than the region")
+        for want, (_, dtype) in zip(wants, has):
+            kind = library.dtypes().get(want["dtype"])
+            if kind is None or kind.itemsize != dtype.itemsize:
+                raise Unsupported(f"its program has {want['dtype']} for {dtype}")
 
 
 #: Inputs and results begin at a multiple of this many bytes: hosts, GPUs.

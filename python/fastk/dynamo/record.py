@@ -20,7 +20,6 @@ import json
 import os
 
 from . import graphs
-from .errors import Unsupported
 
 
 def folder():
@@ -29,23 +28,15 @@ def folder():
 
 def record_left(module, inputs, reason):
     """Writes why fastk did nothing with a graph, if a folder is wanted."""
-    if folder() is None:
-        return
-    try:
-        digest = graphs.digest(graphs.to_data(module, inputs))
-    except (Unsupported, TypeError, ValueError):
-        # Of sizes that a call decides, or with what cannot be written.
-        digest = hashlib.sha256(str(module.graph).encode()).hexdigest()
-    record(digest, None, reason=reason)
+    record(module, inputs, None, None, (), reason)
 
 
-def record(digest, settings, text=None, workloads=(), reason=None):
+def record(module, inputs, settings, text, workloads, reason=None):
     """Writes what became of a graph, if a folder is wanted.
 
     A graph whose workloads all have winners leaves no text: there is nothing to search.
 
     Args:
-      digest: names the graph.
       settings: compiler.Settings, or None where the graph was not looked at so far.
       text: of the import, or None where there was none.
       workloads: as fastk-opt lists them.
@@ -54,6 +45,7 @@ def record(digest, settings, text=None, workloads=(), reason=None):
     into = folder()
     if into is None:
         return
+    digest = _digest(module, inputs)
     missed = [each for each in workloads if each["outcome"] != "hit"]
     # A full disk costs the record, and no call of the user's.
     with contextlib.suppress(OSError):
@@ -73,6 +65,14 @@ def record(digest, settings, text=None, workloads=(), reason=None):
                 ],
             },
         )
+
+
+def _digest(module, inputs):
+    """Names a graph; also one of sizes that a call decides, or that cannot be written."""
+    try:
+        return graphs.digest(graphs.to_data(module, inputs))
+    except Exception:  # it is a name, and no more
+        return hashlib.sha256(str(module.graph).encode()).hexdigest()
 
 
 def _write(path, text):

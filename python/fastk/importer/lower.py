@@ -88,12 +88,41 @@ def program_text(program, func_name, report, locations=False):
         except Exception as error:  # the FX importer raises anything
             raise _lowering_failure(error, diagnostics(), program) from error
     _clean(module)
+    if locations:
+        _forget_places_of_constants(module)
     text = module.operation.get_asm(enable_debug_info=locations).strip() + "\n"
     # torch-mlir can hang at the interpreter's exit while a module is alive.
     del module
     gc.collect()
     check_text(text)
     return text, program
+
+
+def _forget_places_of_constants(module):
+    """Drops the locations of what no argument of the function goes into.
+
+    All who need it share it (what a sum starts with, a mask), and its location is that
+    of the first of them: the others would seem to be part of that one.
+    """
+    from torch_mlir import ir
+
+    def operands(operation):
+        yield from operation.operands
+        for region in operation.regions:
+            for block in region.blocks:
+                for inner in block.operations:
+                    yield from operands(inner)
+
+    with module.context:
+        nowhere = ir.Location.unknown()
+    for function in module.body.operations:
+        for block in (block for region in function.regions for block in region.blocks):
+            computed = set(block.arguments)
+            for operation in block.operations:
+                if any(value in computed for value in operands(operation)):
+                    computed.update(operation.results)
+                else:
+                    operation.operation.location = nowhere
 
 
 @contextlib.contextmanager

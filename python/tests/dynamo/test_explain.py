@@ -1,0 +1,67 @@
+# ===- test_explain.py - What fastk does with a model -*- Python -*-===#
+#
+# Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===----------------------------------------------------------------------===#
+"""explain() tells each region of a model, and why it is replaced or not."""
+
+import torch
+from torch import nn
+from worlds import (  # noqa: F401
+    LOST,
+    WON,
+    home,
+    inductor_cache,
+    mlp,
+    winners,
+    with_winners,
+)
+
+from fastk.dynamo import duel, explain
+
+
+def rows_of(explanation):
+    return {row.name: row for row in explanation.rows}
+
+
+def test_replaced_regions(with_winners, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(duel, "measure", lambda *arguments: WON)
+    model, (x,) = mlp()
+    lines = []
+    found = explain(model, x, progress=lines.append)
+    assert len(lines) == len(found.graphs) == 1 and found.device == "cpu"
+    rows = rows_of(found)
+    row = rows["matmul_bias_gelu"]
+    assert row.is_replaced and row.inductors == 2e-6 and row.ours == 1e-6
+    assert "2.00 times as fast as Inductor's" in row.reason
+    text = str(found)
+    assert f"of {len(found.rows)} regions are replaced" in text
+    assert "matmul_bias_gelu" in text and row.key[:8] in text
+    page = found.page()
+    assert page.startswith("<!DOCTYPE html>") and "matmul_bias_gelu" in page
+
+
+def test_regions_that_lose(with_winners, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(duel, "measure", lambda *arguments: LOST)
+    model, (x,) = mlp()
+    row = rows_of(explain(model, x, progress=print))["matmul_bias_gelu"]
+    assert row.outcome == "not replaced" and "0.50 times as fast" in row.reason
+
+
+def test_without_winners_inductors_times_are_told(home):  # noqa: F811
+    model, (x,) = mlp()
+    found = explain(model, x, progress=print)
+    assert {row.outcome for row in found.rows} == {"miss"}
+    assert all(row.inductors > 0 and row.ours is None for row in found.rows)
+    assert found.total > 0 and "0 of" in found.summary()
+
+
+def test_a_graph_that_is_left_alone(home):  # noqa: F811
+    class Draws(nn.Module):
+        def forward(self, x):
+            return x + torch.rand_like(x)
+
+    found = explain(Draws(), torch.randn(4, 4), progress=print)
+    assert not found.rows and "random" in found.graphs[0].reason
+    assert "left to Inductor" in str(found) and "left to Inductor" in found.page()
