@@ -13,6 +13,7 @@ from worlds import (  # noqa: F401
     WON,
     home,
     inductor_cache,
+    known,
     mlp,
     winners,
     with_winners,
@@ -43,6 +44,8 @@ def test_replaced_regions(with_winners, monkeypatch):  # noqa: F811
 
 
 def test_regions_that_lose(with_winners, monkeypatch):  # noqa: F811
+    # The other cache knows a duel that was won.
+    monkeypatch.setenv("FASTK_TORCH_CACHE", str(with_winners.folder / "lost"))
     monkeypatch.setattr(duel, "measure", lambda *arguments: LOST)
     model, (x,) = mlp()
     row = rows_of(explain(model, x, progress=print))["matmul_bias_gelu"]
