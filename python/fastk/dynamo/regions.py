@@ -20,7 +20,7 @@ import torch
 from torch.fx.node import map_aggregate
 
 from .errors import Unsupported
-from .graphs import FILE
+from .graphs import FILE, is_idle
 
 
 @dataclasses.dataclass
@@ -88,7 +88,7 @@ def _constants(module):
     """The nodes of a graph that compute the same in each call."""
     found = set()
     for node in module.graph.nodes:
-        if node.op in ("call_function", "call_method"):
+        if node.op in ("call_function", "call_method") and not is_idle(node):
             if all(each in found for each in node.all_input_nodes):
                 found.add(node)
     return found
@@ -190,7 +190,7 @@ def mutates(node):
     It is run, and the versions of its operands are looked at: names lie (iadd, relu of
     inplace=True). Norms in training say nothing of what they write.
     """
-    if node.op not in ("call_function", "call_method"):
+    if node.op not in ("call_function", "call_method") or is_idle(node):
         return False
     given = (*node.args, *node.kwargs.values())
     if "_norm" in node.name and any(each is True for each in given):
@@ -222,6 +222,8 @@ def mutates(node):
 def is_stateful(node):
     """Whether a node changes what later ones do: autocast, grad mode, vmap's levels."""
     if node.op != "call_function" or isinstance(node.target, torch._ops.OpOverload):
+        return False
+    if is_idle(node):
         return False
     name = getattr(node.target, "__name__", "")
     module = getattr(node.target, "__module__", None) or ""

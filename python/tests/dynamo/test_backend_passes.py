@@ -139,6 +139,30 @@ def test_contexts_inside(rewritten, context):  # noqa: F811
         torch.testing.assert_close(result, function(x))
 
 
+def test_autocast_that_is_disabled_is_no_context(rewritten):  # noqa: F811
+    """As in rotary embeddings, between the nodes of a region, too."""
+    model, (x,) = mlp()
+
+    @torch.no_grad()
+    def embed(x):
+        with torch.autocast("cpu", enabled=False):
+            return x.float().cos()
+
+    def function(x):
+        up = model.up(x)
+        angles = embed(x)
+        return torch.nn.functional.gelu(up), angles
+
+    with torch.no_grad():
+        result, told = warned(lambda: compiled(function)(x))
+        for one, other in zip(result, function(x)):
+            torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+        assert not torch.is_autocast_enabled("cpu")
+    (module,) = rewritten.modules
+    assert not told and len(fastk_ops(module)) == 1
+    assert any("_exit_autocast" in node.name for node in module.graph.nodes)
+
+
 def test_vmap(rewritten):  # noqa: F811
     def function(x):
         return torch.vmap(lambda row: (row @ x).exp())(x)
