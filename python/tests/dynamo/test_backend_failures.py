@@ -206,14 +206,7 @@ with torch.no_grad():
 """
 
 
-@pytest.mark.parametrize("logs, said", [("+fastk", True), ("recompiles", False)])
-def test_what_happens_is_logged_where_it_is_asked_for(
-    rewritten,  # noqa: F811
-    monkeypatch,
-    logs,
-    said,
-):
-    lines = run_script(LOGS, stderr=True, TORCH_LOGS=logs).splitlines()
-    assert any("layer_norm: no winner for this key" in line for line in lines) == said
-    found = [line for line in lines if "matmul_bias_gelu: " in line]
-    assert bool(found) == said
+def test_what_happens_is_logged_where_it_is_asked_for(rewritten):  # noqa: F811
+    lines = run_script(LOGS, stderr=True, TORCH_LOGS="+fastk").splitlines()
+    assert any("layer_norm: no winner for this key" in line for line in lines)
+    assert any("matmul_bias_gelu: 2.00 times as fast as Ind" in line for line in lines)
