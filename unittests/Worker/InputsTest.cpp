@@ -51,6 +51,10 @@ static Job partlyJob(const Partly &partly, const char *wrong) {
 
 TEST_P(WrongInPart, IsFoundAndItsTwinIsNot) {
   Verdict verdict = judge(partlyJob(GetParam(), "1"));
+  // What no law finds is found by chance, 14 times of 15 for SOFTSIGN. A winner
+  // is judged twice, on fresh data: a program that is wrong has to pass both.
+  if (!*GetParam().law && verdict.status == Status::OK)
+    verdict = judge(partlyJob(GetParam(), "1"));
   EXPECT_EQ(verdict.status, Status::Wrong) << explain(verdict);
   ASSERT_FALSE(verdict.errors.empty());
   if (*GetParam().law) {
