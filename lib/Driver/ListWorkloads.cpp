@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Driver/ListWorkloads.h"
-#include "fastk/Conversion/WriteFile.h"
-#include "fastk/Support/DurableFile.h"
+#include "fastk/Support/OutputPlace.h"
 #include "mlir/IR/Location.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -69,10 +68,6 @@ llvm::Error fastk::listWorkloads(const ApplySummary &summary, StringRef target,
                         {"version", 1},
                         {"target", target},
                         {"workloads", std::move(workloads)}};
-  // Not as a file that is renamed: the output may be a pipe.
-  std::error_code ec =
-      writeFileAtomically(path, [&](llvm::raw_pwrite_stream &os) {
-        os << llvm::formatv("{0:2}\n", json::Value(std::move(document)));
-      });
-  return ec ? fileError(path, "write", ec.value()) : llvm::Error::success();
+  return writeOutput(
+      path, llvm::formatv("{0:2}\n", json::Value(std::move(document))).str());
 }

@@ -10,6 +10,7 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
 #include <climits>
 #include <unistd.h>
 
@@ -44,6 +45,13 @@ std::string fastk::outputPlace(StringRef path) {
   return path.str();
 }
 
+bool fastk::isWrittenInPlace(StringRef place) {
+  sys::fs::file_status status;
+  if (sys::fs::status(place, status, /*follow=*/false))
+    return false;
+  return status.type() != sys::fs::file_type::regular_file;
+}
+
 Error fastk::nameInstead(Error error, StringRef written, StringRef named) {
   if (!error || written == named)
     return error;
@@ -59,7 +67,21 @@ Error fastk::nameInstead(Error error, StringRef written, StringRef named) {
   return createStringError(code, text);
 }
 
+static Error writeInPlace(StringRef path, StringRef content) {
+  std::error_code code;
+  raw_fd_ostream stream(path, code, sys::fs::OF_None);
+  if (code)
+    return fileError(path, "write", code.value());
+  stream << content;
+  stream.close();
+  code = stream.error();
+  stream.clear_error();
+  return code ? fileError(path, "write", code.value()) : Error::success();
+}
+
 Error fastk::writeOutput(StringRef path, StringRef content) {
   std::string place = outputPlace(path);
+  if (isWrittenInPlace(place))
+    return writeInPlace(path, content);
   return nameInstead(writeFileAtomically(place, content), place, path);
 }

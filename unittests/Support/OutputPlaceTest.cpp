@@ -15,6 +15,7 @@
 #include <fstream>
 #include <sstream>
 #include <sys/resource.h>
+#include <unistd.h>
 
 using namespace fastk;
 using testing::HasSubstr;
@@ -82,6 +83,23 @@ TEST_F(OutputPlace, LinksStay) {
   }
   EXPECT_EQ(read(folder.file("there/file")), "text");
   EXPECT_EQ(countFiles(), 2u);
+}
+
+// As /dev/stdout does: a rename would put a file in the place of the link.
+TEST_F(OutputPlace, WhatIsNoFileIsWrittenAsItIs) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  std::string open = "/proc/self/fd/" + std::to_string(ends[1]);
+  fs::create_symlink(open, folder.file("pipe"));
+  EXPECT_EQ(llvm::toString(writeOutput(folder.file("pipe"), "text")), "");
+  EXPECT_TRUE(fs::is_symlink(folder.file("pipe")));
+  EXPECT_EQ(llvm::toString(writeOutput("/dev/null", "text")), "");
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  char text[16] = {};
+  EXPECT_EQ(::read(ends[0], text, sizeof(text)), 4);
+  EXPECT_STREQ(text, "text");
+  close(ends[0]);
+  close(ends[1]);
 }
 
 TEST_F(OutputPlace, TheFolderOfTheFileDecides) {

@@ -23,12 +23,17 @@ namespace fastk {
 /// is an open file, and no name.
 std::string outputPlace(llvm::StringRef path);
 
+/// Whether that place is written as it is, for it cannot be replaced by a file:
+/// a device, a pipe, the name of an open file.
+bool isWrittenInPlace(llvm::StringRef place);
+
 /// `error` with `named` in the place of `written`: what a user named instead of
 /// what is written first, and renamed.
 llvm::Error nameInstead(llvm::Error error, llvm::StringRef written,
                         llvm::StringRef named);
 
-/// Writes an output that a user named, at its place, all of it or nothing.
+/// Writes an output that a user named, at its place: a file all of it or
+/// nothing, another one as it is.
 llvm::Error writeOutput(llvm::StringRef path, llvm::StringRef content);
 
 } // namespace fastk

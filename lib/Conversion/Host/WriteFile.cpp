@@ -12,15 +12,6 @@
 
 using namespace fastk;
 
-/// True for what cannot be replaced by a file: devices, pipes, and names of
-/// open files.
-static bool isWrittenInPlace(llvm::StringRef path) {
-  llvm::sys::fs::file_status status;
-  if (llvm::sys::fs::status(path, status, /*follow=*/false))
-    return false;
-  return status.type() != llvm::sys::fs::file_type::regular_file;
-}
-
 static std::error_code closeStream(llvm::raw_fd_ostream &stream) {
   stream.close();
   std::error_code code = stream.error();
