@@ -142,12 +142,12 @@ static int64_t readTensor(const Json &value, const std::string &path,
   return bytes;
 }
 
-static SignatureBytes readSignature(const Json &value, const std::string &path,
-                                    std::string &error) {
-  SignatureBytes result;
+/// Reads the bytes of its tensors.
+static void readSignature(PlanFile::Function &function, const Json &value,
+                          const std::string &path, std::string &error) {
   ObjectReader reader(value, path, error);
-  for (auto [key, list] : {std::pair("inputs", &result.inputs),
-                           std::pair("outputs", &result.outputs)})
+  for (auto [key, list] : {std::pair("inputs", &function.inputBytes),
+                           std::pair("outputs", &function.outputBytes)})
     reader.readArray(
         key, [&, list = list](const Json &tensor, const std::string &where) {
           if (error.empty())
@@ -158,17 +158,6 @@ static SignatureBytes readSignature(const Json &value, const std::string &path,
   reader.readString("target", target, /*optional=*/true);
   reader.readInt("workspace", workspace, 0, largest, /*optional=*/true);
   reader.finish();
-  return result;
-}
-
-std::optional<SignatureBytes>
-fastk::worker::parseSignatureBytes(std::string_view signature,
-                                   std::string &error) {
-  std::optional<Json> document = parseDocument(signature, "signature", error);
-  if (!document)
-    return std::nullopt;
-  SignatureBytes result = readSignature(*document, "$", error);
-  return error.empty() ? std::optional(std::move(result)) : std::nullopt;
 }
 
 namespace {
@@ -185,7 +174,7 @@ private:
   std::vector<size_t> readNumbers(ObjectReader &reader, const char *key,
                                   size_t count);
   void readFunction(const Json &value, const std::string &path);
-  void verify(const PlanFile::Function &function, SignatureBytes sizes);
+  void verify(const PlanFile::Function &function);
 
   const std::string_view data;
   std::string &error;
@@ -223,24 +212,23 @@ std::vector<size_t> FileReader::readNumbers(ObjectReader &reader,
 
 /// Places within buffers, numbers of buffers and maps: whoever binds the plan
 /// relies on them. What its GPU can take the driver says.
-void FileReader::verify(const PlanFile::Function &function,
-                        SignatureBytes sizes) {
+void FileReader::verify(const PlanFile::Function &function) {
+  std::vector<int64_t> inputs = function.inputBytes;
   for (size_t constant : function.constants)
-    sizes.inputs.push_back(int64_t(file.constants[constant].size()));
+    inputs.push_back(int64_t(file.constants[constant].size()));
   std::vector<std::string> problems = verifyLaunchPlan(
-      function.plan, sizes.inputs, sizes.outputs, PlanLimits(), PlanOf::Model);
+      function.plan, inputs, function.outputBytes, PlanLimits(), PlanOf::Model);
   if (!problems.empty())
     error = "the plan of '" + function.name + "': " + problems.front();
 }
 
 void FileReader::readFunction(const Json &value, const std::string &path) {
   PlanFile::Function function;
-  SignatureBytes sizes;
   ObjectReader reader(value, path, error);
   reader.readString("name", function.name);
   reader.readObject("signature", [&](const Json &json, std::string where) {
     function.signature = json.dump();
-    sizes = readSignature(json, where, error);
+    readSignature(function, json, where, error);
   });
   function.images = readNumbers(reader, "images", file.images.size());
   function.constants = readNumbers(reader, "constants", file.constants.size());
@@ -253,7 +241,7 @@ void FileReader::readFunction(const Json &value, const std::string &path) {
   });
   if (!reader.finish())
     return;
-  verify(function, std::move(sizes));
+  verify(function);
   file.functions.push_back(std::move(function));
 }
 

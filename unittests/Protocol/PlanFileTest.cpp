@@ -114,11 +114,11 @@ TEST(PlanFile, DataIsAlignedAndThereOnce) {
 }
 
 TEST(PlanFile, SizesAreThoseOfTheSignature) {
-  std::string error;
-  auto bytes = parseSignatureBytes(signature, error);
-  ASSERT_TRUE(bytes) << error;
-  EXPECT_THAT(bytes->inputs, ElementsAre(128, 16));
-  EXPECT_THAT(bytes->outputs, ElementsAre(16));
+  std::string bytes = writePlanFile(example()), error;
+  auto file = parsePlanFile(bytes, error);
+  ASSERT_TRUE(file) << error;
+  EXPECT_THAT(file->functions[0].inputBytes, ElementsAre(128, 16));
+  EXPECT_THAT(file->functions[0].outputBytes, ElementsAre(16));
 }
 
 TEST(PlanFileErrors, NoPlanFile) {

@@ -49,6 +49,8 @@ struct PlanFile {
     /// Into the file's lists; constants are inputs of the plan behind the
     /// function's own.
     std::vector<size_t> images, constants;
+    /// Of a file that was read: bytes of the tensors in the signature.
+    std::vector<int64_t> inputBytes = {}, outputBytes = {};
   };
 
   /// As "cuda:sm_90a".
@@ -57,15 +59,6 @@ struct PlanFile {
   std::vector<std::string_view> constants;
   std::vector<Function> functions;
 };
-
-/// Bytes of the tensors that a function takes and gives, in order.
-struct SignatureBytes {
-  std::vector<int64_t> inputs, outputs;
-};
-
-/// Of a signature's JSON. On failure nothing, and \p error is one sentence.
-std::optional<SignatureBytes> parseSignatureBytes(std::string_view signature,
-                                                  std::string &error);
 
 /// The bytes of the file: the same for the same model.
 std::string writePlanFile(const PlanFile &file);

@@ -13,9 +13,6 @@ using namespace fastk;
 using namespace fastk::runtime;
 using cuda::CUdeviceptr;
 
-/// Of every workspace, as a plan may rely on.
-static constexpr size_t workspaceAlignment = 256;
-
 FunctionState &FunctionState::of(fastk_function &function) {
   static std::mutex mutex;
   std::lock_guard<std::mutex> lock(mutex);
@@ -50,12 +47,8 @@ DescribedFunction::make(std::shared_ptr<const worker::PlanFile> file,
   error = find(*file, name, result->number);
   if (!error.empty())
     return nullptr;
-  const worker::PlanFile::Function &function = file->functions[result->number];
-  auto bytes = worker::parseSignatureBytes(function.signature, error);
-  if (!bytes)
-    return nullptr;
-  result->bytes = std::move(*bytes);
-  for (const worker::Workspace &workspace : function.plan.workspaces) {
+  for (const worker::Workspace &workspace :
+       file->functions[result->number].plan.workspaces) {
     result->offsets.push_back(result->arenaBytes);
     result->arenaBytes += (size_t(workspace.bytes) + workspaceAlignment - 1) /
                           workspaceAlignment * workspaceAlignment;

@@ -20,6 +20,9 @@
 
 namespace fastk::runtime {
 
+/// Of every workspace, as a plan may rely on.
+inline constexpr size_t workspaceAlignment = 256;
+
 /// What a plan file says of one function.
 struct DescribedFunction {
   /// \p file outlives what is made of it. Null, with \p error, where it has no
@@ -34,7 +37,6 @@ struct DescribedFunction {
 
   std::shared_ptr<const worker::PlanFile> file;
   size_t number = 0;
-  worker::SignatureBytes bytes;
   /// Where each workspace of the plan begins in an arena.
   std::vector<size_t> offsets;
   size_t arenaBytes = 0;

@@ -13,8 +13,8 @@ using namespace fastk;
 using namespace fastk::runtime;
 using cuda::CUdeviceptr;
 
-/// What vector accesses and tensor maps take; what workspaces are promised.
-static constexpr uintptr_t bufferAlignment = 16, workspaceAlignment = 256;
+/// What vector accesses and tensor maps take.
+static constexpr uintptr_t bufferAlignment = 16;
 
 static int fail(const fastk_function &function,
                 const DescribedFunction *described, const std::string &error) {
@@ -46,13 +46,14 @@ static const DescribedFunction *describe(fastk_function &function,
                        : nullptr;
 }
 
-static std::string checkBuffers(const DescribedFunction &function,
+static std::string checkBuffers(const worker::PlanFile::Function &function,
                                 void *const *buffers) {
-  const worker::SignatureBytes &bytes = function.bytes;
-  for (size_t i = 0; i < bytes.inputs.size() + bytes.outputs.size(); ++i) {
-    bool isInput = i < bytes.inputs.size();
-    size_t number = isInput ? i : i - bytes.inputs.size();
-    int64_t size = isInput ? bytes.inputs[number] : bytes.outputs[number];
+  size_t numInputs = function.inputBytes.size();
+  for (size_t i = 0; i < numInputs + function.outputBytes.size(); ++i) {
+    bool isInput = i < numInputs;
+    size_t number = isInput ? i : i - numInputs;
+    int64_t size =
+        isInput ? function.inputBytes[number] : function.outputBytes[number];
     auto describe = [&] {
       return (isInput ? "input " : "output ") + std::to_string(number);
     };
@@ -106,12 +107,12 @@ static std::string enqueue(const DescribedFunction &described,
   auto address = [&](size_t number) {
     return CUdeviceptr(reinterpret_cast<uintptr_t>(buffers[number]));
   };
-  size_t numInputs = described.bytes.inputs.size();
+  size_t numInputs = described.function().inputBytes.size();
   for (size_t i = 0; i < numInputs; ++i)
     memory.inputs.push_back(address(i));
   memory.inputs.insert(memory.inputs.end(), loaded.constants.begin(),
                        loaded.constants.end());
-  for (size_t i = 0; i < described.bytes.outputs.size(); ++i)
+  for (size_t i = 0; i < described.function().outputBytes.size(); ++i)
     memory.outputs.push_back(address(numInputs + i));
   for (size_t offset : described.offsets)
     memory.workspaces.push_back(arena + offset);
@@ -126,7 +127,7 @@ static int call(fastk_function &function, void *const *buffers, bool isOwn,
   std::string error;
   const DescribedFunction *described = describe(function, error);
   if (described)
-    error = checkBuffers(*described, buffers);
+    error = checkBuffers(described->function(), buffers);
   if (error.empty() && !isOwn)
     error = checkWorkspace(*described, workspace);
   cuda::CUcontext context = nullptr;
