@@ -14,7 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Analysis/WorkloadFixture.h"
-#include "../ConditionalTest.h"
+#include "../LibdeviceNeed.h"
 #include "Values/Inputs.h"
 #include "fastk/Analysis/SmallWorkload.h"
 #include "fastk/Analysis/WorkloadKind.h"
@@ -41,14 +41,6 @@ using cuda::CUdeviceptr;
 
 /// Of the largest element of a result.
 static constexpr double kBound = 1e-12;
-
-static Need libdeviceNeed() {
-  return {"libdevice",
-          cuda::findLibdevice().empty()
-              ? "libdevice.10.bc was not found: scripts/install-deps.sh --cuda"
-              : "",
-          "FASTK_REQUIRE_NVRTC"};
-}
 
 static Need gpuNeed() {
   Need need = {"a GPU", "", "FASTK_REQUIRE_GPU"};

@@ -14,7 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../../Analysis/WorkloadFixture.h"
-#include "../../ConditionalTest.h"
+#include "../../LibdeviceNeed.h"
 #include "../GpuRequest.h"
 #include "../ProposerTestUtils.h"
 
@@ -113,14 +113,6 @@ struct CudaCatalogTest : testing::Test {
   }
 };
 } // namespace
-
-static Need libdeviceNeed() {
-  return {"libdevice",
-          cuda::findLibdevice().empty()
-              ? "libdevice.10.bc was not found: scripts/install-deps.sh --cuda"
-              : "",
-          "FASTK_REQUIRE_NVRTC"};
-}
 
 FASTK_TEST_F_IF(libdeviceNeed(), CudaCatalogTest,
                 VariantsOfEveryGoldenInputCompile) {

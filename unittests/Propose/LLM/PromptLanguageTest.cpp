@@ -7,6 +7,7 @@
 
 #include "PromptLanguage.h"
 #include "../../Analysis/WorkloadFixture.h"
+#include "../../LibdeviceNeed.h"
 #include "LLMTestUtils.h"
 #include "ReadReply.h"
 #include "fastk/Conversion/CudaCodegen.h"
@@ -248,9 +249,8 @@ TEST_F(PromptLanguageTest, TheExampleOfAGPUProgramCompilesWithAllItsNumbers) {
 }
 
 /// The forms of ops that the contract shows, in a kernel.
-TEST_F(PromptLanguageTest, FormsOfAGPUProgramCompile) {
-  if (CudaTarget::parse("cuda:sm_90a")->libdevice.empty())
-    GTEST_SKIP() << "libdevice is missing";
+FASTK_TEST_F_IF(libdeviceNeed(), PromptLanguageTest,
+                FormsOfAGPUProgramCompile) {
   PromptTemplates templates = llvm::cantFail(PromptTemplates::load());
   llvm::StringRef forms = templates.text("contract-gpu");
   forms = forms.split("```text\n").second.split("```\n").first;
