@@ -13,6 +13,12 @@ using namespace fastk::catalog;
 using llvm::ArrayRef;
 using llvm::SmallVector;
 
+/// For what a pass is not about: only where it loads and stores is asked.
+static CValue zeroOf(Scope &, Value value, ArrayRef<Lin>) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return {"0", computeElem(*elemOf(type.getElementType())), false};
+}
+
 void NestEmitter::emitReductionPass(Writer &w, unsigned level) {
   // Reductions over equal extents share their loops: the first one's variables
   // stand for those of the others.
@@ -58,13 +64,7 @@ void NestEmitter::emitReductionPass(Writer &w, unsigned level) {
     std::vector<MergedVars> merged = mergePass(
         group.front()->inner,
         [&](Scope &s) {
-          s.onOpaque = [&](Scope &, Value v, ArrayRef<Lin>) {
-            return CValue{
-                "0",
-                computeElem(*elemOf(
-                    cast<RankedTensorType>(v.getType()).getElementType())),
-                false};
-          };
+          s.onOpaque = zeroOf;
           emitBodies(s, [](RowReduction &, const CValue &) {});
         },
         loops);
@@ -192,13 +192,7 @@ void NestEmitter::emitRootPass(Writer &w) {
   std::vector<MergedVars> merged = mergePass(
       inner,
       [&](Scope &s) {
-        s.onOpaque = [&](Scope &, Value v, ArrayRef<Lin>) {
-          return CValue{
-              "0",
-              computeElem(*elemOf(
-                  cast<RankedTensorType>(v.getType()).getElementType())),
-              false};
-        };
+        s.onOpaque = zeroOf;
         s.at(root, rootIndex);
         s.load(destination, s.linear(root, rootIndex));
       },
