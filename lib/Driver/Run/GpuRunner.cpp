@@ -161,6 +161,12 @@ findFunction(const std::shared_ptr<OpenedPlan> &plan, llvm::StringRef name) {
 
 llvm::Expected<GpuFunction> GpuRunner::find(const DeviceModel &model,
                                             llvm::StringRef name) {
+  std::vector<std::string> known;
+  for (const DeviceFunction &each : model.functions)
+    known.push_back(each.name);
+  if (name.empty() ? known.size() != 1 : !llvm::is_contained(known, name))
+    return llvm::createStringError("the model " +
+                                   explainNoFunction(name, known));
   auto plan = std::make_shared<OpenedPlan>();
   plan->bytes = model.planFile();
   plan->model = fastk_open_memory(plan->bytes.data(), plan->bytes.size());
