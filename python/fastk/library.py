@@ -275,7 +275,6 @@ class Library:
 
         runtime, found = self.runtime, self._found
         runtime.fastk_call_with.argtypes = [ctypes.c_void_p] * 3
-        runtime.fastk_load.argtypes = [ctypes.c_void_p]
         size = self.signature["workspace"]
         current = torch._C._cuda_getCurrentRawStream
 

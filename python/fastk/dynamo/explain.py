@@ -164,7 +164,7 @@ class _Explainer(backend.Rewriter):
                 self._explain(module, workload, row)
 
     def _explain(self, module, workload, row):
-        region = next(iter(regions.cuts(module, workload)))()
+        region = regions.cut(module, workload)
         part = regions.subgraph(module, region)
         values = [regions.value_of(node) for node in region.inputs]
         if row.outcome != "hit":

@@ -19,6 +19,7 @@ import hashlib
 import json
 import os
 
+from ..importer import ImporterError, files
 from . import graphs
 
 
@@ -48,10 +49,10 @@ def record(module, inputs, settings, text, workloads, reason=None):
     digest = _digest(module, inputs)
     missed = [each for each in workloads if each["outcome"] != "hit"]
     # A full disk costs the record, and no call of the user's.
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, ImporterError):
         os.makedirs(into, exist_ok=True)
         if text is not None and missed:
-            _write(os.path.join(into, f"{digest[:16]}.mlir"), text)
+            files.write_all({os.path.join(into, f"{digest[:16]}.mlir"): text})
         _count(
             os.path.join(into, f"{digest[:16]}.json"),
             {
@@ -73,13 +74,6 @@ def _digest(module, inputs):
         return graphs.digest(graphs.to_data(module, inputs))
     except Exception:  # it is a name, and no more
         return hashlib.sha256(str(module.graph).encode()).hexdigest()
-
-
-def _write(path, text):
-    scratch = f"{path}.{os.getpid()}.new"
-    with open(scratch, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.replace(scratch, path)
 
 
 def _count(path, said):
