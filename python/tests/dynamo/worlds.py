@@ -140,6 +140,7 @@ def run_script(text, stderr=False, **environment):
         [sys.executable, "-c", text],
         env=environment, text=True, capture_output=True, check=False,
     )  # fmt: skip
+    sys.stderr.write(done.stderr)  # shown where a test fails
     assert done.returncode == 0, done.stderr
     return done.stderr if stderr else done.stdout
 

@@ -1,4 +1,4 @@
-# ===- test_backend.py - torch-mlir's two methods -*- Python -*-===#
+# ===- test_peer_backend.py - torch-mlir's two methods -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
