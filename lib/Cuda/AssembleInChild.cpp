@@ -20,7 +20,6 @@
 #include <cstring>
 #include <filesystem>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -73,7 +72,6 @@ public:
 struct End {
   int status = 0;
   bool timedOut = false;
-  double cpuSeconds = 0;
 };
 } // namespace
 
@@ -81,9 +79,8 @@ static End waitFor(pid_t pid, double seconds) {
   End end;
   auto deadline =
       Clock::now() + std::chrono::microseconds(int64_t(seconds * 1e6));
-  rusage usage = {};
   pid_t got = 0;
-  while ((got = wait4(pid, &end.status, WNOHANG, &usage)) == 0 ||
+  while ((got = waitpid(pid, &end.status, WNOHANG)) == 0 ||
          (got < 0 && errno == EINTR)) {
     if (!end.timedOut && Clock::now() > deadline) {
       end.timedOut = true;
@@ -92,8 +89,6 @@ static End waitFor(pid_t pid, double seconds) {
     usleep(1000);
   }
   kill(-pid, SIGKILL); // Whatever it may have left.
-  for (const timeval &time : {usage.ru_utime, usage.ru_stime})
-    end.cpuSeconds += double(time.tv_sec) + double(time.tv_usec) * 1e-6;
   return end;
 }
 
@@ -107,8 +102,7 @@ static std::string describeEnd(const End &end, const CompileLimits &limits,
     return std::string("assembling took longer than ") + seconds +
            " and was stopped: write less code, unroll less";
   int signal = WIFSIGNALED(end.status) ? WTERMSIG(end.status) : 0;
-  if ((signal == SIGKILL || signal == SIGXCPU) &&
-      end.cpuSeconds >= limits.cpuSeconds * usedUp)
+  if (signal == SIGXCPU)
     return std::string("assembling took longer than ") + seconds +
            " of processor time and was stopped: write less code, unroll less";
   if (signal == SIGSYS)

@@ -33,10 +33,6 @@ inline constexpr int notStartedExit = 127;
 inline constexpr int nvrtcChildSocket = 3;
 /// One page where the sandbox leaves a note of a forbidden call.
 inline constexpr int nvrtcChildNotes = 4;
-/// What the kernel counts when it ends a process for its processor time, and
-/// what it says afterwards, differ by some ticks: so much of the limit was
-/// used.
-inline constexpr double usedUp = 0.9;
 /// Exit codes beside 0 (a result was written) and 2 (a broken request).
 inline constexpr int outOfMemoryExit = 12;
 /// The worker's sandbox ends a process with this on a forbidden system call.
