@@ -242,6 +242,16 @@ class Library:
                     f"library is compiled for {self.target}"
                 )
 
+    def addresses(self):
+        """(handle, host's function, GPU's function, workspace's bytes) for C.
+
+        The handle is the library's of a program for the host, and the runtime's of a
+        plan file, which alone of what is for a GPU has addresses.
+        """
+        if not self.runtime:
+            return self.handle._handle, self.name, None, 0
+        return self.runtime._handle, None, self._found, self.signature["workspace"]
+
     def unchecked(self):
         """What calls it on (inputs, outputs), lists of tensors, as fast as Python can.
 
@@ -477,14 +487,25 @@ class BoundLibrary:
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
+def installed(name):
+    """The path of one of fastk's libraries: beside that of FASTK_RUNTIME, or of the
+    fastk-opt of FASTK_OPT or PATH. None where there is none: the loader's folders are
+    left."""
+    runtime = os.environ.get("FASTK_RUNTIME")
+    tool = shutil.which(os.environ.get("FASTK_OPT") or "fastk-opt")
+    if runtime:
+        folder = os.path.dirname(os.path.abspath(runtime))
+    elif tool:
+        folder = os.path.join(os.path.dirname(os.path.realpath(tool)), "../lib")
+    else:
+        return None
+    path = os.path.join(os.path.normpath(folder), name)
+    return path if os.path.exists(path) else None
+
+
 def _load_runtime():
-    """libfastk_runtime: that of FASTK_RUNTIME, that of the fastk-opt in PATH, or the
-    loader's."""
-    path = os.environ.get("FASTK_RUNTIME")
-    if not path and (tool := shutil.which("fastk-opt")):
-        beside = os.path.join(os.path.dirname(os.path.realpath(tool)), "../lib")
-        beside = os.path.join(os.path.normpath(beside), "libfastk_runtime.so")
-        path = beside if os.path.exists(beside) else None
+    """libfastk_runtime: that of FASTK_RUNTIME, an installed one, or the loader's."""
+    path = os.environ.get("FASTK_RUNTIME") or installed("libfastk_runtime.so")
     try:
         return ctypes.CDLL(path or "libfastk_runtime.so", mode=ctypes.RTLD_GLOBAL)
     except OSError as error:

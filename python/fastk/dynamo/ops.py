@@ -15,6 +15,7 @@ import re
 import torch
 
 from .. import library
+from . import native
 from .errors import Unsupported
 
 _registered = {}
@@ -53,9 +54,10 @@ def register(path, digest, key, name, inputs, outputs):
         made = [inputs[0].new_empty(sizes, dtype=dtype) for sizes, dtype in outputs]
         return made[0] if len(made) == 1 else tuple(made)
 
-    call = _caller(function, outputs)
-    for device in ("CPU", "CUDA"):
-        _fragment.impl(op, call, device)
+    if not native.define(op, function, inputs, outputs):
+        call = _caller(function, outputs)
+        for device in ("CPU", "CUDA"):
+            _fragment.impl(op, call, device)
     torch.library.register_fake(f"fastk::{op}", fake, lib=_fragment)
     _registered[op] = getattr(torch.ops.fastk, op).default
     return _registered[op]

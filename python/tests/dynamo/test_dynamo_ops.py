@@ -4,7 +4,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===#
-"""An op that calls a program takes whatever tensor torch gives it."""
+"""An op that calls a program takes whatever tensor torch gives it, both where
+libfastk_torch calls it and where Python does."""
 
 import gc
 import threading
@@ -16,7 +17,7 @@ import torch
 from compiled import fastk
 
 from fastk import library
-from fastk.dynamo import ops
+from fastk.dynamo import native, ops
 from fastk.dynamo.errors import Unsupported
 
 MODEL = """
@@ -41,9 +42,17 @@ def program(tmp_path_factory):
     return str(folder / "model.so")
 
 
-@pytest.fixture
-def op(program):
-    return ops.register(program, "d" * 64, "k" * 64, "sub+mul", [ONE] * 2, [ONE] * 2)
+@pytest.fixture(params=["native", "python"])
+def op(program, request, monkeypatch):
+    digest = request.param * 10
+    if request.param == "python":
+        monkeypatch.setattr(native, "_library", lambda: None)
+    kept = len(native._kept)
+    known = len(ops._registered)
+    op = ops.register(program, digest, "k" * 64, "sub+mul", [ONE] * 2, [ONE] * 2)
+    is_new = len(ops._registered) > known
+    assert len(native._kept) == kept + (is_new and request.param == "native")
+    return op
 
 
 def check(op, a, b):
@@ -55,8 +64,11 @@ def check(op, a, b):
 
 def test_its_name(op, program):
     assert op.name().startswith("fastk::sub_mul_kkkkkkkk_")
-    again = ops.register(program, "d" * 64, "k" * 64, "sub+mul", [ONE] * 2, [ONE] * 2)
-    assert again is op
+    made = [
+        ops.register(program, "d" * 64, "k" * 64, "sub+mul", [ONE] * 2, [ONE] * 2)
+        for _ in range(2)
+    ]
+    assert made[0] is made[1]
     other = ops.register(program, "e" * 64, "k" * 64, "sub+mul", [ONE] * 2, [ONE] * 2)
     assert other.name() != op.name()
     check(other, torch.ones(6, 8), torch.ones(6, 8))
