@@ -40,7 +40,15 @@ from definitions import (
     Traced,
 )
 
-torch.set_num_threads(1)
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Tensors are small. Tests of other files have the threads that they find."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
 
 #: What second-order terms may add where a value is kept in a narrow type.
 SECOND_ORDER = 1.03

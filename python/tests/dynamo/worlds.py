@@ -136,6 +136,8 @@ def run_script(text, stderr=False, **environment):
     folders = (PYTHON, PYTHON / "tests", PYTHON / "tests" / "dynamo")
     environment = {**os.environ, **environment, "FASTK_OPT": str(BIN / "fastk-opt")}
     environment["PYTHONPATH"] = os.pathsep.join(map(str, folders))
+    # Duels are those of so many threads.
+    environment["OMP_NUM_THREADS"] = str(torch.get_num_threads())
     done = subprocess.run(
         [sys.executable, "-c", text],
         env=environment, text=True, capture_output=True, check=False,
