@@ -10,18 +10,21 @@
     PYTHONPATH=python python3 benchmarks/torch_host_cost.py time FOLDER    # on a GPU
 
 A function of 21 dependent calls and one of a single call are compiled by Inductor; a
-twentieth of the difference is a call, without what the wrapper costs once. Sizes are so
-small that the GPU waits for the host. FASTK_OPT names fastk-opt, for `make`.
+twentieth of the difference is a call, without what the wrapper costs once. All are
+measured in turns; printed are medians and quartiles. Sizes are so small that the GPU
+waits for the host. FASTK_OPT names fastk-opt, for `make`.
 """
 
 import argparse
 import ctypes
+import functools
 import os
 import pathlib
 import statistics
 import subprocess
 import sys
 import time
+import types
 
 SIZE = 32
 #: name: (operands, body of its function).
@@ -55,38 +58,39 @@ def make(folder):
         subprocess.run(command, check=True)
 
 
-def microseconds(call, synchronize, rounds=40, calls=50):
-    """Of one call: the median round."""
-    for _ in range(200):
-        call()
-    synchronize()
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        for _ in range(calls):
+#: Turns in which all are measured, and calls of each in a turn.
+TURNS, CALLS = 80, 10
+#: Calls in the long function beside the one in the short.
+MORE = 20
+
+
+def microseconds(calls, synchronize):
+    """Of a call of each function, in turns: {name: [a turn's]}."""
+    for call in calls.values():
+        for _ in range(20):
             call()
-        times.append((time.perf_counter() - start) / calls)
-        synchronize()
-    return statistics.median(times) * 1e6
+    times = {name: [] for name in calls}
+    for _ in range(TURNS):
+        for name, call in calls.items():
+            synchronize()
+            start = time.perf_counter()
+            for _ in range(CALLS):
+                call()
+            times[name].append((time.perf_counter() - start) / CALLS * 1e6)
+    return times
 
 
-def per_call(function, operands, torch):
-    """Microseconds of one of the calls that Inductor's wrapper makes."""
-    costs = []
-    for count in (1, 21):
+def chain(function, count):
+    """A function of `count` dependent calls, of a code of its own: Dynamo caches by it."""
 
-        def repeated(*operands, count=count):
-            result = operands[0]
-            for _ in range(count):
-                result = function(result, *operands[1:])
-            return result
+    def repeated(*operands):
+        result = operands[0]
+        for _ in range(count):
+            result = function(result, *operands[1:])
+        return result
 
-        torch._dynamo.reset()
-        compiled = torch.compile(repeated, dynamic=False)
-        costs.append(
-            microseconds(lambda: compiled(*operands), torch.cuda.synchronize)  # noqa: B023
-        )
-    return (costs[1] - costs[0]) / 20
+    code = repeated.__code__.replace(co_name=f"repeated_{count}_{id(function)}")
+    return types.FunctionType(code, globals(), closure=repeated.__closure__)
 
 
 PTX = b""".version 7.8
@@ -96,64 +100,90 @@ PTX = b""".version 7.8
 """
 
 
-def launch_cost(torch):
-    """Microseconds of a bare cuLaunchKernel of three pointers, called by ctypes, and of
-    a call by ctypes that does nothing."""
+def bare_launch(torch):
+    """What calls cuLaunchKernel by ctypes, for a kernel of three pointers that does
+    nothing, and what calls another function of the driver so."""
     driver = ctypes.CDLL("libcuda.so.1")
     module, kernel = ctypes.c_void_p(), ctypes.c_void_p()
     assert driver.cuModuleLoadData(ctypes.byref(module), PTX) == 0
     assert driver.cuModuleGetFunction(ctypes.byref(kernel), module, b"idle") == 0
     values = [ctypes.c_uint64(0) for _ in range(3)]
     pointers = (ctypes.c_void_p * 3)(*[ctypes.addressof(value) for value in values])
-    launch = driver.cuLaunchKernel
+    launch, idle = driver.cuLaunchKernel, driver.cuStreamIsCapturing
     sizes = [ctypes.c_uint] * 7
     launch.argtypes = [ctypes.c_void_p, *sizes, *[ctypes.c_void_p] * 3]
-    stream = torch.cuda.current_stream().cuda_stream
+    # As many arguments, of which it reads two.
+    idle.argtypes = [ctypes.c_void_p] * 2 + [ctypes.c_uint] * 7 + [ctypes.c_void_p] * 2
+    stream, status = torch.cuda.current_stream().cuda_stream, ctypes.c_int()
+    pointer = ctypes.addressof(status)
 
-    def call():
+    def launches():
         launch(kernel, 1, 1, 1, 32, 1, 1, 0, stream, pointers, None)
 
-    idle = driver.cuDriverGetVersion
-    version = ctypes.byref(ctypes.c_int())
-    both = [microseconds(each, torch.cuda.synchronize) for each in (call, lambda: idle(version))]
-    return both[0] - both[1], both[1]
+    def asks():
+        idle(stream, pointer, 1, 1, 1, 32, 1, 1, 0, stream, None)
+
+    return {"launch": launches, "ask": asks}
 
 
-def measure(folder):
-    import torch
-
+def our_ops(folder, torch):
+    """{what it is: (op, operands)} of the programs, called both ways."""
     from fastk.dynamo import native, ops
 
     one = ((SIZE, SIZE), torch.float32)
     a, b = torch.rand(SIZE, SIZE, device="cuda"), torch.rand(SIZE, SIZE, device="cuda")
-    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
-    launch, idle = launch_cost(torch)
-    print(f"bare launch {launch:.2f} us (and {idle:.2f} us of ctypes)")
-    rows = []
+    found, library = {}, native._library
     for way in ("native", "python"):
-        if way == "python":
-            native._library = lambda: None
+        native._library = library if way == "native" else lambda: None
         for name, (count, _) in PROGRAMS.items():
             kept = len(native._kept)
             path = str(folder / f"{name}.plan")
             op = ops.register(path, f"{way}{name}", way * 8, name, [one] * count, [one])
             assert (len(native._kept) > kept) == (way == "native")
             operands = (a, b)[:count]
-            wanted = {"add": torch.add, "product": torch.mm, "exp": torch.exp}[name](*operands)
-            assert torch.allclose(op(*operands), wanted, rtol=1e-4), name
-            rows.append((f"fastk's {name}, {way}", per_call(op, operands, torch)))
-    # Inductor's extern call, into a result that is there; ops that it does not know.
-    rows.append(("Inductor's extern mm", per_call(torch.mm, (a, b), torch)))
+            of_torch = {"add": torch.add, "product": torch.mm, "exp": torch.exp}[name]
+            assert torch.allclose(op(*operands), of_torch(*operands), rtol=1e-4), name
+            found[f"fastk's {name}, {way}"] = (op, operands)
+    return found
+
+
+def torchs_ops(torch):
+    """The same of ops that Inductor calls: its own extern call and one of nobody's."""
+    a, b = torch.rand(SIZE, SIZE, device="cuda"), torch.rand(SIZE, SIZE, device="cuda")
     library = torch.library.Library("hostcost", "DEF")
     library.define("idle(Tensor a) -> Tensor")
     library.impl("idle", torch.empty_like, "CUDA")
     torch.library.register_fake("hostcost::idle", torch.empty_like, lib=library)
-    idle_op = torch.ops.hostcost.idle.default
-    rows.append(("an op in Python that allocates alone", per_call(idle_op, (a,), torch)))
-    sort = torch.ops.aten.cumsum.default
-    rows.append(("aten's cumsum, a fallback", per_call(lambda x: sort(x, 0), (a,), torch)))
-    for name, cost in rows:
-        print(f"{name:40} {cost:6.2f} us, {cost - launch:6.2f} above a launch")
+    return {
+        "Inductor's extern mm": (torch.mm, (a, b)),
+        "an op in Python that allocates": (torch.ops.hostcost.idle.default, (a,)),
+        "library": library,  # kept
+    }
+
+
+def measure(folder):
+    import torch
+
+    ops = {**our_ops(folder, torch), **torchs_ops(torch)}
+    kept = ops.pop("library")
+    calls = bare_launch(torch)
+    for name, (function, operands) in ops.items():
+        for count in (1, 1 + MORE):
+            compiled = torch.compile(chain(function, count), dynamic=False)
+            calls[name, count] = functools.partial(compiled, *operands)
+    with torch.no_grad():
+        times = microseconds(calls, torch.cuda.synchronize)
+    del kept
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
+    launch = statistics.median(
+        one - other for one, other in zip(times["launch"], times["ask"])
+    )
+    print(f"{'a bare launch':36} {launch:6.2f} us")
+    for name in ops:
+        pairs = zip(times[name, 1], times[name, 1 + MORE])
+        costs = sorted((long - short) / MORE for short, long in pairs)
+        cost, low, high = (costs[int(len(costs) * part)] for part in (0.5, 0.25, 0.75))
+        print(f"{name:36} {cost:6.2f} us ({low:.2f} to {high:.2f})")
 
 
 def main():

@@ -110,6 +110,48 @@ def llama():
     )
 
 
+class ResidualBlock(torch.nn.Module):
+    def __init__(self, before, after):
+        super().__init__()
+        self.norms = torch.nn.ModuleList(
+            torch.nn.GroupNorm(32, size) for size in (before, after)
+        )
+        self.convs = torch.nn.ModuleList(
+            torch.nn.Conv2d(size, after, 3, padding=1) for size in (before, after)
+        )
+        self.skip = torch.nn.Conv2d(before, after, 1)
+
+    def forward(self, x):
+        y = x
+        for norm, conv in zip(self.norms, self.convs):
+            y = conv(torch.nn.functional.silu(norm(y)))
+        return self.skip(x) + y
+
+
+class PixelAttention(torch.nn.Module):
+    def __init__(self, size, heads):
+        super().__init__()
+        self.heads, self.norm = heads, torch.nn.GroupNorm(32, size)
+        self.mix, self.out = torch.nn.Linear(size, 3 * size), torch.nn.Linear(size, size)
+
+    def forward(self, x):
+        pixels = self.norm(x).flatten(2).transpose(1, 2)
+        parts = self.mix(pixels).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
+        seen = torch.nn.functional.scaled_dot_product_attention(*parts)
+        seen = self.out(seen.transpose(1, 2).flatten(-2))
+        return x + seen.transpose(1, 2).reshape(x.shape)
+
+
+def unet_stage():
+    """A stage of a U-Net for pictures, as diffusion models have them."""
+    torch.manual_seed(1)
+    stage = torch.nn.Sequential(
+        ResidualBlock(320, 640), PixelAttention(640, 8),
+        ResidualBlock(640, 640), PixelAttention(640, 8),
+    )  # fmt: skip
+    return stage.eval(), (torch.randn(1, 320, 32, 32),)
+
+
 def gpt2_small():
     return _gpt2(13, n_layer=2, n_embd=64, n_head=4, n_positions=32, vocab_size=211)
 
