@@ -68,7 +68,7 @@ private:
   }
 
   void describe(ContractionSide &side, ArrayRef<unsigned> outer) {
-    side.elem = found.program.elemOf(side.factor.getType()).value_or(Elem::F32);
+    side.elem = found.elemOf(side.factor);
     std::optional<OperandPlace> place = placeOf(found, side.factor);
     if (!place)
       return;

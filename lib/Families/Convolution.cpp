@@ -149,11 +149,13 @@ private:
     auto one = [](std::optional<unsigned> var) {
       return var ? SmallVector<unsigned>{*var} : SmallVector<unsigned>();
     };
-    found.xElem = elemOf(found.xFactor);
-    found.wElem = elemOf(found.wFactor);
+    found.xElem = found.elemOf(found.xFactor);
+    found.wElem = found.elemOf(found.wFactor);
     found.x = place(
-        placeOf(found.program, found.input,
-                [&](Scope &scope) { scope.at(found.input, found.inputIndex); }),
+        placeOf(
+            found.program, found.input,
+            [&](Scope &scope) { scope.at(found.input, found.inputIndex); },
+            found.isWidened),
         {found.batch, found.groups, found.inChannels, one(z.inputVar),
          one(y.inputVar), one(x.inputVar)});
     found.w = place(placeOf(found, found.wFactor),
@@ -162,10 +164,6 @@ private:
     OperandPlace result{0, Scope::linear(found.result, found.index)};
     found.out = place(result, {found.batch, found.groups, found.outChannels,
                                one(z.var), one(y.var), one(x.var)});
-  }
-
-  Elem elemOf(Value factor) const {
-    return found.program.elemOf(factor.getType()).value_or(Elem::F32);
   }
 
   ConvolutionPlace place(std::optional<OperandPlace> at,

@@ -18,21 +18,51 @@ using namespace fastk::catalog;
 using families::OperandPlace;
 using families::SummedProducts;
 
-/// Whether the tensor's elements are those of an operand, moved at most.
-static bool isMoved(Value tensor) {
+static Value narrow(Value value) {
+  while (auto wide = value.getDefiningOp<arith::ExtFOp>())
+    value = wide.getIn();
+  return value;
+}
+
+/// What the elements of a tensor are moved from, one op before it, and widened
+/// where that is asked for. Null: they are computed, or an operand's.
+static Value movedFrom(Value tensor, bool isWidened) {
   Operation *op = tensor.getDefiningOp();
   if (!op)
-    return true;
+    return {};
   if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
           tensor::ExtractSliceOp>(op))
-    return isMoved(op->getOperand(0));
+    return op->getOperand(0);
   auto generic = dyn_cast<linalg::GenericOp>(op);
   if (!generic || !isElementwise(generic) || generic.getNumDpsInputs() != 1)
-    return false;
+    return {};
   auto yield = cast<linalg::YieldOp>(generic.getBody()->getTerminator());
-  unsigned result = cast<OpResult>(tensor).getResultNumber();
-  return yield.getOperand(result) == generic.getBody()->getArgument(0) &&
-         isMoved(generic->getOperand(0));
+  Value made = yield.getOperand(cast<OpResult>(tensor).getResultNumber());
+  if (isWidened)
+    made = narrow(made);
+  return made == generic.getBody()->getArgument(0) ? generic->getOperand(0)
+                                                   : Value();
+}
+
+/// Whether the tensor's elements are those of an operand, moved at most, and
+/// widened where that is asked for.
+static bool isMoved(Value tensor, bool isWidened) {
+  while (Value source = movedFrom(tensor, isWidened))
+    tensor = source;
+  return !tensor.getDefiningOp();
+}
+
+/// The type of a factor before tensors are made of it that differ by places and
+/// exact widening alone.
+static Type narrowestOf(linalg::GenericOp op, Value factor) {
+  Type type = factor.getType();
+  auto argument = dyn_cast<BlockArgument>(factor);
+  if (!argument || argument.getOwner() != op.getBody())
+    return type;
+  Value tensor = op->getOperand(argument.getArgNumber());
+  while (Value source = movedFrom(tensor, /*isWidened=*/true))
+    tensor = source;
+  return getElementTypeOrSelf(tensor.getType());
 }
 
 /// Inputs of `op` that a value of its body is computed from. False: something
@@ -92,14 +122,24 @@ private:
       return fail("what it reduces is no sum of products");
     if (getElementTypeOrSelf(found.op->getResult(0).getType()).isF64())
       return fail("it sums in f64, which no family does");
-    auto narrow = [](Value value) {
-      while (auto wide = value.getDefiningOp<arith::ExtFOp>())
-        value = wide.getIn();
-      return value;
-    };
     found.lhs = narrow(sum->lhs);
     found.rhs = narrow(sum->rhs);
+    setTypes();
     return true;
+  }
+
+  /// An op may be imported with factors that another op has widened: half
+  /// precision that is summed in f32. Both are of one narrow type then.
+  void setTypes() {
+    Type lhs = narrowestOf(found.op, found.lhs);
+    found.isWidened = lhs == narrowestOf(found.op, found.rhs) &&
+                      lhs.isFloat() && lhs.getIntOrFloatBitWidth() == 16;
+    auto elem = [&](Value factor) {
+      return found.program.elemOf(found.isWidened ? lhs : factor.getType())
+          .value_or(Elem::F32);
+    };
+    found.lhsElem = elem(found.lhs);
+    found.rhsElem = elem(found.rhs);
   }
 
   /// Variables for the result's dimensions and for what is summed; from these
@@ -269,8 +309,8 @@ families::varsOf(const SummedProducts &products, Value factor,
 
 std::optional<OperandPlace>
 families::placeOf(const Program &program, Value tensor,
-                  llvm::function_ref<void(Scope &)> compute) {
-  if (!isMoved(tensor))
+                  llvm::function_ref<void(Scope &)> compute, bool isWidened) {
+  if (!isMoved(tensor, isWidened))
     return std::nullopt;
   Program scratch = program;
   std::string text;
@@ -292,7 +332,8 @@ std::optional<OperandPlace> families::placeOf(const SummedProducts &products,
     return std::nullopt;
   return placeOf(
       products.program, op->getOperand(argument.getArgNumber()),
-      [&](Scope &scope) { scope.bodyAt(op, factor, products.loops); });
+      [&](Scope &scope) { scope.bodyAt(op, factor, products.loops); },
+      products.isWidened);
 }
 
 std::optional<int64_t> families::strideOf(const Program &program,

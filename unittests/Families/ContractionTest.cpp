@@ -57,6 +57,55 @@ TEST(ContractionTest, GroupsAndStridesComeFromMaps) {
   }
 }
 
+/// As importers write a product in half precision that is summed, and gets its
+/// bias, in f32: the operands are widened by ops of their own.
+static std::string widened(const std::string &a, const std::string &b) {
+  auto widen = [](const std::string &of, const std::string &name,
+                  const std::string &type, const std::string &shape) {
+    const std::string from = "tensor<" + shape + type + ">",
+                      to = "tensor<" + shape + "f32>";
+    return "  %e" + name + " = tensor.empty() : " + to + "\n  %w" + name +
+           " = linalg.generic {indexing_maps = [#map, #map], iterator_types = "
+           "[\"parallel\", \"parallel\"]} ins(%" +
+           of + " : " + from + ") outs(%e" + name + " : " + to +
+           ") {\n  ^bb0(%in: " + type + ", %out: f32):\n" +
+           (type == "f32" ? "    linalg.yield %in : f32\n"
+                          : "    %x = arith.extf %in : " + type +
+                                " to f32\n    linalg.yield %x : f32\n") +
+           "  } -> " + to + "\n";
+  };
+  return "#map = affine_map<(d0, d1) -> (d0, d1)>\n"
+         "func.func @forward(%a: tensor<64x32x" +
+         a + ">, %b: tensor<32x128x" + b +
+         ">) -> tensor<64x128xf32> {\n"
+         "  %zero = arith.constant 0.0 : f32\n" +
+         widen("a", "A", a, "64x32x") + widen("b", "B", b, "32x128x") +
+         "  %e = tensor.empty() : tensor<64x128xf32>\n"
+         "  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64x128xf32>) -> "
+         "tensor<64x128xf32>\n"
+         "  %p = linalg.matmul ins(%wA, %wB : tensor<64x32xf32>, "
+         "tensor<32x128xf32>) outs(%f : tensor<64x128xf32>) -> "
+         "tensor<64x128xf32>\n"
+         "  return %p : tensor<64x128xf32>\n}\n";
+}
+
+TEST(ContractionTest, FactorsThatOpsHaveWidenedAreNarrow) {
+  for (auto [a, b, bits, isPlain] :
+       {std::tuple("f16", "f16", 2, true), std::tuple("bf16", "bf16", 2, true),
+        std::tuple("f16", "bf16", 4, false), std::tuple("f16", "f32", 4, false),
+        std::tuple("f32", "f32", 4, true)}) {
+    MatchedText matched(widened(a, b));
+    ASSERT_TRUE(matched.core) << matched.why;
+    for (const families::ContractionSide *side :
+         {&matched.core->a, &matched.core->b}) {
+      EXPECT_EQ(catalog::bytesOf(side->elem), bits) << a << " " << b;
+      bool isItself = side->elem == catalog::Elem::F32 &&
+                      std::string(side == &matched.core->a ? a : b) == "f32";
+      EXPECT_EQ(side->isPlain, isPlain || isItself) << a << " " << b;
+    }
+  }
+}
+
 TEST(ContractionTest, ColumnsAreWhatLiesTogetherInTheResult) {
   ContractionText text;
   text.out = "nm";

@@ -28,6 +28,11 @@ struct SummedProducts {
   catalog::Elem resultElem = catalog::Elem::F32;
   /// In the body of the op: what is multiplied, before it is widened.
   mlir::Value lhs, rhs;
+  /// The types of their elements, as the workload computes them. `isWidened`:
+  /// before tensors that widen them, exactly, where both are of one narrow
+  /// type.
+  catalog::Elem lhsElem = catalog::Elem::F32, rhsElem = catalog::Elem::F32;
+  bool isWidened = false;
   /// Variables before this one are coordinates of the result, outermost first;
   /// those of `summed` are summed over.
   unsigned resultVars = 0;
@@ -44,6 +49,9 @@ struct SummedProducts {
     for (unsigned var : group)
       size *= program.vars[var].extent;
     return size;
+  }
+  catalog::Elem elemOf(mlir::Value factor) const {
+    return factor == lhs ? lhsElem : rhsElem;
   }
 };
 
@@ -62,11 +70,11 @@ struct OperandPlace {
   unsigned input = 0;
   catalog::Lin linear;
 };
-/// Of the one element that `compute` loads of what `tensor` is moved from.
-/// Nothing: it is computed.
+/// Of the one element that `compute` loads of what `tensor` is moved from, and
+/// widened where \p isWidened. Nothing: it is computed.
 std::optional<OperandPlace>
 placeOf(const catalog::Program &program, mlir::Value tensor,
-        llvm::function_ref<void(catalog::Scope &)> compute);
+        llvm::function_ref<void(catalog::Scope &)> compute, bool isWidened);
 /// The same of a factor, which is an operand of the op that sums.
 std::optional<OperandPlace> placeOf(const SummedProducts &products,
                                     mlir::Value factor);
