@@ -124,6 +124,18 @@ def function_of(module, name):
     return types.FunctionType(code, globals(), closure=call.__closure__)
 
 
+class WarmClock:
+    """A clock that calls once more before. Inductor is called twice as often as fastk, and
+    of two equal models that wait for the host the one that was called last is faster."""
+
+    def __init__(self, clock):
+        self.clock, self.prepare = clock, clock.prepare
+
+    def seconds(self, call):
+        call()
+        return self.clock.seconds(call)
+
+
 def compare(spec, options):
     """A row of what calls take; in a process of its own."""
     import warnings
@@ -151,7 +163,7 @@ def compare(spec, options):
         result = duel.measure(
             lambda: calls["fastk"](*inputs),
             lambda: calls["inductor"](*inputs),
-            duel.clock_of(torch.device(options.device)),
+            WarmClock(duel.clock_of(torch.device(options.device))),
         )
     told = [str(each.message) for each in caught if "fastk" in str(each.message)]
     hits = [each for each in watch.workloads if each["outcome"] == "hit"]
