@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CurlLibrary.h"
 #include "HttpTransport.h"
 #include "PipeSignal.h"
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <curl/curl.h>
 #include <fcntl.h>
 #include <map>
 
@@ -19,6 +19,11 @@ using namespace fastk;
 
 /// Of all headers of a response together.
 static constexpr size_t kHeaderLimit = 256 << 10;
+/// The first with CURLOPT_PROTOCOLS_STR, and with CURLOPT_QUICK_EXIT.
+static constexpr unsigned kProtocolsByName = 0x075500, kQuickExit = 0x075700;
+/// CURLOPT_PROTOCOLS, which the header warns of.
+static constexpr auto kProtocolsByBits =
+    static_cast<CURLoption>(CURLOPTTYPE_LONG + 181);
 
 HttpTransport::~HttpTransport() = default;
 
@@ -32,6 +37,7 @@ StringRef HttpResult::header(StringRef name) const {
 namespace {
 /// One request and all that libcurl refers to until it is done.
 struct Transfer {
+  const CurlLibrary &curl;
   CURL *easy = nullptr;
   curl_slist *headers = nullptr;
   size_t id = 0, responseLimit = 0, headerBytes = 0;
@@ -39,13 +45,13 @@ struct Transfer {
   char message[CURL_ERROR_SIZE] = {};
   HttpResult result;
 
-  Transfer() = default;
+  explicit Transfer(const CurlLibrary &curl) : curl(curl) {}
   Transfer(const Transfer &) = delete;
   Transfer &operator=(const Transfer &) = delete;
   ~Transfer() {
     if (easy)
-      curl_easy_cleanup(easy);
-    curl_slist_free_all(headers);
+      curl.curl_easy_cleanup(easy);
+    curl.curl_slist_free_all(headers);
   }
 };
 
@@ -53,16 +59,19 @@ class CurlTransport : public HttpTransport {
 public:
   explicit CurlTransport(TransportOptions options)
       : options(std::move(options)) {
-    // Not thread-safe in every libcurl, hence once, by the language's rule.
-    static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
-    if (initialised == CURLE_OK)
-      multi = curl_multi_init();
+    Expected<const CurlLibrary &> loaded = CurlLibrary::shared();
+    if (!loaded) {
+      whyNot = toString(loaded.takeError());
+      return;
+    }
+    curl = &*loaded;
+    multi = curl->curl_multi_init();
   }
   ~CurlTransport() override {
     NoPipeSignal quiet;
     cancelAll();
     if (multi)
-      curl_multi_cleanup(multi);
+      curl->curl_multi_cleanup(multi);
   }
 
   void start(size_t id, const HttpRequest &request) override;
@@ -74,6 +83,9 @@ private:
   void failAtOnce(size_t id, std::string problem);
 
   TransportOptions options;
+  const CurlLibrary *curl = nullptr;
+  /// Where there is no `multi`.
+  std::string whyNot = "libcurl could not be initialised";
   CURLM *multi = nullptr;
   std::map<CURL *, std::unique_ptr<Transfer>> transfers;
   std::vector<std::pair<size_t, HttpResult>> done;
@@ -116,10 +128,11 @@ static int onSocket(void *, curl_socket_t socket, curlsocktype) {
   return CURL_SOCKOPT_OK;
 }
 
-static bool append(curl_slist *&list, const std::string &line) {
-  curl_slist *longer = curl_slist_append(list, line.c_str());
+static bool append(Transfer &transfer, const std::string &line) {
+  curl_slist *longer =
+      transfer.curl.curl_slist_append(transfer.headers, line.c_str());
   if (longer)
-    list = longer;
+    transfer.headers = longer;
   return longer != nullptr;
 }
 
@@ -128,14 +141,14 @@ static long milliseconds(double seconds) {
 }
 
 bool CurlTransport::prepare(Transfer &transfer, const HttpRequest &request) {
-  transfer.easy = curl_easy_init();
+  transfer.easy = curl->curl_easy_init();
   if (!transfer.easy)
     return false;
   bool isGood = true;
   for (const std::string &header : request.headers)
-    isGood &= append(transfer.headers, header);
+    isGood &= append(transfer, header);
   // Else libcurl waits for "100 Continue", which few servers send.
-  isGood &= append(transfer.headers, "Expect:");
+  isGood &= append(transfer, "Expect:");
   if (request.secret) {
     std::string line;
     line.reserve(request.secretHeader.size() + request.secretPrefix.size() +
@@ -144,17 +157,20 @@ bool CurlTransport::prepare(Transfer &transfer, const HttpRequest &request) {
     line += ": ";
     line += request.secretPrefix;
     line += request.secret->reveal();
-    isGood &= append(transfer.headers, line);
+    isGood &= append(transfer, line);
     wipe(line);
   }
   auto set = [&](CURLoption option, auto value) {
-    isGood &= curl_easy_setopt(transfer.easy, option, value) == CURLE_OK;
+    isGood &= curl->curl_easy_setopt(transfer.easy, option, value) == CURLE_OK;
   };
   set(CURLOPT_PRIVATE, &transfer);
   set(CURLOPT_ERRORBUFFER, transfer.message);
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_URL, request.url.str().c_str());
-  set(CURLOPT_PROTOCOLS_STR, "https,http");
+  if (curl->version >= kProtocolsByName)
+    set(CURLOPT_PROTOCOLS_STR, "https,http");
+  else
+    set(kProtocolsByBits, long(CURLPROTO_HTTPS | CURLPROTO_HTTP));
   // Followed nowhere: a key goes to the host that the user named.
   set(CURLOPT_FOLLOWLOCATION, 0L);
   set(CURLOPT_POST, 1L);
@@ -176,7 +192,8 @@ bool CurlTransport::prepare(Transfer &transfer, const HttpRequest &request) {
   set(CURLOPT_TCP_KEEPIDLE, 30L);
   set(CURLOPT_TCP_KEEPINTVL, 30L);
   // Do not wait for a name server when all is over.
-  set(CURLOPT_QUICK_EXIT, 1L);
+  if (curl->version >= kQuickExit)
+    set(CURLOPT_QUICK_EXIT, 1L);
   // libcurl reads the proxies' variables. What is on this machine is never
   // asked by way of another one: its requests are in the clear.
   if (request.url.isLoopback())
@@ -196,16 +213,16 @@ void CurlTransport::failAtOnce(size_t id, std::string problem) {
 }
 
 void CurlTransport::start(size_t id, const HttpRequest &request) {
-  auto transfer = std::make_unique<Transfer>();
+  if (!multi)
+    return failAtOnce(id, whyNot);
+  auto transfer = std::make_unique<Transfer>(*curl);
   transfer->id = id;
   transfer->responseLimit = options.responseLimit;
-  if (!multi)
-    return failAtOnce(id, "libcurl could not be initialised");
   if (!prepare(*transfer, request))
     return failAtOnce(id, "libcurl refuses the request's settings");
   CURL *easy = transfer->easy;
-  if (CURLMcode code = curl_multi_add_handle(multi, easy))
-    return failAtOnce(id, curl_multi_strerror(code));
+  if (CURLMcode code = curl->curl_multi_add_handle(multi, easy))
+    return failAtOnce(id, curl->curl_multi_strerror(code));
   transfers[easy] = std::move(transfer);
 }
 
@@ -237,16 +254,17 @@ std::vector<std::pair<size_t, HttpResult>> CurlTransport::wait(double seconds) {
   if (multi) {
     using Steady = std::chrono::steady_clock;
     auto end = Steady::now() + std::chrono::duration<double>(seconds);
-    curl_multi_perform(multi, &running);
+    curl->curl_multi_perform(multi, &running);
     while (done.empty() && running == static_cast<int>(transfers.size())) {
       std::chrono::duration<double> rest = end - Steady::now();
       if (rest.count() <= 0)
         break;
-      curl_multi_poll(multi, nullptr, 0,
-                      static_cast<int>(milliseconds(rest.count())), nullptr);
-      curl_multi_perform(multi, &running);
+      curl->curl_multi_poll(multi, nullptr, 0,
+                            static_cast<int>(milliseconds(rest.count())),
+                            nullptr);
+      curl->curl_multi_perform(multi, &running);
     }
-    while (CURLMsg *message = curl_multi_info_read(multi, &left)) {
+    while (CURLMsg *message = curl->curl_multi_info_read(multi, &left)) {
       if (message->msg != CURLMSG_DONE)
         continue;
       CURL *easy = message->easy_handle;
@@ -255,19 +273,19 @@ std::vector<std::pair<size_t, HttpResult>> CurlTransport::wait(double seconds) {
       Transfer &transfer = *found->second;
       HttpResult &result = transfer.result;
       long status = 0;
-      curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+      curl->curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
       result.status = static_cast<int>(status);
       result.failure = failureOf(code, transfer.isTooLarge);
       // Nothing was sent to anyone yet.
       curl_off_t connected = 0;
-      curl_easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &connected);
+      curl->curl_easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &connected);
       if (result.failure == TransportFailure::Timeout && connected == 0)
         result.failure = TransportFailure::Network;
       if (result.failure != TransportFailure::None)
-        result.problem =
-            transfer.message[0] ? transfer.message : curl_easy_strerror(code);
+        result.problem = transfer.message[0] ? transfer.message
+                                             : curl->curl_easy_strerror(code);
       done.emplace_back(transfer.id, std::move(result));
-      curl_multi_remove_handle(multi, easy);
+      curl->curl_multi_remove_handle(multi, easy);
       transfers.erase(found);
     }
   }
@@ -277,7 +295,7 @@ std::vector<std::pair<size_t, HttpResult>> CurlTransport::wait(double seconds) {
 void CurlTransport::cancelAll() {
   NoPipeSignal quiet;
   for (auto &[easy, transfer] : transfers)
-    curl_multi_remove_handle(multi, easy);
+    curl->curl_multi_remove_handle(multi, easy);
   transfers.clear();
   done.clear();
 }

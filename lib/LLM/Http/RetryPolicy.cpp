@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "RetryPolicy.h"
+#include "CurlLibrary.h"
 #include <algorithm>
 #include <cmath>
-#include <curl/curl.h>
 #include <nlohmann/json.hpp>
 
 using namespace llvm;
@@ -33,11 +33,17 @@ static std::optional<double> seconds(StringRef text) {
 
 static std::optional<double> untilDate(StringRef text, const HttpResult &result,
                                        time_t today) {
-  time_t date = curl_getdate(text.str().c_str(), nullptr);
+  Expected<const CurlLibrary &> curl = CurlLibrary::shared();
+  if (!curl) {
+    consumeError(curl.takeError());
+    return std::nullopt;
+  }
+  time_t date = curl->curl_getdate(text.str().c_str(), nullptr);
   if (date < 0)
     return std::nullopt;
   // The server's own clock, if it shows it: ours may be off.
-  time_t served = curl_getdate(result.header("date").str().c_str(), nullptr);
+  time_t served =
+      curl->curl_getdate(result.header("date").str().c_str(), nullptr);
   return std::max(0.0, std::difftime(date, served >= 0 ? served : today));
 }
 

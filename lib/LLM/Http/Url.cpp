@@ -6,22 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Url.h"
+#include "CurlLibrary.h"
 #include "llvm/ADT/StringExtras.h"
 #include <arpa/inet.h>
-#include <curl/curl.h>
 #include <memory>
 
 using namespace llvm;
 using namespace fastk;
-
-static std::string part(CURLU *handle, CURLUPart which) {
-  char *text = nullptr;
-  if (curl_url_get(handle, which, &text, 0) != CURLUE_OK)
-    return "";
-  std::string result = text;
-  curl_free(text);
-  return result;
-}
 
 Expected<Url> fastk::parseUrl(StringRef text) {
   auto refuse = [](const Twine &why) {
@@ -29,26 +20,38 @@ Expected<Url> fastk::parseUrl(StringRef text) {
                              "the base URL " + why +
                                  "; write it as https://HOST[:PORT][/PATH]");
   };
-  std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> handle(curl_url(),
-                                                             curl_url_cleanup);
+  Expected<const CurlLibrary &> curl = CurlLibrary::shared();
+  if (!curl)
+    return curl.takeError();
+  std::unique_ptr<CURLU, decltype(curl->curl_url_cleanup)> handle(
+      curl->curl_url(), curl->curl_url_cleanup);
   std::string copy = text.trim().str();
-  if (CURLUcode code = curl_url_set(handle.get(), CURLUPART_URL, copy.c_str(),
-                                    CURLU_NON_SUPPORT_SCHEME))
-    return refuse("cannot be read: " + Twine(curl_url_strerror(code)));
+  if (CURLUcode code = curl->curl_url_set(
+          handle.get(), CURLUPART_URL, copy.c_str(), CURLU_NON_SUPPORT_SCHEME))
+    return refuse("cannot be read: " + Twine(curl->curl_url_strerror
+                                                 ? curl->curl_url_strerror(code)
+                                                 : "it is malformed"));
+  auto part = [&](CURLUPart which) -> std::string {
+    char *text = nullptr;
+    if (curl->curl_url_get(handle.get(), which, &text, 0) != CURLUE_OK)
+      return "";
+    std::string result = text;
+    curl->curl_free(text);
+    return result;
+  };
   // What is in it may be a password: nothing of the URL is shown.
-  if (!part(handle.get(), CURLUPART_USER).empty() ||
-      !part(handle.get(), CURLUPART_PASSWORD).empty())
+  if (!part(CURLUPART_USER).empty() || !part(CURLUPART_PASSWORD).empty())
     return refuse("holds a user or a password: a key belongs into an "
                   "environment variable");
   Url url;
-  url.scheme = part(handle.get(), CURLUPART_SCHEME);
-  url.host = part(handle.get(), CURLUPART_HOST);
-  url.port = part(handle.get(), CURLUPART_PORT);
-  url.path = part(handle.get(), CURLUPART_PATH);
-  url.query = part(handle.get(), CURLUPART_QUERY);
+  url.scheme = part(CURLUPART_SCHEME);
+  url.host = part(CURLUPART_HOST);
+  url.port = part(CURLUPART_PORT);
+  url.path = part(CURLUPART_PATH);
+  url.query = part(CURLUPART_QUERY);
   if (url.scheme != "http" && url.scheme != "https")
     return refuse("has the scheme '" + url.scheme + "'");
-  if (!part(handle.get(), CURLUPART_FRAGMENT).empty())
+  if (!part(CURLUPART_FRAGMENT).empty())
     return refuse("ends in a fragment (#)");
   while (StringRef(url.path).ends_with("/"))
     url.path.pop_back();
