@@ -155,8 +155,9 @@ CompileResult fastk::cuda::assembleInChild(const AssembleRequest &request,
   std::string ptxas = fs::canonical(findPtxas(), ec).string();
   if (ec || ptxas.empty()) {
     result.missingTool = true;
-    return fail("there is no ptxas: run scripts/install-deps.sh --cuda, or "
-                "name a CUDA toolkit in FASTK_CUDA_PATH");
+    return fail("there is no ptxas: run scripts/install-deps.sh --cuda (beside "
+                "the wheel: pip install 'fastk[cuda]'), or name a CUDA toolkit "
+                "in FASTK_CUDA_PATH");
   }
   ByteWriter message;
   message.text(ptxas);

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <set>
 #include <sstream>
 #include <unistd.h>
@@ -93,13 +94,17 @@ static void addRoot(const fs::path &root, std::vector<Toolkit> &found) {
       addLibrary(folder, includes, found);
 }
 
+/// Adds those of the packages in \p folder, as site-packages.
+static void addPackages(const fs::path &folder, std::vector<fs::path> &roots) {
+  for (const fs::path &cuda : entries(folder / "nvidia", "cu"))
+    // cu13 and later; older wheels scatter over cuda_nvrtc, cuda_runtime ...
+    if (cuda.filename().string().find('_') == std::string::npos)
+      roots.push_back(cuda);
+}
+
 static void addVenv(const fs::path &venv, std::vector<fs::path> &roots) {
   for (const fs::path &python : entries(venv / "lib", "python3"))
-    for (const fs::path &cuda :
-         entries(python / "site-packages" / "nvidia", "cu"))
-      // cu13 and later; older wheels scatter over cuda_nvrtc, cuda_runtime ...
-      if (cuda.filename().string().find('_') == std::string::npos)
-        roots.push_back(cuda);
+    addPackages(python / "site-packages", roots);
 }
 
 /// The toolkits that the environment names, or that are installed.
@@ -114,22 +119,35 @@ static std::vector<fs::path> installedRoots() {
   return roots;
 }
 
+/// Calls \p visit with \p folder and those that it is in, not too many.
+static void forEachAbove(fs::path folder,
+                         const std::function<void(const fs::path &)> &visit) {
+  for (int up = 0; up < 6 && !folder.empty(); ++up) {
+    visit(folder);
+    if (folder == folder.parent_path())
+      break;
+    folder = folder.parent_path();
+  }
+}
+
 /// The toolkits of pip packages.
 static std::vector<fs::path> pipRoots() {
+  std::error_code error;
+  fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  std::vector<fs::path> roots;
+  // Of the environment that fastk is a package of.
+  forEachAbove(here, [&](const fs::path &folder) {
+    if (folder.filename() == "site-packages" ||
+        folder.filename() == "dist-packages")
+      addPackages(folder, roots);
+  });
   std::vector<fs::path> venvs;
   if (const char *set = std::getenv("VIRTUAL_ENV"); set && *set)
     venvs.push_back(set);
-  std::error_code error;
-  for (fs::path start :
-       {fs::read_symlink("/proc/self/exe", error).parent_path(),
-        fs::current_path(error)})
-    for (int up = 0; up < 6 && !start.empty(); ++up) {
-      venvs.push_back(start / ".venv");
-      if (start == start.parent_path())
-        break;
-      start = start.parent_path();
-    }
-  std::vector<fs::path> roots;
+  for (const fs::path &start : {here, fs::current_path(error)})
+    forEachAbove(start, [&](const fs::path &folder) {
+      venvs.push_back(folder / ".venv");
+    });
   for (const fs::path &venv : venvs)
     addVenv(venv, roots);
   return roots;

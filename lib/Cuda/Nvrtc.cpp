@@ -43,8 +43,10 @@ const std::string &fastk::cuda::preludeDigest() {
 }
 
 static const char *const kHowToGet =
-    "run scripts/install-deps.sh --cuda (pip packages, no GPU needed), or "
-    "install CUDA 12.4 or later, or name its folder in FASTK_CUDA_PATH";
+    "run scripts/install-deps.sh --cuda (pip packages, no GPU needed; beside "
+    "the "
+    "wheel: pip install 'fastk[cuda]'), or install CUDA 12.4 or later, or name "
+    "its folder in FASTK_CUDA_PATH";
 
 template <typename Function>
 static bool resolve(void *library, const char *name, Function &function) {
@@ -53,16 +55,19 @@ static bool resolve(void *library, const char *name, Function &function) {
 }
 
 bool Nvrtc::load(const Toolkit &toolkit, Nvrtc &nvrtc, std::string &error) {
-  // NVRTC opens its builtins by bare name: that finds them only if they are
-  // there already.
-  if (!toolkit.builtins.empty())
-    dlopen(toolkit.builtins.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  void *library = dlopen(toolkit.nvrtc.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
+  auto cannotLoad = [&](const std::string &file) {
     const char *why = dlerror();
-    error = "cannot load " + toolkit.nvrtc + ": " + (why ? why : "no reason");
+    error = "cannot load " + file + ": " + (why ? why : "no reason");
     return false;
-  }
+  };
+  // NVRTC opens its builtins by bare name: that finds them only if they are
+  // there already. They need the C++ library, and NVRTC does not.
+  if (!toolkit.builtins.empty() &&
+      !dlopen(toolkit.builtins.c_str(), RTLD_NOW | RTLD_GLOBAL))
+    return cannotLoad(toolkit.builtins);
+  void *library = dlopen(toolkit.nvrtc.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    return cannotLoad(toolkit.nvrtc);
   static_assert(sizeof(Functions) == 11 * sizeof(void *));
   auto *functions = new Functions(); // Lives as long as the library: for ever.
 #define FASTK_RESOLVE(NAME)                                                    \

@@ -186,6 +186,11 @@ TEST_F(FindToolkit, WhatIsNoLibraryIsAnError) {
   std::string error;
   EXPECT_FALSE(Nvrtc::load({root + "/libnvrtc.so.13", "", ""}, nvrtc, error));
   EXPECT_NE(error.find("cannot load " + root), std::string::npos) << error;
+  EXPECT_FALSE(
+      Nvrtc::load({"libm.so.6", root + "/builtins.so", ""}, nvrtc, error));
+  EXPECT_NE(error.find("cannot load " + root + "/builtins.so"),
+            std::string::npos)
+      << error;
   EXPECT_FALSE(Nvrtc::load({"libm.so.6", "", ""}, nvrtc, error));
   EXPECT_NE(error.find("has no nvrtcVersion"), std::string::npos) << error;
   EXPECT_NE(error.find("scripts/install-deps.sh --cuda"), std::string::npos);

@@ -31,7 +31,8 @@ FailureOr<std::string> fastk::assemblePTX(Location loc, StringRef ptx,
   if (ptxas.empty()) {
     emitError(loc) << "a cubin needs ptxas, which was not found: run "
                       "scripts/install-deps.sh --cuda, or set FASTK_CUDA_PATH "
-                      "to a CUDA of version 12.4 or later (required by "
+                      "to a CUDA of version 12.4 or later; beside the wheel "
+                      "pip install 'fastk[cuda]' brings it (required by "
                       "'fastk.ptxas')";
     return failure();
   }

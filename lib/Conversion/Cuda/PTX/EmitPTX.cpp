@@ -210,7 +210,8 @@ static LogicalResult linkLibdevice(Location loc, llvm::Module &module,
            << "needs " << missing
            << " of libdevice.10.bc, which was not found: run "
               "scripts/install-deps.sh --cuda, or set FASTK_CUDA_PATH to a "
-              "CUDA of version 12.4 or later; docs/cuda.md says where it is "
+              "CUDA of version 12.4 or later; beside the wheel pip install "
+              "'fastk[cuda]' brings it; docs/cuda.md says where it is "
               "looked for (required by 'fastk.libdevice')";
   llvm::SMDiagnostic problem;
   std::unique_ptr<llvm::Module> library =
