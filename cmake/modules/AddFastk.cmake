@@ -1,5 +1,5 @@
 # add_fastk_library(NAME sources... [NO_MLIR] [DEPENDS targets...] [LINK targets...])
-# add_fastk_tool(NAME sources... [NO_MLIR] [LINK targets...])
+# add_fastk_tool(NAME sources... [NO_MLIR] [MAIN FUNCTION] [LINK targets...])
 # add_fastk_plugin(NAME sources... [LINK targets...])
 # add_fastk_unittest(NAME sources... [NO_MLIR] [MEASURES SUITES] [COST SECONDS] [LINK targets...])
 #
@@ -30,15 +30,14 @@ if(FASTK_ENABLE_FUZZERS)
 endif()
 fastk_export(FastkWarnings)
 
+include(SelfContained)
+# The shared libraries. A plugin takes both from the program that loads it, and a
+# self-contained program has them in itself.
 add_library(FastkMLIR INTERFACE)
-if(FASTK_STATIC_LLVM)
-  include(StaticLLVM)
-  target_link_libraries(FastkMLIR INTERFACE ${FASTK_STATIC_MLIR_LIBS})
-else()
-  # A plugin takes both from the program that loads it.
-  set(links "$<NOT:$<BOOL:$<TARGET_PROPERTY:FASTK_HOST_HAS_MLIR>>>")
-  target_link_libraries(FastkMLIR INTERFACE $<${links}:MLIR> $<${links}:LLVM>)
-endif()
+set(has_own "$<BOOL:$<TARGET_PROPERTY:FASTK_SELF_CONTAINED>>")
+set(links "$<NOT:$<OR:${has_own},$<BOOL:$<TARGET_PROPERTY:FASTK_HOST_HAS_MLIR>>>>")
+target_link_libraries(FastkMLIR INTERFACE $<${links}:MLIR> $<${links}:LLVM>
+  "$<BUILD_INTERFACE:$<${has_own}:${FASTK_STATIC_MLIR_LIBS}>>")
 fastk_export(FastkMLIR)
 
 # The one precompiled header; every MLIR library reuses it.
@@ -74,6 +73,9 @@ function(_fastk_program name)
   if(FASTK_SANITIZE)
     target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/SanitizerDefaults.cpp)
   endif()
+  if(FASTK_STATIC_LLVM)
+    fastk_self_contain(${name})
+  endif()
 endfunction()
 
 function(add_fastk_library name)
@@ -83,10 +85,21 @@ function(add_fastk_library name)
   fastk_export(${name})
 endfunction()
 
+# MAIN: the function of tools/Tools.h that is the program. All of it is a library,
+# NAME-tool, of which several can be one program.
 function(add_fastk_tool name)
-  cmake_parse_arguments(ARG "NO_MLIR" "" "LINK;DEPENDS" ${ARGN})
-  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
-  _fastk_program(${name} ${ARGN})
+  cmake_parse_arguments(ARG "NO_MLIR" "MAIN" "LINK;DEPENDS" ${ARGN})
+  if(ARG_MAIN)
+    add_library(${name}-tool STATIC ${ARG_UNPARSED_ARGUMENTS})
+    _fastk_configure(${name}-tool ${ARGN})
+    set(FASTK_MAIN ${ARG_MAIN})
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/ToolMain.cpp.in ToolMain.cpp @ONLY)
+    add_executable(${name} ${CMAKE_CURRENT_BINARY_DIR}/ToolMain.cpp)
+    _fastk_program(${name} NO_MLIR LINK ${name}-tool)
+  else()
+    add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+    _fastk_program(${name} ${ARGN})
+  endif()
   # Those of the tests stay at home.
   if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/tools/")
     install(TARGETS ${name} DESTINATION bin COMPONENT programs)

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Tools.h"
 #include "Tool.h"
 #include "fastk/Bank/Bank.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
@@ -35,79 +36,110 @@ namespace json = llvm::json;
 
 namespace {
 
-cl::OptionCategory category("Options");
+std::vector<std::string> directories;
+bool asJson = false;
+std::string keyPrefix, onlyTarget;
+bool remeasureAll = false, byRecord = false, requireDeterministic = false;
+unsigned numThreads = 0;
+bool removeThem = false;
+std::string exportTo;
 
-cl::SubCommand listCommand("list", "one line per winner: what, how fast, how");
-cl::SubCommand showCommand("show",
-                           "everything known of each winner, or of --key");
-cl::SubCommand
-    verifyCommand("verify",
-                  "read every winner in full and name the stale ones");
+/// Made when they are parsed: tools of one program have options of one name
+/// (tools/Tools.h).
+struct CommandLine {
+  cl::OptionCategory category{"Options"};
+  cl::SubCommand list{"list", "one line per winner: what, how fast, how"};
+  cl::SubCommand show{"show", "everything known of each winner, or of --key"};
+  cl::SubCommand verify{"verify",
+                        "read every winner in full and name the stale ones"};
+  cl::SubCommand merge{"merge",
+                       "put the winners of other banks into the first one: "
+                       "the faster of two stays"};
+  cl::SubCommand prune{"prune", "list what no compile uses, or --remove it"};
+  cl::SubCommand exports{"export",
+                         "copy winners that hold into a bank of their own"};
+  cl::SubCommand families{
+      "families",
+      "one line per family: what it is, and whether it is admitted"};
+  cl::SubCommand extract{
+      "extract-family",
+      "write the family of which a winner is an instance, or a program's file, "
+      "as a folder"};
 
-cl::SubCommand mergeCommand(
-    "merge", "put the winners of other banks into the first one: the faster of "
-             "two stays");
-cl::SubCommand pruneCommand("prune",
-                            "list what no compile uses, or --remove it");
-cl::SubCommand exportCommand("export",
-                             "copy winners that hold into a bank of their own");
-
-cl::SubCommand familiesCommand(
-    "families", "one line per family: what it is, and whether it is admitted");
-
-cl::SubCommand
-    extractCommand("extract-family",
-                   "write the family of which a winner is an instance, or a "
-                   "program's file, as a folder");
-
-cl::list<std::string> directories(cl::Positional, cl::desc("[DIR...]"),
-                                  cl::cat(category), cl::sub(listCommand),
-                                  cl::sub(showCommand), cl::sub(verifyCommand),
-                                  cl::sub(mergeCommand), cl::sub(pruneCommand),
-                                  cl::sub(exportCommand),
-                                  cl::sub(familiesCommand),
-                                  cl::sub(extractCommand));
-cl::opt<bool> asJson("json", cl::desc("Print JSON instead of text"),
-                     cl::cat(category), cl::sub(listCommand),
-                     cl::sub(showCommand), cl::sub(verifyCommand),
-                     cl::sub(pruneCommand));
-cl::opt<std::string>
-    keyPrefix("key", cl::value_desc("HEX"),
-              cl::desc("Only winners whose key begins with these digits"),
-              cl::cat(category), cl::sub(listCommand), cl::sub(showCommand),
-              cl::sub(verifyCommand), cl::sub(mergeCommand),
-              cl::sub(exportCommand));
-cl::opt<std::string>
-    onlyTarget("target", cl::value_desc("TARGET"),
-               cl::desc("Only winners for this target: host, cuda:sm_90a"),
-               cl::cat(category), cl::sub(listCommand), cl::sub(showCommand),
-               cl::sub(verifyCommand), cl::sub(mergeCommand),
-               cl::sub(exportCommand));
-cl::opt<bool> remeasureAll(
-    "remeasure",
-    cl::desc("Also validate and time each winner on this machine again"),
-    cl::cat(category), cl::sub(verifyCommand));
-cl::opt<bool> byRecord(
-    "by-record",
-    cl::desc("Compare recorded times instead of measuring again: the smaller "
-             "median of one machine stays, other machines stand beside it"),
-    cl::cat(category), cl::sub(mergeCommand));
-cl::opt<bool> requireDeterministic(
-    "require-deterministic",
-    cl::desc("Refuse winners that give other bits for the same operands; with "
-             "--by-record those whose record does not say that they do not"),
-    cl::cat(category), cl::sub(verifyCommand), cl::sub(mergeCommand));
-cl::opt<unsigned>
-    numThreads("num-threads", cl::value_desc("N"),
-               cl::desc("Threads to measure with; all processors by default"),
-               cl::cat(category), cl::sub(verifyCommand),
-               cl::sub(mergeCommand));
-cl::opt<bool> removeThem("remove", cl::desc("Remove what is listed"),
-                         cl::cat(category), cl::sub(pruneCommand));
-cl::opt<std::string> exportTo("to", cl::value_desc("DIR"),
-                              cl::desc("Where the copies, or the family, go"),
-                              cl::cat(category), cl::sub(exportCommand),
-                              cl::sub(extractCommand));
+  cl::list<std::string, std::vector<std::string>> folders{
+      cl::Positional,       cl::location(directories),
+      cl::desc("[DIR...]"), cl::cat(category),
+      cl::sub(list),        cl::sub(show),
+      cl::sub(verify),      cl::sub(merge),
+      cl::sub(prune),       cl::sub(exports),
+      cl::sub(families),    cl::sub(extract)};
+  cl::opt<bool, true> json{"json",
+                           cl::location(asJson),
+                           cl::desc("Print JSON instead of text"),
+                           cl::cat(category),
+                           cl::sub(list),
+                           cl::sub(show),
+                           cl::sub(verify),
+                           cl::sub(prune)};
+  cl::opt<std::string, true> key{
+      "key",
+      cl::location(keyPrefix),
+      cl::value_desc("HEX"),
+      cl::desc("Only winners whose key begins with these digits"),
+      cl::cat(category),
+      cl::sub(list),
+      cl::sub(show),
+      cl::sub(verify),
+      cl::sub(merge),
+      cl::sub(exports)};
+  cl::opt<std::string, true> target{
+      "target",
+      cl::location(onlyTarget),
+      cl::value_desc("TARGET"),
+      cl::desc("Only winners for this target: host, cuda:sm_90a"),
+      cl::cat(category),
+      cl::sub(list),
+      cl::sub(show),
+      cl::sub(verify),
+      cl::sub(merge),
+      cl::sub(exports)};
+  cl::opt<bool, true> remeasure{
+      "remeasure", cl::location(remeasureAll),
+      cl::desc("Also validate and time each winner on this machine again"),
+      cl::cat(category), cl::sub(verify)};
+  cl::opt<bool, true> record{
+      "by-record", cl::location(byRecord),
+      cl::desc("Compare recorded times instead of measuring again: the smaller "
+               "median of one machine stays, other machines stand beside it"),
+      cl::cat(category), cl::sub(merge)};
+  cl::opt<bool, true> deterministic{
+      "require-deterministic",
+      cl::location(requireDeterministic),
+      cl::desc("Refuse winners that give other bits for the same operands; "
+               "with --by-record those whose record does not say that they do "
+               "not"),
+      cl::cat(category),
+      cl::sub(verify),
+      cl::sub(merge)};
+  cl::opt<unsigned, true> threads{
+      "num-threads",
+      cl::location(numThreads),
+      cl::value_desc("N"),
+      cl::desc("Threads to measure with; all processors by default"),
+      cl::cat(category),
+      cl::sub(verify),
+      cl::sub(merge)};
+  cl::opt<bool, true> remove{"remove", cl::location(removeThem),
+                             cl::desc("Remove what is listed"),
+                             cl::cat(category), cl::sub(prune)};
+  cl::opt<std::string, true> to{"to",
+                                cl::location(exportTo),
+                                cl::value_desc("DIR"),
+                                cl::desc("Where the copies, or the family, go"),
+                                cl::cat(category),
+                                cl::sub(exports),
+                                cl::sub(extract)};
+};
 
 constexpr char kOverview[] = R"(fastk-bank: the winners that fastk found
 
@@ -439,27 +471,28 @@ int runExtract() {
 } // namespace
 
 static int run(int argc, char **argv) {
-  cl::HideUnrelatedOptions(category);
+  CommandLine line;
+  cl::HideUnrelatedOptions(line.category);
   for (cl::SubCommand *command :
-       {&listCommand, &showCommand, &verifyCommand, &mergeCommand,
-        &pruneCommand, &exportCommand, &familiesCommand, &extractCommand})
-    cl::HideUnrelatedOptions(category, *command);
+       {&line.list, &line.show, &line.verify, &line.merge, &line.prune,
+        &line.exports, &line.families, &line.extract})
+    cl::HideUnrelatedOptions(line.category, *command);
   std::string complaint;
   llvm::raw_string_ostream complaintStream(complaint);
   if (!cl::ParseCommandLineOptions(argc, argv, kOverview, &complaintStream)) {
     llvm::errs() << complaint;
     return 1;
   }
-  if (familiesCommand)
-    return listFamilies({directories.begin(), directories.end()});
-  if (extractCommand)
+  if (line.families)
+    return listFamilies(directories);
+  if (line.extract)
     return runExtract();
-  bool list = static_cast<bool>(listCommand);
-  bool show = static_cast<bool>(showCommand);
-  bool verify = static_cast<bool>(verifyCommand);
-  bool merges = static_cast<bool>(mergeCommand);
-  bool prunes = static_cast<bool>(pruneCommand);
-  bool exports = static_cast<bool>(exportCommand);
+  bool list = static_cast<bool>(line.list);
+  bool show = static_cast<bool>(line.show);
+  bool verify = static_cast<bool>(line.verify);
+  bool merges = static_cast<bool>(line.merge);
+  bool prunes = static_cast<bool>(line.prune);
+  bool exports = static_cast<bool>(line.exports);
   if (!list && !show && !verify && !merges && !prunes && !exports)
     return reportError("say what to do: list, show, verify, merge, prune, "
                        "export, families or extract-family; see --help");
@@ -483,7 +516,7 @@ static int run(int argc, char **argv) {
                        ": no key begins so: a key is 64 digits from 0 to 9 and "
                        "a to f, of which the first few do; see fastk-bank "
                        "list");
-  std::vector<std::string> banks(directories.begin(), directories.end());
+  std::vector<std::string> banks = directories;
   std::string into;
   if (merges) {
     if (banks.size() < 2)
@@ -556,7 +589,7 @@ static int run(int argc, char **argv) {
   return runShowOrVerify(rows, context, show);
 }
 
-int main(int argc, char **argv) {
+int fastk::bankMain(int argc, char **argv) {
   occupyClosedStreams();
   watchStandardOutput("fastk-bank");
   watchEndingSignals();

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Tools.h"
 #include "Driver.h"
 #include "fastk/Conversion/CudaCodegen.h"
 #include "fastk/Conversion/HostCodegen.h"
@@ -70,7 +71,7 @@ static bool wantsMlirOpt(int argc, char **argv) {
   return false;
 }
 
-int main(int argc, char **argv) {
+int fastk::optMain(int argc, char **argv) {
   if (fastk::cuda::isNvrtcChild(argc, argv))
     _exit(fastk::cuda::nvrtcChildMain(argc, argv));
   fastk::occupyClosedStreams();

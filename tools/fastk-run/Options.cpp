@@ -8,87 +8,115 @@
 #include "Options.h"
 #include "RunModel.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
+#include "llvm/Support/CommandLine.h"
 #include <cmath>
 
 using namespace fastk;
 using namespace fastk::options;
 namespace cl = llvm::cl;
 
-static cl::OptionCategory category("fastk-run options");
-cl::opt<std::string> options::inputPath(cl::Positional, cl::cat(category),
-                                        cl::desc("model.mlir, model.so or "
-                                                 "model.plan"),
-                                        cl::Required);
-cl::list<std::string> options::inputFiles(
-    "inputs", cl::cat(category), cl::CommaSeparated,
-    cl::desc("arguments as .npy files, in order and separated by "
-             "commas; the others are generated"),
-    cl::value_desc("a.npy,b.npy"));
-cl::opt<std::string> options::outputFolder(
-    "outputs", cl::cat(category),
-    cl::desc("write the results to DIR/out0.npy, out1.npy, ..."),
-    cl::value_desc("DIR"));
-cl::opt<bool> options::describe(
-    "describe", cl::cat(category),
-    cl::desc("tell what is in a plan file, without running it: functions, "
-             "launches, code, constants"));
-cl::opt<bool> options::check(
-    "check", cl::cat(category),
-    cl::desc("compare with the oracle, the model computed in f64"));
-cl::opt<bool> options::runOracle(
-    "oracle", cl::cat(category),
-    cl::desc("run the oracle instead: the model computed in f64, with results "
-             "in f64"));
-cl::opt<bool> options::showTime("time", cl::cat(category),
-                                cl::desc("time the model beside its default "
-                                         "lowering, interleaved"));
-cl::opt<std::string> options::targetName("target", cl::cat(category),
-                                         cl::init("host"),
-                                         cl::desc("host, or cuda: the GPU of "
-                                                  "this machine"));
-cl::opt<bool> options::useGraphs(
-    "graph", cl::cat(category),
-    cl::desc("for cuda: capture the model into a CUDA graph, and run "
-             "that"));
-cl::list<std::string> options::banks(
-    "bank", cl::cat(category), cl::value_desc("DIR"),
-    cl::desc("banks of winners, first wins (default: see fastk-opt)"));
-cl::opt<std::string>
-    options::precisionName("precision", cl::cat(category), cl::init("ieee"),
-                           cl::desc("loosest error class accepted: ieee "
-                                    "(default), tf32 or half"));
-cl::opt<std::string> options::winnersFrom(
-    "winners-from", cl::cat(category), cl::init("here"),
-    cl::desc("where winners were measured: here (default) or any"));
-cl::opt<bool> options::requireDeterministic(
-    "require-deterministic", cl::cat(category),
-    cl::desc("only winners that are known to give the same bits each time"));
-cl::opt<Fusion> options::fusion(
-    "fusion", cl::cat(category), cl::init(Fusion::Greedy),
-    cl::desc("how workloads are formed: op, greedy (default) or whole"));
-cl::opt<std::string>
-    options::entry("entry", cl::cat(category),
-                   cl::desc("function to run (default: the only one)"));
-cl::opt<uint64_t>
-    options::seed("seed", cl::cat(category), cl::init(1),
-                  cl::desc("seed of the generated inputs (default 1)"));
-cl::opt<double> options::inputsScale(
-    "inputs-scale", cl::cat(category), cl::value_desc("S"),
-    cl::desc("standard deviation of the generated floats (default 1; of "
-             "tensors of two dimensions or more 1/sqrt(last size), as weights "
-             "have)"));
-cl::opt<bool> options::showProfile(
-    "profile", cl::cat(category),
-    cl::desc("for the host: which workloads take how much of its "
-             "time"));
-cl::opt<unsigned> options::openSize(
-    "open-size", cl::cat(category), cl::init(8),
-    cl::desc("size of the dimensions that the model leaves open, in "
-             "inputs that are generated (default 8)"));
-cl::opt<double> options::seconds(
-    "seconds", cl::cat(category), cl::init(2.0),
-    cl::desc("how long --time and --profile measure, in seconds "
-             "(default 2)"));
+std::string options::inputPath;
+std::vector<std::string> options::inputFiles;
+std::string options::outputFolder;
+bool options::describe = false;
+bool options::check = false;
+bool options::runOracle = false;
+bool options::showTime = false;
+std::string options::targetName = "host";
+bool options::targetIsGiven = false;
+bool options::useGraphs = false;
+std::vector<std::string> options::banks;
+std::string options::winnersFrom = "here";
+bool options::requireDeterministic = false;
+Fusion options::fusion = Fusion::Greedy;
+std::string options::entry;
+uint64_t options::seed = 1;
+std::optional<double> options::inputsScale;
+bool options::showProfile = false;
+unsigned options::openSize = 8;
+double options::seconds = 2.0;
+
+namespace {
+/// Made when they are parsed: tools of one program have options of one name
+/// (tools/Tools.h).
+struct CommandLine {
+  using Strings = cl::list<std::string, std::vector<std::string>>;
+
+  cl::OptionCategory category{"fastk-run options"};
+  cl::opt<std::string, true> input{
+      cl::Positional, cl::location(inputPath), cl::cat(category),
+      cl::desc("model.mlir, model.so or model.plan"), cl::Required};
+  Strings files{"inputs",
+                cl::location(inputFiles),
+                cl::cat(category),
+                cl::CommaSeparated,
+                cl::desc("arguments as .npy files, in order and separated by "
+                         "commas; the others are generated"),
+                cl::value_desc("a.npy,b.npy")};
+  cl::opt<std::string, true> outputs{
+      "outputs", cl::location(outputFolder), cl::cat(category),
+      cl::desc("write the results to DIR/out0.npy, out1.npy, ..."),
+      cl::value_desc("DIR")};
+  cl::opt<bool, true> describe{
+      "describe", cl::location(options::describe), cl::cat(category),
+      cl::desc("tell what is in a plan file, without running it: functions, "
+               "launches, code, constants")};
+  cl::opt<bool, true> check{
+      "check", cl::location(options::check), cl::cat(category),
+      cl::desc("compare with the oracle, the model computed in f64")};
+  cl::opt<bool, true> oracle{
+      "oracle", cl::location(runOracle), cl::cat(category),
+      cl::desc("run the oracle instead: the model computed in f64, with "
+               "results in f64")};
+  cl::opt<bool, true> time{
+      "time", cl::location(showTime), cl::cat(category),
+      cl::desc("time the model beside its default lowering, interleaved")};
+  cl::opt<std::string, true> target{
+      "target", cl::location(targetName), cl::cat(category),
+      cl::desc("host, or cuda: the GPU of this machine")};
+  cl::opt<bool, true> graph{
+      "graph", cl::location(useGraphs), cl::cat(category),
+      cl::desc("for cuda: capture the model into a CUDA graph, and run that")};
+  Strings bank{
+      "bank", cl::location(banks), cl::cat(category), cl::value_desc("DIR"),
+      cl::desc("banks of winners, first wins (default: see fastk-opt)")};
+  cl::opt<std::string> precision{
+      "precision", cl::cat(category), cl::init("ieee"),
+      cl::desc("loosest error class accepted: ieee (default), tf32 or half")};
+  cl::opt<std::string, true> from{
+      "winners-from", cl::location(winnersFrom), cl::cat(category),
+      cl::desc("where winners were measured: here (default) or any")};
+  cl::opt<bool, true> deterministic{
+      "require-deterministic", cl::location(requireDeterministic),
+      cl::cat(category),
+      cl::desc("only winners that are known to give the same bits each time")};
+  cl::opt<Fusion, true> fusion{
+      "fusion", cl::location(options::fusion), cl::cat(category),
+      cl::desc("how workloads are formed: op, greedy (default) or whole")};
+  cl::opt<std::string, true> entry{
+      "entry", cl::location(options::entry), cl::cat(category),
+      cl::desc("function to run (default: the only one)")};
+  cl::opt<uint64_t, true> seed{
+      "seed", cl::location(options::seed), cl::cat(category),
+      cl::desc("seed of the generated inputs (default 1)")};
+  cl::opt<double> scale{
+      "inputs-scale", cl::cat(category), cl::value_desc("S"),
+      cl::desc("standard deviation of the generated floats (default 1; of "
+               "tensors of two dimensions or more 1/sqrt(last size), as "
+               "weights have)")};
+  cl::opt<bool, true> profile{
+      "profile", cl::location(showProfile), cl::cat(category),
+      cl::desc("for the host: which workloads take how much of its time")};
+  cl::opt<unsigned, true> openSize{
+      "open-size", cl::location(options::openSize), cl::cat(category),
+      cl::desc("size of the dimensions that the model leaves open, in "
+               "inputs that are generated (default 8)")};
+  cl::opt<double, true> seconds{
+      "seconds", cl::location(options::seconds), cl::cat(category),
+      cl::desc("how long --time and --profile measure, in seconds "
+               "(default 2)")};
+};
+} // namespace
 
 /// Says what is wrong. Nothing.
 static std::nullopt_t reject(llvm::Error error) {
@@ -97,7 +125,8 @@ static std::nullopt_t reject(llvm::Error error) {
 }
 
 std::optional<Precision> options::parseOptions(int argc, char **argv) {
-  cl::HideUnrelatedOptions(category);
+  CommandLine line;
+  cl::HideUnrelatedOptions(line.category);
   cl::ParseCommandLineOptions(
       argc, argv,
       "Compile a model with the winners of the bank, run it, check and time "
@@ -114,6 +143,7 @@ std::optional<Precision> options::parseOptions(int argc, char **argv) {
       "with --inputs.\n\n"
       "Exit codes: 0 done, 1 the input or the options are wrong, 2 --check "
       "found a wrong result.\n");
+  targetIsGiven = line.target.getNumOccurrences() != 0;
   if (targetName != "host" && targetName != "cuda" && !planLimitsOf(targetName))
     return reject(llvm::createStringError("unknown target '" + targetName +
                                           "': choose host or cuda"));
@@ -124,12 +154,13 @@ std::optional<Precision> options::parseOptions(int argc, char **argv) {
     return reject(llvm::createStringError(
         "--seconds wants a number above 0: how long --time and --profile "
         "measure"));
-  if (inputsScale.getNumOccurrences() &&
-      (!std::isfinite(inputsScale) || inputsScale <= 0))
+  if (line.scale.getNumOccurrences())
+    inputsScale = line.scale;
+  if (inputsScale && (!std::isfinite(*inputsScale) || *inputsScale <= 0))
     return reject(llvm::createStringError(
         "--inputs-scale wants a number above 0: the standard deviation of the "
         "generated floats"));
-  auto precision = parseChoice<Precision>(precisionName);
+  auto precision = parseChoice<Precision>(line.precision);
   if (!precision)
     return reject(precision.takeError());
   return *precision;

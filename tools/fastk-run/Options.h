@@ -9,32 +9,34 @@
 #define FASTK_TOOLS_FASTK_RUN_OPTIONS_H
 
 #include "fastk/Transforms/PassChoices.h"
-#include "llvm/Support/CommandLine.h"
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace fastk::options {
 
-extern llvm::cl::opt<std::string> inputPath;
-extern llvm::cl::list<std::string> inputFiles;
-extern llvm::cl::opt<std::string> outputFolder;
-extern llvm::cl::opt<bool> describe;
-extern llvm::cl::opt<bool> check;
-extern llvm::cl::opt<bool> runOracle;
-extern llvm::cl::opt<bool> showTime;
-extern llvm::cl::opt<std::string> targetName;
-extern llvm::cl::opt<bool> useGraphs;
-extern llvm::cl::list<std::string> banks;
-extern llvm::cl::opt<std::string> precisionName;
-extern llvm::cl::opt<std::string> winnersFrom;
-extern llvm::cl::opt<bool> requireDeterministic;
-extern llvm::cl::opt<Fusion> fusion;
-extern llvm::cl::opt<std::string> entry;
-extern llvm::cl::opt<uint64_t> seed;
-extern llvm::cl::opt<double> inputsScale;
-extern llvm::cl::opt<bool> showProfile;
-extern llvm::cl::opt<unsigned> openSize;
-extern llvm::cl::opt<double> seconds;
+extern std::string inputPath;
+extern std::vector<std::string> inputFiles;
+extern std::string outputFolder;
+extern bool describe;
+extern bool check;
+extern bool runOracle;
+extern bool showTime;
+extern std::string targetName;
+extern bool targetIsGiven;
+extern bool useGraphs;
+extern std::vector<std::string> banks;
+extern std::string winnersFrom;
+extern bool requireDeterministic;
+extern Fusion fusion;
+extern std::string entry;
+extern uint64_t seed;
+/// Nothing: as weights and activations have it.
+extern std::optional<double> inputsScale;
+extern bool showProfile;
+extern unsigned openSize;
+extern double seconds;
 
 /// Parses the command line. Nothing where a value is wrong, which is told then.
 std::optional<Precision> parseOptions(int argc, char **argv);

@@ -66,10 +66,8 @@ fastk::makeInputsFor(RunModel model, llvm::StringRef function,
   SmallVector<InputFeatures> features;
   if (model)
     features = analyzeArguments(model.definition, function, fusion);
-  std::optional<double> scale;
-  if (inputsScale.getNumOccurrences())
-    scale = inputsScale;
-  return makeInputs(signature, inputFiles, features, seed, openSize, scale);
+  return makeInputs(signature, inputFiles, features, seed, openSize,
+                    inputsScale);
 }
 
 func::FuncOp fastk::functionOf(RunModel model, llvm::StringRef name) {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Tools.h"
 #include "Options.h"
 #include "RunModel.h"
 #include "fastk/Bank/Bank.h"
@@ -36,7 +37,7 @@ static RunRequest requestFromOptions(Precision precision) {
   request.entry = entry;
   request.precision = precision;
   request.fusion = fusion;
-  request.banks.assign(banks.begin(), banks.end());
+  request.banks = banks;
   if (request.banks.empty())
     request.banks = defaultBanks(llvm::sys::fs::getMainExecutable(
         nullptr, reinterpret_cast<void *>(&fail)));
@@ -72,7 +73,7 @@ static llvm::Error openCompiled(bool isPlan,
     if (made != "host")
       opened = GpuRunner::of(**function);
   }
-  if (targetName.getNumOccurrences() && targetName != made &&
+  if (targetIsGiven && targetName != made &&
       !(targetName == "cuda" && llvm::StringRef(made).starts_with("cuda:")))
     return llvm::createStringError(
         inputPath + ": is compiled for " + made + ", not for " + targetName +
@@ -92,8 +93,7 @@ static int run(int argc, char **argv) {
     return 1;
 
   for (const std::string &warning :
-       explainMissingBanks(std::vector<std::string>(banks.begin(), banks.end()),
-                           "fastk-opt --search"))
+       explainMissingBanks(banks, "fastk-opt --search"))
     llvm::WithColor::warning(llvm::errs(), "fastk-run") << warning << "\n";
 
   ProcessFolder folder;
@@ -152,7 +152,7 @@ static int run(int argc, char **argv) {
   return runOnHost(models, std::move(library), request, folder.path());
 }
 
-int main(int argc, char **argv) {
+int fastk::runMain(int argc, char **argv) {
   if (cuda::isNvrtcChild(argc, argv))
     _exit(cuda::nvrtcChildMain(argc, argv));
   occupyClosedStreams();

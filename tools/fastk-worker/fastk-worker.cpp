@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Tools.h"
 #include "Spool.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Cuda/QueryDevice.h"
@@ -221,7 +222,7 @@ static int run(int argc, char **argv) {
   return 0;
 }
 
-int main(int argc, char **argv) {
+int fastk::workerMain(int argc, char **argv) {
   if (fastk::cuda::isNvrtcChild(argc, argv))
     _exit(fastk::cuda::nvrtcChildMain(argc, argv));
   int code = 0;
