@@ -97,13 +97,9 @@ if [ "$models" = yes ]; then
   }
 fi
 if [ "$cuda" = yes ]; then
-  # NVRTC, ptxas, libdevice and the headers that device code may include. All of
-  # one CUDA version: its driver is the oldest one that runs what they make.
-  # nvidia-nvvm is pinned here since nvidia-cuda-nvcc leaves it open.
   compgen -G '.venv/lib/python3*/site-packages/nvidia/cu13/bin/ptxas' >/dev/null || {
     echo "install-deps: installing CUDA 13.0's compile tools into .venv"
-    .venv/bin/pip install -q nvidia-cuda-nvrtc==13.0.88 nvidia-cuda-runtime==13.0.96 \
-      nvidia-cuda-crt==13.0.88 nvidia-cuda-nvcc==13.0.88 nvidia-nvvm==13.0.88
+    .venv/bin/pip install -q -e 'python[cuda]'
   }
 fi
 if [ "$llm" = yes ]; then

@@ -47,7 +47,8 @@ run_named() {
 run_all() {
   # CUDA's compile tools need no GPU: what is compiled for one is tested anywhere.
   scripts/install-deps.sh --import --models --cuda --llm
-  scripts/build.sh dev
+  # With the wheel's programs: two tests must not build at once.
+  scripts/build.sh dev all fastk-wheel
   check "clang-format" scripts/lint.sh --format
   check "generated docs" scripts/generate-docs.sh --check
   check "unit tests" cmake --build build/dev --target check-fastk-unit

@@ -29,8 +29,8 @@ fail at run time, and then raises Error with the text that the model has for it.
 
 It also calls the files of `fastk-opt --emit=plan`, by their name (model.plan).
 
-Needs libfastk_runtime.so for what is for a GPU: the loader's folders, or
-FASTK_RUNTIME names the file.
+Needs libfastk_runtime.so for what is for a GPU: FASTK_RUNTIME names the file, or it is
+the package's own, or in the loader's folders.
 """
 
 import collections
@@ -42,6 +42,15 @@ import shutil
 import sys
 import threading
 import weakref
+
+try:
+    from .programs import fastk_opt
+except ImportError:
+
+    def fastk_opt():
+        """Where this file was copied alone, without the package."""
+        return shutil.which(os.environ.get("FASTK_OPT") or "fastk-opt")
+
 
 __all__ = ["BoundLibrary", "Error", "Library"]
 
@@ -122,7 +131,7 @@ class Library:
             # Under its own name the model finds it loaded.
             _load_runtime()
         try:
-            self.handle = ctypes.CDLL(os.path.abspath(path))
+            self.handle = _load(os.path.abspath(path))
         except OSError as error:
             raise Error(_why_not_loaded(path, str(error))) from None
         try:
@@ -489,10 +498,9 @@ class BoundLibrary:
 
 def installed(name):
     """The path of one of fastk's libraries: beside that of FASTK_RUNTIME, or of the
-    fastk-opt of FASTK_OPT or PATH. None where there is none: the loader's folders are
-    left."""
-    runtime = os.environ.get("FASTK_RUNTIME")
-    tool = shutil.which(os.environ.get("FASTK_OPT") or "fastk-opt")
+    fastk-opt of FASTK_OPT, the package or PATH. None where there is none: the loader's
+    folders are left."""
+    runtime, tool = os.environ.get("FASTK_RUNTIME"), fastk_opt()
     if runtime:
         folder = os.path.dirname(os.path.abspath(runtime))
     elif tool:
@@ -514,6 +522,18 @@ def _load_runtime():
             f"{which} cannot be loaded: {error}; let FASTK_RUNTIME name "
             "libfastk_runtime.so, or unset it for libraries for the host"
         ) from None
+
+
+def _load(path):
+    """A library, with the runtime that it needs where the loader does not know it."""
+    name = "libfastk_runtime.so"
+    try:
+        return ctypes.CDLL(path)
+    except OSError as error:
+        if name not in str(error) or not installed(name):
+            raise
+    _load_runtime()
+    return ctypes.CDLL(path)
 
 
 def _why_not_loaded(path, reason):

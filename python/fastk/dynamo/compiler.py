@@ -10,13 +10,13 @@ import dataclasses
 import hashlib
 import json
 import os
-import shutil
 import signal
 import subprocess
 import tempfile
 
 import torch
 
+from .. import programs
 from .errors import Failed, Unsupported
 
 #: Seconds that one run of fastk-opt may take.
@@ -71,9 +71,9 @@ def target_of(device):
 
 def program():
     """The path of fastk-opt; raises Failed where there is none."""
-    named = os.environ.get("FASTK_OPT")
-    found = shutil.which(named or "fastk-opt")
+    found = programs.fastk_opt()
     if not found:
+        named = os.environ.get("FASTK_OPT")
         raise Failed(
             f"FASTK_OPT names {named}, which is no program: let it name fastk-opt"
             if named

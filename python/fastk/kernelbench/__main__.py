@@ -10,11 +10,10 @@ import argparse
 import fnmatch
 import importlib.metadata
 import os
-import shutil
 import subprocess
 import sys
 
-from .. import commandline, locks
+from .. import commandline, locks, programs
 from ..importer import files
 from . import page, problems, rows, runner
 
@@ -71,7 +70,7 @@ def parser():
     add("--budget", type=float, metavar="SECONDS",
         help="end the run after so long; the next one goes on (default: none)")  # fmt: skip
     add("--again", choices=["failed", "all"], help="do steps again that did not pass, or all")
-    add("--fastk-opt", metavar="PROGRAM", help="default: $FASTK_OPT, then PATH")
+    add("--fastk-opt", metavar="PROGRAM", help="default: $FASTK_OPT, the package's, then PATH")
     return made
 
 
@@ -97,8 +96,8 @@ def main(arguments=None):
         refuse(str(error))
     if not chosen:
         refuse("no problem is of these levels and names")
-    fastk_opt = options.fastk_opt or os.environ.get("FASTK_OPT") or shutil.which("fastk-opt")
-    if "compile" in steps and not (fastk_opt and os.path.isfile(fastk_opt)):
+    fastk_opt = programs.fastk_opt(options.fastk_opt)
+    if "compile" in steps and not fastk_opt:
         refuse("fastk-opt was not found: build it, or name it by --fastk-opt")
     for bank in options.bank:
         if not os.path.isdir(bank):

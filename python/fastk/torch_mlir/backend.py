@@ -18,6 +18,7 @@ import signal
 import subprocess
 import tempfile
 
+from .. import programs
 from .errors import Error
 from .invoker import Invoker
 from .text import module_text
@@ -49,7 +50,7 @@ class FastkLinalgOnTensorsBackend:
       banks: folders of winners, first wins. None: fastk-opt's default.
       precision: the loosest error class accepted: ieee, tf32 or half.
       options: further options of fastk-opt, as "--require-deterministic".
-      fastk_opt: the program. None: $FASTK_OPT, else fastk-opt in PATH.
+      fastk_opt: the program. None: $FASTK_OPT, the package's own, or that in PATH.
       timeout: seconds that a compile may take. None: any.
     """
 
@@ -113,7 +114,7 @@ class FastkLinalgOnTensorsBackend:
     def program(self):
         """The path of fastk-opt; raises Error where there is none."""
         named = self.fastk_opt or os.environ.get("FASTK_OPT")
-        found = shutil.which(named or "fastk-opt") or named
+        found = programs.fastk_opt(self.fastk_opt) or named
         if not found:
             raise Error(
                 "there is no fastk-opt: name it by fastk_opt=, by FASTK_OPT, or put "

@@ -81,7 +81,7 @@ def parser():
     add(
         "-o", "--output", required=True, metavar="OUT", help="writes OUT.md and OUT.json"
     )
-    add("--fastk-opt", metavar="PROGRAM", help="default: $FASTK_OPT, then PATH")
+    add("--fastk-opt", metavar="PROGRAM", help="default: $FASTK_OPT, the package's, then PATH")
     add("--bank", action="append", metavar="DIR", help="as of fastk-opt; repeatable")
     add(
         "--again",
