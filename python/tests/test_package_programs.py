@@ -1,4 +1,4 @@
-# ===- test_programs.py - Which fastk-opt is used -*- Python -*-===#
+# ===- test_package_programs.py - Which fastk-opt is used -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
