@@ -223,6 +223,11 @@ def test_the_host_without_a_compiler(bare):
     assert (bare.folder / "relu.o").stat().st_size
     said = bare.run("fastk-opt", model, "--emit=so", "-o", "relu.so", status=1)
     assert "neither clang-22 nor cc is in PATH" in said
+    # A winner in C is one that the default lowering stands in for.
+    shutil.copytree(ROOT / "test/Bank/Inputs/v1", bare.folder / "in-c")
+    options = ["--bank=in-c", "--winners-from=any", "--emit=obj", "-o", "relu.o"]
+    said = bare.run("fastk-opt", model, *options)
+    assert "winner w_0e03df74c38e5906 does not compile here: clang-22 is not in" in said
 
 
 def test_python_uses_what_the_package_has(bare):
