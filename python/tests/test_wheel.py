@@ -160,6 +160,7 @@ def test_it_is_what_its_name_says(built):
         assert "==== libseccomp-dev" in file.read(notice).decode()
     for name in (
         "lib/libfastk_runtime.so",
+        "lib/libfastk_torch.so",
         "include/fastk/Runtime/fastk_runtime.h",
         "share/fastk/winners/README.md",
         "share/fastk/families/host/contraction-panels/kernel.c",
