@@ -33,7 +33,8 @@ exec /usr/bin/env -i "HOME=$HOME" "TMPDIR=$TMPDIR" "PATH=$PATH" "$@"
 """
 
 #: What may not be needed, in the folders of the system's libraries.
-LIBRARIES = ["libLLVM*", "libMLIR*", "libstdc++*", "libseccomp*", "libcurl*", "libomp*"]
+LIBRARIES = ["libLLVM", "libMLIR", "libstdc++", "libseccomp", "libzstd", "libcurl"]
+LIBRARIES += ["libomp", "libnvrtc"]
 
 #: A model for which there is a shipped winner.
 MATMUL = """
@@ -88,13 +89,10 @@ class Bare:
         pip = [self.venv / "bin/pip", "install", "-q", "--no-index", "--no-compile"]
         subprocess.run([*pip, wheel], check=True)
         (self.site,) = self.venv.glob("lib/python3*/site-packages")
-        hidden = [
-            ROOT,
-            pathlib.Path("/usr/lib/llvm-22"),
-            pathlib.Path("/usr/local/cuda"),
-        ]
+        hidden = [ROOT, pathlib.Path("/usr/lib/llvm-22")]
+        hidden += pathlib.Path("/usr/local").glob("cuda*")
         for name in LIBRARIES:
-            hidden += pathlib.Path("/usr/lib/x86_64-linux-gnu").glob(f"{name}.so*")
+            hidden += pathlib.Path("/usr/lib/x86_64-linux-gnu").glob(f"{name}*.so*")
         self.hidden = {path.resolve() for path in hidden if path.exists()}
         (folder / "empty").mkdir()
 
