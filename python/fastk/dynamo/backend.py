@@ -127,6 +127,9 @@ class Rewriter:
         self.imports = Imports(store, _importer)
         #: Of texts: the layers of a model are the same region.
         self.compiled = {}
+        #: By name. A duel that settled nothing is not held again for the next layer: of
+        #: several tries the luckiest would count.
+        self.duels = {}
 
     def run(self, module, inputs):
         """The graph with ops for regions; the graph itself where there are none."""
@@ -210,12 +213,12 @@ class Rewriter:
         strides = [value.stride() for value in values]
         circumstances = f"{strides} {self.settings} {inductors}"
         name = f"duels/{duel.machine(self.device)}/{name}-{hash_of(circumstances)}.json"
-        known = duel.Result.read(self.store, name)
-        if known is not None:
-            return known
-        result = hold_duel(part, op, values, self.device, self.config, self.settings)
-        if result.is_settled:
-            self.store.write(name, vars(result))
+        result = self.duels.get(name) or duel.Result.read(self.store, name)
+        if result is None:
+            result = hold_duel(part, op, values, self.device, self.config, self.settings)
+            if result.is_settled:
+                self.store.write(name, vars(result))
+        self.duels[name] = result
         return result
 
 

@@ -6,9 +6,13 @@
 # ===----------------------------------------------------------------------===#
 """Whatever fails in fastk, the user has PyTorch's result, and one warning."""
 
+import dataclasses
+
 import pytest
 import torch
 from worlds import (  # noqa: F401
+    WON,
+    Mlp,
     compiled,
     fastk_ops,
     home,
@@ -213,3 +217,20 @@ def test_what_happens_is_logged_where_it_is_asked_for(rewritten):  # noqa: F811
     lines = run_script(LOGS, stderr=True, TORCH_LOGS="+fastk").splitlines()
     assert any("layer_norm: no winner for this key" in line for line in lines)
     assert any("matmul_bias_gelu: 2.00 times as fast as Ind" in line for line in lines)
+
+
+def test_a_duel_that_settles_nothing_is_held_once(rewritten, monkeypatch):  # noqa: F811
+    """Of one for each layer the luckiest would count."""
+    held = []
+
+    def measure(*_):
+        held.append(1)
+        return dataclasses.replace(WON, noise=1.0)
+
+    monkeypatch.setattr(duel, "measure", measure)
+    monkeypatch.setattr(duel.Result, "read", lambda store, name: None)
+    torch.manual_seed(0)
+    model, x = torch.nn.Sequential(Mlp(), Mlp(), Mlp()).eval(), torch.randn(16, 64)
+    with torch.no_grad():
+        compiled(model)(x)
+    assert len(held) == 2 and not fastk_ops(rewritten.modules[-1])
