@@ -11,8 +11,9 @@
 
 MODEL is FILE.py:FUNCTION, whose result is (module, inputs), or a file as KernelBench has
 them: Model, get_inputs and get_init_inputs. Each is run by a process of its own. Times of
-calls are taken in turns, Inductor's twice, as duels are (docs/pytorch.md); those of first
-calls in new processes, with empty caches and with those that a process before has filled.
+calls are taken in turns, as duels' are (docs/pytorch.md), but each twice a round; those of
+first calls in new processes, with empty caches and with those that a process before has
+filled.
 FASTK_OPT, FASTK_BANK and the like are as in docs/pytorch.md.
 """
 
@@ -21,6 +22,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import random
 import statistics
 import subprocess
 import sys
@@ -124,16 +126,29 @@ def function_of(module, name):
     return types.FunctionType(code, globals(), closure=call.__closure__)
 
 
-class WarmClock:
-    """A clock that calls once more before. Inductor is called twice as often as fastk, and
-    of two equal models that wait for the host the one that was called last is faster."""
+def take_turns(calls, clock, rounds, duel):
+    """What calls of two functions take, each twice a round in random order.
 
-    def __init__(self, clock):
-        self.clock, self.prepare = clock, clock.prepare
-
-    def seconds(self, call):
-        call()
-        return self.clock.seconds(call)
+    Both as often: of two equal models that wait for the host the one that was called
+    last is faster. Returns (seconds of each, ratio, its interval, the interval of the
+    second's first call over its second: what the machine's noise makes of equals).
+    """
+    order = random.Random(1)
+    clock.prepare(list(calls.values()))
+    times = {name: [] for name in calls}
+    for _ in range(rounds):
+        turn = [*calls, *calls]
+        order.shuffle(turn)
+        for name in turn:
+            times[name].append(clock.seconds(calls[name]))
+    first, second = calls
+    halves = {name: (taken[::2], taken[1::2]) for name, taken in times.items()}
+    sums = {name: [a + b for a, b in zip(*halves[name])] for name in calls}
+    ratios = [b / a for a, b in zip(sums[first], sums[second])]
+    same = [a / b for a, b in zip(*halves[second])]
+    medians = {name: statistics.median(taken) for name, taken in times.items()}
+    intervals = (duel.interval(each, order) for each in (ratios, same))
+    return medians, statistics.median(ratios), *intervals
 
 
 def compare(spec, options):
@@ -152,7 +167,9 @@ def compare(spec, options):
         calls = {}
         for name in ("inductor", "fastk"):
             function = function_of(module, name)
-            calls[name] = torch.compile(function, backend=name, dynamic=False)
+            calls[name] = torch.compile(
+                function, backend=name, dynamic=False, mode=options.mode
+            )
             got = calls[name](*inputs)
             row[f"{name}_error"] = error_of(got, wanted)
             if options.device == "cuda":
@@ -160,16 +177,17 @@ def compare(spec, options):
                 calls[name](*inputs)
                 memory[name] = torch.cuda.max_memory_allocated()
         del got, wanted
-        result = duel.measure(
-            lambda: calls["fastk"](*inputs),
-            lambda: calls["inductor"](*inputs),
-            WarmClock(duel.clock_of(torch.device(options.device))),
-        )
+        times, ratio, interval, same = take_turns(
+            {
+                "fastk": lambda: calls["fastk"](*inputs),
+                "inductor": lambda: calls["inductor"](*inputs),
+            },
+            duel.clock_of(torch.device(options.device)), options.rounds, duel,
+        )  # fmt: skip
     told = [str(each.message) for each in caught if "fastk" in str(each.message)]
     hits = [each for each in watch.workloads if each["outcome"] == "hit"]
     row.update(
-        fastk=result.ours, inductor=result.inductors, ratio=result.ratio,
-        low=result.low, high=result.high, noise=result.noise,
+        **times, ratio=ratio, low=interval[0], high=interval[1], same=same,
         workloads=len(watch.workloads), hits=len(hits), ops=watch.ops, told=told,
         memory=memory,
     )  # fmt: skip
@@ -180,6 +198,7 @@ def child(what, spec, options, environment=None, **changed):
     """The row that a process prints, or {"failed": why}."""
     command = [sys.executable, __file__, what, spec, f"--device={options.device}"]
     command += [f"--dtype={options.dtype}", f"--batch={options.batch}"]
+    command += [f"--rounds={options.rounds}", f"--mode={options.mode}"]
     command += [f"--{name}={value}" for name, value in changed.items()]
     try:
         done = subprocess.run(
@@ -217,6 +236,7 @@ def run(options):
     for spec in options.models:
         start = time.monotonic()
         row = {"model": spec, "dtype": options.dtype, "batch": options.batch}
+        row["mode"] = options.mode
         row.update(child("compare", spec, options))
         if options.first_calls and "failed" not in row:
             row.update(first_calls(spec, options))
@@ -235,16 +255,17 @@ def table(options):
     """The rows in Markdown, and what they come to."""
     rows = [json.loads(line) for line in open(options.models[0], encoding="utf-8")]
     timed = [row for row in rows if "failed" not in row]
-    print("| model | workloads | hits | ops | Inductor, ms | fastk, ms | ratio | first call, s: "
-          "Inductor, fastk | next process | error: Inductor, fastk |")
-    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
+    print("| model | mode | workloads | hits | ops | Inductor, ms | fastk, ms | ratio | Inductor over "
+          "itself | first call, s: Inductor, fastk | next process | error: Inductor, fastk |")
+    print("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
     for row in timed:
         first = " ".join(seconds(row.get(n)) for n in ("inductor_first", "fastk_first"))
         after = " ".join(seconds(row.get(n)) for n in ("inductor_next", "fastk_next"))
         name = pathlib.Path(row["model"].replace(":", "/")).name.removesuffix(".py")
-        print(f"| {name} {row['dtype']} | {row['workloads']} | {row['hits']} | {len(row['ops'])} | "
+        print(f"| {name} {row['dtype']} | {row['mode']} | {row['workloads']} | {row['hits']} | {len(row['ops'])} | "
               f"{row['inductor'] * 1e3:.3f} | {row['fastk'] * 1e3:.3f} | {row['ratio']:.3f} "
-              f"({row['low']:.3f} to {row['high']:.3f}) | {first} | {after} | "
+              f"({row['low']:.3f} to {row['high']:.3f}) | "
+              f"{row['same'][0]:.3f} to {row['same'][1]:.3f} | {first} | {after} | "
               f"{row['inductor_error']:.1e} {row['fastk_error']:.1e} |")
     for row in rows:
         if "failed" in row:
@@ -263,6 +284,8 @@ def main():
     add("--device", default="cuda", choices=["cuda", "cpu"])
     add("--dtype", default="f32", choices=DTYPES)
     add("--batch", type=int, default=1, help="inputs are repeated so often")
+    add("--mode", default="default", help="of torch.compile (%(default)s)")
+    add("--rounds", type=int, default=60, help="of four calls (%(default)s)")
     add("--first-calls", action="store_true", help="in new processes, four a model")
     add("--timeout", type=int, default=300, help="seconds of a process (%(default)s)")
     add("--backend", default="fastk", help=argparse.SUPPRESS)
