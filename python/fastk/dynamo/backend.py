@@ -19,7 +19,7 @@ import warnings
 
 import torch
 
-from . import compiler, duel, graphs, ops, record, regions
+from . import compiler, duel, graphs, ops, record, regions, whole
 from .errors import Failed, Unsupported
 from .importing import Importer, Imports
 from .store import Store
@@ -154,7 +154,38 @@ class Rewriter:
             chosen.append((region, op))
             taken.update(region.nodes)
         record.record(module, inputs, self.settings, text, found)
-        return regions.replace_all(module, chosen) if chosen else module
+        if not chosen:
+            return module
+        rewritten = regions.replace_all(module, chosen)
+        return rewritten if self.pays(module, rewritten, inputs, chosen) else module
+
+    def pays(self, module, rewritten, inputs, chosen):
+        """Whether a graph with ops is no slower than Inductor's alone."""
+        data = graphs.digest(graphs.to_data(module, inputs))
+        names = [op.name() for _, op in chosen]
+        places = [[node.name for node in region.nodes] for region, _ in chosen]
+        circumstances = f"{data} {names} {places} {self.settings} {self.inductors()}"
+        name = f"graphs/{duel.machine(self.device)}/{hash_of(circumstances)}.json"
+        result = duel.Result.read(self.store, name)
+        if result is None:
+            result = whole.hold(
+                module, rewritten, inputs, self.device, self.config, compiled
+            )
+            if result.is_settled:
+                self.store.write(name, vars(result))
+        kept = whole.is_kept(result)
+        log.info(
+            "the graph with %d ops is %s: %s",
+            len(chosen),
+            "used" if kept else "not used",
+            result.text(),
+        )
+        return kept
+
+    def inductors(self):
+        """A digest of all of Inductor's settings."""
+        with torch._inductor.config.patch(self.config):
+            return torch._inductor.config.get_hash().hex()
 
     def choose(self, module, workload, taken):
         """(region, op) of a hit; raises Unsupported where it cannot or should not be."""
@@ -208,10 +239,8 @@ class Rewriter:
     def duel(self, part, op, values, name):
         """The Result of op beside Inductor's region, from the store if it is there."""
         # What a time or a difference depends on, but for the machine.
-        with torch._inductor.config.patch(self.config):
-            inductors = torch._inductor.config.get_hash().hex()
         strides = [value.stride() for value in values]
-        circumstances = f"{strides} {self.settings} {inductors}"
+        circumstances = f"{strides} {self.settings} {self.inductors()}"
         name = f"duels/{duel.machine(self.device)}/{name}-{hash_of(circumstances)}.json"
         result = self.duels.get(name) or duel.Result.read(self.store, name)
         if result is None:

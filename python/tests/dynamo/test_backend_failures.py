@@ -234,3 +234,36 @@ def test_a_duel_that_settles_nothing_is_held_once(rewritten, monkeypatch):  # no
     with torch.no_grad():
         compiled(model)(x)
     assert len(held) == 2 and not fastk_ops(rewritten.modules[-1])
+
+
+def test_a_graph_that_loses_as_a_whole(rewritten, monkeypatch):  # noqa: F811
+    """Whatever its regions won by themselves. It is known to the next process."""
+    results = {}
+
+    def hold(module, changed, inputs, *_):
+        results["ops"] = len(fastk_ops(changed))
+        return dataclasses.replace(WON, ratio=0.99, low=0.97, high=1.01)
+
+    monkeypatch.setattr(backend.whole, "hold", hold)
+    monkeypatch.setenv("FASTK_TORCH_CACHE", str(rewritten.folder / "own"))
+    model, (x,) = mlp()
+    for held in (hold, None):
+        monkeypatch.setattr(backend.whole, "hold", held)
+        with torch.no_grad():
+            _, told = warned(lambda: compiled(model)(x))
+        assert not told and not fastk_ops(rewritten.modules[-1])
+    assert results == {"ops": 2}
+
+
+KEPT = [(1.0, 0.99, 0.0, True), (1.2, 1.1, 0.0, True), (0.999, 0.99, 0.0, False),
+        (1.01, 0.97, 0.0, False), (1.2, 1.1, 0.2, False)]  # fmt: skip
+
+
+@pytest.mark.parametrize("ratio, low, noise, kept", KEPT)
+def test_which_graphs_are_kept(ratio, low, noise, kept):
+    result = duel.Result(1e-3, 1e-3, ratio, low, ratio + 0.1, noise=noise)
+    assert backend.whole.is_kept(result) == kept
+
+
+def test_a_wrong_graph_is_not_kept():
+    assert not backend.whole.is_kept(dataclasses.replace(WON, wrong="it differs"))

@@ -74,13 +74,12 @@ def test_a_gain_within_the_noise_is_lost():
 
 
 def test_turns():
-    """Of each turn one is ours, in an order that is random and the same the next time."""
+    """Of each turn half are ours, in an order that is random and the same the next time:
+    Inductor's is compared with itself, too."""
     _, clock = held(1e-6, 2e-6)
-    assert clock.calls.count("ours") == duel.PAIRS
-    # Inductor's is compared with itself, too.
-    assert clock.calls.count("theirs") == 2 * duel.PAIRS
-    turns = {tuple(clock.calls[n : n + 3]) for n in range(0, 3 * duel.PAIRS, 3)}
-    assert len(turns) == 3 and all(turn.count("ours") == 1 for turn in turns)
+    assert len(clock.calls) == 4 * duel.PAIRS
+    turns = {tuple(clock.calls[n : n + 4]) for n in range(0, 4 * duel.PAIRS, 4)}
+    assert len(turns) == 6 and all(turn.count("ours") == 2 for turn in turns)
     assert held(1e-6, 2e-6)[1].calls == clock.calls
     assert [call() for call in clock.prepared] == ["ours", "theirs"]
 
@@ -89,7 +88,7 @@ def test_slow_calls_are_measured_less_often(monkeypatch):
     ticks = itertools.count(0, 11)
     monkeypatch.setattr(duel.time, "monotonic", lambda: next(ticks))
     _, clock = held(3, 6)
-    assert len(clock.calls) == 3 * duel.FEWEST
+    assert len(clock.calls) == 4 * duel.FEWEST
 
 
 def test_a_call_of_the_host_is_timed_as_often_as_it_needs(monkeypatch):
