@@ -84,18 +84,21 @@ class Watch:
 
     def __init__(self, backend):
         self.workloads, self.ops = [], []
-        self.ask, self.replace = backend.compiler.workloads_of, backend.regions.replace_all
+        self.ask, self.rewrite = backend.compiler.workloads_of, backend.rewrite
         backend.compiler.workloads_of = self.workloads_of
-        backend.regions.replace_all = self.replace_all
+        backend.rewrite = self.rewritten
 
     def workloads_of(self, *arguments):
         found = self.ask(*arguments)
         self.workloads += found
         return found
 
-    def replace_all(self, module, chosen):
-        self.ops += [op.name().partition("::")[2] for _, op in chosen]
-        return self.replace(module, chosen)
+    def rewritten(self, *arguments):
+        module = self.rewrite(*arguments)
+        for node in module.graph.nodes:
+            if getattr(node.target, "namespace", "") == "fastk":
+                self.ops.append(node.target.name().partition("::")[2])
+        return module
 
 
 def tensors_of(result):

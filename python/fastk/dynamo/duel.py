@@ -30,6 +30,9 @@ NOISE = 0.05
 PAIRS, SECONDS = 40, 100e-6
 #: Seconds after which no further pair is measured, once there are FEWEST.
 LONGEST, FEWEST = 10, 8
+#: Seconds for which a GPU works before it is measured: it has idled while Inductor
+#: compiled, at a low clock.
+BUSY = 0.3
 #: Written between two calls on a GPU, so that neither finds its operands in L2.
 FLUSH_BYTES = 256 << 20
 #: Differences that are taken for roundings, relative to the largest of a result: by
@@ -199,9 +202,14 @@ class GpuClock:
         self.end = torch.cuda.Event(enable_timing=True)
 
     def prepare(self, calls):
-        for call in calls * 3:
-            call()
-        torch.cuda.synchronize()
+        end = time.monotonic() + BUSY
+        rounds = 0
+        while rounds < 3 or time.monotonic() < end:
+            for call in calls:
+                call()
+            self.flush.zero_()
+            torch.cuda.synchronize()
+            rounds += 1
 
     def seconds(self, call):
         # The host is ahead of the GPU while it writes, so its own time does not count.
