@@ -157,10 +157,14 @@ class Rewriter:
         if not chosen:
             return module
         rewritten = regions.replace_all(module, chosen)
-        return rewritten if self.pays(module, rewritten, inputs, chosen) else module
+        result = self.whole(module, rewritten, inputs, chosen)
+        kept = whole.is_kept(result)
+        used = "used" if kept else "not used"
+        log.info("the graph with %d ops is %s: %s", len(chosen), used, result.text())
+        return rewritten if kept else module
 
-    def pays(self, module, rewritten, inputs, chosen):
-        """Whether a graph with ops is no slower than Inductor's alone."""
+    def whole(self, module, rewritten, inputs, chosen):
+        """The Result of a graph with ops beside Inductor's alone."""
         data = graphs.digest(graphs.to_data(module, inputs))
         names = [op.name() for _, op in chosen]
         places = [[node.name for node in region.nodes] for region, _ in chosen]
@@ -173,14 +177,7 @@ class Rewriter:
             )
             if result.is_settled:
                 self.store.write(name, vars(result))
-        kept = whole.is_kept(result)
-        log.info(
-            "the graph with %d ops is %s: %s",
-            len(chosen),
-            "used" if kept else "not used",
-            result.text(),
-        )
-        return kept
+        return result
 
     def inductors(self):
         """A digest of all of Inductor's settings."""

@@ -18,7 +18,7 @@ import sys
 
 import torch
 
-from . import backend, compiler, duel, regions
+from . import backend, compiler, duel, regions, whole
 from .errors import Failed, Unsupported
 
 #: Measurements of what has no opponent.
@@ -44,11 +44,19 @@ class Row:
 
 @dataclasses.dataclass
 class Graph:
-    """One graph: Inductor's seconds for it, or why fastk leaves it alone."""
+    """One graph: Inductor's seconds for it, or why fastk leaves it alone, and how the
+    graph with all that won did beside it."""
 
     number: int
     inductors: float | None = None
     reason: str | None = None
+    whole: str | None = None
+
+    def notes(self):
+        if self.whole:
+            yield f"graph {self.number} with what won: {self.whole}"
+        if self.reason:
+            yield f"graph {self.number}: left to Inductor: {self.reason}"
 
 
 @dataclasses.dataclass
@@ -101,11 +109,7 @@ class Explanation:
         rows = [self.HEADS, *self._cells()]
         widths = [max(map(len, column)) for column in zip(*rows)]
         lines = [self.summary()]
-        lines += [
-            f"graph {graph.number}: left to Inductor: {graph.reason}"
-            for graph in self.graphs
-            if graph.reason
-        ]
+        lines += [note for graph in self.graphs for note in graph.notes()]
         if self.rows:
             lines += [
                 "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
@@ -123,9 +127,7 @@ class Explanation:
             return f"<tr>{cell(f'<{tag}>{html.escape(each)}</{tag}>' for each in cells)}</tr>"
 
         notes = "".join(
-            f"<p>graph {graph.number}: left to Inductor: {html.escape(graph.reason)}</p>"
-            for graph in self.graphs
-            if graph.reason
+            f"<p>{html.escape(note)}</p>" for graph in self.graphs for note in graph.notes()
         )
         body = "\n".join(line("td", row) for row in self._cells())
         return (
@@ -148,7 +150,8 @@ def _seconds(value):
 class _Explainer(backend.Rewriter):
     """Looks at graphs as the backend does, and replaces nothing."""
 
-    def look(self, number, module, inputs, explanation):
+    def look(self, graph, module, inputs, explanation):
+        number, self.won = graph.number, []
         text = self.imports.text_of(module, inputs)
         found = compiler.workloads_of(text, self.settings)
         for workload in found:
@@ -162,6 +165,21 @@ class _Explainer(backend.Rewriter):
             explanation.rows.append(row)
             with _told(row):
                 self._explain(module, workload, row)
+        if self.won:
+            self._explain_whole(module, inputs, graph)
+
+    def _explain_whole(self, module, inputs, graph):
+        """What of all that won together."""
+        chosen = [(region, op) for region, op, _ in self.won]
+        rewritten = regions.replace_all(module, chosen)
+        result = self.whole(module, rewritten, inputs, chosen)
+        graph.whole = result.text()
+        if whole.is_kept(result):
+            return
+        graph.reason = "with what won by itself it is no faster as a whole"
+        for _, _, row in self.won:
+            row.outcome = "not replaced"
+            row.reason += "; the graph as a whole is no faster"
 
     def _explain(self, module, workload, row):
         region = regions.cut(module, workload)
@@ -171,13 +189,16 @@ class _Explainer(backend.Rewriter):
             row.inductors = seconds_of(part, values, self.device)
             return
         try:
-            result = self.result_of(module, workload, set())[2]
+            taken = {node for region, _, _ in self.won for node in region.nodes}
+            region, op, result = self.result_of(module, workload, taken)
         except Unsupported:
             row.inductors = seconds_of(part, values, self.device)
             raise
         row.inductors, row.ours = result.inductors or None, result.ours or None
         row.outcome = "replaced" if result.is_won else "not replaced"
         row.reason = result.text()
+        if result.is_won:
+            self.won.append((region, op, row))
 
 
 @contextlib.contextmanager
@@ -227,7 +248,7 @@ def explain(model, *args, progress=None, **kwargs):
             graph.inductors = seconds_of(
                 module, list(map(regions.value_of, values)), rewriter.device
             )
-            rewriter.look(graph.number, module, inputs, explanation)
+            rewriter.look(graph, module, inputs, explanation)
         except (Unsupported, Failed) as error:
             graph.reason = str(error)
         return module

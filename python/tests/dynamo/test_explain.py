@@ -19,7 +19,7 @@ from worlds import (  # noqa: F401
     with_winners,
 )
 
-from fastk.dynamo import duel, explain
+from fastk.dynamo import backend, duel, explain
 
 
 def rows_of(explanation):
@@ -39,6 +39,7 @@ def test_replaced_regions(with_winners, monkeypatch):  # noqa: F811
     text = str(found)
     assert f"of {len(found.rows)} regions are replaced" in text
     assert "matmul_bias_gelu" in text and row.key[:8] in text
+    assert "graph 0 with what won: 2.00 times as fast as Inductor's" in text
     page = found.page()
     assert page.startswith("<!DOCTYPE html>") and "matmul_bias_gelu" in page
 
@@ -50,6 +51,20 @@ def test_regions_that_lose(with_winners, monkeypatch):  # noqa: F811
     model, (x,) = mlp()
     row = rows_of(explain(model, x, progress=print))["matmul_bias_gelu"]
     assert row.outcome == "not replaced" and "0.50 times as fast" in row.reason
+
+
+def test_a_graph_that_loses_as_a_whole(with_winners, monkeypatch):  # noqa: F811
+    monkeypatch.setenv("FASTK_TORCH_CACHE", str(with_winners.folder / "whole"))
+    monkeypatch.setattr(duel, "measure", lambda *arguments: WON)
+    monkeypatch.setattr(backend.whole, "hold", lambda *arguments: LOST)
+    model, (x,) = mlp()
+    found = explain(model, x, progress=print)
+    row = rows_of(found)["matmul_bias_gelu"]
+    assert row.outcome == "not replaced" and row.ours == 1e-6
+    assert row.reason.endswith("; the graph as a whole is no faster")
+    for text in (str(found), found.page()):
+        assert "graph 0 with what won: 0.50 times as fast" in text
+        assert "graph 0: left to Inductor: with what won by itself" in text
 
 
 def test_without_winners_inductors_times_are_told(home):  # noqa: F811
