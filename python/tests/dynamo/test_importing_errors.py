@@ -144,8 +144,10 @@ def processes_of(session):
 def test_nothing_is_left_of_it(tmp_path, how):
     """Ctrl-C, and the end of the user's process."""
     server = script(tmp_path, "python", "read path; touch $0.busy; read more")
+    # A shell's background jobs, such as these tests may be, ignore Ctrl-C.
     text = f"""
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.executable = {str(server)!r}
 from fastk.dynamo import importing
 importer = importing.Importer()
