@@ -40,12 +40,15 @@ class _Op(ctypes.Structure):
     ]
 
 
-@functools.cache
 def _library():
     """libfastk_torch, or None."""
-    path = library.installed("libfastk_torch.so")
+    return _load(library.installed("libfastk_torch.so") or "libfastk_torch.so")
+
+
+@functools.cache
+def _load(path):
     try:
-        loaded = ctypes.CDLL(path or "libfastk_torch.so")
+        loaded = ctypes.CDLL(path)
     except OSError as error:
         log.info("ops are called from Python: %s", error)
         return None

@@ -14,7 +14,7 @@ import weakref
 
 import pytest
 import torch
-from compiled import fastk
+from compiled import BIN, fastk
 
 from fastk import library
 from fastk.dynamo import native, ops
@@ -40,6 +40,11 @@ def program(tmp_path_factory):
     (folder / "model.mlir").write_text(MODEL)
     fastk("fastk-opt", folder / "model.mlir", "--emit=so", "-o", folder / "model.so")
     return str(folder / "model.so")
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch):
+    monkeypatch.setenv("FASTK_OPT", str(BIN / "fastk-opt"))
 
 
 @pytest.fixture(params=["native", "python"])

@@ -55,6 +55,14 @@ def check(op):
     assert torch.allclose(op(a, b), a @ b, atol=1e-4)
 
 
+def test_a_library_that_comes_later_is_found(monkeypatch):
+    """Who sets FASTK_OPT after the first op was made has it for the next."""
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(library, "installed", lambda name: "/nowhere/it.so")
+        assert native._library() is None
+    assert native._library() is not None
+
+
 def test_it_is_called_without_python(op, monkeypatch):
     assert any(kept.name == "forward" for kept in native._kept)
     monkeypatch.setattr(torch, "empty", None)  # which Python's way uses
