@@ -11,7 +11,7 @@
 
 MODEL is FILE.py:FUNCTION, whose result is (module, inputs), or a file as KernelBench has
 them: Model, get_inputs and get_init_inputs. Each is run by a process of its own. Times of
-calls are taken in turns, as duels' are (docs/pytorch.md), but each twice a round; those of
+calls are taken in turns, as duels' are (docs/pytorch.md); those of
 first calls in new processes, with empty caches and with those that a process before has
 filled.
 FASTK_OPT, FASTK_BANK and the like are as in docs/pytorch.md.
@@ -22,7 +22,6 @@ import importlib.util
 import json
 import os
 import pathlib
-import random
 import statistics
 import subprocess
 import sys
@@ -129,31 +128,6 @@ def function_of(module, name):
     return types.FunctionType(code, globals(), closure=call.__closure__)
 
 
-def take_turns(calls, clock, rounds, duel):
-    """What calls of two functions take, each twice a round in random order.
-
-    Both as often: of two equal models that wait for the host the one that was called
-    last is faster. Returns (seconds of each, ratio, its interval, the interval of the
-    second's first call over its second: what the machine's noise makes of equals).
-    """
-    order = random.Random(1)
-    clock.prepare(list(calls.values()))
-    times = {name: [] for name in calls}
-    for _ in range(rounds):
-        turn = [*calls, *calls]
-        order.shuffle(turn)
-        for name in turn:
-            times[name].append(clock.seconds(calls[name]))
-    first, second = calls
-    halves = {name: (taken[::2], taken[1::2]) for name, taken in times.items()}
-    sums = {name: [a + b for a, b in zip(*halves[name])] for name in calls}
-    ratios = [b / a for a, b in zip(sums[first], sums[second])]
-    same = [a / b for a, b in zip(*halves[second])]
-    medians = {name: statistics.median(taken) for name, taken in times.items()}
-    intervals = (duel.interval(each, order) for each in (ratios, same))
-    return medians, statistics.median(ratios), *intervals
-
-
 def compare(spec, options):
     """A row of what calls take; in a process of its own."""
     import warnings
@@ -180,17 +154,17 @@ def compare(spec, options):
                 calls[name](*inputs)
                 memory[name] = torch.cuda.max_memory_allocated()
         del got, wanted
-        times, ratio, interval, same = take_turns(
-            {
-                "fastk": lambda: calls["fastk"](*inputs),
-                "inductor": lambda: calls["inductor"](*inputs),
-            },
-            duel.clock_of(torch.device(options.device)), options.rounds, duel,
-        )  # fmt: skip
+        result = duel.measure(
+            lambda: calls["fastk"](*inputs),
+            lambda: calls["inductor"](*inputs),
+            duel.clock_of(torch.device(options.device)),
+            options.rounds,
+        )
     told = [str(each.message) for each in caught if "fastk" in str(each.message)]
     hits = [each for each in watch.workloads if each["outcome"] == "hit"]
     row.update(
-        **times, ratio=ratio, low=interval[0], high=interval[1], same=same,
+        fastk=result.ours, inductor=result.inductors, ratio=result.ratio,
+        low=result.low, high=result.high, noise=result.noise,
         workloads=len(watch.workloads), hits=len(hits), ops=watch.ops, told=told,
         memory=memory,
     )  # fmt: skip
@@ -258,7 +232,7 @@ def table(options):
     """The rows in Markdown, and what they come to."""
     rows = [json.loads(line) for line in open(options.models[0], encoding="utf-8")]
     timed = [row for row in rows if "failed" not in row]
-    print("| model | mode | workloads | hits | ops | Inductor, ms | fastk, ms | ratio | Inductor over "
+    print("| model | mode | workloads | hits | ops | Inductor, ms | fastk, ms | ratio | Inductor to "
           "itself | first call, s: Inductor, fastk | next process | error: Inductor, fastk |")
     print("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
     for row in timed:
@@ -268,7 +242,7 @@ def table(options):
         print(f"| {name} {row['dtype']} | {row['mode']} | {row['workloads']} | {row['hits']} | {len(row['ops'])} | "
               f"{row['inductor'] * 1e3:.3f} | {row['fastk'] * 1e3:.3f} | {row['ratio']:.3f} "
               f"({row['low']:.3f} to {row['high']:.3f}) | "
-              f"{row['same'][0]:.3f} to {row['same'][1]:.3f} | {first} | {after} | "
+              f"within {row['noise']:.1%} | {first} | {after} | "
               f"{row['inductor_error']:.1e} {row['fastk_error']:.1e} |")
     for row in rows:
         if "failed" in row:

@@ -7,16 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Program.h"
-#include <dlfcn.h>
 #include <unordered_map>
 
 using namespace fastk::torch;
-
-template <typename Function>
-static bool find(void *library, const std::string &name, Function *&function) {
-  function = reinterpret_cast<Function *>(dlsym(library, name.c_str()));
-  return function != nullptr;
-}
 
 namespace {
 /// A function of a library for the host.

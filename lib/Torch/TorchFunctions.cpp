@@ -7,20 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "TorchFunctions.h"
-#include <dlfcn.h>
 
 using namespace fastk::torch;
 
 /// A library that the process has loaded, or null.
 static void *loaded(const char *name) {
   return dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
-}
-
-template <typename Function>
-static bool find(void *library, const char *name, Function *&function) {
-  function =
-      library ? reinterpret_cast<Function *>(dlsym(library, name)) : nullptr;
-  return function != nullptr;
 }
 
 static std::string load(TorchFunctions &functions) {
@@ -31,8 +23,9 @@ static std::string load(TorchFunctions &functions) {
   if (!find(cpu, #NAME, functions.NAME))                                       \
     return "this torch has no " #NAME ": torch 2.10 or newer is needed";
 #include "TorchFunctions.def"
-  find(loaded("libtorch_cuda.so"), "aoti_torch_get_current_cuda_stream",
-       functions.aoti_torch_get_current_cuda_stream);
+  if (void *cuda = loaded("libtorch_cuda.so"))
+    find(cuda, "aoti_torch_get_current_cuda_stream",
+         functions.aoti_torch_get_current_cuda_stream);
   return {};
 }
 
@@ -45,8 +38,7 @@ const TorchFunctions *TorchFunctions::get(std::string &error) {
 
 int32_t TorchFunctions::typeNamed(const std::string &name) {
   int32_t (*type)() = nullptr;
-  return find(loaded("libtorch_cpu.so"), ("aoti_torch_dtype_" + name).c_str(),
-              type)
+  return find(loaded("libtorch_cpu.so"), "aoti_torch_dtype_" + name, type)
              ? type()
              : -1;
 }

@@ -15,9 +15,17 @@
 #define FASTK_LIB_TORCH_TORCHFUNCTIONS_H
 
 #include <cstdint>
+#include <dlfcn.h>
 #include <string>
 
 namespace fastk::torch {
+
+/// A function of a library that is loaded. False: there is none of that name.
+template <typename Function>
+bool find(void *library, const std::string &name, Function *&function) {
+  function = reinterpret_cast<Function *>(dlsym(library, name.c_str()));
+  return function != nullptr;
+}
 
 using Tensor = struct TensorOpaque *;
 using DeviceGuard = struct DeviceGuardOpaque *;

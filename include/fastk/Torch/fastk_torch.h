@@ -27,9 +27,6 @@ extern "C" {
 #pragma GCC visibility push(default)
 #endif
 
-/* The layout of what is below. */
-#define FASTK_TORCH_VERSION 1
-
 /* A tensor that an op takes or returns. */
 typedef struct fastk_torch_tensor {
   /* Torch's name of its type: "float32". */

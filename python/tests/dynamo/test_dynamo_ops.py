@@ -14,7 +14,7 @@ import weakref
 
 import pytest
 import torch
-from compiled import BIN, fastk
+from worlds import compiled_library, own_tools  # noqa: F401
 
 from fastk import library
 from fastk.dynamo import native, ops
@@ -36,15 +36,10 @@ ONE = ((6, 8), torch.float32)
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("program")
-    (folder / "model.mlir").write_text(MODEL)
-    fastk("fastk-opt", folder / "model.mlir", "--emit=so", "-o", folder / "model.so")
-    return str(folder / "model.so")
+    return compiled_library(tmp_path_factory.mktemp("program"), MODEL)
 
 
-@pytest.fixture(autouse=True)
-def environment(monkeypatch):
-    monkeypatch.setenv("FASTK_OPT", str(BIN / "fastk-opt"))
+pytestmark = pytest.mark.usefixtures("own_tools")
 
 
 @pytest.fixture(params=["native", "python"])

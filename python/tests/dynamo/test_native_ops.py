@@ -14,7 +14,7 @@ import sys
 
 import pytest
 import torch
-from compiled import BIN, fastk
+from worlds import compiled_library, own_tools, run_script  # noqa: F401
 
 from fastk import library
 from fastk.dynamo import native, ops
@@ -34,19 +34,14 @@ ONE = ((64, 64), torch.float32)
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("program")
-    (folder / "model.mlir").write_text(MODEL)
-    fastk("fastk-opt", folder / "model.mlir", "--emit=so", "-o", folder / "model.so")
-    return str(folder / "model.so")
+    return compiled_library(tmp_path_factory.mktemp("program"), MODEL)
 
 
-@pytest.fixture(autouse=True)
-def environment(monkeypatch):
-    monkeypatch.setenv("FASTK_OPT", str(BIN / "fastk-opt"))
+pytestmark = pytest.mark.usefixtures("own_tools")
 
 
 @pytest.fixture
-def op(program, environment):
+def op(program, own_tools):  # noqa: F811
     return ops.register(program, "native" * 10, "n" * 64, "product", [ONE] * 2, [ONE])
 
 
@@ -208,7 +203,5 @@ print(len(native._kept))
 
 
 def test_more_ops_than_it_has_room_for(program):
-    from worlds import run_script
-
     text = MANY.replace("sys.argv[1]", repr(program))
     assert run_script(text) == "1024\n"

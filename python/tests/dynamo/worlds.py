@@ -22,6 +22,7 @@ import pytest
 import torch
 import torch._inductor.config
 from compiled import BIN
+from compiled import fastk as run_tool
 from conftest import PYTHON
 from spooled import search
 from torch import nn
@@ -178,6 +179,19 @@ def winners(tmp_path_factory):
             _search(folder)
             (folder / "done").touch()
     return folder / "bank"
+
+
+def compiled_library(folder, text):
+    """The path of a library for the host of a function's text."""
+    (folder / "model.mlir").write_text(text)
+    run_tool("fastk-opt", folder / "model.mlir", "--emit=so", "-o", folder / "model.so")
+    return str(folder / "model.so")
+
+
+@pytest.fixture
+def own_tools(monkeypatch):
+    """The programs of the build, and the libraries beside them."""
+    monkeypatch.setenv("FASTK_OPT", str(BIN / "fastk-opt"))
 
 
 @pytest.fixture(scope="session")
