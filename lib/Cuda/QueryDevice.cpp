@@ -12,6 +12,15 @@
 using namespace fastk;
 using namespace fastk::cuda;
 
+int fastk::cuda::countCudaDevices() {
+  std::string ignored;
+  int count = 0;
+  const Driver *driver = Driver::get(ignored);
+  if (!driver || !driver->call(driver->cuDeviceGetCount, &count).empty())
+    return 0;
+  return count;
+}
+
 std::string fastk::cuda::queryCudaDevice(DeviceDescription &device,
                                          int ordinal) {
   std::string error;

@@ -373,7 +373,8 @@ llvm::Expected<AdmitResult> fastk::admitFamily(const AdmitOptions &options,
         "a family for the host is judged on the machine that evidence names: "
         "leave out --evaluator=spool, or add --evaluator=local");
   SearchModelOptions search{settings, request};
-  llvm::Expected<std::unique_ptr<Evaluator>> evaluator = makeEvaluator(search);
+  llvm::Expected<std::unique_ptr<Evaluator>> evaluator =
+      makeEvaluator(search, /*atOnce=*/true);
   if (!evaluator)
     return evaluator.takeError();
   return admitFamily(options, settings.target, **evaluator, request, context);

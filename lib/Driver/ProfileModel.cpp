@@ -84,7 +84,7 @@ profile(const SearchRun &run, SearchTarget &target, PreparedSearch &prepared) {
       target.profile.evaluations >= ProfilingEvaluator::kEvaluations)
     return baseline;
   auto start = std::chrono::steady_clock::now();
-  ProfilingEvaluator evaluator(run.evaluator);
+  ProfilingEvaluator evaluator(*run.evaluator.atOnce());
   if (llvm::Error error = prepared.makeInput(evaluator))
     return std::move(error);
   if (!prepared.recording)
@@ -117,7 +117,7 @@ static bool canProfile(const SearchRun &run, ArrayRef<SearchTarget> targets) {
   int64_t sharers = llvm::count_if(
       targets, [](const SearchTarget &each) { return each.hasShare; });
   int64_t evaluations = run.options.search.budget.evaluations;
-  if (sharers < 2 || !run.evaluator.pendingHint().empty() ||
+  if (sharers < 2 || !run.evaluator.atOnce() ||
       (evaluations != 0 && evaluations < kEvaluationsToProfile * sharers) ||
       llvm::any_of(
           run.proposers,

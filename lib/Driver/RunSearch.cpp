@@ -30,7 +30,8 @@ fastk::runSearch(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
   SearchModelOptions search{settings, request};
   search.journal = journalOf(settings, banks);
   search.jobs.reproducers = search.journal + ".reproducers";
-  llvm::Expected<std::unique_ptr<Evaluator>> evaluator = makeEvaluator(search);
+  llvm::Expected<std::unique_ptr<Evaluator>> evaluator =
+      makeEvaluator(search, /*atOnce=*/settings.boundaries);
   if (!evaluator)
     return evaluator.takeError();
   return settings.boundaries

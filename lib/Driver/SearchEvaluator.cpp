@@ -7,6 +7,7 @@
 
 #include "SearchEvaluator.h"
 #include "fastk/Cuda/QueryDevice.h"
+#include "fastk/Evaluate/LocalFleet.h"
 #include "fastk/Evaluate/LocalPool.h"
 #include "fastk/Evaluate/Replay.h"
 #include "fastk/Evaluate/Spool.h"
@@ -44,6 +45,21 @@ static llvm::Error checkLocalDevice(const SearchSettings &settings) {
   return llvm::Error::success();
 }
 
+/// The GPUs of this machine that are searched for: as a rule all.
+static std::vector<unsigned> gpusOf(const SearchSettings &settings) {
+  std::vector<unsigned> gpus;
+  if (settings.target == "host")
+    return gpus;
+  int count = cuda::countCudaDevices();
+  for (int number = 0; number < count; ++number) {
+    DeviceDescription each;
+    if (cuda::queryCudaDevice(each, number).empty() &&
+        each.model == settings.device->model)
+      gpus.push_back(static_cast<unsigned>(number));
+  }
+  return gpus;
+}
+
 /// A program of fastk.
 static std::string toolOf(const SearchSettings &settings, StringRef name) {
   llvm::SmallString<128> path(settings.tools);
@@ -52,7 +68,7 @@ static std::string toolOf(const SearchSettings &settings, StringRef name) {
 }
 
 llvm::Expected<std::unique_ptr<Evaluator>>
-fastk::makeEvaluator(SearchModelOptions &search) {
+fastk::makeEvaluator(SearchModelOptions &search, bool atOnce) {
   search.jobs.compiler = toolOf(search, "fastk-opt");
   if (search.target != "host")
     search.jobs.target = describeTarget(search);
@@ -62,12 +78,21 @@ fastk::makeEvaluator(SearchModelOptions &search) {
       return std::move(error);
     return createReplayEvaluator(search.replay);
   }
+  // Workers that are waited for compile side by side what one search would
+  // compile one by one.
+  if (search.spoolWait > 0)
+    search.jobs.compilesCudaHere = false;
   if (!search.spool.empty())
-    return createSpool({search.jobs, search.spool});
+    return createSpool({search.jobs, search.spool, search.spoolWait});
   if (search.target != "host")
     if (llvm::Error error = checkLocalDevice(search))
       return std::move(error);
-  return createLocalPool({search.jobs, toolOf(search, "fastk-worker")});
+  LocalPoolOptions pool{search.jobs, toolOf(search, "fastk-worker")};
+  std::vector<unsigned> gpus = gpusOf(search);
+  if (atOnce || gpus.size() < 2)
+    return createLocalPool(pool);
+  pool.jobs.compilesCudaHere = false;
+  return createLocalFleet({pool, search.journal + "/jobs", gpus});
 }
 
 std::string fastk::explainPending(int pending, const Evaluator &evaluator,

@@ -14,8 +14,10 @@ namespace fastk {
 
 /// The evaluator that the settings name. Fills in what evaluations need beside
 /// them: the compiler, the device and, where one is replayed, the cassette.
+/// Evaluations of this machine run on all of its GPUs, and are answered later
+/// then; with \p atOnce on one, and at once.
 llvm::Expected<std::unique_ptr<Evaluator>>
-makeEvaluator(SearchModelOptions &search);
+makeEvaluator(SearchModelOptions &search, bool atOnce);
 
 /// What there is to do about so many pending evaluations, as a line.
 std::string explainPending(int pending, const Evaluator &evaluator,

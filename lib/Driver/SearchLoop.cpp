@@ -6,121 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "SearchLoop.h"
-#include "PreparedSearch.h"
-#include "SearchEvaluator.h"
-#include "TargetBudgets.h"
+#include "OnceProgress.h"
 #include "fastk/Search/SearchReport.h"
-#include "llvm/ADT/StringSet.h"
-#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <chrono>
-#include <cmath>
-#include <map>
 
 using namespace mlir;
 using namespace fastk;
 
-namespace {
-/// The searches of a model, one after the other.
-class SearchLoop {
-public:
-  SearchLoop(const SearchRun &run, ArrayRef<SearchTarget> targets,
-             std::vector<ModelPart> parts, RunRecord &record)
-      : run(run), targets(targets), parts(std::move(parts)), record(record),
-        dealt(shareByGain(this->parts)),
-        budgets(run.options.search.budget, targets, dealt.weights),
-        promotionCost(run.evaluator.promotionCost()) {}
-
-  llvm::Expected<SearchModelEnd> searchAll();
-
-private:
-  /// Searches the target at `index`, in its turn, and stores what is found. One
-  /// that another process searches at this moment comes after the others; with
-  /// `waits` that process is waited for.
-  llvm::Error search(size_t index, const std::optional<SearchBudget> &share,
-                     bool waits);
-  /// Opens the journal. False: the search has another turn, or none.
-  llvm::Expected<bool> openJournal(size_t index, PreparedSearch &prepared,
-                                   const JournalBinding &binding,
-                                   const SearchBudget &share, bool waits);
-  /// True when another process has stored a winner since this one began.
-  llvm::Expected<bool> isFoundMeanwhile(const SearchTarget &target);
-  /// What follows from the end of its search.
-  llvm::Error conclude(size_t index, const PreparedSearch &prepared,
-                       const SearchOptions &options, const SearchResult &result,
-                       StringRef title, double preparation);
-  llvm::Error storeWinner(size_t index, const PreparedSearch &prepared,
-                          const SearchOptions &options,
-                          const SearchResult &result);
-  void notePending(const SearchResult &result, SearchProgress &progress);
-
-  /// Whether the replay, which holds no search of a workload, may be of this
-  /// model all the same: the recorded run may have had nothing left for it.
-  bool mayBeUnrecorded() const;
-  RunRecord::Search &recordOf(const SearchTarget &target);
-
-  void sayNotSearched(StringRef title, const llvm::Twine &why) const {
-    run.said() << title << ": not searched: " << why << "\n";
-  }
-  void reportSkipped() const;
-  void reportUnproved() const;
-  /// The minutes ended a search, or left it none.
-  void noteOutOfTime(size_t index, double evaluationSeconds);
-  /// Whose searches these are, and what more minutes could gain.
-  void reportWorthOfTime() const;
-  void reportPending() const;
-
-  const SearchRun &run;
-  ArrayRef<SearchTarget> targets;
-  std::vector<ModelPart> parts;
-  RunRecord &record;
-  ModelShares dealt;
-  TargetBudgets budgets;
-
-  llvm::json::Array report;
-  SearchModelEnd end = SearchModelEnd::Done;
-  /// Searches that had their turn, by index; of so many.
-  std::map<size_t, size_t> turns;
-  size_t allTurns = 0;
-  /// Those that wait for another process, and their shares.
-  std::vector<std::pair<size_t, SearchBudget>> waiting;
-  int pending = 0, pendingPrompts = 0;
-  /// Targets whose searches the minutes ended, or left none.
-  std::vector<size_t> outOfTime;
-  /// What a round and a second measurement take of those of these, so many, of
-  /// which an evaluation was timed.
-  double wantedSeconds = 0;
-  int timed = 0;
-  /// What a second measurement took at most, in evaluations.
-  double promotionCost = 0;
-  /// Variants whose second measurement is missing, and their workloads.
-  std::vector<std::pair<std::string, UnprovenVariant>> unproven;
-  /// What is to be said of workloads that the compiler lowers wrongly.
-  std::string disagreements;
-  /// Why evaluations failed through no fault of their variants, for the first
-  /// search that ended so; and evaluations of this run that did not.
-  std::string unjudged;
-  int judged = 0;
-  /// What a language model says that answers nothing; empty: there is none.
-  std::string unanswered;
-};
-} // namespace
-
 static bool isWanted(const SearchTarget &target) { return target.isWanted; }
-
-/// What a replay says where it cannot go on.
-static llvm::Error explainReplay(llvm::Error error,
-                                 const RecordedSearch &recording,
-                                 const JournalBinding &binding) {
-  std::string differences = differentChoices(recording.binding, binding.search);
-  if (differences.empty())
-    return error;
-  return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                 llvm::toString(std::move(error)) +
-                                     "\nwhat differs from the recorded "
-                                     "search: " +
-                                     differences);
-}
 
 bool SearchLoop::mayBeUnrecorded() const {
   const Cassette &replay = *run.options.replay;
@@ -140,102 +33,6 @@ RunRecord::Search &SearchLoop::recordOf(const SearchTarget &target) {
   return *llvm::find_if(record.searches, [&](const RunRecord::Search &each) {
     return each.workload == target.form->key;
   });
-}
-
-void SearchLoop::reportSkipped() const {
-  for (size_t index : dealt.tooSmall)
-    if (targets[index].isWanted)
-      run.said() << parts[index].name
-                 << llvm::formatv(": not searched: less than {0:f1} % of the "
-                                  "model's time could be gained\n",
-                                  100 * kMinGain);
-}
-
-void SearchLoop::reportUnproved() const {
-  for (const auto &[name, variant] : unproven)
-    run.said() << name
-               << llvm::formatv(": {0:f2}x in its first measurement, not "
-                                "promoted: {1}\n",
-                                variant.speedup, variant.why);
-  if (!unproven.empty() && outOfTime.empty() && !run.options.replay)
-    run.said() << "the same command goes on where it was\n";
-}
-
-void SearchLoop::noteOutOfTime(size_t index, double evaluationSeconds) {
-  if (run.options.replay)
-    return;
-  outOfTime.push_back(index);
-  timed += evaluationSeconds > 0;
-  const SearchOptions &search = run.options.search;
-  wantedSeconds += evaluationSeconds *
-                   (search.ideas * search.implementations + promotionCost);
-}
-
-void SearchLoop::reportWorthOfTime() const {
-  if (outOfTime.empty())
-    return;
-  double gain = 0, all = 0;
-  bool isKnown = true;
-  for (const auto &[index, part] : llvm::enumerate(parts)) {
-    all += part.timeAfter();
-    isKnown &= part.seconds > 0;
-    if (!llvm::is_contained(outOfTime, index))
-      continue;
-    isKnown &= part.floorSeconds > 0;
-    gain += std::max(0.0, part.timeAfter() - part.calls * part.floorSeconds);
-  }
-  run.said() << llvm::formatv("the budget of minutes ended {0} of {1} {2}",
-                              outOfTime.size(), allTurns,
-                              allTurns == 1 ? "search" : "searches");
-  if (isKnown && all > 0)
-    run.said() << llvm::formatv(
-        "; at most {0} of {1} ({2:f0} %) could still be gained",
-        formatSeconds(gain), formatSeconds(all), 100 * gain / all);
-  // As many as there were, and no fewer than each needs for a round of ideas,
-  // in tenths.
-  double wanted = wantedSeconds * static_cast<double>(outOfTime.size()) /
-                  std::max(timed, 1);
-  double minutes =
-      std::max(run.options.search.budget.minutes / run.options.partOfBudget,
-               std::ceil(wanted / 6) / 10);
-  run.said() << llvm::format("\nthey go on where they were, for %.4g %s more",
-                             minutes, minutes == 1 ? "minute" : "minutes");
-  if (run.options.commandWithMinutes)
-    run.said() << ": " << run.options.commandWithMinutes(minutes);
-  run.said() << "\n";
-}
-
-void SearchLoop::reportPending() const {
-  if (pendingPrompts > 0) {
-    llvm::StringSet<> said;
-    for (Proposer *proposer : run.proposers)
-      if (std::string how = proposer->pendingHint();
-          !how.empty() && said.insert(how).second)
-        run.said() << pendingPrompts
-                   << (pendingPrompts == 1 ? " prompt is" : " prompts are")
-                   << " pending: answer " << how
-                   << ", then run the same command again\n";
-  }
-  if (pending > 0)
-    run.said() << explainPending(pending, run.evaluator, run.filter().target);
-}
-
-void SearchLoop::notePending(const SearchResult &result,
-                             SearchProgress &progress) {
-  const SearchCounts &counts = result.counts;
-  pending += counts.pending;
-  pendingPrompts += counts.pendingPrompts;
-  if (counts.pendingPrompts > 0)
-    progress.note(
-        llvm::formatv("{0} {1} pending, {2} answered", counts.pendingPrompts,
-                      counts.pendingPrompts == 1 ? "prompt" : "prompts",
-                      result.models.exchanges)
-            .str());
-  else
-    progress.note(llvm::formatv("{0} pending, {1} answered", counts.pending,
-                                counts.evaluations)
-                      .str());
-  end = SearchModelEnd::Pending;
 }
 
 llvm::Error SearchLoop::storeWinner(size_t index,
@@ -268,19 +65,24 @@ llvm::Error SearchLoop::storeWinner(size_t index,
   return llvm::Error::success();
 }
 
-llvm::Error SearchLoop::conclude(size_t index, const PreparedSearch &prepared,
-                                 const SearchOptions &options,
-                                 const SearchResult &result, StringRef title,
-                                 double preparation) {
+llvm::Error SearchLoop::conclude(size_t index, const BegunSearch &search,
+                                 const SearchResult &result) {
   const SearchTarget &target = targets[index];
+  const PreparedSearch &prepared = search.prepared;
+  const SearchOptions &options = search.options;
+  const std::string &title = search.title;
   report.push_back(reportJson(*prepared.input, options, result));
   judged += result.counts.judged;
   if (result.end == SearchEnd::Pending) {
-    budgets.spendWhole(options.budget, preparation);
+    if (!search.soFar)
+      budgets.spendWhole(options.budget, search.preparation);
     notePending(result, *prepared.progress);
     return llvm::Error::success();
   }
-  budgets.spend(target, result, preparation);
+  if (search.soFar)
+    budgets.spendKept(target, search.kept, result, run.evaluator.workers());
+  else
+    budgets.spend(target, result, search.preparation);
   promotionCost = std::max(promotionCost, result.promotionCost);
   if (result.isOutOfTime)
     noteOutOfTime(index, result.evaluationSeconds);
@@ -288,13 +90,13 @@ llvm::Error SearchLoop::conclude(size_t index, const PreparedSearch &prepared,
   if (result.unproven)
     unproven.emplace_back(prepared.features.name, *result.unproven);
   if (result.end == SearchEnd::Disagreement)
-    disagreements += (disagreements.empty() ? "" : "\n") + title.str() + ": " +
-                     result.detail;
+    disagreements +=
+        (disagreements.empty() ? "" : "\n") + title + ": " + result.detail;
   if (result.end == SearchEnd::Unanswered)
-    unanswered = title.str() + ": " + result.detail;
+    unanswered = title + ": " + result.detail;
   bool isUnjudged = result.end == SearchEnd::Unjudged;
   if (isUnjudged && unjudged.empty())
-    unjudged = title.str() + ": " + result.detail;
+    unjudged = title + ": " + result.detail;
   if (result.end == SearchEnd::Interrupted)
     end = SearchModelEnd::Interrupted;
   else if (unanswered.empty() && !isUnjudged)
@@ -365,17 +167,20 @@ llvm::Error SearchLoop::search(size_t index,
                                bool waits) {
   const SearchTarget &target = targets[index];
   auto start = std::chrono::steady_clock::now();
-  PreparedSearch prepared(run, target);
+  auto begun = std::make_unique<BegunSearch>(run, target);
+  PreparedSearch &prepared = begun->prepared;
   if (!prepared.workload)
     return llvm::createStringError("workload " + target.name +
                                    " has no canonical form");
   size_t turn = turns.try_emplace(index, turns.size() + 1).first->second;
-  std::string title =
+  std::string &title = begun->title;
+  title =
       llvm::formatv("{0} [{1}/{2}]", prepared.features.name, turn, allTurns);
   const Cassette *replay = run.options.replay.get();
   const RecordedSearch *recording = prepared.recording;
   if (!share) {
-    if (budgets.isOutOfTime())
+    if (budgets.isOutOfTime() ||
+        (run.evaluator.waits() && areMinutesOver(/*times=*/1)))
       noteOutOfTime(index, target.profile.evaluationSeconds);
     sayNotSearched(title, "the budget is spent");
     return llvm::Error::success();
@@ -395,16 +200,19 @@ llvm::Error SearchLoop::search(size_t index,
 
   prepared.progress =
       createStreamProgress(run.said(), run.said().is_displayed(), title);
-  SearchProgress &progress = *prepared.progress;
+  if (run.evaluator.waits())
+    prepared.progress = createOnceProgress(std::move(prepared.progress));
   if (llvm::Error error = prepared.makeInput(run.evaluator))
     return error;
   // What this took is of the share, too; a replay takes no time.
   std::chrono::duration<double> sinceStart =
       std::chrono::steady_clock::now() - start;
   double preparation = recording ? 0 : sinceStart.count();
-  SearchOptions options = run.options.search;
+  begun->preparation = preparation;
+  SearchOptions &options = begun->options;
+  options = run.options.search;
   options.budget = *share;
-  if (options.budget.minutes > 0) {
+  if (options.budget.minutes > 0 && !run.evaluator.waits()) {
     if (options.budget.minutes * 60 <= preparation) {
       budgets.spendPreparation(preparation);
       noteOutOfTime(index, target.profile.evaluationSeconds);
@@ -420,18 +228,12 @@ llvm::Error SearchLoop::search(size_t index,
   SearchInput &input = *prepared.input;
   input.promotionCost = promotionCost;
   input.earlier = target.profile.earlier;
-  JournalBinding binding = bindingOf(input, options);
+  begun->binding = bindingOf(input, options);
   llvm::Expected<bool> isOpen =
-      openJournal(index, prepared, binding, *share, waits);
+      openJournal(index, prepared, begun->binding, *share, waits);
   if (!isOpen || !*isOpen)
     return isOpen.takeError();
-
-  llvm::Expected<SearchResult> result = runSearch(input, options);
-  progress.ended();
-  if (!result)
-    return recording ? explainReplay(result.takeError(), *recording, binding)
-                     : result.takeError();
-  return conclude(index, prepared, options, *result, title, preparation);
+  return ask(index, std::move(begun), *share);
 }
 
 llvm::Expected<SearchModelEnd> SearchLoop::searchAll() {
@@ -443,7 +245,16 @@ llvm::Expected<SearchModelEnd> SearchLoop::searchAll() {
       dealt.order, [&](size_t index) { return targets[index].isWanted; });
   for (size_t index : dealt.order) {
     const SearchTarget &target = targets[index];
+    // More would only wait for the same workers, and those that can gain the
+    // most come first.
+    if (run.evaluator.waits())
+      if (llvm::Error error = goOnWithAnswers(/*whileBusy=*/true))
+        return std::move(error);
+    if (end == SearchModelEnd::Interrupted || !unanswered.empty())
+      break;
     std::optional<SearchBudget> share = budgets.next(target, promotionCost);
+    if (run.evaluator.waits() && areMinutesOver(/*times=*/1))
+      share = std::nullopt;
     if (target.isWanted) {
       if (llvm::Error error = search(index, share, /*waits=*/allTurns == 1))
         return std::move(error);
@@ -454,10 +265,18 @@ llvm::Expected<SearchModelEnd> SearchLoop::searchAll() {
     if (end == SearchModelEnd::Interrupted || !unanswered.empty())
       break;
   }
+  if (llvm::Error error = goOnWithAnswers(/*whileBusy=*/false))
+    return std::move(error);
+  if (llvm::Error error = concludePending())
+    return std::move(error);
   for (const auto &[index, share] : waiting) {
     if (end == SearchModelEnd::Interrupted || !unanswered.empty())
       break;
     if (llvm::Error error = search(index, share, /*waits=*/true))
+      return std::move(error);
+    if (llvm::Error error = goOnWithAnswers(/*whileBusy=*/false))
+      return std::move(error);
+    if (llvm::Error error = concludePending())
       return std::move(error);
   }
   if (showsParts && end == SearchModelEnd::Done)

@@ -14,6 +14,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
+#include <cmath>
 #include <dlfcn.h>
 
 using namespace fastk;
@@ -63,6 +64,14 @@ Machine fastk::machineOf(const SearchSettings &settings) {
 llvm::Error fastk::parseEvaluator(StringRef text, SearchSettings &settings,
                                   StringRef dashes) {
   if (StringRef spool = text; spool.consume_front("spool:")) {
+    if (auto [folder, wait] = spool.rsplit("?wait="); folder != spool) {
+      spool = folder;
+      if (wait.getAsDouble(settings.spoolWait) ||
+          !std::isfinite(settings.spoolWait) || settings.spoolWait <= 0)
+        return reject(dashes + "evaluator=spool:DIR?wait=" + wait +
+                      ": write seconds above 0, as spool:DIR?wait=600: without "
+                      "an answer for so long the run ends as pending");
+    }
     if (spool.empty())
       return reject(dashes +
                     "evaluator=spool: names no folder: write spool:DIR");

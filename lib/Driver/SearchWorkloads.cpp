@@ -31,11 +31,13 @@ static TargetDescription deviceOf(const SearchModelOptions &options) {
 }
 
 static llvm::Expected<std::vector<std::unique_ptr<Proposer>>>
-createProposers(const SearchModelOptions &options, StringRef target) {
+createProposers(const SearchModelOptions &options, StringRef target,
+                bool asksMeanwhile) {
   std::vector<std::unique_ptr<Proposer>> proposers;
   for (const std::string &name : options.proposers) {
     ProposerOptions own = options.proposerOptions;
     own.target = target.str();
+    own.asksMeanwhile = asksMeanwhile;
     own.number = static_cast<int>(proposers.size()) + 1;
     if (llvm::Error error =
             createProposer(name, own).moveInto(proposers.emplace_back()))
@@ -77,7 +79,8 @@ static llvm::Expected<SearchModelEnd>
 searchAll(Location loc, ArrayRef<DistinctWorkload> workloads, BankStack &banks,
           WorkloadMatcher &matcher, Evaluator &evaluator,
           const SearchModelOptions &options, RunRecord &record) {
-  auto proposers = createProposers(options, matcher.getFilter().target);
+  auto proposers =
+      createProposers(options, matcher.getFilter().target, evaluator.waits());
   if (!proposers)
     return proposers.takeError();
   SearchRun run{loc, banks, matcher, evaluator, options, {}, deviceOf(options)};

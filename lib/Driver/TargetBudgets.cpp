@@ -72,6 +72,17 @@ void TargetBudgets::keep(const SearchTarget &target,
                share.minutes * 60, share.tokens, share.usd);
 }
 
+void TargetBudgets::spendKept(const SearchTarget &target,
+                              const SearchBudget &kept,
+                              const SearchResult &result, unsigned workers) {
+  shares.spend(target.profile.evaluations - kept.evaluations,
+               -kept.minutes * 60, -kept.tokens, -kept.usd);
+  shares.spend(result.counts.evaluations - target.profile.evaluations,
+               result.workerSeconds / workers,
+               result.models.inputTokens + result.models.outputTokens,
+               result.models.usd);
+}
+
 void TargetBudgets::spendWhole(const SearchBudget &share, double preparation) {
   shares.spend(share.evaluations, preparation, share.tokens, share.usd);
 }

@@ -44,6 +44,10 @@ public:
   void spendWhole(const SearchBudget &share, double preparation);
   /// Its search comes later in this run: `share` is kept for it.
   void keep(const SearchTarget &target, const SearchBudget &share);
+  /// A search for which `kept` was set aside by keep() ended; so many workers
+  /// were at its evaluations and those of others.
+  void spendKept(const SearchTarget &target, const SearchBudget &kept,
+                 const SearchResult &result, unsigned workers);
   /// There was no time left to begin the search.
   void spendPreparation(double seconds) { shares.spend(0, seconds); }
 

@@ -178,7 +178,8 @@ JobMaker::sourceProgram(const Variant &variant, StringRef arch) {
   // It is compiled where it runs, by the compiler that is there. Where one is
   // here, too, an error costs no device, and equal code is known as such. One
   // that does not work says nothing of the program.
-  if (cuda::findToolkits().empty() || !whyNoCuda().empty())
+  if (!options.compilesCudaHere || cuda::findToolkits().empty() ||
+      !whyNoCuda().empty())
     return kernel;
   cuda::CompileRequest request;
   request.source = variant.program;

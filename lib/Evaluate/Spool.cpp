@@ -12,9 +12,16 @@
 #include "fastk/Support/Sha256.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <climits>
 #include <cstdio>
 #include <fcntl.h>
+#include <map>
+#include <set>
+#include <thread>
+#include <unistd.h>
 
 using namespace mlir;
 using namespace fastk;
@@ -23,8 +30,17 @@ using namespace fastk;
 /// trouble.
 static constexpr double kLockSeconds = 30;
 
+/// How often answers are looked for: at first, and after a while without one.
+static constexpr std::chrono::milliseconds kShortestPause{10};
+static constexpr std::chrono::milliseconds kLongestPause{250};
+
 /// Far above any verdict; a bound for a stray file.
 static constexpr size_t kFileLimit = 64 << 20;
+
+static std::string hostName() {
+  char name[HOST_NAME_MAX + 1] = {};
+  return ::gethostname(name, HOST_NAME_MAX) == 0 ? name : "here";
+}
 
 namespace {
 class Spool : public Evaluator {
@@ -58,24 +74,45 @@ public:
   std::string pendingHint() const override {
     return "fastk-worker --spool " + options.directory;
   }
+  bool waits() const override { return options.waitSeconds > 0; }
+  unsigned workers() const override { return mostAtWork; }
+  llvm::Expected<std::vector<std::string>>
+  waitForAnswers(const RequestContext &context) override;
 
 private:
-  /// The answer to a job, which is written where it is not there yet.
+  /// The answer to a job for the workload `key`, which is written where it is
+  /// not there yet.
   llvm::Expected<std::optional<worker::Verdict>>
-  ask(worker::Job &job, llvm::StringRef candidateDigest, int repeat,
-      int failures);
+  ask(worker::Job &job, llvm::StringRef key, llvm::StringRef candidateDigest,
+      int repeat, int failures);
+  /// The verdict on a job that is there, if it has one.
+  llvm::Expected<std::optional<worker::Verdict>>
+  answerOf(const std::string &job) const;
+  /// There while a worker is at it; a later one's number may be another.
+  std::string claimPath(llvm::StringRef job) const {
+    return options.directory + "/" + job.str() + "/claim-1";
+  }
+  std::string verdictPath(llvm::StringRef job) const {
+    return options.directory + "/" + job.str() + "/verdict.json";
+  }
   llvm::Error write(const worker::Job &job,
                     llvm::ArrayRef<std::pair<std::string, std::string>> files);
 
   SpoolOptions options;
   std::unique_ptr<JobMaker> maker;
   std::optional<OracleComparison> comparison;
+  /// Jobs that were asked for and had no answer then, by identityOf().
+  std::map<std::string, std::string> jobs;
+  /// Jobs without an answer, by the keys of their workloads.
+  std::map<std::string, std::set<std::string>> pending;
+  /// The most jobs that were seen to be claimed at the same time.
+  unsigned mostAtWork = 1;
 };
 } // namespace
 
 llvm::Expected<std::optional<worker::Verdict>>
-Spool::ask(worker::Job &job, StringRef candidateDigest, int repeat,
-           int failures) {
+Spool::ask(worker::Job &job, StringRef key, StringRef candidateDigest,
+           int repeat, int failures) {
   // The programs under plain names, and what they hold.
   std::vector<std::pair<std::string, std::string>> files;
   if (llvm::Error error = takeFiles(job, files))
@@ -98,13 +135,21 @@ Spool::ask(worker::Job &job, StringRef candidateDigest, int repeat,
     text += "\nfailures " + std::to_string(failures);
   job.id = "job-" + sha256(text).substr(0, 32);
 
-  std::string folder = options.directory + "/" + job.id;
-  if (!llvm::sys::fs::exists(folder + "/job.json")) {
+  if (!llvm::sys::fs::exists(options.directory + "/" + job.id + "/job.json")) {
     if (llvm::Error error = write(job, files))
       return std::move(error);
+    pending[key.str()].insert(job.id);
     return std::nullopt;
   }
-  std::string path = folder + "/verdict.json";
+  llvm::Expected<std::optional<worker::Verdict>> verdict = answerOf(job.id);
+  if (verdict && !*verdict)
+    pending[key.str()].insert(job.id);
+  return verdict;
+}
+
+llvm::Expected<std::optional<worker::Verdict>>
+Spool::answerOf(const std::string &job) const {
+  std::string path = verdictPath(job);
   if (!llvm::sys::fs::exists(path))
     return std::nullopt;
   auto broken = [&](const llvm::Twine &problem) {
@@ -122,14 +167,32 @@ Spool::ask(worker::Job &job, StringRef candidateDigest, int repeat,
       worker::parseVerdict(*answer, problem);
   if (!verdict)
     return broken(problem);
-  if (verdict->id != job.id)
+  if (verdict->id != job)
     return broken("is the verdict on '" + verdict->id + "', of another job");
   return verdict;
+}
+
+/// Equal for requests that ask for the same evaluation.
+static std::string identityOf(const EvaluationRequest &request) {
+  std::string text = LoweringOp(request.workload).getKey().str() + " " +
+                     digestOf(request.candidate) + " " +
+                     (request.incumbent ? digestOf(*request.incumbent) : "");
+  for (int value :
+       {static_cast<int>(request.acceptedPrecision), int(request.promote),
+        int(request.validateOnly), int(request.timesBriefly),
+        int(request.counters), request.repeat, request.failures})
+    text += " " + std::to_string(value);
+  return text;
 }
 
 llvm::Expected<std::optional<worker::Verdict>>
 Spool::evaluate(const EvaluationRequest &request,
                 const RequestContext &context) {
+  StringRef key = LoweringOp(request.workload).getKey();
+  // A run that waits asks for the same when it may be answered.
+  std::string identity = identityOf(request);
+  if (auto asked = jobs.find(identity); asked != jobs.end())
+    return answerOf(asked->second);
   llvm::Expected<PreparedJob> prepared =
       maker->make(request, request.promote || request.firstOfBatch, context);
   if (!prepared)
@@ -139,7 +202,8 @@ Spool::evaluate(const EvaluationRequest &request,
   llvm::Expected<OracleComparison::Answer> oracles = comparison->check(
       request.workload,
       [&](worker::Job &job) {
-        return ask(job, /*candidateDigest=*/"", /*repeat=*/0, /*failures=*/0);
+        return ask(job, key, /*candidateDigest=*/"", /*repeat=*/0,
+                   /*failures=*/0);
       },
       context);
   if (!oracles)
@@ -148,11 +212,53 @@ Spool::evaluate(const EvaluationRequest &request,
     return std::move(oracles->verdict);
   // Both are asked at once, and without the comparison no verdict counts.
   llvm::Expected<std::optional<worker::Verdict>> verdict =
-      ask(prepared->job, prepared->candidateDigest, request.repeat,
+      ask(prepared->job, key, prepared->candidateDigest, request.repeat,
           request.failures);
   if (verdict && oracles->isPending)
     verdict->reset();
+  else if (verdict && !*verdict)
+    jobs.emplace(std::move(identity), prepared->job.id);
   return verdict;
+}
+
+llvm::Expected<std::vector<std::string>>
+Spool::waitForAnswers(const RequestContext &context) {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point lastAnswer = Clock::now();
+  std::chrono::milliseconds pause = kShortestPause;
+  while (waits() && !pending.empty()) {
+    std::vector<std::string> answered;
+    bool isNews = false;
+    unsigned atWork = 0;
+    for (auto at = pending.begin(); at != pending.end();) {
+      auto &[key, jobs] = *at;
+      for (auto job = jobs.begin(); job != jobs.end();) {
+        bool isThere = llvm::sys::fs::exists(verdictPath(*job));
+        isNews |= isThere;
+        atWork += !isThere && llvm::sys::fs::exists(claimPath(*job));
+        job = isThere ? jobs.erase(job) : std::next(job);
+      }
+      if (jobs.empty())
+        answered.push_back(key);
+      at = jobs.empty() ? pending.erase(at) : std::next(at);
+    }
+    mostAtWork = std::max(mostAtWork, atWork);
+    if (!answered.empty())
+      return answered;
+    Clock::time_point now = Clock::now();
+    if (isNews) {
+      lastAnswer = now;
+      pause = kShortestPause;
+    }
+    if (std::chrono::duration<double>(now - lastAnswer).count() >=
+            options.waitSeconds ||
+        context.isStopRequested())
+      break;
+    context.tick();
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, kLongestPause);
+  }
+  return std::vector<std::string>();
 }
 
 llvm::Error
@@ -166,7 +272,8 @@ Spool::write(const worker::Job &job,
   std::string final = options.directory + "/" + job.id;
   // Hidden until it is whole: a worker may be looking. What is found there
   // under the lock was left by a process that died.
-  std::string temporary = options.directory + "/.tmp";
+  // The lock may hold on this machine alone.
+  std::string temporary = options.directory + "/.tmp-" + hostName();
   llvm::scope_exit cleanUp(
       [&] { llvm::sys::fs::remove_directories(temporary); });
   llvm::sys::fs::remove_directories(temporary);

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Propose/Registry.h"
+#include "fastk/LLM/BackgroundModel.h"
 #include "fastk/LLM/CommandModel.h"
 #include "fastk/LLM/HttpModel.h"
 #include "fastk/LLM/Mailbox.h"
@@ -55,6 +56,13 @@ static Created asking(Expected<std::unique_ptr<LanguageModel>> model,
   return createLLMProposer(std::move(*model), std::move(*templates), proposer);
 }
 
+/// The same for a model that takes its time.
+static Created askingSlow(const ModelFactory &make,
+                          const ProposerOptions &options) {
+  return asking(options.asksMeanwhile ? createBackgroundModel(make) : make(),
+                options);
+}
+
 /// "PROVIDER:MODEL".
 static Created askingProvider(StringRef name, const ProposerOptions &options) {
   Expected<ModelOptions> model = parseModelOptions(name);
@@ -69,7 +77,8 @@ static Created askingProvider(StringRef name, const ProposerOptions &options) {
       *field = *said;
   if (options.timeoutSeconds > 0)
     model->timeoutSeconds = options.timeoutSeconds;
-  return asking(createHttpModel(*model), options);
+  return askingSlow([model = *model] { return createHttpModel(model); },
+                    options);
 }
 
 static bool namesProvider(StringRef name) {
@@ -103,7 +112,8 @@ static constexpr Registered kProposers[] = {
        model.command = command.str();
        if (options.timeoutSeconds > 0)
          model.timeoutSeconds = options.timeoutSeconds;
-       return asking(createCommandModel(model), options);
+       return askingSlow([model] { return createCommandModel(model); },
+                         options);
      }},
     {"replay:", "replay:FILE",
      [](StringRef file, const ProposerOptions &options) {

@@ -27,7 +27,7 @@ static std::array<std::atomic<char *>, 256> folders;
 /// Who made them: what it forks has the list, too, and must leave them alone.
 static std::atomic<pid_t> owner;
 
-static void remember(const std::string &path) {
+void fastk::removeAtEnd(const std::string &path) {
   if (owner.exchange(getpid()) != getpid())
     for (std::atomic<char *> &entry : folders)
       entry = nullptr;
@@ -40,7 +40,7 @@ static void remember(const std::string &path) {
   std::free(copy);
 }
 
-static void forget(const std::string &path) {
+void fastk::keepAtEnd(const std::string &path) {
   for (std::atomic<char *> &entry : folders) {
     char *known = entry.load();
     if (known && path == known && entry.compare_exchange_strong(known, nullptr))
@@ -115,7 +115,7 @@ std::error_code ProcessFolder::create(const std::string &prefix,
   if (!mkdtemp(pattern.data()))
     return {errno, std::generic_category()};
   folder = pattern;
-  remember(folder);
+  removeAtEnd(folder);
   return {};
 }
 
@@ -132,5 +132,5 @@ ProcessFolder::~ProcessFolder() {
     return;
   std::error_code ignored;
   std::filesystem::remove_all(folder, ignored);
-  forget(folder);
+  keepAtEnd(folder);
 }

@@ -205,10 +205,13 @@ struct CommandLine {
                "cost")};
   cl::opt<std::string> evaluator{
       "evaluator", cl::init("local"), cl::cat(category), cl::value_desc("NAME"),
-      cl::desc("where evaluations run: local "
-               "(default); spool:DIR, a folder of jobs for "
-               "fastk-worker --spool DIR; replay:FILE, nowhere: verdicts come "
-               "from what --record wrote")};
+      cl::desc(
+          "where evaluations run: local "
+          "(default); spool:DIR, a folder of jobs for "
+          "fastk-worker --spool DIR, and spool:DIR?wait=SECONDS, where the "
+          "search goes on until no answer has come for so long; replay:FILE, "
+          "nowhere: verdicts come "
+          "from what --record wrote")};
   cl::opt<std::string, true> journal{
       "journal", cl::location(settings.journal), cl::cat(category),
       cl::value_desc("DIR"),

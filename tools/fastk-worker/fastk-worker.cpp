@@ -7,12 +7,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Tools.h"
-#include "Spool.h"
+#include "Fleet.h"
+#include "SpoolCommand.h"
 #include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Cuda/QueryDevice.h"
 #include "fastk/System/ClosedStreams.h"
+#include "fastk/System/EndingSignals.h"
 #include "fastk/System/ProcessFolder.h"
 #include "fastk/Worker/Calibrate.h"
+#include "fastk/Worker/Spool.h"
 #include "fastk/Worker/Worker.h"
 #include <cerrno>
 #include <csignal>
@@ -28,7 +31,7 @@ static constexpr char help[] =
     R"(OVERVIEW: fastk-worker - judges one program: is it right, and how fast
 
 USAGE: fastk-worker < job.json > verdict.json
-       fastk-worker --spool DIR
+       fastk-worker --spool DIR [--follow] [--gpus=all]
        fastk-worker --calibrate
        fastk-worker --check host|cuda
 
@@ -59,7 +62,12 @@ docs/validation.md how a candidate is judged.
 With --spool, every DIR/job-*/job.json that has no verdict yet is answered by a
 verdict.json beside it; what `fastk-opt --evaluator=spool:DIR` wrote is answered so
 on any machine with the device, with no compiler and no network there. Interrupted,
-it goes on where it was.
+it goes on where it was. Any number of workers may share a folder, on any machines
+that see it, also over NFS: each claims the job that it answers, and a job whose
+worker dies is free for the next. docs/workers.md shows whole set-ups.
+
+  fastk-worker --spool /shared/spool --follow --gpus=all    (on each machine)
+  fastk-opt model.mlir --target=cuda:sm_90a --search --evaluator=spool:/shared/spool?wait=600
 
 With --calibrate, the GPU's bandwidths and rates are measured with kernels of its own,
 written to the user's cache folder (device-MODEL.json) and shown beside the peaks; the
@@ -69,11 +77,18 @@ With --check, nothing is judged: whether programs can be, and which protections 
 machine does not offer them ("missing: ...").
 
 OPTIONS:
-  --spool DIR  Answer a folder of jobs
-  --calibrate  Measure the GPU of this machine
-  --check      Tell whether programs can be judged here
-  --help       This text
-  --version    Version and formats
+  --spool DIR      Answer a folder of jobs
+  --follow         Stay, and answer jobs as they come, until Ctrl-C
+  --idle=SECONDS   With --follow: end after so long without a job
+  --gpus=all|0,2   A worker for each GPU of this machine, or for those named
+  --share=I/N      Take every Nth job first, counted from I = 0: N workers of
+                   one folder then seldom meet
+  --rehearse=DIR   Give the verdicts of this answered spool as answers, each
+                   after as long as it took: tries a set-up without a device
+  --calibrate      Measure the GPU of this machine
+  --check          Tell whether programs can be judged here
+  --help           This text
+  --version        Version and formats
 
 EXIT CODES: 0 every verdict was written, whatever it says; 1 the job or the command
 line is wrong, with a diagnostic on stderr; 130, 143 interrupted, nothing written.
@@ -92,7 +107,7 @@ static void onSignal(int signal) {
 static void catchSignals() {
   struct sigaction action = {};
   action.sa_handler = onSignal;
-  for (int signal : {SIGINT, SIGTERM, SIGHUP})
+  for (int signal : fastk::endingSignals())
     sigaction(signal, &action, nullptr);
   signal(SIGPIPE, SIG_IGN);
 }
@@ -182,19 +197,23 @@ static int run(int argc, char **argv) {
     catchSignals();
     return check(strcmp(argv[2], "cuda") ? DeviceKind::Host : DeviceKind::Cuda);
   }
-  if (argc == 3 && !strcmp(argv[1], "--spool")) {
-    catchSignals();
-    return answerSpool(argv[2]);
-  }
   if (argc > 1 && !strcmp(argv[1], "--check")) {
     fprintf(stderr, "fastk-worker: error: --check wants one of host and cuda: "
                     "whether programs for it can be judged here\n");
     return 1;
   }
-  if (argc > 1 && !strcmp(argv[1], "--spool")) {
-    fprintf(stderr, "fastk-worker: error: --spool wants one folder: that which "
-                    "fastk-opt --evaluator=spool:DIR wrote\n");
-    return 1;
+  if (isSpoolCommand(argc, argv)) {
+    std::string problem;
+    std::optional<SpoolCommand> command =
+        parseSpoolCommand({argv + 1, argv + argc}, problem);
+    if (!command) {
+      fprintf(stderr, "fastk-worker: error: %s\n", problem.c_str());
+      return 1;
+    }
+    if (!command->gpus.empty())
+      return runFleet(*command);
+    catchSignals();
+    return answerSpool(command->spool);
   }
   if (argc > 1) {
     fprintf(stderr,
@@ -229,6 +248,7 @@ int fastk::workerMain(int argc, char **argv) {
   if (childMain(argc, argv, code))
     _exit(code); // What runs at exit may need what the sandbox has closed.
   fastk::occupyClosedStreams();
+  fastk::watchEndingSignals();
   code = run(argc, argv);
   errno = 0;
   if (fflush(stdout) == 0 && !ferror(stdout))

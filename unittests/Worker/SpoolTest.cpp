@@ -6,16 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Spool/Claim.h"
+#include "Spool/ProcessIdentity.h"
 #include "WorkerHarness.h"
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sstream>
-#include <sys/file.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -25,6 +25,13 @@ using namespace fastk::worker::test;
 namespace fs = std::filesystem;
 
 namespace {
+
+/// One that this machine had.
+ProcessIdentity deadProcess() {
+  ProcessIdentity dead = ProcessIdentity::ofThisProcess();
+  dead.started = "1";
+  return dead;
+}
 
 class Spool : public testing::Test {
 protected:
@@ -53,6 +60,42 @@ protected:
   void write(const std::string &name, const std::string &text) {
     fs::create_directory(folder + "/" + name);
     std::ofstream(folder + "/" + name + "/job.json") << text;
+  }
+  /// A verdict on a job of that name, in a spool of its own.
+  std::string record(const std::string &name, double seconds) {
+    std::string recorded = folder + "/recorded";
+    fs::create_directories(recorded + "/" + name);
+    Verdict verdict;
+    verdict.id = name;
+    verdict.status = Status::Wrong;
+    verdict.reason = "as recorded";
+    verdict.resources.wallSeconds = seconds;
+    std::ofstream(recorded + "/" + name + "/verdict.json")
+        << toJSON(verdict) << "\n";
+    return recorded;
+  }
+  /// Starts the worker; whatever it says goes nowhere.
+  pid_t startWorker(const std::vector<std::string> &options) {
+    std::vector<std::string> words = {"fastk-worker", "--spool", folder};
+    words.insert(words.end(), options.begin(), options.end());
+    std::vector<char *> arguments;
+    for (std::string &word : words)
+      arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    pid_t pid = fork();
+    EXPECT_GE(pid, 0);
+    if (pid == 0) {
+      freopen("/dev/null", "w", stderr);
+      execv(FASTK_WORKER, arguments.data());
+      _exit(127);
+    }
+    return pid;
+  }
+  /// Whether a file comes to be within ten seconds.
+  static bool appears(const std::string &path) {
+    for (int i = 0; i < 1000 && !fs::exists(path); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return fs::exists(path);
   }
   Job right() { return reduceJob(compile("reduce.c", "")); }
   Output run() { return runWorker("", "--spool " + folder); }
@@ -166,20 +209,180 @@ TEST_F(Spool, AKilledWorkerLosesOneJob) {
 /// What another worker has begun is left to it.
 TEST_F(Spool, WorkersShareAFolder) {
   add("job-1", right());
-  int fd = open((folder + "/job-1/job.json").c_str(), O_RDONLY | O_CLOEXEC);
-  ASSERT_GE(fd, 0);
-  ASSERT_EQ(flock(fd, LOCK_EX), 0);
+  std::string problem;
+  std::unique_ptr<Claim> claim = Claim::take(folder + "/job-1", problem);
+  ASSERT_TRUE(claim) << problem;
   std::thread other([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     std::ofstream(folder + "/job-1/verdict.json") << "of the other";
-    close(fd);
+    claim.reset();
   });
   Output output = run();
   other.join();
   EXPECT_EQ(output.code, 0) << output.err;
   EXPECT_EQ(textOf("job-1"), "of the other");
-  EXPECT_NE(output.err.find("waiting for 1 jobs"), std::string::npos)
+  EXPECT_NE(output.err.find("waiting for 1 job of another worker"),
+            std::string::npos)
       << output.err;
+}
+
+/// A job whose worker gives it back while another waits for it.
+TEST_F(Spool, AJobGivenBackIsAnswered) {
+  add("job-1", right());
+  std::string problem;
+  std::unique_ptr<Claim> claim = Claim::take(folder + "/job-1", problem);
+  ASSERT_TRUE(claim) << problem;
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    claim.reset();
+  });
+  Output output = run();
+  other.join();
+  EXPECT_EQ(output.code, 0) << output.err;
+  EXPECT_EQ(verdictOf("job-1").status, Status::OK);
+  EXPECT_FALSE(fs::exists(folder + "/job-1/claim-1"));
+}
+
+/// So many deaths at one job are no accident: it is answered for the others.
+TEST_F(Spool, AJobThatEndsItsWorkersIsAnError) {
+  add("job-1", right());
+  for (int number = 1; number <= 3; ++number)
+    std::ofstream(folder + "/job-1/claim-" + std::to_string(number))
+        << deadProcess().toJSON();
+  EXPECT_EQ(run().code, 0);
+  Verdict verdict = verdictOf("job-1");
+  EXPECT_EQ(verdict.status, Status::Error);
+  EXPECT_EQ(verdict.id, "job-1");
+  EXPECT_EQ(verdict.reason,
+            "3 workers ended at this job before they had answered it");
+  EXPECT_FALSE(fs::exists(folder + "/job-1/claim-1"));
+}
+
+/// One that stays is there before the folder, and answers jobs as they come.
+TEST_F(Spool, AWorkerThatStays) {
+  fs::remove(folder);
+  std::thread search([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    fs::create_directory(folder);
+    add("job-1", right());
+    for (int i = 0; i < 1000 && !isAnswered("job-1"); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    // Missed by its search, it is written and answered once more.
+    fs::remove_all(folder + "/job-1");
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    add("job-1", right());
+    Job elsewhere = right();
+    elsewhere.machine = "Some CPU";
+    add("job-2", elsewhere);
+  });
+  Output output =
+      runWorker("", "--spool " + folder + " --follow --idle=5 --share=1/2");
+  search.join();
+  EXPECT_EQ(output.code, 0) << output.err;
+  EXPECT_EQ(verdictOf("job-1").status, Status::OK);
+  EXPECT_FALSE(isAnswered("job-2"));
+  EXPECT_NE(output.err.find("No such file or directory; it is waited for"),
+            std::string::npos)
+      << output.err;
+  EXPECT_NE(output.err.find("job-2/job.json: is for Some CPU"),
+            std::string::npos)
+      << output.err;
+  EXPECT_NE(output.err.find("fastk-worker: 2 answered, 0 not"),
+            std::string::npos)
+      << output.err;
+}
+
+/// Ctrl-C gives the job at hand back.
+TEST_F(Spool, AWorkerThatIsEndedGivesItsJobBack) {
+  Job hanging = matmulJob(compile("attacks.c", "-DATTACK=LOOP"));
+  hanging.limits.wallSeconds = 60;
+  add("job-1", hanging);
+  pid_t pid = startWorker({"--follow"});
+  std::string claim = folder + "/job-1/claim-1";
+  ASSERT_TRUE(appears(claim));
+  kill(pid, SIGINT);
+  int status = 0;
+  ASSERT_EQ(waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_FALSE(fs::exists(claim));
+}
+
+/// What was answered in one spool is said in another, of the same jobs.
+TEST_F(Spool, ARehearsalGivesRecordedAnswers) {
+  add("job-1", right());
+  add("job-2", right());
+  std::string recorded = record("job-1", 0.5);
+  auto start = std::chrono::steady_clock::now();
+  Output output =
+      runWorker("", "--spool=" + folder + " --rehearse=" + recorded);
+  EXPECT_GE(std::chrono::steady_clock::now() - start,
+            std::chrono::milliseconds(500));
+  EXPECT_EQ(output.code, 1) << output.err;
+  EXPECT_EQ(verdictOf("job-1").reason, "as recorded");
+  EXPECT_FALSE(isAnswered("job-2"));
+  EXPECT_NE(output.err.find("job-2/job.json: is not among the answered jobs"),
+            std::string::npos)
+      << output.err;
+}
+
+/// A worker for each GPU that is named, in processes of their own.
+TEST_F(Spool, AFleet) {
+  for (const char *name : {"job-1", "job-2", "job-3", "job-4"}) {
+    add(name, right());
+    record(name, 0.2);
+  }
+  Output output =
+      runWorker("", "--spool " + folder + " --gpus=0,1 --rehearse=" + folder +
+                        "/recorded");
+  EXPECT_EQ(output.code, 0) << output.err;
+  for (const char *said : {"gpu 0: fastk-worker: 4 jobs to answer",
+                           "gpu 1: fastk-worker: 4 jobs to answer",
+                           "gpu 0: [1/4, ", "gpu 1: [1/4, "})
+    EXPECT_NE(output.err.find(said), std::string::npos) << output.err;
+  for (const char *name : {"job-1", "job-2", "job-3", "job-4"})
+    EXPECT_TRUE(isAnswered(name));
+}
+
+/// One that is killed is started again, and the job that it had is free at
+/// once; a signal ends all, and their jobs are given back.
+TEST_F(Spool, AFleetOutlivesItsWorkers) {
+  add("job-1", right());
+  record("job-1", /*seconds=*/60);
+  pid_t fleet = startWorker(
+      {"--follow", "--gpus=0", "--rehearse=" + folder + "/recorded"});
+  ASSERT_TRUE(appears(folder + "/job-1/claim-1"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  std::ifstream file(folder + "/job-1/claim-1");
+  std::stringstream text;
+  text << file.rdbuf();
+  std::optional<ProcessIdentity> holder = ProcessIdentity::parse(text.str());
+  ASSERT_TRUE(holder) << text.str();
+  ASSERT_NE(holder->pid, fleet);
+  kill(pid_t(holder->pid), SIGKILL);
+  EXPECT_TRUE(appears(folder + "/job-1/claim-2"));
+  kill(fleet, SIGTERM);
+  int status = 0;
+  ASSERT_EQ(waitpid(fleet, &status, 0), fleet);
+  EXPECT_EQ(WEXITSTATUS(status), 143);
+  EXPECT_FALSE(fs::exists(folder + "/job-1/claim-2"));
+}
+
+TEST_F(Spool, WrongOptionsAreNamed) {
+  const std::pair<const char *, const char *> wrong[] = {
+      {"--idle=5", "--idle ends a worker that stays: add --follow"},
+      {"--follow --idle=0", "--idle wants seconds above 0"},
+      {"--share=2/2", "--share wants which share of how many"},
+      {"--gpus=some", "--gpus wants all, or numbers of GPUs"},
+      {"--gpus=all --share=0/2", "--share is for workers that are started"},
+      {"--rehearse=/none", "and '/none' is none"},
+      {"--spool b", "--spool wants one folder"},
+      {"--quick", "unknown option '--quick' beside --spool"}};
+  for (const auto &[options, text] : wrong) {
+    Output output = runWorker("", "--spool " + folder + " " + options);
+    EXPECT_EQ(output.code, 1) << options;
+    EXPECT_NE(output.err.find(text), std::string::npos)
+        << options << ": " << output.err;
+  }
 }
 
 TEST_F(Spool, WrongFoldersAreNamed) {

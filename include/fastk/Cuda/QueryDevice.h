@@ -18,6 +18,9 @@ namespace fastk::cuda {
 /// Creates no context. Returns why it could not, or nothing.
 std::string queryCudaDevice(DeviceDescription &device, int ordinal = 0);
 
+/// How many GPUs this process sees; 0 where there is no driver.
+int countCudaDevices();
+
 } // namespace fastk::cuda
 
 #endif // FASTK_CUDA_QUERYDEVICE_H

@@ -42,6 +42,9 @@ struct SearchSettings {
   /// A folder of jobs for fastk-worker, or a cassette's file; both empty:
   /// evaluations run here.
   std::string spool, replayFile;
+  /// How many seconds without an answer of the spool end the run; 0: it does
+  /// not wait.
+  double spoolWait = 0;
   /// Folder of journals; empty: beside the bank.
   std::string journal;
   /// Files for the report and for a cassette; empty: none.
@@ -64,7 +67,8 @@ llvm::Error parseTarget(llvm::StringRef text, SearchSettings &settings,
 /// The machine whose winners count: this one with as many threads, or the GPU.
 Machine machineOf(const SearchSettings &settings);
 
-/// Fills in spool or replayFile from "local", "spool:DIR" or "replay:FILE".
+/// Fills in spool and how long it is waited for, or replayFile, from "local",
+/// "spool:DIR", "spool:DIR?wait=SECONDS" or "replay:FILE".
 llvm::Error parseEvaluator(llvm::StringRef text, SearchSettings &settings,
                            llvm::StringRef dashes = "");
 

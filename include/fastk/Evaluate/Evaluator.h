@@ -97,6 +97,22 @@ public:
   /// done to get the pending answers, as a command. A search asks such an
   /// evaluator for many variants before it waits for the first.
   virtual std::string pendingHint() const { return ""; }
+  /// Where answers come later: whether this run waits for them, or ends and is
+  /// run again.
+  virtual bool waits() const { return false; }
+  /// How many evaluations are made at the same time, as far as it is known.
+  virtual unsigned workers() const { return 1; }
+  /// The same evaluations, answered at once where that can be, one after the
+  /// other; null where it cannot.
+  virtual Evaluator *atOnce() { return pendingHint().empty() ? this : nullptr; }
+  /// Waits until all that is pending of some workload is answered, and returns
+  /// the keys of such workloads; evaluate() has their answers. None: no answer
+  /// came for so long that the run is to end, `context` ends the waiting, or
+  /// nothing is pending.
+  virtual llvm::Expected<std::vector<std::string>>
+  waitForAnswers(const RequestContext &context) {
+    return std::vector<std::string>();
+  }
 
   /// How many times as long as another evaluation a promotion takes, about:
   /// what is kept for it of the minutes until one was seen.

@@ -51,6 +51,9 @@ struct JobMakerOptions {
   std::string reproducers;
   /// Seconds of timing for each evaluation; the worker's default when 0.
   double timeSeconds = 0;
+  /// Whether candidates in CUDA-C are compiled before they become jobs, where a
+  /// compiler is here: errors cost no device then, and equal code is one job.
+  bool compilesCudaHere = true;
 };
 
 /// A job, or the verdict where no worker is needed for it.

@@ -26,6 +26,9 @@ struct SpoolOptions {
   JobMakerOptions jobs;
   /// Made when it is not there.
   std::string directory;
+  /// Answers are waited for until none has come for so many seconds. 0: a run
+  /// ends with what is pending.
+  double waitSeconds = 0;
 };
 
 /// An evaluator that writes jobs, and answers from the verdicts that are there.

@@ -137,6 +137,10 @@ public:
   /// Empty for models that answer at once. For the others, what has to be done
   /// to get the pending replies, as the end of "answer ...".
   virtual std::string pendingHint() const { return ""; }
+  /// Whether pending replies come by themselves while this process runs.
+  virtual bool waits() const { return false; }
+  /// Whether there is one, or a problem, of which nobody was told so far.
+  virtual bool takeNews() { return false; }
 };
 
 } // namespace fastk

@@ -168,6 +168,9 @@ public:
   /// What has to be done to get answers that are pending; empty when none ever
   /// is. See LanguageModel::pendingHint().
   virtual std::string pendingHint() const { return ""; }
+  /// The model's, see LanguageModel.
+  virtual bool waits() const { return false; }
+  virtual bool takeNews() { return false; }
 
   /// Up to `count` ideas that were not tried yet, best first. Fewer, or none,
   /// when the proposer has no more to say.

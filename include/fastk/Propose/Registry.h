@@ -30,6 +30,9 @@ struct ProposerOptions {
   /// Tells the ideas of several proposers of one search apart: which of them
   /// this one is, from 1.
   int number = 1;
+  /// Language models that take their time are asked while the search does
+  /// something else: their answers are pending meanwhile.
+  bool asksMeanwhile = false;
 };
 
 /// "catalog, files:DIR, ...": what a user may write.

@@ -139,6 +139,15 @@ public:
   /// it began with: that takes the place of `device`, or `device` is recorded.
   llvm::Error recallDevice(TargetDescription &device);
 
+  /// What was recorded since the journal was opened is found from now on, as
+  /// what was there then is: for a run that asks again.
+  llvm::Error goOn();
+  /// Whether what is found under `name`, of one of these types, was recorded
+  /// since the journal was opened: nothing of it is asked for once more, as an
+  /// earlier run's failure is.
+  enum class EventType { Ideas, Variants, Evaluation, Exchange };
+  bool isOfThisRun(EventType type, llvm::StringRef name) const;
+
   /// Records an event durably: when this returns, a crash no longer loses it.
   /// Numbers that the search chose by what may differ when it is resumed: set
   /// to what is recorded under `name`, else recorded.
@@ -167,6 +176,8 @@ private:
     double elapsed = 0;
     /// Verdicts `error` among those recorded.
     int failures = 0;
+    /// Recorded since the journal was opened.
+    bool isOfThisRun = false;
   };
 
   std::string filePath() const { return directory + "/journal.jsonl"; }
@@ -199,6 +210,10 @@ private:
   JournalBinding::Values bound;
   std::string noteText;
   llvm::StringMap<Event> events;
+  /// Events that were recorded since it was opened and are not among `events`.
+  std::vector<std::string> added;
+  /// What readLine() has read last.
+  Event *lastRead = nullptr;
   /// Of exchanges that were asked again.
   std::vector<std::pair<std::string, Usage>> earlierUsages;
   int lastRound = 0;

@@ -24,6 +24,7 @@
 #include "fastk/Search/Progress.h"
 #include "fastk/Search/SearchOptions.h"
 #include "fastk/Support/RequestContext.h"
+#include "llvm/ADT/StringSet.h"
 #include <functional>
 #include <map>
 #include <optional>
@@ -76,6 +77,19 @@ struct SearchInput {
     double seconds = 0;
   };
   std::optional<Earlier> earlier = std::nullopt;
+
+  /// Where answers are waited for, a run asks again and again: when it asked
+  /// first, and what the journal's searching time was then. What is waited
+  /// counts. Nothing: this is the first time.
+  struct Begun {
+    double atSeconds = 0, journalSeconds = 0;
+    /// Names of evaluations that it has asked for.
+    llvm::StringSet<> asked = {};
+  };
+  std::optional<Begun> begun = std::nullopt;
+  /// Where several searches share workers, how many these are: the minutes are
+  /// then the time of each worker that this search may use. 0: the clock's.
+  unsigned workers = 0;
 
   /// For whoever is asked by this search; people are told of `who` before what
   /// that says, unless it is empty.
@@ -182,6 +196,10 @@ struct SearchResult {
   /// Searching time, what the journal holds included; and of this call alone,
   /// which is what minutes limit.
   double elapsedSeconds = 0, runSeconds = 0;
+  /// What its evaluations took, by the workers' clocks.
+  double workerSeconds = 0;
+  /// For the next time that this run asks.
+  SearchInput::Begun begun;
   /// What of it earlier runs took.
   double earlierSeconds = 0;
   /// What an evaluation takes, the median; and the most that a second

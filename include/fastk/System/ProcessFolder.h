@@ -43,7 +43,13 @@ private:
 /// ProcessFolder or a file in it cannot be written. Nobody named that file.
 std::string explainTemporaryFileError(std::error_code code);
 
-/// Removes the temporary folders of this process. Safe in a signal handler.
+/// From now on \p path, a file or a folder with all that is in it, is removed
+/// when a signal ends the process; until keepAtEnd().
+void removeAtEnd(const std::string &path);
+void keepAtEnd(const std::string &path);
+
+/// Removes the temporary folders of this process, and what removeAtEnd() was
+/// told. Safe in a signal handler.
 void removeTemporaryFolders();
 
 } // namespace fastk

@@ -29,6 +29,11 @@ std::string userCacheFolder();
 std::error_code writeWholeFile(const std::string &path, std::string_view text,
                                bool flush = false);
 
+/// The same where no file is called \p path: one that is stays as it is, which
+/// is no error.
+std::error_code writeFirstFile(const std::string &path, std::string_view text,
+                               bool flush = false);
+
 } // namespace fastk
 
 #endif // FASTK_SYSTEM_WHOLEFILE_H

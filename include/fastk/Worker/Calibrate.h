@@ -18,6 +18,11 @@ namespace fastk::worker {
 /// could not; empty for success. main() begins with isNvrtcChild().
 std::string calibrateGpu(DeviceCalibration &calibration);
 
+/// A reading of CUDA device 0 in a tenth of a second: what its memory gives and
+/// its f32 units do, in bytes and operations a second. Memory: 1 GiB. Returns
+/// why it could not; empty for success.
+std::string measureGpuRates(double &readBytes, double &f32);
+
 /// Measured rates beside the peaks, for a person.
 std::string describe(const DeviceCalibration &calibration,
                      const DeviceDescription &device);

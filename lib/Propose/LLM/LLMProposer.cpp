@@ -44,6 +44,8 @@ public:
   bool prefersBatching() const override { return true; }
   StringRef writes() const override { return stringify(options.writing); }
   std::string pendingHint() const override { return model->pendingHint(); }
+  bool waits() const override { return model->waits(); }
+  bool takeNews() override { return model->takeNews(); }
 
   Answer<std::vector<Idea>> proposeIdeas(const ProposalContext &context,
                                          int count) override;

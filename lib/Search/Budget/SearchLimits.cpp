@@ -12,6 +12,10 @@
 using namespace llvm;
 using namespace fastk;
 
+/// Promotions that are answered later may be asked for when the minutes are
+/// over by this share.
+static constexpr double kLatePromotion = 0.25;
+
 /// Before anything was measured this share of the minutes is kept for a
 /// promotion.
 static constexpr double kPromotionShare = 0.1;
@@ -25,7 +29,9 @@ static int64_t keptOf(const SearchOptions &options, bool promote) {
   return std::clamp<int64_t>(limit / 10, 1, 3 * options.promotions);
 }
 
-void SearchLimits::took(bool promote, double seconds) {
+void SearchLimits::took(bool promote, double seconds, bool isOfThisRun) {
+  if (isOfThisRun)
+    total += seconds;
   if (promote)
     longest = std::max(longest, seconds);
   else
@@ -85,9 +91,24 @@ double SearchLimits::expectedSeconds() const {
   return *middle;
 }
 
+double SearchLimits::limitSeconds() const {
+  return search.options.budget.minutes * 60 *
+         std::max(search.input.workers, 1u);
+}
+
+double SearchLimits::spentSeconds() const {
+  if (search.input.workers == 0)
+    return search.clock.run();
+  return total + search.result.counts.pending * expectedSeconds();
+}
+
 double SearchLimits::secondsKept() const {
+  // Others' evaluations may be before a promotion that is asked for now, so
+  // nobody knows when its answer comes: without one nothing can win.
   if (search.course.phase() == SearchPhase::Promotion)
-    return 0;
+    return search.answersLater()
+               ? -kLatePromotion * search.options.budget.minutes * 60
+               : 0;
   return std::max(kPromotionShare * search.options.budget.minutes * 60,
                   promotionCost() * expectedSeconds());
 }
@@ -117,9 +138,12 @@ bool SearchLimits::mayEvaluate(StringRef name) {
                        "had ended it");
     return false;
   }
+  // What this run has asked for costs no more time, and what it asked for last
+  // may come when its minutes are over.
+  if (search.clock.hasAsked(name))
+    return true;
   if (budget.minutes > 0 &&
-      search.clock.run() + expectedSeconds() + secondsKept() >
-          budget.minutes * 60) {
+      spentSeconds() + expectedSeconds() + secondsKept() > limitSeconds()) {
     // What a promotion runs into ended the search before.
     search.result.isOutOfTime = true;
     search.course.stop(SearchEnd::Budget, minutesSpent(budget, secondsKept()));

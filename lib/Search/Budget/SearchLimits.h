@@ -23,8 +23,9 @@ class SearchLimits {
 public:
   explicit SearchLimits(SearchState &search) : search(search) {}
 
-  /// An evaluation, or a promotion, took so long.
-  void took(bool promote, double seconds);
+  /// An evaluation, or a promotion, took so long; an earlier run's is no time
+  /// of this one.
+  void took(bool promote, double seconds, bool isOfThisRun = true);
 
   /// False stops the search, or its phase.
   bool hasEvaluationsLeft(bool promote);
@@ -34,6 +35,12 @@ public:
 
   /// Evaluations that the budget leaves; nothing where it has no limit.
   std::optional<int64_t> evaluationsLeft(bool promote) const;
+  /// What of the minutes is spent, and how much there is, in seconds: of this
+  /// run by the clock, or of the workers that several searches share.
+  double spentSeconds() const;
+  double limitSeconds() const;
+  /// Of this run's evaluations, as their workers say.
+  double workerSeconds() const { return total; }
   /// What the next evaluation takes, by those before; 0 before the first.
   double expectedSeconds() const;
   /// Evaluations that a second measurement takes.
@@ -48,7 +55,7 @@ private:
   SearchState &search;
   /// Of evaluations, promotions apart, seconds.
   std::vector<double> durations;
-  double longest = 0;
+  double longest = 0, total = 0;
 };
 
 } // namespace fastk

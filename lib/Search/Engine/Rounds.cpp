@@ -145,7 +145,9 @@ void Searcher::closeRound(size_t firstTrial) {
   // A round that a limit cut off before its first evaluation has no line.
   if (row.evaluations > 0)
     search.result.trajectory.push_back(std::move(row));
-  progress.roundEnded();
+  // One of which something is pending has not ended.
+  if (!search.course.isPending())
+    progress.roundEnded();
 }
 
 void Searcher::countGain() {

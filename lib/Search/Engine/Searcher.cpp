@@ -22,7 +22,7 @@ Searcher::Searcher(const SearchInput &input, const SearchOptions &options)
 
 Expected<SearchResult> Searcher::run() {
   search.clock.start();
-  if (size_t events = search.earlierEvents())
+  if (size_t events = search.input.begun ? 0 : search.earlierEvents())
     progress.note("resuming: " + std::to_string(events) +
                   (events == 1 ? " event" : " events") +
                   " of an earlier run are kept");
@@ -86,6 +86,8 @@ void Searcher::fillResult() {
   result.modelFailures = proposals.exchanges.failures();
   result.elapsedSeconds = search.clock.elapsed();
   result.runSeconds = search.clock.run();
+  result.begun = search.clock.begunAt();
+  result.workerSeconds = limits.workerSeconds();
   result.earlierSeconds = search.clock.earlier();
   result.evaluationSeconds = limits.expectedSeconds();
   if (limits.longestPromotion() > 0 && result.evaluationSeconds > 0)

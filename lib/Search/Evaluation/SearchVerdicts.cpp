@@ -60,12 +60,14 @@ SearchVerdicts::Verdict SearchVerdicts::ask(const Variant &variant,
       search.times.found(name, recorded->elapsed);
       verdictAt = recorded->elapsed;
       double seconds = recorded->value.resources.wallSeconds;
+      bool isOfThisRun = search.input.journal->isOfThisRun(
+          Journal::EventType::Evaluation, name);
       if (promote || seconds > 0)
-        limits.took(promote, seconds);
+        limits.took(promote, seconds, isOfThisRun);
       if (promote && recorded->value.status == worker::Status::Error)
         failed.push_back(name);
       ++counts.evaluations;
-      ++counts.replayed;
+      counts.replayed += !isOfThisRun;
       return std::move(recorded->value);
     }
   if (!promote && beforeNew)
@@ -83,6 +85,7 @@ SearchVerdicts::Verdict SearchVerdicts::ask(const Variant &variant,
   }
   if (!search.course.isSearchOver()) {
     ++counts.pending;
+    search.clock.asks(name);
     search.course.stop(SearchEnd::Pending);
   }
   return std::nullopt;
@@ -134,8 +137,10 @@ Error SearchVerdicts::askTogether(ArrayRef<Variant> variants,
       answers.try_emplace(name, std::move(**verdict));
     else if (search.course.isSearchOver())
       return Error::success();
-    else
+    else {
       ++counts.pending;
+      search.clock.asks(name);
+    }
   }
   if (counts.pending == 0)
     return Error::success();
@@ -170,7 +175,10 @@ SearchVerdicts::Verdict SearchVerdicts::obtain(const std::string &name,
   ++(hasFailed ? counts.failed : counts.judged);
   if (hasFailed && request.promote)
     failed.push_back(name);
-  limits.took(request.promote, end - start);
+  // Who answers later was at work elsewhere; a replay of it counts the same.
+  limits.took(request.promote, search.answersLater()
+                                   ? (*verdict)->resources.wallSeconds
+                                   : end - start);
   (*verdict)->reason = json::fixUTF8((*verdict)->reason);
   // What is decided on is what a resumed search will read.
   std::string problem;

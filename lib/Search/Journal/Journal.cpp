@@ -241,6 +241,7 @@ Error Journal::readLine(StringRef body, size_t number,
   if (*type == "ideas" && !name->split('/').first.getAsInteger(10, round))
     lastRound = std::max(lastRound, round);
   Event &event = events[key];
+  lastRead = &event;
   event.elapsed = *when;
   if (*type == "evaluation") {
     std::string error;
@@ -258,6 +259,29 @@ Error Journal::readLine(StringRef body, size_t number,
         unjudged.insert(each.getAsString().value_or(""));
   event.fields = std::move(*object);
   return Error::success();
+}
+
+Error Journal::goOn() {
+  // What is told of earlier runs stays as it was.
+  size_t before = resumed;
+  bool hadBegun = begun;
+  int lastBefore = lastRound;
+  for (const std::string &body : std::exchange(added, {})) {
+    if (Error error = readLine(body, resumed + 2, /*binding=*/nullptr))
+      return error;
+    lastRead->isOfThisRun = true;
+  }
+  resumed = before;
+  begun = hadBegun;
+  lastRound = lastBefore;
+  return Error::success();
+}
+
+bool Journal::isOfThisRun(EventType type, StringRef name) const {
+  constexpr StringLiteral names[] = {"ideas", "variants", "evaluation",
+                                     "exchange"};
+  const Event *event = find(names[static_cast<int>(type)], name);
+  return event && event->isOfThisRun;
 }
 
 bool Journal::replaces(const json::Object &later, const Event &earlier) {
@@ -309,5 +333,7 @@ Error Journal::append(StringRef body) {
     return fileError(filePath(), "append to the journal", errnum);
   }
   length += line.size();
+  if (hasHeader)
+    added.push_back(body.str());
   return Error::success();
 }

@@ -37,10 +37,12 @@ Promotion::measureAgain(const Trial &trial) {
   std::optional<worker::Verdict> last;
   int contradictions = 0, inMedians = 0, spoiled = 0;
   for (int repeat = 0;; ++repeat) {
-    double start = search.clock.run();
+    double start = limits.spentSeconds();
     std::string name = verdictName(variant, /*promote=*/true, repeat);
     // What an earlier run measured is not measured again in this one.
-    bool wasKnown = input.journal && input.journal->findVerdict(name);
+    bool wasKnown =
+        input.journal && input.journal->findVerdict(name) &&
+        !input.journal->isOfThisRun(Journal::EventType::Evaluation, name);
     Expected<std::optional<worker::Verdict>> verdict =
         verdicts.ask(variant, /*incumbent=*/nullptr, /*promote=*/true, repeat);
     if (!verdict)
@@ -61,11 +63,11 @@ Promotion::measureAgain(const Trial &trial) {
     bool isInMedians = isNoise && worker::mediansContradict(last->timing);
     inMedians += isInMedians;
     spoiled += isNoise && !wasKnown;
-    double limit = options.budget.minutes * 60;
+    double limit = limits.limitSeconds();
     // A replay makes as many as there were.
     bool hasTime =
         search.times.isReplay() || (spoiled < kSpoiledPromotions && limit > 0 &&
-                                    2 * search.clock.run() - start <= limit);
+                                    2 * limits.spentSeconds() - start <= limit);
     bool isSpoiled = isNoise && (wasKnown || hasTime);
     bool isFirst =
         (contradicts && contradictions == 1) || (isInMedians && inMedians == 1);

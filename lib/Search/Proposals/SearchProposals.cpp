@@ -36,7 +36,8 @@ SearchProposals::ideas(Proposer &proposer, const std::string &name, int count) {
   if (journal)
     if (auto recorded = journal->findIdeas(name)) {
       isRecorded = true;
-      if (!recorded->value.empty() || !mayAskAgain(proposer)) {
+      if (!recorded->value.empty() || !mayAskAgain(proposer) ||
+          journal->isOfThisRun(Journal::EventType::Ideas, name)) {
         if (recorded->value.empty())
           noteMissed({&proposer, {}, count});
         return std::move(recorded->value);
@@ -99,7 +100,8 @@ Answers<std::vector<Variant>> SearchProposals::variants(
         return recorded.takeError();
       if (*recorded) {
         result[index] = std::move((*recorded)->value);
-        if (result[index]->size() >= wanted || !mayAskAgain(*ownerOf(index)))
+        if (result[index]->size() >= wanted || !mayAskAgain(*ownerOf(index)) ||
+            journal->isOfThisRun(Journal::EventType::Variants, name))
           continue;
       }
     }

@@ -19,21 +19,26 @@ double SearchClock::now() const {
 }
 
 void SearchClock::start() {
-  startedAt = now();
+  if (input.begun) {
+    begun = *input.begun;
+    return;
+  }
+  begun.atSeconds = now();
   if (input.journal)
-    journalStart = input.journal->elapsedSeconds();
+    begun.journalSeconds = input.journal->elapsedSeconds();
 }
 
 double SearchClock::elapsed() const {
-  return times.isReplay() ? times.last() : journalStart + now() - startedAt;
+  return times.isReplay() ? times.last()
+                          : begun.journalSeconds + now() - begun.atSeconds;
 }
 
 double SearchClock::run() const {
-  return times.isReplay() ? times.last() : now() - startedAt;
+  return times.isReplay() ? times.last() : now() - begun.atSeconds;
 }
 
 double SearchClock::earlier() const {
   if (times.isReplay())
     return 0;
-  return input.earlier ? input.earlier->seconds : journalStart;
+  return input.earlier ? input.earlier->seconds : begun.journalSeconds;
 }

@@ -27,13 +27,21 @@ public:
   double run() const;
   /// and of the earlier ones.
   double earlier() const;
+  /// This run has asked for an evaluation that is not answered yet;
+  void asks(llvm::StringRef name) { begun.asked.insert(name); }
+  /// and whether it has.
+  bool hasAsked(llvm::StringRef name) const {
+    return begun.asked.contains(name);
+  }
+  /// For the next time that this run asks.
+  const SearchInput::Begun &begunAt() const { return begun; }
 
 private:
   double now() const;
 
   const SearchInput &input;
   const AnswerTimes &times;
-  double startedAt = 0, journalStart = 0;
+  SearchInput::Begun begun;
 };
 
 } // namespace fastk

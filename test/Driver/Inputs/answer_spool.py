@@ -102,4 +102,5 @@ def main():
     print(f"{done} answered")
 
 
-main()
+if __name__ == "__main__":
+    main()

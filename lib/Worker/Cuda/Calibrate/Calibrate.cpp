@@ -22,6 +22,9 @@ using namespace fastk;
 using namespace fastk::worker;
 using cuda::CUdeviceptr;
 
+/// Of a block of 256 threads in a round, see calibrate.cu.
+static constexpr double kMultiplyAdds = 256 * 64 * 2;
+
 namespace {
 
 class Calibrator {
@@ -29,6 +32,8 @@ public:
   explicit Calibrator(DeviceCalibration &result) : result(result) {}
   ~Calibrator();
   std::string run();
+  /// Only the rates of memory and f32.
+  std::string glance();
 
 private:
   std::string create();
@@ -36,6 +41,12 @@ private:
   void memory();
   void arithmetic();
   void emptyLaunch();
+  /// Operations a second of a kernel that does so many for a block and round.
+  double rate(const char *kernel, unsigned blocks, double operations,
+              std::vector<void *> others) {
+    return blocks * operations *
+           roundsPerSecond(kernel, blocks, std::move(others));
+  }
 
   /// Events around one launch of \p kernel, in seconds; 0 after an error.
   double time(const char *kernel, unsigned blocks, unsigned threads,
@@ -207,18 +218,13 @@ void Calibrator::arithmetic() {
   // Blocks of 256 threads; operations of a block in a round, see calibrate.cu.
   float scale = 0.5f;
   double wide = 0.5;
-  constexpr double multiplyAdds = 256 * 64 * 2, warps = 8;
+  constexpr double warps = 8;
   bool isHopper = device.arch == "sm_90a";
   unsigned blocks = 8 * multiprocessors;
-  auto rate = [&](const char *kernel, unsigned blocks, double operations,
-                  std::vector<void *> others) {
-    return blocks * operations *
-           roundsPerSecond(kernel, blocks, std::move(others));
-  };
   result.rates.f32 =
-      rate("fastk_fma_f32", blocks, multiplyAdds, {&scale, &sink});
+      rate("fastk_fma_f32", blocks, kMultiplyAdds, {&scale, &sink});
   result.rates.f64 =
-      std::max(rate("fastk_fma_f64", blocks, multiplyAdds, {&wide, &sink}),
+      std::max(rate("fastk_fma_f64", blocks, kMultiplyAdds, {&wide, &sink}),
                rate("fastk_tensor_f64", blocks,
                     warps * 32 * 2 * 16 * 8 *
                         (device.arch.compare(0, 4, "sm_8") == 0 ? 4 : 16),
@@ -262,6 +268,36 @@ std::string Calibrator::run() {
     result.highestClockHz = 1e6 * gauges.smClock->high;
   }
   return error;
+}
+
+std::string Calibrator::glance() {
+  if (!create().empty() || !check(compile()))
+    return error;
+  CUdeviceptr from = 0, sink = 0;
+  uint64_t bytes = uint64_t(1) << 30, count = bytes / 16;
+  uint32_t rounds = 1;
+  if (!check(driver->call(driver->cuMemAlloc, &from, size_t(bytes))) ||
+      !check(driver->call(driver->cuMemAlloc, &sink, size_t(4096))) ||
+      !check(driver->call(driver->cuMemsetD32, from, 0x12345678u,
+                          size_t(bytes / 4))))
+    return error;
+  double seconds = best([&] {
+    return time("fastk_read", unsigned(count / 512 / 8), 512,
+                {&from, &count, &rounds, &sink});
+  });
+  result.read = seconds > 0 ? double(bytes) / seconds : 0;
+  float scale = 0.5f;
+  result.rates.f32 = rate("fastk_fma_f32", 8 * device.multiprocessors,
+                          kMultiplyAdds, {&scale, &sink});
+  return error;
+}
+
+std::string fastk::worker::measureGpuRates(double &readBytes, double &f32) {
+  DeviceCalibration reading;
+  std::string problem = Calibrator(reading).glance();
+  readBytes = reading.read;
+  f32 = reading.rates.f32;
+  return problem;
 }
 
 std::string fastk::worker::calibrateGpu(DeviceCalibration &calibration) {
