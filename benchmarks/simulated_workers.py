@@ -45,8 +45,6 @@ class Workers:
         self.seen, self.queue, self.running = set(), collections.deque(), []
         self.busy, self.answered = 0.0, 0
         self.first = self.last = None
-        #: Of these the time is known in which no job was there for them.
-        self.idle_since = None
 
     def look(self):
         """Takes in what is new."""

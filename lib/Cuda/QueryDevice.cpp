@@ -12,12 +12,10 @@
 using namespace fastk;
 using namespace fastk::cuda;
 
-int fastk::cuda::countCudaDevices() {
-  std::string ignored;
+int fastk::cuda::countCudaDevices(std::string &problem) {
   int count = 0;
-  const Driver *driver = Driver::get(ignored);
-  if (!driver || !driver->call(driver->cuDeviceGetCount, &count).empty())
-    return 0;
+  if (const Driver *driver = Driver::get(problem))
+    problem = driver->call(driver->cuDeviceGetCount, &count);
   return count;
 }
 

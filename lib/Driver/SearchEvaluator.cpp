@@ -50,7 +50,8 @@ static std::vector<unsigned> gpusOf(const SearchSettings &settings) {
   std::vector<unsigned> gpus;
   if (settings.target == "host")
     return gpus;
-  int count = cuda::countCudaDevices();
+  std::string ignored;
+  int count = cuda::countCudaDevices(ignored);
   for (int number = 0; number < count; ++number) {
     DeviceDescription each;
     if (cuda::queryCudaDevice(each, number).empty() &&

@@ -250,6 +250,7 @@ llvm::Expected<SearchModelEnd> SearchLoop::searchAll() {
     if (run.evaluator.waits())
       if (llvm::Error error = goOnWithAnswers(/*whileBusy=*/true))
         return std::move(error);
+    // A model would answer nothing on the others either.
     if (end == SearchModelEnd::Interrupted || !unanswered.empty())
       break;
     std::optional<SearchBudget> share = budgets.next(target, promotionCost);
@@ -261,9 +262,6 @@ llvm::Expected<SearchModelEnd> SearchLoop::searchAll() {
     } else if (share) {
       budgets.spendEarlier(target, *share);
     }
-    // It would answer nothing on the others either.
-    if (end == SearchModelEnd::Interrupted || !unanswered.empty())
-      break;
   }
   if (llvm::Error error = goOnWithAnswers(/*whileBusy=*/false))
     return std::move(error);

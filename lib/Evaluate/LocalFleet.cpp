@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Evaluate/LocalFleet.h"
+#include "FileDigest.h"
 #include "fastk/Evaluate/Spool.h"
 #include "fastk/Support/DurableFile.h"
-#include "fastk/Support/Sha256.h"
 #include "fastk/System/SpawnProcess.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -179,15 +179,11 @@ LocalFleet::waitForAnswers(const RequestContext &context) {
 llvm::Expected<std::unique_ptr<Evaluator>>
 fastk::createLocalFleet(LocalFleetOptions options) {
   // Answers of another worker are no answers of this one.
-  auto worker = llvm::MemoryBuffer::getFile(options.pool.worker,
-                                            /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
+  llvm::Expected<std::string> worker = digestOfFile(options.pool.worker);
   if (!worker)
-    return llvm::createStringError(worker.getError(),
-                                   "cannot read " + options.pool.worker + ": " +
-                                       worker.getError().message());
+    return worker.takeError();
   constexpr size_t kDigits = 12;
-  options.spool += "/" + sha256((*worker)->getBuffer()).substr(0, kDigits);
+  options.spool += "/" + worker->substr(0, kDigits);
   auto fleet = std::make_unique<LocalFleet>(std::move(options));
   if (llvm::Error error = fleet->prepare())
     return std::move(error);

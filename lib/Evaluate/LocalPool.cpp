@@ -7,12 +7,11 @@
 
 #include "fastk/Evaluate/LocalPool.h"
 #include "CompilerMessages.h"
+#include "FileDigest.h"
 #include "fastk/Evaluate/OracleComparison.h"
 #include "fastk/Evaluate/Subprocess.h"
-#include "fastk/Support/Sha256.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -102,17 +101,6 @@ LocalPool::judge(const worker::Job &job, const RequestContext &context) {
         (result->diagnostics.empty() ? error
                                      : firstError(result->diagnostics)));
   return std::move(*verdict);
-}
-
-/// SHA-256 of a file's content.
-static llvm::Expected<std::string> digestOfFile(StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
-  if (!buffer)
-    return llvm::createStringError(buffer.getError(),
-                                   "cannot read " + path + ": " +
-                                       buffer.getError().message());
-  return sha256((*buffer)->getBuffer());
 }
 
 llvm::Expected<Provenance>

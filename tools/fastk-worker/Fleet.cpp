@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fleet.h"
-#include "fastk/Cuda/Driver.h"
+#include "fastk/Cuda/QueryDevice.h"
 #include "fastk/System/EndingSignals.h"
 #include "fastk/System/SpawnProcess.h"
 #include <algorithm>
@@ -212,12 +212,8 @@ int Fleet::run() {
 /// What CUDA_VISIBLE_DEVICES calls each GPU that this process sees, in the
 /// driver's order.
 static std::vector<std::string> visibleGpus(std::string &problem) {
-  const fastk::cuda::Driver *driver = fastk::cuda::Driver::get(problem);
-  if (!driver)
-    return {};
-  int count = 0;
-  if (problem = driver->call(driver->cuDeviceGetCount, &count);
-      !problem.empty())
+  int count = fastk::cuda::countCudaDevices(problem);
+  if (!problem.empty())
     return {};
   std::vector<std::string> names;
   const char *set = std::getenv("CUDA_VISIBLE_DEVICES");

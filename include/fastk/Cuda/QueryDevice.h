@@ -18,8 +18,8 @@ namespace fastk::cuda {
 /// Creates no context. Returns why it could not, or nothing.
 std::string queryCudaDevice(DeviceDescription &device, int ordinal = 0);
 
-/// How many GPUs this process sees; 0 where there is no driver.
-int countCudaDevices();
+/// How many GPUs this process sees; 0 where \p problem says why nobody knows.
+int countCudaDevices(std::string &problem);
 
 } // namespace fastk::cuda
 

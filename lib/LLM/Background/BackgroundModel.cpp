@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/LLM/BackgroundModel.h"
+#include "fastk/System/BlockedSignals.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include <condition_variable>
-#include <csignal>
 #include <deque>
 #include <mutex>
 #include <thread>
@@ -81,10 +81,7 @@ private:
 } // namespace
 
 void BackgroundModel::run(LanguageModel &model) {
-  // Signals are the main thread's.
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  BlockedSignals always;
   std::unique_lock<std::mutex> guard(lock);
   for (;;) {
     changed.wait(guard, [this] { return hasEnded || !calls.empty(); });

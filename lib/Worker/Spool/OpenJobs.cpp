@@ -74,7 +74,8 @@ std::vector<fs::path> OpenJobs::inOrder() const {
   auto rank = [this](const fs::path &path) {
     const Open &job = open.at(path);
     return std::tuple(!job.workload.empty(), !job.isOwn,
-                      std::string_view(job.workload), path.native());
+                      std::string_view(job.workload),
+                      std::string_view(path.native()));
   };
   std::sort(
       order.begin(), order.end(),
