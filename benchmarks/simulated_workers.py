@@ -75,6 +75,12 @@ class Workers:
                  "speedup_over_baseline": answer_spool.ratio(ratio), "handshake_ns": 900.0}  # fmt: skip
         answer_spool.write(folder, job, {"timing": times})
 
+    def claim(self, name):
+        """Says that it is at work, by which a search counts its workers."""
+        claim = {"format": 1, "host": "simulated", "pid": 1, "started": "0", "boot": "simulated", "processes": "simulated"}
+        with open(os.path.join(self.spool, name, "claim-1"), "w", encoding="utf-8") as file:
+            json.dump(claim, file)
+
     def mode_of(self, name):
         with open(os.path.join(self.spool, name, "job.json"), encoding="utf-8") as file:
             return json.load(file)["mode"]
@@ -92,6 +98,7 @@ class Workers:
             seconds = self.random.choice(self.seconds[self.mode_of(name)])
             self.busy += seconds
             self.first = self.first or now
+            self.claim(name)
             heapq.heappush(self.running, (now + seconds, name))
 
 

@@ -13,6 +13,9 @@
 using namespace mlir;
 using namespace fastk;
 
+/// Of so many targets, from the one whose turn it is, the evaluator knows.
+static constexpr size_t kLooksAhead = 4;
+
 static bool isWanted(const SearchTarget &target) { return target.isWanted; }
 
 bool SearchLoop::mayBeUnrecorded() const {
@@ -162,12 +165,33 @@ llvm::Expected<bool> SearchLoop::openJournal(size_t index,
   return false;
 }
 
+void SearchLoop::lookAhead(ArrayRef<size_t> order) {
+  if (!run.evaluator.waits())
+    return;
+  size_t left = kLooksAhead;
+  for (size_t index : order) {
+    if (!targets[index].isWanted)
+      continue;
+    if (left-- == 0)
+      break;
+    std::unique_ptr<BegunSearch> &begun = ahead[index];
+    if (begun)
+      continue;
+    begun = std::make_unique<BegunSearch>(run, targets[index]);
+    if (begun->prepared.workload)
+      run.evaluator.expect(begun->prepared.workload);
+  }
+}
+
 llvm::Error SearchLoop::search(size_t index,
                                const std::optional<SearchBudget> &share,
                                bool waits) {
   const SearchTarget &target = targets[index];
   auto start = std::chrono::steady_clock::now();
-  auto begun = std::make_unique<BegunSearch>(run, target);
+  std::unique_ptr<BegunSearch> begun = std::move(ahead[index]);
+  ahead.erase(index);
+  if (!begun)
+    begun = std::make_unique<BegunSearch>(run, target);
   PreparedSearch &prepared = begun->prepared;
   if (!prepared.workload)
     return llvm::createStringError("workload " + target.name +
@@ -243,7 +267,9 @@ llvm::Expected<SearchModelEnd> SearchLoop::searchAll() {
   reportSkipped();
   allTurns = llvm::count_if(
       dealt.order, [&](size_t index) { return targets[index].isWanted; });
-  for (size_t index : dealt.order) {
+  for (size_t place = 0; place < dealt.order.size(); ++place) {
+    lookAhead(ArrayRef(dealt.order).drop_front(place));
+    size_t index = dealt.order[place];
     const SearchTarget &target = targets[index];
     // More would only wait for the same workers, and those that can gain the
     // most come first.

@@ -56,6 +56,9 @@ private:
   /// `waits` that process is waited for.
   llvm::Error search(size_t index, const std::optional<SearchBudget> &share,
                      bool waits);
+  /// Begins with the targets at the first places of `order`, as far as the
+  /// evaluator needs to know of them.
+  void lookAhead(llvm::ArrayRef<size_t> order);
   /// Asks what can be asked by now, and concludes, or has it wait.
   llvm::Error ask(size_t index, std::unique_ptr<BegunSearch> search,
                   const SearchBudget &share);
@@ -116,6 +119,8 @@ private:
   /// Searches that had their turn, by index; of so many.
   std::map<size_t, size_t> turns;
   size_t allTurns = 0;
+  /// Those whose turn comes soon.
+  std::map<size_t, std::unique_ptr<BegunSearch>> ahead;
   /// Those that wait for answers.
   std::map<size_t, std::unique_ptr<BegunSearch>> open;
   std::chrono::steady_clock::time_point startedAt =

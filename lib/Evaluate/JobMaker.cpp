@@ -45,107 +45,19 @@ JobMaker::create(JobMakerOptions options) {
 
 JobMaker::JobMaker(JobMakerOptions given, ProcessFolder scratch)
     : options(std::move(given)), scratch(std::move(scratch)),
+      compiler(options.compiler, this->scratch.path()),
       target(options.target ? *options.target : hostDescription()) {}
 
-static llvm::Expected<std::string> readWhole(const Twine &path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
-  if (!buffer)
-    return llvm::createStringError(buffer.getError(),
-                                   "cannot read " + path + ": " +
-                                       buffer.getError().message());
-  return (*buffer)->getBuffer().str();
+Compilations JobMaker::notYet(Compilations all) const {
+  if (options.waitsForCompiler)
+    return {};
+  llvm::erase_if(all, [](const auto &each) { return each->hasEnded(); });
+  return all;
 }
 
-llvm::Error JobMaker::readDeviceProgram(StringRef folder,
-                                        CompiledKernel &kernel) {
-  // What fastk's own compiler wrote: both files, one of two kinds of code.
-  bool isPtx = llvm::sys::fs::exists(folder + "/kernel.ptx");
-  kernel.program.code = isPtx ? worker::Code::PTX : worker::Code::CUDA;
-  kernel.program.path = (folder + (isPtx ? "/kernel.ptx" : "/kernel.cu")).str();
-  llvm::Expected<std::string> plan = readWhole(folder + "/plan.json");
-  if (!plan)
-    return plan.takeError();
-  std::string problem;
-  kernel.program.plan = worker::parseLaunchPlan(*plan, problem);
-  if (!kernel.program.plan)
-    return llvm::createStringError(folder + "/plan.json: " + problem);
-  llvm::Expected<std::string> code = readWhole(kernel.program.path);
-  if (!code)
-    return code.takeError();
-  kernel.digest = sha256(*plan + "\n" + *code);
-  return llvm::Error::success();
-}
-
-llvm::Expected<JobMaker::CompiledKernel>
-JobMaker::compile(LoweringOp lowering, StringRef role, unsigned seconds,
-                  const RequestContext &context) {
-  std::string text;
-  {
-    llvm::raw_string_ostream os(text);
-    os << "module {\n";
-    // In full, whatever the command line asks of printing: an elided constant
-    // would be another program.
-    constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
-    lowering->print(os, OpPrintingFlags()
-                            .useLocalScope()
-                            .enableDebugInfo(false)
-                            .elideLargeElementsAttrs(kNoLimit)
-                            .elideLargeResourceString(kNoLimit)
-                            .skipRegions(false));
-    os << "\n}\n";
-  }
-  std::string name = sha256(role.str() + text);
-  if (auto known = kernels.find(name); known != kernels.end())
-    return known->second;
-
-  bool onHost = lowering.getTarget() == "host";
-  CompiledKernel kernel;
-  llvm::SmallString<128> path(scratch.path());
-  llvm::sys::path::append(path, StringRef(name).take_front(16) +
-                                    (onHost ? ".so" : ""));
-  kernel.program.path = std::string(path);
-  kernel.program.workspaceBytes = lowering.getWorkspace();
-  ProcessLimits limits;
-  limits.seconds = seconds;
-  limits.memoryMegabytes = 8192;
-  limits.watchedBy(context);
-  // It runs the C compiler and the linker, which must not outlive it either.
-  limits.parentDeathSignal = SIGTERM;
-  std::vector<std::string> arguments = {"--compile-kernel=" + role.str(), "-",
-                                        "-o", kernel.program.path};
-  if (!onHost)
-    arguments.push_back("--target=" + lowering.getTarget().str());
-  llvm::Expected<ProcessResult> result =
-      runProcess(options.compiler, arguments, text, limits, scratch.path());
-  if (!result)
-    return result.takeError();
-  kernel.timedOut = result->timedOut;
-  if (result->timedOut) {
-    kernel.problem =
-        "compiling took longer than " + std::to_string(seconds) + " s";
-  } else if (result->exitCode == kCompilerToolMissing) {
-    return llvm::createStringError(
-        (lowering.getLanguage() == Language::c ? "C programs" : "programs") +
-        llvm::Twine(" cannot be compiled here: ") +
-        firstError(result->diagnostics));
-  } else if (result->exitCode < 0) {
-    kernel.problem = "the compiler crashed: " + firstError(result->diagnostics);
-  } else if (result->exitCode != 0) {
-    kernel.problem = firstError(result->diagnostics);
-  } else if (onHost) {
-    // That of the object: equal code, equal bytes, whatever links it here.
-    StringRef said = StringRef(result->output).trim();
-    if (!said.consume_front("object "))
-      return llvm::createStringError(
-          options.compiler + " is not this fastk's: it does not say the digest "
-                             "of what it compiled; build it with this library");
-    kernel.digest = said.str();
-  } else if (llvm::Error error = readDeviceProgram(path, kernel)) {
-    return std::move(error);
-  }
-  kernels[name] = kernel;
-  return kernel;
+void JobMaker::beginFor(LoweringOp workload) {
+  for (StringRef role : {"program", "oracle", "condition"})
+    beginTrusted(workload, role);
 }
 
 const std::string &JobMaker::whyNoCuda() {
@@ -163,8 +75,8 @@ const std::string &JobMaker::whyNoCuda() {
   return cudaProblem.emplace(cuda::compileInChild(request, limits).error);
 }
 
-llvm::Expected<JobMaker::CompiledKernel>
-JobMaker::sourceProgram(const Variant &variant, StringRef arch) {
+llvm::Expected<CompiledKernel> JobMaker::sourceProgram(const Variant &variant,
+                                                       StringRef arch) {
   CompiledKernel kernel;
   std::string digest = sha256(variant.program);
   kernel.program.path = scratch.file(digest.substr(0, 16) + ".cu");
@@ -187,9 +99,9 @@ JobMaker::sourceProgram(const Variant &variant, StringRef arch) {
   cuda::CompileLimits limits;
   limits.program = options.compiler;
   cuda::CompileResult result = cuda::compileCached(request, limits);
-  if (!result.ok())
-    kernel.problem = "does not compile: " + result.error;
-  else
+  kernel.problem = result.error;
+  kernel.isCompilersWord = !result.ok();
+  if (result.ok())
     kernel.digest =
         sha256(worker::toJSON(*variant.plan) + "\n" + sha256(result.cubin));
   return kernel;
@@ -242,25 +154,26 @@ static std::string checkVariant(LoweringOp workload, const Variant &variant,
   return problem.empty() ? "" : "its plan breaks a rule: " + problem;
 }
 
-llvm::Expected<JobMaker::CompiledKernel>
-JobMaker::compileVariant(LoweringOp workload, const Variant &variant,
-                         Precision precision, const RequestContext &context) {
-  CompiledKernel refused;
-  refused.problem = checkVariant(workload, variant, target);
-  if (!refused.problem.empty())
-    return refused;
-  if (variant.language == Language::cuda)
-    return sourceProgram(variant, workload.getTarget().split(':').second);
+llvm::Expected<std::shared_ptr<Compilation>>
+JobMaker::beginVariant(LoweringOp workload, const Variant &variant,
+                       Precision precision) {
+  CompiledKernel kernel;
+  kernel.problem = checkVariant(workload, variant, target);
+  if (!kernel.problem.empty())
+    return Compilation::ended(std::move(kernel));
+  if (variant.language == Language::cuda) {
+    llvm::Expected<CompiledKernel> program =
+        sourceProgram(variant, workload.getTarget().split(':').second);
+    if (!program)
+      return program.takeError();
+    return Compilation::ended(std::move(*program));
+  }
   OwningOpRef<ModuleOp> module =
       buildWinner(workload, variant.language, variant.program,
                   variant.workspaceBytes, workload.getTarget(), precision,
                   WinnerRecord(), variant.plan ? &*variant.plan : nullptr);
-  llvm::Expected<CompiledKernel> kernel =
-      compile(*module->getOps<LoweringOp>().begin(), "program",
-              options.compileSeconds, context);
-  if (kernel && !kernel->problem.empty() && !kernel->timedOut)
-    kernel->problem = "does not compile: " + kernel->problem;
-  return kernel;
+  return compiler.begin(*module->getOps<LoweringOp>().begin(), "program",
+                        options.compileSeconds);
 }
 
 static worker::Precision toWorker(Precision precision) {
@@ -297,6 +210,8 @@ static std::string probeProgram(LoweringOp workload) {
 llvm::Expected<Provenance> JobMaker::provenance(LoweringOp workload,
                                                 const RequestContext &context) {
   Provenance parts;
+  // Side by side.
+  beginFor(workload);
   auto add = [&](const char *name,
                  llvm::Expected<CompiledKernel> kernel) -> llvm::Error {
     if (!kernel)
@@ -312,8 +227,11 @@ llvm::Expected<Provenance> JobMaker::provenance(LoweringOp workload,
     Variant probe;
     probe.language = Language::c;
     probe.program = probeProgram(workload);
-    llvm::Expected<CompiledKernel> kernel =
-        compileVariant(workload, probe, Precision::ieee, context);
+    llvm::Expected<std::shared_ptr<Compilation>> begun =
+        beginVariant(workload, probe, Precision::ieee);
+    if (!begun)
+      return begun.takeError();
+    llvm::Expected<CompiledKernel> kernel = (*begun)->wait(context);
     bool isNeeded = expected && expected->count(Language::c);
     if (!kernel && isNeeded)
       return kernel.takeError();
@@ -322,11 +240,9 @@ llvm::Expected<Provenance> JobMaker::provenance(LoweringOp workload,
       kernel = CompiledKernel();
       kernel->problem = "missing";
     }
-    if (StringRef problem = kernel->problem; !problem.empty() && isNeeded) {
-      problem.consume_front("does not compile: ");
+    if (!kernel->problem.empty() && isNeeded)
       return llvm::createStringError("C programs cannot be compiled here: " +
-                                     problem);
-    }
+                                     kernel->problem);
     ofC = std::move(*kernel);
   }
   if (llvm::Error error =
@@ -388,16 +304,30 @@ llvm::Expected<PreparedJob> JobMaker::make(const EvaluationRequest &request,
   worker::Job &job = prepared.job;
   job = std::move(*built);
 
-  llvm::Expected<CompiledKernel> oracle =
-      compileTrusted(workload, "oracle", context);
+  // All of them side by side.
+  Compilations begun;
+  for (StringRef role : {"oracle", "program", "condition"})
+    begun.push_back(beginTrusted(workload, role));
+  for (const Variant *variant : {&request.candidate, request.incumbent}) {
+    if (!variant)
+      continue;
+    llvm::Expected<std::shared_ptr<Compilation>> compilation =
+        beginVariant(workload, *variant, request.acceptedPrecision);
+    if (!compilation)
+      return compilation.takeError();
+    begun.push_back(std::move(*compilation));
+  }
+  prepared.compiling = notYet(begun);
+  if (!prepared.compiling.empty())
+    return prepared;
+
+  llvm::Expected<CompiledKernel> oracle = begun[0]->wait(context);
   if (!oracle)
     return oracle.takeError();
-  llvm::Expected<CompiledKernel> baseline =
-      compileTrusted(workload, "program", context);
+  llvm::Expected<CompiledKernel> baseline = begun[1]->wait(context);
   if (!baseline)
     return baseline.takeError();
-  llvm::Expected<CompiledKernel> condition =
-      compileTrusted(workload, "condition", context);
+  llvm::Expected<CompiledKernel> condition = begun[2]->wait(context);
   if (!condition)
     return condition.takeError();
   if (!oracle->problem.empty())
@@ -424,19 +354,18 @@ llvm::Expected<PreparedJob> JobMaker::make(const EvaluationRequest &request,
       (!plan || checkPlan(workload, *plan, target, /*isOracle=*/true).empty()))
     job.condition = condition->program;
 
-  llvm::Expected<CompiledKernel> candidate = compileVariant(
-      workload, request.candidate, request.acceptedPrecision, context);
+  llvm::Expected<CompiledKernel> candidate = begun[3]->wait(context);
   if (!candidate)
     return candidate.takeError();
   if (!candidate->problem.empty())
     return answer(candidate->timedOut ? worker::Status::CompileTimeout
                                       : worker::Status::Refused,
-                  candidate->problem);
+                  (candidate->isCompilersWord ? "does not compile: " : "") +
+                      candidate->problem);
   job.candidate = candidate->program;
   prepared.candidateDigest = candidate->digest;
   if (request.incumbent) {
-    llvm::Expected<CompiledKernel> incumbent = compileVariant(
-        workload, *request.incumbent, request.acceptedPrecision, context);
+    llvm::Expected<CompiledKernel> incumbent = begun[4]->wait(context);
     if (!incumbent)
       return incumbent.takeError();
     if (incumbent->problem.empty())

@@ -48,8 +48,15 @@ public:
   // The worker is known here, and is the pool's.
   llvm::Expected<Provenance>
   provenance(LoweringOp workload, const RequestContext &context) override {
-    return pool->provenance(workload, context);
+    llvm::Expected<std::string> worker = digestOfFile(options.pool.worker);
+    if (!worker)
+      return worker.takeError();
+    llvm::Expected<Provenance> parts = spool->provenance(workload, context);
+    if (parts)
+      parts->front().content = std::move(*worker);
+    return parts;
   }
+  void expect(LoweringOp workload) override { spool->expect(workload); }
   llvm::Expected<std::optional<worker::Verdict>>
   evaluate(const EvaluationRequest &request,
            const RequestContext &context) override {

@@ -77,16 +77,19 @@ JobMaker::makeComparison(LoweringOp workload, const RequestContext &context) {
   if (!job)
     return leaveOut(llvm::toString(job.takeError()));
   // The host's run wherever the worker is, which may be another machine.
-  llvm::Expected<CompiledKernel> oracle =
-      compileTrusted(*device, "oracle", context);
+  Compilations begun = {beginTrusted(*device, "oracle"),
+                        beginTrusted(*host, "portable-oracle"),
+                        beginTrusted(*host, "portable-condition")};
+  prepared.compiling = notYet(begun);
+  if (!prepared.compiling.empty())
+    return prepared;
+  llvm::Expected<CompiledKernel> oracle = begun[0]->wait(context);
   if (!oracle)
     return oracle.takeError();
-  llvm::Expected<CompiledKernel> hostOracle =
-      compileTrusted(*host, "portable-oracle", context);
+  llvm::Expected<CompiledKernel> hostOracle = begun[1]->wait(context);
   if (!hostOracle)
     return hostOracle.takeError();
-  llvm::Expected<CompiledKernel> hostCondition =
-      compileTrusted(*host, "portable-condition", context);
+  llvm::Expected<CompiledKernel> hostCondition = begun[2]->wait(context);
   if (!hostCondition)
     return hostCondition.takeError();
   if (!oracle->problem.empty())

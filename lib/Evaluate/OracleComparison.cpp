@@ -55,6 +55,12 @@ OracleComparison::compare(LoweringOp workload, Ask ask,
       maker.makeComparison(workload, context);
   if (!prepared)
     return prepared.takeError();
+  if (!prepared->compiling.empty()) {
+    Answer answer;
+    answer.isPending = true;
+    answer.compiling = std::move(prepared->compiling);
+    return answer;
+  }
   if (!prepared->whyNot.empty())
     return goOn(prepared->whyNot);
   worker::Job job = prepared->job;

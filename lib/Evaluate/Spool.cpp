@@ -45,7 +45,9 @@ static std::string hostName() {
 namespace {
 class Spool : public Evaluator {
 public:
-  explicit Spool(SpoolOptions given) : options(std::move(given)) {}
+  explicit Spool(SpoolOptions given) : options(std::move(given)) {
+    options.jobs.waitsForCompiler = !waits();
+  }
   llvm::Error prepare() {
     if (llvm::Error error = createDirectories(options.directory))
       return error;
@@ -74,17 +76,47 @@ public:
   std::string pendingHint() const override {
     return "fastk-worker --spool " + options.directory;
   }
+  void expect(LoweringOp workload) override { maker->beginFor(workload); }
   bool waits() const override { return options.waitSeconds > 0; }
   unsigned workers() const override { return mostAtWork; }
   llvm::Expected<std::vector<std::string>>
   waitForAnswers(const RequestContext &context) override;
 
 private:
+  /// A request whose programs are still compiled, to be made again then. It
+  /// has all that it is about: the search may be gone by then.
+  struct Deferred {
+    Deferred(const EvaluationRequest &request, Compilations compiling);
+    EvaluationRequest request() const;
+
+    OwningOpRef<ModuleOp> module;
+    Variant candidate;
+    std::optional<Variant> incumbent;
+    /// Its workload and variants are not those.
+    EvaluationRequest asked;
+    Compilations compiling;
+  };
+  /// What a workload waits for.
+  struct Waiting {
+    bool hasEnded() const { return jobs.empty() && deferred.empty(); }
+    /// Jobs without an answer.
+    std::set<std::string> jobs;
+    /// By identityOf().
+    std::map<std::string, Deferred> deferred;
+  };
+  /// Writes the jobs of requests whose programs are compiled by now.
+  llvm::Error askDeferred(const RequestContext &context);
+  llvm::Expected<std::optional<worker::Verdict>>
+  askOrDefer(const EvaluationRequest &request, std::string identity,
+             const RequestContext &context);
+
   /// The answer to a job for the workload `key`, which is written where it is
   /// not there yet.
   llvm::Expected<std::optional<worker::Verdict>>
   ask(worker::Job &job, llvm::StringRef key, llvm::StringRef candidateDigest,
       int repeat, int failures);
+  /// Whether there are new answers; they are waited for no more.
+  bool lookForAnswers();
   /// The verdict on a job that is there, if it has one.
   llvm::Expected<std::optional<worker::Verdict>>
   answerOf(const std::string &job) const;
@@ -103,8 +135,8 @@ private:
   std::optional<OracleComparison> comparison;
   /// Jobs that were asked for and had no answer then, by identityOf().
   std::map<std::string, std::string> jobs;
-  /// Jobs without an answer, by the keys of their workloads.
-  std::map<std::string, std::set<std::string>> pending;
+  /// By the keys of the workloads.
+  std::map<std::string, Waiting> waiting;
   /// The most jobs that were seen to be claimed at the same time.
   unsigned mostAtWork = 1;
 };
@@ -138,12 +170,12 @@ Spool::ask(worker::Job &job, StringRef key, StringRef candidateDigest,
   if (!llvm::sys::fs::exists(options.directory + "/" + job.id + "/job.json")) {
     if (llvm::Error error = write(job, files))
       return std::move(error);
-    pending[key.str()].insert(job.id);
+    waiting[key.str()].jobs.insert(job.id);
     return std::nullopt;
   }
   llvm::Expected<std::optional<worker::Verdict>> verdict = answerOf(job.id);
   if (verdict && !*verdict)
-    pending[key.str()].insert(job.id);
+    waiting[key.str()].jobs.insert(job.id);
   return verdict;
 }
 
@@ -185,18 +217,57 @@ static std::string identityOf(const EvaluationRequest &request) {
   return text;
 }
 
+Spool::Deferred::Deferred(const EvaluationRequest &request,
+                          Compilations compiling)
+    : module(ModuleOp::create(LoweringOp(request.workload).getLoc())),
+      candidate(request.candidate),
+      incumbent(request.incumbent ? std::optional(*request.incumbent)
+                                  : std::nullopt),
+      asked(request), compiling(std::move(compiling)) {
+  module->push_back(LoweringOp(request.workload)->clone());
+}
+
+EvaluationRequest Spool::Deferred::request() const {
+  return {*(*module).getOps<LoweringOp>().begin(),
+          candidate,
+          incumbent ? &*incumbent : nullptr,
+          asked.acceptedPrecision,
+          asked.promote,
+          asked.validateOnly,
+          asked.timesBriefly,
+          asked.firstOfBatch,
+          asked.counters,
+          asked.repeat,
+          asked.failures};
+}
+
 llvm::Expected<std::optional<worker::Verdict>>
 Spool::evaluate(const EvaluationRequest &request,
                 const RequestContext &context) {
-  StringRef key = LoweringOp(request.workload).getKey();
+  if (llvm::Error error = askDeferred(context))
+    return std::move(error);
   // A run that waits asks for the same when it may be answered.
   std::string identity = identityOf(request);
   if (auto asked = jobs.find(identity); asked != jobs.end())
     return answerOf(asked->second);
+  return askOrDefer(request, std::move(identity), context);
+}
+
+llvm::Expected<std::optional<worker::Verdict>>
+Spool::askOrDefer(const EvaluationRequest &request, std::string identity,
+                  const RequestContext &context) {
+  StringRef key = LoweringOp(request.workload).getKey();
+  auto defer = [&](Compilations compiling) {
+    waiting[key.str()].deferred.try_emplace(std::move(identity), request,
+                                            std::move(compiling));
+    return std::nullopt;
+  };
   llvm::Expected<PreparedJob> prepared =
       maker->make(request, request.promote || request.firstOfBatch, context);
   if (!prepared)
     return prepared.takeError();
+  if (!prepared->compiling.empty())
+    return defer(std::move(prepared->compiling));
   if (prepared->verdict)
     return std::move(prepared->verdict);
   llvm::Expected<OracleComparison::Answer> oracles = comparison->check(
@@ -208,6 +279,8 @@ Spool::evaluate(const EvaluationRequest &request,
       context);
   if (!oracles)
     return oracles.takeError();
+  if (!oracles->compiling.empty())
+    return defer(std::move(oracles->compiling));
   if (oracles->verdict)
     return std::move(oracles->verdict);
   // Both are asked at once, and without the comparison no verdict counts.
@@ -221,42 +294,74 @@ Spool::evaluate(const EvaluationRequest &request,
   return verdict;
 }
 
+llvm::Error Spool::askDeferred(const RequestContext &context) {
+  for (auto &[key, each] : waiting)
+    for (auto at = each.deferred.begin(); at != each.deferred.end();) {
+      if (!llvm::all_of(at->second.compiling,
+                        [](const auto &one) { return one->hasEnded(); })) {
+        ++at;
+        continue;
+      }
+      auto ready = each.deferred.extract(at++);
+      // A verdict that needs no worker is found when the search asks again.
+      llvm::Expected<std::optional<worker::Verdict>> verdict =
+          askOrDefer(ready.mapped().request(), ready.key(), context);
+      if (!verdict)
+        return verdict.takeError();
+    }
+  return llvm::Error::success();
+}
+
+bool Spool::lookForAnswers() {
+  bool isNews = false;
+  unsigned atWork = 0;
+  for (auto &[key, each] : waiting)
+    for (auto job = each.jobs.begin(); job != each.jobs.end();) {
+      bool isThere = llvm::sys::fs::exists(verdictPath(*job));
+      isNews |= isThere;
+      atWork += !isThere && llvm::sys::fs::exists(claimPath(*job));
+      job = isThere ? each.jobs.erase(job) : std::next(job);
+    }
+  mostAtWork = std::max(mostAtWork, atWork);
+  return isNews;
+}
+
 llvm::Expected<std::vector<std::string>>
 Spool::waitForAnswers(const RequestContext &context) {
   using Clock = std::chrono::steady_clock;
   Clock::time_point lastAnswer = Clock::now();
-  std::chrono::milliseconds pause = kShortestPause;
-  while (waits() && !pending.empty()) {
-    std::vector<std::string> answered;
-    bool isNews = false;
-    unsigned atWork = 0;
-    for (auto at = pending.begin(); at != pending.end();) {
-      auto &[key, jobs] = *at;
-      for (auto job = jobs.begin(); job != jobs.end();) {
-        bool isThere = llvm::sys::fs::exists(verdictPath(*job));
-        isNews |= isThere;
-        atWork += !isThere && llvm::sys::fs::exists(claimPath(*job));
-        job = isThere ? jobs.erase(job) : std::next(job);
-      }
-      if (jobs.empty())
-        answered.push_back(key);
-      at = jobs.empty() ? pending.erase(at) : std::next(at);
+  Clock::duration pause = kShortestPause;
+  while (waits() && !waiting.empty()) {
+    Clock::time_point begin = Clock::now();
+    // The compiler ends by itself.
+    if (llvm::any_of(waiting, [](const auto &each) {
+          return !each.second.deferred.empty();
+        }))
+      lastAnswer = begin;
+    if (llvm::Error error = askDeferred(context))
+      return std::move(error);
+    if (lookForAnswers()) {
+      lastAnswer = begin;
+      pause = kShortestPause;
     }
-    mostAtWork = std::max(mostAtWork, atWork);
+    std::vector<std::string> answered;
+    for (auto at = waiting.begin(); at != waiting.end();) {
+      bool hasEnded = at->second.hasEnded();
+      if (hasEnded)
+        answered.push_back(at->first);
+      at = hasEnded ? waiting.erase(at) : std::next(at);
+    }
     if (!answered.empty())
       return answered;
     Clock::time_point now = Clock::now();
-    if (isNews) {
-      lastAnswer = now;
-      pause = kShortestPause;
-    }
     if (std::chrono::duration<double>(now - lastAnswer).count() >=
             options.waitSeconds ||
         context.isStopRequested())
       break;
     context.tick();
-    std::this_thread::sleep_for(pause);
-    pause = std::min(2 * pause, kLongestPause);
+    // Looking is no more than half of the time, also over a network.
+    std::this_thread::sleep_for(std::max(pause, now - begin));
+    pause = std::min<Clock::duration>(2 * pause, kLongestPause);
   }
   return std::vector<std::string>();
 }

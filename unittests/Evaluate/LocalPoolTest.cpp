@@ -250,7 +250,8 @@ TEST_F(LocalPool, CancelledIsAnErrorNotAVerdict) {
   ASSERT_FALSE(static_cast<bool>(verdict));
   EXPECT_EQ(llvm::toString(verdict.takeError()), "interrupted");
   EXPECT_GT(ticks, 0);
-  auto parts = evaluator->provenance(workload, context);
+  // One that has compiled nothing yet.
+  auto parts = pool()->provenance(workload, context);
   ASSERT_FALSE(static_cast<bool>(parts));
   llvm::consumeError(parts.takeError());
 }

@@ -93,6 +93,9 @@ public:
   /// is kept, and its answer pending. The same request gets it on a later run.
   virtual llvm::Expected<std::optional<worker::Verdict>>
   evaluate(const EvaluationRequest &request, const RequestContext &context) = 0;
+  /// Variants of `workload` will be asked for soon: what they are judged with
+  /// may be compiled by now.
+  virtual void expect(LoweringOp workload) {}
   /// Empty for evaluators that answer at once. For the others, what has to be
   /// done to get the pending answers, as a command. A search asks such an
   /// evaluator for many variants before it waits for the first.

@@ -15,19 +15,16 @@
 #define FASTK_EVALUATE_JOBMAKER_H
 
 #include "fastk/Evaluate/Evaluator.h"
+#include "fastk/Evaluate/KernelCompiler.h"
 #include "fastk/Protocol/Job.h"
 #include "fastk/System/ProcessFolder.h"
 #include "fastk/Target/TargetDescription.h"
-#include "llvm/ADT/StringMap.h"
-#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace fastk {
-
-/// The exit code of the compiler where a tool that it needs is missing on this
-/// machine. That says nothing of the program: it is an error, and no verdict.
-inline constexpr int kCompilerToolMissing = 69;
 
 struct JobMakerOptions {
   /// `fastk-opt`, which compiles each kernel in a child process.
@@ -54,10 +51,19 @@ struct JobMakerOptions {
   /// Whether candidates in CUDA-C are compiled before they become jobs, where a
   /// compiler is here: errors cost no device then, and equal code is one job.
   bool compilesCudaHere = true;
+  /// Whether make() waits for the compiler. Where it does not, what it could
+  /// not wait for is told.
+  bool waitsForCompiler = true;
 };
+
+/// Kernels that are still compiled; the same call again once all have ended
+/// gives what was asked for.
+using Compilations = std::vector<std::shared_ptr<Compilation>>;
 
 /// A job, or the verdict where no worker is needed for it.
 struct PreparedJob {
+  /// Not empty: neither is known yet.
+  Compilations compiling;
   /// Its programs lie in the scratch folder.
   worker::Job job;
   std::optional<worker::Verdict> verdict;
@@ -68,6 +74,8 @@ struct PreparedJob {
 
 /// A comparison of a workload's oracles, or why there is none.
 struct PreparedComparison {
+  /// Not empty: nothing is known yet.
+  Compilations compiling;
   /// Of the workload itself or, where it is large, of the same with smaller
   /// sizes. Its programs lie in the scratch folder.
   worker::Job job;
@@ -110,48 +118,38 @@ public:
   /// compiler of C.
   llvm::Expected<Provenance> provenance(LoweringOp workload,
                                         const RequestContext &context);
+  /// Begins what provenance(), make() and makeComparison() will need of a
+  /// workload.
+  void beginFor(LoweringOp workload);
   /// Where kernels are compiled to.
   llvm::StringRef getScratch() const { return scratch.path(); }
 
 private:
-  /// A compiled kernel, or why there is none.
-  struct CompiledKernel {
-    worker::Program program;
-    /// SHA-256 of code and plan; for the host of the object, before linking.
-    std::string digest;
-    /// The compiler's first error; empty when it compiled.
-    std::string problem;
-    bool timedOut = false;
-  };
-
   JobMaker(JobMakerOptions options, ProcessFolder scratch);
-  llvm::Expected<CompiledKernel> compile(LoweringOp lowering,
-                                         llvm::StringRef role, unsigned seconds,
-                                         const RequestContext &context);
   /// The workload's default lowering or oracle.
+  std::shared_ptr<Compilation> beginTrusted(LoweringOp workload,
+                                            llvm::StringRef role) {
+    return compiler.begin(workload, role, options.trustedCompileSeconds);
+  }
   llvm::Expected<CompiledKernel> compileTrusted(LoweringOp workload,
                                                 llvm::StringRef role,
                                                 const RequestContext &context) {
-    return compile(workload, role, options.trustedCompileSeconds, context);
+    return beginTrusted(workload, role)->wait(context);
   }
-  llvm::Expected<CompiledKernel> compileVariant(LoweringOp workload,
-                                                const Variant &variant,
-                                                Precision precision,
-                                                const RequestContext &context);
+  llvm::Expected<std::shared_ptr<Compilation>>
+  beginVariant(LoweringOp workload, const Variant &variant,
+               Precision precision);
+  /// Those of `all` that are not to be waited for and have not ended.
+  Compilations notYet(Compilations all) const;
   llvm::Expected<CompiledKernel> sourceProgram(const Variant &variant,
                                                llvm::StringRef arch);
-  /// Reads what the child wrote for a GPU.
-  llvm::Error readDeviceProgram(llvm::StringRef folder, CompiledKernel &kernel);
-
   JobMakerOptions options;
   ProcessFolder scratch;
+  KernelCompiler compiler;
   TargetDescription target;
   /// Nothing: they may be in any.
   std::optional<Languages> expected;
   std::optional<std::string> cudaProblem;
-  /// By SHA-256 of the lowering's text and its role: baselines, oracles and
-  /// incumbents are compiled once.
-  llvm::StringMap<CompiledKernel> kernels;
 };
 
 } // namespace fastk

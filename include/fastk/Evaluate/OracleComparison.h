@@ -29,6 +29,8 @@ public:
   struct Answer {
     /// Nothing may be decided on verdicts yet.
     bool isPending = false;
+    /// Not empty: what it takes is still compiled, and nothing is asked yet.
+    Compilations compiling;
     /// What every evaluation of the workload ends with: the oracles disagree.
     std::optional<worker::Verdict> verdict;
   };
