@@ -82,6 +82,24 @@ def rate(times, count):
     return 60 * (len(times) - 2 * count) / (times[-count - 1] - times[count - 1])
 
 
+def phases_of(verdicts):
+    """Mean seconds of an evaluation in each phase."""
+    sums = {}
+    for verdict in verdicts:
+        for phase in verdict.get("phases", []):
+            sums[phase["name"]] = sums.get(phase["name"], 0) + phase["seconds"]
+    return {name: total / len(verdicts) for name, total in sums.items()}
+
+
+def print_phases(phases):
+    """By the number of GPUs: what takes longer beside others is what they share."""
+    counts = sorted(phases)
+    print("| phase | " + " | ".join(f"s, {count} GPUs" for count in counts) + " |")
+    print("|--|" + "--:|" * len(counts))
+    for name in sorted(phases[counts[-1]], key=lambda name: -phases[counts[-1]][name]):
+        print(f"| {name} | " + " | ".join(f"{phases[count].get(name, 0):.3f}" for count in counts) + " |")
+
+
 def ratio_of(verdict):
     """Baseline over candidate; None where it was not timed to the end."""
     ratio = verdict["timing"].get("speedup_over_baseline")
@@ -147,11 +165,12 @@ def main():
         verdicts = verdicts_of(warm)
         statuses = [verdict["status"] for verdict in verdicts.values()]
         print(", ".join(f"{statuses.count(each)} {each}" for each in sorted(set(statuses))), flush=True)
-        runs = {count: [] for count in options.gpus}
+        runs, phases = {count: [] for count in options.gpus}, {}
         for turn in range(options.rounds):
             for count in options.gpus:
                 spool = copy(options.spool, f"{folder}/{turn}-{count}")
                 runs[count].append(answer(options, spool, count))
+                phases[count] = phases_of(list(verdicts_of(spool).values()))
                 if count == 1:
                     for job in jobs_of(spool):
                         mode = json.loads((job / "job.json").read_text())["mode"]
@@ -169,6 +188,7 @@ def main():
             print(f"| {count} | {' '.join(f'{value:.1f}' for value in rates[count])} | "
                   f"{statistics.median(rates[count]) / count / one:.3f} | "
                   f"{' '.join(f'{times[-1]:.1f}' for times in runs[count])} |", flush=True)  # fmt: skip
+        print_phases(phases)
         if most > 1 and options.most:
             # Of many workloads, and the longest of their programs: what is short differs by itself.
             good = sorted((job for job, verdict in verdicts.items() if ratio_of(verdict)),

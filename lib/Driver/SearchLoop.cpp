@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace fastk;
 
 /// Of so many targets, from the one whose turn it is, the evaluator knows.
-static constexpr size_t kLooksAhead = 4;
+static constexpr size_t kLooksAhead = 8;
 
 static bool isWanted(const SearchTarget &target) { return target.isWanted; }
 

@@ -9,6 +9,7 @@
 #include "fastk/Support/Sha256.h"
 #include "fastk/Target/TargetDescription.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Path.h"
 
 using namespace fastk;
@@ -45,12 +46,33 @@ std::optional<IdeaCategory> fastk::parseIdeaCategory(llvm::StringRef text) {
   return std::nullopt;
 }
 
+/// A search asks for the digests of what it has tried again and again, each
+/// time that it goes on: a digest costs a hundred times what finding it does.
+static constexpr size_t kKnownBytes = size_t(64) << 20;
+
+/// The SHA-256 of a text that may be asked for again.
+static std::string knownSha256(llvm::StringRef text) {
+  static thread_local llvm::StringMap<std::string> known;
+  static thread_local size_t bytes = 0;
+  auto [entry, isNew] = known.try_emplace(text);
+  if (!isNew)
+    return entry->second;
+  std::string digest = entry->second = sha256(text);
+  bytes += text.size();
+  if (bytes > kKnownBytes) {
+    known.clear();
+    bytes = 0;
+  }
+  return digest;
+}
+
 std::string fastk::digestOf(const Variant &variant) {
-  return sha256(stringifyLanguage(variant.language).str() + " " +
-                std::to_string(variant.workspaceBytes) + "\n" +
-                (variant.plan ? worker::toJSON(*variant.plan) + "\n" : "") +
-                variant.program +
-                (variant.problem.empty() ? "" : "\n" + variant.problem));
+  return knownSha256(
+      stringifyLanguage(variant.language).str() + " " +
+      std::to_string(variant.workspaceBytes) + "\n" +
+      (variant.plan ? worker::toJSON(*variant.plan) + "\n" : "") +
+      variant.program +
+      (variant.problem.empty() ? "" : "\n" + variant.problem));
 }
 
 Proposer::~Proposer() = default;

@@ -90,6 +90,35 @@ TEST_F(Wait, ComesToWhatRunsOfTheirOwnComeTo) {
   EXPECT_EQ(spool.written, written);
 }
 
+/// Every second answer is of a GPU that is held back by a third: what is
+/// decided is decided by ratios to the baseline of the same job.
+TEST_F(Wait, TimesOfSlowerGpusAreNotCompared) {
+  MemoryFolder usual, mixed;
+  SearchResult one = wait(usual.str());
+  ASSERT_TRUE(one.winner) << one.noWinnerReason;
+  std::set<std::string> written = spool.written;
+  spool = Spool();
+  int jobs = 0, slow = 0;
+  world.evaluator.alter = [&](worker::Verdict &verdict,
+                              const EvaluationRequest &) {
+    if (++jobs % 2 == 0)
+      return;
+    ++slow;
+    for (std::optional<worker::Timing> *timing :
+         {&verdict.timing.candidate, &verdict.timing.baseline})
+      **timing = {(*timing)->medianNs * 1.5, (*timing)->p10Ns * 1.5,
+                  (*timing)->p90Ns * 1.5, (*timing)->samples};
+  };
+  SearchResult other = wait(mixed.str());
+  ASSERT_TRUE(other.winner) << other.noWinnerReason;
+  EXPECT_GT(slow, 5);
+  EXPECT_EQ(other.winner->variant.program, one.winner->variant.program);
+  EXPECT_EQ(other.winner->verdict.timing.speedupOverBaseline->median,
+            one.winner->verdict.timing.speedupOverBaseline->median);
+  // The same was asked for, all the way.
+  EXPECT_EQ(spool.written, written);
+}
+
 /// The journal of a run that waited is one like any other.
 TEST_F(Wait, WritesNothingTwice) {
   MemoryFolder folder;

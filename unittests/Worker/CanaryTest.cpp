@@ -100,6 +100,38 @@ TEST_F(Canaries, OneThatIsUnlikeTheOthersIsLeftOut) {
   EXPECT_TRUE(b.mayWork(told));
 }
 
+/// What four GPUs of one host said on 2026-11-26 (docs/workers.md): they differ
+/// by 0.5 %, and so does one from one run to the next. A GPU that is planted
+/// among them at 94 % is left out.
+TEST_F(Canaries, RecordedOnesAllWorkAndAPlantedOneDoesNot) {
+  const CanaryReading first[] = {{4487686571269.186, 63302018951958.14},
+                                 {4479299427973.738, 63565467953216.016},
+                                 {4478103823134.966, 63500340984260.81},
+                                 {4483488937740.262, 63527606637220.22}};
+  // GPU 0 alone, and GPUs 0 and 1 together, minutes before.
+  const CanaryReading others[] = {{4481692553955.193, 63398217549746.76},
+                                  {4492493341487.837, 63514446359389.555},
+                                  {4498516023107.134, 63436078948601.05}};
+  CanaryReading now[4] = {first[0], first[1], first[2], first[3]};
+  std::string told;
+  Canary gpus[] = {canary("0", now[0]), canary("1", now[1]),
+                   canary("2", now[2]), canary("3", now[3])};
+  for (Canary &each : gpus)
+    EXPECT_TRUE(each.mayWork(told)) << told;
+  for (const CanaryReading &other : others) {
+    now[0] = other;
+    time += minutes(11);
+    EXPECT_TRUE(gpus[0].mayWork(told)) << told;
+  }
+  for (double part : {0.96, 0.94}) {
+    now[2] = {part * first[2].read, first[2].f32};
+    time += minutes(11);
+    EXPECT_EQ(gpus[2].mayWork(told), part > 0.95) << told;
+  }
+  time += minutes(11);
+  EXPECT_TRUE(gpus[3].mayWork(told));
+}
+
 /// Of others' files those that are broken do not count.
 TEST_F(Canaries, BrokenReadings) {
   fs::create_directories(root / ".canaries" / "NVIDIA_H200");

@@ -37,9 +37,10 @@ protected:
     std::error_code ignored;
     fs::remove_all(root, ignored);
   }
-  std::unique_ptr<Claim> take(const ClaimTimes &times = {}) {
+  /// Without a second look, but where \p times say so.
+  std::unique_ptr<Claim> take(const ClaimTimes &times = {.look = {}}) {
     std::string problem;
-    std::unique_ptr<Claim> claim = Claim::take(job, problem, times);
+    std::unique_ptr<Claim> claim = Claim::take(job, unrenewed, problem, times);
     EXPECT_EQ(problem, "");
     return claim;
   }
@@ -57,6 +58,7 @@ protected:
   }
 
   fs::path root, job;
+  UnrenewedClaims unrenewed;
 };
 
 TEST_F(Claims, OneAtATime) {
@@ -77,11 +79,12 @@ TEST_F(Claims, OneOfMany) {
     constexpr int kThreads = 8;
     for (int i = 0; i < kThreads; ++i)
       threads.emplace_back([&] {
+        UnrenewedClaims unrenewed;
         ++ready;
         while (ready < kThreads)
           std::this_thread::yield();
         std::string problem;
-        std::unique_ptr<Claim> claim = Claim::take(job, problem);
+        std::unique_ptr<Claim> claim = Claim::take(job, unrenewed, problem);
         taken += claim != nullptr;
         for (++tried; tried < kThreads;)
           std::this_thread::yield();
@@ -106,7 +109,7 @@ TEST_F(Claims, OfADeadProcess) {
   ASSERT_GE(pid, 0);
   if (pid == 0) {
     std::string problem;
-    std::unique_ptr<Claim> claim = Claim::take(job, problem);
+    std::unique_ptr<Claim> claim = Claim::take(job, unrenewed, problem);
     (void)!write(report[1], claim ? "y" : "n", 1);
     for (;;)
       pause();
@@ -145,6 +148,28 @@ TEST_F(Claims, OfAnotherMachine) {
   EXPECT_EQ(claim->earlierDeaths(), 1);
 }
 
+/// A file server that stood still had all workers miss their renewals. They
+/// renew when it is back, and none of them has died.
+TEST_F(Claims, AServerThatStoodStill) {
+  ClaimTimes times;
+  times.look = milliseconds(200);
+  milliseconds stall = times.lease + milliseconds(2000);
+  leave(1, elsewhere().toJSON(), stall);
+  EXPECT_FALSE(take(times));
+  std::this_thread::sleep_for(times.look);
+  // Its worker was a moment slower than this one; then it stands still again.
+  leave(1, elsewhere().toJSON());
+  EXPECT_FALSE(take(times));
+  leave(1, elsewhere().toJSON(), stall + milliseconds(1));
+  EXPECT_FALSE(take(times));
+  // Nobody renews any more.
+  std::this_thread::sleep_for(times.look);
+  std::unique_ptr<Claim> claim = take(times);
+  ASSERT_TRUE(claim);
+  EXPECT_EQ(claim->earlierDeaths(), 1);
+  EXPECT_TRUE(unrenewed.empty());
+}
+
 /// Whoever died while writing a claim has it for the lease.
 TEST_F(Claims, HalfWritten) {
   ClaimTimes times;
@@ -158,7 +183,7 @@ TEST_F(Claims, HalfWritten) {
 }
 
 TEST_F(Claims, AreRenewed) {
-  ClaimTimes times{milliseconds(20), milliseconds(5000)};
+  ClaimTimes times{milliseconds(20), milliseconds(5000), {}};
   std::unique_ptr<Claim> claim = take(times);
   ASSERT_TRUE(claim);
   fs::file_time_type old =
@@ -183,7 +208,7 @@ TEST_F(Claims, OfAnotherContainer) {
 /// The kernel's own folder takes no file, not even root's.
 TEST_F(Claims, NowhereToWrite) {
   std::string problem;
-  EXPECT_FALSE(Claim::take("/proc/self", problem));
+  EXPECT_FALSE(Claim::take("/proc/self", unrenewed, problem));
   EXPECT_EQ(problem.find("cannot claim the job: "), 0u) << problem;
   EXPECT_NE(problem.find("it is left until its folder can be written to"),
             std::string::npos)

@@ -210,7 +210,9 @@ TEST_F(Spool, AKilledWorkerLosesOneJob) {
 TEST_F(Spool, WorkersShareAFolder) {
   add("job-1", right());
   std::string problem;
-  std::unique_ptr<Claim> claim = Claim::take(folder + "/job-1", problem);
+  UnrenewedClaims unrenewed;
+  std::unique_ptr<Claim> claim =
+      Claim::take(folder + "/job-1", unrenewed, problem);
   ASSERT_TRUE(claim) << problem;
   std::thread other([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
@@ -230,7 +232,9 @@ TEST_F(Spool, WorkersShareAFolder) {
 TEST_F(Spool, AJobGivenBackIsAnswered) {
   add("job-1", right());
   std::string problem;
-  std::unique_ptr<Claim> claim = Claim::take(folder + "/job-1", problem);
+  UnrenewedClaims unrenewed;
+  std::unique_ptr<Claim> claim =
+      Claim::take(folder + "/job-1", unrenewed, problem);
   ASSERT_TRUE(claim) << problem;
   std::thread other([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
@@ -287,7 +291,7 @@ TEST_F(Spool, AWorkerThatStays) {
   EXPECT_NE(output.err.find("job-2/job.json: is for Some CPU"),
             std::string::npos)
       << output.err;
-  EXPECT_NE(output.err.find("fastk-worker: 2 answered, 0 not"),
+  EXPECT_NE(output.err.find("fastk-worker: 2 answered, 0 not, 1 left"),
             std::string::npos)
       << output.err;
 }

@@ -84,6 +84,7 @@ private:
   fs::path root;
   OpenJobs jobs;
   CompileAhead compiling;
+  UnrenewedClaims unrenewed;
   Clock::time_point start = Clock::now();
   size_t known = 0, done = 0, failed = 0;
   /// Where it stays and evaluates on a GPU.
@@ -235,7 +236,7 @@ SpoolWorker::Turn SpoolWorker::takeTurn() {
     if (isPutOff)
       continue;
     std::string problem;
-    std::unique_ptr<Claim> claim = Claim::take(folder, problem);
+    std::unique_ptr<Claim> claim = Claim::take(folder, unrenewed, problem);
     if (!problem.empty()) {
       leave(folder, problem);
       continue;
@@ -255,12 +256,12 @@ bool SpoolWorker::lookAgain() {
   size_t before = jobs.size();
   std::error_code error = jobs.refresh();
   known += jobs.size() - before;
-  if (error)
-    sayOnce(root, error.message() + (options.follows
-                                         ? "; it is waited for"
-                                         : "; --spool names the folder that "
-                                           "fastk-opt --evaluator=spool:DIR "
-                                           "wrote"));
+  if (error && !options.follows)
+    complain(root, error.message() + "; --spool names the folder that "
+                                     "fastk-opt --evaluator=spool:DIR wrote");
+  else if (error && said.insert(error.message()).second)
+    fprintf(stderr, "fastk-worker: %s: %s; it is waited for\n", root.c_str(),
+            error.message().c_str());
   return !error;
 }
 
@@ -299,7 +300,11 @@ int SpoolWorker::run() {
     if (options.follows)
       lookAgain();
   }
-  fprintf(stderr, "fastk-worker: %zu answered, %zu not\n", done, failed);
+  fprintf(stderr, "fastk-worker: %zu answered, %zu not", done, failed);
+  // Those of other machines, or of other workers at this moment.
+  if (!jobs.empty())
+    fprintf(stderr, ", %zu left", jobs.size());
+  fprintf(stderr, "\n");
   return failed ? 1 : 0;
 }
 

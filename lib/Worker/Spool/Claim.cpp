@@ -96,9 +96,25 @@ namespace {
 enum class Held { ByLiving, ByDead };
 } // namespace
 
+/// Whether the claim in the file \p path was last renewed then for as long as
+/// it takes to say that nobody renews it.
+static bool isLeft(const fs::path &path, nanoseconds renewed,
+                   UnrenewedClaims &unrenewed, const ClaimTimes &times) {
+  auto now = std::chrono::steady_clock::now();
+  auto [at, isNew] =
+      unrenewed.try_emplace(path.string(), UnrenewedClaim{renewed, now});
+  if (at->second.renewed != renewed)
+    at->second = {renewed, now};
+  if (now - at->second.seen < times.look)
+    return false;
+  unrenewed.erase(at);
+  return true;
+}
+
 /// Who has the claim in the file \p path.
 static Held holderOf(const fs::path &path, const ProcessIdentity &self,
-                     const ClaimTimes &times, std::string &problem) {
+                     UnrenewedClaims &unrenewed, const ClaimTimes &times,
+                     std::string &problem) {
   // Opening asks the server anew: what stat says may be of long ago.
   int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0)
@@ -120,8 +136,10 @@ static Held holderOf(const fs::path &path, const ProcessIdentity &self,
   if (!now)
     problem = "cannot write a file beside the job, to see what time it is "
               "there: is the disk full, or the folder read-only?";
-  return now && *now - modified(of) > times.lease ? Held::ByDead
-                                                  : Held::ByLiving;
+  return now && *now - modified(of) > times.lease &&
+                 isLeft(path, modified(of), unrenewed, times)
+             ? Held::ByDead
+             : Held::ByLiving;
 }
 
 /// The highest number of a claim on the job; 0: there is none.
@@ -173,14 +191,16 @@ void Claim::settle() {
     ::unlink(claimFile(folder, earlier).c_str());
 }
 
-std::unique_ptr<Claim> Claim::take(const fs::path &folder, std::string &problem,
+std::unique_ptr<Claim> Claim::take(const fs::path &folder,
+                                   UnrenewedClaims &unrenewed,
+                                   std::string &problem,
                                    const ClaimTimes &times) {
   ProcessIdentity self = ProcessIdentity::ofThisProcess();
   // The last one counts: those before it were void when it was made, though
   // their workers may come back and remove them.
   int number = highestClaim(folder);
-  if (number > 0 && holderOf(claimFile(folder, number), self, times, problem) ==
-                        Held::ByLiving)
+  if (number > 0 && holderOf(claimFile(folder, number), self, unrenewed, times,
+                             problem) == Held::ByLiving)
     return nullptr;
   ++number;
   BlockedSignals undisturbed;

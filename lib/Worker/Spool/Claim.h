@@ -20,6 +20,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,7 +34,19 @@ namespace fastk::worker {
 struct ClaimTimes {
   std::chrono::milliseconds renewal{10'000};
   std::chrono::milliseconds lease{90'000};
+  /// For so long, by its own clock, whoever would take the job over must see
+  /// that nobody renews: a server that stood still stops all of its workers,
+  /// and they renew when it is back.
+  std::chrono::milliseconds look{30'000};
 };
+
+/// When this process first saw claims of others that were not renewed, by their
+/// files. One map for a worker's whole time.
+struct UnrenewedClaim {
+  std::chrono::nanoseconds renewed;
+  std::chrono::steady_clock::time_point seen;
+};
+using UnrenewedClaims = std::map<std::string, UnrenewedClaim>;
 
 /// The right of this process to answer a job, given back with the object: the
 /// next worker finds the job as if this one had never been there.
@@ -47,6 +60,7 @@ public:
   /// where a worker that lives has it, where it is answered, and where its
   /// folder cannot be written to: then \p problem says why.
   static std::unique_ptr<Claim> take(const std::filesystem::path &folder,
+                                     UnrenewedClaims &unrenewed,
                                      std::string &problem,
                                      const ClaimTimes &times = {});
 
