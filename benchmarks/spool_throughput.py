@@ -157,6 +157,10 @@ def main():
     add("--keep", help="folder for what the workers said")
     options = parser.parse_args()
     options.seconds = {}
+    if len(jobs_of(options.spool)) <= 2 * max(options.gpus):
+        parser.error(f"{options.spool} needs more than {2 * max(options.gpus)} jobs, to see all GPUs at work")
+    if options.seconds_out and 1 not in options.gpus:
+        parser.error("--seconds-out takes the seconds of one GPU: name 1 among --gpus")
     most = max(options.gpus)
     with tempfile.TemporaryDirectory() as folder:
         warm = copy(options.spool, f"{folder}/warm")

@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace fastk;
 
 /// Of so many targets, from the one whose turn it is, the evaluator knows.
-static constexpr size_t kLooksAhead = 8;
+static constexpr size_t kLooksAhead = 4;
 
 static bool isWanted(const SearchTarget &target) { return target.isWanted; }
 
@@ -268,7 +268,6 @@ llvm::Expected<SearchModelEnd> SearchLoop::searchAll() {
   allTurns = llvm::count_if(
       dealt.order, [&](size_t index) { return targets[index].isWanted; });
   for (size_t place = 0; place < dealt.order.size(); ++place) {
-    lookAhead(ArrayRef(dealt.order).drop_front(place));
     size_t index = dealt.order[place];
     const SearchTarget &target = targets[index];
     // More would only wait for the same workers, and those that can gain the
@@ -282,6 +281,8 @@ llvm::Expected<SearchModelEnd> SearchLoop::searchAll() {
     std::optional<SearchBudget> share = budgets.next(target, promotionCost);
     if (run.evaluator.waits() && areMinutesOver(/*times=*/1))
       share = std::nullopt;
+    if (share)
+      lookAhead(ArrayRef(dealt.order).drop_front(place));
     if (target.isWanted) {
       if (llvm::Error error = search(index, share, /*waits=*/allTurns == 1))
         return std::move(error);

@@ -65,6 +65,8 @@ private:
   /// The searches that wait go on, as long as the workers are busy with them or
   /// until none waits or no answer comes.
   llvm::Error goOnWithAnswers(bool whileBusy);
+  /// What the searches that wait have asked for.
+  int pendingEvaluations() const;
   /// Whether another search would only wait for the same workers.
   bool areWorkersBusy() const;
   /// What waits still has to wait for another run.

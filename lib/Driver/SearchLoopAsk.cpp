@@ -76,11 +76,9 @@ llvm::Error SearchLoop::ask(size_t index, std::unique_ptr<BegunSearch> search,
 }
 
 void SearchLoop::showWaiting(SearchProgress &progress) const {
-  int evaluations = 0, prompts = 0;
-  for (const auto &[index, search] : open) {
-    evaluations += search->soFar->counts.pending;
+  int evaluations = pendingEvaluations(), prompts = 0;
+  for (const auto &[index, search] : open)
     prompts += search->soFar->counts.pendingPrompts;
-  }
   // Where lines stay one is enough: those of rounds tell the rest.
   progress.preparing(
       run.said().is_displayed()
@@ -118,6 +116,7 @@ SearchLoop::waitForReady(const RequestContext &context) {
     if (!answered)
       return answered.takeError();
     std::vector<size_t> ready;
+    bool isOfNobody = !answered->empty();
     for (size_t index : dealt.order) {
       auto found = open.find(index);
       if (found != open.end() &&
@@ -125,6 +124,9 @@ SearchLoop::waitForReady(const RequestContext &context) {
            (isNews && waitsForPrompts(*found))))
         ready.push_back(index);
     }
+    // Of a search that went on, or ended, without it.
+    if (ready.empty() && isOfNobody && !context.isStopRequested())
+      continue;
     // Models have a time limit of their own.
     if (!ready.empty() || context.isStopRequested() || thinking.empty() ||
         llvm::none_of(open, waitsForPrompts))
@@ -136,13 +138,17 @@ SearchLoop::waitForReady(const RequestContext &context) {
   }
 }
 
-bool SearchLoop::areWorkersBusy() const {
+int SearchLoop::pendingEvaluations() const {
   int evaluations = 0;
   for (const auto &[index, search] : open)
     evaluations += search->soFar->counts.pending;
+  return evaluations;
+}
+
+bool SearchLoop::areWorkersBusy() const {
   // At the end of one's batch there is another's.
   return open.size() >= 2 &&
-         evaluations >=
+         pendingEvaluations() >=
              kAskedPerWorker * static_cast<int>(run.evaluator.workers());
 }
 

@@ -251,6 +251,13 @@ llvm::Expected<Provenance> JobMaker::provenance(LoweringOp workload,
   if (llvm::Error error =
           add("oracle", compileTrusted(workload, "oracle", context)))
     return std::move(error);
+  // It is no part, but runs to its end before anything is measured.
+  if (options.waitsForCompiler) {
+    llvm::Expected<CompiledKernel> condition =
+        compileTrusted(workload, "condition", context);
+    if (!condition)
+      return condition.takeError();
+  }
   if (ofC) {
     if (llvm::Error error = add("C compiler", std::move(*ofC)))
       return std::move(error);
@@ -320,6 +327,11 @@ llvm::Expected<PreparedJob> JobMaker::make(const EvaluationRequest &request,
   prepared.compiling = notYet(begun);
   if (!prepared.compiling.empty())
     return prepared;
+  // All of them, whatever is said of the first: no compiler disturbs what is
+  // measured next.
+  for (const std::shared_ptr<Compilation> &each : begun)
+    if (llvm::Expected<CompiledKernel> kernel = each->wait(context); !kernel)
+      return kernel.takeError();
 
   llvm::Expected<CompiledKernel> oracle = begun[0]->wait(context);
   if (!oracle)

@@ -9,11 +9,13 @@
 #include "CompilerMessages.h"
 #include "fastk/Evaluate/Subprocess.h"
 #include "fastk/Support/Sha256.h"
+#include "fastk/System/AvailableMemory.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include <algorithm>
 #include <chrono>
 #include <limits>
 
@@ -48,7 +50,7 @@ Compilation::wait(const RequestContext &context) const {
     isOver.wait_for(lock, kTick, [&] { return isEnded; });
   }
   if (!error.empty())
-    return llvm::createStringError(error);
+    return llvm::createStringError(code, error);
   return kernel;
 }
 
@@ -57,7 +59,11 @@ void Compilation::end(llvm::Expected<CompiledKernel> result) {
   if (result)
     kernel = std::move(*result);
   else
-    error = llvm::toString(result.takeError());
+    llvm::handleAllErrors(result.takeError(),
+                          [&](const llvm::ErrorInfoBase &info) {
+                            code = info.convertToErrorCode();
+                            error = info.message();
+                          });
   isEnded = true;
   isOver.notify_all();
 }
@@ -70,9 +76,24 @@ struct KernelCompiler::Task {
   unsigned seconds = 0;
 };
 
+/// A compiler seldom takes more memory than this, far below its limit.
+static constexpr int64_t kUsualBytes = int64_t(2) << 30;
+/// Beyond it they only wait for each other's files, or for processors that a
+/// container may have fewer of than it sees.
+static constexpr unsigned kMostSideBySide = 16;
+
+/// How many compilers run at once, of as many as there are processors.
+static unsigned sideBySide() {
+  int64_t bytes = availableMemory();
+  int64_t fit = bytes > 0 ? bytes / kUsualBytes : kMostSideBySide;
+  unsigned processors = llvm::hardware_concurrency().compute_thread_count();
+  return unsigned(
+      std::clamp<int64_t>(fit, 1, std::min(processors, kMostSideBySide)));
+}
+
 KernelCompiler::KernelCompiler(std::string compiler, std::string folder)
     : compiler(std::move(compiler)), folder(std::move(folder)),
-      pool(llvm::hardware_concurrency()) {}
+      pool(llvm::hardware_concurrency(sideBySide())) {}
 
 KernelCompiler::~KernelCompiler() {
   isOver = true;

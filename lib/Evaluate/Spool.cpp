@@ -33,6 +33,8 @@ static constexpr double kLockSeconds = 30;
 /// How often answers are looked for: at first, and after a while without one.
 static constexpr std::chrono::milliseconds kShortestPause{10};
 static constexpr std::chrono::milliseconds kLongestPause{250};
+/// Where looking itself takes long.
+static constexpr std::chrono::milliseconds kLongestLook{5000};
 
 /// Far above any verdict; a bound for a stray file.
 static constexpr size_t kFileLimit = 64 << 20;
@@ -99,6 +101,9 @@ private:
   /// What a workload waits for.
   struct Waiting {
     bool hasEnded() const { return jobs.empty() && deferred.empty(); }
+    /// The first of a batch is deferred, or has become no job: the next job
+    /// shows in its place that the inputs can tell right from wrong.
+    bool owesCompetitors = false;
     /// Jobs without an answer.
     std::set<std::string> jobs;
     /// By identityOf().
@@ -257,13 +262,17 @@ llvm::Expected<std::optional<worker::Verdict>>
 Spool::askOrDefer(const EvaluationRequest &request, std::string identity,
                   const RequestContext &context) {
   StringRef key = LoweringOp(request.workload).getKey();
+  auto at = waiting.find(key.str());
+  bool owes = at != waiting.end() && at->second.owesCompetitors;
+  bool competitors = request.promote || request.firstOfBatch || owes;
   auto defer = [&](Compilations compiling) {
+    waiting[key.str()].owesCompetitors |= competitors && !request.promote;
     waiting[key.str()].deferred.try_emplace(std::move(identity), request,
                                             std::move(compiling));
     return std::nullopt;
   };
   llvm::Expected<PreparedJob> prepared =
-      maker->make(request, request.promote || request.firstOfBatch, context);
+      maker->make(request, competitors, context);
   if (!prepared)
     return prepared.takeError();
   if (!prepared->compiling.empty())
@@ -287,6 +296,8 @@ Spool::askOrDefer(const EvaluationRequest &request, std::string identity,
   llvm::Expected<std::optional<worker::Verdict>> verdict =
       ask(prepared->job, key, prepared->candidateDigest, request.repeat,
           request.failures);
+  if (at = waiting.find(key.str()); competitors && at != waiting.end())
+    at->second.owesCompetitors = false;
   if (verdict && oracles->isPending)
     verdict->reset();
   else if (verdict && !*verdict)
@@ -302,6 +313,13 @@ llvm::Error Spool::askDeferred(const RequestContext &context) {
         ++at;
         continue;
       }
+      // What failed through no fault of a kernel would fail again.
+      for (const std::shared_ptr<Compilation> &one : at->second.compiling)
+        if (llvm::Expected<CompiledKernel> kernel = one->wait(context); !kernel)
+          return kernel.takeError();
+      if (context.isStopRequested())
+        return llvm::Error::success();
+      context.tick();
       auto ready = each.deferred.extract(at++);
       // A verdict that needs no worker is found when the search asks again.
       llvm::Expected<std::optional<worker::Verdict>> verdict =
@@ -332,14 +350,14 @@ Spool::waitForAnswers(const RequestContext &context) {
   Clock::time_point lastAnswer = Clock::now();
   Clock::duration pause = kShortestPause;
   while (waits() && !waiting.empty()) {
+    if (llvm::Error error = askDeferred(context))
+      return std::move(error);
     Clock::time_point begin = Clock::now();
     // The compiler ends by itself.
     if (llvm::any_of(waiting, [](const auto &each) {
           return !each.second.deferred.empty();
         }))
       lastAnswer = begin;
-    if (llvm::Error error = askDeferred(context))
-      return std::move(error);
     if (lookForAnswers()) {
       lastAnswer = begin;
       pause = kShortestPause;
@@ -358,9 +376,15 @@ Spool::waitForAnswers(const RequestContext &context) {
             options.waitSeconds ||
         context.isStopRequested())
       break;
-    context.tick();
     // Looking is no more than half of the time, also over a network.
-    std::this_thread::sleep_for(std::max(pause, now - begin));
+    Clock::duration left =
+        std::min<Clock::duration>(std::max(pause, now - begin), kLongestLook);
+    for (; left > Clock::duration() && !context.isStopRequested();
+         left -= kLongestPause) {
+      context.tick();
+      std::this_thread::sleep_for(
+          std::min<Clock::duration>(left, kLongestPause));
+    }
     pause = std::min<Clock::duration>(2 * pause, kLongestPause);
   }
   return std::vector<std::string>();

@@ -8,6 +8,8 @@
 #include "fastk/Evaluate/Spool.h"
 #include "PoolFixture.h"
 #include <chrono>
+#include <csignal>
+#include <thread>
 
 using namespace fastk;
 using namespace fastk::test;
@@ -53,7 +55,8 @@ protected:
 TEST_F(WaitingSpool, DoesNotWaitForTheCompiler) {
   // One that compiles nothing until it is told to.
   options.jobs.compiler = script(
-      "compiler", "while [ ! -e " + folder.file("go") +
+      "compiler", "echo >> " + folder.file("starts") + "\nwhile [ ! -e " +
+                      folder.file("go") +
                       " ]; do sleep 0.02; done\nexec " FASTK_OPT " \"$@\"\n");
   auto evaluator = spool();
   LoweringOp workload = TestContext::loweringOf(*module);
@@ -68,6 +71,51 @@ TEST_F(WaitingSpool, DoesNotWaitForTheCompiler) {
   writeAll(folder.file("go"), "");
   EXPECT_TRUE(waitForJob(*evaluator).empty());
   EXPECT_EQ(jobs(), 1);
+  // Oracle, condition, default lowering and candidate.
+  EXPECT_EQ(readAll(folder.file("starts")), "\n\n\n\n");
+}
+
+// What keeps the compiler from working is said, and nothing is tried for ever.
+TEST_F(WaitingSpool, AnErrorEndsTheWaiting) {
+  options.jobs.compiler =
+      script("compiler", "echo 'error: there is no linker' >&2\nexit 69\n");
+  auto evaluator = spool();
+  LoweringOp workload = TestContext::loweringOf(*module);
+  auto verdict = evaluator->evaluate({workload, right}, {});
+  ASSERT_TRUE(static_cast<bool>(verdict));
+  EXPECT_FALSE(verdict->has_value());
+  auto answered = evaluator->waitForAnswers({});
+  ASSERT_FALSE(static_cast<bool>(answered));
+  EXPECT_NE(
+      llvm::toString(answered.takeError()).find("cannot be compiled here"),
+      std::string::npos);
+}
+
+// The first of a batch shows that the inputs can tell right from wrong; where
+// it becomes no job the next one does.
+TEST_F(WaitingSpool, ARefusedFirstOfABatchIsReplaced) {
+  options.jobs.compiler = script(
+      "compiler", "while [ ! -e " + folder.file("go") +
+                      " ]; do sleep 0.02; done\nexec " FASTK_OPT " \"$@\"\n");
+  auto evaluator = spool();
+  LoweringOp workload = TestContext::loweringOf(*module);
+  Variant wrong = variantOf("void fastk_kernel(const float *x, float) {");
+  EvaluationRequest first{workload, wrong}, second{workload, right};
+  first.firstOfBatch = true;
+  for (const EvaluationRequest *request : {&first, &second}) {
+    auto verdict = evaluator->evaluate(*request, {});
+    ASSERT_TRUE(static_cast<bool>(verdict));
+    EXPECT_FALSE(verdict->has_value());
+  }
+  writeAll(folder.file("go"), "");
+  waitForJob(*evaluator);
+  ASSERT_EQ(jobs(), 1);
+  std::error_code ec;
+  for (llvm::sys::fs::directory_iterator at(folder.file("spool"), ec), end;
+       at != end && !ec; at.increment(ec))
+    if (llvm::sys::path::filename(at->path()).starts_with("job-"))
+      EXPECT_NE(readAll(at->path() + "/job.json").find("\"competitors\":true"),
+                std::string::npos);
 }
 
 // The search of a workload may have ended before its last program is compiled.
@@ -117,13 +165,19 @@ TEST_F(WaitingSpool, WithoutWaitingJobsAreThereAtOnce) {
 
 // What still compiles at the end is killed.
 TEST_F(WaitingSpool, EndsWithoutItsCompilers) {
-  options.jobs.compiler = script("compiler", "exec sleep 600\n");
+  options.jobs.compiler = script("compiler", "echo $$ > " + folder.file("pid") +
+                                                 "\nexec sleep 600\n");
   auto begun = std::chrono::steady_clock::now();
   {
     auto evaluator = spool();
     auto verdict =
         evaluator->evaluate({TestContext::loweringOf(*module), right}, {});
     ASSERT_TRUE(static_cast<bool>(verdict));
+    while (!llvm::sys::fs::exists(folder.file("pid")) ||
+           readAll(folder.file("pid")).empty())
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
+  pid_t pid = std::stoi(readAll(folder.file("pid")));
+  EXPECT_EQ(::kill(pid, 0), -1);
   EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(30));
 }

@@ -37,8 +37,13 @@ protected:
     std::error_code ignored;
     fs::remove_all(root, ignored);
   }
+  static ClaimTimes atOnce() {
+    ClaimTimes times;
+    times.look = {};
+    return times;
+  }
   /// Without a second look, but where \p times say so.
-  std::unique_ptr<Claim> take(const ClaimTimes &times = {.look = {}}) {
+  std::unique_ptr<Claim> take(const ClaimTimes &times = atOnce()) {
     std::string problem;
     std::unique_ptr<Claim> claim = Claim::take(job, unrenewed, problem, times);
     EXPECT_EQ(problem, "");

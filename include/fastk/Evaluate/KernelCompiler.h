@@ -19,6 +19,7 @@
 #include "fastk/Support/RequestContext.h"
 #include "fastk/System/ProcessFolder.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/ThreadPool.h"
 #include <atomic>
@@ -26,6 +27,11 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <system_error>
+
+#if !LLVM_ENABLE_THREADS
+#error "fastk needs an LLVM with threads (LLVM_ENABLE_THREADS)"
+#endif
 
 namespace fastk {
 
@@ -66,6 +72,7 @@ private:
   CompiledKernel kernel;
   /// Why nothing can be said; empty otherwise.
   std::string error;
+  std::error_code code;
 };
 
 class KernelCompiler {

@@ -77,6 +77,8 @@ private:
   void sayOnce(const fs::path &path, const std::string &problem);
   void sayAnswered(const fs::path &folder, const Verdict &verdict);
   bool lookAgain();
+  /// Whether a claim that nobody renews may soon be this worker's.
+  bool mayTakeOver() const;
   /// False while this GPU is unlike the others.
   bool mayWork();
 
@@ -216,6 +218,15 @@ bool SpoolWorker::mayWork() {
   return may;
 }
 
+bool SpoolWorker::mayTakeOver() const {
+  // A job that is put off is looked at again within that time.
+  constexpr auto kFresh = 3 * ClaimTimes().look;
+  return std::any_of(unrenewed.begin(), unrenewed.end(),
+                     [kFresh](const auto &each) {
+                       return Clock::now() - each.second.seen < kFresh;
+                     });
+}
+
 SpoolWorker::Turn SpoolWorker::takeTurn() {
   if (jobs.empty())
     return Turn::None;
@@ -285,7 +296,7 @@ int SpoolWorker::run() {
       pause = kShortestPause;
     } else {
       if (options.follows && options.idleSeconds > 0 &&
-          secondsSince(lastUse) >= options.idleSeconds)
+          secondsSince(lastUse) >= options.idleSeconds && !mayTakeOver())
         break;
       // It may be interrupted, and its job is free then.
       if (!options.follows && !hasWaited)

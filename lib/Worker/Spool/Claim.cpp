@@ -136,10 +136,12 @@ static Held holderOf(const fs::path &path, const ProcessIdentity &self,
   if (!now)
     problem = "cannot write a file beside the job, to see what time it is "
               "there: is the disk full, or the folder read-only?";
-  return now && *now - modified(of) > times.lease &&
-                 isLeft(path, modified(of), unrenewed, times)
-             ? Held::ByDead
-             : Held::ByLiving;
+  if (!now || *now - modified(of) <= times.lease) {
+    unrenewed.erase(path.string());
+    return Held::ByLiving;
+  }
+  return isLeft(path, modified(of), unrenewed, times) ? Held::ByDead
+                                                      : Held::ByLiving;
 }
 
 /// The highest number of a claim on the job; 0: there is none.
