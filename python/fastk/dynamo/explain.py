@@ -66,6 +66,8 @@ class Explanation:
     device: str
     graphs: list
     rows: list
+    #: What torch.compile itself leaves to Python, in its words: fastk sees none of it.
+    breaks: list = dataclasses.field(default_factory=list)
 
     @property
     def total(self):
@@ -75,7 +77,15 @@ class Explanation:
         """Of Inductor's time for all graphs, what it takes for these rows."""
         return sum(row.inductors or 0 for row in rows) / self.total if self.total else 0
 
+    def notes(self):
+        for graph in self.graphs:
+            yield from graph.notes()
+        for text in self.breaks:
+            yield f"torch.compile leaves a part to Python: {text}"
+
     def summary(self):
+        if not self.graphs:
+            return "torch.compile made no graph of this model: nothing of it reaches fastk or Inductor"
         replaced = [row for row in self.rows if row.is_replaced]
         known = [row for row in self.rows if row.inductors is not None]
         text = (
@@ -109,7 +119,7 @@ class Explanation:
         rows = [self.HEADS, *self._cells()]
         widths = [max(map(len, column)) for column in zip(*rows)]
         lines = [self.summary()]
-        lines += [note for graph in self.graphs for note in graph.notes()]
+        lines += self.notes()
         if self.rows:
             lines += [
                 "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
@@ -126,9 +136,7 @@ class Explanation:
         def line(tag, cells):
             return f"<tr>{cell(f'<{tag}>{html.escape(each)}</{tag}>' for each in cells)}</tr>"
 
-        notes = "".join(
-            f"<p>{html.escape(note)}</p>" for graph in self.graphs for note in graph.notes()
-        )
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes())
         body = "\n".join(line("td", row) for row in self._cells())
         return (
             '<!DOCTYPE html>\n<html lang="en"><meta charset="utf-8">'
@@ -225,6 +233,19 @@ def seconds_of(module, values, device):
         return statistics.median(clock.seconds(call) for _ in range(SAMPLES))
 
 
+def _graph_breaks():
+    # Where it gives a whole frame up only the second has it.
+    counters = torch._dynamo.utils.counters
+    return counters["graph_break"] | counters["unimplemented"]
+
+
+def _in_short(text):
+    """Of what torch.compile says of a graph break: what it is, and where."""
+    what, *rest = text.strip().splitlines()
+    where = [line.partition(":")[2].strip() for line in rest if "debug context:" in line]
+    return f"{what}: {where[0]}" if where and where[0] else what
+
+
 def explain(model, *args, progress=None, **kwargs):
     """Says what the backend "fastk" does with model(*args, **kwargs), and why.
 
@@ -254,9 +275,11 @@ def explain(model, *args, progress=None, **kwargs):
         return module
 
     torch._dynamo.reset()
+    before = _graph_breaks()
     try:
         with torch.no_grad():
             torch.compile(model, backend=look)(*args, **kwargs)
     finally:
         torch._dynamo.reset()
+    explanation.breaks = [_in_short(text) for text in _graph_breaks() - before]
     return explanation

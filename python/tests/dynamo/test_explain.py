@@ -75,6 +75,37 @@ def test_without_winners_inductors_times_are_told(home):  # noqa: F811
     assert found.total > 0 and "0 of" in found.summary()
 
 
+def test_a_model_without_graphs(home):  # noqa: F811
+    lines = []
+    found = explain(nn.GRU(8, 8).eval(), torch.randn(3, 2, 8), progress=lines.append)
+    assert not found.graphs and not lines
+    first, why, *_ = str(found).splitlines()
+    assert first.startswith("torch.compile made no graph of this model")
+    assert why.startswith("torch.compile leaves a part to Python: ")
+    assert "GRU(8, 8)" in why
+    assert "leaves a part to Python" in found.page()
+
+
+def test_a_part_that_is_left_to_python(home):  # noqa: F811
+    class Mixed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(8, 8)
+
+        def forward(self, x):
+            y = self.linear(x)
+            torch._dynamo.graph_break()
+            return y.relu() + 1
+
+    for _ in range(2):
+        found = explain(Mixed().eval(), torch.randn(3, 8), progress=lambda line: None)
+        text = str(found)
+        assert len(found.graphs) == 2 and found.rows
+        assert "regions are replaced" in text and "leaves a part to Python: " in text
+        # Asked again it is said again, and once.
+        assert len(found.breaks) == 1, found.breaks
+
+
 def test_a_graph_that_is_left_alone(home):  # noqa: F811
     class Draws(nn.Module):
         def forward(self, x):
