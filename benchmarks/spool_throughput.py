@@ -48,6 +48,10 @@ def copy(spool, folder, names=None):
     return folder
 
 
+def unanswered(jobs):
+    return [job for job in jobs if not (job / "verdict.json").exists()]
+
+
 def verdicts_of(spool):
     return {job.name: json.loads((job / "verdict.json").read_text()) for job in jobs_of(spool)}
 
@@ -69,7 +73,7 @@ def answer(options, spool, count):
         left = jobs_of(spool)
         while left:
             time.sleep(0.1)
-            left = [job for job in left if not (job / "verdict.json").exists()]
+            left = unanswered(left)
             if running.poll() is not None and left:
                 sys.exit(f"{options.worker} ended with {running.returncode}:\n"
                          + pathlib.Path(f"{spool}.log").read_text()[-2000:])  # fmt: skip
@@ -136,7 +140,7 @@ def neighbours(options, folder, most, jobs):
     load = copy(options.spool, f"{folder}/load")
     with workers(options, load, 1, most - 1) as busy:
         beside = ratios(options, folder, "beside", jobs)
-        is_busy = any(not (job / "verdict.json").exists() for job in jobs_of(load))
+        is_busy = bool(unanswered(jobs_of(load)))
         busy.terminate()
     part = "" if is_busy else " (for a part of the time)"
     print(f"busy neighbours{part}: {describe(differences(idle, beside))}; against the other idle run: "
@@ -174,11 +178,12 @@ def main():
             for count in options.gpus:
                 spool = copy(options.spool, f"{folder}/{turn}-{count}")
                 runs[count].append(answer(options, spool, count))
-                phases[count] = phases_of(list(verdicts_of(spool).values()))
+                found = verdicts_of(spool)
+                phases[count] = phases_of(list(found.values()))
                 if count == 1:
                     for job in jobs_of(spool):
                         mode = json.loads((job / "job.json").read_text())["mode"]
-                        seconds = json.loads((job / "verdict.json").read_text())["resources"]["wall_seconds"]
+                        seconds = found[job.name]["resources"]["wall_seconds"]
                         options.seconds.setdefault(mode, []).append(round(seconds, 3))
                 canaries = pathlib.Path(spool) / ".canaries"
                 for path in sorted(each for each in canaries.rglob("*") if each.is_file()):

@@ -81,11 +81,11 @@ fastk::makeEvaluator(SearchModelOptions &search, bool atOnce) {
   }
   // Workers that are waited for compile side by side what one search would
   // compile one by one.
-  if (search.spoolWait > 0 && !atOnce)
+  double wait = atOnce ? 0 : search.spoolWait;
+  if (wait > 0)
     search.jobs.compilesCudaHere = false;
   if (!search.spool.empty())
-    return createSpool(
-        {search.jobs, search.spool, atOnce ? 0 : search.spoolWait});
+    return createSpool({search.jobs, search.spool, wait});
   if (search.target != "host")
     if (llvm::Error error = checkLocalDevice(search))
       return std::move(error);

@@ -329,60 +329,48 @@ llvm::Expected<PreparedJob> JobMaker::make(const EvaluationRequest &request,
     return prepared;
   // All of them, whatever is said of the first: no compiler disturbs what is
   // measured next.
-  for (const std::shared_ptr<Compilation> &each : begun)
-    if (llvm::Expected<CompiledKernel> kernel = each->wait(context); !kernel)
+  std::vector<CompiledKernel> kernels;
+  for (const std::shared_ptr<Compilation> &each : begun) {
+    llvm::Expected<CompiledKernel> kernel = each->wait(context);
+    if (!kernel)
       return kernel.takeError();
-
-  llvm::Expected<CompiledKernel> oracle = begun[0]->wait(context);
-  if (!oracle)
-    return oracle.takeError();
-  llvm::Expected<CompiledKernel> baseline = begun[1]->wait(context);
-  if (!baseline)
-    return baseline.takeError();
-  llvm::Expected<CompiledKernel> condition = begun[2]->wait(context);
-  if (!condition)
-    return condition.takeError();
-  if (!oracle->problem.empty())
-    return unfit("its oracle does not compile: " + oracle->problem);
-  if (!baseline->problem.empty())
-    return unfit("its default lowering does not compile: " + baseline->problem);
+    kernels.push_back(std::move(*kernel));
+  }
+  const CompiledKernel &oracle = kernels[0], &baseline = kernels[1],
+                       &condition = kernels[2], &candidate = kernels[3];
+  if (!oracle.problem.empty())
+    return unfit("its oracle does not compile: " + oracle.problem);
+  if (!baseline.problem.empty())
+    return unfit("its default lowering does not compile: " + baseline.problem);
   // Intermediates of these may be more than a device has room for.
   for (auto [name, program] :
-       {std::pair("oracle", &oracle->program),
-        std::pair("default lowering", &baseline->program)})
+       {std::pair("oracle", &oracle.program),
+        std::pair("default lowering", &baseline.program)})
     if (program->plan)
       if (std::string problem =
               checkPlan(workload, *program->plan, target,
-                        /*isOracle=*/program == &oracle->program);
+                        /*isOracle=*/program == &oracle.program);
           !problem.empty())
         return unfit("its " + std::string(name) + " cannot run on " +
                      target.model + ": " + problem);
-  job.oracle = oracle->program;
-  job.baseline = baseline->program;
+  job.oracle = oracle.program;
+  job.baseline = baseline.program;
   // Without conditions, for want of a rule or of room, errors are judged by
   // rows.
-  const std::optional<worker::LaunchPlan> &plan = condition->program.plan;
-  if (condition->problem.empty() &&
+  const std::optional<worker::LaunchPlan> &plan = condition.program.plan;
+  if (condition.problem.empty() &&
       (!plan || checkPlan(workload, *plan, target, /*isOracle=*/true).empty()))
-    job.condition = condition->program;
+    job.condition = condition.program;
 
-  llvm::Expected<CompiledKernel> candidate = begun[3]->wait(context);
-  if (!candidate)
-    return candidate.takeError();
-  if (!candidate->problem.empty())
-    return answer(candidate->timedOut ? worker::Status::CompileTimeout
-                                      : worker::Status::Refused,
-                  (candidate->isCompilersWord ? "does not compile: " : "") +
-                      candidate->problem);
-  job.candidate = candidate->program;
-  prepared.candidateDigest = candidate->digest;
-  if (request.incumbent) {
-    llvm::Expected<CompiledKernel> incumbent = begun[4]->wait(context);
-    if (!incumbent)
-      return incumbent.takeError();
-    if (incumbent->problem.empty())
-      job.incumbent = incumbent->program;
-  }
+  if (!candidate.problem.empty())
+    return answer(candidate.timedOut ? worker::Status::CompileTimeout
+                                     : worker::Status::Refused,
+                  (candidate.isCompilersWord ? "does not compile: " : "") +
+                      candidate.problem);
+  job.candidate = candidate.program;
+  prepared.candidateDigest = candidate.digest;
+  if (request.incumbent && kernels[4].problem.empty())
+    job.incumbent = kernels[4].program;
 
   if (workload.getTarget() != "host")
     job.device = worker::DeviceKind::Cuda;

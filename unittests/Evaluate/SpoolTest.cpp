@@ -22,19 +22,28 @@ protected:
     EXPECT_TRUE(static_cast<bool>(made)) << llvm::toString(made.takeError());
     return made ? std::move(*made) : nullptr;
   }
-  /// How many jobs there are.
-  int jobs() {
-    int count = 0;
+  /// The folders of the jobs that are there.
+  std::vector<std::string> jobs() {
+    std::vector<std::string> found;
     std::error_code ec;
     for (llvm::sys::fs::directory_iterator at(folder.file("spool"), ec), end;
          at != end && !ec; at.increment(ec))
-      count += llvm::sys::path::filename(at->path()).starts_with("job-");
-    return count;
+      if (llvm::sys::path::filename(at->path()).starts_with("job-"))
+        found.push_back(at->path());
+    return found;
+  }
+  /// A compiler that says that it was started, and compiles nothing until there
+  /// is a file "go".
+  std::string compilerThatWaits() {
+    return script("compiler", "echo >> " + folder.file("starts") +
+                                  "\nwhile [ ! -e " + folder.file("go") +
+                                  " ]; do sleep 0.02; done\nexec " FASTK_OPT
+                                  " \"$@\"\n");
   }
   /// Waits until there is a job.
   std::vector<std::string> waitForJob(Evaluator &evaluator) {
     RequestContext context;
-    context.stopRequested = [&] { return jobs() > 0; };
+    context.stopRequested = [&] { return !jobs().empty(); };
     auto answered = evaluator.waitForAnswers(context);
     EXPECT_TRUE(static_cast<bool>(answered));
     return answered ? *answered : std::vector<std::string>();
@@ -53,11 +62,7 @@ protected:
 } // namespace
 
 TEST_F(WaitingSpool, DoesNotWaitForTheCompiler) {
-  // One that compiles nothing until it is told to.
-  options.jobs.compiler = script(
-      "compiler", "echo >> " + folder.file("starts") + "\nwhile [ ! -e " +
-                      folder.file("go") +
-                      " ]; do sleep 0.02; done\nexec " FASTK_OPT " \"$@\"\n");
+  options.jobs.compiler = compilerThatWaits();
   auto evaluator = spool();
   LoweringOp workload = TestContext::loweringOf(*module);
   auto verdict = evaluator->evaluate({workload, right}, {});
@@ -67,10 +72,10 @@ TEST_F(WaitingSpool, DoesNotWaitForTheCompiler) {
   verdict = evaluator->evaluate({workload, right}, {});
   ASSERT_TRUE(static_cast<bool>(verdict));
   EXPECT_FALSE(verdict->has_value());
-  EXPECT_EQ(jobs(), 0);
+  EXPECT_EQ(jobs().size(), 0u);
   writeAll(folder.file("go"), "");
   EXPECT_TRUE(waitForJob(*evaluator).empty());
-  EXPECT_EQ(jobs(), 1);
+  EXPECT_EQ(jobs().size(), 1u);
   // Oracle, condition, default lowering and candidate.
   EXPECT_EQ(readAll(folder.file("starts")), "\n\n\n\n");
 }
@@ -94,9 +99,7 @@ TEST_F(WaitingSpool, AnErrorEndsTheWaiting) {
 // The first of a batch shows that the inputs can tell right from wrong; where
 // it becomes no job the next one does.
 TEST_F(WaitingSpool, ARefusedFirstOfABatchIsReplaced) {
-  options.jobs.compiler = script(
-      "compiler", "while [ ! -e " + folder.file("go") +
-                      " ]; do sleep 0.02; done\nexec " FASTK_OPT " \"$@\"\n");
+  options.jobs.compiler = compilerThatWaits();
   auto evaluator = spool();
   LoweringOp workload = TestContext::loweringOf(*module);
   Variant wrong = variantOf("void fastk_kernel(const float *x, float) {");
@@ -109,13 +112,9 @@ TEST_F(WaitingSpool, ARefusedFirstOfABatchIsReplaced) {
   }
   writeAll(folder.file("go"), "");
   waitForJob(*evaluator);
-  ASSERT_EQ(jobs(), 1);
-  std::error_code ec;
-  for (llvm::sys::fs::directory_iterator at(folder.file("spool"), ec), end;
-       at != end && !ec; at.increment(ec))
-    if (llvm::sys::path::filename(at->path()).starts_with("job-"))
-      EXPECT_NE(readAll(at->path() + "/job.json").find("\"competitors\":true"),
-                std::string::npos);
+  ASSERT_EQ(jobs().size(), 1u);
+  EXPECT_NE(readAll(jobs()[0] + "/job.json").find("\"competitors\":true"),
+            std::string::npos);
 }
 
 // The search of a workload may have ended before its last program is compiled.
@@ -130,7 +129,7 @@ TEST_F(WaitingSpool, KeepsWhatItIsAskedFor) {
     module = nullptr;
   }
   waitForJob(*evaluator);
-  EXPECT_EQ(jobs(), 1);
+  EXPECT_EQ(jobs().size(), 1u);
 }
 
 // What the compiler refuses is answered without a worker.
@@ -150,7 +149,7 @@ TEST_F(WaitingSpool, ARefusalIsAnAnswer) {
   EXPECT_TRUE(
       llvm::StringRef((*verdict)->reason).starts_with("does not compile: "))
       << (*verdict)->reason;
-  EXPECT_EQ(jobs(), 0);
+  EXPECT_EQ(jobs().size(), 0u);
 }
 
 // One that ends and is run again writes its jobs first.
@@ -160,7 +159,7 @@ TEST_F(WaitingSpool, WithoutWaitingJobsAreThereAtOnce) {
       evaluator->evaluate({TestContext::loweringOf(*module), right}, {});
   ASSERT_TRUE(static_cast<bool>(verdict));
   EXPECT_FALSE(verdict->has_value());
-  EXPECT_EQ(jobs(), 1);
+  EXPECT_EQ(jobs().size(), 1u);
 }
 
 // What still compiles at the end is killed.

@@ -143,6 +143,7 @@ private:
   Compilations notYet(Compilations all) const;
   llvm::Expected<CompiledKernel> sourceProgram(const Variant &variant,
                                                llvm::StringRef arch);
+
   JobMakerOptions options;
   ProcessFolder scratch;
   KernelCompiler compiler;

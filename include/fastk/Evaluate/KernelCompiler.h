@@ -17,7 +17,6 @@
 #include "fastk/Dialect/Fastk/FastkDialect.h"
 #include "fastk/Protocol/Job.h"
 #include "fastk/Support/RequestContext.h"
-#include "fastk/System/ProcessFolder.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/Error.h"

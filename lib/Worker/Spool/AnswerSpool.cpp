@@ -41,8 +41,9 @@ static double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-static void complain(const fs::path &path, const std::string &problem) {
-  fprintf(stderr, "fastk-worker: error: %s: %s\n", path.c_str(),
+static void complain(const fs::path &path, const std::string &problem,
+                     const char *kind = "error: ") {
+  fprintf(stderr, "fastk-worker: %s%s: %s\n", kind, path.c_str(),
           problem.c_str());
 }
 
@@ -74,7 +75,8 @@ private:
   /// Leaves a job for others, and says why.
   void leave(const fs::path &folder, const std::string &why);
   /// Says what may be said of many jobs, or many times: once, where it stays.
-  void sayOnce(const fs::path &path, const std::string &problem);
+  void sayOnce(const fs::path &path, const std::string &problem,
+               const char *kind = "error: ");
   void sayAnswered(const fs::path &folder, const Verdict &verdict);
   bool lookAgain();
   /// Whether a claim that nobody renews may soon be this worker's.
@@ -133,9 +135,10 @@ std::optional<Verdict> SpoolWorker::verdictOn(const fs::path &folder,
   return evaluate(*job);
 }
 
-void SpoolWorker::sayOnce(const fs::path &path, const std::string &problem) {
+void SpoolWorker::sayOnce(const fs::path &path, const std::string &problem,
+                          const char *kind) {
   if (!options.follows || said.insert(problem).second)
-    complain(path, problem);
+    complain(path, problem, kind);
 }
 
 void SpoolWorker::leave(const fs::path &folder, const std::string &why) {
@@ -267,12 +270,11 @@ bool SpoolWorker::lookAgain() {
   size_t before = jobs.size();
   std::error_code error = jobs.refresh();
   known += jobs.size() - before;
-  if (error && !options.follows)
+  if (error && options.follows)
+    sayOnce(root, error.message() + "; it is waited for", /*kind=*/"");
+  else if (error)
     complain(root, error.message() + "; --spool names the folder that "
                                      "fastk-opt --evaluator=spool:DIR wrote");
-  else if (error && said.insert(error.message()).second)
-    fprintf(stderr, "fastk-worker: %s: %s; it is waited for\n", root.c_str(),
-            error.message().c_str());
   return !error;
 }
 
