@@ -8,9 +8,23 @@ with it; up to six runs. Prints what each printed, and ends as the last did.
 import subprocess
 import sys
 
-for _ in range(6):
-    ran = subprocess.run(sys.argv[1:], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    print(ran.stdout, end="", flush=True)
-    if ran.returncode != 0 or "not promoted" not in ran.stdout:
-        break
-sys.exit(ran.returncode)
+
+def runs_until_quiet(command):
+    """Each run of `command` as it ends, with all that it said in `stdout`."""
+    for _ in range(6):
+        ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        yield ran
+        if ran.returncode != 0 or "not promoted" not in ran.stdout:
+            return
+
+
+def main():
+    status = 0
+    for ran in runs_until_quiet(sys.argv[1:]):
+        print(ran.stdout, end="", flush=True)
+        status = ran.returncode
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()
