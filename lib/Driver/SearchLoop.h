@@ -69,6 +69,9 @@ private:
   int pendingEvaluations() const;
   /// Whether another search would only wait for the same workers.
   bool areWorkersBusy() const;
+  /// Where the user ends the run: keeps the replies that came and that nobody
+  /// has taken.
+  llvm::Error takeLastReplies();
   /// What waits still has to wait for another run.
   llvm::Error concludePending();
   /// Waits for answers of evaluations and of models; the targets whose searches

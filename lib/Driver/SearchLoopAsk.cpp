@@ -8,6 +8,7 @@
 #include "SearchLoop.h"
 #include "fastk/Search/Progress.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <functional>
 #include <thread>
 
 using namespace mlir;
@@ -128,7 +129,8 @@ SearchLoop::waitForReady(const RequestContext &context) {
     if (ready.empty() && isOfNobody && !context.isStopRequested())
       continue;
     // Models have a time limit of their own.
-    if (!ready.empty() || context.isStopRequested() || thinking.empty() ||
+    if (!ready.empty() || context.isStopRequested() ||
+        llvm::none_of(thinking, std::mem_fn(&Proposer::waits)) ||
         llvm::none_of(open, waitsForPrompts))
       return ready;
     context.tick();
@@ -183,8 +185,25 @@ llvm::Error SearchLoop::goOnWithAnswers(bool whileBusy) {
   return llvm::Error::success();
 }
 
+llvm::Error SearchLoop::takeLastReplies() {
+  std::vector<size_t> asking;
+  for (const auto &[index, search] : open)
+    if (search->soFar->counts.pendingPrompts > 0)
+      asking.push_back(index);
+  for (size_t index : asking) {
+    std::unique_ptr<BegunSearch> search = std::move(open[index]);
+    open.erase(index);
+    if (llvm::Error error = ask(index, std::move(search), SearchBudget()))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error SearchLoop::concludePending() {
   SearchModelEnd before = end;
+  if (run.isStopRequested())
+    if (llvm::Error error = takeLastReplies())
+      return error;
   for (const auto &[index, search] : open)
     if (llvm::Error error = conclude(index, *search, *search->soFar))
       return error;

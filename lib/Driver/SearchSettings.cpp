@@ -10,11 +10,11 @@
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Propose/Writing.h"
 #include "fastk/Support/ShippedFolder.h"
+#include "fastk/Support/WatchedFolder.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
-#include <cmath>
 #include <dlfcn.h>
 
 using namespace fastk;
@@ -64,18 +64,11 @@ Machine fastk::machineOf(const SearchSettings &settings) {
 llvm::Error fastk::parseEvaluator(StringRef text, SearchSettings &settings,
                                   StringRef dashes) {
   if (StringRef spool = text; spool.consume_front("spool:")) {
-    if (auto [folder, wait] = spool.rsplit("?wait="); folder != spool) {
-      spool = folder;
-      if (wait.getAsDouble(settings.spoolWait) ||
-          !std::isfinite(settings.spoolWait) || settings.spoolWait <= 0)
-        return reject(dashes + "evaluator=spool:DIR?wait=" + wait +
-                      ": write seconds above 0, as spool:DIR?wait=600: without "
-                      "an answer for so long the run ends as pending");
-    }
-    if (spool.empty())
-      return reject(dashes +
-                    "evaluator=spool: names no folder: write spool:DIR");
-    settings.spool = spool.str();
+    llvm::Expected<WatchedFolder> folder = parseWatchedFolder("spool", spool);
+    if (!folder)
+      return reject(dashes + "evaluator=" + llvm::toString(folder.takeError()));
+    settings.spool = folder->directory;
+    settings.spoolWait = folder->waitSeconds;
   } else if (StringRef file = text; file.consume_front("replay:")) {
     if (file.empty())
       return reject(dashes +

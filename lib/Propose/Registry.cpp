@@ -17,6 +17,7 @@
 #include "fastk/Propose/LLM/LLMProposer.h"
 #include "fastk/Propose/LLM/ReplayModel.h"
 #include "fastk/Support/ShippedFolder.h"
+#include "fastk/Support/WatchedFolder.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
@@ -102,9 +103,14 @@ static constexpr Registered kProposers[] = {
      [](StringRef directory, const ProposerOptions &) {
        return createFilesProposer(directory);
      }},
-    {"mailbox:", "mailbox:DIR",
-     [](StringRef directory, const ProposerOptions &options) {
-       return asking(createMailbox(directory), options);
+    {"mailbox:", "mailbox:DIR[?wait=SECONDS]",
+     [](StringRef text, const ProposerOptions &options) -> Created {
+       Expected<WatchedFolder> folder = parseWatchedFolder("mailbox", text);
+       if (!folder)
+         return folder.takeError();
+       return asking(createMailbox(folder->directory, folder->waitSeconds,
+                                   options.asksMeanwhile),
+                     options);
      }},
     {"command:", "command:CMD",
      [](StringRef command, const ProposerOptions &options) {
@@ -141,6 +147,8 @@ std::string fastk::proposerNames() {
 }
 
 Error fastk::checkProposerName(StringRef name) {
+  if (StringRef text = name; text.consume_front("mailbox:"))
+    return parseWatchedFolder("mailbox", text).takeError();
   if (findProposer(name) != std::end(kProposers) || namesProvider(name))
     return Error::success();
   return createStringError(inconvertibleErrorCode(),

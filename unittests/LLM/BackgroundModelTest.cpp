@@ -85,14 +85,15 @@ protected:
     return std::move(*model);
   }
   /// {prompt: reply} of what is there.
-  std::map<size_t, std::string> ask(LanguageModel &model,
-                                    ArrayRef<StringRef> users) {
+  std::map<size_t, std::string>
+  ask(LanguageModel &model, ArrayRef<StringRef> users, bool isEnding = false) {
     std::vector<Prompt> prompts;
     for (StringRef user : users) {
       prompts.emplace_back();
       prompts.back().user = user.str();
     }
     RequestContext context;
+    context.stopRequested = [=] { return isEnding; };
     context.note = [this](const std::string &text) { notes.push_back(text); };
     std::map<size_t, std::string> replies;
     Error error =
@@ -158,6 +159,16 @@ TEST_F(Background, FailuresComeWithTheLastOfTheirCall) {
   script.release("good");
   EXPECT_TRUE(hasNews(*model));
   EXPECT_EQ(ask(*model, {"bad", "good"}).size(), 2u);
+}
+
+TEST_F(Background, WhoEndsTakesWhatIsThereAndAsksForNothing) {
+  std::unique_ptr<LanguageModel> model = make();
+  EXPECT_TRUE(ask(*model, {"one", "two"}).empty());
+  script.release("one");
+  EXPECT_TRUE(hasNews(*model));
+  EXPECT_EQ(ask(*model, {"one", "two", "three"}, /*isEnding=*/true).size(), 1u);
+  model.reset();
+  EXPECT_EQ(script.asked, std::vector<std::string>({"one", "two"}));
 }
 
 TEST_F(Background, ErrorsAreOfTheNextCall) {

@@ -17,6 +17,7 @@ namespace fastk::test {
 class ScriptedModel : public LanguageModel {
 public:
   llvm::StringRef name() const override { return "scripted-model"; }
+  bool waits() const override { return isAskedMeanwhile; }
   llvm::Error ask(llvm::ArrayRef<Prompt> prompts, const RequestContext &context,
                   OnReply onReply) override {
     ++calls;
@@ -37,6 +38,7 @@ public:
   std::function<std::optional<Reply>(const Prompt &)> say;
   /// Why its answers take so long, if they do.
   std::string late;
+  bool isAskedMeanwhile = false;
   std::vector<Prompt> asked;
   int calls = 0;
 };

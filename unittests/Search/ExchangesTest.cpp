@@ -544,52 +544,34 @@ TEST(Exchanges, SharesOfARoundStayWhenItIsResumed) {
   EXPECT_EQ(counts, (std::vector<int>{3, 3}));
 }
 
-TEST(Mailbox, AsksOnceAndReadsTheAnswer) {
+/// A model that is asked meanwhile has replies that nobody has taken when the
+/// user ends the run.
+TEST(Exchanges, WhatHasComeWhenTheUserEndsItIsKept) {
   TemporaryFolder folder;
-  auto mailbox = createMailbox(folder.str() + "/box");
-  ASSERT_TRUE(passed(mailbox));
-  Prompt prompt = AskingProposer::prompt(PromptKind::Ideas, "../say it", 0);
-  int replies = 0;
-  std::string text;
-  auto ask = [&] {
-    return (*mailbox)->ask(prompt, {}, [&](size_t, Reply reply) {
-      ++replies;
-      text = reply.text;
-      EXPECT_TRUE(reply.usage.isEstimated);
-      EXPECT_GT(reply.usage.inputTokens, 0);
-      return llvm::Error::success();
-    });
-  };
-  ASSERT_TRUE(passed(ask()));
-  EXPECT_EQ(replies, 0);
-  std::string base =
-      folder.str() + "/box/---say-it-" + digestOf(prompt).substr(0, 12);
-  auto question = llvm::MemoryBuffer::getFile(base + ".prompt.md");
-  ASSERT_TRUE(static_cast<bool>(question));
-  EXPECT_EQ((*question)->getBuffer(), wholeText(prompt));
-  ASSERT_TRUE(passed(writeFileAtomically(base + ".answer.md", "An answer.")));
-  ASSERT_TRUE(passed(ask()));
-  EXPECT_EQ(replies, 1);
-  EXPECT_EQ(text, "An answer.");
-}
-
-TEST(Mailbox, SamplesAreAskedApart) {
-  Prompt first = AskingProposer::prompt(PromptKind::Variant, "write", 0);
-  Prompt second = AskingProposer::prompt(PromptKind::Variant, "write", 1);
-  EXPECT_NE(digestOf(first), digestOf(second));
-}
-
-TEST(Mailbox, AnAnswerThatIsNoFileIsAnError) {
-  TemporaryFolder folder;
-  auto mailbox = createMailbox(folder.str());
-  ASSERT_TRUE(passed(mailbox));
-  Prompt prompt = AskingProposer::prompt(PromptKind::Ideas, "x", 0);
-  std::string answer =
-      folder.str() + "/x-" + digestOf(prompt).substr(0, 12) + ".answer.md";
-  ASSERT_FALSE(llvm::sys::fs::create_directory(answer));
-  llvm::Error error = (*mailbox)->ask(
-      prompt, {}, [](size_t, Reply) { return llvm::Error::success(); });
-  EXPECT_THAT(llvm::toString(std::move(error)), HasSubstr(".answer.md"));
+  {
+    AskingWorld world;
+    world.model.isAskedMeanwhile = true;
+    auto say = world.model.say;
+    world.model.say = [&](const Prompt &prompt) -> std::optional<Reply> {
+      if (prompt.kind == PromptKind::Ideas)
+        return say(prompt);
+      return std::nullopt;
+    };
+    auto journal = world.journalIn(folder);
+    world.stopRequested = [] { return true; };
+    auto result = world.run(journal.get());
+    ASSERT_TRUE(passed(result));
+    EXPECT_EQ(result->end, SearchEnd::Interrupted);
+    EXPECT_EQ(result->models.exchanges, 1);
+  }
+  AskingWorld again;
+  again.model.say = nullptr;
+  again.options.budget.tokens = 1;
+  auto journal = again.journalIn(folder);
+  auto result = again.run(journal.get());
+  ASSERT_TRUE(passed(result));
+  EXPECT_EQ(again.model.calls, 0);
+  EXPECT_EQ(result->models.exchanges, 1);
 }
 
 } // namespace

@@ -142,7 +142,8 @@ Error BackgroundModel::ask(ArrayRef<Prompt> prompts,
     std::vector<std::string> digests;
     for (const Prompt &prompt : prompts) {
       digests.push_back(digestOf(prompt));
-      if (replies.contains(digests.back()) ||
+      // Who ends takes what is there, and asks for nothing more.
+      if (context.isStopRequested() || replies.contains(digests.back()) ||
           !inFlight.insert(digests.back()).second)
         continue;
       call.prompts.push_back(prompt);

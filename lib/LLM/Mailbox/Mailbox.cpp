@@ -16,7 +16,9 @@
 #include "fastk/Support/DurableFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include <chrono>
 #include <fcntl.h>
+#include <thread>
 
 using namespace llvm;
 using namespace fastk;
@@ -24,11 +26,17 @@ using namespace fastk;
 /// Far above what any model says; a bound for a stray file.
 static constexpr size_t kAnswerLimit = size_t(4) << 20;
 
+/// How often a folder is looked at for replies.
+static constexpr std::chrono::milliseconds kLook{100};
+
 namespace {
+using Clock = std::chrono::steady_clock;
+
 class Mailbox : public LanguageModel {
 public:
-  explicit Mailbox(StringRef directory)
-      : directory(directory.str()), shownName(("mailbox:" + directory).str()) {}
+  Mailbox(StringRef directory, double waitSeconds, bool asksMeanwhile)
+      : directory(directory.str()), shownName(("mailbox:" + directory).str()),
+        wait(waitSeconds), asksMeanwhile(asksMeanwhile) {}
 
   StringRef name() const override { return shownName; }
 
@@ -36,18 +44,27 @@ public:
     return "each " + directory + "/*.prompt.md in a file .answer.md beside it";
   }
 
-  Error ask(ArrayRef<Prompt> prompts, const RequestContext &,
-            OnReply onReply) override {
-    for (size_t i = 0; i < prompts.size(); ++i)
-      if (Error error = askOne(prompts[i], i, onReply))
-        return error;
-    return Error::success();
+  bool waits() const override {
+    return asksMeanwhile && !awaited.empty() && !isLate();
   }
+  bool takeNews() override;
+
+  Error ask(ArrayRef<Prompt> prompts, const RequestContext &context,
+            OnReply onReply) override;
 
 private:
-  Error askOne(const Prompt &prompt, size_t index, OnReply onReply);
+  Error askOne(const Prompt &prompt, size_t index, OnReply onReply,
+               bool &isAnswered);
+  bool isLate() const { return Clock::now() - lastReply > wait; }
 
   std::string directory, shownName;
+  /// Zero: a run does not wait.
+  std::chrono::duration<double> wait;
+  bool asksMeanwhile;
+  /// The files of replies that are asked for and of which nobody knows.
+  std::vector<std::string> awaited;
+  /// When the last one came, or the first of them was asked for.
+  Clock::time_point lastReply = Clock::now(), lastLook;
 };
 } // namespace
 
@@ -59,14 +76,23 @@ static std::string fileName(const Prompt &prompt) {
   return name + "-" + digestOf(prompt).substr(0, 12);
 }
 
-Error Mailbox::askOne(const Prompt &prompt, size_t index, OnReply onReply) {
+Error Mailbox::askOne(const Prompt &prompt, size_t index, OnReply onReply,
+                      bool &isAnswered) {
   std::string base = directory + "/" + fileName(prompt);
   std::string question = base + ".prompt.md", answer = base + ".answer.md";
   if (!sys::fs::exists(question))
     if (Error error = writeFileAtomically(question, wholeText(prompt)))
       return error;
-  if (!sys::fs::exists(answer))
+  if (!sys::fs::exists(answer)) {
+    if (awaited.empty())
+      lastReply = Clock::now();
+    if (!is_contained(awaited, answer))
+      awaited.push_back(answer);
     return Error::success();
+  }
+  erase(awaited, answer);
+  lastReply = Clock::now();
+  isAnswered = true;
   Expected<std::string> text =
       readRegularFile(AT_FDCWD, answer, answer, kAnswerLimit);
   if (!text)
@@ -84,12 +110,45 @@ Error Mailbox::askOne(const Prompt &prompt, size_t index, OnReply onReply) {
   return onReply(index, std::move(reply));
 }
 
+Error Mailbox::ask(ArrayRef<Prompt> prompts, const RequestContext &context,
+                   OnReply onReply) {
+  bool isWaiting = wait.count() > 0 && !asksMeanwhile;
+  std::vector<bool> isAnswered(prompts.size());
+  for (;;) {
+    for (auto [index, prompt] : enumerate(prompts)) {
+      bool isNow = isAnswered[index];
+      if (!isNow)
+        if (Error error = askOne(prompt, index, onReply, isNow))
+          return error;
+      isAnswered[index] = isNow;
+    }
+    if (!isWaiting || !is_contained(isAnswered, false) || isLate() ||
+        context.isStopRequested())
+      return Error::success();
+    context.tick();
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+bool Mailbox::takeNews() {
+  Clock::time_point now = Clock::now();
+  if (now - lastLook < kLook)
+    return false;
+  lastLook = now;
+  // Each is told of once: whoever asked for it asks again.
+  size_t before = awaited.size();
+  erase_if(awaited,
+           [](const std::string &answer) { return sys::fs::exists(answer); });
+  if (awaited.size() == before)
+    return false;
+  lastReply = now;
+  return true;
+}
+
 Expected<std::unique_ptr<LanguageModel>>
-fastk::createMailbox(StringRef directory) {
-  if (directory.empty())
-    return createStringError(inconvertibleErrorCode(),
-                             "mailbox: names no folder: write mailbox:DIR");
+fastk::createMailbox(StringRef directory, double waitSeconds,
+                     bool asksMeanwhile) {
   if (Error error = createDirectories(directory))
     return std::move(error);
-  return std::make_unique<Mailbox>(directory);
+  return std::make_unique<Mailbox>(directory, waitSeconds, asksMeanwhile);
 }

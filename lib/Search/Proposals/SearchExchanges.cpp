@@ -252,7 +252,9 @@ Error SearchExchanges::recall(Call &call) {
 /// The prompts of one call run side by side, so what each may cost is set aside
 /// before the next is allowed; what was not used is there for the next call.
 Expected<bool> SearchExchanges::askMissing(Call &call) {
-  if (input.stopRequested && input.stopRequested()) {
+  // Where models are asked meanwhile, replies may have come that nobody has
+  // taken: they are paid for.
+  if (input.stopRequested && input.stopRequested() && !call.model.waits()) {
     interrupted = true;
     return false;
   }
