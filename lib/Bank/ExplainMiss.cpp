@@ -23,7 +23,7 @@ std::string Bank::explainMiss(StringRef key, const WinnerFilter &filter,
     std::string text;
   };
   std::vector<Line> lines;
-  for (const BankEntry &entry : list()) {
+  for (const BankEntry &entry : listNamed(name, key)) {
     if (!entry.header) {
       // A stale winner may be the one that is missed.
       lines.push_back({2, entry.folder + ": stale: " + entry.problem});
@@ -83,15 +83,16 @@ std::string Bank::explainMiss(StringRef key, const WinnerFilter &filter,
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "bank " << directory << ": ";
-  if (entries.empty()) {
+  size_t winners = size();
+  if (winners == 0) {
     os << "empty\n";
     return text;
   }
   if (lines.empty()) {
-    os << entries.size() << " winners, none named '" << name << "'\n";
+    os << winners << " winners, none named '" << name << "'\n";
     return text;
   }
-  os << "nearest of " << entries.size() << " winners:\n";
+  os << "nearest of " << winners << " winners:\n";
   for (const Line &line : llvm::ArrayRef(lines).take_front(kMaxEntries))
     os << "  " << line.text << "\n";
   if (lines.size() > kMaxEntries)

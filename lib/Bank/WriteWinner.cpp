@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BankLock.h"
+#include "BankPlaces.h"
 #include "fastk/Bank/Bank.h"
 #include "fastk/Support/OutputPlace.h"
 #include "fastk/Support/Sha256.h"
@@ -27,27 +28,10 @@ static constexpr double kLockSeconds = 30;
 /// A gain below this is noise (docs/formats/bank.md).
 static constexpr double kSmallestGain = 1.01;
 
-/// Lower-case letters, digits and a few signs: what is safe in a file name and
-/// in a shell.
-static std::string fileNamePart(StringRef text, size_t limit) {
-  std::string part;
-  for (char c : text.take_front(limit))
-    part += llvm::isAlnum(c) || c == '.' || c == '_' ? c : '_';
-  while (!part.empty() && part.front() == '.')
-    part.erase(part.begin());
-  return part.empty() ? "unnamed" : part;
-}
-
-/// "cuda:sm_90a" lives in sm_90a/, "host" in host/.
-static std::string targetFolder(StringRef target) {
-  StringRef arch = target.contains(':') ? target.split(':').second : target;
-  return fileNamePart(arch, 64);
-}
-
 static std::string winnerName(LoweringOp lowering, const WinnerRecord &record,
                               unsigned keyDigits) {
   std::string name =
-      fileNamePart(record.name, 60) + "-" +
+      winnerNamePrefix(record.name) +
       fileNamePart(record.shapes.empty() ? describeShapes(lowering)
                                          : record.shapes,
                    80) +
@@ -185,6 +169,22 @@ static llvm::Error writeWhole(LoweringOp lowering, StringRef trajectory,
   return Bank::load(folder, lowering.getContext()).takeError();
 }
 
+/// Where it lies among spread ones.
+static std::string placeOf(LoweringOp lowering) {
+  llvm::Expected<WinnerHeader> head =
+      parseWinnerHeader(printLoweringFile(lowering));
+  // What was just printed is whole.
+  unsigned reductions = head ? head->reductions : 0;
+  llvm::consumeError(head.takeError());
+  return spreadPlace(reductions, lowering.getKey());
+}
+
+bool Bank::isMany(StringRef target) const {
+  return llvm::count_if(entries, [&](const IndexEntry &entry) {
+           return llvm::sys::path::parent_path(entry.folder) == target;
+         }) >= ptrdiff_t(kMostBeforeSpreading);
+}
+
 llvm::Error Bank::checkWrites() const {
   // Of a winner: its program, its lowering and the way to it.
   constexpr uint64_t kRoom = 16 << 20;
@@ -256,6 +256,8 @@ llvm::Expected<WriteResult> Bank::write(ModuleOp module, StringRef trajectory,
     replaced = staleOne;
 
   std::string target = directory + "/" + targetFolder(lowering.getTarget());
+  if (replaced.empty() && isMany(target))
+    target += "/" + placeOf(lowering);
   std::string final = replaced;
   for (StringRef name : namesFor(lowering, record)) {
     if (!final.empty())
@@ -280,6 +282,7 @@ llvm::Expected<WriteResult> Bank::write(ModuleOp module, StringRef trajectory,
     llvm::sys::fs::remove_directories(temporary);
     llvm::sys::fs::remove_directories(temporary + ".old");
   });
+  target = llvm::sys::path::parent_path(final);
   if (llvm::Error error = createDirectories(target))
     return error;
   if (llvm::Error error = writeWhole(lowering, trajectory, temporary))

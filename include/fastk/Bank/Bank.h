@@ -105,11 +105,13 @@ class Bank {
 public:
   /// Opens a bank. A directory that does not exist is an empty bank: it is made
   /// by the first write. Cheap: it lists folders, and reads no file of a folder
-  /// that is named as write() names it.
+  /// that is named as write() names it. Winners that are spread (docs/formats/
+  /// bank.md) are not even listed.
   static llvm::Expected<Bank> open(llvm::StringRef directory);
 
   llvm::StringRef getDirectory() const { return directory; }
-  size_t size() const { return entries.size(); }
+  /// How many winners there are. Lists all folders.
+  size_t size() const;
 
   /// The best winner of `key` that `filter` accepts: the fastest of those that
   /// were measured on its machine; else, of those from anywhere, the one that
@@ -134,11 +136,20 @@ public:
   /// The most reductions (contractions, convolutions, sums) that a pattern for
   /// `target` has; none without a winner for it. Reads the heads that changed
   /// since the last time anyone asked: the others' answers are in the user's
-  /// cache, for banks of a hundred winners and more.
+  /// cache, for banks of a hundred winners and more. Of spread winners their
+  /// place says it.
   std::optional<unsigned> mostReductions(llvm::StringRef target) const;
 
-  /// Every folder with its head, in order of folder name.
+  /// Every folder with its head, in order of folder name; spread ones last.
   std::vector<BankEntry> list() const;
+
+  /// The same of those alone that are not spread.
+  std::vector<BankEntry> listUnspread() const;
+
+  /// The same of those alone that may be of winners displayed as `name`, or of
+  /// `key` where it is not empty, as far as their folders' names tell.
+  std::vector<BankEntry> listNamed(llvm::StringRef name,
+                                   llvm::StringRef key = "") const;
 
   /// Reads one winner in full: parses, verifies the key, checks the program's
   /// digest. The error says why it is stale.
@@ -159,10 +170,23 @@ private:
     std::string key8;
   };
 
+  /// A folder of spread winners, whose patterns have so many reductions.
+  struct SpreadFolder {
+    std::string path;
+    unsigned reductions;
+  };
+
   void index(llvm::StringRef folder);
+  void
+  visitSpread(llvm::function_ref<void(const IndexEntry &entry)> visit) const;
+  static BankEntry readListed(const IndexEntry &entry);
+  /// Whether the folder of a target has so many winners that further ones are
+  /// spread.
+  bool isMany(llvm::StringRef target) const;
   std::vector<BankEntry> entriesOf(llvm::StringRef key) const;
 
   std::string directory;
+  std::vector<SpreadFolder> spread;
   std::vector<IndexEntry> entries;
   /// Folder to its place in `entries`, and key digits to places.
   llvm::StringMap<unsigned> positions;

@@ -103,7 +103,7 @@ std::vector<Idea> fastk::knownIdeas(const BankStack &banks, LoweringOp workload,
                                     size_t limit) {
   std::vector<BankEntry> similar;
   for (const Bank &bank : banks.getBanks())
-    for (BankEntry &entry : bank.list())
+    for (BankEntry &entry : bank.listNamed(displayName))
       if (entry.header && entry.header->name == displayName &&
           entry.header->key != workload.getKey() &&
           familyOf(entry.header->target) == familyOf(workload.getTarget()))

@@ -1,0 +1,308 @@
+//===- BankIndex.cpp - Which winners a bank has ---------------------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BankPlaces.h"
+#include "HeadCache.h"
+#include "fastk/Bank/Bank.h"
+#include "fastk/Support/DurableFile.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include <fcntl.h>
+#include <limits>
+
+using namespace mlir;
+using namespace fastk;
+
+/// Enough for the attributes of any lowering that fastk writes.
+static constexpr size_t kHeaderBytes = 32 * 1024;
+
+/// Calls `visit` with every folder in `directory` that is not hidden.
+static llvm::Error
+visitFolders(StringRef directory,
+             llvm::function_ref<void(StringRef path)> visit) {
+  std::error_code code;
+  // Links are listed, so that they are reported, and not followed.
+  llvm::sys::fs::directory_iterator it(directory, code,
+                                       /*follow_symlinks=*/false);
+  for (llvm::sys::fs::directory_iterator end; !code && it != end;
+       it.increment(code)) {
+    if (llvm::sys::path::filename(it->path()).starts_with("."))
+      continue;
+    llvm::sys::fs::file_type type = it->type();
+    if (type == llvm::sys::fs::file_type::type_unknown)
+      type = llvm::sys::fs::get_file_type(it->path(), /*Follow=*/false);
+    if (type == llvm::sys::fs::file_type::directory_file ||
+        type == llvm::sys::fs::file_type::symlink_file)
+      visit(it->path());
+  }
+  if (code)
+    return fileError(directory, "list the folder", code.value());
+  return llvm::Error::success();
+}
+
+static BankEntry readEntry(StringRef folder) {
+  BankEntry entry;
+  entry.folder = folder.str();
+  if (llvm::sys::fs::get_file_type(folder, /*Follow=*/false) ==
+      llvm::sys::fs::file_type::symlink_file) {
+    entry.problem = "is a symbolic link; a bank holds its winners itself";
+    return entry;
+  }
+  SmallString<256> path(folder);
+  llvm::sys::path::append(path, "lowering.mlir");
+  llvm::Expected<std::string> text =
+      readRegularFile(AT_FDCWD, path, path, kHeaderBytes, /*prefixOnly=*/true);
+  if (!text) {
+    entry.problem = llvm::toString(text.takeError());
+    return entry;
+  }
+  llvm::Expected<WinnerHeader> header = parseWinnerHeader(*text);
+  if (!header) {
+    entry.problem = (path + ": " + llvm::toString(header.takeError())).str();
+    return entry;
+  }
+  entry.header = std::move(*header);
+  // A pattern that was cut may have any number.
+  if (text->size() == kHeaderBytes)
+    entry.header->reductions = std::numeric_limits<unsigned>::max();
+  return entry;
+}
+
+void Bank::index(StringRef folder) {
+  // BANK/TARGET/reductions-N/ABC/WINNER.
+  constexpr size_t kSpreadDepth = 4;
+  if (folder.drop_front(directory.size()).count('/') == kSpreadDepth) {
+    StringRef part =
+        llvm::sys::path::parent_path(llvm::sys::path::parent_path(folder));
+    if (llvm::none_of(spread, [&](auto &each) { return each.path == part; }))
+      spread.push_back(
+          {part.str(), *spreadReductions(llvm::sys::path::filename(part))});
+    return;
+  }
+  auto [at, isNew] = positions.try_emplace(folder, entries.size());
+  if (!isNew)
+    return;
+  std::string key8 = keyDigitsOfName(llvm::sys::path::filename(folder)).str();
+  byDigits[key8].push_back(entries.size());
+  entries.push_back({folder.str(), std::move(key8)});
+}
+
+llvm::Expected<Bank> Bank::open(StringRef directory) {
+  Bank bank;
+  bank.directory = directory.str();
+  if (!llvm::sys::fs::exists(directory))
+    return bank;
+  if (!llvm::sys::fs::is_directory(directory))
+    return llvm::createStringError(
+        std::make_error_code(std::errc::not_a_directory),
+        directory + ": not a folder; a bank is a folder of winners, see "
+                    "docs/formats/bank.md");
+  std::vector<std::string> folders;
+  llvm::Error inner = llvm::Error::success();
+  llvm::Error outer = visitFolders(directory, [&](StringRef target) {
+    llvm::Error error = visitFolders(target, [&](StringRef folder) {
+      std::optional<unsigned> reductions =
+          spreadReductions(llvm::sys::path::filename(folder));
+      if (reductions && !llvm::sys::fs::exists(folder + "/lowering.mlir"))
+        bank.spread.push_back({folder.str(), *reductions});
+      else
+        folders.push_back(folder.str());
+    });
+    inner = llvm::joinErrors(std::move(inner), std::move(error));
+  });
+  if (llvm::Error error = llvm::joinErrors(std::move(outer), std::move(inner)))
+    return error;
+  llvm::sort(folders);
+  for (const std::string &folder : folders)
+    bank.index(folder);
+  llvm::sort(bank.spread, [](const SpreadFolder &a, const SpreadFolder &b) {
+    return a.path < b.path;
+  });
+  return bank;
+}
+
+/// The folders in `directory`, in their order; none where it cannot be listed,
+/// as most of those that a key may lie in are not there.
+static std::vector<std::string> foldersIn(const Twine &directory) {
+  std::vector<std::string> folders;
+  llvm::consumeError(visitFolders(directory.str(), [&](StringRef folder) {
+    folders.push_back(folder.str());
+  }));
+  llvm::sort(folders);
+  return folders;
+}
+
+void Bank::visitSpread(
+    llvm::function_ref<void(const IndexEntry &entry)> visit) const {
+  for (const SpreadFolder &part : spread)
+    for (const std::string &digits : foldersIn(part.path))
+      for (const std::string &folder : foldersIn(digits))
+        visit(
+            {folder, keyDigitsOfName(llvm::sys::path::filename(folder)).str()});
+}
+
+size_t Bank::size() const {
+  size_t count = entries.size();
+  visitSpread([&](const IndexEntry &) { ++count; });
+  return count;
+}
+
+std::vector<BankEntry> Bank::entriesOf(StringRef key) const {
+  // Of folders without a key in their names the heads are read, once.
+  if (!unnamed) {
+    unnamed.emplace();
+    if (auto found = byDigits.find(""); found != byDigits.end())
+      for (unsigned position : found->second)
+        if (BankEntry read = readEntry(entries[position].folder); read.header)
+          (*unnamed)[read.header->key].push_back(position);
+  }
+  SmallVector<unsigned> positions;
+  if (auto found = byDigits.find(key.take_front(8)); found != byDigits.end())
+    positions.append(found->second);
+  if (auto found = unnamed->find(key); found != unnamed->end())
+    positions.append(found->second);
+  // In the order of the folders: the same bank gives the same answer.
+  llvm::sort(positions);
+  std::vector<BankEntry> result;
+  auto add = [&](const IndexEntry &entry) {
+    BankEntry read = readEntry(entry.folder);
+    if (!entry.key8.empty() || (read.header && read.header->key == key))
+      result.push_back(std::move(read));
+  };
+  bool isGone = false;
+  for (unsigned position : positions) {
+    isGone |= !llvm::sys::fs::exists(entries[position].folder);
+    add(entries[position]);
+  }
+  // Another process has moved or removed it since: what is there now counts.
+  if (isGone) {
+    if (llvm::Expected<Bank> now = open(directory))
+      return now->entriesOf(key);
+    else
+      llvm::consumeError(now.takeError());
+  }
+  for (const SpreadFolder &part : spread)
+    for (const std::string &folder :
+         foldersIn(part.path + "/" + spreadDigits(key))) {
+      StringRef digits = keyDigitsOfName(llvm::sys::path::filename(folder));
+      if (digits.empty() || key.starts_with(digits))
+        add({folder, digits.str()});
+    }
+  return result;
+}
+
+/// Fewer heads are read faster than a cache is.
+static constexpr size_t kWorthCaching = 100;
+
+std::optional<unsigned> Bank::mostReductions(StringRef target) const {
+  bool caches = entries.size() >= kWorthCaching;
+  std::optional<HeadCache> cache;
+  if (caches)
+    cache.emplace(directory);
+  std::optional<unsigned> most;
+  llvm::StringMap<HeadCache::Head> known;
+  size_t readAnew = 0;
+  auto count = [&](StringRef ofTarget, unsigned reductions) {
+    if (ofTarget == target)
+      most = std::max(most.value_or(0), reductions);
+  };
+  for (const IndexEntry &entry : entries) {
+    // The stamp before the content: what is written in between is read again.
+    std::optional<FileStamp> stamp;
+    StringRef name = StringRef(entry.folder).drop_front(directory.size());
+    if (caches) {
+      stamp = FileStamp::of(entry.folder + "/lowering.mlir");
+      if (const HeadCache::Head *head =
+              stamp ? cache->find(name, *stamp) : nullptr) {
+        count(head->target, head->reductions);
+        known[name] = *head;
+        continue;
+      }
+    }
+    BankEntry read = readEntry(entry.folder);
+    if (!read.header)
+      continue;
+    count(read.header->target, read.header->reductions);
+    if (stamp) {
+      known[name] = {*stamp, read.header->target, read.header->reductions};
+      ++readAnew;
+    }
+  }
+  if (readAnew > 0)
+    cache->replaceBy(std::move(known));
+  for (const SpreadFolder &part : spread)
+    if (llvm::sys::path::filename(llvm::sys::path::parent_path(part.path)) ==
+        targetFolder(target))
+      most = std::max(most.value_or(0), part.reductions);
+  return most;
+}
+
+/// A lookup would not find what lies where its key or pattern does not belong.
+static void checkSpread(BankEntry &entry) {
+  // Of a pattern that was cut nobody knows the number.
+  if (!entry.header ||
+      entry.header->reductions == std::numeric_limits<unsigned>::max())
+    return;
+  StringRef digits = llvm::sys::path::parent_path(entry.folder);
+  StringRef reductions = llvm::sys::path::parent_path(digits);
+  std::string place = spreadPlace(entry.header->reductions, entry.header->key);
+  if ((llvm::sys::path::filename(reductions) + "/" +
+       llvm::sys::path::filename(digits))
+          .str() == place)
+    return;
+  entry.problem = "lies where no compile looks for it: its place is " + place +
+                  " of its target's folder";
+  entry.header.reset();
+}
+
+BankEntry Bank::readListed(const IndexEntry &entry) {
+  BankEntry read = readEntry(entry.folder);
+  if (read.header && !entry.key8.empty() &&
+      !StringRef(read.header->key).starts_with(entry.key8)) {
+    read.problem = "the folder is named for key " + entry.key8 +
+                   "... but lowering.mlir says " +
+                   StringRef(read.header->key).take_front(8).str() +
+                   "...: the key was edited or the folder renamed";
+    read.header.reset();
+  }
+  if (read.header && !read.header->hasTime()) {
+    read.problem = read.header->timeProblem();
+    read.header.reset();
+  }
+  return read;
+}
+
+std::vector<BankEntry> Bank::listUnspread() const {
+  std::vector<BankEntry> result;
+  for (const IndexEntry &entry : entries)
+    result.push_back(readListed(entry));
+  return result;
+}
+
+std::vector<BankEntry> Bank::list() const {
+  std::vector<BankEntry> result = listUnspread();
+  visitSpread([&](const IndexEntry &entry) {
+    result.push_back(readListed(entry));
+    checkSpread(result.back());
+  });
+  return result;
+}
+
+std::vector<BankEntry> Bank::listNamed(StringRef name, StringRef key) const {
+  std::vector<BankEntry> result;
+  std::string prefix = winnerNamePrefix(name);
+  auto add = [&](const IndexEntry &entry) {
+    StringRef folder = llvm::sys::path::filename(entry.folder);
+    if (entry.key8.empty() || folder.starts_with(prefix) ||
+        (!key.empty() && key.starts_with(entry.key8)))
+      result.push_back(readListed(entry));
+  };
+  llvm::for_each(entries, add);
+  visitSpread(add);
+  return result;
+}
