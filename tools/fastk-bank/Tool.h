@@ -10,6 +10,7 @@
 
 #include "fastk/Bank/Bank.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include <memory>
 #include <string>
@@ -39,6 +40,16 @@ std::string formatRatio(double ratio);
 /// Columns as wide as what is in them.
 void printTable(const std::vector<std::vector<std::string>> &rows,
                 llvm::raw_ostream &os);
+
+/// Reads every winner in full, or says in its entry why it is stale.
+void loadAll(std::vector<Row> &rows, mlir::MLIRContext &context);
+
+/// What the header of a winner says; the row has one.
+llvm::json::Object headerJson(const Row &row);
+/// Prints one line per winner.
+int listWinners(const std::vector<Row> &rows, bool asJson);
+/// Prints all that is known of each winner, or how many are stale.
+int showOrVerify(const std::vector<Row> &rows, bool show, bool asJson);
 
 /// Lists the families of folders, none: the shipped ones, and whether they are
 /// admitted.
