@@ -42,6 +42,8 @@ struct CommandLine {
                        "put the winners of other banks into the first one: "
                        "the faster of two stays"};
   cl::SubCommand prune{"prune", "list what no compile uses, or --remove it"};
+  cl::SubCommand spread{"spread",
+                        "move winners to where a bank of very many has them"};
   cl::SubCommand exports{"export",
                          "copy winners that hold into a bank of their own"};
   cl::SubCommand families{
@@ -58,7 +60,8 @@ struct CommandLine {
       cl::sub(list),        cl::sub(show),
       cl::sub(verify),      cl::sub(merge),
       cl::sub(prune),       cl::sub(exports),
-      cl::sub(families),    cl::sub(extract)};
+      cl::sub(families),    cl::sub(extract),
+      cl::sub(spread)};
   cl::opt<bool, true> json{"json",
                            cl::location(given.asJson),
                            cl::desc("Print JSON instead of text"),

@@ -88,6 +88,9 @@ int exportWinners(llvm::StringRef to, std::vector<Row> &rows,
 int prune(llvm::ArrayRef<std::string> banks, bool remove, bool asJson,
           mlir::MLIRContext &context);
 
+/// Moves the winners of banks to where a bank of very many has them.
+int spread(llvm::ArrayRef<std::string> banks);
+
 } // namespace fastk::bank
 
 #endif // FASTK_TOOLS_FASTK_BANK_TOOL_H

@@ -44,6 +44,7 @@ trajectory.json (how it was found). Reading a bank never runs what is in it.
   fastk-bank verify --remeasure  validate and time them on this machine again
   fastk-bank merge mine theirs   their winners into mine, measured side by side
   fastk-bank prune               what no compile uses; --remove removes it
+  fastk-bank spread DIR          make it a bank of very many winners
   fastk-bank export --to=DIR     copies of winners, to share or to commit
   fastk-bank list --json | jq    the same for programs
   fastk-bank families            programs for every size, and whether evidence
@@ -91,9 +92,9 @@ static std::string checkOptions(const Options &options) {
 static std::string checkCommand(const CommandLine &line,
                                 const Options &options) {
   if (!line.list && !line.show && !line.verify && !line.merge && !line.prune &&
-      !line.exports)
-    return "say what to do: list, show, verify, merge, prune, export, families "
-           "or extract-family; see --help";
+      !line.spread && !line.exports)
+    return "say what to do: list, show, verify, merge, prune, spread, export, "
+           "families or extract-family; see --help";
   if (line.verify && options.requireDeterministic && !options.remeasureAll)
     return "--require-deterministic runs winners again: add --remeasure, or "
            "leave it out";
@@ -179,7 +180,7 @@ static int run(int argc, char **argv) {
   cl::HideUnrelatedOptions(line.category);
   for (cl::SubCommand *command :
        {&line.list, &line.show, &line.verify, &line.merge, &line.prune,
-        &line.exports, &line.families, &line.extract})
+        &line.spread, &line.exports, &line.families, &line.extract})
     cl::HideUnrelatedOptions(line.category, *command);
   std::string complaint;
   llvm::raw_string_ostream complaintStream(complaint);
@@ -204,9 +205,15 @@ static int run(int argc, char **argv) {
       return reportError(directory + ": no such folder; give a bank, or none "
                                      "to see the default ones");
   // What is removed is named: not what an environment variable says.
-  if (line.prune && banks.empty())
-    return reportError("prune needs the banks that it may change: fastk-bank "
-                       "prune DIR...");
+  if ((line.prune || line.spread) && banks.empty()) {
+    llvm::StringRef name = line.prune ? "prune" : "spread";
+    return reportError(name +
+                       " needs the banks that it may change: "
+                       "fastk-bank " +
+                       name + " DIR...");
+  }
+  if (line.spread)
+    return spread(banks);
   if (banks.empty())
     banks = defaultBanks(argv[0]);
   return runOnWinners(line, options, into, banks,
