@@ -7,6 +7,7 @@
 #   scripts/install-deps.sh --models   and whole models for it: transformers
 #   scripts/install-deps.sh --cuda     and CUDA's compile tools for a machine without CUDA, in .venv
 #   scripts/install-deps.sh --llm      and what tests the client for language models, in .venv
+#   scripts/install-deps.sh --triton   and Triton, for the tests of fastk.from_triton, in .venv
 #   scripts/install-deps.sh --lint     and pre-commit with its tools
 set -o errexit -o nounset -o pipefail
 
@@ -25,15 +26,16 @@ readonly PACKAGES=(
   python3 python3-venv python3-dev # its headers: what torch.compile builds for the host
 )
 
-usage() { sed -n '2,11s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,12s/^# \{0,1\}//p' "$0"; }
 
-import=no models=no cuda=no llm=no lint=no
+import=no models=no cuda=no llm=no triton=no lint=no
 for arg in "$@"; do
   case "$arg" in
     --import) import=yes ;;
     --models) import=yes models=yes ;;
     --cuda) cuda=yes ;;
     --llm) llm=yes ;;
+    --triton) triton=yes ;;
     --lint) lint=yes ;;
     -h | --help) usage; exit 0 ;;
     *) echo "install-deps: unknown argument '$arg'" >&2; usage >&2; exit 1 ;;
@@ -80,7 +82,8 @@ case "$version" in
     ;;
 esac
 
-if [ "$import" = yes ] || [ "$cuda" = yes ] || [ "$llm" = yes ] || [ "$lint" = yes ]; then
+if [ "$import" = yes ] || [ "$cuda" = yes ] || [ "$llm" = yes ] || [ "$triton" = yes ] ||
+  [ "$lint" = yes ]; then
   [ -x .venv/bin/python ] || python3 -m venv .venv
 fi
 if [ "$import" = yes ]; then
@@ -108,6 +111,13 @@ if [ "$llm" = yes ]; then
   .venv/bin/python -c 'import openai, anthropic, google.genai, xllamacpp, gguf, pytest, xdist' 2>/dev/null || {
     echo "install-deps: installing the providers' libraries and a llama.cpp server into .venv"
     .venv/bin/pip install -q -e 'python[llm,test]'
+  }
+fi
+if [ "$triton" = yes ]; then
+  # The version that scripts/regenerate-triton.py records with; a wheel of 286 MB.
+  .venv/bin/python -c 'import triton; assert triton.__version__ == "3.9.0"' 2>/dev/null || {
+    echo "install-deps: installing Triton into .venv"
+    .venv/bin/pip install -q -e 'python[triton,test]' triton==3.9.0
   }
 fi
 if [ "$lint" = yes ]; then

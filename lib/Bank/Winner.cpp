@@ -198,6 +198,8 @@ StringRef fastk::programFileName(Language language) {
     return "kernel.cu";
   case Language::gpu:
     return "kernel.mlir";
+  case Language::ptx:
+    return "kernel.ptx";
   }
   llvm_unreachable("all languages are named above");
 }

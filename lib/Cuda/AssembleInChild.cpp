@@ -122,10 +122,14 @@ static std::string describeEnd(const End &end, const CompileLimits &limits,
                      : log;
 }
 
-/// What it says of code that is newer than it.
-static bool isTooOld(const std::string &log) {
-  return log.find("Unsupported .version") != log.npos ||
-         log.find("is not defined for option 'gpu-name'") != log.npos;
+/// What it says of PTX that is newer than it.
+static bool isTooNew(const std::string &log) {
+  return log.find("Unsupported .version") != log.npos;
+}
+
+/// What it says of a GPU that is newer than it.
+static bool isUnknownGpu(const std::string &log) {
+  return log.find("is not defined for option 'gpu-name'") != log.npos;
 }
 
 /// Nothing of the user's environment but where libraries are, and ptxas.
@@ -190,7 +194,8 @@ CompileResult fastk::cuda::assembleInChild(const AssembleRequest &request,
   if (WIFEXITED(end.status) && WEXITSTATUS(end.status) == 0)
     result.cubin = output.read(limits.outputBytes);
   if (result.cubin.empty()) {
-    result.missingTool = isTooOld(result.log);
+    result.isTooNew = isTooNew(result.log);
+    result.missingTool = result.isTooNew || isUnknownGpu(result.log);
     return fail(describeEnd(end, limits, result.log));
   }
   if (std::vector<Refusal> refusals = checkCubin(result.cubin);

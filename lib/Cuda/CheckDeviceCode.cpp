@@ -8,11 +8,12 @@
 
 #include "fastk/Cuda/CheckDeviceCode.h"
 #include "DeviceCodeChecker.h"
+#include "DeviceCodeRules.h"
 #include <algorithm>
 
 using namespace fastk::cuda;
 
-std::vector<Refusal> DeviceCodeChecker::run() {
+void DeviceCodeChecker::run() {
   while (at < tokens.size() && refusals.size() < kMaxRefusals)
     moduleItem();
   for (const Function &function : functions)
@@ -21,7 +22,6 @@ std::vector<Refusal> DeviceCodeChecker::run() {
   collectRegisters();
   for (const Call &call : calls)
     checkTarget(call);
-  return std::move(refusals);
 }
 
 void DeviceCodeChecker::refuse(const char *rule, std::string text) {
@@ -30,20 +30,37 @@ void DeviceCodeChecker::refuse(const char *rule, std::string text) {
   for (const Refusal &known : refusals)
     if (known.text == text)
       return;
-  refusals.push_back({rule, std::move(text)});
+  size_t line = place.empty() ? 0 : lineOf(ptx, place);
+  refusals.push_back({rule, std::move(text), line});
+}
+
+void DeviceCodeChecker::refuseAt(PTXToken where, const char *rule,
+                                 std::string text) {
+  place = where;
+  refuse(rule, std::move(text));
+}
+
+void DeviceCodeChecker::readHeader() {
+  Header header;
+  header.directive = tokens[at++];
+  bool isList = header.directive == ".target";
+  for (; at < tokens.size() && tokens[at][0] != '.'; ++at) {
+    header.values.push_back(tokens[at]);
+    if (!isList) {
+      ++at;
+      break;
+    }
+  }
+  headers.push_back(std::move(header));
 }
 
 void DeviceCodeChecker::moduleItem() {
-  PTXToken token = tokens[at];
-  if (token == ".version" || token == ".address_size") {
-    at += 2;
-    return;
-  }
-  if (token == ".target") {
-    for (++at; at < tokens.size() && tokens[at][0] != '.'; ++at)
-      ;
-    return;
-  }
+  PTXToken token = place = tokens[at];
+  if (token == ".version" || token == ".address_size" || token == ".target")
+    return readHeader();
+  if (token == ".file" || token == ".section")
+    refuse("directive",
+           "'" + std::string(token) + "' is not allowed: " + debugInformation);
   if (token == ";") {
     ++at;
     return;
@@ -89,6 +106,8 @@ void DeviceCodeChecker::declareFunction(const Tokens &head, bool hasBody) {
   if (hasBody)
     defined.insert(name);
   Signature signature = signatureOf(head);
+  if (hasBody && contains(head, ".entry"))
+    declareEntry(head, name, signature.parameters);
   auto [known, isNew] = signatures.try_emplace(name, signature);
   if (!isNew && (!fits(known->second.parameters, signature.parameters) ||
                  !fits(known->second.results, signature.results)))
@@ -101,6 +120,39 @@ void DeviceCodeChecker::declareFunction(const Tokens &head, bool hasBody) {
   if (contains(head, ".alias") || contains(head, ".attribute"))
     refuse("directive", "an attribute or alias on '" + std::string(name) +
                             "' is not allowed");
+}
+
+/// Up to three numbers behind \p directive; nothing without it.
+static std::optional<fastk::worker::Dim3>
+extentsIn(const DeviceCodeChecker::Tokens &head, std::string_view directive,
+          uint64_t (*numberIn)(std::string_view)) {
+  auto found = std::find(head.begin(), head.end(), directive);
+  if (found == head.end())
+    return std::nullopt;
+  fastk::worker::Dim3 extents = {1, 1, 1};
+  // More than any launch has, and their product is a number.
+  constexpr uint64_t most = uint64_t(1) << 20;
+  for (int64_t &extent : extents) {
+    if (++found == head.end())
+      break;
+    extent = int64_t(std::min(numberIn(*found), most));
+    if (++found == head.end() || *found != ",")
+      break;
+  }
+  return extents;
+}
+
+void DeviceCodeChecker::declareEntry(const Tokens &head, PTXToken name,
+                                     const Sizes &parameters) {
+  PTXEntry entry;
+  entry.name = name;
+  entry.line = name.empty() ? 0 : lineOf(ptx, name);
+  entry.parameters = parameters;
+  entry.block = extentsIn(head, ".reqntid", numberIn);
+  entry.cluster = extentsIn(head, ".reqnctapercluster", numberIn);
+  if (auto most = extentsIn(head, ".maxntid", numberIn))
+    entry.maxThreads = (*most)[0] * (*most)[1] * (*most)[2];
+  entries.push_back(std::move(entry));
 }
 
 /// The name after .entry, or after .func and its result list.
@@ -243,12 +295,14 @@ void DeviceCodeChecker::declareVariable(const Tokens &head, bool initialised) {
 void DeviceCodeChecker::checkWritable() {
   Names declared;
   for (PTXToken token : tokens)
-    if (writable.count(token) && !declared.insert(token).second)
+    if (writable.count(token) && !declared.insert(token).second) {
+      place = token;
       refuse("global-variable",
              "'" + std::string(token) +
                  "' is a __device__ variable that can be written: its value "
                  "would outlive the launch; use a workspace of the plan, "
                  "__shared__, or __constant__ for tables");
+    }
 }
 
 bool DeviceCodeChecker::isName(PTXToken token) {
@@ -305,6 +359,7 @@ void DeviceCodeChecker::checkTableUses(const Function &function) {
         passing.count(opcode) && statement[0].find(".cc") == statement[0].npos;
     if (isPassing || opcode == "ld")
       continue;
+    place = statement[0];
     if (uses(statement, 1, tainted))
       refuse("global-variable",
              "the address of a table or constant is used by '" +
@@ -337,7 +392,9 @@ std::vector<Refusal> fastk::cuda::checkDeviceCode(std::string_view ptx) {
     return {{"lexical", error}};
   if (tokens.empty())
     return {{"lexical", "there is no PTX to check"}};
-  return DeviceCodeChecker(tokens).run();
+  DeviceCodeChecker checker(ptx, tokens);
+  checker.run();
+  return std::move(checker.refusals);
 }
 
 std::string fastk::cuda::describe(const std::vector<Refusal> &refusals) {
@@ -345,5 +402,15 @@ std::string fastk::cuda::describe(const std::vector<Refusal> &refusals) {
   for (const Refusal &refusal : refusals)
     text += (text.empty() ? "" : "\n") + refusal.text + " (required by '" +
             refusal.rule + "')";
+  return text;
+}
+
+std::string fastk::cuda::describe(const std::vector<Refusal> &refusals,
+                                  std::string_view file) {
+  std::string text;
+  for (const Refusal &refusal : refusals)
+    text += (text.empty() ? "" : "\n") + std::string(file) + ":" +
+            (refusal.line ? std::to_string(refusal.line) + ":" : "") + " " +
+            describe({refusal});
   return text;
 }

@@ -52,6 +52,7 @@ void DeviceCodeChecker::functionBody() {
 }
 
 void DeviceCodeChecker::checkStatement(Tokens statement) {
+  place = statement[0];
   if (statement[0] == "@") {
     size_t skip = statement.size() > 1 && statement[1] == "!" ? 3 : 2;
     checkRegister(statement[std::min(skip, statement.size()) - 1]);
@@ -62,7 +63,10 @@ void DeviceCodeChecker::checkStatement(Tokens statement) {
   }
   PTXToken first = statement[0];
   if (first[0] == '.') {
-    if (!allowedDirectives.count(first))
+    if (first == ".loc")
+      refuse("directive",
+             std::string("'.loc' is not allowed: ") + debugInformation);
+    else if (!allowedDirectives.count(first))
       refuse("directive", "the directive '" + std::string(first) +
                               "' is not allowed in a function");
     if (first == ".param")
@@ -150,6 +154,7 @@ void DeviceCodeChecker::refuseIndirect() {
 
 /// Of a call, when all functions are known.
 void DeviceCodeChecker::checkTarget(const Call &call) {
+  place = call.name;
   // A register may have the name of a function.
   if (registers.count(call.name))
     return refuseIndirect();

@@ -11,6 +11,7 @@
 
 #include "PTXTokens.h"
 #include "fastk/Cuda/CheckDeviceCode.h"
+#include "fastk/Cuda/PTXProgram.h"
 #include <cstdint>
 #include <map>
 #include <set>
@@ -22,8 +23,23 @@ public:
   using Tokens = std::vector<PTXToken>;
   using Names = std::set<std::string_view>;
 
-  explicit DeviceCodeChecker(const Tokens &tokens) : tokens(tokens) {}
-  std::vector<Refusal> run();
+  /// \p tokens are those of \p ptx.
+  DeviceCodeChecker(std::string_view ptx, const Tokens &tokens)
+      : ptx(ptx), tokens(tokens) {}
+  /// Once. Fills in what follows.
+  void run();
+
+  /// A directive of the module, as `.target`, up to the next one.
+  struct Header {
+    PTXToken directive;
+    Tokens values;
+  };
+  std::vector<Header> headers;
+  std::vector<PTXEntry> entries;
+  std::vector<Refusal> refusals;
+
+  /// Adds what else is wrong; an empty \p where has no line.
+  void refuseAt(PTXToken where, const char *rule, std::string text);
 
 private:
   struct Function {
@@ -44,7 +60,9 @@ private:
   // Module scope: CheckDeviceCode.cpp.
   void moduleItem();
   static bool contains(const Tokens &head, std::string_view wanted);
+  void readHeader();
   void declareFunction(const Tokens &head, bool hasBody);
+  void declareEntry(const Tokens &head, PTXToken name, const Sizes &parameters);
   static std::string_view functionName(const Tokens &head);
   static uint64_t declaredBytes(const Tokens &text, size_t &at);
   static uint64_t numberIn(std::string_view text);
@@ -75,9 +93,11 @@ private:
   static std::string_view whole(PTXToken token);
 
   static constexpr size_t kMaxRefusals = 16;
+  std::string_view ptx;
   const Tokens &tokens;
   size_t at = 0;
-  std::vector<Refusal> refusals;
+  /// Where what is looked at stands; empty at first.
+  PTXToken place;
   std::vector<Function> functions;
   Names defined, externals, tables, writable, registers;
   bool registersKnown = false;

@@ -158,6 +158,10 @@ const std::vector<std::pair<std::string_view, const char *>>
         {"current_graph_exec", "it tells how the kernel was launched"},
         {"reserved_smem_offset", "it is the driver's"}};
 
+const char *const fastk::cuda::debugInformation =
+    "it is debug information; compile without it (nvcc: without -G and "
+    "-lineinfo, Triton: TRITON_DISABLE_LINE_INFO=1)";
+
 const std::set<std::string_view> fastk::cuda::allowedDirectives = {
     // Of functions.
     ".reg", ".local", ".shared", ".param", ".pragma", ".branchtargets",

@@ -28,6 +28,8 @@ extern const std::set<std::string_view> allowedRegisters;
 /// help.
 extern const std::vector<std::pair<std::string_view, const char *>>
     refusedRegisters;
+/// Why lines of a source may not be named.
+extern const char *const debugInformation;
 /// Directives that may stand in a function, or before its body.
 extern const std::set<std::string_view> allowedDirectives;
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PTXTokens.h"
+#include <algorithm>
 
 using namespace fastk::cuda;
 
@@ -14,6 +15,11 @@ static bool isDigit(char c) { return c >= '0' && c <= '9'; }
 static bool isWord(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || isDigit(c) ||
          c == '_' || c == '$';
+}
+
+size_t fastk::cuda::lineOf(std::string_view ptx, PTXToken token) {
+  auto end = ptx.begin() + (token.data() - ptx.data());
+  return 1 + size_t(std::count(ptx.begin(), end, '\n'));
 }
 
 bool fastk::cuda::tokenizePTX(std::string_view ptx,
@@ -24,13 +30,15 @@ bool fastk::cuda::tokenizePTX(std::string_view ptx,
     error = "PTX line " + std::to_string(line) + ": " + what;
     return false;
   };
-  for (unsigned char c : ptx)
-    if (c == '\\' || c >= 127 || (c < 32 && c != '\n' && c != '\t'))
-      return error = c == '\\' ? "a backslash in the PTX: write asm texts "
-                                 "without escapes but \\n and \\t"
-                               : "a character in the PTX that is not printable "
-                                 "ASCII",
-             false;
+  for (unsigned char c : ptx) {
+    line += c == '\n';
+    if (c == '\\')
+      return fail("a backslash: write asm texts without escapes but \\n and "
+                  "\\t");
+    if (c >= 127 || (c < 32 && c != '\n' && c != '\t'))
+      return fail("a character that is not printable ASCII");
+  }
+  line = 1;
   for (size_t i = 0; i < ptx.size();) {
     char c = ptx[i];
     if (c == '\n') {

@@ -25,6 +25,9 @@ using PTXToken = std::string_view;
 bool tokenizePTX(std::string_view ptx, std::vector<PTXToken> &tokens,
                  std::string &error);
 
+/// The line of a token of \p ptx, from 1.
+size_t lineOf(std::string_view ptx, PTXToken token);
+
 } // namespace fastk::cuda
 
 #endif // FASTK_LIB_CUDA_PTXTOKENS_H

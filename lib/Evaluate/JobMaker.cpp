@@ -12,6 +12,7 @@
 #include "fastk/Analysis/WorkloadKind.h"
 #include "fastk/Bank/Winner.h"
 #include "fastk/Cuda/CompileInChild.h"
+#include "fastk/Cuda/PTXProgram.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "fastk/Evaluate/JobBuilder.h"
 #include "fastk/Evaluate/Subprocess.h"
@@ -79,8 +80,10 @@ llvm::Expected<CompiledKernel> JobMaker::sourceProgram(const Variant &variant,
                                                        StringRef arch) {
   CompiledKernel kernel;
   std::string digest = sha256(variant.program);
-  kernel.program.path = scratch.file(digest.substr(0, 16) + ".cu");
-  kernel.program.code = worker::Code::CUDA;
+  bool isPTX = variant.language == Language::ptx;
+  kernel.program.path =
+      scratch.file(digest.substr(0, 16) + (isPTX ? ".ptx" : ".cu"));
+  kernel.program.code = isPTX ? worker::Code::PTX : worker::Code::CUDA;
   kernel.program.plan = variant.plan;
   kernel.digest = sha256(worker::toJSON(*variant.plan) + "\n" + digest);
   if (!llvm::sys::fs::exists(kernel.program.path))
@@ -90,15 +93,20 @@ llvm::Expected<CompiledKernel> JobMaker::sourceProgram(const Variant &variant,
   // It is compiled where it runs, by the compiler that is there. Where one is
   // here, too, an error costs no device, and equal code is known as such. One
   // that does not work says nothing of the program.
-  if (!options.compilesCudaHere || cuda::findToolkits().empty() ||
-      !whyNoCuda().empty())
+  if (!options.compilesCudaHere ||
+      (!isPTX && (cuda::findToolkits().empty() || !whyNoCuda().empty())))
     return kernel;
   cuda::CompileRequest request;
   request.source = variant.program;
   request.arch = arch.str();
   cuda::CompileLimits limits;
   limits.program = options.compiler;
-  cuda::CompileResult result = cuda::compileCached(request, limits);
+  cuda::CompileResult result =
+      isPTX ? cuda::assembleCached({request.source, request.arch}, limits)
+            : cuda::compileCached(request, limits);
+  // There is no ptxas, or one that is older than the PTX.
+  if (result.missingTool)
+    return kernel;
   kernel.problem = result.error;
   kernel.isCompilersWord = !result.ok();
   if (result.ok())
@@ -150,8 +158,15 @@ static std::string checkVariant(LoweringOp workload, const Variant &variant,
     return ("language '" + language +
             "' needs a plan that launches it, see docs/formats/plan.md")
         .str();
-  std::string problem = checkPlan(workload, *variant.plan, target);
-  return problem.empty() ? "" : "its plan breaks a rule: " + problem;
+  if (std::string problem = checkPlan(workload, *variant.plan, target);
+      !problem.empty())
+    return "its plan breaks a rule: " + problem;
+  if (variant.language != Language::ptx)
+    return "";
+  return cuda::describe(
+      cuda::checkPTXProgram(variant.program, *variant.plan,
+                            workload.getTarget().split(':').second),
+      programFileName(variant.language));
 }
 
 llvm::Expected<std::shared_ptr<Compilation>>
@@ -161,7 +176,7 @@ JobMaker::beginVariant(LoweringOp workload, const Variant &variant,
   kernel.problem = checkVariant(workload, variant, target);
   if (!kernel.problem.empty())
     return Compilation::ended(std::move(kernel));
-  if (variant.language == Language::cuda) {
+  if (variant.language == Language::cuda || variant.language == Language::ptx) {
     llvm::Expected<CompiledKernel> program =
         sourceProgram(variant, workload.getTarget().split(':').second);
     if (!program)

@@ -80,7 +80,7 @@ Proposer::~Proposer() = default;
 Languages Proposer::languages(const TargetDescription &target) const {
   if (target.target == "host")
     return {Language::schedule, Language::c};
-  return {Language::schedule, Language::cuda, Language::gpu};
+  return {Language::schedule, Language::cuda, Language::gpu, Language::ptx};
 }
 
 llvm::Expected<std::vector<Variant>>

@@ -5,3 +5,7 @@
 #
 # ===----------------------------------------------------------------------===#
 """fastk: a compiler that makes the kernels of PyTorch models faster by search."""
+
+from .triton_kernels import from_triton
+
+__all__ = ["from_triton"]

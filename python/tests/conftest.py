@@ -26,6 +26,7 @@ OPTIONAL = {
     "test_model_wires.py": ("--llm", ["openai", "anthropic", "google.genai"]),
     "test_llama_server.py": ("--llm", ["xllamacpp", "gguf"]),
     "test_whole_models.py": ("--models", ["transformers"]),
+    "test_from_triton.py": ("--triton", ["triton"]),
 }
 
 

@@ -18,6 +18,7 @@ PASSED_ON = {
     "lib/Conversion/Cuda/PTX/GPUToPTX.cpp": r'targetOfPass\(module, target, "([\w-]+)"',
     "lib/Cuda/CheckDeviceCode.cpp": r'\brefuse\(\s*"([\w-]+)"',
     "lib/Cuda/CheckDeviceFunctions.cpp": r'\brefuse\(\s*"([\w-]+)"',
+    "lib/Cuda/PTXProgram.cpp": r'"(fastk\.\w+)"',
     "lib/Dialect/Fastk/FastkDialect.cpp": r'"(fastk\.(?:workload|lowering))"',
 }
 

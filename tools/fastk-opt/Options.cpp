@@ -132,7 +132,10 @@ struct CommandLine {
       cl::desc(keep("where ideas come from; repeatable; default families and "
                     "catalog. "
                     "Known: " +
-                    proposerNames()))};
+                    proposerNames() +
+                    ". A folder of files:DIR has kernel.c, schedule.mlir, "
+                    "kernel.cu, kernel.mlir or kernel.ptx, with plan.json and "
+                    "idea.md"))};
   cl::opt<std::string, true> writes{
       "write", cl::location(ofProposers.writes), cl::cat(category),
       cl::value_desc("families|programs|schedules|gpu"),

@@ -418,6 +418,25 @@ NVRTC_TEST(DelayPTX, WinnersAndHonestProgramsKeepTheirOrder) {
   }
 }
 
+// Recorded by scripts/regenerate-triton.py.
+NVRTC_TEST(DelayPTX, ProgramsOfTritonKeepTheirOrder) {
+  size_t count = 0;
+  for (const auto &each : fs::recursive_directory_iterator(
+           fs::path(FASTK_SOURCE_DIR) / "test/Inputs/triton")) {
+    if (each.path().filename() != "kernel.ptx")
+      continue;
+    SCOPED_TRACE(each.path().string());
+    ++count;
+    DelayedPTX delayed = addDelays(textOf(each.path()));
+    ASSERT_EQ(delayed.error, "");
+    EXPECT_GE(delayed.total(), 1);
+    expectWellPlaced(delayed);
+    if (!findPtxas().empty())
+      EXPECT_EQ(assemble(delayed.ptx), "");
+  }
+  EXPECT_EQ(count, 4u);
+}
+
 NVRTC_TEST(DelayPTX, PairsAssembleAndRulesFindTheirs) {
   std::vector<fs::path> pairs = kernelsIn("test/Integration/Cuda/races", "");
   EXPECT_GE(pairs.size(), 20u);

@@ -163,17 +163,18 @@ TEST_F(FilesProposerTest, DeviceCodeComesWithALaunchPlan) {
                "\"name\": \"add\", \"key\": \"" + keyOf(context, 8) + "\", ");
   variant("plain", plain, kIdea, "kernel.cu");
   variant("named", named, kIdea, "kernel.mlir");
+  variant("text", plain, kIdea, "kernel.ptx");
   variant("other", "{\"name\": \"softmax\", " + std::string(plain + 1), kIdea,
           "kernel.cu");
   auto proposer = createFilesProposer(folder.str());
   ASSERT_TRUE(static_cast<bool>(proposer))
       << llvm::toString(proposer.takeError());
   auto ideas = ideasOf(**proposer, request(), 100);
-  ASSERT_EQ(ideas->size(), 2u);
+  ASSERT_EQ(ideas->size(), 3u);
   std::string error;
   auto expected = worker::parseLaunchPlan(plain, error);
   ASSERT_TRUE(expected) << error;
-  Language languages[] = {Language::gpu, Language::cuda};
+  Language languages[] = {Language::gpu, Language::cuda, Language::ptx};
   for (auto [idea, language] : llvm::zip(*ideas, languages)) {
     auto variants = variantsOf(**proposer, request(), idea, 1);
     ASSERT_EQ(variants->size(), 1u);

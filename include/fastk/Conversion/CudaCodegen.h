@@ -82,12 +82,30 @@ compileGPUProgram(mlir::Location loc, llvm::StringRef text,
                   llvm::StringRef name, const worker::LaunchPlan &plan,
                   const ProgramBuffers &buffers, const CudaTarget &target);
 
+/// A program in language `ptx` as it is, when it may be launched by the plan:
+/// what device code may not do is refused, as is a program for another device,
+/// or with other entries (fastk/Cuda/PTXProgram.h). Neither an assembler nor a
+/// GPU is asked. Errors are one diagnostic at `loc`, which names the line, as
+/// "kernel.ptx:12: ..." for a `name` of "kernel.ptx".
+mlir::FailureOr<DeviceProgram> compilePTXProgram(mlir::Location loc,
+                                                 llvm::StringRef text,
+                                                 llvm::StringRef name,
+                                                 const worker::LaunchPlan &plan,
+                                                 const CudaTarget &target);
+
+/// Makes the PTX of others in `program` a cubin, by ptxas in a process that is
+/// confined. Where there is none, or one that is older than the PTX, nothing
+/// changes: the driver assembles it. Errors are diagnostics at `loc`.
+mlir::LogicalResult assembleProgram(mlir::Location loc, llvm::StringRef name,
+                                    DeviceProgram &program,
+                                    const CudaTarget &target);
+
 /// Compiles one lowering for a GPU. For the role Oracle, and for a lowering in
 /// language `default`, the pattern is lowered by the compiler; a program in
-/// language `gpu` is compiled as compileGPUProgram does, one in language `cuda`
-/// is passed on as it is. The oracle's float results are f64.
-/// Errors are diagnostics at the lowering. `kernels` is given the gpu.module
-/// that PTX is made of, where there is one.
+/// language `gpu` is compiled as compileGPUProgram does, one in language `ptx`
+/// is checked, one in language `cuda` is passed on as it is. The oracle's float
+/// results are f64. Errors are diagnostics at the lowering. `kernels` is given
+/// the gpu.module that PTX is made of, where there is one.
 mlir::FailureOr<DeviceProgram>
 compileDeviceKernel(LoweringOp lowering, KernelRole role,
                     const CudaTarget &target, std::string *kernels = nullptr);

@@ -42,6 +42,8 @@ struct Refusal {
   std::string rule;
   /// What and why, with the remedy.
   std::string text;
+  /// Of the PTX, from 1; 0 where it is not known.
+  size_t line = 0;
 };
 
 /// All refusals of a module, at most 16. Empty: it may run. \p ptx must be what
@@ -55,6 +57,10 @@ std::vector<Refusal> checkCubin(std::string_view cubin);
 
 /// One text of them, one a line.
 std::string describe(const std::vector<Refusal> &refusals);
+
+/// The same in PTX that somebody wrote as \p file: "kernel.ptx:12: ...".
+std::string describe(const std::vector<Refusal> &refusals,
+                     std::string_view file);
 
 } // namespace fastk::cuda
 

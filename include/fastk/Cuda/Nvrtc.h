@@ -127,8 +127,9 @@ struct CompileResult {
   /// "13.0".
   std::string nvrtcVersion;
   bool fromCache = false;
-  /// Of assembleInChild().
-  bool missingTool = false;
+  /// Of assembleInChild(): there is no ptxas for this; isTooNew where there is
+  /// one, which does not know the `.version` of the PTX.
+  bool missingTool = false, isTooNew = false;
 
   bool ok() const { return error.empty(); }
   const KernelFacts *kernel(const std::string &name) const;

@@ -194,7 +194,7 @@ public:
 /// The ideas of an expert, in the source tree (lib/Propose/Catalog).
 std::unique_ptr<Proposer> createCatalogProposer();
 /// Variants that a person wrote, one folder each: the program (kernel.c,
-/// schedule.mlir, kernel.cu or kernel.mlir), plan.json, idea.md.
+/// schedule.mlir, kernel.cu, kernel.mlir or kernel.ptx), plan.json, idea.md.
 llvm::Expected<std::unique_ptr<Proposer>>
 createFilesProposer(llvm::StringRef directory);
 

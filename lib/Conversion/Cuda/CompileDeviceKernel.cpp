@@ -78,6 +78,9 @@ static FailureOr<DeviceProgram> compileSource(LoweringOp lowering,
   if (lowering.getLanguage() == Language::cuda)
     return DeviceProgram{DeviceCode::CudaC, lowering.getSource()->str(),
                          std::move(*plan)};
+  if (lowering.getLanguage() == Language::ptx)
+    return compilePTXProgram(lowering.getLoc(), *lowering.getSource(),
+                             *lowering.getFile(), *plan, target);
   FunctionType type = lowering.getWorkloadType();
   return compileGPUProgram(
       lowering.getLoc(), *lowering.getSource(), *lowering.getFile(), *plan,
@@ -103,9 +106,7 @@ FailureOr<DeviceProgram> fastk::compileDeviceKernel(LoweringOp lowering,
   loadDeviceDialects(lowering.getContext());
   bool isSchedule = role == KernelRole::Program &&
                     lowering.getLanguage() == Language::schedule;
-  if (role == KernelRole::Program &&
-      llvm::is_contained({Language::cuda, Language::gpu},
-                         lowering.getLanguage()))
+  if (role == KernelRole::Program && hasLaunchPlan(lowering.getLanguage()))
     return compileSource(lowering, target);
   if (role == KernelRole::Program && !isSchedule &&
       lowering.getLanguage() != Language::generic) {

@@ -18,7 +18,8 @@ using worker::BufferRef;
 using worker::LaunchPlan;
 
 bool fastk::hasLaunchPlan(Language language) {
-  return language == Language::cuda || language == Language::gpu;
+  return language == Language::cuda || language == Language::gpu ||
+         language == Language::ptx;
 }
 
 std::optional<worker::PlanLimits> fastk::planLimitsOf(StringRef target,
@@ -385,7 +386,7 @@ void fastk::buildPlan(OpBuilder &builder, Location loc, const LaunchPlan &plan,
 
 LogicalResult fastk::verifyPlan(LoweringOp lowering) {
   Language language = lowering.getLanguage();
-  bool wantsPlan = language == Language::cuda || language == Language::gpu;
+  bool wantsPlan = hasLaunchPlan(language);
   if (lowering.getPlan().empty()) {
     if (wantsPlan)
       return lowering.emitOpError()

@@ -10,9 +10,9 @@
 //   {"workspace_bytes": 4096, "key": "1f3a...", "name": "softmax"}
 //
 // of which every field may be left out and "key" (8 digits or more of it) and
-// "name" restrict the variant to a workload, and idea.md. Beside kernel.cu and
-// kernel.mlir plan.json is a launch plan (docs/formats/plan.md), in which "key"
-// and "name" may stand, too. idea.md:
+// "name" restrict the variant to a workload, and idea.md. Beside kernel.cu,
+// kernel.mlir and kernel.ptx plan.json is a launch plan (docs/formats/plan.md),
+// in which "key" and "name" may stand, too. idea.md:
 //
 //   # Title in a few words
 //   Category: memory access
@@ -218,7 +218,8 @@ static constexpr ProgramFile programFiles[] = {
     {"kernel.c", Language::c},
     {"schedule.mlir", Language::schedule},
     {"kernel.cu", Language::cuda},
-    {"kernel.mlir", Language::gpu}};
+    {"kernel.mlir", Language::gpu},
+    {"kernel.ptx", Language::ptx}};
 
 /// Reads one variant's folder.
 static Expected<HandWritten> readFolder(StringRef folder) {
@@ -235,7 +236,8 @@ static Expected<HandWritten> readFolder(StringRef folder) {
   }
   if (!found)
     return fileProblem(folder, "holds none of kernel.c, schedule.mlir, "
-                               "kernel.cu and kernel.mlir; add the program");
+                               "kernel.cu, kernel.mlir and kernel.ptx; add "
+                               "the program");
   Expected<std::string> program = readText(folder + "/" + found->name);
   if (!program)
     return program.takeError();

@@ -38,6 +38,9 @@ static constexpr PromptLanguage kLanguages[] = {
      "one block ```mlir with the whole gpu.module and one block ```json with "
      "its plan",
      "Write the program and its plan.", false},
+    // Models are not asked for it; they hear of programs that others wrote.
+    {Language::ptx, "a program in PTX", "ptx", "", "", "", "", "", "", ".entry",
+     "an .entry", "\"steps\"", "", "", false},
 };
 
 const PromptLanguage &llm::promptLanguageOf(Language language) {

@@ -128,6 +128,13 @@ bool CudaDevice::prepare(ProgramRole part, Verdict &verdict, Failure &failure) {
       program->code == Code::CUDA
           ? cuda::compileCached(request)
           : cuda::assembleCached({request.source, request.arch});
+  // Otherwise a program could choose who assembles it by its .version.
+  if (result.isTooNew && part == ProgramRole::Candidate)
+    return fail(Status::Refused,
+                "is in PTX that is newer than the worker's ptxas (" +
+                    result.error +
+                    "): make it for an older .version, or give the worker a "
+                    "newer CUDA");
   if (result.missingTool) {
     // The driver does it, in the program's process and its limits.
     if (part == ProgramRole::Candidate)

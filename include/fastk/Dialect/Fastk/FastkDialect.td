@@ -45,7 +45,8 @@ def Fastk_LanguageEnum : I32EnumAttr<"Language", "language a variant is written 
     I32EnumAttrCase<"schedule", 1>,
     I32EnumAttrCase<"c", 2>,
     I32EnumAttrCase<"cuda", 3>,
-    I32EnumAttrCase<"gpu", 4>]> {
+    I32EnumAttrCase<"gpu", 4>,
+    I32EnumAttrCase<"ptx", 5>]> {
   let cppNamespace = "::fastk";
   let genSpecializedAttr = 0;
 }

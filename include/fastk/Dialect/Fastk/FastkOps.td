@@ -67,8 +67,8 @@ def Fastk_LoweringOp : Fastk_Op<"lowering", [
     does not load. (It guards against mistakes; whoever forges a seal can forge
     a program as well.)
     `workspace` is the number of scratch bytes that the program is given.
-    `plan` holds the launches of a program in one of the languages `cuda` and
-    `gpu`: its block takes the operands and the results as memrefs and holds
+    `plan` holds the launches of a program in one of the languages `cuda`, `gpu`
+    and `ptx`: its block takes the operands and the results as memrefs and holds
     plan ops, in order. For the host it is empty, and `workspace` is used instead
     of `fastk.workspace`.
     `record` says how the lowering was found and how fast and exact it was

@@ -34,12 +34,18 @@
 using namespace mlir;
 using namespace fastk;
 
-/// The program of a lowering, CUDA-C compiled.
+/// The program of a lowering, CUDA-C compiled, PTX of others assembled.
 static FailureOr<DeviceProgram>
 compileProgram(LoweringOp lowering, KernelRole role, const CudaTarget &target) {
   FailureOr<DeviceProgram> program =
       compileDeviceKernel(lowering, role, target);
-  if (failed(program) || program->kind != DeviceCode::CudaC)
+  if (failed(program))
+    return failure();
+  if (role == KernelRole::Program && lowering.getLanguage() == Language::ptx &&
+      failed(assembleProgram(lowering.getLoc(), *lowering.getFile(), *program,
+                             target)))
+    return failure();
+  if (program->kind != DeviceCode::CudaC)
     return program;
   FailureOr<std::string> cubin = compileCubin(lowering, target);
   if (failed(cubin))

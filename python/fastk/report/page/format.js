@@ -68,7 +68,7 @@ const HOW = {
   seed: 'from the bank',
 };
 
-const LANGUAGES = { c: 'C', cuda: 'CUDA', gpu: 'gpu dialect', schedule: 'schedule' };
+const LANGUAGES = { c: 'C', cuda: 'CUDA', gpu: 'gpu dialect', ptx: 'PTX', schedule: 'schedule' };
 
 /* How a status looks: class and mark. */
 function look(status) {
