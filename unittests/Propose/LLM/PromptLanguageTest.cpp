@@ -322,6 +322,24 @@ TEST_F(PromptLanguageTest, AParentSaysInWhichLanguageItIs) {
             HasSubstr("```mlir\n#ROWS = 4"), Not(HasSubstr("fastk_kernel"))));
 }
 
+// Models are not asked for PTX, but may hear of it.
+TEST_F(PromptLanguageTest, PTXOfOthersIsToldByItsIdea) {
+  Request request = Request::golden("elementwise_small", gpuTarget());
+  Variant program;
+  program.language = Language::ptx;
+  program.program = ".version 8.4\n";
+  request.parents = {request.tried(program, "By Triton", 20e-6)};
+  request.history = request.parents;
+  Written written(Writing::Programs, goodIdeas());
+  llvm::cantFail(written.proposer->proposeIdeas(request.context(), 2));
+  EXPECT_THAT(
+      written.user(),
+      AllOf(HasSubstr("(Its program is a program in PTX; it cannot be edited "
+                      "as text: write a CUDA-C program of your own. Its idea: "
+                      "Text of By Triton.)"),
+            Not(HasSubstr(".version 8.4"))));
+}
+
 TEST_F(PromptLanguageTest, ASchedulesPromptIsShort) {
   for (const TargetDescription &target : {cpuTarget(), gpuTarget()})
     for (Writing writing : {Writing::Schedules, Writing::GPU}) {
