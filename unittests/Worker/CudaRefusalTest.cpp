@@ -32,6 +32,23 @@ TEST(CudaRefusal, PTXIsCheckedAsItIs) {
   EXPECT_NE(why.find("must not know the time"), std::string::npos) << why;
 }
 
+TEST(CudaRefusal, PTXDoesNotChooseItsAssembler) {
+  auto assemble = [](const char *version) {
+    std::string text = header;
+    text.replace(text.find("8.0"), 3, version);
+    return fastk::cuda::assembleInChild({text + "ret; }\n", "sm_90a"});
+  };
+  fastk::cuda::CompileResult known = assemble("8.0");
+  EXPECT_EQ(newerRefusalOf(known), "");
+  if (known.missingTool) {
+    printf("needs ptxas, which was not found\n");
+    return;
+  }
+  std::string why = newerRefusalOf(assemble("99.9"));
+  EXPECT_NE(why.find("newer than the worker's ptxas"), std::string::npos);
+  EXPECT_NE(why.find("Unsupported .version 99.9"), std::string::npos) << why;
+}
+
 TEST(CudaRefusal, SourceIsCheckedByTheCompiler) {
   EXPECT_EQ(refusalOf(Code::CUDA, "clock64()"), "");
 }

@@ -68,6 +68,14 @@ std::string fastk::worker::argumentsRefusalOf(const LaunchPlan &plan,
                          "(required by 'arguments')";
 }
 
+std::string
+fastk::worker::newerRefusalOf(const cuda::CompileResult &assembled) {
+  if (!assembled.isTooNew)
+    return {};
+  return "is in PTX that is newer than the worker's ptxas (" + assembled.error +
+         "): make it for an older .version, or give the worker a newer CUDA";
+}
+
 /// Reads, compiles and verifies one program.
 bool CudaDevice::prepare(ProgramRole part, Verdict &verdict, Failure &failure) {
   const Program *program = programOf(job, part);
@@ -128,13 +136,9 @@ bool CudaDevice::prepare(ProgramRole part, Verdict &verdict, Failure &failure) {
       program->code == Code::CUDA
           ? cuda::compileCached(request)
           : cuda::assembleCached({request.source, request.arch});
-  // Otherwise a program could choose who assembles it by its .version.
-  if (result.isTooNew && part == ProgramRole::Candidate)
-    return fail(Status::Refused,
-                "is in PTX that is newer than the worker's ptxas (" +
-                    result.error +
-                    "): make it for an older .version, or give the worker a "
-                    "newer CUDA");
+  if (part == ProgramRole::Candidate)
+    if (std::string why = newerRefusalOf(result); !why.empty())
+      return fail(Status::Refused, why);
   if (result.missingTool) {
     // The driver does it, in the program's process and its limits.
     if (part == ProgramRole::Candidate)

@@ -20,6 +20,7 @@
 #include "Cuda/Inspect/Schedules.h"
 #include "GpuSession.h"
 #include "fastk/Cuda/Driver.h"
+#include "fastk/Cuda/Nvrtc.h"
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -96,6 +97,11 @@ public:
 /// Why a candidate of such code may not be loaded; empty when nothing speaks
 /// against it. CUDA C++ is checked by our compiler, as the PTX it becomes.
 std::string refusalOf(Code code, const std::string &bytes);
+
+/// Why a candidate may not be left to the driver's assembler, as PTX that the
+/// worker's ptxas does not know: it would choose who assembles it by its
+/// `.version`. Empty: it was assembled, or no ptxas knows this GPU.
+std::string newerRefusalOf(const cuda::CompileResult &assembled);
 
 /// Why the plan may not launch this code: its arguments are not the parameters
 /// of its kernels. Empty when they are.
