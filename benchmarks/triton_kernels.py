@@ -43,21 +43,36 @@ def long_softmax(x, y, columns, BLOCK: tl.constexpr):
     largest = tl.full((BLOCK,), float("-inf"), tl.float32)
     total = tl.zeros((BLOCK,), tl.float32)
     for begin in range(0, columns, BLOCK):
-        value = tl.load(x + row + begin + at, mask=begin + at < columns, other=float("-inf"))
+        value = tl.load(
+            x + row + begin + at, mask=begin + at < columns, other=float("-inf")
+        )
         now = tl.maximum(largest, value)
         scale = tl.where(now == largest, 1.0, tl.exp(largest - now))
         total = total * scale + tl.where(now == float("-inf"), 0.0, tl.exp(value - now))
         largest = now
     top = tl.max(largest, 0)
-    whole = tl.sum(tl.where(largest == float("-inf"), 0.0, total * tl.exp(largest - top)), 0)
+    whole = tl.sum(
+        tl.where(largest == float("-inf"), 0.0, total * tl.exp(largest - top)), 0
+    )
     for begin in range(0, columns, BLOCK):
         value = tl.load(x + row + begin + at, mask=begin + at < columns)
-        tl.store(y + row + begin + at, tl.exp(value - top) / whole, mask=begin + at < columns)
+        tl.store(
+            y + row + begin + at, tl.exp(value - top) / whole, mask=begin + at < columns
+        )
 
 
 @triton.jit
 def matmul(
-    a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr
+    a,
+    b,
+    c,
+    M,
+    N,
+    K,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    BK: tl.constexpr,
+    GROUP: tl.constexpr,
 ):
     """Tiles on tensor cores; programs go through GROUP rows of tiles together, so that what
     one has read of `b` is still in the L2 cache for the next."""

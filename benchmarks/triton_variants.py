@@ -65,7 +65,9 @@ def search(folder, names, target, evaluator, fastk_opt):
             f"--proposer=files:{place / 'kernels'}", "--proposer=families",
             f"--evaluator={evaluator}", f"--report={place / 'report.json'}", "-o", place / "out.mlir",
         ]  # fmt: skip
-        status = subprocess.run(list(map(str, command)), check=False).returncode or status
+        status = (
+            subprocess.run(list(map(str, command)), check=False).returncode or status
+        )
     return status
 
 
@@ -81,19 +83,37 @@ def microseconds(seconds):
 def rows_of(workload):
     """A row for the default lowering, and one for each proposer."""
     baseline = workload["baseline_seconds"]
-    yield ["default lowering", "", microseconds(baseline), "1.00" if baseline else "-", "", ""]
+    yield [
+        "default lowering",
+        "",
+        microseconds(baseline),
+        "1.00" if baseline else "-",
+        "",
+        "",
+    ]
     by_proposer = {}
     for each in workload["verdicts"]:
         by_proposer.setdefault(proposer_of(each["idea"]), []).append(each)
     winner = workload["winner"]
     for proposer, verdicts in sorted(by_proposer.items()):
-        passed = [each for each in verdicts if each["status"] == "ok" and each["seconds"]]
+        passed = [
+            each for each in verdicts if each["status"] == "ok" and each["seconds"]
+        ]
         tried = f"{len(passed)} of {len(verdicts)}"
         if not passed:
             reasons = {each["reason"] or each["status"] for each in verdicts}
-            yield [proposer, "none: " + "; ".join(sorted(reasons))[:200], "-", "-", tried, ""]
+            yield [
+                proposer,
+                "none: " + "; ".join(sorted(reasons))[:200],
+                "-",
+                "-",
+                tried,
+                "",
+            ]
             continue
-        best = min(passed, key=lambda each: each["seconds"] / (each["baseline_seconds"] or 1))
+        best = min(
+            passed, key=lambda each: each["seconds"] / (each["baseline_seconds"] or 1)
+        )
         ratio = best["baseline_seconds"] / best["seconds"]
         is_stored = winner is not None and proposer_of(winner["idea"]) == proposer
         yield [
@@ -120,7 +140,9 @@ def table(reports):
 def read_reports(folder):
     paths = sorted(folder.glob("*/report.json"))
     if not paths:
-        raise SystemExit(f"triton_variants: {folder} has no */report.json: run search first")
+        raise SystemExit(
+            f"triton_variants: {folder} has no */report.json: run search first"
+        )
     return [(path.parent.name, json.loads(path.read_text())) for path in paths]
 
 

@@ -32,8 +32,9 @@ RECORDED = ROOT / "test" / "Inputs" / "triton"
 
 
 def generate(folder):
-    import fastk
     import triton_kernels
+
+    import fastk
 
     def record(name, entry, count):
         configs = entry["configs"][:count]
@@ -46,7 +47,9 @@ def generate(folder):
 
 def differences(one, other):
     """What is not the same in both folders."""
-    names = {p.relative_to(f) for f in (one, other) for p in f.rglob("*") if p.is_file()}
+    names = {
+        p.relative_to(f) for f in (one, other) for p in f.rglob("*") if p.is_file()
+    }
     return sorted(
         str(name)
         for name in names
@@ -60,7 +63,9 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--check", action="store_true", help="write nothing, fail on drift")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing, fail on drift"
+    )
     arguments = parser.parse_args()
     import triton
 

@@ -104,7 +104,9 @@ def from_triton(
     kernel, configs = _kernel_and_configs(triton, kernel, configs)
     made, failed = [], []
     for config in configs:
-        variant = _Variant(triton, kernel, arch, args, constexprs or {}, config, options or {})
+        variant = _Variant(
+            triton, kernel, arch, args, constexprs or {}, config, options or {}
+        )
         try:
             variant.compile()
         except Error:
@@ -113,12 +115,16 @@ def from_triton(
             failed.append(f"{variant.label}: {_first_line(error)}")
             continue
         plan = variant.plan(grid, workspaces)
-        plan.update({field: value for field, value in (("name", name), ("key", key)) if value})
+        plan.update(
+            {field: value for field, value in (("name", name), ("key", key)) if value}
+        )
         made.append((variant, plan))
     if not made:
         raise Error("Triton compiles none of the configs: " + "; ".join(failed))
     for each in failed:
-        warnings.warn(f"left out, since Triton does not compile it: {each}", stacklevel=2)
+        warnings.warn(
+            f"left out, since Triton does not compile it: {each}", stacklevel=2
+        )
     _check_labels([variant.label for variant, _ in made])
     return [
         _write(
@@ -154,10 +160,14 @@ def _import_triton():
 def _arch_of(target):
     found = re.fullmatch(r"cuda:sm_(\d+)(a?)", target)
     if not found or int(found[1]) < 80:
-        raise Error(f"target '{target}': write a GPU as fastk-opt --target does, cuda:sm_90a")
+        raise Error(
+            f"target '{target}': write a GPU as fastk-opt --target does, cuda:sm_90a"
+        )
     arch = int(found[1])
     if arch >= 90 and not found[2]:
-        raise Error(f"target '{target}': Triton's code is for {target}a alone; write {target}a")
+        raise Error(
+            f"target '{target}': Triton's code is for {target}a alone; write {target}a"
+        )
     return arch
 
 
@@ -175,7 +185,11 @@ def _kernel_and_configs(triton, kernel, configs):
     if not isinstance(kernel, triton.runtime.JITFunction):
         raise Error(
             f"{kernel!r} is no function of @triton.jit"
-            + (" (unset TRITON_INTERPRET)" if os.environ.get("TRITON_INTERPRET") else "")
+            + (
+                " (unset TRITON_INTERPRET)"
+                if os.environ.get("TRITON_INTERPRET")
+                else ""
+            )
         )
     result = []
     for config in [{}] if configs is None else configs:
@@ -214,9 +228,13 @@ class _Variant:
         self.triton, self.kernel, self.arch = triton, kernel, arch
         known = _options_of_triton() - {each.name for each in kernel.params}
         for each in sorted(options.keys() - known):
-            raise Error(f"Triton has no option '{each}'; it has {', '.join(sorted(known))}")
+            raise Error(
+                f"Triton has no option '{each}'; it has {', '.join(sorted(known))}"
+            )
         self.options = {**options, **{k: v for k, v in config.items() if k in known}}
-        self._bind(args, {**constexprs, **{k: v for k, v in config.items() if k not in known}})
+        self._bind(
+            args, {**constexprs, **{k: v for k, v in config.items() if k not in known}}
+        )
         if self.options.pop("num_ctas", None) not in (None, 1):
             raise Error(
                 "num_ctas above 1 makes clusters, whose launch fastk.from_triton does not know; "
@@ -224,8 +242,12 @@ class _Variant:
             )
         # What says nothing, as a config of Triton's has much of, is not shown.
         shown = {**self.given, **{k: v for k, v in self.options.items() if v}}
-        self.shown = ", ".join(f"{field}={_show(value)}" for field, value in shown.items())
-        label = "-".join([kernel.__name__, *(f"{k}-{_show(v)}" for k, v in shown.items())])
+        self.shown = ", ".join(
+            f"{field}={_show(value)}" for field, value in shown.items()
+        )
+        label = "-".join(
+            [kernel.__name__, *(f"{k}-{_show(v)}" for k, v in shown.items())]
+        )
         self.label = re.sub(r"[^A-Za-z0-9_.-]+", "_", label).strip(".")[:120]
 
     def _bind(self, args, given):
@@ -256,14 +278,23 @@ class _Variant:
                 value = parameter.default
             else:
                 what = "constexprs" if parameter.is_constexpr else "args"
-                raise Error(f"{what} has no value for '{each}' of {self.kernel.__name__}")
+                raise Error(
+                    f"{what} has no value for '{each}' of {self.kernel.__name__}"
+                )
             self.meta[each] = value
-            self._bind_one(place, parameter, value, is_constant=parameter.is_constexpr or each in given)
+            self._bind_one(
+                place,
+                parameter,
+                value,
+                is_constant=parameter.is_constexpr or each in given,
+            )
 
     def _bind_one(self, place, parameter, value, is_constant):
         each = parameter.name
         specialized = not getattr(parameter, "do_not_specialize", False)
-        aligned = specialized and not getattr(parameter, "do_not_specialize_on_alignment", False)
+        aligned = specialized and not getattr(
+            parameter, "do_not_specialize_on_alignment", False
+        )
         is_one = isinstance(value, numbers.Integral) and value == 1 and specialized
         if is_constant or value is None or (is_one and not isinstance(value, bool)):
             self.signature[each] = "constexpr"
@@ -279,7 +310,9 @@ class _Variant:
         kind = self._kind_of(parameter, value)
         self.signature[each] = kind
         is_integer = NUMBERS[kind].startswith("i")
-        self.arguments.append({NUMBERS[kind]: int(value) if is_integer else float(value)})
+        self.arguments.append(
+            {NUMBERS[kind]: int(value) if is_integer else float(value)}
+        )
         if is_integer and aligned and value % 16 == 0:
             self.attributes[(place,)] = [["tt.divisibility", 16]]
 
@@ -287,7 +320,9 @@ class _Variant:
         """Triton's type of a number."""
         each = f"argument '{parameter.name}' of {self.kernel.__name__}"
         if isinstance(value, bool):
-            raise Error(f"{each} is a bool, which no plan can pass: make the parameter a constexpr")
+            raise Error(
+                f"{each} is a bool, which no plan can pass: make the parameter a constexpr"
+            )
         if not isinstance(value, numbers.Real):
             hint = ""
             if "Descriptor" in type(value).__name__:
@@ -295,10 +330,14 @@ class _Variant:
                     ": descriptors of tensors that the host makes (TMA) are not supported; let the "
                     "kernel take pointers"
                 )
-            raise Error(f"{each} is a {type(value).__name__}, which no plan can pass{hint}")
+            raise Error(
+                f"{each} is a {type(value).__name__}, which no plan can pass{hint}"
+            )
         is_integer = isinstance(value, numbers.Integral)
         if not math.isfinite(value):
-            raise Error(f"{each} is {value}, which no plan can pass: make the parameter a constexpr")
+            raise Error(
+                f"{each} is {value}, which no plan can pass: make the parameter a constexpr"
+            )
         kind = getattr(parameter, "annotation_type", "")
         if not kind:
             kind = "fp32"
@@ -306,8 +345,14 @@ class _Variant:
                 kind = "i32" if -(2**31) <= value < 2**31 else "i64"
         bits = 64 if "64" in kind else 32
         is_too_wide = is_integer and not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1)
-        if kind not in NUMBERS or is_too_wide or (not is_integer and not kind.startswith("fp")):
-            raise Error(f"{each} is {value}, which no plan can pass as {kind}: a kernel takes {', '.join(NUMBERS)}")
+        if (
+            kind not in NUMBERS
+            or is_too_wide
+            or (not is_integer and not kind.startswith("fp"))
+        ):
+            raise Error(
+                f"{each} is {value}, which no plan can pass as {kind}: a kernel takes {', '.join(NUMBERS)}"
+            )
         return kind
 
     def compile(self):
@@ -315,7 +360,10 @@ class _Variant:
         from triton.backends.compiler import GPUTarget
 
         source = _source_class(self.kernel)(
-            self.kernel, self.signature, constexprs=self.constants, attrs=self.attributes
+            self.kernel,
+            self.signature,
+            constexprs=self.constants,
+            attrs=self.attributes,
         )
         options = {k: v for k, v in self.options.items() if v is not None}
         options.setdefault("enable_fp_fusion", True)
@@ -325,25 +373,38 @@ class _Variant:
             with _without_line_info(), contextlib.redirect_stdout(io.StringIO()):
                 try:
                     compiled = self.triton.compile(
-                        source, target=target, options={"ptx_version": version, **options}
+                        source,
+                        target=target,
+                        options={"ptx_version": version, **options},
                     )
                     break
                 except Exception as error:
-                    if "requires PTX ISA" not in str(error) or version == PTX_VERSIONS[-1]:
+                    if (
+                        "requires PTX ISA" not in str(error)
+                        or version == PTX_VERSIONS[-1]
+                    ):
                         raise
         self.metadata = compiled.metadata
         if getattr(self.metadata, "tensordesc_meta", None):
-            raise Error(f"{self.label} takes tensor descriptors, which no plan can pass: use pointers")
+            raise Error(
+                f"{self.label} takes tensor descriptors, which no plan can pass: use pointers"
+            )
         head = (
             f"// Made by fastk.from_triton, Triton {self.triton.__version__}: "
             f"{self.kernel.__name__}({', '.join(self.signature)}), {self.shown or 'no options'}.\n"
         )
-        self.ptx = head.encode("ascii", "backslashreplace").decode().replace("\\", "/") + _stripped(
-            compiled.asm["ptx"]
-        )
+        self.ptx = head.encode("ascii", "backslashreplace").decode().replace(
+            "\\", "/"
+        ) + _stripped(compiled.asm["ptx"])
         for sign, why in (
-            ("tensormap.", "makes tensor descriptors (TMA) on the device, which plans alone may: use pointers"),
-            (".extern .func", "calls functions outside of it, as device_print and device_assert do: remove them"),
+            (
+                "tensormap.",
+                "makes tensor descriptors (TMA) on the device, which plans alone may: use pointers",
+            ),
+            (
+                ".extern .func",
+                "calls functions outside of it, as device_print and device_assert do: remove them",
+            ),
         ):
             if sign in self.ptx:
                 raise Error(f"{self.label} {why}")
@@ -351,9 +412,15 @@ class _Variant:
     def plan(self, grid, workspaces):
         """The launch, and the memory behind it that Triton's launcher gives."""
         grid = grid(dict(self.meta)) if callable(grid) else grid
-        grid = [grid] if isinstance(grid, numbers.Integral) else [int(each) for each in grid]
+        grid = (
+            [grid]
+            if isinstance(grid, numbers.Integral)
+            else [int(each) for each in grid]
+        )
         if not 1 <= len(grid) <= 3 or min(grid) < 1:
-            raise Error(f"grid {tuple(grid)}: write one to three numbers of blocks, each above 0")
+            raise Error(
+                f"grid {tuple(grid)}: write one to three numbers of blocks, each above 0"
+            )
         blocks = 1
         for each in grid:
             blocks *= each
@@ -392,13 +459,19 @@ class _Variant:
                 pointers.append({"i64": 0})
                 continue
             if align > WORKSPACE_ALIGNMENT:
-                raise Error(f"{self.label} wants scratch memory aligned to {align} bytes; workspaces are to 256")
+                raise Error(
+                    f"{self.label} wants scratch memory aligned to {align} bytes; workspaces are to 256"
+                )
             pointers.append(f"ws{len(spaces)}")
             spaces.append(size * blocks)
         return pointers
 
     def idea(self, title, category, text):
-        document = text or (self.kernel.fn.__doc__ or "").strip() or "A kernel written in Triton."
+        document = (
+            text
+            or (self.kernel.fn.__doc__ or "").strip()
+            or "A kernel written in Triton."
+        )
         title = title or f"Triton's {self.kernel.__name__}"
         return (
             f"# {title}{', ' + self.shown if self.shown else ''}\nCategory: {category}\n\n{document}\n\n"
@@ -445,7 +518,9 @@ def _stripped(ptx):
 
 def _plan_text(plan):
     """JSON with a line for each field, as a person writes it."""
-    lines = [f" {json.dumps(field)}: {json.dumps(value)}" for field, value in plan.items()]
+    lines = [
+        f" {json.dumps(field)}: {json.dumps(value)}" for field, value in plan.items()
+    ]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -456,24 +531,35 @@ def _show(value):
 
 def _first_line(error):
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if re.search(r"\berror\b", line)] or lines[-1:] or ["no reason given"]
+    told = (
+        [line for line in lines if re.search(r"\berror\b", line)]
+        or lines[-1:]
+        or ["no reason given"]
+    )
     return f"{type(error).__name__}: {told[0]}"
 
 
 def _check_labels(labels):
     for label in labels:
         if labels.count(label) > 1:
-            raise Error(f"two configs have the name '{label}': make them differ, or leave one out")
+            raise Error(
+                f"two configs have the name '{label}': make them differ, or leave one out"
+            )
 
 
 def _write(folder, files):
     """The whole folder or nothing."""
     if folder.exists() and (
-        not folder.is_dir() or not {each.name for each in folder.iterdir()} <= set(files)
+        not folder.is_dir()
+        or not {each.name for each in folder.iterdir()} <= set(files)
     ):
-        raise Error(f"{folder} is there and holds something else: name another folder, or remove it")
+        raise Error(
+            f"{folder} is there and holds something else: name another folder, or remove it"
+        )
     folder.parent.mkdir(parents=True, exist_ok=True)
-    fresh = pathlib.Path(tempfile.mkdtemp(prefix=f".{folder.name[:40]}.", dir=folder.parent))
+    fresh = pathlib.Path(
+        tempfile.mkdtemp(prefix=f".{folder.name[:40]}.", dir=folder.parent)
+    )
     try:
         for name, content in files.items():
             (fresh / name).write_text(content)

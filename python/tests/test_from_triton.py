@@ -11,13 +11,13 @@ import pathlib
 import subprocess
 import sys
 
-import fastk
 import pytest
 import triton
 import triton.language as tl
 from compiled import fastk as run
 from conftest import GOLDEN, ROOT
 
+import fastk
 from fastk.triton_kernels import Error
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -75,7 +75,11 @@ def test_a_kernel_becomes_a_folder(tmp_path):
         to=tmp_path, name="scale", title="Scales", category="memory access", text="Why it pays.",
     )  # fmt: skip
     assert folder == tmp_path / "scale"
-    assert sorted(each.name for each in folder.iterdir()) == ["idea.md", "kernel.ptx", "plan.json"]
+    assert sorted(each.name for each in folder.iterdir()) == [
+        "idea.md",
+        "kernel.ptx",
+        "plan.json",
+    ]
     plan = plan_of(folder)
     assert plan["name"] == "scale"
     (launch,) = plan["steps"]
@@ -96,7 +100,11 @@ def test_a_kernel_becomes_a_folder(tmp_path):
 def test_numbers_are_specialised_as_triton_does(tmp_path):
     def arguments(n, **options):
         (folder,) = fastk.from_triton(
-            scale, (1,), {"x": "in0: f32", "y": "out0: f32", "n": n, "factor": 2}, to=tmp_path, **options
+            scale,
+            (1,),
+            {"x": "in0: f32", "y": "out0: f32", "n": n, "factor": 2},
+            to=tmp_path,
+            **options,
         )
         return launch_of(folder)["arguments"][2:-1]
 
@@ -120,18 +128,26 @@ def test_each_config_is_a_variant(tmp_path):
     assert folders[1].name == "scale-BLOCK-512-num_warps-8"
     # Again, over what is there.
     assert folders[1:] == fastk.from_triton(
-        scale, grid, ["in0: f32", "out0: f32", 1000, 0.5], to=tmp_path, configs=[{"BLOCK": 512, "num_warps": 8}]
+        scale,
+        grid,
+        ["in0: f32", "out0: f32", 1000, 0.5],
+        to=tmp_path,
+        configs=[{"BLOCK": 512, "num_warps": 8}],
     )
 
 
 def test_an_autotuner_brings_its_configs(tmp_path):
     try:
-        tuned = triton.autotune([triton.Config({"BLOCK": block}) for block in (64, 128)], key=["n"])(scale)
+        tuned = triton.autotune(
+            [triton.Config({"BLOCK": block}) for block in (64, 128)], key=["n"]
+        )(scale)
     except RuntimeError as error:
         pytest.skip(f"this Triton makes no autotuner without a GPU: {error}")
     args = ["in0: f32", "out0: f32", 1000, 0.5]
     assert len(fastk.from_triton(tuned, (16,), args, to=tmp_path)) == 2
-    hooked = triton.autotune([triton.Config({"BLOCK": 64}, pre_hook=print)], key=["n"])(scale)
+    hooked = triton.autotune([triton.Config({"BLOCK": 64}, pre_hook=print)], key=["n"])(
+        scale
+    )
     with pytest.raises(Error, match="a config has a pre_hook, which is host code"):
         fastk.from_triton(hooked, (16,), args, to=tmp_path)
 
@@ -140,7 +156,9 @@ def test_scratch_memory_becomes_workspaces(tmp_path):
     """The plan gives what the metadata asks for, for each block."""
     from fastk.triton_kernels import _Variant
 
-    variant = _Variant(triton, scale, 90, ["in0: f32", "ws0: f32", 1000, 0.5], {}, {}, {})
+    variant = _Variant(
+        triton, scale, 90, ["in0: f32", "ws0: f32", 1000, 0.5], {}, {}, {}
+    )
     variant.compile()
     asked = {"global_scratch_size": 384, "global_scratch_align": 128}
     variant.metadata = variant.metadata._replace(**asked)
@@ -181,7 +199,9 @@ def test_scratch_memory_becomes_workspaces(tmp_path):
     ],
 )  # fmt: skip
 def test_what_is_refused(tmp_path, changes, message):
-    given = dict(kernel=scale, grid=(4,), args=["in0: f32", "out0: f32", 1000, 0.5], to=tmp_path)
+    given = dict(
+        kernel=scale, grid=(4,), args=["in0: f32", "out0: f32", 1000, 0.5], to=tmp_path
+    )
     with pytest.raises(Error, match=message):
         fastk.from_triton(**{**given, **changes})
     assert not list(tmp_path.iterdir())
@@ -196,23 +216,37 @@ class TensorDescriptor:
     [
         (prints, "in0: f32", "calls functions outside of it, as device_print"),
         (describes, "in0: f32", "makes tensor descriptors .TMA. on the device"),
-        (prints, TensorDescriptor(), "descriptors of tensors that the host makes .TMA. are not supported"),
+        (
+            prints,
+            TensorDescriptor(),
+            "descriptors of tensors that the host makes .TMA. are not supported",
+        ),
     ],
 )
 def test_what_a_plan_has_no_place_for(tmp_path, kernel, first, message):
     if kernel is describes and not hasattr(tl, "make_tensor_descriptor"):
         pytest.skip("this Triton makes no descriptors on the device")
     with pytest.raises(Error, match=message):
-        fastk.from_triton(kernel, (1,), [first, "out0: f32"], constexprs={"BLOCK": 64}, to=tmp_path)
+        fastk.from_triton(
+            kernel, (1,), [first, "out0: f32"], constexprs={"BLOCK": 64}, to=tmp_path
+        )
 
 
 def test_what_does_not_compile_is_left_out_with_its_reason(tmp_path):
     args = ["out0: f32"]
     with pytest.raises(Error, match="Triton compiles none of the configs"):
-        fastk.from_triton(does_not_compile, (1,), args, configs=[{"BLOCK": 64}], to=tmp_path)
-    with pytest.warns(UserWarning, match="left out, since Triton does not compile it: scale-BLOCK-100"):
+        fastk.from_triton(
+            does_not_compile, (1,), args, configs=[{"BLOCK": 64}], to=tmp_path
+        )
+    with pytest.warns(
+        UserWarning, match="left out, since Triton does not compile it: scale-BLOCK-100"
+    ):
         folders = fastk.from_triton(
-            scale, (4,), ["in0: f32", "out0: f32", 9, 0.5], to=tmp_path, configs=[{"BLOCK": 100}, {"BLOCK": 64}]
+            scale,
+            (4,),
+            ["in0: f32", "out0: f32", 9, 0.5],
+            to=tmp_path,
+            configs=[{"BLOCK": 100}, {"BLOCK": 64}],
         )
     assert [each.name for each in folders] == ["scale-BLOCK-64"]
 
@@ -232,7 +266,13 @@ def test_gluon_kernels(tmp_path):
     from gluon_kernel import copy
 
     assert gluon
-    (folder,) = fastk.from_triton(copy, (4,), ["in0: f32", "out0: f32", 1000], constexprs={"BLOCK": 256}, to=tmp_path)
+    (folder,) = fastk.from_triton(
+        copy,
+        (4,),
+        ["in0: f32", "out0: f32", 1000],
+        constexprs={"BLOCK": 256},
+        to=tmp_path,
+    )
     assert launch_of(folder)["launch"] == "copy"
 
 
@@ -240,13 +280,17 @@ def test_gluon_kernels(tmp_path):
 def test_a_search_takes_them(tmp_path, name):
     """Up to the job of a worker, whose candidate is Triton's PTX."""
     for entry in kernels.WORKLOADS[name]:
-        made = fastk.from_triton(**{**entry, "configs": entry["configs"][:2]}, to=tmp_path / "kernels")
+        made = fastk.from_triton(
+            **{**entry, "configs": entry["configs"][:2]}, to=tmp_path / "kernels"
+        )
     run(
         "fastk-opt", GOLDEN / f"{name}.mlir", "--target=cuda:sm_90a", f"--bank={tmp_path / 'bank'}",
         "--search", f"--proposer=files:{tmp_path / 'kernels'}", f"--evaluator=spool:{tmp_path / 'spool'}",
         "-o", tmp_path / "out.mlir", status=75,
     )  # fmt: skip
-    candidates = {each.read_text() for each in (tmp_path / "spool").glob("job-*/candidate.ptx")}
+    candidates = {
+        each.read_text() for each in (tmp_path / "spool").glob("job-*/candidate.ptx")
+    }
     assert candidates == {(each / "kernel.ptx").read_text() for each in made}
 
 
@@ -255,5 +299,7 @@ def test_the_recorded_ones_are_todays():
     script = ROOT / "scripts" / "regenerate-triton.py"
     if f'TRITON = "{triton.__version__}"' not in script.read_text():
         pytest.skip(f"recorded with another version than {triton.__version__}")
-    result = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        [sys.executable, script, "--check"], capture_output=True, text=True, check=False
+    )
     assert result.returncode == 0, result.stdout + result.stderr

@@ -10,12 +10,12 @@ import json
 import re
 import subprocess
 import sys
-import tomllib
 
-import fastk
 import pytest
+import tomllib
 from conftest import PYTHON, ROOT
 
+import fastk
 from fastk.triton_kernels import NEWEST, OLDEST, Error
 
 BENCHMARK = ROOT / "benchmarks" / "triton_variants.py"
@@ -31,9 +31,14 @@ def test_one_range_of_versions_and_one_pin():
     project = tomllib.loads((PYTHON / "pyproject.toml").read_text())["project"]
     first, behind = ".".join(map(str, OLDEST)), f"{NEWEST[0]}.{NEWEST[1] + 1}"
     assert project["optional-dependencies"]["triton"] == [f"triton>={first},<{behind}"]
-    recorded = re.search(r'TRITON = "([\d.]+)"', (ROOT / "scripts" / "regenerate-triton.py").read_text())[1]
+    recorded = re.search(
+        r'TRITON = "([\d.]+)"', (ROOT / "scripts" / "regenerate-triton.py").read_text()
+    )[1]
     assert f"triton=={recorded}" in (ROOT / "scripts" / "install-deps.sh").read_text()
-    heads = [path.read_text().split("\n")[0] for path in (ROOT / "test/Inputs/triton").rglob("kernel.ptx")]
+    heads = [
+        path.read_text().split("\n")[0]
+        for path in (ROOT / "test/Inputs/triton").rglob("kernel.ptx")
+    ]
     assert len(heads) == 4 and all(f"Triton {recorded}: " in head for head in heads)
 
 
@@ -46,7 +51,9 @@ def verdict(idea, status="ok", seconds=0.0, reason="", title="", language="ptx")
 
 def table(folder, workload):
     (folder / "softmax").mkdir()
-    (folder / "softmax" / "report.json").write_text(json.dumps({"workloads": [workload]}))
+    (folder / "softmax" / "report.json").write_text(
+        json.dumps({"workloads": [workload]})
+    )
     result = subprocess.run(
         [sys.executable, BENCHMARK, "table", folder], capture_output=True, text=True, check=True
     )  # fmt: skip
