@@ -8,6 +8,7 @@
 #   scripts/install-deps.sh --cuda     and CUDA's compile tools for a machine without CUDA, in .venv
 #   scripts/install-deps.sh --llm      and what tests the client for language models, in .venv
 #   scripts/install-deps.sh --triton   and Triton, for the tests of fastk.from_triton, in .venv
+#   scripts/install-deps.sh --site     and Sphinx, which makes the site of docs/, in .venv
 #   scripts/install-deps.sh --lint     and pre-commit with its tools
 set -o errexit -o nounset -o pipefail
 
@@ -26,9 +27,9 @@ readonly PACKAGES=(
   python3 python3-venv python3-dev # its headers: what torch.compile builds for the host
 )
 
-usage() { sed -n '2,12s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,13s/^# \{0,1\}//p' "$0"; }
 
-import=no models=no cuda=no llm=no triton=no lint=no
+import=no models=no cuda=no llm=no triton=no site=no lint=no
 for arg in "$@"; do
   case "$arg" in
     --import) import=yes ;;
@@ -36,6 +37,7 @@ for arg in "$@"; do
     --cuda) cuda=yes ;;
     --llm) llm=yes ;;
     --triton) triton=yes ;;
+    --site) site=yes ;;
     --lint) lint=yes ;;
     -h | --help) usage; exit 0 ;;
     *) echo "install-deps: unknown argument '$arg'" >&2; usage >&2; exit 1 ;;
@@ -83,7 +85,7 @@ case "$version" in
 esac
 
 if [ "$import" = yes ] || [ "$cuda" = yes ] || [ "$llm" = yes ] || [ "$triton" = yes ] ||
-  [ "$lint" = yes ]; then
+  [ "$site" = yes ] || [ "$lint" = yes ]; then
   [ -x .venv/bin/python ] || python3 -m venv .venv
 fi
 if [ "$import" = yes ]; then
@@ -118,6 +120,12 @@ if [ "$triton" = yes ]; then
   .venv/bin/python -c 'import triton; assert triton.__version__ == "3.9.0"' 2>/dev/null || {
     echo "install-deps: installing Triton into .venv"
     .venv/bin/pip install -q -e 'python[triton,test]' triton==3.9.0
+  }
+fi
+if [ "$site" = yes ]; then
+  .venv/bin/python -c 'import sphinx, myst_parser, furo, pytest, xdist' 2>/dev/null || {
+    echo "install-deps: installing Sphinx into .venv"
+    .venv/bin/pip install -q -e 'python[site,test]'
   }
 fi
 if [ "$lint" = yes ]; then

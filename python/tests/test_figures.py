@@ -25,29 +25,46 @@ def figures():
     return module
 
 
-def test_the_picture_is_that_of_the_pages():
+def test_the_pictures_are_those_of_the_pages():
     subprocess.run([sys.executable, SCRIPT, "--check"], check=True)
 
 
 def test_a_stale_picture_is_found(figures, tmp_path, monkeypatch, capsys):
-    (tmp_path / "old.svg").write_text("<svg/>")
+    for name in figures.DRAWN:
+        (tmp_path / name).write_bytes((figures.FIGURES / name).read_bytes())
+    (tmp_path / "host.svg").write_text("<svg/>")
     monkeypatch.setattr(figures, "ROOT", tmp_path)
-    monkeypatch.setattr(figures, "FIGURE", tmp_path / "old.svg")
+    monkeypatch.setattr(figures, "FIGURES", tmp_path)
     monkeypatch.setattr(sys, "argv", ["draw-figures.py", "--check"])
     assert figures.main() == 1
-    assert "old.svg is stale: run scripts/draw-figures.py" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert said == "draw-figures: host.svg is stale: run scripts/draw-figures.py\n"
 
 
 def test_a_page_without_its_table(figures):
-    with pytest.raises(SystemExit, match="families.md has no table of ratios"):
-        figures.ratios_of("families.md", "On another card")
+    with pytest.raises(SystemExit, match="families.md has no table of 'ratio'"):
+        figures.ratios_of(figures.Rows("", "families.md", "On another card"))
+
+
+def test_rows_with_intervals_and_of_one_kind(figures, tmp_path, monkeypatch):
+    (tmp_path / "page.md").write_text(
+        "| row | a |\n|---|--:|\n| 1/x | 1.10× (1.05–1.20) |\n| 2/y | 0.9 |\n| 1/z | – |\n"
+    )
+    monkeypatch.setattr(figures, "PAGES", tmp_path)
+    of = figures.rows_of
+    assert of(figures.Rows("", "page.md", column="a", only="1/")) == [
+        ("1/x", [1.1, 1.05, 1.2], "1.10 (1.05 to 1.20)")
+    ]
+    assert of(figures.Rows("", "page.md", column="a", only="2/")) == [
+        ("2/y", [0.9], "0.9")
+    ]
 
 
 @pytest.mark.parametrize("number", [1, 3, 4])
 def test_the_first_page_says_their_figures(figures, number):
-    _, page, heading = figures.GROUPS[number]
-    mean, losses, rows = re.match(
-        r"([\d.]+); (\d+) of (\d+)", figures.summary(figures.ratios_of(page, heading))
+    rows = figures.DRAWN["ratios.svg"].sources[number]
+    mean, losses, count = re.match(
+        r"([\d.]+); (\d+) of (\d+)", figures.summary(figures.ratios_of(rows))
     ).groups()
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert re.search(rf"{page}\).*\| {mean} \| {losses} of {rows} \|", readme)
+    assert re.search(rf"{rows.page}\).*\| {mean} \| {losses} of {count} \|", readme)
