@@ -32,7 +32,8 @@ if pathlib.Path(__file__).with_name("fastk").joinpath("native").is_dir():
     setup(
         distclass=WithPrograms,
         cmdclass={"bdist_wheel": PlatformWheel},
-        scripts=sorted(str(path) for path in pathlib.Path("commands").iterdir()),
+        scripts=sorted(map(str, pathlib.Path("commands").iterdir())),
+        data_files=[("share/man/man1", sorted(map(str, pathlib.Path("man/man1").iterdir())))],
     )
 else:
     setup()

@@ -24,6 +24,7 @@ readonly PACKAGES=(
   cmake ninja-build ccache git ca-certificates xz-utils
   nlohmann-json3-dev libcurl4-openssl-dev libseccomp-dev googletest libgtest-dev libgmock-dev
   libedit-dev zlib1g-dev libzstd-dev libxml2-dev # wanted by LLVM's CMake files
+  groff-base # the man pages are checked by it
   python3 python3-venv python3-dev # its headers: what torch.compile builds for the host
 )
 

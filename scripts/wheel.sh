@@ -35,6 +35,8 @@ mkdir -p "$stage/commands"
 cp python/pyproject.toml python/setup.py LICENSE "$stage"
 (cd python && find fastk -type f -not -name '*.pyc' -print0 | xargs -0 cp --parents -t "../$stage")
 cmake --install "$build" --component wheel --prefix "$native" >/dev/null
+# Where man looks for them: beside the commands' folder.
+mv "$native/share/man" "$stage/man"
 strip --strip-unneeded "$native"/lib/*.so
 for name in fastk-bank fastk-opt fastk-run fastk-worker; do
   printf '#!python\nfrom fastk.programs import launch\n\nlaunch()\n' >"$stage/commands/$name"

@@ -164,6 +164,9 @@ def test_it_is_what_its_name_says(built):
         "share/fastk/families/host/contraction-panels/kernel.c",
     ):
         assert f"fastk/native/{name}" in names
+    data = "fastk-0.1.0.data/data/share/man/man1"
+    for name in ("fastk-opt", "fastk-run", "fastk-bank", "fastk-worker"):
+        assert f"{data}/{name}.1" in names
 
 
 def test_another_wheel_is_refused(tmp_path):
