@@ -9,6 +9,7 @@
 #   scripts/install-deps.sh --llm      and what tests the client for language models, in .venv
 #   scripts/install-deps.sh --triton   and Triton, for the tests of fastk.from_triton, in .venv
 #   scripts/install-deps.sh --site     and Sphinx, which makes the site of docs/, in .venv
+#   scripts/install-deps.sh --notebooks  and what runs docs/notebooks, in .venv
 #   scripts/install-deps.sh --lint     and pre-commit with its tools
 set -o errexit -o nounset -o pipefail
 
@@ -28,9 +29,9 @@ readonly PACKAGES=(
   python3 python3-venv python3-dev # its headers: what torch.compile builds for the host
 )
 
-usage() { sed -n '2,13s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,14s/^# \{0,1\}//p' "$0"; }
 
-import=no models=no cuda=no llm=no triton=no site=no lint=no
+import=no models=no cuda=no llm=no triton=no site=no notebooks=no lint=no
 for arg in "$@"; do
   case "$arg" in
     --import) import=yes ;;
@@ -39,6 +40,7 @@ for arg in "$@"; do
     --llm) llm=yes ;;
     --triton) triton=yes ;;
     --site) site=yes ;;
+    --notebooks) import=yes notebooks=yes ;;
     --lint) lint=yes ;;
     -h | --help) usage; exit 0 ;;
     *) echo "install-deps: unknown argument '$arg'" >&2; usage >&2; exit 1 ;;
@@ -127,6 +129,12 @@ if [ "$site" = yes ]; then
   .venv/bin/python -c 'import sphinx, myst_parser, furo, pytest, xdist' 2>/dev/null || {
     echo "install-deps: installing Sphinx into .venv"
     .venv/bin/pip install -q -e 'python[site,test]'
+  }
+fi
+if [ "$notebooks" = yes ]; then
+  .venv/bin/python -c 'import nbclient, ipykernel' 2>/dev/null || {
+    echo "install-deps: installing what runs notebooks into .venv"
+    .venv/bin/pip install -q -e 'python[import,notebooks,test]'
   }
 fi
 if [ "$lint" = yes ]; then

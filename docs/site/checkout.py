@@ -10,6 +10,8 @@ import pathlib
 import re
 import tomllib
 
+import notebooks
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 NAVIGATION = tomllib.loads((HERE / "navigation.toml").read_text(encoding="utf-8"))
@@ -46,7 +48,7 @@ def link_of(page, found):
         return found[0]
     if target.is_dir() and is_page(target / "README.md"):
         return f"[{found['text']}]({found['path'].rstrip('/')}/README.md)"
-    if not target.is_dir() and (target.suffix != ".md" or is_page(target)):
+    if not target.is_dir() and (target.suffix not in (".md", ".ipynb") or is_page(target)):
         return found[0]
     place = f"`{target.relative_to(ROOT)}`"
     text = found["text"]
@@ -55,8 +57,11 @@ def link_of(page, found):
 
 def complete(app, name, source):
     """What a page of the checkout has on the site besides its text."""
-    page = ROOT / f"{name}.md"
-    text = LINK.sub(lambda found: link_of(page, found), source[0])
+    page = pathlib.Path(app.env.doc2path(name))
+    text = source[0]
+    if page.suffix == ".ipynb":
+        text = notebooks.markdown(ROOT, page, text)
+    text = LINK.sub(lambda found: link_of(page, found), text)
     if title := NAVIGATION["titles"].get(f"{name}.md"):
         text = f"# {title}\n\n" + re.sub(r"^###(?=#* )", "##", text, flags=re.MULTILINE)
     if name == app.config.root_doc:
@@ -68,6 +73,7 @@ def complete(app, name, source):
 
 
 def setup(app):
+    app.add_source_suffix(".ipynb", "markdown")
     app.connect("source-read", complete)
     app.add_config_value("navigation", NAVIGATION, "env")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -24,7 +24,7 @@ author = "fastk's authors"
 
 extensions = ["myst_parser", "checkout", "mlir_lexer"]
 root_doc = "docs/index"
-include_patterns = ["docs/**/*.md", "docs/*.md", *checkout.pages()]
+include_patterns = ["docs/**/*.md", "docs/*.md", "docs/**/*.ipynb", *checkout.pages()]
 # Recorded prompts and replies are no pages.
 exclude_patterns = ["docs/**/journal/**", "build*", "dist", ".*"]
 

@@ -27,6 +27,7 @@ OPTIONAL = {
     "test_llama_server.py": ("--llm", ["xllamacpp", "gguf"]),
     "test_whole_models.py": ("--models", ["transformers"]),
     "test_from_triton.py": ("--triton", ["triton"]),
+    "test_notebooks.py": ("--notebooks", ["nbclient", "ipykernel"]),
     "test_site.py": ("--site", ["sphinx", "myst_parser", "furo"]),
 }
 

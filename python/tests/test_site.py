@@ -80,6 +80,40 @@ def test_the_first_page_has_four_doors(site):
         assert f'<section id="you-{door}">' in text
 
 
+def test_notebooks_are_pages(site):
+    page = site / "docs" / "notebooks" / "read-a-search.html"
+    text = page.read_text(encoding="utf-8")
+    assert "read_searches" in text and 'href="../report.html"' in text
+    download = next(link for link in Loads(text).links if link.endswith(".ipynb"))
+    assert json.loads((page.parent / download).read_text(encoding="utf-8"))["cells"]
+
+
+def test_outputs_of_the_last_run(checkout, tmp_path):
+    notebook = json.loads(
+        (ROOT / "docs" / "notebooks" / "compile.ipynb").read_text(encoding="utf-8")
+    )
+    cells = [{"cell_type": "markdown", "source": "# One"}, notebook["cells"][1]]
+    (checkout / "docs" / "a.ipynb").write_text(json.dumps({"cells": cells}))
+    (checkout / "docs" / "a.md").unlink()
+    navigation = checkout / "docs" / "site" / "navigation.toml"
+    navigation.write_text(navigation.read_text().replace("a.md", "a.ipynb"))
+    (checkout / "docs" / "index.md").write_text("# First\n\n[a](a.ipynb)\n")
+    ran = checkout / "build" / "notebooks"
+    ran.mkdir(parents=True)
+    page = tmp_path / "site" / "html" / "docs" / "a.html"
+
+    def built(source):
+        said = {"output_type": "stream", "name": "stdout", "text": ["said by\n", "it"]}
+        cell = {"cell_type": "code", "source": source, "outputs": [said]}
+        (ran / "a.ipynb").write_text(json.dumps({"cells": [cells[0], cell]}))
+        result = build(checkout, tmp_path / "site")
+        assert result.returncode == 0, result.stdout
+        return page.read_text(encoding="utf-8")
+
+    assert "said by\nit" in built(cells[1]["source"])
+    assert "said by" not in built("another = 1")
+
+
 def test_search_finds_every_page(site):
     index = (site / "searchindex.js").read_text(encoding="utf-8")
     found = json.loads(index.removeprefix("Search.setIndex(").removesuffix(")"))
