@@ -25,7 +25,7 @@ import sys
 import textwrap
 import time
 
-PROGRAMS = ("fastk-opt", "fastk-run", "fastk-bank", "fastk-worker")
+PROGRAMS = ("fastk-opt", "fastk-run", "fastk-bank", "fastk-worker", "fastk-lsp-server")
 #: "  --bank=<DIR>   - folder ..." and the worker's "  --spool DIR      Answer ...".
 OPTION = re.compile(r"  (?P<option>-\S.*?)(?:\s+- |\s{2,})(?P<text>\S.*)")
 COMMAND = re.compile(r"  (?P<name>\w\S*)\s+- (?P<text>.*)")

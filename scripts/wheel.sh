@@ -38,7 +38,7 @@ cmake --install "$build" --component wheel --prefix "$native" >/dev/null
 # Where man looks for them: beside the commands' folder.
 mv "$native/share/man" "$stage/man"
 strip --strip-unneeded "$native"/lib/*.so
-for name in fastk-bank fastk-opt fastk-run fastk-worker; do
+for name in fastk-bank fastk-lsp-server fastk-opt fastk-run fastk-worker; do
   printf '#!python\nfrom fastk.programs import launch\n\nlaunch()\n' >"$stage/commands/$name"
 done
 for package in "${INSIDE[@]}"; do

@@ -17,6 +17,7 @@
 namespace fastk {
 
 int bankMain(int argc, char **argv);
+int lspMain(int argc, char **argv);
 int optMain(int argc, char **argv);
 int runMain(int argc, char **argv);
 int workerMain(int argc, char **argv);

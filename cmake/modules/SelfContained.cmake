@@ -47,7 +47,7 @@ function(fastk_static_llvm out)
   endforeach()
   llvm_map_components_to_libnames(llvm_libs
     core support irreader asmparser bitwriter linker passes ipo target mc
-    frontendopenmp orcjit
+    frontendopenmp orcjit supportlsp
     x86codegen x86asmparser x86desc x86info
     nvptxcodegen nvptxdesc nvptxinfo)
   list(APPEND waiting ${llvm_libs})

@@ -18,7 +18,7 @@ import sys
 __all__ = ["fastk_opt", "own"]
 
 #: Programs that are one file, fastk-opt's, and know by which name they are called.
-_IN_ONE = ("fastk-bank", "fastk-run")
+_IN_ONE = ("fastk-bank", "fastk-lsp-server", "fastk-run")
 
 
 def own(*parts):

@@ -165,7 +165,7 @@ def test_it_is_what_its_name_says(built):
     ):
         assert f"fastk/native/{name}" in names
     data = "fastk-0.1.0.data/data/share/man/man1"
-    for name in ("fastk-opt", "fastk-run", "fastk-bank", "fastk-worker"):
+    for name in ("fastk-opt", "fastk-run", "fastk-bank", "fastk-worker", "fastk-lsp-server"):
         assert f"{data}/{name}.1" in names
 
 
@@ -191,6 +191,7 @@ def test_its_commands_know_their_names(bare):
     assert "fastk version 0.1.0" in bare.run("fastk-opt", "--version")
     assert "run it, check and time" in bare.run("fastk-run", "--help")
     assert "fastk-bank: the winners" in bare.run("fastk-bank", "--help")
+    assert "for editors" in bare.run("fastk-lsp-server", "--help")
     assert "fastk-worker (job format" in bare.run("fastk-worker", "--version")
 
 

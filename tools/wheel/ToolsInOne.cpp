@@ -1,4 +1,4 @@
-//===- ToolsInOne.cpp - fastk-opt, fastk-run and fastk-bank ---------------===//
+//===- ToolsInOne.cpp - The programs that have MLIR in them ---------------===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,5 +20,7 @@ int main(int argc, char **argv) {
     return fastk::runMain(argc, argv);
   if (name == "fastk-bank")
     return fastk::bankMain(argc, argv);
+  if (name == "fastk-lsp-server")
+    return fastk::lspMain(argc, argv);
   return fastk::optMain(argc, argv);
 }
