@@ -1,14 +1,14 @@
-//===- cuda_on_host.h - Programs of families, on the host -------*- C++ -*-===//
+//===- cuda_on_host.h - Programs for GPUs, on the host ----------*- C++ -*-===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What a program of a family calls, in C++, and what runs its threads one after
-// the other. Lanes of a warp are fibers, which meet in shuffles. There is no
-// shared memory, and no barrier. Included before the program, whose inline
-// assembly is replaced (cuda_on_host.py).
+// What programs of families and of scaffolds call, in C++, and what runs their
+// threads one after the other. Lanes of a warp are fibers, which meet in
+// shuffles. There is no shared memory, and no barrier. Included before the
+// program, whose inline assembly is replaced (cuda_on_host.py).
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,11 +35,16 @@
 #define int32_t fastk_int32_t
 
 #define FASTK_DEVICE inline
+#define FASTK_INFINITY __int_as_float(0x7f800000)
 #define __device__
 #define __global__
 #define __launch_bounds__(...)
+#define __constant__
+#define __forceinline__ inline
 
 typedef unsigned char u8;
+typedef signed char i8;
+typedef short i16;
 typedef unsigned short u16;
 typedef unsigned int u32;
 typedef int i32;
@@ -84,6 +89,18 @@ inline u32 packBF16(float a, float b) {
 inline float2 unpackBF16(u32 bits) {
   return {__int_as_float(bits << 16), __int_as_float(bits & 0xffff0000u)};
 }
+struct __half {
+  _Float16 value;
+};
+inline float __half2float(__half x) { return x.value; }
+inline __half __float2half(float x) { return {(_Float16)x}; }
+struct __nv_bfloat16 {
+  u16 bits;
+};
+inline float __bfloat162float(__nv_bfloat16 x) {
+  return __int_as_float((u32)x.bits << 16);
+}
+inline __nv_bfloat16 __float2bfloat16(float x) { return {(u16)bitsOfBF16(x)}; }
 inline float exp2Fast(float x) { return exp2f(x); }
 inline float rcpFast(float x) { return 1.0f / x; }
 inline float largest(float a, float b) { return a != a || a > b ? a : b; }

@@ -1,13 +1,14 @@
-# ===- cuda_on_host.py - Programs of families, on the host -*- Python -*-===#
+# ===- cuda_on_host.py - Programs for GPUs, on the host -*- Python -*-===#
 #
 # Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===#
-"""Runs a program of one launch, in CUDA-C, without a GPU: thread after thread.
+"""Runs a program and its plan, in CUDA-C, without a GPU: launch after launch, thread after
+thread.
 
-It must have no shared memory. Where it reads or writes beyond its operands and
-its result, or at an address that is no multiple of an access, it fails.
+It must have no shared memory. Where it reads or writes beyond its operands, its results
+or its workspaces, or at an address that is no multiple of an access, it fails.
 """
 
 import json
@@ -18,11 +19,14 @@ import subprocess
 import numpy
 
 HEADER = pathlib.Path(__file__).with_suffix(".h")
-DTYPES = {"f32": "f4", "f16": "f2"}
+DTYPES = {
+    "f64": "f8", "f32": "f4", "f16": "f2", "i64": "i8", "i32": "i4", "i8": "i1",
+    "i1": "?",
+}  # fmt: skip
 
 
 def without_assembly(program):
-    """The program with C++ in place of the header's inline assembly."""
+    """The program with C++ in place of the header's inline assembly, and of includes."""
     for name, call in (("max", "largest"), ("min", "smallest")):
         program = re.sub(
             rf"(float fk_{name}s_f32\(float a, float b\)) {{.*}}",
@@ -31,40 +35,49 @@ def without_assembly(program):
         )
     load = re.compile(r'asm volatile\("ld\.global\.nc\.L1.*?\);\n', re.S)
     program = load.sub("to = *from;\n", program)
+    program = re.sub(r"#include <cuda_(fp16|bf16)\.h>\n", "", program)
     assert not re.search(r"\basm\b", program)
     return program
 
 
 def run_program(job, arrays, folder):
-    """The result of a job's candidate on arrays in its operands' order."""
+    """The one result of a job's candidate on arrays in its operands' order."""
     description = json.loads((job / "job.json").read_text())
-    [step] = description["programs"]["candidate"]["plan"]["steps"]
-    [result] = description["outputs"]
-    dtype = numpy.dtype(DTYPES[result["type"]])
-    sizes = [array.nbytes for array in arrays]
-    sizes.append(int(numpy.prod(result["shape"])) * dtype.itemsize)
-    files = [f"in{number}.bin" for number in range(len(arrays))]
-    for array, name in zip(arrays, files, strict=True):
-        array.tofile(folder / name)
-    last = len(arrays)
-    places = [
-        last if name == "out0" else int(name.removeprefix("in"))
-        for name in step["arguments"]
-    ]
+    plan = description["programs"]["candidate"]["plan"]
+    outputs = [(each["shape"], DTYPES[each["type"]]) for each in description["outputs"]]
+    [result] = run_plan((job / "candidate.cu").read_text(), plan, arrays, outputs, folder)
+    return result
+
+
+def run_plan(program, plan, arrays, outputs, folder):
+    """The results of a program on arrays in its operands' order; of each output a shape
+    and an element type of numpy."""
+    sizes = {f"in{number}": array.nbytes for number, array in enumerate(arrays)}
+    for number, array in enumerate(arrays):
+        array.tofile(folder / f"in{number}.bin")
+    for number, (shape, dtype) in enumerate(outputs):
+        size = int(numpy.prod(shape)) * numpy.dtype(dtype).itemsize
+        sizes[f"out{number}"] = size
+    for number, each in enumerate(plan.get("workspaces", [])):
+        sizes[f"ws{number}"] = each["bytes"]
+    places = {name: number for number, name in enumerate(sizes)}
     lines = [
         f'#include "{HEADER}"',
-        without_assembly((job / "candidate.cu").read_text()),
-        f"static Memory buffers[{last + 1}];",
-        "static void thread() {",
-        f"  {step['launch']}({', '.join(f'buffers[{n}]' for n in places)});",
-        "}",
-        "int main() {",
-        *(f"  buffers[{n}].make({size});" for n, size in enumerate(sizes)),
-        *(f'  buffers[{n}].read("{name}");' for n, name in enumerate(files)),
-        f"  runGrid({step['grid'][0]}, {step['block'][0]}, thread);",
-        f'  buffers[{last}].write("out.bin");',
-        "}",
+        without_assembly(program),
+        f"static Memory buffers[{len(sizes)}];",
     ]
+    for number, step in enumerate(plan["steps"]):
+        arguments = ", ".join(f"buffers[{places[each]}]" for each in step["arguments"])
+        lines.append(f"static void thread{number}() {{ {step['launch']}({arguments}); }}")
+    lines.append("int main() {")
+    lines += [f"  buffers[{places[each]}].make({sizes[each]});" for each in sizes]
+    for number in range(len(arrays)):
+        lines.append(f'  buffers[{places[f"in{number}"]}].read("in{number}.bin");')
+    for number, step in enumerate(plan["steps"]):
+        lines.append(f"  runGrid({step['grid'][0]}, {step['block'][0]}, thread{number});")
+    for number in range(len(outputs)):
+        lines.append(f'  buffers[{places[f"out{number}"]}].write("out{number}.bin");')
+    lines.append("}")
     source = folder / "program.cpp"
     source.write_text("\n".join(lines))
     command = ["clang++-22", "-std=c++20", "-O1", "-w", "-fsanitize=alignment,bounds"]
@@ -74,4 +87,7 @@ def run_program(job, arrays, folder):
             each, cwd=folder, text=True, capture_output=True, check=False
         )
         assert done.returncode == 0, done.stderr[:4000]
-    return numpy.fromfile(folder / "out.bin", dtype).reshape(result["shape"])
+    return [
+        numpy.fromfile(folder / f"out{number}.bin", dtype).reshape(shape)
+        for number, (shape, dtype) in enumerate(outputs)
+    ]

@@ -16,6 +16,7 @@
 #include "fastk/Driver/RunSearch.h"
 #include "fastk/Driver/Session.h"
 #include "fastk/Driver/ToldError.h"
+#include "fastk/Driver/WriteScaffold.h"
 #include "fastk/Evaluate/JobMaker.h"
 #include "fastk/Evaluate/Subprocess.h"
 #include "fastk/Support/DurableFile.h"
@@ -201,6 +202,31 @@ static llvm::Error openBanks(const DriverOptions &options, Session &session,
         options.search.jobs.requireDeterministic}});
 }
 
+/// After hours of searching it would be late to find out that a result cannot
+/// be written.
+static llvm::Error checkOutputs(const DriverOptions &options) {
+  if (options.scaffold)
+    return checkScaffoldFolder(options.scaffold->folder);
+  for (StringRef output :
+       {StringRef(options.emit.output), StringRef(options.emit.header),
+        StringRef(options.listWorkloads)})
+    if (!output.empty() && output != "-")
+      if (llvm::Error error = checkWritable(output))
+        return error;
+  return llvm::Error::success();
+}
+
+/// Writes a folder for a kernel author.
+static int writeScaffold(const DriverOptions &options, ModuleOp formed,
+                         Session &session) {
+  llvm::Expected<std::string> said =
+      writeScaffoldFolder(formed, session.getMatcher(), *options.scaffold);
+  if (!said)
+    return fail(said.takeError());
+  llvm::errs() << "fastk-opt: " << *said << "\n";
+  return kExitDone;
+}
+
 /// Whether there are as many winners as the user asked for.
 static bool hasRequiredHits(const DriverOptions &options,
                             const ApplySummary &summary) {
@@ -234,19 +260,16 @@ int fastk::runDriver(const DriverOptions &options, StringRef executable) {
     return kExitWrong;
   if (options.compileKernel)
     return compileKernelOnly(options, *module);
-  // After hours of searching it would be late to find out.
-  for (StringRef output :
-       {StringRef(options.emit.output), StringRef(options.emit.header),
-        StringRef(options.listWorkloads)})
-    if (!output.empty() && output != "-")
-      if (llvm::Error error = checkWritable(output))
-        return fail(std::move(error));
+  if (llvm::Error error = checkOutputs(options))
+    return fail(std::move(error));
   if (failed(prepareModel(*module, options.search.target)))
     return kExitWrong;
   if (llvm::Error error = openBanks(options, session, executable))
     return fail(std::move(error));
   if (failed(session.form(*module)))
     return kExitWrong;
+  if (options.scaffold)
+    return writeScaffold(options, *module, session);
   warnOfMemory(options, *module);
   if (options.search.scope != SearchScope::None)
     if (int status = search(options, *module, session))

@@ -31,6 +31,8 @@ static const char *const kOverview =
                                             a shared library, callable from C and Python
   fastk-opt --admit-family=DIR --target=cuda
                                             judge a family on random workloads
+  fastk-opt model.mlir --scaffold=softmax -o my-softmax
+                                            a folder to write a kernel of one's own in
   fastk-opt model.mlir --fastk-form-workloads
                                             with pass flags it is mlir-opt: see --help-list
 
@@ -260,6 +262,14 @@ struct CommandLine {
       cl::desc(withDefault("workloads that --admit-family judges; fewer are a "
                            "trial that writes no evidence",
                            families::kMinSamples))};
+  cl::opt<std::string> scaffold{
+      "scaffold", cl::cat(category), cl::value_desc("KEY"),
+      cl::desc(
+          "write the folder -o, where a kernel of one's own for a workload "
+          "begins: what it computes, a plain program that is right, and "
+          "how to judge it. KEY is the beginning of its key, or its name; "
+          "without a match the workloads are listed. See "
+          "docs/kernel-authors.md")};
   cl::opt<std::string> compileKernel{"compile-kernel", cl::Hidden,
                                      cl::cat(category)};
 };
@@ -425,6 +435,22 @@ static bool readAdmission(CommandLine &line) {
   return true;
 }
 
+/// A folder for a kernel author.
+static bool readScaffold(CommandLine &line) {
+  if (!line.scaffold.getNumOccurrences())
+    return true;
+  for (const cl::Option *option : std::initializer_list<const cl::Option *>{
+           &line.search, &line.emit, &line.emitHeader, &line.admitFamily,
+           &line.requireHits, &line.explainMiss, &line.listWorkloads})
+    if (option->getNumOccurrences())
+      return reject("--scaffold compiles and searches nothing: leave out --" +
+                    option->ArgStr);
+  if (line.options.emit.output == "-")
+    return reject("--scaffold writes a folder: name it with -o");
+  line.options.scaffold = {line.scaffold, line.options.emit.output};
+  return true;
+}
+
 /// Options of a search without one would be accepted and mean nothing.
 static bool checkWithoutSearch(const CommandLine &line) {
   // The address of a list would be that of its values.
@@ -480,7 +506,7 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   line.options.arguments.assign(argv, argv + argc);
   if (!readModel(line) || !readEmission(line) || !readParties(line) ||
       !readStrategy(line) || !checkSearch(line) || !readDemands(line) ||
-      !readAdmission(line) ||
+      !readAdmission(line) || !readScaffold(line) ||
       (line.settings.scope == SearchScope::None && !checkWithoutSearch(line)))
     return std::nullopt;
   return std::move(line.options);

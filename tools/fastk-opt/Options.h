@@ -12,6 +12,7 @@
 #include "fastk/Driver/AdmitFamily.h"
 #include "fastk/Driver/Emit.h"
 #include "fastk/Driver/SearchSettings.h"
+#include "fastk/Driver/WriteScaffold.h"
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,6 +41,8 @@ struct DriverOptions {
   /// Admit a family instead of compiling a model; seed and precision are the
   /// search's and the model's.
   std::optional<AdmitOptions> admit;
+  /// Write a folder for a kernel author instead of a compiled model.
+  std::optional<ScaffoldOptions> scaffold;
   /// Compile the one lowering of the input instead of a model: what evaluations
   /// run in a child process.
   std::optional<std::string> compileKernel;

@@ -101,8 +101,13 @@ static std::string showType(Type type) {
 static double bytesOf(Type type) {
   auto shaped = cast<ShapedType>(type);
   Type element = shaped.getElementType();
+  int64_t parts = 1;
+  if (auto complex = dyn_cast<ComplexType>(element)) {
+    element = complex.getElementType();
+    parts = 2;
+  }
   unsigned bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
-  return double(shaped.getNumElements()) * ((bits + 7) / 8);
+  return double(shaped.getNumElements()) * parts * ((bits + 7) / 8);
 }
 
 std::string llm::describeBuffers(LoweringOp workload,

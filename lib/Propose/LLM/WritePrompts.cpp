@@ -294,8 +294,7 @@ static std::string power(double value) {
   return formatv("2^{0}", std::lround(std::log2(value))).str();
 }
 
-/// The numbers that the judge goes by.
-static PromptTemplates::Values contractNumbers() {
+PromptTemplates::Values llm::contractNumbers() {
   namespace contract = worker::contract;
   constexpr double u = 0x1p-24, u64 = 0x1p-53;
   double ieee = contract::ieeeRoundoffs * u;

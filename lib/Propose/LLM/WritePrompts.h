@@ -28,6 +28,9 @@ const TriedVariant *findTried(const ProposalContext &context,
 std::string fenced(llvm::StringRef tag, llvm::StringRef text);
 std::string bullets(llvm::ArrayRef<std::string> lines);
 
+/// The numbers that the judge goes by, for templates.
+PromptTemplates::Values contractNumbers();
+
 class PromptWriter {
 public:
   /// \p task, where families are to be written; null: programs for this
