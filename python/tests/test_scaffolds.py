@@ -264,6 +264,15 @@ def check_cuda(model, key, folder, *options):
         numpy.testing.assert_allclose(got, want, tolerance, tolerance * scale)
 
 
+def check_compiles(scaffold, folder):
+    """A search takes the plain CUDA-C: its plan keeps the rules, and where NVRTC is, it
+    compiles. What does not is refused, and nothing would be pending."""
+    fastk("fastk-opt", scaffold / "workload.mlir", "--target=cuda:sm_90a", "--search=all",
+          f"--proposer=files:{scaffold}", f"--bank={folder / 'gpu-bank'}",
+          f"--evaluator=spool:{folder / 'gpu-jobs'}", "-o", folder / "never.mlir",
+          status=75)  # fmt: skip
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_golden_models(model, tmp_path):
     path = GOLDEN / f"{model}.mlir"
@@ -287,6 +296,7 @@ def test_own_models(name, tmp_path):
         folder.mkdir()
         assert check_on_host(path, key, folder, "--fusion=whole")
         check_cuda(path, key, folder, "--fusion=whole")
+        check_compiles(folder / "cuda", folder)
 
 
 @pytest.mark.parametrize("core", CORES)

@@ -20,6 +20,7 @@
 #include "fastk/Evaluate/JobMaker.h"
 #include "fastk/Evaluate/Subprocess.h"
 #include "fastk/Support/DurableFile.h"
+#include "fastk/Support/ShellWord.h"
 #include "fastk/System/AvailableMemory.h"
 #include "fastk/Target/TargetDescription.h"
 #include "fastk/Transforms/RunPasses.h"
@@ -52,17 +53,7 @@ static std::string commandWith(ArrayRef<std::string> arguments,
                                double minutes) {
   std::string command, others;
   auto add = [&](StringRef word) {
-    static constexpr StringLiteral kPlain =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-        "_-+=,./:@%";
-    bool isPlain =
-        !word.empty() && word.find_first_not_of(kPlain) == StringRef::npos;
-    std::string quoted = word.str();
-    for (size_t at = 0;
-         !isPlain && (at = quoted.find('\'', at)) != std::string::npos; at += 4)
-      quoted.replace(at, 1, "'\\''");
-    command +=
-        (command.empty() ? "" : " ") + (isPlain ? quoted : "'" + quoted + "'");
+    command += (command.empty() ? "" : " ") + shellWord(word);
   };
   for (size_t i = 0; i < arguments.size(); ++i) {
     StringRef word = arguments[i], budget;

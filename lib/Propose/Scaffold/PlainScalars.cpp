@@ -311,38 +311,16 @@ Text ScalarOp::compareFloats(arith::CmpFPredicate predicate) {
 
 Text ScalarOp::compareIntegers(arith::CmpIPredicate predicate) {
   using P = arith::CmpIPredicate;
-  StringRef symbol;
-  bool isUnsigned = false;
-  switch (predicate) {
-  case P::eq:
-    return binary(in[0], "==", in[1], Equality);
-  case P::ne:
-    return binary(in[0], "!=", in[1], Equality);
-  case P::ult:
-    isUnsigned = true;
-    [[fallthrough]];
-  case P::slt:
-    symbol = "<";
-    break;
-  case P::ule:
-    isUnsigned = true;
-    [[fallthrough]];
-  case P::sle:
-    symbol = "<=";
-    break;
-  case P::ugt:
-    isUnsigned = true;
-    [[fallthrough]];
-  case P::sgt:
-    symbol = ">";
-    break;
-  case P::uge:
-    isUnsigned = true;
-    [[fallthrough]];
-  case P::sge:
-    symbol = ">=";
-    break;
-  }
+  if (predicate == P::eq || predicate == P::ne)
+    return binary(in[0], predicate == P::eq ? "==" : "!=", in[1], Equality);
+  bool isUnsigned =
+      llvm::is_contained({P::ult, P::ule, P::ugt, P::uge}, predicate);
+  StringRef symbol = llvm::StringSwitch<StringRef>(
+                         arith::stringifyCmpIPredicate(predicate).drop_front())
+                         .Case("lt", "<")
+                         .Case("le", "<=")
+                         .Case("gt", ">")
+                         .Default(">=");
   if (from == Elem::I1)
     // The other way round where true is -1.
     return isUnsigned ? binary(in[0], symbol, in[1], Order)

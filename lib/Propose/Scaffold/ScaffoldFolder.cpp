@@ -11,6 +11,7 @@
 #include "fastk/Analysis/WorkloadKind.h"
 #include "fastk/Propose/LLM/PromptTemplates.h"
 #include "fastk/Propose/Scaffold.h"
+#include "fastk/Support/ShellWord.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -43,18 +44,6 @@ struct Scaffold {
   StringRef language() const { return isCuda() ? "CUDA-C" : "C"; }
 };
 } // namespace
-
-static std::string quote(StringRef word) {
-  bool isPlain = !word.empty() && llvm::all_of(word, [](char c) {
-    return llvm::isAlnum(c) || StringRef("_-+=,./:@%").contains(c);
-  });
-  if (isPlain)
-    return word.str();
-  std::string text = "'";
-  for (char c : word)
-    text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
 
 //===----------------------------------------------------------------------===//
 // workload.mlir, workload.md, contract.md
@@ -274,7 +263,7 @@ static std::string listSteps(const PlainProgram &plain) {
 static std::string writeReadme(const Scaffold &scaffold) {
   const ScaffoldRequest &request = scaffold.request;
   bool isCuda = scaffold.isCuda();
-  std::string folder = quote(StringRef(request.folder).rtrim('/'));
+  std::string folder = shellWord(StringRef(request.folder).rtrim('/'));
   std::string search = formatv(
       "fastk-opt {0}/workload.mlir --target={1}{2} --search=all \\\n"
       "    --proposer=files:{0} --bank={0}/.bank --report={0}/report.json -o "
