@@ -76,7 +76,7 @@ choose(ArrayRef<DistinctWorkload> workloads, StringRef wanted) {
 
 /// The folder that a folder is made in.
 static std::string parentOf(StringRef folder) {
-  StringRef parent = path::parent_path(folder.rtrim('/'));
+  StringRef parent = path::parent_path(folder);
   return parent.empty() ? "." : parent.str();
 }
 
@@ -104,7 +104,7 @@ static llvm::Error writeFiles(StringRef folder,
   llvm::SmallString<128> prefix(parentOf(folder)), place;
   // What is relative is made in the folder of temporary files.
   std::error_code ec = llvm::sys::fs::make_absolute(prefix);
-  path::append(prefix, "." + path::filename(folder.rtrim('/')));
+  path::append(prefix, "." + path::filename(folder));
   if (!ec)
     ec = llvm::sys::fs::createUniqueDirectory(prefix, place);
   if (ec)

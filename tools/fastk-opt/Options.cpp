@@ -445,9 +445,10 @@ static bool readScaffold(CommandLine &line) {
     if (option->getNumOccurrences())
       return reject("--scaffold compiles and searches nothing: leave out --" +
                     option->ArgStr);
-  if (line.options.emit.output == "-")
+  StringRef folder = StringRef(line.options.emit.output).rtrim('/');
+  if (folder.empty() || folder == "-")
     return reject("--scaffold writes a folder: name it with -o");
-  line.options.scaffold = {line.scaffold, line.options.emit.output};
+  line.options.scaffold = {line.scaffold, folder.str()};
   return true;
 }
 

@@ -19,7 +19,8 @@ namespace fastk {
 struct ScaffoldOptions {
   /// A workload's key, the beginning of one, or its name.
   std::string workload;
-  /// Is made: an error where it is there and not empty.
+  /// Is made: an error where it is there and not empty. Without a '/' behind
+  /// it.
   std::string folder;
 };
 

@@ -263,7 +263,7 @@ static std::string listSteps(const PlainProgram &plain) {
 static std::string writeReadme(const Scaffold &scaffold) {
   const ScaffoldRequest &request = scaffold.request;
   bool isCuda = scaffold.isCuda();
-  std::string folder = shellWord(StringRef(request.folder).rtrim('/'));
+  std::string folder = shellWord(request.folder);
   std::string search = formatv(
       "fastk-opt {0}/workload.mlir --target={1}{2} --search=all \\\n"
       "    --proposer=files:{0} --bank={0}/.bank --report={0}/report.json -o "
