@@ -102,6 +102,11 @@ if ptxas:
     config.available_features.add("ptxas")
     config.substitutions.append(("%ptxas", ptxas))
 
+# CUDA's whole compiler, which only exports are for.
+if shutil.which("nvcc", path=config.environment["PATH"]) and shutil.which("g++"):
+    config.available_features.add("nvcc")
+
+
 def finds_nvrtc():
     """Whether the compiler makes code of a winner in CUDA-C, by asking it."""
     driver = os.path.join(config.test_source_root, "Driver")

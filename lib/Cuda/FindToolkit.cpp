@@ -228,6 +228,12 @@ std::string fastk::cuda::findPtxas() {
   return findProgram("ptxas", {"bin", "../bin"});
 }
 
+std::string fastk::cuda::findDisassembler() {
+  std::string nvdisasm = findProgram("nvdisasm", {"bin", "../bin"});
+  return nvdisasm.empty() ? findProgram("cuobjdump", {"bin", "../bin"})
+                          : nvdisasm;
+}
+
 std::string fastk::cuda::findComputeSanitizer() {
   return findProgram("compute-sanitizer",
                      {"bin", "compute-sanitizer", "../bin"});

@@ -8,6 +8,7 @@
 #ifndef FASTK_TOOLS_FASTK_BANK_COMMANDLINE_H
 #define FASTK_TOOLS_FASTK_BANK_COMMANDLINE_H
 
+#include "Export.h"
 #include "llvm/Support/CommandLine.h"
 #include <string>
 #include <vector>
@@ -24,7 +25,9 @@ struct Options {
   bool remeasureAll = false, byRecord = false, requireDeterministic = false;
   unsigned numThreads = 0;
   bool removeThem = false;
-  std::string exportTo;
+  /// Of an export, and where a family goes.
+  ExportOptions exports;
+  ShowOptions shown;
 };
 
 /// Made when they are parsed: tools of one program have options of one name
@@ -44,8 +47,10 @@ struct CommandLine {
   cl::SubCommand prune{"prune", "list what no compile uses, or --remove it"};
   cl::SubCommand spread{"spread",
                         "move winners to where a bank of very many has them"};
-  cl::SubCommand exports{"export",
-                         "copy winners that hold into a bank of their own"};
+  cl::SubCommand exports{
+      "export",
+      "write winners that hold as another bank, or for nvcc, PyTorch, "
+      "KernelBench, FlashInfer-Bench"};
   cl::SubCommand families{
       "families",
       "one line per family: what it is, and whether it is admitted"};
@@ -122,12 +127,81 @@ struct CommandLine {
                              cl::desc("Remove what is listed"),
                              cl::cat(category), cl::sub(prune)};
   cl::opt<std::string, true> to{"to",
-                                cl::location(given.exportTo),
+                                cl::location(given.exports.to),
                                 cl::value_desc("DIR"),
                                 cl::desc("Where the copies, or the family, go"),
                                 cl::cat(category),
                                 cl::sub(exports),
                                 cl::sub(extract)};
+  cl::opt<bool, true> ptx{"ptx", cl::location(given.shown.ptx),
+                          cl::desc("Also print the PTX of winners for GPUs"),
+                          cl::cat(category), cl::sub(show)};
+  cl::opt<bool, true> sass{
+      "sass", cl::location(given.shown.sass),
+      cl::desc("Also print their machine code, by nvdisasm or cuobjdump"),
+      cl::cat(category), cl::sub(show)};
+  cl::opt<bool, true> resources{
+      "resources", cl::location(given.shown.resources),
+      cl::desc("Also print what ptxas says that each of their kernels needs "
+               "(registers, spills, shared memory), and how many blocks that "
+               "lets on a multiprocessor"),
+      cl::cat(category), cl::sub(show)};
+  cl::opt<ExportFormat, true> format{
+      "format",
+      cl::location(given.exports.format),
+      cl::desc("What is written (docs/export.md); default bank"),
+      cl::values(
+          clEnumValN(ExportFormat::Bank, "bank", "copies, as another bank"),
+          clEnumValN(ExportFormat::Cu, "cu",
+                     "one file for nvcc: kernels, launcher, a program to "
+                     "profile"),
+          clEnumValN(ExportFormat::Torch, "torch",
+                     "a Python package for PyTorch that compiles itself"),
+          clEnumValN(ExportFormat::KernelBench, "kernelbench",
+                     "a ModelNew for the problem --reference"),
+          clEnumValN(ExportFormat::FlashInfer, "flashinfer",
+                     "a Solution for the Definition --definition")),
+      cl::cat(category),
+      cl::sub(exports)};
+  cl::opt<std::string, true> reference{
+      "reference",
+      cl::location(given.exports.reference),
+      cl::value_desc("FILE.py"),
+      cl::desc("The KernelBench problem whose Model the winner replaces"),
+      cl::cat(category),
+      cl::sub(exports)};
+  cl::opt<std::string, true> definition{
+      "definition",
+      cl::location(given.exports.definition),
+      cl::value_desc("FILE.json"),
+      cl::desc("The Definition of FlashInfer-Bench that the winner solves"),
+      cl::cat(category),
+      cl::sub(exports)};
+  cl::list<std::string, std::vector<std::string>> axes{
+      "axis",
+      cl::location(given.exports.axes),
+      cl::value_desc("NAME=SIZE"),
+      cl::desc("The size of an open axis of the Definition; repeatable"),
+      cl::cat(category),
+      cl::sub(exports)};
+  cl::opt<std::string, true> imported{
+      "imported",
+      cl::location(given.exports.imported),
+      cl::value_desc("DIR"),
+      cl::desc("The model's import, made before by python3 -m "
+               "fastk.kernelbench.reference or fastk.flashinfer; else it is "
+               "imported now, which needs PyTorch"),
+      cl::cat(category),
+      cl::sub(exports)};
+  cl::opt<Precision, true> precision{
+      "precision",
+      cl::location(given.exports.precision),
+      cl::desc("The loosest error class for a model; default ieee"),
+      cl::values(clEnumValN(Precision::ieee, "ieee", "that of f32"),
+                 clEnumValN(Precision::tf32, "tf32", "that of TF32"),
+                 clEnumValN(Precision::half, "half", "that of f16")),
+      cl::cat(category),
+      cl::sub(exports)};
 };
 
 } // namespace fastk::bank

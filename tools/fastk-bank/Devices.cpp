@@ -6,19 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Devices.h"
+#include "DeviceCode.h"
 #include "fastk/Cuda/QueryDevice.h"
 #include "fastk/Evaluate/LocalPool.h"
-#include "llvm/Support/Path.h"
 
 using namespace fastk;
 using namespace fastk::bank;
-
-/// A program beside this one.
-static std::string siblingOf(llvm::StringRef executable, llvm::StringRef name) {
-  llvm::SmallString<128> path(llvm::sys::path::parent_path(executable));
-  llvm::sys::path::append(path, name);
-  return std::string(path);
-}
 
 Device &Devices::of(llvm::StringRef target) {
   auto [entry, isNew] = devices.try_emplace(target);

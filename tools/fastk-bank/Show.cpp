@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Tool.h"
+#include "DeviceCode.h"
+#include "Resources.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -18,14 +19,6 @@ using namespace fastk::bank;
 namespace json = llvm::json;
 
 namespace {
-
-/// The plan of a verified winner; nothing for languages without.
-std::optional<worker::LaunchPlan> planOf(LoweringOp lowering) {
-  if (lowering.getPlan().empty())
-    return std::nullopt;
-  FailureOr<worker::LaunchPlan> plan = readPlan(lowering);
-  return succeeded(plan) ? std::optional(std::move(*plan)) : std::nullopt;
-}
 
 /// "132x1x1", without what is 1 at the end.
 std::string formatExtents(const worker::Dim3 &extents) {
@@ -130,57 +123,136 @@ void fastk::bank::loadAll(std::vector<Row> &rows, MLIRContext &context) {
   }
 }
 
-int fastk::bank::showOrVerify(const std::vector<Row> &rows, bool show,
-                              bool asJson) {
-  auto isStale = [](const Row &row) { return !row.winner; };
-  size_t staleCount = llvm::count_if(rows, isStale);
-  if (asJson) {
-    json::OStream os(llvm::outs(), 2);
-    os.object([&] {
-      os.attribute("format", 1);
-      os.attributeArray("winners", [&] {
-        for (const Row &row : rows) {
-          if (!row.winner)
-            continue;
-          json::Object object = headerJson(row);
-          if (show) {
-            WinnerRecord record = row.winner->getRecord();
-            object["text"] = record.text;
-            json::Object errors;
-            for (auto &[distribution, error] : record.errors)
-              errors[distribution] = error;
-            object["errors"] = std::move(errors);
-            object["workspace_bytes"] =
-                static_cast<int64_t>(row.winner->getLowering().getWorkspace());
-            if (auto plan = planOf(row.winner->getLowering()))
-              object["plan"] =
-                  llvm::cantFail(json::parse(worker::toJSON(*plan)));
-            object["program"] =
-                row.winner->getLowering().getSource().value_or("");
-          }
-          os.value(std::move(object));
-        }
-      });
-      os.attributeArray("stale", [&] {
-        for (const Row &row : rows)
-          if (!row.winner)
-            os.value(json::Object{{"folder", row.entry.folder},
-                                  {"bank", row.bank},
-                                  {"reason", row.entry.problem}});
-      });
-    });
-    llvm::outs() << "\n";
-  } else {
-    for (const Row &row : rows) {
-      if (!row.winner)
-        llvm::outs() << "stale: " << row.entry.folder << ": "
-                     << row.entry.problem << "\n";
-      else if (show)
-        showWinner(row, llvm::outs());
-    }
-    if (!show)
-      llvm::outs() << rows.size() - staleCount << " of " << rows.size()
-                   << " winners verified, " << staleCount << " stale\n";
+/// What is asked for of a winner's code, made for it.
+struct ShownCode {
+  std::vector<LaunchResources> resources;
+  std::string ptx, sass;
+};
+
+static llvm::Expected<ShownCode> readCode(const Row &row, DeviceCode &code,
+                                          const ShowOptions &options) {
+  ShownCode shown;
+  llvm::Expected<LaunchRecipe> recipe = code.recipeOf(*row.winner);
+  if (!recipe)
+    return recipe.takeError();
+  llvm::Expected<cuda::CompileResult> compiled = code.compile(*recipe);
+  if (!compiled)
+    return compiled.takeError();
+  if (options.resources)
+    shown.resources = resourcesOf(*recipe, *compiled);
+  if (options.ptx)
+    shown.ptx = compiled->ptx;
+  if (options.sass) {
+    llvm::Expected<std::string> sass = disassemble(compiled->cubin);
+    if (!sass)
+      return sass.takeError();
+    shown.sass = std::move(*sass);
   }
-  return !show && staleCount > 0 ? kExitRefused : kExitDone;
+  return shown;
+}
+
+static void printCode(const ShownCode &shown, const ShowOptions &options,
+                      raw_ostream &os) {
+  printResources(shown.resources, [&](StringRef label, const Twine &value) {
+    os << "  " << llvm::left_justify(label, 12) << value << "\n";
+  });
+  if (options.ptx)
+    os << "\n" << StringRef(shown.ptx).trim() << "\n";
+  if (options.sass)
+    os << "\n" << StringRef(shown.sass).trim() << "\n";
+}
+
+static json::Object shownJson(const Row &row, const ShownCode &shown,
+                              const ShowOptions &options) {
+  json::Object object = headerJson(row);
+  LoweringOp lowering = row.winner->getLowering();
+  WinnerRecord record = row.winner->getRecord();
+  object["text"] = record.text;
+  json::Object errors;
+  for (auto &[distribution, error] : record.errors)
+    errors[distribution] = error;
+  object["errors"] = std::move(errors);
+  object["workspace_bytes"] = static_cast<int64_t>(lowering.getWorkspace());
+  if (auto plan = planOf(lowering))
+    object["plan"] = llvm::cantFail(json::parse(worker::toJSON(*plan)));
+  object["program"] = lowering.getSource().value_or("");
+  if (options.resources)
+    object["resources"] = toJson(shown.resources);
+  if (options.ptx)
+    object["ptx"] = shown.ptx;
+  if (options.sass)
+    object["sass"] = shown.sass;
+  return object;
+}
+
+/// `{"format": 1, "winners": [...], "stale": [...]}`.
+static void printJson(const std::vector<Row> &rows, json::Array winners) {
+  json::Array stale;
+  for (const Row &row : rows)
+    if (!row.winner)
+      stale.push_back(json::Object{{"folder", row.entry.folder},
+                                   {"bank", row.bank},
+                                   {"reason", row.entry.problem}});
+  json::OStream os(llvm::outs(), 2);
+  os.object([&] {
+    os.attribute("format", 1);
+    os.attribute("winners", std::move(winners));
+    os.attribute("stale", std::move(stale));
+  });
+  llvm::outs() << "\n";
+}
+
+static void printStale(const Row &row) {
+  llvm::outs() << "stale: " << row.entry.folder << ": " << row.entry.problem
+               << "\n";
+}
+
+int fastk::bank::showWinners(const std::vector<Row> &rows,
+                             const ShowOptions &options) {
+  DeviceCode code(options.executable);
+  json::Array list;
+  for (const Row &row : rows) {
+    if (!row.winner) {
+      if (!options.asJson)
+        printStale(row);
+      continue;
+    }
+    ShownCode shown;
+    if (options.needsCode()) {
+      llvm::Expected<ShownCode> made = readCode(row, code, options);
+      if (!made)
+        return reportError(row.entry.folder + ": " +
+                           llvm::toString(made.takeError()));
+      shown = std::move(*made);
+    }
+    if (options.asJson) {
+      list.push_back(shownJson(row, shown, options));
+      continue;
+    }
+    showWinner(row, llvm::outs());
+    printCode(shown, options, llvm::outs());
+  }
+  if (options.asJson)
+    printJson(rows, std::move(list));
+  return kExitDone;
+}
+
+int fastk::bank::verifyWinners(const std::vector<Row> &rows, bool asJson) {
+  size_t stale = 0;
+  json::Array list;
+  for (const Row &row : rows) {
+    if (row.winner) {
+      list.push_back(headerJson(row));
+      continue;
+    }
+    ++stale;
+    if (!asJson)
+      printStale(row);
+  }
+  if (asJson)
+    printJson(rows, std::move(list));
+  else
+    llvm::outs() << rows.size() - stale << " of " << rows.size()
+                 << " winners verified, " << stale << " stale\n";
+  return stale > 0 ? kExitRefused : kExitDone;
 }

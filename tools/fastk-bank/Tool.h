@@ -48,8 +48,21 @@ void loadAll(std::vector<Row> &rows, mlir::MLIRContext &context);
 llvm::json::Object headerJson(const Row &row);
 /// Prints one line per winner.
 int listWinners(const std::vector<Row> &rows, bool asJson);
-/// Prints all that is known of each winner, or how many are stale.
-int showOrVerify(const std::vector<Row> &rows, bool show, bool asJson);
+/// What show adds of winners for GPUs.
+struct ShowOptions {
+  bool asJson = false;
+  /// Their PTX, their machine code, what ptxas says that they need.
+  bool ptx = false, sass = false, resources = false;
+  /// This program: the compiler is beside it.
+  std::string executable;
+
+  bool needsCode() const { return ptx || sass || resources; }
+};
+
+/// Prints all that is known of each winner.
+int showWinners(const std::vector<Row> &rows, const ShowOptions &options);
+/// Prints how many are stale, and which.
+int verifyWinners(const std::vector<Row> &rows, bool asJson);
 
 /// Lists the families of folders, none: the shipped ones, and whether they are
 /// admitted.
@@ -79,10 +92,6 @@ int merge(llvm::StringRef into, std::vector<Row> &rows,
 /// Measures each winner of `rows` that was loaded on this machine.
 int verifyByMeasuring(std::vector<Row> &rows, const MergeOptions &options,
                       bool asJson);
-
-/// Copies the winners of `rows` that hold into a bank of their own.
-int exportWinners(llvm::StringRef to, std::vector<Row> &rows,
-                  mlir::MLIRContext &context);
 
 /// Lists what no compile uses, or removes it.
 int prune(llvm::ArrayRef<std::string> banks, bool remove, bool asJson,

@@ -40,12 +40,16 @@ trajectory.json (how it was found). Reading a bank never runs what is in it.
   fastk-bank list                what is there: key, name, shapes, target,
                                  precision, time, against the default lowering
   fastk-bank show --key=1f3a     all that is known of one winner
+  fastk-bank show --resources    also registers, spills, occupancy; --ptx, --sass
   fastk-bank verify winners      check keys and digests of a bank
   fastk-bank verify --remeasure  validate and time them on this machine again
   fastk-bank merge mine theirs   their winners into mine, measured side by side
   fastk-bank prune               what no compile uses; --remove removes it
   fastk-bank spread DIR          make it a bank of very many winners
   fastk-bank export --to=DIR     copies of winners, to share or to commit
+  fastk-bank export --format=cu --to=DIR
+                                 kernels for others: cu, torch, kernelbench,
+                                 flashinfer (docs/export.md)
   fastk-bank list --json | jq    the same for programs
   fastk-bank families            programs for every size, and whether evidence
                                  of their correctness stands
@@ -63,11 +67,11 @@ or, measured again, wrong or no faster than the default lowering
 } // namespace
 
 static int runExtract(const Options &options) {
-  if (options.directories.size() != 1 || options.exportTo.empty())
+  if (options.directories.size() != 1 || options.exports.to.empty())
     return reportError("extract-family needs a winner's folder and where the "
                        "family goes: fastk-bank extract-family WINNER "
                        "--to=DIR");
-  return extractFamily(options.directories.front(), options.exportTo);
+  return extractFamily(options.directories.front(), options.exports.to);
 }
 
 /// What is wrong with options that any subcommand may have; empty where nothing
@@ -108,9 +112,7 @@ static std::string checkCommand(const CommandLine &line,
   if (line.merge && options.directories.size() < 2)
     return "merge needs the bank that takes the winners, then the banks that "
            "they come from: fastk-bank merge INTO FROM...";
-  if (line.exports && options.exportTo.empty())
-    return "export needs --to=DIR, where the copies go";
-  return {};
+  return line.exports ? checkExport(options.exports) : std::string();
 }
 
 /// The winners of these banks that the options ask for, not yet read.
@@ -167,11 +169,22 @@ static int runOnWinners(const CommandLine &line, const Options &options,
   merging.executable = executable;
   if (line.merge)
     return merge(into, *rows, merging, context);
-  if (line.exports)
-    return exportWinners(options.exportTo, *rows, context);
+  if (line.exports) {
+    ExportOptions exports = options.exports;
+    exports.keyPrefix = options.keyPrefix;
+    exports.target = options.onlyTarget;
+    exports.banks = banks.vec();
+    exports.executable = executable;
+    return exportWinners(exports, *rows);
+  }
   if (line.verify && options.remeasureAll)
     return verifyByMeasuring(*rows, merging, options.asJson);
-  return showOrVerify(*rows, static_cast<bool>(line.show), options.asJson);
+  if (line.verify)
+    return verifyWinners(*rows, options.asJson);
+  ShowOptions shown = options.shown;
+  shown.asJson = options.asJson;
+  shown.executable = executable;
+  return showWinners(*rows, shown);
 }
 
 static int run(int argc, char **argv) {

@@ -63,6 +63,10 @@ std::string findNsightCompute();
 /// or of $PATH; empty when there is none.
 std::string findPtxas();
 
+/// nvdisasm or cuobjdump, which show machine code, found likewise; empty when
+/// there is neither.
+std::string findDisassembler();
+
 /// The headers of the toolkit that device code may include.
 extern const std::vector<std::string> allowedHeaders;
 

@@ -8,6 +8,7 @@
 #include "Facts.h"
 #include "ReadReply.h"
 #include "fastk/System/AvailableMemory.h"
+#include "fastk/Target/Occupancy.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -16,46 +17,6 @@
 
 using namespace llvm;
 using namespace fastk;
-
-// How registers and shared memory are handed out, from compute capability 8.0
-// to 9.0: cuda_occupancy.h of the CUDA toolkit
-// (cudaOccRegAllocationGranularity, cudaOccSMemAllocationGranularity,
-// cudaOccSubPartitionsPerMultiprocessor). Registers go to warps in units of
-// 256, a multiprocessor has four parts with a quarter of the registers each,
-// shared memory comes in units of 128 bytes.
-static constexpr int64_t kRegisterUnit = 256, kPartitions = 4,
-                         kSharedUnit = 128;
-
-llm::Occupancy llm::computeOccupancy(const DeviceDescription &device,
-                                     int64_t threads, int64_t registers,
-                                     int64_t sharedBytes) {
-  Occupancy result;
-  if (threads <= 0 || device.warpSize == 0)
-    return result;
-  int64_t warps = divideCeil(threads, device.warpSize);
-  int64_t most = device.threadsPerMultiprocessor / device.warpSize;
-  result.blocks = std::numeric_limits<int64_t>::max();
-  auto limit = [&](int64_t blocks, StringRef limiter) {
-    if (blocks < result.blocks) {
-      result.blocks = blocks;
-      result.limiter = limiter.str();
-    }
-  };
-  limit(most / warps, "threads");
-  limit(device.blocksPerMultiprocessor, "blocks");
-  if (registers > 0) {
-    int64_t ofWarp = alignTo(registers * device.warpSize, kRegisterUnit);
-    int64_t ofPart = device.registersPerMultiprocessor / kPartitions;
-    limit(ofPart / ofWarp * kPartitions / warps, "registers");
-  }
-  int64_t shared =
-      alignTo(sharedBytes + device.sharedBytesReserved, kSharedUnit);
-  if (shared > 0)
-    limit(device.sharedBytesPerMultiprocessor / shared, "shared memory");
-  result.warps = result.blocks * warps;
-  result.share = most ? double(result.warps) / most : 0;
-  return result;
-}
 
 std::string llm::showSeconds(double seconds) {
   if (seconds < 1e-7)
@@ -160,8 +121,8 @@ static void addLaunches(const worker::LaunchPlan &plan,
       line += formatv(", {0} B of local memory a thread (arrays that are "
                       "indexed dynamically, or spills)",
                       kernel->stackBytes);
-    llm::Occupancy occupancy =
-        llm::computeOccupancy(device, threads, kernel->registers, shared);
+    Occupancy occupancy =
+        computeOccupancy(device, threads, kernel->registers, shared);
     if (occupancy.blocks > 0)
       line += formatv(
           "; {0} blocks a multiprocessor (occupancy {1:f0} %, "

@@ -21,20 +21,6 @@
 
 namespace fastk::llm {
 
-/// Blocks of a launch on one multiprocessor.
-struct Occupancy {
-  int64_t blocks = 0;
-  int64_t warps = 0;
-  /// Of the warps that a multiprocessor can hold, 0 to 1.
-  double share = 0;
-  /// "registers", "shared memory", "threads", "blocks".
-  std::string limiter;
-};
-/// Of blocks of `threads` threads with `registers` each and `sharedBytes`,
-/// static and dynamic. Zero blocks: it does not fit.
-Occupancy computeOccupancy(const DeviceDescription &device, int64_t threads,
-                           int64_t registers, int64_t sharedBytes);
-
 /// "12.3 us", "1.25 ms".
 std::string showSeconds(double seconds);
 /// What a program uses, by its text: "wgmma", "TMA", "cp.async", ...

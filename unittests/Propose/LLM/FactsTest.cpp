@@ -9,6 +9,7 @@
 #include "LLMTestUtils.h"
 #include "fastk/Propose/Parameters.h"
 #include "fastk/System/AvailableMemory.h"
+#include "fastk/Target/Occupancy.h"
 #include "gmock/gmock.h"
 
 using namespace fastk;
