@@ -7,6 +7,7 @@
 
 #include "fastk/Bank/Bank.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -87,6 +88,16 @@ BankLookup Bank::lookup(StringRef key, const WinnerFilter &filter,
   for (const BankEntry &entry : usable) {
     llvm::Expected<std::unique_ptr<Winner>> loaded =
         load(entry.folder, context);
+    if (!loaded && llvm::sys::fs::get_file_type(entry.folder, false) ==
+                       llvm::sys::fs::file_type::file_not_found) {
+      // Another process has moved or removed it since its head was read.
+      llvm::consumeError(loaded.takeError());
+      llvm::Expected<Bank> now = open(directory);
+      if (now)
+        return now->lookup(key, filter, context);
+      llvm::consumeError(now.takeError());
+      continue;
+    }
     if (!loaded) {
       result.stale.push_back(
           {entry.folder, llvm::toString(loaded.takeError())});

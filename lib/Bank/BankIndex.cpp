@@ -12,14 +12,22 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include <cerrno>
 #include <fcntl.h>
 #include <limits>
+#include <sys/stat.h>
 
 using namespace mlir;
 using namespace fastk;
 
 /// Enough for the attributes of any lowering that fastk writes.
 static constexpr size_t kHeaderBytes = 32 * 1024;
+
+/// Whether nothing stands at `path`, not even a link.
+static bool isMissing(const std::string &path) {
+  struct stat status;
+  return ::lstat(path.c_str(), &status) != 0 && errno == ENOENT;
+}
 
 /// Calls `visit` with every folder in `directory` that is not hidden.
 static llvm::Error
@@ -42,6 +50,29 @@ visitFolders(StringRef directory,
   }
   if (code)
     return fileError(directory, "list the folder", code.value());
+  return llvm::Error::success();
+}
+
+/// The same of a folder that others may change meanwhile: what is moved within
+/// it while it is listed may be in no listing.
+static llvm::Error
+visitSettled(StringRef directory,
+             llvm::function_ref<void(StringRef path)> visit) {
+  constexpr int kAttempts = 4;
+  std::vector<std::string> folders;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    folders.clear();
+    llvm::sys::fs::file_status before, after;
+    (void)llvm::sys::fs::status(directory, before);
+    if (llvm::Error error = visitFolders(directory, [&](StringRef folder) {
+          folders.push_back(folder.str());
+        }))
+      return error;
+    (void)llvm::sys::fs::status(directory, after);
+    if (before.getLastModificationTime() == after.getLastModificationTime())
+      break;
+  }
+  llvm::for_each(folders, visit);
   return llvm::Error::success();
 }
 
@@ -94,6 +125,9 @@ void Bank::index(StringRef folder) {
 
 llvm::Expected<Bank> Bank::open(StringRef directory) {
   Bank bank;
+  // Folders of winners are told by their paths below it.
+  while (directory.size() > 1 && directory.ends_with("/"))
+    directory = directory.drop_back();
   bank.directory = directory.str();
   if (!llvm::sys::fs::exists(directory))
     return bank;
@@ -105,7 +139,7 @@ llvm::Expected<Bank> Bank::open(StringRef directory) {
   std::vector<std::string> folders;
   llvm::Error inner = llvm::Error::success();
   llvm::Error outer = visitFolders(directory, [&](StringRef target) {
-    llvm::Error error = visitFolders(target, [&](StringRef folder) {
+    llvm::Error error = visitSettled(target, [&](StringRef folder) {
       std::optional<unsigned> reductions =
           spreadReductions(llvm::sys::path::filename(folder));
       if (reductions && !llvm::sys::fs::exists(folder + "/lowering.mlir"))
@@ -126,13 +160,16 @@ llvm::Expected<Bank> Bank::open(StringRef directory) {
   return bank;
 }
 
-/// The folders in `directory`, in their order; none where it cannot be listed,
-/// as most of those that a key may lie in are not there.
-static std::vector<std::string> foldersIn(const Twine &directory) {
+/// The folders in `directory`, in their order; none where it is not there, as
+/// most of those that a key may lie in are not. One that cannot be listed is in
+/// the list itself: what reads it says why.
+static std::vector<std::string> foldersIn(const std::string &directory) {
   std::vector<std::string> folders;
-  llvm::consumeError(visitFolders(directory.str(), [&](StringRef folder) {
-    folders.push_back(folder.str());
-  }));
+  llvm::Error error = visitFolders(
+      directory, [&](StringRef folder) { folders.push_back(folder.str()); });
+  if (error && !isMissing(directory))
+    folders.push_back(directory);
+  llvm::consumeError(std::move(error));
   llvm::sort(folders);
   return folders;
 }
@@ -153,6 +190,19 @@ size_t Bank::size() const {
 }
 
 std::vector<BankEntry> Bank::entriesOf(StringRef key) const {
+  bool isGone = false;
+  std::vector<BankEntry> found = entriesNow(key, isGone);
+  // Another process has moved or removed one since: what is there now counts.
+  if (!isGone)
+    return found;
+  llvm::Expected<Bank> now = open(directory);
+  if (now)
+    return now->entriesNow(key, isGone);
+  llvm::consumeError(now.takeError());
+  return found;
+}
+
+std::vector<BankEntry> Bank::entriesNow(StringRef key, bool &isGone) const {
   // Of folders without a key in their names the heads are read, once.
   if (!unnamed) {
     unnamed.emplace();
@@ -171,28 +221,25 @@ std::vector<BankEntry> Bank::entriesOf(StringRef key) const {
   std::vector<BankEntry> result;
   auto add = [&](const IndexEntry &entry) {
     BankEntry read = readEntry(entry.folder);
-    if (!entry.key8.empty() || (read.header && read.header->key == key))
+    bool isHere = read.header || !isMissing(entry.folder);
+    isGone |= !isHere;
+    if (isHere &&
+        (!entry.key8.empty() || (read.header && read.header->key == key)))
       result.push_back(std::move(read));
   };
-  bool isGone = false;
-  for (unsigned position : positions) {
-    isGone |= !llvm::sys::fs::exists(entries[position].folder);
+  for (unsigned position : positions)
     add(entries[position]);
-  }
-  // Another process has moved or removed it since: what is there now counts.
-  if (isGone) {
-    if (llvm::Expected<Bank> now = open(directory))
-      return now->entriesOf(key);
-    else
-      llvm::consumeError(now.takeError());
-  }
-  for (const SpreadFolder &part : spread)
-    for (const std::string &folder :
-         foldersIn(part.path + "/" + spreadDigits(key))) {
+  for (const SpreadFolder &part : spread) {
+    std::string place = part.path + "/" + spreadDigits(key).str();
+    for (const std::string &folder : foldersIn(place)) {
       StringRef digits = keyDigitsOfName(llvm::sys::path::filename(folder));
-      if (digits.empty() || key.starts_with(digits))
+      // The place itself where it cannot be listed: that is said.
+      if (folder == place)
+        result.push_back(readEntry(folder));
+      else if (digits.empty() || key.starts_with(digits))
         add({folder, digits.str()});
     }
+  }
   return result;
 }
 
@@ -200,6 +247,20 @@ std::vector<BankEntry> Bank::entriesOf(StringRef key) const {
 static constexpr size_t kWorthCaching = 100;
 
 std::optional<unsigned> Bank::mostReductions(StringRef target) const {
+  bool isGone = false;
+  std::optional<unsigned> most = mostReductionsNow(target, isGone);
+  if (!isGone)
+    return most;
+  // Another process has moved or removed winners since.
+  llvm::Expected<Bank> now = open(directory);
+  if (now)
+    return now->mostReductionsNow(target, isGone);
+  llvm::consumeError(now.takeError());
+  return most;
+}
+
+std::optional<unsigned> Bank::mostReductionsNow(StringRef target,
+                                                bool &isGone) const {
   bool caches = entries.size() >= kWorthCaching;
   std::optional<HeadCache> cache;
   if (caches)
@@ -225,8 +286,10 @@ std::optional<unsigned> Bank::mostReductions(StringRef target) const {
       }
     }
     BankEntry read = readEntry(entry.folder);
-    if (!read.header)
+    if (!read.header) {
+      isGone |= isMissing(entry.folder);
       continue;
+    }
     count(read.header->target, read.header->reductions);
     if (stamp) {
       known[name] = {*stamp, read.header->target, read.header->reductions};
@@ -237,26 +300,27 @@ std::optional<unsigned> Bank::mostReductions(StringRef target) const {
     cache->replaceBy(std::move(known));
   for (const SpreadFolder &part : spread)
     if (llvm::sys::path::filename(llvm::sys::path::parent_path(part.path)) ==
-        targetFolder(target))
+            targetFolder(target) &&
+        !foldersIn(part.path).empty())
       most = std::max(most.value_or(0), part.reductions);
   return most;
 }
 
-/// A lookup would not find what lies where its key or pattern does not belong.
-static void checkSpread(BankEntry &entry) {
+/// What lies where its key, pattern or target does not belong is not found, or
+/// not looked for.
+static void checkSpread(BankEntry &entry, StringRef directory) {
   // Of a pattern that was cut nobody knows the number.
   if (!entry.header ||
       entry.header->reductions == std::numeric_limits<unsigned>::max())
     return;
-  StringRef digits = llvm::sys::path::parent_path(entry.folder);
-  StringRef reductions = llvm::sys::path::parent_path(digits);
-  std::string place = spreadPlace(entry.header->reductions, entry.header->key);
-  if ((llvm::sys::path::filename(reductions) + "/" +
-       llvm::sys::path::filename(digits))
-          .str() == place)
+  std::string place = spreadPlace(entry.header->target,
+                                  entry.header->reductions, entry.header->key);
+  if (llvm::sys::path::parent_path(entry.folder) ==
+      (directory + "/" + place).str())
     return;
-  entry.problem = "lies where no compile looks for it: its place is " + place +
-                  " of its target's folder";
+  entry.problem = "lies where no compile looks for it, or not every one that "
+                  "could use it: move it to " +
+                  place;
   entry.header.reset();
 }
 
@@ -288,7 +352,7 @@ std::vector<BankEntry> Bank::list() const {
   std::vector<BankEntry> result = listUnspread();
   visitSpread([&](const IndexEntry &entry) {
     result.push_back(readListed(entry));
-    checkSpread(result.back());
+    checkSpread(result.back(), directory);
   });
   return result;
 }

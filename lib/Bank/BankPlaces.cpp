@@ -58,6 +58,9 @@ std::optional<unsigned> fastk::spreadReductions(StringRef name) {
 
 StringRef fastk::spreadDigits(StringRef key) { return key.take_front(3); }
 
-std::string fastk::spreadPlace(unsigned reductions, StringRef key) {
-  return (kSpread + Twine(reductions) + "/" + spreadDigits(key)).str();
+std::string fastk::spreadPlace(StringRef target, unsigned reductions,
+                               StringRef key) {
+  return (targetFolder(target) + "/" + kSpread + Twine(reductions) + "/" +
+          spreadDigits(key))
+      .str();
 }

@@ -42,9 +42,10 @@ llvm::StringRef keyDigitsOfName(llvm::StringRef name);
 /// The N of "reductions-N"; nothing for other names.
 std::optional<unsigned> spreadReductions(llvm::StringRef name);
 
-/// "reductions-2/1f3": where a winner of this key lies if it is spread. A
-/// million winners are 244 in each of 4096 folders.
-std::string spreadPlace(unsigned reductions, llvm::StringRef key);
+/// "sm_90a/reductions-2/1f3": where a winner of this key lies if it is spread.
+/// A million winners are 244 in each of 4096 folders.
+std::string spreadPlace(llvm::StringRef target, unsigned reductions,
+                        llvm::StringRef key);
 
 /// The part of that place that the key says: "1f3".
 llvm::StringRef spreadDigits(llvm::StringRef key);

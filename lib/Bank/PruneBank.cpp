@@ -7,6 +7,7 @@
 
 #include "fastk/Bank/PruneBank.h"
 #include "BankLock.h"
+#include "BankPlaces.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -80,6 +81,14 @@ static llvm::Error removeFolder(StringRef directory, const std::string &path) {
     return fileError(path, "remove", errno);
   if (std::error_code code = llvm::sys::fs::remove_directories(hidden, false))
     return fileError(hidden, "remove", code.value());
+  // The places of spread winners say what patterns there are.
+  StringRef place = llvm::sys::path::parent_path(path);
+  StringRef part = llvm::sys::path::parent_path(place);
+  if (spreadReductions(llvm::sys::path::filename(part))) {
+    // Others may lie there.
+    (void)::rmdir(place.str().c_str());
+    (void)::rmdir(part.str().c_str());
+  }
   return llvm::Error::success();
 }
 
@@ -110,8 +119,9 @@ llvm::Expected<PruneResult> fastk::pruneBank(StringRef directory, bool remove,
     }
     if (winner) {
       result.kept.push_back(
-          {entry.folder, entry.problem + ": the winner is whole; give the "
-                                         "folder another name"});
+          {entry.folder, entry.problem + ": the winner is whole; put it "
+                                         "where it belongs, or give the folder "
+                                         "another name"});
       continue;
     }
     std::error_code problem = std::make_error_code(std::errc::invalid_argument);

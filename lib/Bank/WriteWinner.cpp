@@ -176,7 +176,7 @@ static std::string placeOf(LoweringOp lowering) {
   // What was just printed is whole.
   unsigned reductions = head ? head->reductions : 0;
   llvm::consumeError(head.takeError());
-  return spreadPlace(reductions, lowering.getKey());
+  return spreadPlace(lowering.getTarget(), reductions, lowering.getKey());
 }
 
 bool Bank::isMany(StringRef target) const {
@@ -257,7 +257,7 @@ llvm::Expected<WriteResult> Bank::write(ModuleOp module, StringRef trajectory,
 
   std::string target = directory + "/" + targetFolder(lowering.getTarget());
   if (replaced.empty() && isMany(target))
-    target += "/" + placeOf(lowering);
+    target = directory + "/" + placeOf(lowering);
   std::string final = replaced;
   for (StringRef name : namesFor(lowering, record)) {
     if (!final.empty())

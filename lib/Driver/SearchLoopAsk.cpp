@@ -95,12 +95,10 @@ void SearchLoop::showWaiting(SearchProgress &progress) const {
 
 llvm::Expected<std::vector<size_t>>
 SearchLoop::waitForReady(const RequestContext &context) {
-  std::vector<Proposer *> thinking;
-  llvm::copy_if(run.proposers, std::back_inserter(thinking),
-                [](Proposer *each) { return each->waits(); });
   bool isNews = false;
   auto takeNews = [&] {
-    for (Proposer *each : thinking)
+    // Also of one that is late: its answers are taken as long as others come.
+    for (Proposer *each : run.proposers)
       isNews |= each->takeNews();
     return isNews;
   };
@@ -126,11 +124,13 @@ SearchLoop::waitForReady(const RequestContext &context) {
         ready.push_back(index);
     }
     // Of a search that went on, or ended, without it.
-    if (ready.empty() && isOfNobody && !context.isStopRequested())
+    if (ready.empty() && (isOfNobody || isNews) && !context.isStopRequested()) {
+      isNews = false;
       continue;
+    }
     // Models have a time limit of their own.
     if (!ready.empty() || context.isStopRequested() ||
-        llvm::none_of(thinking, std::mem_fn(&Proposer::waits)) ||
+        llvm::none_of(run.proposers, std::mem_fn(&Proposer::waits)) ||
         llvm::none_of(open, waitsForPrompts))
       return ready;
     context.tick();

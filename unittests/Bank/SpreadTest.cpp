@@ -72,6 +72,7 @@ TEST_F(Spread, WinnersAreFoundWhereTheyWereMoved) {
       EXPECT_TRUE(has(bank, size));
     EXPECT_FALSE(has(bank, 11));
   }
+  EXPECT_EQ(before.mostReductions("host"), 0u);
   Bank bank = open();
   EXPECT_EQ(bank.size(), 3u);
   EXPECT_EQ(bank.mostReductions("host"), 0u);
@@ -135,6 +136,72 @@ TEST_F(Spread, RenamedWinnersAreFound) {
   EXPECT_EQ(result.moved, 0u);
   ASSERT_EQ(result.kept.size(), 2u);
   EXPECT_EQ(result.kept.front().reason, "its name does not end in its key");
+}
+
+/// What a winner is for is said in its file alone.
+TEST_F(Spread, WinnersOfARenamedTargetGoWhereCompilesLook) {
+  Bank bank = open();
+  std::string path = write(bank, 8);
+  rename(path,
+         folder.file("my-machine/") + llvm::sys::path::filename(path).str());
+  EXPECT_EQ(open().mostReductions("host"), 0u);
+  EXPECT_EQ(spread().moved, 1u);
+  EXPECT_EQ(open().mostReductions("host"), 0u);
+  EXPECT_TRUE(has(open(), 8));
+  EXPECT_TRUE(llvm::sys::fs::exists(place(8)));
+  // In a place of another name it is named.
+  rename(folder.file("host"), folder.file("other"));
+  ASSERT_EQ(open().list().size(), 1u);
+  EXPECT_THAT(open().list().front().problem, HasSubstr("move it to host/"));
+}
+
+TEST_F(Spread, AFolderMayEndInASlash) {
+  for (int i = 0; i < 1000; ++i)
+    ASSERT_FALSE(llvm::sys::fs::create_directories(folder.file(
+        "host/add-8xf32-" + sha256(std::to_string(i)).substr(0, 8))));
+  auto bank = Bank::open(folder.str() + "//");
+  ASSERT_TRUE(static_cast<bool>(bank));
+  EXPECT_THAT(write(*bank, 8), HasSubstr(place(8)));
+  EXPECT_THAT(write(*bank, 8, 100), HasSubstr(place(8)));
+  EXPECT_EQ(bank->size(), 1001u);
+}
+
+/// Where a place cannot be listed nobody knows that there is no winner.
+TEST_F(Spread, APlaceThatCannotBeListedIsNamed) {
+  Bank bank = open();
+  write(bank, 8);
+  EXPECT_EQ(spread().moved, 1u);
+  ASSERT_FALSE(llvm::sys::fs::remove_directories(place(8)));
+  writeAll(place(8), "no folder");
+  BankLookup found =
+      open().lookup(keyOf(context, 8), accepting(), &context.context);
+  EXPECT_FALSE(found.winner);
+  ASSERT_EQ(found.stale.size(), 1u);
+  EXPECT_THAT(found.stale.front().folder, HasSubstr(place(8)));
+}
+
+TEST_F(Spread, NothingIsLeftOfPrunedPlaces) {
+  Bank bank = open();
+  std::string path = write(bank, 8);
+  EXPECT_EQ(spread().moved, 1u);
+  std::string moved = place(8) + "/" + llvm::sys::path::filename(path).str();
+  ASSERT_FALSE(llvm::sys::fs::remove(moved + "/lowering.mlir"));
+  auto pruned = pruneBank(folder.str(), /*remove=*/true, &context.context);
+  ASSERT_TRUE(static_cast<bool>(pruned));
+  EXPECT_EQ(pruned->removed.size(), 1u);
+  EXPECT_FALSE(llvm::sys::fs::exists(folder.file("host/reductions-0")));
+  EXPECT_EQ(open().mostReductions("host"), std::nullopt);
+}
+
+TEST_F(Spread, ALinkToNothingIsStale) {
+  Bank bank = open();
+  std::string path = write(bank, 8);
+  ASSERT_FALSE(llvm::sys::fs::remove_directories(path));
+  ASSERT_FALSE(llvm::sys::fs::create_link("/gone", path));
+  BankLookup found =
+      open().lookup(keyOf(context, 8), accepting(), &context.context);
+  ASSERT_EQ(found.stale.size(), 1u);
+  EXPECT_THAT(found.stale.front().reason, HasSubstr("symbolic link"));
 }
 
 TEST_F(Spread, AStaleWinnerStaysWhereItIs) {

@@ -18,6 +18,11 @@ class ScriptedModel : public LanguageModel {
 public:
   llvm::StringRef name() const override { return "scripted-model"; }
   bool waits() const override { return isAskedMeanwhile; }
+  bool isAsked(const Prompt &prompt) override {
+    return isAskedMeanwhile && llvm::any_of(asked, [&](const Prompt &each) {
+             return digestOf(each) == digestOf(prompt);
+           });
+  }
   llvm::Error ask(llvm::ArrayRef<Prompt> prompts, const RequestContext &context,
                   OnReply onReply) override {
     ++calls;

@@ -544,34 +544,40 @@ TEST(Exchanges, SharesOfARoundStayWhenItIsResumed) {
   EXPECT_EQ(counts, (std::vector<int>{3, 3}));
 }
 
-/// A model that is asked meanwhile has replies that nobody has taken when the
-/// user ends the run.
-TEST(Exchanges, WhatHasComeWhenTheUserEndsItIsKept) {
-  TemporaryFolder folder;
-  {
+/// A model that is asked meanwhile has replies that nobody has taken: they are
+/// paid for, also when the user ends the run, and when the budget is spent.
+TEST(Exchanges, WhatAModelWasAskedMeanwhileIsTaken) {
+  for (bool isEnding : {true, false}) {
+    TemporaryFolder folder;
     AskingWorld world;
     world.model.isAskedMeanwhile = true;
     auto say = world.model.say;
+    world.model.say = [](const Prompt &) { return std::nullopt; };
+    bool stops = false;
+    world.stopRequested = [&] { return stops; };
+    {
+      auto journal = world.journalIn(folder);
+      auto result = world.run(journal.get());
+      ASSERT_TRUE(passed(result));
+      EXPECT_EQ(result->end, SearchEnd::Pending);
+    }
+    // The reply to the first prompt is there now, and nothing else is asked.
     world.model.say = [&](const Prompt &prompt) -> std::optional<Reply> {
       if (prompt.kind == PromptKind::Ideas)
         return say(prompt);
       return std::nullopt;
     };
+    stops = isEnding;
+    if (!isEnding)
+      world.options.budget.tokens = 1;
     auto journal = world.journalIn(folder);
-    world.stopRequested = [] { return true; };
     auto result = world.run(journal.get());
     ASSERT_TRUE(passed(result));
-    EXPECT_EQ(result->end, SearchEnd::Interrupted);
+    EXPECT_EQ(result->end,
+              isEnding ? SearchEnd::Interrupted : SearchEnd::Budget);
     EXPECT_EQ(result->models.exchanges, 1);
+    EXPECT_EQ(world.model.asked.size(), 2u);
   }
-  AskingWorld again;
-  again.model.say = nullptr;
-  again.options.budget.tokens = 1;
-  auto journal = again.journalIn(folder);
-  auto result = again.run(journal.get());
-  ASSERT_TRUE(passed(result));
-  EXPECT_EQ(again.model.calls, 0);
-  EXPECT_EQ(result->models.exchanges, 1);
 }
 
 } // namespace

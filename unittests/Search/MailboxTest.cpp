@@ -182,6 +182,32 @@ TEST_F(MailboxWaits, ASearchGoesOnMeanwhile) {
   EXPECT_FALSE(model->waits()) << "nothing is asked for";
 }
 
+TEST_F(MailboxWaits, WhoEndsWritesNoPrompts) {
+  std::unique_ptr<LanguageModel> model = make(kLong, /*asksMeanwhile=*/true);
+  RequestContext context;
+  context.stopRequested = [] { return true; };
+  EXPECT_TRUE(ask(*model, context).empty());
+  EXPECT_FALSE(answer("one")) << "it was asked";
+  EXPECT_TRUE(ask(*model).empty());
+  EXPECT_TRUE(answer("one"));
+  EXPECT_EQ(ask(*model, context).size(), 1u);
+}
+
+/// A prompt that comes late has as much time as the first one had.
+TEST_F(MailboxWaits, EachPromptHasItsTime) {
+  constexpr double kShort = 0.2;
+  std::unique_ptr<LanguageModel> model = make(kShort, /*asksMeanwhile=*/true);
+  Prompt first, second;
+  first.name = "one";
+  second.name = second.user = "two";
+  auto nobody = [](size_t, Reply) { return Error::success(); };
+  EXPECT_TRUE(passed(model->ask(first, {}, nobody)));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_FALSE(model->waits());
+  EXPECT_TRUE(passed(model->ask(second, {}, nobody)));
+  EXPECT_TRUE(model->waits());
+}
+
 TEST_F(MailboxWaits, MeanwhileItIsNotWaitedForForEver) {
   constexpr double kShort = 0.1;
   std::unique_ptr<LanguageModel> model = make(kShort, /*asksMeanwhile=*/true);

@@ -184,6 +184,11 @@ private:
   /// spread.
   bool isMany(llvm::StringRef target) const;
   std::vector<BankEntry> entriesOf(llvm::StringRef key) const;
+  /// The same of what this object knows of; `isGone` is set where some of it is
+  /// not there any more.
+  std::vector<BankEntry> entriesNow(llvm::StringRef key, bool &isGone) const;
+  std::optional<unsigned> mostReductionsNow(llvm::StringRef target,
+                                            bool &isGone) const;
 
   std::string directory;
   std::vector<SpreadFolder> spread;

@@ -139,6 +139,9 @@ public:
   virtual std::string pendingHint() const { return ""; }
   /// Whether pending replies come by themselves while this process runs.
   virtual bool waits() const { return false; }
+  /// Whether `prompt` was asked and its reply is on its way or there, though
+  /// nobody has it: asking again takes it, and costs nothing.
+  virtual bool isAsked(const Prompt &prompt) { return false; }
   /// Whether there is one, or a problem, of which nobody was told so far.
   virtual bool takeNews() { return false; }
 };

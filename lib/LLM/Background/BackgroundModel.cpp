@@ -41,6 +41,11 @@ public:
     return "comes from " + shownName + " when it is asked again";
   }
   bool waits() const override { return true; }
+  bool isAsked(const Prompt &prompt) override {
+    std::string digest = digestOf(prompt);
+    std::lock_guard<std::mutex> guard(lock);
+    return replies.contains(digest) || inFlight.contains(digest);
+  }
   bool takeNews() override {
     std::lock_guard<std::mutex> guard(lock);
     return std::exchange(isNews, false);

@@ -47,14 +47,20 @@ public:
   bool waits() const override {
     return asksMeanwhile && !awaited.empty() && !isLate();
   }
+  bool isAsked(const Prompt &prompt) override {
+    return asksMeanwhile && sys::fs::exists(baseOf(prompt) + ".prompt.md");
+  }
   bool takeNews() override;
 
   Error ask(ArrayRef<Prompt> prompts, const RequestContext &context,
             OnReply onReply) override;
 
 private:
-  Error askOne(const Prompt &prompt, size_t index, OnReply onReply,
+  Error askOne(const Prompt &prompt, size_t index,
+               const RequestContext &context, OnReply onReply,
                bool &isAnswered);
+  /// Its files, but for what they end in.
+  std::string baseOf(const Prompt &prompt) const;
   bool isLate() const { return Clock::now() - lastReply > wait; }
 
   std::string directory, shownName;
@@ -63,7 +69,7 @@ private:
   bool asksMeanwhile;
   /// The files of replies that are asked for and of which nobody knows.
   std::vector<std::string> awaited;
-  /// When the last one came, or the first of them was asked for.
+  /// When the last one came, or one was asked for first.
   Clock::time_point lastReply = Clock::now(), lastLook;
 };
 } // namespace
@@ -76,18 +82,28 @@ static std::string fileName(const Prompt &prompt) {
   return name + "-" + digestOf(prompt).substr(0, 12);
 }
 
-Error Mailbox::askOne(const Prompt &prompt, size_t index, OnReply onReply,
+std::string Mailbox::baseOf(const Prompt &prompt) const {
+  return directory + "/" + fileName(prompt);
+}
+
+Error Mailbox::askOne(const Prompt &prompt, size_t index,
+                      const RequestContext &context, OnReply onReply,
                       bool &isAnswered) {
-  std::string base = directory + "/" + fileName(prompt);
+  std::string base = baseOf(prompt);
   std::string question = base + ".prompt.md", answer = base + ".answer.md";
-  if (!sys::fs::exists(question))
+  if (!sys::fs::exists(question)) {
+    // Who ends takes what is there, and asks for nothing more.
+    if (asksMeanwhile && context.isStopRequested())
+      return Error::success();
     if (Error error = writeFileAtomically(question, wholeText(prompt)))
       return error;
+  }
   if (!sys::fs::exists(answer)) {
-    if (awaited.empty())
-      lastReply = Clock::now();
-    if (!is_contained(awaited, answer))
-      awaited.push_back(answer);
+    if (is_contained(awaited, answer))
+      return Error::success();
+    // Whoever answers has as much time for each.
+    lastReply = Clock::now();
+    awaited.push_back(answer);
     return Error::success();
   }
   erase(awaited, answer);
@@ -118,7 +134,7 @@ Error Mailbox::ask(ArrayRef<Prompt> prompts, const RequestContext &context,
     for (auto [index, prompt] : enumerate(prompts)) {
       bool isNow = isAnswered[index];
       if (!isNow)
-        if (Error error = askOne(prompt, index, onReply, isNow))
+        if (Error error = askOne(prompt, index, context, onReply, isNow))
           return error;
       isAnswered[index] = isNow;
     }
@@ -132,7 +148,7 @@ Error Mailbox::ask(ArrayRef<Prompt> prompts, const RequestContext &context,
 
 bool Mailbox::takeNews() {
   Clock::time_point now = Clock::now();
-  if (now - lastLook < kLook)
+  if (!asksMeanwhile || now - lastLook < kLook)
     return false;
   lastLook = now;
   // Each is told of once: whoever asked for it asks again.

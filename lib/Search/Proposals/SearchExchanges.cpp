@@ -252,19 +252,26 @@ Error SearchExchanges::recall(Call &call) {
 /// The prompts of one call run side by side, so what each may cost is set aside
 /// before the next is allowed; what was not used is there for the next call.
 Expected<bool> SearchExchanges::askMissing(Call &call) {
-  // Where models are asked meanwhile, replies may have come that nobody has
-  // taken: they are paid for.
-  if (input.stopRequested && input.stopRequested() && !call.model.waits()) {
-    interrupted = true;
-    return false;
-  }
   std::vector<Prompt> asked;
   std::vector<std::string> askedNames;
   for (size_t index : call.missing) {
     asked.push_back(call.prompts[index]);
     askedNames.push_back(call.names[index]);
   }
-  size_t count = recorded(askedNames, allowed(asked));
+  // What a model was asked meanwhile is paid for, whatever the budget says by
+  // now, and whoever ends.
+  size_t count = find_if(asked,
+                         [&](const Prompt &prompt) {
+                           return !call.model.isAsked(prompt);
+                         }) -
+                 asked.begin();
+  bool isEnding = input.stopRequested && input.stopRequested();
+  if (isEnding && count == 0) {
+    interrupted = true;
+    return false;
+  }
+  if (!isEnding)
+    count = std::max(count, recorded(askedNames, allowed(asked)));
   if (count == 0) {
     budgetSpent = true;
     return false;
