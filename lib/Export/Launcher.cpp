@@ -252,11 +252,15 @@ static std::string deviceCodeOf(const LaunchRecipe &recipe) {
                            .drop_front(3)
                            .take_while(llvm::isDigit)
                            .str();
+  // As nvcc defines for the device, as sm_90a.
+  std::string feature = " __CUDA_ARCH_FEAT_SM" + number + "_ALL\n";
+  bool isAlone = recipe.chip.back() == 'a';
+  std::string define = isAlone ? "#define" + feature : "";
+  std::string undefine = isAlone ? "#undef" + feature : "";
   // Texts with braces of their own are no format strings.
-  return llvm::formatv(parts::kPreludeBegin, number + "0", "SM" + number)
-             .str() +
+  return llvm::formatv(parts::kPreludeBegin, number + "0", define).str() +
          cuda::preludeText() + parts::kProgramBegin.str() + renames + "\n" +
-         code + llvm::formatv(parts::kProgramEnd, list, "SM" + number).str();
+         code + llvm::formatv(parts::kProgramEnd, list, undefine).str();
 }
 
 std::string fastk::writeLauncher(const LaunchRecipe &recipe, bool hasMain) {

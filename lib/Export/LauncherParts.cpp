@@ -205,8 +205,7 @@ const char parts::kPreludeBegin[] = R"text(
 // it has to see the same: what the prelude and the program have depends on this.
 #ifndef __CUDA_ARCH__
 #define __CUDA_ARCH__ {0}
-#define __CUDA_ARCH_FEAT_{1}_ALL
-#define FASTK_FOR_HOST
+{1}#define FASTK_FOR_HOST
 #endif
 
 namespace fastk_device {{
@@ -227,8 +226,7 @@ const char parts::kProgramEnd[] = R"text(
 
 #ifdef FASTK_FOR_HOST
 #undef __CUDA_ARCH__
-#undef __CUDA_ARCH_FEAT_{1}_ALL
-#endif
+{1}#endif
 
 namespace {{
 const void *const symbols[kKernels] = {{{0}};

@@ -31,10 +31,10 @@ extern const llvm::StringLiteral kLaunch;
 extern const char kEnqueue[];
 /// The PTX as literals, the kernels' names.
 extern const char kPTXCode[];
-/// The architecture: "900", "SM90".
+/// The architecture as "900", a line for what is of that one alone.
 extern const char kPreludeBegin[];
 extern const llvm::StringLiteral kProgramBegin;
-/// The kernels' addresses, the architecture as "SM90".
+/// The kernels' addresses, a line that takes back what the other defined.
 extern const char kProgramEnd[];
 
 /// The program under FASTK_MAIN.

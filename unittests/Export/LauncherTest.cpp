@@ -105,9 +105,20 @@ TEST(Launcher, PutsHeadersBeforeTheNamespaceAndRenamesEntries) {
   EXPECT_THAT(text,
               HasSubstr("(const void *)fastk_device::second_of_12345678"));
   EXPECT_THAT(text, HasSubstr("#define __CUDA_ARCH__ 900\n"));
+  EXPECT_THAT(text, HasSubstr("#define __CUDA_ARCH_FEAT_SM90_ALL\n"));
+  EXPECT_THAT(text, HasSubstr("#undef __CUDA_ARCH_FEAT_SM90_ALL\n"));
   EXPECT_THAT(text, Not(HasSubstr("FASTK_MAIN")));
   EXPECT_THAT(text, Not(HasSubstr("dlopen")));
   EXPECT_THAT(writeLauncher(sum, /*hasMain=*/true), HasSubstr("int main("));
+}
+
+TEST(Launcher, DefinesForTheHostWhatTheDeviceHas) {
+  LaunchRecipe sum = recipe();
+  sum.chip = "sm_80";
+  sum.plan.steps = {launch("first")};
+  std::string text = writeLauncher(sum, /*hasMain=*/false);
+  EXPECT_THAT(text, HasSubstr("#define __CUDA_ARCH__ 800\n"));
+  EXPECT_THAT(text, Not(HasSubstr("define __CUDA_ARCH_FEAT")));
 }
 
 TEST(Launcher, LoadsPTXByTheDriver) {
