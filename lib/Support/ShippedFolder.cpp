@@ -9,6 +9,7 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
 #include <dlfcn.h>
 
 using namespace llvm;
@@ -38,8 +39,16 @@ std::optional<std::string> fastk::shippedFolder(StringRef name,
   // In another program: the plugin lies in lib.
   Dl_info library = {};
   SmallString<256> path;
-  if (!dladdr(here, &library) || !library.dli_fname ||
-      sys::fs::real_path(library.dli_fname, path))
+  if (dladdr(here, &library) && library.dli_fname &&
+      !sys::fs::real_path(library.dli_fname, path))
+    if (auto folder = folderBeside(path, name))
+      return folder;
+  // In a program of somebody else's with fastk's libraries in it: what
+  // fastk-opt has. A program of fastk's that was copied alone has nothing.
+  if (sys::path::filename(program).starts_with("fastk-"))
+    return std::nullopt;
+  auto tool = sys::findProgramByName("fastk-opt");
+  if (!tool || sys::fs::real_path(*tool, path))
     return std::nullopt;
   return folderBeside(path, name);
 }

@@ -15,9 +15,10 @@
 namespace fastk {
 
 /// The folder `name` ("winners") of the installation, the build or the copied
-/// folder that the running program is in, or the plugin where that program is
-/// another one; nothing where there is none.
-/// `executable` is argv[0], for systems that cannot tell the program otherwise.
+/// folder that the running program is in; where that is another one than
+/// fastk's, that of the plugin, or of the fastk-opt in PATH; nothing where
+/// there is none. `executable` is argv[0], for systems that cannot tell the
+/// program otherwise.
 std::optional<std::string> shippedFolder(llvm::StringRef name,
                                          llvm::StringRef executable = "");
 
