@@ -35,6 +35,8 @@ def test_they_are_found():
     assert [path.name for path in NOTEBOOKS] == ["compile.ipynb", "read-a-search.ipynb"]
 
 
+# It searches: beside other tests nothing may be judged in time.
+@pytest.mark.measures
 def test_compile(tmp_path):
     result = run(NOTEBOOKS[0], tmp_path)
     assert result.returncode == 0, result.stdout + result.stderr
