@@ -34,9 +34,9 @@ import numbers
 import os
 import pathlib
 import re
-import shutil
-import tempfile
 import warnings
+
+from .triton_folders import HEAD, Error, write_variant
 
 __all__ = ["Error", "from_triton"]
 
@@ -61,10 +61,6 @@ CATEGORIES = (
 PTX_VERSIONS = (84, 90)
 #: Workspaces are aligned to so many bytes, operands to as many as the second says.
 WORKSPACE_ALIGNMENT, POINTER_ALIGNMENT = 256, 16
-
-
-class Error(Exception):
-    """A kernel cannot be a variant; the message says why and what to do."""
 
 
 def from_triton(
@@ -95,7 +91,8 @@ def from_triton(
     `options` are Triton's own, of every config.
 
     A config that Triton does not compile is left out with a warning, unless none is left.
-    Folders that this function wrote are written again; others are an Error.
+    Folders that this function wrote are written again; others, and those that were edited
+    since, are an Error and stay as they are.
     """
     triton = _import_triton()
     arch = _arch_of(target)
@@ -127,7 +124,7 @@ def from_triton(
         )
     _check_labels([variant.label for variant, _ in made])
     return [
-        _write(
+        write_variant(
             pathlib.Path(to) / variant.label,
             {
                 "kernel.ptx": variant.ptx,
@@ -390,7 +387,7 @@ class _Variant:
                 f"{self.label} takes tensor descriptors, which no plan can pass: use pointers"
             )
         head = (
-            f"// Made by fastk.from_triton, Triton {self.triton.__version__}: "
+            f"{HEAD}Triton {self.triton.__version__}: "
             f"{self.kernel.__name__}({', '.join(self.signature)}), {self.shown or 'no options'}.\n"
         )
         self.ptx = head.encode("ascii", "backslashreplace").decode().replace(
@@ -545,29 +542,3 @@ def _check_labels(labels):
             raise Error(
                 f"two configs have the name '{label}': make them differ, or leave one out"
             )
-
-
-def _write(folder, files):
-    """The whole folder or nothing."""
-    if folder.exists() and (
-        not folder.is_dir()
-        or not {each.name for each in folder.iterdir()} <= set(files)
-    ):
-        raise Error(
-            f"{folder} is there and holds something else: name another folder, or remove it"
-        )
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    fresh = pathlib.Path(
-        tempfile.mkdtemp(prefix=f".{folder.name[:40]}.", dir=folder.parent)
-    )
-    try:
-        for name, content in files.items():
-            (fresh / name).write_text(content)
-        fresh.chmod(0o755)
-        if folder.exists():
-            shutil.rmtree(folder)
-        fresh.rename(folder)
-    except BaseException:
-        shutil.rmtree(fresh, ignore_errors=True)
-        raise
-    return folder

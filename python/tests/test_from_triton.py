@@ -260,6 +260,23 @@ def test_a_folder_with_something_else_is_left_alone(tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
 
 
+def test_what_was_edited_is_left_alone(tmp_path):
+    def make():
+        args = ["in0: f32", "out0: f32", 9, 0.5]
+        return fastk.from_triton(scale, (4,), args, to=tmp_path)[0]
+
+    kernel = make() / "kernel.ptx"
+    edited = kernel.read_text().replace(".version", "// faster\n.version")
+    kernel.write_text(edited)
+    with pytest.raises(Error, match="was edited since fastk.from_triton wrote it"):
+        make()
+    assert kernel.read_text() == edited
+    kernel.write_text(".version 8.4\n")
+    with pytest.raises(Error, match="fastk.from_triton did not write it"):
+        make()
+    assert kernel.read_text() == ".version 8.4\n"
+
+
 def test_gluon_kernels(tmp_path):
     gluon = pytest.importorskip("triton.experimental.gluon")
     sys.path.insert(0, str(pathlib.Path(__file__).parent))
