@@ -8,6 +8,7 @@
 
 #include "Bytes.h"
 #include "ChildProtocol.h"
+#include "PtxasLog.h"
 #include "fastk/Cuda/CheckDeviceCode.h"
 #include "fastk/Cuda/CompileCache.h"
 #include "fastk/Cuda/CompileInChild.h"
@@ -122,14 +123,17 @@ static std::string describeEnd(const End &end, const CompileLimits &limits,
                      : log;
 }
 
-/// What it says of PTX that is newer than it.
-static bool isTooNew(const std::string &log) {
-  return log.find("Unsupported .version") != log.npos;
-}
-
-/// What it says of a GPU that is newer than it.
-static bool isUnknownGpu(const std::string &log) {
-  return log.find("is not defined for option 'gpu-name'") != log.npos;
+/// Says in \p result whose fault it is that there is no cubin.
+static void blame(const End &end, const AssembleRequest &request,
+                  CompileResult &result) {
+  // What was stopped or crashed may have said anything.
+  if (!WIFEXITED(end.status) || end.timedOut)
+    return;
+  int code = WEXITSTATUS(end.status);
+  result.toolFailed = code == noSandboxExit || code == notStartedExit;
+  result.isTooNew = saysTooNew(result.log);
+  result.missingTool =
+      result.isTooNew || saysUnknownGpu(result.log, request.arch);
 }
 
 /// Nothing of the user's environment but where libraries are, and ptxas.
@@ -171,8 +175,10 @@ CompileResult fastk::cuda::assembleInChild(const AssembleRequest &request,
   message.number(limits.outputBytes);
   MemoryFile instructions, input, output, log;
   if (!instructions.write(message.bytes) || !input.write(request.ptx) ||
-      output.fd < 0 || log.fd < 0)
+      output.fd < 0 || log.fd < 0) {
+    result.toolFailed = true;
     return fail(std::string("cannot start ptxas: ") + std::strerror(errno));
+  }
   // It reads from the place where writing ended otherwise.
   lseek(instructions.fd, 0, SEEK_SET);
   auto start = Clock::now();
@@ -181,9 +187,11 @@ CompileResult fastk::cuda::assembleInChild(const AssembleRequest &request,
                             {"fastk-ptxas", ptxasChildFlag},
                             environment(ptxas),
                             {instructions.fd, input.fd, output.fd, log.fd}});
-  if (pid < 0)
+  if (pid < 0) {
+    result.toolFailed = true;
     return fail(std::string("cannot start the process of ptxas: ") +
                 std::strerror(errno));
+  }
   End end = waitFor(pid, limits.wallSeconds);
   result.milliseconds =
       std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -194,8 +202,7 @@ CompileResult fastk::cuda::assembleInChild(const AssembleRequest &request,
   if (WIFEXITED(end.status) && WEXITSTATUS(end.status) == 0)
     result.cubin = output.read(limits.outputBytes);
   if (result.cubin.empty()) {
-    result.isTooNew = isTooNew(result.log);
-    result.missingTool = result.isTooNew || isUnknownGpu(result.log);
+    blame(end, request, result);
     return fail(describeEnd(end, limits, result.log));
   }
   if (std::vector<Refusal> refusals = checkCubin(result.cubin);

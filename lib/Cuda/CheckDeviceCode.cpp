@@ -16,6 +16,7 @@ using namespace fastk::cuda;
 void DeviceCodeChecker::run() {
   while (at < tokens.size() && refusals.size() < kMaxRefusals)
     moduleItem();
+  checkPragmas();
   for (const Function &function : functions)
     checkTableUses(function);
   checkWritable();
@@ -146,13 +147,23 @@ void DeviceCodeChecker::declareEntry(const Tokens &head, PTXToken name,
                                      const Sizes &parameters) {
   PTXEntry entry;
   entry.name = name;
-  entry.line = name.empty() ? 0 : lineOf(ptx, name);
+  entry.line = name.empty() ? 0 : lineOfEntry(name);
   entry.parameters = parameters;
   entry.block = extentsIn(head, ".reqntid", numberIn);
   entry.cluster = extentsIn(head, ".reqnctapercluster", numberIn);
   if (auto most = extentsIn(head, ".maxntid", numberIn))
     entry.maxThreads = (*most)[0] * (*most)[1] * (*most)[2];
   entries.push_back(std::move(entry));
+}
+
+/// lineOf() of \p name. Entries come in the order of the text, which is read
+/// once for all of them.
+size_t DeviceCodeChecker::lineOfEntry(PTXToken name) {
+  auto begin = ptx.begin();
+  size_t end = size_t(name.data() - ptx.data());
+  lines += size_t(std::count(begin + countedBytes, begin + end, '\n'));
+  countedBytes = end;
+  return 1 + lines;
 }
 
 /// The name after .entry, or after .func and its result list.
@@ -319,21 +330,28 @@ bool DeviceCodeChecker::isName(PTXToken token) {
 /// constant arrays become some) live in memory that could be written. Their
 /// addresses, and all that is computed from them, may feed loads only.
 void DeviceCodeChecker::checkTableUses(const Function &function) {
-  if (tables.empty())
+  if (tables.empty() || function.instructions.empty())
     return;
   static const Names passing = {"mov", "add", "sub", "mad", "cvta", "selp"};
   auto opcodeOf = [](const Tokens &statement) {
     return statement[0].substr(0, statement[0].find('.'));
   };
-  // Who computes from a name, so that each is looked at once.
-  std::map<std::string_view, std::vector<const Tokens *>> users;
-  for (const Tokens &statement : function.instructions)
+  // Who computes from a name, so that each is looked at once. A function costs
+  // no more than its own text, however many tables there are.
+  std::map<std::string_view, std::vector<size_t>> users;
+  for (size_t each = 0; each < function.instructions.size(); ++each) {
+    const Tokens &statement = function.instructions[each];
     if (passing.count(opcodeOf(statement)))
       for (size_t i = 2; i < statement.size(); ++i)
         if (isName(statement[i]))
-          users[whole(statement[i])].push_back(&statement);
+          users[whole(statement[i])].push_back(each);
+  }
   Names tainted;
-  std::vector<std::string_view> pending(tables.begin(), tables.end());
+  std::vector<bool> isPassedOn(function.instructions.size());
+  std::vector<std::string_view> pending;
+  for (const auto &[name, unused] : users)
+    if (tables.count(name))
+      pending.push_back(name);
   auto taint = [&](PTXToken token) {
     if (isName(token) && tainted.insert(whole(token)).second)
       pending.push_back(whole(token));
@@ -344,13 +362,18 @@ void DeviceCodeChecker::checkTableUses(const Function &function) {
     if (found == users.end())
       continue;
     // The destination: one register, or several in braces.
-    for (const Tokens *user : found->second)
-      for (size_t i = 1; i < user->size() && (*user)[i] != ","; ++i)
-        if ((*user)[i] == "{")
-          for (; i < user->size() && (*user)[i] != "}"; ++i)
-            taint((*user)[i]);
+    for (size_t each : found->second) {
+      if (isPassedOn[each])
+        continue;
+      isPassedOn[each] = true;
+      const Tokens &user = function.instructions[each];
+      for (size_t i = 1; i < user.size() && user[i] != ","; ++i)
+        if (user[i] == "{")
+          for (; i < user.size() && user[i] != "}"; ++i)
+            taint(user[i]);
         else
-          taint((*user)[i]);
+          taint(user[i]);
+    }
   }
   for (const Tokens &statement : function.instructions) {
     std::string_view opcode = opcodeOf(statement);

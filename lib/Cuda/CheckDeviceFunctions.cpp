@@ -248,3 +248,42 @@ void DeviceCodeChecker::collectRegisters() {
         if (isName(tokens[i]))
           registers.insert(tokens[i]);
 }
+
+/// "used_bytes_mask 0xf": a pragma that compilers write or that people need.
+static bool isKnownPragma(std::string_view text) {
+  for (std::string_view word : {"nounroll", "enable_smem_spilling"})
+    if (text == word)
+      return true;
+  for (std::string_view word : {"used_bytes_mask ", "frequency "}) {
+    if (text.substr(0, word.size()) != word)
+      continue;
+    std::string_view number = text.substr(word.size());
+    bool isHex = number.substr(0, 2) == "0x";
+    number.remove_prefix(isHex ? 2 : 0);
+    constexpr size_t most = 20;
+    return !number.empty() && number.size() <= most &&
+           number.find_first_not_of(isHex ? "0123456789abcdefABCDEF"
+                                          : "0123456789") == number.npos;
+  }
+  return false;
+}
+
+/// Wherever they are: the assembler prints those that it does not know, and has
+/// some that nobody tells of.
+void DeviceCodeChecker::checkPragmas() {
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i] != ".pragma")
+      continue;
+    for (++i; i < tokens.size() && tokens[i] != ";"; ++i) {
+      place = tokens[i];
+      if (place == ",")
+        continue;
+      bool isString = place.size() >= 2 && place[0] == '"';
+      if (!isString || !isKnownPragma(place.substr(1, place.size() - 2)))
+        return refuse("directive",
+                      "the pragma " + std::string(place) +
+                          " is not allowed: nounroll, used_bytes_mask, "
+                          "frequency and enable_smem_spilling are");
+    }
+  }
+}

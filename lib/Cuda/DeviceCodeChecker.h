@@ -62,6 +62,7 @@ private:
   static bool contains(const Tokens &head, std::string_view wanted);
   void readHeader();
   void declareFunction(const Tokens &head, bool hasBody);
+  size_t lineOfEntry(PTXToken name);
   void declareEntry(const Tokens &head, PTXToken name, const Sizes &parameters);
   static std::string_view functionName(const Tokens &head);
   static uint64_t declaredBytes(const Tokens &text, size_t &at);
@@ -86,6 +87,7 @@ private:
   void checkRegister(PTXToken token);
   bool declaredRegister(PTXToken token);
   void collectRegisters();
+  void checkPragmas();
 
   // Tables: CheckDeviceCode.cpp.
   void checkTableUses(const Function &function);
@@ -96,6 +98,8 @@ private:
   std::string_view ptx;
   const Tokens &tokens;
   size_t at = 0;
+  /// Newlines in the first bytes of the text, as far as they were counted.
+  size_t lines = 0, countedBytes = 0;
   /// Where what is looked at stands; empty at first.
   PTXToken place;
   std::vector<Function> functions;

@@ -131,20 +131,28 @@ static std::string show(const Dim3 &extents) {
          std::to_string(extents[2]);
 }
 
+/// Their names, as many as a person reads.
+static std::string listed(const std::vector<PTXEntry> &entries) {
+  constexpr size_t most = 16;
+  std::string names;
+  for (size_t i = 0; i < entries.size() && i < most; ++i)
+    names += (i ? ", " : "") + quoted(entries[i].name);
+  if (entries.size() > most)
+    names += " and " + std::to_string(entries.size() - most) + " more";
+  return names.empty() ? "none" : names;
+}
+
 void ProgramCheck::checkLaunch(const worker::Launch &launch, size_t step) {
   std::string place = "$.steps[" + std::to_string(step) + "]";
   const PTXEntry *entry = nullptr;
-  std::string names;
-  for (const PTXEntry &each : checker.entries) {
+  for (const PTXEntry &each : checker.entries)
     if (each.name == launch.kernel)
       entry = &each;
-    names += (names.empty() ? "" : ", ") + quoted(each.name);
-  }
   if (!entry)
     return checker.refuseAt({}, "fastk.ptx_launch",
                             "the plan's " + place + ".launch names " +
                                 quoted(launch.kernel) + ", but the entries " +
-                                "are " + (names.empty() ? "none" : names));
+                                "are " + listed(checker.entries));
   auto refuse = [&](const std::string &text) {
     checker.refuseAt(entry->name, "fastk.ptx_launch",
                      "the plan's " + place + text);

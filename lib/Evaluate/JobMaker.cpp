@@ -104,8 +104,8 @@ llvm::Expected<CompiledKernel> JobMaker::sourceProgram(const Variant &variant,
   cuda::CompileResult result =
       isPTX ? cuda::assembleCached({request.source, request.arch}, limits)
             : cuda::compileCached(request, limits);
-  // There is no ptxas, or one that is older than the PTX.
-  if (result.missingTool)
+  // There is no ptxas, or one that is older than the PTX or does not work here.
+  if (result.missingTool || result.toolFailed)
     return kernel;
   kernel.problem = result.error;
   kernel.isCompilersWord = !result.ok();

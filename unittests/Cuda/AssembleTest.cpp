@@ -11,6 +11,16 @@
 #include "fastk/Cuda/CompileInChild.h"
 #include "fastk/Cuda/Cubin.h"
 #include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <thread>
+#include <unistd.h>
 
 using namespace fastk;
 using namespace fastk::cuda;
@@ -69,6 +79,96 @@ NVRTC_TEST(Assemble, ErrorsAreTheAssemblers) {
                     ".visible .entry k() { ret; }\n");
   EXPECT_FALSE(result.ok());
   EXPECT_TRUE(result.missingTool && result.isTooNew) << result.error;
+}
+
+// A string in the program is in the log. It does not speak for ptxas.
+NVRTC_TEST(Assemble, ProgramsDoNotChooseTheirAssembler) {
+  if (!hasPtxas())
+    return;
+  for (const char *text : {
+           ".pragma \"is not defined for option 'gpu-name'\";",
+           "mov.u32 %r1, \"ptxas fatal   : Value 'sm_90a' is not defined for "
+           "option 'gpu-name'\";",
+           "mov.u32 %r1, \"ptxas a, line 1; fatal   : Unsupported .version "
+           "99.9\";",
+       }) {
+    CompileResult result =
+        assemble(module(std::string(text) + "\nadd.u32 %r1, %rd1, 3;"));
+    EXPECT_FALSE(result.ok());
+    EXPECT_FALSE(result.missingTool || result.isTooNew || result.toolFailed)
+        << result.error;
+  }
+  AssembleRequest request;
+  request.ptx = module("");
+  request.arch = "sm_99";
+  CompileResult unknown = assembleInChild(request);
+  EXPECT_TRUE(unknown.missingTool && !unknown.isTooNew) << unknown.error;
+}
+
+/// A CUDA toolkit whose ptxas is no program, while the object lives.
+class BrokenToolkit {
+public:
+  BrokenToolkit() {
+    folder = std::filesystem::temp_directory_path() /
+             ("fastk-toolkit-" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder / "bin");
+    std::filesystem::path ptxas = folder / "bin" / "ptxas";
+    std::ofstream(ptxas) << "no program";
+    std::filesystem::permissions(ptxas, std::filesystem::perms::owner_all);
+    if (const char *set = std::getenv("FASTK_CUDA_PATH"))
+      before = set;
+    setenv("FASTK_CUDA_PATH", folder.c_str(), 1);
+  }
+  ~BrokenToolkit() {
+    if (before.empty())
+      unsetenv("FASTK_CUDA_PATH");
+    else
+      setenv("FASTK_CUDA_PATH", before.c_str(), 1);
+    std::filesystem::remove_all(folder);
+  }
+
+private:
+  std::filesystem::path folder;
+  std::string before;
+};
+
+TEST(Assemble, APtxasThatDoesNotStartSaysNothingOfTheProgram) {
+  BrokenToolkit toolkit;
+  CompileResult result = assemble(module(""));
+  EXPECT_EQ(result.error, "ptxas could not be started");
+  EXPECT_TRUE(result.toolFailed);
+  EXPECT_FALSE(result.missingTool);
+}
+
+/// As containers do that forbid seccomp, for this thread and its processes.
+/// False where there is none to forbid.
+bool forbidSeccomp() {
+  sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 3, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_SET_SECCOMP, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  sock_fprog program = {std::size(code), code};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
+}
+
+NVRTC_TEST(Assemble, NoSandboxSaysNothingOfTheProgram) {
+  if (!hasPtxas())
+    return;
+  std::thread([] {
+    if (!forbidSeccomp())
+      return;
+    CompileResult result = assemble(module(""));
+    EXPECT_EQ(result.error.find("the sandbox of ptxas could not be set up"), 0u)
+        << result.error;
+    EXPECT_TRUE(result.toolFailed);
+    EXPECT_FALSE(result.missingTool);
+  }).join();
 }
 
 NVRTC_TEST(Assemble, TextThatIsRefusedIsNotAssembled) {

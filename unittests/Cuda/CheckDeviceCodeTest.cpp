@@ -47,6 +47,8 @@ TEST(CheckDeviceCode, OrdinaryCodePasses) {
         }
         // end inline asm
         .pragma "nounroll";
+        .pragma "used_bytes_mask 0xfF", "used_bytes_mask 15";
+        .pragma "enable_smem_spilling"; .pragma "frequency 100";
 $L__BB0_2:
         bar.sync         0;)")),
             "");

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PtxasLog.h"
 #include "fastk/Cuda/Nvrtc.h"
 #include "gtest/gtest.h"
 
@@ -74,6 +75,48 @@ TEST(CompilerLog, QuotedSourceIsNoFact) {
       "  ptxas info    : Used 1 registers\n",
       result.kernels, result.warnings);
   EXPECT_TRUE(result.kernels.empty());
+}
+
+TEST(PtxasLog, PtxasSpeaksInLinesOfItsOwn) {
+  EXPECT_TRUE(saysTooNew("ptxas /proc/self/fd/4, line 1; fatal   : Unsupported "
+                         ".version 99.9; current version is '9.0'\n"
+                         "ptxas fatal   : Ptx assembly aborted due to errors"));
+  EXPECT_TRUE(saysTooNew("ptxas info : x\nptxas fatal : Unsupported .version "
+                         "99.9"));
+  std::string unknown =
+      "ptxas fatal   : Value 'sm_99' is not defined for option 'gpu-name'";
+  EXPECT_TRUE(saysUnknownGpu(unknown, "sm_99"));
+  EXPECT_TRUE(saysUnknownGpu("ptxas info : x\n" + unknown + "\n", "sm_99"));
+  EXPECT_FALSE(saysUnknownGpu(unknown, "sm_90a"));
+}
+
+TEST(PtxasLog, ProgramsSpeakInsideOfLines) {
+  for (const std::string &message :
+       {std::string("is not defined for option 'gpu-name'"),
+        std::string("Value 'sm_90a' is not defined for option 'gpu-name'"),
+        std::string("Unsupported .version 99.9"),
+        std::string("; fatal   : Unsupported .version 99.9"),
+        std::string("ptxas a, line 1; fatal   : Unsupported .version 99.9"),
+        std::string("ptxas fatal   : Value 'sm_90a' is not defined for option "
+                    "'gpu-name'")})
+    for (const char *before :
+         {"ptxas warning : Pragma '", "ptxas error   : ",
+          "ptxas /proc/self/fd/4, line 5; error   : Unknown symbol '",
+          "ptxas /proc/self/fd/4, line 5; fatal   : Parsing error near '",
+          "ptxas fatal   : Parsing error near '", " "}) {
+      std::string log = before + message +
+                        "' unsupported\n"
+                        "ptxas fatal   : Ptx assembly "
+                        "aborted due to errors\n";
+      EXPECT_FALSE(saysTooNew(log)) << log;
+      EXPECT_FALSE(saysUnknownGpu(log, "sm_90a")) << log;
+    }
+  for (const char *cut : {"", "\n", "ptxas", "ptxas ", "ptxas fatal",
+                          "ptxas fatal :", "ptxas a, line", "ptxas a, line 1;",
+                          "ptxas a, line 1; fatal   :"}) {
+    EXPECT_FALSE(saysTooNew(cut));
+    EXPECT_FALSE(saysUnknownGpu(cut, ""));
+  }
 }
 
 } // namespace

@@ -56,7 +56,8 @@ struct AssembleRequest {
 };
 
 /// As compileInChild(): the PTX is checked before, the cubin afterwards.
-/// CompileResult::missingTool: there is no ptxas, or it is older than the PTX.
+/// CompileResult::missingTool: there is no ptxas, or it is older than the PTX;
+/// toolFailed: there is one that does not work here.
 CompileResult assembleInChild(const AssembleRequest &request,
                               const CompileLimits &limits = {});
 CompileResult assembleCached(const AssembleRequest &request,

@@ -134,6 +134,9 @@ struct CompileResult {
   /// Of assembleInChild(): there is no ptxas for this; isTooNew where there is
   /// one, which does not know the `.version` of the PTX.
   bool missingTool = false, isTooNew = false;
+  /// Of assembleInChild(): ptxas could not be started, or not be confined. It
+  /// says nothing of the program.
+  bool toolFailed = false;
 
   bool ok() const { return error.empty(); }
   const KernelFacts *kernel(const std::string &name) const;

@@ -160,6 +160,9 @@ bool CudaDevice::prepare(ProgramRole part, Verdict &verdict, Failure &failure) {
       report.warnings.push_back(
           (warning.code.empty() ? "" : warning.code + ": ") + warning.text);
   }
+  // This worker's trouble. The driver, which nothing confines, does not help.
+  if (result.toolFailed)
+    return fail(Status::Error, "could not be assembled: " + result.error);
   if (!result.ok())
     return fail(Status::Refused, "does not compile: " + result.error);
   if (std::string why = argumentsRefusalOf(image.plan, result.cubin);

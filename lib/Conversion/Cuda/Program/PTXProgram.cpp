@@ -38,7 +38,7 @@ LogicalResult fastk::assembleProgram(Location loc, StringRef name,
   cuda::CompileResult result =
       cuda::assembleCached({program.code, target.chip}, limits);
   // The driver assembles it when it is loaded.
-  if (result.missingTool)
+  if (result.missingTool || result.toolFailed)
     return success();
   if (!result.ok())
     return emitError(loc) << name << " does not compile: " << result.error;
