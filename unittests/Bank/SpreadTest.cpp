@@ -115,9 +115,9 @@ TEST_F(Spread, WhatLiesInAWrongPlaceIsNamed) {
   std::vector<BankEntry> entries = open().list();
   ASSERT_EQ(entries.size(), 1u);
   EXPECT_FALSE(entries.front().header);
-  EXPECT_THAT(
-      entries.front().problem,
-      HasSubstr("its place is reductions-0/" + keyOf(context, 8).substr(0, 3)));
+  EXPECT_THAT(entries.front().problem,
+              HasSubstr("move it to host/reductions-0/" +
+                        keyOf(context, 8).substr(0, 3)));
   auto pruned = pruneBank(folder.str(), /*remove=*/true, &context.context);
   ASSERT_TRUE(static_cast<bool>(pruned));
   EXPECT_TRUE(pruned->removed.empty());
