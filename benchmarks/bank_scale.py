@@ -44,6 +44,8 @@ def make_bank(folder, winner, count):
         other = hashlib.sha256(str(number).encode()).hexdigest()
         place = target / f"reductions-{reductions}" / other[:3]
         copy = place / winner.name.replace(key[:8], other[:8])
+        if copy.exists():  # Of another key that begins alike.
+            copy = place / winner.name.replace(key[:8], other[:16])
         copy.mkdir(parents=True)
         (copy / "lowering.mlir").write_text(text.replace(key, other))
         # A file system allows so many names of one file.
