@@ -189,17 +189,25 @@ size_t Bank::size() const {
   return count;
 }
 
-std::vector<BankEntry> Bank::entriesOf(StringRef key) const {
+/// Asks `bank`, and where some of what it knows of is gone, as another process
+/// has moved or removed it, once more the bank as it is now.
+template <typename Ask>
+static auto askSettled(const Bank &bank, Ask ask) {
   bool isGone = false;
-  std::vector<BankEntry> found = entriesNow(key, isGone);
-  // Another process has moved or removed one since: what is there now counts.
+  auto answer = ask(bank, isGone);
   if (!isGone)
-    return found;
-  llvm::Expected<Bank> now = open(directory);
+    return answer;
+  llvm::Expected<Bank> now = Bank::open(bank.getDirectory());
   if (now)
-    return now->entriesNow(key, isGone);
+    return ask(*now, isGone);
   llvm::consumeError(now.takeError());
-  return found;
+  return answer;
+}
+
+std::vector<BankEntry> Bank::entriesOf(StringRef key) const {
+  return askSettled(*this, [&](const Bank &bank, bool &isGone) {
+    return bank.entriesNow(key, isGone);
+  });
 }
 
 std::vector<BankEntry> Bank::entriesNow(StringRef key, bool &isGone) const {
@@ -247,16 +255,9 @@ std::vector<BankEntry> Bank::entriesNow(StringRef key, bool &isGone) const {
 static constexpr size_t kWorthCaching = 100;
 
 std::optional<unsigned> Bank::mostReductions(StringRef target) const {
-  bool isGone = false;
-  std::optional<unsigned> most = mostReductionsNow(target, isGone);
-  if (!isGone)
-    return most;
-  // Another process has moved or removed winners since.
-  llvm::Expected<Bank> now = open(directory);
-  if (now)
-    return now->mostReductionsNow(target, isGone);
-  llvm::consumeError(now.takeError());
-  return most;
+  return askSettled(*this, [&](const Bank &bank, bool &isGone) {
+    return bank.mostReductionsNow(target, isGone);
+  });
 }
 
 std::optional<unsigned> Bank::mostReductionsNow(StringRef target,

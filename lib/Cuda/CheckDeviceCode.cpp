@@ -408,13 +408,20 @@ std::string_view DeviceCodeChecker::whole(PTXToken token) {
 // All of it
 //===----------------------------------------------------------------------===//
 
-std::vector<Refusal> fastk::cuda::checkDeviceCode(std::string_view ptx) {
-  std::vector<PTXToken> tokens;
+std::optional<Refusal> fastk::cuda::readTokens(std::string_view ptx,
+                                               std::vector<PTXToken> &tokens) {
   std::string error;
   if (!tokenizePTX(ptx, tokens, error))
-    return {{"lexical", error}};
+    return Refusal{"lexical", error};
   if (tokens.empty())
-    return {{"lexical", "there is no PTX to check"}};
+    return Refusal{"lexical", "there is no PTX to check"};
+  return std::nullopt;
+}
+
+std::vector<Refusal> fastk::cuda::checkDeviceCode(std::string_view ptx) {
+  std::vector<PTXToken> tokens;
+  if (std::optional<Refusal> problem = readTokens(ptx, tokens))
+    return {*problem};
   DeviceCodeChecker checker(ptx, tokens);
   checker.run();
   return std::move(checker.refusals);

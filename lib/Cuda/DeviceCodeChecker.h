@@ -14,9 +14,14 @@
 #include "fastk/Cuda/PTXProgram.h"
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace fastk::cuda {
+
+/// Reads the tokens of \p ptx; why it cannot be checked, where it cannot.
+std::optional<Refusal> readTokens(std::string_view ptx,
+                                  std::vector<PTXToken> &tokens);
 
 class DeviceCodeChecker {
 public:

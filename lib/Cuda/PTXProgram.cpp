@@ -201,11 +201,8 @@ fastk::cuda::checkPTXProgram(std::string_view ptx,
                                       " bytes; the limit is " +
                                       std::to_string(kMaxBytes)}};
   std::vector<PTXToken> tokens;
-  std::string error;
-  if (!tokenizePTX(ptx, tokens, error))
-    return {{"lexical", error}};
-  if (tokens.empty())
-    return {{"lexical", "there is no PTX to check"}};
+  if (std::optional<Refusal> problem = readTokens(ptx, tokens))
+    return {*problem};
   DeviceCodeChecker checker(ptx, tokens);
   checker.run();
   ProgramCheck(checker, plan, arch).run();
