@@ -55,6 +55,14 @@ function(_fastk_configure target)
   # -fPIC for programs too, not -fPIE: a precompiled header serves one of them.
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_compile_options(${target} PRIVATE -fPIC)
+  # An archive of MLIR beside the shared library is a second copy of it in the program,
+  # and brings the shared library into a self-contained one.
+  foreach(lib ${ARG_LINK})
+    if(lib MATCHES "^(MLIR|LLVM)")
+      message(FATAL_ERROR "${target} links ${lib}: all of MLIR comes with FastkMLIR, "
+        "which a library has unless it says NO_MLIR. Remove ${lib} from LINK.")
+    endif()
+  endforeach()
   if(ARG_LINK)
     target_link_libraries(${target} PUBLIC ${ARG_LINK})
   endif()
