@@ -11,9 +11,11 @@ evaluation over them and prints a table.
     benchmarks/exported_kernelbench.py KernelBench -o out [--bank DIR]... [--level 1]
         [--problems 1,40] [--count N] [--precision ieee] [--steps export,check,eval]
 
-`export` needs PyTorch and torch-mlir, `check`, KernelBench's static checker, nothing more, and
-`eval` a GPU, nvcc and what KernelBench's eval.py imports: each step goes on from
-OUT/rows.json, also on another machine. An evaluation is a process of its own; its first run
+`export` needs PyTorch and torch-mlir, or what `python -m fastk.kernelbench.reference` made of each
+problem elsewhere (--imported: a folder L-N_name for each); `check`, KernelBench's static
+checker, nothing more; and `eval` a GPU, nvcc and what KernelBench's eval.py imports: each step goes on
+from OUT/rows.json, also on another machine. `build`, which is for short leases of a GPU, compiles
+the answers side by side before `eval` would one by one. An evaluation is a process of its own; its first run
 compiles. It calls eval_kernel_against_ref and measure_ref_program_time of the checkout as they
 are: 5 trials of correctness, 100 timed, cuda_event, fp32, seed 42.
 
@@ -22,6 +24,7 @@ over all. Exit codes: 0 done; 1 the checkout or the options are wrong.
 """
 
 import argparse
+import concurrent.futures
 import json
 import math
 import os
@@ -35,6 +38,14 @@ sys.path.insert(0, str(ROOT / "python"))
 from fastk.kernelbench import problems  # noqa: E402
 
 STEPS = ("export", "check", "eval")
+#: The harness's own: the extension is there when eval asks for it.
+BUILD = """
+import json, sys
+from kernelbench.eval import build_compile_cache
+answer, build = sys.argv[1:]
+is_built, said, error = build_compile_cache(open(answer, encoding="utf-8").read(), False, build)
+print(json.dumps({} if is_built else {"built": str(error)[-400:]}))
+"""
 #: What a child runs; it prints a row. The checker needs nothing of its package, which needs more.
 CHECK = """
 import importlib.util, json, sys
@@ -101,7 +112,8 @@ def number_of(problem):
 
 def run_child(code, arguments, source, timeout):
     """The last line that a child printed, as JSON; or what became of it."""
-    environment = {**os.environ, "PYTHONPATH": str(source)}
+    paths = [str(source), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     try:
         done = subprocess.run(
             [sys.executable, "-c", code, *map(str, arguments)],
@@ -123,7 +135,11 @@ def export(problem, options):
     """Writes the answer; returns what of it is a row's."""
     folder = options.output / problem.name.replace("/", "-")
     command = [options.fastk_bank, "export", *options.bank, "--format=kernelbench"]
-    command += [f"--reference={problem.path}", f"--precision={options.precision}"]
+    if options.imported:
+        command += [f"--imported={options.imported / folder.name}"]
+    else:
+        command += [f"--reference={problem.path}"]
+    command += [f"--precision={options.precision}"]
     done = subprocess.run(
         [*map(str, command), f"--to={folder}"],
         capture_output=True,
@@ -137,6 +153,23 @@ def export(problem, options):
     lines = [each for each in done.stderr.splitlines() if each.strip()] or ["no answer"]
     # The heading alone says nothing of this problem.
     return {"reason": " ".join(each.strip() for each in lines[:3])}
+
+
+def build_folder(answer):
+    folder = (answer.parent / "build").resolve()
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def build_all(rows, options, source):
+    """Compiles the rows' answers side by side; a row is told where that failed."""
+
+    def build(row):
+        answer = options.output / row["answer"]
+        row.update(run_child(BUILD, [answer, build_folder(answer)], source, options.timeout))
+
+    with concurrent.futures.ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // 2)) as pool:
+        list(pool.map(build, [row for row in rows if "answer" in row]))
 
 
 def geometric_mean(values):
@@ -190,6 +223,7 @@ def parser():
     result.add_argument("--level", type=int, default=1)
     result.add_argument("--problems", help="numbers, as 1,40; default all of the level")
     result.add_argument("--count", type=int, help="at most so many problems")
+    result.add_argument("--imported", type=pathlib.Path, help="folder of imported problems")
     result.add_argument("--precision", choices=["ieee", "tf32", "half"], default="ieee")
     result.add_argument("--steps", default=",".join(STEPS), help="default: all")
     result.add_argument("--timeout", type=int, default=600, help="seconds for each step")
@@ -199,8 +233,9 @@ def parser():
 
 def run(options):
     steps = options.steps.split(",")
-    if unknown := [each for each in steps if each not in STEPS]:
-        raise BenchmarkError(f"--steps: there is no step {unknown[0]}; choose of {', '.join(STEPS)}")
+    known = (*STEPS, "build")
+    if unknown := [each for each in steps if each not in known]:
+        raise BenchmarkError(f"--steps: there is no step {unknown[0]}; choose of {', '.join(known)}")
     try:
         numbers = [int(each) for each in (options.problems or "").split(",") if each]
     except ValueError as error:
@@ -210,19 +245,19 @@ def run(options):
     kept = options.output / "rows.json"
     rows = json.loads(kept.read_text()) if kept.exists() else {}
     source = options.checkout.resolve() / "src"
+    if "export" in steps:
+        for problem in chosen:
+            rows[problem.name] = export(problem, options)
+    if "build" in steps:
+        build_all([rows[each.name] for each in chosen], options, source)
     for problem in chosen:
         row = rows.setdefault(problem.name, {})
-        if "export" in steps:
-            row.clear()
-            row.update(export(problem, options))
         answer = options.output / row.get("answer", "")
         if "check" in steps and "answer" in row:
             checker = source / "kernelbench" / "kernel_static_checker.py"
             row.update(run_child(CHECK, [answer, checker], source, options.timeout))
         if "eval" in steps and "answer" in row:
-            build = answer.parent / "build"
-            build.mkdir(exist_ok=True)
-            arguments = [answer, problem.path, build.resolve()]
+            arguments = [answer, problem.path, build_folder(answer)]
             row.update(run_child(EVALUATE, arguments, source, options.timeout))
         kept.write_text(json.dumps(rows, indent=1) + "\n")
         print(f"{problem.name}: {row}", file=sys.stderr, flush=True)

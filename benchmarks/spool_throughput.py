@@ -14,11 +14,16 @@ the cache of compiled code. Evaluations a minute are those between the first ans
 and the last of as many: all of them are at work then. Then second measurements of some jobs are made by the first
 GPU alone, twice, and again while the others are at jobs of their own: the ratio of a candidate to the
 baseline of its job must be the same.
+
+--apart deals the jobs to a spool for each GPU, whose worker keeps to processors of its own: what
+is slower beside others then too is not the spool and not the processors.
 """
 
 import argparse
+import contextlib
 import json
 import math
+import os
 import pathlib
 import shutil
 import statistics
@@ -60,25 +65,53 @@ def gpus(first, count):
     return "--gpus=" + ",".join(str(first + i) for i in range(count))
 
 
-def workers(options, spool, first, count):
+def workers(options, spool, first, count, processors=None):
     log = open(f"{spool}.log", "w", encoding="utf-8")
     return subprocess.Popen([options.worker, "--spool", spool, "--follow", gpus(first, count)],
-                            stdout=log, stderr=log)  # fmt: skip
+                            stdout=log, stderr=log,
+                            preexec_fn=processors and (lambda: os.sched_setaffinity(0, processors)))  # fmt: skip
 
 
-def answer(options, spool, count):
+def deal(spool, count):
+    """So many spools, with the jobs of one in turns."""
+    places = [pathlib.Path(f"{spool}-{i}") for i in range(count)]
+    for i, job in enumerate(jobs_of(spool)):
+        place = places[i % count] / job.name
+        place.parent.mkdir(exist_ok=True)
+        job.rename(place)
+    return places
+
+
+def answer(options, spool, count, apart=False):
     """When, in seconds from the start of the workers, so many GPUs answered all jobs: a sorted list."""
-    start = time.time()
-    with workers(options, spool, 0, count) as running:
-        left = jobs_of(spool)
-        while left:
-            time.sleep(0.1)
-            left = unanswered(left)
-            if running.poll() is not None and left:
-                sys.exit(f"{options.worker} ended with {running.returncode}:\n"
-                         + pathlib.Path(f"{spool}.log").read_text()[-2000:])  # fmt: skip
-        running.terminate()
-    return sorted((job / "verdict.json").stat().st_mtime - start for job in jobs_of(spool))
+    places = deal(spool, count) if apart else [pathlib.Path(spool)]
+    every = sorted(os.sched_getaffinity(0))
+    share = len(every) // count
+    start, started = time.time(), []
+    with contextlib.ExitStack() as running:
+        for i, place in enumerate(places):
+            own = every[i * share : (i + 1) * share] if apart else None
+            first, number = (i, 1) if apart else (0, count)
+            started.append(running.enter_context(workers(options, str(place), first, number, own)))
+            running.callback(started[-1].terminate)
+        await_answers(options, places, started)
+    jobs = [job for place in places for job in jobs_of(place)]
+    times = sorted((job / "verdict.json").stat().st_mtime - start for job in jobs)
+    if apart:
+        for job in jobs:
+            job.rename(pathlib.Path(spool) / job.name)
+    return times
+
+
+def await_answers(options, places, started):
+    left = [job for place in places for job in jobs_of(place)]
+    while left:
+        time.sleep(0.1)
+        left = unanswered(left)
+        for worker, place in zip(started, places):
+            if worker.poll() is not None and left:
+                sys.exit(f"{options.worker} ended with {worker.returncode}:\n"
+                         + pathlib.Path(f"{place}.log").read_text()[-2000:])  # fmt: skip
 
 
 def rate(times, count):
@@ -95,9 +128,14 @@ def phases_of(verdicts):
     return {name: total / len(verdicts) for name, total in sums.items()}
 
 
+def seconds_of(verdicts):
+    """What each evaluation took."""
+    return [verdict["resources"]["wall_seconds"] for verdict in verdicts.values()]
+
+
 def print_phases(phases):
     """By the number of GPUs: what takes longer beside others is what they share."""
-    counts = sorted(phases)
+    counts = list(phases)
     print("| phase | " + " | ".join(f"s, {count} GPUs" for count in counts) + " |")
     print("|--|" + "--:|" * len(counts))
     for name in sorted(phases[counts[-1]], key=lambda name: -phases[counts[-1]][name]):
@@ -157,9 +195,12 @@ def main():
     add("--worker", default="fastk-worker")
     add("--rounds", type=int, default=2, help="each number of GPUs is run so often, in turns")
     add("--most", type=int, default=6, help="jobs whose ratios are compared (%(default)s); 0 for none")
+    add("--apart", action="store_true", help="also the most GPUs, each with a spool and processors of its own")
     add("--seconds-out", help="file for what jobs took, by mode: for simulated_workers.py")
     add("--keep", help="folder for what the workers said")
     options = parser.parse_args()
+    if options.apart and max(options.gpus) > len(os.sched_getaffinity(0)):
+        parser.error("--apart needs a processor for each GPU")
     options.seconds = {}
     if len(jobs_of(options.spool)) <= 2 * max(options.gpus):
         parser.error(f"{options.spool} needs more than {2 * max(options.gpus)} jobs, to see all GPUs at work")
@@ -174,12 +215,14 @@ def main():
         statuses = [verdict["status"] for verdict in verdicts.values()]
         print(", ".join(f"{statuses.count(each)} {each}" for each in sorted(set(statuses))), flush=True)
         runs, phases = {count: [] for count in options.gpus}, {}
+        walls = {}
         for turn in range(options.rounds):
             for count in options.gpus:
                 spool = copy(options.spool, f"{folder}/{turn}-{count}")
                 runs[count].append(answer(options, spool, count))
                 found = verdicts_of(spool)
                 phases[count] = phases_of(list(found.values()))
+                walls[count] = seconds_of(found)
                 if count == 1:
                     for job in jobs_of(spool):
                         mode = json.loads((job / "job.json").read_text())["mode"]
@@ -191,12 +234,22 @@ def main():
                 shutil.rmtree(spool)
         rates = {count: [rate(times, count) for times in runs[count]] for count in options.gpus}
         one = statistics.median(rates[options.gpus[0]]) / options.gpus[0]
-        print("| GPUs | evaluations a minute | of as many times one | s, with start and end |")
-        print("|--:|--:|--:|--:|")
-        for count in options.gpus:
-            print(f"| {count} | {' '.join(f'{value:.1f}' for value in rates[count])} | "
-                  f"{statistics.median(rates[count]) / count / one:.3f} | "
-                  f"{' '.join(f'{times[-1]:.1f}' for times in runs[count])} |", flush=True)  # fmt: skip
+        if options.apart:
+            spool = copy(options.spool, f"{folder}/apart")
+            key = f"{most} apart"
+            times = answer(options, spool, most, apart=True)
+            runs[key], rates[key] = [times], [rate(times, most)]
+            found = verdicts_of(spool)
+            phases[key], walls[key] = phases_of(list(found.values())), seconds_of(found)
+        print("| GPUs | evaluations a minute | of as many times one | s, with start and end | s, an evaluation | evaluating |")
+        print("|--:|--:|--:|--:|--:|--:|")
+        for key, values in rates.items():
+            count = most if isinstance(key, str) else key
+            mean = sum(walls[key]) / len(walls[key])
+            print(f"| {key} | {' '.join(f'{value:.1f}' for value in values)} | "
+                  f"{statistics.median(values) / count / one:.3f} | "
+                  f"{' '.join(f'{times[-1]:.1f}' for times in runs[key])} | {mean:.3f} | "
+                  f"{sum(walls[key]) / count / runs[key][-1][-1]:.1%} |", flush=True)  # fmt: skip
         print_phases(phases)
         if most > 1 and options.most:
             # Of many workloads, and the longest of their programs: what is short differs by itself.
