@@ -133,6 +133,27 @@ def seconds_of(verdicts):
     return [verdict["resources"]["wall_seconds"] for verdict in verdicts.values()]
 
 
+def keep_seconds(options, spool, verdicts):
+    """By the mode of each job."""
+    for job in jobs_of(spool):
+        mode = json.loads((job / "job.json").read_text())["mode"]
+        seconds = verdicts[job.name]["resources"]["wall_seconds"]
+        options.seconds.setdefault(mode, []).append(round(seconds, 3))
+
+
+def print_canaries(spool, name):
+    canaries = pathlib.Path(spool) / ".canaries"
+    for path in sorted(each for each in canaries.rglob("*") if each.is_file()):
+        print(f"  {name} GPUs: {path.name}: {path.read_text().strip()}", file=sys.stderr)
+
+
+def row_of(name, count, times, verdicts, one):
+    """Printed when it is known: who ends the script early has what was measured."""
+    walls, value = seconds_of(verdicts), rate(times, count)
+    return (f"| {name} | {value:.1f} | {value / count / one:.3f} | {times[-1]:.1f} | "
+            f"{sum(walls) / len(walls):.3f} | {sum(walls) / count / times[-1]:.1%} |")  # fmt: skip
+
+
 def print_phases(phases):
     """By the number of GPUs: what takes longer beside others is what they share."""
     counts = list(phases)
@@ -214,42 +235,21 @@ def main():
         verdicts = verdicts_of(warm)
         statuses = [verdict["status"] for verdict in verdicts.values()]
         print(", ".join(f"{statuses.count(each)} {each}" for each in sorted(set(statuses))), flush=True)
-        runs, phases = {count: [] for count in options.gpus}, {}
-        walls = {}
-        for turn in range(options.rounds):
-            for count in options.gpus:
-                spool = copy(options.spool, f"{folder}/{turn}-{count}")
-                runs[count].append(answer(options, spool, count))
-                found = verdicts_of(spool)
-                phases[count] = phases_of(list(found.values()))
-                walls[count] = seconds_of(found)
-                if count == 1:
-                    for job in jobs_of(spool):
-                        mode = json.loads((job / "job.json").read_text())["mode"]
-                        seconds = found[job.name]["resources"]["wall_seconds"]
-                        options.seconds.setdefault(mode, []).append(round(seconds, 3))
-                canaries = pathlib.Path(spool) / ".canaries"
-                for path in sorted(each for each in canaries.rglob("*") if each.is_file()):
-                    print(f"  {count} GPUs: {path.name}: {path.read_text().strip()}")
-                shutil.rmtree(spool)
-        rates = {count: [rate(times, count) for times in runs[count]] for count in options.gpus}
-        one = statistics.median(rates[options.gpus[0]]) / options.gpus[0]
-        if options.apart:
-            spool = copy(options.spool, f"{folder}/apart")
-            key = f"{most} apart"
-            times = answer(options, spool, most, apart=True)
-            runs[key], rates[key] = [times], [rate(times, most)]
-            found = verdicts_of(spool)
-            phases[key], walls[key] = phases_of(list(found.values())), seconds_of(found)
         print("| GPUs | evaluations a minute | of as many times one | s, with start and end | s, an evaluation | evaluating |")
-        print("|--:|--:|--:|--:|--:|--:|")
-        for key, values in rates.items():
-            count = most if isinstance(key, str) else key
-            mean = sum(walls[key]) / len(walls[key])
-            print(f"| {key} | {' '.join(f'{value:.1f}' for value in values)} | "
-                  f"{statistics.median(values) / count / one:.3f} | "
-                  f"{' '.join(f'{times[-1]:.1f}' for times in runs[key])} | {mean:.3f} | "
-                  f"{sum(walls[key]) / count / runs[key][-1][-1]:.1%} |", flush=True)  # fmt: skip
+        print("|--:|--:|--:|--:|--:|--:|", flush=True)
+        phases, one = {}, None
+        for turn in range(options.rounds):
+            for count, apart in [(count, False) for count in options.gpus] + [(most, True)] * options.apart:
+                name = f"{count} apart" if apart else count
+                spool = copy(options.spool, f"{folder}/{turn}-{name}")
+                times, found = answer(options, spool, count, apart), verdicts_of(spool)
+                one = one or rate(times, count) / count
+                print(row_of(name, count, times, found, one), flush=True)
+                phases.setdefault(name, phases_of(list(found.values())))
+                if count == 1:
+                    keep_seconds(options, spool, found)
+                print_canaries(spool, name)
+                shutil.rmtree(spool)
         print_phases(phases)
         if most > 1 and options.most:
             # Of many workloads, and the longest of their programs: what is short differs by itself.
