@@ -58,11 +58,13 @@ class Workers:
             self.seen.add(name)
             self.queue.append(name)
 
-    def answer(self, name):
+    def answer(self, name, seconds):
         folder = os.path.join(self.spool, name)
         job = answer_spool.read(folder)
+        # A search deals its minutes out by this.
+        resources = {"peak_memory_bytes": 1, "cpu_seconds": seconds, "wall_seconds": seconds}
         if job["mode"] == "compare":
-            answer_spool.write(folder, job, {})
+            answer_spool.write(folder, job, {"resources": resources})
             return
         path = os.path.join(folder, job["programs"]["candidate"]["path"])
         with open(path, "rb") as file:
@@ -73,7 +75,7 @@ class Workers:
         timing = answer_spool.timing
         times = {"candidate": timing(baseline / ratio), "baseline": timing(baseline),
                  "speedup_over_baseline": answer_spool.ratio(ratio), "handshake_ns": 900.0}  # fmt: skip
-        answer_spool.write(folder, job, {"timing": times})
+        answer_spool.write(folder, job, {"timing": times, "resources": resources})
 
     def claim(self, name):
         """Says that it is at work, by which a search counts its workers."""
@@ -88,8 +90,8 @@ class Workers:
     def step(self, now):
         """Ends what has ended by now, and begins what can begin."""
         while self.running and self.running[0][0] <= now:
-            end, name = heapq.heappop(self.running)
-            self.answer(name)
+            end, name, seconds = heapq.heappop(self.running)
+            self.answer(name, seconds)
             self.answered += 1
             self.last = now
         self.look()
@@ -99,7 +101,7 @@ class Workers:
             self.busy += seconds
             self.first = self.first or now
             self.claim(name)
-            heapq.heappush(self.running, (now + seconds, name))
+            heapq.heappush(self.running, (now + seconds, name, seconds))
 
 
 def main():

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProfileModel.h"
-#include "ModelJournals.h"
 #include "PreparedSearch.h"
+#include "ProfileTogether.h"
+#include "ProfilingEvaluator.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
 
@@ -20,58 +21,9 @@ static constexpr int64_t kEvaluationsToProfile = 4;
 /// The part of the minutes that this may take.
 static constexpr double kMinutesToProfile = 0.25;
 
-namespace {
-/// Ends a search when the default lowering's time is known, or when so many
-/// evaluations have not told it.
-class ProfilingEvaluator : public Evaluator {
-public:
-  static constexpr int kEvaluations = 3;
-
-  explicit ProfilingEvaluator(Evaluator &evaluator) : evaluator(evaluator) {}
-  llvm::Expected<Provenance>
-  provenance(LoweringOp workload, const RequestContext &context) override {
-    return evaluator.provenance(workload, context);
-  }
-  llvm::Expected<std::optional<worker::Verdict>>
-  evaluate(const EvaluationRequest &request,
-           const RequestContext &context) override {
-    auto verdict = evaluator.evaluate(request, context);
-    ++evaluations;
-    isAnswering = true;
-    if (verdict && *verdict)
-      isKnown |= (*verdict)->timing.baseline.has_value();
-    return verdict;
-  }
-  /// What the search asks before each evaluation, and after each: then the
-  /// answer is no, for what fails while a search is ended is not believed.
-  bool endsSearch() {
-    if (isAnswering) {
-      isAnswering = false;
-      return false;
-    }
-    return isKnown || evaluations >= kEvaluations;
-  }
-
-private:
-  Evaluator &evaluator;
-  int evaluations = 0;
-  bool isKnown = false, isAnswering = false;
-};
-} // namespace
-
 static double secondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
       .count();
-}
-
-/// The default lowering's time as the journal of `target` has it; 0 where it is
-/// not there. Says in `target` what it took.
-static double readProfile(SearchTarget &target) {
-  RecordedBaseline baseline =
-      recordedBaseline(target.journal, ProfilingEvaluator::kEvaluations);
-  target.profile.evaluations = baseline.evaluations;
-  target.profile.evaluationSeconds = baseline.longestSeconds;
-  return baseline.seconds;
 }
 
 /// Measures the default lowering of `target`: begins its search, which is
@@ -111,13 +63,21 @@ profile(const SearchRun &run, SearchTarget &target, PreparedSearch &prepared) {
   return readProfile(target);
 }
 
-/// Whether default lowerings can be measured at once, and cost little beside
-/// the search.
+/// Whether they are measured side by side, on workers that are waited for.
+/// Where no minutes are dealt out those of a spool are not: what a search of it
+/// asks for is the same on every run.
+static bool profilesTogether(const SearchRun &run) {
+  return run.evaluator.waits() &&
+         (run.evaluator.atOnce() || run.options.search.budget.minutes > 0);
+}
+
+/// Whether default lowerings can be measured before the search, and cost little
+/// beside it.
 static bool canProfile(const SearchRun &run, ArrayRef<SearchTarget> targets) {
   int64_t sharers = llvm::count_if(
       targets, [](const SearchTarget &each) { return each.hasShare; });
   int64_t evaluations = run.options.search.budget.evaluations;
-  if (sharers < 2 || !run.evaluator.atOnce() ||
+  if (sharers < 2 || !(run.evaluator.atOnce() || profilesTogether(run)) ||
       (evaluations != 0 && evaluations < kEvaluationsToProfile * sharers) ||
       llvm::any_of(
           run.proposers,
@@ -169,13 +129,17 @@ fastk::profileModel(const SearchRun &run,
     return minutes > 0 &&
            secondsSince(start) > kMinutesToProfile * 60 * minutes;
   };
+  bool isTogether = mayProfile && profilesTogether(run);
+  if (isTogether)
+    if (llvm::Error error = profileTogether(run, targets, isLate))
+      return std::move(error);
   std::vector<ModelPart> parts;
   for (auto [index, target] : llvm::enumerate(targets)) {
     PreparedSearch prepared(run, target);
     ModelPart part = describe(target, prepared);
     bool mayMeasure = mayProfile && !isLate() && !run.isStopRequested() &&
                       (!run.options.replay || prepared.recording);
-    if (part.isSearched && !target.isWanted) {
+    if (part.isSearched && (!target.isWanted || isTogether)) {
       part.seconds = readProfile(target);
     } else if (part.isSearched && mayMeasure && prepared.workload) {
       run.said() << llvm::formatv("measuring {0} [{1}/{2}]\n",

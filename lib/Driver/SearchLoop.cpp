@@ -251,6 +251,8 @@ llvm::Error SearchLoop::search(size_t index,
   }
   SearchInput &input = *prepared.input;
   input.promotionCost = promotionCost;
+  if (run.evaluator.waits())
+    input.evaluationSeconds = evaluationSecondsOf(target);
   input.earlier = target.profile.earlier;
   begun->binding = bindingOf(input, options);
   llvm::Expected<bool> isOpen =
@@ -260,7 +262,43 @@ llvm::Error SearchLoop::search(size_t index,
   return ask(index, std::move(begun), *share);
 }
 
+std::chrono::steady_clock::duration
+SearchLoop::profilingTime(ArrayRef<SearchTarget> targets) {
+  std::chrono::duration<double> taken{0};
+  for (const SearchTarget &target : targets)
+    taken += std::chrono::duration<double>(target.profile.seconds +
+                                           target.profile.preparation);
+  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(taken);
+}
+
+/// What an evaluation takes where it is known, on the mean; 0: nowhere.
+static double meanEvaluation(ArrayRef<SearchTarget> targets) {
+  double sum = 0;
+  size_t known = 0;
+  for (const SearchTarget &target : targets) {
+    sum += target.profile.evaluationSeconds;
+    known += target.profile.evaluationSeconds > 0;
+  }
+  return known > 0 ? sum / static_cast<double>(known) : 0;
+}
+
+double SearchLoop::evaluationSecondsOf(const SearchTarget &target) const {
+  double own = target.profile.evaluationSeconds;
+  // One may have been short because its variant was wrong. Where an evaluator
+  // answers at once the search's own first ones tell.
+  return run.evaluator.waits() ? std::max(own, usualSeconds) : own;
+}
+
+double SearchLoop::leastSecondsOf(const SearchTarget &target) const {
+  // What an earlier run finished takes no time of this one.
+  if (!target.isWanted)
+    return 0;
+  unsigned workers = run.evaluator.waits() ? run.evaluator.workers() : 1;
+  return (1 + promotionCost) * evaluationSecondsOf(target) / workers;
+}
+
 llvm::Expected<SearchModelEnd> SearchLoop::searchAll() {
+  usualSeconds = meanEvaluation(targets);
   bool showsParts = llvm::count_if(targets, isWanted) > 1;
   if (showsParts)
     printModelParts(parts, /*isAfter=*/false, run.said());
@@ -278,7 +316,11 @@ llvm::Expected<SearchModelEnd> SearchLoop::searchAll() {
     // A model would answer nothing on the others either.
     if (end == SearchModelEnd::Interrupted || !unanswered.empty())
       break;
-    std::optional<SearchBudget> share = budgets.next(target, promotionCost);
+    double later = 0;
+    for (size_t other : ArrayRef(dealt.order).drop_front(place + 1))
+      later += leastSecondsOf(targets[other]);
+    std::optional<SearchBudget> share =
+        budgets.next(target, leastSecondsOf(target), later);
     if (run.evaluator.waits() && areMinutesOver(/*times=*/1))
       share = std::nullopt;
     if (share)

@@ -46,6 +46,7 @@ public:
       : run(run), targets(targets), parts(std::move(parts)), record(record),
         dealt(shareByGain(this->parts)),
         budgets(run.options.search.budget, targets, dealt.weights),
+        startedAt(std::chrono::steady_clock::now() - profilingTime(targets)),
         promotionCost(run.evaluator.promotionCost()) {}
 
   llvm::Expected<SearchModelEnd> searchAll();
@@ -80,6 +81,15 @@ private:
   waitForReady(const RequestContext &context);
   /// Says what is waited for.
   void showWaiting(SearchProgress &progress) const;
+  /// What of the minutes finding out where the time goes has taken.
+  static std::chrono::steady_clock::duration
+  profilingTime(llvm::ArrayRef<SearchTarget> targets);
+  /// What an evaluation of `target` takes, by its own or else by those of
+  /// others, in seconds; 0: nobody knows.
+  double evaluationSecondsOf(const SearchTarget &target) const;
+  /// Of the minutes what `target` cannot win with less than: an evaluation and
+  /// a second measurement by one of the workers, in seconds; 0: nobody knows.
+  double leastSecondsOf(const SearchTarget &target) const;
   /// Whether so many times the minutes are over.
   bool areMinutesOver(double times) const;
   /// Opens the journal. False: the search has another turn, or none.
@@ -128,8 +138,8 @@ private:
   std::map<size_t, std::unique_ptr<BegunSearch>> ahead;
   /// Those that wait for answers.
   std::map<size_t, std::unique_ptr<BegunSearch>> open;
-  std::chrono::steady_clock::time_point startedAt =
-      std::chrono::steady_clock::now();
+  /// When the minutes began.
+  std::chrono::steady_clock::time_point startedAt;
   /// Those that wait for another process, and their shares.
   std::vector<std::pair<size_t, SearchBudget>> waiting;
   int pending = 0, pendingPrompts = 0;
@@ -139,6 +149,8 @@ private:
   /// which an evaluation was timed.
   double wantedSeconds = 0;
   int timed = 0;
+  /// What an evaluation takes on the mean, as far as it is known, in seconds.
+  double usualSeconds = 0;
   /// What a second measurement took at most, in evaluations.
   double promotionCost = 0;
   /// Variants whose second measurement is missing, and their workloads.

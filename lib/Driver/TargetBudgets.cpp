@@ -32,12 +32,9 @@ TargetBudgets::TargetBudgets(const SearchBudget &total,
     : shares(withoutProfiles(total, targets), std::move(weights)) {}
 
 std::optional<SearchBudget> TargetBudgets::next(const SearchTarget &target,
-                                                double promotionCost) {
-  // What an earlier run finished takes no time of this one.
-  double least = target.isWanted
-                     ? (1 + promotionCost) * target.profile.evaluationSeconds
-                     : 0;
-  std::optional<SearchBudget> share = shares.next(least);
+                                                double leastSeconds,
+                                                double laterSeconds) {
+  std::optional<SearchBudget> share = shares.next(leastSeconds, laterSeconds);
   if (share && share->evaluations)
     share->evaluations += target.profile.evaluations;
   return share;

@@ -26,10 +26,10 @@ public:
                 std::vector<double> weights);
 
   /// The budget of `target`, whose turn it is; nothing when a limit leaves it
-  /// none. Of the minutes enough for an evaluation and a second measurement,
-  /// which takes as long as `promotionCost` evaluations.
+  /// none. Of the minutes `leastSeconds` at least, and `laterSeconds` are left
+  /// to those after it, as far as these are there.
   std::optional<SearchBudget> next(const SearchTarget &target,
-                                   double promotionCost);
+                                   double leastSeconds, double laterSeconds);
 
   /// True when the minutes are spent.
   bool isOutOfTime() const { return shares.isOutOfTime(); }

@@ -36,6 +36,9 @@ static constexpr std::chrono::milliseconds kLongestPause{250};
 /// Where looking itself takes long.
 static constexpr std::chrono::milliseconds kLongestLook{5000};
 
+/// By the recorded searches on GPUs: 6 to 12.
+static constexpr double kPromotionCost = 6;
+
 /// Far above any verdict; a bound for a stray file.
 static constexpr size_t kFileLimit = 64 << 20;
 
@@ -81,6 +84,7 @@ public:
   void expect(LoweringOp workload) override { maker->beginFor(workload); }
   bool waits() const override { return options.waitSeconds > 0; }
   unsigned workers() const override { return mostAtWork; }
+  double promotionCost() const override { return kPromotionCost; }
   llvm::Expected<std::vector<std::string>>
   waitForAnswers(const RequestContext &context) override;
 

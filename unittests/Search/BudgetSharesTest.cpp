@@ -124,6 +124,28 @@ TEST(BudgetShares, MinutesForASecondMeasurementOrNone) {
   EXPECT_FALSE(shares.next(/*leastSeconds=*/1));
 }
 
+// A winner takes an evaluation and a second measurement: the first one's weight
+// does not take that from those that come later, where it is there.
+TEST(BudgetShares, WeightLeavesMinutesToWinForLaterOnes) {
+  BudgetShares shares(budgetOf(0, 1), {8, 1, 1});
+  EXPECT_DOUBLE_EQ(
+      shares.next(/*leastSeconds=*/10, /*laterSeconds=*/20)->minutes * 60, 40);
+  shares.spend(0, 40);
+  EXPECT_DOUBLE_EQ(
+      shares.next(/*leastSeconds=*/10, /*laterSeconds=*/10)->minutes * 60, 10);
+  shares.spend(0, 10);
+  EXPECT_DOUBLE_EQ(
+      shares.next(/*leastSeconds=*/10, /*laterSeconds=*/0)->minutes * 60, 10);
+  // Too little for all: it goes to those that come first.
+  BudgetShares few(budgetOf(0, 1), {8, 1, 1});
+  EXPECT_DOUBLE_EQ(
+      few.next(/*leastSeconds=*/25, /*laterSeconds=*/50)->minutes * 60, 25);
+  // What nobody knows the cost of has its part.
+  BudgetShares unknown(budgetOf(0, 1), {1, 1});
+  EXPECT_DOUBLE_EQ(
+      unknown.next(/*leastSeconds=*/0, /*laterSeconds=*/60)->minutes * 60, 30);
+}
+
 // Searches on a clock of their own: the first is at its floor after an
 // evaluation or two, the second has no ideas left, the third takes the rest.
 TEST(BudgetShares, SearchesThatEndEarlyLeaveTheirTimeToTheOthers) {

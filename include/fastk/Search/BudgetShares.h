@@ -34,8 +34,10 @@ public:
 
   /// The share of the next workload; nothing when a limit leaves it none. Of
   /// the minutes it gets `leastSeconds` at least, where they are there: with
-  /// less nothing could win.
-  std::optional<SearchBudget> next(double leastSeconds = 0);
+  /// less nothing could win. Those that come later are left `laterSeconds`,
+  /// where these are there, for the same reason.
+  std::optional<SearchBudget> next(double leastSeconds = 0,
+                                   double laterSeconds = 0);
   /// True when no minutes are left of a budget that has some.
   bool isOutOfTime() const { return total.minutes > 0 && !(left.minutes > 0); }
   /// What the workload of the last next() used of its share.

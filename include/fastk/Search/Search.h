@@ -70,6 +70,9 @@ struct SearchInput {
   /// How many times as long as another evaluation a second measurement takes,
   /// by those that were seen. Nothing: as the evaluator says.
   std::optional<double> promotionCost = std::nullopt;
+  /// What an evaluation takes until one of this search tells, by those of
+  /// others, in seconds. 0: not known.
+  double evaluationSeconds = 0;
   /// What of the journal an earlier run wrote: events, and seconds of
   /// searching. Nothing: all that was there when it was opened.
   struct Earlier {

@@ -84,7 +84,7 @@ static std::string minutesSpent(const SearchBudget &budget, double kept) {
 
 double SearchLimits::expectedSeconds() const {
   if (durations.empty())
-    return 0;
+    return search.input.evaluationSeconds;
   std::vector<double> sorted = durations;
   auto middle = sorted.begin() + sorted.size() / 2;
   std::nth_element(sorted.begin(), middle, sorted.end());

@@ -41,7 +41,8 @@ public:
   double limitSeconds() const;
   /// Of this run's evaluations, as their workers say.
   double workerSeconds() const { return total; }
-  /// What the next evaluation takes, by those before; 0 before the first.
+  /// What the next evaluation takes, by those before; before the first as much
+  /// as others said, or 0.
   double expectedSeconds() const;
   /// Evaluations that a second measurement takes.
   double promotionCost() const;

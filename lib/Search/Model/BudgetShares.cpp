@@ -12,7 +12,8 @@
 
 using namespace fastk;
 
-std::optional<SearchBudget> BudgetShares::next(double leastSeconds) {
+std::optional<SearchBudget> BudgetShares::next(double leastSeconds,
+                                               double laterSeconds) {
   assert(turn < weights.size() && "more workloads than were told");
   double rest = 0;
   for (size_t i = turn; i < weights.size(); ++i)
@@ -39,9 +40,14 @@ std::optional<SearchBudget> BudgetShares::next(double leastSeconds) {
     int64_t most = std::max(least, left.evaluations - enoughToWin * later);
     share.evaluations = std::clamp(count(left.evaluations), least, most);
   }
-  if (total.minutes > 0)
-    share.minutes = std::min(left.minutes,
-                             std::max(left.minutes * part, leastSeconds / 60));
+  if (total.minutes > 0) {
+    double most = std::min(left.minutes * part,
+                           std::max(left.minutes - laterSeconds / 60, 0.0));
+    // 0 stands for no limit: who needs nothing to win has its part.
+    if (leastSeconds == 0 && most == 0)
+      most = left.minutes * part;
+    share.minutes = std::min(left.minutes, std::max(most, leastSeconds / 60));
+  }
   if (total.tokens > 0)
     share.tokens = std::max<int64_t>(count(left.tokens), 1);
   if (total.usd > 0)
