@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FakeTime.h"
+#include "../FakeTime.h"
 #include "Providers/HttpModelWith.h"
 #include "ScriptedServer.h"
 #include "llvm/Support/FileSystem.h"

@@ -17,7 +17,7 @@ namespace fastk {
 /// A model of one of the providers. Makes no request yet. An error when the key
 /// is missing (it names the variable), when it would travel in the clear, or
 /// when an option makes no sense. While the model lives, this process leaves no
-/// core file (lib/LLM/Secrets/CoreFiles.h).
+/// core file (fastk/Secrets/CoreFiles.h).
 llvm::Expected<std::unique_ptr<LanguageModel>>
 createHttpModel(const ModelOptions &options);
 

@@ -7,7 +7,7 @@
 
 #include "fastk/LLM/CommandModel.h"
 #include "ChildProcess.h"
-#include "Secrets/Secret.h"
+#include "fastk/Secrets/Secret.h"
 #include "fastk/Support/Nesting.h"
 #include "fastk/System/ProcessFolder.h"
 #include "llvm/ADT/SmallString.h"

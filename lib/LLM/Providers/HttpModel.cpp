@@ -7,10 +7,10 @@
 
 #include "fastk/LLM/HttpModel.h"
 #include "Classify.h"
-#include "Http/RequestRunner.h"
 #include "HttpModelWith.h"
 #include "JSONValues.h"
 #include "Prices.h"
+#include "fastk/Http/RequestRunner.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <random>

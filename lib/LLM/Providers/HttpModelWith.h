@@ -10,8 +10,8 @@
 #define FASTK_LIB_LLM_PROVIDERS_HTTPMODELWITH_H
 
 #include "Credentials.h"
-#include "Http/Clock.h"
-#include "Http/RetryPolicy.h"
+#include "fastk/Http/Clock.h"
+#include "fastk/Http/RetryPolicy.h"
 #include "fastk/LLM/HttpModel.h"
 
 namespace fastk {

@@ -14,7 +14,7 @@
 #ifndef FASTK_LIB_LLM_PROVIDERS_PROVIDER_H
 #define FASTK_LIB_LLM_PROVIDERS_PROVIDER_H
 
-#include "Http/HttpTransport.h"
+#include "fastk/Http/HttpTransport.h"
 #include "fastk/LLM/LanguageModel.h"
 #include "fastk/LLM/ModelOptions.h"
 #include <nlohmann/json.hpp>
