@@ -7,6 +7,7 @@
 #   scripts/install-deps.sh --models   and whole models for it: transformers
 #   scripts/install-deps.sh --cuda     and CUDA's compile tools for a machine without CUDA, in .venv
 #   scripts/install-deps.sh --llm      and what tests the client for language models, in .venv
+#   scripts/install-deps.sh --remote   and servers for the tests of remote banks: nginx, and moto's S3 in .venv
 #   scripts/install-deps.sh --triton   and Triton, for the tests of fastk.from_triton, in .venv
 #   scripts/install-deps.sh --site     and Sphinx, which makes the site of docs/, in .venv
 #   scripts/install-deps.sh --notebooks  and what runs docs/notebooks, in .venv
@@ -29,15 +30,16 @@ readonly PACKAGES=(
   python3 python3-venv python3-dev # its headers: what torch.compile builds for the host
 )
 
-usage() { sed -n '2,14s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,15s/^# \{0,1\}//p' "$0"; }
 
-import=no models=no cuda=no llm=no triton=no site=no notebooks=no lint=no
+import=no models=no cuda=no llm=no remote=no triton=no site=no notebooks=no lint=no
 for arg in "$@"; do
   case "$arg" in
     --import) import=yes ;;
     --models) import=yes models=yes ;;
     --cuda) cuda=yes ;;
     --llm) llm=yes ;;
+    --remote) remote=yes ;;
     --triton) triton=yes ;;
     --site) site=yes ;;
     --notebooks) import=yes notebooks=yes ;;
@@ -87,8 +89,8 @@ case "$version" in
     ;;
 esac
 
-if [ "$import" = yes ] || [ "$cuda" = yes ] || [ "$llm" = yes ] || [ "$triton" = yes ] ||
-  [ "$site" = yes ] || [ "$lint" = yes ]; then
+if [ "$import" = yes ] || [ "$cuda" = yes ] || [ "$llm" = yes ] || [ "$remote" = yes ] ||
+  [ "$triton" = yes ] || [ "$site" = yes ] || [ "$lint" = yes ]; then
   [ -x .venv/bin/python ] || python3 -m venv .venv
 fi
 if [ "$import" = yes ]; then
@@ -116,6 +118,14 @@ if [ "$llm" = yes ]; then
   .venv/bin/python -c 'import openai, anthropic, google.genai, xllamacpp, gguf, pytest, xdist' 2>/dev/null || {
     echo "install-deps: installing the providers' libraries and a llama.cpp server into .venv"
     .venv/bin/pip install -q -e 'python[llm,test]'
+  }
+fi
+if [ "$remote" = yes ]; then
+  # The program alone, as the tests start it: the package would start a server.
+  [ -x /usr/sbin/nginx ] || RUNLEVEL=1 install_packages nginx-light
+  .venv/bin/python -c 'import moto.server, boto3, pytest, xdist' 2>/dev/null || {
+    echo "install-deps: installing moto's S3 server into .venv"
+    .venv/bin/pip install -q -e 'python[remote,test]'
   }
 fi
 if [ "$triton" = yes ]; then

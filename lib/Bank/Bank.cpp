@@ -50,7 +50,13 @@ BankLookup Bank::lookup(StringRef key, const WinnerFilter &filter,
   BankLookup result;
   std::vector<BankEntry> usable;
   std::string otherTargets, looserClasses, otherMachine, otherBits;
-  for (BankEntry &entry : entriesOf(key)) {
+  RemoteBank::Found found;
+  if (remote)
+    found = remote->find(key, filter);
+  else
+    found.entries = entriesOf(key);
+  result.isExpected = found.isExpected;
+  for (BankEntry &entry : found.entries) {
     if (!entry.header) {
       result.stale.push_back({entry.folder, entry.problem});
       continue;
@@ -116,6 +122,9 @@ BankLookup Bank::lookup(StringRef key, const WinnerFilter &filter,
   if (!result.stale.empty()) {
     result.reason = "stale: " + result.stale.front().folder + ": " +
                     result.stale.front().reason;
+  } else if (!found.missing.empty()) {
+    result.reason = std::move(found.missing);
+    result.isUnjudged = found.isUnjudged;
   } else if (!otherBits.empty()) {
     result.reason = otherBits + ", and --require-deterministic asks for it";
     result.otherBits = true;
@@ -156,7 +165,7 @@ BankLookup BankStack::lookup(StringRef key, const WinnerFilter &filter,
     WinnerFilter here = filter;
     here.anyMachine = false;
     BankLookup found = lookup(key, here, context);
-    if (found.winner)
+    if (found.winner || found.isExpected)
       return found;
   }
   BankLookup result;
@@ -165,6 +174,7 @@ BankLookup BankStack::lookup(StringRef key, const WinnerFilter &filter,
   for (const Bank &bank : banks) {
     BankLookup found = bank.lookup(key, filter, context);
     llvm::append_range(result.stale, found.stale);
+    result.isExpected |= found.isExpected;
     if (found.winner) {
       result.winner = std::move(found.winner);
       result.reason.clear();
@@ -177,6 +187,7 @@ BankLookup BankStack::lookup(StringRef key, const WinnerFilter &filter,
       result.reason = found.reason;
       result.otherMachine = found.otherMachine;
       result.otherBits = found.otherBits;
+      result.isUnjudged = found.isUnjudged;
     }
   }
   return result;
@@ -185,25 +196,62 @@ BankLookup BankStack::lookup(StringRef key, const WinnerFilter &filter,
 static llvm::Error noBank() {
   return llvm::createStringError(
       std::make_error_code(std::errc::invalid_argument),
-      "no bank to store the winner in; give one with --bank=DIR");
+      "no bank to store the winner in: name a folder with --bank=DIR");
 }
 
 llvm::Expected<WriteResult> BankStack::write(ModuleOp winner,
                                              StringRef trajectory) {
-  if (banks.empty())
-    return noBank();
-  return banks.front().write(winner, trajectory);
+  for (Bank &bank : banks)
+    if (&bank == getWritable())
+      return bank.write(winner, trajectory);
+  return noBank();
+}
+
+const Bank *BankStack::getWritable() const {
+  for (const Bank &bank : banks)
+    if (!bank.getRemote())
+      return &bank;
+  return nullptr;
+}
+
+bool BankStack::hasRemote() const {
+  return llvm::any_of(banks, [](const Bank &bank) { return bank.getRemote(); });
+}
+
+void BankStack::lookAhead(bool start) const {
+  for (const Bank &bank : banks)
+    if (RemoteBank *remote = bank.getRemote())
+      remote->lookAhead(start);
+}
+
+std::vector<std::string> BankStack::fetchNoted() const {
+  std::vector<std::string> keys;
+  for (const Bank &bank : banks)
+    if (RemoteBank *remote = bank.getRemote())
+      llvm::append_range(keys, remote->fetchNoted());
+  return keys;
+}
+
+std::vector<std::string> BankStack::takeWarnings() const {
+  std::vector<std::string> warnings;
+  for (const Bank &bank : banks)
+    if (RemoteBank *remote = bank.getRemote())
+      llvm::append_range(warnings, remote->takeWarnings());
+  return warnings;
 }
 
 llvm::Error BankStack::reopen() {
   for (Bank &bank : banks)
-    if (llvm::Error error = Bank::open(bank.getDirectory()).moveInto(bank))
-      return error;
+    // What a server has stays as it was when it was asked.
+    if (!bank.getRemote())
+      if (llvm::Error error = Bank::open(bank.getDirectory()).moveInto(bank))
+        return error;
   return llvm::Error::success();
 }
 
 llvm::Error BankStack::checkWrites() const {
-  return banks.empty() ? noBank() : banks.front().checkWrites();
+  const Bank *bank = getWritable();
+  return bank ? bank->checkWrites() : noBank();
 }
 
 std::optional<unsigned> BankStack::mostReductions(StringRef target) const {

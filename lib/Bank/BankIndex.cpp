@@ -7,6 +7,7 @@
 
 #include "BankPlaces.h"
 #include "HeadCache.h"
+#include "ReadEntry.h"
 #include "fastk/Bank/Bank.h"
 #include "fastk/Support/DurableFile.h"
 #include "llvm/ADT/STLExtras.h"
@@ -76,7 +77,7 @@ visitSettled(StringRef directory,
   return llvm::Error::success();
 }
 
-static BankEntry readEntry(StringRef folder) {
+BankEntry fastk::readBankEntry(StringRef folder) {
   BankEntry entry;
   entry.folder = folder.str();
   if (llvm::sys::fs::get_file_type(folder, /*Follow=*/false) ==
@@ -123,7 +124,18 @@ void Bank::index(StringRef folder) {
   entries.push_back({folder.str(), std::move(key8)});
 }
 
-llvm::Expected<Bank> Bank::open(StringRef directory) {
+llvm::Expected<Bank> Bank::openRemote(StringRef text, Patience patience) {
+  Bank bank;
+  bank.directory = text.str();
+  if (llvm::Error error =
+          RemoteBank::open(text, patience).moveInto(bank.remote))
+    return error;
+  return bank;
+}
+
+llvm::Expected<Bank> Bank::open(StringRef directory, Patience patience) {
+  if (isRemoteBank(directory))
+    return openRemote(directory, patience);
   Bank bank;
   // Folders of winners are told by their paths below it.
   while (directory.size() > 1 && directory.ends_with("/"))
@@ -184,6 +196,8 @@ void Bank::visitSpread(
 }
 
 size_t Bank::size() const {
+  if (remote)
+    return remote->size();
   size_t count = entries.size();
   visitSpread([&](const IndexEntry &) { ++count; });
   return count;
@@ -216,7 +230,8 @@ std::vector<BankEntry> Bank::entriesNow(StringRef key, bool &isGone) const {
     unnamed.emplace();
     if (auto found = byDigits.find(""); found != byDigits.end())
       for (unsigned position : found->second)
-        if (BankEntry read = readEntry(entries[position].folder); read.header)
+        if (BankEntry read = readBankEntry(entries[position].folder);
+            read.header)
           (*unnamed)[read.header->key].push_back(position);
   }
   SmallVector<unsigned> positions;
@@ -228,7 +243,7 @@ std::vector<BankEntry> Bank::entriesNow(StringRef key, bool &isGone) const {
   llvm::sort(positions);
   std::vector<BankEntry> result;
   auto add = [&](const IndexEntry &entry) {
-    BankEntry read = readEntry(entry.folder);
+    BankEntry read = readBankEntry(entry.folder);
     bool isHere = read.header || !isMissing(entry.folder);
     isGone |= !isHere;
     if (isHere &&
@@ -243,7 +258,7 @@ std::vector<BankEntry> Bank::entriesNow(StringRef key, bool &isGone) const {
       StringRef digits = keyDigitsOfName(llvm::sys::path::filename(folder));
       // The place itself where it cannot be listed: that is said.
       if (folder == place)
-        result.push_back(readEntry(folder));
+        result.push_back(readBankEntry(folder));
       else if (digits.empty() || key.starts_with(digits))
         add({folder, digits.str()});
     }
@@ -255,6 +270,8 @@ std::vector<BankEntry> Bank::entriesNow(StringRef key, bool &isGone) const {
 static constexpr size_t kWorthCaching = 100;
 
 std::optional<unsigned> Bank::mostReductions(StringRef target) const {
+  if (remote)
+    return remote->mostReductions(target);
   return askSettled(*this, [&](const Bank &bank, bool &isGone) {
     return bank.mostReductionsNow(target, isGone);
   });
@@ -286,7 +303,7 @@ std::optional<unsigned> Bank::mostReductionsNow(StringRef target,
         continue;
       }
     }
-    BankEntry read = readEntry(entry.folder);
+    BankEntry read = readBankEntry(entry.folder);
     if (!read.header) {
       isGone |= isMissing(entry.folder);
       continue;
@@ -326,7 +343,7 @@ static void checkSpread(BankEntry &entry, StringRef directory) {
 }
 
 BankEntry Bank::readListed(const IndexEntry &entry) {
-  BankEntry read = readEntry(entry.folder);
+  BankEntry read = readBankEntry(entry.folder);
   if (read.header && !entry.key8.empty() &&
       !StringRef(read.header->key).starts_with(entry.key8)) {
     read.problem = "the folder is named for key " + entry.key8 +

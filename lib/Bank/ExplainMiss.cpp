@@ -18,6 +18,9 @@ static constexpr size_t kMaxEntries = 5;
 std::string Bank::explainMiss(StringRef key, const WinnerFilter &filter,
                               StringRef name, StringRef shapes,
                               MLIRContext *context) const {
+  if (remote)
+    return "bank " + remote->shown() + ": winners of " +
+           std::to_string(size()) + " are found by their keys alone\n";
   struct Line {
     int distance;
     std::string text;

@@ -7,6 +7,7 @@
 
 #include "BankLock.h"
 #include "BankPlaces.h"
+#include "Rivals.h"
 #include "fastk/Bank/Bank.h"
 #include "fastk/Support/OutputPlace.h"
 #include "fastk/Support/Sha256.h"
@@ -41,17 +42,9 @@ static std::string winnerName(LoweringOp lowering, const WinnerRecord &record,
   return name;
 }
 
-namespace {
-/// What a stored winner does when another of its machine is offered.
-enum class StoredWinner { Stays, Yields, StandsBeside };
-} // namespace
-
-static StoredWinner decide(LoweringOp storedOp, const WinnerRecord &stored,
-                           LoweringOp freshOp, const WinnerRecord &fresh,
-                           WriteRule rule) {
-  // Key, target and precision are the same: so is the seal of the same program
-  // with the same workspace and plan.
-  if (storedOp.getSeal() && storedOp.getSeal() == freshOp.getSeal()) {
+StoredWinner fastk::decideBetween(const Rival &stored, const Rival &fresh,
+                                  bool isSameProgram, WriteRule rule) {
+  if (isSameProgram) {
     // What gave other bits once is not deterministic, whatever comes later.
     bool tellsMore = fresh.bitwiseDeterministic &&
                      stored.bitwiseDeterministic != false &&
@@ -67,6 +60,18 @@ static StoredWinner decide(LoweringOp storedOp, const WinnerRecord &stored,
                                           : StoredWinner::Stays;
   return storedRepeats && !freshRepeats ? StoredWinner::StandsBeside
                                         : StoredWinner::Yields;
+}
+
+static StoredWinner decide(LoweringOp storedOp, const WinnerRecord &stored,
+                           LoweringOp freshOp, const WinnerRecord &fresh,
+                           WriteRule rule) {
+  // Key, target and precision are the same: so is the seal of the same program
+  // with the same workspace and plan.
+  bool isSameProgram =
+      storedOp.getSeal() && storedOp.getSeal() == freshOp.getSeal();
+  return decideBetween({stored.medianNs, stored.bitwiseDeterministic},
+                       {fresh.medianNs, fresh.bitwiseDeterministic},
+                       isSameProgram, rule);
 }
 
 /// Where the winner may go, the best place first. The plain name may be taken
@@ -185,7 +190,18 @@ bool Bank::isMany(StringRef target) const {
          }) >= ptrdiff_t(kMostBeforeSpreading);
 }
 
+/// What a compile may not do to a remote bank.
+static llvm::Error refuseRemote(const RemoteBank &bank) {
+  return llvm::createStringError(
+      std::make_error_code(std::errc::operation_not_permitted),
+      "bank " + bank.shown() +
+          ": winners are stored in folders; name one with --bank=DIR, and add "
+          "--bank-push to send them on");
+}
+
 llvm::Error Bank::checkWrites() const {
+  if (remote)
+    return refuseRemote(*remote);
   // Of a winner: its program, its lowering and the way to it.
   constexpr uint64_t kRoom = 16 << 20;
   if (llvm::Error error = createDirectories(directory))
@@ -198,6 +214,8 @@ llvm::Error Bank::checkWrites() const {
 
 llvm::Expected<WriteResult> Bank::write(ModuleOp module, StringRef trajectory,
                                         WriteRule rule) {
+  if (remote)
+    return refuseRemote(*remote);
   auto lowerings = module.getOps<LoweringOp>();
   assert(llvm::hasSingleElement(lowerings) && "made by buildWinner()");
   LoweringOp lowering = *lowerings.begin();

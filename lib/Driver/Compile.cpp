@@ -100,14 +100,17 @@ LogicalResult fastk::runSplitWorkloads(ModuleOp module, Fusion fusion,
 
 LogicalResult fastk::formWithWinners(ModuleOp module, Fusion fusion,
                                      WorkloadMatcher &matcher) {
-  return runFormWorkloads(module, fusion,
-                          matcher.anyWinners() ? &matcher : nullptr);
+  return matcher.withRemoteWinners(module, [&] {
+    return runFormWorkloads(module, fusion,
+                            matcher.anyWinners() ? &matcher : nullptr);
+  });
 }
 
 FailureOr<ApplySummary> fastk::applyBestWinners(ModuleOp module, Fusion fusion,
                                                 WorkloadMatcher &matcher) {
-  if (matcher.anyWinners() &&
-      failed(runSplitWorkloads(module, fusion, matcher)))
+  if (matcher.anyWinners() && failed(matcher.withRemoteWinners(module, [&] {
+        return runSplitWorkloads(module, fusion, matcher);
+      })))
     return failure();
   FailureOr<ApplySummary> summary = failure();
   PassManager manager(module.getContext());
@@ -152,7 +155,7 @@ std::vector<std::string>
 fastk::explainMissingBanks(ArrayRef<std::string> folders, StringRef remedy) {
   std::vector<std::string> warnings;
   for (const std::string &folder : folders)
-    if (!llvm::sys::fs::exists(folder))
+    if (!isRemoteBank(folder) && !llvm::sys::fs::exists(folder))
       warnings.push_back(
           "--bank=" + folder +
           ": no such folder, so no winners; check the path, or make them "

@@ -13,6 +13,7 @@
 #include "fastk/Driver/ModelDiagnostics.h"
 #include "fastk/Driver/ToldError.h"
 #include "fastk/Support/DurableFile.h"
+#include "fastk/Transforms/FileOf.h"
 #include "fastk/Transforms/RunPasses.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/IR/LLVMContext.h"

@@ -52,9 +52,3 @@ void ModelDiagnosticHandler::print(Location loc, const std::string &text,
   else
     emitDiagnostic(loc, text, severity);
 }
-
-Location fastk::fileOf(ModuleOp module) {
-  Location loc = module.getLoc();
-  auto place = loc->findInstanceOf<FileLineColLoc>();
-  return place ? FileLineColLoc::get(place.getFilename(), 0, 0) : loc;
-}

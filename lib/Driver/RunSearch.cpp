@@ -16,17 +16,17 @@ std::string fastk::journalOf(const SearchSettings &settings,
                              const BankStack &banks) {
   // Beside the bank, so that it is found again by the same command.
   return settings.journal.empty()
-             ? banks.getBanks().front().getDirectory().str() + ".journal"
+             ? banks.getWritable()->getDirectory().str() + ".journal"
              : settings.journal;
 }
 
 llvm::Expected<SearchModelEnd>
 fastk::runSearch(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
                  const SearchSettings &settings, const SearchRequest &request) {
-  if (banks.getBanks().empty())
+  if (!banks.getWritable())
     return llvm::createStringError(
-        "there is no bank to store winners in: give one with --bank=DIR, or "
-        "set FASTK_BANK or HOME");
+        "there is no bank to store winners in: name a folder with --bank=DIR, "
+        "or set FASTK_BANK or HOME");
   SearchModelOptions search{settings, request};
   search.journal = journalOf(settings, banks);
   search.jobs.reproducers = search.journal + ".reproducers";

@@ -28,10 +28,12 @@ fastk::chooseTargets(const SearchRun &run,
     target.isWanted = !found.winner || run.options.searchesHits();
     target.hasShare = target.isWanted || llvm::sys::fs::exists(target.journal);
     target.known = found.winner.get();
-    if (target.isWanted && (found.otherMachine || found.otherBits)) {
+    if (target.isWanted &&
+        (found.otherMachine || found.otherBits || found.isUnjudged)) {
       WinnerFilter any = run.filter();
       any.anyMachine = true;
       any.requireDeterministic = false;
+      any.takesUnjudged = true;
       target.foreign = run.banks.lookup(key, any, context).winner;
       target.known = target.foreign.get();
     }

@@ -140,6 +140,42 @@ static long milliseconds(double seconds) {
   return static_cast<long>(std::ceil(std::clamp(seconds, 0.001, 1e6) * 1000));
 }
 
+std::string fastk::explainNoHttp() {
+  Expected<const CurlLibrary &> loaded = CurlLibrary::shared();
+  return loaded ? std::string() : toString(loaded.takeError());
+}
+
+/// What is sent, and who vouches for it. False where libcurl refuses.
+static bool setContent(CURL *easy, const CurlLibrary &curl,
+                       const HttpRequest &request, bool readsNetrc) {
+  bool isGood = true;
+  auto set = [&](CURLoption option, auto value) {
+    isGood &= curl.curl_easy_setopt(easy, option, value) == CURLE_OK;
+  };
+  if (request.method == HttpMethod::Get) {
+    set(CURLOPT_HTTPGET, 1L);
+  } else {
+    set(CURLOPT_POST, 1L);
+    set(CURLOPT_POSTFIELDSIZE_LARGE,
+        static_cast<curl_off_t>(request.body.size()));
+    set(CURLOPT_POSTFIELDS, request.body.data());
+    // Not CURLOPT_UPLOAD: of what is read piece by piece no signature is made.
+    if (request.method == HttpMethod::Put)
+      set(CURLOPT_CUSTOMREQUEST, "PUT");
+  }
+  if (request.awsKeys) {
+    std::string provider = "aws:amz:" + request.awsRegion + ":s3";
+    set(CURLOPT_AWS_SIGV4, provider.c_str());
+    std::string keys = request.awsKeys->reveal().str();
+    set(CURLOPT_USERPWD, keys.c_str());
+    wipe(keys);
+  } else if (readsNetrc && !request.secret &&
+             (request.url.isEncrypted() || request.url.isLoopback())) {
+    set(CURLOPT_NETRC, long(CURL_NETRC_OPTIONAL));
+  }
+  return isGood;
+}
+
 bool CurlTransport::prepare(Transfer &transfer, const HttpRequest &request) {
   transfer.easy = curl->curl_easy_init();
   if (!transfer.easy)
@@ -147,8 +183,10 @@ bool CurlTransport::prepare(Transfer &transfer, const HttpRequest &request) {
   bool isGood = true;
   for (const std::string &header : request.headers)
     isGood &= append(transfer, header);
-  // Else libcurl waits for "100 Continue", which few servers send.
-  isGood &= append(transfer, "Expect:");
+  // Else libcurl waits for "100 Continue", which few servers send. S3 does, and
+  // libcurl would sign the header that it leaves out.
+  if (!request.awsKeys)
+    isGood &= append(transfer, "Expect:");
   if (request.secret) {
     std::string line;
     line.reserve(request.secretHeader.size() + request.secretPrefix.size() +
@@ -173,12 +211,12 @@ bool CurlTransport::prepare(Transfer &transfer, const HttpRequest &request) {
     set(kProtocolsByBits, long(CURLPROTO_HTTPS | CURLPROTO_HTTP));
   // Followed nowhere: a key goes to the host that the user named.
   set(CURLOPT_FOLLOWLOCATION, 0L);
-  set(CURLOPT_POST, 1L);
-  set(CURLOPT_POSTFIELDSIZE_LARGE,
-      static_cast<curl_off_t>(request.body.size()));
-  set(CURLOPT_POSTFIELDS, request.body.data());
+  isGood &= setContent(transfer.easy, *curl, request, options.readsNetrc);
   set(CURLOPT_HTTPHEADER, transfer.headers);
-  set(CURLOPT_ACCEPT_ENCODING, "");
+  if (!options.userAgent.empty())
+    set(CURLOPT_USERAGENT, options.userAgent.c_str());
+  if (options.decompresses)
+    set(CURLOPT_ACCEPT_ENCODING, "");
   set(CURLOPT_WRITEFUNCTION, &onBody);
   set(CURLOPT_WRITEDATA, &transfer);
   set(CURLOPT_HEADERFUNCTION, &onHeader);
@@ -217,7 +255,8 @@ void CurlTransport::start(size_t id, const HttpRequest &request) {
     return failAtOnce(id, whyNot);
   auto transfer = std::make_unique<Transfer>(*curl);
   transfer->id = id;
-  transfer->responseLimit = options.responseLimit;
+  transfer->responseLimit =
+      request.responseLimit ? request.responseLimit : options.responseLimit;
   if (!prepare(*transfer, request))
     return failAtOnce(id, "libcurl refuses the request's settings");
   CURL *easy = transfer->easy;

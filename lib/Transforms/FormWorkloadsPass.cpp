@@ -42,10 +42,13 @@ private:
     if (failed(opened))
       return failure();
     WorkloadMatcher matcher(opened->banks, opened->filter);
-    if (!matcher.anyWinners())
-      return formWorkloads(getOperation(), fusion, nullptr);
-    return success(succeeded(formWorkloads(getOperation(), fusion, &matcher)) &&
-                   succeeded(splitWorkloads(getOperation(), fusion, matcher)));
+    return matcher.withRemoteWinners(getOperation(), [&] {
+      if (!matcher.anyWinners())
+        return formWorkloads(getOperation(), fusion, nullptr);
+      return success(
+          succeeded(formWorkloads(getOperation(), fusion, &matcher)) &&
+          succeeded(splitWorkloads(getOperation(), fusion, matcher)));
+    });
   }
 
   WinnerQuery *winners = nullptr;

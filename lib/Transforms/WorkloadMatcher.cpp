@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Transforms/WorkloadMatcher.h"
+#include "fastk/Transforms/FileOf.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -56,9 +58,46 @@ bool WorkloadMatcher::hasWinner(WorkloadOp workload) {
   if (failed(canonical))
     return false;
   const BankLookup &found = lookup((*canonical)->key, workload.getContext());
+  // Its pattern is compared when it is applied.
+  if (found.isExpected)
+    return true;
   // Equal hashes never suffice: the patterns themselves must be the same.
   return found.winner && isSamePattern(found.winner->getLowering().getPattern(),
                                        (*canonical)->getPattern());
+}
+
+LogicalResult
+WorkloadMatcher::withRemoteWinners(ModuleOp module,
+                                   llvm::function_ref<LogicalResult()> step) {
+  if (!banks.hasRemote())
+    return step();
+  auto warn = llvm::scope_exit([&] {
+    for (const std::string &warning : banks.takeWarnings())
+      mlir::emitWarning(fileOf(module), warning);
+  });
+  if (!anyWinners())
+    return step();
+  OwningOpRef<ModuleOp> before(module.clone());
+  banks.lookAhead(true);
+  LogicalResult result = step();
+  banks.lookAhead(false);
+  std::vector<std::string> keys = banks.fetchNoted();
+  // What was expected and came changes nothing.
+  bool isAsExpected = true;
+  for (const std::string &key : keys) {
+    auto asked = lookups.find(key);
+    bool isExpected = asked != lookups.end() && asked->second.isExpected;
+    lookups.erase(key);
+    isAsExpected &=
+        isExpected && lookup(key, module.getContext()).winner != nullptr;
+  }
+  if (succeeded(result) && !isAsExpected) {
+    forms.clear();
+    module->setAttrs((*before)->getAttrDictionary());
+    module.getBodyRegion().takeBody(before->getBodyRegion());
+    result = step();
+  }
+  return result;
 }
 
 FailureOr<PassBanks> fastk::openPassBanks(ModuleOp module,

@@ -27,12 +27,15 @@ OPTIONAL = {
     "test_llama_server.py": ("--llm", ["xllamacpp", "gguf"]),
     "test_whole_models.py": ("--models", ["transformers"]),
     "test_from_triton.py": ("--triton", ["triton"]),
+    "remote_bank": ("--remote", ["nginx", "moto", "boto3"]),
     "test_notebooks.py": ("--notebooks", ["nbclient", "ipykernel"]),
     "test_site.py": ("--site", ["sphinx", "myst_parser", "furo"]),
 }
 
 
 def is_installed(module):
+    if module == "nginx":
+        return shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
     try:
         return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:

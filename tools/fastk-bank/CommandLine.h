@@ -25,6 +25,7 @@ struct Options {
   bool remeasureAll = false, byRecord = false, requireDeterministic = false;
   unsigned numThreads = 0;
   bool removeThem = false;
+  bool judgesAll = false;
   /// Of an export, and where a family goes.
   ExportOptions exports;
   ShowOptions shown;
@@ -47,6 +48,13 @@ struct CommandLine {
   cl::SubCommand prune{"prune", "list what no compile uses, or --remove it"};
   cl::SubCommand spread{"spread",
                         "move winners to where a bank of very many has them"};
+  cl::SubCommand sync{
+      "sync", "bring the winners of one bank into another, where one of "
+              "them is a URL"};
+  cl::SubCommand judge{
+      "judge",
+      "measure the winners of remote banks that compiles here wanted, so that "
+      "they are used"};
   cl::SubCommand exports{
       "export",
       "write winners that hold as another bank, or for nvcc, PyTorch, "
@@ -66,7 +74,8 @@ struct CommandLine {
       cl::sub(verify),      cl::sub(merge),
       cl::sub(prune),       cl::sub(exports),
       cl::sub(families),    cl::sub(extract),
-      cl::sub(spread)};
+      cl::sub(spread),      cl::sub(sync),
+      cl::sub(judge)};
   cl::opt<bool, true> json{"json",
                            cl::location(given.asJson),
                            cl::desc("Print JSON instead of text"),
@@ -74,7 +83,12 @@ struct CommandLine {
                            cl::sub(list),
                            cl::sub(show),
                            cl::sub(verify),
+                           cl::sub(judge),
                            cl::sub(prune)};
+  cl::opt<bool, true> all{"all", cl::location(given.judgesAll),
+                          cl::desc("Judge all winners that are asked for, not "
+                                   "only those that were wanted here"),
+                          cl::cat(category), cl::sub(judge)};
   cl::opt<std::string, true> key{
       "key",
       cl::location(given.keyPrefix),
@@ -85,6 +99,8 @@ struct CommandLine {
       cl::sub(show),
       cl::sub(verify),
       cl::sub(merge),
+      cl::sub(sync),
+      cl::sub(judge),
       cl::sub(exports)};
   cl::opt<std::string, true> target{
       "target",
@@ -96,6 +112,8 @@ struct CommandLine {
       cl::sub(show),
       cl::sub(verify),
       cl::sub(merge),
+      cl::sub(sync),
+      cl::sub(judge),
       cl::sub(exports)};
   cl::opt<bool, true> remeasure{
       "remeasure", cl::location(given.remeasureAll),
@@ -114,6 +132,8 @@ struct CommandLine {
                "not"),
       cl::cat(category),
       cl::sub(verify),
+      cl::sub(sync),
+      cl::sub(judge),
       cl::sub(merge)};
   cl::opt<unsigned, true> threads{
       "num-threads",
@@ -122,6 +142,8 @@ struct CommandLine {
       cl::desc("Threads to measure with; all processors by default"),
       cl::cat(category),
       cl::sub(verify),
+      cl::sub(sync),
+      cl::sub(judge),
       cl::sub(merge)};
   cl::opt<bool, true> remove{"remove", cl::location(given.removeThem),
                              cl::desc("Remove what is listed"),

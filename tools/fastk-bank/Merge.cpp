@@ -132,6 +132,15 @@ private:
 
 } // namespace
 
+void fastk::bank::printCounts(size_t winners,
+                              std::map<std::string, size_t> &counts) {
+  llvm::outs() << winners << (winners == 1 ? " winner: " : " winners: ")
+               << counts["stored"] << " stored, " << counts["replaced"]
+               << " replaced a slower one, " << counts["kept"]
+               << " not faster than what is there, " << counts["left out"]
+               << " left out\n";
+}
+
 int fastk::bank::merge(StringRef into, std::vector<Row> &rows,
                        const MergeOptions &options, MLIRContext &context) {
   llvm::Expected<Bank> bank = Bank::open(into);
@@ -156,16 +165,13 @@ int fastk::bank::merge(StringRef into, std::vector<Row> &rows,
                  << "\n";
     llvm::outs().flush();
   }
-  llvm::outs() << rows.size() << (rows.size() == 1 ? " winner: " : " winners: ")
-               << counts["stored"] << " stored, " << counts["replaced"]
-               << " replaced a slower one, " << counts["kept"]
-               << " not faster than what is there, " << counts["left out"]
-               << " left out\n";
+  printCounts(rows.size(), counts);
   return refused ? kExitRefused : kExitDone;
 }
 
 int fastk::bank::verifyByMeasuring(std::vector<Row> &rows,
-                                   const MergeOptions &options, bool asJson) {
+                                   const MergeOptions &options, bool asJson,
+                                   OnJudged onJudged) {
   Devices devices(options);
   size_t holds = 0, failed = 0, unmeasured = 0, stale = 0;
   llvm::json::Array list;
@@ -175,6 +181,8 @@ int fastk::bank::verifyByMeasuring(std::vector<Row> &rows,
       list.push_back(llvm::json::Object{{"folder", row.entry.folder},
                                         {"result", "stale"},
                                         {"reason", row.entry.problem}});
+      if (onJudged)
+        onJudged(row, "stale", Machine(), row.entry.problem);
       if (!asJson)
         llvm::outs() << "stale: " << row.entry.folder << ": "
                      << row.entry.problem << "\n";
@@ -213,6 +221,8 @@ int fastk::bank::verifyByMeasuring(std::vector<Row> &rows,
         ++(measured->isNoise ? unmeasured : failed);
       }
     }
+    if (onJudged)
+      onJudged(row, word, device.machine, text);
     object["result"] = word;
     object[word == "holds" ? "text" : "reason"] = text;
     list.push_back(std::move(object));

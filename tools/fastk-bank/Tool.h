@@ -10,8 +10,10 @@
 
 #include "fastk/Bank/Bank.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,7 +30,26 @@ struct Row {
   BankEntry entry;
   std::string bank;
   std::unique_ptr<Winner> winner;
+  /// Of a remote bank's winner.
+  std::string digest;
 };
+
+struct Options;
+
+/// The winners of a remote bank that the options ask for. Where `fetches` they
+/// are in the cache afterwards; else there is the index's word alone.
+llvm::Expected<std::vector<Row>>
+collectRemoteRows(RemoteBank &bank, const Options &options, bool fetches);
+/// Whether the options ask for this winner.
+bool isAskedFor(const WinnerHeader &header, const Options &options);
+
+/// Judges the winners of remote banks that compiles on this machine wanted, and
+/// keeps the judgements.
+int judge(const Options &options, const std::string &executable,
+          mlir::MLIRContext &context);
+/// Brings the winners of one bank into another; one of them is remote.
+int sync(const Options &options, const std::string &executable,
+         mlir::MLIRContext &context);
 
 /// Prints the error; its exit code.
 int reportError(const llvm::Twine &message);
@@ -89,9 +110,18 @@ struct MergeOptions {
 int merge(llvm::StringRef into, std::vector<Row> &rows,
           const MergeOptions &options, mlir::MLIRContext &context);
 
+/// Says how many winners were "stored", "replaced", "kept" and "left out".
+void printCounts(size_t winners, std::map<std::string, size_t> &counts);
+
+/// What the judge says of one winner: "holds", "fails", "not measured" or
+/// "stale", on which machine, and why.
+using OnJudged =
+    llvm::function_ref<void(const Row &row, llvm::StringRef word,
+                            const Machine &machine, llvm::StringRef why)>;
+
 /// Measures each winner of `rows` that was loaded on this machine.
 int verifyByMeasuring(std::vector<Row> &rows, const MergeOptions &options,
-                      bool asJson);
+                      bool asJson, OnJudged onJudged = nullptr);
 
 /// Lists what no compile uses, or removes it.
 int prune(llvm::ArrayRef<std::string> banks, bool remove, bool asJson,

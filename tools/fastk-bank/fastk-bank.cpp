@@ -46,6 +46,11 @@ trajectory.json (how it was found). Reading a bank never runs what is in it.
   fastk-bank merge mine theirs   their winners into mine, measured side by side
   fastk-bank prune               what no compile uses; --remove removes it
   fastk-bank spread DIR          make it a bank of very many winners
+  fastk-bank sync mine https://HOST/PATH
+                                 mine to a bank behind HTTP, or back
+                                 (docs/remote-bank.md)
+  fastk-bank judge https://HOST/PATH
+                                 what compiles here want of it, judged
   fastk-bank export --to=DIR     copies of winners, to share or to commit
   fastk-bank export --format=cu --to=DIR
                                  kernels for others: cu, torch, kernelbench,
@@ -58,7 +63,7 @@ trajectory.json (how it was found). Reading a bank never runs what is in it.
 
 Without DIR: the folders of $FASTK_BANK, then ~/.cache/fastk/bank, then the
 bank shipped with fastk; of families the shipped ones. DIR may be given several
-times.
+times; where winners are only read it may be a URL.
 
 Exit codes: 0 done; 1 a bank or an option is wrong; 2 winners were refused: stale,
 or, measured again, wrong or no faster than the default lowering
@@ -96,13 +101,13 @@ static std::string checkOptions(const Options &options) {
 static std::string checkCommand(const CommandLine &line,
                                 const Options &options) {
   if (!line.list && !line.show && !line.verify && !line.merge && !line.prune &&
-      !line.spread && !line.exports)
-    return "say what to do: list, show, verify, merge, prune, spread, export, "
-           "families or extract-family; see --help";
+      !line.spread && !line.exports && !line.sync && !line.judge)
+    return "say what to do: list, show, verify, merge, prune, spread, sync, "
+           "judge, export, families or extract-family; see --help";
   if (line.verify && options.requireDeterministic && !options.remeasureAll)
     return "--require-deterministic runs winners again: add --remeasure, or "
            "leave it out";
-  if ((line.verify && options.remeasureAll) ||
+  if ((line.verify && options.remeasureAll) || line.judge ||
       (line.merge && !options.byRecord))
     if (std::string problem = explainTooManyThreads(options.numThreads);
         !problem.empty())
@@ -112,23 +117,60 @@ static std::string checkCommand(const CommandLine &line,
   if (line.merge && options.directories.size() < 2)
     return "merge needs the bank that takes the winners, then the banks that "
            "they come from: fastk-bank merge INTO FROM...";
+  if (line.sync && options.directories.size() != 2)
+    return "sync needs where winners come from and where they go: fastk-bank "
+           "sync DIR https://HOST/PATH, or the other way round";
+  if (line.judge && options.directories.empty())
+    return "judge needs the banks whose winners it judges: fastk-bank judge "
+           "https://HOST/PATH";
   return line.exports ? checkExport(options.exports) : std::string();
 }
 
+/// What is wrong with banks behind HTTP in a command; empty where nothing is.
+static std::string checkRemotes(const CommandLine &line, const Options &options,
+                                StringRef into) {
+  if (isRemoteBank(into))
+    return into.str() +
+           ": winners are merged into folders; send them with "
+           "fastk-bank sync DIR " +
+           into.str();
+  bool isAsItIs = (line.merge && options.byRecord) || line.exports;
+  for (const std::string &bank : options.directories) {
+    if (!isRemoteBank(bank))
+      continue;
+    if (line.prune || line.spread)
+      return bank + ": only folders are changed so";
+    if (isAsItIs && !isTrustedBank(bank))
+      return bank +
+             ": its winners would be taken as they are, and nobody "
+             "judged them here: " +
+             (line.merge ? "leave --by-record out"
+                         : "merge them into a folder "
+                           "first") +
+             ", or write #trusted after the URL";
+  }
+  return {};
+}
+
 /// The winners of these banks that the options ask for, not yet read.
-static llvm::Expected<std::vector<Row>> collectRows(ArrayRef<std::string> banks,
-                                                    const Options &options) {
+static llvm::Expected<std::vector<Row>>
+collectRows(ArrayRef<std::string> banks, const Options &options, bool fetches) {
   std::vector<Row> rows;
   for (const std::string &directory : banks) {
-    llvm::Expected<Bank> bank = Bank::open(directory);
+    llvm::Expected<Bank> bank = Bank::open(directory, Patience::Transfer);
     if (!bank)
       return bank.takeError();
+    if (RemoteBank *remote = bank->getRemote()) {
+      llvm::Expected<std::vector<Row>> its =
+          collectRemoteRows(*remote, options, fetches);
+      if (!its)
+        return its.takeError();
+      std::move(its->begin(), its->end(), std::back_inserter(rows));
+      continue;
+    }
     for (BankEntry &entry : bank->list())
-      if (!entry.header ||
-          (StringRef(entry.header->key).starts_with(options.keyPrefix) &&
-           (options.onlyTarget.empty() ||
-            entry.header->target == options.onlyTarget)))
-        rows.push_back({std::move(entry), directory, nullptr});
+      if (!entry.header || isAskedFor(*entry.header, options))
+        rows.push_back({std::move(entry), directory, nullptr, ""});
   }
   if (rows.empty() && !options.asJson) {
     llvm::errs() << "no winners";
@@ -156,7 +198,12 @@ static int runOnWinners(const CommandLine &line, const Options &options,
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   if (line.prune)
     return prune(banks, options.removeThem, options.asJson, context);
-  llvm::Expected<std::vector<Row>> rows = collectRows(banks, options);
+  if (line.judge)
+    return judge(options, executable, context);
+  if (line.sync)
+    return sync(options, executable, context);
+  llvm::Expected<std::vector<Row>> rows =
+      collectRows(banks, options, /*fetches=*/!line.list);
   if (!rows)
     return reportError(llvm::toString(rows.takeError()));
   if (line.list)
@@ -193,7 +240,8 @@ static int run(int argc, char **argv) {
   cl::HideUnrelatedOptions(line.category);
   for (cl::SubCommand *command :
        {&line.list, &line.show, &line.verify, &line.merge, &line.prune,
-        &line.spread, &line.exports, &line.families, &line.extract})
+        &line.spread, &line.sync, &line.judge, &line.exports, &line.families,
+        &line.extract})
     cl::HideUnrelatedOptions(line.category, *command);
   std::string complaint;
   llvm::raw_string_ostream complaintStream(complaint);
@@ -213,8 +261,11 @@ static int run(int argc, char **argv) {
     into = banks.front();
     banks.erase(banks.begin());
   }
+  if (std::string problem = checkRemotes(line, options, into); !problem.empty())
+    return reportError(problem);
   for (const std::string &directory : banks)
-    if (!llvm::sys::fs::exists(directory))
+    if (!line.sync && !isRemoteBank(directory) &&
+        !llvm::sys::fs::exists(directory))
       return reportError(directory + ": no such folder; give a bank, or none "
                                      "to see the default ones");
   // What is removed is named: not what an environment variable says.

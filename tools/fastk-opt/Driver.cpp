@@ -7,6 +7,7 @@
 
 #include "Driver.h"
 #include "Families.h"
+#include "Push.h"
 #include "RemarkSetup.h"
 #include "StopOnSignal.h"
 #include "fastk/Driver/Compile.h"
@@ -115,6 +116,16 @@ static int search(const DriverOptions &options, ModuleOp formed,
     return 128 + signal;
   }
   llvm_unreachable("all ends are named above");
+}
+
+/// Sends what was found to where others find it.
+static void push(const ApplySummary &summary, Session &session) {
+  std::vector<std::string> said, warnings;
+  pushFound(summary, session, said, warnings);
+  for (const std::string &line : said)
+    llvm::errs() << "fastk-opt: " << line << "\n";
+  for (const std::string &warning : warnings)
+    warn(warning);
 }
 
 /// Says that winners are asked for which were measured with more threads than
@@ -268,6 +279,8 @@ int fastk::runDriver(const DriverOptions &options, StringRef executable) {
   FailureOr<ApplySummary> summary = session.apply(*module);
   if (failed(summary))
     return kExitWrong;
+  if (options.pushes)
+    push(*summary, session);
   if (options.fromFamilies)
     if (llvm::Error error =
             useFamilies(*module, session.getMatcher(), executable, *summary))

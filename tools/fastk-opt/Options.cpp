@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "fastk/Bank/RemoteBank.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
@@ -38,7 +39,8 @@ static const char *const kOverview =
 
 The input is linalg on tensors; `python -m fastk.importer` makes it from a Torch
 module. Results go to standard output (or -o), progress and the summary to
-standard error. Without --search nothing is searched, measured or sent anywhere.
+standard error. Without --search nothing is searched, measured or sent anywhere;
+banks that are URLs are asked for winners.
 MLIR's own options work too: --remarks-filter=fastk shows every decision,
 --mlir-timing where the time goes (--help-hidden lists them all).
 
@@ -80,10 +82,15 @@ struct CommandLine {
       cl::desc("where the result goes (default: standard output)")};
   cl::list<std::string, std::vector<std::string>> banks{
       "bank", cl::location(options.banks), cl::cat(category),
-      cl::value_desc("DIR"),
-      cl::desc("folder of winners; repeatable, first wins; new winners go to "
-               "the first. Default: $FASTK_BANK, the user's cache folder, the "
-               "shipped bank")};
+      cl::value_desc("DIR|URL"),
+      cl::desc("folder of winners, or https://HOST/PATH (docs/remote-bank.md); "
+               "repeatable, first wins; new winners go to the first folder. "
+               "Default: $FASTK_BANK, the user's cache folder, the shipped "
+               "bank")};
+  cl::opt<bool, true> push{
+      "bank-push", cl::location(options.pushes), cl::cat(category),
+      cl::desc("send the winners that the search found to the remote banks of "
+               "--bank")};
   cl::opt<std::string> target{"target", cl::init("host"), cl::cat(category),
                               cl::desc("what to compile for: host (default); "
                                        "cuda:sm_90a (or another "
@@ -295,7 +302,10 @@ static bool readModel(CommandLine &line) {
   SearchSettings &search = line.settings;
   for (StringRef bank : options.banks)
     if (bank.empty())
-      return reject("--bank is empty: name a folder");
+      return reject("--bank is empty: name a folder or a URL");
+  if (options.pushes && llvm::none_of(options.banks, isRemoteBank))
+    return reject("--bank-push sends winners to a remote bank: name it with "
+                  "--bank=https://HOST/PATH");
   std::string warning;
   if (llvm::Error error = parseTarget(line.target, search, warning, "--"))
     return reject(llvm::toString(std::move(error)));
@@ -470,6 +480,7 @@ static bool checkWithoutSearch(const CommandLine &line) {
                                               &line.parents,
                                               &line.repairs,
                                               &line.boundaries,
+                                              &line.push,
                                               &line.budget,
                                               &line.journal,
                                               &line.report,

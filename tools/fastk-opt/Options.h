@@ -26,6 +26,8 @@ struct DriverOptions {
   std::string input = "-";
   /// Empty: the default banks.
   std::vector<std::string> banks;
+  /// Send what a search found to the remote banks among them.
+  bool pushes = false;
   /// Of a search, and what a compile has of it too: the target, the fusion, the
   /// threads and whether winners must be deterministic.
   SearchSettings search;

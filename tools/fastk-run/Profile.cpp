@@ -14,6 +14,7 @@
 #include "fastk/Driver/ModelDiagnostics.h"
 #include "fastk/System/FormatSeconds.h"
 #include "fastk/Target/TargetDescription.h"
+#include "fastk/Transforms/FileOf.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/DynamicLibrary.h"

@@ -18,6 +18,7 @@
 #ifndef FASTK_BANK_BANK_H
 #define FASTK_BANK_BANK_H
 
+#include "fastk/Bank/RemoteBank.h"
 #include "fastk/Bank/Winner.h"
 #include "fastk/Bank/WinnerHeader.h"
 #include "llvm/ADT/StringMap.h"
@@ -46,6 +47,9 @@ struct WinnerFilter {
   bool anyMachine = false;
   /// Only winners that gave the same bits in all runs on the same operands.
   bool requireDeterministic = false;
+  /// Winners of remote banks count though nobody has judged them on `machine`:
+  /// for whoever judges them.
+  bool takesUnjudged = false;
 
   /// Why this winner is passed over for where it was measured; empty when it is
   /// not.
@@ -65,6 +69,11 @@ struct BankLookup {
   bool otherMachine = false;
   /// True when the reason is that it is not known to be deterministic.
   bool otherBits = false;
+  /// True when the reason is that nobody has judged it on this machine.
+  bool isUnjudged = false;
+  /// While remote banks look ahead (BankStack::lookAhead()): one has a winner,
+  /// by its index, which was noted.
+  bool isExpected = false;
   /// Winners of this key that were skipped, hit or miss.
   std::vector<StaleWinner> stale;
 };
@@ -106,10 +115,16 @@ public:
   /// Opens a bank. A directory that does not exist is an empty bank: it is made
   /// by the first write. Cheap: it lists folders, and reads no file of a folder
   /// that is named as write() names it. Winners that are spread (docs/formats/
-  /// bank.md) are not even listed.
-  static llvm::Expected<Bank> open(llvm::StringRef directory);
+  /// bank.md) are not even listed. Of a remote bank, whose `directory` is its
+  /// URL, nothing is asked yet; `patience` is for its server.
+  static llvm::Expected<Bank> open(llvm::StringRef directory,
+                                   Patience patience = Patience::Compile);
 
+  /// The folder, or the URL with its options.
   llvm::StringRef getDirectory() const { return directory; }
+  /// The bank behind HTTP; null for a folder. It is read by lookup() alone:
+  /// lists of such a Bank are empty, and it is not written.
+  RemoteBank *getRemote() const { return remote.get(); }
   /// How many winners there are. Lists all folders.
   size_t size() const;
 
@@ -176,6 +191,8 @@ private:
     unsigned reductions;
   };
 
+  static llvm::Expected<Bank> openRemote(llvm::StringRef text,
+                                         Patience patience);
   void index(llvm::StringRef folder);
   void
   visitSpread(llvm::function_ref<void(const IndexEntry &entry)> visit) const;
@@ -191,6 +208,7 @@ private:
                                             bool &isGone) const;
 
   std::string directory;
+  std::shared_ptr<RemoteBank> remote;
   std::vector<SpreadFolder> spread;
   std::vector<IndexEntry> entries;
   /// Folder to its place in `entries`, and key digits to places.
@@ -202,7 +220,7 @@ private:
 };
 
 /// Several banks; the first that has a winner wins, one measured on the
-/// filter's machine before any other, and new winners go to the first.
+/// filter's machine before any other, and new winners go to the first folder.
 class BankStack {
 public:
   static llvm::Expected<BankStack>
@@ -221,13 +239,25 @@ public:
                           llvm::StringRef name, llvm::StringRef shapes,
                           mlir::MLIRContext *context) const;
   llvm::ArrayRef<Bank> getBanks() const { return banks; }
+  /// The one that write() stores in; null where all are remote.
+  const Bank *getWritable() const;
+
+  bool hasRemote() const;
+  /// RemoteBank::lookAhead() of all.
+  void lookAhead(bool start) const;
+  /// RemoteBank::fetchNoted() of all: the keys that lookup() may answer
+  /// otherwise now.
+  std::vector<std::string> fetchNoted() const;
+  /// What has to be said of remote banks, each once.
+  std::vector<std::string> takeWarnings() const;
 
 private:
   std::vector<Bank> banks;
 };
 
-/// Where winners are looked for without --bank: the folders of $FASTK_BANK
-/// (separated by ':'), the user's cache ($XDG_CACHE_HOME/fastk/bank or
+/// Where winners are looked for without --bank: the folders and URLs of
+/// $FASTK_BANK (separated by ':'), the user's cache ($XDG_CACHE_HOME/fastk/bank
+/// or
 /// ~/.cache/fastk/bank), the shipped bank beside the executable (../winners).
 std::vector<std::string> defaultBanks(llvm::StringRef executable);
 

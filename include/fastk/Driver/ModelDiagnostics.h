@@ -25,10 +25,6 @@ private:
              mlir::DiagnosticSeverity severity);
 };
 
-/// The file that `module` was read from, as a whole: the place of what is wrong
-/// with none of its lines, as a linker that is missing.
-mlir::Location fileOf(mlir::ModuleOp module);
-
 } // namespace fastk
 
 #endif // FASTK_DRIVER_MODELDIAGNOSTICS_H

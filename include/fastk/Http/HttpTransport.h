@@ -16,8 +16,10 @@
 
 namespace fastk {
 
-/// A POST.
+enum class HttpMethod { Get, Put, Post };
+
 struct HttpRequest {
+  HttpMethod method = HttpMethod::Post;
   Url url;
   /// "name: value", without any secret.
   std::vector<std::string> headers;
@@ -25,7 +27,14 @@ struct HttpRequest {
   /// ("Bearer "). No secret: no header.
   std::string secretHeader, secretPrefix;
   const Secret *secret = nullptr;
+  /// Signs the request for S3 (Signature Version 4): "ACCESS_KEY:SECRET_KEY",
+  /// and for which region.
+  const Secret *awsKeys = nullptr;
+  std::string awsRegion;
+  /// Of a PUT or a POST.
   std::string body;
+  /// Of the response's body; 0: the transport's.
+  size_t responseLimit = 0;
 };
 
 /// Why there is no response.
@@ -59,6 +68,15 @@ struct TransportOptions {
   size_t responseLimit = size_t(32) << 20;
   /// Files of certificate authorities; empty: libcurl's own.
   std::string caFile, caFolder;
+  /// What servers are told who asks; empty: nothing. No header of a request,
+  /// for it is never signed.
+  std::string userAgent;
+  /// Whether compressed responses are asked for; else they come as they are.
+  bool decompresses = true;
+  /// Whether users and passwords are looked up in ~/.netrc, by the host's name.
+  /// Never for requests that go in the clear to another machine, or that have
+  /// a secret.
+  bool readsNetrc = false;
 };
 
 class HttpTransport {
@@ -72,6 +90,10 @@ public:
   /// Drops all that is in flight.
   virtual void cancelAll() = 0;
 };
+
+/// Why nothing can be sent from here, as libcurl cannot be loaded; empty where
+/// it can.
+std::string explainNoHttp();
 
 /// libcurl, all requests in the calling thread.
 std::unique_ptr<HttpTransport> createCurlTransport(TransportOptions options);

@@ -45,6 +45,15 @@ public:
     largest.reset();
   }
 
+  /// Runs `step`, which asks for winners of `module`'s workloads and changes
+  /// it. Where remote banks have to be asked for some of them the step is run
+  /// to learn of which, and all are fetched at once; where they are not what
+  /// their index lets expect it is run once more, on the module as it was. What
+  /// there is to say of these banks becomes warnings.
+  mlir::LogicalResult
+  withRemoteWinners(mlir::ModuleOp module,
+                    llvm::function_ref<mlir::LogicalResult()> step);
+
   /// True when the banks have any winner for the target: without, no region is
   /// worth a question.
   bool anyWinners() { return largestPattern() != std::nullopt; }

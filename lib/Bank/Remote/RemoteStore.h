@@ -1,0 +1,78 @@
+//===- RemoteStore.h - Objects behind HTTP ----------------------*- C++ -*-===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// GET and PUT of a bank's objects, many at once. Redirects are followed
+// nowhere, nothing is decompressed, nothing is larger than was asked for.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FASTK_LIB_BANK_REMOTE_REMOTESTORE_H
+#define FASTK_LIB_BANK_REMOTE_REMOTESTORE_H
+
+#include "RemotePlace.h"
+#include "fastk/Bank/RemoteBank.h"
+#include "fastk/Http/HttpTransport.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace fastk {
+
+struct RemoteGet {
+  std::string path;
+  /// Of what is here already; empty: nothing is.
+  std::string etag;
+  /// Of the object, in bytes.
+  size_t limit = 0;
+};
+
+struct RemotePut {
+  std::string path, body;
+  /// Only where the object there has this ETag, as far as the server looks.
+  std::string ifMatch = {};
+  /// Only where there is none, as far as the server looks.
+  bool onlyNew = false;
+};
+
+struct RemoteAnswer {
+  /// 200; 304: as it was; 404: there is none; 412: of a PUT, it has changed.
+  /// After a PUT 200 whatever kind of success it was. 0: see `problem`.
+  int status = 0;
+  std::string body, etag;
+  /// Why there is no answer, and what to do.
+  std::string problem;
+};
+
+class RemoteStore {
+public:
+  RemoteStore(RemotePlace place, Patience patience);
+
+  /// The answers, in the order of the requests. After a failure that the next
+  /// request would share none is sent any more.
+  std::vector<RemoteAnswer> get(llvm::ArrayRef<RemoteGet> requests);
+  std::vector<RemoteAnswer> put(llvm::ArrayRef<RemotePut> requests);
+
+  const RemotePlace &getPlace() const { return place; }
+
+private:
+  HttpRequest makeRequest(HttpMethod method, const std::string &path) const;
+  std::vector<RemoteAnswer> run(std::vector<HttpRequest> requests);
+  std::string findCredentials();
+  std::string explain(const HttpResult &result, HttpMethod method) const;
+
+  RemotePlace place;
+  double longest;
+  std::unique_ptr<HttpTransport> transport;
+  std::unique_ptr<Secret> token, awsKeys, awsSession;
+  /// Why no request can be made; empty: nothing is known against it.
+  std::string problem;
+};
+
+} // namespace fastk
+
+#endif // FASTK_LIB_BANK_REMOTE_REMOTESTORE_H
