@@ -12,6 +12,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include <cmath>
 
 using namespace llvm;
 using namespace fastk;
@@ -100,6 +101,30 @@ TEST(RemoteIndex, WhatIsWrongIsNamed) {
               HasSubstr("is no digest"));
   EXPECT_THAT(problemOf(parseRemoteRoot(std::string(100000, '['))),
               HasSubstr("is no JSON"));
+}
+
+TEST(RemoteIndex, WinnersOfANewerFastkAreLeftOutAndNotLost) {
+  RemoteWinner a = winnerOf("a"), b = winnerOf("b");
+  std::string text = printRemoteShard("host", {a, b});
+  size_t at = text.find("tf32");
+  text.replace(at, 4, "fp8?");
+  auto read = parseRemoteShard(text, "host", "");
+  ASSERT_TRUE(bool(read)) << toString(read.takeError());
+  EXPECT_EQ(read->size(), 1u);
+  auto strict = parseRemoteShard(text, "host", "", IndexReader::Writer);
+  ASSERT_FALSE(bool(strict));
+  EXPECT_THAT(toString(strict.takeError()), HasSubstr("unknown to this fastk"));
+}
+
+TEST(RemoteIndex, WhatJSONDoesNotHaveIsWrittenOtherwise) {
+  RemoteWinner winner = winnerOf("a");
+  winner.header.floorNs = HUGE_VAL;
+  winner.header.name = "red\x1b[31m";
+  winner.header.title = "\xff";
+  auto read = parseRemoteShard(printRemoteShard("host", {winner}), "host", "");
+  ASSERT_TRUE(bool(read)) << toString(read.takeError());
+  EXPECT_EQ(read->front().header.floorNs, 0);
+  EXPECT_EQ(read->front().header.name, "red [31m");
 }
 
 TEST(RemoteIndex, ShardsStaySmall) {

@@ -115,7 +115,8 @@ Error Pusher::readRoot() {
       root.id += utohexstr(random(), /*LowerCase=*/true, /*Width=*/8);
     return Error::success();
   }
-  Expected<RemoteRoot> parsed = parseRemoteRoot(answer.body);
+  Expected<RemoteRoot> parsed =
+      parseRemoteRoot(answer.body, IndexReader::Writer);
   if (!parsed)
     return failed(toString(parsed.takeError()) + "; nothing was changed");
   root = std::move(*parsed);
@@ -165,7 +166,7 @@ Error Pusher::loadShards(StringRef name, RemoteTarget &target,
       return failed("has lost or damaged a part of its index (" +
                     target.shards[prefix] + "); nothing was changed");
     Expected<std::vector<RemoteWinner>> winners =
-        parseRemoteShard(answer.body, name, prefix);
+        parseRemoteShard(answer.body, name, prefix, IndexReader::Writer);
     if (!winners)
       return failed(toString(winners.takeError()));
     shards[prefix] = std::move(*winners);

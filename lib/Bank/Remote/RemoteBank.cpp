@@ -140,7 +140,9 @@ void HttpBank::useRoot(const RemoteAnswer &answer,
   if (known && known->id == fresh->id && known->generation > fresh->generation)
     return giveUp("serves an older index than before (change " +
                   std::to_string(fresh->generation) + " after " +
-                  std::to_string(known->generation) + ")");
+                  std::to_string(known->generation) +
+                  "); if it was restored from a backup remove " +
+                  cache.bankFolder() + " here");
   cache.writeRoot(answer.etag, answer.body);
   root = std::move(*fresh);
 }
@@ -305,6 +307,8 @@ HttpBank::fetchWinners(ArrayRef<const RemoteWinner *> winners) {
     requests.push_back(
         {remoteObjectPath(winner->digest), "", kRemoteWinnerLimit});
   std::vector<RemoteAnswer> answers = ask(requests);
+  std::string first;
+  size_t bad = 0;
   for (auto [winner, answer] : llvm::zip_equal(wanted, answers)) {
     std::string problem = answer.problem;
     if (problem.empty() && answer.status != 200)
@@ -316,10 +320,18 @@ HttpBank::fetchWinners(ArrayRef<const RemoteWinner *> winners) {
     if (problem.empty())
       continue;
     problems[winner->digest] = failed[winner->digest] = problem;
-    if (answer.problem.empty())
-      warnings.push_back("bank " + shown() + ": " + winner->header.name + " (" +
-                         winner->digest.substr(0, 16) + "): " + problem);
+    if (!answer.problem.empty())
+      continue; // That was said of all.
+    if (first.empty())
+      first = winner->header.name + " (" + winner->digest.substr(0, 16) +
+              "): " + problem;
+    ++bad;
   }
+  if (bad > 0)
+    warnings.push_back(
+        "bank " + shown() + ": " + first +
+        (bad > 1 ? "; so it is with " + std::to_string(bad - 1) + " more"
+                 : ""));
   return problems;
 }
 

@@ -33,6 +33,9 @@ public:
   /// False where there is no folder for caches: nothing is kept.
   bool isThere() const { return !folder.empty(); }
 
+  /// What is kept of this bank alone.
+  const std::string &bankFolder() const { return own; }
+
   struct Root {
     std::string etag, text;
     /// Since the server was asked; infinite where the clock went back.

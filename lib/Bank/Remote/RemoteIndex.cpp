@@ -10,6 +10,7 @@
 #include "fastk/Support/Sha256.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include <cmath>
 #include <limits>
 
 using namespace llvm;
@@ -46,26 +47,31 @@ static Error malformed(const Twine &what) {
                            "its index " + what);
 }
 
+/// JSON has no other numbers.
+static double finiteOrZero(double value) {
+  return std::isfinite(value) ? value : 0;
+}
+
 static json::Object toJson(const RemoteWinner &winner) {
   const WinnerHeader &head = winner.header;
   json::Object object{{"key", head.key},
                       {"object", winner.digest},
                       {"bytes", int64_t(winner.bytes)},
                       {"format_version", head.formatVersion},
-                      {"mlir", head.mlirVersion},
+                      {"mlir", json::fixUTF8(head.mlirVersion)},
                       {"precision", stringifyPrecision(head.precision)},
                       {"language", stringifyLanguage(head.language)},
-                      {"name", head.name},
-                      {"shapes", head.shapes},
-                      {"title", head.title},
-                      {"machine", head.machine},
-                      {"cpu", head.cpu},
+                      {"name", json::fixUTF8(head.name)},
+                      {"shapes", json::fixUTF8(head.shapes)},
+                      {"title", json::fixUTF8(head.title)},
+                      {"machine", json::fixUTF8(head.machine)},
+                      {"cpu", json::fixUTF8(head.cpu)},
                       {"threads", head.threads},
                       {"reductions", int64_t(head.reductions)},
-                      {"median_ns", head.medianNs},
-                      {"baseline_ns", head.baselineNs},
-                      {"floor_ns", head.floorNs},
-                      {"speedup", head.speedup}};
+                      {"median_ns", finiteOrZero(head.medianNs)},
+                      {"baseline_ns", finiteOrZero(head.baselineNs)},
+                      {"floor_ns", finiteOrZero(head.floorNs)},
+                      {"speedup", finiteOrZero(head.speedup)}};
   if (head.bitwiseDeterministic)
     object["deterministic"] = *head.bitwiseDeterministic;
   return object;
@@ -79,7 +85,12 @@ static Expected<RemoteWinner> winnerOf(const json::Value &value,
   RemoteWinner winner;
   WinnerHeader &head = winner.header;
   auto text = [&](StringRef name) {
-    return object->getString(name).value_or("").str();
+    std::string value = object->getString(name).value_or("").str();
+    // It may be shown on a terminal.
+    for (char &c : value)
+      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+        c = ' ';
+    return value;
   };
   auto integer = [&](StringRef name) {
     return object->getInteger(name).value_or(0);
@@ -98,8 +109,10 @@ static Expected<RemoteWinner> winnerOf(const json::Value &value,
   std::optional<Precision> precision = symbolizePrecision(text("precision"));
   std::optional<Language> language = symbolizeLanguage(text("language"));
   if (!precision || !language)
-    return malformed("has a winner whose precision or language is unknown to "
-                     "this fastk");
+    return createStringError(
+        std::make_error_code(std::errc::not_supported),
+        "its index has winners whose precision or language is unknown to this "
+        "fastk; use the one that pushed them");
   winner.bytes = bytes;
   head.reductions = reductions;
   head.formatVersion = integer("format_version");
@@ -132,15 +145,28 @@ static json::Array toJson(std::vector<RemoteWinner> winners) {
   return list;
 }
 
-static Expected<std::vector<RemoteWinner>>
-winnersOf(const json::Array *list, StringRef target, StringRef digits) {
+static Expected<std::vector<RemoteWinner>> winnersOf(const json::Array *list,
+                                                     StringRef target,
+                                                     StringRef digits,
+                                                     IndexReader reader) {
   if (!list)
     return malformed("has no list of winners");
   std::vector<RemoteWinner> winners;
   for (const json::Value &value : *list) {
     Expected<RemoteWinner> winner = winnerOf(value, target);
-    if (!winner)
-      return winner.takeError();
+    if (!winner) {
+      std::error_code code;
+      std::string text;
+      handleAllErrors(winner.takeError(), [&](const StringError &error) {
+        code = error.convertToErrorCode();
+        text = error.getMessage();
+      });
+      // A newer fastk may have pushed it: a compile does without, and who
+      // writes the index must not lose it.
+      if (code == std::errc::not_supported && reader == IndexReader::Compile)
+        continue;
+      return createStringError(code, text);
+    }
     if (!StringRef(winner->header.key).starts_with(digits))
       return malformed("has a winner in a shard that is not its own");
     winners.push_back(std::move(*winner));
@@ -189,8 +215,8 @@ std::string fastk::printRemoteRoot(const RemoteRoot &root) {
   return text;
 }
 
-static Expected<RemoteTarget> targetOf(const json::Value &value,
-                                       StringRef name) {
+static Expected<RemoteTarget> targetOf(const json::Value &value, StringRef name,
+                                       IndexReader reader) {
   const json::Object *object = value.getAsObject();
   int64_t digits = object ? object->getInteger("digits").value_or(-1) : -1;
   int64_t count = object ? object->getInteger("count").value_or(-1) : -1;
@@ -204,7 +230,7 @@ static Expected<RemoteTarget> targetOf(const json::Value &value,
   target.count = count;
   target.reductions = reductions;
   if (digits == 0) {
-    if (Error error = winnersOf(object->getArray("winners"), name, "")
+    if (Error error = winnersOf(object->getArray("winners"), name, "", reader)
                           .moveInto(target.winners))
       return std::move(error);
     return target;
@@ -223,7 +249,8 @@ static Expected<RemoteTarget> targetOf(const json::Value &value,
   return target;
 }
 
-Expected<RemoteRoot> fastk::parseRemoteRoot(StringRef text) {
+Expected<RemoteRoot> fastk::parseRemoteRoot(StringRef text,
+                                            IndexReader reader) {
   Expected<json::Value> value = readObject(text, "bank");
   if (!value)
     return value.takeError();
@@ -235,7 +262,7 @@ Expected<RemoteRoot> fastk::parseRemoteRoot(StringRef text) {
   if (!targets || root.id.empty())
     return malformed("has no id or no targets");
   for (const auto &[name, each] : *targets) {
-    Expected<RemoteTarget> target = targetOf(each, name);
+    Expected<RemoteTarget> target = targetOf(each, name, reader);
     if (!target)
       return target.takeError();
     root.targets[StringRef(name).str()] = std::move(*target);
@@ -255,12 +282,13 @@ std::string fastk::printRemoteShard(StringRef target,
 }
 
 Expected<std::vector<RemoteWinner>>
-fastk::parseRemoteShard(StringRef text, StringRef target, StringRef digits) {
+fastk::parseRemoteShard(StringRef text, StringRef target, StringRef digits,
+                        IndexReader reader) {
   Expected<json::Value> value = readObject(text, "winners");
   if (!value)
     return value.takeError();
   const json::Object &object = *value->getAsObject();
   if (object.getString("target") != target)
     return malformed("has a shard of another target");
-  return winnersOf(object.getArray("winners"), target, digits);
+  return winnersOf(object.getArray("winners"), target, digits, reader);
 }

@@ -58,15 +58,22 @@ constexpr size_t kMostInRoot = 128;
 /// The digits for so many winners.
 unsigned shardDigits(uint64_t winners);
 
+/// Who reads: a compile leaves out winners that are unknown to this fastk; for
+/// who writes what was read they are an error.
+enum class IndexReader { Compile, Writer };
+
 std::string printRemoteRoot(const RemoteRoot &root);
-llvm::Expected<RemoteRoot> parseRemoteRoot(llvm::StringRef text);
+llvm::Expected<RemoteRoot>
+parseRemoteRoot(llvm::StringRef text,
+                IndexReader reader = IndexReader::Compile);
 /// `winners` are of one target, in any order; equal ones give equal bytes.
 std::string printRemoteShard(llvm::StringRef target,
                              std::vector<RemoteWinner> winners);
 /// Winners whose keys do not begin with `digits` are an error.
 llvm::Expected<std::vector<RemoteWinner>>
 parseRemoteShard(llvm::StringRef text, llvm::StringRef target,
-                 llvm::StringRef digits);
+                 llvm::StringRef digits,
+                 IndexReader reader = IndexReader::Compile);
 
 } // namespace fastk
 

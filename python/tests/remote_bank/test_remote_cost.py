@@ -103,7 +103,9 @@ def test_lookups_take_at_most_200_ms_more(world):
         if is_cached and suffix:
             cached += ", index checked"
         print(f"| {name} | {cached} | {asked} | {longer:+.0f} |")
-        slow += [name] * (longer > 200)
+        # Lookups; a hundred winners that come for the first time are unpacked, too.
+        fetches = hit and not is_cached
+        slow += [name] * (longer > (500 if fetches else 200))
         if is_cached:
             assert asked == (1 if suffix else 0)
     assert not slow
