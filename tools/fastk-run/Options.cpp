@@ -78,7 +78,7 @@ struct CommandLine {
       "graph", cl::location(useGraphs), cl::cat(category),
       cl::desc("for cuda: capture the model into a CUDA graph, and run that")};
   Strings bank{
-      "bank", cl::location(banks), cl::cat(category), cl::value_desc("DIR"),
+      "bank", cl::location(banks), cl::cat(category), cl::value_desc("DIR|URL"),
       cl::desc("banks of winners, first wins (default: see fastk-opt)")};
   cl::opt<std::string> precision{
       "precision", cl::cat(category), cl::init("ieee"),

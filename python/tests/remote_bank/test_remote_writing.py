@@ -306,3 +306,15 @@ def test_what_one_found_another_judges_and_uses(tmp_path):
         assert hits(other.compile(model, server.url)) == (1, 0)
         # A judgement is for one machine and one object.
         assert hits(User(tmp_path / "third").compile(model, server.url)) == (0, 1)
+
+
+@pytest.mark.measures
+def test_a_search_begins_with_what_nobody_judged(tmp_path, user):
+    """It is evaluated as any variant, and stored in the folder or not."""
+    inputs = ROOT / "test" / "Bank" / "Inputs" / "v1"
+    model = ROOT / "test" / "Driver" / "Inputs" / "relu.mlir"
+    with Nginx(tmp_path) as server:
+        User(tmp_path / "owner").bank("sync", inputs, server.url)
+        options = ["--winners-from=any", "--search", "--budget=evaluations=1"]
+        said = user.compile(model, tmp_path / "own", server.url, options=options)
+    assert "all threads, whole vectors (unroll=4)" in said
