@@ -81,11 +81,14 @@ class Nginx(Process):
     `token` is for all requests.
     """
 
-    def __init__(self, folder, users="", token="", all_requests=False, port=0):
+    def __init__(
+        self, folder, users="", token="", all_requests=False, port=0, tls=False
+    ):
         self.folder = pathlib.Path(folder)
         self.users, self.token, self.all_requests = users, token, all_requests
         self.port = port or free_port()
-        self.url = f"http://127.0.0.1:{self.port}/bank"
+        self.tls, self.certificate = tls, self.folder / "certificate.pem"
+        self.url = f"http{'s' if tls else ''}://127.0.0.1:{self.port}/bank"
         self.root = self.folder / "www"
         self.access = self.folder / "access.log"
 
@@ -106,7 +109,7 @@ events {{ worker_connections 512; }}
 http {{
   access_log {self.access}; {paths}
   server {{
-    listen 127.0.0.1:{self.port};
+    listen 127.0.0.1:{self.port}{self.encryption()}
     {self.location()}
   }}
 }}
@@ -115,6 +118,20 @@ http {{
         self.launch(
             [nginx(), "-p", self.folder, "-c", self.folder / "nginx.conf"], self.folder
         )
+
+    def encryption(self):
+        """The rest of the line, with a certificate that nobody knows yet."""
+        if not self.tls:
+            return ";"
+        key = self.folder / "key.pem"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+            + ["-subj", "/CN=bank", "-addext", "subjectAltName=IP:127.0.0.1"]
+            + ["-keyout", key, "-out", self.certificate],
+            check=True,
+            capture_output=True,
+        )
+        return f" ssl; ssl_certificate {self.certificate}; ssl_certificate_key {key};"
 
     def location(self):
         """That of the page, with our places and who may do what."""

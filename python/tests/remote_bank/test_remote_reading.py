@@ -148,6 +148,20 @@ def test_list_show_and_verify_read_it(made, user):
     assert key in user.bank("show", f"--key={key}", server.url)
 
 
+def test_a_server_must_prove_who_it_is(tmp_path, user):
+    model, bank = many(tmp_path, 2)
+    with Nginx(tmp_path, tls=True) as server:
+        place = server.url + "#trusted"
+        user.bank("sync", bank, place, expect=1)
+        said = user.compile(model, place)
+        assert hits(said) == (0, 2) and len(warnings(said)) == 1
+        assert "certificate" in said
+        user.environment["CURL_CA_BUNDLE"] = str(server.certificate)
+        assert "2 stored" in user.bank("sync", bank, place)
+        said = User(tmp_path / "other", user.environment).compile(model, place)
+        assert hits(said) == (2, 0) and not warnings(said)
+
+
 @pytest.mark.parametrize(
     "url, problem",
     [
