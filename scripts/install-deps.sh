@@ -9,6 +9,7 @@
 #   scripts/install-deps.sh --llm      and what tests the client for language models, in .venv
 #   scripts/install-deps.sh --remote   and servers for the tests of remote banks: nginx, and moto's S3 in .venv
 #   scripts/install-deps.sh --triton   and Triton, for the tests of fastk.from_triton, in .venv
+#   scripts/install-deps.sh --ray      and Ray, for the tests of clusters, in .venv
 #   scripts/install-deps.sh --site     and Sphinx, which makes the site of docs/, in .venv
 #   scripts/install-deps.sh --notebooks  and what runs docs/notebooks, in .venv
 #   scripts/install-deps.sh --lint     and pre-commit with its tools
@@ -32,7 +33,7 @@ readonly PACKAGES=(
 
 usage() { sed -n '2,15s/^# \{0,1\}//p' "$0"; }
 
-import=no models=no cuda=no llm=no remote=no triton=no site=no notebooks=no lint=no
+import=no models=no cuda=no llm=no remote=no triton=no ray=no site=no notebooks=no lint=no
 for arg in "$@"; do
   case "$arg" in
     --import) import=yes ;;
@@ -41,6 +42,7 @@ for arg in "$@"; do
     --llm) llm=yes ;;
     --remote) remote=yes ;;
     --triton) triton=yes ;;
+    --ray) ray=yes ;;
     --site) site=yes ;;
     --notebooks) import=yes notebooks=yes ;;
     --lint) lint=yes ;;
@@ -90,7 +92,7 @@ case "$version" in
 esac
 
 if [ "$import" = yes ] || [ "$cuda" = yes ] || [ "$llm" = yes ] || [ "$remote" = yes ] ||
-  [ "$triton" = yes ] || [ "$site" = yes ] || [ "$lint" = yes ]; then
+  [ "$triton" = yes ] || [ "$ray" = yes ] || [ "$site" = yes ] || [ "$lint" = yes ]; then
   [ -x .venv/bin/python ] || python3 -m venv .venv
 fi
 if [ "$import" = yes ]; then
@@ -133,6 +135,12 @@ if [ "$triton" = yes ]; then
   .venv/bin/python -c 'import triton; assert triton.__version__ == "3.9.0"' 2>/dev/null || {
     echo "install-deps: installing Triton into .venv"
     .venv/bin/pip install -q -e 'python[triton,test]' triton==3.9.0
+  }
+fi
+if [ "$ray" = yes ]; then
+  .venv/bin/python -c 'import ray, pytest, xdist; assert ray.__version__ == "2.60.0"' 2>/dev/null || {
+    echo "install-deps: installing Ray into .venv"
+    .venv/bin/pip install -q -e 'python[ray,test]'
   }
 fi
 if [ "$site" = yes ]; then

@@ -46,7 +46,7 @@ run_named() {
 
 run_all() {
   # CUDA's compile tools need no GPU: what is compiled for one is tested anywhere.
-  scripts/install-deps.sh --import --models --cuda --llm --remote --site --notebooks
+  scripts/install-deps.sh --import --models --cuda --llm --remote --ray --site --notebooks
   # With the wheel's programs: two tests must not build at once.
   scripts/build.sh dev all fastk-wheel
   check "clang-format" scripts/lint.sh --format

@@ -9,6 +9,7 @@
 #include "fastk/Cuda/QueryDevice.h"
 #include "fastk/Evaluate/LocalFleet.h"
 #include "fastk/Evaluate/LocalPool.h"
+#include "fastk/Evaluate/RayCluster.h"
 #include "fastk/Evaluate/Replay.h"
 #include "fastk/Evaluate/Spool.h"
 #include "llvm/Support/Path.h"
@@ -78,6 +79,13 @@ fastk::makeEvaluator(SearchModelOptions &search, bool atOnce) {
             readCassette(search.replayFile).moveInto(search.replay))
       return std::move(error);
     return createReplayEvaluator(search.replay);
+  }
+  if (search.ray) {
+    search.jobs.compilesCudaHere = false;
+    return createRayCluster({search.jobs, search.journal + "/ray",
+                             search.ray->address, search.ray->workers,
+                             search.ray->rehearsal, search.ray->wait,
+                             toolOf(search, "fastk-worker")});
   }
   // Workers that are waited for compile side by side what one search would
   // compile one by one.

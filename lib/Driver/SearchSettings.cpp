@@ -15,7 +15,9 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
+#include <cmath>
 #include <dlfcn.h>
+#include <tuple>
 
 using namespace fastk;
 using llvm::StringRef;
@@ -61,6 +63,36 @@ Machine fastk::machineOf(const SearchSettings &settings) {
   return machine;
 }
 
+/// Reads "ADDRESS?workers=N&wait=SECONDS&rehearse=DIR".
+static llvm::Expected<RaySettings> parseRay(StringRef text) {
+  RaySettings ray;
+  auto [address, options] = text.split('?');
+  ray.address = address.str();
+  if (address.empty())
+    return reject("ray: names no cluster: write ray:ADDRESS, where ADDRESS is "
+                  "auto, HOST:PORT, ray://HOST:PORT or local");
+  for (StringRef rest = options; !rest.empty();) {
+    StringRef option;
+    std::tie(option, rest) = rest.split('&');
+    auto [name, value] = option.split('=');
+    bool isRead = !value.empty();
+    if (name == "workers")
+      isRead = !value.getAsInteger(10, ray.workers) && ray.workers > 0;
+    else if (name == "wait")
+      isRead = !value.getAsDouble(ray.wait) && std::isfinite(ray.wait) &&
+               ray.wait > 0;
+    else if (name == "rehearse")
+      ray.rehearsal = value.str();
+    else
+      isRead = false;
+    if (!isRead)
+      return reject("ray:" + text + ": '" + option +
+                    "' is no option of it: write workers=N, wait=SECONDS or "
+                    "rehearse=DIR, with & between them");
+  }
+  return ray;
+}
+
 llvm::Error fastk::parseEvaluator(StringRef text, SearchSettings &settings,
                                   StringRef dashes) {
   if (StringRef spool = text; spool.consume_front("spool:")) {
@@ -69,6 +101,11 @@ llvm::Error fastk::parseEvaluator(StringRef text, SearchSettings &settings,
       return reject(dashes + "evaluator=" + llvm::toString(folder.takeError()));
     settings.spool = folder->directory;
     settings.spoolWait = folder->waitSeconds;
+  } else if (StringRef ray = text; ray.consume_front("ray:")) {
+    llvm::Expected<RaySettings> parsed = parseRay(ray);
+    if (!parsed)
+      return reject(dashes + "evaluator=" + llvm::toString(parsed.takeError()));
+    settings.ray = std::move(*parsed);
   } else if (StringRef file = text; file.consume_front("replay:")) {
     if (file.empty())
       return reject(dashes +
@@ -76,7 +113,7 @@ llvm::Error fastk::parseEvaluator(StringRef text, SearchSettings &settings,
     settings.replayFile = file.str();
   } else if (text != "local") {
     return reject("unknown evaluator '" + text +
-                  "': choose local, spool:DIR or replay:FILE");
+                  "': choose local, spool:DIR, ray:ADDRESS or replay:FILE");
   }
   return llvm::Error::success();
 }
@@ -103,7 +140,15 @@ llvm::Error fastk::checkSettings(SearchSettings &settings, StringRef dashes) {
                   dashes +
                   "target=cuda:sm_90a, or choose schedules or "
                   "programs");
-  if (settings.boundaries && !(settings.spool + settings.replayFile).empty())
+  if (settings.ray && settings.target == "host")
+    return reject(dashes +
+                  "evaluator=ray:ADDRESS is for GPUs, and the target "
+                  "is the host: add " +
+                  dashes +
+                  "target=cuda:sm_90a, or leave "
+                  "the evaluator out");
+  if (settings.boundaries &&
+      (settings.ray || !(settings.spool + settings.replayFile).empty()))
     return reject(dashes + "search-boundaries needs " + dashes +
                   "evaluator=local: it goes on when the times of the whole are "
                   "known");

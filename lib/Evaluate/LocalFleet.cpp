@@ -7,18 +7,9 @@
 
 #include "fastk/Evaluate/LocalFleet.h"
 #include "FileDigest.h"
+#include "SpoolProcess.h"
 #include "fastk/Evaluate/Spool.h"
-#include "fastk/Support/DurableFile.h"
-#include "fastk/System/SpawnProcess.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include <algorithm>
-#include <cerrno>
-#include <chrono>
-#include <csignal>
-#include <fcntl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 using namespace mlir;
 using namespace fastk;
@@ -31,7 +22,6 @@ namespace {
 class LocalFleet : public Evaluator {
 public:
   explicit LocalFleet(LocalFleetOptions given) : options(std::move(given)) {}
-  ~LocalFleet() override { end(); }
   llvm::Error prepare() {
     if (llvm::Error error = createLocalPool(options.pool).moveInto(pool))
       return error;
@@ -73,25 +63,21 @@ public:
   double promotionCost() const override { return pool->promotionCost(); }
 
 private:
-  std::string log() const { return options.spool + "/workers.log"; }
   llvm::Error start();
-  void end();
-  /// Tells people what the workers say of themselves, not of each job.
-  void passOn(const RequestContext &context);
-  /// True when all workers have ended by themselves.
-  bool hasEnded();
 
   LocalFleetOptions options;
   std::unique_ptr<Evaluator> pool, spool;
-  pid_t fleet = -1;
-  /// How much of the log was read, to the end of a line.
-  size_t read = 0;
+  SpoolProcess process;
 };
 } // namespace
 
+/// What workers say of themselves, not of each job.
+static bool isOfWorkers(llvm::StringRef line) {
+  return line.contains("error:") || line.contains("starts again") ||
+         line.contains("this GPU takes ");
+}
+
 llvm::Error LocalFleet::start() {
-  if (fleet > 0)
-    return llvm::Error::success();
   SpawnOptions spawned;
   spawned.program = options.pool.worker;
   spawned.arguments = {
@@ -101,86 +87,14 @@ llvm::Error LocalFleet::start() {
                                                return std::to_string(gpu);
                                              }),
                              ",")};
-  // The jobs at hand are given back.
-  spawned.parentDeathSignal = SIGTERM;
-  spawned.error =
-      ::open(log().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (spawned.error < 0)
-    return fileError(log(), "write", errno);
-  fleet = spawnProcess(spawned);
-  int problem = errno;
-  ::close(spawned.error);
-  if (fleet < 0)
-    return fileError(options.pool.worker, "start", problem);
-  return llvm::Error::success();
-}
-
-void LocalFleet::end() {
-  if (fleet < 0)
-    return;
-  ::kill(fleet, SIGTERM);
-  (void)waitForProcess(fleet);
-  fleet = -1;
-}
-
-bool LocalFleet::hasEnded() {
-  siginfo_t info = {};
-  return fleet > 0 &&
-         ::waitid(P_PID, id_t(fleet), &info, WEXITED | WNOHANG | WNOWAIT) ==
-             0 &&
-         info.si_pid == fleet;
-}
-
-void LocalFleet::passOn(const RequestContext &context) {
-  auto buffer = llvm::MemoryBuffer::getFile(log(), /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
-  if (!buffer)
-    return;
-  llvm::StringRef text = (*buffer)->getBuffer().drop_front(
-      std::min(read, (*buffer)->getBufferSize()));
-  for (size_t end; (end = text.find('\n')) != llvm::StringRef::npos;) {
-    llvm::StringRef line = text.take_front(end);
-    if (line.contains("error:") || line.contains("starts again") ||
-        line.contains("this GPU takes "))
-      context.say(line.str());
-    read += end + 1;
-    text = text.drop_front(end + 1);
-  }
-}
-
-/// The last lines of a file.
-static std::string endOf(const std::string &path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
-  if (!buffer)
-    return "";
-  llvm::StringRef text = (*buffer)->getBuffer().rtrim();
-  constexpr size_t kMost = 600;
-  if (text.size() > kMost)
-    text = text.take_back(kMost).split('\n').second;
-  return text.str();
+  return process.start(std::move(spawned), options.spool + "/workers.log");
 }
 
 llvm::Expected<std::vector<std::string>>
 LocalFleet::waitForAnswers(const RequestContext &context) {
-  RequestContext watching = context;
-  watching.whileWaiting = [&] {
-    passOn(context);
-    context.tick();
-  };
-  watching.stopRequested = [&] {
-    return hasEnded() || context.isStopRequested();
-  };
-  llvm::Expected<std::vector<std::string>> answered =
-      spool->waitForAnswers(watching);
-  if (!answered || !answered->empty() || !hasEnded())
-    return answered;
-  end();
-  return llvm::createStringError(
-      "the workers of this machine's GPUs have ended:\n" + endOf(log()) + "\n" +
-      log() +
-      " has all that they said; the same command starts them again and goes on "
-      "where it was");
+  return process.waitForAnswers(*spool, context, isOfWorkers,
+                                "the workers of this machine's GPUs have "
+                                "ended");
 }
 
 llvm::Expected<std::unique_ptr<Evaluator>>

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/System/SpawnProcess.h"
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -170,14 +171,25 @@ int fastk::waitForProcess(pid_t pid) {
 }
 
 std::vector<std::string>
-fastk::environmentFor(const std::string &folder,
-                      const std::vector<std::string> &variables) {
-  std::vector<std::string> environment = {"TMPDIR=" + folder};
+fastk::environmentWith(const std::vector<std::string> &variables) {
+  std::vector<std::string> environment;
   for (char **entry = environ; *entry; ++entry)
-    if (std::strncmp(*entry, "TMPDIR=", 7) != 0)
-      environment.emplace_back(*entry);
+    environment.emplace_back(*entry);
   for (const std::string &variable : variables)
     if (!std::getenv(variable.substr(0, variable.find('=')).c_str()))
       environment.push_back(variable);
+  return environment;
+}
+
+std::vector<std::string>
+fastk::environmentFor(const std::string &folder,
+                      const std::vector<std::string> &variables) {
+  std::vector<std::string> environment = environmentWith(variables);
+  environment.erase(std::remove_if(environment.begin(), environment.end(),
+                                   [](const std::string &entry) {
+                                     return entry.rfind("TMPDIR=", 0) == 0;
+                                   }),
+                    environment.end());
+  environment.push_back("TMPDIR=" + folder);
   return environment;
 }

@@ -45,4 +45,6 @@ def launch():
     # Python ignores them, and programs inherit that.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
+    # What the program starts in Python finds the package and its extras.
+    os.environ.setdefault("FASTK_PYTHON", sys.executable)
     os.execv(program, sys.argv)

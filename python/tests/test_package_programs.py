@@ -76,6 +76,8 @@ def test_a_launcher_becomes_the_program_of_its_name(package, tmp_path):
     script(package / "native/bin/fastk-worker", 'echo "the worker: $@"')
     assert python(launch, "bin/fastk-run", "a", "b c") == "in one: a b c\n"
     assert python(launch, "bin/fastk-worker", "-x") == "the worker: -x\n"
+    script(package / "native/bin/fastk-opt", 'echo "$FASTK_PYTHON"')
+    assert python(launch, "bin/fastk-opt") == f"{sys.executable}\n"
     (package / "native/bin/fastk-worker").unlink()
     assert "the package has no fastk-worker" in python(launch, "bin/fastk-worker")
 

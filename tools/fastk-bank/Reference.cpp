@@ -9,6 +9,7 @@
 #include "DeviceCode.h"
 #include "fastk/Evaluate/Subprocess.h"
 #include "fastk/Support/DurableFile.h"
+#include "fastk/Support/FindPython.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
@@ -42,20 +43,6 @@ llvm::Expected<std::string> fastk::bank::readText(const std::string &path,
   return readRegularFile(AT_FDCWD, path, path, limit);
 }
 
-/// The Python that has fastk and PyTorch.
-static llvm::Expected<std::string> findPython() {
-  const char *named = std::getenv("FASTK_PYTHON");
-  std::string name = named && *named ? named : "python3";
-  llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName(name);
-  if (found && llvm::sys::fs::can_execute(*found))
-    return *found;
-  return llvm::createStringError(
-      name +
-      ": no such program; a model is imported by a Python that has fastk "
-      "and PyTorch: name it with FASTK_PYTHON, or give an import that "
-      "was made elsewhere with --imported=DIR");
-}
-
 /// The last lines of what a program said, for an error.
 static std::string endOf(StringRef diagnostics) {
   StringRef text = diagnostics.trim();
@@ -86,7 +73,10 @@ static llvm::Error runImporter(const ExportOptions &options, ArrayRef<Row> rows,
   // What Python would say of it is longer.
   if (llvm::Expected<std::string> text = readText(file, kTextLimit); !text)
     return text.takeError();
-  llvm::Expected<std::string> python = findPython();
+  llvm::Expected<std::string> python = findPython(
+      "a model is imported by a Python that has fastk and PyTorch: name it "
+      "with FASTK_PYTHON, or give an import that was made elsewhere with "
+      "--imported=DIR");
   if (!python)
     return python.takeError();
   std::vector<std::string> arguments = {

@@ -221,7 +221,10 @@ struct CommandLine {
           "where evaluations run: local "
           "(default); spool:DIR, a folder of jobs for "
           "fastk-worker --spool DIR, and spool:DIR?wait=SECONDS, where the "
-          "search goes on until no answer has come for so long; replay:FILE, "
+          "search goes on until no answer has come for so long; ray:ADDRESS, "
+          "the GPUs of a Ray cluster (auto, HOST:PORT, ray://HOST:PORT or "
+          "local), with ?workers=N for at most so many and &wait=SECONDS as "
+          "above; replay:FILE, "
           "nowhere: verdicts come "
           "from what --record wrote")};
   cl::opt<std::string, true> journal{
@@ -434,6 +437,10 @@ static bool readAdmission(CommandLine &line) {
                     "out " +
                     (option->ArgStr.empty() ? line.options.input
                                             : "--" + option->ArgStr.str()));
+  if (line.settings.ray)
+    return reject("--admit-family does not wait for a cluster: choose "
+                  "--evaluator=local, or spool:DIR with python -m fastk.ray "
+                  "ADDRESS DIR beside it");
   if (!line.settings.replayFile.empty())
     return reject("--admit-family with --evaluator=replay:FILE would show "
                   "nothing: choose local or spool:DIR");

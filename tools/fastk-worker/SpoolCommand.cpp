@@ -75,6 +75,10 @@ static std::string takeOption(std::string_view option, SpoolCommand &command) {
     spool.follows = true;
     return "";
   }
+  if (option == "--serve") {
+    spool.serves = true;
+    return "";
+  }
   if (consume("--idle="))
     return readNumber(option, spool.idleSeconds) && spool.idleSeconds > 0 &&
                    std::isfinite(spool.idleSeconds)
@@ -127,6 +131,11 @@ fastk::worker::parseSpoolCommand(const std::vector<std::string> &arguments,
   }
   if (command.spool.idleSeconds > 0 && !command.spool.follows)
     return fail("--idle ends a worker that stays: add --follow");
+  if (command.spool.serves &&
+      (command.spool.follows || command.spool.shares > 1 ||
+       !command.gpus.empty()))
+    return fail("--serve answers what stdin names: leave out --follow, --share "
+                "and --gpus");
   if (command.spool.shares > 1 && !command.gpus.empty())
     return fail("--gpus deals the jobs out among its workers; --share is for "
                 "workers that are started one by one");

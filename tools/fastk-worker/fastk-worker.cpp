@@ -80,6 +80,8 @@ OPTIONS:
   --spool DIR      Answer a folder of jobs
   --follow         Stay, and answer jobs as they come, until Ctrl-C
   --idle=SECONDS   With --follow: end after so long without a job
+  --serve          For programs: answer the jobs that stdin names, a line each, and
+                   tell of each on stdout; claims nothing. docs/formats/spool.md
   --gpus=all|0,2   A worker for each GPU of this machine, or for those named
   --share=I/N      Take every Nth job first, counted from I = 0: N workers of
                    one folder then seldom meet
@@ -213,7 +215,8 @@ static int run(int argc, char **argv) {
     if (!command->gpus.empty())
       return runFleet(*command);
     catchSignals();
-    return answerSpool(command->spool);
+    return command->spool.serves ? serveSpool(command->spool)
+                                 : answerSpool(command->spool);
   }
   if (argc > 1) {
     fprintf(stderr,

@@ -395,3 +395,60 @@ TEST_F(Spool, WrongFoldersAreNamed) {
   EXPECT_NE(output.err.find("/none: No such file"), std::string::npos)
       << output.err;
 }
+
+TEST_F(Spool, ServesTheJobsThatAreNamed) {
+  add("job-1", right());
+  add("job-2", reduceJob(compile("reduce.c", "-DT=double")));
+  add("job-3", right());
+  Output output =
+      runWorker("job-2\njob-1\njob-1\n", "--spool " + folder + " --serve");
+  EXPECT_EQ(output.code, 0) << output.err;
+  // One line for each, in their order; what is answered stays so.
+  EXPECT_EQ(output.out, "answered\nanswered\nanswered\n");
+  EXPECT_EQ(verdictOf("job-1").status, Status::OK);
+  EXPECT_EQ(verdictOf("job-2").status, Status::Wrong);
+  EXPECT_FALSE(isAnswered("job-3"));
+  // Whoever names them deals them out.
+  EXPECT_FALSE(fs::exists(folder + "/job-1/claim-1"));
+}
+
+TEST_F(Spool, ServesWithReasonsWhatItLeaves) {
+  // A search that is newer than this worker wrote it.
+  std::string newer = toJSON(right());
+  size_t at = newer.find("\"format\":1");
+  ASSERT_NE(at, std::string::npos) << newer;
+  write("job-newer", newer.replace(at, 10, "\"format\":2"));
+  Job other = right();
+  other.machine = "Some CPU";
+  add("job-other", other);
+  Output output = runWorker("job-newer\njob-other\njob-none\n../job-1\n",
+                            "--spool " + folder + " --serve");
+  EXPECT_EQ(output.code, 0) << output.err;
+  std::stringstream lines(output.out);
+  std::string line;
+  for (const char *begin :
+       {"left: $.format: is 2; ", "left: is for Some CPU, this is ",
+        "left: cannot be read", "left: '../job-1' is not the name of a job"}) {
+    ASSERT_TRUE(std::getline(lines, line));
+    EXPECT_EQ(line.rfind(begin, 0), 0u) << line;
+  }
+  EXPECT_FALSE(isAnswered("job-newer"));
+  EXPECT_FALSE(isAnswered("job-other"));
+}
+
+TEST_F(Spool, ServesRehearsals) {
+  std::string recorded = record("job-1", 0.01);
+  write("job-1", "{}");
+  Output output =
+      runWorker("job-1\njob-2\n",
+                "--spool " + folder + " --serve --rehearse=" + recorded);
+  EXPECT_EQ(verdictOf("job-1").reason, "as recorded");
+  EXPECT_EQ(output.out.rfind("answered\nleft: is not among the answered", 0),
+            0u)
+      << output.out;
+  Output wrong = runWorker("", "--spool " + folder + " --serve --follow");
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_NE(wrong.err.find("--serve answers what stdin names"),
+            std::string::npos)
+      << wrong.err;
+}

@@ -56,7 +56,7 @@ def FastkSearchPass : Pass<"fastk-search", "::mlir::ModuleOp"> {
     ListOption<"proposer", "proposer", "std::string",
                "Where ideas come from (default: families, catalog)">,
     Option<"evaluator", "evaluator", "std::string", "\"local\"",
-           "Where evaluations run: local, spool:DIR[?wait=S] or replay:FILE">,
+           "Where evaluations run: local, spool:DIR[?wait=S], ray:ADDRESS or replay:FILE">,
     Option<"budget", "budget", "std::string", "\"\"",
            "Hard limits: evaluations=N,minutes=N,tokens=N,usd=N">,
     Option<"journal", "journal", "std::string", "\"\"",

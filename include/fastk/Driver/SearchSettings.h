@@ -26,6 +26,19 @@
 
 namespace fastk {
 
+/// A Ray cluster that evaluates.
+struct RaySettings {
+  /// As Ray names it.
+  std::string address;
+  /// The most GPUs; 0: all that there are.
+  unsigned workers = 0;
+  /// An answered spool whose verdicts are given; empty: none.
+  std::string rehearsal;
+  /// How many seconds without an answer end the run. Nodes may be made, and
+  /// jobs of others be waited for.
+  double wait = 1800;
+};
+
 struct SearchSettings {
   SearchScope scope = SearchScope::None;
   /// Also what workloads can be cut into, by what `fusion` forms.
@@ -39,9 +52,10 @@ struct SearchSettings {
   /// gives other bits for the same operands is refused. What compiles them and
   /// for which target is filled in when the search begins.
   JobMakerOptions jobs;
-  /// A folder of jobs for fastk-worker, or a cassette's file; both empty:
-  /// evaluations run here.
+  /// A folder of jobs for fastk-worker, or a cassette's file, or a cluster;
+  /// none of them: evaluations run here.
   std::string spool, replayFile;
+  std::optional<RaySettings> ray;
   /// How many seconds without an answer of the spool end the run; 0: it does
   /// not wait.
   double spoolWait = 0;
@@ -67,8 +81,9 @@ llvm::Error parseTarget(llvm::StringRef text, SearchSettings &settings,
 /// The machine whose winners count: this one with as many threads, or the GPU.
 Machine machineOf(const SearchSettings &settings);
 
-/// Fills in spool and how long it is waited for, or replayFile, from "local",
-/// "spool:DIR", "spool:DIR?wait=SECONDS" or "replay:FILE".
+/// Fills in spool and how long it is waited for, or ray, or replayFile, from
+/// "local", "spool:DIR", "spool:DIR?wait=SECONDS", "ray:ADDRESS?NAME=VALUE&..."
+/// or "replay:FILE".
 llvm::Error parseEvaluator(llvm::StringRef text, SearchSettings &settings,
                            llvm::StringRef dashes = "");
 

@@ -53,6 +53,11 @@ pid_t spawnProcess(const SpawnOptions &options);
 /// Returns its status as waitpid(2) gives it.
 int waitForProcess(pid_t pid);
 
+/// The environment of this process with those of \p variables ("NAME=value")
+/// that it does not set itself.
+std::vector<std::string>
+environmentWith(const std::vector<std::string> &variables);
+
 /// The environment of this process with its temporary files in \p folder, and
 /// with those of \p variables ("NAME=value") that it does not set itself.
 std::vector<std::string>

@@ -17,6 +17,8 @@ struct SpoolOptions {
   std::string folder;
   /// Stays, and answers jobs as they come.
   bool follows = false;
+  /// Answers what stdin names instead: serveSpool().
+  bool serves = false;
   /// Where it follows: ends after so long without a job that it could answer;
   /// 0: never.
   double idleSeconds = 0;
@@ -36,6 +38,13 @@ struct SpoolOptions {
 /// the exit code: 0 when all are answered, 1 when one could not be read or
 /// answered; the others are answered all the same.
 int answerSpool(const SpoolOptions &options);
+
+/// Answers the jobs of a spool that stdin names, a line each, in their order,
+/// for a program that deals them out: nothing is claimed. A line on stdout
+/// tells of each "answered", "left: REASON", where this machine cannot, or
+/// "busy: REASON", where its GPU takes no job at this moment. Ends with stdin.
+/// Returns the exit code.
+int serveSpool(const SpoolOptions &options);
 
 } // namespace fastk::worker
 

@@ -151,9 +151,24 @@ static void noteClocks(unsigned long long bits, unsigned clock) {
   lastClock = clock;
 }
 
+static const Nvml &nvmlOf(const cuda::Driver &driver) {
+  static const Nvml nvml(driver);
+  return nvml;
+}
+
+std::string fastk::worker::gpuNeighbours() {
+  std::string ignored, names;
+  const cuda::Driver *driver = cuda::Driver::get(ignored);
+  if (!driver || !nvmlOf(*driver).device)
+    return "";
+  for (pid_t process : strangersAtWork(nvmlOf(*driver)))
+    names += (names.empty() ? "" : ", ") + describeProcess(process);
+  return names;
+}
+
 void fastk::worker::readTelemetry(const cuda::Driver &driver,
                                   GpuReport &report) {
-  static Nvml nvml(driver);
+  const Nvml &nvml = nvmlOf(driver);
   // The gauges themselves are no faster.
   constexpr uint64_t apart = 20'000'000;
   static uint64_t last = 0;

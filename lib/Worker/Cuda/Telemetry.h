@@ -29,6 +29,11 @@ void readTelemetry(const cuda::Driver &driver, GpuReport &report);
 /// nothing did, or nobody can tell.
 const std::string &gpuDisturbance();
 
+/// Processes of others that are at work on CUDA device 0, as a list; empty
+/// where there are none, or nobody can tell: while this process has no context
+/// there, or its number is of another namespace.
+std::string gpuNeighbours();
+
 } // namespace fastk::worker
 
 #endif // FASTK_LIB_WORKER_CUDA_TELEMETRY_H

@@ -10,17 +10,13 @@
 #include "Claim.h"
 #include "CompileAhead.h"
 #include "OpenJobs.h"
-#include "ProcessIdentity.h"
+#include "SpoolAnswer.h"
 #include "SpoolJob.h"
-#include "fastk/Cuda/QueryDevice.h"
 #include "fastk/System/WholeFile.h"
-#include "fastk/Worker/Calibrate.h"
 #include "fastk/Worker/Spool.h"
-#include "fastk/Worker/Worker.h"
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <set>
 #include <thread>
@@ -28,9 +24,6 @@
 using namespace fastk::worker;
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-
-/// So many workers that ended at a job are the job's fault.
-static constexpr int kMostDeaths = 3;
 
 /// A folder is looked at so often where there is nothing to do: at first, and
 /// after a while without a job.
@@ -70,8 +63,6 @@ private:
   Turn takeTurn();
   /// Answers a job that is claimed; false where it cannot.
   bool answer(const fs::path &folder, Claim &claim);
-  std::optional<Verdict> verdictOn(const fs::path &folder, const Claim &claim,
-                                   std::string &problem);
   /// Leaves a job for others, and says why.
   void leave(const fs::path &folder, const std::string &why);
   /// Says what may be said of many jobs, or many times: once, where it stays.
@@ -97,43 +88,6 @@ private:
   std::set<std::string> said;
 };
 } // namespace
-
-/// What was answered in a spool that is rehearsed, after as long as it took.
-static std::optional<Verdict> recall(const fs::path &recorded,
-                                     std::string &problem) {
-  bool isRead = false;
-  std::string text = textOf(recorded / "verdict.json", isRead);
-  if (!isRead) {
-    problem =
-        "is not among the answered jobs of " + recorded.parent_path().string();
-    return std::nullopt;
-  }
-  std::optional<Verdict> verdict = parseVerdict(text, problem);
-  if (verdict)
-    std::this_thread::sleep_for(
-        std::chrono::duration<double>(verdict->resources.wallSeconds));
-  return verdict;
-}
-
-std::optional<Verdict> SpoolWorker::verdictOn(const fs::path &folder,
-                                              const Claim &claim,
-                                              std::string &problem) {
-  if (!options.rehearsal.empty())
-    return recall(fs::path(options.rehearsal) / folder.filename(), problem);
-  std::optional<Job> job = readJob(folder, problem);
-  if (!job)
-    return std::nullopt;
-  if (problem = unableToRun(*job); !problem.empty())
-    return std::nullopt;
-  if (int deaths = claim.earlierDeaths(); deaths >= kMostDeaths) {
-    Verdict verdict;
-    verdict.id = job->id;
-    verdict.reason = std::to_string(deaths) +
-                     " workers ended at this job before they had answered it";
-    return verdict;
-  }
-  return evaluate(*job);
-}
 
 void SpoolWorker::sayOnce(const fs::path &path, const std::string &problem,
                           const char *kind) {
@@ -167,7 +121,8 @@ void SpoolWorker::sayAnswered(const fs::path &folder, const Verdict &verdict) {
 
 bool SpoolWorker::answer(const fs::path &folder, Claim &claim) {
   std::string problem;
-  std::optional<Verdict> verdict = verdictOn(folder, claim, problem);
+  std::optional<Verdict> verdict =
+      verdictOnJob(folder, options.rehearsal, claim.earlierDeaths(), problem);
   if (!verdict) {
     leave(folder, problem);
     return false;
@@ -193,24 +148,6 @@ bool SpoolWorker::answer(const fs::path &folder, Claim &claim) {
   ++done;
   sayAnswered(folder, *verdict);
   return true;
-}
-
-/// The canary of this machine's GPU, the only one that this process sees;
-/// nothing where there is none.
-static std::optional<Canary> makeCanary(const fs::path &root) {
-  fastk::DeviceDescription device;
-  if (!fastk::cuda::queryCudaDevice(device).empty())
-    return std::nullopt;
-  const char *visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  std::string name = ProcessIdentity::ofThisProcess().host + "-gpu-" +
-                     (visible ? visible : "0");
-  return std::make_optional<Canary>(
-      root, device.model, name,
-      [](std::string &problem) -> std::optional<CanaryReading> {
-        CanaryReading reading;
-        problem = measureGpuRates(reading.read, reading.f32);
-        return problem.empty() ? std::optional(reading) : std::nullopt;
-      });
 }
 
 bool SpoolWorker::mayWork() {
@@ -285,7 +222,7 @@ int SpoolWorker::run() {
   fprintf(stderr, "fastk-worker: %zu %s to answer, %zu answered before\n",
           known, known == 1 ? "job" : "jobs", jobs.answeredBefore());
   if (options.follows && options.rehearsal.empty())
-    canary = makeCanary(root);
+    canary = canaryOfThisGpu(root);
   Clock::time_point lastUse = Clock::now();
   std::chrono::milliseconds pause = kShortestPause;
   bool hasWaited = false;

@@ -7,7 +7,6 @@ answer as it was recorded, the same winner.
 
 usage: worker_kills.py FASTK_OPT FASTK_WORKER MODEL SCRATCH KILLS SEED
 """
-import json
 import os
 import random
 import shutil
@@ -17,62 +16,12 @@ import sys
 import time
 
 import relu_variants
-from kills import events, run
+from kills import events
+from rehearsals import record, says, search_command, verdicts_of, winner_in
 
 WORKERS = 3
 #: What a recorded evaluation takes, in seconds.
 SECONDS = (0.02, 0.3)
-
-
-def search_command(fastk_opt, model, scratch, name, wait):
-    return [fastk_opt, model, "--target=cuda:sm_90a", "--search", f"--bank={scratch}/{name}/bank",
-            f"--journal={scratch}/{name}/journal", f"--proposer=files:{scratch}/variants",
-            f"--evaluator=spool:{scratch}/{name}/spool?wait={wait}", "-o", f"{scratch}/{name}/out.mlir"]
-
-
-def record(fastk_opt, model, scratch):
-    """Answers a search as a GPU would; its spool is what is rehearsed."""
-    answer = [sys.executable, os.path.join(os.path.dirname(__file__), "answer_spool.py"), f"{scratch}/recorded/spool"]
-    for _ in range(20):
-        _, code, errors = run(search_command(fastk_opt, model, scratch, "recorded", wait=0.01), None)
-        if code == 0:
-            break
-        if code != 75:
-            sys.exit(f"exit {code} without a kill:\n{errors}")
-        subprocess.run(answer, check=True, stdout=subprocess.DEVNULL)
-    spool = f"{scratch}/recorded/spool"
-    for job in relu_variants.jobs_of(spool):
-        path = os.path.join(spool, job, "verdict.json")
-        with open(path, encoding="utf-8") as file:
-            verdict = json.load(file)
-        verdict["resources"]["wall_seconds"] = random.uniform(*SECONDS)
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(verdict, file)
-
-
-def verdicts_of(spool):
-    """{job: its answer, without how long it took to come}."""
-    answers = {}
-    for job in relu_variants.jobs_of(spool):
-        with open(os.path.join(spool, job, "verdict.json"), encoding="utf-8") as file:
-            answers[job] = json.load(file)
-    return answers
-
-
-def says(verdict, recorded):
-    """Whether a verdict says all that the recorded one does: a worker writes every field."""
-    if not isinstance(recorded, dict):
-        return verdict == recorded
-    return all(name in verdict and says(verdict[name], value) for name, value in recorded.items())
-
-
-def winner_in(bank):
-    """What the bank's only winner is called, and its program."""
-    found = [os.path.join(folder, name) for folder, _, names in os.walk(bank) for name in names if name == "kernel.cu"]
-    if len(found) != 1:
-        sys.exit(f"{len(found)} winners in {bank}")
-    with open(found[0], encoding="utf-8") as file:
-        return file.read()
 
 
 class Workers:
@@ -113,11 +62,11 @@ def main():
         os.makedirs(f"{scratch}/{name}")
     # What one has found out of oracles, the other finds out again.
     os.environ["FASTK_CACHE_DIR"] = f"{scratch}/recorded/cache"
-    record(fastk_opt, model, scratch)
+    record(fastk_opt, model, scratch, SECONDS)
     os.environ["FASTK_CACHE_DIR"] = f"{scratch}/killed/cache"
 
     workers = Workers(fastk_worker, scratch, "killed")
-    command = search_command(fastk_opt, model, scratch, "killed", wait=60)
+    command = search_command(fastk_opt, model, scratch, "killed", f"spool:{scratch}/killed/spool?wait=60")
     searches = 0
     while True:
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)

@@ -1,0 +1,350 @@
+# ===- mover.py - Jobs to the cluster, verdicts back -*- Python -*-===#
+#
+# Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===---------------------------------------------------------------===#
+"""The driver: deals the jobs of a spool out among actors, one for each GPU."""
+
+import collections
+import re
+import time
+
+import ray
+
+from . import worker
+from .folder import failed_verdict
+
+#: So many workers that end at a job are the job's fault.
+MOST_DEATHS = 3
+#: More actors than this are not asked for; and how long one without a job is kept, in seconds.
+MOST_WORKERS = 256
+IDLE_SECONDS = 300
+#: For a job that so many could not answer no more are asked for.
+MOST_LEAVING = 8
+#: How long an actor whose GPU takes no job is left alone.
+BUSY_SECONDS = 30
+#: Workers keep their own watch on programs; this only catches those that hang themselves.
+JOB_SECONDS = 1800
+#: How long the driver waits for something to happen: at first, and after a while.
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.01, 0.25
+#: Progress is said no more often.
+PROGRESS_SECONDS = 30
+#: Before another actor is made where the last could not begin: at first, and at most.
+SHORTEST_BACKOFF, LONGEST_BACKOFF = 1, 60
+
+
+class Member:
+    """An actor, and what it is at: a job, its beginning, or nothing."""
+
+    def __init__(self, actor):
+        self.actor = actor
+        self.name = None
+        self.job = None
+        self.workload = None
+        self.since = time.monotonic()
+        self.not_before = 0.0
+        #: Jobs, and machines of jobs, that it cannot answer.
+        self.left = set()
+
+    def fits(self, job):
+        """Whether the job is for this actor, as far as it is known, and can be given now."""
+        return (
+            time.monotonic() >= self.not_before
+            and job.name not in self.left
+            and ("machine", job.machine) not in self.left
+        )
+
+
+class Mover:
+    """`most` bounds the actors (0: as many as there are jobs and GPUs), `rehearsal` names an
+    answered spool on the nodes, or is None. `say` is told, a line each."""
+
+    def __init__(self, spool, say, most=0, rehearsal=None, program=None):
+        self.spool, self.say = spool, say
+        gpus = 1
+        if rehearsal:
+            gpus = 1 if ray.cluster_resources().get("GPU") else 0
+        self.most = most or (MOST_WORKERS if gpus else 1)
+        # Nodes need no fastk package.
+        ray.cloudpickle.register_pickle_by_value(worker)
+        actor = ray.remote(worker.Worker)
+        # An actor that ends is made anew, wherever there is a GPU by then; what it was at is
+        # tried again by this driver, which knows why it ended.
+        self.make = lambda: actor.options(
+            num_cpus=0, num_gpus=gpus, max_restarts=0, max_task_retries=0
+        ).remote(program, rehearsal)
+        self.members = {}
+        self.idle = []
+        self.counts = collections.Counter()
+        self.left_by = collections.Counter()
+        self.begun = time.monotonic()
+        self.first_answer = None
+        self.said, self.said_at = None, self.begun
+        self.said_once = set()
+        self.backoff, self.make_at = SHORTEST_BACKOFF, 0.0
+        self.unwritten = []
+        self.ended = False
+
+    def run(self):
+        """Until `ended` is set, by a signal."""
+        pause = SHORTEST_PAUSE
+        while not self.ended:
+            self.spool.look()
+            for name, problem in self.spool.unreadable.items():
+                self.say_once(f"error: {name}/job.json: {problem}; the job is left")
+            self.write_again()
+            self.add_members()
+            self.deal()
+            done = self.wait(pause)
+            pause = SHORTEST_PAUSE if done else min(2 * pause, LONGEST_PAUSE)
+            for ref in done:
+                self.take(ref, self.members.pop(ref))
+            self.spool.renew(
+                member.job for member in self.members.values() if member.job
+            )
+            self.end_late()
+            self.end_idle()
+            self.show()
+        self.end()
+
+    def wait(self, seconds):
+        if not self.members:
+            time.sleep(seconds)
+            return []
+        return ray.wait(list(self.members), timeout=seconds)[0]
+
+    def running(self):
+        return sum(member.job is not None for member in self.members.values())
+
+    def waiting(self):
+        """The open jobs that no actor is at."""
+        taken = {member.job for member in self.members.values()}
+        taken.update(name for name, _ in self.unwritten)
+        return [job for name, job in self.spool.jobs.items() if name not in taken]
+
+    def add_members(self):
+        """Asks for actors while there are jobs for them. Those for which no GPU is free come
+        to be when one is, or a cluster that grows makes one."""
+        if time.monotonic() < self.make_at:
+            return
+        waiting = [
+            job for job in self.waiting() if self.left_by[job.name] < MOST_LEAVING
+        ]
+        coming = len(self.members) - self.running()
+        coming += sum(any(map(member.fits, waiting)) for member in self.idle)
+        missing = len(waiting) - coming
+        room = self.most - len(self.members) - len(self.idle)
+        for _ in range(min(missing, room)):
+            member = Member(self.make())
+            self.members[member.actor.describe.remote()] = member
+
+    def deal(self):
+        """Gives each idle actor a job: comparisons of oracles first, without which no answer
+        counts; then those of the workload that it had."""
+        waiting = self.waiting()
+        for member in list(self.idle):
+            fitting = list(filter(member.fits, waiting))
+            fitting.sort(
+                key=lambda job: (job.mode != "compare", job.workload != member.workload)
+            )
+            for job in fitting:
+                waiting.remove(job)
+                if self.give(member, job):
+                    break
+
+    def give(self, member, job):
+        try:
+            if not self.spool.claim(job.name):
+                return False
+            files = job.files()
+        except OSError as error:
+            self.spool.give_back(job.name)
+            self.say_once(f"error: {job.name}: {error.strerror}: {error.filename}")
+            return False
+        self.idle.remove(member)
+        member.job, member.workload, member.since = (
+            job.name,
+            job.workload,
+            time.monotonic(),
+        )
+        answer = member.actor.answer.options(name=f"fastk {job.mode}")
+        self.members[answer.remote(job.name, files)] = member
+        return True
+
+    def take(self, ref, member):
+        """Something that was waited for has ended."""
+        job, member.job = member.job, None
+        try:
+            result = ray.get(ref)
+        except ray.exceptions.RayError as error:
+            self.lost(member, job, error)
+            return
+        if job is None:
+            self.backoff = SHORTEST_BACKOFF
+            member.name, version = result
+            self.say(f"{member.name} begins: {version}")
+        else:
+            self.heard(member, job, *result)
+        member.since = time.monotonic()
+        self.idle.append(member)
+
+    def heard(self, member, job, word, what):
+        if word == "answered":
+            self.answered(job, what)
+        elif word == "ended":
+            self.died(job, f"{member.name}: {what}")
+        else:
+            self.spool.give_back(job)
+            self.say_once(f"{member.name}: {what}")
+            if word == "busy":
+                member.not_before = time.monotonic() + BUSY_SECONDS
+                return
+            member.left.add(job)
+            self.left_by[job] += 1
+            # Of jobs for another machine one is enough.
+            if what.startswith("is for ") and job in self.spool.jobs:
+                member.left.add(("machine", self.spool.jobs[job].machine))
+
+    def answered(self, job, verdict):
+        try:
+            self.spool.answer(job, verdict)
+        except ValueError as error:
+            self.died(job, f"what a worker gave as its verdict is none: {error}")
+        except FileNotFoundError:
+            # Nobody asks any more.
+            self.spool.jobs.pop(job, None)
+        except OSError as error:
+            self.unwritten.append((job, verdict))
+            self.say_once(
+                f"error: {job}/verdict.json: {error.strerror}; it is kept, and written when "
+                "there is room"
+            )
+        else:
+            self.counts["done"] += 1
+            self.first_answer = self.first_answer or time.monotonic()
+
+    def write_again(self):
+        again, self.unwritten = self.unwritten, []
+        for job, verdict in again:
+            self.answered(job, verdict)
+
+    def lost(self, member, job, error):
+        """An actor is gone, or could not begin. It may live where no network leads."""
+        ray.kill(member.actor)
+        if job is None:
+            self.make_at = time.monotonic() + self.backoff
+            self.backoff = min(2 * self.backoff, LONGEST_BACKOFF)
+            if not isinstance(error, ray.exceptions.ActorUnavailableError):
+                self.say_once(f"error: a worker could not begin: {last_of(error)}")
+            return
+        if is_fault_of_job(error):
+            self.died(job, f"{member.name}: {why_ended(error)}")
+            return
+        self.counts["lost"] += 1
+        self.spool.give_back(job)
+        self.say(f"{member.name} is gone; {job} is for the next")
+
+    def died(self, job, reason):
+        """A worker ended at the job."""
+        self.counts["lost"] += 1
+        try:
+            deaths = self.spool.note_death(job, reason)
+            if deaths < MOST_DEATHS:
+                self.say(f"{job} is tried again, its worker ended: {reason}")
+                return
+            text = f"{deaths} workers ended at this job before they had answered it: {reason}"
+            self.spool.answer(job, failed_verdict(job, text))
+        except OSError as error:
+            self.say_once(f"error: {job}: {error.strerror}: {error.filename}")
+            return
+        self.counts["set aside"] += 1
+        self.say(f"error: {job} is set aside: {text}")
+
+    def end_late(self):
+        for ref, member in list(self.members.items()):
+            if member.job and time.monotonic() - member.since > JOB_SECONDS:
+                del self.members[ref]
+                job, member.job = member.job, None
+                ray.kill(member.actor)
+                self.died(job, f"{member.name}: no answer within {JOB_SECONDS} s")
+
+    def end_idle(self):
+        """Gives GPUs back that have nothing to do, and those that are asked for in vain."""
+        now = time.monotonic()
+        waiting = self.waiting()
+        for member in list(self.idle):
+            if now - member.since > IDLE_SECONDS:
+                self.idle.remove(member)
+                ray.kill(member.actor)
+        for ref, member in list(self.members.items()):
+            if member.name is None and not waiting and not self.running():
+                del self.members[ref]
+                ray.kill(member.actor)
+
+    def show(self):
+        now = time.monotonic()
+        text = self.progress()
+        if text != self.said and now - self.said_at >= PROGRESS_SECONDS:
+            self.said, self.said_at = text, now
+            self.say(text)
+
+    def progress(self):
+        """ "12 done, 4 running, 3 waiting, 1 lost, 0 set aside; 4 workers, 35.1 a minute"."""
+        done, running, waiting = (
+            self.counts["done"],
+            self.running(),
+            len(self.waiting()),
+        )
+        workers = running + len(self.idle)
+        rate = 0.0
+        if done > 1:
+            rate = 60 * (done - 1) / max(time.monotonic() - self.first_answer, 1e-3)
+        text = (
+            f"{done} done, {running} running, {waiting} waiting, {self.counts['lost']} lost, "
+            f"{self.counts['set aside']} set aside; {workers} workers, {rate:.1f} evaluations "
+            "a minute"
+        )
+        if waiting and not workers:
+            text += "; waits for a GPU of the cluster"
+        return text
+
+    def say_once(self, text):
+        if text not in self.said_once:
+            self.said_once.add(text)
+            self.say(text)
+
+    def end(self):
+        """Gives all jobs and GPUs back."""
+        for member in self.members.values():
+            if member.job:
+                self.spool.give_back(member.job)
+            ray.kill(member.actor)
+        self.say(self.progress())
+
+
+def last_of(error):
+    """The last line of what went wrong on a node: the exception's own."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1][:500] if lines else type(error).__name__
+
+
+def why_ended(error):
+    """What Ray knows of an actor's end, without what it says of all ends."""
+    text = " ".join(str(error).split())
+    detail = re.search(r"Worker exit detail: (.*?)(?: Some common causes|$)", text)
+    return (detail[1] if detail else text)[:300]
+
+
+def is_fault_of_job(error):
+    """Whether an actor ended by itself: not where its node, or the way there, is gone."""
+    if isinstance(error, ray.exceptions.OutOfMemoryError):
+        return True
+    if not isinstance(error, ray.exceptions.ActorDiedError):
+        return False
+    text = str(error)
+    return (
+        not error.preempted
+        and "node has died" not in text
+        and "node is dead" not in text
+    )

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# ===- logged_worker.py - A fastk-worker that is watched -*- Python -*-===#
+#
+# Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===------------------------------------------------------------------===#
+"""What nodes of the tests' Ray clusters have for a fastk-worker: the real one, whose jobs go
+through here. Beside the spool that is rehearsed it writes what it does to `log`, a line each
+("begin JOB TIME PROCESS", "overlap ..." where another worker is at work on its GPU), and dies
+at the job that the file `poison` names. $REAL_FASTK_WORKER is the real one."""
+
+import fcntl
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+REAL = os.environ["REAL_FASTK_WORKER"]
+
+
+def serve(beside):
+    gpu = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    lock = os.open(beside / f"gpu-{gpu}.lock", os.O_CREAT | os.O_RDWR)
+
+    def log(word, job):
+        with open(beside / "log", "a", encoding="utf-8") as file:
+            file.write(f"{word} {job} {time.time()} {os.getpid()}\n")
+
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        log("overlap", "none")
+    poison = beside / "poison"
+    # The real one has the lock until it has ended, too.
+    with subprocess.Popen(
+        [REAL, *sys.argv[1:]],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        pass_fds=(lock,),
+    ) as worker:
+        for line in sys.stdin.buffer:
+            job = line.decode().strip()
+            log("begin", job)
+            if poison.exists() and poison.read_text() == job:
+                os.kill(os.getpid(), signal.SIGKILL)
+            worker.stdin.write(line)
+            worker.stdin.flush()
+            sys.stdout.buffer.write(worker.stdout.readline())
+            sys.stdout.buffer.flush()
+
+
+rehearsed = [word for word in sys.argv if word.startswith("--rehearse=")]
+if not rehearsed:
+    os.execv(REAL, [REAL, *sys.argv[1:]])
+serve(pathlib.Path(rehearsed[0].partition("=")[2]).parent)

@@ -1,0 +1,325 @@
+# ===- test_ray.py - Evaluations on a Ray cluster -*- Python -*-===#
+#
+# Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===-----------------------------------------------------------===#
+"""A real Ray cluster of this machine, with GPUs that are numbers only, whose workers give
+recorded verdicts: actors, workers, drivers, nodes and searches are killed."""
+
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from compiled import BIN
+from conftest import PYTHON, ROOT
+from ray.cluster_utils import Cluster
+
+sys.path.insert(0, str(ROOT / "test" / "Driver" / "Inputs"))
+import rehearsals  # noqa: E402
+import relu_variants  # noqa: E402
+from kills import events  # noqa: E402
+
+MODEL = ROOT / "test" / "Driver" / "Inputs" / "relu.mlir"
+#: What a recorded evaluation takes, in seconds.
+SECONDS = (0.3, 0.9)
+#: The longest that anything may take here.
+PATIENCE = 60
+
+
+@pytest.fixture(scope="module", autouse=True)
+def environment(tmp_path_factory):
+    """What a cluster's nodes, drivers and searches find."""
+    with pytest.MonkeyPatch.context() as patch:
+        # Ray keeps the cluster's token there.
+        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setenv("FASTK_PYTHON", sys.executable)
+        patch.setenv("PYTHONPATH", str(PYTHON))
+        patch.setenv("REAL_FASTK_WORKER", str(BIN / "fastk-worker"))
+        patch.setenv("FASTK_WORKER", str(PYTHON / "tests" / "logged_worker.py"))
+        patch.setenv("RAY_DISABLE_IMPORT_WARNING", "1")
+        yield
+
+
+@pytest.fixture(scope="module")
+def recorded(environment, tmp_path_factory):
+    """A search that is answered without a kill: SCRATCH/recorded."""
+    scratch = tmp_path_factory.mktemp("ray")
+    random.seed(7)
+    relu_variants.make_variants(scratch / "variants")
+    (scratch / "recorded").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FASTK_CACHE_DIR", str(scratch / "recorded" / "cache"))
+        rehearsals.record(str(BIN / "fastk-opt"), str(MODEL), str(scratch), SECONDS)
+    return scratch
+
+
+class Nodes:
+    """A cluster of two nodes with two GPUs each, which have different names."""
+
+    def __init__(self):
+        common = {"num_cpus": 1, "num_gpus": 2, "object_store_memory": 100 << 20}
+        self.arguments = [
+            common | {"env_vars": {"CUDA_VISIBLE_DEVICES": gpus}}
+            for gpus in ("0,1", "2,3")
+        ]
+        self.cluster = Cluster(initialize_head=True, head_node_args=self.arguments[0])
+        self.address = self.cluster.address
+        self.second = None
+        self.add()
+
+    def add(self):
+        self.second = self.cluster.add_node(**self.arguments[1])
+
+    def remove(self):
+        self.cluster.remove_node(self.second, allow_graceful=False)
+
+    def end(self):
+        self.cluster.shutdown()
+
+
+@pytest.fixture(scope="module")
+def nodes(environment):
+    made = Nodes()
+    yield made
+    made.end()
+
+
+def spool_of(recorded, folder):
+    """The jobs of the recorded search, none of them answered, and what is rehearsed, a
+    folder that tests may change: FOLDER/spool, FOLDER/rehearsed."""
+    shutil.copytree(recorded / "recorded" / "spool", folder / "rehearsed")
+    shutil.copytree(recorded / "recorded" / "spool", folder / "spool")
+    for verdict in (folder / "spool").glob("*/verdict.json"):
+        verdict.unlink()
+    return folder / "spool"
+
+
+def logged(folder, word):
+    """[(job, time, process)] of what workers wrote beside FOLDER/rehearsed."""
+    path = folder / "log"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [
+        (job, float(when), int(process))
+        for kind, job, when, process in map(str.split, lines)
+        if kind == word
+    ]
+
+
+def answered(spool):
+    return list(pathlib.Path(spool).glob("*/verdict.json"))
+
+
+def commands():
+    """{process: its command line} of this machine."""
+    found = {}
+    for folder in pathlib.Path("/proc").iterdir():
+        try:
+            if folder.name.isdigit():
+                found[int(folder.name)] = (folder / "cmdline").read_bytes().decode()
+        except OSError:
+            pass
+    return found
+
+
+def parent_of(process):
+    stat = pathlib.Path(f"/proc/{process}/stat").read_text()
+    return int(stat.rpartition(")")[2].split()[1])
+
+
+def wait_for(what, seconds=PATIENCE):
+    end = time.monotonic() + seconds
+    while not (found := what()):
+        assert time.monotonic() < end, "it never came to be"
+        time.sleep(0.05)
+    return found
+
+
+def mover(nodes, spool, *options, **others):
+    """python -m fastk.ray for a spool, whose stderr is SPOOL.said."""
+    command = [sys.executable, "-m", "fastk.ray", nodes.address, str(spool), *options]
+    with open(f"{spool}.said", "a", encoding="utf-8") as said:
+        return subprocess.Popen(command, stderr=said, **others)
+
+
+def said(spool):
+    return pathlib.Path(f"{spool}.said").read_text()
+
+
+def left_behind(spool):
+    """Claims, and parts of files."""
+    return [
+        path.name
+        for path in pathlib.Path(spool).glob("job-*/*")
+        if path.name.startswith((".", "claim-"))
+    ]
+
+
+def end(process):
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(PATIENCE) == 0
+
+
+class Killer:
+    """Kills what has to do with one search, when a job runs."""
+
+    def __init__(self, nodes, folder, spool, command):
+        self.nodes, self.folder, self.spool = nodes, folder, spool
+        self.command = command
+        self.start()
+
+    def start(self):
+        with open(self.folder / "said", "a", encoding="utf-8") as log:
+            self.running = subprocess.Popen(self.command, stderr=log)
+
+    def search(self):
+        self.running.kill()
+        self.running.wait()
+        self.start()
+
+    def at_work(self):
+        """Worker processes that are at a job."""
+        last = {process: job for job, _, process in logged(self.folder, "begin")}
+        return [
+            process
+            for process, job in last.items()
+            if "logged_worker" in commands().get(process, "")
+            and not (self.spool / job / "verdict.json").exists()
+        ]
+
+    def worker(self):
+        os.kill(random.choice(wait_for(self.at_work)), signal.SIGKILL)
+
+    def actor(self):
+        os.kill(parent_of(random.choice(wait_for(self.at_work))), signal.SIGKILL)
+
+    def driver(self):
+        for process, command in commands().items():
+            if "--driver" in command and str(self.spool) in command:
+                os.kill(process, signal.SIGKILL)
+
+    def node(self):
+        self.nodes.remove()
+        self.nodes.add()
+
+    def kill(self, what):
+        """Kills it when something is under way, after an answer since the last kill."""
+        before = len(answered(self.spool))
+        wait_for(lambda: len(answered(self.spool)) > before and self.at_work())
+        getattr(self, what)()
+
+
+def test_a_search_whose_cluster_is_killed_finds_the_same(
+    nodes, recorded, tmp_path, monkeypatch
+):
+    random.seed(11)
+    monkeypatch.setenv("FASTK_CACHE_DIR", str(tmp_path / "cache"))
+    shutil.copytree(recorded / "recorded" / "spool", tmp_path / "rehearsed")
+    (tmp_path / "variants").symlink_to(recorded / "variants")
+    command = rehearsals.search_command(
+        str(BIN / "fastk-opt"),
+        str(MODEL),
+        str(tmp_path),
+        "killed",
+        f"ray:{nodes.address}?workers=4&wait=60&rehearse={tmp_path}/rehearsed",
+    )
+    journal = tmp_path / "killed" / "journal"
+    spool = journal / "ray"
+    (tmp_path / "killed").mkdir()
+
+    killer = Killer(nodes, tmp_path, spool, command)
+    # Two of them are a job's fault for all that the driver knows: three would set it aside.
+    kills = ["worker", "actor", "driver", "node", "search"]
+    random.shuffle(kills)
+    for what in kills:
+        killer.kill(what)
+    search = killer.running
+    assert search.wait(PATIENCE) == 0, (tmp_path / "said").read_text()
+
+    assert relu_variants.problem_of(spool, events(journal)) is None
+    verdicts = rehearsals.verdicts_of(spool)
+    assert rehearsals.says(
+        verdicts, rehearsals.verdicts_of(recorded / "recorded" / "spool")
+    )
+    assert rehearsals.winner_in(tmp_path / "killed" / "bank") == rehearsals.winner_in(
+        recorded / "recorded" / "bank"
+    )
+    assert left_behind(spool) == []
+    # No job was tried again that was answered, and no GPU had two at once.
+    answers = {path.parent.name: path.stat().st_mtime for path in answered(spool)}
+    begun = logged(tmp_path, "begin")
+    assert len(begun) > len(answers)
+    assert [job for job, when, _ in begun if when > answers[job]] == []
+    assert logged(tmp_path, "overlap") == []
+    text = (tmp_path / "said").read_text()
+    for words in (
+        "the driver ended by signal 9; starts again",
+        "is gone;",
+        "is tried again",
+    ):
+        assert words in text
+
+
+def test_a_job_that_kills_workers_is_set_aside(nodes, recorded, tmp_path, monkeypatch):
+    spool = spool_of(recorded, tmp_path)
+    jobs = relu_variants.jobs_of(spool)
+    (program,) = [
+        path for path in spool.glob("*/candidate.cu") if "number 3," in path.read_text()
+    ]
+    poison = program.parent.name
+    (tmp_path / "poison").write_text(poison)
+    process = mover(nodes, spool, "--workers=4", f"--rehearse={tmp_path / 'rehearsed'}")
+    wait_for(lambda: len(answered(spool)) == len(jobs))
+    end(process)
+    verdict = json.loads((spool / poison / "verdict.json").read_text())
+    assert verdict["status"] == "error"
+    assert verdict["reason"].startswith("3 workers ended at this job before they had")
+    assert "SIGKILL" in verdict["reason"]
+    assert [job for job, *_ in logged(tmp_path, "begin")].count(poison) == 3
+    assert f"error: {poison} is set aside: 3 workers" in said(spool)
+    assert left_behind(spool) == []
+    # A search reads it as what it is: no word on the candidate.
+    (recorded / "poisoned").mkdir()
+    monkeypatch.setenv("FASTK_CACHE_DIR", str(tmp_path / "cache"))
+    command = rehearsals.search_command(
+        str(BIN / "fastk-opt"),
+        str(MODEL),
+        str(recorded),
+        "poisoned",
+        f"spool:{spool}?wait=5",
+    )
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert "1 error" in result.stderr and relu_variants.FASTEST in result.stderr
+
+
+def test_what_no_worker_can_answer_is_left(nodes, recorded, tmp_path):
+    spool = spool_of(recorded, tmp_path)
+    jobs = relu_variants.jobs_of(spool)
+    (tmp_path / "rehearsed" / jobs[0] / "verdict.json").unlink()
+    process = mover(nodes, spool, "--workers=2", f"--rehearse={tmp_path / 'rehearsed'}")
+    wait_for(lambda: len(answered(spool)) == len(jobs) - 1)
+    wait_for(lambda: "is not among the answered jobs" in said(spool))
+    # Who else is there takes it: here the driver's end leaves it free.
+    end(process)
+    assert left_behind(spool) == []
+    assert not (spool / jobs[0] / "verdict.json").exists()
+
+
+def test_one_driver_has_a_spool(nodes, recorded, tmp_path):
+    spool = tmp_path / "spool"
+    first = mover(
+        nodes, spool, "--workers=1", f"--rehearse={recorded / 'recorded' / 'spool'}"
+    )
+    wait_for(lambda: "connected" in said(spool))
+    second = mover(nodes, spool)
+    assert second.wait(PATIENCE) == 1
+    assert "another python -m fastk.ray has this folder" in said(spool)
+    end(first)
