@@ -8,6 +8,7 @@
 #include "fastk/Driver/RunSearch.h"
 #include "SearchEvaluator.h"
 #include "fastk/Driver/SearchBoundaries.h"
+#include "fastk/Evaluate/MeteredEvaluator.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -34,6 +35,8 @@ fastk::runSearch(ModuleOp module, BankStack &banks, WorkloadMatcher &matcher,
       makeEvaluator(search, /*atOnce=*/settings.boundaries);
   if (!evaluator)
     return evaluator.takeError();
+  if (request.metrics)
+    *evaluator = meterEvaluator(std::move(*evaluator), *request.metrics);
   return settings.boundaries
              ? searchBoundaries(module, banks, matcher, **evaluator, search)
              : searchModel(module, banks, matcher, **evaluator, search);

@@ -13,6 +13,7 @@ import pathlib
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -323,3 +324,33 @@ def test_one_driver_has_a_spool(nodes, recorded, tmp_path):
     assert second.wait(PATIENCE) == 1
     assert "another python -m fastk.ray has this folder" in said(spool)
     end(first)
+
+
+def test_a_head_node_that_comes_back_is_found(recorded, tmp_path):
+    """It is that of another cluster: Ray's driver of the first would wait for ever."""
+    spool = spool_of(recorded, tmp_path)
+    jobs = relu_variants.jobs_of(spool)
+    later = tmp_path / "later"
+    later.mkdir()
+    for job in jobs[4:]:
+        (spool / job).rename(later / job)
+    with socket.socket() as free:
+        free.bind(("", 0))
+        port = free.getsockname()[1]
+    head = {"num_cpus": 1, "num_gpus": 1, "gcs_server_port": port}
+    head |= {"object_store_memory": 100 << 20}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
+    process = mover(cluster, spool, f"--rehearse={tmp_path / 'rehearsed'}")
+    try:
+        wait_for(lambda: len(answered(spool)) == 4)
+        cluster.shutdown()
+        for job in later.iterdir():
+            job.rename(spool / job.name)
+        cluster = Cluster(initialize_head=True, head_node_args=head)
+        wait_for(lambda: len(answered(spool)) == len(jobs))
+        end(process)
+    finally:
+        process.kill()
+        cluster.shutdown()
+    assert said(spool).count("connected to") >= 2
+    assert left_behind(spool) == []

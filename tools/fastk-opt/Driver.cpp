@@ -23,6 +23,7 @@
 #include "fastk/Support/DurableFile.h"
 #include "fastk/Support/ShellWord.h"
 #include "fastk/System/AvailableMemory.h"
+#include "fastk/System/Metrics.h"
 #include "fastk/Target/TargetDescription.h"
 #include "fastk/Transforms/RunPasses.h"
 #include "mlir/IR/Remarks.h"
@@ -84,8 +85,9 @@ static std::string commandWith(ArrayRef<std::string> arguments,
 
 /// Searches the workloads of `formed` and stores winners in the first bank.
 static int search(const DriverOptions &options, ModuleOp formed,
-                  Session &session) {
+                  Session &session, Metrics &metrics) {
   SearchRequest request;
+  request.metrics = &metrics;
   request.stopRequested = [] { return StopOnSignal::signal() != 0; };
   request.commandWithMinutes = [&](double minutes) {
     return commandWith(options.arguments, minutes);
@@ -211,7 +213,7 @@ static llvm::Error checkOutputs(const DriverOptions &options) {
     return checkScaffoldFolder(options.scaffold->folder);
   for (StringRef output :
        {StringRef(options.emit.output), StringRef(options.emit.header),
-        StringRef(options.listWorkloads)})
+        StringRef(options.listWorkloads), StringRef(options.metrics)})
     if (!output.empty() && output != "-")
       if (llvm::Error error = checkWritable(output))
         return error;
@@ -240,6 +242,21 @@ static bool hasRequiredHits(const DriverOptions &options,
        llvm::Twine(hits) + (hits == 1 ? " workload has" : " workloads have") +
        " a winner; --explain-miss says why, --search finds more");
   return false;
+}
+
+/// Tells of what became of the workloads, and of the whole run.
+static void showMetrics(const DriverOptions &options,
+                        const ApplySummary &summary, Metrics &metrics) {
+  using Kind = WorkloadOutcome::Kind;
+  for (auto [kind, result] :
+       {std::pair(Kind::Hit, "hit"), std::pair(Kind::Miss, "miss"),
+        std::pair(Kind::Stale, "stale"), std::pair(Kind::Dynamic, "dynamic"),
+        std::pair(Kind::Instance, "instance")})
+    metrics.add({"fastk_bank_lookups_total",
+                 "Workloads by what the banks had for them"},
+                {{"result", result}}, summary.count(kind));
+  if (std::error_code error = metrics.write())
+    warn(options.metrics + ": cannot write: " + error.message());
 }
 
 int fastk::runDriver(const DriverOptions &options, StringRef executable) {
@@ -273,8 +290,11 @@ int fastk::runDriver(const DriverOptions &options, StringRef executable) {
   if (options.scaffold)
     return writeScaffold(options, *module, session);
   warnOfMemory(options, *module);
+  Metrics metrics(options.metrics);
+  // Also of a search that ends as pending.
+  auto writeLast = llvm::scope_exit([&] { (void)metrics.write(); });
   if (options.search.scope != SearchScope::None)
-    if (int status = search(options, *module, session))
+    if (int status = search(options, *module, session, metrics))
       return status;
   FailureOr<ApplySummary> summary = session.apply(*module);
   if (failed(summary))
@@ -293,6 +313,7 @@ int fastk::runDriver(const DriverOptions &options, StringRef executable) {
       return fail(std::move(error));
     explainMisses(*summary, session.getMatcher(), families, &context);
   }
+  showMetrics(options, *summary, metrics);
   if (!options.listWorkloads.empty())
     if (llvm::Error error = listWorkloads(*summary, options.search.target,
                                           options.listWorkloads))

@@ -260,6 +260,12 @@ struct CommandLine {
           "write each workload's key, whether it has a winner and why, and "
           "where its ops come from: for programs; see "
           "docs/formats/workloads.md")};
+  cl::opt<std::string, true> metrics{
+      "metrics", cl::location(options.metrics), cl::cat(category),
+      cl::value_desc("FILE.prom"),
+      cl::desc("write numbers there for Prometheus, as its textfile collector "
+               "reads them: verdicts by status, seconds by phase, what GPUs "
+               "were like, winners found and missed; see docs/operators.md")};
   cl::opt<std::string> admitFamily{
       "admit-family", cl::cat(category), cl::value_desc("DIR"),
       cl::desc(
@@ -458,7 +464,8 @@ static bool readScaffold(CommandLine &line) {
     return true;
   for (const cl::Option *option : std::initializer_list<const cl::Option *>{
            &line.search, &line.emit, &line.emitHeader, &line.admitFamily,
-           &line.requireHits, &line.explainMiss, &line.listWorkloads})
+           &line.requireHits, &line.explainMiss, &line.listWorkloads,
+           &line.metrics})
     if (option->getNumOccurrences())
       return reject("--scaffold compiles and searches nothing: leave out --" +
                     option->ArgStr);

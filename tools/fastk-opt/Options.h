@@ -40,6 +40,8 @@ struct DriverOptions {
   bool explainMiss = false;
   /// Where to say what became of each workload; empty: nowhere.
   std::string listWorkloads;
+  /// Where numbers for Prometheus are written; empty: nowhere.
+  std::string metrics;
   /// Admit a family instead of compiling a model; seed and precision are the
   /// search's and the model's.
   std::optional<AdmitOptions> admit;

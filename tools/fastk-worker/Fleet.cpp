@@ -10,6 +10,7 @@
 #include "fastk/Cuda/QueryDevice.h"
 #include "fastk/System/EndingSignals.h"
 #include "fastk/System/SpawnProcess.h"
+#include "fastk/Worker/SpoolLog.h"
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -56,7 +57,8 @@ struct Member {
 class Fleet {
 public:
   Fleet(const SpoolCommand &command, std::vector<Member> members)
-      : command(command), members(std::move(members)) {}
+      : command(command), members(std::move(members)),
+        log(command.spool.logsJSON, /*gpu=*/"") {}
   int run();
 
 private:
@@ -70,6 +72,7 @@ private:
 
   const SpoolCommand &command;
   std::vector<Member> members;
+  SpoolLog log;
   int code = 0;
 };
 } // namespace
@@ -77,15 +80,19 @@ private:
 void Fleet::show(Member &member, std::string_view text) {
   member.line += text;
   for (size_t end; (end = member.line.find('\n')) != std::string::npos;) {
-    fprintf(stderr, "%s: %s\n", member.name.c_str(),
-            member.line.substr(0, end).c_str());
+    // Its own lines name the GPU, where programs read them.
+    if (command.spool.logsJSON && member.line[0] == '{')
+      fprintf(stderr, "%s\n", member.line.substr(0, end).c_str());
+    else
+      log.say("worker", member.name + ": " + member.line.substr(0, end),
+              {{"gpu", member.visible}});
     member.line.erase(0, end + 1);
   }
 }
 
 void Fleet::giveUp(Member &member, const std::string &why) {
-  fprintf(stderr, "fastk-worker: error: %s: %s\n", member.name.c_str(),
-          why.c_str());
+  log.say("gives up", "fastk-worker: error: " + member.name + ": " + why,
+          {{"gpu", member.visible}}, /*isError=*/true);
   member.isOver = true;
   code = 1;
 }
@@ -154,8 +161,10 @@ void Fleet::ended(Member &member) {
                               " s of its start, the last time by " +
                               describeEnd(status) + "; the GPU is left out");
   auto pause = kShortestPause * (1 << member.soonDeaths);
-  fprintf(stderr, "fastk-worker: %s: its worker ended by %s; starts again\n",
-          member.name.c_str(), describeEnd(status).c_str());
+  log.say("restarts",
+          "fastk-worker: " + member.name + ": its worker ended by " +
+              describeEnd(status) + "; starts again",
+          {{"gpu", member.visible}}, /*isError=*/true);
   member.startsAt = Clock::now() + pause;
 }
 

@@ -95,6 +95,19 @@ static std::string takeOption(std::string_view option, SpoolCommand &command) {
                ? ""
                : "--gpus wants all, or numbers of GPUs: --gpus=0,2";
   }
+  if (consume("--log-format=")) {
+    spool.logsJSON = option == "json";
+    return spool.logsJSON || option == "text"
+               ? ""
+               : "--log-format wants text or json";
+  }
+  if (consume("--metrics=")) {
+    spool.metrics = option;
+    return spool.metrics.empty() || isFolder(spool.metrics)
+               ? "--metrics wants a file: --metrics=/var/lib/node_exporter/"
+                 "fastk-worker.prom"
+               : "";
+  }
   if (consume("--rehearse=")) {
     spool.rehearsal = option;
     return isFolder(spool.rehearsal)
@@ -132,10 +145,11 @@ fastk::worker::parseSpoolCommand(const std::vector<std::string> &arguments,
   if (command.spool.idleSeconds > 0 && !command.spool.follows)
     return fail("--idle ends a worker that stays: add --follow");
   if (command.spool.serves &&
-      (command.spool.follows || command.spool.shares > 1 ||
-       !command.gpus.empty()))
-    return fail("--serve answers what stdin names: leave out --follow, --share "
-                "and --gpus");
+      (command.spool.follows || !command.spool.metrics.empty() ||
+       command.spool.shares > 1 || !command.gpus.empty()))
+    return fail(
+        "--serve answers what stdin names: leave out --follow, --share, "
+        "--gpus and --metrics");
   if (command.spool.shares > 1 && !command.gpus.empty())
     return fail("--gpus deals the jobs out among its workers; --share is for "
                 "workers that are started one by one");
@@ -155,5 +169,14 @@ fastk::worker::workerArguments(const SpoolCommand &command, unsigned share,
     arguments.push_back("--idle=" + std::to_string(spool.idleSeconds));
   if (!spool.rehearsal.empty())
     arguments.push_back("--rehearse=" + spool.rehearsal);
+  if (spool.logsJSON)
+    arguments.emplace_back("--log-format=json");
+  // Each has a file of its own.
+  if (std::filesystem::path file = spool.metrics; !spool.metrics.empty())
+    arguments.push_back("--metrics=" +
+                        (file.parent_path() /
+                         (file.stem().string() + "-" + std::to_string(share) +
+                          file.extension().string()))
+                            .string());
   return arguments;
 }

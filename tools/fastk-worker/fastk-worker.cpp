@@ -87,6 +87,10 @@ OPTIONS:
                    one folder then seldom meet
   --rehearse=DIR   Give the verdicts of this answered spool as answers, each
                    after as long as it took: tries a set-up without a device
+  --log-format=json  What is said at a spool as JSON, an object a line
+  --metrics=FILE   Write this worker's numbers there for Prometheus, as its
+                   textfile collector reads them (FILE.prom); with --gpus one
+                   file for each, FILE-0.prom. docs/operators.md
   --calibrate      Measure the GPU of this machine
   --check          Tell whether programs can be judged here
   --help           This text

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Protocol/Verdict.h"
+#include "fastk/Protocol/VerdictNumbers.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
@@ -154,4 +155,25 @@ TEST(Verdict, UnknownStatusIsAnError) {
   text.replace(text.find("impossible"), 10, "splendid!!");
   EXPECT_FALSE(parseVerdict(text, error));
   EXPECT_EQ(error.find("$.status"), 0u) << error;
+}
+
+TEST(Verdict, IsCounted) {
+  auto valueOf = [](const std::vector<VerdictNumber> &numbers,
+                    const std::string &name, const std::string &label) {
+    for (const VerdictNumber &each : numbers)
+      if (each.name == name &&
+          (label.empty() || each.labels.front().second == label))
+        return each.value;
+    return -1.0;
+  };
+  std::vector<VerdictNumber> numbers = numbersOf(full(), "fastk_x");
+  EXPECT_EQ(valueOf(numbers, "fastk_x_evaluations_total", "impossible"), 1);
+  EXPECT_EQ(valueOf(numbers, "fastk_x_evaluation_seconds_total", ""), 1.5);
+  EXPECT_EQ(valueOf(numbers, "fastk_x_phase_seconds_total", "other"), 0.5);
+  // By another process at the same time.
+  EXPECT_EQ(valueOf(numbers, "fastk_x_phase_seconds_total", "context"), -1);
+  EXPECT_EQ(valueOf(numbers, "fastk_x_disturbed_total", ""), 1);
+  EXPECT_EQ(valueOf(numbers, "fastk_x_gpu_throttled_total", "NVIDIA H200"),
+            double(full().gpu->throttled));
+  EXPECT_EQ(numbersOf(Verdict(), "fastk_x").size(), 2u);
 }

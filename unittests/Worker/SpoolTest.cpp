@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <sys/wait.h>
 #include <thread>
@@ -451,4 +452,58 @@ TEST_F(Spool, ServesRehearsals) {
   EXPECT_NE(wrong.err.find("--serve answers what stdin names"),
             std::string::npos)
       << wrong.err;
+}
+
+TEST_F(Spool, TellsProgramsToo) {
+  add("job-1", right());
+  write("job-2", "{");
+  std::string metrics = folder + "/worker.prom";
+  Output output = runWorker("", "--spool " + folder +
+                                    " --log-format=json --metrics=" + metrics);
+  EXPECT_EQ(output.code, 1);
+  // Each line is an object, whatever it tells.
+  std::stringstream lines(output.err);
+  std::vector<nlohmann::json> objects;
+  for (std::string line; std::getline(lines, line);) {
+    objects.push_back(nlohmann::json::parse(line, nullptr, false));
+    ASSERT_TRUE(objects.back().is_object()) << line;
+    EXPECT_EQ(objects.back().value("time", "").size(), 24u) << line;
+  }
+  auto find = [&](const char *event) {
+    for (const nlohmann::json &object : objects)
+      if (object.value("event", "") == event)
+        return object;
+    return nlohmann::json::object();
+  };
+  EXPECT_EQ(find("answered").value("job", ""), "job-1");
+  EXPECT_EQ(find("answered").value("status", ""), "ok");
+  EXPECT_GT(find("answered").value("seconds", 0.0), 0);
+  EXPECT_EQ(find("problem").value("level", ""), "error");
+  EXPECT_EQ(find("ends").value("text", ""), "fastk-worker: 1 answered, 1 not");
+  std::stringstream text;
+  text << std::ifstream(metrics).rdbuf();
+  for (const char *said :
+       {"\nfastk_worker_evaluations_total{status=\"ok\"} 1\n",
+        "\nfastk_worker_open_jobs 0\n",
+        "fastk_worker_phase_seconds_total{phase=\"oracle\"}"})
+    EXPECT_NE(text.str().find(said), std::string::npos) << text.str();
+}
+
+TEST_F(Spool, EachOfAFleetTellsOfItself) {
+  add("job-1", right());
+  record("job-1", 0.01);
+  Output output =
+      runWorker("", "--spool " + folder +
+                        " --gpus=0,1 --log-format=json --metrics=" + folder +
+                        "/worker.prom --rehearse=" + folder + "/recorded");
+  EXPECT_EQ(output.code, 0) << output.err;
+  EXPECT_EQ(output.err.front(), '{') << output.err;
+  EXPECT_NE(output.err.find("\"gpu\":\"1\""), std::string::npos) << output.err;
+  for (const char *name : {"/worker-0.prom", "/worker-1.prom"}) {
+    std::stringstream text;
+    text << std::ifstream(folder + name).rdbuf();
+    EXPECT_NE(text.str().find("fastk_worker_open_jobs{gpu=\""),
+              std::string::npos)
+        << text.str();
+  }
 }

@@ -11,6 +11,7 @@
 #include "fastk/Driver/SearchSettings.h"
 #include "fastk/Evaluate/Evaluator.h"
 #include "fastk/Propose/LLM/Cassette.h"
+#include "fastk/System/Metrics.h"
 #include "fastk/Transforms/WorkloadMatcher.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/raw_ostream.h"
@@ -29,6 +30,8 @@ struct SearchRequest {
   std::function<std::string(double minutes)> commandWithMinutes;
   /// Where progress and what was found are written.
   llvm::raw_ostream *said = &llvm::errs();
+  /// Where verdicts are counted; null: nowhere.
+  Metrics *metrics = nullptr;
 };
 
 /// A search that begins. Of the settings the journal is a folder, with one of

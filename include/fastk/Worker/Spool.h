@@ -29,6 +29,10 @@ struct SpoolOptions {
   /// A spool whose verdicts are given as answers, each after as long as it
   /// took; empty: jobs are evaluated.
   std::string rehearsal;
+  /// What the worker says is JSON, an object a line.
+  bool logsJSON = false;
+  /// Where this worker's numbers are written, for Prometheus; empty: nowhere.
+  std::string metrics;
 };
 
 /// Answers the jobs of a spool that have no verdict yet: job-*/job.json by

@@ -12,11 +12,16 @@
 #include "OpenJobs.h"
 #include "SpoolAnswer.h"
 #include "SpoolJob.h"
+#include "fastk/Protocol/VerdictNumbers.h"
+#include "fastk/System/Metrics.h"
 #include "fastk/System/WholeFile.h"
 #include "fastk/Worker/Spool.h"
+#include "fastk/Worker/SpoolLog.h"
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <ctime>
 #include <optional>
 #include <set>
 #include <thread>
@@ -34,10 +39,20 @@ static double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-static void complain(const fs::path &path, const std::string &problem,
-                     const char *kind = "error: ") {
-  fprintf(stderr, "fastk-worker: %s%s: %s\n", kind, path.c_str(),
-          problem.c_str());
+/// The GPU that this process sees, where it is one of several.
+static std::string visibleGpu() {
+  const char *visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  return visible ? visible : "";
+}
+
+/// As node_exporter's files of several workers are told apart.
+static fastk::MetricLabels labelsOf(const std::string &gpu) {
+  return gpu.empty() ? fastk::MetricLabels()
+                     : fastk::MetricLabels{{"gpu", gpu}};
+}
+
+static std::string someJobs(size_t count) {
+  return std::to_string(count) + (count == 1 ? " job" : " jobs");
 }
 
 namespace {
@@ -46,7 +61,9 @@ class SpoolWorker {
 public:
   explicit SpoolWorker(const SpoolOptions &options)
       : options(options), root(fs::absolute(options.folder)),
-        jobs(root, options.share, options.shares) {}
+        jobs(root, options.share, options.shares),
+        log(options.logsJSON, visibleGpu()),
+        metrics(options.metrics, labelsOf(visibleGpu())) {}
 
   int run();
 
@@ -65,6 +82,8 @@ private:
   bool answer(const fs::path &folder, Claim &claim);
   /// Leaves a job for others, and says why.
   void leave(const fs::path &folder, const std::string &why);
+  void complain(const fs::path &path, const std::string &problem,
+                const char *kind = "error: ") const;
   /// Says what may be said of many jobs, or many times: once, where it stays.
   void sayOnce(const fs::path &path, const std::string &problem,
                const char *kind = "error: ");
@@ -74,6 +93,9 @@ private:
   bool mayTakeOver() const;
   /// False while this GPU is unlike the others.
   bool mayWork();
+  void count(const Verdict &verdict);
+  /// Writes the metrics, all of them \p atOnce or when it is time.
+  void showMetrics(bool atOnce);
 
   const SpoolOptions &options;
   fs::path root;
@@ -84,10 +106,19 @@ private:
   size_t known = 0, done = 0, failed = 0;
   /// Where it stays and evaluates on a GPU.
   std::optional<Canary> canary;
+  SpoolLog log;
+  fastk::Metrics metrics;
+  bool takesJobs = true;
   /// Reasons that were said, where they are the same for many jobs.
   std::set<std::string> said;
 };
 } // namespace
+
+void SpoolWorker::complain(const fs::path &path, const std::string &problem,
+                           const char *kind) const {
+  log.say("problem", "fastk-worker: " + (kind + path.string()) + ": " + problem,
+          {{"path", path.string()}}, /*isError=*/*kind != '\0');
+}
 
 void SpoolWorker::sayOnce(const fs::path &path, const std::string &problem,
                           const char *kind) {
@@ -113,10 +144,15 @@ void SpoolWorker::leave(const fs::path &folder, const std::string &why) {
 
 void SpoolWorker::sayAnswered(const fs::path &folder, const Verdict &verdict) {
   double seconds = secondsSince(start);
-  fprintf(stderr, "[%zu/%zu, %.1f s, %.1f a minute] %s %s: %s\n", done, known,
-          seconds, 60 * double(done) / seconds, folder.filename().c_str(),
-          std::string(toString(verdict.status)).c_str(),
-          verdict.reason.c_str());
+  char where[128];
+  snprintf(where, sizeof where, "[%zu/%zu, %.1f s, %.1f a minute] ", done,
+           known, seconds, 60 * double(done) / seconds);
+  std::string status(toString(verdict.status));
+  std::string job = folder.filename().string();
+  log.say("answered", where + job + " " + status + ": " + verdict.reason,
+          {{"job", job},
+           {"status", status},
+           {"seconds", verdict.resources.wallSeconds}});
 }
 
 bool SpoolWorker::answer(const fs::path &folder, Claim &claim) {
@@ -146,15 +182,36 @@ bool SpoolWorker::answer(const fs::path &folder, Claim &claim) {
   jobs.remove(folder);
   claim.settle();
   ++done;
+  count(*verdict);
   sayAnswered(folder, *verdict);
   return true;
 }
 
+void SpoolWorker::count(const Verdict &verdict) {
+  for (const VerdictNumber &number : numbersOf(verdict, "fastk_worker"))
+    metrics.take({number.name, number.help}, number.labels, number.value);
+  metrics.set({"fastk_worker_last_answer_timestamp_seconds",
+               "When this worker last answered a job"},
+              {}, double(std::time(nullptr)));
+}
+
+void SpoolWorker::showMetrics(bool atOnce) {
+  metrics.set({"fastk_worker_open_jobs",
+               "Jobs of the spool without an answer, as this worker sees them"},
+              {}, double(jobs.size()));
+  metrics.set({"fastk_worker_takes_jobs",
+               "0 while this GPU is unlike the others of its model"},
+              {}, takesJobs);
+  if (std::error_code error = atOnce ? metrics.write() : metrics.writeIfDue())
+    sayOnce(options.metrics, "cannot write: " + error.message() +
+                                 "; jobs are answered all the same");
+}
+
 bool SpoolWorker::mayWork() {
   std::string told;
-  bool may = !canary || canary->mayWork(told);
+  bool may = takesJobs = !canary || canary->mayWork(told);
   if (!told.empty())
-    fprintf(stderr, "fastk-worker: this GPU %s\n", told.c_str());
+    log.say("gpu", "fastk-worker: this GPU " + told, {}, /*isError=*/!may);
   return may;
 }
 
@@ -219,8 +276,9 @@ int SpoolWorker::run() {
   // A worker that stays may be there before the first job.
   if (!lookAgain() && !options.follows)
     return 1;
-  fprintf(stderr, "fastk-worker: %zu %s to answer, %zu answered before\n",
-          known, known == 1 ? "job" : "jobs", jobs.answeredBefore());
+  log.say("begins", "fastk-worker: " + someJobs(known) + " to answer, " +
+                        std::to_string(jobs.answeredBefore()) +
+                        " answered before");
   if (options.follows && options.rehearsal.empty())
     canary = canaryOfThisGpu(root);
   Clock::time_point lastUse = Clock::now();
@@ -239,8 +297,8 @@ int SpoolWorker::run() {
         break;
       // It may be interrupted, and its job is free then.
       if (!options.follows && !hasWaited)
-        fprintf(stderr, "fastk-worker: waiting for %zu %s of another worker\n",
-                jobs.size(), jobs.size() == 1 ? "job" : "jobs");
+        log.say("waits", "fastk-worker: waiting for " + someJobs(jobs.size()) +
+                             " of another worker");
       hasWaited = true;
       std::this_thread::sleep_for(pause);
       pause = std::min(2 * pause, kLongestPause);
@@ -249,12 +307,14 @@ int SpoolWorker::run() {
     // again.
     if (options.follows)
       lookAgain();
+    showMetrics(/*atOnce=*/false);
   }
-  fprintf(stderr, "fastk-worker: %zu answered, %zu not", done, failed);
+  showMetrics(/*atOnce=*/true);
   // Those of other machines, or of other workers at this moment.
-  if (!jobs.empty())
-    fprintf(stderr, ", %zu left", jobs.size());
-  fprintf(stderr, "\n");
+  std::string left =
+      jobs.empty() ? "" : ", " + std::to_string(jobs.size()) + " left";
+  log.say("ends", "fastk-worker: " + std::to_string(done) + " answered, " +
+                      std::to_string(failed) + " not" + left);
   return failed ? 1 : 0;
 }
 

@@ -126,7 +126,13 @@ def drive(parser, options):
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, end)
-    mover.run()
+    try:
+        mover.run()
+    except ConnectionError as error:
+        say(f"error: {options.address}: {one_line(error)}; connects anew")
+        # Ray's own way out would wait for the cluster.
+        sys.stderr.flush()
+        os._exit(UNREACHABLE)
     ray.shutdown()
     return 0
 

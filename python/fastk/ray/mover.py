@@ -30,6 +30,8 @@ JOB_SECONDS = 1800
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.01, 0.25
 #: Progress is said no more often.
 PROGRESS_SECONDS = 30
+#: Without an actor for so long the driver looks whether its cluster is still there.
+LOOK_SECONDS = 15
 #: Before another actor is made where the last could not begin: at first, and at most.
 SHORTEST_BACKOFF, LONGEST_BACKOFF = 1, 60
 
@@ -84,10 +86,13 @@ class Mover:
         self.said_once = set()
         self.backoff, self.make_at = SHORTEST_BACKOFF, 0.0
         self.unwritten = []
+        self.node = ray.get_runtime_context().get_node_id()
+        self.looked_at = self.begun
         self.ended = False
 
     def run(self):
-        """Until `ended` is set, by a signal."""
+        """Until `ended` is set, by a signal. Raises ConnectionError where this driver
+        belongs to a cluster that is gone: another one finds the new one."""
         pause = SHORTEST_PAUSE
         while not self.ended:
             self.spool.look()
@@ -105,6 +110,7 @@ class Mover:
             )
             self.end_late()
             self.end_idle()
+            self.look_for_cluster()
             self.show()
         self.end()
 
@@ -281,6 +287,22 @@ class Mover:
             if member.name is None and not waiting and not self.running():
                 del self.members[ref]
                 ray.kill(member.actor)
+
+    def look_for_cluster(self):
+        """A head node that comes back is that of another cluster, and Ray's driver waits
+        for the first one's actors for ever."""
+        now = time.monotonic()
+        if self.running() or self.idle:
+            self.looked_at = now
+        if now - self.looked_at < LOOK_SECONDS:
+            return
+        try:
+            nodes = [node["NodeID"] for node in ray.nodes() if node["Alive"]]
+        except Exception as error:
+            raise ConnectionError(f"the cluster does not answer: {error}") from error
+        if self.node not in nodes:
+            raise ConnectionError("the cluster is gone, or does not know this driver")
+        self.looked_at = now
 
     def show(self):
         now = time.monotonic()
