@@ -32,7 +32,7 @@ MODEL = ROOT / "test" / "Driver" / "Inputs" / "relu.mlir"
 #: What a recorded evaluation takes, in seconds.
 SECONDS = (0.3, 0.9)
 #: The longest that anything may take here.
-PATIENCE = 60
+PATIENCE = 150
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -229,7 +229,7 @@ def test_a_search_whose_cluster_is_killed_finds_the_same(
         str(MODEL),
         str(tmp_path),
         "killed",
-        f"ray:{nodes.address}?workers=4&wait=60&rehearse={tmp_path}/rehearsed",
+        f"ray:{nodes.address}?workers=4&wait=120&rehearse={tmp_path}/rehearsed",
     )
     journal = tmp_path / "killed" / "journal"
     spool = journal / "ray"
@@ -302,28 +302,23 @@ def test_a_job_that_kills_workers_is_set_aside(nodes, recorded, tmp_path, monkey
 
 
 def test_what_no_worker_can_answer_is_left(nodes, recorded, tmp_path):
+    """And one driver has a spool at a time."""
     spool = spool_of(recorded, tmp_path)
     jobs = relu_variants.jobs_of(spool)
     (tmp_path / "rehearsed" / jobs[0] / "verdict.json").unlink()
-    process = mover(nodes, spool, "--workers=2", f"--rehearse={tmp_path / 'rehearsed'}")
+    options = ["--workers=2", f"--rehearse={tmp_path / 'rehearsed'}"]
+    process = mover(nodes, spool, *options)
+    wait_for(lambda: "connected" in said(spool))
+    # It waits for a while: the first could be that of a search that was killed.
+    second = mover(nodes, spool, *options)
     wait_for(lambda: len(answered(spool)) == len(jobs) - 1)
     wait_for(lambda: "is not among the answered jobs" in said(spool))
-    # Who else is there takes it: here the driver's end leaves it free.
-    end(process)
-    assert left_behind(spool) == []
-    assert not (spool / jobs[0] / "verdict.json").exists()
-
-
-def test_one_driver_has_a_spool(nodes, recorded, tmp_path):
-    spool = tmp_path / "spool"
-    first = mover(
-        nodes, spool, "--workers=1", f"--rehearse={recorded / 'recorded' / 'spool'}"
-    )
-    wait_for(lambda: "connected" in said(spool))
-    second = mover(nodes, spool)
     assert second.wait(PATIENCE) == 1
     assert "another python -m fastk.ray has this folder" in said(spool)
-    end(first)
+    end(process)
+    # The job is free for whoever can.
+    assert left_behind(spool) == []
+    assert not (spool / jobs[0] / "verdict.json").exists()
 
 
 def test_a_head_node_that_comes_back_is_found(recorded, tmp_path):
@@ -337,10 +332,11 @@ def test_a_head_node_that_comes_back_is_found(recorded, tmp_path):
     with socket.socket() as free:
         free.bind(("", 0))
         port = free.getsockname()[1]
-    head = {"num_cpus": 1, "num_gpus": 1, "gcs_server_port": port}
+    head = {"num_cpus": 2, "num_gpus": 4, "gcs_server_port": port}
     head |= {"object_store_memory": 100 << 20}
     cluster = Cluster(initialize_head=True, head_node_args=head)
-    process = mover(cluster, spool, f"--rehearse={tmp_path / 'rehearsed'}")
+    options = ["--workers=4", f"--rehearse={tmp_path / 'rehearsed'}"]
+    process = mover(cluster, spool, *options)
     try:
         wait_for(lambda: len(answered(spool)) == 4)
         cluster.shutdown()

@@ -168,8 +168,13 @@ class Supervisor:
                 break
             if (problem := self.why_over(code, time.monotonic() - started)) is not None:
                 return problem
-            time.sleep(UNREACHABLE_PAUSE if code == UNREACHABLE else PAUSE)
+            self.pause(UNREACHABLE_PAUSE if code == UNREACHABLE else PAUSE)
         return 0
+
+    def pause(self, seconds):
+        end = time.monotonic() + seconds
+        while not self.ended and time.monotonic() < end:
+            time.sleep(0.1)
 
     def pass_on(self):
         """Shows what the driver says. What Ray says goes with it."""

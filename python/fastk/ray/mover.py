@@ -31,7 +31,7 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 0.01, 0.25
 #: Progress is said no more often.
 PROGRESS_SECONDS = 30
 #: Without an actor for so long the driver looks whether its cluster is still there.
-LOOK_SECONDS = 15
+LOOK_SECONDS = 5
 #: Before another actor is made where the last could not begin: at first, and at most.
 SHORTEST_BACKOFF, LONGEST_BACKOFF = 1, 60
 
