@@ -86,6 +86,17 @@ def knock(address):
         socket.create_connection((host.strip("[]"), int(port)), timeout=KNOCK).close()
 
 
+def may_use_token():
+    """Whether Ray has a token that it would use if it were told to: for a cluster that is
+    there it does so only then, and one without a token takes nobody who has it."""
+    if "RAY_AUTH_MODE" in os.environ:
+        return False
+    names = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
+    return any(map(os.environ.get, names)) or os.path.exists(
+        os.path.expanduser("~/.ray/auth_token")
+    )
+
+
 def drive(parser, options):
     """The driver itself, a process that may be killed."""
     try:
@@ -144,7 +155,7 @@ class Supervisor:
         self.command = [sys.executable, "-m", "fastk.ray", "--driver", *arguments]
         self.driver, self.ended = None, False
         self.soon_deaths, self.was_connected, self.was_wrong = 0, False, False
-        self.said = None
+        self.said, self.was_refused = None, False
 
     def end(self, *_):
         self.ended = True
@@ -166,6 +177,10 @@ class Supervisor:
             code = self.driver.wait()
             if self.ended:
                 break
+            if code != 0 and not self.was_connected and self.wants_token(code):
+                os.environ["RAY_AUTH_MODE"] = "token"
+                say("connects with Ray's token")
+                continue
             if (problem := self.why_over(code, time.monotonic() - started)) is not None:
                 return problem
             self.pause(UNREACHABLE_PAUSE if code == UNREACHABLE else PAUSE)
@@ -183,11 +198,18 @@ class Supervisor:
             self.was_connected |= line.startswith("ray: connected")
             # Ray itself exits with 1 as well, where a process of it was too slow.
             self.was_wrong = ": error: " in line or line.startswith("remedy: ")
+            # It would try for a while.
+            if "InvalidAuthToken" in line and may_use_token():
+                self.was_refused = True
+                self.driver.kill()
             # A cluster that is away is tried often, and said so once.
             if line != self.said:
                 sys.stderr.write(line)
                 sys.stderr.flush()
             self.said = line
+
+    def wants_token(self, code):
+        return may_use_token() and (self.was_refused or code == UNREACHABLE)
 
     def why_over(self, code, seconds):
         """The exit code where nothing is tried any more, else None."""
