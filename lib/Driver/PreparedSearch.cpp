@@ -74,7 +74,7 @@ llvm::Error PreparedSearch::makeInput(Evaluator &evaluator) {
     return provenance.takeError();
   input->provenance = std::move(*provenance);
   input->recording = recording;
-  if (target.known)
+  if (target.known && !target.isUnjudged)
     input->recordedGain = recordedGain(*target.known, device);
   constexpr size_t kKnownIdeas = 6;
   if (llvm::any_of(run.proposers,

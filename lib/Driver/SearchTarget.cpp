@@ -36,6 +36,7 @@ fastk::chooseTargets(const SearchRun &run,
       any.takesUnjudged = true;
       target.foreign = run.banks.lookup(key, any, context).winner;
       target.known = target.foreign.get();
+      target.isUnjudged = found.isUnjudged;
     }
   }
   return targets;

@@ -9,6 +9,7 @@
 #include "Tool.h"
 #include "fastk/Search/Remeasure.h"
 #include "fastk/Support/DurableFile.h"
+#include "fastk/Support/PlainText.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <fcntl.h>
 
@@ -42,8 +43,8 @@ public:
       : into(into), options(options), context(context), devices(options) {}
 
   /// An error ends the merge: the bank cannot be written, or no evaluation can
-  /// be made.
-  llvm::Expected<Fate> merge(Winner &winner) {
+  /// be made. What is not believed is not stored by its own record.
+  llvm::Expected<Fate> merge(Winner &winner, bool isBelieved) {
     if (options.byRecord && options.requireDeterministic &&
         winner.getRecord().bitwiseDeterministic != true)
       return Fate{"left out",
@@ -76,8 +77,9 @@ public:
         formatTime(measured->verdict.timing.candidate->medianNs) + ", " +
         formatRatio(measured->verdict.timing.speedupOverBaseline->median) +
         " of the default lowering's speed";
-    // Neither is believed more than what was recorded in quieter times.
-    if (!measured->contradiction.empty()) {
+    // Neither is believed more than what was recorded in quieter times, unless
+    // nobody knows who recorded that.
+    if (!measured->contradiction.empty() && (isBelieved || rival)) {
       std::string why = measured->contradiction + "; records stay: ";
       if (rival)
         return Fate{"kept", why + rival->folder};
@@ -152,7 +154,8 @@ int fastk::bank::merge(StringRef into, std::vector<Row> &rows,
   for (Row &row : rows) {
     Fate fate{"left out", "stale: " + row.entry.problem, true};
     if (row.winner) {
-      llvm::Expected<Fate> merged = merger.merge(*row.winner);
+      llvm::Expected<Fate> merged = merger.merge(
+          *row.winner, !isRemoteBank(row.bank) || isTrustedBank(row.bank));
       if (!merged)
         return reportError(llvm::toString(merged.takeError()) +
                            "\nwhat was merged until now stays; the same "
@@ -206,14 +209,20 @@ int fastk::bank::verifyByMeasuring(std::vector<Row> &rows,
         object["median_ns"] = timing.candidate->medianNs;
       if (timing.speedupOverBaseline)
         object["speedup"] = timing.speedupOverBaseline->median;
+      WinnerRecord record = row.winner->getRecord();
+      // Whoever asks for winners that give the same bits goes by the record.
+      if (measured->problem.empty() && record.bitwiseDeterministic == true &&
+          measured->verdict.audit.bitwiseDeterministic != true)
+        measured->problem = "its record says that it gives the same bits each "
+                            "time, and here nothing shows that";
       if (measured->problem.empty()) {
-        WinnerRecord record = row.winner->getRecord();
         word = "holds";
         text = formatTime(timing.candidate->medianNs) + ", " +
                formatRatio(timing.speedupOverBaseline->median) +
                " of the default lowering's speed; recorded " +
                formatTime(record.medianNs) + ", " +
-               formatRatio(record.speedup) + " on " + record.getMachine().str();
+               formatRatio(record.speedup) + " on " +
+               plainText(record.getMachine().str());
         ++holds;
       } else {
         text = measured->problem;

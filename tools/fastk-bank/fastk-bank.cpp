@@ -128,14 +128,14 @@ static std::string checkCommand(const CommandLine &line,
 
 /// What is wrong with banks behind HTTP in a command; empty where nothing is.
 static std::string checkRemotes(const CommandLine &line, const Options &options,
-                                StringRef into) {
+                                StringRef into, ArrayRef<std::string> banks) {
   if (isRemoteBank(into))
     return into.str() +
            ": winners are merged into folders; send them with "
            "fastk-bank sync DIR " +
            into.str();
   bool isAsItIs = (line.merge && options.byRecord) || line.exports;
-  for (const std::string &bank : options.directories) {
+  for (const std::string &bank : banks) {
     if (!isRemoteBank(bank))
       continue;
     if (line.prune || line.spread)
@@ -261,8 +261,6 @@ static int run(int argc, char **argv) {
     into = banks.front();
     banks.erase(banks.begin());
   }
-  if (std::string problem = checkRemotes(line, options, into); !problem.empty())
-    return reportError(problem);
   for (const std::string &directory : banks)
     if (!line.sync && !isRemoteBank(directory) &&
         !llvm::sys::fs::exists(directory))
@@ -276,10 +274,13 @@ static int run(int argc, char **argv) {
                        "fastk-bank " +
                        name + " DIR...");
   }
-  if (line.spread)
-    return spread(banks);
   if (banks.empty())
     banks = defaultBanks(argv[0]);
+  if (std::string problem = checkRemotes(line, options, into, banks);
+      !problem.empty())
+    return reportError(problem);
+  if (line.spread)
+    return spread(banks);
   return runOnWinners(line, options, into, banks,
                       llvm::sys::fs::getMainExecutable(
                           argv[0], reinterpret_cast<void *>(&run)));

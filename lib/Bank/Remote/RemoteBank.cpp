@@ -83,7 +83,9 @@ private:
   std::map<std::string, std::string>
   fetchWinners(ArrayRef<const RemoteWinner *> winners);
   void prepare(ArrayRef<std::pair<std::string, WinnerFilter>> wanted);
-  std::vector<RemoteAnswer> ask(ArrayRef<RemoteGet> requests);
+  /// A winner that is too large says nothing of the others, an index does.
+  std::vector<RemoteAnswer> ask(ArrayRef<RemoteGet> requests,
+                                bool isOfWinners = false);
   /// Says that the server is not asked any more, and why.
   void giveUp(StringRef problem);
 
@@ -111,12 +113,14 @@ void HttpBank::giveUp(StringRef problem) {
                      "; what the cache has of it is used, the rest are misses");
 }
 
-std::vector<RemoteAnswer> HttpBank::ask(ArrayRef<RemoteGet> requests) {
+std::vector<RemoteAnswer> HttpBank::ask(ArrayRef<RemoteGet> requests,
+                                        bool isOfWinners) {
   auto start = Clock::now();
   std::vector<RemoteAnswer> answers = store.get(requests);
   spentSeconds += std::chrono::duration<double>(Clock::now() - start).count();
   for (const RemoteAnswer &answer : answers)
-    if (!answer.problem.empty() && !isDown) {
+    if (!answer.problem.empty() && !isDown &&
+        !(isOfWinners && answer.isTooLarge)) {
       // Of what cost no time the next compile may find out for itself.
       if (spentSeconds > kWorthRemembering)
         cache.setDown(answer.problem);
@@ -306,7 +310,7 @@ HttpBank::fetchWinners(ArrayRef<const RemoteWinner *> winners) {
   for (const RemoteWinner *winner : wanted)
     requests.push_back(
         {remoteObjectPath(winner->digest), "", kRemoteWinnerLimit});
-  std::vector<RemoteAnswer> answers = ask(requests);
+  std::vector<RemoteAnswer> answers = ask(requests, /*isOfWinners=*/true);
   std::string first;
   size_t bad = 0;
   for (auto [winner, answer] : llvm::zip_equal(wanted, answers)) {
@@ -320,7 +324,7 @@ HttpBank::fetchWinners(ArrayRef<const RemoteWinner *> winners) {
     if (problem.empty())
       continue;
     problems[winner->digest] = failed[winner->digest] = problem;
-    if (!answer.problem.empty())
+    if (!answer.problem.empty() && !answer.isTooLarge)
       continue; // That was said of all.
     if (first.empty())
       first = winner->header.name + " (" + winner->digest.substr(0, 16) +
@@ -456,10 +460,16 @@ Expected<std::vector<RemoteWinner>> HttpBank::list(StringRef target) {
 }
 
 std::vector<BankEntry> HttpBank::fetch(ArrayRef<RemoteWinner> winners) {
-  std::vector<const RemoteWinner *> wanted;
-  for (const RemoteWinner &winner : winners)
-    wanted.push_back(&winner);
-  std::map<std::string, std::string> problems = fetchWinners(wanted);
+  // Each slice is in the cache before the next one is in memory.
+  constexpr size_t kSlice = 64;
+  std::map<std::string, std::string> problems;
+  for (ArrayRef<RemoteWinner> left = winners; !left.empty();
+       left = left.drop_front(std::min(kSlice, left.size()))) {
+    std::vector<const RemoteWinner *> wanted;
+    for (const RemoteWinner &winner : left.take_front(kSlice))
+      wanted.push_back(&winner);
+    problems.merge(fetchWinners(wanted));
+  }
   std::vector<BankEntry> entries;
   for (const RemoteWinner &winner : winners) {
     if (auto problem = problems.find(winner.digest); problem != problems.end())

@@ -7,6 +7,7 @@
 
 #include "RemoteIndex.h"
 #include "fastk/Support/Nesting.h"
+#include "fastk/Support/PlainText.h"
 #include "fastk/Support/Sha256.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -85,12 +86,7 @@ static Expected<RemoteWinner> winnerOf(const json::Value &value,
   RemoteWinner winner;
   WinnerHeader &head = winner.header;
   auto text = [&](StringRef name) {
-    std::string value = object->getString(name).value_or("").str();
-    // It may be shown on a terminal.
-    for (char &c : value)
-      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-        c = ' ';
-    return value;
+    return plainText(object->getString(name).value_or(""));
   };
   auto integer = [&](StringRef name) {
     return object->getInteger(name).value_or(0);
@@ -224,7 +220,7 @@ static Expected<RemoteTarget> targetOf(const json::Value &value, StringRef name,
       object ? object->getInteger("reductions").value_or(-1) : -1;
   if (digits < 0 || digits > kMostDigits || count < 0 || reductions < 0 ||
       reductions > std::numeric_limits<unsigned>::max())
-    return malformed("has no numbers of the target " + name);
+    return malformed("has no numbers of a target");
   RemoteTarget target;
   target.digits = digits;
   target.count = count;
@@ -237,13 +233,12 @@ static Expected<RemoteTarget> targetOf(const json::Value &value, StringRef name,
   }
   const json::Object *shards = object->getObject("shards");
   if (!shards)
-    return malformed("has no shards of the target " + name);
+    return malformed("has no shards of a target");
   for (const auto &[prefix, digest] : *shards) {
     std::optional<StringRef> text = digest.getAsString();
     StringRef key = prefix;
     if (key.size() != size_t(digits) || !text || !isDigest(*text))
-      return malformed("has a shard of the target " + name +
-                       " that is no digest");
+      return malformed("has a shard that is no digest");
     target.shards[key.str()] = text->str();
   }
   return target;

@@ -26,7 +26,8 @@ static double secondsFor(Patience patience) {
 }
 
 RemoteStore::RemoteStore(RemotePlace where, Patience patience)
-    : place(std::move(where)), longest(secondsFor(patience)) {
+    : place(std::move(where)), patience(patience),
+      longest(secondsFor(patience)) {
   TransportOptions options;
   options.timeoutSeconds = longest;
   options.connectSeconds = std::min(longest, 10.);
@@ -128,6 +129,7 @@ std::vector<RemoteAnswer> RemoteStore::run(std::vector<HttpRequest> requests) {
   std::vector<RemoteAnswer> answers(requests.size());
   size_t next = 0, inFlight = 0;
   using Steady = std::chrono::steady_clock;
+  // A compile waits so long for all of them, a command for each.
   auto start = Steady::now();
   auto give = [&](size_t index, const HttpResult &result) {
     RemoteAnswer &answer = answers[index];
@@ -143,8 +145,9 @@ std::vector<RemoteAnswer> RemoteStore::run(std::vector<HttpRequest> requests) {
     }
     if (!isKnown) {
       answer.problem = explain(result, method);
+      answer.isTooLarge = result.failure == TransportFailure::TooLarge;
       // One object that is too large says nothing of the next.
-      if (result.failure != TransportFailure::TooLarge && problem.empty())
+      if (!answer.isTooLarge && problem.empty())
         problem = answer.problem;
       return;
     }
@@ -167,7 +170,11 @@ std::vector<RemoteAnswer> RemoteStore::run(std::vector<HttpRequest> requests) {
       break;
     for (auto &[index, result] : transport->wait(longest)) {
       --inFlight;
+      if (patience != Patience::Compile)
+        start = Steady::now();
       give(index, result);
+      // It may be large, and there may be thousands.
+      requests[index].body = std::string();
     }
   }
   for (; next < requests.size(); ++next)

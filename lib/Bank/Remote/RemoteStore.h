@@ -46,6 +46,8 @@ struct RemoteAnswer {
   std::string body, etag;
   /// Why there is no answer, and what to do.
   std::string problem;
+  /// The problem is this object's alone: it is larger than it may be.
+  bool isTooLarge = false;
 };
 
 class RemoteStore {
@@ -66,6 +68,8 @@ private:
   std::string explain(const HttpResult &result, HttpMethod method) const;
 
   RemotePlace place;
+  Patience patience;
+  /// Seconds for a request.
   double longest;
   std::unique_ptr<HttpTransport> transport;
   std::unique_ptr<Secret> token, awsKeys, awsSession;

@@ -90,6 +90,7 @@ def test_what_is_cut_without_a_trace_is_not_used(honest, user, which):
         assert hits(user.compile(model, place)) == (COUNT, 0)
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("which", [of_root, of_winners])
 def test_what_is_late_is_not_waited_for(honest, user, which):
     def lie(handler, path, body):
@@ -102,6 +103,7 @@ def test_what_is_late_is_not_waited_for(honest, user, which):
     assert "no answer within 2 s" in said
 
 
+@pytest.mark.measures
 def test_what_comes_in_drops_is_not_waited_for(honest, user):
     def lie(handler, path, body):
         handler.send_response(200)
@@ -116,6 +118,7 @@ def test_what_comes_in_drops_is_not_waited_for(honest, user):
     assert hits(said) == (0, COUNT) and len(warnings(said)) == 1
 
 
+@pytest.mark.measures
 def test_a_server_that_was_late_is_left_alone_for_a_while(honest, user):
     model, files = honest
 
@@ -172,18 +175,28 @@ def test_an_index_that_exchanges_winners_gives_no_wrong_one(honest, user):
     assert hits(said) == (0, COUNT)
 
 
-def test_what_an_index_says_of_precision_and_machine_is_not_believed(honest, user):
-    """The file's own head decides, whatever made the index look at it."""
-
+def test_names_that_a_terminal_would_obey_are_not_printed(honest, user):
     def change(root):
-        for winner in root["targets"]["host"]["winners"]:
-            winner["precision"] = "ieee"
-            winner["median_ns"] = 1e-9
+        root["targets"]["\x1b]52;c;eA==\x07\x9b31m"] = {}
         return root
 
-    model, _ = honest
     said, _ = compile_with(user, honest, rooted(change))
-    assert hits(said) == (COUNT, 0)
+    assert hits(said) == (0, COUNT) and len(warnings(said)) == 1
+    assert "\x1b" not in said and "\x9b" not in said
+
+
+def test_a_winner_that_is_too_large_is_a_miss_alone(honest, user):
+    large = []
+
+    def lie(handler, path, body):
+        if of_winners(path) and (not large or large[0] == path):
+            large[:] = [path]
+            handler.answer(200, body + b" " * (9 << 20))
+            return True
+        return False
+
+    said, _ = compile_with(user, honest, lie)
+    assert hits(said) == (COUNT - 1, 1) and len(warnings(said)) == 1
 
 
 def repacked(honest, change):

@@ -198,3 +198,14 @@ def test_what_changes_or_believes_needs_a_folder_or_trust(made, user, tmp_path):
     assert "nobody judged them" in said
     said = user.bank("export", f"--to={tmp_path}/x", server.url, expect=1)
     assert "#trusted" in said
+
+
+def test_the_default_banks_are_exported_only_if_they_are_trusted(made, tmp_path):
+    _, _, server = made
+    reader = User(tmp_path / "reader", {"FASTK_BANK": server.url})
+    out = tmp_path / "out"
+    said = reader.bank("export", f"--to={out}", expect=1)
+    assert "nobody judged them here" in said and not out.exists()
+    reader = User(tmp_path / "reader", {"FASTK_BANK": server.url + "#trusted"})
+    reader.bank("export", "--target=host", f"--to={out}")
+    assert len(list(out.rglob("lowering.mlir"))) == COUNT
