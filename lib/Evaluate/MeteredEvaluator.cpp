@@ -79,10 +79,15 @@ private:
 };
 } // namespace
 
-void MeteredEvaluator::count(const worker::Verdict &verdict) {
-  for (const worker::VerdictNumber &number :
-       worker::numbersOf(verdict, "fastk_search"))
+/// Counters by \p numbers, gauges to them.
+static void take(Metrics &metrics,
+                 const std::vector<worker::VerdictNumber> &numbers) {
+  for (const worker::VerdictNumber &number : numbers)
     metrics.take({number.name, number.help}, number.labels, number.value);
+}
+
+void MeteredEvaluator::count(const worker::Verdict &verdict) {
+  take(metrics, worker::numbersOf(verdict, "fastk_search"));
   metrics.set({"fastk_search_last_answer_timestamp_seconds",
                "When the search last got a verdict"},
               {}, double(std::time(nullptr)));
@@ -91,5 +96,6 @@ void MeteredEvaluator::count(const worker::Verdict &verdict) {
 
 std::unique_ptr<Evaluator>
 fastk::meterEvaluator(std::unique_ptr<Evaluator> evaluator, Metrics &metrics) {
+  take(metrics, worker::zeroNumbers("fastk_search"));
   return std::make_unique<MeteredEvaluator>(std::move(evaluator), metrics);
 }

@@ -10,6 +10,29 @@
 
 using namespace fastk::worker;
 
+static constexpr char kEvaluations[] = "_evaluations_total",
+                      kEvaluationsHelp[] =
+                          "Evaluations by the status of their verdicts",
+                      kSeconds[] = "_evaluation_seconds_total",
+                      kSecondsHelp[] =
+                          "Seconds that evaluations took on workers",
+                      kDisturbed[] = "_disturbed_total",
+                      kDisturbedHelp[] = "Evaluations whose times others on "
+                                         "the machine disturbed";
+
+std::vector<VerdictNumber>
+fastk::worker::zeroNumbers(const std::string &prefix) {
+  std::vector<VerdictNumber> numbers = {
+      {prefix + kSeconds, kSecondsHelp, {}, 0},
+      {prefix + kDisturbed, kDisturbedHelp, {}, 0}};
+  for (int status = 0; status <= int(Status::Disagreement); ++status)
+    numbers.push_back({prefix + kEvaluations,
+                       kEvaluationsHelp,
+                       {{"status", std::string(toString(Status(status)))}},
+                       0});
+  return numbers;
+}
+
 std::vector<VerdictNumber> fastk::worker::numbersOf(const Verdict &verdict,
                                                     const std::string &prefix) {
   std::vector<VerdictNumber> numbers;
@@ -17,17 +40,15 @@ std::vector<VerdictNumber> fastk::worker::numbersOf(const Verdict &verdict,
                   std::vector<std::pair<std::string, std::string>> labels) {
     numbers.push_back({prefix + name, help, std::move(labels), value});
   };
-  tell("_evaluations_total", "Evaluations by the status of their verdicts", 1,
+  tell(kEvaluations, kEvaluationsHelp, 1,
        {{"status", std::string(toString(verdict.status))}});
-  tell("_evaluation_seconds_total", "Seconds that evaluations took on workers",
-       verdict.resources.wallSeconds, {});
+  tell(kSeconds, kSecondsHelp, verdict.resources.wallSeconds, {});
   for (const PhaseTime &phase : verdict.phases)
     if (!phase.isBeside)
       tell("_phase_seconds_total", "Seconds of evaluations by their phases",
            phase.seconds, {{"phase", phase.name}});
   if (verdict.timing.tooBusy)
-    tell("_disturbed_total",
-         "Evaluations whose times others on the machine disturbed", 1, {});
+    tell(kDisturbed, kDisturbedHelp, 1, {});
   if (!verdict.gpu)
     return numbers;
   const GpuReport &gpu = *verdict.gpu;

@@ -176,4 +176,11 @@ TEST(Verdict, IsCounted) {
   EXPECT_EQ(valueOf(numbers, "fastk_x_gpu_throttled_total", "NVIDIA H200"),
             double(full().gpu->throttled));
   EXPECT_EQ(numbersOf(Verdict(), "fastk_x").size(), 2u);
+  // Each status, and what every verdict may add to, is there from the start.
+  std::vector<VerdictNumber> zeros = zeroNumbers("fastk_x");
+  EXPECT_EQ(valueOf(zeros, "fastk_x_evaluations_total", "ok"), 0);
+  EXPECT_EQ(valueOf(zeros, "fastk_x_evaluations_total", "error"), 0);
+  EXPECT_EQ(valueOf(zeros, "fastk_x_evaluations_total", "disagreement"), 0);
+  EXPECT_EQ(valueOf(zeros, "fastk_x_evaluation_seconds_total", ""), 0);
+  EXPECT_EQ(valueOf(zeros, "fastk_x_disturbed_total", ""), 0);
 }

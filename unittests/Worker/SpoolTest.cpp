@@ -484,9 +484,39 @@ TEST_F(Spool, TellsProgramsToo) {
   text << std::ifstream(metrics).rdbuf();
   for (const char *said :
        {"\nfastk_worker_evaluations_total{status=\"ok\"} 1\n",
+        "\nfastk_worker_evaluations_total{status=\"error\"} 0\n",
+        "\nfastk_worker_job_started_timestamp_seconds 0\n",
         "\nfastk_worker_open_jobs 0\n",
         "fastk_worker_phase_seconds_total{phase=\"oracle\"}"})
     EXPECT_NE(text.str().find(said), std::string::npos) << text.str();
+}
+
+/// So that whoever watches is told of a worker that is stuck in its first job.
+TEST_F(Spool, TellsOfTheJobAtHand) {
+  std::string metrics = folder + "/worker.prom";
+  add("job-1", right());
+  record("job-1", /*seconds=*/60);
+  fs::rename(folder + "/job-1", folder + "/later");
+  pid_t pid = startWorker({"--follow", "--metrics=" + metrics,
+                           "--rehearse=" + folder + "/recorded"});
+  auto comes = [&](const std::string &said) {
+    for (int look = 0; look < 500; ++look) {
+      std::stringstream text;
+      text << std::ifstream(metrics).rdbuf();
+      if (text.str().find(said) != std::string::npos)
+        return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return false;
+  };
+  // Before any job, too.
+  EXPECT_TRUE(comes("\nfastk_worker_evaluations_total{status=\"error\"} 0\n"));
+  EXPECT_TRUE(comes("\nfastk_worker_job_started_timestamp_seconds 0\n"));
+  fs::rename(folder + "/later", folder + "/job-1");
+  EXPECT_TRUE(comes("\nfastk_worker_job_started_timestamp_seconds 1"));
+  kill(pid, SIGKILL);
+  int status = 0;
+  waitpid(pid, &status, 0);
 }
 
 TEST_F(Spool, EachOfAFleetTellsOfItself) {

@@ -30,6 +30,10 @@ struct VerdictNumber {
 std::vector<VerdictNumber> numbersOf(const Verdict &verdict,
                                      const std::string &prefix);
 
+/// The counters that every process has from its beginning, at 0: where a series
+/// first appears at 1, Prometheus' rate() does not see that one.
+std::vector<VerdictNumber> zeroNumbers(const std::string &prefix);
+
 } // namespace fastk::worker
 
 #endif // FASTK_PROTOCOL_VERDICTNUMBERS_H

@@ -63,7 +63,10 @@ public:
       : options(options), root(fs::absolute(options.folder)),
         jobs(root, options.share, options.shares),
         log(options.logsJSON, visibleGpu()),
-        metrics(options.metrics, labelsOf(visibleGpu())) {}
+        metrics(options.metrics, labelsOf(visibleGpu())) {
+    for (const VerdictNumber &number : zeroNumbers("fastk_worker"))
+      metrics.take({number.name, number.help}, number.labels, number.value);
+  }
 
   int run();
 
@@ -78,6 +81,8 @@ private:
   };
   /// Answers one job, the first that no other worker has.
   Turn takeTurn();
+  /// The same as answer(), as those see it who watch.
+  bool answerWatched(const fs::path &folder, Claim &claim);
   /// Answers a job that is claimed; false where it cannot.
   bool answer(const fs::path &folder, Claim &claim);
   /// Leaves a job for others, and says why.
@@ -109,6 +114,8 @@ private:
   SpoolLog log;
   fastk::Metrics metrics;
   bool takesJobs = true;
+  /// When the job at hand was begun; 0 without one.
+  std::time_t jobStarted = 0;
   /// Reasons that were said, where they are the same for many jobs.
   std::set<std::string> said;
 };
@@ -187,6 +194,14 @@ bool SpoolWorker::answer(const fs::path &folder, Claim &claim) {
   return true;
 }
 
+bool SpoolWorker::answerWatched(const fs::path &folder, Claim &claim) {
+  jobStarted = std::time(nullptr);
+  showMetrics(/*atOnce=*/true);
+  bool isDone = answer(folder, claim);
+  jobStarted = 0;
+  return isDone;
+}
+
 void SpoolWorker::count(const Verdict &verdict) {
   for (const VerdictNumber &number : numbersOf(verdict, "fastk_worker"))
     metrics.take({number.name, number.help}, number.labels, number.value);
@@ -202,9 +217,17 @@ void SpoolWorker::showMetrics(bool atOnce) {
   metrics.set({"fastk_worker_takes_jobs",
                "0 while this GPU is unlike the others of its model"},
               {}, takesJobs);
-  if (std::error_code error = atOnce ? metrics.write() : metrics.writeIfDue())
-    sayOnce(options.metrics, "cannot write: " + error.message() +
-                                 "; jobs are answered all the same");
+  metrics.set({"fastk_worker_job_started_timestamp_seconds",
+               "When this worker began the job that it is at; 0 without one"},
+              {}, double(jobStarted));
+  std::error_code error = atOnce ? metrics.write() : metrics.writeIfDue();
+  if (!error)
+    return;
+  std::string problem =
+      "cannot write: " + error.message() + "; jobs are answered all the same";
+  // Once, also where it does not stay: it is written with each job.
+  if (said.insert(problem).second)
+    complain(options.metrics, problem);
 }
 
 bool SpoolWorker::mayWork() {
@@ -254,7 +277,7 @@ SpoolWorker::Turn SpoolWorker::takeTurn() {
       continue;
     }
     compiling.expect({order.begin() + long(i) + 1, order.end()});
-    if (answer(folder, *claim))
+    if (answerWatched(folder, *claim))
       return Turn::Used;
   }
   return jobs.empty() ? Turn::None : Turn::Idle;
@@ -281,6 +304,7 @@ int SpoolWorker::run() {
                         " answered before");
   if (options.follows && options.rehearsal.empty())
     canary = canaryOfThisGpu(root);
+  showMetrics(/*atOnce=*/true);
   Clock::time_point lastUse = Clock::now();
   std::chrono::milliseconds pause = kShortestPause;
   bool hasWaited = false;
