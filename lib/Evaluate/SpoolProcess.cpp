@@ -10,12 +10,16 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace fastk;
+
+/// What the process gets to give its jobs back in; a driver of a cluster takes
+/// half of it at most.
+static constexpr std::chrono::seconds kPatience{20};
 
 llvm::Error SpoolProcess::start(SpawnOptions spawned, std::string path) {
   if (process > 0)
@@ -39,17 +43,12 @@ llvm::Error SpoolProcess::start(SpawnOptions spawned, std::string path) {
 void SpoolProcess::end() {
   if (process < 0)
     return;
-  ::kill(process, SIGTERM);
-  (void)waitForProcess(process);
+  (void)endProcess(process, kPatience);
   process = -1;
 }
 
 bool SpoolProcess::hasEnded() const {
-  siginfo_t info = {};
-  return process > 0 &&
-         ::waitid(P_PID, id_t(process), &info, WEXITED | WNOHANG | WNOWAIT) ==
-             0 &&
-         info.si_pid == process;
+  return process > 0 && hasChildEnded(process);
 }
 
 void SpoolProcess::passOn(

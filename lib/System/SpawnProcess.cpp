@@ -22,6 +22,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace fastk;
@@ -168,6 +169,26 @@ int fastk::waitForProcess(pid_t pid) {
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
     ;
   return status;
+}
+
+bool fastk::hasChildEnded(pid_t pid) {
+  siginfo_t info = {};
+  return waitid(P_PID, id_t(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == pid;
+}
+
+int fastk::endProcess(pid_t pid, std::chrono::milliseconds patience) {
+  constexpr std::chrono::milliseconds kPause{10};
+  kill(pid, SIGTERM);
+  auto last = std::chrono::steady_clock::now() + patience;
+  while (!hasChildEnded(pid)) {
+    if (std::chrono::steady_clock::now() >= last) {
+      kill(-pid, SIGKILL);
+      break;
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+  return waitForProcess(pid);
 }
 
 std::vector<std::string>

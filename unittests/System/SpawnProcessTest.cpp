@@ -173,6 +173,30 @@ TEST_F(SpawnProcess, HasALimitOfMemory) {
 #endif
 }
 
+/// What does not end when it is asked to is killed, and all that it started.
+TEST_F(SpawnProcess, IsNotWaitedForWithoutEnd) {
+  using std::chrono::milliseconds;
+  SpawnOptions options = {"/bin/sh", {"sh", "-c", "exec sleep 60"}};
+  int status = endProcess(spawnProcess(options), milliseconds(60000));
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+
+  int pair[2];
+  ASSERT_EQ(pipe2(pair, O_CLOEXEC), 0);
+  options.arguments.back() = "trap '' TERM; sleep 60 & echo begun; wait";
+  options.output = pair[1];
+  pid_t pid = spawnProcess(options);
+  ASSERT_GT(pid, 0);
+  close(pair[1]);
+  char begun[6];
+  ASSERT_EQ(read(pair[0], begun, sizeof begun), 6);
+  status = endProcess(pid, milliseconds(100));
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  // The child's own is gone as well: nobody has the other end.
+  pollfd end = {pair[0], POLLIN, 0};
+  EXPECT_EQ(poll(&end, 1, 20000), 1);
+  close(pair[0]);
+}
+
 TEST_F(SpawnProcess, EndsWithItsParent) {
   int pair[2];
   ASSERT_EQ(pipe2(pair, O_CLOEXEC), 0);

@@ -9,6 +9,7 @@
 #ifndef FASTK_SYSTEM_SPAWNPROCESS_H
 #define FASTK_SYSTEM_SPAWNPROCESS_H
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -52,6 +53,14 @@ pid_t spawnProcess(const SpawnOptions &options);
 /// Waits for the end of a child and reaps it, whatever signals come meanwhile.
 /// Returns its status as waitpid(2) gives it.
 int waitForProcess(pid_t pid);
+
+/// Whether a child has ended, and waits to be reaped.
+bool hasChildEnded(pid_t pid);
+
+/// Asks a child of spawnProcess to end, by SIGTERM, and kills its whole process
+/// group where it has not ended after \p patience. Reaps it; returns its status
+/// as waitpid(2) gives it.
+int endProcess(pid_t pid, std::chrono::milliseconds patience);
 
 /// The environment of this process with those of \p variables ("NAME=value")
 /// that it does not set itself.
