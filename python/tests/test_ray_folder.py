@@ -14,6 +14,7 @@ import resource
 
 import pytest
 
+from fastk.ray.answers import Answers
 from fastk.ray.folder import Spool, failed_verdict
 
 NAME = "job-00112233445566778899aabbccddeeff"
@@ -146,18 +147,75 @@ def _full(path):
     assert spool.claim(NAME)
     with full_disk(16), pytest.raises(OSError):
         spool.note_death(NAME, "killed")
-    # The claim is whole: the death is counted when there is room.
-    assert spool.note_death(NAME, "killed") == 1
-    spool.answer(NAME, failed_verdict(NAME, "now"))
-    assert names_in(spool) == [*JOB, "verdict.json"]
+    # The claim is whole.
+    assert names_in(spool) == [*JOB[:2], "claim-1", *JOB[2:]]
 
 
-def test_a_full_disk_leaves_nothing_half_written(spool, tmp_path):
+def in_child(function, *arguments):
     # pytest itself writes, too.
-    child = multiprocessing.get_context("fork").Process(target=_full, args=(tmp_path,))
+    child = multiprocessing.get_context("fork").Process(
+        target=function, args=arguments
+    )
     child.start()
     child.join()
     assert child.exitcode == 0
+
+
+def test_a_full_disk_leaves_nothing_half_written(spool, tmp_path):
+    in_child(_full, tmp_path)
+
+
+def answers_of(spool, told):
+    return Answers(spool, told.append, told.append)
+
+
+def _deaths_at_a_full_disk(path):
+    spool, told = Spool(path), []
+    spool.look()
+    answers = answers_of(spool, told)
+    for deaths in (1, 2, 3):
+        assert spool.claim(NAME)
+        with full_disk(16):
+            answers.died(NAME, "killed")
+            # Nobody else gets it while its claim is this driver's.
+            assert answers.kept() == {NAME} and not spool.claim(NAME)
+            answers.write_again()
+        assert "kept, and written when there is room" in told[-1]
+        answers.write_again()
+        assert answers.kept() == set()
+        assert answers.counts["lost"] == deaths
+    assert json.loads((path / NAME / "verdict.json").read_text())["status"] == "error"
+    assert answers.counts["set aside"] == 1
+    assert names_in(spool) == [*JOB, "verdict.json"]
+
+
+def test_a_death_that_a_full_disk_does_not_take_is_counted_later(spool, tmp_path):
+    in_child(_deaths_at_a_full_disk, tmp_path)
+
+
+def _ends_at_a_full_disk(path):
+    spool = Spool(path)
+    spool.look()
+    answers = answers_of(spool, [])
+    assert spool.claim(NAME)
+    with full_disk(16):
+        answers.died(NAME, "killed")
+        answers.end()
+    # For whoever comes next.
+    assert names_in(spool) == JOB
+
+
+def test_a_driver_that_ends_at_a_full_disk_keeps_no_job(spool, tmp_path):
+    in_child(_ends_at_a_full_disk, tmp_path)
+
+
+def test_a_death_at_a_job_that_is_gone_or_answered_changes_nothing(spool, tmp_path):
+    answers = answers_of(spool, [])
+    spool.answer(NAME, failed_verdict(NAME, "by another"))
+    answers.died(NAME, "killed")
+    assert names_in(spool) == [*JOB, "verdict.json"]
+    answers.died("job-gone", "killed")
+    assert answers.kept() == set()
 
 
 def test_a_job_that_cannot_be_read_is_told(tmp_path):

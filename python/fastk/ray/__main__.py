@@ -14,6 +14,7 @@ command goes on. See docs/ray.md.
 
 import argparse
 import ctypes
+import logging
 import os
 import signal
 import socket
@@ -33,6 +34,8 @@ SOON, MOST_SOON_DEATHS = 30, 5
 PAUSE, UNREACHABLE_PAUSE = 1, 5
 #: What the driver gets to end in.
 PATIENCE = 10
+#: What Ray says, among much else, where a cluster wants its token.
+REFUSED = "InvalidAuthToken"
 #: How long a head node gets to take a connection.
 KNOCK = 5
 
@@ -64,7 +67,8 @@ def parse(arguments):
         "--worker",
         help="fastk-worker on every node (default: $FASTK_WORKER there, or in PATH)",
     )
-    parser.add_argument("--driver", action="store_true", help=argparse.SUPPRESS)
+    # The process that started it.
+    parser.add_argument("--driver", type=int, default=0, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.workers < 0:
         parser.error("--workers wants a number above 0")
@@ -97,6 +101,19 @@ def may_use_token():
     )
 
 
+def tell_of_refusal():
+    """Ray Client tells its debug log alone that a cluster wants its token."""
+
+    def look(record):
+        if "authentication token" in record.getMessage().lower():
+            say(f"{REFUSED}: the cluster wants its token")
+        return record.levelno >= logging.WARNING
+
+    log = logging.getLogger("ray.util.client.worker")
+    log.setLevel(logging.DEBUG)
+    log.addFilter(look)
+
+
 def drive(parser, options):
     """The driver itself, a process that may be killed."""
     try:
@@ -119,6 +136,8 @@ def drive(parser, options):
         os.environ.setdefault("RAY_worker_niceness", "0")
     try:
         knock(options.address)
+        if options.address.startswith("ray://"):
+            tell_of_refusal()
         ray.init(options.address, **settings)
     except OSError as error:
         say(f"error: {options.address}: {one_line(error)}; is the head node up?")
@@ -152,7 +171,8 @@ class Supervisor:
     """Starts the driver, and starts it again when it dies: all that it knows is in the spool."""
 
     def __init__(self, arguments):
-        self.command = [sys.executable, "-m", "fastk.ray", "--driver", *arguments]
+        driver = f"--driver={os.getpid()}"
+        self.command = [sys.executable, "-m", "fastk.ray", driver, *arguments]
         self.driver, self.ended = None, False
         self.soon_deaths, self.was_connected, self.was_wrong = 0, False, False
         self.said, self.was_refused = None, False
@@ -173,11 +193,14 @@ class Supervisor:
             self.driver = subprocess.Popen(
                 self.command, stderr=subprocess.PIPE, text=True, errors="replace"
             )
+            # A signal that came before there was one to end.
+            if self.ended:
+                self.end()
             self.pass_on()
             code = self.driver.wait()
             if self.ended:
                 break
-            if code != 0 and not self.was_connected and self.wants_token(code):
+            if code != 0 and not self.was_connected and self.wants_token():
                 os.environ["RAY_AUTH_MODE"] = "token"
                 say("connects with Ray's token")
                 continue
@@ -199,7 +222,7 @@ class Supervisor:
             # Ray itself exits with 1 as well, where a process of it was too slow.
             self.was_wrong = ": error: " in line or line.startswith("remedy: ")
             # It would try for a while.
-            if "InvalidAuthToken" in line and may_use_token():
+            if REFUSED in line and may_use_token():
                 self.was_refused = True
                 self.driver.kill()
             # A cluster that is away is tried often, and said so once.
@@ -208,8 +231,9 @@ class Supervisor:
                 sys.stderr.flush()
             self.said = line
 
-    def wants_token(self, code):
-        return may_use_token() and (self.was_refused or code == UNREACHABLE)
+    def wants_token(self):
+        """Only a cluster that asked for it is offered the token, not whatever answers."""
+        return self.was_refused and may_use_token()
 
     def why_over(self, code, seconds):
         """The exit code where nothing is tried any more, else None."""
@@ -228,9 +252,12 @@ class Supervisor:
         return None
 
 
-def end_with_parent():
-    """SIGTERM when the parent dies, however that happens."""
+def end_with_parent(parent):
+    """SIGTERM when the process `parent` dies, however that happens."""
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+    # If it died before this, nobody will say so.
+    if os.getppid() != parent:
+        sys.exit(128 + signal.SIGTERM)
 
 
 def hold(path):
@@ -250,7 +277,7 @@ def main(arguments=None):
     commandline.open_streams()
     parser, options = parse(arguments)
     if options.driver:
-        end_with_parent()
+        end_with_parent(options.driver)
         return drive(parser, options)
     try:
         os.makedirs(options.spool, exist_ok=True)

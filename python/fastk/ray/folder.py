@@ -120,12 +120,16 @@ class Spool:
     def note_death(self, name, reason):
         """A worker ended at the job. Returns how many have, by now: their claims stay, so
         that it is known to whoever comes next."""
-        number = max(self._claims(name), default=0)
+        number = max(self._claims(name), default=1)
         died = {"format": 1, "ray": True, "died": reason}
         temporary = self._file(name, ".claim-ray")
-        with open(temporary, "w", encoding="utf-8") as file:
-            json.dump(died, file)
-        os.replace(temporary, self._file(name, f"claim-{number}"))
+        try:
+            with open(temporary, "w", encoding="utf-8") as file:
+                json.dump(died, file)
+            os.replace(temporary, self._file(name, f"claim-{number}"))
+        except OSError:
+            self._unlink(name, ".claim-ray")
+            raise
         return number
 
     def free_claims(self):

@@ -13,10 +13,8 @@ import time
 import ray
 
 from . import worker
-from .folder import failed_verdict
+from .answers import Answers
 
-#: So many workers that end at a job are the job's fault.
-MOST_DEATHS = 3
 #: More actors than this are not asked for; and how long one without a job is kept, in seconds.
 MOST_WORKERS = 256
 IDLE_SECONDS = 300
@@ -78,14 +76,13 @@ class Mover:
         ).remote(program, rehearsal)
         self.members = {}
         self.idle = []
-        self.counts = collections.Counter()
+        self.answers = Answers(spool, say, self.say_once)
+        self.counts = self.answers.counts
         self.left_by = collections.Counter()
         self.begun = time.monotonic()
-        self.first_answer = None
         self.said, self.said_at = None, self.begun
         self.said_once = set()
         self.backoff, self.make_at = SHORTEST_BACKOFF, 0.0
-        self.unwritten = []
         self.node = ray.get_runtime_context().get_node_id()
         self.looked_at = self.begun
         self.ended = False
@@ -98,16 +95,14 @@ class Mover:
             self.spool.look()
             for name, problem in self.spool.unreadable.items():
                 self.say_once(f"error: {name}/job.json: {problem}; the job is left")
-            self.write_again()
+            self.answers.write_again()
             self.add_members()
             self.deal()
             done = self.wait(pause)
             pause = SHORTEST_PAUSE if done else min(2 * pause, LONGEST_PAUSE)
             for ref in done:
                 self.take(ref, self.members.pop(ref))
-            self.spool.renew(
-                member.job for member in self.members.values() if member.job
-            )
+            self.spool.renew(self.taken())
             self.end_late()
             self.end_idle()
             self.look_for_cluster()
@@ -123,10 +118,14 @@ class Mover:
     def running(self):
         return sum(member.job is not None for member in self.members.values())
 
+    def taken(self):
+        """The jobs that an actor is at, and those whose end is not written yet."""
+        taken = {member.job for member in self.members.values() if member.job}
+        return taken | self.answers.kept()
+
     def waiting(self):
-        """The open jobs that no actor is at."""
-        taken = {member.job for member in self.members.values()}
-        taken.update(name for name, _ in self.unwritten)
+        """The open jobs that nobody is at."""
+        taken = self.taken()
         return [job for name, job in self.spool.jobs.items() if name not in taken]
 
     def add_members(self):
@@ -197,9 +196,9 @@ class Mover:
 
     def heard(self, member, job, word, what):
         if word == "answered":
-            self.answered(job, what)
+            self.answers.answered(job, what)
         elif word == "ended":
-            self.died(job, f"{member.name}: {what}")
+            self.answers.died(job, f"{member.name}: {what}")
         else:
             self.spool.give_back(job)
             self.say_once(f"{member.name}: {what}")
@@ -212,29 +211,6 @@ class Mover:
             if what.startswith("is for ") and job in self.spool.jobs:
                 member.left.add(("machine", self.spool.jobs[job].machine))
 
-    def answered(self, job, verdict):
-        try:
-            self.spool.answer(job, verdict)
-        except ValueError as error:
-            self.died(job, f"what a worker gave as its verdict is none: {error}")
-        except FileNotFoundError:
-            # Nobody asks any more.
-            self.spool.jobs.pop(job, None)
-        except OSError as error:
-            self.unwritten.append((job, verdict))
-            self.say_once(
-                f"error: {job}/verdict.json: {error.strerror}; it is kept, and written when "
-                "there is room"
-            )
-        else:
-            self.counts["done"] += 1
-            self.first_answer = self.first_answer or time.monotonic()
-
-    def write_again(self):
-        again, self.unwritten = self.unwritten, []
-        for job, verdict in again:
-            self.answered(job, verdict)
-
     def lost(self, member, job, error):
         """An actor is gone, or could not begin. It may live where no network leads."""
         ray.kill(member.actor)
@@ -245,27 +221,11 @@ class Mover:
                 self.say_once(f"error: a worker could not begin: {last_of(error)}")
             return
         if is_fault_of_job(error):
-            self.died(job, f"{member.name}: {why_ended(error)}")
+            self.answers.died(job, f"{member.name}: {why_ended(error)}")
             return
         self.counts["lost"] += 1
         self.spool.give_back(job)
         self.say(f"{member.name} is gone; {job} is for the next")
-
-    def died(self, job, reason):
-        """A worker ended at the job."""
-        self.counts["lost"] += 1
-        try:
-            deaths = self.spool.note_death(job, reason)
-            if deaths < MOST_DEATHS:
-                self.say(f"{job} is tried again, its worker ended: {reason}")
-                return
-            text = f"{deaths} workers ended at this job before they had answered it: {reason}"
-            self.spool.answer(job, failed_verdict(job, text))
-        except OSError as error:
-            self.say_once(f"error: {job}: {error.strerror}: {error.filename}")
-            return
-        self.counts["set aside"] += 1
-        self.say(f"error: {job} is set aside: {text}")
 
     def end_late(self):
         for ref, member in list(self.members.items()):
@@ -273,7 +233,7 @@ class Mover:
                 del self.members[ref]
                 job, member.job = member.job, None
                 ray.kill(member.actor)
-                self.died(job, f"{member.name}: no answer within {JOB_SECONDS} s")
+                self.answers.died(job, f"{member.name}: no answer within {JOB_SECONDS} s")
 
     def end_idle(self):
         """Gives GPUs back that have nothing to do, and those that are asked for in vain."""
@@ -321,7 +281,9 @@ class Mover:
         workers = running + len(self.idle)
         rate = 0.0
         if done > 1:
-            rate = 60 * (done - 1) / max(time.monotonic() - self.first_answer, 1e-3)
+            rate = 60 * (done - 1) / max(
+                time.monotonic() - self.answers.first_answer, 1e-3
+            )
         text = (
             f"{done} done, {running} running, {waiting} waiting, {self.counts['lost']} lost, "
             f"{self.counts['set aside']} set aside; {workers} workers, {rate:.1f} evaluations "
@@ -342,6 +304,7 @@ class Mover:
             if member.job:
                 self.spool.give_back(member.job)
             ray.kill(member.actor)
+        self.answers.end()
         self.say(self.progress())
 
 
@@ -353,14 +316,19 @@ def last_of(error):
 
 def why_ended(error):
     """What Ray knows of an actor's end, without what it says of all ends."""
+    if isinstance(error, ray.exceptions.RayTaskError):
+        return last_of(error)
     text = " ".join(str(error).split())
     detail = re.search(r"Worker exit detail: (.*?)(?: Some common causes|$)", text)
     return (detail[1] if detail else text)[:300]
 
 
 def is_fault_of_job(error):
-    """Whether an actor ended by itself: not where its node, or the way there, is gone."""
-    if isinstance(error, ray.exceptions.OutOfMemoryError):
+    """Whether an actor ended, or failed, by itself: not where its node, or the way there,
+    is gone."""
+    if isinstance(
+        error, (ray.exceptions.OutOfMemoryError, ray.exceptions.RayTaskError)
+    ):
         return True
     if not isinstance(error, ray.exceptions.ActorDiedError):
         return False

@@ -10,6 +10,7 @@ fastk-worker, not this package. So this file imports the standard library alone.
 import contextlib
 import fcntl
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -43,7 +44,11 @@ class Worker:
     def describe(self):
         """(what people call this worker, what its fastk-worker is)."""
         version = subprocess.run(
-            [self.program, "--version"], capture_output=True, text=True, check=True
+            [self.program, "--version"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=True,
         )
         place = f"GPU {','.join(self.gpus)}" if self.gpus else f"process {os.getpid()}"
         return f"{os.uname().nodename} {place}", version.stdout.strip()
@@ -51,7 +56,8 @@ class Worker:
     def answer(self, name, files):
         """What became of the job `name`, whose folder has these `files` (name: bytes):
         ("answered", the verdict), ("left", why this node cannot), ("busy", why its GPU
-        takes no job now) or ("ended", how the worker ended at the job)."""
+        takes no job now) or ("ended", how the worker ended at the job). Raises
+        FileNotFoundError where what this actor lives on is gone: its folder, its program."""
         folder = os.path.join(self.folder, os.path.basename(name))
         try:
             os.mkdir(folder)
@@ -63,6 +69,8 @@ class Worker:
                 return word, reason
             with open(os.path.join(folder, "verdict.json"), "rb") as verdict:
                 return word, verdict.read()
+        except FileNotFoundError:
+            raise
         except OSError as error:
             return "busy", f"{error.strerror}: {error.filename or self.folder}"
         finally:
@@ -93,6 +101,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            errors="replace",
             pass_fds=self.locks,
         )
 
@@ -136,24 +145,67 @@ def visible_gpus():
 
 
 def hold_gpu(gpu):
-    """A lock of the node's GPU, an open file: no two workers measure there at once."""
+    """A lock of the node's GPU, an open file: no two workers measure there at once, whoever
+    started them."""
     path = os.path.join(
         tempfile.gettempdir(), f"fastk-gpu-{os.path.basename(gpu)}.lock"
     )
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-    lock = os.open(path, flags, 0o666)
     end = time.monotonic() + GPU_PATIENCE
     while True:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return lock
-        except BlockingIOError:
-            if time.monotonic() > end:
+            lock = open_lock(path)
+        except PermissionError:
+            # Or it was made this moment, and is not open to all yet.
+            problem = f"{path} is a file of {owner_of(path)} that only they may read"
+        else:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return lock
+            except BlockingIOError:
+                problem = f"another worker of fastk has it, {holder_of(lock)} ({path})"
                 os.close(lock)
-                raise RuntimeError(
-                    f"another worker of fastk has GPU {gpu} of {os.uname().nodename}"
-                ) from None
-            time.sleep(0.1)
+        if time.monotonic() > end:
+            raise RuntimeError(f"GPU {gpu} of {os.uname().nodename}: {problem}")
+        time.sleep(0.1)
+
+
+def open_lock(path):
+    """The file, which may be another user's: no right to write is asked for, and none to
+    create a file that is there, which the kernel refuses in a folder as /tmp."""
+    flags = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    with contextlib.suppress(FileNotFoundError):
+        return os.open(path, os.O_RDONLY | flags)
+    try:
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | flags, 0o666)
+    except FileExistsError:
+        return os.open(path, os.O_RDONLY | flags)
+    # Whatever the umask is.
+    os.fchmod(lock, 0o666)
+    return lock
+
+
+def holder_of(lock):
+    """Who has the lock of this open file, as far as this process may know."""
+    inode = f":{os.fstat(lock).st_ino}"
+    with contextlib.suppress(OSError), open("/proc/locks", encoding="utf-8") as locks:
+        for line in locks:
+            fields = line.split()
+            if "FLOCK" in fields and "->" not in fields and fields[5].endswith(inode):
+                process = fields[4]
+                with contextlib.suppress(OSError):
+                    return f"process {process} of {owner_of(f'/proc/{process}')}"
+                # What it has started has the lock as well.
+                return f"what process {process} started"
+    return "a process that is not seen from here"
+
+
+def owner_of(path):
+    """The name of the file's owner."""
+    owner = os.stat(path).st_uid
+    try:
+        return pwd.getpwuid(owner).pw_name
+    except KeyError:
+        return f"user {owner}"
 
 
 def remove_left_folders():
