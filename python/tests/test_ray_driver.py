@@ -42,7 +42,7 @@ def supervise(driver, code="", **environment):
     )
 
 
-#: Says whether Ray may use its token, and then CODE.
+#: Says whether Ray may use its token.
 TELLS = """
 import os, sys, time
 print("mode", os.environ.get("RAY_AUTH_MODE"), file=sys.stderr, flush=True)
