@@ -41,25 +41,9 @@ profile(const SearchRun &run, SearchTarget &target, PreparedSearch &prepared) {
     return std::move(error);
   if (!prepared.recording)
     target.profile.preparation = secondsSince(start);
-  const SearchOptions &options = run.options.search;
-  std::string holder;
-  llvm::Expected<bool> isOpen =
-      prepared.openJournal(bindingOf(*prepared.input, options), holder);
-  if (!isOpen)
-    return isOpen.takeError();
-  // Who searches it has measured it, or will.
-  if (!*isOpen)
-    return readProfile(target);
-  target.profile.earlier = SearchInput::Earlier{
-      prepared.journal->resumedEvents(), prepared.journal->elapsedSeconds()};
-  prepared.input->stopRequested = [&] {
-    return evaluator.endsSearch() || run.isStopRequested();
-  };
-  llvm::Expected<SearchResult> result = runSearch(*prepared.input, options);
-  if (!result)
-    return result.takeError();
-  target.profile.seconds = result->runSeconds;
-  prepared.journal.reset();
+  if (llvm::Error error = searchUntilProfiled(target, prepared, evaluator)
+                              .moveInto(target.profile.seconds))
+    return std::move(error);
   return readProfile(target);
 }
 

@@ -76,24 +76,10 @@ llvm::Error ParallelProfile::ask(Entry &entry) {
   ProfilingEvaluator evaluator(run.evaluator);
   if (llvm::Error error = prepared.makeInput(evaluator))
     return error;
-  const SearchOptions &options = run.options.search;
-  std::string holder;
-  llvm::Expected<bool> isOpen =
-      prepared.openJournal(bindingOf(*prepared.input, options), holder);
-  // Who searches it has measured it, or will.
-  if (!isOpen || !*isOpen)
-    return isOpen.takeError();
-  if (!target.profile.earlier)
-    target.profile.earlier = SearchInput::Earlier{
-        prepared.journal->resumedEvents(), prepared.journal->elapsedSeconds()};
-  prepared.input->stopRequested = [&] {
-    return evaluator.endsSearch() || run.isStopRequested();
-  };
-  llvm::Expected<SearchResult> result = runSearch(*prepared.input, options);
-  // Files are not kept open: there may be many.
-  prepared.journal.reset();
-  if (!result)
-    return result.takeError();
+  if (llvm::Expected<double> seconds =
+          searchUntilProfiled(target, prepared, evaluator);
+      !seconds)
+    return seconds.takeError();
   entry.isPending =
       evaluator.isPending() && !isProfiled(target, readProfile(target));
   return llvm::Error::success();

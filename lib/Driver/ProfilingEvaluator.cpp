@@ -44,3 +44,29 @@ double fastk::readProfile(SearchTarget &target) {
   target.profile.evaluationSeconds = baseline.longestSeconds;
   return baseline.seconds;
 }
+
+llvm::Expected<double>
+fastk::searchUntilProfiled(SearchTarget &target, PreparedSearch &prepared,
+                           ProfilingEvaluator &evaluator) {
+  const SearchRun &run = prepared.run;
+  const SearchOptions &options = run.options.search;
+  std::string holder;
+  llvm::Expected<bool> isOpen =
+      prepared.openJournal(bindingOf(*prepared.input, options), holder);
+  if (!isOpen)
+    return isOpen.takeError();
+  if (!*isOpen)
+    return 0;
+  if (!target.profile.earlier)
+    target.profile.earlier = SearchInput::Earlier{
+        prepared.journal->resumedEvents(), prepared.journal->elapsedSeconds()};
+  prepared.input->stopRequested = [&] {
+    return evaluator.endsSearch() || run.isStopRequested();
+  };
+  llvm::Expected<SearchResult> result = runSearch(*prepared.input, options);
+  // Files are not kept open: there may be many.
+  prepared.journal.reset();
+  if (!result)
+    return result.takeError();
+  return result->runSeconds;
+}

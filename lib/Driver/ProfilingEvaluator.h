@@ -8,7 +8,7 @@
 #ifndef FASTK_LIB_DRIVER_PROFILINGEVALUATOR_H
 #define FASTK_LIB_DRIVER_PROFILINGEVALUATOR_H
 
-#include "SearchTarget.h"
+#include "PreparedSearch.h"
 #include "fastk/Evaluate/Evaluator.h"
 
 namespace fastk {
@@ -45,6 +45,14 @@ private:
 /// The default lowering's time as the journal of `target` has it; 0 where it is
 /// not there. Says in `target` what it took.
 double readProfile(SearchTarget &target);
+
+/// Begins the search of `target`, whose input `prepared` has made for
+/// `evaluator`, and leaves it when that ends it: the journal has what was
+/// evaluated. Its seconds; 0 where another process searches it, which has
+/// measured it, or will.
+llvm::Expected<double> searchUntilProfiled(SearchTarget &target,
+                                           PreparedSearch &prepared,
+                                           ProfilingEvaluator &evaluator);
 
 /// Whether the journal of `target` tells enough, or never will; `baseline` is
 /// what readProfile() found there.
