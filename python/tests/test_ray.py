@@ -16,6 +16,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 
 import pytest
@@ -46,7 +47,10 @@ def environment(tmp_path_factory):
         patch.setenv("REAL_FASTK_WORKER", str(BIN / "fastk-worker"))
         patch.setenv("FASTK_WORKER", str(PYTHON / "tests" / "logged_worker.py"))
         patch.setenv("RAY_DISABLE_IMPORT_WARNING", "1")
-        yield
+        # pytest's own folders are too deep: the path of a socket has at most 107 bytes.
+        with tempfile.TemporaryDirectory(prefix="ray", dir="/tmp") as short:
+            patch.setenv("RAY_TMPDIR", short)
+            yield
 
 
 @pytest.fixture(scope="module")
