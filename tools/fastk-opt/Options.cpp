@@ -258,7 +258,7 @@ struct CommandLine {
       cl::value_desc("FILE.json"),
       cl::desc(
           "write each workload's key, whether it has a winner and why, and "
-          "where its ops come from: for programs; see "
+          "where its ops come from: for programs; - is standard output; see "
           "docs/formats/workloads.md")};
   cl::opt<std::string, true> metrics{
       "metrics", cl::location(options.metrics), cl::cat(category),
@@ -425,6 +425,18 @@ static bool readDemands(CommandLine &line) {
   return true;
 }
 
+/// What is written beside the result.
+static bool checkReports(const CommandLine &line) {
+  if (line.options.listWorkloads == "-" && line.options.emit.output == "-")
+    return reject("--list-workloads=- and the result would both go to standard "
+                  "output: name a file for the result with -o, /dev/null for "
+                  "none");
+  if (line.options.metrics == "-")
+    return reject("--metrics=- is no file: name one, as it is written again "
+                  "while a search runs");
+  return true;
+}
+
 /// What an admission is of.
 static bool readAdmission(CommandLine &line) {
   if (!line.admitFamily.getNumOccurrences()) {
@@ -532,7 +544,7 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   line.options.arguments.assign(argv, argv + argc);
   if (!readModel(line) || !readEmission(line) || !readParties(line) ||
       !readStrategy(line) || !checkSearch(line) || !readDemands(line) ||
-      !readAdmission(line) || !readScaffold(line) ||
+      !checkReports(line) || !readAdmission(line) || !readScaffold(line) ||
       (line.settings.scope == SearchScope::None && !checkWithoutSearch(line)))
     return std::nullopt;
   return std::move(line.options);

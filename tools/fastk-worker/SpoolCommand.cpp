@@ -103,7 +103,8 @@ static std::string takeOption(std::string_view option, SpoolCommand &command) {
   }
   if (consume("--metrics=")) {
     spool.metrics = option;
-    return spool.metrics.empty() || isFolder(spool.metrics)
+    return spool.metrics.empty() || spool.metrics == "-" ||
+                   isFolder(spool.metrics)
                ? "--metrics wants a file: --metrics=/var/lib/node_exporter/"
                  "fastk-worker.prom"
                : "";
