@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Driver/Emit.h"
+#include "OutputText.h"
 #include "fastk/Conversion/DeviceModel.h"
 #include "fastk/Conversion/ModelHeader.h"
 #include "fastk/Conversion/WriteFile.h"
@@ -23,19 +24,6 @@
 using namespace mlir;
 using namespace fastk;
 
-/// Writes text to `path`, all of it or nothing.
-static llvm::Error
-writeText(StringRef path, llvm::function_ref<void(llvm::raw_ostream &)> write) {
-  std::error_code ec = writeFileAtomically(
-      path, [&](llvm::raw_pwrite_stream &os) { write(os); });
-  if (!ec)
-    return llvm::Error::success();
-  // Who reads standard output may have had enough.
-  if (path == "-" && ec == std::errc::broken_pipe)
-    return toldError();
-  return fileError(path == "-" ? "standard output" : path, "write", ec.value());
-}
-
 static llvm::Error emitMLIR(ModuleOp module,
                             const std::optional<CudaTarget> &device,
                             StringRef output) {
@@ -44,7 +32,7 @@ static llvm::Error emitMLIR(ModuleOp module,
   if (device)
     embedCode(module, *device);
   TimingScope step = timeStep("Output");
-  return writeText(output, [&](llvm::raw_ostream &os) {
+  return writeOutputText(output, [&](llvm::raw_ostream &os) {
     module->print(os, OpPrintingFlags());
     os << "\n";
   });
@@ -125,8 +113,8 @@ static llvm::Error emitPlan(ModuleOp module, const CudaTarget &device,
   if (failed(model))
     return toldError();
   TimingScope step = timeStep("Output");
-  return writeText(options.output,
-                   [&](llvm::raw_ostream &os) { os << model->planFile(); });
+  return writeOutputText(
+      options.output, [&](llvm::raw_ostream &os) { os << model->planFile(); });
 }
 
 llvm::Error fastk::emitModel(ModuleOp module, StringRef targetName,
@@ -156,7 +144,7 @@ llvm::Error fastk::emitModel(ModuleOp module, StringRef targetName,
     return emitBinary(fileOf(module), *compiled, target, options);
   if (failed(optimizeModule(*compiled->code, target)))
     return toldError();
-  return writeText(options.output, [&](llvm::raw_ostream &os) {
+  return writeOutputText(options.output, [&](llvm::raw_ostream &os) {
     os << emitLLVMText(*compiled->code);
   });
 }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Driver/ListWorkloads.h"
-#include "fastk/Support/OutputPlace.h"
+#include "OutputText.h"
 #include "mlir/IR/Location.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -68,6 +68,7 @@ llvm::Error fastk::listWorkloads(const ApplySummary &summary, StringRef target,
                         {"version", 1},
                         {"target", target},
                         {"workloads", std::move(workloads)}};
-  return writeOutput(
-      path, llvm::formatv("{0:2}\n", json::Value(std::move(document))).str());
+  return writeOutputText(path, [&](llvm::raw_ostream &os) {
+    os << llvm::formatv("{0:2}\n", json::Value(std::move(document)));
+  });
 }

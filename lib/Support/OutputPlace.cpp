@@ -67,30 +67,19 @@ Error fastk::nameInstead(Error error, StringRef written, StringRef named) {
   return createStringError(code, text);
 }
 
-static Error failedToWrite(StringRef path, std::error_code code) {
-  return fileError(path == "-" ? "standard output" : path, "write",
-                   code.value());
-}
-
 static Error writeInPlace(StringRef path, StringRef content) {
   std::error_code code;
   raw_fd_ostream stream(path, code, sys::fs::OF_None);
   if (code)
-    return failedToWrite(path, code);
+    return fileError(path, "write", code.value());
   stream << content;
-  // Standard output is not ours to close.
-  if (path == "-")
-    stream.flush();
-  else
-    stream.close();
+  stream.close();
   code = stream.error();
   stream.clear_error();
-  return code ? failedToWrite(path, code) : Error::success();
+  return code ? fileError(path, "write", code.value()) : Error::success();
 }
 
 Error fastk::writeOutput(StringRef path, StringRef content) {
-  if (path == "-")
-    return writeInPlace(path, content);
   std::string place = outputPlace(path);
   if (isWrittenInPlace(place))
     return writeInPlace(path, content);

@@ -33,7 +33,7 @@ llvm::Error nameInstead(llvm::Error error, llvm::StringRef written,
                         llvm::StringRef named);
 
 /// Writes an output that a user named, at its place: a file all of it or
-/// nothing, another one as it is. "-" is standard output.
+/// nothing, another one as it is.
 llvm::Error writeOutput(llvm::StringRef path, llvm::StringRef content);
 
 } // namespace fastk
