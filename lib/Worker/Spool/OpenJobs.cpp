@@ -29,6 +29,11 @@ static unsigned shareOf(const std::string &name, unsigned shares) {
   return unsigned(std::strtoul(end.c_str(), nullptr, 16)) % shares;
 }
 
+/// The name of a workload is a hash, as a number.
+static unsigned workloadShareOf(const std::string &workload, unsigned shares) {
+  return unsigned(std::strtoull(workload.c_str(), nullptr, 10) % shares);
+}
+
 std::error_code OpenJobs::refresh() {
   std::error_code error;
   std::set<std::string> before = std::exchange(seen, {});
@@ -60,7 +65,10 @@ std::error_code OpenJobs::refresh() {
       continue;
     Open &job = found->second;
     job.workload = workloadOf(at->path());
-    job.isOwn = shareOf(name, shares) == share;
+    if (!job.workload.empty() && workloadShareOf(job.workload, shares) == share)
+      job.whose = Open::OwnWorkload;
+    else if (shareOf(name, shares) == share)
+      job.whose = Open::OwnShare;
   }
   if (error)
     seen.insert(before.begin(), before.end());
@@ -73,7 +81,7 @@ std::vector<fs::path> OpenJobs::inOrder() const {
     order.push_back(path);
   auto rank = [this](const fs::path &path) {
     const Open &job = open.at(path);
-    return std::tuple(!job.workload.empty(), !job.isOwn,
+    return std::tuple(!job.workload.empty(), job.whose,
                       std::string_view(job.workload),
                       std::string_view(path.native()));
   };

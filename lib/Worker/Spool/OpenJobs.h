@@ -31,8 +31,9 @@ public:
   /// somebody may have removed an answer.
   std::error_code refresh();
 
-  /// Comparisons of oracles first; then this worker's share, by workloads, for
-  /// what is kept of one job serves the next; then those of others.
+  /// Comparisons of oracles first; then, since what is kept of one job serves
+  /// the next of its workload, the workloads that are this worker's; then its
+  /// share of the jobs of other workloads; then those of others.
   std::vector<std::filesystem::path> inOrder() const;
 
   /// Answered, or not for this worker.
@@ -51,7 +52,7 @@ private:
   using Clock = std::chrono::steady_clock;
   struct Open {
     std::string workload;
-    bool isOwn = true;
+    enum { OwnWorkload, OwnShare, OfOthers } whose = OfOthers;
     Clock::time_point notBefore = {};
     std::chrono::milliseconds wait{500};
   };

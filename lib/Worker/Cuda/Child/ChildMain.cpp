@@ -62,6 +62,7 @@ public:
 
 private:
   std::string createContext();
+  std::string serve(std::string payload, bool ofTrusted);
   std::string start(const std::string &payload);
   std::string map(uint32_t slot, const std::string &payload, CudaReply &reply,
                   std::string &answer);
@@ -128,17 +129,29 @@ std::string CudaChild::loadMemoryKernels(std::string &payload) {
   std::memcpy(&bytes, payload.data(), std::min(sizeof(bytes), payload.size()));
   if (payload.size() < sizeof(bytes) || payload.size() - sizeof(bytes) < bytes)
     return "the worker's own kernels are missing";
-  std::string error = memory.load(
-      *driver, std::string_view(payload).substr(sizeof(bytes), bytes));
+  // A process that has had a program has them.
+  std::string error;
+  if (!program)
+    error = memory.load(*driver,
+                        std::string_view(payload).substr(sizeof(bytes), bytes));
   payload.erase(0, sizeof(bytes) + bytes);
   return error;
 }
 
+/// The first program; or the next one, where all are trusted.
+std::string CudaChild::serve(std::string payload, bool ofTrusted) {
+  if (!contextError.empty())
+    return contextError;
+  if (program && !(isTrusted && ofTrusted && slots.empty()))
+    return "this process is for the program that it has";
+  isTrusted = ofTrusted;
+  std::string error = loadMemoryKernels(payload);
+  return error.empty() ? start(payload) : error;
+}
+
 std::string CudaChild::start(const std::string &payload) {
   size_t zero = payload.find('\0');
-  std::string error = contextError;
-  if (!error.empty())
-    return error;
+  std::string error;
   std::optional<LaunchPlan> plan =
       parseLaunchPlan(payload.substr(0, zero), error);
   if (!plan)
@@ -424,10 +437,7 @@ int CudaChild::run() {
     std::string error, answer;
     switch (request.command) {
     case CudaCommand::Start:
-      isTrusted = request.slot != 0;
-      error = contextError.empty() ? loadMemoryKernels(payload) : contextError;
-      if (error.empty())
-        error = start(payload);
+      error = serve(std::move(payload), request.slot != 0);
       break;
     case CudaCommand::Map:
       error = map(request.slot, payload, reply, answer);

@@ -24,8 +24,9 @@ using namespace fastk::worker;
 
 /// A candidate takes two: one validates, one is timed; the incumbent may, too.
 static constexpr size_t wantedSpares = 4;
-/// Trusted programs of more than one workload are not kept.
-static constexpr size_t mostLoaded = 6;
+/// A job has four trusted programs and the empty kernel; each context takes
+/// half a gigabyte of the GPU.
+static constexpr size_t mostTrusted = 6;
 
 ChildPool &ChildPool::get() {
   // Never destroyed: processes end with the worker, by their sockets.
@@ -38,8 +39,10 @@ ChildProcess::~ChildProcess() {
   kill(pid, SIGKILL);
   forgetChild(pid);
   ::close(socket);
+  ChildPool &pool = ChildPool::get();
+  pool.trusted -= isTrusted;
   // Taking a context down takes the driver a while: nobody waits for it here.
-  ChildPool::get().dying.push_back(pid);
+  pool.dying.push_back(pid);
 }
 
 bool ChildProcess::awaitReady() {
@@ -140,10 +143,24 @@ std::unique_ptr<ChildProcess> ChildPool::takeLoaded(const std::string &key) {
   return nullptr;
 }
 
+std::unique_ptr<ChildProcess> ChildPool::takeTrusted() {
+  while (trusted >= mostTrusted && !loaded.empty()) {
+    std::unique_ptr<ChildProcess> process = std::move(loaded.front().second);
+    loaded.erase(loaded.begin());
+    // Buffers of other sizes are of no use to the next program.
+    if (process->makeRoom())
+      return process;
+  }
+  std::unique_ptr<ChildProcess> process = take();
+  if (process) {
+    process->isTrusted = true;
+    ++trusted;
+  }
+  return process;
+}
+
 void ChildPool::keep(const std::string &key,
                      std::unique_ptr<ChildProcess> process) {
-  if (loaded.size() >= mostLoaded)
-    loaded.erase(loaded.begin());
   loaded.emplace_back(key, std::move(process));
 }
 

@@ -7,8 +7,10 @@
 //===----------------------------------------------------------------------===//
 //
 // A process with a context of its own takes a third of a second to start, more
-// than judging a kernel takes. So some are started ahead, and those of trusted
-// programs (oracle, baseline, the empty kernel) serve one job after another. A
+// than judging a kernel takes, and the driver makes one at a time, whichever of
+// the machine's GPUs they are for. So some are started ahead, and those of
+// trusted programs (oracle, baseline, the empty kernel) serve one job after
+// another: with the program that they have loaded, or with the next one. A
 // candidate's process never runs anything else; it ends with the job, when
 // nothing is timed, since ending it takes the driver a while as well.
 //
@@ -52,6 +54,8 @@ private:
   void close();
 
   bool isReady = false;
+  /// It is for trusted programs.
+  bool isTrusted = false;
   std::map<std::string, cuda::CUdeviceptr> opened;
 };
 
@@ -63,7 +67,11 @@ public:
   std::unique_ptr<ChildProcess> take();
   /// An idle process that has the program of \p key loaded; null if none.
   std::unique_ptr<ChildProcess> takeLoaded(const std::string &key);
-  /// Keeps one for the next takeLoaded(). It has no buffers mapped.
+  /// A process for another trusted program: one that has run such programs
+  /// alone, and keeps no buffers, where there are as many as may be; else as
+  /// take().
+  std::unique_ptr<ChildProcess> takeTrusted();
+  /// Keeps one of takeTrusted() for the next job. It has no buffers mapped.
   void keep(const std::string &key, std::unique_ptr<ChildProcess> process);
 
   /// Takes one that has served; it ends when the next job begins.
@@ -90,6 +98,8 @@ private:
   std::vector<std::pair<std::string, std::unique_ptr<ChildProcess>>> loaded;
   std::vector<std::unique_ptr<ChildProcess>> retired;
   std::vector<pid_t> dying;
+  /// Processes of takeTrusted(): those in `loaded` and those at work.
+  size_t trusted = 0;
 };
 
 } // namespace fastk::worker

@@ -65,7 +65,7 @@ std::unique_ptr<CudaChild> CudaChild::start(GpuSession &session,
       new CudaChild(session, part, isTrusted(part) ? payload : ""));
   if (isTrusted(part) && (child->process = pool.takeLoaded(payload)))
     return child;
-  child->process = pool.take();
+  child->process = isTrusted(part) ? pool.takeTrusted() : pool.take();
   if (!child->process) {
     failure = {Status::Error,
                std::string("cannot start a process: ") + strerror(errno)};
