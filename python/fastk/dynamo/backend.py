@@ -12,6 +12,7 @@ the winner's program, if it has won a duel against Inductor on this machine. All
 Inductor's, with its modes and options. What fastk does not take goes through as it is.
 """
 
+import concurrent.futures
 import contextlib
 import hashlib
 import logging
@@ -32,9 +33,12 @@ _importer = Importer()
 def fastk(module, inputs, *, mode=None, options=None):
     """The backend. `mode` and `options` are Inductor's."""
     inductor = torch._TorchCompileInductorWrapper(mode, options, None)
+    plain = Plain(inductor, module, inputs)
     try:
-        rewritten = rewrite(module, inputs, inductor.config)
-        if rewritten is not module:
+        # Inductor changes what it is given.
+        own = regions.replace_all(module, [])
+        rewritten = rewrite(own, inputs, inductor.config, meanwhile=plain.prepare)
+        if rewritten is not own:
             return inductor(rewritten, inputs)
     except (Failed, Unsupported) as error:
         _tell(f"fastk leaves a graph to Inductor: {error}", error)
@@ -42,7 +46,29 @@ def fastk(module, inputs, *, mode=None, options=None):
     except Exception as error:  # never the user's problem
         _tell_failure("fastk failed and leaves a graph to Inductor", error)
         record.record_left(module, inputs, f"{type(error).__name__}: {error}")
-    return inductor(module, inputs)
+    return plain.result()
+
+
+class Plain:
+    """What Inductor makes of a graph as it is; made once."""
+
+    def __init__(self, inductor, module, inputs):
+        self.inductor, self.module, self.inputs = inductor, module, inputs
+        self.made = self.error = None
+
+    def prepare(self):
+        """Makes it ahead; what fails is raised by result()."""
+        try:
+            self.made = self.inductor(self.module, self.inputs)
+        except Exception as error:
+            self.error = error
+
+    def result(self):
+        if self.made is None and self.error is None:
+            self.prepare()
+        if self.error is not None:
+            raise self.error
+        return self.made
 
 
 _told = set()
@@ -94,12 +120,13 @@ def check(module, inputs):
     return device
 
 
-def rewrite(module, inputs, config=None, store=None):
+def rewrite(module, inputs, config=None, store=None, meanwhile=None):
     """The graph with fastk's ops in it, or the graph itself.
 
     config: what Inductor compiles it with, beside its own settings.
+    meanwhile: called while the graph is imported, where it was not before.
     """
-    return rewriter_for(module, inputs, config, store).run(module, inputs)
+    return rewriter_for(module, inputs, config, store).run(module, inputs, meanwhile)
 
 
 def rewriter_for(module, inputs, config=None, store=None, kind=None):
@@ -131,10 +158,31 @@ class Rewriter:
         #: several tries the luckiest would count.
         self.duels = {}
 
-    def run(self, module, inputs):
+    def ask(self, data):
+        """(text, workloads) of what graphs.to_data has made."""
+        text = self.imports.text_of_data(data)
+        return text, compiler.workloads_of(text, self.settings)
+
+    def ask_beside(self, data, meanwhile):
+        """As ask(), in processes of their own while something else is done here."""
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(self.ask, data)
+            try:
+                meanwhile()
+            except BaseException:
+                # Ctrl-C: nobody wants the answer.
+                self.imports.importer.stop()
+                raise
+            return asked.result()
+
+    def run(self, module, inputs, meanwhile=None):
         """The graph with ops for regions; the graph itself where there are none."""
-        text = self.imports.text_of(module, inputs)
-        found = compiler.workloads_of(text, self.settings)
+        data = graphs.to_data(module, inputs)
+        # With its text, what is left takes less than Inductor.
+        if meanwhile and not self.imports.are_there(data):
+            text, found = self.ask_beside(data, meanwhile)
+        else:
+            text, found = self.ask(data)
         chosen, taken = [], set()
         for workload in found:
             if workload["outcome"] != "hit":

@@ -151,6 +151,10 @@ def version():
     return text.hexdigest()
 
 
+def _name_of(data):
+    return f"imports/{version()[:16]}/{graphs.digest(data)}"
+
+
 class Imports:
     """The texts of graphs that were imported before, and an importer for others."""
 
@@ -159,9 +163,19 @@ class Imports:
 
     def text_of(self, module, inputs):
         """The text of a GraphModule with these inputs; raises Unsupported or Failed."""
-        data = graphs.to_data(module, inputs)
-        name = f"imports/{version()[:16]}/{graphs.digest(data)}"
-        known = self.store.read(name + ".json", ("text",), ("error",))
+        return self.text_of_data(graphs.to_data(module, inputs))
+
+    def are_there(self, data):
+        """Whether what graphs.to_data has made was imported before."""
+        return self._known(_name_of(data)) is not None
+
+    def _known(self, name):
+        return self.store.read(name + ".json", ("text",), ("error",))
+
+    def text_of_data(self, data):
+        """As text_of(), of what graphs.to_data has made; on any thread."""
+        name = _name_of(data)
+        known = self._known(name)
         if known is None:
             try:
                 known = {"text": self.importer.text_of(data)}

@@ -70,7 +70,7 @@ def test_the_importing_process_dies(rewritten, monkeypatch, tmp_path):  # noqa: 
 def test_there_is_no_fastk_opt(rewritten, monkeypatch):  # noqa: F811
     monkeypatch.setenv("FASTK_OPT", "/no/fastk-opt")
     # Nothing that takes time comes before.
-    monkeypatch.setattr(backend.Imports, "text_of", None)
+    monkeypatch.setattr(backend.Imports, "text_of_data", None)
     assert survives(rewritten) == (
         "fastk leaves a graph to Inductor: FASTK_OPT names /no/fastk-opt, which is no "
         "program: let it name fastk-opt"

@@ -242,8 +242,10 @@ def rewritten(with_winners, monkeypatch):
 
 def watch(monkeypatch, instead=None, seen=None):
     """Records what Inductor is given from here on: .modules, and .patches of its
-    settings."""
+    settings. What it makes ahead counts when it is used."""
     from torch._inductor import compile_fx
+
+    from fastk.dynamo import backend
 
     seen = seen or types.SimpleNamespace()
     seen.modules, seen.patches, inside = [], [], []
@@ -260,7 +262,24 @@ def watch(monkeypatch, instead=None, seen=None):
         finally:
             inside.pop()
 
+    def prepare(plain):
+        count = len(seen.modules)
+        make(plain)
+        ahead[id(plain)] = seen.modules[count:], seen.patches[count:]
+        del seen.modules[count:], seen.patches[count:]
+
+    def result(plain):
+        try:
+            return use(plain)
+        finally:
+            modules, patches = ahead.pop(id(plain))
+            seen.modules += modules
+            seen.patches += patches
+
+    ahead, make, use = {}, backend.Plain.prepare, backend.Plain.result
     monkeypatch.setattr(compile_fx, "compile_fx", record)
+    monkeypatch.setattr(backend.Plain, "prepare", prepare)
+    monkeypatch.setattr(backend.Plain, "result", result)
     return seen
 
 
