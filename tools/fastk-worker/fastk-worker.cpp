@@ -104,6 +104,9 @@ line is wrong, with a diagnostic on stderr; 130, 143 interrupted, nothing writte
 static constexpr size_t largestJob = size_t(64) << 20;
 
 static void onSignal(int signal) {
+  // Where something is to be said first, the signal comes again.
+  if (handsOverEnding(signal))
+    return;
   killAllPrograms();
   fastk::removeTemporaryFolders();
   _exit(128 + signal);

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <sys/wait.h>
@@ -75,8 +76,9 @@ protected:
         << toJSON(verdict) << "\n";
     return recorded;
   }
-  /// Starts the worker; whatever it says goes nowhere.
-  pid_t startWorker(const std::vector<std::string> &options) {
+  /// Starts the worker; what it says goes to a file.
+  pid_t startWorker(const std::vector<std::string> &options,
+                    const std::string &log = "/dev/null") {
     std::vector<std::string> words = {"fastk-worker", "--spool", folder};
     words.insert(words.end(), options.begin(), options.end());
     std::vector<char *> arguments;
@@ -86,7 +88,7 @@ protected:
     pid_t pid = fork();
     EXPECT_GE(pid, 0);
     if (pid == 0) {
-      freopen("/dev/null", "w", stderr);
+      freopen(log.c_str(), "w", stderr);
       execv(FASTK_WORKER, arguments.data());
       _exit(127);
     }
@@ -97,6 +99,17 @@ protected:
     for (int i = 0; i < 1000 && !fs::exists(path); ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     return fs::exists(path);
+  }
+  /// The same of a text in a file.
+  static bool appearsIn(const std::string &path, const std::string &said) {
+    for (int look = 0; look < 500; ++look) {
+      std::stringstream text;
+      text << std::ifstream(path).rdbuf();
+      if (text.str().find(said) != std::string::npos)
+        return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return false;
   }
   Job right() { return reduceJob(compile("reduce.c", "")); }
   Output run() { return runWorker("", "--spool " + folder); }
@@ -491,6 +504,45 @@ TEST_F(Spool, TellsProgramsToo) {
     EXPECT_NE(text.str().find(said), std::string::npos) << text.str();
 }
 
+/// Whoever reads the logs sees why a worker is gone, and who has its job.
+TEST_F(Spool, TellsWhatEndsItAndWhomItFollows) {
+  using Objects = std::map<std::string, nlohmann::json>;
+  auto endBy = [&](int signal, const std::string &claim, int &status) {
+    std::string log = folder + "/log";
+    pid_t pid = startWorker(
+        {"--follow", "--log-format=json", "--rehearse=" + folder + "/recorded"},
+        log);
+    EXPECT_TRUE(appears(folder + "/job-1/" + claim));
+    kill(pid, signal);
+    EXPECT_EQ(waitpid(pid, &status, 0), pid);
+    Objects objects;
+    std::ifstream lines(log);
+    for (std::string line; std::getline(lines, line);) {
+      auto object = nlohmann::json::parse(line, nullptr, false);
+      objects[object.value("event", "")] = object;
+    }
+    return objects;
+  };
+  record("job-1", /*seconds=*/60);
+  add("job-1", right());
+  int status = 0;
+  Objects said = endBy(SIGTERM, "claim-1", status);
+  EXPECT_EQ(WEXITSTATUS(status), 143);
+  EXPECT_EQ(said["ends"].value("text", ""),
+            "fastk-worker: ended by SIGTERM; job-1 is free for others");
+  EXPECT_EQ(said["ends"].value("job", ""), "job-1");
+  EXPECT_FALSE(said.count("takes over"));
+  said = endBy(SIGKILL, "claim-1", status);
+  EXPECT_EQ(WTERMSIG(status), SIGKILL);
+  EXPECT_FALSE(said.count("ends"));
+  said = endBy(SIGTERM, "claim-2", status);
+  EXPECT_EQ(
+      said["takes over"].value("text", ""),
+      "fastk-worker: job-1: 1 worker ended at it without an answer; it is "
+      "begun again");
+  EXPECT_EQ(said["takes over"].value("deaths", 0.0), 1);
+}
+
 /// So that whoever watches is told of a worker that is stuck in its first job.
 TEST_F(Spool, TellsOfTheJobAtHand) {
   std::string metrics = folder + "/worker.prom";
@@ -499,21 +551,14 @@ TEST_F(Spool, TellsOfTheJobAtHand) {
   fs::rename(folder + "/job-1", folder + "/later");
   pid_t pid = startWorker({"--follow", "--metrics=" + metrics,
                            "--rehearse=" + folder + "/recorded"});
-  auto comes = [&](const std::string &said) {
-    for (int look = 0; look < 500; ++look) {
-      std::stringstream text;
-      text << std::ifstream(metrics).rdbuf();
-      if (text.str().find(said) != std::string::npos)
-        return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-    return false;
-  };
   // Before any job, too.
-  EXPECT_TRUE(comes("\nfastk_worker_evaluations_total{status=\"error\"} 0\n"));
-  EXPECT_TRUE(comes("\nfastk_worker_job_started_timestamp_seconds 0\n"));
+  EXPECT_TRUE(appearsIn(
+      metrics, "\nfastk_worker_evaluations_total{status=\"error\"} 0\n"));
+  EXPECT_TRUE(
+      appearsIn(metrics, "\nfastk_worker_job_started_timestamp_seconds 0\n"));
   fs::rename(folder + "/later", folder + "/job-1");
-  EXPECT_TRUE(comes("\nfastk_worker_job_started_timestamp_seconds 1"));
+  EXPECT_TRUE(
+      appearsIn(metrics, "\nfastk_worker_job_started_timestamp_seconds 1"));
   kill(pid, SIGKILL);
   int status = 0;
   waitpid(pid, &status, 0);

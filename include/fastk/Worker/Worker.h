@@ -32,6 +32,10 @@ bool childMain(int argc, char **argv, int &code);
 /// Kills all processes of programs. Safe in a signal handler.
 void killAllPrograms();
 
+/// For the handler of a signal that ends this process: true where something is
+/// to be said first, on another thread; the signal then comes a second time.
+bool handsOverEnding(int signal);
+
 } // namespace fastk::worker
 
 #endif // FASTK_WORKER_WORKER_H

@@ -10,6 +10,7 @@
 #include "Claim.h"
 #include "CompileAhead.h"
 #include "OpenJobs.h"
+#include "Process/EndingThread.h"
 #include "SpoolAnswer.h"
 #include "SpoolJob.h"
 #include "fastk/Protocol/VerdictNumbers.h"
@@ -19,9 +20,12 @@
 #include "fastk/Worker/SpoolLog.h"
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <thread>
@@ -83,15 +87,15 @@ private:
   Turn takeTurn();
   /// The same as answer(), as those see it who watch.
   bool answerWatched(const fs::path &folder, Claim &claim);
+  /// Says that a signal ends this worker, and what becomes of its job.
+  void sayEnded(int signal);
   /// Answers a job that is claimed; false where it cannot.
   bool answer(const fs::path &folder, Claim &claim);
   /// Leaves a job for others, and says why.
   void leave(const fs::path &folder, const std::string &why);
-  void complain(const fs::path &path, const std::string &problem,
-                const char *kind = "error: ") const;
+  void complain(const fs::path &path, const std::string &problem) const;
   /// Says what may be said of many jobs, or many times: once, where it stays.
-  void sayOnce(const fs::path &path, const std::string &problem,
-               const char *kind = "error: ");
+  void sayOnce(const fs::path &path, const std::string &problem);
   void sayAnswered(const fs::path &folder, const Verdict &verdict);
   bool lookAgain();
   /// Whether a claim that nobody renews may soon be this worker's.
@@ -116,21 +120,23 @@ private:
   bool takesJobs = true;
   /// When the job at hand was begun; 0 without one.
   std::time_t jobStarted = 0;
+  /// Its name, for the thread that tells of a signal.
+  std::string jobAtHand;
+  std::mutex jobMutex;
   /// Reasons that were said, where they are the same for many jobs.
   std::set<std::string> said;
 };
 } // namespace
 
-void SpoolWorker::complain(const fs::path &path, const std::string &problem,
-                           const char *kind) const {
-  log.say("problem", "fastk-worker: " + (kind + path.string()) + ": " + problem,
-          {{"path", path.string()}}, /*isError=*/*kind != '\0');
+void SpoolWorker::complain(const fs::path &path,
+                           const std::string &problem) const {
+  log.say("problem", "fastk-worker: error: " + path.string() + ": " + problem,
+          {{"path", path.string()}}, /*isError=*/true);
 }
 
-void SpoolWorker::sayOnce(const fs::path &path, const std::string &problem,
-                          const char *kind) {
+void SpoolWorker::sayOnce(const fs::path &path, const std::string &problem) {
   if (!options.follows || said.insert(problem).second)
-    complain(path, problem, kind);
+    complain(path, problem);
 }
 
 void SpoolWorker::leave(const fs::path &folder, const std::string &why) {
@@ -195,11 +201,38 @@ bool SpoolWorker::answer(const fs::path &folder, Claim &claim) {
 }
 
 bool SpoolWorker::answerWatched(const fs::path &folder, Claim &claim) {
+  auto setJob = [this](std::string name) {
+    std::lock_guard<std::mutex> lock(jobMutex);
+    jobAtHand = std::move(name);
+  };
+  std::string name = folder.filename().string();
   jobStarted = std::time(nullptr);
+  setJob(name);
+  if (int deaths = claim.earlierDeaths())
+    log.say("takes over",
+            "fastk-worker: " + name + ": " + std::to_string(deaths) +
+                (deaths == 1 ? " worker" : " workers") +
+                " ended at it without an answer; it is begun again",
+            {{"job", name}, {"deaths", double(deaths)}});
   showMetrics(/*atOnce=*/true);
   bool isDone = answer(folder, claim);
   jobStarted = 0;
+  setJob("");
   return isDone;
+}
+
+void SpoolWorker::sayEnded(int signal) {
+  std::lock_guard<std::mutex> lock(jobMutex);
+  const char *name = sigabbrev_np(signal);
+  std::string line =
+      "fastk-worker: ended by " +
+      (name ? "SIG" + std::string(name) : "signal " + std::to_string(signal));
+  SpoolLog::Fields fields;
+  if (!jobAtHand.empty()) {
+    line += "; " + jobAtHand + " is free for others";
+    fields.emplace_back("job", jobAtHand);
+  }
+  log.say("ends", line, fields);
 }
 
 void SpoolWorker::count(const Verdict &verdict) {
@@ -287,15 +320,19 @@ bool SpoolWorker::lookAgain() {
   size_t before = jobs.size();
   std::error_code error = jobs.refresh();
   known += jobs.size() - before;
-  if (error && options.follows)
-    sayOnce(root, error.message() + "; it is waited for", /*kind=*/"");
-  else if (error)
+  if (error && options.follows) {
+    std::string why = error.message() + "; it is waited for";
+    if (said.insert(why).second)
+      log.say("waits", "fastk-worker: " + root.string() + ": " + why,
+              {{"path", root.string()}});
+  } else if (error)
     complain(root, error.message() + "; --spool names the folder that "
                                      "fastk-opt --evaluator=spool:DIR wrote");
   return !error;
 }
 
 int SpoolWorker::run() {
+  EndingThread ending([this](int signal) { sayEnded(signal); });
   // A worker that stays may be there before the first job.
   if (!lookAgain() && !options.follows)
     return 1;
