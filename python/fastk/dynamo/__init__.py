@@ -20,7 +20,9 @@ def _register():
     from torch._dynamo import register_backend
     from torch._dynamo.backends import registry
 
-    if "fastk" not in registry._COMPILER_FNS:
+    # Where torch knows the entry point of the package it registers what this module
+    # defines, as soon as it is imported, and takes no name twice.
+    if "fastk" not in registry._BACKENDS:
         register_backend(fastk, name="fastk")
 
 
