@@ -133,9 +133,10 @@ TEST_F(FilesProposerTest, ErrorsNameFileAndRemedy) {
   for (const Case &each : {
            Case{"{", good, "plan.json", "not JSON"},
            Case{"[]", good, "plan.json", "must hold one object"},
-           Case{"{\"workspace_bytes\": -1}", good, "plan.json", "0 or more"},
-           Case{"{\"workspace_bytes\": \"9\"}", good, "plan.json",
-                "whole number"},
+           Case{"{\"workspace_bytes\": -1}", good, "plan.json",
+                "a whole number of bytes from 0 to 8 GiB"},
+           Case{"{\"workspace_bytes\": \"9 * TILE\"}", good, "plan.json",
+                "TILE"},
            Case{"{\"key\": \"xyz\"}", good, "plan.json", "8 to 64"},
            Case{"{\"name\": 3}", good, "plan.json", "display name"},
            Case{"{\"grid\": 1}", good, "plan.json", "unknown field 'grid'"},
@@ -183,6 +184,42 @@ TEST_F(FilesProposerTest, DeviceCodeComesWithALaunchPlan) {
     EXPECT_EQ(worker::toJSON(*variants->front().plan),
               worker::toJSON(*expected));
   }
+}
+
+// Numbers that a program says to tune are varied, and its plan follows them.
+TEST_F(FilesProposerTest, TunedNumbersAreVaried) {
+  variant("host", R"({"workspace_bytes": "4 * TILE"})", kIdea);
+  writeAll(folder.file("host/kernel.c"),
+           "#define TILE 64 // tune: 32, 64, 128\n");
+  variant("device", R"({"format": 1, "name": "add", "steps": [{"launch": "k",
+    "grid": ["4096 / TILE"], "block": [32], "arguments": ["in0", "out0"]}]})",
+          kIdea, "kernel.cu");
+  writeAll(folder.file("device/kernel.cu"),
+           "#define TILE 64 // tune: 32, 64\n");
+  auto proposer = createFilesProposer(folder.str());
+  ASSERT_TRUE(static_cast<bool>(proposer))
+      << llvm::toString(proposer.takeError());
+  auto ideas = ideasOf(**proposer, request(), 100);
+  ASSERT_EQ(ideas->size(), 2u);
+  auto device = variantsOf(**proposer, request(), (*ideas)[0], 1);
+  auto host = variantsOf(**proposer, request(), (*ideas)[1], 1);
+  ASSERT_TRUE(device && host);
+  EXPECT_EQ(host->front().workspaceBytes, 256);
+  EXPECT_EQ(host->front().parameters.at("TILE"), 64);
+  auto near = (*proposer)->neighbours(request(), host->front(), 8);
+  ASSERT_TRUE(static_cast<bool>(near));
+  ASSERT_EQ(near->size(), 2u);
+  EXPECT_EQ((*near)[0].workspaceBytes, 128);
+  EXPECT_EQ((*near)[1].workspaceBytes, 512);
+  EXPECT_EQ((*near)[0].ideaId, "files/host");
+  auto gridOf = [](const Variant &variant) {
+    return worker::toJSON(*variant.plan);
+  };
+  EXPECT_THAT(gridOf(device->front()), HasSubstr("\"grid\":[64"));
+  near = (*proposer)->neighbours(request(), device->front(), 8);
+  ASSERT_TRUE(static_cast<bool>(near));
+  ASSERT_EQ(near->size(), 1u);
+  EXPECT_THAT(gridOf(near->front()), HasSubstr("\"grid\":[128"));
 }
 
 TEST_F(FilesProposerTest, ErrorsInALaunchPlan) {

@@ -12,7 +12,8 @@
 // of which every field may be left out and "key" (8 digits or more of it) and
 // "name" restrict the variant to a workload, and idea.md. Beside kernel.cu,
 // kernel.mlir and kernel.ptx plan.json is a launch plan (docs/formats/plan.md),
-// in which "key" and "name" may stand, too. idea.md:
+// in which "key" and "name" may stand, too. Numbers in it may be expressions of
+// the program's `// tune:` numbers, which the search varies. idea.md:
 //
 //   # Title in a few words
 //   Category: memory access
@@ -26,6 +27,7 @@
 
 #include "fastk/Analysis/WorkloadKind.h"
 #include "fastk/Dialect/Fastk/PlanRegion.h"
+#include "fastk/Propose/Parameters.h"
 #include "fastk/Propose/Proposer.h"
 #include "fastk/Support/Nesting.h"
 #include "llvm/ADT/STLExtras.h"
@@ -90,6 +92,12 @@ public:
     return answers;
   }
 
+  Expected<std::vector<Variant>> neighbours(const ProposalContext &context,
+                                            const Variant &variant,
+                                            int count) override {
+    return neighboursOf(context, variant, count);
+  }
+
 private:
   static bool fits(const HandWritten &entry, const ProposalContext &context) {
     LoweringOp workload = context.workload;
@@ -115,13 +123,15 @@ static Expected<std::string> readText(const Twine &path) {
   return (*buffer)->getBuffer().str();
 }
 
-/// Fills in what plan.json says.
-static Error readPlan(const Twine &path, HandWritten &entry) {
-  bool launches = hasLaunchPlan(entry.variant.language);
+/// Fills in what plan.json says of the workload; the text of the plan itself,
+/// which is empty where there is none.
+static Expected<std::string> readPlan(const Twine &path, HandWritten &entry,
+                                      Language language) {
+  bool launches = hasLaunchPlan(language);
   if (!sys::fs::exists(path)) {
     // A program for the host needs no workspace, unless it says so.
     if (!launches)
-      return Error::success();
+      return std::string();
     return fileProblem(path, "is missing: write how the program is launched, "
                              "see docs/formats/plan.md");
   }
@@ -140,14 +150,9 @@ static Error readPlan(const Twine &path, HandWritten &entry) {
   for (auto &[field, content] : *object) {
     StringRef name = field;
     std::optional<StringRef> string = content.getAsString();
-    if (launches && name != "key" && name != "name") {
+    if (name == "workspace_bytes" ||
+        (launches && name != "key" && name != "name")) {
       planFields[field] = content;
-    } else if (name == "workspace_bytes") {
-      std::optional<int64_t> bytes = content.getAsInteger();
-      if (!bytes || *bytes < 0)
-        return fileProblem(path, "'workspace_bytes' must be a whole number of "
-                                 "bytes, 0 or more");
-      entry.variant.workspaceBytes = *bytes;
     } else if (name == "key") {
       if (!string || string->size() < 8 || string->size() > 64 ||
           !all_of(*string,
@@ -165,18 +170,18 @@ static Error readPlan(const Twine &path, HandWritten &entry) {
                                    "'; known are workspace_bytes, key, name");
     }
   }
-  if (!launches)
-    return Error::success();
   // As it stands where it can be, so that fields given twice are found.
   if (planFields.size() < object->size()) {
     text->clear();
-    raw_string_ostream(*text) << json::Value(std::move(planFields));
+    if (!planFields.empty())
+      raw_string_ostream(*text) << json::Value(std::move(planFields));
   }
+  // With expressions it is no launch plan yet.
   std::string problem;
-  entry.variant.plan = worker::parseLaunchPlan(*text, problem);
-  if (!entry.variant.plan)
+  if (launches && !families::hasExpressions(*text) &&
+      !worker::parseLaunchPlan(*text, problem))
     return fileProblem(path, problem);
-  return Error::success();
+  return std::move(*text);
 }
 
 /// Reads idea.md.
@@ -241,10 +246,13 @@ static Expected<HandWritten> readFolder(StringRef folder) {
   Expected<std::string> program = readText(folder + "/" + found->name);
   if (!program)
     return program.takeError();
-  entry.variant.language = found->language;
-  entry.variant.program = std::move(*program);
-  if (Error error = readPlan(folder + "/plan.json", entry))
-    return error;
+  std::string planFile = (folder + "/plan.json").str();
+  Expected<std::string> plan = readPlan(planFile, entry, found->language);
+  if (!plan)
+    return plan.takeError();
+  entry.variant = makeVariant(found->language, *program, *plan);
+  if (!entry.variant.problem.empty())
+    return fileProblem(planFile, entry.variant.problem);
   if (Error error = readIdea(folder + "/idea.md", entry.idea))
     return error;
   entry.idea.id = ("files/" + name).str();
