@@ -74,8 +74,10 @@ llvm::Error PreparedSearch::makeInput(Evaluator &evaluator) {
     return provenance.takeError();
   input->provenance = std::move(*provenance);
   input->recording = recording;
-  if (target.known && !target.isUnjudged)
+  if (target.known && !target.isUnjudged) {
     input->recordedGain = recordedGain(*target.known, device);
+    input->bankHasWinner = true;
+  }
   constexpr size_t kKnownIdeas = 6;
   if (llvm::any_of(run.proposers,
                    [](Proposer *each) { return each->prefersBatching(); }))

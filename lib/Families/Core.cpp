@@ -93,7 +93,7 @@ static std::optional<CoreInstance> findHostCore(const Core &core,
                                                 const Machine &machine,
                                                 std::string &why) {
   if (!core.describeForHost) {
-    why = "it has no header in C";
+    why = "there are no " + core.name.str() + " families for the host";
     return std::nullopt;
   }
   std::optional<CoreInstance> found =

@@ -72,7 +72,13 @@ public:
     if (!measured)
       return measured.takeError();
     if (!measured->problem.empty())
-      return Fate{"left out", measured->problem, true};
+      return Fate{"left out",
+                  measured->problem +
+                      (measured->isNoise
+                           ? "; repeat it when the machine is quiet, or merge "
+                             "with --by-record to go by what was recorded"
+                           : ""),
+                  true};
     std::string times =
         formatTime(measured->verdict.timing.candidate->medianNs) + ", " +
         formatRatio(measured->verdict.timing.speedupOverBaseline->median) +

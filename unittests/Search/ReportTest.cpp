@@ -73,6 +73,18 @@ TEST(Report, DefaultLoweringUnbeatenIsSaidPlainly) {
   EXPECT_THAT(text, HasSubstr("  1 evaluation, 1 ok, 2 duplicates skipped, "));
 }
 
+TEST(Report, ABankWithAWinnerKeepsIt) {
+  World world(2, [](int idea, int p) { return ok(1250, std::to_string(p)); });
+  SearchInput input = world.input();
+  input.bankHasWinner = true;
+  auto result = runSearch(input, SearchOptions());
+  ASSERT_TRUE(static_cast<bool>(result));
+  EXPECT_THAT(
+      tableOf(*result),
+      HasSubstr("  no winner, the bank's winner stays: the best variant "
+                "reached 80.0 % of the default lowering's speed"));
+}
+
 TEST(Report, SlowSaysHowSlow) {
   World world(2, [](int idea, int p) { return ok(2000 + 2000 * idea); });
   world.proposer.sweeps = false;

@@ -67,6 +67,8 @@ struct SearchInput {
   /// What the bank says of a variant on this machine. A promotion that
   /// contradicts it is made again.
   std::optional<RecordedGain> recordedGain = std::nullopt;
+  /// The bank has a winner, which stays where this search finds none.
+  bool bankHasWinner = false;
   /// How many times as long as another evaluation a second measurement takes,
   /// by those that were seen. Nothing: as the evaluator says.
   std::optional<double> promotionCost = std::nullopt;
@@ -185,6 +187,8 @@ struct SearchResult {
   std::optional<FoundWinner> winner;
   /// Why there is none; empty when there is.
   std::string noWinnerReason;
+  /// As the input's.
+  bool bankHasWinner = false;
   /// Set where there is none because a second measurement is missing: it says
   /// nothing against the variant, and the search can go on with it.
   std::optional<UnprovenVariant> unproven;

@@ -80,6 +80,7 @@ void Searcher::fillResult() {
   result.trajectory.front().seconds = result.baselineSeconds;
   result.trajectory.front().baselineSeconds = result.baselineSeconds;
   result.trajectory.front().precision = worker::Precision::IEEE;
+  result.bankHasWinner = search.input.bankHasWinner;
   result.history = search.trials.history().vec();
   result.isReplay = search.times.isReplay();
   result.models = proposals.exchanges.costs;

@@ -189,11 +189,16 @@ void fastk::printTrajectory(const SearchResult &result, StringRef title,
                     result.end != SearchEnd::Unjudged &&
                     result.end != SearchEnd::Unanswered &&
                     result.end != SearchEnd::Disagreement && !result.unproven;
-    os << (result.unproven
-               ? "  no winner yet, the default lowering stays meanwhile: "
-           : isJudged ? "  could not beat the default lowering, which stays: "
-                      : "  no winner, the default lowering stays: ")
-       << result.noWinnerReason
+    StringRef staying =
+        result.bankHasWinner ? "the bank's winner" : "the default lowering";
+    os << "  ";
+    if (result.unproven)
+      os << "no winner yet, " << staying << " stays meanwhile: ";
+    else if (isJudged && !result.bankHasWinner)
+      os << "could not beat " << staying << ", which stays: ";
+    else
+      os << "no winner, " << staying << " stays: ";
+    os << result.noWinnerReason
        << (result.unproven && !result.isReplay
                ? "; the same command goes on with it, with a larger "
                  "budget where this one is spent"
