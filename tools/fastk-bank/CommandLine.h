@@ -26,6 +26,8 @@ struct Options {
   unsigned numThreads = 0;
   bool removeThem = false;
   bool judgesAll = false;
+  /// Of sync: families, not winners; and those that are there may go.
+  bool syncsFamilies = false, replaces = false;
   /// Of an export, and where a family goes.
   ExportOptions exports;
   ShowOptions shown;
@@ -145,6 +147,16 @@ struct CommandLine {
       cl::sub(sync),
       cl::sub(judge),
       cl::sub(merge)};
+  cl::opt<bool, true> syncsFamilies{
+      "families", cl::location(given.syncsFamilies),
+      cl::desc(
+          "Families, not winners: a folder as families/ to a URL, or back"),
+      cl::cat(category), cl::sub(sync)};
+  cl::opt<bool, true> replaces{
+      "replace", cl::location(given.replaces),
+      cl::desc("With --families: put them in the place of others of their "
+               "names"),
+      cl::cat(category), cl::sub(sync)};
   cl::opt<bool, true> remove{"remove", cl::location(given.removeThem),
                              cl::desc("Remove what is listed"),
                              cl::cat(category), cl::sub(prune)};

@@ -51,6 +51,9 @@ int judge(const Options &options, const std::string &executable,
 int sync(const Options &options, const std::string &executable,
          mlir::MLIRContext &context);
 
+/// Brings families to a bank behind HTTP, or from one into a folder.
+int syncFamilies(const Options &options);
+
 /// Prints the error; its exit code.
 int reportError(const llvm::Twine &message);
 /// "1.25 ms", with three digits.

@@ -48,7 +48,7 @@ trajectory.json (how it was found). Reading a bank never runs what is in it.
   fastk-bank spread DIR          make it a bank of very many winners
   fastk-bank sync mine https://HOST/PATH
                                  mine to a bank behind HTTP, or back
-                                 (docs/remote-bank.md)
+                                 (docs/remote-bank.md); --families: families
   fastk-bank judge https://HOST/PATH
                                  what compiles here want of it, judged
   fastk-bank export --to=DIR     copies of winners, to share or to commit
@@ -120,6 +120,14 @@ static std::string checkCommand(const CommandLine &line,
   if (line.sync && options.directories.size() != 2)
     return "sync needs where winners come from and where they go: fastk-bank "
            "sync DIR https://HOST/PATH, or the other way round";
+  if (line.sync && options.replaces && !options.syncsFamilies)
+    return "--replace is for families: add --families, or leave it out; of two "
+           "winners the faster one stays";
+  if (line.sync && options.syncsFamilies &&
+      (!options.keyPrefix.empty() || options.numThreads > 0 ||
+       options.requireDeterministic))
+    return "--families takes --target and --replace: other options are for "
+           "winners";
   if (line.judge && options.directories.empty())
     return "judge needs the banks whose winners it judges: fastk-bank judge "
            "https://HOST/PATH";
@@ -281,6 +289,8 @@ static int run(int argc, char **argv) {
     return reportError(problem);
   if (line.spread)
     return spread(banks);
+  if (line.sync && options.syncsFamilies)
+    return syncFamilies(options);
   return runOnWinners(line, options, into, banks,
                       llvm::sys::fs::getMainExecutable(
                           argv[0], reinterpret_cast<void *>(&run)));

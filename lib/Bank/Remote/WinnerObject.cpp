@@ -30,41 +30,47 @@ static Error refuse(const Twine &why) {
   return createStringError(std::make_error_code(std::errc::bad_message), why);
 }
 
-Expected<std::string> fastk::packWinner(StringRef folder, StringRef program) {
+Expected<std::string> fastk::packFiles(StringRef kind, StringRef folder,
+                                       ArrayRef<ObjectFile> wanted) {
   json::Object files;
-  for (StringRef name :
-       {StringRef("lowering.mlir"), program, StringRef("trajectory.json")}) {
-    if (name.empty())
-      continue;
-    std::string path = (folder + "/" + name).str();
+  for (const ObjectFile &file : wanted) {
+    std::string path = (folder + "/" + file.name).str();
     Expected<std::string> text =
         readRegularFile(AT_FDCWD, path, path, kRemoteWinnerLimit);
     if (!text) {
-      // How it was found is no part of what it is.
-      if (name == "trajectory.json") {
+      if (!file.isNeeded) {
         consumeError(text.takeError());
         continue;
       }
       return text.takeError();
     }
     if (!json::isUTF8(*text))
-      return refuse(path + ": is not UTF-8, which winners in remote banks are");
-    files[name] = std::move(*text);
+      return refuse(path + ": is not UTF-8, as all in remote banks is");
+    files[file.name] = std::move(*text);
   }
   std::string text;
   raw_string_ostream(text) << json::Value(
-                                  json::Object{{"fastk", "winner"},
+                                  json::Object{{"fastk", kind},
                                                {"format", kFormat},
                                                {"files", std::move(files)}})
                            << "\n";
   if (text.size() > kRemoteWinnerLimit)
     return refuse(folder + ": is larger than the " +
-                  Twine(kRemoteWinnerLimit >> 20) +
-                  " MiB that a winner in a remote bank has at most");
+                  Twine(kRemoteWinnerLimit >> 20) + " MiB that a " + kind +
+                  " in a remote bank has at most");
   return text;
 }
 
-static bool isPlainFile(StringRef name) {
+Expected<std::string> fastk::packWinner(StringRef folder, StringRef program) {
+  std::vector<ObjectFile> files = {{"lowering.mlir", true}};
+  if (!program.empty())
+    files.push_back({program, true});
+  // How it was found is no part of what it is.
+  files.push_back({"trajectory.json", false});
+  return packFiles("winner", folder, files);
+}
+
+bool fastk::isPlainName(StringRef name) {
   return !name.empty() && name.size() <= 100 && name.front() != '.' &&
          all_of(name, [](char c) {
            return isAlnum(c) || c == '.' || c == '_' || c == '-';
@@ -83,23 +89,24 @@ static Error writeFile(const std::string &path, StringRef text) {
   return code ? fileError(path, "write", code.value()) : Error::success();
 }
 
-Error fastk::unpackWinner(StringRef text, StringRef folder) {
+Expected<std::string> fastk::unpackFiles(StringRef kind, StringRef needed,
+                                         StringRef text, StringRef folder) {
   Expected<json::Value> value = parseShallowJSON(text);
   if (!value)
     return refuse("is no JSON: " + toString(value.takeError()));
   const json::Object *object = value->getAsObject();
-  if (!object || object->getString("fastk") != StringRef("winner"))
-    return refuse("is no winner");
+  if (!object || object->getString("fastk") != kind)
+    return refuse("is no " + kind);
   if (object->getInteger("format") != kFormat)
     return refuse("has another format than " + Twine(kFormat) +
                   ", the one that this fastk reads");
   const json::Object *files = object->getObject("files");
-  if (!files || !files->getString("lowering.mlir"))
-    return refuse("has no lowering.mlir");
+  if (!files || !files->getString(needed))
+    return refuse("has no " + needed);
   if (files->size() > kMostFiles)
     return refuse("has more than " + Twine(kMostFiles) + " files");
   for (const auto &[name, content] : *files)
-    if (!isPlainFile(name) || !content.getAsString())
+    if (!isPlainName(name) || !content.getAsString())
       return refuse("has a file whose name is not plain, or which is no text");
   if (std::error_code code =
           sys::fs::create_directory(folder, /*IgnoreExisting=*/false))
@@ -109,9 +116,17 @@ Error fastk::unpackWinner(StringRef text, StringRef folder) {
     StringRef text = *content.getAsString();
     sizes += std::to_string(text.size()) + " " + StringRef(name).str() + "\n";
     if (Error error = writeFile((folder + "/" + StringRef(name)).str(), text))
-      return error;
+      return std::move(error);
   }
-  return writeFile((folder + "/" + kSizes).str(), sizes);
+  return sizes;
+}
+
+Error fastk::unpackWinner(StringRef text, StringRef folder) {
+  Expected<std::string> sizes =
+      unpackFiles("winner", "lowering.mlir", text, folder);
+  if (!sizes)
+    return sizes.takeError();
+  return writeFile((folder + "/" + kSizes).str(), *sizes);
 }
 
 bool fastk::isWholeWinner(StringRef folder) {

@@ -14,12 +14,38 @@
 #ifndef FASTK_LIB_BANK_REMOTE_WINNEROBJECT_H
 #define FASTK_LIB_BANK_REMOTE_WINNEROBJECT_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 #include <string>
 
 namespace fastk {
 
 /// What a remote winner has at most, in bytes.
+/// Of a folder: a file that an object has or may have.
+struct ObjectFile {
+  llvm::StringRef name;
+  bool isNeeded;
+};
+
+/// The texts of a folder's files as one object of such a kind ("winner",
+/// "family"). An error says what is wrong with the folder.
+llvm::Expected<std::string> packFiles(llvm::StringRef kind,
+                                      llvm::StringRef folder,
+                                      llvm::ArrayRef<ObjectFile> files);
+
+/// Makes `folder` of such an object, which has a file `needed`; untrusted. The
+/// sizes of the files, a line each, for who wants to see later that all are
+/// there. An error of the code bad_message says what is wrong with the object,
+/// others that the folder cannot be written.
+llvm::Expected<std::string> unpackFiles(llvm::StringRef kind,
+                                        llvm::StringRef needed,
+                                        llvm::StringRef text,
+                                        llvm::StringRef folder);
+
+/// Whether a name of a file or folder may come from others: letters, digits and
+/// ". _ -", and no dot at its beginning.
+bool isPlainName(llvm::StringRef name);
+
 constexpr size_t kRemoteWinnerLimit = size_t(8) << 20;
 
 /// The object of the winner in `folder`, whose program is `program` ("" for

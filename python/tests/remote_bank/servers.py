@@ -314,7 +314,10 @@ class BazelRules(Liar):
                 return request.answer(400, b"")
             file = rules.root / found[1] / found[2]
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(body)
+            # Whole or not at all, as bazel-remote does.
+            part = file.with_name(f"{file.name}.{threading.get_ident()}")
+            part.write_bytes(body)
+            part.replace(file)
             return request.answer(200, b"")
 
         def get(request):

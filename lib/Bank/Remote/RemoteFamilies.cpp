@@ -1,0 +1,324 @@
+//===- RemoteFamilies.cpp - Families in a bank behind HTTP ----------------===//
+//
+// Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fastk/Bank/RemoteFamilies.h"
+#include "RemoteIndex.h"
+#include "RemoteStore.h"
+#include "WinnerObject.h"
+#include "fastk/Support/DurableFile.h"
+#include "fastk/Support/Nesting.h"
+#include "fastk/Support/Sha256.h"
+#include "fastk/System/ProcessFolder.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
+#include <chrono>
+#include <map>
+#include <random>
+#include <thread>
+
+using namespace llvm;
+using namespace fastk;
+
+static constexpr int64_t kFormat = 1;
+static constexpr size_t kListLimit = size_t(16) << 20;
+/// Others may have changed the list each time.
+static constexpr int kMostAttempts = 20;
+
+static constexpr ObjectFile kFiles[] = {{"family.json", true},
+                                        {"kernel.cu", false},
+                                        {"kernel.c", false},
+                                        {"plan.json", false},
+                                        {"evidence.json", false}};
+
+static constexpr StringLiteral kIsAnother =
+    "another family of that name is there; --replace puts this one in its "
+    "place";
+
+namespace {
+
+/// The digests of the families of a bank, by "TARGET/NAME".
+using FamilyList = std::map<std::string, std::string>;
+
+class FamilyBank {
+public:
+  explicit FamilyBank(RemotePlace place)
+      : store(std::move(place), Patience::Transfer) {}
+
+  Error read();
+  /// False where others have changed the list meanwhile.
+  Expected<bool> write();
+  Error send(ArrayRef<RemotePut> puts);
+  Expected<std::string> object(const std::string &digest);
+
+  FamilyList list;
+
+private:
+  Error failed(const Twine &what) const {
+    return createStringError("bank " + store.getPlace().shown() + ": " + what);
+  }
+
+  RemoteStore store;
+  std::string text, etag;
+};
+
+} // namespace
+
+static Expected<FamilyList> parseList(StringRef text) {
+  auto malformed = [](const Twine &what) {
+    return createStringError(std::make_error_code(std::errc::bad_message),
+                             "its list of families " + what);
+  };
+  Expected<json::Value> value = parseShallowJSON(text);
+  if (!value)
+    return malformed("is no JSON: " + toString(value.takeError()));
+  const json::Object *object = value->getAsObject();
+  if (!object || object->getString("fastk") != StringRef("families"))
+    return malformed("is none");
+  if (object->getInteger("format") != kFormat)
+    return malformed("has another format than " + Twine(kFormat) +
+                     ", the one that this fastk reads");
+  const json::Array *families = object->getArray("families");
+  if (!families)
+    return malformed("has no 'families'");
+  FamilyList list;
+  for (const json::Value &each : *families) {
+    const json::Object *family = each.getAsObject();
+    auto text = [&](StringRef field) {
+      return family ? family->getString(field).value_or("") : StringRef();
+    };
+    StringRef target = text("target"), name = text("name"),
+              digest = text("object");
+    if (!isPlainName(target) || !isPlainName(name) || !isDigest(digest))
+      return malformed("has one whose target, name or object is none");
+    list[(target + "/" + name).str()] = digest.str();
+  }
+  return list;
+}
+
+static std::string printList(const FamilyList &list) {
+  json::Array families;
+  for (const auto &[place, digest] : list) {
+    auto [target, name] = StringRef(place).split('/');
+    families.push_back(
+        json::Object{{"target", target}, {"name", name}, {"object", digest}});
+  }
+  std::string text;
+  raw_string_ostream(text) << formatv(
+      "{0:2}\n", json::Value(json::Object{{"fastk", "families"},
+                                          {"format", kFormat},
+                                          {"families", std::move(families)}}));
+  return text;
+}
+
+Error FamilyBank::read() {
+  RemoteAnswer answer =
+      store.get({{remoteFamiliesPath(), "", kListLimit}}).front();
+  if (!answer.problem.empty())
+    return failed(answer.problem);
+  list.clear();
+  text.clear();
+  etag.clear();
+  if (answer.status == 404)
+    return Error::success();
+  Expected<FamilyList> parsed = parseList(answer.body);
+  if (!parsed)
+    return failed(toString(parsed.takeError()) + "; nothing was changed");
+  list = std::move(*parsed);
+  text = std::move(answer.body);
+  etag = std::move(answer.etag);
+  return Error::success();
+}
+
+Expected<bool> FamilyBank::write() {
+  // Many servers do not look at If-Match: so it is read once more.
+  RemoteAnswer now =
+      store.get({{remoteFamiliesPath(), "", kListLimit}}).front();
+  if (!now.problem.empty())
+    return failed(now.problem);
+  if (now.status == 404 ? !text.empty() : now.body != text)
+    return false;
+  RemotePut put{remoteFamiliesPath(), printList(list), etag,
+                /*onlyNew=*/text.empty()};
+  RemoteAnswer answer = store.put({put}).front();
+  if (!answer.problem.empty())
+    return failed(answer.problem);
+  return answer.status != 412;
+}
+
+Error FamilyBank::send(ArrayRef<RemotePut> puts) {
+  for (const RemoteAnswer &answer : store.put(puts))
+    if (!answer.problem.empty())
+      return failed(answer.problem);
+  return Error::success();
+}
+
+Expected<std::string> FamilyBank::object(const std::string &digest) {
+  RemoteAnswer answer =
+      store.get({{remoteObjectPath(digest), "", kRemoteWinnerLimit}}).front();
+  if (!answer.problem.empty())
+    return failed(answer.problem);
+  if (answer.status != 200 || sha256(answer.body) != digest)
+    return createStringError("the server has lost or damaged it (" + digest +
+                             ")");
+  return std::move(answer.body);
+}
+
+static Expected<FamilyBank> openBank(StringRef url) {
+  if (std::string why = explainNoHttp(); !why.empty())
+    return createStringError(why);
+  Expected<RemotePlace> place = parseRemotePlace(url);
+  if (!place)
+    return place.takeError();
+  return FamilyBank(std::move(*place));
+}
+
+static void pause() {
+  std::random_device device;
+  std::uniform_int_distribution<int> milliseconds(100, 400);
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds(device)));
+}
+
+Expected<std::vector<FamilyOutcome>>
+fastk::pushFamilies(StringRef url, ArrayRef<FamilyFolder> families,
+                    bool replaces) {
+  Expected<FamilyBank> bank = openBank(url);
+  if (!bank)
+    return bank.takeError();
+  std::vector<std::string> objects;
+  for (const FamilyFolder &family : families) {
+    Expected<std::string> object = packFiles("family", family.folder, kFiles);
+    if (!object)
+      return object.takeError();
+    objects.push_back(std::move(*object));
+  }
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    if (attempt > 0)
+      pause();
+    if (Error error = bank->read())
+      return std::move(error);
+    std::vector<FamilyOutcome> outcomes;
+    std::vector<RemotePut> puts;
+    for (auto [family, object] : zip_equal(families, objects)) {
+      std::string place = family.target + "/" + family.name;
+      std::string digest = sha256(object);
+      auto [at, isNew] = bank->list.try_emplace(place, digest);
+      if (!isNew && at->second == digest) {
+        outcomes.push_back({place, FamilyOutcome::Kept, ""});
+        continue;
+      }
+      if (!isNew && !replaces) {
+        outcomes.push_back({place, FamilyOutcome::LeftOut, kIsAnother.str()});
+        continue;
+      }
+      outcomes.push_back(
+          {place, isNew ? FamilyOutcome::Stored : FamilyOutcome::Replaced, ""});
+      at->second = digest;
+      puts.push_back({remoteObjectPath(digest), object});
+    }
+    if (puts.empty())
+      return outcomes;
+    // The list last: who reads it finds all that it names.
+    if (Error error = bank->send(puts))
+      return std::move(error);
+    Expected<bool> isWritten = bank->write();
+    if (!isWritten)
+      return isWritten.takeError();
+    if (!*isWritten)
+      continue;
+    // Where nobody looks at If-Match somebody else's list may have come right
+    // behind this one: what it has left out goes in anew.
+    pause();
+    if (Error error = bank->read())
+      return std::move(error);
+    if (all_of(outcomes, [&](const FamilyOutcome &outcome) {
+          return bank->list.count(outcome.place) > 0;
+        }))
+      return outcomes;
+  }
+  return createStringError("bank " + url +
+                           ": others changed its list of families each time; "
+                           "run the same command again");
+}
+
+/// Puts a family that has come where it belongs.
+static Expected<FamilyOutcome>
+place(StringRef object, const FamilyFolder &family, bool replaces,
+      function_ref<Error(const FamilyFolder &)> check) {
+  std::string name = family.target + "/" + family.name;
+  bool isThere = sys::fs::exists(family.folder);
+  if (isThere) {
+    Expected<std::string> here = packFiles("family", family.folder, kFiles);
+    if (!here)
+      consumeError(here.takeError());
+    else if (*here == object)
+      return FamilyOutcome{name, FamilyOutcome::Kept, ""};
+    if (!replaces)
+      return FamilyOutcome{name, FamilyOutcome::LeftOut, kIsAnother.str()};
+  }
+  // Beside where it goes, and gone with this process.
+  std::string parent = StringRef(family.folder).rsplit('/').first.str();
+  ProcessFolder incoming;
+  if (Error error = createDirectories(parent))
+    return std::move(error);
+  if (std::error_code code = incoming.create(".incoming", parent))
+    return fileError(parent, "make a folder in", code.value());
+  FamilyFolder unpacked{family.target, family.name, incoming.file(family.name)};
+  Expected<std::string> sizes =
+      unpackFiles("family", "family.json", object, unpacked.folder);
+  if (!sizes) {
+    std::error_code code = errorToErrorCode(sizes.takeError());
+    if (code != std::errc::bad_message)
+      return fileError(unpacked.folder, "write", code.value());
+    return FamilyOutcome{name, FamilyOutcome::LeftOut,
+                         "what the server has of it is no family"};
+  }
+  if (Error error = check(unpacked))
+    return FamilyOutcome{name, FamilyOutcome::LeftOut,
+                         toString(std::move(error))};
+  std::string old = incoming.file("old");
+  if (isThere)
+    if (std::error_code code = sys::fs::rename(family.folder, old))
+      return fileError(family.folder, "move", code.value());
+  if (std::error_code code = sys::fs::rename(unpacked.folder, family.folder)) {
+    if (isThere)
+      (void)sys::fs::rename(old, family.folder);
+    return fileError(family.folder, "write", code.value());
+  }
+  return FamilyOutcome{
+      name, isThere ? FamilyOutcome::Replaced : FamilyOutcome::Stored, ""};
+}
+
+Expected<std::vector<FamilyOutcome>>
+fastk::pullFamilies(StringRef url, StringRef into, StringRef onlyTarget,
+                    bool replaces,
+                    function_ref<Error(const FamilyFolder &)> check) {
+  Expected<FamilyBank> bank = openBank(url);
+  if (!bank)
+    return bank.takeError();
+  if (Error error = bank->read())
+    return std::move(error);
+  std::vector<FamilyOutcome> outcomes;
+  for (const auto &[name, digest] : bank->list) {
+    auto [target, family] = StringRef(name).split('/');
+    if (!onlyTarget.empty() && target != onlyTarget)
+      continue;
+    Expected<std::string> object = bank->object(digest);
+    if (!object) {
+      outcomes.push_back(
+          {name, FamilyOutcome::LeftOut, toString(object.takeError())});
+      continue;
+    }
+    Expected<FamilyOutcome> outcome =
+        place(*object, {target.str(), family.str(), (into + "/" + name).str()},
+              replaces, check);
+    if (!outcome)
+      return outcome.takeError();
+    outcomes.push_back(std::move(*outcome));
+  }
+  return outcomes;
+}
