@@ -34,6 +34,7 @@ def fastk(module, inputs, *, mode=None, options=None):
     """The backend. `mode` and `options` are Inductor's."""
     inductor = torch._TorchCompileInductorWrapper(mode, options, None)
     plain = Plain(inductor, module, inputs)
+    own = module
     try:
         # Inductor changes what it is given.
         own = regions.replace_all(module, [])
@@ -42,10 +43,10 @@ def fastk(module, inputs, *, mode=None, options=None):
             return inductor(rewritten, inputs)
     except (Failed, Unsupported) as error:
         _tell(f"fastk leaves a graph to Inductor: {error}", error)
-        record.record_left(module, inputs, str(error))
+        record.record_left(own, inputs, str(error))
     except Exception as error:  # never the user's problem
         _tell_failure("fastk failed and leaves a graph to Inductor", error)
-        record.record_left(module, inputs, f"{type(error).__name__}: {error}")
+        record.record_left(own, inputs, f"{type(error).__name__}: {error}")
     return plain.result()
 
 
