@@ -35,6 +35,20 @@ ProcessIdentity deadProcess() {
   return dead;
 }
 
+/// What the main thread does while it blocks signals no other thread cuts off.
+void expectOthersBlockSignals(pid_t pid) {
+  std::string main = std::to_string(pid), word;
+  for (const auto &task : fs::directory_iterator("/proc/" + main + "/task")) {
+    if (task.path().filename() == main)
+      continue;
+    std::ifstream status(task.path() / "status");
+    while (status >> word && word != "SigBlk:")
+      ;
+    if (status >> word)
+      EXPECT_TRUE(std::stoull(word, nullptr, 16) >> (SIGTERM - 1) & 1);
+  }
+}
+
 class Spool : public testing::Test {
 protected:
   void SetUp() override {
@@ -318,6 +332,7 @@ TEST_F(Spool, AWorkerThatIsEndedGivesItsJobBack) {
   pid_t pid = startWorker({"--follow"});
   std::string claim = folder + "/job-1/claim-1";
   ASSERT_TRUE(appears(claim));
+  expectOthersBlockSignals(pid);
   kill(pid, SIGINT);
   int status = 0;
   ASSERT_EQ(waitpid(pid, &status, 0), pid);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EndingThread.h"
+#include "fastk/System/BlockedSignals.h"
 #include "fastk/Worker/Worker.h"
 #include <atomic>
 #include <cerrno>
@@ -28,6 +29,8 @@ static std::function<void(int)> tellIt;
 
 /// Waits for the signal, and gives it to the process again when it was told.
 static void waitForSignal(int readEnd) {
+  // Who must not be interrupted blocks signals: they are for that thread.
+  fastk::BlockedSignals always;
   int signal = 0;
   while (read(readEnd, &signal, sizeof(signal)) != ssize_t(sizeof(signal)))
     if (errno != EINTR)
