@@ -20,13 +20,10 @@
 #include <chrono>
 #include <map>
 #include <random>
-#include <thread>
 
 using namespace llvm;
 using namespace fastk;
 
-/// Others may have changed the root each time.
-static constexpr int kMostAttempts = 20;
 /// What is older is read again before it is replaced: a server that does not
 /// look at If-Match must not be given the time to have got a newer one.
 static constexpr double kFreshSeconds = 0.05;
@@ -65,7 +62,6 @@ private:
   Error failed(const Twine &what) const {
     return createStringError("bank " + store.getPlace().shown() + ": " + what);
   }
-  void pause();
 
   RemoteCache cache;
   RemoteStore store;
@@ -268,11 +264,6 @@ Error Pusher::send(std::vector<RemotePut> puts) {
   return Error::success();
 }
 
-void Pusher::pause() {
-  std::uniform_real_distribution<double> seconds(0.1, 0.4);
-  std::this_thread::sleep_for(std::chrono::duration<double>(seconds(random)));
-}
-
 Expected<std::vector<PushOutcome>> Pusher::push(ArrayRef<std::string> folders) {
   if (Error error = pack(folders))
     return std::move(error);
@@ -283,7 +274,7 @@ Expected<std::vector<PushOutcome>> Pusher::push(ArrayRef<std::string> folders) {
     return outcomes;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     if (attempt > 0)
-      pause();
+      pauseForOthers();
     if (Error error = readRoot())
       return std::move(error);
     bool isChanged = false;

@@ -16,18 +16,18 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
-#include <chrono>
 #include <map>
-#include <random>
-#include <thread>
 
 using namespace llvm;
 using namespace fastk;
 
 static constexpr int64_t kFormat = 1;
 static constexpr size_t kListLimit = size_t(16) << 20;
-/// Others may have changed the list each time.
-static constexpr int kMostAttempts = 20;
+
+/// Where the list is.
+static std::string listPath() {
+  return "/ac/" + sha256("fastk families " + std::to_string(kFormat));
+}
 
 static constexpr ObjectFile kFiles[] = {{"family.json", true},
                                         {"kernel.cu", false},
@@ -50,14 +50,16 @@ public:
       : store(std::move(place), Patience::Transfer) {}
 
   Error read();
-  /// False where others have changed the list meanwhile.
-  Expected<bool> write();
+  /// Writes it, but where others have changed it meanwhile.
+  Error write();
   Error send(ArrayRef<RemotePut> puts);
   Expected<std::string> object(const std::string &digest);
 
   FamilyList list;
 
 private:
+  /// The list as it is there now, or status 404.
+  Expected<RemoteAnswer> ask();
   Error failed(const Twine &what) const {
     return createStringError("bank " + store.getPlace().shown() + ": " + what);
   }
@@ -115,39 +117,41 @@ static std::string printList(const FamilyList &list) {
   return text;
 }
 
-Error FamilyBank::read() {
-  RemoteAnswer answer =
-      store.get({{remoteFamiliesPath(), "", kListLimit}}).front();
+Expected<RemoteAnswer> FamilyBank::ask() {
+  RemoteAnswer answer = store.get({{listPath(), "", kListLimit}}).front();
   if (!answer.problem.empty())
     return failed(answer.problem);
+  return std::move(answer);
+}
+
+Error FamilyBank::read() {
+  Expected<RemoteAnswer> answer = ask();
+  if (!answer)
+    return answer.takeError();
   list.clear();
   text.clear();
   etag.clear();
-  if (answer.status == 404)
+  if (answer->status == 404)
     return Error::success();
-  Expected<FamilyList> parsed = parseList(answer.body);
+  Expected<FamilyList> parsed = parseList(answer->body);
   if (!parsed)
     return failed(toString(parsed.takeError()) + "; nothing was changed");
   list = std::move(*parsed);
-  text = std::move(answer.body);
-  etag = std::move(answer.etag);
+  text = std::move(answer->body);
+  etag = std::move(answer->etag);
   return Error::success();
 }
 
-Expected<bool> FamilyBank::write() {
+Error FamilyBank::write() {
   // Many servers do not look at If-Match: so it is read once more.
-  RemoteAnswer now =
-      store.get({{remoteFamiliesPath(), "", kListLimit}}).front();
-  if (!now.problem.empty())
-    return failed(now.problem);
-  if (now.status == 404 ? !text.empty() : now.body != text)
-    return false;
-  RemotePut put{remoteFamiliesPath(), printList(list), etag,
+  Expected<RemoteAnswer> now = ask();
+  if (!now)
+    return now.takeError();
+  if (now->status == 404 ? !text.empty() : now->body != text)
+    return Error::success();
+  RemotePut put{listPath(), printList(list), etag,
                 /*onlyNew=*/text.empty()};
-  RemoteAnswer answer = store.put({put}).front();
-  if (!answer.problem.empty())
-    return failed(answer.problem);
-  return answer.status != 412;
+  return send({put});
 }
 
 Error FamilyBank::send(ArrayRef<RemotePut> puts) {
@@ -177,12 +181,6 @@ static Expected<FamilyBank> openBank(StringRef url) {
   return FamilyBank(std::move(*place));
 }
 
-static void pause() {
-  std::random_device device;
-  std::uniform_int_distribution<int> milliseconds(100, 400);
-  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds(device)));
-}
-
 Expected<std::vector<FamilyOutcome>>
 fastk::pushFamilies(StringRef url, ArrayRef<FamilyFolder> families,
                     bool replaces) {
@@ -190,33 +188,35 @@ fastk::pushFamilies(StringRef url, ArrayRef<FamilyFolder> families,
   if (!bank)
     return bank.takeError();
   std::vector<std::string> objects;
+  std::vector<FamilyOutcome> outcomes;
   for (const FamilyFolder &family : families) {
     Expected<std::string> object = packFiles("family", family.folder, kFiles);
     if (!object)
       return object.takeError();
     objects.push_back(std::move(*object));
+    outcomes.push_back(
+        {family.target + "/" + family.name, FamilyOutcome::Kept, ""});
   }
+  // Until they are all there: where nobody looks at If-Match, somebody else's
+  // list may come right behind this one.
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     if (attempt > 0)
-      pause();
+      pauseForOthers();
     if (Error error = bank->read())
       return std::move(error);
-    std::vector<FamilyOutcome> outcomes;
     std::vector<RemotePut> puts;
-    for (auto [family, object] : zip_equal(families, objects)) {
-      std::string place = family.target + "/" + family.name;
+    for (auto [object, outcome] : zip_equal(objects, outcomes)) {
       std::string digest = sha256(object);
-      auto [at, isNew] = bank->list.try_emplace(place, digest);
-      if (!isNew && at->second == digest) {
-        outcomes.push_back({place, FamilyOutcome::Kept, ""});
+      auto [at, isNew] = bank->list.try_emplace(outcome.place, digest);
+      if (!isNew && at->second == digest)
         continue;
-      }
       if (!isNew && !replaces) {
-        outcomes.push_back({place, FamilyOutcome::LeftOut, kIsAnother.str()});
+        outcome = {outcome.place, FamilyOutcome::LeftOut, kIsAnother.str()};
         continue;
       }
-      outcomes.push_back(
-          {place, isNew ? FamilyOutcome::Stored : FamilyOutcome::Replaced, ""});
+      // Later attempts find what this one brought.
+      if (outcome.kind == FamilyOutcome::Kept)
+        outcome.kind = isNew ? FamilyOutcome::Stored : FamilyOutcome::Replaced;
       at->second = digest;
       puts.push_back({remoteObjectPath(digest), object});
     }
@@ -225,20 +225,8 @@ fastk::pushFamilies(StringRef url, ArrayRef<FamilyFolder> families,
     // The list last: who reads it finds all that it names.
     if (Error error = bank->send(puts))
       return std::move(error);
-    Expected<bool> isWritten = bank->write();
-    if (!isWritten)
-      return isWritten.takeError();
-    if (!*isWritten)
-      continue;
-    // Where nobody looks at If-Match somebody else's list may have come right
-    // behind this one: what it has left out goes in anew.
-    pause();
-    if (Error error = bank->read())
+    if (Error error = bank->write())
       return std::move(error);
-    if (all_of(outcomes, [&](const FamilyOutcome &outcome) {
-          return bank->list.count(outcome.place) > 0;
-        }))
-      return outcomes;
   }
   return createStringError("bank " + url +
                            ": others changed its list of families each time; "

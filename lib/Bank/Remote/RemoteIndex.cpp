@@ -24,10 +24,6 @@ std::string fastk::remoteRootPath() {
   return "/ac/" + sha256("fastk bank " + std::to_string(kFormat));
 }
 
-std::string fastk::remoteFamiliesPath() {
-  return "/ac/" + sha256("fastk families " + std::to_string(kFormat));
-}
-
 std::string fastk::remoteObjectPath(StringRef digest) {
   return "/cas/" + digest.str();
 }

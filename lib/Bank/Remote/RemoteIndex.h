@@ -48,8 +48,6 @@ struct RemoteRoot {
 
 /// Where the root is: "/ac/" and 64 hex digits, as bazel-remote wants it.
 std::string remoteRootPath();
-/// Where the list of families is.
-std::string remoteFamiliesPath();
 /// Where the object with this digest is.
 std::string remoteObjectPath(llvm::StringRef digest);
 /// 64 lower-case hex digits.

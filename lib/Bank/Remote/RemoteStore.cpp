@@ -12,6 +12,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
 #include <cstdlib>
+#include <random>
+#include <thread>
 
 using namespace llvm;
 using namespace fastk;
@@ -211,4 +213,10 @@ std::vector<RemoteAnswer> RemoteStore::put(ArrayRef<RemotePut> requests) {
     request.body = each.body;
   }
   return run(std::move(all));
+}
+
+void fastk::pauseForOthers() {
+  std::random_device device;
+  std::uniform_real_distribution<double> seconds(0.1, 0.4);
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds(device)));
 }

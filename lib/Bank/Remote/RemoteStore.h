@@ -77,6 +77,12 @@ private:
   std::string problem;
 };
 
+/// Waits some tenths of a second, by chance: those who change the same object
+/// at once do not meet each time.
+void pauseForOthers();
+/// How often a change is tried that others may come before.
+constexpr int kMostAttempts = 20;
+
 } // namespace fastk
 
 #endif // FASTK_LIB_BANK_REMOTE_REMOTESTORE_H
