@@ -9,8 +9,8 @@
 // them and says how long each step took. Keep another process at the GPUs:
 // without one the driver also wakes them, which takes a tenth of a second more.
 //
-//   cc -O1 gpu_contexts.c -o gpu_contexts -I$CUDA/include -L$CUDA/lib64/stubs
-//   -lcuda CUDA_DEVICE_MAX_CONNECTIONS=1 ./gpu_contexts AT_ONCE GPUS ROUNDS
+//   cc -O1 gpu_contexts.c -o gpu_contexts -I$CUDA/include -lcuda
+//   CUDA_DEVICE_MAX_CONNECTIONS=1 ./gpu_contexts AT_ONCE GPUS ROUNDS
 //
 //===----------------------------------------------------------------------===//
 
