@@ -1,21 +1,32 @@
-"""Runs a search until the machine was quiet enough for its winner's second measurement.
+"""Runs a search until nothing waits for a quieter machine.
 
   until_quiet.py COMMAND...
 
-The search says itself that its winner waits for that, and that the same command goes on
-with it; up to six runs. Prints what each printed, and ends as the last did.
+A second measurement that noise spoiled, and an evaluation that failed through no fault of
+its variant, are made again by the same command: a run after one of them may find other
+winners. Up to twelve runs, the later ones after a pause, as noise comes and goes. Prints
+what each printed, and ends as the last did; 1 where the machine was never quiet enough.
 """
+import re
 import subprocess
 import sys
+import time
+
+RUNS = 12
+LONGEST_PAUSE = 10.0
+WAITS = re.compile("not promoted|failed through no fault of")
 
 
 def runs_until_quiet(command):
     """Each run of `command` as it ends, with all that it said in `stdout`."""
-    for _ in range(6):
+    for earlier in range(RUNS):
+        # Noise is often over at once: the first runs follow each other.
+        time.sleep(min(max(0.0, 2.0 * (earlier - 2)), LONGEST_PAUSE))
         ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         yield ran
-        if ran.returncode != 0 or "not promoted" not in ran.stdout:
+        if ran.returncode != 0 or not WAITS.search(ran.stdout):
             return
+    sys.exit(f"until_quiet.py: the machine was too noisy in each of {RUNS} runs")
 
 
 def main():
