@@ -97,7 +97,8 @@ OPTIONS:
   --version        Version and formats
 
 EXIT CODES: 0 every verdict was written, whatever it says; 1 the job or the command
-line is wrong, with a diagnostic on stderr; 130, 143 interrupted, nothing written.
+line is wrong, with a diagnostic on stderr; 129, 130, 143 ended by SIGHUP, Ctrl-C or
+SIGTERM: what was answered stays, the job at hand has no answer and is free for others.
 )";
 
 /// More than this is no job.

@@ -222,6 +222,28 @@ TEST_F(FilesProposerTest, TunedNumbersAreVaried) {
   EXPECT_THAT(gridOf(near->front()), HasSubstr("\"grid\":[128"));
 }
 
+// As in a family's plan.
+TEST_F(FilesProposerTest, WorkspacesMayHaveNames) {
+  auto plan = [](const char *entry, const char *name) {
+    return std::string(R"({"format": 1, "workspaces": [{)") + entry +
+           R"("bytes": 64}], "steps": [{"launch": "k", "grid": [8],
+           "block": [32], "arguments": ["in0", ")" +
+           name + R"(", "out0"]}]})";
+  };
+  variant("v", plan(R"("name": "sums", )", "ws:sums"), kIdea, "kernel.cu");
+  auto proposer = createFilesProposer(folder.str());
+  ASSERT_TRUE(static_cast<bool>(proposer))
+      << llvm::toString(proposer.takeError());
+  auto ideas = ideasOf(**proposer, request(), 1);
+  ASSERT_EQ(ideas->size(), 1u);
+  auto variants = variantsOf(**proposer, request(), ideas->front(), 1);
+  std::string error;
+  auto expected = worker::parseLaunchPlan(plan("", "ws0"), error);
+  ASSERT_TRUE(expected) << error;
+  ASSERT_TRUE(variants->front().plan);
+  EXPECT_EQ(worker::toJSON(*variants->front().plan), worker::toJSON(*expected));
+}
+
 TEST_F(FilesProposerTest, ErrorsInALaunchPlan) {
   for (auto [plan, problem] : {
            std::pair{"{", "not JSON"},

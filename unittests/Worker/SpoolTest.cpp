@@ -8,23 +8,25 @@
 
 #include "Spool/Claim.h"
 #include "Spool/ProcessIdentity.h"
+#include "SpoolFixture.h"
 #include "WorkerHarness.h"
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
 using namespace fastk::worker;
 using namespace fastk::worker::test;
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -48,103 +50,6 @@ void expectOthersBlockSignals(pid_t pid) {
       EXPECT_TRUE(std::stoull(word, nullptr, 16) >> (SIGTERM - 1) & 1);
   }
 }
-
-class Spool : public testing::Test {
-protected:
-  void SetUp() override {
-    std::string pattern = ::testing::TempDir() + "fastk-spool-XXXXXX";
-    folder = mkdtemp(pattern.data());
-  }
-  void TearDown() override {
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);
-  }
-
-  /// Writes a job with its programs beside it, as a search does.
-  void add(const std::string &name, Job job) {
-    fs::create_directory(folder + "/" + name);
-    job.id = name;
-    auto take = [&](Program &program, const char *as) {
-      fs::copy_file(program.path, folder + "/" + name + "/" + as);
-      program.path = as;
-    };
-    take(job.oracle, "oracle.so");
-    take(job.baseline, "baseline.so");
-    take(job.candidate, "candidate.so");
-    write(name, toJSON(job));
-  }
-  void write(const std::string &name, const std::string &text) {
-    fs::create_directory(folder + "/" + name);
-    std::ofstream(folder + "/" + name + "/job.json") << text;
-  }
-  /// A verdict on a job of that name, in a spool of its own.
-  std::string record(const std::string &name, double seconds) {
-    std::string recorded = folder + "/recorded";
-    fs::create_directories(recorded + "/" + name);
-    Verdict verdict;
-    verdict.id = name;
-    verdict.status = Status::Wrong;
-    verdict.reason = "as recorded";
-    verdict.resources.wallSeconds = seconds;
-    std::ofstream(recorded + "/" + name + "/verdict.json")
-        << toJSON(verdict) << "\n";
-    return recorded;
-  }
-  /// Starts the worker; what it says goes to a file.
-  pid_t startWorker(const std::vector<std::string> &options,
-                    const std::string &log = "/dev/null") {
-    std::vector<std::string> words = {"fastk-worker", "--spool", folder};
-    words.insert(words.end(), options.begin(), options.end());
-    std::vector<char *> arguments;
-    for (std::string &word : words)
-      arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    pid_t pid = fork();
-    EXPECT_GE(pid, 0);
-    if (pid == 0) {
-      freopen(log.c_str(), "w", stderr);
-      execv(FASTK_WORKER, arguments.data());
-      _exit(127);
-    }
-    return pid;
-  }
-  /// Whether a file comes to be within ten seconds.
-  static bool appears(const std::string &path) {
-    for (int i = 0; i < 1000 && !fs::exists(path); ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    return fs::exists(path);
-  }
-  /// The same of a text in a file.
-  static bool appearsIn(const std::string &path, const std::string &said) {
-    for (int look = 0; look < 500; ++look) {
-      std::stringstream text;
-      text << std::ifstream(path).rdbuf();
-      if (text.str().find(said) != std::string::npos)
-        return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-    return false;
-  }
-  Job right() { return reduceJob(compile("reduce.c", "")); }
-  Output run() { return runWorker("", "--spool " + folder); }
-  bool isAnswered(const std::string &name) {
-    return fs::exists(folder + "/" + name + "/verdict.json");
-  }
-  std::string textOf(const std::string &name) {
-    std::ifstream stream(folder + "/" + name + "/verdict.json");
-    std::stringstream text;
-    text << stream.rdbuf();
-    return text.str();
-  }
-  Verdict verdictOf(const std::string &name) {
-    std::string error;
-    std::optional<Verdict> verdict = parseVerdict(textOf(name), error);
-    EXPECT_TRUE(verdict) << name << ": " << error;
-    return verdict ? *verdict : Verdict();
-  }
-
-  std::string folder;
-};
 
 } // namespace
 
@@ -556,6 +461,32 @@ TEST_F(Spool, TellsWhatEndsItAndWhomItFollows) {
       "fastk-worker: job-1: 1 worker ended at it without an answer; it is "
       "begun again");
   EXPECT_EQ(said["takes over"].value("deaths", 0.0), 1);
+}
+
+/// Whoever ends it does not wait for whoever reads its log.
+TEST_F(Spool, EndsThoughNobodyReadsItsLog) {
+  std::string log = folder + "/log";
+  ASSERT_EQ(mkfifo(log.c_str(), 0600), 0);
+  int pipe = open(log.c_str(), O_RDWR | O_NONBLOCK);
+  ASSERT_GE(pipe, 0);
+  record("job-1", /*seconds=*/60);
+  add("job-1", right());
+  pid_t pid =
+      startWorker({"--follow", "--rehearse=" + folder + "/recorded"}, log);
+  EXPECT_TRUE(appears(folder + "/job-1/claim-1"));
+  // As full as it gets.
+  while (write(pipe, "x", 1) == 1)
+    ;
+  auto start = std::chrono::steady_clock::now();
+  kill(pid, SIGTERM);
+  int status = 0;
+  for (int look = 0; look < 1000 && waitpid(pid, &status, WNOHANG) == 0; ++look)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(WEXITSTATUS(status), 143);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(8));
+  if (status == 0)
+    kill(pid, SIGKILL);
+  close(pipe);
 }
 
 /// So that whoever watches is told of a worker that is stuck in its first job.

@@ -123,6 +123,17 @@ static Expected<std::string> readText(const Twine &path) {
   return (*buffer)->getBuffer().str();
 }
 
+/// Whether entries of a plan have names, which stand for their numbers.
+static bool hasNames(const json::Object &plan) {
+  for (StringRef list : {"workspaces", "tensor_maps"})
+    if (const json::Array *entries = plan.getArray(list))
+      for (const json::Value &entry : *entries)
+        if (const json::Object *object = entry.getAsObject();
+            object && object->get("name"))
+          return true;
+  return false;
+}
+
 /// Fills in what plan.json says of the workload; the text of the plan itself,
 /// which is empty where there is none.
 static Expected<std::string> readPlan(const Twine &path, HandWritten &entry,
@@ -146,6 +157,7 @@ static Expected<std::string> readPlan(const Twine &path, HandWritten &entry,
     return fileProblem(path, launches ? "must hold one object, a plan"
                                       : "must hold one object, as "
                                         "{\"workspace_bytes\": 0}");
+  bool isTemplate = launches && hasNames(*object);
   json::Object planFields;
   for (auto &[field, content] : *object) {
     StringRef name = field;
@@ -176,9 +188,9 @@ static Expected<std::string> readPlan(const Twine &path, HandWritten &entry,
     if (!planFields.empty())
       raw_string_ostream(*text) << json::Value(std::move(planFields));
   }
-  // With expressions it is no launch plan yet.
+  // With names and expressions it is no launch plan yet.
   std::string problem;
-  if (launches && !families::hasExpressions(*text) &&
+  if (launches && !isTemplate && !families::hasExpressions(*text) &&
       !worker::parseLaunchPlan(*text, problem))
     return fileProblem(path, problem);
   return std::move(*text);

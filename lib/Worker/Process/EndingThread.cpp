@@ -11,8 +11,10 @@
 #include "fastk/Worker/Worker.h"
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <fcntl.h>
+#include <future>
 #include <mutex>
 #include <thread>
 #include <unistd.h>
@@ -27,6 +29,15 @@ static std::atomic<bool> wasHandedOver{false};
 static std::mutex tellMutex;
 static std::function<void(int)> tellIt;
 
+/// Whoever reads what is said may have stopped: so long it is waited for.
+static constexpr std::chrono::seconds kLongestTelling{1};
+
+static void tellOf(int signal) {
+  std::lock_guard<std::mutex> lock(tellMutex);
+  if (tellIt)
+    tellIt(signal);
+}
+
 /// Waits for the signal, and gives it to the process again when it was told.
 static void waitForSignal(int readEnd) {
   // Who must not be interrupted blocks signals: they are for that thread.
@@ -35,11 +46,10 @@ static void waitForSignal(int readEnd) {
   while (read(readEnd, &signal, sizeof(signal)) != ssize_t(sizeof(signal)))
     if (errno != EINTR)
       return;
-  {
-    std::lock_guard<std::mutex> lock(tellMutex);
-    if (tellIt)
-      tellIt(signal);
-  }
+  std::packaged_task<void(int)> telling(tellOf);
+  std::future<void> isTold = telling.get_future();
+  std::thread(std::move(telling), signal).detach();
+  isTold.wait_for(kLongestTelling);
   kill(getpid(), signal);
 }
 

@@ -15,7 +15,8 @@ namespace fastk::worker {
 
 /// Has \p tell called, on a thread of its own, when a signal is about to end
 /// this process, for as long as the object lives. Only one may live at a time.
-/// A second signal ends the process without waiting for it.
+/// The process ends a second later though \p tell has not returned, and at once
+/// by a second signal.
 class EndingThread {
 public:
   explicit EndingThread(std::function<void(int signal)> tell);

@@ -87,6 +87,8 @@ private:
   Turn takeTurn();
   /// The same as answer(), as those see it who watch.
   bool answerWatched(const fs::path &folder, Claim &claim);
+  /// Of a job; empty: there is none at hand.
+  void setJobAtHand(std::string name);
   /// Says that a signal ends this worker, and what becomes of its job.
   void sayEnded(int signal);
   /// Answers a job that is claimed; false where it cannot.
@@ -192,6 +194,8 @@ bool SpoolWorker::answer(const fs::path &folder, Claim &claim) {
     jobs.remove(folder);
     return false;
   }
+  // It is nobody's any more, whatever ends this worker from here on.
+  setJobAtHand("");
   jobs.remove(folder);
   claim.settle();
   ++done;
@@ -200,14 +204,15 @@ bool SpoolWorker::answer(const fs::path &folder, Claim &claim) {
   return true;
 }
 
+void SpoolWorker::setJobAtHand(std::string name) {
+  std::lock_guard<std::mutex> lock(jobMutex);
+  jobAtHand = std::move(name);
+}
+
 bool SpoolWorker::answerWatched(const fs::path &folder, Claim &claim) {
-  auto setJob = [this](std::string name) {
-    std::lock_guard<std::mutex> lock(jobMutex);
-    jobAtHand = std::move(name);
-  };
   std::string name = folder.filename().string();
   jobStarted = std::time(nullptr);
-  setJob(name);
+  setJobAtHand(name);
   if (int deaths = claim.earlierDeaths())
     log.say("takes over",
             "fastk-worker: " + name + ": " + std::to_string(deaths) +
@@ -217,7 +222,7 @@ bool SpoolWorker::answerWatched(const fs::path &folder, Claim &claim) {
   showMetrics(/*atOnce=*/true);
   bool isDone = answer(folder, claim);
   jobStarted = 0;
-  setJob("");
+  setJobAtHand("");
   return isDone;
 }
 

@@ -12,7 +12,6 @@ the winner's program, if it has won a duel against Inductor on this machine. All
 Inductor's, with its modes and options. What fastk does not take goes through as it is.
 """
 
-import concurrent.futures
 import contextlib
 import hashlib
 import logging
@@ -20,7 +19,7 @@ import warnings
 
 import torch
 
-from . import compiler, duel, graphs, ops, record, regions, whole
+from . import compiler, duel, graphs, ops, record, regions, whole, work
 from .errors import Failed, Unsupported
 from .importing import Importer, Imports
 from .store import Store
@@ -38,8 +37,11 @@ def fastk(module, inputs, *, mode=None, options=None):
     try:
         # Inductor changes what it is given.
         own = regions.replace_all(module, [])
-        rewritten = rewrite(own, inputs, inductor.config, meanwhile=plain.prepare)
+        ahead = None if gives_weights_away(inductor.config) else plain.prepare
+        rewritten = rewrite(own, inputs, inductor.config, meanwhile=ahead)
         if rewritten is not own:
+            # What was made ahead holds memory, and is wanted no more.
+            plain.made = None
             return inductor(rewritten, inputs)
     except (Failed, Unsupported) as error:
         _tell(f"fastk leaves a graph to Inductor: {error}", error)
@@ -70,6 +72,12 @@ class Plain:
         if self.error is not None:
             raise self.error
         return self.made
+
+
+def gives_weights_away(config):
+    """Whether Inductor may leave a graph without its weights after it has compiled it."""
+    with torch._inductor.config.patch(config):
+        return torch._inductor.config.freezing
 
 
 _told = set()
@@ -164,24 +172,12 @@ class Rewriter:
         text = self.imports.text_of_data(data)
         return text, compiler.workloads_of(text, self.settings)
 
-    def ask_beside(self, data, meanwhile):
-        """As ask(), in processes of their own while something else is done here."""
-        with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            asked = pool.submit(self.ask, data)
-            try:
-                meanwhile()
-            except BaseException:
-                # Ctrl-C: nobody wants the answer.
-                self.imports.importer.stop()
-                raise
-            return asked.result()
-
     def run(self, module, inputs, meanwhile=None):
         """The graph with ops for regions; the graph itself where there are none."""
         data = graphs.to_data(module, inputs)
         # With its text, what is left takes less than Inductor.
         if meanwhile and not self.imports.are_there(data):
-            text, found = self.ask_beside(data, meanwhile)
+            text, found = work.beside(lambda: self.ask(data), meanwhile)
         else:
             text, found = self.ask(data)
         chosen, taken = [], set()

@@ -10,13 +10,13 @@ import dataclasses
 import hashlib
 import json
 import os
-import signal
 import subprocess
 import tempfile
 
 import torch
 
 from .. import programs
+from . import work
 from .errors import Failed, Unsupported
 
 #: Seconds that one run of fastk-opt may take.
@@ -128,12 +128,12 @@ def _call(command):
         raise Failed(
             f"{command[0]} cannot be run: {error.strerror}: let FASTK_OPT name fastk-opt"
         ) from None
-    with process:
+    with process, work.watched(process):
         try:
             said = process.communicate(timeout=TIMEOUT)[1]
             return process.returncode, said
         except BaseException as error:
-            os.killpg(process.pid, signal.SIGKILL)
+            work.end(process)
             process.wait()
             if isinstance(error, subprocess.TimeoutExpired):
                 raise Failed(f"fastk-opt takes longer than {TIMEOUT} s") from None

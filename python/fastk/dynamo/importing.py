@@ -22,6 +22,7 @@ import time
 
 from . import graphs
 from .errors import Failed, Unsupported
+from .work import watched
 
 #: Seconds that an import may take; the first one starts Python and loads torch.
 TIMEOUT = 300
@@ -99,7 +100,8 @@ class Importer:
             file.flush()
             try:
                 self._start()
-                answer = self._ask(file.name)
+                with watched(self.process):
+                    answer = self._ask(file.name)
             except BaseException:
                 # It may be at anything.
                 self.stop()

@@ -6,6 +6,9 @@
 # ===----------------------------------------------------------------------===#
 """While a graph is imported for the first time, Inductor compiles it as it is."""
 
+import os
+import signal
+import subprocess
 import threading
 import time
 
@@ -26,7 +29,7 @@ from worlds import (  # noqa: F401
     with_winners,
 )
 
-from fastk.dynamo import backend, importing
+from fastk.dynamo import backend, importing, work
 from fastk.dynamo.errors import Unsupported
 
 #: Seconds after which what does not come has not come.
@@ -110,24 +113,109 @@ def test_a_failure_of_inductor_is_the_users(home, monkeypatch):  # noqa: F811
     assert len(calls) == 1
 
 
-def test_ctrl_c_ends_the_import(home, monkeypatch, tmp_path):  # noqa: F811
-    importer = backend.Importer()
-    monkeypatch.setattr(backend, "_importer", importer)
-    hangs = script(tmp_path, "python", f"echo > {tmp_path}/began; exec sleep 600")
-    monkeypatch.setattr("sys.executable", str(hangs))
-    processes = []
+def test_weights_that_inductor_takes_are_not_given_twice(home, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(torch._inductor.config, "freezing", True)
+    seen = []
 
-    def interrupt(module, inputs, **options):
-        deadline = time.monotonic() + PATIENCE
-        while not (tmp_path / "began").exists() and time.monotonic() < deadline:
-            time.sleep(0.01)
-        processes.append(importer.process)
-        raise KeyboardInterrupt
+    def import_it(importer, data):
+        seen.append("import")
+        raise Unsupported("by decree")
 
-    monkeypatch.setattr(compile_fx, "compile_fx", interrupt)
+    def compile_it(module, inputs, **options):
+        seen.append("compile")
+        return module.forward
+
+    monkeypatch.setattr(importing.Importer, "text_of", import_it)
+    monkeypatch.setattr(compile_fx, "compile_fx", compile_it)
+    model, (x,) = mlp()
+    with torch.no_grad():
+        warned(lambda: compiled(model)(x))
+    assert seen == ["import", "compile"]
+
+
+def hanging(folder):
+    """(a program that hangs, the file that has its number once it runs)."""
+    began = folder / "began"
+    text = f"echo $$ > {began}.new; mv {began}.new {began}; exec sleep 600"
+    return script(folder, "hangs", text), began
+
+
+def appears(path):
+    """Waits for a file that a process writes."""
+    deadline = time.monotonic() + PATIENCE
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return path.exists()
+
+
+def ends(pid):
+    """Waits for the end of a process that another thread waits for."""
+    deadline = time.monotonic() + PATIENCE
+    while os.path.exists(f"/proc/{pid}") and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not os.path.exists(f"/proc/{pid}")
+
+
+@pytest.fixture
+def interrupts():
+    """Ctrl-C raises KeyboardInterrupt; a shell's background jobs, as these may be, ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def press_ctrl_c(path):
+    """Once there is a file."""
+    appears(path)
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize("when", ["compiles", "waits"])
+@pytest.mark.parametrize("what", ["import", "fastk-opt"])
+def test_ctrl_c_ends_what_is_asked(home, interrupts, monkeypatch, tmp_path, what, when):  # noqa: F811
+    """While Inductor compiles, and while the answer is waited for after it."""
+    hangs, began = hanging(tmp_path)
+    monkeypatch.setattr(backend, "_importer", importer := backend.Importer())
+    if what == "import":
+        monkeypatch.setattr("sys.executable", str(hangs))
+    else:
+        monkeypatch.setattr(importing.Importer, "text_of", lambda importer, data: "module {}")
+        monkeypatch.setenv("FASTK_OPT", str(hangs))
+
+    def compile_it(module, inputs, **options):
+        if when == "compiles":
+            assert appears(began)
+            raise KeyboardInterrupt
+        threading.Thread(target=press_ctrl_c, args=[began], daemon=True).start()
+        return module.forward
+
+    monkeypatch.setattr(compile_fx, "compile_fx", compile_it)
     model, (x,) = mlp()
     start = time.monotonic()
     with torch.no_grad(), pytest.raises(KeyboardInterrupt):
         compiled(model)(x)
     assert time.monotonic() - start < PATIENCE
-    assert processes[0].poll() is not None and importer.process is None
+    assert ends(int(began.read_text()))
+    importer.stop()
+
+
+def test_ctrl_c_before_anything_began(home, monkeypatch, tmp_path):  # noqa: F811
+    """Whatever is started later for nobody ends at once."""
+    hangs, _ = hanging(tmp_path)
+    cancelled = threading.Event()
+    done = threading.Event()
+
+    def call():
+        assert cancelled.wait(PATIENCE)
+        process = subprocess.Popen([str(hangs)], start_new_session=True)
+        with work.watched(process):
+            process.wait()
+        done.set()
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        work.beside(call, interrupt)
+    cancelled.set()
+    assert done.wait(PATIENCE)

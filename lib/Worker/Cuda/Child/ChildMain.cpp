@@ -82,8 +82,10 @@ private:
   cuda::CUstream stream = nullptr;
   /// Around the program; and behind the kernel that waits for its memory.
   cuda::CUevent begin = nullptr, end = nullptr, fenced = nullptr;
-  /// What that kernel takes behind work that is in memory.
-  double fenceNs = 1e9;
+  /// What that kernel takes behind work that is in memory, as this program's
+  /// time saw it.
+  static constexpr double kNoFence = 1e9;
+  double fenceNs = kNoFence;
   MemoryKernels memory;
   /// What warmUp() writes: several times any L2 cache.
   cuda::CUdeviceptr written = 0;
@@ -163,6 +165,7 @@ std::string CudaChild::start(const std::string &payload) {
       return error;
     image = assembled;
   }
+  fenceNs = kNoFence;
   program = std::make_unique<cuda::LoadedProgram>(*driver);
   error = program->load(image, std::move(*plan));
   if (!error.empty() || isTrusted)

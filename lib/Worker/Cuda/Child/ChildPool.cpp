@@ -161,6 +161,11 @@ std::unique_ptr<ChildProcess> ChildPool::takeTrusted() {
 
 void ChildPool::keep(const std::string &key,
                      std::unique_ptr<ChildProcess> process) {
+  // One that came while all others were at work.
+  if (trusted > mostTrusted) {
+    retire(std::move(process));
+    return;
+  }
   loaded.emplace_back(key, std::move(process));
 }
 

@@ -47,6 +47,22 @@ static bool isTrusted(ProgramRole part) {
          part == ProgramRole::Control || part == ProgramRole::Empty;
 }
 
+/// What a process has used so far.
+static double cpuSecondsOf(pid_t pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string text((std::istreambuf_iterator<char>(stat)), {});
+  // Behind the name, which may hold anything: the 12th and 13th are ticks.
+  std::istringstream fields(
+      text.substr(std::min(text.size(), text.rfind(')'))));
+  std::string field;
+  double ticks = 0, number = 0;
+  for (int i = 0; i < 12; ++i)
+    fields >> field;
+  for (int i = 0; i < 2 && fields >> number; ++i)
+    ticks += number;
+  return ticks / double(sysconf(_SC_CLK_TCK));
+}
+
 std::unique_ptr<CudaChild> CudaChild::start(GpuSession &session,
                                             ProgramRole part,
                                             const std::string &image,
@@ -63,8 +79,10 @@ std::unique_ptr<CudaChild> CudaChild::start(GpuSession &session,
   ChildPool &pool = ChildPool::get();
   std::unique_ptr<CudaChild> child(
       new CudaChild(session, part, isTrusted(part) ? payload : ""));
-  if (isTrusted(part) && (child->process = pool.takeLoaded(payload)))
+  if (isTrusted(part) && (child->process = pool.takeLoaded(payload))) {
+    child->cpuSecondsBefore = cpuSecondsOf(child->process->pid);
     return child;
+  }
   child->process = isTrusted(part) ? pool.takeTrusted() : pool.take();
   if (!child->process) {
     failure = {Status::Error,
@@ -76,6 +94,8 @@ std::unique_ptr<CudaChild> CudaChild::start(GpuSession &session,
     failure = {Status::Error, "a process with a CUDA context did not start"};
     return nullptr;
   }
+  if (isTrusted(part))
+    child->cpuSecondsBefore = cpuSecondsOf(child->process->pid);
   CudaReply reply;
   if (!child->ask(CudaCommand::Start, isTrusted(part), payload, startSeconds,
                   reply, failure))
@@ -288,23 +308,15 @@ Resources CudaChild::finish() {
   Resources resources;
   if (!process)
     return resources;
-  // A process that goes on has used what it has used so far.
-  std::string folder = "/proc/" + std::to_string(process->pid);
-  std::ifstream status(folder + "/status"), stat(folder + "/stat");
-  for (std::string word; status >> word;)
-    if (word == "VmHWM:" && status >> resources.peakMemoryBytes)
-      resources.peakMemoryBytes *= 1024;
-  std::string text((std::istreambuf_iterator<char>(stat)), {});
-  // Behind the name, which may hold anything: the 12th and 13th are ticks.
-  std::istringstream fields(
-      text.substr(std::min(text.size(), text.rfind(')'))));
-  std::string field;
-  double ticks = 0, number = 0;
-  for (int i = 0; i < 12; ++i)
-    fields >> field;
-  for (int i = 0; i < 2 && fields >> number; ++i)
-    ticks += number;
-  resources.cpuSeconds = ticks / double(sysconf(_SC_CLK_TCK));
+  resources.cpuSeconds = cpuSecondsOf(process->pid) - cpuSecondsBefore;
+  // The most of a process that goes on is that of whichever program was
+  // largest.
+  if (key.empty()) {
+    std::ifstream status("/proc/" + std::to_string(process->pid) + "/status");
+    for (std::string word; status >> word;)
+      if (word == "VmHWM:" && status >> resources.peakMemoryBytes)
+        resources.peakMemoryBytes *= 1024;
+  }
   release();
   return resources;
 }

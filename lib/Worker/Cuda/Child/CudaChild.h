@@ -74,6 +74,8 @@ private:
   /// Of a trusted program; else empty.
   std::string key;
   std::unique_ptr<ChildProcess> process;
+  /// What a trusted program's process had used when this one got it.
+  double cpuSecondsBefore = 0;
   std::map<uint32_t, Slot> slots;
   /// Of the call at hand.
   uint64_t callKey = 0;
