@@ -90,6 +90,7 @@ llvm::Error SearchLoop::conclude(size_t index, const BegunSearch &search,
   if (result.isOutOfTime)
     noteOutOfTime(index, result.evaluationSeconds);
   printTrajectory(result, title, run.said());
+  reportUntried(search, result);
   if (result.unproven)
     unproven.emplace_back(prepared.features.name, *result.unproven);
   if (result.end == SearchEnd::Disagreement)

@@ -116,6 +116,9 @@ private:
   }
   void reportSkipped() const;
   void reportUnproved() const;
+  /// What people have written since the journal was.
+  void reportUntried(const BegunSearch &search,
+                     const SearchResult &result) const;
   /// The minutes ended a search, or left it none.
   void noteOutOfTime(size_t index, double evaluationSeconds);
   /// Whose searches these are, and what more minutes could gain.

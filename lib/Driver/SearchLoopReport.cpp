@@ -35,6 +35,22 @@ void SearchLoop::reportUnproved() const {
     run.said() << "the same command goes on where it was\n";
 }
 
+void SearchLoop::reportUntried(const BegunSearch &search,
+                               const SearchResult &result) const {
+  // Where a search ended early there may be any number.
+  if (result.isReplay || (result.end != SearchEnd::Rounds &&
+                          result.end != SearchEnd::Stagnation &&
+                          result.end != SearchEnd::Exhausted))
+    return;
+  ProposalContext context = search.prepared.input->workload;
+  context.history = result.history;
+  for (const Proposer *proposer : run.proposers)
+    if (std::string names = proposer->untried(context); !names.empty())
+      run.said() << "  " << proposer->name() << ": not tried: " << names
+                 << ": the journal has this search as it was before; another "
+                    "one, with --journal=DIR, tries what is there now\n";
+}
+
 void SearchLoop::noteOutOfTime(size_t index, double evaluationSeconds) {
   if (run.options.replay)
     return;

@@ -74,6 +74,18 @@ static void describeRun(const SearchRun &run, ArrayRef<SearchTarget> targets,
                                  /*isComplete=*/!target.isWanted});
 }
 
+/// What people wrote and nothing has tried would go by unseen.
+static void sayUnused(const SearchRun &run) {
+  // What it can be cut into is searched by itself.
+  if (run.options.partOfBudget < 1)
+    return;
+  for (const Proposer *proposer : run.proposers)
+    if (std::string what = proposer->unused(); !what.empty())
+      run.said() << proposer->name()
+                 << ": not tried, as no workload that was searched fits: "
+                 << what << "; plan.json says so\n";
+}
+
 /// `record` gets what can be recorded so far, whatever the end.
 static llvm::Expected<SearchModelEnd>
 searchAll(Location loc, ArrayRef<DistinctWorkload> workloads, BankStack &banks,
@@ -93,7 +105,11 @@ searchAll(Location loc, ArrayRef<DistinctWorkload> workloads, BankStack &banks,
   llvm::Expected<std::vector<ModelPart>> parts = profileModel(run, targets);
   if (!parts)
     return parts.takeError();
-  return searchTargets(run, targets, std::move(*parts), record);
+  llvm::Expected<SearchModelEnd> end =
+      searchTargets(run, targets, std::move(*parts), record);
+  if (end && *end == SearchModelEnd::Done)
+    sayUnused(run);
+  return end;
 }
 
 llvm::Expected<SearchModelEnd>

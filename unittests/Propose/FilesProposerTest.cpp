@@ -123,6 +123,19 @@ TEST_F(FilesProposerTest, OtherWorkloadsAreLeftOut) {
   for (const Idea &idea : *ideas)
     ids.push_back(idea.id);
   EXPECT_THAT(ids, testing::ElementsAre("files/right-key", "files/right-name"));
+  EXPECT_EQ((*proposer)->unused(), "wrong-key is for the key " + other +
+                                       ", wrong-name is for the name softmax");
+}
+
+TEST_F(FilesProposerTest, WhatNobodyAskedForIsNotMissed) {
+  variant("wrong", "{\"name\": \"softmax\"}", kIdea);
+  variant("right", "{\"name\": \"add\"}", kIdea);
+  auto proposer = createFilesProposer(folder.str());
+  ASSERT_TRUE(static_cast<bool>(proposer));
+  EXPECT_EQ((*proposer)->unused(), "");
+  // Also where there is no room for its ideas.
+  ASSERT_TRUE(static_cast<bool>(ideasOf(**proposer, request(), 0)));
+  EXPECT_EQ((*proposer)->unused(), "wrong is for the name softmax");
 }
 
 TEST_F(FilesProposerTest, ErrorsNameFileAndRemedy) {

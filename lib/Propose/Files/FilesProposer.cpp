@@ -48,6 +48,8 @@ struct HandWritten {
   Variant variant;
   /// Restrictions of plan.json; empty: any workload.
   std::string key, name;
+  /// It was for a workload that was asked about. Tells people, decides nothing.
+  bool hasFitted = false;
 };
 
 class FilesProposer : public Proposer {
@@ -63,17 +65,45 @@ public:
     return all;
   }
   bool wantsAllTried() const override { return true; }
+  std::string untried(const ProposalContext &context) const override {
+    std::string names;
+    for (const HandWritten &entry : entries)
+      if (fits(entry, context) &&
+          none_of(context.history, [&](const TriedVariant &each) {
+            return digestOf(each.variant) == digestOf(entry.variant);
+          }))
+        names += (names.empty() ? "" : ", ") +
+                 StringRef(entry.idea.id).split('/').second.str();
+    return names;
+  }
+  std::string unused() const override {
+    std::string text;
+    for (const HandWritten &entry : entries) {
+      if (!wasAsked || entry.hasFitted)
+        continue;
+      text += text.empty() ? "" : ", ";
+      text += StringRef(entry.idea.id).split('/').second;
+      if (!entry.key.empty())
+        text += " is for the key " + entry.key;
+      if (!entry.name.empty())
+        text += (entry.key.empty() ? " is for the name " : " and the name ") +
+                entry.name;
+    }
+    return text;
+  }
 
   Answer<std::vector<Idea>> proposeIdeas(const ProposalContext &context,
                                          int count) override {
+    wasAsked = true;
     std::vector<Idea> ideas;
-    for (const HandWritten &entry : entries) {
-      if (static_cast<int>(ideas.size()) >= count)
-        break;
+    for (HandWritten &entry : entries) {
+      if (!fits(entry, context))
+        continue;
+      entry.hasFitted = true;
       bool tried = any_of(context.history, [&](const TriedVariant &each) {
         return each.variant.ideaId == entry.idea.id;
       });
-      if (!tried && fits(entry, context))
+      if (!tried && static_cast<int>(ideas.size()) < count)
         ideas.push_back(entry.idea);
     }
     return ideas;
@@ -107,6 +137,7 @@ private:
 
   std::string shownName;
   std::vector<HandWritten> entries;
+  bool wasAsked = false;
 };
 
 } // namespace
