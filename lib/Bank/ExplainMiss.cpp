@@ -91,11 +91,13 @@ std::string Bank::explainMiss(StringRef key, const WinnerFilter &filter,
     os << "empty\n";
     return text;
   }
+  std::string count =
+      std::to_string(winners) + (winners == 1 ? " winner" : " winners");
   if (lines.empty()) {
-    os << winners << " winners, none named '" << name << "'\n";
+    os << count << ", none named '" << name << "'\n";
     return text;
   }
-  os << "nearest of " << winners << " winners:\n";
+  os << "nearest of " << count << ":\n";
   for (const Line &line : llvm::ArrayRef(lines).take_front(kMaxEntries))
     os << "  " << line.text << "\n";
   if (lines.size() > kMaxEntries)

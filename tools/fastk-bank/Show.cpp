@@ -103,8 +103,10 @@ void showWinner(const Row &row, raw_ostream &os) {
   for (auto &[name, value] : record.parameters)
     line("parameter", name + " = " + Twine(value));
   line("idea", record.title + " (" + record.category + ")");
-  if (!record.text.empty())
-    line("", record.text);
+  SmallVector<StringRef> lines;
+  StringRef(record.text).trim().split(lines, '\n');
+  for (StringRef text : lines)
+    line("", text);
 }
 
 } // namespace

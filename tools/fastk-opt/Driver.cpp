@@ -153,6 +153,18 @@ static void warnOfMemory(const DriverOptions &options, ModuleOp formed) {
     warnOfShortage(formed, totalMemory(), "this machine");
 }
 
+/// A place in a file as compilers name it; others as MLIR writes them.
+static std::string textOf(Location location) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (auto place = dyn_cast<FileLineColLoc>(location))
+    os << place.getFilename().getValue() << ":" << place.getLine() << ":"
+       << place.getColumn();
+  else
+    os << location;
+  return text;
+}
+
 static void explainMisses(const ApplySummary &summary,
                           const WorkloadMatcher &matcher,
                           const llvm::StringMap<std::string> &families,
@@ -160,8 +172,8 @@ static void explainMisses(const ApplySummary &summary,
   for (const WorkloadOutcome &outcome : summary.workloads) {
     if (outcome.kind == WorkloadOutcome::Hit)
       continue;
-    llvm::errs() << "fastk-opt: " << outcome.name << " at " << outcome.location
-                 << ": " << outcome.reason << "\n";
+    llvm::errs() << "fastk-opt: " << outcome.name << " at "
+                 << textOf(outcome.location) << ": " << outcome.reason << "\n";
     if (outcome.kind != WorkloadOutcome::Dynamic &&
         outcome.kind != WorkloadOutcome::Instance)
       llvm::errs() << matcher.getBanks().explainMiss(

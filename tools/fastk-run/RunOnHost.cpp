@@ -99,7 +99,10 @@ int fastk::runOnHost(RunModel model, std::optional<CompiledLibrary> library,
                           *expected, "", request.precision);
   }
   if (showProfile) {
-    auto lowered = lowerForRun(model, RunMode::Winners, request, "host",
+    // The same winners once more, which were told of.
+    RunRequest told = request;
+    told.onApplied = nullptr;
+    auto lowered = lowerForRun(model, RunMode::Winners, told, "host",
                                Machine::host(), availableMemory());
     if (!lowered)
       return fail(lowered.takeError());
