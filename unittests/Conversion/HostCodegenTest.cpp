@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CodegenFixture.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 #include <random>
 
@@ -211,6 +212,61 @@ TEST_F(HostCodegenTest, ConvolutionWithStrideAndPadding) {
           want.push_back(sum);
         }
   EXPECT_LE(maxError(kernel->runF32({x, w}, want.size()), want), 1e-5);
+}
+
+/// Convolutions whose rows of pixels are shorter than a vector, end within one,
+/// and are several; in steps of 1 to 3, with and without gaps in the window.
+TEST_F(HostCodegenTest, ConvolutionsOfManyWidths) {
+  constexpr int N = 2, C = 3, F = 7, OH = 5, K = 3;
+  for (const char *type : {"f32", "f16"})
+    for (auto [stride, dilation] : {std::pair(1, 1), {2, 1}, {3, 1}, {1, 2}})
+      for (int OW : {5, 8, 14, 21, 32}) {
+        int H = (OH - 1) * stride + (K - 1) * dilation + 1;
+        int W = (OW - 1) * stride + (K - 1) * dilation + 1;
+        std::string image = llvm::formatv("{0}x{1}x{2}x{3}", N, C, H, W);
+        std::string result = llvm::formatv("{0}x{1}x{2}x{3}", N, F, OH, OW);
+        auto kernel =
+            compile(llvm::formatv(R"(
+    func.func @f(%x: tensor<{0}x{4}>, %w: tensor<7x3x3x3x{4}>) -> tensor<{1}xf32> {{
+      %z = arith.constant 0.0 : f32
+      %e = tensor.empty() : tensor<{1}xf32>
+      %i = linalg.fill ins(%z : f32) outs(%e : tensor<{1}xf32>) -> tensor<{1}xf32>
+      %r = linalg.conv_2d_nchw_fchw {{dilations = dense<{2}> : vector<2xi64>, strides = dense<{3}> : vector<2xi64>}
+        ins(%x, %w : tensor<{0}x{4}>, tensor<7x3x3x3x{4}>) outs(%i : tensor<{1}xf32>) -> tensor<{1}xf32>
+      return %r : tensor<{1}xf32>
+    })",
+                                  image, result, dilation, stride, type)
+                        .str());
+        ASSERT_TRUE(kernel);
+        auto xs = draw(N * C * H * W, 8), ws = draw(F * C * K * K, 9);
+        std::vector<_Float16> x(xs.begin(), xs.end()), w(ws.begin(), ws.end());
+        bool isHalf = StringRef(type) == "f16";
+        std::vector<double> want;
+        for (int n = 0; n < N; ++n)
+          for (int f = 0; f < F; ++f)
+            for (int i = 0; i < OH; ++i)
+              for (int j = 0; j < OW; ++j) {
+                double sum = 0;
+                for (int c = 0; c < C; ++c)
+                  for (int p = 0; p < K; ++p)
+                    for (int q = 0; q < K; ++q) {
+                      int at =
+                          ((n * C + c) * H + i * stride + p * dilation) * W +
+                          j * stride + q * dilation;
+                      int of = ((f * C + c) * K + p) * K + q;
+                      sum += isHalf ? double(x[at]) * double(w[of])
+                                    : double(xs[at]) * ws[of];
+                    }
+                want.push_back(sum);
+              }
+        std::vector<float> got(want.size(), NAN);
+        if (isHalf)
+          kernel->run({x.data(), w.data()}, {got.data()});
+        else
+          got = kernel->runF32({xs, ws}, want.size());
+        EXPECT_LE(maxError(got, want), 1e-5)
+            << type << " " << stride << " " << dilation << " " << OW;
+      }
 }
 
 TEST_F(HostCodegenTest, MaxPooling) {

@@ -144,8 +144,11 @@ private:
     /// place in the buffer.
     mlir::Value number = {}, valid = {}, target = {};
   };
-  void packByDepth(const Panel &panel);
-  void packByVector(const Panel &panel);
+  void packByDepth(const Panel &panel, int64_t from, int64_t to);
+  void packByVector(const Panel &panel, int64_t from, int64_t to);
+  void packByRuns(const Panel &panel);
+  mlir::Value loadLanes(const LinearAccess &access, mlir::Value offset,
+                        int64_t step);
   void packByRow(const Panel &panel);
   void packByTranspose(const Panel &panel);
   void copyOne(const Panel &panel, mlir::ArrayRef<mlir::Value> offsets,

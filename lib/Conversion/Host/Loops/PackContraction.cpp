@@ -140,70 +140,121 @@ void ContractionEmitter::copyOne(const Panel &panel, ArrayRef<Value> offsets,
                           panel.buffer, target);
 }
 
-/// One slice of the panel at a time: what is next to each other is read
-/// together. The tables hold the address of each column.
-void ContractionEmitter::packByDepth(const Panel &panel) {
-  loop(panel.zero, panel.valid, 1, [&](Value i) {
+/// One slice of the columns [from, to) of the panel at a time: what is next to
+/// each other is read together. The tables hold the address of each column.
+void ContractionEmitter::packByDepth(const Panel &panel, int64_t from,
+                                     int64_t to) {
+  Value first = index(from), last = index(to);
+  Value valid = min(panel.valid, last);
+  loop(first, valid, 1, [&](Value i) {
     auto offsets = offsetsAt(panel.side, panel.bases, panel.side.dims,
                              add(panel.number, i));
     for (auto [table, offset] : llvm::zip(panel.side.tables, offsets))
       memref::StoreOp::create(rewriter, loc, offset, table, i);
   });
-  auto gather = [&](Value depthNumber, Value to, Value from, Value until) {
+  auto gather = [&](Value depthNumber, Value target, Value until) {
     SmallVector<Value> zeros(panel.side.accesses.size(), panel.zero);
     auto depthOffsets = offsetsAt(panel.side, zeros, depth, depthNumber);
-    loop(from, until, 1, [&](Value i) {
+    loop(first, until, 1, [&](Value i) {
       SmallVector<Value> offsets;
       for (auto [table, offset] : llvm::zip(panel.side.tables, depthOffsets))
         offsets.push_back(
             add(memref::LoadOp::create(rewriter, loc, table, i), offset));
-      copyOne(panel, offsets, add(to, i));
+      copyOne(panel, offsets, add(target, i));
     });
   };
   loop(panel.zero, panel.depthCount, 1, [&](Value k) {
-    Value to = add(panel.target, mul(k, index(panel.side.width)));
+    Value target = add(panel.target, mul(k, index(panel.side.width)));
     Value depthNumber = add(panel.depthFirst, k);
     branch(
-        less(panel.valid, index(panel.side.width)),
+        less(panel.valid, last),
         [&]() {
-          gather(depthNumber, to, panel.zero, panel.valid);
-          loop(panel.valid, index(panel.side.width), 1, [&](Value i) {
-            memref::StoreOp::create(rewriter, loc, panel.zeroElement,
-                                    panel.buffer, add(to, i));
-          });
+          gather(depthNumber, target, valid);
+          loop(rewriter.createOrFold<arith::MaxUIOp>(loc, first, panel.valid),
+               last, 1, [&](Value i) {
+                 memref::StoreOp::create(rewriter, loc, panel.zeroElement,
+                                         panel.buffer, add(target, i));
+               });
         },
-        [&]() {
-          gather(depthNumber, to, panel.zero, index(panel.side.width));
-        });
+        [&]() { gather(depthNumber, target, last); });
   });
 }
 
-/// Vectors of rows (or columns), which are contiguous.
-void ContractionEmitter::packByVector(const Panel &panel) {
-  auto rowBases =
-      offsetsAt(panel.side, panel.bases, panel.side.dims, panel.number);
+/// So many elements from `offset` on, each `step` behind the one before: 0, 1
+/// or 2. Reads none beyond the last.
+Value ContractionEmitter::loadLanes(const LinearAccess &access, Value offset,
+                                    int64_t step) {
+  Type element = getElementTypeOrSelf(access.flat.getType());
+  if (step == 0)
+    return memref::LoadOp::create(rewriter, loc, access.flat, offset);
+  auto type = VectorType::get({lanes}, element);
+  Value low = vector::LoadOp::create(rewriter, loc, type, access.flat, offset);
+  if (step == 1)
+    return low;
+  Value high = vector::LoadOp::create(rewriter, loc, type, access.flat,
+                                      add(offset, index(lanes - 1)));
+  SmallVector<int64_t> everySecond;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    everySecond.push_back(2 * lane < lanes ? 2 * lane : 2 * lane + 1);
+  return vector::ShuffleOp::create(rewriter, loc, low, high, everySecond);
+}
+
+/// Vectors of columns [from, to), of which those of each vector are equal steps
+/// apart.
+void ContractionEmitter::packByVector(const Panel &panel, int64_t from,
+                                      int64_t to) {
+  SmallVector<SmallVector<Value>> columnBases;
+  for (int64_t lane = from; lane < to; lane += lanes)
+    columnBases.push_back(offsetsAt(panel.side, panel.bases, panel.side.dims,
+                                    add(panel.number, index(lane))));
+  SmallVector<Value> zeros(panel.side.accesses.size(), panel.zero);
   loop(panel.zero, panel.depthCount, 1, [&](Value k) {
-    auto offsets =
-        offsetsAt(panel.side, rowBases, depth, add(panel.depthFirst, k));
-    Value to = add(panel.target, mul(k, index(panel.side.width)));
-    for (int64_t lane = 0; lane < panel.side.width; lane += lanes) {
+    auto depthOffsets =
+        offsetsAt(panel.side, zeros, depth, add(panel.depthFirst, k));
+    Value target = add(panel.target, mul(k, index(panel.side.width)));
+    for (auto [number, bases] : llvm::enumerate(columnBases)) {
       SmallVector<Value> loaded;
-      for (auto [access, offset] : llvm::zip(panel.side.accesses, offsets)) {
-        int64_t factor;
-        isLinear(access, panel.side.dims, factor);
-        Type type = getElementTypeOrSelf(access.flat.getType());
-        if (factor == 0)
-          loaded.push_back(
-              memref::LoadOp::create(rewriter, loc, access.flat, offset));
-        else
-          loaded.push_back(vector::LoadOp::create(
-              rewriter, loc, VectorType::get({lanes}, type), access.flat,
-              add(offset, index(lane))));
-      }
+      for (auto [access, base, offset] :
+           llvm::zip(panel.side.accesses, bases, depthOffsets))
+        loaded.push_back(loadLanes(access, add(base, offset),
+                                   access.factors[panel.side.dims.back()]));
       vector::StoreOp::create(rewriter, loc, compute(panel.side, loaded, lanes),
-                              panel.buffer, add(to, index(lane)));
+                              panel.buffer,
+                              add(target, index(from + number * lanes)));
     }
   });
+}
+
+/// Vectors of the columns that are a run, such as pixels of one row of an
+/// image; where a row ends within a vector, element by element.
+void ContractionEmitter::packByRuns(const Panel &panel) {
+  int64_t width = panel.side.width;
+  Value run = index(sizes[panel.side.dims.back()]);
+  auto isRun = [&](int64_t lane) {
+    Value begin = arith::RemUIOp::create(rewriter, loc,
+                                         add(panel.number, index(lane)), run);
+    Value isInRow =
+        arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ule,
+                              add(begin, index(lanes)), run);
+    Value isWhole =
+        arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ule,
+                              index(lane + lanes), panel.valid);
+    return arith::AndIOp::create(rewriter, loc, isInRow, isWhole).getResult();
+  };
+  Value areRuns;
+  for (int64_t lane = 0; lane < width; lane += lanes)
+    areRuns = lane == 0
+                  ? isRun(lane)
+                  : arith::AndIOp::create(rewriter, loc, areRuns, isRun(lane))
+                        .getResult();
+  branch(
+      areRuns, [&]() { packByVector(panel, 0, width); },
+      [&]() {
+        for (int64_t lane = 0; lane < width; lane += lanes)
+          branch(
+              isRun(lane), [&]() { packByVector(panel, lane, lane + lanes); },
+              [&]() { packByDepth(panel, lane, lane + lanes); });
+      });
 }
 
 /// Along the depth, which is contiguous, with strided stores.
@@ -275,6 +326,9 @@ void ContractionEmitter::pack(const Side &side, Value buffer, Value first,
   int64_t width = side.width;
   Panel panel{side, buffer, depthFirst, depthCount};
   bool contiguous = width % lanes == 0, depthContiguous = true;
+  // Columns of the innermost dimension are a run.
+  bool hasRuns = contiguous && llvm::isPowerOf2_64(lanes) &&
+                 side.dims.size() > 1 && sizes[side.dims.back()] >= lanes;
   // Vectors along the depth may be turned in registers.
   bool depthLinear = width % lanes == 0 && llvm::isPowerOf2_64(lanes);
   for (const LinearAccess &access : side.accesses) {
@@ -282,6 +336,8 @@ void ContractionEmitter::pack(const Side &side, Value buffer, Value first,
     int64_t factor;
     if (!isLinear(access, side.dims, factor) || (factor != 1 && factor != 0))
       contiguous = false;
+    int64_t step = access.factors[side.dims.back()];
+    hasRuns &= step >= 0 && step <= 2;
     depthContiguous &= access.factors[depth.back()] == 1;
     depthLinear &= isLinear(access, depth, factor) && factor == 1;
   }
@@ -289,6 +345,7 @@ void ContractionEmitter::pack(const Side &side, Value buffer, Value first,
     return getElementTypeOrSelf(access.operand->get().getType()).isInteger(1);
   });
   contiguous &= !isI1;
+  hasRuns &= !isI1;
   depthLinear &= !isI1;
   panel.zero = index(0);
   panel.zeroElement = arith::ConstantOp::create(
@@ -300,14 +357,16 @@ void ContractionEmitter::pack(const Side &side, Value buffer, Value first,
     panel.valid = min(index(width), sub(count, start));
     panel.target = mul(panelNumber, panelSize);
     panel.number = add(first, start);
-    auto byDepth = [&] { packByDepth(panel); };
-    auto byVector = [&] { packByVector(panel); };
+    auto byDepth = [&] { packByDepth(panel, 0, width); };
+    auto byVector = [&] { packByVector(panel, 0, width); };
     auto byRow = [&] { packByRow(panel); };
     auto byTranspose = [&] { packByTranspose(panel); };
     if (contiguous)
       branch(less(panel.valid, index(width)), byDepth, byVector);
     else if (depthContiguous && depthLinear)
       branch(less(panel.valid, index(width)), byRow, byTranspose);
+    else if (hasRuns)
+      packByRuns(panel);
     else if (depthContiguous)
       byRow();
     else
