@@ -44,6 +44,9 @@ struct Side {
   int64_t width = 0;
   /// For each access, the addresses of a panel's rows (or columns).
   mlir::SmallVector<mlir::Value> tables;
+  /// For each access, where the depth of a block is in memory; null where equal
+  /// steps lead through it.
+  mlir::SmallVector<mlir::Value> depthTables;
 };
 
 /// Lowers one op, if match() takes it.
@@ -60,6 +63,7 @@ private:
   bool collectAccess(mlir::OpOperand *operand, LinearAccess &access);
   bool matchDims();
   void chooseWidths();
+  bool readsRowsInPlace(int64_t lowest, int64_t highest);
   void flatten(LinearAccess &access);
 
   mlir::Value index(int64_t value) {
@@ -154,6 +158,9 @@ private:
   void copyOne(const Panel &panel, mlir::ArrayRef<mlir::Value> offsets,
                mlir::Value target);
   /// For each access its address in `from`, moved by a number over `dims`.
+  /// The same of the depth `k` of the block that the panel is of.
+  mlir::SmallVector<mlir::Value>
+  atDepth(const Panel &panel, mlir::ArrayRef<mlir::Value> from, mlir::Value k);
   mlir::SmallVector<mlir::Value> offsetsAt(const Side &side,
                                            mlir::ArrayRef<mlir::Value> from,
                                            mlir::ArrayRef<unsigned> dims,
@@ -192,6 +199,10 @@ private:
   mlir::FloatType element;
   int64_t lanes = 0;
   mlir::Value aBuffer, bBuffer, tileBuffer;
+  /// Rows are read where they are, and not packed.
+  bool rowsAreInPlace = false;
+  /// From row to row, and from depth to depth, in what the kernel reads.
+  int64_t aRowStep = 1, aDepthStep = 1;
   int64_t blockRows = 0, blockColumns = 0, blockDepth = 0;
 };
 

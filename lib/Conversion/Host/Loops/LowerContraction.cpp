@@ -51,7 +51,7 @@ void ContractionEmitter::emitKernel(Value aPanel, Value bPanel, Value depthSize,
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPointToStart(kernel.getBody());
     Value k = kernel.getInductionVar();
-    Value a = add(aPanel, mul(k, index(u.width)));
+    Value a = add(aPanel, mul(k, index(aDepthStep)));
     Value b = add(bPanel, mul(k, index(v.width)));
     SmallVector<Value> columns;
     for (int64_t j = 0; j < vectors; ++j)
@@ -59,8 +59,8 @@ void ContractionEmitter::emitKernel(Value aPanel, Value bPanel, Value depthSize,
                                                add(b, index(j * lanes))));
     SmallVector<Value> sums;
     for (int64_t i = 0; i < u.width; ++i) {
-      Value scalar =
-          memref::LoadOp::create(rewriter, loc, aBuffer, add(a, index(i)));
+      Value scalar = memref::LoadOp::create(rewriter, loc, aBuffer,
+                                            add(a, index(i * aRowStep)));
       Value wide = vector::BroadcastOp::create(rewriter, loc, type, scalar);
       for (int64_t j = 0; j < vectors; ++j)
         sums.push_back(
@@ -133,14 +133,27 @@ void ContractionEmitter::emitTile(Value rowsFrom, Value rowsTo,
   auto roundUp = [](int64_t value, int64_t unit) {
     return static_cast<int64_t>(llvm::divideCeil(value, unit)) * unit;
   };
-  aBuffer = allocate(roundUp(blockRows, u.width) * blockDepth);
+  if (rowsAreInPlace) {
+    aBuffer = u.accesses.front().flat;
+  } else {
+    aBuffer = allocate(roundUp(blockRows, u.width) * blockDepth);
+    aDepthStep = u.width;
+  }
   bBuffer = allocate(roundUp(blockColumns, v.width) * blockDepth);
   tileBuffer = allocate(u.width * v.width);
   for (Side *side : {&u, &v}) {
     auto type = MemRefType::get({side->width}, rewriter.getIndexType());
+    auto depthType = MemRefType::get({blockDepth}, rewriter.getIndexType());
     side->tables.clear();
-    for (size_t i = 0; i < side->accesses.size(); ++i)
+    side->depthTables.clear();
+    for (const LinearAccess &access : side->accesses) {
+      int64_t step;
       side->tables.push_back(memref::AllocOp::create(rewriter, loc, type));
+      side->depthTables.push_back(
+          isLinear(access, depth, step)
+              ? Value()
+              : memref::AllocOp::create(rewriter, loc, depthType).getResult());
+    }
   }
   loop(columnsFrom, columnsTo, blockColumns, [&](Value jc) {
     Value columns = min(index(blockColumns), sub(columnsTo, jc));
@@ -149,12 +162,17 @@ void ContractionEmitter::emitTile(Value rowsFrom, Value rowsTo,
       pack(v, bBuffer, jc, columns, pc, deep);
       loop(rowsFrom, rowsTo, blockRows, [&](Value ic) {
         Value rows = min(index(blockRows), sub(rowsTo, ic));
-        pack(u, aBuffer, ic, rows, pc, deep);
+        if (!rowsAreInPlace)
+          pack(u, aBuffer, ic, rows, pc, deep);
         loop(index(0), ceilDiv(columns, v.width), 1, [&](Value jr) {
           loop(index(0), ceilDiv(rows, u.width), 1, [&](Value ir) {
-            emitKernel(mul(ir, mul(deep, index(u.width))),
-                       mul(jr, mul(deep, index(v.width))), deep,
-                       add(ic, mul(ir, index(u.width))),
+            Value row = add(ic, mul(ir, index(u.width)));
+            Value a = mul(ir, mul(deep, index(u.width)));
+            if (rowsAreInPlace)
+              a = add(
+                  batchOffset(u.accesses.front()),
+                  add(mul(row, index(aRowStep)), mul(pc, index(aDepthStep))));
+            emitKernel(a, mul(jr, mul(deep, index(v.width))), deep, row,
                        add(jc, mul(jr, index(v.width))), rowsTo, columnsTo);
           });
         });

@@ -131,6 +131,34 @@ bool ContractionEmitter::matchDims() {
   return !tooSmall(rows, 4) && !tooSmall(columns, 8) && !tooSmall(depth, 4);
 }
 
+/// With so few columns, packing a row costs more than reading it where it is.
+static constexpr int64_t kFewColumns = 256;
+
+/// Whether the kernel can read the rows where they are: equal steps lead
+/// through them, nothing is computed of them, and no panel ends before the
+/// others. Chooses the height of panels then.
+bool ContractionEmitter::readsRowsInPlace(int64_t lowest, int64_t highest) {
+  int64_t columns = staticSize(v.dims), rows = staticSize(u.dims);
+  if (ShapedType::isDynamic(columns) || columns > kFewColumns ||
+      ShapedType::isDynamic(rows))
+    return false;
+  const LinearAccess &access = u.accesses.front();
+  int64_t rowStep, depthStep;
+  if (u.accesses.size() != 1 || !u.body.empty() ||
+      getElementTypeOrSelf(access.operand->get().getType()) != element ||
+      !isLinear(access, u.dims, rowStep) || !isLinear(access, depth, depthStep))
+    return false;
+  for (int64_t height = std::min(rows, highest);
+       height >= std::min(rows, lowest); --height)
+    if (rows % height == 0) {
+      u.width = height;
+      aRowStep = rowStep;
+      aDepthStep = depthStep;
+      return true;
+    }
+  return false;
+}
+
 void ContractionEmitter::chooseWidths() {
   lanes = options.vectorBytes * 8 / element.getWidth();
   // 32 registers with AVX-512, 16 otherwise: two columns of vectors, and as
@@ -143,7 +171,8 @@ void ContractionEmitter::chooseWidths() {
   if (!ShapedType::isDynamic(columns) && columns <= lanes)
     v.width = lanes;
   u.width = highest;
-  if (ShapedType::isDynamic(rows))
+  rowsAreInPlace = readsRowsInPlace(lowest, highest);
+  if (rowsAreInPlace || ShapedType::isDynamic(rows))
     return;
   if (rows < highest) {
     u.width = rows;

@@ -129,6 +129,19 @@ SmallVector<Value> ContractionEmitter::offsetsAt(const Side &side,
   return result;
 }
 
+SmallVector<Value> ContractionEmitter::atDepth(const Panel &panel,
+                                               ArrayRef<Value> from, Value k) {
+  SmallVector<Value> result;
+  for (auto [access, table, base] :
+       llvm::zip(panel.side.accesses, panel.side.depthTables, from)) {
+    Value offset =
+        table ? memref::LoadOp::create(rewriter, loc, table, k).getResult()
+              : offsetOf(access, depth, add(panel.depthFirst, k));
+    result.push_back(add(base, offset));
+  }
+  return result;
+}
+
 /// Computes one element at these addresses and stores it.
 void ContractionEmitter::copyOne(const Panel &panel, ArrayRef<Value> offsets,
                                  Value target) {
@@ -152,9 +165,9 @@ void ContractionEmitter::packByDepth(const Panel &panel, int64_t from,
     for (auto [table, offset] : llvm::zip(panel.side.tables, offsets))
       memref::StoreOp::create(rewriter, loc, offset, table, i);
   });
-  auto gather = [&](Value depthNumber, Value target, Value until) {
+  auto gather = [&](Value k, Value target, Value until) {
     SmallVector<Value> zeros(panel.side.accesses.size(), panel.zero);
-    auto depthOffsets = offsetsAt(panel.side, zeros, depth, depthNumber);
+    auto depthOffsets = atDepth(panel, zeros, k);
     loop(first, until, 1, [&](Value i) {
       SmallVector<Value> offsets;
       for (auto [table, offset] : llvm::zip(panel.side.tables, depthOffsets))
@@ -165,18 +178,17 @@ void ContractionEmitter::packByDepth(const Panel &panel, int64_t from,
   };
   loop(panel.zero, panel.depthCount, 1, [&](Value k) {
     Value target = add(panel.target, mul(k, index(panel.side.width)));
-    Value depthNumber = add(panel.depthFirst, k);
     branch(
         less(panel.valid, last),
         [&]() {
-          gather(depthNumber, target, valid);
+          gather(k, target, valid);
           loop(rewriter.createOrFold<arith::MaxUIOp>(loc, first, panel.valid),
                last, 1, [&](Value i) {
                  memref::StoreOp::create(rewriter, loc, panel.zeroElement,
                                          panel.buffer, add(target, i));
                });
         },
-        [&]() { gather(depthNumber, target, last); });
+        [&]() { gather(k, target, last); });
   });
 }
 
@@ -209,8 +221,7 @@ void ContractionEmitter::packByVector(const Panel &panel, int64_t from,
                                     add(panel.number, index(lane))));
   SmallVector<Value> zeros(panel.side.accesses.size(), panel.zero);
   loop(panel.zero, panel.depthCount, 1, [&](Value k) {
-    auto depthOffsets =
-        offsetsAt(panel.side, zeros, depth, add(panel.depthFirst, k));
+    auto depthOffsets = atDepth(panel, zeros, k);
     Value target = add(panel.target, mul(k, index(panel.side.width)));
     for (auto [number, bases] : llvm::enumerate(columnBases)) {
       SmallVector<Value> loaded;
@@ -264,8 +275,7 @@ void ContractionEmitter::packByRow(const Panel &panel) {
                               add(panel.number, i));
     Value to = add(panel.target, i);
     loop(panel.zero, panel.depthCount, 1, [&](Value k) {
-      copyOne(panel,
-              offsetsAt(panel.side, rowBases, depth, add(panel.depthFirst, k)),
+      copyOne(panel, atDepth(panel, rowBases, k),
               add(to, mul(k, index(panel.side.width))));
     });
   });
@@ -351,6 +361,13 @@ void ContractionEmitter::pack(const Side &side, Value buffer, Value first,
   panel.zeroElement = arith::ConstantOp::create(
       rewriter, loc, rewriter.getFloatAttr(element, 0.0));
   Value panelSize = mul(depthCount, index(width));
+  for (auto [access, table] : llvm::zip(side.accesses, side.depthTables))
+    if (table)
+      loop(panel.zero, depthCount, 1, [&](Value k) {
+        memref::StoreOp::create(rewriter, loc,
+                                offsetOf(access, depth, add(depthFirst, k)),
+                                table, k);
+      });
 
   loop(panel.zero, ceilDiv(count, width), 1, [&](Value panelNumber) {
     Value start = mul(panelNumber, index(width));
