@@ -242,7 +242,7 @@ TEST_F(HostCodegenTest, ConvolutionsOfManyWidths) {
         ASSERT_TRUE(kernel);
         auto xs = draw(N * C * H * W, 8), ws = draw(F * C * K * K, 9);
         std::vector<_Float16> x(xs.begin(), xs.end()), w(ws.begin(), ws.end());
-        bool isHalf = StringRef(type) == "f16";
+        bool isHalf = llvm::StringRef(type) == "f16";
         std::vector<double> want;
         for (int n = 0; n < N; ++n)
           for (int f = 0; f < F; ++f)

@@ -361,12 +361,11 @@ void ContractionEmitter::pack(const Side &side, Value buffer, Value first,
   panel.zeroElement = arith::ConstantOp::create(
       rewriter, loc, rewriter.getFloatAttr(element, 0.0));
   Value panelSize = mul(depthCount, index(width));
-  for (auto [access, table] : llvm::zip(side.accesses, side.depthTables))
-    if (table)
+  for (size_t i = 0; i < side.accesses.size(); ++i)
+    if (Value table = side.depthTables[i])
       loop(panel.zero, depthCount, 1, [&](Value k) {
-        memref::StoreOp::create(rewriter, loc,
-                                offsetOf(access, depth, add(depthFirst, k)),
-                                table, k);
+        Value at = offsetOf(side.accesses[i], depth, add(depthFirst, k));
+        memref::StoreOp::create(rewriter, loc, at, table, k);
       });
 
   loop(panel.zero, ceilDiv(count, width), 1, [&](Value panelNumber) {
