@@ -59,7 +59,10 @@ llvm::Error fastk::checkSearch(const SearchRun &run,
   if (!error) {
     RequestContext context;
     context.stopRequested = run.options.stopRequested;
-    context.note = [&](const std::string &text) { run.said() << text << "\n"; };
+    context.note = [&](const std::string &text) {
+      run.said() << text << "\n";
+      run.options.tell("note", text);
+    };
     error = run.evaluator.check(languagesOf(run, targets), context);
   }
   if (!error)

@@ -8,7 +8,7 @@
 #include "ProfileTogether.h"
 #include "PreparedSearch.h"
 #include "ProfilingEvaluator.h"
-#include "fastk/Search/Progress.h"
+#include "SearchLog.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
 
@@ -86,17 +86,25 @@ llvm::Error ParallelProfile::ask(Entry &entry) {
 }
 
 llvm::Error ParallelProfile::takeAnswers() {
-  std::unique_ptr<SearchProgress> progress =
-      createStreamProgress(run.said(), run.said().is_displayed(), "measuring");
+  std::unique_ptr<SearchProgress> progress = showProgress(run, "measuring");
+  WaitLog waits(run);
+  auto tellWaiting = [&] {
+    if (waits.isDue())
+      waits.say(countPending(), countPending(), /*prompts=*/0);
+  };
   RequestContext context;
   context.stopRequested = [&] { return isOver(); };
-  context.whileWaiting = [&] { progress->tick(); };
+  context.whileWaiting = [&] {
+    progress->tick();
+    tellWaiting();
+  };
   context.note = [&](const std::string &text) { progress->note(text); };
   while (size_t pending = countPending()) {
     progress->preparing(
         llvm::formatv("waiting for {0} of {1} default lowerings", pending,
                       all.size())
             .str());
+    tellWaiting();
     llvm::Expected<std::vector<std::string>> answered =
         run.evaluator.waitForAnswers(context);
     progress->ended();

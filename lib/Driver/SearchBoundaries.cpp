@@ -9,6 +9,7 @@
 #include "CutWorkload.h"
 #include "DistinctWorkloads.h"
 #include "ModelJournals.h"
+#include "SearchLog.h"
 #include "SearchWorkloads.h"
 #include "fastk/Search/BoundaryChoice.h"
 #include "fastk/Search/Progress.h"
@@ -128,7 +129,7 @@ static SearchBudget partOf(SearchBudget budget, double part) {
 /// Copies the winner of `key` from the bank of all winners to that of the user.
 static llvm::Error store(StringRef key, WorkloadMatcher &all, BankStack &banks,
                          WorkloadMatcher &matcher, MLIRContext *context,
-                         llvm::raw_ostream &said) {
+                         const SearchRequest &request) {
   const BankLookup &found = all.lookup(key, context);
   if (!found.winner)
     return llvm::Error::success();
@@ -143,10 +144,7 @@ static llvm::Error store(StringRef key, WorkloadMatcher &all, BankStack &banks,
   if (!written)
     return written.takeError();
   matcher.searchedAgain(key);
-  said << (written->outcome == WriteOutcome::KeptExisting
-               ? "kept the winner in "
-               : "stored in ")
-       << written->folder << "\n";
+  sayStored(request, key, *written);
   return llvm::Error::success();
 }
 
@@ -267,8 +265,7 @@ fastk::searchBoundaries(ModuleOp module, BankStack &banks,
   for (const BoundaryChoice &choice : choices)
     sayChoice(choice, *options.said);
   for (const std::string &key : keysToStore(choices, *wholes, matcher, context))
-    if (llvm::Error error =
-            store(key, all, banks, matcher, context, *options.said))
+    if (llvm::Error error = store(key, all, banks, matcher, context, options))
       return std::move(error);
   return end;
 }

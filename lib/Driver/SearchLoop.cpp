@@ -61,10 +61,7 @@ llvm::Error SearchLoop::storeWinner(size_t index,
         result.baselineSeconds / timing.speedupOverBaseline->median;
   if (part.seconds == 0)
     part.seconds = result.baselineSeconds;
-  run.said() << (written->outcome == WriteOutcome::KeptExisting
-                     ? "kept the winner in "
-                     : "stored in ")
-             << written->folder << "\n";
+  sayStored(run.options, target.form->key, *written);
   return llvm::Error::success();
 }
 
@@ -76,6 +73,7 @@ llvm::Error SearchLoop::conclude(size_t index, const BegunSearch &search,
   const std::string &title = search.title;
   report.push_back(reportJson(*prepared.input, options, result));
   judged += result.counts.judged;
+  tellEnd(search, target, result);
   if (result.end == SearchEnd::Pending) {
     if (!search.soFar)
       budgets.spendWhole(options.budget, search.preparation);
@@ -223,8 +221,8 @@ llvm::Error SearchLoop::search(size_t index,
     return llvm::Error::success();
   }
 
-  prepared.progress =
-      createStreamProgress(run.said(), run.said().is_displayed(), title);
+  prepared.progress = showProgress(
+      run, title, eventOf(prepared.features.name, target.form->key));
   if (run.evaluator.waits())
     prepared.progress = createOnceProgress(std::move(prepared.progress));
   if (llvm::Error error = prepared.makeInput(run.evaluator))
@@ -260,6 +258,7 @@ llvm::Error SearchLoop::search(size_t index,
       openJournal(index, prepared, begun->binding, *share, waits);
   if (!isOpen || !*isOpen)
     return isOpen.takeError();
+  tellBegin(*begun, target);
   return ask(index, std::move(begun), *share);
 }
 

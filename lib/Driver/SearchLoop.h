@@ -10,6 +10,7 @@
 
 #include "PreparedSearch.h"
 #include "RecordSearches.h"
+#include "SearchLog.h"
 #include "SearchTarget.h"
 #include "TargetBudgets.h"
 #include "fastk/Search/ModelShares.h"
@@ -47,7 +48,7 @@ public:
         dealt(shareByGain(this->parts)),
         budgets(run.options.search.budget, targets, dealt.weights),
         startedAt(std::chrono::steady_clock::now() - profilingTime(targets)),
-        promotionCost(run.evaluator.promotionCost()) {}
+        promotionCost(run.evaluator.promotionCost()), waits(run) {}
 
   llvm::Expected<SearchModelEnd> searchAll();
 
@@ -68,6 +69,7 @@ private:
   llvm::Error goOnWithAnswers(bool whileBusy);
   /// What the searches that wait have asked for.
   int pendingEvaluations() const;
+  int promptsAwaited() const;
   /// Whether another search would only wait for the same workers.
   bool areWorkersBusy() const;
   /// Where the user ends the run: keeps the replies that came and that nobody
@@ -81,6 +83,7 @@ private:
   waitForReady(const RequestContext &context);
   /// Says what is waited for.
   void showWaiting(SearchProgress &progress) const;
+  void tellWaiting();
   /// What of the minutes finding out where the time goes has taken.
   static std::chrono::steady_clock::duration
   profilingTime(llvm::ArrayRef<SearchTarget> targets);
@@ -111,9 +114,11 @@ private:
   bool mayBeUnrecorded() const;
   RunRecord::Search &recordOf(const SearchTarget &target);
 
-  void sayNotSearched(llvm::StringRef title, const llvm::Twine &why) const {
-    run.said() << title << ": not searched: " << why << "\n";
-  }
+  void sayNotSearched(llvm::StringRef title, const llvm::Twine &why) const;
+  /// For programs: the search of a workload begins, and ends.
+  void tellBegin(const BegunSearch &search, const SearchTarget &target) const;
+  void tellEnd(const BegunSearch &search, const SearchTarget &target,
+               const SearchResult &result) const;
   void reportSkipped() const;
   void reportUnproved() const;
   /// What people have written since the journal was.
@@ -166,6 +171,7 @@ private:
   int judged = 0;
   /// What a language model says that answers nothing; empty: there is none.
   std::string unanswered;
+  WaitLog waits;
 };
 
 /// Searches the wanted ones of `targets`, those first that can gain the most,

@@ -77,9 +77,7 @@ llvm::Error SearchLoop::ask(size_t index, std::unique_ptr<BegunSearch> search,
 }
 
 void SearchLoop::showWaiting(SearchProgress &progress) const {
-  int evaluations = pendingEvaluations(), prompts = 0;
-  for (const auto &[index, search] : open)
-    prompts += search->soFar->counts.pendingPrompts;
+  int evaluations = pendingEvaluations(), prompts = promptsAwaited();
   // Where lines stay one is enough: those of rounds tell the rest.
   progress.preparing(
       run.said().is_displayed()
@@ -147,6 +145,18 @@ int SearchLoop::pendingEvaluations() const {
   return evaluations;
 }
 
+int SearchLoop::promptsAwaited() const {
+  int prompts = 0;
+  for (const auto &[index, search] : open)
+    prompts += search->soFar->counts.pendingPrompts;
+  return prompts;
+}
+
+void SearchLoop::tellWaiting() {
+  if (waits.isDue())
+    waits.say(open.size(), pendingEvaluations(), promptsAwaited());
+}
+
 bool SearchLoop::areWorkersBusy() const {
   // At the end of one's batch there is another's.
   return open.size() >= 2 &&
@@ -155,18 +165,21 @@ bool SearchLoop::areWorkersBusy() const {
 }
 
 llvm::Error SearchLoop::goOnWithAnswers(bool whileBusy) {
-  std::unique_ptr<SearchProgress> progress =
-      createStreamProgress(run.said(), run.said().is_displayed(), "search");
+  std::unique_ptr<SearchProgress> progress = showProgress(run, "search");
   RequestContext context;
   // What was asked for before the minutes were over gets some more.
   context.stopRequested = [&] {
     return run.isStopRequested() || areMinutesOver(kLateShare);
   };
-  context.whileWaiting = [&] { progress->tick(); };
+  context.whileWaiting = [&] {
+    progress->tick();
+    tellWaiting();
+  };
   context.note = [&](const std::string &text) { progress->note(text); };
   while ((!whileBusy || areWorkersBusy()) && !open.empty() &&
          end != SearchModelEnd::Interrupted && unanswered.empty()) {
     showWaiting(*progress);
+    tellWaiting();
     llvm::Expected<std::vector<size_t>> ready = waitForReady(context);
     progress->ended();
     if (!ready)

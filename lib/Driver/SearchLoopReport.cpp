@@ -16,13 +16,65 @@
 using namespace mlir;
 using namespace fastk;
 
+void SearchLoop::sayNotSearched(StringRef title, const Twine &why) const {
+  std::string text = (title + ": not searched: " + why).str();
+  run.said() << text << "\n";
+  run.options.tell("skipped", text);
+}
+
 void SearchLoop::reportSkipped() const {
   for (size_t index : dealt.tooSmall)
     if (targets[index].isWanted)
-      run.said() << parts[index].name
-                 << llvm::formatv(": not searched: less than {0:f1} % of the "
-                                  "model's time could be gained\n",
-                                  100 * kMinGain);
+      sayNotSearched(parts[index].name,
+                     llvm::formatv("less than {0:f1} % of the model's time "
+                                   "could be gained",
+                                   100 * kMinGain)
+                         .str());
+}
+
+void SearchLoop::tellBegin(const BegunSearch &search,
+                           const SearchTarget &target) const {
+  const SearchBudget &budget = search.options.budget;
+  EventLog::Fields fields =
+      eventOf(search.prepared.features.name, target.form->key);
+  if (!search.prepared.device.model.empty())
+    fields.emplace_back("machine", search.prepared.device.model);
+  fields.emplace_back("journal", target.journal);
+  // 0: no limit.
+  fields.emplace_back("budget_evaluations", budget.evaluations);
+  fields.emplace_back("budget_minutes", budget.minutes);
+  run.options.tell("search begins", search.title + ": the search begins",
+                   fields);
+}
+
+void SearchLoop::tellEnd(const BegunSearch &search, const SearchTarget &target,
+                         const SearchResult &result) const {
+  EventLog::Fields fields =
+      eventOf(search.prepared.features.name, target.form->key);
+  std::string end = stringify(result.end).str();
+  fields.emplace_back("end", end);
+  fields.emplace_back("evaluations", int64_t(result.counts.evaluations));
+  fields.emplace_back("pending_evaluations", int64_t(result.counts.pending));
+  fields.emplace_back("pending_prompts", int64_t(result.counts.pendingPrompts));
+  fields.emplace_back("seconds", result.elapsedSeconds);
+  std::string text = search.title + ": the search ends (" + end + "): ";
+  if (result.winner) {
+    const FoundWinner &winner = *result.winner;
+    fields.emplace_back("winner", winner.idea.title);
+    fields.emplace_back("idea", winner.idea.id);
+    if (const auto &speedup = winner.verdict.timing.speedupOverBaseline)
+      fields.emplace_back("speedup", speedup->median);
+    if (winner.verdict.gpu)
+      fields.emplace_back("machine", winner.verdict.gpu->name);
+    text += winner.idea.title;
+  } else {
+    // As people read it: what is pending has no reason yet.
+    std::string reason =
+        result.noWinnerReason.empty() ? result.detail : result.noWinnerReason;
+    fields.emplace_back("reason", reason);
+    text += reason;
+  }
+  run.options.tell("search ends", text, fields);
 }
 
 void SearchLoop::reportUnproved() const {
@@ -96,6 +148,15 @@ void SearchLoop::reportWorthOfTime() const {
 }
 
 void SearchLoop::reportPending() const {
+  if (pendingPrompts > 0 || pending > 0)
+    run.options.tell(
+        "pending",
+        llvm::formatv("{0} evaluations and {1} prompts are pending", pending,
+                      pendingPrompts)
+            .str(),
+        {{"evaluations", int64_t(pending)},
+         {"prompts", int64_t(pendingPrompts)},
+         {"for", run.evaluator.pendingHint()}});
   if (pendingPrompts > 0) {
     llvm::StringSet<> said;
     for (Proposer *proposer : run.proposers)

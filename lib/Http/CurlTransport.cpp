@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CurlLibrary.h"
-#include "PipeSignal.h"
 #include "fastk/Http/HttpTransport.h"
+#include "fastk/System/PipeSignal.h"
 #include <algorithm>
 #include <chrono>
 #include <cmath>

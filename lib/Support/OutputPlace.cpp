@@ -52,6 +52,24 @@ bool fastk::isWrittenInPlace(StringRef place) {
   return status.type() != sys::fs::file_type::regular_file;
 }
 
+/// The file that is replaced by what is written for `path`; empty: none.
+static std::string replacedPlace(StringRef path) {
+  std::string place = outputPlace(path);
+  if (path.empty() || path == "-" || isWrittenInPlace(place))
+    return "";
+  StringRef folder = sys::path::parent_path(place);
+  SmallString<128> real;
+  if (sys::fs::real_path(folder.empty() ? "." : folder, real))
+    return place;
+  sys::path::append(real, sys::path::filename(place));
+  return std::string(real);
+}
+
+bool fastk::isSamePlace(StringRef path, StringRef other) {
+  std::string place = replacedPlace(path);
+  return !place.empty() && place == replacedPlace(other);
+}
+
 Error fastk::nameInstead(Error error, StringRef written, StringRef named) {
   if (!error || written == named)
     return error;

@@ -21,8 +21,10 @@
 #include "fastk/Evaluate/JobMaker.h"
 #include "fastk/Evaluate/Subprocess.h"
 #include "fastk/Support/DurableFile.h"
+#include "fastk/Support/OutputPlace.h"
 #include "fastk/Support/ShellWord.h"
 #include "fastk/System/AvailableMemory.h"
+#include "fastk/System/EventLog.h"
 #include "fastk/System/Metrics.h"
 #include "fastk/Target/TargetDescription.h"
 #include "fastk/Transforms/RunPasses.h"
@@ -85,9 +87,10 @@ static std::string commandWith(ArrayRef<std::string> arguments,
 
 /// Searches the workloads of `formed` and stores winners in the first bank.
 static int search(const DriverOptions &options, ModuleOp formed,
-                  Session &session, Metrics &metrics) {
+                  Session &session, Metrics &metrics, const EventLog *log) {
   SearchRequest request;
   request.metrics = &metrics;
+  request.log = log;
   request.stopRequested = [] { return StopOnSignal::signal() != 0; };
   request.commandWithMinutes = [&](double minutes) {
     return commandWith(options.arguments, minutes);
@@ -121,13 +124,58 @@ static int search(const DriverOptions &options, ModuleOp formed,
 }
 
 /// Sends what was found to where others find it.
-static void push(const ApplySummary &summary, Session &session) {
+static void push(const ApplySummary &summary, Session &session,
+                 const EventLog *log) {
   std::vector<std::string> said, warnings;
   pushFound(summary, session, said, warnings);
   for (const std::string &line : said)
     llvm::errs() << "fastk-opt: " << line << "\n";
-  for (const std::string &warning : warnings)
+  for (const std::string &warning : warnings) {
     warn(warning);
+    if (log)
+      log->say("warning", warning);
+  }
+}
+
+/// Opens the log of a search for programs. Null where none is wanted.
+static llvm::Expected<std::unique_ptr<EventLog>>
+openLog(const DriverOptions &options) {
+  if (!options.logsJSON)
+    return nullptr;
+  auto log = std::make_unique<EventLog>(/*isJSON=*/true);
+  if (options.log.empty())
+    return log;
+  // Lines would be added to what is replaced, or to what is read.
+  for (const auto &[name, other] :
+       {std::pair<StringRef, StringRef>("the model", options.input),
+        {"-o", options.emit.output},
+        {"--emit-header", options.emit.header},
+        {"--list-workloads", options.listWorkloads},
+        {"--metrics", options.metrics},
+        {"--report", options.search.report},
+        {"--record", options.search.record}})
+    if (isSamePlace(options.log, other))
+      return llvm::createStringError("--log=" + options.log + " and " + name +
+                                     " are the same file: name another one "
+                                     "for the log");
+  auto complain = [path = options.log](const std::error_code &error) {
+    warn(path + ": cannot write the log: " + error.message() +
+         "; the search goes on, and lines are lost until it can");
+  };
+  if (std::error_code error = log->open(options.log, complain))
+    return fileError(options.log, "write", error.value());
+  return log;
+}
+
+/// Warnings and errors of the compiler, for programs, too.
+static void tellDiagnostic(const EventLog &log, const Diagnostic &diagnostic) {
+  bool isError = diagnostic.getSeverity() == DiagnosticSeverity::Error;
+  if (!isError && diagnostic.getSeverity() != DiagnosticSeverity::Warning)
+    return;
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << diagnostic.getLocation() << ": " << diagnostic;
+  log.say(isError ? "error" : "warning", text, {}, isError);
 }
 
 /// Says that winners are asked for which were measured with more threads than
@@ -293,6 +341,15 @@ int fastk::runDriver(const DriverOptions &options, StringRef executable) {
     return compileKernelOnly(options, *module);
   if (llvm::Error error = checkOutputs(options))
     return fail(std::move(error));
+  llvm::Expected<std::unique_ptr<EventLog>> log = openLog(options);
+  if (!log)
+    return fail(log.takeError());
+  // Others come after it, and show them to people.
+  ScopedDiagnosticHandler told(&context, [&](Diagnostic &diagnostic) {
+    if (*log)
+      tellDiagnostic(**log, diagnostic);
+    return failure();
+  });
   if (failed(prepareModel(*module, options.search.target)))
     return kExitWrong;
   if (llvm::Error error = openBanks(options, session, executable))
@@ -306,13 +363,13 @@ int fastk::runDriver(const DriverOptions &options, StringRef executable) {
   // Also of a search that ends as pending.
   auto writeLast = llvm::scope_exit([&] { (void)metrics.write(); });
   if (options.search.scope != SearchScope::None)
-    if (int status = search(options, *module, session, metrics))
+    if (int status = search(options, *module, session, metrics, log->get()))
       return status;
   FailureOr<ApplySummary> summary = session.apply(*module);
   if (failed(summary))
     return kExitWrong;
   if (options.pushes)
-    push(*summary, session);
+    push(*summary, session, log->get());
   if (options.fromFamilies)
     if (llvm::Error error =
             useFamilies(*module, session.getMatcher(), executable, *summary))

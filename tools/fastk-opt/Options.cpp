@@ -266,6 +266,17 @@ struct CommandLine {
       cl::desc("write numbers there for Prometheus, as its textfile collector "
                "reads them: verdicts by status, seconds by phase, what GPUs "
                "were like, winners found and missed; see docs/operators.md")};
+  cl::opt<std::string> logFormat{
+      "log-format", cl::init("text"), cl::cat(category),
+      cl::value_desc("text|json"),
+      cl::desc("json: say what the search does for programs, too, one object a "
+               "line, on standard error or in the file of --log; see "
+               "docs/operators.md")};
+  cl::opt<std::string, true> log{
+      "log", cl::location(options.log), cl::cat(category),
+      cl::value_desc("FILE"),
+      cl::desc("where the lines of --log-format=json are added, instead of "
+               "standard error")};
   cl::opt<std::string> admitFamily{
       "admit-family", cl::cat(category), cl::value_desc("DIR"),
       cl::desc(
@@ -437,6 +448,22 @@ static bool checkReports(const CommandLine &line) {
   return true;
 }
 
+/// Where a search says for programs what it does.
+static bool readLog(CommandLine &line) {
+  DriverOptions &options = line.options;
+  if (line.logFormat != "text" && line.logFormat != "json")
+    return reject("--log-format wants text or json");
+  options.logsJSON = line.logFormat == "json";
+  if (!line.log.getNumOccurrences())
+    return true;
+  if (options.log.empty() || options.log == "-")
+    return reject("--log wants a file: --log=search.jsonl");
+  if (!options.logsJSON)
+    return reject("--log=" + options.log +
+                  " is where the lines of --log-format=json go: add that");
+  return true;
+}
+
 /// What an admission is of.
 static bool readAdmission(CommandLine &line) {
   if (!line.admitFamily.getNumOccurrences()) {
@@ -507,6 +534,8 @@ static bool checkWithoutSearch(const CommandLine &line) {
                                               &line.repairs,
                                               &line.boundaries,
                                               &line.push,
+                                              &line.logFormat,
+                                              &line.log,
                                               &line.budget,
                                               &line.journal,
                                               &line.report,
@@ -544,7 +573,8 @@ std::optional<DriverOptions> fastk::parseDriverOptions(int argc, char **argv) {
   line.options.arguments.assign(argv, argv + argc);
   if (!readModel(line) || !readEmission(line) || !readParties(line) ||
       !readStrategy(line) || !checkSearch(line) || !readDemands(line) ||
-      !checkReports(line) || !readAdmission(line) || !readScaffold(line) ||
+      !checkReports(line) || !readLog(line) || !readAdmission(line) ||
+      !readScaffold(line) ||
       (line.settings.scope == SearchScope::None && !checkWithoutSearch(line)))
     return std::nullopt;
   return std::move(line.options);

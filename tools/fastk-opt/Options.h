@@ -42,6 +42,10 @@ struct DriverOptions {
   std::string listWorkloads;
   /// Where numbers for Prometheus are written; empty: nowhere.
   std::string metrics;
+  /// What a search does is said for programs, as JSON: in this file, or on
+  /// stderr where it is empty.
+  bool logsJSON = false;
+  std::string log;
   /// Admit a family instead of compiling a model; seed and precision are the
   /// search's and the model's.
   std::optional<AdmitOptions> admit;

@@ -9,8 +9,8 @@
 #include "Fleet.h"
 #include "fastk/Cuda/QueryDevice.h"
 #include "fastk/System/EndingSignals.h"
+#include "fastk/System/EventLog.h"
 #include "fastk/System/SpawnProcess.h"
-#include "fastk/Worker/SpoolLog.h"
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -58,7 +58,7 @@ class Fleet {
 public:
   Fleet(const SpoolCommand &command, std::vector<Member> members)
       : command(command), members(std::move(members)),
-        log(command.spool.logsJSON, /*gpu=*/"") {}
+        log(command.spool.logsJSON) {}
   int run();
 
 private:
@@ -72,7 +72,7 @@ private:
 
   const SpoolCommand &command;
   std::vector<Member> members;
-  SpoolLog log;
+  fastk::EventLog log;
   int code = 0;
 };
 } // namespace

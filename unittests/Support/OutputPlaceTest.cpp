@@ -50,6 +50,22 @@ struct OutputPlace : testing::Test {
   ProcessFolder folder;
 };
 
+TEST_F(OutputPlace, IsTheSameWhateverItIsCalled) {
+  std::string file = folder.file("there/file");
+  fs::create_directory_symlink("there", folder.file("folder"));
+  fs::create_symlink("there/file", folder.file("link"));
+  EXPECT_TRUE(isSamePlace(file, folder.file("folder/file")));
+  EXPECT_TRUE(isSamePlace(file, folder.file("link")));
+  EXPECT_TRUE(isSamePlace(file, folder.file("there/../there/file")));
+  // Neither has to be there.
+  EXPECT_TRUE(isSamePlace(folder.file("there/new"), folder.file("folder/new")));
+  EXPECT_TRUE(isSamePlace("new", "./new"));
+  EXPECT_FALSE(isSamePlace(file, folder.file("there/new")));
+  EXPECT_FALSE(isSamePlace("/dev/null", "/dev/null"));
+  EXPECT_FALSE(isSamePlace("", ""));
+  EXPECT_FALSE(isSamePlace("-", "-"));
+}
+
 TEST_F(OutputPlace, IsWhatLinksName) {
   EXPECT_EQ(outputPlace("none"), "none");
   EXPECT_EQ(outputPlace(folder.file("there/file")), folder.file("there/file"));

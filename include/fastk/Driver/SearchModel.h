@@ -11,6 +11,7 @@
 #include "fastk/Driver/SearchSettings.h"
 #include "fastk/Evaluate/Evaluator.h"
 #include "fastk/Propose/LLM/Cassette.h"
+#include "fastk/System/EventLog.h"
 #include "fastk/System/Metrics.h"
 #include "fastk/Transforms/WorkloadMatcher.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -32,6 +33,14 @@ struct SearchRequest {
   llvm::raw_ostream *said = &llvm::errs();
   /// Where verdicts are counted; null: nowhere.
   Metrics *metrics = nullptr;
+  /// Told for programs what happens; null: nobody is.
+  const EventLog *log = nullptr;
+
+  void tell(const char *event, const std::string &text,
+            const EventLog::Fields &fields = {}, bool isError = false) const {
+    if (log)
+      log->say(event, text, fields, isError);
+  }
 };
 
 /// A search that begins. Of the settings the journal is a folder, with one of

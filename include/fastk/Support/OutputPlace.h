@@ -27,6 +27,11 @@ std::string outputPlace(llvm::StringRef path);
 /// a device, a pipe, the name of an open file.
 bool isWrittenInPlace(llvm::StringRef place);
 
+/// Whether two outputs would be written to the same file, whatever it is called
+/// and whether or not it is there. Nothing ("", "-") and what is written in its
+/// place, as /dev/null, is never the same.
+bool isSamePlace(llvm::StringRef path, llvm::StringRef other);
+
 /// `error` with `named` in the place of `written`: what a user named instead of
 /// what is written first, and renamed.
 llvm::Error nameInstead(llvm::Error error, llvm::StringRef written,

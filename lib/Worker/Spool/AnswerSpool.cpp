@@ -14,10 +14,10 @@
 #include "SpoolAnswer.h"
 #include "SpoolJob.h"
 #include "fastk/Protocol/VerdictNumbers.h"
+#include "fastk/System/EventLog.h"
 #include "fastk/System/Metrics.h"
 #include "fastk/System/WholeFile.h"
 #include "fastk/Worker/Spool.h"
-#include "fastk/Worker/SpoolLog.h"
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -55,6 +55,11 @@ static fastk::MetricLabels labelsOf(const std::string &gpu) {
                      : fastk::MetricLabels{{"gpu", gpu}};
 }
 
+static fastk::EventLog::Fields fieldsOf(const std::string &gpu) {
+  return gpu.empty() ? fastk::EventLog::Fields()
+                     : fastk::EventLog::Fields{{"gpu", gpu}};
+}
+
 static std::string someJobs(size_t count) {
   return std::to_string(count) + (count == 1 ? " job" : " jobs");
 }
@@ -66,7 +71,7 @@ public:
   explicit SpoolWorker(const SpoolOptions &options)
       : options(options), root(fs::absolute(options.folder)),
         jobs(root, options.share, options.shares),
-        log(options.logsJSON, visibleGpu()),
+        log(options.logsJSON, fieldsOf(visibleGpu())),
         metrics(options.metrics, labelsOf(visibleGpu())) {
     for (const VerdictNumber &number : zeroNumbers("fastk_worker"))
       metrics.take({number.name, number.help}, number.labels, number.value);
@@ -117,7 +122,7 @@ private:
   size_t known = 0, done = 0, failed = 0;
   /// Where it stays and evaluates on a GPU.
   std::optional<Canary> canary;
-  SpoolLog log;
+  fastk::EventLog log;
   fastk::Metrics metrics;
   bool takesJobs = true;
   /// When the job at hand was begun; 0 without one.
@@ -232,7 +237,7 @@ void SpoolWorker::sayEnded(int signal) {
   std::string line =
       "fastk-worker: ended by " +
       (name ? "SIG" + std::string(name) : "signal " + std::to_string(signal));
-  SpoolLog::Fields fields;
+  fastk::EventLog::Fields fields;
   if (!jobAtHand.empty()) {
     line += "; " + jobAtHand + " is free for others";
     fields.emplace_back("job", jobAtHand);

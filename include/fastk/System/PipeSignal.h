@@ -1,20 +1,20 @@
-//===- PipeSignal.h - Connections that end while we write -------*- C++ -*-===//
+//===- PipeSignal.h - Readers that go while we write ------------*- C++ -*-===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FASTK_LIB_HTTP_PIPESIGNAL_H
-#define FASTK_LIB_HTTP_PIPESIGNAL_H
+#ifndef FASTK_SYSTEM_PIPESIGNAL_H
+#define FASTK_SYSTEM_PIPESIGNAL_H
 
 #include <csignal>
 
 namespace fastk {
 
-/// While it lives, this thread's writes into closed connections fail instead of
-/// raising SIGPIPE: TLS libraries write without asking for that, and LLVM's
-/// tools take the signal for the end of their own output.
+/// While it lives, this thread's writes into closed connections and pipes fail
+/// instead of raising SIGPIPE: TLS libraries write without asking for that, and
+/// our tools take the signal for the end of their own output.
 class NoPipeSignal {
 public:
   NoPipeSignal();
@@ -29,4 +29,4 @@ private:
 
 } // namespace fastk
 
-#endif // FASTK_LIB_HTTP_PIPESIGNAL_H
+#endif // FASTK_SYSTEM_PIPESIGNAL_H

@@ -1,11 +1,11 @@
-//===- PipeSignal.cpp - Connections that end while we write ---------------===//
+//===- PipeSignal.cpp - Readers that go while we write --------------------===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "PipeSignal.h"
+#include "fastk/System/PipeSignal.h"
 
 using namespace fastk;
 

@@ -1,14 +1,14 @@
-//===- PipeSignalTest.cpp - Connections that end while we write -----------===//
+//===- PipeSignalTest.cpp - Readers that go while we write ----------------===//
 //
 // Part of fastk, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "PipeSignal.h"
-#include "gtest/gtest.h"
+#include "fastk/System/PipeSignal.h"
 #include <cerrno>
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 using namespace fastk;
