@@ -193,10 +193,10 @@ Spool::answerOf(const std::string &job) const {
   std::string path = verdictPath(job);
   if (!llvm::sys::fs::exists(path))
     return std::nullopt;
-  auto broken = [&](const llvm::Twine &problem) {
+  auto broken = [&](const llvm::Twine &problem, StringRef remedy = "remove") {
     return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                   path + ": " + problem +
-                                       "; remove it and answer again with `" +
+                                   path + ": " + problem + "; " + remedy +
+                                       " it and answer again with `" +
                                        pendingHint() + "`");
   };
   llvm::Expected<std::string> answer =
@@ -206,6 +206,9 @@ Spool::answerOf(const std::string &job) const {
   std::string problem;
   std::optional<worker::Verdict> verdict =
       worker::parseVerdict(*answer, problem);
+  // Whoever reads another format loses nothing: it is an answer there.
+  if (!verdict && StringRef(problem).starts_with("$.format:"))
+    return broken(problem, "or end such workers, remove");
   if (!verdict)
     return broken(problem);
   if (verdict->id != job)

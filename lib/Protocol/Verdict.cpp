@@ -209,6 +209,10 @@ std::string fastk::worker::toJSON(const Verdict &verdict) {
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//
+//
+// A later worker may say more in the same format: no object is asked whether it
+// has other fields (docs/formats/verdict.md).
+//
 
 static std::optional<Timing> readTiming(ObjectReader &parent, const char *key,
                                         std::string &error) {
@@ -222,7 +226,7 @@ static std::optional<Timing> readTiming(ObjectReader &parent, const char *key,
         reader.readDouble("p10_ns", timing.p10Ns, 0, infinity);
         reader.readDouble("p90_ns", timing.p90Ns, 0, infinity);
         reader.readInt("samples", timing.samples, 0, INT64_MAX);
-        if (reader.finish())
+        if (reader.ok())
           result = timing;
       },
       true);
@@ -240,7 +244,7 @@ static std::optional<Ratio> readRatio(ObjectReader &parent, const char *key,
         reader.readDouble("median", ratio.median, 0, infinity);
         reader.readDouble("low", ratio.low, 0, infinity);
         reader.readDouble("high", ratio.high, 0, infinity);
-        if (reader.finish())
+        if (reader.ok())
           result = ratio;
       },
       true);
@@ -269,7 +273,6 @@ static TrialError readTrialError(const Json &value, std::string path,
   reader.readInt("masked", trial.masked, 0, INT64_MAX, true);
   reader.readEnum("precision", trial.precision, parsePrecision,
                   "ieee, tf32, half, none", true);
-  reader.finish();
   return trial;
 }
 
@@ -293,7 +296,6 @@ static GpuReport readGpuReport(const Json &value, std::string path,
     fields.readInt("spill_load_bytes", kernel.spillLoadBytes, 0, INT64_MAX);
     fields.readInt("stack_bytes", kernel.stackBytes, 0, INT64_MAX);
     fields.readInt("shared_bytes", kernel.sharedBytes, 0, INT64_MAX);
-    fields.finish();
     gpu.kernels.push_back(kernel);
   });
   reader.readStrings("warnings", gpu.warnings);
@@ -323,7 +325,6 @@ static GpuReport readGpuReport(const Json &value, std::string path,
                        INT64_MAX);
         fields.readInt("builds", gpu.delayBuilds, 0, INT64_MAX);
         fields.readDouble("slowdown", gpu.delaySlowdown, 0, infinity);
-        fields.finish();
       },
       true);
   reader.readString("missing_counters", gpu.missingCounters, true);
@@ -342,7 +343,6 @@ static GpuReport readGpuReport(const Json &value, std::string path,
                   launch.values.push_back({name, number.get<double>()});
               }
             });
-        fields.finish();
         gpu.counters.push_back(std::move(launch));
       },
       true);
@@ -354,7 +354,7 @@ static GpuReport readGpuReport(const Json &value, std::string path,
           Gauge read;
           fields.readDouble("low", read.low, -infinity, infinity);
           fields.readDouble("high", read.high, -infinity, infinity);
-          if (fields.finish())
+          if (fields.ok())
             into = read;
         },
         true);
@@ -366,7 +366,6 @@ static GpuReport readGpuReport(const Json &value, std::string path,
   reader.readInt("readings", gpu.readings, 0, INT64_MAX);
   reader.readInt("throttled", gpu.throttled, 0, INT64_MAX);
   reader.readStrings("throttle_reasons", gpu.throttleReasons);
-  reader.finish();
   return gpu;
 }
 
@@ -380,9 +379,13 @@ std::optional<Verdict> fastk::worker::parseVerdict(std::string_view text,
   int64_t format = 0;
   reader.readInt("format", format, 0, INT64_MAX);
   if (reader.ok() && format != verdictFormat)
-    reader.fail("format", "is " + std::to_string(format) +
-                              "; format 1 is the only one known, use the "
-                              "worker that belongs to this fastk");
+    reader.fail("format",
+                "is " + std::to_string(format) + ", and this fastk reads " +
+                    std::to_string(verdictFormat) +
+                    (format > verdictFormat
+                         ? ": a newer one wrote it; use that version, which "
+                           "goes on with the same files"
+                         : ": use the worker that belongs to it"));
   reader.readString("id", verdict.id);
   reader.readEnum("status", verdict.status, parseStatus,
                   "ok, wrong, crash, timeout, memory, refused, impossible, "
@@ -414,7 +417,6 @@ std::optional<Verdict> fastk::worker::parseVerdict(std::string_view text,
       report.droppedBlocks = dropped;
     timing.readString("disturbed_by", report.disturbedBy, true);
     timing.readBool("too_busy", report.tooBusy, true);
-    timing.finish();
   });
   reader.readArray("competitors", [&](const Json &value, std::string path) {
     ObjectReader competitor(value, std::move(path), error);
@@ -422,7 +424,6 @@ std::optional<Verdict> fastk::worker::parseVerdict(std::string_view text,
     competitor.readString("name", result.name);
     competitor.readBool("rejected", result.rejected);
     competitor.readString("reason", result.reason);
-    competitor.finish();
     verdict.competitors.push_back(result);
   });
   reader.readStrings("protections", verdict.protections);
@@ -435,7 +436,6 @@ std::optional<Verdict> fastk::worker::parseVerdict(std::string_view text,
                          infinity);
     resources.readDouble("wall_seconds", verdict.resources.wallSeconds, 0,
                          infinity);
-    resources.finish();
   });
   // Not in verdicts of earlier workers.
   reader.readArray(
@@ -447,7 +447,6 @@ std::optional<Verdict> fastk::worker::parseVerdict(std::string_view text,
         fields.readDouble("seconds", phase.seconds, -infinity, infinity);
         fields.readInt("count", phase.count, 0, INT64_MAX);
         fields.readBool("beside", phase.isBeside, true);
-        fields.finish();
         verdict.phases.push_back(phase);
       },
       true);
@@ -467,7 +466,6 @@ std::optional<Verdict> fastk::worker::parseVerdict(std::string_view text,
     if (reader.readBool("bitwise_deterministic", deterministic, true))
       audit.bitwiseDeterministic = deterministic;
     reader.readInt("repeated_calls", audit.repeatedCalls, 0, INT64_MAX, true);
-    reader.finish();
   });
   reader.readObject(
       "gpu",
@@ -475,7 +473,7 @@ std::optional<Verdict> fastk::worker::parseVerdict(std::string_view text,
         verdict.gpu = readGpuReport(value, std::move(path), error);
       },
       true);
-  if (!reader.finish())
+  if (!reader.ok())
     return std::nullopt;
   return verdict;
 }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Protocol/Verdict.h"
+#include "fastk/Protocol/JSONReader.h"
 #include "fastk/Protocol/VerdictNumbers.h"
 #include <cmath>
 #include <gtest/gtest.h>
@@ -155,6 +156,39 @@ TEST(Verdict, UnknownStatusIsAnError) {
   text.replace(text.find("impossible"), 10, "splendid!!");
   EXPECT_FALSE(parseVerdict(text, error));
   EXPECT_EQ(error.find("$.status"), 0u) << error;
+}
+
+/// A field that this version does not know, in each object whose fields are not
+/// names of something.
+static void addLaterFields(Json &json) {
+  if (json.is_object() && !json.contains("memcheck") &&
+      !json.contains("time_ns"))
+    json["later"] = {{"a", 1}};
+  for (auto &[name, value] : json.items())
+    if (name != "later" && value.is_structured())
+      addLaterFields(value);
+}
+
+TEST(Verdict, FieldsOfALaterWorkerAreIgnored) {
+  std::string text = toJSON(full()), error;
+  Json json = Json::parse(text);
+  addLaterFields(json);
+  std::string later = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  size_t count = 0;
+  for (size_t at = 0; (at = later.find("\"later\"", at)) != later.npos; ++at)
+    ++count;
+  EXPECT_GT(count, 20u) << later;
+  std::optional<Verdict> read = parseVerdict(later, error);
+  ASSERT_TRUE(read) << error;
+  EXPECT_EQ(toJSON(*read), text);
+}
+
+TEST(Verdict, ALaterFormatSaysWhatToDo) {
+  std::string text = toJSON(full()), error;
+  text.replace(text.find("\"format\":1"), 10, "\"format\":2");
+  EXPECT_FALSE(parseVerdict(text, error));
+  EXPECT_EQ(error, "$.format: is 2, and this fastk reads 1: a newer one wrote "
+                   "it; use that version, which goes on with the same files");
 }
 
 TEST(Verdict, IsCounted) {

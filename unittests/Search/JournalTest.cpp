@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Journal/JournalFormat.h"
 #include "SearchTestUtils.h"
 #include "fastk/Support/Sha256.h"
 #include "gmock/gmock.h"
@@ -56,6 +57,48 @@ TEST(Journal, OtherWorkloadIsNamed) {
   SearchOptions options = smallOptions();
   world.search(options, world.openJournal(folder.str(), options).get());
   EXPECT_THAT(failureOf(other, folder.str(), options), HasSubstr("key was"));
+}
+
+/// Changes the verdicts of a journal as another version would have written
+/// them.
+void changeVerdicts(const std::string &path, llvm::StringRef from,
+                    llvm::StringRef to) {
+  std::string changed, content = readAll(path);
+  llvm::SmallVector<llvm::StringRef> lines;
+  llvm::StringRef(content).split(lines, '\n', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef line : lines) {
+    std::string body = journal::bodyOf(line)->str();
+    size_t at = body.find(journal::kVerdictField);
+    if (at != body.npos)
+      body.replace(body.find(from, at), from.size(), to);
+    changed += journal::lineOf(body);
+  }
+  writeAll(path, changed);
+}
+
+// A later version may say more of a verdict in the same format; of one in
+// another it is said who can go on.
+TEST(Journal, VerdictsOfALaterVersion) {
+  MemoryFolder folder;
+  SearchOptions options = smallOptions();
+  World first(8, hill);
+  std::string expected = summary(
+      first,
+      first.search(options, first.openJournal(folder.str(), options).get()));
+  std::string path = folder.file("journal.jsonl");
+  changeVerdicts(path, "\"format\":1,", "\"format\":1,\"later\":{\"a\":[]},");
+  World second(8, hill);
+  SearchResult again =
+      second.search(options, second.openJournal(folder.str(), options).get());
+  EXPECT_EQ(summary(second, again), expected);
+  EXPECT_TRUE(second.evaluator.calls.empty());
+
+  changeVerdicts(path, "\"format\":1,", "\"format\":2,");
+  World third(8, hill);
+  std::string message = failureOf(third, folder.str(), options);
+  EXPECT_THAT(message, HasSubstr("its verdict cannot be read: $.format: is 2"));
+  EXPECT_THAT(message, HasSubstr("use that version"));
+  EXPECT_THAT(message, HasSubstr("--journal=DIR"));
 }
 
 // A worker that was built again: its verdicts are not those of the old one.

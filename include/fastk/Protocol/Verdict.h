@@ -257,7 +257,8 @@ struct Verdict {
 /// One line of JSON without a newline at its end.
 std::string toJSON(const Verdict &verdict);
 
-/// Reads a verdict; as parseJob, unknown fields are errors.
+/// Reads a verdict. Fields that it does not know are ignored: a later worker of
+/// the same format may say more. A later format is an error that says so.
 std::optional<Verdict> parseVerdict(std::string_view text, std::string &error);
 
 } // namespace fastk::worker

@@ -247,7 +247,8 @@ Error Journal::readLine(StringRef body, size_t number,
     std::string error;
     event.verdict = worker::parseVerdict(verdict, error);
     if (!event.verdict)
-      return problem("its verdict cannot be read: " + error);
+      return problem("its verdict cannot be read: " + error +
+                     "; or start another journal with --journal=DIR");
     event.failures += event.verdict->status == worker::Status::Error;
     // It was made again. Failed once more, it may be the next run's again: that
     // is said anew.
