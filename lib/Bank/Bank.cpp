@@ -117,6 +117,7 @@ BankLookup Bank::lookup(StringRef key, const WinnerFilter &filter,
       continue;
     }
     result.winner = std::move(*loaded);
+    result.isOfStranger = remote && !remote->isTrusted();
     return result;
   }
   if (!result.stale.empty()) {
@@ -177,6 +178,7 @@ BankLookup BankStack::lookup(StringRef key, const WinnerFilter &filter,
     result.isExpected |= found.isExpected;
     if (found.winner) {
       result.winner = std::move(found.winner);
+      result.isOfStranger = found.isOfStranger;
       result.reason.clear();
       return result;
     }

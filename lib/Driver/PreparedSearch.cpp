@@ -74,10 +74,9 @@ llvm::Error PreparedSearch::makeInput(Evaluator &evaluator) {
     return provenance.takeError();
   input->provenance = std::move(*provenance);
   input->recording = recording;
-  if (target.known && !target.isUnjudged) {
+  if (target.known && !target.isOfStranger)
     input->recordedGain = recordedGain(*target.known, device);
-    input->bankHasWinner = true;
-  }
+  input->bankHasWinner = target.known && !target.isUnjudged;
   constexpr size_t kKnownIdeas = 6;
   if (llvm::any_of(run.proposers,
                    [](Proposer *each) { return each->prefersBatching(); }))

@@ -28,14 +28,17 @@ fastk::chooseTargets(const SearchRun &run,
     target.isWanted = !found.winner || run.options.searchesHits();
     target.hasShare = target.isWanted || llvm::sys::fs::exists(target.journal);
     target.known = found.winner.get();
+    target.isOfStranger = found.isOfStranger;
     if (target.isWanted &&
         (found.otherMachine || found.otherBits || found.isUnjudged)) {
       WinnerFilter any = run.filter();
       any.anyMachine = true;
       any.requireDeterministic = false;
       any.takesUnjudged = true;
-      target.foreign = run.banks.lookup(key, any, context).winner;
+      BankLookup other = run.banks.lookup(key, any, context);
+      target.foreign = std::move(other.winner);
       target.known = target.foreign.get();
+      target.isOfStranger = other.isOfStranger;
       target.isUnjudged = found.isUnjudged;
     }
   }

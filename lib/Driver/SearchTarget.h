@@ -26,9 +26,9 @@ struct SearchTarget {
   /// or here when it is another machine's.
   const Winner *known = nullptr;
   std::unique_ptr<Winner> foreign;
-  /// It is from a server, and nobody has judged it here: its record says
-  /// nothing.
-  bool isUnjudged = false;
+  /// It is from a server that is not trusted: its record says nothing. And
+  /// nobody has judged it here.
+  bool isOfStranger = false, isUnjudged = false;
   bool isWanted = false;
   /// What an earlier run of this search finished has had its share of the
   /// budget: the others get the same as without the interruption.

@@ -29,6 +29,11 @@ std::string fastk::bank::readTrajectory(StringRef folder) {
   return "{}\n";
 }
 
+/// Whether nobody knows who made its record.
+static bool isOfStranger(const Row &row) {
+  return isRemoteBank(row.bank) && !isTrustedBank(row.bank);
+}
+
 namespace {
 
 /// What became of one winner.
@@ -43,8 +48,8 @@ public:
       : into(into), options(options), context(context), devices(options) {}
 
   /// An error ends the merge: the bank cannot be written, or no evaluation can
-  /// be made. What is not believed is not stored by its own record.
-  llvm::Expected<Fate> merge(Winner &winner, bool isBelieved) {
+  /// be made. Of a stranger's winner the record says nothing.
+  llvm::Expected<Fate> merge(Winner &winner, bool isOfStranger) {
     if (options.byRecord && options.requireDeterministic &&
         winner.getRecord().bitwiseDeterministic != true)
       return Fate{"left out",
@@ -68,7 +73,8 @@ public:
     if (rival && rival->getLowering().getSeal() == lowering.getSeal())
       return Fate{"kept", "the same program is in " + rival->folder};
     llvm::Expected<Remeasurement> measured =
-        remeasure(winner, rival.get(), device.description, *device.evaluator);
+        remeasure(winner, rival.get(), device.description, *device.evaluator,
+                  isOfStranger);
     if (!measured)
       return measured.takeError();
     if (!measured->problem.empty())
@@ -83,9 +89,8 @@ public:
         formatTime(measured->verdict.timing.candidate->medianNs) + ", " +
         formatRatio(measured->verdict.timing.speedupOverBaseline->median) +
         " of the default lowering's speed";
-    // Neither is believed more than what was recorded in quieter times, unless
-    // nobody knows who recorded that.
-    if (!measured->contradiction.empty() && (isBelieved || rival)) {
+    // Neither is believed more than what was recorded in quieter times.
+    if (!measured->contradiction.empty()) {
       std::string why = measured->contradiction + "; records stay: ";
       if (rival)
         return Fate{"kept", why + rival->folder};
@@ -160,8 +165,8 @@ int fastk::bank::merge(StringRef into, std::vector<Row> &rows,
   for (Row &row : rows) {
     Fate fate{"left out", "stale: " + row.entry.problem, true};
     if (row.winner) {
-      llvm::Expected<Fate> merged = merger.merge(
-          *row.winner, !isRemoteBank(row.bank) || isTrustedBank(row.bank));
+      llvm::Expected<Fate> merged =
+          merger.merge(*row.winner, isOfStranger(row));
       if (!merged)
         return reportError(llvm::toString(merged.takeError()) +
                            "\nwhat was merged until now stays; the same "
@@ -206,7 +211,7 @@ int fastk::bank::verifyByMeasuring(std::vector<Row> &rows,
     } else {
       llvm::Expected<Remeasurement> measured =
           remeasure(*row.winner, /*rival=*/nullptr, device.description,
-                    *device.evaluator);
+                    *device.evaluator, isOfStranger(row));
       if (!measured)
         return reportError(row.entry.folder + ": " +
                            llvm::toString(measured.takeError()));

@@ -28,11 +28,12 @@ protected:
                     64, "host", precision, makeRecord(500));
     return winner;
   }
-  Remeasurement measure(const Winner &winner, const Winner *rival = nullptr) {
+  Remeasurement measure(const Winner &winner, const Winner *rival = nullptr,
+                        bool isOfStranger = false) {
     TargetDescription device;
     device.model = "another machine";
     device.threads = 3;
-    auto result = remeasure(winner, rival, device, evaluator);
+    auto result = remeasure(winner, rival, device, evaluator, isOfStranger);
     EXPECT_TRUE(static_cast<bool>(result));
     if (!result) {
       ADD_FAILURE() << llvm::toString(result.takeError());
@@ -172,6 +173,18 @@ TEST_F(Remeasure, WhatContradictsItsRecordIsMeasuredAgain) {
     else
       EXPECT_EQ(result.contradiction, "");
     ASSERT_TRUE(result.winner);
+
+    // What a stranger recorded is contradicted by nothing, and says nothing.
+    evaluator.calls.clear();
+    Remeasurement ofStranger =
+        measure(*stored, /*rival=*/nullptr, /*isOfStranger=*/true);
+    EXPECT_EQ(evaluator.calls.size(), 1u);
+    EXPECT_EQ(ofStranger.contradiction, "");
+    ASSERT_TRUE(ofStranger.winner);
+    EXPECT_EQ(WinnerRecord::fromAttribute(
+                  TestContext::loweringOf(*ofStranger.winner).getRecordAttr())
+                  .speedup,
+              15.38);
 
     // Of another machine or version nothing is contradicted.
     record.threads = 4;

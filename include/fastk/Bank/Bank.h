@@ -71,6 +71,9 @@ struct BankLookup {
   bool otherBits = false;
   /// True when the reason is that nobody has judged it on this machine.
   bool isUnjudged = false;
+  /// True where the winner came from a server that is not trusted: what its
+  /// record says that it was measured with is nobody's word.
+  bool isOfStranger = false;
   /// While remote banks look ahead (BankStack::lookAhead()): one has a winner,
   /// by its index, which was noted.
   bool isExpected = false;

@@ -49,12 +49,14 @@ std::optional<RecordedGain> recordedGain(const Winner &winner,
                                          const TargetDescription &device);
 
 /// Measures `winner` on `device`, which `evaluator` runs on; once more where
-/// that contradicts a record by more than the intervals of both. An error means
-/// that nothing could be measured.
+/// that contradicts a record by more than the intervals of both: its own,
+/// unless it is a stranger's, and its rival's. An error means that nothing
+/// could be measured.
 llvm::Expected<Remeasurement> remeasure(const Winner &winner,
                                         const Winner *rival,
                                         const TargetDescription &device,
-                                        Evaluator &evaluator);
+                                        Evaluator &evaluator,
+                                        bool isOfStranger = false);
 
 } // namespace fastk
 

@@ -92,12 +92,13 @@ static std::string text(const worker::Ratio &ratio) {
 /// What a measurement says against the records; empty when nothing.
 static std::string contradictionOf(const worker::TimingReport &timing,
                                    const Winner &winner, const Winner *rival,
-                                   const TargetDescription &device) {
+                                   const TargetDescription &device,
+                                   bool isOfStranger) {
   const auto &gain = timing.speedupOverBaseline;
   if (!gain)
     return "";
   if (auto record = recordedGain(winner, device);
-      record && worker::contradicts(*gain, record->speedup))
+      record && !isOfStranger && worker::contradicts(*gain, record->speedup))
     return text(*gain) + " where its record says " + text(record->speedup);
   const auto &over = timing.speedupOverIncumbent;
   if (!rival || !over)
@@ -166,21 +167,22 @@ static llvm::Expected<Remeasurement> measure(const Winner &winner,
 llvm::Expected<Remeasurement> fastk::remeasure(const Winner &winner,
                                                const Winner *rival,
                                                const TargetDescription &device,
-                                               Evaluator &evaluator) {
+                                               Evaluator &evaluator,
+                                               bool isOfStranger) {
   llvm::Expected<Remeasurement> first =
       measure(winner, rival, device, evaluator, /*repeat=*/0);
   if (!first || !first->problem.empty())
     return first;
-  std::string contradiction =
-      contradictionOf(first->verdict.timing, winner, rival, device);
+  std::string contradiction = contradictionOf(first->verdict.timing, winner,
+                                              rival, device, isOfStranger);
   if (contradiction.empty())
     return first;
   llvm::Expected<Remeasurement> second =
       measure(winner, rival, device, evaluator, /*repeat=*/1);
   if (!second || !second->problem.empty())
     return second;
-  if (std::string again =
-          contradictionOf(second->verdict.timing, winner, rival, device);
+  if (std::string again = contradictionOf(second->verdict.timing, winner, rival,
+                                          device, isOfStranger);
       !again.empty())
     second->contradiction =
         "it was measured with " + contradiction + ", and again with " + again;

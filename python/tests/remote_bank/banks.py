@@ -24,6 +24,8 @@ class User:
 
     home: pathlib.Path
     environment: dict = field(default_factory=dict)
+    #: Where fastk's programs are.
+    bin: pathlib.Path = BIN
 
     def run(self, tool, *arguments, expect=0):
         """What the program said on both outputs; it must end with `expect`."""
@@ -39,7 +41,7 @@ class User:
             **self.environment,
         }
         ran = subprocess.run(
-            [BIN / tool, *map(str, arguments)],
+            [self.bin / tool, *map(str, arguments)],
             env=environment,
             text=True,
             capture_output=True,

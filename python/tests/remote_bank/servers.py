@@ -12,6 +12,7 @@ Each is a context manager with a `url`. All of them listen on this machine alone
 import asyncio
 import hashlib
 import http.server
+import json
 import os
 import pathlib
 import re
@@ -286,6 +287,35 @@ class Liar:
     def __exit__(self, *_):
         self.server.shutdown()
         self.server.server_close()
+
+
+def repacked(files, change, change_index=lambda winner: None):
+    """A lie in which each winner is another one, under the right digest.
+
+    `change` gets the files of each, and `change_index` what the index says of it.
+    """
+    objects, digests = {}, {}
+    for file in (files / "cas").iterdir():
+        winner = json.loads(file.read_bytes())
+        change(winner["files"])
+        text = json.dumps(winner).encode()
+        digests[file.name] = hashlib.sha256(text).hexdigest()
+        objects[digests[file.name]] = text
+
+    def lie(handler, path, body):
+        if path == ROOT_PATH:
+            root = json.loads(body)
+            for winner in root["targets"]["host"]["winners"]:
+                winner["object"] = digests[winner["object"]]
+                change_index(winner)
+            handler.answer(200, json.dumps(root).encode())
+        elif path.removeprefix("/cas/") in objects:
+            handler.answer(200, objects[path.removeprefix("/cas/")])
+        else:
+            return False
+        return True
+
+    return lie
 
 
 class BazelRules(Liar):

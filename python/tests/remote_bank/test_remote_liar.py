@@ -11,13 +11,12 @@ nothing that is not what its digest, seal and key say.
 """
 
 import gzip
-import hashlib
 import json
 import time
 
 import pytest
 from banks import User, hits, many, warnings
-from servers import ROOT_PATH, Liar, Nginx
+from servers import ROOT_PATH, Liar, Nginx, repacked
 
 COUNT = 4
 
@@ -199,37 +198,11 @@ def test_a_winner_that_is_too_large_is_a_miss_alone(honest, user):
     assert hits(said) == (COUNT - 1, 1) and len(warnings(said)) == 1
 
 
-def repacked(honest, change):
-    """A lie in which each winner is another one, under the right digest."""
-    _, files = honest
-    objects, digests = {}, {}
-    for file in (files / "cas").iterdir():
-        winner = json.loads(file.read_bytes())
-        change(winner["files"])
-        text = json.dumps(winner).encode()
-        digests[file.name] = hashlib.sha256(text).hexdigest()
-        objects[digests[file.name]] = text
-
-    def lie(handler, path, body):
-        if of_root(path):
-            root = json.loads(body)
-            for winner in root["targets"]["host"]["winners"]:
-                winner["object"] = digests[winner["object"]]
-            handler.answer(200, json.dumps(root).encode())
-        elif path.removeprefix("/cas/") in objects:
-            handler.answer(200, objects[path.removeprefix("/cas/")])
-        else:
-            return False
-        return True
-
-    return lie
-
-
 def test_a_winner_whose_pattern_was_changed_is_stale(honest, user):
     def change(files):
         files["lowering.mlir"] = files["lowering.mlir"].replace("arith.mulf", "arith.addf")
 
-    said, _ = compile_with(user, honest, repacked(honest, change))
+    said, _ = compile_with(user, honest, repacked(honest[1], change))
     assert hits(said) == (0, 0) and f"{COUNT} stale" in said
 
 
@@ -238,7 +211,7 @@ def test_files_lie_in_the_winners_folder_alone(honest, user, name, tmp_path):
     def change(files):
         files[name] = "x"
 
-    said, _ = compile_with(user, honest, repacked(honest, change))
+    said, _ = compile_with(user, honest, repacked(honest[1], change))
     assert hits(said) == (0, COUNT)
     assert "name is not plain" in said
     assert not list(tmp_path.rglob("*escaped")) and not list(tmp_path.rglob(".hidden"))
