@@ -272,6 +272,35 @@ def test_a_search_whose_cluster_is_killed_finds_the_same(
         assert words in text
 
 
+def test_the_spare_of_an_actor_that_is_killed_takes_its_place(
+    nodes, recorded, tmp_path
+):
+    spool = spool_of(recorded, tmp_path)
+    process = mover(nodes, spool, "--workers=1", f"--rehearse={tmp_path / 'rehearsed'}")
+
+    def waiting():
+        """Actors that are at no job, as Ray names their processes."""
+        return {
+            process
+            for process, command in commands().items()
+            if command.startswith("ray::Worker")
+        }
+
+    wait_for(lambda: answered(spool))
+    (worker,) = {number for _, _, number in logged(tmp_path, "begin")}
+    actor = parent_of(worker)
+    spares = wait_for(lambda: waiting() - {actor})
+    os.kill(actor, signal.SIGKILL)
+    other = wait_for(
+        lambda: {number for _, _, number in logged(tmp_path, "begin")} - {worker}
+    )
+    assert {parent_of(number) for number in other} <= spares
+    wait_for(lambda: len(answered(spool)) == len(relu_variants.jobs_of(spool)))
+    end(process)
+    assert logged(tmp_path, "overlap") == []
+    assert left_behind(spool) == []
+
+
 def test_a_job_that_kills_workers_is_set_aside(nodes, recorded, tmp_path, monkeypatch):
     spool = spool_of(recorded, tmp_path)
     jobs = relu_variants.jobs_of(spool)

@@ -30,7 +30,8 @@ UNREACHABLE = 75
 #: A driver that dies sooner than this says something of the cluster; so many such deaths in a
 #: row are enough. As fastk-worker has it of its workers.
 SOON, MOST_SOON_DEATHS = 30, 5
-#: Before the driver is started again, in seconds; and where the cluster cannot be reached.
+#: Before a driver is started again that died soon more than once in a row, in seconds; and
+#: where the cluster cannot be reached.
 PAUSE, UNREACHABLE_PAUSE = 1, 5
 #: What the driver gets to end in.
 PATIENCE = 10
@@ -206,7 +207,10 @@ class Supervisor:
                 continue
             if (problem := self.why_over(code, time.monotonic() - started)) is not None:
                 return problem
-            self.pause(UNREACHABLE_PAUSE if code == UNREACHABLE else PAUSE)
+            if code == UNREACHABLE:
+                self.pause(UNREACHABLE_PAUSE)
+            elif self.soon_deaths > 1:
+                self.pause(PAUSE)
         return 0
 
     def pause(self, seconds):

@@ -11,6 +11,8 @@ import re
 import time
 
 import ray
+from ray.util.placement_group import placement_group, remove_placement_group
+from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from . import worker
 from .answers import Answers
@@ -35,10 +37,13 @@ SHORTEST_BACKOFF, LONGEST_BACKOFF = 1, 60
 
 
 class Member:
-    """An actor, and what it is at: a job, its beginning, or nothing."""
+    """A GPU, `group` for Ray or None in a rehearsal without one, the actor that has it, and
+    what that is at: a job, its beginning, or nothing. From its first answer on there is a
+    spare, which takes the actor's place when that ends: it need not start Python again."""
 
-    def __init__(self, actor):
-        self.actor = actor
+    def __init__(self, actor, group):
+        self.actor, self.group = actor, group
+        self.spare = None
         self.name = None
         self.job = None
         self.workload = None
@@ -62,18 +67,12 @@ class Mover:
 
     def __init__(self, spool, say, most=0, rehearsal=None, program=None):
         self.spool, self.say = spool, say
-        gpus = 1
-        if rehearsal:
-            gpus = 1 if ray.cluster_resources().get("GPU") else 0
-        self.most = most or (MOST_WORKERS if gpus else 1)
+        self.takes_gpus = not rehearsal or bool(ray.cluster_resources().get("GPU"))
+        self.most = most or (MOST_WORKERS if self.takes_gpus else 1)
         # Nodes need no fastk package.
         ray.cloudpickle.register_pickle_by_value(worker)
-        actor = ray.remote(worker.Worker)
-        # An actor that ends is made anew, wherever there is a GPU by then; what it was at is
-        # tried again by this driver, which knows why it ended.
-        self.make = lambda: actor.options(
-            num_cpus=0, num_gpus=gpus, max_restarts=0, max_task_retries=0
-        ).remote(program, rehearsal)
+        self.worker = ray.remote(worker.Worker)
+        self.arguments = program, rehearsal
         self.members = {}
         self.idle = []
         self.answers = Answers(spool, say, self.say_once)
@@ -141,8 +140,38 @@ class Mover:
         missing = len(waiting) - coming
         room = self.most - len(self.members) - len(self.idle)
         for _ in range(min(missing, room)):
-            member = Member(self.make())
-            self.members[member.actor.describe.remote()] = member
+            # It is the GPU's for as long as the member lives, whoever of its two ends.
+            group = placement_group([{"GPU": 1}]) if self.takes_gpus else None
+            self.begin(Member(self.make(group), group))
+
+    def make(self, group):
+        """An actor. One that ends is not made anew by Ray: what it was at is tried again by
+        this driver, which knows why it ended."""
+        options = {"num_cpus": 0, "max_restarts": 0, "max_task_retries": 0}
+        if group:
+            options["num_gpus"] = 1 / 2
+            options["scheduling_strategy"] = PlacementGroupSchedulingStrategy(group)
+        return self.worker.options(**options).remote(*self.arguments)
+
+    def begin(self, member):
+        self.members[member.actor.begin.remote()] = member
+
+    def release(self, member):
+        """Ends what there is of a member, and gives its GPU back."""
+        for actor in filter(None, (member.actor, member.spare)):
+            ray.kill(actor)
+        if member.group:
+            remove_placement_group(member.group)
+
+    def replace(self, member):
+        """Its actor is no more: the spare takes its place."""
+        if not member.spare:
+            self.release(member)
+            return
+        ray.kill(member.actor)
+        member.actor, member.spare = member.spare, None
+        member.name = None
+        self.begin(member)
 
     def deal(self):
         """Gives each idle actor a job: comparisons of oracles first, without which no answer
@@ -191,6 +220,7 @@ class Mover:
             self.say(f"{member.name} begins: {version}")
         else:
             self.heard(member, job, *result)
+            member.spare = member.spare or self.make(member.group)
         member.since = time.monotonic()
         self.idle.append(member)
 
@@ -213,8 +243,8 @@ class Mover:
 
     def lost(self, member, job, error):
         """An actor is gone, or could not begin. It may live where no network leads."""
-        ray.kill(member.actor)
         if job is None:
+            self.release(member)
             self.make_at = time.monotonic() + self.backoff
             self.backoff = min(2 * self.backoff, LONGEST_BACKOFF)
             if not isinstance(error, ray.exceptions.ActorUnavailableError):
@@ -222,7 +252,10 @@ class Mover:
             return
         if is_fault_of_job(error):
             self.answers.died(job, f"{member.name}: {why_ended(error)}")
+            self.replace(member)
             return
+        # So is what was to take its place.
+        self.release(member)
         self.counts["lost"] += 1
         self.spool.give_back(job)
         self.say(f"{member.name} is gone; {job} is for the next")
@@ -232,8 +265,8 @@ class Mover:
             if member.job and time.monotonic() - member.since > JOB_SECONDS:
                 del self.members[ref]
                 job, member.job = member.job, None
-                ray.kill(member.actor)
                 self.answers.died(job, f"{member.name}: no answer within {JOB_SECONDS} s")
+                self.replace(member)
 
     def end_idle(self):
         """Gives GPUs back that have nothing to do, and those that are asked for in vain."""
@@ -242,11 +275,11 @@ class Mover:
         for member in list(self.idle):
             if now - member.since > IDLE_SECONDS:
                 self.idle.remove(member)
-                ray.kill(member.actor)
+                self.release(member)
         for ref, member in list(self.members.items()):
             if member.name is None and not waiting and not self.running():
                 del self.members[ref]
-                ray.kill(member.actor)
+                self.release(member)
 
     def look_for_cluster(self):
         """A head node that comes back is that of another cluster, and Ray's driver waits
@@ -303,7 +336,7 @@ class Mover:
         for member in self.members.values():
             if member.job:
                 self.spool.give_back(member.job)
-            ray.kill(member.actor)
+            self.release(member)
         self.answers.end()
         self.say(self.progress())
 

@@ -26,7 +26,8 @@ class Worker:
 
     `program` names fastk-worker, or is None: then it is $FASTK_WORKER of the node, the
     fastk package's own, or that in PATH. `rehearsal` is an answered spool on the node, or
-    None. Raises RuntimeError where the node cannot evaluate.
+    None. Raises RuntimeError where the node cannot evaluate. Until it begins it has no
+    hold on the GPU, for it may be the spare of the actor that has.
     """
 
     def __init__(self, program, rehearsal):
@@ -38,11 +39,6 @@ class Worker:
         remove_left_folders()
         self.folder = tempfile.mkdtemp(prefix=f"fastk-ray-{os.getpid()}-")
         self.gpus = visible_gpus()
-        self.locks = [hold_gpu(gpu) for gpu in self.gpus]
-        self.process = None
-
-    def describe(self):
-        """(what people call this worker, what its fastk-worker is)."""
         version = subprocess.run(
             [self.program, "--version"],
             capture_output=True,
@@ -50,8 +46,16 @@ class Worker:
             errors="replace",
             check=True,
         )
+        self.version = version.stdout.strip()
+        self.locks, self.process = [], None
+
+    def begin(self):
+        """Takes the GPU. Returns (what people call this worker, what its fastk-worker is)."""
+        self.locks = [hold_gpu(gpu) for gpu in self.gpus]
+        # By the time of the first job it may be there.
+        self.start()
         place = f"GPU {','.join(self.gpus)}" if self.gpus else f"process {os.getpid()}"
-        return f"{os.uname().nodename} {place}", version.stdout.strip()
+        return f"{os.uname().nodename} {place}", self.version
 
     def answer(self, name, files):
         """What became of the job `name`, whose folder has these `files` (name: bytes):
