@@ -29,7 +29,7 @@ OPTIONAL = {
     "test_from_triton.py": ("--triton", ["triton"]),
     "remote_bank": ("--remote", ["nginx", "moto", "boto3"]),
     "test_notebooks.py": ("--notebooks", ["nbclient", "ipykernel"]),
-    "test_ray.py": ("--ray", ["ray"]),
+    "test_ray.py": ("--ray --cuda", ["ray", "nvidia.cu13"]),
     "test_site.py": ("--site", ["sphinx", "myst_parser", "furo"]),
 }
 

@@ -8,7 +8,8 @@
 """What nodes of the tests' Ray clusters have for a fastk-worker: the real one, whose jobs go
 through here. Beside the spool that is rehearsed it writes what it does to `log`, a line each
 ("begin JOB TIME PROCESS", "overlap ..." where another worker is at work on its GPU), and dies
-at the job that the file `poison` names. $REAL_FASTK_WORKER is the real one."""
+at the job that the file `poison` names. While there is a file `hold` no job goes on.
+$REAL_FASTK_WORKER is the real one."""
 
 import fcntl
 import os
@@ -46,6 +47,8 @@ def serve(beside):
             log("begin", job)
             if poison.exists() and poison.read_text() == job:
                 os.kill(os.getpid(), signal.SIGKILL)
+            while (beside / "hold").exists():
+                time.sleep(0.02)
             worker.stdin.write(line)
             worker.stdin.flush()
             sys.stdout.buffer.write(worker.stdout.readline())

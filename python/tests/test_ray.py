@@ -5,7 +5,8 @@
 #
 # ===-----------------------------------------------------------===#
 """A real Ray cluster of this machine, with GPUs that are numbers only, whose workers give
-recorded verdicts: actors, workers, drivers, nodes and searches are killed."""
+recorded verdicts: actors, workers, drivers, nodes and searches are killed. What is found is what
+the same search finds with `--evaluator=local` on made-up GPUs, whose workers give the same ones."""
 
 import json
 import os
@@ -21,7 +22,7 @@ import time
 
 import pytest
 from compiled import BIN
-from conftest import PYTHON, ROOT
+from conftest import PYTHON, ROOT, tool
 from ray.cluster_utils import Cluster
 
 sys.path.insert(0, str(ROOT / "test" / "Driver" / "Inputs"))
@@ -64,6 +65,64 @@ def recorded(environment, tmp_path_factory):
         patch.setenv("FASTK_CACHE_DIR", str(scratch / "recorded" / "cache"))
         rehearsals.record(str(BIN / "fastk-opt"), str(MODEL), str(scratch), SECONDS)
     return scratch
+
+
+def search_locally(recorded, gpus):
+    """The same search by --evaluator=local, on so many GPUs that a made-up driver has: one is
+    asked job by job, several have a spool. Returns its folder."""
+    folder = recorded / f"local-{gpus}"
+    tools = folder / "bin"
+    tools.mkdir(parents=True)
+    shutil.copy(BIN / "fastk-opt", tools)
+    tests = PYTHON / "tests"
+    shutil.copy(tests / "recorded_worker.py", tools / "fastk-worker")
+    subprocess.run(
+        [tool("clang"), "-shared", "-fPIC", f"-DGPUS={gpus}", "-I", ROOT / "include",
+         tests / "made_up_gpus.c", "-o", tools / "libcuda.so.1"], check=True)  # fmt: skip
+    result = subprocess.run(
+        rehearsals.search_command(
+            str(tools / "fastk-opt"), str(MODEL), str(recorded), folder.name, "local"
+        ),
+        env=os.environ
+        | {
+            "FASTK_CACHE_DIR": str(folder / "cache"),
+            "LD_LIBRARY_PATH": str(tools),
+            "RECORDED": str(recorded / "recorded" / "spool"),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def local(recorded):
+    return [search_locally(recorded, gpus) for gpus in (1, 4)]
+
+
+def winner_of(folder):
+    """{file: content} of the winner of the bank, but for what tells of times of day."""
+    files = (folder / "bank").glob("*/*/*")
+    return {
+        path.name: path.read_bytes()
+        for path in files
+        if path.name != "trajectory.json"
+    }
+
+
+def measured_in(folder):
+    """[(name, verdict)] of the evaluations that the journal has. Jobs have other names where
+    there is no spool."""
+    (journal,) = (folder / "journal").glob("*/journal.jsonl")
+    lines = [json.loads(line)["event"] for line in journal.read_text().splitlines()]
+    found = [
+        (event["name"], event["verdict"] | {"id": ""})
+        for event in lines
+        if event["type"] == "evaluation"
+    ]
+    return sorted(found, key=str)
 
 
 class Nodes:
@@ -139,6 +198,17 @@ def parent_of(process):
     return int(stat.rpartition(")")[2].split()[1])
 
 
+def gpu_of(process):
+    """The GPU that a worker sees, or None where it has ended."""
+    try:
+        environment = pathlib.Path(f"/proc/{process}/environ").read_bytes().decode()
+    except OSError:
+        return None
+    return dict(
+        entry.split("=", 1) for entry in environment.split("\0") if "=" in entry
+    ).get("CUDA_VISIBLE_DEVICES")
+
+
 def wait_for(what, seconds=PATIENCE):
     end = time.monotonic() + seconds
     while not (found := what()):
@@ -211,18 +281,23 @@ class Killer:
                 os.kill(process, signal.SIGKILL)
 
     def node(self):
+        wait_for(lambda: {"2", "3"} & set(map(gpu_of, self.at_work())))
         self.nodes.remove()
         self.nodes.add()
 
     def kill(self, what):
-        """Kills it when something is under way, after an answer since the last kill."""
+        """Kills it when something is under way, after an answer since the last kill. No job
+        ends meanwhile, so that some are left for the next."""
         before = len(answered(self.spool))
-        wait_for(lambda: len(answered(self.spool)) > before and self.at_work())
+        wait_for(lambda: len(answered(self.spool)) > before)
+        (self.folder / "hold").touch()
+        wait_for(self.at_work)
         getattr(self, what)()
+        (self.folder / "hold").unlink()
 
 
 def test_a_search_whose_cluster_is_killed_finds_the_same(
-    nodes, recorded, tmp_path, monkeypatch
+    nodes, recorded, local, tmp_path, monkeypatch
 ):
     random.seed(11)
     monkeypatch.setenv("FASTK_CACHE_DIR", str(tmp_path / "cache"))
@@ -241,9 +316,10 @@ def test_a_search_whose_cluster_is_killed_finds_the_same(
 
     killer = Killer(nodes, tmp_path, spool, command)
     # Two of them are a job's fault for all that the driver knows: three would set it aside.
-    kills = ["worker", "actor", "driver", "node", "search"]
+    kills = ["worker", "actor", "driver", "search"]
     random.shuffle(kills)
-    for what in kills:
+    # The node first, while there are jobs for all GPUs.
+    for what in ["node", *kills]:
         killer.kill(what)
     search = killer.running
     assert search.wait(PATIENCE) == 0, (tmp_path / "said").read_text()
@@ -253,9 +329,13 @@ def test_a_search_whose_cluster_is_killed_finds_the_same(
     assert rehearsals.says(
         verdicts, rehearsals.verdicts_of(recorded / "recorded" / "spool")
     )
-    assert rehearsals.winner_in(tmp_path / "killed" / "bank") == rehearsals.winner_in(
-        recorded / "recorded" / "bank"
-    )
+    for folder in local:
+        assert winner_of(tmp_path / "killed") == winner_of(folder)
+        assert measured_in(tmp_path / "killed") == measured_in(folder)
+    assert "kernel.cu" in winner_of(local[0])
+    # Where it has several GPUs a local search writes the same jobs.
+    (jobs,) = (local[-1] / "journal" / "jobs").iterdir()
+    assert verdicts == rehearsals.verdicts_of(jobs)
     assert left_behind(spool) == []
     # No job was tried again that was answered, and no GPU had two at once.
     answers = {path.parent.name: path.stat().st_mtime for path in answered(spool)}
