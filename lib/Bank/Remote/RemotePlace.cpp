@@ -79,8 +79,10 @@ Expected<RemotePlace> fastk::parseRemotePlace(StringRef text) {
   if (!place.url.query.empty())
     return refuse("the URL of " + place.shown() +
                   " ends in a query (?...): what is in it may be a secret, and "
-                  "a bank has many paths; sign requests with #s3=REGION, or "
-                  "use #token=NAME or ~/.netrc");
+                  "where it is a signature (a presigned URL) it is for one "
+                  "object and one method, while a bank has many objects; sign "
+                  "requests with #s3=REGION, by keys that may only read or "
+                  "that end by themselves, or use #token=NAME or ~/.netrc");
   SmallVector<StringRef> parts;
   options.split(parts, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
   bool isInsecure = false;

@@ -168,6 +168,7 @@ def test_a_server_must_prove_who_it_is(tmp_path, user):
         ("http://example.org/x", "add #insecure"),
         ("https://user:password@example.org/x", "environment variable"),
         ("https://example.org/x?signature=1", "ends in a query"),
+        ("https://b.example.org/x?X-Amz-Signature=1", "one object and one method"),
         ("https://example.org/x#unknown", "unknown option 'unknown'"),
         ("https://example.org/x#token=a b", "names the environment variable"),
         ("https://example.org/x#max-age=-1", "not negative"),
