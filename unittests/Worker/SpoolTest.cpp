@@ -467,7 +467,7 @@ TEST_F(Spool, TellsWhatEndsItAndWhomItFollows) {
 TEST_F(Spool, EndsThoughNobodyReadsItsLog) {
   std::string log = folder + "/log";
   ASSERT_EQ(mkfifo(log.c_str(), 0600), 0);
-  int pipe = open(log.c_str(), O_RDWR | O_NONBLOCK);
+  int pipe = ::open(log.c_str(), O_RDWR | O_NONBLOCK);
   ASSERT_GE(pipe, 0);
   record("job-1", /*seconds=*/60);
   add("job-1", right());
@@ -475,7 +475,7 @@ TEST_F(Spool, EndsThoughNobodyReadsItsLog) {
       startWorker({"--follow", "--rehearse=" + folder + "/recorded"}, log);
   EXPECT_TRUE(appears(folder + "/job-1/claim-1"));
   // As full as it gets.
-  while (write(pipe, "x", 1) == 1)
+  while (::write(pipe, "x", 1) == 1)
     ;
   auto start = std::chrono::steady_clock::now();
   kill(pid, SIGTERM);
@@ -486,7 +486,7 @@ TEST_F(Spool, EndsThoughNobodyReadsItsLog) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(8));
   if (status == 0)
     kill(pid, SIGKILL);
-  close(pipe);
+  ::close(pipe);
 }
 
 /// So that whoever watches is told of a worker that is stuck in its first job.

@@ -148,8 +148,9 @@ private:
     /// place in the buffer.
     mlir::Value number = {}, valid = {}, target = {};
   };
-  void packByDepth(const Panel &panel, int64_t from, int64_t to);
-  void packByVector(const Panel &panel, int64_t from, int64_t to);
+  void packByDepth(const Panel &panel);
+  void packByVector(const Panel &panel, mlir::Value run);
+  bool hasRuns(const Side &side) const;
   void packByRuns(const Panel &panel);
   mlir::Value loadLanes(const LinearAccess &access, mlir::Value offset,
                         int64_t step);

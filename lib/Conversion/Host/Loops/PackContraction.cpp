@@ -153,118 +153,156 @@ void ContractionEmitter::copyOne(const Panel &panel, ArrayRef<Value> offsets,
                           panel.buffer, target);
 }
 
-/// One slice of the columns [from, to) of the panel at a time: what is next to
-/// each other is read together. The tables hold the address of each column.
-void ContractionEmitter::packByDepth(const Panel &panel, int64_t from,
-                                     int64_t to) {
-  Value first = index(from), last = index(to);
-  Value valid = min(panel.valid, last);
-  loop(first, valid, 1, [&](Value i) {
+/// One slice of the panel at a time: what is next to each other is read
+/// together. The tables hold the address of each column.
+void ContractionEmitter::packByDepth(const Panel &panel) {
+  loop(panel.zero, panel.valid, 1, [&](Value i) {
     auto offsets = offsetsAt(panel.side, panel.bases, panel.side.dims,
                              add(panel.number, i));
     for (auto [table, offset] : llvm::zip(panel.side.tables, offsets))
       memref::StoreOp::create(rewriter, loc, offset, table, i);
   });
-  auto gather = [&](Value k, Value target, Value until) {
+  auto gather = [&](Value k, Value to, Value from, Value until) {
     SmallVector<Value> zeros(panel.side.accesses.size(), panel.zero);
     auto depthOffsets = atDepth(panel, zeros, k);
-    loop(first, until, 1, [&](Value i) {
+    loop(from, until, 1, [&](Value i) {
       SmallVector<Value> offsets;
       for (auto [table, offset] : llvm::zip(panel.side.tables, depthOffsets))
         offsets.push_back(
             add(memref::LoadOp::create(rewriter, loc, table, i), offset));
-      copyOne(panel, offsets, add(target, i));
+      copyOne(panel, offsets, add(to, i));
     });
   };
   loop(panel.zero, panel.depthCount, 1, [&](Value k) {
-    Value target = add(panel.target, mul(k, index(panel.side.width)));
+    Value to = add(panel.target, mul(k, index(panel.side.width)));
     branch(
-        less(panel.valid, last),
+        less(panel.valid, index(panel.side.width)),
         [&]() {
-          gather(k, target, valid);
-          loop(rewriter.createOrFold<arith::MaxUIOp>(loc, first, panel.valid),
-               last, 1, [&](Value i) {
-                 memref::StoreOp::create(rewriter, loc, panel.zeroElement,
-                                         panel.buffer, add(target, i));
-               });
+          gather(k, to, panel.zero, panel.valid);
+          loop(panel.valid, index(panel.side.width), 1, [&](Value i) {
+            memref::StoreOp::create(rewriter, loc, panel.zeroElement,
+                                    panel.buffer, add(to, i));
+          });
         },
-        [&]() { gather(k, target, last); });
+        [&]() { gather(k, to, panel.zero, index(panel.side.width)); });
   });
 }
 
-/// So many elements from `offset` on, each `step` behind the one before: 0, 1
-/// or 2. Reads none beyond the last.
+/// As many elements as a vector has lanes from `offset` on, each `step` behind
+/// the one before: 0 or a power of two. Reads none beyond the last.
 Value ContractionEmitter::loadLanes(const LinearAccess &access, Value offset,
                                     int64_t step) {
   Type element = getElementTypeOrSelf(access.flat.getType());
   if (step == 0)
     return memref::LoadOp::create(rewriter, loc, access.flat, offset);
-  auto type = VectorType::get({lanes}, element);
-  Value low = vector::LoadOp::create(rewriter, loc, type, access.flat, offset);
   if (step == 1)
-    return low;
-  Value high = vector::LoadOp::create(rewriter, loc, type, access.flat,
-                                      add(offset, index(lanes - 1)));
+    return vector::LoadOp::create(
+        rewriter, loc, VectorType::get({lanes}, element), access.flat, offset);
+  Value low = loadLanes(access, offset, step / 2);
+  Value high =
+      loadLanes(access, add(offset, index((lanes - 1) * (step / 2))), step / 2);
   SmallVector<int64_t> everySecond;
   for (int64_t lane = 0; lane < lanes; ++lane)
     everySecond.push_back(2 * lane < lanes ? 2 * lane : 2 * lane + 1);
   return vector::ShuffleOp::create(rewriter, loc, low, high, everySecond);
 }
 
-/// Vectors of columns [from, to), of which those of each vector are equal steps
-/// apart.
-void ContractionEmitter::packByVector(const Panel &panel, int64_t from,
-                                      int64_t to) {
-  SmallVector<SmallVector<Value>> columnBases;
-  for (int64_t lane = from; lane < to; lane += lanes)
-    columnBases.push_back(offsetsAt(panel.side, panel.bases, panel.side.dims,
-                                    add(panel.number, index(lane))));
-  SmallVector<Value> zeros(panel.side.accesses.size(), panel.zero);
+/// Vectors of columns. Those of a vector are equal steps apart; or, with a
+/// `run`, up to where one of so many columns ends, and from there on as well.
+void ContractionEmitter::packByVector(const Panel &panel, Value run) {
+  struct Group {
+    SmallVector<Value> low, high;
+    Value isLow;
+  };
+  SmallVector<Group> groups;
+  const Side &side = panel.side;
+  int64_t width = side.width;
+  auto maskType = VectorType::get({lanes}, rewriter.getI1Type());
+  for (int64_t lane = 0; lane < width; lane += lanes) {
+    Group &group = groups.emplace_back();
+    Value number = add(panel.number, index(lane));
+    group.low = offsetsAt(side, panel.bases, side.dims, number);
+    if (!run)
+      continue;
+    // What comes behind the end of a run lies higher, so that nothing is read
+    // that is below the first column or above the last.
+    group.high =
+        offsetsAt(side, panel.bases, side.dims, add(number, index(lanes - 1)));
+    for (auto [access, high] : llvm::zip(side.accesses, group.high))
+      high = sub(high, index((lanes - 1) * access.factors[side.dims.back()]));
+    Value left =
+        sub(run, rewriter.createOrFold<arith::RemUIOp>(loc, number, run));
+    group.isLow = vector::CreateMaskOp::create(rewriter, loc, maskType,
+                                               min(left, index(lanes)));
+  }
+  SmallVector<Value> zeros(side.accesses.size(), panel.zero);
   loop(panel.zero, panel.depthCount, 1, [&](Value k) {
-    auto depthOffsets = atDepth(panel, zeros, k);
-    Value target = add(panel.target, mul(k, index(panel.side.width)));
-    for (auto [number, bases] : llvm::enumerate(columnBases)) {
+    SmallVector<Value> depthOffsets = atDepth(panel, zeros, k);
+    Value target = add(panel.target, mul(k, index(width)));
+    for (const auto &[number, group] : llvm::enumerate(groups)) {
       SmallVector<Value> loaded;
-      for (auto [access, base, offset] :
-           llvm::zip(panel.side.accesses, bases, depthOffsets))
-        loaded.push_back(loadLanes(access, add(base, offset),
-                                   access.factors[panel.side.dims.back()]));
-      vector::StoreOp::create(rewriter, loc, compute(panel.side, loaded, lanes),
-                              panel.buffer,
-                              add(target, index(from + number * lanes)));
+      for (size_t i = 0; i < side.accesses.size(); ++i) {
+        const LinearAccess &access = side.accesses[i];
+        int64_t step = access.factors[side.dims.back()];
+        Value value =
+            loadLanes(access, add(group.low[i], depthOffsets[i]), step);
+        if (run && step != 0)
+          value = arith::SelectOp::create(
+              rewriter, loc, group.isLow, value,
+              loadLanes(access, add(group.high[i], depthOffsets[i]), step));
+        loaded.push_back(value);
+      }
+      vector::StoreOp::create(rewriter, loc, compute(side, loaded, lanes),
+                              panel.buffer, add(target, index(number * lanes)));
     }
   });
 }
 
-/// Vectors of the columns that are a run, such as pixels of one row of an
-/// image; where a row ends within a vector, element by element.
+/// Whether a vector of columns is one run of equal steps, such as pixels of a
+/// row of an image, or two, which lie behind each other.
+bool ContractionEmitter::hasRuns(const Side &side) const {
+  if (side.width % lanes != 0 || side.dims.size() < 2 ||
+      sizes[side.dims.back()] < lanes - 1)
+    return false;
+  return llvm::all_of(side.accesses, [&](const LinearAccess &access) {
+    int64_t step = access.factors[side.dims.back()];
+    if (getElementTypeOrSelf(access.operand->get().getType()).isInteger(1) ||
+        (step != 0 && !(step <= 4 && llvm::isPowerOf2_64(step))))
+      return false;
+    for (size_t i = 1; i < side.dims.size(); ++i) {
+      unsigned outer = side.dims[i - 1], inner = side.dims[i];
+      // Where nothing is read by the columns of a run, anything goes.
+      if (step == 0
+              ? access.factors[outer] != 0
+              : access.factors[outer] < access.factors[inner] * sizes[inner])
+        return false;
+    }
+    return true;
+  });
+}
+
+/// Columns of which a vector is one run, or two.
 void ContractionEmitter::packByRuns(const Panel &panel) {
   int64_t width = panel.side.width;
   Value run = index(sizes[panel.side.dims.back()]);
-  auto isRun = [&](int64_t lane) {
+  Value areWhole;
+  for (int64_t lane = 0; lane < width; lane += lanes) {
     Value begin = arith::RemUIOp::create(rewriter, loc,
                                          add(panel.number, index(lane)), run);
-    Value isInRow =
-        arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ule,
-                              add(begin, index(lanes)), run);
     Value isWhole =
         arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ule,
-                              index(lane + lanes), panel.valid);
-    return arith::AndIOp::create(rewriter, loc, isInRow, isWhole).getResult();
-  };
-  Value areRuns;
-  for (int64_t lane = 0; lane < width; lane += lanes)
-    areRuns = lane == 0
-                  ? isRun(lane)
-                  : arith::AndIOp::create(rewriter, loc, areRuns, isRun(lane))
-                        .getResult();
+                              add(begin, index(lanes)), run);
+    areWhole = lane == 0
+                   ? isWhole
+                   : arith::AndIOp::create(rewriter, loc, areWhole, isWhole)
+                         .getResult();
+  }
   branch(
-      areRuns, [&]() { packByVector(panel, 0, width); },
+      less(panel.valid, index(width)), [&]() { packByDepth(panel); },
       [&]() {
-        for (int64_t lane = 0; lane < width; lane += lanes)
-          branch(
-              isRun(lane), [&]() { packByVector(panel, lane, lane + lanes); },
-              [&]() { packByDepth(panel, lane, lane + lanes); });
+        branch(
+            areWhole, [&]() { packByVector(panel, /*run=*/{}); },
+            [&]() { packByVector(panel, run); });
       });
 }
 
@@ -336,9 +374,6 @@ void ContractionEmitter::pack(const Side &side, Value buffer, Value first,
   int64_t width = side.width;
   Panel panel{side, buffer, depthFirst, depthCount};
   bool contiguous = width % lanes == 0, depthContiguous = true;
-  // Columns of the innermost dimension are a run.
-  bool hasRuns = contiguous && llvm::isPowerOf2_64(lanes) &&
-                 side.dims.size() > 1 && sizes[side.dims.back()] >= lanes;
   // Vectors along the depth may be turned in registers.
   bool depthLinear = width % lanes == 0 && llvm::isPowerOf2_64(lanes);
   for (const LinearAccess &access : side.accesses) {
@@ -346,8 +381,6 @@ void ContractionEmitter::pack(const Side &side, Value buffer, Value first,
     int64_t factor;
     if (!isLinear(access, side.dims, factor) || (factor != 1 && factor != 0))
       contiguous = false;
-    int64_t step = access.factors[side.dims.back()];
-    hasRuns &= step >= 0 && step <= 2;
     depthContiguous &= access.factors[depth.back()] == 1;
     depthLinear &= isLinear(access, depth, factor) && factor == 1;
   }
@@ -355,7 +388,6 @@ void ContractionEmitter::pack(const Side &side, Value buffer, Value first,
     return getElementTypeOrSelf(access.operand->get().getType()).isInteger(1);
   });
   contiguous &= !isI1;
-  hasRuns &= !isI1;
   depthLinear &= !isI1;
   panel.zero = index(0);
   panel.zeroElement = arith::ConstantOp::create(
@@ -373,15 +405,15 @@ void ContractionEmitter::pack(const Side &side, Value buffer, Value first,
     panel.valid = min(index(width), sub(count, start));
     panel.target = mul(panelNumber, panelSize);
     panel.number = add(first, start);
-    auto byDepth = [&] { packByDepth(panel, 0, width); };
-    auto byVector = [&] { packByVector(panel, 0, width); };
+    auto byDepth = [&] { packByDepth(panel); };
+    auto byVector = [&] { packByVector(panel, /*run=*/{}); };
     auto byRow = [&] { packByRow(panel); };
     auto byTranspose = [&] { packByTranspose(panel); };
     if (contiguous)
       branch(less(panel.valid, index(width)), byDepth, byVector);
     else if (depthContiguous && depthLinear)
       branch(less(panel.valid, index(width)), byRow, byTranspose);
-    else if (hasRuns)
+    else if (hasRuns(side))
       packByRuns(panel);
     else if (depthContiguous)
       byRow();
