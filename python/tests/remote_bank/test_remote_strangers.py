@@ -27,7 +27,7 @@ LIED_GAIN, GAIN = 1234.0, 2.0
 class Judge(User):
     """A user whose judge says what it is told."""
 
-    def tell(self, gain=GAIN, bits=True):
+    def tell(self, gain=GAIN, incumbent=1.0, bits=True):
         self.bin.mkdir(exist_ok=True)
         for tool in ("fastk-opt", "fastk-bank"):
             if not (self.bin / tool).exists():
@@ -36,7 +36,8 @@ class Judge(User):
         script = pathlib.Path(__file__).with_name("told_worker.py").read_text()
         worker.write_text(f"#!{sys.executable}\n{script}")
         worker.chmod(0o755)
-        (self.bin / "told.json").write_text(json.dumps({"gain": gain, "bits": bits}))
+        told = {"gain": gain, "incumbent": incumbent, "bits": bits}
+        (self.bin / "told.json").write_text(json.dumps(told))
 
 
 @pytest.fixture
@@ -96,6 +97,21 @@ def test_the_gain_of_a_stranger_is_not_stored(honest, tmp_path, user):
         # Of a bank that is trusted it is.
         user.bank("sync", server.url + "#trusted", tmp_path / "believed")
         assert gain_in(user, tmp_path / "believed") == LIED_GAIN
+
+
+def test_the_gain_of_a_stranger_keeps_no_slower_winner(honest, tmp_path, user):
+    """Where the two are timed side by side."""
+    model, files = honest
+    mine, slower = tmp_path / "mine", 1.5
+    user.tell(gain=slower)
+    search = ["--search", "--proposer=catalog", "--budget=evaluations=2"]
+    assert "stored in" in user.compile(model, mine, options=search)
+    assert gain_in(user, mine) == slower
+    user.tell(incumbent=slower)
+    with Liar(files, exaggerated(user, files)) as server:
+        said = user.bank("sync", server.url, mine)
+        assert "1 replaced a slower one" in said, said
+    assert gain_in(user, mine) == GAIN
 
 
 def test_the_gain_of_a_stranger_contradicts_no_measurement(honest, tmp_path, user):

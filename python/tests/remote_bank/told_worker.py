@@ -7,7 +7,8 @@
 """Stands beside copies of fastk's programs as their fastk-worker: a judge whose measurements
 do not depend on how busy a machine is.
 
-`told.json` beside it has the gain that it measures, and whether bits repeat.
+`told.json` beside it has the gain that it measures, that of what is timed beside, and whether
+bits repeat.
 """
 
 import json
@@ -34,8 +35,8 @@ def verdict(job, told):
         "threads": len(os.sched_getaffinity(0)),
     }
     if "incumbent" in job["programs"]:
-        times["incumbent"] = timing(base)
-        times["speedup_over_incumbent"] = ratio(told["gain"])
+        times["incumbent"] = timing(base / told["incumbent"])
+        times["speedup_over_incumbent"] = ratio(told["gain"] / told["incumbent"])
     return {
         "format": 1,
         "id": job["id"],
