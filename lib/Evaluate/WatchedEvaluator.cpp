@@ -133,6 +133,9 @@ void WatchedEvaluator::say(const EvaluationRequest &request,
     fields.emplace_back("job", verdict.id);
   if (verdict.gpu)
     fields.emplace_back("machine", verdict.gpu->name);
+  // Then no winner can be recorded.
+  if (verdict.timing.tooBusy)
+    fields.emplace_back("disturbed_by", verdict.timing.disturbedBy);
   if (isOfNoVariant(verdict.status)) {
     fields.emplace_back("reason", verdict.reason);
     text += ": " + verdict.reason;
