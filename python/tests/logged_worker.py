@@ -7,9 +7,10 @@
 # ===------------------------------------------------------------------===#
 """What nodes of the tests' Ray clusters have for a fastk-worker: the real one, whose jobs go
 through here. Beside the spool that is rehearsed it writes what it does to `log`, a line each
-("begin JOB TIME PROCESS", "overlap ..." where another worker is at work on its GPU), and dies
-at the job that the file `poison` names. While there is a file `hold` no job goes on.
-$REAL_FASTK_WORKER is the real one."""
+("begin JOB TIME PROCESS", "overlap ..." where another worker is at work on its GPU,
+"follows ..." of a candidate that it has before its turn, "knows GPUS ..." of rates), and dies
+at the job that the file `poison` names. While there is a file `hold` no job goes on. Its GPU's
+rates, of the model "made-up", are none. $REAL_FASTK_WORKER is the real one."""
 
 import fcntl
 import os
@@ -35,6 +36,9 @@ def serve(beside):
     except BlockingIOError:
         log("overlap", "none")
     poison = beside / "poison"
+    spool = pathlib.Path(sys.argv[sys.argv.index("--spool") + 1])
+    rates = spool / ".canaries" / "made-up"
+    rates.mkdir(parents=True, exist_ok=True)
     # The real one has the lock until it has ended, too.
     with subprocess.Popen(
         [REAL, *sys.argv[1:]],
@@ -43,8 +47,13 @@ def serve(beside):
         pass_fds=(lock,),
     ) as worker:
         for line in sys.stdin.buffer:
-            job = line.decode().strip()
+            job, *others = line.decode().split()
             log("begin", job)
+            for other in others:
+                if (spool / other / "candidate.cu").exists():
+                    log("follows", other)
+            log("knows", ",".join(sorted(path.stem for path in rates.iterdir())) or "-")
+            (rates / f"gpu-{gpu}.json").write_text("{}")
             if poison.exists() and poison.read_text() == job:
                 os.kill(os.getpid(), signal.SIGKILL)
             while (beside / "hold").exists():

@@ -67,6 +67,14 @@ def recorded(environment, tmp_path_factory):
     return scratch
 
 
+def make_gpus(folder, count):
+    """A driver of so many made-up GPUs. Returns its folder, FOLDER."""
+    subprocess.run(
+        [tool("clang"), "-shared", "-fPIC", f"-DGPUS={count}", "-I", ROOT / "include",
+         PYTHON / "tests" / "made_up_gpus.c", "-o", folder / "libcuda.so.1"], check=True)  # fmt: skip
+    return folder
+
+
 def search_locally(recorded, gpus):
     """The same search by --evaluator=local, on so many GPUs that a made-up driver has: one is
     asked job by job, several have a spool. Returns its folder."""
@@ -74,11 +82,7 @@ def search_locally(recorded, gpus):
     tools = folder / "bin"
     tools.mkdir(parents=True)
     shutil.copy(BIN / "fastk-opt", tools)
-    tests = PYTHON / "tests"
-    shutil.copy(tests / "recorded_worker.py", tools / "fastk-worker")
-    subprocess.run(
-        [tool("clang"), "-shared", "-fPIC", f"-DGPUS={gpus}", "-I", ROOT / "include",
-         tests / "made_up_gpus.c", "-o", tools / "libcuda.so.1"], check=True)  # fmt: skip
+    shutil.copy(PYTHON / "tests" / "recorded_worker.py", tools / "fastk-worker")
     result = subprocess.run(
         rehearsals.search_command(
             str(tools / "fastk-opt"), str(MODEL), str(recorded), folder.name, "local"
@@ -86,7 +90,7 @@ def search_locally(recorded, gpus):
         env=os.environ
         | {
             "FASTK_CACHE_DIR": str(folder / "cache"),
-            "LD_LIBRARY_PATH": str(tools),
+            "LD_LIBRARY_PATH": str(make_gpus(tools, gpus)),
             "RECORDED": str(recorded / "recorded" / "spool"),
         },
         capture_output=True,
@@ -379,6 +383,52 @@ def test_the_spare_of_an_actor_that_is_killed_takes_its_place(
     end(process)
     assert logged(tmp_path, "overlap") == []
     assert left_behind(spool) == []
+
+
+def test_workers_have_what_follows_and_what_others_measured(nodes, recorded, tmp_path):
+    spool = spool_of(recorded, tmp_path)
+    (tmp_path / "hold").touch()
+    process = mover(nodes, spool, "--workers=2", f"--rehearse={tmp_path / 'rehearsed'}")
+    wait_for(lambda: len(logged(tmp_path, "begin")) == 2)
+    (tmp_path / "hold").unlink()
+    wait_for(lambda: len(answered(spool)) == len(relu_variants.jobs_of(spool)))
+    end(process)
+    workers = {number for _, _, number in logged(tmp_path, "begin")}
+    assert len(workers) == 2
+    for worker in workers:
+        begun, followed = (
+            [job for job, _, number in logged(tmp_path, word) if number == worker]
+            for word in ("begin", "follows")
+        )
+        assert begun[1] == followed[0]
+    written = {
+        path.stem for path in (spool / ".canaries").glob("made-up/*") if path.is_file()
+    }
+    assert len(written) == 2
+    assert logged(tmp_path, "knows")[-1][0] == ",".join(sorted(written))
+
+
+def test_a_candidate_is_compiled_before_its_turn(recorded, tmp_path):
+    """By the real worker, whose GPU is made up: it takes no job, and compiles."""
+    spool = spool_of(recorded, tmp_path)
+    sources = sorted(path.parent.name for path in spool.glob("*/candidate.cu"))
+    with subprocess.Popen(
+        [BIN / "fastk-worker", "--spool", spool, "--serve"],
+        env=os.environ
+        | {
+            "LD_LIBRARY_PATH": str(make_gpus(tmp_path, 1)),
+            "FASTK_CACHE_DIR": str(tmp_path / "cache"),
+        },
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as worker:
+        for names in (sources[0], " ".join(sources[:3])):
+            assert not list((tmp_path / "cache").glob("nvrtc/*"))
+            worker.stdin.write(names + "\n")
+            worker.stdin.flush()
+            assert worker.stdout.readline().startswith("busy: this GPU takes no jobs")
+        wait_for(lambda: len(list((tmp_path / "cache").glob("nvrtc/*"))) >= 2)
 
 
 def test_a_job_that_kills_workers_is_set_aside(nodes, recorded, tmp_path, monkeypatch):

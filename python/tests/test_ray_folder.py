@@ -52,6 +52,24 @@ def test_a_job_is_what_a_worker_needs(spool):
     assert spool.jobs[NAME].files()["oracle.so"] == b"oracle"
 
 
+def test_of_the_job_that_follows_a_worker_gets_what_it_compiles(spool):
+    assert sorted(spool.jobs[NAME].files_to_compile()) == ["candidate.so", "job.json"]
+
+
+def test_rates_of_gpus_are_those_of_the_folder(spool, tmp_path):
+    spool.note_canaries({"H200/node1-gpu-0.json": b"1", "../elsewhere.json": b"2"})
+    assert os.listdir(tmp_path / ".canaries" / "H200") == ["node1-gpu-0.json"]
+    assert not (tmp_path / "elsewhere.json").exists()
+    (tmp_path / ".canaries" / "H200" / "shares-it.json").write_text("3")
+    later = Spool(tmp_path)
+    later.look()
+    assert later.canaries == {
+        "H200/node1-gpu-0.json": b"1",
+        "H200/shares-it.json": b"3",
+    }
+    assert list(later.jobs) == [NAME]
+
+
 def test_jobs_of_one_workload_are_known(spool, tmp_path):
     other = NAME.replace("0", "1")
     add(tmp_path, other, mode="promote", floor_ns=3.5)

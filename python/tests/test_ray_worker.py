@@ -10,6 +10,7 @@ says strange things, a folder that is gone. Only the last test needs Ray, and no
 import fcntl
 import multiprocessing
 import os
+import pathlib
 import shutil
 import stat
 import tempfile
@@ -119,7 +120,7 @@ def actor(tmp_path, monkeypatch):
 
 def test_what_is_no_text_is_an_answer(actor, tmp_path):
     (tmp_path / "says").write_bytes(b"left: is for \xff\xfe\n")
-    assert actor.answer(NAME, {}) == ("left", "is for \ufffd\ufffd")
+    assert actor.answer(NAME, {}) == ("left", "is for \ufffd\ufffd", {})
     # The job's folder is gone, the actor goes on.
     assert os.listdir(actor.folder) == []
 
@@ -136,6 +137,46 @@ def test_a_verdict_that_is_not_there_is_no_busy_gpu(actor, tmp_path):
     (tmp_path / "says").write_bytes(b"answered\n")
     with pytest.raises(FileNotFoundError):
         actor.answer(NAME, {})
+
+
+#: Says which job follows, what is there of it, and whose rates are; writes its own.
+LOOKS = """
+cd $2
+mkdir -p .canaries/H200
+while read job next; do
+  said="$next: $(test "$next" && ls $next) $(ls .canaries/H200)"
+  echo $job > .canaries/H200/mine.json
+  echo left: $said
+done
+"""
+
+
+def test_the_candidate_that_follows_is_there_before_its_turn(actor):
+    pathlib.Path(actor.program).write_text(f"#!/bin/sh\n{LOOKS}")
+    others = ["job-1", "job-2", "job-3"]
+    files = {"job.json": b"{}", "candidate.cu": b""}
+    word, said, _ = actor.answer(others[0], files, (others[1], files))
+    assert (word, said) == ("left", "job-2: candidate.cu job.json")
+    assert os.listdir(os.path.join(actor.folder, others[1]))
+    # It is the next, or another one is: then nothing of it stays.
+    assert actor.answer(others[1], files | {"oracle.so": b""}, (others[2], files))[0]
+    actor.answer(NAME, files)
+    assert os.listdir(actor.folder) == [".canaries"]
+
+
+def test_rates_of_gpus_are_told_to_others(actor):
+    pathlib.Path(actor.program).write_text(f"#!/bin/sh\n{LOOKS}")
+    others = {"H200/other.json": b"9\n", "../outside.json": b"", "H200/a/b.json": b""}
+    assert actor.answer("job-1", {}, None, others)[1:] == (
+        ": other.json",
+        {"H200/mine.json": b"job-1\n"},
+    )
+    # What is known is not told again.
+    assert actor.answer("job-2", {})[1:] == (
+        ": mine.json other.json",
+        {"H200/mine.json": b"job-2\n"},
+    )
+    assert not os.path.exists(os.path.join(actor.folder, "outside.json"))
 
 
 def test_what_an_actor_raises_counts_as_its_end():

@@ -44,8 +44,9 @@ struct SpoolOptions {
 int answerSpool(const SpoolOptions &options);
 
 /// Answers the jobs of a spool that stdin names, a line each, in their order,
-/// for a program that deals them out: nothing is claimed. A line on stdout
-/// tells of each "answered", "left: REASON", where this machine cannot, or
+/// for a program that deals them out: nothing is claimed. The candidates of
+/// further jobs on a line are compiled meanwhile. A line on stdout tells of
+/// each "answered", "left: REASON", where this machine cannot, or
 /// "busy: REASON", where its GPU takes no job at this moment. Ends with stdin.
 /// Returns the exit code.
 int serveSpool(const SpoolOptions &options);

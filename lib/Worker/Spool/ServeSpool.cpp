@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CompileAhead.h"
 #include "Cuda/Telemetry.h"
 #include "SpoolAnswer.h"
 #include "SpoolJob.h"
@@ -17,7 +18,9 @@
 #include <filesystem>
 #include <iostream>
 #include <optional>
+#include <sstream>
 #include <sys/prctl.h>
+#include <vector>
 
 using namespace fastk::worker;
 namespace fs = std::filesystem;
@@ -30,10 +33,13 @@ public:
     if (rehearsal.empty())
       canary = canaryOfThisGpu(root);
   }
-  /// What is said of the job \p name.
-  std::string reply(const std::string &name);
+  /// What is said of the first job of \p line, while the candidates of the
+  /// others are compiled.
+  std::string reply(const std::string &line);
 
 private:
+  /// Why \p name is not that of a job.
+  static std::string whyNoName(const std::string &name);
   /// Why the GPU takes no job at this moment; empty: it does.
   std::string whyNotNow();
   /// Answers a job. Why it did not; empty: it is answered.
@@ -44,6 +50,7 @@ private:
   std::optional<Canary> canary;
   /// What the canary told last: it does so once, and each job is told.
   std::string told;
+  CompileAhead compiling;
 };
 } // namespace
 
@@ -74,9 +81,28 @@ std::string Server::answer(const fs::path &folder) const {
   return error ? "cannot write its verdict: " + error.message() : "";
 }
 
-std::string Server::reply(const std::string &name) {
+std::string Server::whyNoName(const std::string &name) {
   if (name.rfind("job-", 0) != 0 || name.find('/') != std::string::npos)
-    return "left: '" + name + "' is not the name of a job";
+    return "'" + name + "' is not the name of a job";
+  return "";
+}
+
+std::string Server::reply(const std::string &line) {
+  std::istringstream words(line);
+  std::string name;
+  words >> name;
+  if (std::string why = whyNoName(name); !why.empty())
+    return "left: " + why;
+  std::vector<fs::path> next;
+  for (std::string other; words >> other;) {
+    if (std::string why = whyNoName(other); !why.empty())
+      return "left: " + why;
+    next.push_back(root / other);
+  }
+  // The cache of compiled code is that of all GPUs of this machine: also where
+  // this one takes no job.
+  if (rehearsal.empty())
+    compiling.expect(std::move(next));
   if (std::string why = whyNotNow(); !why.empty())
     return "busy: " + why;
   std::string why = answer(root / name);
@@ -87,8 +113,8 @@ int fastk::worker::serveSpool(const SpoolOptions &options) {
   // Nobody asks any more when whoever started this is gone.
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   Server server(options);
-  for (std::string name; std::getline(std::cin, name);) {
-    std::string line = server.reply(name);
+  for (std::string names; std::getline(std::cin, names);) {
+    std::string line = server.reply(names);
     // One line is one reply.
     std::replace(line.begin(), line.end(), '\n', ' ');
     printf("%s\n", line.c_str());

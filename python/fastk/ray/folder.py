@@ -12,6 +12,8 @@ import json
 import os
 import time
 
+from . import worker
+
 #: How often claims are renewed, and answered jobs looked at again, in seconds.
 RENEWAL = 10
 WHOLE_PAUSE = 60
@@ -32,6 +34,7 @@ class Job:
         self.mode = str(job.get("mode"))
         self.machine = str(job.get("machine", ""))
         programs = job.get("programs", {})
+        self.candidate = programs.get("candidate", {}).get("path")
         common = {field: job[field] for field in job if field not in _OF_ONE_JOB}
         common["programs"] = {
             role: programs[role] for role in ("oracle", "baseline") if role in programs
@@ -54,6 +57,15 @@ class Job:
         return found
 
 
+    def files_to_compile(self):
+        """{name: bytes} of what a candidate is compiled of before the job's turn."""
+        found = {}
+        for name in ("job.json", os.path.basename(str(self.candidate))):
+            with open(os.path.join(self.folder, name), "rb") as file:
+                found[name] = file.read()
+        return found
+
+
 class Spool:
     """The folder. One mover has it at a time; workers that share it are kept out of by
     claims, as they are by each other."""
@@ -62,6 +74,8 @@ class Spool:
         self.path = path
         self.jobs = {}
         self.unreadable = {}
+        #: The rates of GPUs, those of workers that share the folder among them.
+        self.canaries = {}
         self._seen, self._last_whole = set(), -WHOLE_PAUSE
         self._renewed = 0.0
         self.identity = {"format": 1, **identity(), "ray": True}
@@ -71,6 +85,7 @@ class Spool:
         now = time.monotonic()
         if now - self._last_whole >= WHOLE_PAUSE:
             self._seen, self._last_whole = set(self.jobs), now
+            self.canaries |= worker.canaries_in(self.path)
         for name in list(self.jobs):
             if self.is_answered(name) or not os.path.exists(
                 self._file(name, "job.json")
@@ -175,6 +190,13 @@ class Spool:
         for number in self._claims(name):
             self._unlink(name, f"claim-{number}")
         self.jobs.pop(name, None)
+
+    def note_canaries(self, canaries):
+        """Rates that a GPU of the cluster told. Where they cannot be written those who
+        share the folder have fewer to compare with."""
+        self.canaries |= canaries
+        with contextlib.suppress(OSError):
+            worker.add_canaries(self.path, canaries)
 
     def _file(self, name, file):
         return os.path.join(self.path, name, file)

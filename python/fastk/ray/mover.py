@@ -7,6 +7,7 @@
 """The driver: deals the jobs of a spool out among actors, one for each GPU."""
 
 import collections
+import contextlib
 import re
 import time
 
@@ -49,6 +50,8 @@ class Member:
         self.workload = None
         self.since = time.monotonic()
         self.not_before = 0.0
+        #: The job whose candidate it compiles meanwhile, and the GPUs' rates that it knows.
+        self.following, self.canaries = None, {}
         #: Jobs, and machines of jobs, that it cannot answer.
         self.left = set()
 
@@ -170,41 +173,78 @@ class Mover:
             return
         ray.kill(member.actor)
         member.actor, member.spare = member.spare, None
-        member.name = None
+        member.name, member.following, member.canaries = None, None, {}
         self.begin(member)
 
     def deal(self):
-        """Gives each idle actor a job: comparisons of oracles first, without which no answer
-        counts; then those of the workload that it had."""
-        waiting = self.waiting()
-        for member in list(self.idle):
-            fitting = list(filter(member.fits, waiting))
-            fitting.sort(
-                key=lambda job: (job.mode != "compare", job.workload != member.workload)
-            )
-            for job in fitting:
+        """Gives each idle actor a job, and the candidate of the one that is to follow."""
+        waiting, chosen = self.waiting(), []
+        for member in self.idle:
+            for job in self.in_order(member, waiting):
                 waiting.remove(job)
-                if self.give(member, job):
+                if files := self.claim(job):
+                    chosen.append((member, job, files))
                     break
+        for member, job, files in chosen:
+            member.workload = job.workload
+            self.give(member, job, files, self.choose_following(member, waiting))
 
-    def give(self, member, job):
+    def in_order(self, member, jobs):
+        """Those that fit a member: comparisons of oracles first, without which no answer
+        counts; then those of the workload that it had, what it has compiled before what
+        others have."""
+        others = self.promised_to_others(member)
+        return sorted(
+            filter(member.fits, jobs),
+            key=lambda job: (
+                job.mode != "compare",
+                job.workload != member.workload,
+                job.name != member.following,
+                job.name in others,
+            ),
+        )
+
+    def promised_to_others(self, member):
+        members = [*self.members.values(), *self.idle]
+        return {other.following for other in members if other is not member}
+
+    def choose_following(self, member, waiting):
+        """The job that is likely the member's next, or None."""
+        others = self.promised_to_others(member)
+        for job in self.in_order(member, waiting):
+            if job.candidate and job.name not in others:
+                return job
+        return None
+
+    def claim(self, job):
+        """The files of a job that is this driver's from here on; None where it is not."""
         try:
-            if not self.spool.claim(job.name):
-                return False
-            files = job.files()
+            return job.files() if self.spool.claim(job.name) else None
         except OSError as error:
             self.spool.give_back(job.name)
             self.say_once(f"error: {job.name}: {error.strerror}: {error.filename}")
-            return False
+            return None
+
+    def give(self, member, job, files, following):
         self.idle.remove(member)
-        member.job, member.workload, member.since = (
-            job.name,
-            job.workload,
-            time.monotonic(),
-        )
+        member.job, member.since = job.name, time.monotonic()
+        member.following = None
+        if following:
+            # It may be gone by now.
+            with contextlib.suppress(OSError):
+                following = following.name, following.files_to_compile()
+                member.following = following[0]
+        canaries = {
+            gpu: rates
+            for gpu, rates in self.spool.canaries.items()
+            if member.canaries.get(gpu) != rates
+        }
+        member.canaries |= canaries
         answer = member.actor.answer.options(name=f"fastk {job.mode}")
-        self.members[answer.remote(job.name, files)] = member
-        return True
+        ref = answer.remote(
+            job.name, files, following if member.following else None, canaries
+        )
+        self.members[ref] = member
 
     def take(self, ref, member):
         """Something that was waited for has ended."""
@@ -219,7 +259,10 @@ class Mover:
             member.name, version = result
             self.say(f"{member.name} begins: {version}")
         else:
-            self.heard(member, job, *result)
+            word, what, canaries = result
+            member.canaries |= canaries
+            self.spool.note_canaries(canaries)
+            self.heard(member, job, word, what)
             member.spare = member.spare or self.make(member.group)
         member.since = time.monotonic()
         self.idle.append(member)

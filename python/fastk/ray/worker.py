@@ -10,7 +10,9 @@ fastk-worker, not this package. So this file imports the standard library alone.
 import contextlib
 import fcntl
 import os
+import pathlib
 import pwd
+import re
 import shutil
 import signal
 import subprocess
@@ -48,6 +50,8 @@ class Worker:
         )
         self.version = version.stdout.strip()
         self.locks, self.process = [], None
+        #: The job that is to follow, and the GPUs' rates that it was told or has told.
+        self.following, self.canaries = None, {}
 
     def begin(self):
         """Takes the GPU. Returns (what people call this worker, what its fastk-worker is)."""
@@ -57,34 +61,62 @@ class Worker:
         place = f"GPU {','.join(self.gpus)}" if self.gpus else f"process {os.getpid()}"
         return f"{os.uname().nodename} {place}", self.version
 
-    def answer(self, name, files):
-        """What became of the job `name`, whose folder has these `files` (name: bytes):
+    def answer(self, name, files, following=None, canaries=None):
+        """What became of the job `name`, whose folder has these `files` (name: bytes), and
+        what GPUs' rates its worker has written that are new:
         ("answered", the verdict), ("left", why this node cannot), ("busy", why its GPU
         takes no job now) or ("ended", how the worker ended at the job). Raises
-        FileNotFoundError where what this actor lives on is gone: its folder, its program."""
-        folder = os.path.join(self.folder, os.path.basename(name))
+        FileNotFoundError where what this actor lives on is gone: its folder, its program.
+        Meanwhile the worker compiles the candidate of the job that comes next, `following`,
+        (name, files), or None; it knows the rates `canaries` of others by then."""
+        word, what = self.try_to_answer(name, files, following, canaries or {})
+        known, self.canaries = self.canaries, canaries_in(self.folder)
+        news = {
+            gpu: rates for gpu, rates in self.canaries.items() if known.get(gpu) != rates
+        }
+        return word, what, news
+
+    def try_to_answer(self, name, files, following, canaries):
+        if self.following not in (None, name):
+            shutil.rmtree(self.folder_of(self.following), ignore_errors=True)
+        self.following = following and following[0]
         try:
-            os.mkdir(folder)
-            for file, content in files.items():
-                with open(os.path.join(folder, os.path.basename(file)), "wb") as to:
-                    to.write(content)
+            self.write(name, files)
+            if following:
+                self.write(*following)
+            add_canaries(self.folder, canaries)
+            self.canaries |= canaries
             word, reason = self.ask(name)
             if word != "answered":
                 return word, reason
-            with open(os.path.join(folder, "verdict.json"), "rb") as verdict:
+            path = os.path.join(self.folder_of(name), "verdict.json")
+            with open(path, "rb") as verdict:
                 return word, verdict.read()
         except FileNotFoundError:
             raise
         except OSError as error:
             return "busy", f"{error.strerror}: {error.filename or self.folder}"
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(self.folder_of(name), ignore_errors=True)
+
+    def folder_of(self, job):
+        return os.path.join(self.folder, os.path.basename(job))
+
+    def write(self, job, files):
+        folder = self.folder_of(job)
+        # Of one that was to follow some are there.
+        if not os.path.exists(folder):
+            os.mkdir(folder)
+        for file, content in files.items():
+            with open(os.path.join(folder, os.path.basename(file)), "wb") as to:
+                to.write(content)
 
     def ask(self, name):
         if self.process is None:
             self.start()
+        line = f"{name} {self.following}" if self.following else name
         try:
-            self.process.stdin.write(name + "\n")
+            self.process.stdin.write(line + "\n")
             self.process.stdin.flush()
             line = self.process.stdout.readline()
         except BrokenPipeError:
@@ -119,6 +151,29 @@ class Worker:
         if code < 0:
             return f"fastk-worker ended by {signal.Signals(-code).name}"
         return f"fastk-worker ended with exit code {code}"
+
+
+def canaries_in(folder):
+    """{MODEL/GPU.json: content}: GPUs' rates, as workers at a spool write them (Canary.h)."""
+    root = pathlib.Path(folder, ".canaries")
+    found = {}
+    for path in root.glob("*/*.json"):
+        with contextlib.suppress(OSError):
+            found[str(path.relative_to(root))] = path.read_bytes()
+    return found
+
+
+def add_canaries(folder, canaries):
+    """Writes such rates for the workers at a folder."""
+    for name, rates in canaries.items():
+        # They come from other machines.
+        if not re.fullmatch(r"[\w-]+/[\w-]+\.json", name):
+            continue
+        path = os.path.join(folder, ".canaries", name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(f"{path}.ray", "wb") as file:
+            file.write(rates)
+        os.replace(f"{path}.ray", path)
 
 
 def find_worker(program):
