@@ -334,8 +334,8 @@ TEST_F(Spool, ServesTheJobsThatAreNamed) {
   add("job-1", right());
   add("job-2", reduceJob(compile("reduce.c", "-DT=double")));
   add("job-3", right());
-  Output output =
-      runWorker("job-2\njob-1\njob-1\n", "--spool " + folder + " --serve");
+  Output output = runWorker("job-2 job-3\njob-1\njob-1\n",
+                            "--spool " + folder + " --serve");
   EXPECT_EQ(output.code, 0) << output.err;
   // One line for each, in their order; what is answered stays so.
   EXPECT_EQ(output.out, "answered\nanswered\nanswered\n");
@@ -355,14 +355,15 @@ TEST_F(Spool, ServesWithReasonsWhatItLeaves) {
   Job other = right();
   other.machine = "Some CPU";
   add("job-other", other);
-  Output output = runWorker("job-newer\njob-other\njob-none\n../job-1\n",
+  Output output = runWorker("job-newer\njob-other\njob-0\n../x\njob-1 ../y\n",
                             "--spool " + folder + " --serve");
   EXPECT_EQ(output.code, 0) << output.err;
   std::stringstream lines(output.out);
   std::string line;
   for (const char *begin :
        {"left: $.format: is 2; ", "left: is for Some CPU, this is ",
-        "left: cannot be read", "left: '../job-1' is not the name of a job"}) {
+        "left: cannot be read", "left: '../x' is not the name of a job",
+        "left: '../y' is not the name of a job"}) {
     ASSERT_TRUE(std::getline(lines, line));
     EXPECT_EQ(line.rfind(begin, 0), 0u) << line;
   }
