@@ -11,7 +11,8 @@
 Workers rehearse: each job takes as long as --seconds says. Jobs are as large as a GPU's (--bytes). No device is
 needed. Prints a row for each number of workers: evaluations a minute, as a share of as many times one, and the
 milliseconds that a job takes beyond its own, once all workers are at work. With --kill-every the worker or
-the actor at a random job, or the driver, is killed so often; what that costs is in the row.
+the actor at a random job, or the driver, is killed so often; what that costs is in the row, and the seconds until
+another worker had been started.
 """
 
 import argparse
@@ -29,6 +30,8 @@ import time
 
 #: So many answers of each worker do not count.
 SKIPPED = 4
+#: Where no job is left there is no new worker.
+PATIENCE = 30
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
@@ -68,12 +71,14 @@ def processes(*marks):
 
 
 def kill_one(spool, rehearsed):
-    """Kills a worker, its actor or the driver; returns which."""
+    """Kills a worker, its actor or the driver. Returns which, and after how many seconds there was a new worker."""
+
+    def workers():
+        return set(processes("--serve", f"--rehearse={rehearsed}"))
+
     what = random.choice(["worker", "actor", "driver"])
-    if what == "driver":
-        found = processes("fastk.ray", "--driver", str(spool))
-    else:
-        found = processes("--serve", f"--rehearse={rehearsed}")
+    before = workers()
+    found = processes("fastk.ray", "--driver", str(spool)) if what == "driver" else sorted(before)
     if not found:
         return None
     process = random.choice(found)
@@ -81,7 +86,10 @@ def kill_one(spool, rehearsed):
         stat = pathlib.Path(f"/proc/{process}/stat").read_text()
         process = int(stat.rpartition(")")[2].split()[1])
     os.kill(process, signal.SIGKILL)
-    return what
+    start = time.monotonic()
+    while not workers() - before and time.monotonic() < start + PATIENCE:
+        time.sleep(0.005)
+    return what, round(time.monotonic() - start, 2)
 
 
 def answer(options, workers, folder):
@@ -112,7 +120,7 @@ def answer(options, workers, folder):
         "workers": workers, "jobs": options.jobs, "seconds": round(seconds, 2),
         "evaluations_a_minute": round(60 * (len(times) - 1) / seconds, 1),
         "milliseconds_beyond_each": round(1e3 * (seconds * workers / (len(times) - 1) - options.seconds), 1),
-        "killed": [what for what in killed if what], "set_aside": others,
+        "killed": [each for each in killed if each], "set_aside": others,
     }  # fmt: skip
 
 
