@@ -66,6 +66,9 @@ public:
     }
     curl = &*loaded;
     multi = curl->curl_multi_init();
+    if (multi && this->options.mostConnections > 0)
+      curl->curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS,
+                              long(this->options.mostConnections));
   }
   ~CurlTransport() override {
     NoPipeSignal quiet;
@@ -229,6 +232,8 @@ bool CurlTransport::prepare(Transfer &transfer, const HttpRequest &request) {
   set(CURLOPT_TCP_KEEPALIVE, 1L);
   set(CURLOPT_TCP_KEEPIDLE, 30L);
   set(CURLOPT_TCP_KEEPINTVL, 30L);
+  if (options.waitsToShare)
+    set(CURLOPT_PIPEWAIT, 1L);
   // Do not wait for a name server when all is over.
   if (curl->version >= kQuickExit)
     set(CURLOPT_QUICK_EXIT, 1L);

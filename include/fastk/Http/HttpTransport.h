@@ -77,6 +77,12 @@ struct TransportOptions {
   /// Never for requests that go in the clear to another machine, or that have
   /// a secret.
   bool readsNetrc = false;
+  /// Connections to one server; what has none waits for one. 0: as many as
+  /// there are requests.
+  int mostConnections = 0;
+  /// Whether a request waits to see if a connection that is being made takes
+  /// many at once (HTTP/2), before it makes one of its own.
+  bool waitsToShare = false;
 };
 
 class HttpTransport {

@@ -15,7 +15,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
-#include <chrono>
 #include <map>
 
 using namespace llvm;
@@ -34,8 +33,6 @@ static constexpr size_t kShardLimit = size_t(8) << 20;
 RemoteBank::~RemoteBank() = default;
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// A shard that is not here: its target and digits.
 using ShardName = std::pair<std::string, std::string>;
@@ -83,9 +80,11 @@ private:
   std::map<std::string, std::string>
   fetchWinners(ArrayRef<const RemoteWinner *> winners);
   void prepare(ArrayRef<std::pair<std::string, WinnerFilter>> wanted);
-  /// A winner that is too large says nothing of the others, an index does.
-  std::vector<RemoteAnswer> ask(ArrayRef<RemoteGet> requests,
-                                bool isOfWinners = false);
+  /// Asks for parts of the index.
+  std::vector<RemoteAnswer> ask(ArrayRef<RemoteGet> requests);
+  /// Takes note of an answer that is a failure.
+  void noteProblem(const RemoteAnswer &answer);
+  void checkPatience();
   /// Says that the server is not asked any more, and why.
   void giveUp(StringRef problem);
 
@@ -95,7 +94,6 @@ private:
   RemoteRoot root;
   bool isRootKnown = false, isDown = false, isLooking = false;
   std::string whyDown;
-  double spentSeconds = 0;
   std::map<ShardName, std::vector<RemoteWinner>> shards;
   std::vector<std::pair<std::string, WinnerFilter>> noted;
   /// Winners that could not be had, and why: not asked for again.
@@ -113,21 +111,26 @@ void HttpBank::giveUp(StringRef problem) {
                      "; what the cache has of it is used, the rest are misses");
 }
 
-std::vector<RemoteAnswer> HttpBank::ask(ArrayRef<RemoteGet> requests,
-                                        bool isOfWinners) {
-  auto start = Clock::now();
-  std::vector<RemoteAnswer> answers = store.get(requests);
-  spentSeconds += std::chrono::duration<double>(Clock::now() - start).count();
-  for (const RemoteAnswer &answer : answers)
-    if (!answer.problem.empty() && !isDown &&
-        !(isOfWinners && answer.isTooLarge)) {
-      // Of what cost no time the next compile may find out for itself.
-      if (spentSeconds > kWorthRemembering)
-        cache.setDown(answer.problem);
-      giveUp(answer.problem);
-    }
-  if (patience == Patience::Compile && spentSeconds > kMostSecondsInAll)
+void HttpBank::noteProblem(const RemoteAnswer &answer) {
+  if (answer.problem.empty() || isDown)
+    return;
+  // Of what cost no time the next compile may find out for itself.
+  if (store.getSecondsWaited() > kWorthRemembering)
+    cache.setDown(answer.problem);
+  giveUp(answer.problem);
+}
+
+void HttpBank::checkPatience() {
+  if (patience == Patience::Compile &&
+      store.getSecondsWaited() > kMostSecondsInAll)
     giveUp("answers slowly");
+}
+
+std::vector<RemoteAnswer> HttpBank::ask(ArrayRef<RemoteGet> requests) {
+  std::vector<RemoteAnswer> answers = store.get(requests);
+  for (const RemoteAnswer &answer : answers)
+    noteProblem(answer);
+  checkPatience();
   return answers;
 }
 
@@ -310,22 +313,31 @@ HttpBank::fetchWinners(ArrayRef<const RemoteWinner *> winners) {
   for (const RemoteWinner *winner : wanted)
     requests.push_back(
         {remoteObjectPath(winner->digest), "", kRemoteWinnerLimit});
-  std::vector<RemoteAnswer> answers = ask(requests, /*isOfWinners=*/true);
-  std::string first;
-  size_t bad = 0;
-  for (auto [winner, answer] : llvm::zip_equal(wanted, answers)) {
+  // What is wrong with a winner alone.
+  std::vector<std::string> wrong(wanted.size());
+  store.get(requests, [&](size_t index, RemoteAnswer answer) {
+    const std::string &digest = wanted[index]->digest;
+    // One that is too large says nothing of the others, an index does.
+    if (!answer.problem.empty() && !answer.isTooLarge) {
+      problems[digest] = failed[digest] = answer.problem;
+      return noteProblem(answer);
+    }
     std::string problem = answer.problem;
     if (problem.empty() && answer.status != 200)
       problem = "the bank has it no more";
-    else if (problem.empty() && sha256(answer.body) != winner->digest)
+    else if (problem.empty() && sha256(answer.body) != digest)
       problem = "it is not what its digest says: damaged, or exchanged";
     else if (problem.empty())
-      problem = toString(cache.storeWinner(winner->digest, answer.body));
+      problem = toString(cache.storeWinner(digest, answer.body));
+    if (!problem.empty())
+      problems[digest] = failed[digest] = wrong[index] = problem;
+  });
+  checkPatience();
+  std::string first;
+  size_t bad = 0;
+  for (auto [winner, problem] : llvm::zip_equal(wanted, wrong)) {
     if (problem.empty())
       continue;
-    problems[winner->digest] = failed[winner->digest] = problem;
-    if (!answer.problem.empty() && !answer.isTooLarge)
-      continue; // That was said of all.
     if (first.empty())
       first = winner->header.name + " (" + winner->digest.substr(0, 16) +
               "): " + problem;

@@ -17,6 +17,7 @@
 #include "fastk/Bank/RemoteBank.h"
 #include "fastk/Http/HttpTransport.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <memory>
 #include <string>
 #include <vector>
@@ -54,16 +55,26 @@ class RemoteStore {
 public:
   RemoteStore(RemotePlace place, Patience patience);
 
+  /// Takes the answer to one of the requests.
+  using OnAnswer = llvm::function_ref<void(size_t index, RemoteAnswer answer)>;
+
   /// The answers, in the order of the requests. After a failure that the next
   /// request would share none is sent any more.
   std::vector<RemoteAnswer> get(llvm::ArrayRef<RemoteGet> requests);
   std::vector<RemoteAnswer> put(llvm::ArrayRef<RemotePut> requests);
+  /// Hands over each answer once, in the order in which they come, while others
+  /// are still on their way.
+  void get(llvm::ArrayRef<RemoteGet> requests, OnAnswer onAnswer);
 
   const RemotePlace &getPlace() const { return place; }
+  /// For which the server was waited for, all requests together; what is done
+  /// with answers meanwhile is not in it.
+  double getSecondsWaited() const { return secondsWaited; }
 
 private:
   HttpRequest makeRequest(HttpMethod method, const std::string &path) const;
-  std::vector<RemoteAnswer> run(std::vector<HttpRequest> requests);
+  void run(std::vector<HttpRequest> requests, OnAnswer onAnswer);
+  RemoteAnswer answerOf(const HttpRequest &request, HttpResult result) const;
   std::string findCredentials();
   std::string explain(const HttpResult &result, HttpMethod method) const;
 
@@ -71,6 +82,7 @@ private:
   Patience patience;
   /// Seconds for a request.
   double longest;
+  double secondsWaited = 0;
   std::unique_ptr<HttpTransport> transport;
   std::unique_ptr<Secret> token, awsKeys, awsSession;
   /// Why no request can be made; empty: nothing is known against it.

@@ -83,12 +83,20 @@ class Nginx(Process):
     """
 
     def __init__(
-        self, folder, users="", token="", all_requests=False, port=0, tls=False
+        self,
+        folder,
+        users="",
+        token="",
+        all_requests=False,
+        port=0,
+        tls=False,
+        http2=False,
     ):
         self.folder = pathlib.Path(folder)
         self.users, self.token, self.all_requests = users, token, all_requests
         self.port = port or free_port()
         self.tls, self.certificate = tls, self.folder / "certificate.pem"
+        self.http2 = http2
         self.url = f"http{'s' if tls else ''}://127.0.0.1:{self.port}/bank"
         self.root = self.folder / "www"
         self.access = self.folder / "access.log"
@@ -132,7 +140,8 @@ http {{
             check=True,
             capture_output=True,
         )
-        return f" ssl; ssl_certificate {self.certificate}; ssl_certificate_key {key};"
+        ssl = "ssl http2" if self.http2 else "ssl"
+        return f" {ssl}; ssl_certificate {self.certificate}; ssl_certificate_key {key};"
 
     def location(self):
         """That of the page, with our places and who may do what."""
@@ -185,7 +194,8 @@ class Moto(Process):
 class Far:
     """A server, as it is seen over a network with a round trip of `seconds`.
 
-    Each direction takes half of it, and so does each of a handshake's.
+    Each direction takes half of it, and so does each of a handshake's. What was sent is on
+    its way while more is: there is no bound for how much.
     """
 
     def __init__(self, port, seconds):
@@ -212,7 +222,9 @@ class Far:
         self.loop.run_forever()
 
     async def serve(self, ready):
-        self.server = await asyncio.start_server(self.accept, "127.0.0.1", 0)
+        self.server = await asyncio.start_server(
+            self.accept, "127.0.0.1", 0, backlog=512
+        )
         self.port = self.server.sockets[0].getsockname()[1]
         ready.set()
 
@@ -228,9 +240,8 @@ class Far:
 
     async def carry(self, reader, writer):
         while data := await reader.read(1 << 16):
-            await asyncio.sleep(self.seconds / 2)
-            writer.write(data)
-            await writer.drain()
+            self.loop.call_later(self.seconds / 2, writer.write, data)
+        await asyncio.sleep(self.seconds / 2)
         writer.write_eof()
 
 

@@ -6,9 +6,11 @@
 # ===----------------------------------------------------------------------===#
 """What a compile asks of a bank behind nginx, what it uses, and what it says."""
 
+import shutil
+
 import pytest
 from banks import User, hits, many, warnings
-from servers import ROOT_PATH, Nginx
+from servers import ROOT_PATH, Far, Nginx
 
 COUNT = 12
 
@@ -160,6 +162,21 @@ def test_a_server_must_prove_who_it_is(tmp_path, user):
         assert "2 stored" in user.bank("sync", bank, place)
         said = User(tmp_path / "other", user.environment).compile(model, place)
         assert hits(said) == (2, 0) and not warnings(said)
+
+
+def test_a_server_of_http2_is_asked_by_one_connection(made, tmp_path, user):
+    model, bank, _ = made
+    with Nginx(tmp_path, tls=True, http2=True) as server, Far(server.port, 0) as far:
+        user.environment["CURL_CA_BUNDLE"] = str(server.certificate)
+        user.bank("sync", bank, server.url)
+        place = server.url.replace(str(server.port), str(far.port)) + "#trusted"
+        assert hits(user.compile(model, place)) == (COUNT, 0)
+        assert far.connections == 1
+        # Also where it is not known yet what the server speaks.
+        shutil.rmtree(user.cache / "banks" / "winners")
+        server.requests()
+        assert hits(user.compile(model, place)) == (COUNT, 0)
+        assert len(server.requests()) == COUNT and far.connections == 2
 
 
 @pytest.mark.parametrize(
