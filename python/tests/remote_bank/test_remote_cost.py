@@ -16,11 +16,12 @@ machine, which a bound allows.
 import contextlib
 import shutil
 import statistics
+import threading
 import time
 
 import pytest
-from banks import User, hits, many
-from servers import Far, Nginx
+from banks import User, hits, many, warnings
+from servers import ROOT_PATH, Far, Liar, Nginx
 
 COUNT, RUNS = 100, 7
 ROUND_TRIP = 0.02
@@ -94,6 +95,23 @@ def measure(world, name, is_cached, suffix="", hit=COUNT):
         noise.append(abs(times[2] - times[0]))
         asked = len(server.requests())
     return statistics.median(longer), statistics.median(noise), asked
+
+
+@pytest.mark.measures
+def test_a_hundred_winners_are_asked_for_at_once(world, tmp_path):
+    model, banks, _ = world
+    _, url, server = banks["these 100"]
+    together = threading.Barrier(COUNT)
+
+    def wait_for_all(_handler, path, _body):
+        if path != ROOT_PATH:
+            together.wait(timeout=1)
+        return False
+
+    root = server.root / "bank" / url.split("#")[0].rsplit("/")[-1]
+    with Liar(root, wait_for_all) as liar:
+        said = User(tmp_path / "user").compile(model, f"{liar.url}#trusted")
+    assert hits(said) == (COUNT, 0) and not warnings(said)
 
 
 @pytest.mark.measures
