@@ -11,9 +11,11 @@
 #include "fastk/Bank/Bank.h"
 #include "fastk/Support/DurableFile.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <cerrno>
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits>
 #include <sys/stat.h>
@@ -30,27 +32,42 @@ static bool isMissing(const std::string &path) {
   return ::lstat(path.c_str(), &status) != 0 && errno == ENOENT;
 }
 
-/// Calls `visit` with every folder in `directory` that is not hidden.
-static llvm::Error
-visitFolders(StringRef directory,
-             llvm::function_ref<void(StringRef path)> visit) {
-  std::error_code code;
-  // Links are listed, so that they are reported, and not followed.
-  llvm::sys::fs::directory_iterator it(directory, code,
-                                       /*follow_symlinks=*/false);
-  for (llvm::sys::fs::directory_iterator end; !code && it != end;
-       it.increment(code)) {
-    if (llvm::sys::path::filename(it->path()).starts_with("."))
-      continue;
-    llvm::sys::fs::file_type type = it->type();
-    if (type == llvm::sys::fs::file_type::type_unknown)
-      type = llvm::sys::fs::get_file_type(it->path(), /*Follow=*/false);
-    if (type == llvm::sys::fs::file_type::directory_file ||
-        type == llvm::sys::fs::file_type::symlink_file)
-      visit(it->path());
+/// Links are listed, so that they are reported, and not followed.
+static bool isFolderOrLink(const dirent &entry, StringRef path) {
+  using llvm::sys::fs::file_type;
+  if (entry.d_type != DT_UNKNOWN)
+    return entry.d_type == DT_DIR || entry.d_type == DT_LNK;
+  file_type type = llvm::sys::fs::get_file_type(path, /*Follow=*/false);
+  return type == file_type::directory_file || type == file_type::symlink_file;
+}
+
+using IsWanted = llvm::function_ref<bool(StringRef name)>;
+
+static bool isAny(StringRef) { return true; }
+
+/// Calls `visit` with every folder in `directory` that is not hidden and whose
+/// name is wanted. llvm::sys::fs::directory_iterator makes a path of every
+/// name, and a lookup passes by hundreds.
+static llvm::Error visitFolders(StringRef directory,
+                                llvm::function_ref<void(StringRef path)> visit,
+                                IsWanted isWanted = isAny) {
+  DIR *stream = ::opendir(directory.str().c_str());
+  if (!stream)
+    return fileError(directory, "list the folder", errno);
+  llvm::scope_exit close([&] { ::closedir(stream); });
+  errno = 0;
+  while (const dirent *entry = ::readdir(stream)) {
+    StringRef name = entry->d_name;
+    if (!name.starts_with(".") && isWanted(name)) {
+      SmallString<256> path(directory);
+      llvm::sys::path::append(path, name);
+      if (isFolderOrLink(*entry, path))
+        visit(path);
+    }
+    errno = 0;
   }
-  if (code)
-    return fileError(directory, "list the folder", code.value());
+  if (errno != 0)
+    return fileError(directory, "list the folder", errno);
   return llvm::Error::success();
 }
 
@@ -172,18 +189,31 @@ llvm::Expected<Bank> Bank::open(StringRef directory, Patience patience) {
   return bank;
 }
 
-/// The folders in `directory`, in their order; none where it is not there, as
-/// most of those that a key may lie in are not. One that cannot be listed is in
-/// the list itself: what reads it says why.
-static std::vector<std::string> foldersIn(const std::string &directory) {
+/// The folders in `directory` whose names are wanted, in their order; none
+/// where it is not there, as most of those that a key may lie in are not. One
+/// that cannot be listed is in the list itself: what reads it says why.
+static std::vector<std::string> foldersIn(const std::string &directory,
+                                          IsWanted isWanted = isAny) {
   std::vector<std::string> folders;
   llvm::Error error = visitFolders(
-      directory, [&](StringRef folder) { folders.push_back(folder.str()); });
+      directory, [&](StringRef folder) { folders.push_back(folder.str()); },
+      isWanted);
   if (error && !isMissing(directory))
     folders.push_back(directory);
   llvm::consumeError(std::move(error));
   llvm::sort(folders);
   return folders;
+}
+
+/// Whether that would be any.
+static bool hasFolders(const std::string &directory) {
+  bool has = false;
+  llvm::Error error = visitFolders(
+      directory, [&](StringRef) { has = true; },
+      [&](StringRef) { return !has; });
+  has |= error && !isMissing(directory);
+  llvm::consumeError(std::move(error));
+  return has;
 }
 
 void Bank::visitSpread(
@@ -252,16 +282,18 @@ std::vector<BankEntry> Bank::entriesNow(StringRef key, bool &isGone) const {
   };
   for (unsigned position : positions)
     add(entries[position]);
+  auto mayBeOfKey = [&](StringRef name) {
+    StringRef digits = keyDigitsOfName(name);
+    return digits.empty() || key.starts_with(digits);
+  };
   for (const SpreadFolder &part : spread) {
     std::string place = part.path + "/" + spreadDigits(key).str();
-    for (const std::string &folder : foldersIn(place)) {
-      StringRef digits = keyDigitsOfName(llvm::sys::path::filename(folder));
+    for (const std::string &folder : foldersIn(place, mayBeOfKey))
       // The place itself where it cannot be listed: that is said.
       if (folder == place)
         result.push_back(readBankEntry(folder));
-      else if (digits.empty() || key.starts_with(digits))
-        add({folder, digits.str()});
-    }
+      else
+        add({folder, keyDigitsOfName(llvm::sys::path::filename(folder)).str()});
   }
   return result;
 }
@@ -319,7 +351,7 @@ std::optional<unsigned> Bank::mostReductionsNow(StringRef target,
   for (const SpreadFolder &part : spread)
     if (llvm::sys::path::filename(llvm::sys::path::parent_path(part.path)) ==
             targetFolder(target) &&
-        !foldersIn(part.path).empty())
+        hasFolders(part.path))
       most = std::max(most.value_or(0), part.reductions);
   return most;
 }
