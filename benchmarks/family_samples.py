@@ -189,7 +189,7 @@ def families_in(folders):
     found = []
     for folder in folders or sorted((ROOT / "families").iterdir()):
         is_family = (folder / "family.json").exists()
-        inner = [folder] if is_family else sorted(p.parent for p in folder.glob("*/family.json"))
+        inner = [folder] if is_family else sorted(p.parent for p in folder.glob("[!.]*/family.json"))
         if not inner:
             raise Unusable(f"{folder}: holds no family: a folder with family.json and evidence.json")
         for each in inner:

@@ -11,13 +11,13 @@
 #include "fastk/Bank/Bank.h"
 #include "fastk/Support/OutputPlace.h"
 #include "fastk/Support/Sha256.h"
+#include "fastk/Support/WholeFolder.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <cerrno>
-#include <fcntl.h>
-#include <stdio.h>
+#include <cstdio>
 #include <unistd.h>
 
 using namespace mlir;
@@ -111,24 +111,18 @@ static bool isFreeOrStale(StringRef path, MLIRContext *context) {
 /// `temporary`.
 static llvm::Error moveIntoPlace(const std::string &temporary,
                                  const std::string &final) {
-  if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, final.c_str(),
-                  RENAME_NOREPLACE) == 0)
+  std::error_code code = placeFolder(temporary, final);
+  if (!code)
     return llvm::Error::success();
-  int errnum = errno;
-  if (errnum == EEXIST && ::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD,
-                                      final.c_str(), RENAME_EXCHANGE) == 0)
-    return llvm::Error::success();
-  if (errnum == EEXIST)
-    errnum = errno;
-  if (errnum != EINVAL && errnum != ENOSYS)
-    return fileError(final, "store the winner", errnum);
-  // A file system without these flags (NFS, some overlays). The old winner is
-  // out of sight for a moment: a reader takes that for a miss.
+  if (!cannotExchange(code))
+    return fileError(final, "store the winner", code.value());
+  // The old winner is out of sight for a moment: a reader takes that for a
+  // miss.
   std::string old = temporary + ".old";
   if (::rename(final.c_str(), old.c_str()) != 0 && errno != ENOENT)
     return fileError(final, "replace", errno);
   if (::rename(temporary.c_str(), final.c_str()) != 0) {
-    errnum = errno;
+    int errnum = errno;
     (void)::rename(old.c_str(), final.c_str());
     return fileError(final, "store the winner", errnum);
   }

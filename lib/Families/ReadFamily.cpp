@@ -207,7 +207,9 @@ static Error addFamilies(StringRef folder, bool isInner,
   std::vector<std::string> folders;
   for (sys::fs::directory_iterator entry(folder, code), end;
        !code && entry != end; entry.increment(code))
-    if (sys::fs::is_directory(entry->path()))
+    // Hidden ones are somebody's own: .git, what a pull is about to place.
+    if (!sys::path::filename(entry->path()).starts_with(".") &&
+        sys::fs::is_directory(entry->path()))
       folders.push_back(entry->path());
   if (code)
     return fail(folder, "cannot read: " + code.message());

@@ -125,6 +125,13 @@ def test_families_without_evidence_are_left_out(family):
     assert run(other).returncode == 1
 
 
+def test_hidden_folders_are_no_families(family):
+    folder = family("a", [instance(0, 2000, 1000, 2)])
+    family(".b", [instance(0, 2000, 1000, 2)])
+    result = run(folder.parent)
+    assert "## a" in result.stdout and ".b" not in result.stdout
+
+
 def test_evidence_of_the_host_is_of_clang(family):
     folder = family("a", [instance(0, 2000, 1000, 2)], target="host", clang="22.1.8")
     result = run(folder)

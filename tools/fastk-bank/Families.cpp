@@ -9,6 +9,7 @@
 #include "fastk/Cuda/Nvrtc.h"
 #include "fastk/Driver/FamilySamples.h"
 #include "fastk/Support/DurableFile.h"
+#include "fastk/Support/PlainText.h"
 #include "fastk/Support/ShippedFolder.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -51,9 +52,9 @@ int fastk::bank::listFamilies(std::vector<std::string> folders) {
       llvm::Expected<families::Evidence> evidence = standingEvidence(
           family, family.isForHost() ? clang : nvrtc, &context);
       std::string speedup = evidence ? describeSpeedup(*evidence) : "-";
-      table.push_back({family.name, family.core, family.device(), family.title,
-                       std::move(speedup),
-                       describeAdmission(std::move(evidence))});
+      table.push_back({family.name, family.core, family.device(),
+                       plainText(family.title), std::move(speedup),
+                       plainText(describeAdmission(std::move(evidence)))});
     }
   }
   printTable(table, llvm::outs());

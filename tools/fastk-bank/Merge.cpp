@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Devices.h"
+#include "Outcomes.h"
 #include "Tool.h"
 #include "fastk/Search/Remeasure.h"
 #include "fastk/Support/DurableFile.h"
@@ -38,8 +39,8 @@ namespace {
 
 /// What became of one winner.
 struct Fate {
-  std::string word, why;
-  bool isRefused = false;
+  SyncOutcome::Kind kind;
+  std::string why;
 };
 
 class Merger {
@@ -52,39 +53,36 @@ public:
   llvm::Expected<Fate> merge(Winner &winner, bool isOfStranger) {
     if (options.byRecord && options.requireDeterministic &&
         winner.getRecord().bitwiseDeterministic != true)
-      return Fate{"left out",
+      return Fate{SyncOutcome::LeftOut,
                   "its record does not say that it is deterministic; merge "
-                  "without --by-record to find out",
-                  true};
+                  "without --by-record to find out"};
     if (options.byRecord)
       return write(*winner.module, winner.folder, WriteRule::KeepFaster);
     LoweringOp lowering = winner.getLowering();
     Device &device = devices.of(lowering.getTarget());
     if (!device.problem.empty())
-      return Fate{"left out",
+      return Fate{SyncOutcome::LeftOut,
                   "cannot be measured here: " + device.problem +
-                      "; merge with --by-record to go by what was recorded",
-                  true};
+                      "; merge with --by-record to go by what was recorded"};
     WinnerFilter filter{lowering.getTarget().str(), lowering.getPrecision(),
                         device.machine, /*anyMachine=*/false,
                         options.requireDeterministic};
     std::unique_ptr<Winner> rival =
         into.lookup(lowering.getKey(), filter, &context).winner;
     if (rival && rival->getLowering().getSeal() == lowering.getSeal())
-      return Fate{"kept", "the same program is in " + rival->folder};
+      return Fate{SyncOutcome::Kept, "the same program is in " + rival->folder};
     llvm::Expected<Remeasurement> measured =
         remeasure(winner, rival.get(), device.description, *device.evaluator,
                   isOfStranger);
     if (!measured)
       return measured.takeError();
     if (!measured->problem.empty())
-      return Fate{"left out",
+      return Fate{SyncOutcome::LeftOut,
                   measured->problem +
                       (measured->isNoise
                            ? "; repeat it when the machine is quiet, or merge "
                              "with --by-record to go by what was recorded"
-                           : ""),
-                  true};
+                           : "")};
     std::string times =
         formatTime(measured->verdict.timing.candidate->medianNs) + ", " +
         formatRatio(measured->verdict.timing.speedupOverBaseline->median) +
@@ -93,7 +91,7 @@ public:
     if (!measured->contradiction.empty()) {
       std::string why = measured->contradiction + "; records stay: ";
       if (rival)
-        return Fate{"kept", why + rival->folder};
+        return Fate{SyncOutcome::Kept, why + rival->folder};
       llvm::Expected<Fate> fate =
           write(*winner.module, winner.folder, WriteRule::KeepFaster);
       if (fate)
@@ -111,7 +109,7 @@ public:
     std::string against = formatRatio(ratio ? ratio->median : 0) +
                           " of the speed of " + rival->folder;
     if (!measured->beatsRival)
-      return Fate{"kept", against};
+      return Fate{SyncOutcome::Kept, against};
     llvm::Expected<Fate> fate =
         write(*measured->winner, winner.folder, WriteRule::Replace);
     if (fate)
@@ -128,11 +126,11 @@ private:
       return result.takeError();
     switch (result->outcome) {
     case WriteOutcome::Stored:
-      return Fate{"stored", "in " + result->folder};
+      return Fate{SyncOutcome::Stored, "in " + result->folder};
     case WriteOutcome::Replaced:
-      return Fate{"replaced", result->folder};
+      return Fate{SyncOutcome::Replaced, result->folder};
     case WriteOutcome::KeptExisting:
-      return Fate{"kept", "no slower: " + result->folder};
+      return Fate{SyncOutcome::Kept, "no slower: " + result->folder};
     }
     llvm_unreachable("all outcomes are named above");
   }
@@ -145,25 +143,15 @@ private:
 
 } // namespace
 
-void fastk::bank::printCounts(size_t winners,
-                              std::map<std::string, size_t> &counts) {
-  llvm::outs() << winners << (winners == 1 ? " winner: " : " winners: ")
-               << counts["stored"] << " stored, " << counts["replaced"]
-               << " replaced a slower one, " << counts["kept"]
-               << " not faster than what is there, " << counts["left out"]
-               << " left out\n";
-}
-
 int fastk::bank::merge(StringRef into, std::vector<Row> &rows,
                        const MergeOptions &options, MLIRContext &context) {
   llvm::Expected<Bank> bank = Bank::open(into);
   if (!bank)
     return reportError(llvm::toString(bank.takeError()));
   Merger merger(*bank, options, context);
-  std::map<std::string, size_t> counts;
-  bool refused = false;
+  Outcomes outcomes = Outcomes::ofWinners();
   for (Row &row : rows) {
-    Fate fate{"left out", "stale: " + row.entry.problem, true};
+    Fate fate{SyncOutcome::LeftOut, "stale: " + row.entry.problem};
     if (row.winner) {
       llvm::Expected<Fate> merged =
           merger.merge(*row.winner, isOfStranger(row));
@@ -173,14 +161,9 @@ int fastk::bank::merge(StringRef into, std::vector<Row> &rows,
                            "command goes on");
       fate = std::move(*merged);
     }
-    refused |= fate.isRefused;
-    ++counts[fate.word];
-    llvm::outs() << fate.word << ": " << row.entry.folder << ": " << fate.why
-                 << "\n";
-    llvm::outs().flush();
+    outcomes.tell({row.entry.folder, fate.kind, fate.why});
   }
-  printCounts(rows.size(), counts);
-  return refused ? kExitRefused : kExitDone;
+  return outcomes.finish();
 }
 
 int fastk::bank::verifyByMeasuring(std::vector<Row> &rows,

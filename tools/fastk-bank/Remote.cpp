@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommandLine.h"
+#include "Outcomes.h"
 #include "Tool.h"
 #include "fastk/Bank/PushWinners.h"
 #include "fastk/Bank/RemoteBank.h"
@@ -124,32 +125,22 @@ int fastk::bank::judge(const Options &options, const std::string &executable,
 
 /// Sends the winners of `rows` that hold.
 static int push(const std::string &to, const std::vector<Row> &rows) {
-  std::map<std::string, size_t> counts;
+  Outcomes outcomes = Outcomes::ofWinners();
   std::vector<std::string> folders;
-  bool isRefused = false;
-  auto print = [&](StringRef word, StringRef folder, StringRef why) {
-    ++counts[word.str()];
-    isRefused |= word == "left out";
-    llvm::outs() << word << ": " << folder << (why.empty() ? "" : ": ") << why
-                 << "\n";
-  };
   for (const Row &row : rows)
     if (row.winner)
       folders.push_back(row.winner->folder);
     else
-      print("left out", row.entry.folder, "stale: " + row.entry.problem);
-  llvm::Expected<std::vector<PushOutcome>> outcomes = pushWinners(to, folders);
-  if (!outcomes)
-    return reportError(llvm::toString(outcomes.takeError()) +
+      outcomes.tell({row.entry.folder, SyncOutcome::LeftOut,
+                     "stale: " + row.entry.problem});
+  llvm::Expected<std::vector<SyncOutcome>> sent = pushWinners(to, folders);
+  if (!sent)
+    return reportError(llvm::toString(sent.takeError()) +
                        "\nwhat was sent until now stays; the same command goes "
                        "on");
-  for (const PushOutcome &outcome : *outcomes) {
-    static constexpr StringLiteral kWords[] = {"stored", "replaced", "kept",
-                                               "left out"};
-    print(kWords[outcome.kind], outcome.folder, outcome.why);
-  }
-  printCounts(rows.size(), counts);
-  return isRefused ? kExitRefused : kExitDone;
+  for (const SyncOutcome &outcome : *sent)
+    outcomes.tell(outcome);
+  return outcomes.finish();
 }
 
 int fastk::bank::sync(const Options &options, const std::string &executable,

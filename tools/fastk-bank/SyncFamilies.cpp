@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommandLine.h"
+#include "Outcomes.h"
 #include "Tool.h"
 #include "fastk/Bank/RemoteBank.h"
 #include "fastk/Bank/RemoteFamilies.h"
 #include "fastk/Families/Family.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 
 using namespace fastk;
@@ -61,33 +61,27 @@ int fastk::bank::syncFamilies(const Options &options) {
     return reportError("sync --families is between a folder of families and a "
                        "URL: fastk-bank sync --families families "
                        "https://HOST/PATH, or the other way round");
-  llvm::Expected<std::vector<FamilyOutcome>> outcomes =
-      std::vector<FamilyOutcome>();
+  Outcomes outcomes = Outcomes::ofFamilies();
   if (isRemoteBank(from)) {
-    outcomes = pullFamilies(from, to, folderOfTarget(options.onlyTarget),
-                            options.replaces, checkArrived);
-  } else {
-    llvm::Expected<std::vector<FamilyFolder>> families =
-        familiesToSend(from, options.onlyTarget);
-    if (!families)
-      return reportError(llvm::toString(families.takeError()));
-    outcomes = pushFamilies(to, *families, options.replaces);
+    if (llvm::Error error = pullFamilies(
+            from, to, folderOfTarget(options.onlyTarget), options.replaces,
+            checkArrived,
+            [&](const SyncOutcome &outcome) { outcomes.tell(outcome); }))
+      return reportError(llvm::toString(std::move(error)) +
+                         (outcomes.isEmpty() ? ""
+                                             : "\nwhat came until now stays; "
+                                               "the same command goes on"));
+    return outcomes.finish();
   }
-  if (!outcomes)
-    return reportError(llvm::toString(outcomes.takeError()));
-  size_t counts[4] = {};
-  for (const FamilyOutcome &outcome : *outcomes) {
-    static constexpr llvm::StringLiteral kWords[] = {"stored", "replaced",
-                                                     "kept", "left out"};
-    ++counts[outcome.kind];
-    llvm::outs() << kWords[outcome.kind] << ": " << outcome.place
-                 << (outcome.why.empty() ? "" : ": ") << outcome.why << "\n";
-  }
-  llvm::outs() << outcomes->size()
-               << (outcomes->size() == 1 ? " family: " : " families: ")
-               << counts[FamilyOutcome::Stored] << " stored, "
-               << counts[FamilyOutcome::Replaced] << " replaced, "
-               << counts[FamilyOutcome::Kept] << " there already, "
-               << counts[FamilyOutcome::LeftOut] << " left out\n";
-  return counts[FamilyOutcome::LeftOut] ? kExitRefused : kExitDone;
+  llvm::Expected<std::vector<FamilyFolder>> families =
+      familiesToSend(from, options.onlyTarget);
+  if (!families)
+    return reportError(llvm::toString(families.takeError()));
+  llvm::Expected<std::vector<SyncOutcome>> sent =
+      pushFamilies(to, *families, options.replaces);
+  if (!sent)
+    return reportError(llvm::toString(sent.takeError()));
+  for (const SyncOutcome &outcome : *sent)
+    outcomes.tell(outcome);
+  return outcomes.finish();
 }

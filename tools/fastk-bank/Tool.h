@@ -13,7 +13,6 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -112,9 +111,6 @@ struct MergeOptions {
 /// stdout, as is what is stored.
 int merge(llvm::StringRef into, std::vector<Row> &rows,
           const MergeOptions &options, mlir::MLIRContext &context);
-
-/// Says how many winners were "stored", "replaced", "kept" and "left out".
-void printCounts(size_t winners, std::map<std::string, size_t> &counts);
 
 /// What the judge says of one winner: "holds", "fails", "not measured" or
 /// "stale", on which machine, and why.

@@ -37,7 +37,7 @@ void fastk::pushFound(const ApplySummary &summary, Session &session,
     if (!bank.getRemote() || folders.empty())
       continue;
     std::string place = bank.getRemote()->shown();
-    llvm::Expected<std::vector<PushOutcome>> outcomes =
+    llvm::Expected<std::vector<SyncOutcome>> outcomes =
         pushWinners(bank.getDirectory(), folders);
     if (!outcomes) {
       warnings.push_back(
@@ -48,10 +48,10 @@ void fastk::pushFound(const ApplySummary &summary, Session &session,
       continue;
     }
     size_t sent = 0;
-    for (const PushOutcome &outcome : *outcomes) {
-      sent += outcome.kind == PushOutcome::Stored ||
-              outcome.kind == PushOutcome::Replaced;
-      if (outcome.kind == PushOutcome::LeftOut)
+    for (const SyncOutcome &outcome : *outcomes) {
+      sent += outcome.kind == SyncOutcome::Stored ||
+              outcome.kind == SyncOutcome::Replaced;
+      if (outcome.kind == SyncOutcome::LeftOut)
         warnings.push_back("--bank-push: " + outcome.why);
     }
     said.push_back("sent " + std::to_string(sent) + " of " +

@@ -119,6 +119,24 @@ TEST_F(ReadFamilyErrorsTest, OnlyFamiliesOfTheTargetAreRead) {
   EXPECT_THAT(llvm::toString(ofHost.takeError()), HasSubstr("broken"));
 }
 
+/// As .git, and what a pull is about to place.
+TEST_F(ReadFamilyErrorsTest, HiddenFoldersAreNoFamilies) {
+  llvm::SmallString<128> root(folder);
+  llvm::sys::path::append(root, "all");
+  for (llvm::StringRef each :
+       {"all", "all/.git", "all/.git/hooks", "all/sm_90a",
+        "all/sm_90a/.incoming-x", "all/sm_90a/.incoming-x/mine"}) {
+    llvm::SmallString<128> path(folder);
+    llvm::sys::path::append(path, each);
+    ASSERT_FALSE(llvm::sys::fs::create_directory(path));
+  }
+  write("all/sm_90a/.incoming-x/mine/family.json", "{");
+  llvm::Expected<std::vector<Family>> all = readFamilies(root);
+  ASSERT_TRUE(static_cast<bool>(all)) << llvm::toString(all.takeError());
+  EXPECT_TRUE(all->empty());
+  EXPECT_TRUE(llvm::cantFail(readFamiliesOf("cuda:sm_90a", root)).empty());
+}
+
 TEST(ReadFamiliesTest, ShippedOnesLieWithTheirTarget) {
   for (const Family &family :
        llvm::cantFail(readFamilies(FASTK_FAMILIES_DIR))) {

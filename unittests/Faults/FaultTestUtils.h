@@ -47,6 +47,8 @@ inline const char *nameOf(Fault fault) {
     return "EIO from";
   case Fault::IoOnce:
     return "EIO at";
+  case Fault::NoExchange:
+    return "no exchange";
   }
   return "";
 }

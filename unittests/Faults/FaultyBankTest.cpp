@@ -120,6 +120,28 @@ void failEverywhere(double before) {
   }
 }
 
+/// There the old winner has another name for a moment.
+TEST(FaultyBank, FileSystemThatExchangesNothing) {
+  TestContext context;
+  MemoryFolder memory;
+  std::string folder = memory.file("bank");
+  SharedMemory shared;
+  for (double time : {500., 100.}) {
+    auto winner = makeWinner(context, 8, time);
+    auto write = [&] {
+      auto bank = Bank::open(folder);
+      auto result = bank->write(*winner, "{}");
+      if (!result)
+        shared->say(llvm::toString(result.takeError()));
+      return shared->message[0] ? 1 : 0;
+    };
+    ASSERT_EQ(withFault(Fault::NoExchange, 0, folder, *shared, write), 0)
+        << shared->message;
+    EXPECT_EQ(medianOf(folder, context, 8), time);
+    EXPECT_EQ(hiddenFolders(folder), 0u);
+  }
+}
+
 TEST(FaultyBank, NewWinner) { failEverywhere(/*before=*/0); }
 
 TEST(FaultyBank, FasterWinner) { failEverywhere(/*before=*/500); }

@@ -78,6 +78,7 @@ Decision decide(bool needsSpace) {
   bool now = call == faultAt;
   switch (fault) {
   case Fault::None:
+  case Fault::NoExchange:
     return Decision::Do;
   case Fault::KillBefore:
     die();
@@ -263,6 +264,10 @@ int renameat2(int fromFolder, const char *from, int toFolder, const char *to,
   FASTK_REAL(renameat2);
   if (!isBelow(toFolder, to))
     return real_renameat2(fromFolder, from, toFolder, to, flags);
+  if (fault == Fault::NoExchange && flags != 0) {
+    errno = EINVAL;
+    return -1;
+  }
   return whole(true, [&] {
     return real_renameat2(fromFolder, from, toFolder, to, flags);
   });

@@ -29,6 +29,7 @@ enum class Fault {
   NoSpaceOnce, ///< ENOSPC for this call, after half of the bytes.
   Io,          ///< EIO from this call on, for all.
   IoOnce,      ///< EIO for this call.
+  NoExchange,  ///< No call: names are not exchanged, as on NFS.
 };
 
 /// Arms the fault for the `at`-th change (from 1) below `folder`.

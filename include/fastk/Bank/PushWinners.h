@@ -16,6 +16,7 @@
 #ifndef FASTK_BANK_PUSHWINNERS_H
 #define FASTK_BANK_PUSHWINNERS_H
 
+#include "fastk/Bank/SyncOutcome.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 #include <string>
@@ -23,24 +24,11 @@
 
 namespace fastk {
 
-struct PushOutcome {
-  /// The winner's.
-  std::string folder;
-  enum Kind {
-    Stored,   ///< There was none.
-    Replaced, ///< The one there was slower.
-    Kept,     ///< The one there is as fast or faster, by its record.
-    LeftOut   ///< It cannot be sent.
-  } kind = Stored;
-  /// Of what is left out.
-  std::string why;
-};
-
 /// Sends the winners in `folders`, which hold, to the bank at `text`
 /// (docs/remote-bank.md), by what their records say. The outcomes, in their
 /// order; an error says why the bank could not be changed. What was sent before
 /// stays.
-llvm::Expected<std::vector<PushOutcome>>
+llvm::Expected<std::vector<SyncOutcome>>
 pushWinners(llvm::StringRef text, llvm::ArrayRef<std::string> folders);
 
 } // namespace fastk

@@ -15,6 +15,7 @@
 #ifndef FASTK_BANK_REMOTEFAMILIES_H
 #define FASTK_BANK_REMOTEFAMILIES_H
 
+#include "fastk/Bank/SyncOutcome.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -29,27 +30,21 @@ struct FamilyFolder {
   std::string target, name, folder;
 };
 
-struct FamilyOutcome {
-  enum Kind { Stored, Replaced, Kept, LeftOut };
-  /// "sm_90a/contraction-wgmma".
-  std::string place;
-  Kind kind;
-  std::string why;
-};
-
 /// Sends families to a bank behind HTTP. One that is there under the same name
 /// and is another stays, unless \p replaces.
-llvm::Expected<std::vector<FamilyOutcome>>
+llvm::Expected<std::vector<SyncOutcome>>
 pushFamilies(llvm::StringRef url, llvm::ArrayRef<FamilyFolder> families,
              bool replaces);
 
 /// Writes the families of a bank to INTO/TARGET/NAME; \p onlyTarget: those for
 /// one alone. \p check says what is wrong with a folder that has come; such a
-/// family is left out.
-llvm::Expected<std::vector<FamilyOutcome>>
+/// family is left out. \p told hears what became of each; an error says why the
+/// rest did not come.
+llvm::Error
 pullFamilies(llvm::StringRef url, llvm::StringRef into,
              llvm::StringRef onlyTarget, bool replaces,
-             llvm::function_ref<llvm::Error(const FamilyFolder &family)> check);
+             llvm::function_ref<llvm::Error(const FamilyFolder &family)> check,
+             llvm::function_ref<void(const SyncOutcome &outcome)> told);
 
 } // namespace fastk
 

@@ -73,7 +73,8 @@ struct Family {
 };
 
 /// Reads one family; and every family of a folder and of the folders in it, by
-/// name. An error names the file and what is wrong with it.
+/// name, but none in hidden ones. An error names the file and what is wrong
+/// with it.
 llvm::Expected<Family> readFamily(llvm::StringRef folder);
 llvm::Expected<std::vector<Family>> readFamilies(llvm::StringRef folder);
 /// Those of a target ("cuda:sm_90a"), of a folder that has one of its own for

@@ -44,7 +44,7 @@ public:
       : cache(place.url.str()), store(std::move(place), Patience::Transfer),
         random(std::random_device()()) {}
 
-  Expected<std::vector<PushOutcome>> push(ArrayRef<std::string> folders);
+  Expected<std::vector<SyncOutcome>> push(ArrayRef<std::string> folders);
 
 private:
   using Clock = std::chrono::steady_clock;
@@ -66,7 +66,7 @@ private:
   RemoteCache cache;
   RemoteStore store;
   std::mt19937 random;
-  std::vector<PushOutcome> outcomes;
+  std::vector<SyncOutcome> outcomes;
   std::vector<Parcel> parcels;
   /// Objects and shards that are there since this push.
   StringSet<> sent;
@@ -81,13 +81,13 @@ private:
 Error Pusher::pack(ArrayRef<std::string> folders) {
   for (const std::string &folder : folders) {
     size_t index = outcomes.size();
-    outcomes.push_back({folder, PushOutcome::Kept, ""});
+    outcomes.push_back({folder, SyncOutcome::Kept, ""});
     BankEntry entry = readBankEntry(folder);
     Expected<std::string> object =
         entry.header ? packWinner(folder, entry.header->file)
                      : Expected<std::string>(createStringError(entry.problem));
     if (!object) {
-      outcomes[index] = {folder, PushOutcome::LeftOut,
+      outcomes[index] = {folder, SyncOutcome::LeftOut,
                          toString(object.takeError())};
       continue;
     }
@@ -174,7 +174,7 @@ Error Pusher::loadShards(StringRef name, RemoteTarget &target,
 /// there, and who yields is not.
 bool Pusher::decide(Parcel &parcel, std::vector<RemoteWinner> &rivals) {
   const WinnerHeader &fresh = parcel.winner.header;
-  PushOutcome::Kind kind = PushOutcome::Stored;
+  SyncOutcome::Kind kind = SyncOutcome::Stored;
   std::vector<std::string> yielding;
   for (const RemoteWinner &rival : rivals) {
     const WinnerHeader &stored = rival.header;
@@ -195,10 +195,10 @@ bool Pusher::decide(Parcel &parcel, std::vector<RemoteWinner> &rivals) {
            is_contained(yielding, rival.digest);
   });
   if (!yielding.empty())
-    kind = PushOutcome::Replaced;
+    kind = SyncOutcome::Replaced;
   rivals.push_back(parcel.winner);
   // Later attempts find what this one brought.
-  if (outcomes[parcel.index].kind == PushOutcome::Kept)
+  if (outcomes[parcel.index].kind == SyncOutcome::Kept)
     outcomes[parcel.index].kind = kind;
   return true;
 }
@@ -264,7 +264,7 @@ Error Pusher::send(std::vector<RemotePut> puts) {
   return Error::success();
 }
 
-Expected<std::vector<PushOutcome>> Pusher::push(ArrayRef<std::string> folders) {
+Expected<std::vector<SyncOutcome>> Pusher::push(ArrayRef<std::string> folders) {
   if (Error error = pack(folders))
     return std::move(error);
   std::map<std::string, std::vector<Parcel *>> byTarget;
@@ -307,7 +307,7 @@ Expected<std::vector<PushOutcome>> Pusher::push(ArrayRef<std::string> folders) {
   return failed("others changed its index each time; push again");
 }
 
-Expected<std::vector<PushOutcome>>
+Expected<std::vector<SyncOutcome>>
 fastk::pushWinners(StringRef text, ArrayRef<std::string> folders) {
   if (std::string why = explainNoHttp(); !why.empty())
     return createStringError(why);

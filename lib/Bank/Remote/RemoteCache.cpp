@@ -9,6 +9,7 @@
 #include "WinnerObject.h"
 #include "fastk/Support/DurableFile.h"
 #include "fastk/Support/Sha256.h"
+#include "fastk/Support/WholeFolder.h"
 #include "fastk/System/WholeFile.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
@@ -23,8 +24,6 @@ using namespace fastk;
 
 /// A server that did not answer is left alone for so long.
 static constexpr double kDownSeconds = 30;
-/// What a process that died left of a winner is removed after that.
-static constexpr double kDebrisSeconds = 3600;
 /// Far above any root or shard.
 static constexpr size_t kFileLimit = size_t(64) << 20;
 
@@ -129,16 +128,6 @@ bool RemoteCache::hasWinner(StringRef digest) {
   return true;
 }
 
-/// Removes what processes that died have left.
-static void removeDebris(StringRef folder) {
-  std::error_code code;
-  for (sys::fs::directory_iterator it(folder, code), end; !code && it != end;
-       it.increment(code))
-    if (sys::path::filename(it->path()).starts_with(".tmp-") &&
-        ageOf(it->path()).value_or(0) > kDebrisSeconds)
-      sys::fs::remove_directories(it->path());
-}
-
 Error RemoteCache::makeTemporary() {
   if (!temporary.empty())
     return Error::success();
@@ -148,7 +137,7 @@ Error RemoteCache::makeTemporary() {
   std::string winners = folder + "/winners";
   if (Error error = createDirectories(winners))
     return error;
-  removeDebris(winners);
+  removeDebris(winners, ".tmp-");
   SmallString<256> made;
   if (std::error_code code = sys::fs::createUniqueDirectory(
           winners + "/.tmp-" + Twine(::getpid()), made))

@@ -6,15 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "fastk/Bank/RemoteFamilies.h"
+#include "FamilyObject.h"
 #include "RemoteIndex.h"
 #include "RemoteStore.h"
 #include "WinnerObject.h"
-#include "fastk/Support/DurableFile.h"
 #include "fastk/Support/Nesting.h"
 #include "fastk/Support/Sha256.h"
-#include "fastk/System/ProcessFolder.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include <map>
 
@@ -28,16 +26,6 @@ static constexpr size_t kListLimit = size_t(16) << 20;
 static std::string listPath() {
   return "/ac/" + sha256("fastk families " + std::to_string(kFormat));
 }
-
-static constexpr ObjectFile kFiles[] = {{"family.json", true},
-                                        {"kernel.cu", false},
-                                        {"kernel.c", false},
-                                        {"plan.json", false},
-                                        {"evidence.json", false}};
-
-static constexpr StringLiteral kIsAnother =
-    "another family of that name is there; --replace puts this one in its "
-    "place";
 
 namespace {
 
@@ -53,7 +41,9 @@ public:
   /// Writes it, but where others have changed it meanwhile.
   Error write();
   Error send(ArrayRef<RemotePut> puts);
-  Expected<std::string> object(const std::string &digest);
+  /// An object; or "" and why this one cannot be had. An error says why none
+  /// can.
+  Expected<std::string> object(const std::string &digest, std::string &why);
 
   FamilyList list;
 
@@ -161,15 +151,18 @@ Error FamilyBank::send(ArrayRef<RemotePut> puts) {
   return Error::success();
 }
 
-Expected<std::string> FamilyBank::object(const std::string &digest) {
+Expected<std::string> FamilyBank::object(const std::string &digest,
+                                         std::string &why) {
   RemoteAnswer answer =
       store.get({{remoteObjectPath(digest), "", kRemoteWinnerLimit}}).front();
-  if (!answer.problem.empty())
+  if (!answer.problem.empty() && !answer.isTooLarge)
     return failed(answer.problem);
-  if (answer.status != 200 || sha256(answer.body) != digest)
-    return createStringError("the server has lost or damaged it (" + digest +
-                             ")");
-  return std::move(answer.body);
+  if (answer.status == 200 && sha256(answer.body) == digest)
+    return std::move(answer.body);
+  why = answer.isTooLarge
+            ? "is larger than a family may be"
+            : "the server has lost or damaged it (" + digest + ")";
+  return "";
 }
 
 static Expected<FamilyBank> openBank(StringRef url) {
@@ -181,21 +174,21 @@ static Expected<FamilyBank> openBank(StringRef url) {
   return FamilyBank(std::move(*place));
 }
 
-Expected<std::vector<FamilyOutcome>>
+Expected<std::vector<SyncOutcome>>
 fastk::pushFamilies(StringRef url, ArrayRef<FamilyFolder> families,
                     bool replaces) {
   Expected<FamilyBank> bank = openBank(url);
   if (!bank)
     return bank.takeError();
   std::vector<std::string> objects;
-  std::vector<FamilyOutcome> outcomes;
+  std::vector<SyncOutcome> outcomes;
   for (const FamilyFolder &family : families) {
-    Expected<std::string> object = packFiles("family", family.folder, kFiles);
+    Expected<std::string> object = packFamily(family);
     if (!object)
       return object.takeError();
     objects.push_back(std::move(*object));
     outcomes.push_back(
-        {family.target + "/" + family.name, FamilyOutcome::Kept, ""});
+        {family.target + "/" + family.name, SyncOutcome::Kept, ""});
   }
   // Until they are all there: where nobody looks at If-Match, somebody else's
   // list may come right behind this one.
@@ -211,12 +204,12 @@ fastk::pushFamilies(StringRef url, ArrayRef<FamilyFolder> families,
       if (!isNew && at->second == digest)
         continue;
       if (!isNew && !replaces) {
-        outcome = {outcome.place, FamilyOutcome::LeftOut, kIsAnother.str()};
+        outcome = {outcome.place, SyncOutcome::LeftOut, kIsAnotherFamily.str()};
         continue;
       }
       // Later attempts find what this one brought.
-      if (outcome.kind == FamilyOutcome::Kept)
-        outcome.kind = isNew ? FamilyOutcome::Stored : FamilyOutcome::Replaced;
+      if (outcome.kind == SyncOutcome::Kept)
+        outcome.kind = isNew ? SyncOutcome::Stored : SyncOutcome::Replaced;
       at->second = digest;
       puts.push_back({remoteObjectPath(digest), object});
     }
@@ -233,80 +226,33 @@ fastk::pushFamilies(StringRef url, ArrayRef<FamilyFolder> families,
                            "run the same command again");
 }
 
-/// Puts a family that has come where it belongs.
-static Expected<FamilyOutcome>
-place(StringRef object, const FamilyFolder &family, bool replaces,
-      function_ref<Error(const FamilyFolder &)> check) {
-  std::string name = family.target + "/" + family.name;
-  bool isThere = sys::fs::exists(family.folder);
-  if (isThere) {
-    Expected<std::string> here = packFiles("family", family.folder, kFiles);
-    if (!here)
-      consumeError(here.takeError());
-    else if (*here == object)
-      return FamilyOutcome{name, FamilyOutcome::Kept, ""};
-    if (!replaces)
-      return FamilyOutcome{name, FamilyOutcome::LeftOut, kIsAnother.str()};
-  }
-  // Beside where it goes, and gone with this process.
-  std::string parent = StringRef(family.folder).rsplit('/').first.str();
-  ProcessFolder incoming;
-  if (Error error = createDirectories(parent))
-    return std::move(error);
-  if (std::error_code code = incoming.create(".incoming", parent))
-    return fileError(parent, "make a folder in", code.value());
-  FamilyFolder unpacked{family.target, family.name, incoming.file(family.name)};
-  Expected<std::string> sizes =
-      unpackFiles("family", "family.json", object, unpacked.folder);
-  if (!sizes) {
-    std::error_code code = errorToErrorCode(sizes.takeError());
-    if (code != std::errc::bad_message)
-      return fileError(unpacked.folder, "write", code.value());
-    return FamilyOutcome{name, FamilyOutcome::LeftOut,
-                         "what the server has of it is no family"};
-  }
-  if (Error error = check(unpacked))
-    return FamilyOutcome{name, FamilyOutcome::LeftOut,
-                         toString(std::move(error))};
-  std::string old = incoming.file("old");
-  if (isThere)
-    if (std::error_code code = sys::fs::rename(family.folder, old))
-      return fileError(family.folder, "move", code.value());
-  if (std::error_code code = sys::fs::rename(unpacked.folder, family.folder)) {
-    if (isThere)
-      (void)sys::fs::rename(old, family.folder);
-    return fileError(family.folder, "write", code.value());
-  }
-  return FamilyOutcome{
-      name, isThere ? FamilyOutcome::Replaced : FamilyOutcome::Stored, ""};
-}
-
-Expected<std::vector<FamilyOutcome>>
-fastk::pullFamilies(StringRef url, StringRef into, StringRef onlyTarget,
-                    bool replaces,
-                    function_ref<Error(const FamilyFolder &)> check) {
+Error fastk::pullFamilies(StringRef url, StringRef into, StringRef onlyTarget,
+                          bool replaces,
+                          function_ref<Error(const FamilyFolder &)> check,
+                          function_ref<void(const SyncOutcome &)> told) {
   Expected<FamilyBank> bank = openBank(url);
   if (!bank)
     return bank.takeError();
   if (Error error = bank->read())
-    return std::move(error);
-  std::vector<FamilyOutcome> outcomes;
-  for (const auto &[name, digest] : bank->list) {
-    auto [target, family] = StringRef(name).split('/');
+    return error;
+  for (const auto &[place, digest] : bank->list) {
+    auto [target, name] = StringRef(place).split('/');
     if (!onlyTarget.empty() && target != onlyTarget)
       continue;
-    Expected<std::string> object = bank->object(digest);
-    if (!object) {
-      outcomes.push_back(
-          {name, FamilyOutcome::LeftOut, toString(object.takeError())});
+    std::string why;
+    Expected<std::string> object = bank->object(digest, why);
+    if (!object)
+      return object.takeError();
+    if (!why.empty()) {
+      told({place, SyncOutcome::LeftOut, why});
       continue;
     }
-    Expected<FamilyOutcome> outcome =
-        place(*object, {target.str(), family.str(), (into + "/" + name).str()},
-              replaces, check);
+    Expected<SyncOutcome> outcome = placeFamily(
+        *object, {target.str(), name.str(), (into + "/" + place).str()},
+        replaces, check);
     if (!outcome)
       return outcome.takeError();
-    outcomes.push_back(std::move(*outcome));
+    told(*outcome);
   }
-  return outcomes;
+  return Error::success();
 }

@@ -38,11 +38,18 @@ Expected<std::string> fastk::packFiles(StringRef kind, StringRef folder,
     Expected<std::string> text =
         readRegularFile(AT_FDCWD, path, path, kRemoteWinnerLimit);
     if (!text) {
-      if (!file.isNeeded) {
-        consumeError(text.takeError());
-        continue;
-      }
-      return text.takeError();
+      if (Error error = handleErrors(
+              text.takeError(),
+              [&](std::unique_ptr<ErrorInfoBase> why) -> Error {
+                bool isMissing = why->convertToErrorCode() ==
+                                 std::errc::no_such_file_or_directory;
+                if (file.need == ObjectFile::IfReadable ||
+                    (file.need == ObjectFile::IfThere && isMissing))
+                  return Error::success();
+                return Error(std::move(why));
+              }))
+        return std::move(error);
+      continue;
     }
     if (!json::isUTF8(*text))
       return refuse(path + ": is not UTF-8, as all in remote banks is");
@@ -62,11 +69,11 @@ Expected<std::string> fastk::packFiles(StringRef kind, StringRef folder,
 }
 
 Expected<std::string> fastk::packWinner(StringRef folder, StringRef program) {
-  std::vector<ObjectFile> files = {{"lowering.mlir", true}};
+  std::vector<ObjectFile> files = {{"lowering.mlir", ObjectFile::Needed}};
   if (!program.empty())
-    files.push_back({program, true});
+    files.push_back({program, ObjectFile::Needed});
   // How it was found is no part of what it is.
-  files.push_back({"trajectory.json", false});
+  files.push_back({"trajectory.json", ObjectFile::IfReadable});
   return packFiles("winner", folder, files);
 }
 

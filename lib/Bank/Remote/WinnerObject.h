@@ -20,11 +20,15 @@
 
 namespace fastk {
 
-/// What a remote winner has at most, in bytes.
 /// Of a folder: a file that an object has or may have.
 struct ObjectFile {
+  enum Need {
+    Needed,     ///< An error where it cannot be read.
+    IfThere,    ///< The same, but where there is none.
+    IfReadable, ///< Left out where it cannot be read.
+  };
   llvm::StringRef name;
-  bool isNeeded;
+  Need need;
 };
 
 /// The texts of a folder's files as one object of such a kind ("winner",
@@ -46,6 +50,7 @@ llvm::Expected<std::string> unpackFiles(llvm::StringRef kind,
 /// ". _ -", and no dot at its beginning.
 bool isPlainName(llvm::StringRef name);
 
+/// What a remote winner has at most, in bytes.
 constexpr size_t kRemoteWinnerLimit = size_t(8) << 20;
 
 /// The object of the winner in `folder`, whose program is `program` ("" for

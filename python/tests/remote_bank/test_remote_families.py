@@ -10,30 +10,17 @@ import filecmp
 import hashlib
 import json
 import pathlib
-import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from banks import ROOT, User
+from family_folders import FAMILIES, copied, sync
 from servers import BazelRules, Liar, Nginx
-
-FAMILIES = ROOT / "families"
 
 
 @pytest.fixture
 def user(tmp_path):
     return User(tmp_path / "home")
-
-
-def copied(folder, *names):
-    """A folder of families with some of those that fastk brings."""
-    for name in names:
-        shutil.copytree(FAMILIES / name, folder / name)
-    return folder
-
-
-def sync(user, *arguments, expect=0):
-    return user.bank("sync", "--families", *arguments, expect=expect)
 
 
 def test_all_come_as_they_were_sent(tmp_path, user):
