@@ -149,11 +149,11 @@ private:
     mlir::Value number = {}, valid = {}, target = {};
   };
   void packByDepth(const Panel &panel);
-  void packByVector(const Panel &panel, mlir::Value run);
-  bool hasRuns(const Side &side) const;
-  void packByRuns(const Panel &panel);
-  mlir::Value loadLanes(const LinearAccess &access, mlir::Value offset,
-                        int64_t step);
+  void packByVector(const Panel &panel, int64_t count, mlir::Value run);
+  int64_t runOf(const Side &side) const;
+  void packByRuns(const Panel &panel, int64_t count);
+  mlir::Value loadSteps(const LinearAccess &access, mlir::Value offset,
+                        int64_t step, int64_t count);
   void packByRow(const Panel &panel);
   void packByTranspose(const Panel &panel);
   void copyOne(const Panel &panel, mlir::ArrayRef<mlir::Value> offsets,

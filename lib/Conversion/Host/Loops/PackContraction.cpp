@@ -188,28 +188,30 @@ void ContractionEmitter::packByDepth(const Panel &panel) {
   });
 }
 
-/// As many elements as a vector has lanes from `offset` on, each `step` behind
-/// the one before: 0 or a power of two. Reads none beyond the last.
-Value ContractionEmitter::loadLanes(const LinearAccess &access, Value offset,
-                                    int64_t step) {
+/// A vector of `count` elements from `offset` on, each `step` behind the one
+/// before: 0 or a power of two. Reads none beyond the last.
+Value ContractionEmitter::loadSteps(const LinearAccess &access, Value offset,
+                                    int64_t step, int64_t count) {
   Type element = getElementTypeOrSelf(access.flat.getType());
   if (step == 0)
     return memref::LoadOp::create(rewriter, loc, access.flat, offset);
   if (step == 1)
     return vector::LoadOp::create(
-        rewriter, loc, VectorType::get({lanes}, element), access.flat, offset);
-  Value low = loadLanes(access, offset, step / 2);
-  Value high =
-      loadLanes(access, add(offset, index((lanes - 1) * (step / 2))), step / 2);
+        rewriter, loc, VectorType::get({count}, element), access.flat, offset);
+  Value low = loadSteps(access, offset, step / 2, count);
+  Value high = loadSteps(access, add(offset, index((count - 1) * (step / 2))),
+                         step / 2, count);
   SmallVector<int64_t> everySecond;
-  for (int64_t lane = 0; lane < lanes; ++lane)
-    everySecond.push_back(2 * lane < lanes ? 2 * lane : 2 * lane + 1);
+  for (int64_t lane = 0; lane < count; ++lane)
+    everySecond.push_back(2 * lane < count ? 2 * lane : 2 * lane + 1);
   return vector::ShuffleOp::create(rewriter, loc, low, high, everySecond);
 }
 
-/// Vectors of columns. Those of a vector are equal steps apart; or, with a
-/// `run`, up to where one of so many columns ends, and from there on as well.
-void ContractionEmitter::packByVector(const Panel &panel, Value run) {
+/// Vectors of `count` columns. Those of a vector are equal steps apart; or,
+/// with a `run`, up to where one of so many columns ends, and from there on as
+/// well.
+void ContractionEmitter::packByVector(const Panel &panel, int64_t count,
+                                      Value run) {
   struct Group {
     SmallVector<Value> low, high;
     Value isLow;
@@ -217,8 +219,8 @@ void ContractionEmitter::packByVector(const Panel &panel, Value run) {
   SmallVector<Group> groups;
   const Side &side = panel.side;
   int64_t width = side.width;
-  auto maskType = VectorType::get({lanes}, rewriter.getI1Type());
-  for (int64_t lane = 0; lane < width; lane += lanes) {
+  auto maskType = VectorType::get({count}, rewriter.getI1Type());
+  for (int64_t lane = 0; lane < width; lane += count) {
     Group &group = groups.emplace_back();
     Value number = add(panel.number, index(lane));
     group.low = offsetsAt(side, panel.bases, side.dims, number);
@@ -227,13 +229,13 @@ void ContractionEmitter::packByVector(const Panel &panel, Value run) {
     // What comes behind the end of a run lies higher, so that nothing is read
     // that is below the first column or above the last.
     group.high =
-        offsetsAt(side, panel.bases, side.dims, add(number, index(lanes - 1)));
+        offsetsAt(side, panel.bases, side.dims, add(number, index(count - 1)));
     for (auto [access, high] : llvm::zip(side.accesses, group.high))
-      high = sub(high, index((lanes - 1) * access.factors[side.dims.back()]));
+      high = sub(high, index((count - 1) * access.factors[side.dims.back()]));
     Value left =
         sub(run, rewriter.createOrFold<arith::RemUIOp>(loc, number, run));
     group.isLow = vector::CreateMaskOp::create(rewriter, loc, maskType,
-                                               min(left, index(lanes)));
+                                               min(left, index(count)));
   }
   SmallVector<Value> zeros(side.accesses.size(), panel.zero);
   loop(panel.zero, panel.depthCount, 1, [&](Value k) {
@@ -245,53 +247,57 @@ void ContractionEmitter::packByVector(const Panel &panel, Value run) {
         const LinearAccess &access = side.accesses[i];
         int64_t step = access.factors[side.dims.back()];
         Value value =
-            loadLanes(access, add(group.low[i], depthOffsets[i]), step);
+            loadSteps(access, add(group.low[i], depthOffsets[i]), step, count);
         if (run && step != 0)
           value = arith::SelectOp::create(
               rewriter, loc, group.isLow, value,
-              loadLanes(access, add(group.high[i], depthOffsets[i]), step));
+              loadSteps(access, add(group.high[i], depthOffsets[i]), step,
+                        count));
         loaded.push_back(value);
       }
-      vector::StoreOp::create(rewriter, loc, compute(side, loaded, lanes),
-                              panel.buffer, add(target, index(number * lanes)));
+      vector::StoreOp::create(rewriter, loc, compute(side, loaded, count),
+                              panel.buffer, add(target, index(number * count)));
     }
   });
 }
 
-/// Whether a vector of columns is one run of equal steps, such as pixels of a
-/// row of an image, or two, which lie behind each other.
-bool ContractionEmitter::hasRuns(const Side &side) const {
-  if (side.width % lanes != 0 || side.dims.size() < 2 ||
-      sizes[side.dims.back()] < lanes - 1)
-    return false;
-  return llvm::all_of(side.accesses, [&](const LinearAccess &access) {
+/// How many columns are one run of equal steps, such as pixels of a row of an
+/// image, or two, which lie behind each other: as many as a vector has lanes,
+/// or half of them. 0: neither.
+int64_t ContractionEmitter::runOf(const Side &side) const {
+  if (side.width % lanes != 0 || side.dims.size() < 2)
+    return 0;
+  for (const LinearAccess &access : side.accesses) {
     int64_t step = access.factors[side.dims.back()];
     if (getElementTypeOrSelf(access.operand->get().getType()).isInteger(1) ||
         (step != 0 && !(step <= 4 && llvm::isPowerOf2_64(step))))
-      return false;
+      return 0;
     for (size_t i = 1; i < side.dims.size(); ++i) {
       unsigned outer = side.dims[i - 1], inner = side.dims[i];
       // Where nothing is read by the columns of a run, anything goes.
       if (step == 0
               ? access.factors[outer] != 0
               : access.factors[outer] < access.factors[inner] * sizes[inner])
-        return false;
+        return 0;
     }
-    return true;
-  });
+  }
+  for (int64_t count : {lanes, lanes / 2})
+    if (sizes[side.dims.back()] >= count - 1)
+      return count;
+  return 0;
 }
 
-/// Columns of which a vector is one run, or two.
-void ContractionEmitter::packByRuns(const Panel &panel) {
+/// Columns of which so many are one run, or two.
+void ContractionEmitter::packByRuns(const Panel &panel, int64_t count) {
   int64_t width = panel.side.width;
   Value run = index(sizes[panel.side.dims.back()]);
   Value areWhole;
-  for (int64_t lane = 0; lane < width; lane += lanes) {
+  for (int64_t lane = 0; lane < width; lane += count) {
     Value begin = arith::RemUIOp::create(rewriter, loc,
                                          add(panel.number, index(lane)), run);
     Value isWhole =
         arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ule,
-                              add(begin, index(lanes)), run);
+                              add(begin, index(count)), run);
     areWhole = lane == 0
                    ? isWhole
                    : arith::AndIOp::create(rewriter, loc, areWhole, isWhole)
@@ -301,8 +307,8 @@ void ContractionEmitter::packByRuns(const Panel &panel) {
       less(panel.valid, index(width)), [&]() { packByDepth(panel); },
       [&]() {
         branch(
-            areWhole, [&]() { packByVector(panel, /*run=*/{}); },
-            [&]() { packByVector(panel, run); });
+            areWhole, [&]() { packByVector(panel, count, /*run=*/{}); },
+            [&]() { packByVector(panel, count, run); });
       });
 }
 
@@ -406,15 +412,15 @@ void ContractionEmitter::pack(const Side &side, Value buffer, Value first,
     panel.target = mul(panelNumber, panelSize);
     panel.number = add(first, start);
     auto byDepth = [&] { packByDepth(panel); };
-    auto byVector = [&] { packByVector(panel, /*run=*/{}); };
+    auto byVector = [&] { packByVector(panel, lanes, /*run=*/{}); };
     auto byRow = [&] { packByRow(panel); };
     auto byTranspose = [&] { packByTranspose(panel); };
     if (contiguous)
       branch(less(panel.valid, index(width)), byDepth, byVector);
     else if (depthContiguous && depthLinear)
       branch(less(panel.valid, index(width)), byRow, byTranspose);
-    else if (hasRuns(side))
-      packByRuns(panel);
+    else if (int64_t count = runOf(side))
+      packByRuns(panel, count);
     else if (depthContiguous)
       byRow();
     else
