@@ -90,9 +90,9 @@ void SearchLoop::reportUnproved() const {
 void SearchLoop::reportUntried(const BegunSearch &search,
                                const SearchResult &result) const {
   // Where a search ended early there may be any number.
-  if (result.isReplay || (result.end != SearchEnd::Rounds &&
-                          result.end != SearchEnd::Stagnation &&
-                          result.end != SearchEnd::Exhausted))
+  if (result.isReplay ||
+      (result.end != SearchEnd::Rounds && result.end != SearchEnd::Stagnation &&
+       result.end != SearchEnd::Exhausted))
     return;
   ProposalContext context = search.prepared.input->workload;
   context.history = result.history;

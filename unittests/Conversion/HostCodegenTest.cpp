@@ -219,7 +219,8 @@ TEST_F(HostCodegenTest, ConvolutionWithStrideAndPadding) {
 TEST_F(HostCodegenTest, ConvolutionsOfManyWidths) {
   constexpr int N = 2, C = 3, OH = 5, K = 3;
   for (const char *type : {"f32", "f16"})
-    for (auto [stride, dilation] : {std::pair(1, 1), {2, 1}, {3, 1}, {4, 1}, {1, 2}})
+    for (auto [stride, dilation] :
+         {std::pair(1, 1), {2, 1}, {3, 1}, {4, 1}, {1, 2}})
       for (int OW : {5, 7, 8, 15, 21, 32}) {
         // Filters that make whole panels are read where they are.
         int F = OW % 2 ? 7 : 8;
