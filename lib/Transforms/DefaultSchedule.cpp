@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "SplitStuffedConvolutions.h"
 #include "fastk/Dialect/Linalg/SumOfProducts.h"
 #include "fastk/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
@@ -321,6 +322,9 @@ struct FastkDefaultSchedulePass
       if (failed(applyPatternsGreedily(func, std::move(patterns))))
         return failure();
     }
+    // While the zeros are next to what reads them: no reshape in between.
+    if (skipZeros)
+      fastk::splitStuffedConvolutions(func);
     {
       RewritePatternSet patterns(context);
       linalg::ControlDropUnitDims options;

@@ -12,6 +12,7 @@
 
 #include "CodegenFixture.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -270,6 +271,59 @@ TEST_F(HostCodegenTest, ConvolutionsOfManyWidths) {
         EXPECT_LE(maxError(got, want), 1e-5)
             << type << " " << stride << " " << dilation << " " << OW;
       }
+}
+
+/// Transposed convolutions as importers write them: zeros between the pixels
+/// and around them, the window in steps of one. Some results meet no pixel.
+TEST_F(HostCodegenTest, ConvolutionsWithZerosBetween) {
+  constexpr int N = 2, C = 3, H = 4, W = 7, F = 6;
+  for (auto [stride, window, low, high] : {std::array{2, 4, 2, 2},
+                                           {2, 3, 2, 1},
+                                           {2, 2, 1, 1},
+                                           {2, 1, 0, 0},
+                                           {3, 2, 0, 1},
+                                           {3, 5, 3, 4},
+                                           {2, 3, 0, 0},
+                                           {4, 3, 5, 2}}) {
+    int ZH = (H - 1) * stride + 1 + low + high;
+    int ZW = (W - 1) * stride + 1 + low + high;
+    int OH = ZH - window + 1, OW = ZW - window + 1;
+    std::string zeros = llvm::formatv("{0}x{1}x{2}x{3}xf32", N, C, ZH, ZW);
+    std::string result = llvm::formatv("{0}x{1}x{2}x{3}xf32", N, F, OH, OW);
+    auto kernel = compile(llvm::formatv(R"(
+    func.func @f(%x: tensor<2x3x4x7xf32>, %w: tensor<6x3x{0}x{0}xf32>) -> tensor<{1}> {{
+      %z = arith.constant 0.0 : f32
+      %o = arith.constant 0.5 : f32
+      %e = tensor.empty() : tensor<{2}>
+      %f = linalg.fill ins(%z : f32) outs(%e : tensor<{2}>) -> tensor<{2}>
+      %s = tensor.insert_slice %x into %f[0, 0, {3}, {3}] [2, 3, 4, 7] [1, 1, {4}, {4}] : tensor<2x3x4x7xf32> into tensor<{2}>
+      %r = tensor.empty() : tensor<{1}>
+      %i = linalg.fill ins(%o : f32) outs(%r : tensor<{1}>) -> tensor<{1}>
+      %c = linalg.conv_2d_nchw_fchw {{dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>}
+        ins(%s, %w : tensor<{2}>, tensor<6x3x{0}x{0}xf32>) outs(%i : tensor<{1}>) -> tensor<{1}>
+      return %c : tensor<{1}>
+    })",
+                                        window, result, zeros, low, stride)
+                              .str());
+    ASSERT_TRUE(kernel);
+    auto x = draw(N * C * H * W, 8), w = draw(F * C * window * window, 9);
+    std::vector<double> want(N * F * OH * OW, 0.5);
+    for (int n = 0; n < N; ++n)
+      for (int c = 0; c < C; ++c)
+        for (int i = 0; i < H; ++i)
+          for (int j = 0; j < W; ++j)
+            for (int f = 0; f < F; ++f)
+              for (int p = 0; p < window; ++p)
+                for (int q = 0; q < window; ++q) {
+                  int row = low + i * stride - p, column = low + j * stride - q;
+                  if (row >= 0 && row < OH && column >= 0 && column < OW)
+                    want[((n * F + f) * OH + row) * OW + column] +=
+                        double(x[((n * C + c) * H + i) * W + j]) *
+                        w[((f * C + c) * window + p) * window + q];
+                }
+    EXPECT_LE(maxError(kernel->runF32({x, w}, want.size()), want), 1e-5)
+        << stride << " " << window << " " << low << " " << high;
+  }
 }
 
 TEST_F(HostCodegenTest, MaxPooling) {

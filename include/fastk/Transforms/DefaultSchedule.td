@@ -14,7 +14,8 @@ def FastkDefaultSchedulePass
     inside, and chains of reductions (softmax, norms) into one parallel loop over
     their common rows, vectorised. What fits no rule stays a linalg op, and
     becomes plain parallel loops later. A remark on each op says which way it
-    went.
+    went. A convolution of a tensor with zeros between its elements, as a
+    transposed one is written, becomes several of the tensor itself.
 
     ```mlir
     // fastk-opt --fastk-default-schedule
@@ -43,7 +44,10 @@ def FastkDefaultSchedulePass
   }];
   let options = [
     Option<"vectorBytes", "vector-bytes", "unsigned", "64",
-           "Width of a SIMD register in bytes">
+           "Width of a SIMD register in bytes">,
+    Option<"skipZeros", "skip-zeros", "bool", "true",
+           "Leave out products with the zeros between the elements of a tensor. "
+           "The oracle computes them: 0 times infinity is no number">
   ];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",

@@ -95,10 +95,12 @@ private:
 
 /// Runs the default schedule.
 static LogicalResult applyDefaultSchedule(ModuleOp module,
-                                          const HostTarget &target) {
+                                          const HostTarget &target,
+                                          bool skipZeros) {
   PassManager passes(module->getContext());
   FastkDefaultSchedulePassOptions options;
   options.vectorBytes = target.vectorBytes;
+  options.skipZeros = skipZeros;
   passes.addNestedPass<func::FuncOp>(createFastkDefaultSchedulePass(options));
   return runPasses(passes, module);
 }
@@ -150,7 +152,9 @@ compileScheduled(OwningOpRef<ModuleOp> module, StringRef symbol,
   {
     OwningOpRef<ModuleOp> scheduled(module->clone());
     Attempt attempt(module->getContext());
-    if (succeeded(applyDefaultSchedule(*scheduled, target))) {
+    // The oracle is as the model is written.
+    if (succeeded(applyDefaultSchedule(*scheduled, target,
+                                       /*skipZeros=*/approximate))) {
       auto result = compileFunction(*scheduled, symbol, context, target,
                                     approximate, workspaceBytes);
       if (succeeded(result))
