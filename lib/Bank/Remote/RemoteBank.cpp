@@ -315,7 +315,7 @@ HttpBank::fetchWinners(ArrayRef<const RemoteWinner *> winners) {
         {remoteObjectPath(winner->digest), "", kRemoteWinnerLimit});
   // What is wrong with a winner alone.
   std::vector<std::string> wrong(wanted.size());
-  store.get(requests, [&](size_t index, RemoteAnswer answer) {
+  store.get(requests, [&](size_t index, const RemoteAnswer &answer) {
     const std::string &digest = wanted[index]->digest;
     // One that is too large says nothing of the others, an index does.
     if (!answer.problem.empty() && !answer.isTooLarge) {

@@ -202,7 +202,7 @@ void RemoteStore::run(std::vector<HttpRequest> requests, OnAnswer onAnswer) {
     if (inFlight > 0 && here.size() > before)
       continue;
     for (size_t i = 0; i < kMostInARow && !here.empty(); ++i) {
-      onAnswer(here.front().first, std::move(here.front().second));
+      onAnswer(here.front().first, here.front().second);
       here.pop_front();
     }
     if (inFlight == 0 && here.empty() && (isOver || next == requests.size()))
@@ -214,7 +214,7 @@ void RemoteStore::run(std::vector<HttpRequest> requests, OnAnswer onAnswer) {
         problem.empty()
             ? formatv("not all objects came within {0:f0} s", longest).str()
             : problem;
-    onAnswer(next, std::move(answer));
+    onAnswer(next, answer);
   }
 }
 
@@ -232,7 +232,7 @@ void RemoteStore::get(ArrayRef<RemoteGet> requests, OnAnswer onAnswer) {
 
 std::vector<RemoteAnswer> RemoteStore::get(ArrayRef<RemoteGet> requests) {
   std::vector<RemoteAnswer> answers(requests.size());
-  get(requests, [&](size_t index, RemoteAnswer answer) {
+  get(requests, [&](size_t index, RemoteAnswer &answer) {
     answers[index] = std::move(answer);
   });
   return answers;
@@ -252,7 +252,7 @@ std::vector<RemoteAnswer> RemoteStore::put(ArrayRef<RemotePut> requests) {
     request.body = each.body;
   }
   std::vector<RemoteAnswer> answers(requests.size());
-  run(std::move(all), [&](size_t index, RemoteAnswer answer) {
+  run(std::move(all), [&](size_t index, RemoteAnswer &answer) {
     answers[index] = std::move(answer);
   });
   return answers;

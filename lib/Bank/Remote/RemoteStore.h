@@ -55,8 +55,8 @@ class RemoteStore {
 public:
   RemoteStore(RemotePlace place, Patience patience);
 
-  /// Takes the answer to one of the requests.
-  using OnAnswer = llvm::function_ref<void(size_t index, RemoteAnswer answer)>;
+  /// Takes the answer to one of the requests, and may move from it.
+  using OnAnswer = llvm::function_ref<void(size_t index, RemoteAnswer &answer)>;
 
   /// The answers, in the order of the requests. After a failure that the next
   /// request would share none is sent any more.
