@@ -114,7 +114,6 @@ def test_a_failure_of_inductor_is_the_users(home, monkeypatch):  # noqa: F811
 
 
 def test_weights_that_inductor_takes_are_not_given_twice(home, monkeypatch):  # noqa: F811
-    monkeypatch.setattr(torch._inductor.config, "freezing", True)
     seen = []
 
     def import_it(importer, data):
@@ -128,7 +127,7 @@ def test_weights_that_inductor_takes_are_not_given_twice(home, monkeypatch):  # 
     monkeypatch.setattr(importing.Importer, "text_of", import_it)
     monkeypatch.setattr(compile_fx, "compile_fx", compile_it)
     model, (x,) = mlp()
-    with torch.no_grad():
+    with torch.no_grad(), torch._inductor.config.patch(freezing=True):
         warned(lambda: compiled(model)(x))
     assert seen == ["import", "compile"]
 
