@@ -90,14 +90,14 @@ void SearchLoop::reportUnproved() const {
 void SearchLoop::reportUntried(const BegunSearch &search,
                                const SearchResult &result) const {
   // Where a search ended early there may be any number.
-  if (result.isReplay ||
-      (result.end != SearchEnd::Rounds && result.end != SearchEnd::Stagnation &&
-       result.end != SearchEnd::Exhausted))
-    return;
+  bool isWhole = !result.isReplay && (result.end == SearchEnd::Rounds ||
+                                      result.end == SearchEnd::Stagnation ||
+                                      result.end == SearchEnd::Exhausted);
   ProposalContext context = search.prepared.input->workload;
   context.history = result.history;
-  for (const Proposer *proposer : run.proposers)
-    if (std::string names = proposer->untried(context); !names.empty())
+  for (Proposer *proposer : run.proposers)
+    if (std::string names = proposer->untried(context);
+        isWhole && !names.empty())
       run.said() << "  " << proposer->name() << ": not tried: " << names
                  << ": the journal has this search as it was before; another "
                     "one, with --journal=DIR, tries what is there now\n";

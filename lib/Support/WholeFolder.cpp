@@ -32,7 +32,9 @@ std::error_code fastk::placeFolder(const std::string &from,
 }
 
 bool fastk::cannotExchange(std::error_code code) {
+  // The last one of folders in a lower layer of an overlay.
   return code == std::errc::invalid_argument ||
+         code == std::errc::cross_device_link ||
          code == std::errc::function_not_supported;
 }
 

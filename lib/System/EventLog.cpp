@@ -13,6 +13,7 @@
 #include <ctime>
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 using namespace fastk;
 
@@ -33,6 +34,21 @@ EventLog::~EventLog() {
     ::close(descriptor);
 }
 
+/// Whether a file has a line that was cut off at its end.
+static bool endsWithinLine(int descriptor, const std::string &path) {
+  struct stat status = {};
+  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) ||
+      status.st_size == 0)
+    return false;
+  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  char last = '\n';
+  if (file >= 0) {
+    (void)!::pread(file, &last, 1, status.st_size - 1);
+    ::close(file);
+  }
+  return last != '\n';
+}
+
 std::error_code
 EventLog::open(const std::string &path,
                std::function<void(const std::error_code &)> told) {
@@ -44,6 +60,7 @@ EventLog::open(const std::string &path,
   if (opened < 0)
     return {errno, std::generic_category()};
   descriptor = opened;
+  isCut = endsWithinLine(opened, path);
   complain = std::move(told);
   return {};
 }

@@ -16,6 +16,9 @@
 using namespace mlir;
 using namespace fastk;
 
+/// Each part is a kernel of its own, which has to be compiled.
+static constexpr int64_t kMostParts = 16;
+
 namespace {
 /// A dimension of the tensor with zeros between: position output + tap.
 struct StuffedDim {
@@ -61,6 +64,8 @@ public:
   void split();
 
 private:
+  bool isFactor(OpOperand &input, const SumOfProducts &sum);
+  bool matchDims();
   bool matchDim(unsigned dim);
   bool readsPlainly(OpOperand &other);
   Rest restOf(const StuffedDim &stuffed, int64_t first) const;
@@ -98,6 +103,23 @@ static bool isZero(Value value) {
       argument.getArgNumber() < generic.getNumDpsInputs())
     element = generic->getOperand(argument.getArgNumber());
   return matchPattern(element, m_AnyZeroFloat());
+}
+
+/// All of the operand that has zeros between its elements.
+bool Splitter::matchDims() {
+  dims.clear();
+  int64_t parts = 1;
+  for (auto [dim, stride] : llvm::enumerate(stuffing.getStaticStrides())) {
+    if (stride == 1)
+      continue;
+    if (stride < 1 || stride > kMostParts || !matchDim(dim))
+      return false;
+    parts *= stride;
+  }
+  return !dims.empty() && parts <= kMostParts &&
+         llvm::all_of(op->getOpOperands(), [&](OpOperand &other) {
+           return &other == operand || readsPlainly(other);
+         });
 }
 
 bool Splitter::matchDim(unsigned dim) {
@@ -175,13 +197,31 @@ bool Splitter::readsPlainly(OpOperand &other) {
   });
 }
 
+/// Whether one factor of each product is the element itself, or what is zero
+/// where it is, and nothing else depends on it.
+bool Splitter::isFactor(OpOperand &input, const SumOfProducts &sum) {
+  Value value = op.getMatchingBlockArgument(&input);
+  while (value.hasOneUse() && value != sum.lhs && value != sum.rhs) {
+    Operation *user = *value.user_begin();
+    if (!isa<arith::ExtFOp, arith::TruncFOp, arith::NegFOp>(user))
+      return false;
+    value = user->getResult(0);
+  }
+  return value.hasOneUse() && (value == sum.lhs) != (value == sum.rhs);
+}
+
 bool Splitter::match() {
   if (op.getNumDpsInits() != 1 || op.getNumResults() != 1 ||
-      !matchSumOfProducts(op) || op.hasIndexSemantics())
+      op.hasIndexSemantics() ||
+      llvm::any_of(op->getOperandTypes(), [](Type type) {
+        auto shaped = dyn_cast<RankedTensorType>(type);
+        return !shaped || !shaped.hasStaticShape();
+      }))
+    return false;
+  std::optional<SumOfProducts> sum = matchSumOfProducts(op);
+  if (!sum)
     return false;
   loops = op.getStaticLoopRanges();
-  if (llvm::any_of(loops, ShapedType::isDynamic))
-    return false;
   for (OpOperand *input : op.getDpsInputOperands()) {
     auto insert = input->get().getDefiningOp<tensor::InsertSliceOp>();
     if (!insert ||
@@ -192,17 +232,12 @@ bool Splitter::match() {
     };
     if (!isStatic(insert.getStaticOffsets()) ||
         !isStatic(insert.getStaticStrides()) ||
-        !insert.getSourceType().hasStaticShape() || !isZero(insert.getDest()))
+        !insert.getSourceType().hasStaticShape() || !isZero(insert.getDest()) ||
+        !isFactor(*input, *sum))
       continue;
     operand = input;
     stuffing = insert;
-    dims.clear();
-    bool isMatched = true;
-    for (auto [dim, stride] : llvm::enumerate(insert.getStaticStrides()))
-      isMatched &= stride == 1 || matchDim(dim);
-    for (OpOperand &other : op->getOpOperands())
-      isMatched &= &other == operand || readsPlainly(other);
-    if (isMatched && !dims.empty())
+    if (matchDims())
       return true;
   }
   return false;

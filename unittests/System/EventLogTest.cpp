@@ -98,6 +98,22 @@ TEST_F(Log, GoesOnAfterALineThatWasCutOff) {
   EXPECT_EQ(complaints, std::vector<std::string>{"File too large"});
 }
 
+TEST_F(Log, BeginsALineOfItsOwnBehindThatOfAnotherRun) {
+  std::string path = folder.file("log");
+  std::ofstream(path) << "whole\n";
+  {
+    EventLog log(/*isJSON=*/false);
+    ASSERT_FALSE(open(log, path));
+    log.say("a", "next");
+  }
+  std::ofstream(path, std::ios::app) << "cut o";
+  EventLog log(/*isJSON=*/false);
+  ASSERT_FALSE(open(log, path));
+  log.say("a", "last");
+  EXPECT_EQ(linesOf(path),
+            (std::vector<std::string>{"whole", "next", "cut o", "last"}));
+}
+
 TEST_F(Log, OutlivesTheReaderOfAPipe) {
   std::string path = folder.file("pipe");
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);

@@ -168,14 +168,12 @@ public:
   /// What has to be done to get answers that are pending; empty when none ever
   /// is. See LanguageModel::pendingHint().
   virtual std::string pendingHint() const { return ""; }
-  /// What it has that was for none of the workloads it was asked about, in
-  /// words; empty: all was for some, or it was not asked.
+  /// What it has that was for none of the workloads that untried() was asked
+  /// about, in words; empty: all was for some, or it was not asked.
   virtual std::string unused() const { return ""; }
   /// What people have written for the workload that is not in the history, in
   /// words; empty: nothing.
-  virtual std::string untried(const ProposalContext &context) const {
-    return "";
-  }
+  virtual std::string untried(const ProposalContext &context) { return ""; }
   /// The model's, see LanguageModel.
   virtual bool waits() const { return false; }
   virtual bool takeNews() { return false; }

@@ -14,6 +14,9 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include <cerrno>
+#include <fcntl.h>
+#include <unistd.h>
 
 using namespace llvm;
 using namespace fastk;
@@ -66,6 +69,25 @@ static std::string whyItStays(const FamilyFolder &family) {
          " is no file of a family and would be lost; move it away first";
 }
 
+/// Writes a folder of files to the disk: after a power cut there must be no
+/// name without what it names.
+static Error flush(const std::string &folder) {
+  std::error_code code;
+  for (sys::fs::directory_iterator it(folder, code), end; !code && it != end;
+       it.increment(code)) {
+    int file = ::open(it->path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (file < 0)
+      return fileError(it->path(), "open", errno);
+    int failed = ::fsync(file) != 0 ? errno : 0;
+    ::close(file);
+    if (failed)
+      return fileError(it->path(), "write", failed);
+  }
+  if (code)
+    return fileError(folder, "list", code.value());
+  return syncDirectory(folder);
+}
+
 Expected<SyncOutcome>
 fastk::placeFamily(StringRef object, const FamilyFolder &family, bool replaces,
                    function_ref<Error(const FamilyFolder &)> check) {
@@ -109,6 +131,8 @@ fastk::placeFamily(StringRef object, const FamilyFolder &family, bool replaces,
   if (Error error = check(unpacked))
     return leaveOut(
         toString(nameInstead(std::move(error), unpacked.folder + "/", "")));
+  if (Error error = flush(unpacked.folder))
+    return std::move(error);
   std::error_code code = isThere
                              ? placeFolder(unpacked.folder, family.folder)
                              : sys::fs::rename(unpacked.folder, family.folder);
@@ -117,6 +141,8 @@ fastk::placeFamily(StringRef object, const FamilyFolder &family, bool replaces,
                     family.folder + " in one step; remove that first");
   if (code)
     return fileError(family.folder, "write", code.value());
+  if (Error error = syncDirectory(parent))
+    return std::move(error);
   return SyncOutcome{place,
                      isThere ? SyncOutcome::Replaced : SyncOutcome::Stored, ""};
 }

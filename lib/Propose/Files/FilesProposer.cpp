@@ -65,15 +65,19 @@ public:
     return all;
   }
   bool wantsAllTried() const override { return true; }
-  std::string untried(const ProposalContext &context) const override {
+  std::string untried(const ProposalContext &context) override {
+    wasAsked = true;
     std::string names;
-    for (const HandWritten &entry : entries)
-      if (fits(entry, context) &&
-          none_of(context.history, [&](const TriedVariant &each) {
+    for (HandWritten &entry : entries) {
+      if (!fits(entry, context))
+        continue;
+      entry.hasFitted = true;
+      if (none_of(context.history, [&](const TriedVariant &each) {
             return digestOf(each.variant) == digestOf(entry.variant);
           }))
         names += (names.empty() ? "" : ", ") +
                  StringRef(entry.idea.id).split('/').second.str();
+    }
     return names;
   }
   std::string unused() const override {
@@ -94,12 +98,10 @@ public:
 
   Answer<std::vector<Idea>> proposeIdeas(const ProposalContext &context,
                                          int count) override {
-    wasAsked = true;
     std::vector<Idea> ideas;
-    for (HandWritten &entry : entries) {
+    for (const HandWritten &entry : entries) {
       if (!fits(entry, context))
         continue;
-      entry.hasFitted = true;
       bool tried = any_of(context.history, [&](const TriedVariant &each) {
         return each.variant.ideaId == entry.idea.id;
       });

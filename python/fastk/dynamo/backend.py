@@ -40,8 +40,6 @@ def fastk(module, inputs, *, mode=None, options=None):
         ahead = None if gives_weights_away(inductor.config) else plain.prepare
         rewritten = rewrite(own, inputs, inductor.config, meanwhile=ahead)
         if rewritten is not own:
-            # What was made ahead holds memory, and is wanted no more.
-            plain.made = None
             return inductor(rewritten, inputs)
     except (Failed, Unsupported) as error:
         _tell(f"fastk leaves a graph to Inductor: {error}", error)

@@ -376,12 +376,15 @@ class Mover:
 
     def end(self):
         """Gives all jobs and GPUs back."""
+        # What is on disk first: Ray's head may be away, and answers nobody then.
         for member in self.members.values():
             if member.job:
                 self.spool.give_back(member.job)
-            self.release(member)
         self.answers.end()
         self.say(self.progress())
+        for member in self.members.values():
+            with contextlib.suppress(Exception):
+                self.release(member)
 
 
 def last_of(error):

@@ -21,6 +21,8 @@ import time
 
 #: How long an actor waits for the worker that had its GPU before to end, in seconds.
 GPU_PATIENCE = 30
+#: Seconds that a GPU is left alone before a worker begins there.
+SETTLE_SECONDS = 1
 
 
 class Worker:
@@ -52,10 +54,15 @@ class Worker:
         self.locks, self.process = [], None
         #: The job that is to follow, and the GPUs' rates that it was told or has told.
         self.following, self.canaries = None, {}
+        self.takes_following = True
 
     def begin(self):
         """Takes the GPU. Returns (what people call this worker, what its fastk-worker is)."""
         self.locks = [hold_gpu(gpu) for gpu in self.gpus]
+        if self.gpus and not self.rehearsal:
+            # Processes of the worker before have no lock, and the driver takes a while
+            # to end what a killed one has on the GPU.
+            time.sleep(SETTLE_SECONDS)
         # By the time of the first job it may be there.
         self.start()
         place = f"GPU {','.join(self.gpus)}" if self.gpus else f"process {os.getpid()}"
@@ -82,9 +89,11 @@ class Worker:
         self.following = following and following[0]
         try:
             self.write(name, files)
-            if following:
-                self.write(*following)
-            add_canaries(self.folder, canaries)
+            # What only helps must not keep the job from being judged.
+            with contextlib.suppress(OSError):
+                if following:
+                    self.write(*following)
+                add_canaries(self.folder, canaries)
             self.canaries |= canaries
             word, reason = self.ask(name)
             if word != "answered":
@@ -108,13 +117,27 @@ class Worker:
         if not os.path.exists(folder):
             os.mkdir(folder)
         for file, content in files.items():
-            with open(os.path.join(folder, os.path.basename(file)), "wb") as to:
+            path = os.path.join(folder, os.path.basename(file))
+            # A job's name is of its content, and the worker may be reading it.
+            if os.path.exists(path) and os.path.getsize(path) == len(content):
+                continue
+            with open(path, "wb") as to:
                 to.write(content)
 
     def ask(self, name):
+        if self.following and self.takes_following:
+            word, reason = self.ask_line(f"{name} {self.following}")
+            if word != "left":
+                return word, reason
+            # An older worker takes the line for one name, and looks for its folder.
+            again, reason = self.ask_line(name)
+            self.takes_following = again == "left"
+            return again, reason
+        return self.ask_line(name)
+
+    def ask_line(self, line):
         if self.process is None:
             self.start()
-        line = f"{name} {self.following}" if self.following else name
         try:
             self.process.stdin.write(line + "\n")
             self.process.stdin.flush()

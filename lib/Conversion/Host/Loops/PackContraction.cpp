@@ -10,6 +10,12 @@
 using namespace mlir;
 using namespace fastk;
 
+/// Vectors of bits are packed, and elements in memory have bytes of their own.
+static bool fillsBytes(const LinearAccess &access) {
+  Type type = getElementTypeOrSelf(access.operand->get().getType());
+  return !type.isIntOrFloat() || type.getIntOrFloatBitWidth() % 8 == 0;
+}
+
 /// The buffer as one row of elements, so that an address is one number.
 void ContractionEmitter::flatten(LinearAccess &access) {
   Value source = access.operand->get();
@@ -269,7 +275,7 @@ int64_t ContractionEmitter::runOf(const Side &side) const {
     return 0;
   for (const LinearAccess &access : side.accesses) {
     int64_t step = access.factors[side.dims.back()];
-    if (getElementTypeOrSelf(access.operand->get().getType()).isInteger(1) ||
+    if (!fillsBytes(access) ||
         (step != 0 && !(step <= 4 && llvm::isPowerOf2_64(step))))
       return 0;
     for (size_t i = 1; i < side.dims.size(); ++i) {
@@ -282,7 +288,7 @@ int64_t ContractionEmitter::runOf(const Side &side) const {
     }
   }
   for (int64_t count : {lanes, lanes / 2})
-    if (sizes[side.dims.back()] >= count - 1)
+    if (count >= 2 && sizes[side.dims.back()] >= count - 1)
       return count;
   return 0;
 }
@@ -390,11 +396,9 @@ void ContractionEmitter::pack(const Side &side, Value buffer, Value first,
     depthContiguous &= access.factors[depth.back()] == 1;
     depthLinear &= isLinear(access, depth, factor) && factor == 1;
   }
-  bool isI1 = llvm::any_of(side.accesses, [](const LinearAccess &access) {
-    return getElementTypeOrSelf(access.operand->get().getType()).isInteger(1);
-  });
-  contiguous &= !isI1;
-  depthLinear &= !isI1;
+  bool haveVectors = llvm::all_of(side.accesses, fillsBytes);
+  contiguous &= haveVectors;
+  depthLinear &= haveVectors;
   panel.zero = index(0);
   panel.zeroElement = arith::ConstantOp::create(
       rewriter, loc, rewriter.getFloatAttr(element, 0.0));
@@ -419,8 +423,8 @@ void ContractionEmitter::pack(const Side &side, Value buffer, Value first,
       branch(less(panel.valid, index(width)), byDepth, byVector);
     else if (depthContiguous && depthLinear)
       branch(less(panel.valid, index(width)), byRow, byTranspose);
-    else if (int64_t count = runOf(side))
-      packByRuns(panel, count);
+    else if (int64_t run = runOf(side))
+      packByRuns(panel, run);
     else if (depthContiguous)
       byRow();
     else

@@ -163,6 +163,8 @@ void ChildPool::keep(const std::string &key,
                      std::unique_ptr<ChildProcess> process) {
   // One that came while all others were at work.
   if (trusted > mostTrusted) {
+    process->isTrusted = false;
+    --trusted;
     retire(std::move(process));
     return;
   }

@@ -308,7 +308,8 @@ Resources CudaChild::finish() {
   Resources resources;
   if (!process)
     return resources;
-  resources.cpuSeconds = cpuSecondsOf(process->pid) - cpuSecondsBefore;
+  resources.cpuSeconds =
+      std::max(0.0, cpuSecondsOf(process->pid) - cpuSecondsBefore);
   // The most of a process that goes on is that of whichever program was
   // largest.
   if (key.empty()) {
