@@ -164,6 +164,21 @@ def test_the_candidate_that_follows_is_there_before_its_turn(actor):
     assert os.listdir(actor.folder) == [".canaries"]
 
 
+def test_an_older_worker_takes_one_name_a_line(actor):
+    """And says of two that there is no such job; it is asked for one from then on."""
+    asked = pathlib.Path(actor.folder).parent / f"{os.getpid()}.asked"
+    pathlib.Path(actor.program).write_text(
+        f'#!/bin/sh\nwhile read -r line; do echo "$line" >> {asked}\n'
+        'case $line in *\' \'*) echo "left: no such folder";;\n'
+        f'*) echo v > {actor.folder}/$line/verdict.json; echo answered;; esac; done\n'
+    )
+    files = {"job.json": b"{}", "candidate.cu": b""}
+    for job, other in (("job-1", "job-2"), ("job-2", "job-3")):
+        assert actor.answer(job, files, (other, files))[:2] == ("answered", b"v\n")
+    assert asked.read_text().splitlines() == ["job-1 job-2", "job-1", "job-2"]
+    asked.unlink()
+
+
 def test_rates_of_gpus_are_told_to_others(actor):
     pathlib.Path(actor.program).write_text(f"#!/bin/sh\n{LOOKS}")
     others = {"H200/other.json": b"9\n", "../outside.json": b"", "H200/a/b.json": b""}

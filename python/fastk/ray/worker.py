@@ -130,9 +130,11 @@ class Worker:
             if word != "left":
                 return word, reason
             # An older worker takes the line for one name, and looks for its folder.
-            again, reason = self.ask_line(name)
-            self.takes_following = again == "left"
-            return again, reason
+            again, answer = self.ask_line(name)
+            if again == "left":
+                return word, reason
+            self.takes_following = False
+            return again, answer
         return self.ask_line(name)
 
     def ask_line(self, line):
