@@ -219,7 +219,7 @@ TEST_F(HostCodegenTest, ConvolutionWithStrideAndPadding) {
 /// and are several; in steps of 1 to 4, with and without gaps in the window; by
 /// the vectors of this machine and, for some, by shorter ones.
 TEST_F(HostCodegenTest, ConvolutionsOfManyWidths) {
-  constexpr int N = 2, C = 3, OH = 5, K = 3;
+  constexpr int N = 2, OH = 5, K = 3;
   unsigned widest = target.vectorBytes;
   for (auto [type, bytes] :
        {std::pair("f32", widest), {"f16", widest}, {"f32", 32u}, {"f32", 16u}})
@@ -231,22 +231,22 @@ TEST_F(HostCodegenTest, ConvolutionsOfManyWidths) {
           continue;
         target.vectorBytes = std::min(bytes, widest);
         // Filters that make whole panels are read where they are.
-        int F = OW % 2 ? 7 : 8;
+        int F = OW % 2 ? 7 : 8, C = OW == 8 ? 64 : 3;
         int H = (OH - 1) * stride + (K - 1) * dilation + 1;
         int W = (OW - 1) * stride + (K - 1) * dilation + 1;
         std::string image = llvm::formatv("{0}x{1}x{2}x{3}", N, C, H, W);
         std::string result = llvm::formatv("{0}x{1}x{2}x{3}", N, F, OH, OW);
         auto kernel =
             compile(llvm::formatv(R"(
-    func.func @f(%x: tensor<{0}x{4}>, %w: tensor<{5}x3x3x3x{4}>) -> tensor<{1}xf32> {{
+    func.func @f(%x: tensor<{0}x{4}>, %w: tensor<{5}x{6}x3x3x{4}>) -> tensor<{1}xf32> {{
       %z = arith.constant 0.0 : f32
       %e = tensor.empty() : tensor<{1}xf32>
       %i = linalg.fill ins(%z : f32) outs(%e : tensor<{1}xf32>) -> tensor<{1}xf32>
       %r = linalg.conv_2d_nchw_fchw {{dilations = dense<{2}> : vector<2xi64>, strides = dense<{3}> : vector<2xi64>}
-        ins(%x, %w : tensor<{0}x{4}>, tensor<{5}x3x3x3x{4}>) outs(%i : tensor<{1}xf32>) -> tensor<{1}xf32>
+        ins(%x, %w : tensor<{0}x{4}>, tensor<{5}x{6}x3x3x{4}>) outs(%i : tensor<{1}xf32>) -> tensor<{1}xf32>
       return %r : tensor<{1}xf32>
     })",
-                                  image, result, dilation, stride, type, F)
+                                  image, result, dilation, stride, type, F, C)
                         .str());
         ASSERT_TRUE(kernel);
         auto xs = draw(N * C * H * W, 8), ws = draw(F * C * K * K, 9);

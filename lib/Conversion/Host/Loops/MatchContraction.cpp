@@ -131,8 +131,9 @@ bool ContractionEmitter::matchDims() {
   return !tooSmall(rows, 4) && !tooSmall(columns, 8) && !tooSmall(depth, 4);
 }
 
-/// With so few columns, packing a row costs more than reading it where it is.
-static constexpr int64_t kFewColumns = 256;
+/// With so few columns, packing a row of such a length costs more than reading
+/// it where it is.
+static constexpr int64_t kFewColumns = 256, kLongRow = 512;
 
 /// Whether the kernel can read the rows where they are: equal steps lead
 /// through them, nothing is computed of them, and no panel ends before the
@@ -140,7 +141,7 @@ static constexpr int64_t kFewColumns = 256;
 bool ContractionEmitter::readsRowsInPlace(int64_t lowest, int64_t highest) {
   int64_t columns = staticSize(v.dims), rows = staticSize(u.dims);
   if (ShapedType::isDynamic(columns) || columns > kFewColumns ||
-      ShapedType::isDynamic(rows))
+      ShapedType::isDynamic(rows) || staticSize(depth) < kLongRow)
     return false;
   const LinearAccess &access = u.accesses.front();
   int64_t rowStep, depthStep;
