@@ -15,6 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FilledTensor.h"
 #include "TensorConditions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -25,30 +26,6 @@
 
 using namespace mlir;
 using namespace fastk;
-
-/// The scalar that every element of a tensor is, or null.
-static Value fillOf(Value tensor) {
-  if (auto fill = tensor.getDefiningOp<linalg::FillOp>())
-    return fill.getInputs()[0];
-  auto generic = tensor.getDefiningOp<linalg::GenericOp>();
-  if (!generic || generic->getNumResults() != 1 ||
-      generic.getNumReductionLoops() != 0)
-    return Value();
-  Value yielded = generic.getBlock()->getTerminator()->getOperand(0);
-  auto argument = dyn_cast<BlockArgument>(yielded);
-  if (argument && argument.getOwner() == generic.getBlock() &&
-      argument.getArgNumber() < generic.getNumDpsInputs())
-    return generic.getInputs()[argument.getArgNumber()];
-  return yielded;
-}
-
-/// Whether every element of a tensor is the constant zero.
-static bool isZero(Value tensor) {
-  if (matchPattern(tensor, m_AnyZeroFloat()))
-    return true;
-  Value fill = fillOf(tensor);
-  return fill && matchPattern(fill, m_AnyZeroFloat());
-}
 
 /// Whether a tensor is made of constants: nobody splits these.
 static bool isConstant(Value tensor) {

@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "SplitStuffedConvolutions.h"
+#include "FilledTensor.h"
 #include "fastk/Dialect/Linalg/LinearForm.h"
 #include "fastk/Dialect/Linalg/SumOfProducts.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace fastk;
@@ -85,25 +85,6 @@ private:
   SmallVector<int64_t> loops;
 };
 } // namespace
-
-/// Whether all elements are zero.
-static bool isZero(Value value) {
-  if (matchPattern(value, m_AnyZeroFloat()))
-    return true;
-  if (auto fill = value.getDefiningOp<linalg::FillOp>())
-    return matchPattern(fill.getInputs()[0], m_AnyZeroFloat());
-  auto generic = value.getDefiningOp<linalg::GenericOp>();
-  if (!generic || generic.getNumDpsInits() != 1)
-    return false;
-  auto yield = cast<linalg::YieldOp>(generic.getBody()->getTerminator());
-  Value element = yield.getValues()[0];
-  // A scalar operand, or a tensor of zeros.
-  if (auto argument = dyn_cast<BlockArgument>(element);
-      argument && argument.getOwner() == generic.getBody() &&
-      argument.getArgNumber() < generic.getNumDpsInputs())
-    element = generic->getOperand(argument.getArgNumber());
-  return matchPattern(element, m_AnyZeroFloat());
-}
 
 /// All of the operand that has zeros between its elements.
 bool Splitter::matchDims() {
