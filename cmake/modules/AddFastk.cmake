@@ -48,6 +48,13 @@ target_precompile_headers(FastkPCH PRIVATE ${CMAKE_CURRENT_LIST_DIR}/../pch.h)
 target_link_libraries(FastkPCH PRIVATE FastkWarnings)
 set_target_properties(FastkPCH PROPERTIES POSITION_INDEPENDENT_CODE OFF)
 target_compile_options(FastkPCH PRIVATE -fPIC)
+# One cache serves every checkout (the presets' launcher). But a precompiled header has
+# the name of the folder that it was made in: each checkout makes its own, and to the
+# cache it is what it was made from.
+set_target_properties(FastkPCH PROPERTIES CXX_COMPILER_LAUNCHER "")
+file(SHA256 ${CMAKE_CURRENT_LIST_DIR}/../pch.h fastk_pch_sum)
+file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/CMakeFiles/FastkPCH.dir/cmake_pch.hxx.pch.sum
+  CONTENT "${fastk_pch_sum} ${LLVM_PACKAGE_VERSION} ${CMAKE_CXX_COMPILER_VERSION}\n")
 
 function(_fastk_configure target)
   cmake_parse_arguments(ARG "NO_MLIR" "" "LINK;DEPENDS" ${ARGN})
