@@ -9,12 +9,27 @@ set -o errexit -o nounset -o pipefail
 case "${1:-}" in -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 cd "$(dirname "$0")/.."
 failed=()
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
 
 # Runs a command; $1 is what to say of it at the end if it fails.
 check() {
   local what=$1
   shift
-  "$@" || failed+=("$what")
+  "$@" 2>&1 | tee "$logs/$what" || failed+=("$what")
+}
+
+# What failed, once more: it may be an hour of output above.
+say_failed() {
+  local what
+  for what in "${failed[@]}"; do
+    printf '\ntest.sh: the end of what failed in: %s\n' "$what"
+    # lit, GoogleTest, pytest; and the last lines of whatever else failed.
+    grep -aE '^(  fastk :: |\[  FAILED  \] |FAILED |ERROR )' "$logs/$what" |
+      sort -u | head -n 40 || tail -n 20 "$logs/$what"
+    # Of lit also what the last one that failed printed.
+    awk '/^\*+ TEST .* FAILED/, /^\*+$/' "$logs/$what" | tail -n 40
+  done
 }
 
 run_named() {
@@ -61,6 +76,7 @@ run_all() {
 
 if [ $# = 0 ]; then run_all; else run_named "$@"; fi
 if [ ${#failed[@]} != 0 ]; then
+  say_failed >&2
   printf 'test.sh: FAILED: %s\n' "$(IFS=,; echo "${failed[*]}")" >&2
   exit 1
 fi

@@ -284,8 +284,12 @@ def test_a_search_sends_what_is_in_its_folder(tmp_path, user):
 
 @pytest.mark.measures
 def test_what_one_found_another_judges_and_uses(tmp_path):
-    """From a search to a compile of somebody else, by way of their judge."""
-    model = ROOT / "test" / "Inputs" / "golden" / "linear_gelu_small.mlir"
+    """From a search to a compile of somebody else, by way of their judge.
+
+    A product of integers, far below what its variant reaches: noise hides no winner.
+    """
+    inputs = ROOT / "test" / "Driver" / "Inputs" / "int_matmul"
+    model = inputs / "model.mlir"
 
     def until(wanted, run):
         # A busy machine cannot tell; the same command goes on.
@@ -295,7 +299,8 @@ def test_what_one_found_another_judges_and_uses(tmp_path):
 
     with Nginx(tmp_path) as server:
         finder = User(tmp_path / "finder")
-        options = ["--search", "--budget=evaluations=6", "--bank-push"]
+        options = ["--search", "--budget=evaluations=20", "--bank-push"]
+        options += [f"--proposer=files:{inputs / 'variants'}"]
         until(
             "sent 1 of 1 winner",
             lambda: finder.compile(
