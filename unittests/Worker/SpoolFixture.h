@@ -82,15 +82,15 @@ protected:
     }
     return pid;
   }
-  /// Whether a file comes to be within ten seconds.
+  /// Whether a file comes to be within a minute.
   static bool appears(const std::string &path) {
-    for (int i = 0; i < 1000 && !fs::exists(path); ++i)
+    for (int i = 0; i < 6000 && !fs::exists(path); ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     return fs::exists(path);
   }
   /// The same of a text in a file.
   static bool appearsIn(const std::string &path, const std::string &said) {
-    for (int look = 0; look < 500; ++look) {
+    for (int look = 0; look < 3000; ++look) {
       std::stringstream text;
       text << std::ifstream(path).rdbuf();
       if (text.str().find(said) != std::string::npos)
