@@ -168,7 +168,7 @@ TEST_F(MailboxWaits, ASearchGoesOnMeanwhile) {
   EXPECT_FALSE(model->takeNews());
   EXPECT_TRUE(answer("one"));
   bool isNews = false;
-  for (int look = 0; look < 100 && !isNews; ++look) {
+  for (int look = 0; look < 3000 && !isNews; ++look) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     isNews = model->takeNews();
   }
@@ -195,14 +195,15 @@ TEST_F(MailboxWaits, WhoEndsWritesNoPrompts) {
 
 /// A prompt that comes late has as much time as the first one had.
 TEST_F(MailboxWaits, EachPromptHasItsTime) {
-  constexpr double kShort = 0.2;
+  // So long that the second one's is not over before it is asked for.
+  constexpr double kShort = 2;
   std::unique_ptr<LanguageModel> model = make(kShort, /*asksMeanwhile=*/true);
   Prompt first, second;
   first.name = "one";
   second.name = second.user = "two";
   auto nobody = [](size_t, Reply) { return Error::success(); };
   EXPECT_TRUE(passed(model->ask(first, {}, nobody)));
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  std::this_thread::sleep_for(std::chrono::milliseconds(2100));
   EXPECT_FALSE(model->waits());
   EXPECT_TRUE(passed(model->ask(second, {}, nobody)));
   EXPECT_TRUE(model->waits());
