@@ -9,6 +9,7 @@
 #include "fastk/Cuda/CheckDeviceCode.h"
 #include "CudaTest.h"
 #include "fastk/Cuda/CompileInChild.h"
+#include <algorithm>
 #include <chrono>
 
 using namespace fastk::cuda;
@@ -231,11 +232,16 @@ TEST(CheckDeviceCode, LongCodeIsCheckedInLinearTime) {
     body += "mov.u64 %rd10, t;\nst.global.u32 [%rd" +
             std::to_string(10 + count) + "], 1;";
     std::string ptx = module(body, before);
-    auto start = std::chrono::steady_clock::now();
-    EXPECT_EQ(rules(ptx), "global-variable");
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
-                                         start)
-        .count();
+    // The least of a few: others take the processor now and then.
+    double least = 1e9;
+    for (int run = 0; run < 3; ++run) {
+      auto start = std::chrono::steady_clock::now();
+      EXPECT_EQ(rules(ptx), "global-variable");
+      std::chrono::duration<double> time =
+          std::chrono::steady_clock::now() - start;
+      least = std::min(least, time.count());
+    }
+    return least;
   };
   double small = seconds(4000), large = seconds(40000);
   EXPECT_LT(large, 10 * 4 * small + 0.2);

@@ -137,15 +137,13 @@ TEST(Search, MinutesPassOnTheSystemsClock) {
   options.budget.minutes = 0.1 / 60;
   SearchInput input = world.input();
   input.clock = nullptr;
-  auto start = std::chrono::steady_clock::now();
   auto result = runSearch(input, options);
-  double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-          .count();
   ASSERT_TRUE(static_cast<bool>(result));
   EXPECT_EQ(result->end, SearchEnd::Budget);
   EXPECT_GT(result->elapsedSeconds, 0.05);
-  EXPECT_LT(seconds, 1);
+  // As many calls as 0.1 s have room for, one that goes beyond and a promotion:
+  // on a machine that stands still for a while there are fewer.
+  EXPECT_LE(world.evaluator.calls.size(), 12u);
 }
 
 TEST(Search, StopsAtTheFloor) {

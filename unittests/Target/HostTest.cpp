@@ -86,11 +86,11 @@ void expectPlausible(const std::function<TargetDescription()> &measure) {
 }
 
 TEST_F(HostCache, MeasuresPlausibleRatesQuickly) {
-  // Less than a second on a quiet machine: once in three times no other guest
+  // Less than a second on a quiet machine: once in some times no other guest
   // of a virtual machine's host has taken the processor.
   double least = 1e9;
   bool isIdle = false;
-  for (int attempt = 0; attempt < 3; ++attempt) {
+  for (int attempt = 0; attempt < 12 && least >= 1; ++attempt) {
     auto start = std::chrono::steady_clock::now();
     TargetDescription host = measureHost();
     std::chrono::duration<double> seconds =
