@@ -29,7 +29,7 @@ protected:
   }
   /// The process id that a script wrote to `name`, when it has.
   pid_t idIn(const std::string &name) {
-    for (int i = 0; i < 500; ++i) {
+    for (int i = 0; i < 6000; ++i) {
       std::string text = readAll(folder.file(name));
       if (!text.empty() && text.back() == '\n')
         return std::atoi(text.c_str());
@@ -40,7 +40,7 @@ protected:
   }
   /// True once the process is gone, or only waits to be reaped.
   static bool endsSoon(pid_t id) {
-    for (int i = 0; i < 500; ++i) {
+    for (int i = 0; i < 6000; ++i) {
       std::string stat = readAll("/proc/" + std::to_string(id) + "/stat");
       if (stat.empty() || llvm::StringRef(stat).contains(") Z "))
         return true;

@@ -94,7 +94,7 @@ TEST(Tool, SignalsEndEverything) {
   std::string children = "/proc/" + std::to_string(pid) + "/task/" +
                          std::to_string(pid) + "/children";
   std::vector<pid_t> programs;
-  for (int i = 0; i < 500 && programs.size() < 3; ++i) {
+  for (int i = 0; i < 6000 && programs.size() < 3; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     programs.clear();
     std::ifstream list(children);
@@ -108,7 +108,7 @@ TEST(Tool, SignalsEndEverything) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGTERM);
   for (pid_t program : programs) {
     bool gone = false;
-    for (int i = 0; i < 300 && !gone; ++i) {
+    for (int i = 0; i < 6000 && !gone; ++i) {
       // A zombie that nobody reaps yet is gone, too.
       std::ifstream stat("/proc/" + std::to_string(program) + "/stat");
       std::string number, name, state;
