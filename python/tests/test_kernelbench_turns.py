@@ -17,11 +17,16 @@ from conftest import PYTHON
 
 from fastk.kernelbench import turns
 
-#: Says when it had which turn, and the longest that it stood still in between.
+#: Says when it had which turn, and the longest that it stood still in between. Begins once
+#: $MANY of them have started, of which each makes a file in $TOGETHER.
 CHILD = """
 import json, os, sys, time
 from fastk.kernelbench import turns
 turn = turns.Asker(1, 0)
+if together := os.environ.get("TOGETHER"):
+    open(os.path.join(together, str(os.getpid())), "x").close()
+    while len(os.listdir(together)) < int(os.environ["MANY"]):
+        time.sleep(0.01)
 said, still = {}, 0.0
 
 def work(seconds):
@@ -62,10 +67,14 @@ def serve(served, text, limit=60.0):
             process.kill()
 
 
-def test_one_has_the_device_and_who_is_alone_runs_alone():
+def test_one_has_the_device_and_who_is_alone_runs_alone(tmp_path, monkeypatch):
+    # Who starts late would find the first at its end, and leave it alone.
+    monkeypatch.setenv("TOGETHER", str(tmp_path))
+    monkeypatch.setenv("MANY", "3")
     served = turns.Turns()
+    text = CHILD.replace("work(0.7)", "work(2)")
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
-        said = list(pool.map(lambda _: serve(served, CHILD), range(3)))
+        said = list(pool.map(lambda _: serve(served, text), range(3)))
     spans = sorted(span for each in said for span in (each["device"], each["alone"]))
     for (_, end), (begin, _) in zip(spans, spans[1:]):
         assert end <= begin
@@ -83,10 +92,11 @@ def test_who_ends_without_an_answer_leaves_the_device():
 
 def test_waiting_does_not_count():
     served = turns.Turns()
-    text = CHILD.replace("work(0.3)", "work(0.6)")
+    text = CHILD.replace("work(0.3)", "work(1.5)")
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
-        # Three times 1.2 s with the device; each has 2 s of its own, and its start.
-        said = list(pool.map(lambda _: serve(served, text, 3.4), range(3)))
+        # Three times 3 s with the device, which is more than 9 s with what each has besides:
+        # 3.8 s of its own, which leaves 5 s for a slow start.
+        said = list(pool.map(lambda _: serve(served, text, 9), range(3)))
     assert len(said) == 3
 
 
