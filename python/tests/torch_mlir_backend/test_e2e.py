@@ -47,7 +47,7 @@ def arguments(checkout, output, *more):
 def finished(checkout, tmp_path_factory):
     """The folder with the table of a whole run."""
     folder = tmp_path_factory.mktemp("table")
-    result = python(*arguments(checkout, folder / "table", "--jobs=4", "--timeout=8"))
+    result = python(*arguments(checkout, folder / "table", "--jobs=4", "--timeout=15"))
     return folder, result
 
 
