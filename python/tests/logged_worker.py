@@ -9,7 +9,8 @@
 through here. Beside the spool that is rehearsed it writes what it does to `log`, a line each
 ("begin JOB TIME PROCESS", "overlap ..." where another worker is at work on its GPU,
 "follows ..." of a candidate that it has before its turn, "knows GPUS ..." of rates), and dies
-at the job that the file `poison` names. While there is a file `hold` no job goes on. Its GPU's
+at the job that the file `poison` names. While there is a file `hold` no job goes on, nor is
+an answer given. Its GPU's
 rates, of the model "made-up", are none. $REAL_FASTK_WORKER is the real one."""
 
 import fcntl
@@ -21,6 +22,15 @@ import sys
 import time
 
 REAL = os.environ["REAL_FASTK_WORKER"]
+ACTOR = os.getppid()
+
+
+def wait_while(path):
+    """As long as there is a file, and the actor that started this."""
+    while path.exists():
+        if os.getppid() != ACTOR:
+            sys.exit("its actor is gone")
+        time.sleep(0.02)
 
 
 def serve(beside):
@@ -56,11 +66,12 @@ def serve(beside):
             (rates / f"gpu-{gpu}.json").write_text("{}")
             if poison.exists() and poison.read_text() == job:
                 os.kill(os.getpid(), signal.SIGKILL)
-            while (beside / "hold").exists():
-                time.sleep(0.02)
+            wait_while(beside / "hold")
             worker.stdin.write(line)
             worker.stdin.flush()
-            sys.stdout.buffer.write(worker.stdout.readline())
+            said = worker.stdout.readline()
+            wait_while(beside / "hold")
+            sys.stdout.buffer.write(said)
             sys.stdout.buffer.flush()
 
 

@@ -290,8 +290,8 @@ class Killer:
         self.nodes.add()
 
     def kill(self, what):
-        """Kills it when something is under way, after an answer since the last kill. No job
-        ends meanwhile, so that some are left for the next."""
+        """Kills it when something is under way, after an answer since the last kill. None
+        comes meanwhile, so that some are left for the next."""
         before = len(answered(self.spool))
         wait_for(lambda: len(answered(self.spool)) > before)
         (self.folder / "hold").touch()
@@ -360,24 +360,26 @@ def test_the_spare_of_an_actor_that_is_killed_takes_its_place(
     nodes, recorded, tmp_path
 ):
     spool = spool_of(recorded, tmp_path)
-    process = mover(nodes, spool, "--workers=1", f"--rehearse={tmp_path / 'rehearsed'}")
 
-    def waiting():
-        """Actors that are at no job, as Ray names their processes."""
+    def actors():
+        """Processes of actors, which Ray names by the job that they are at."""
         return {
             process
             for process, command in commands().items()
-            if command.startswith("ray::Worker")
+            if command.startswith(("ray::Worker", "ray::fastk"))
         }
 
+    # What an earlier test has left, and may still be ending.
+    others = actors()
+    process = mover(nodes, spool, "--workers=1", f"--rehearse={tmp_path / 'rehearsed'}")
     wait_for(lambda: answered(spool))
+    # Jobs are left for the spare, however long it takes to begin.
+    (tmp_path / "hold").touch()
     (worker,) = {number for _, _, number in logged(tmp_path, "begin")}
     actor = parent_of(worker)
-    spares = wait_for(lambda: waiting() - {actor})
-    # What an earlier test has left may still be ending.
-    time.sleep(1)
-    spares |= waiting() - {actor}
+    spares = wait_for(lambda: actors() - others - {actor})
     os.kill(actor, signal.SIGKILL)
+    (tmp_path / "hold").unlink()
     other = wait_for(
         lambda: {number for _, _, number in logged(tmp_path, "begin")} - {worker}
     )
