@@ -11,7 +11,6 @@ model says means nothing, but it is printable, and a grammar can steer it.
 """
 
 import pathlib
-import socket
 import sys
 import time
 import urllib.error
@@ -20,6 +19,7 @@ import urllib.request
 import gguf
 import numpy
 import xllamacpp
+from ports import free_port
 
 WIDTH, INNER, LAYERS, HEADS, KV_HEADS = 64, 128, 2, 4, 2
 CONTEXT, TRAINED_CONTEXT = 2048, 4096
@@ -105,12 +105,6 @@ def write_model(path):
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def serve(path, key):

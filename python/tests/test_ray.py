@@ -14,7 +14,6 @@ import pathlib
 import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,7 @@ import time
 import pytest
 from compiled import BIN
 from conftest import PYTHON, ROOT, tool
+from ports import free_port
 from ray.cluster_utils import Cluster
 
 sys.path.insert(0, str(ROOT / "test" / "Driver" / "Inputs"))
@@ -497,10 +497,7 @@ def test_a_head_node_that_comes_back_is_found(recorded, tmp_path):
     later.mkdir()
     for job in jobs[4:]:
         (spool / job).rename(later / job)
-    with socket.socket() as free:
-        free.bind(("", 0))
-        port = free.getsockname()[1]
-    head = {"num_cpus": 2, "num_gpus": 4, "gcs_server_port": port}
+    head = {"num_cpus": 2, "num_gpus": 4, "gcs_server_port": free_port()}
     head |= {"object_store_memory": 100 << 20}
     cluster = Cluster(initialize_head=True, head_node_args=head)
     options = ["--workers=4", f"--rehearse={tmp_path / 'rehearsed'}"]
