@@ -101,16 +101,25 @@ def measure(world, name, is_cached, suffix="", hit=COUNT):
 def test_a_hundred_winners_are_asked_for_at_once(world, tmp_path):
     model, banks, _ = world
     _, url, server = banks["these 100"]
-    together = threading.Barrier(COUNT)
-
-    def wait_for_all(_handler, path, _body):
-        if path != ROOT_PATH:
-            together.wait(timeout=1)
-        return False
-
     root = server.root / "bank" / url.split("#")[0].rsplit("/")[-1]
-    with Liar(root, wait_for_all) as liar:
-        said = User(tmp_path / "user").compile(model, f"{liar.url}#trusted")
+
+    def compile_with_all(user):
+        together = threading.Barrier(COUNT)
+
+        def wait_for_all(_handler, path, _body):
+            if path != ROOT_PATH:
+                together.wait(timeout=1.5)
+            return False
+
+        with Liar(root, wait_for_all) as liar:
+            return user.compile(model, f"{liar.url}#trusted")
+
+    # A compile waits 2 s for an answer, and a hundred threads of this server may take
+    # longer to begin, on a busy machine: not five times. Of fewer at once none is answered.
+    for attempt in range(5):
+        said = compile_with_all(User(tmp_path / f"user-{attempt}"))
+        if hits(said) == (COUNT, 0):
+            break
     assert hits(said) == (COUNT, 0) and not warnings(said)
 
 

@@ -94,10 +94,10 @@ def test_what_is_cut_without_a_trace_is_not_used(honest, user, which):
 def test_what_is_late_is_not_waited_for(honest, user, which):
     def lie(handler, path, body):
         if which(path):
-            time.sleep(8)
+            time.sleep(60)
         return False
 
-    said, server = compile_with(user, honest, lie, seconds=5)
+    said, server = compile_with(user, honest, lie, seconds=30)
     assert hits(said) == (0, COUNT) and len(warnings(said)) == 1
     assert "no answer within 2 s" in said
 
@@ -108,12 +108,13 @@ def test_what_comes_in_drops_is_not_waited_for(honest, user):
         handler.send_response(200)
         handler.send_header("Content-Length", str(len(body)))
         handler.end_headers()
+        # A minute.
         for byte in body[:100]:
             handler.wfile.write(bytes([byte]))
-            time.sleep(0.1)
+            time.sleep(0.6)
         return True
 
-    said, _ = compile_with(user, honest, lie, seconds=5)
+    said, _ = compile_with(user, honest, lie, seconds=30)
     assert hits(said) == (0, COUNT) and len(warnings(said)) == 1
 
 
@@ -122,16 +123,20 @@ def test_a_server_that_was_late_is_left_alone_for_a_while(honest, user):
     model, files = honest
 
     def lie(handler, path, body):
-        time.sleep(8)
+        time.sleep(60)
         return False
 
     with Liar(files, lie) as server:
         place = server.url + "#trusted"
         user.compile(model, place)
-        start = time.monotonic()
-        said = user.compile(model, place)
-        assert time.monotonic() - start < 1.5
-        assert len(warnings(said)) == 1 and "a moment ago" in said
+        times = []
+        for _ in range(3):
+            start = time.monotonic()
+            said = user.compile(model, place)
+            times.append(time.monotonic() - start)
+            assert len(warnings(said)) == 1 and "a moment ago" in said
+        # What a request is waited for is 2 s. Other programs may take as long, once.
+        assert min(times) < 1.5
         assert len(server.asked) == 1
 
 
