@@ -113,7 +113,7 @@ def test_progress_names_the_phase(importer, model):
     spec = model(
         "import time\n"
         "def build():\n"
-        "    time.sleep(3)\n"
+        "    time.sleep(5)\n"
         "    return nn.ReLU(), (torch.randn(3),)\n"
     )
     result = importer(spec)
@@ -137,7 +137,7 @@ def test_interrupt_leaves_130_and_nothing_behind(model, tmp_path):
     assert "fastk.importer" in process.stderr.readline()
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "interrupted, nothing was written" in errors
     assert out.read_text() == "as it was"

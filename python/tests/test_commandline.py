@@ -52,7 +52,8 @@ def test_the_importer_with_a_closed_stdout(model, closed):
 
 @pytest.mark.parametrize("closed", [(1,), (2,), (0, 1, 2)])
 def test_an_import_without_streams(model, tmp_path, closed):
-    slow = GOOD.replace(":\n", ":\n    import time; time.sleep(2.5)\n", 1)
+    # The first line of progress comes after 2 s.
+    slow = GOOD.replace(":\n", ":\n    import time; time.sleep(5)\n", 1)
     out = tmp_path / "out.mlir"
     result = run("-m", "fastk.importer", model(slow), "-o", out, closed=closed)
     # Nor is progress written to stdout.

@@ -16,7 +16,7 @@ import pytest
 from conftest import PYTHON
 
 #: What may pass here by far.
-PATIENCE = 30
+PATIENCE = 120
 
 SUPERVISE = """
 import os, signal, subprocess, sys

@@ -161,7 +161,7 @@ def test_an_idle_process_ends(tmp_path, monkeypatch):
     importer = Importer(idle=0.5)
     first = importer.text_of(b"")
     process = importer.process
-    assert process.wait(timeout=30)
+    assert process.wait(timeout=120)
     second = importer.text_of(b"")
     assert second != first
     importer.stop()

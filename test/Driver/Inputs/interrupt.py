@@ -127,7 +127,7 @@ def main():
         if process.returncode != code:
             sys.exit(f"{name}: exit {process.returncode}, not {code}:\n{errors}")
         # A death is not always seen at once.
-        deadline = time.time() + 5
+        deadline = time.time() + 60
         while left() and time.time() < deadline:
             time.sleep(0.01)
         if left():
