@@ -63,16 +63,23 @@ TEST(Phases, WithoutALogNothingHappens) {
 }
 
 TEST(Phases, ThoseOfAVerdictAreItsSeconds) {
-  Verdict verdict = test::judge(test::matmulJob(test::compile("matmul.c", "")));
+  Job job = test::matmulJob(test::compile("matmul.c", ""));
   std::set<std::string> names;
-  double sum = 0;
-  for (const PhaseTime &phase : verdict.phases) {
-    names.insert(phase.name);
-    if (!phase.isBeside)
-      sum += phase.seconds;
+  // Once in some times no other program comes between the two clocks' ends.
+  bool isWhole = false;
+  double sum = 0, wall = 0;
+  for (int attempt = 0; attempt < 5 && !isWhole; ++attempt) {
+    Verdict verdict = test::judge(job);
+    wall = verdict.resources.wallSeconds;
+    sum = 0;
+    for (const PhaseTime &phase : verdict.phases) {
+      names.insert(phase.name);
+      if (!phase.isBeside)
+        sum += phase.seconds;
+    }
+    isWhole = std::fabs(sum - wall) <= 1e-3 + 0.01 * wall;
   }
-  EXPECT_LE(std::fabs(sum - verdict.resources.wallSeconds),
-            1e-3 + 0.01 * verdict.resources.wallSeconds);
+  EXPECT_TRUE(isWhole) << sum << " s of " << wall << " s";
   for (const char *name : {"oracle", "baseline", "candidate", "draw", "judge"})
     EXPECT_EQ(names.count(name), 1u) << name;
 }
