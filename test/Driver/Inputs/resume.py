@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 from kills import events, run
+from until_quiet import WAITS, runs_until_quiet
 
 
 def main():
@@ -58,6 +59,14 @@ def main():
         if code != 0:
             sys.exit(f"exit {code} after {killed} kills:\n{errors}")
         break
+    # A second measurement that noise spoiled is made again by a later run, which adds to the journal.
+    if WAITS.search(errors):
+        *_, last = runs_until_quiet(command)
+        if last.returncode != 0:
+            sys.exit(f"exit {last.returncode} of a later run:\n{last.stdout}")
+        errors = last.stdout
+        if events(journal)[:len(before)] != before:
+            sys.exit("a later run lost events that were recorded")
     recorded = events(journal)
     verdicts = [e for e in recorded if e[1] == "evaluation"]
     if not verdicts:
