@@ -39,7 +39,10 @@ TEST(Statistics, PairedRatioCancelsDrift) {
 TEST(Timing, TheBaselineIsAsFastAsItself) {
   Job job = matmulJob(compile("matmul.c", ""));
   job.mode = Mode::Evaluate;
+  // Beside a load one judgement may be off by more, and says that it may.
   Verdict verdict = judge(job);
+  for (int again = 0; again < 4 && verdict.timing.tooBusy; ++again)
+    verdict = judge(job);
   ASSERT_EQ(verdict.status, Status::OK) << explain(verdict);
   ASSERT_TRUE(verdict.timing.speedupOverBaseline);
   EXPECT_NEAR(verdict.timing.speedupOverBaseline->median, 1, 0.15);
