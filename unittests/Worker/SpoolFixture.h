@@ -48,8 +48,11 @@ protected:
     write(name, toJSON(job));
   }
   void write(const std::string &name, const std::string &text) {
-    fs::create_directory(folder + "/" + name);
-    std::ofstream(folder + "/" + name + "/job.json") << text;
+    std::string job = folder + "/" + name;
+    fs::create_directory(job);
+    // A worker that stays may be looking.
+    std::ofstream(job + "/.job.json") << text;
+    fs::rename(job + "/.job.json", job + "/job.json");
   }
   /// A verdict on a job of that name, in a spool of its own.
   std::string record(const std::string &name, double seconds) {
