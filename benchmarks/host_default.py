@@ -8,8 +8,8 @@
 
     .venv/bin/python benchmarks/host_default.py [--before=FASTK_OPT] [NAME...]
 
-NAMEs are modules of benchmarks/convolutions.py, all by default; FILE.py:NAME names
-another. Contenders, rounds and ratios are as in host.py: each in a process of its own,
+NAMEs are `convolutions` or `operators`, all by default, for what those files of this
+folder have, or one of their modules; FILE.py:NAME names another. Contenders, rounds and ratios are as in host.py: each in a process of its own,
 in turns, medians of the ratios of one round with a 95 % bootstrap interval. --before
 names a fastk-opt of another version. Prints a table in Markdown. Exit codes: 0 done;
 1 something could not be measured; 2 a result was wrong.
@@ -27,6 +27,7 @@ from statistics import median
 import numpy
 
 import convolutions
+import operators
 from host import (
     ROOT,
     WRONG,
@@ -39,6 +40,13 @@ from host import (
 )
 
 HERE = pathlib.Path(__file__).resolve().parent
+#: Where a module is, by its name.
+SOURCES = {
+    name: f"{HERE / (file.__name__ + '.py')}:{name}"
+    for file in (convolutions, operators)
+    for name in file.ALL
+}
+TABLES = {"convolutions": convolutions.ALL, "operators": operators.ALL}
 
 
 def parse_arguments():
@@ -55,7 +63,13 @@ def parse_arguments():
     parser.add_argument("--block", type=float, default=0.2, help="seconds of a block")
     parser.add_argument("--pause", type=float, default=0.3, help="seconds between blocks")
     parser.add_argument("--seed", type=int, default=1, help="of inputs and of the order")
-    return parser.parse_args()
+    options = parser.parse_args()
+    names = options.names or list(TABLES)
+    options.names = [each for name in names for each in TABLES.get(name, [name])]
+    for name in options.names:
+        if name not in SOURCES and ":" not in name:
+            parser.error(f"{name}: neither a table, nor a module of one, nor FILE.py:NAME")
+    return options
 
 
 def contenders_of(source, folder, options):
@@ -89,8 +103,7 @@ def contenders_of(source, folder, options):
 
 def measure(name, options, folder):
     """A row of the table, and whether the results are right."""
-    source = name if ":" in name else f"{HERE / 'convolutions.py'}:{name}"
-    contenders = contenders_of(source, folder, options)
+    contenders = contenders_of(SOURCES.get(name, name), folder, options)
     try:
         for each in contenders:
             if each.error:
@@ -130,7 +143,7 @@ def main():
           " error | of eager |")
     print("|---|---|---|---|---|---|---|---|", flush=True)
     status = 0
-    for name in options.names or convolutions.ALL:
+    for name in options.names:
         try:
             with tempfile.TemporaryDirectory() as folder:
                 row, is_right = measure(name, options, folder)

@@ -184,6 +184,24 @@ static int64_t chooseTile(ArrayRef<int64_t> sizes, ArrayRef<unsigned> rows) {
       last, std::clamp(limit, kMinContractionRows, kContractionRows));
 }
 
+/// Whether `op` reduces what lies apart, although what lies beside it belongs
+/// to the next of the rows that `loops` number: a sum of columns, which is
+/// better off with all of them at once.
+static bool readsAcross(linalg::GenericOp op, ArrayRef<unsigned> loops) {
+  SmallVector<unsigned> reductions;
+  op.getReductionDims(reductions);
+  return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+    AffineMap map = op.getMatchingIndexingMap(input);
+    if (map.getNumResults() < 2)
+      return false;
+    AffineExpr last = map.getResults().back();
+    auto isLast = [&](unsigned dim) { return last.isFunctionOfDim(dim); };
+    return llvm::any_of(loops, isLast) && llvm::none_of(reductions, isLast) &&
+           llvm::any_of(reductions,
+                        [&](unsigned dim) { return map.isFunctionOfDim(dim); });
+  });
+}
+
 /// The ops that end in `root` and can share its loops over the first `rowRank`
 /// dimensions, each used by members only.
 static RowGroup collectGroup(linalg::GenericOp root, unsigned rowRank) {
@@ -216,6 +234,8 @@ static RowGroup collectGroup(linalg::GenericOp root, unsigned rowRank) {
       if (!sharesLast)
         group.tile = chooseTile(ArrayRef(rootSizes), rows);
     } else if (op.getNumReductionLoops()) {
+      if (readsAcross(op, loops))
+        return false;
       ++group.reductions;
     }
     group.members[op] = SmallVector<unsigned>(loops);

@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "LowerGeneric.h"
+#include "SplitReduction.h"
 #include "fastk/Conversion/Passes.h"
+#include "fastk/Dialect/Linalg/SumOfProducts.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/IR/Remarks.h"
@@ -49,6 +51,97 @@ static void lowerStridedCopies(func::FuncOp func) {
   }
 }
 
+/// A product of so few results is one or two blocks of the packed loop nest:
+/// the threads share its sum, where that is long.
+static constexpr int64_t kFewResults = 4096, kLongSum = 2048;
+
+/// The loop over the sum of such a product.
+static std::optional<unsigned> sumToSplit(linalg::GenericOp op,
+                                          const LoopOptions &options) {
+  if (!options.relaxed || !options.hasThreads ||
+      op->getParentOfType<scf::ParallelOp>() ||
+      op->getParentOfType<scf::ForallOp>() || !matchSumOfProducts(op))
+    return std::nullopt;
+  int64_t results = 1;
+  std::optional<unsigned> longest;
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  for (auto [dim, iterator] : llvm::enumerate(op.getIteratorTypesArray())) {
+    if (ShapedType::isDynamic(sizes[dim]))
+      return std::nullopt;
+    if (iterator == utils::IteratorType::parallel)
+      results *= sizes[dim];
+    else if (sizes[dim] >= kLongSum &&
+             (!longest || sizes[dim] > sizes[*longest]))
+      longest = dim;
+  }
+  return results <= kFewResults ? longest : std::nullopt;
+}
+
+/// The buffer that `collapse` makes, by its strides: what folds reshapes into
+/// loads would divide each index again, and nothing would be vectorised.
+static Value byStrides(RewriterBase &rewriter,
+                       memref::CollapseShapeOp collapse) {
+  Location loc = collapse.getLoc();
+  MemRefType type = collapse.getResultType();
+  auto [strides, offset] = type.getStridesAndOffset();
+  if (ShapedType::isDynamicShape(strides) || !type.hasStaticShape())
+    return collapse;
+  rewriter.setInsertionPoint(collapse);
+  auto metadata = memref::ExtractStridedMetadataOp::create(rewriter, loc,
+                                                           collapse.getSrc());
+  OpFoldResult start = ShapedType::isDynamic(offset)
+                           ? OpFoldResult(metadata.getOffset())
+                           : OpFoldResult(rewriter.getIndexAttr(offset));
+  return memref::ReinterpretCastOp::create(
+      rewriter, loc, type, metadata.getBaseBuffer(), start,
+      getAsIndexOpFoldResult(rewriter.getContext(), type.getShape()),
+      getAsIndexOpFoldResult(rewriter.getContext(), strides));
+}
+
+/// One loop in place of several that reduce what lies beside each other: it is
+/// long enough to be vectorised.
+static linalg::GenericOp joinReductionLoops(RewriterBase &rewriter,
+                                            linalg::GenericOp op) {
+  auto iterators = op.getIteratorTypesArray();
+  ReassociationIndices joined;
+  for (int64_t dim = int64_t(op.getNumLoops()) - 1; dim >= 0; --dim) {
+    if (iterators[dim] != utils::IteratorType::reduction)
+      break;
+    joined.insert(joined.begin(), dim);
+  }
+  if (joined.size() < 2 || op.hasIndexSemantics() ||
+      ShapedType::isDynamicShape(op.getStaticLoopRanges()) ||
+      !llvm::all_of(
+          op.getIndexingMapsArray(),
+          [](AffineMap map) { return map.isProjectedPermutation(); }) ||
+      !linalg::areDimSequencesPreserved(op.getIndexingMapsArray(), {joined}))
+    return op;
+  FailureOr<linalg::CollapseResult> collapsed =
+      linalg::collapseOpIterationDims(op, {joined}, rewriter);
+  if (failed(collapsed))
+    return op;
+  rewriter.eraseOp(op);
+  auto whole = cast<linalg::GenericOp>(collapsed->collapsedOp.getOperation());
+  for (OpOperand &operand : whole->getOpOperands())
+    if (auto collapse = operand.get().getDefiningOp<memref::CollapseShapeOp>())
+      operand.set(byStrides(rewriter, collapse));
+  return whole;
+}
+
+/// A packed contraction, or loops.
+static LogicalResult lowerPart(RewriterBase &rewriter, linalg::GenericOp op,
+                               const LoopOptions &options) {
+  rewriter.setInsertionPoint(op);
+  Location loc = op.getLoc();
+  if (lowerContraction(rewriter, op, options)) {
+    remark::passed(
+        loc, remark::RemarkOpts::name("packed-contraction").category("fastk"));
+    return success();
+  }
+  remark::passed(loc, remark::RemarkOpts::name("loops").category("fastk"));
+  return lowerToLoops(rewriter, joinReductionLoops(rewriter, op), options);
+}
+
 /// What no schedule has taken: packed contractions, and loops for the rest.
 static LogicalResult lowerLinalg(func::FuncOp func,
                                  const LoopOptions &options) {
@@ -66,16 +159,13 @@ static LogicalResult lowerLinalg(func::FuncOp func,
                                     "'fastk.default_lowering')";
       generic = *made;
     }
-    Location loc = generic.getLoc();
-    if (lowerContraction(rewriter, generic, options)) {
-      remark::passed(
-          loc,
-          remark::RemarkOpts::name("packed-contraction").category("fastk"));
-      continue;
-    }
-    remark::passed(loc, remark::RemarkOpts::name("loops").category("fastk"));
-    if (failed(lowerToLoops(rewriter, generic, options)))
-      return failure();
+    SmallVector<linalg::GenericOp> parts;
+    std::optional<unsigned> dim = sumToSplit(generic, options);
+    if (!dim || !splitReduction(rewriter, generic, *dim, parts))
+      parts.push_back(generic);
+    for (linalg::GenericOp part : parts)
+      if (failed(lowerPart(rewriter, part, options)))
+        return failure();
   }
   return success();
 }

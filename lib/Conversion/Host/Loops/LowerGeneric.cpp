@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LowerGeneric.h"
+#include "SplitReduction.h"
 #include "fastk/Dialect/Linalg/FusedProducts.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,6 +26,10 @@ static constexpr int64_t kUnrolledReduction = 32;
 static constexpr int64_t kTrips = 256;
 /// The innermost loop is what LLVM vectorises: pieces of it stay this long.
 static constexpr int64_t kInnerPiece = 1024;
+/// A reduction with fewer trips outside of it is cut into pieces, where it does
+/// as many scalar operations: what a team of threads costs several times over.
+static constexpr int64_t kFewTrips = 16;
+static constexpr int64_t kSplitWork = 1 << 17;
 
 namespace {
 /// Lowers one op.
@@ -38,6 +43,7 @@ public:
 
 private:
   void chooseOrder();
+  std::optional<unsigned> reductionToSplit();
   void findAccumulators();
   /// The number of loops that must be open before `value` can be computed.
   unsigned levelOfMap(AffineMap map) const;
@@ -46,6 +52,11 @@ private:
   void emitBody(unsigned level);
   std::optional<int64_t> countWork();
   void emitPiece(unsigned dim, int64_t piece, int64_t size);
+  /// Opens the parallel loops and emits what is in them; false where there are
+  /// none.
+  bool emitParallelLoops();
+  void emitLoop(unsigned level);
+  /// Emits what belongs inside loop `level` - 1, loops included.
   void emitLoops(unsigned level);
   void storeResults(ValueRange values);
   SmallVector<Value> indices(AffineMap map);
@@ -68,6 +79,9 @@ private:
   /// True when LLVM vectorises the last of the leading parallel loops.
   bool lastIsVectorised = false;
   unsigned firstReduction = 0;
+  /// Where the innermost loop is cut: how long a piece is, and its number.
+  int64_t columns = 0;
+  Value columnPiece;
   DenseMap<Operation *, unsigned> levels;
   DenseMap<BlockArgument, unsigned> loadLevels;
   DenseSet<Operation *> combiners;
@@ -154,6 +168,25 @@ void LoopEmitter::chooseOrder() {
   position.resize(rank);
   for (auto [i, dim] : llvm::enumerate(order))
     position[dim] = i;
+}
+
+/// The reduction loop that is cut so that every thread has its share.
+std::optional<unsigned> LoopEmitter::reductionToSplit() {
+  if (!options.relaxed || !options.hasThreads || isParallelContext() ||
+      countWork().value_or(0) < kSplitWork)
+    return std::nullopt;
+  auto iterators = op.getIteratorTypesArray();
+  int64_t trips = 1;
+  for (unsigned dim : order) {
+    if (iterators[dim] == utils::IteratorType::parallel) {
+      if (inRegisters || dim != order.back())
+        trips *= staticSizes[dim];
+      continue;
+    }
+    if (trips < kFewTrips && choosePieces(staticSizes[dim]) > 0)
+      return dim;
+  }
+  return std::nullopt;
 }
 
 void LoopEmitter::findAccumulators() {
@@ -301,6 +334,96 @@ void LoopEmitter::emitPiece(unsigned dim, int64_t piece, int64_t size) {
   ivs[dim] = arith::AddIOp::create(rewriter, loc, from, loop.getInductionVar());
 }
 
+/// The outermost loops run in parallel, as many as give every thread its share;
+/// the last of them is cut in pieces when it is longer than that. Where they
+/// are too few, and a reduction is around the innermost loop, pieces of that
+/// one.
+bool LoopEmitter::emitParallelLoops() {
+  if (isParallelContext())
+    return false;
+  auto iterators = op.getIteratorTypesArray();
+  auto isParallel = [&](unsigned dim) {
+    return iterators[dim] == utils::IteratorType::parallel;
+  };
+  unsigned leading = llvm::find_if_not(order, isParallel) - order.begin();
+  int64_t trips = 1, piece = 1;
+  SmallVector<Value> uppers;
+  while (uppers.size() < leading && piece == 1 && trips < kTrips) {
+    unsigned dim = order[uppers.size()];
+    int64_t size = staticSizes[dim];
+    if (ShapedType::isDynamic(size)) {
+      // How long it is shows at run time; long, usually.
+      uppers.push_back(sizes[dim]);
+      trips *= kTrips;
+      continue;
+    }
+    piece = choosePiece(size, llvm::divideCeil(kTrips, trips),
+                        uppers.size() + 1 == leading && lastIsVectorised);
+    if (piece > 1 && piece >= size)
+      break;
+    int64_t pieces = llvm::divideCeil(size, piece);
+    uppers.push_back(arith::ConstantIndexOp::create(rewriter, loc, pieces));
+    trips *= pieces;
+  }
+  unsigned count = uppers.size();
+  bool cutsColumns = leading < order.size() && isParallel(order.back()) &&
+                     count == leading && piece == 1 && trips < kFewTrips &&
+                     !ShapedType::isDynamic(staticSizes[order.back()]);
+  if (cutsColumns) {
+    int64_t size = staticSizes[order.back()];
+    columns = choosePiece(size, llvm::divideCeil(kTrips, trips),
+                          /*innermost=*/true);
+    int64_t pieces = llvm::divideCeil(size, columns);
+    cutsColumns = pieces > 1;
+    trips *= pieces;
+    if (cutsColumns)
+      uppers.push_back(arith::ConstantIndexOp::create(rewriter, loc, pieces));
+  }
+  if (trips <= 1)
+    return false;
+  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+  Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
+  SmallVector<Value> lowers(uppers.size(), zero), steps(uppers.size(), one);
+  auto loop = scf::ParallelOp::create(rewriter, loc, lowers, uppers, steps);
+  if (std::optional<int64_t> work = countWork())
+    loop->setAttr(kWorkAttr, rewriter.getI64IntegerAttr(*work));
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointToStart(loop.getBody());
+  if (cutsColumns)
+    columnPiece = loop.getInductionVars().back();
+  for (unsigned i = 0; i < count; ++i) {
+    ivs[order[i]] = loop.getInductionVars()[i];
+    if (i + 1 < count)
+      emitBody(i + 1);
+  }
+  // The last of them is the one that was cut, if any.
+  if (int64_t size = count ? staticSizes[order[count - 1]] : 1;
+      !ShapedType::isDynamic(size) && piece > 1 && piece < size)
+    emitPiece(order[count - 1], piece, size);
+  if (count)
+    emitLoops(count);
+  else
+    emitLoop(0);
+  return true;
+}
+
+/// Opens the loop of `level` and emits what is in it.
+void LoopEmitter::emitLoop(unsigned level) {
+  unsigned dim = order[level];
+  OpBuilder::InsertionGuard guard(rewriter);
+  if (columnPiece && level + 1 == order.size()) {
+    ivs[dim] = columnPiece;
+    emitPiece(dim, columns, staticSizes[dim]);
+  } else {
+    Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+    Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
+    auto loop = scf::ForOp::create(rewriter, loc, zero, sizes[dim], one);
+    rewriter.setInsertionPointToStart(loop.getBody());
+    ivs[dim] = loop.getInductionVar();
+  }
+  emitLoops(level + 1);
+}
+
 void LoopEmitter::emitLoops(unsigned level) {
   auto yield = cast<linalg::YieldOp>(op.getBody()->getTerminator());
   if (inRegisters && level == firstReduction) {
@@ -349,74 +472,26 @@ void LoopEmitter::emitLoops(unsigned level) {
     storeResults(results);
     return;
   }
-  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
-  Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
-  auto iterators = op.getIteratorTypesArray();
-
-  // The outermost loops run in parallel, as many as give every thread its
-  // share; the last of them is cut in pieces when it is longer than that.
-  if (level == 0 && !isParallelContext() &&
-      iterators[order[0]] == utils::IteratorType::parallel) {
-    unsigned last = 0;
-    while (last + 1 < order.size() &&
-           iterators[order[last + 1]] == utils::IteratorType::parallel)
-      ++last;
-    int64_t trips = 1, piece = 1;
-    SmallVector<Value> uppers;
-    while (uppers.size() <= last && piece == 1 && trips < kTrips) {
-      unsigned dim = order[uppers.size()];
-      int64_t size = staticSizes[dim];
-      if (ShapedType::isDynamic(size)) {
-        // How long it is shows at run time; long, usually.
-        uppers.push_back(sizes[dim]);
-        trips *= kTrips;
-        continue;
-      }
-      piece = choosePiece(size, llvm::divideCeil(kTrips, trips),
-                          uppers.size() == last && lastIsVectorised);
-      if (piece > 1 && piece >= size)
-        break;
-      int64_t pieces = llvm::divideCeil(size, piece);
-      uppers.push_back(arith::ConstantIndexOp::create(rewriter, loc, pieces));
-      trips *= pieces;
-    }
-    if (trips > 1) {
-      unsigned count = uppers.size();
-      SmallVector<Value> lowers(count, zero), steps(count, one);
-      auto loop = scf::ParallelOp::create(rewriter, loc, lowers, uppers, steps);
-      if (std::optional<int64_t> work = countWork())
-        loop->setAttr(kWorkAttr, rewriter.getI64IntegerAttr(*work));
-      OpBuilder::InsertionGuard guard(rewriter);
-      rewriter.setInsertionPointToStart(loop.getBody());
-      for (unsigned i = 0; i < count; ++i) {
-        ivs[order[i]] = loop.getInductionVars()[i];
-        if (i + 1 < count)
-          emitBody(i + 1);
-      }
-      // The last of them is the one that was cut, if any.
-      if (int64_t size = staticSizes[order[count - 1]];
-          !ShapedType::isDynamic(size) && piece > 1 && piece < size)
-        emitPiece(order[count - 1], piece, size);
-      emitLoops(count);
-      return;
-    }
-  }
-  auto loop = scf::ForOp::create(rewriter, loc, zero, sizes[order[level]], one);
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPointToStart(loop.getBody());
-  ivs[order[level]] = loop.getInductionVar();
-  emitLoops(level + 1);
+  if (level != 0 || !emitParallelLoops())
+    emitLoop(level);
 }
 
 LogicalResult LoopEmitter::emit() {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
   staticSizes = op.getStaticLoopRanges();
+  chooseOrder();
+  if (std::optional<unsigned> dim = reductionToSplit()) {
+    SmallVector<linalg::GenericOp> parts;
+    if (splitReduction(rewriter, op, *dim, parts))
+      return success(llvm::all_of(parts, [&](linalg::GenericOp part) {
+        return succeeded(lowerToLoops(rewriter, part, options));
+      }));
+  }
   for (Range range : cast<linalg::LinalgOp>(op.getOperation())
                          .createLoopRanges(rewriter, loc))
     sizes.push_back(getValueOrCreateConstantIndexOp(rewriter, loc, range.size));
   ivs.resize(op.getNumLoops());
-  chooseOrder();
   findAccumulators();
   assignLevels();
   emitLoops(0);
