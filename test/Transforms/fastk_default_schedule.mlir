@@ -113,3 +113,29 @@ func.func @masked_maximum(%x: tensor<32x64xf32>) -> tensor<32xf32> {
   } -> tensor<32xf32>
   return %max : tensor<32xf32>
 }
+
+// -----
+
+// A sum of columns is no row for each column: all of them are read at once.
+#all = affine_map<(r, c) -> (r, c)>
+#column = affine_map<(r, c) -> (c)>
+// CHECK-LABEL: func.func @column_means
+// CHECK-NOT: scf.forall
+// CHECK: return
+func.func @column_means(%x: tensor<320x64xf32>) -> tensor<64xf32> {
+  %z = arith.constant 0.0 : f32
+  %n = arith.constant 320.0 : f32
+  %e = tensor.empty() : tensor<64xf32>
+  %i = linalg.fill ins(%z : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
+  %sum = linalg.generic {indexing_maps = [#all, #column], iterator_types = ["reduction", "parallel"]}
+    ins(%x : tensor<320x64xf32>) outs(%i : tensor<64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<64xf32>
+  %mean = linalg.map ins(%sum : tensor<64xf32>) outs(%e : tensor<64xf32>) (%s: f32, %o: f32) {
+    %0 = arith.divf %s, %n : f32
+    linalg.yield %0 : f32
+  }
+  return %mean : tensor<64xf32>
+}

@@ -74,7 +74,11 @@ def FastkLinalgToLoopsPass
     nest over packed panels with register tiles. Any other op becomes loops that
     LLVM can vectorise: parallel loops outside, the unit stride innermost,
     accumulators in registers, each part of the body in the outermost loop that
-    it depends on. A remark on each op says which of the two it became.
+    it depends on. Where `relaxed` allows another order of sums, a long reduction
+    with little beside it is cut into pieces, always the same, that threads
+    reduce beside each other; and a product that one pass makes writes its result
+    without the zeros that it would begin with. A remark on each op says which of
+    the two it became.
 
     ```mlir
     // fastk-opt --fastk-linalg-to-loops
@@ -95,6 +99,7 @@ def FastkLinalgToLoopsPass
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
+                           "::mlir::LLVM::LLVMDialect",
                            "::mlir::math::MathDialect",
                            "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect",

@@ -9,10 +9,10 @@
 #none = affine_map<(r, c) -> ()>
 #column = affine_map<(r, c) -> (c)>
 
-// 52 pieces of 25 rows leave none over.
+// All that lies beside each other is one row; 60 pieces leave none over.
 // CHECK-LABEL: func.func @all
-// CHECK: %[[PARTIAL:.*]] = memref.alloc() : memref<52xf32>
-// CHECK: memref.expand_shape {{.*}} output_shape [52, 25, 900]
+// CHECK: %[[PARTIAL:.*]] = memref.alloc() : memref<60xf32>
+// CHECK: memref.expand_shape {{.*}} output_shape [60, 19500]
 // CHECK: scf.parallel
 // CHECK: memref.store {{.*}} %[[PARTIAL]]
 // CHECK: scf.for
@@ -26,13 +26,14 @@ func.func @all(%x: memref<1300x900xf32>, %sum: memref<f32>) {
   return
 }
 
-// 1301 rows leave one over with 52, 50 or 65.
-// CHECK-LABEL: func.func @prime
-// CHECK: memref.alloc() : memref<52xf32>
-// CHECK: memref.subview {{.*}}[0, 0] [1300, 900] [1, 1]
-// CHECK: memref.subview {{.*}}[1300, 0] [1, 900] [1, 1]
-func.func @prime(%x: memref<1301x900xf32>, %sum: memref<f32>) {
-  linalg.generic {indexing_maps = [#all, #none], iterator_types = ["reduction", "reduction"]} ins(%x : memref<1301x900xf32>) outs(%sum : memref<f32>) {
+// Rows of columns that are apart; 52 pieces of 1301 leave one over, as few as others.
+// CHECK-LABEL: func.func @rest
+// CHECK: memref.alloc() : memref<52x190xf32>
+// CHECK: memref.subview {{.*}}[0, 0] [1300, 190] [1, 1]
+// CHECK: memref.expand_shape {{.*}} output_shape [52, 25, 190]
+// CHECK: memref.subview {{.*}}[1300, 0] [1, 190] [1, 1]
+func.func @rest(%x: memref<1301x190xf32>, %sum: memref<190xf32>) {
+  linalg.generic {indexing_maps = [#all, #column], iterator_types = ["reduction", "parallel"]} ins(%x : memref<1301x190xf32>) outs(%sum : memref<190xf32>) {
   ^bb0(%a: f32, %s: f32):
     %0 = arith.addf %s, %a : f32
     linalg.yield %0 : f32
@@ -86,6 +87,24 @@ func.func @numbered(%x: memref<1300x900xi32>, %sum: memref<i32>) {
 // CHECK-NOT: memref.alloc
 func.func @small(%x: memref<300x100xf32>, %sum: memref<f32>) {
   linalg.generic {indexing_maps = [#all, #none], iterator_types = ["reduction", "reduction"]} ins(%x : memref<300x100xf32>) outs(%sum : memref<f32>) {
+  ^bb0(%a: f32, %s: f32):
+    %0 = arith.addf %s, %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// What lies beside each other is reduced by one loop, which is long enough for vectors.
+#pixels = affine_map<(n, h, w) -> (n, h, w)>
+#images = affine_map<(n, h, w) -> (n)>
+// CHECK-LABEL: func.func @pixels
+// CHECK: memref.reinterpret_cast {{.*}} sizes: [40, 196], strides: [196, 1]
+// CHECK: scf.parallel
+// CHECK: scf.for {{.*}} to %[[ALL:.*]] step
+// CHECK-NOT: scf.for
+// CHECK: return
+func.func @pixels(%x: memref<40x14x14xf32>, %sum: memref<40xf32>) {
+  linalg.generic {indexing_maps = [#pixels, #images], iterator_types = ["parallel", "reduction", "reduction"]} ins(%x : memref<40x14x14xf32>) outs(%sum : memref<40xf32>) {
   ^bb0(%a: f32, %s: f32):
     %0 = arith.addf %s, %a : f32
     linalg.yield %0 : f32

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DropZeroFills.h"
 #include "LowerGeneric.h"
 #include "SplitReduction.h"
 #include "fastk/Conversion/Passes.h"
@@ -138,6 +139,9 @@ static LogicalResult lowerPart(RewriterBase &rewriter, linalg::GenericOp op,
         loc, remark::RemarkOpts::name("packed-contraction").category("fastk"));
     return success();
   }
+  if (linalg::GenericOp fill = restoreZeroFill(rewriter, op);
+      fill && failed(lowerToLoops(rewriter, fill, options)))
+    return failure();
   remark::passed(loc, remark::RemarkOpts::name("loops").category("fastk"));
   return lowerToLoops(rewriter, joinReductionLoops(rewriter, op), options);
 }
@@ -145,20 +149,24 @@ static LogicalResult lowerPart(RewriterBase &rewriter, linalg::GenericOp op,
 /// What no schedule has taken: packed contractions, and loops for the rest.
 static LogicalResult lowerLinalg(func::FuncOp func,
                                  const LoopOptions &options) {
-  SmallVector<linalg::LinalgOp> ops;
-  func.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
   IRRewriter rewriter(func.getContext());
+  SmallVector<linalg::LinalgOp> ops;
+  func.walk([&](linalg::LinalgOp op) {
+    if (!isa<linalg::GenericOp>(op))
+      ops.push_back(op);
+  });
   for (linalg::LinalgOp op : ops) {
     rewriter.setInsertionPoint(op);
-    auto generic = dyn_cast<linalg::GenericOp>(*op);
-    if (!generic) {
-      FailureOr<linalg::GenericOp> made =
-          linalg::generalizeNamedOp(rewriter, op);
-      if (failed(made))
-        return op->emitOpError() << "cannot be lowered to loops (required by "
-                                    "'fastk.default_lowering')";
-      generic = *made;
-    }
+    if (failed(linalg::generalizeNamedOp(rewriter, op)))
+      return op->emitOpError() << "cannot be lowered to loops (required by "
+                                  "'fastk.default_lowering')";
+  }
+  if (options.relaxed)
+    dropZeroFills(func);
+  SmallVector<linalg::GenericOp> generics;
+  func.walk([&](linalg::GenericOp op) { generics.push_back(op); });
+  for (linalg::GenericOp generic : generics) {
+    rewriter.setInsertionPoint(generic);
     SmallVector<linalg::GenericOp> parts;
     std::optional<unsigned> dim = sumToSplit(generic, options);
     if (!dim || !splitReduction(rewriter, generic, *dim, parts))

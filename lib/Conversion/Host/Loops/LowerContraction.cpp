@@ -28,7 +28,7 @@ using namespace mlir;
 using namespace fastk;
 
 /// A panel of nr columns and this depth stays in the first cache (32 KB).
-static constexpr int64_t kDepth = 256;
+static constexpr int64_t kDepth = kPackedDepth;
 /// Rows packed at once: with kDepth half of a 512 KB second cache.
 static constexpr int64_t kRows = 192;
 /// Columns packed at once: with kDepth 2 MB of the last cache.
@@ -74,6 +74,7 @@ void ContractionEmitter::emitKernel(Value aPanel, Value bPanel, Value depthSize,
   isLinear(c, u.dims, rowFactor);
   isLinear(c, v.dims, columnFactor);
   Value base = add(batchOffset(c), add(mul(row, index(rowFactor)), column));
+  bool fromZero = op->hasAttr(kFromZeroAttr);
   Value rows = min(index(u.width), sub(rowsTo, row));
   Value columns = min(index(v.width), sub(columnsTo, column));
   Value whole = arith::AndIOp::create(
@@ -88,9 +89,12 @@ void ContractionEmitter::emitKernel(Value aPanel, Value bPanel, Value depthSize,
         for (int64_t i = 0; i < u.width; ++i)
           for (int64_t j = 0; j < vectors; ++j) {
             Value at = add(base, index(i * rowFactor + j * lanes));
-            Value old = vector::LoadOp::create(rewriter, loc, type, c.flat, at);
-            Value sum = arith::AddFOp::create(
-                rewriter, loc, old, kernel.getResult(i * vectors + j));
+            Value sum = kernel.getResult(i * vectors + j);
+            if (!fromZero) {
+              Value old =
+                  vector::LoadOp::create(rewriter, loc, type, c.flat, at);
+              sum = arith::AddFOp::create(rewriter, loc, old, sum);
+            }
             vector::StoreOp::create(rewriter, loc, sum, c.flat, at);
           }
       },
@@ -104,10 +108,12 @@ void ContractionEmitter::emitKernel(Value aPanel, Value bPanel, Value depthSize,
         loop(index(0), rows, 1, [&](Value i) {
           loop(index(0), columns, 1, [&](Value j) {
             Value at = add(add(base, mul(i, index(rowFactor))), j);
-            Value old = memref::LoadOp::create(rewriter, loc, c.flat, at);
             Value sum = memref::LoadOp::create(rewriter, loc, tileBuffer,
                                                add(mul(i, index(v.width)), j));
-            sum = arith::AddFOp::create(rewriter, loc, old, sum);
+            if (!fromZero) {
+              Value old = memref::LoadOp::create(rewriter, loc, c.flat, at);
+              sum = arith::AddFOp::create(rewriter, loc, old, sum);
+            }
             memref::StoreOp::create(rewriter, loc, sum, c.flat, at);
           });
         });

@@ -17,6 +17,12 @@ namespace fastk {
 /// it, an i64, which the loops alone no longer tell.
 inline constexpr llvm::StringLiteral kWorkAttr = "fastk.work";
 
+/// On a sum of products: its result has been zero, as of a fill that is not
+/// there any more, and nothing was written.
+inline constexpr llvm::StringLiteral kFromZeroAttr = "fastk.from_zero";
+/// A sum of so many products is done by the packed loop nest in one pass.
+inline constexpr int64_t kPackedDepth = 256;
+
 /// What the two ways to loops have to know.
 struct LoopOptions {
   /// Width of a SIMD register in bytes.
