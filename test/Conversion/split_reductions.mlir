@@ -78,10 +78,11 @@ func.func @extremes(%x: tensor<1300x900xf32>) -> (tensor<f32>, tensor<f32>) {
   } -> (tensor<f32>, tensor<f32>)
   return %r#0, %r#1 : tensor<f32>, tensor<f32>
 }
-func.func @product(%a: tensor<41x20011xf32>, %b: tensor<20011x24xf32>) -> tensor<41x24xf32> {
+// A product of one row is a sum of rows with factors.
+func.func @product(%a: tensor<1x2011xf32>, %b: tensor<2011x324xf32>) -> tensor<1x324xf32> {
   %zero = arith.constant 0.0 : f32
-  %empty = tensor.empty() : tensor<41x24xf32>
-  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<41x24xf32>) -> tensor<41x24xf32>
-  %c = linalg.matmul ins(%a, %b : tensor<41x20011xf32>, tensor<20011x24xf32>) outs(%init : tensor<41x24xf32>) -> tensor<41x24xf32>
-  return %c : tensor<41x24xf32>
+  %empty = tensor.empty() : tensor<1x324xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<1x324xf32>) -> tensor<1x324xf32>
+  %c = linalg.matmul ins(%a, %b : tensor<1x2011xf32>, tensor<2011x324xf32>) outs(%init : tensor<1x324xf32>) -> tensor<1x324xf32>
+  return %c : tensor<1x324xf32>
 }

@@ -66,7 +66,7 @@ def FastkCopiesToLinalgPass
 }
 
 def FastkLinalgToLoopsPass
-    : Pass<"fastk-linalg-to-loops", "::mlir::func::FuncOp"> {
+    : Pass<"fastk-linalg-to-loops", "::mlir::ModuleOp"> {
   let summary = "Lower linalg on memrefs to packed contractions and loops";
   let description = [{
     What no schedule has taken. A sum of products in f32 or f64 with rows and
@@ -78,7 +78,8 @@ def FastkLinalgToLoopsPass
     with little beside it is cut into pieces, always the same, that threads
     reduce beside each other; and a product that one pass makes writes its result
     without the zeros that it would begin with. A remark on each op says which of
-    the two it became.
+    the two it became. A module and not a function, for packed contractions ask how
+    many threads there are, by a function that is declared beside.
 
     ```mlir
     // fastk-opt --fastk-linalg-to-loops

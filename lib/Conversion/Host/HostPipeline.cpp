@@ -22,9 +22,8 @@ using namespace fastk;
 static void addLoops(OpPassManager &passes, const HostPipelineOptions &options,
                      bool isModel) {
   passes.addPass(createFastkLowerTMTensorPass());
-  OpPassManager &functions = passes.nest<func::FuncOp>();
-  functions.addPass(createFastkCopiesToLinalgPass());
-  functions.addPass(createFastkLinalgToLoopsPass(
+  passes.addNestedPass<func::FuncOp>(createFastkCopiesToLinalgPass());
+  passes.addPass(createFastkLinalgToLoopsPass(
       {options.vectorBytes, options.approximate, options.threads}));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());

@@ -1,7 +1,7 @@
 // Which reductions of buffers are cut into pieces, and into how many.
-// RUN: fastk-opt %s --pass-pipeline='builtin.module(func.func(fastk-linalg-to-loops))' | FileCheck %s
-// RUN: fastk-opt %s --pass-pipeline='builtin.module(func.func(fastk-linalg-to-loops{relaxed=false}))' | FileCheck %s --check-prefix=WHOLE
-// RUN: fastk-opt %s --pass-pipeline='builtin.module(func.func(fastk-linalg-to-loops{threads=false}))' | FileCheck %s --check-prefix=WHOLE
+// RUN: fastk-opt %s --fastk-linalg-to-loops | FileCheck %s
+// RUN: fastk-opt %s --pass-pipeline='builtin.module(fastk-linalg-to-loops{relaxed=false})' | FileCheck %s --check-prefix=WHOLE
+// RUN: fastk-opt %s --pass-pipeline='builtin.module(fastk-linalg-to-loops{threads=false})' | FileCheck %s --check-prefix=WHOLE
 // Of columns nothing is cut but what lies beside each other.
 // WHOLE-NOT: memref.alloc
 

@@ -1,7 +1,7 @@
 // A product that one pass makes writes its result: the zeros that it would begin with are
 // not written and read again.
-// RUN: fastk-opt %s --pass-pipeline='builtin.module(func.func(fastk-linalg-to-loops))' | FileCheck %s
-// RUN: fastk-opt %s --pass-pipeline='builtin.module(func.func(fastk-linalg-to-loops{relaxed=false}))' | FileCheck %s --check-prefix=EXACT
+// RUN: fastk-opt %s --fastk-linalg-to-loops | FileCheck %s
+// RUN: fastk-opt %s --pass-pipeline='builtin.module(fastk-linalg-to-loops{relaxed=false})' | FileCheck %s --check-prefix=EXACT
 // RUN: rm -rf %t && mkdir %t
 // RUN: fastk-run %S/Inputs/short_products.mlir --bank=%t --entry=whole --check | FileCheck %s --check-prefix=RIGHT
 // RUN: fastk-run %S/Inputs/short_products.mlir --bank=%t --entry=edges --check | FileCheck %s --check-prefix=RIGHT

@@ -7,9 +7,7 @@
 
 #include "DropZeroFills.h"
 #include "LowerGeneric.h"
-#include "SplitReduction.h"
 #include "fastk/Conversion/Passes.h"
-#include "fastk/Dialect/Linalg/SumOfProducts.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/IR/Remarks.h"
@@ -50,32 +48,6 @@ static void lowerStridedCopies(func::FuncOp func) {
     linalg::makeMemRefCopyOp(rewriter, copy.getLoc(), source, target);
     rewriter.eraseOp(copy);
   }
-}
-
-/// A product of so few results is one or two blocks of the packed loop nest:
-/// the threads share its sum, where that is long.
-static constexpr int64_t kFewResults = 4096, kLongSum = 2048;
-
-/// The loop over the sum of such a product.
-static std::optional<unsigned> sumToSplit(linalg::GenericOp op,
-                                          const LoopOptions &options) {
-  if (!options.relaxed || !options.hasThreads ||
-      op->getParentOfType<scf::ParallelOp>() ||
-      op->getParentOfType<scf::ForallOp>() || !matchSumOfProducts(op))
-    return std::nullopt;
-  int64_t results = 1;
-  std::optional<unsigned> longest;
-  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
-  for (auto [dim, iterator] : llvm::enumerate(op.getIteratorTypesArray())) {
-    if (ShapedType::isDynamic(sizes[dim]))
-      return std::nullopt;
-    if (iterator == utils::IteratorType::parallel)
-      results *= sizes[dim];
-    else if (sizes[dim] >= kLongSum &&
-             (!longest || sizes[dim] > sizes[*longest]))
-      longest = dim;
-  }
-  return results <= kFewResults ? longest : std::nullopt;
 }
 
 /// The buffer that `collapse` makes, by its strides: what folds reshapes into
@@ -130,8 +102,8 @@ static linalg::GenericOp joinReductionLoops(RewriterBase &rewriter,
 }
 
 /// A packed contraction, or loops.
-static LogicalResult lowerPart(RewriterBase &rewriter, linalg::GenericOp op,
-                               const LoopOptions &options) {
+static LogicalResult lowerOne(RewriterBase &rewriter, linalg::GenericOp op,
+                              const LoopOptions &options) {
   rewriter.setInsertionPoint(op);
   Location loc = op.getLoc();
   if (lowerContraction(rewriter, op, options)) {
@@ -166,14 +138,8 @@ static LogicalResult lowerLinalg(func::FuncOp func,
   SmallVector<linalg::GenericOp> generics;
   func.walk([&](linalg::GenericOp op) { generics.push_back(op); });
   for (linalg::GenericOp generic : generics) {
-    rewriter.setInsertionPoint(generic);
-    SmallVector<linalg::GenericOp> parts;
-    std::optional<unsigned> dim = sumToSplit(generic, options);
-    if (!dim || !splitReduction(rewriter, generic, *dim, parts))
-      parts.push_back(generic);
-    for (linalg::GenericOp part : parts)
-      if (failed(lowerPart(rewriter, part, options)))
-        return failure();
+    if (failed(lowerOne(rewriter, generic, options)))
+      return failure();
   }
   return success();
 }
@@ -198,8 +164,9 @@ struct FastkLinalgToLoopsPass
     options.vectorBytes = vectorBytes;
     options.relaxed = relaxed;
     options.hasThreads = threads;
-    if (failed(lowerLinalg(getOperation(), options)))
-      signalPassFailure();
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (failed(lowerLinalg(func, options)))
+        return signalPassFailure();
   }
 };
 } // namespace
