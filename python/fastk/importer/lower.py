@@ -52,6 +52,7 @@ def program_text(program, func_name, report, locations=False):
 
     With `locations` the text says where ops come from, as traces of nodes do.
     """
+    import torch
     from torch_mlir import fx
     from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
@@ -72,21 +73,33 @@ def program_text(program, func_name, report, locations=False):
         raise export_failure(error) from error
     _check_outputs(program)
     report("lowering to linalg with torch-mlir")
-    with _captured_stderr() as diagnostics:
-        try:
-            module = fx.export_and_import(
-                program,
-                output_type="raw",
-                func_name=func_name,
-                decomposition_table={},
-                hooks=literals.hooks(),
-            )
-            recurrences.expand(module)
-            module = fx._module_lowering(
-                False, False, fx.OutputType.LINALG_ON_TENSORS, module
-            )
-        except Exception as error:  # the FX importer raises anything
-            raise _lowering_failure(error, diagnostics(), program) from error
+    taken_apart = set()
+    while True:
+        with _captured_stderr() as diagnostics:
+            try:
+                module = fx.export_and_import(
+                    program,
+                    output_type="raw",
+                    func_name=func_name,
+                    decomposition_table={},
+                    hooks=literals.hooks(),
+                )
+                recurrences.expand(module)
+                module = fx._module_lowering(
+                    False, False, fx.OutputType.LINALG_ON_TENSORS, module
+                )
+                break
+            except Exception as error:  # the FX importer raises anything
+                op, where = _failed_op(diagnostics(), program)
+                composite = _composite(program, op)
+                if composite is None or composite in taken_apart:
+                    raise _lowering_failure(
+                        error, diagnostics(), program, op, where
+                    ) from error
+        taken_apart.add(composite)
+        report(f"taking {op} apart, as PyTorch does")
+        table[composite] = torch.export.default_decompositions()[composite]
+        program = program.run_decompositions(table)
     _clean(module)
     if locations:
         _forget_places_of_constants(module)
@@ -299,10 +312,10 @@ def check_text(text):
         )
 
 
-def _lowering_failure(error, diagnostics, program):
-    """Names the ATen op and the user's line behind a failed lowering."""
+def _failed_op(diagnostics, program):
+    """The ATen op behind a failed lowering, and the user's line; None each if unknown."""
     lines = [line for line in diagnostics.splitlines() if "error:" in line]
-    text = lines[0] if lines else str(error)
+    text = lines[0] if lines else ""
     found = re.search(r'name = "torch\.(aten\.[\w.]+)"', text)
     found = found or re.search(r"torch\.(aten\.[\w.]+|prims\.[\w.]+)", text)
     found = found or re.search(r"\b(aten(?:::|\.)[\w.]+)", text)
@@ -310,7 +323,23 @@ def _lowering_failure(error, diagnostics, program):
     where = _location(text)
     if where and not op:
         op = _op_at(program, where)
-    where = where or (_node_line(program, op) if op else None)
+    return op, where or (_node_line(program, op) if op else None)
+
+
+def _composite(program, op):
+    """The overload that is called `op`, if PyTorch writes it with other ops."""
+    for node in program.graph.nodes:
+        if node.op != "call_function" or not hasattr(node.target, "_can_decompose"):
+            continue
+        name = str(node.target)
+        if op and (name == op or name.startswith(op + ".")) and node.target._can_decompose():
+            return node.target
+    return None
+
+
+def _lowering_failure(error, diagnostics, program, op, where):
+    """What to say of ATen op `op`, which the user's line `where` calls."""
+    lines = [line for line in diagnostics.splitlines() if "error:" in line]
     detail = source.first_line(error)
     if lines:
         # The place is said already, and the op's whole print says little more.
