@@ -580,9 +580,8 @@ TEST_F(GPUProgramTest, TheListsNameOpsThatExist) {
 
 /// docs/cuda.md lists what is allowed, one name in backquotes each.
 TEST_F(GPUProgramTest, TheDocumentHasTheLists) {
-  llvm::SmallString<256> path(__FILE__);
-  llvm::sys::path::remove_filename(path);
-  llvm::sys::path::append(path, "..", "..", "docs", "cuda.md");
+  llvm::SmallString<256> path(FASTK_SOURCE_DIR);
+  llvm::sys::path::append(path, "docs", "cuda.md");
   auto text = llvm::MemoryBuffer::getFile(path);
   ASSERT_TRUE(bool(text)) << path.c_str();
   auto begins = (*text)->getBuffer().find("<!-- allowed -->"),

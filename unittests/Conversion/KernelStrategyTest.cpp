@@ -129,9 +129,8 @@ TEST_F(KernelStrategyTest, ARefusedNumberHasAReason) {
 
 /// In the table of docs/cuda.md, in the order in which they are asked.
 TEST_F(KernelStrategyTest, AllAreDocumented) {
-  llvm::SmallString<128> path(__FILE__);
-  llvm::sys::path::remove_filename(path);
-  llvm::sys::path::append(path, "..", "..", "docs", "cuda.md");
+  llvm::SmallString<128> path(FASTK_SOURCE_DIR);
+  llvm::sys::path::append(path, "docs", "cuda.md");
   auto text = llvm::MemoryBuffer::getFile(path);
   ASSERT_TRUE(text) << path.str().str();
   StringRef list = (*text)->getBuffer();

@@ -169,9 +169,8 @@ TEST_F(ScheduleRulesTest, TheListNamesOpsThatExist) {
 
 /// docs/schedules.md lists what is allowed, one name in backquotes each.
 TEST_F(ScheduleRulesTest, TheDocumentHasTheList) {
-  llvm::SmallString<256> path(__FILE__);
-  llvm::sys::path::remove_filename(path);
-  llvm::sys::path::append(path, "..", "..", "docs", "schedules.md");
+  llvm::SmallString<256> path(FASTK_SOURCE_DIR);
+  llvm::sys::path::append(path, "docs", "schedules.md");
   auto text = llvm::MemoryBuffer::getFile(path);
   ASSERT_TRUE(bool(text)) << path.c_str();
   auto begins = (*text)->getBuffer().find("<!-- allowed -->"),
@@ -189,9 +188,8 @@ TEST_F(ScheduleRulesTest, TheDocumentHasTheList) {
 /// And the numbers that kernels of a GPU can be told, with the values they
 /// take.
 TEST_F(ScheduleRulesTest, ChoicesAreDocumented) {
-  llvm::SmallString<128> path(__FILE__);
-  llvm::sys::path::remove_filename(path);
-  llvm::sys::path::append(path, "..", "..", "docs", "schedules.md");
+  llvm::SmallString<128> path(FASTK_SOURCE_DIR);
+  llvm::sys::path::append(path, "docs", "schedules.md");
   auto text = llvm::MemoryBuffer::getFile(path);
   ASSERT_TRUE(text) << path.str().str();
   auto begins = (*text)->getBuffer().find("<!-- choices -->"),
