@@ -13,20 +13,28 @@ import os
 import re
 import sys
 
+# Sums in registers: far faster than the default lowering on any machine.
 HOST = """#include <stdint.h>
 #define STEP {step} // tune: 1, 2, 4
+typedef int32_t vec __attribute__((vector_size(64), aligned(4)));
 void fastk_kernel(const int32_t *restrict a, const int32_t *restrict b,
                   int32_t *restrict c, void *workspace) {{
   (void)workspace;
 #pragma omp parallel for
-  for (int i = 0; i < 128; ++i) {{
-    for (int j = 0; j < 128; ++j)
-      c[i * 128 + j] = 0 * {number};
-    for (int k = {first}; k < 128; k += STEP)
-      for (int l = k; l < k + STEP; ++l)
-        for (int j = 0; j < 128; ++j)
-          c[i * 128 + j] += a[i * 128 + l] * b[l * 128 + j];
-  }}
+  for (int i = 0; i < 128; i += 2)
+    for (int j = 0; j < 128; j += 32) {{
+      const int32_t *x = a + i * 128, *y = x + 128;
+      vec x0 = {{0 * {number}}}, x1 = {{0}}, y0 = {{0}}, y1 = {{0}};
+      for (int k = {first}; k < 128; k += STEP)
+        for (int l = k; l < k + STEP; ++l) {{
+          const vec b0 = *(const vec *)(b + l * 128 + j);
+          const vec b1 = *(const vec *)(b + l * 128 + j + 16);
+          x0 += x[l] * b0, x1 += x[l] * b1;
+          y0 += y[l] * b0, y1 += y[l] * b1;
+        }}
+      vec *to = (vec *)(c + i * 128 + j), *below = (vec *)(c + i * 128 + 128 + j);
+      to[0] = x0, to[1] = x1, below[0] = y0, below[1] = y1;
+    }}
 }}
 """
 

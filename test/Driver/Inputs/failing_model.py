@@ -5,24 +5,13 @@ usage: failing_model.py work|exit|garbage|ideas LOG < PROMPT
 It adds a line to LOG each time it is asked. `ideas` has ideas and no programs.
 """
 import json
+import os
 import sys
 
 HOW, LOG = sys.argv[1:]
 
-KERNEL = """#include <stdint.h>
-void fastk_kernel(const int32_t *restrict a, const int32_t *restrict b,
-                  int32_t *restrict c, void *workspace) {
-  (void)workspace;
-#pragma omp parallel for
-  for (int i = 0; i < 128; ++i) {
-    for (int j = 0; j < 128; ++j)
-      c[i * 128 + j] = 0;
-    for (int k = 0; k < 128; ++k)
-      for (int j = 0; j < 128; ++j)
-        c[i * 128 + j] += a[i * 128 + k] * b[k * 128 + j];
-  }
-}
-"""
+#: The one of the variants that are files.
+KERNEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "int_matmul/variants/rows/kernel.c")
 
 
 def main():
@@ -39,7 +28,8 @@ def main():
              "text": "The inner loop runs along contiguous memory.",
              "expected_gain": "2x, because."}]}))
     else:
-        print(f"```c\n{KERNEL}```")
+        with open(KERNEL, encoding="utf-8") as kernel:
+            print(f"```c\n{kernel.read()}```")
 
 
 main()
