@@ -9,10 +9,11 @@
     .venv/bin/python benchmarks/host_default.py [--before=FASTK_OPT] [NAME...]
 
 NAMEs are `convolutions` or `operators`, all by default, for what those files of this
-folder have, or one of their modules; FILE.py:NAME names another. Contenders, rounds and ratios are as in host.py: each in a process of its own,
-in turns, medians of the ratios of one round with a 95 % bootstrap interval. --before
-names a fastk-opt of another version. Prints a table in Markdown. Exit codes: 0 done;
-1 something could not be measured; 2 a result was wrong.
+folder have, or one of their modules; FILE.py:NAME names another. Contenders, rounds and
+ratios are as in host.py: each in a process of its own, in turns, medians of the ratios
+of one round with a 95 % bootstrap interval. --before names a fastk-opt of another
+version. Prints a table in Markdown. Exit codes: 0 done; 1 something could not be
+measured; 2 a result was wrong.
 """
 
 import argparse
@@ -39,14 +40,11 @@ from host import (
     interval,
 )
 
-HERE = pathlib.Path(__file__).resolve().parent
+TABLES = {file.__name__: file for file in (convolutions, operators)}
 #: Where a module is, by its name.
 SOURCES = {
-    name: f"{HERE / (file.__name__ + '.py')}:{name}"
-    for file in (convolutions, operators)
-    for name in file.ALL
+    name: f"{file.__file__}:{name}" for file in TABLES.values() for name in file.ALL
 }
-TABLES = {"convolutions": convolutions.ALL, "operators": operators.ALL}
 
 
 def parse_arguments():
@@ -65,7 +63,7 @@ def parse_arguments():
     parser.add_argument("--seed", type=int, default=1, help="of inputs and of the order")
     options = parser.parse_args()
     names = options.names or list(TABLES)
-    options.names = [each for name in names for each in TABLES.get(name, [name])]
+    options.names = [each for name in names for each in getattr(TABLES.get(name), "ALL", [name])]
     for name in options.names:
         if name not in SOURCES and ":" not in name:
             parser.error(f"{name}: neither a table, nor a module of one, nor FILE.py:NAME")

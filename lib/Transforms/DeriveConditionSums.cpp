@@ -15,8 +15,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FilledTensor.h"
 #include "TensorConditions.h"
+#include "fastk/Dialect/Linalg/Fills.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SplitStuffedConvolutions.h"
-#include "FilledTensor.h"
+#include "fastk/Dialect/Linalg/Fills.h"
 #include "fastk/Dialect/Linalg/LinearForm.h"
 #include "fastk/Dialect/Linalg/SumOfProducts.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"

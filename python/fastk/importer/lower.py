@@ -53,7 +53,6 @@ def program_text(program, func_name, report, locations=False):
     With `locations` the text says where ops come from, as traces of nodes do.
     """
     import torch
-    from torch_mlir import fx
     from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
     _refuse_random(program)
@@ -65,41 +64,23 @@ def program_text(program, func_name, report, locations=False):
         **opensizes.table(),
         **recurrences.table(),
     }
-    try:
-        program = program.run_decompositions(table)
-    except Exception as error:
-        from .export import export_failure
-
-        raise export_failure(error) from error
+    program = _decomposed(program, table)
     _check_outputs(program)
     report("lowering to linalg with torch-mlir")
-    taken_apart = set()
     while True:
         with _captured_stderr() as diagnostics:
             try:
-                module = fx.export_and_import(
-                    program,
-                    output_type="raw",
-                    func_name=func_name,
-                    decomposition_table={},
-                    hooks=literals.hooks(),
-                )
-                recurrences.expand(module)
-                module = fx._module_lowering(
-                    False, False, fx.OutputType.LINALG_ON_TENSORS, module
-                )
+                module = _lowered(program, func_name)
                 break
             except Exception as error:  # the FX importer raises anything
-                op, where = _failed_op(diagnostics(), program)
+                line = _error_line(diagnostics())
+                op, where = _failed_op(line or str(error), program)
                 composite = _composite(program, op)
-                if composite is None or composite in taken_apart:
-                    raise _lowering_failure(
-                        error, diagnostics(), program, op, where
-                    ) from error
-        taken_apart.add(composite)
+                if composite is None or composite in table:
+                    raise _lowering_failure(error, line, program, op, where) from error
         report(f"taking {op} apart, as PyTorch does")
         table[composite] = torch.export.default_decompositions()[composite]
-        program = program.run_decompositions(table)
+        program = _decomposed(program, table)
     _clean(module)
     if locations:
         _forget_places_of_constants(module)
@@ -109,6 +90,30 @@ def program_text(program, func_name, report, locations=False):
     gc.collect()
     check_text(text)
     return text, program
+
+
+def _decomposed(program, table):
+    try:
+        return program.run_decompositions(table)
+    except Exception as error:
+        from .export import export_failure
+
+        raise export_failure(error) from error
+
+
+def _lowered(program, func_name):
+    """The module of torch-mlir."""
+    from torch_mlir import fx
+
+    module = fx.export_and_import(
+        program,
+        output_type="raw",
+        func_name=func_name,
+        decomposition_table={},
+        hooks=literals.hooks(),
+    )
+    recurrences.expand(module)
+    return fx._module_lowering(False, False, fx.OutputType.LINALG_ON_TENSORS, module)
 
 
 def _forget_places_of_constants(module):
@@ -312,10 +317,13 @@ def check_text(text):
         )
 
 
-def _failed_op(diagnostics, program):
+def _error_line(diagnostics):
+    """The first line that tells of an error, or an empty one."""
+    return next((line for line in diagnostics.splitlines() if "error:" in line), "")
+
+
+def _failed_op(text, program):
     """The ATen op behind a failed lowering, and the user's line; None each if unknown."""
-    lines = [line for line in diagnostics.splitlines() if "error:" in line]
-    text = lines[0] if lines else ""
     found = re.search(r'name = "torch\.(aten\.[\w.]+)"', text)
     found = found or re.search(r"torch\.(aten\.[\w.]+|prims\.[\w.]+)", text)
     found = found or re.search(r"\b(aten(?:::|\.)[\w.]+)", text)
@@ -337,13 +345,12 @@ def _composite(program, op):
     return None
 
 
-def _lowering_failure(error, diagnostics, program, op, where):
+def _lowering_failure(error, line, program, op, where):
     """What to say of ATen op `op`, which the user's line `where` calls."""
-    lines = [line for line in diagnostics.splitlines() if "error:" in line]
     detail = source.first_line(error)
-    if lines:
+    if line:
         # The place is said already, and the op's whole print says little more.
-        detail = lines[0].partition("error: ")[2].partition(": %")[0]
+        detail = line.partition("error: ")[2].partition(": %")[0]
     remedy = (
         f"write {op or 'it'} with simpler ops in the module, or add a decomposition "
         "to fastk.importer.decompositions"

@@ -7,6 +7,7 @@
 
 #include "DropZeroFills.h"
 #include "LowerGeneric.h"
+#include "fastk/Dialect/Linalg/Fills.h"
 #include "fastk/Dialect/Linalg/SumOfProducts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -18,23 +19,22 @@ using namespace fastk;
 
 /// What `op` fills with zero, all of it; null when it does anything else.
 static Value filledWithZero(linalg::LinalgOp op) {
-  if (op.getNumDpsInits() != 1 || op.getNumReductionLoops() != 0)
+  Value fill = fillOf(op);
+  if (!fill || !matchPattern(fill, m_AnyZeroFloat()))
     return nullptr;
   OpOperand *init = op.getDpsInitOperand(0);
-  if (!op.getMatchingIndexingMap(init).isPermutation())
-    return nullptr;
-  Value value = op->getRegion(0).front().getTerminator()->getOperand(0);
-  if (auto argument = dyn_cast<BlockArgument>(value);
-      argument && argument.getOwner() == &op->getRegion(0).front())
-    value = op->getOperand(argument.getArgNumber());
-  return matchPattern(value, m_AnyZeroFloat()) ? init->get() : nullptr;
+  return op.getMatchingIndexingMap(init).isPermutation() ? init->get()
+                                                         : nullptr;
 }
 
 /// The op after `fill` that is the first to use `buffer`, if it is beside it
 /// and no view of the buffer hides another one.
 static Operation *firstUserAfter(Operation *fill, Value buffer) {
-  // Distinct buffers: what a view shows might be read by others meanwhile.
-  if (!buffer.getDefiningOp<memref::AllocOp>() && !isa<BlockArgument>(buffer))
+  // Distinct buffers: what a view or a value of a loop shows might be read by
+  // others meanwhile.
+  auto argument = dyn_cast<BlockArgument>(buffer);
+  if (argument ? !isa<func::FuncOp>(argument.getOwner()->getParentOp())
+               : !buffer.getDefiningOp<memref::AllocOp>())
     return nullptr;
   Operation *first = nullptr;
   for (Operation *user : buffer.getUsers()) {

@@ -12,7 +12,7 @@
 // the kernel itself knows neither strides nor windows nor remainders:
 //
 //   for each batch
-//     for jc in columns step kColumns, for pc in depth step kDepth
+//     for jc in columns step kColumns, for pc in depth step kPackedDepth
 //       pack v[pc.., jc..] into panels of nr columns
 //       for ic in rows step mc
 //         pack u[ic.., pc..] into panels of mr rows
@@ -27,11 +27,9 @@
 using namespace mlir;
 using namespace fastk;
 
-/// A panel of nr columns and this depth stays in the first cache (32 KB).
-static constexpr int64_t kDepth = kPackedDepth;
-/// Rows packed at once: with kDepth half of a 512 KB second cache.
+/// Rows packed at once: with kPackedDepth half of a 512 KB second cache.
 static constexpr int64_t kRows = 192;
-/// Columns packed at once: with kDepth 2 MB of the last cache.
+/// Columns packed at once: with kPackedDepth 2 MB of the last cache.
 static constexpr int64_t kColumns = 2048;
 /// So many batches are enough for any number of threads.
 static constexpr int64_t kManyBatches = 512;
@@ -223,12 +221,12 @@ void ContractionEmitter::emit() {
       flatten(access);
   flatten(c);
 
-  blockDepth = bounded(depth, kDepth);
+  blockDepth = bounded(depth, kPackedDepth);
   // Equal blocks instead of a small last one.
   int64_t staticDepth = staticSize(depth);
   if (!ShapedType::isDynamic(staticDepth))
-    blockDepth =
-        llvm::divideCeil(staticDepth, llvm::divideCeil(staticDepth, kDepth));
+    blockDepth = llvm::divideCeil(staticDepth,
+                                  llvm::divideCeil(staticDepth, kPackedDepth));
   blockRows = kRows / u.width * u.width;
   blockRows = std::max(u.width, bounded(u.dims, blockRows));
   blockRows = llvm::divideCeil(blockRows, u.width) * u.width;
