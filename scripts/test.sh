@@ -70,8 +70,8 @@ run_all() {
   check "lit tests" cmake --build build/dev --target check-fastk-lit
   # Tests that take times on this machine run alone.
   check "Python tests" .venv/bin/python -m pytest -q -n auto --maxprocesses=4 --dist loadfile \
-    --no-loadscope-reorder -m 'not measures' python/tests
-  check "Python tests that measure" .venv/bin/python -m pytest -q -m measures python/tests
+    --no-loadscope-reorder --durations=30 -m 'not measures' python/tests
+  check "Python tests that measure" .venv/bin/python -m pytest -q --durations=15 -m measures python/tests
 }
 
 if [ $# = 0 ]; then run_all; else run_named "$@"; fi
