@@ -15,6 +15,9 @@ and the last of as many: all of them are at work then. Then second measurements 
 GPU alone, twice, and again while the others are at jobs of their own: the ratio of a candidate to the
 baseline of its job must be the same.
 
+--ray=local does the same with a Ray cluster of this machine, which uses so many of its GPUs; ratios
+are not compared then.
+
 --apart deals the jobs to a spool for each GPU, whose worker keeps to processors of its own: what
 is slower beside others then too is not the spool and not the processors.
 """
@@ -67,8 +70,10 @@ def gpus(first, count):
 
 def workers(options, spool, first, count, processors=None):
     log = open(f"{spool}.log", "w", encoding="utf-8")
-    return subprocess.Popen([options.worker, "--spool", spool, "--follow", gpus(first, count)],
-                            stdout=log, stderr=log,
+    command = [options.worker, "--spool", spool, "--follow", gpus(first, count)]
+    if options.ray:
+        command = [sys.executable, "-m", "fastk.ray", options.ray, spool, f"--workers={count}"]
+    return subprocess.Popen(command, stdout=log, stderr=log,
                             preexec_fn=processors and (lambda: os.sched_setaffinity(0, processors)))  # fmt: skip
 
 
@@ -110,7 +115,7 @@ def await_answers(options, places, started):
         left = unanswered(left)
         for worker, place in zip(started, places):
             if worker.poll() is not None and left:
-                sys.exit(f"{options.worker} ended with {worker.returncode}:\n"
+                sys.exit(f"{worker.args[0]} ended with {worker.returncode}:\n"
                          + pathlib.Path(f"{place}.log").read_text()[-2000:])  # fmt: skip
 
 
@@ -216,12 +221,15 @@ def main():
     add("--worker", default="fastk-worker")
     add("--rounds", type=int, default=2, help="each number of GPUs is run so often, in turns")
     add("--most", type=int, default=6, help="jobs whose ratios are compared (%(default)s); 0 for none")
+    add("--ray", metavar="ADDRESS", help="answered by `python -m fastk.ray ADDRESS` instead of workers")
     add("--apart", action="store_true", help="also the most GPUs, each with a spool and processors of its own")
     add("--seconds-out", help="file for what jobs took, by mode: for simulated_workers.py")
     add("--keep", help="folder for what the workers said")
     options = parser.parse_args()
     if options.apart and max(options.gpus) > len(os.sched_getaffinity(0)):
         parser.error("--apart needs a processor for each GPU")
+    if options.ray and (options.apart or options.most):
+        parser.error("--ray uses any of its GPUs: no --apart, and --most=0")
     options.seconds = {}
     if len(jobs_of(options.spool)) <= 2 * max(options.gpus):
         parser.error(f"{options.spool} needs more than {2 * max(options.gpus)} jobs, to see all GPUs at work")

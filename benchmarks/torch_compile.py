@@ -92,8 +92,8 @@ class Watch:
         self.workloads += found
         return found
 
-    def rewritten(self, *arguments):
-        module = self.rewrite(*arguments)
+    def rewritten(self, *arguments, **keywords):
+        module = self.rewrite(*arguments, **keywords)
         for node in module.graph.nodes:
             if getattr(node.target, "namespace", "") == "fastk":
                 self.ops.append(node.target.name().partition("::")[2])
@@ -247,6 +247,10 @@ def table(options):
     for row in rows:
         if "failed" in row:
             print(f"\n{row['model']} failed: {row['failed']}")
+    # A graph that fastk left to Inductor says nothing of fastk.
+    for row in timed:
+        for message in row["told"]:
+            print(f"\n{row['model']}: {message}")
     mean = statistics.geometric_mean([row["ratio"] for row in timed])
     least = min(row["ratio"] for row in timed)
     print(f"\n{len(timed)} models: geometric mean {mean:.3f}, the least {least:.3f}.")
