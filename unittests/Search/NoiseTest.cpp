@@ -103,6 +103,32 @@ TEST(NoiseInSearch, ARunLaterMeasuresAgain) {
   EXPECT_TRUE(third.evaluator.calls.empty());
 }
 
+/// One noisy minute does not spend what was kept for the second measurement.
+TEST(NoiseInSearch, ARunLaterMeasuresAgainWhereTheBudgetIsSpent) {
+  MemoryFolder folder;
+  SearchOptions options;
+  options.budget.evaluations = 2;
+  auto makeNoise = [](worker::Verdict &verdict,
+                      const EvaluationRequest &request) {
+    if (request.promote)
+      makeBusy(verdict);
+  };
+  // Each run makes one more, and no more than one.
+  for (int run = 0; run < 3; ++run) {
+    World world = worldOfOne();
+    world.evaluator.alter = makeNoise;
+    SearchResult result =
+        world.search(options, world.openJournal(folder.str(), options).get());
+    EXPECT_TRUE(result.unproven);
+    EXPECT_EQ(world.evaluator.calls.size(), run == 0 ? 2u : 1u);
+  }
+  World world = worldOfOne();
+  EXPECT_TRUE(
+      world.search(options, world.openJournal(folder.str(), options).get())
+          .winner);
+  EXPECT_EQ(world.evaluator.calls.size(), 1u);
+}
+
 /// The minutes that are kept for the second measurement are spent on it.
 TEST(NoiseInSearch, AQuieterMinuteOfTheSameRun) {
   for (double seconds : {30, 10}) {

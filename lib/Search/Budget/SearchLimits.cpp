@@ -42,7 +42,7 @@ std::optional<int64_t> SearchLimits::evaluationsLeft(bool promote) const {
   int64_t limit = search.options.budget.evaluations;
   if (limit == 0)
     return std::nullopt;
-  return std::max<int64_t>(limit - keptOf(search.options, promote) -
+  return std::max<int64_t>(limit - keptOf(search.options, promote) + excused -
                                search.result.counts.evaluations,
                            0);
 }

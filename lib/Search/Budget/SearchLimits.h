@@ -33,6 +33,10 @@ public:
   /// before the evaluation `name` is made.
   bool mayEvaluate(llvm::StringRef name);
 
+  /// A second measurement that noise spoiled in an earlier run, so that it is
+  /// made again: the budget leaves one more.
+  void excuse() { ++excused; }
+
   /// Evaluations that the budget leaves; nothing where it has no limit.
   std::optional<int64_t> evaluationsLeft(bool promote) const;
   /// What of the minutes is spent, and how much there is, in seconds: of this
@@ -57,6 +61,7 @@ private:
   /// Of evaluations, promotions apart, seconds.
   std::vector<double> durations;
   double longest = 0, total = 0;
+  int64_t excused = 0;
 };
 
 } // namespace fastk

@@ -77,6 +77,9 @@ Promotion::measureAgain(const Trial &trial) {
     if (search.times.isReplay() && !search.times.isRecorded(verdictName(
                                        variant, /*promote=*/true, repeat + 1)))
       return std::move(last);
+    // Or no command after one noisy minute would find a winner.
+    if (isNoise && (wasKnown || search.times.isReplay()))
+      limits.excuse();
   }
 }
 

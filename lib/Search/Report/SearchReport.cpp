@@ -200,8 +200,8 @@ void fastk::printTrajectory(const SearchResult &result, StringRef title,
       os << "no winner, " << staying << " stays: ";
     os << result.noWinnerReason
        << (result.unproven && !result.isReplay
-               ? "; the same command goes on with it, with a larger "
-                 "budget where this one is spent"
+               ? "; the same command goes on with it, with more minutes "
+                 "where these are spent"
                : "")
        << "\n";
     printFailures(result, os);
