@@ -23,11 +23,10 @@ Value fastk::fillOf(linalg::LinalgOp op) {
 }
 
 Value fastk::fillOf(Value tensor) {
-  if (auto fill = tensor.getDefiningOp<linalg::FillOp>())
-    return fillOf(cast<linalg::LinalgOp>(fill.getOperation()));
-  auto generic = tensor.getDefiningOp<linalg::GenericOp>();
-  return generic ? fillOf(cast<linalg::LinalgOp>(generic.getOperation()))
-                 : Value();
+  auto op = tensor.getDefiningOp<linalg::LinalgOp>();
+  return op && isa<linalg::FillOp, linalg::GenericOp>(op.getOperation())
+             ? fillOf(op)
+             : Value();
 }
 
 bool fastk::isZero(Value tensor) {

@@ -111,3 +111,90 @@ func.func @pixels(%x: memref<40x14x14xf32>, %sum: memref<40xf32>) {
   }
   return
 }
+
+// A piece begins with -0, which changes nothing, not even a sum of negative zeros.
+// CHECK-LABEL: func.func @negative_zeros
+// CHECK: memref.alloc
+// CHECK: arith.constant -0.000000e+00 : f32
+func.func @negative_zeros(%x: memref<1048576xf32>, %r: memref<f32>) {
+  linalg.generic {indexing_maps = [affine_map<(d) -> (d)>, affine_map<(d) -> ()>], iterator_types = ["reduction"]} ins(%x : memref<1048576xf32>) outs(%r : memref<f32>) {
+  ^bb0(%a: f32, %s: f32):
+    %0 = arith.addf %s, %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// What would begin with NaN may not, where its flag says that there is none.
+// CHECK-LABEL: func.func @no_numbers
+// CHECK-NOT: memref.alloc
+func.func @no_numbers(%x: memref<1048576xf32>, %r: memref<f32>) {
+  linalg.generic {indexing_maps = [affine_map<(d) -> (d)>, affine_map<(d) -> ()>], iterator_types = ["reduction"]} ins(%x : memref<1048576xf32>) outs(%r : memref<f32>) {
+  ^bb0(%a: f32, %s: f32):
+    %0 = arith.maxnumf %s, %a fastmath<nnan> : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// Nor may a piece overflow, where the whole does not.
+// CHECK-LABEL: func.func @no_overflow
+// CHECK-NOT: memref.alloc
+func.func @no_overflow(%x: memref<1048576xi32>, %r: memref<i32>) {
+  linalg.generic {indexing_maps = [affine_map<(d) -> (d)>, affine_map<(d) -> ()>], iterator_types = ["reduction"]} ins(%x : memref<1048576xi32>) outs(%r : memref<i32>) {
+  ^bb0(%a: i32, %s: i32):
+    %0 = arith.addi %s, %a overflow<nsw> : i32
+    linalg.yield %0 : i32
+  }
+  return
+}
+
+// An index has no width that a least value could have.
+// CHECK-LABEL: func.func @indices
+// CHECK-NOT: memref.alloc
+func.func @indices(%x: memref<1048576xindex>, %r: memref<index>) {
+  linalg.generic {indexing_maps = [affine_map<(d) -> (d)>, affine_map<(d) -> ()>], iterator_types = ["reduction"]} ins(%x : memref<1048576xindex>) outs(%r : memref<index>) {
+  ^bb0(%a: index, %s: index):
+    %0 = arith.maxsi %s, %a : index
+    linalg.yield %0 : index
+  }
+  return
+}
+
+// Results whose size shows at run time have no pieces.
+// CHECK-LABEL: func.func @dynamic
+// CHECK-NOT: memref.alloc
+func.func @dynamic(%x: memref<4x1048576xf32>, %r: memref<?xf32>) {
+  linalg.generic {indexing_maps = [#all, affine_map<(r, c) -> (r)>], iterator_types = ["parallel", "reduction"]} ins(%x : memref<4x1048576xf32>) outs(%r : memref<?xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %0 = arith.addf %s, %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// Nor have those that are so large that the pieces of columns are as good.
+// CHECK-LABEL: func.func @wide_results
+// CHECK-NOT: memref.alloc
+// CHECK: scf.parallel
+func.func @wide_results(%x: memref<4096x1048576xf32>, %sum: memref<1048576xf32>) {
+  linalg.generic {indexing_maps = [#all, #column], iterator_types = ["reduction", "parallel"]} ins(%x : memref<4096x1048576xf32>) outs(%sum : memref<1048576xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %0 = arith.addf %s, %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// Of what has no element there is nothing to deal out.
+// CHECK-LABEL: func.func @empty
+// CHECK-NOT: scf.parallel
+// CHECK: return
+func.func @empty(%x: memref<0x64x64xf32>, %sum: memref<0x64xf32>) {
+  linalg.generic {indexing_maps = [#pixels, affine_map<(n, h, w) -> (n, w)>], iterator_types = ["parallel", "reduction", "parallel"]} ins(%x : memref<0x64x64xf32>) outs(%sum : memref<0x64xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %0 = arith.addf %s, %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}

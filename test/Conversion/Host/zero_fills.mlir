@@ -14,6 +14,9 @@
 
 // CHECK-LABEL: func.func @one_pass
 // CHECK-NOT: memref.store %cst{{.*}} memref<64x64xf32>
+// CHECK: %[[C1:.*]], %{{.*}}, %{{.*}}:2, %{{.*}}:2 = memref.extract_strided_metadata %arg2
+// CHECK: %[[FLAT1:.*]] = memref.reinterpret_cast %[[C1]]
+// CHECK-NOT: load %[[FLAT1]]
 // CHECK-LABEL: func.func @two_passes
 // CHECK: memref.store %cst{{.*}} memref<64x64xf32>
 // CHECK-LABEL: func.func @not_zero
@@ -22,6 +25,14 @@
 // CHECK: memref.store %cst{{.*}} memref<64x64xf32>
 // CHECK-LABEL: func.func @too_small
 // CHECK: memref.store %cst{{.*}} memref<2x64xf32>
+// CHECK-LABEL: func.func @other_name
+// CHECK: memref.store %cst{{.*}} memref<64x64xf32>
+// CHECK-LABEL: func.func @negative_zero
+// CHECK: memref.store %cst{{.*}} memref<64x64xf32>
+// CHECK-LABEL: func.func @marked
+// CHECK: %[[C:.*]], %{{.*}}, %{{.*}}:2, %{{.*}}:2 = memref.extract_strided_metadata %arg2
+// CHECK: %[[FLAT:.*]] = memref.reinterpret_cast %[[C]]
+// CHECK: load %[[FLAT]]
 func.func @one_pass(%a: memref<64x48xf32>, %b: memref<48x64xf32>, %c: memref<64x64xf32>) {
   %zero = arith.constant 0.0 : f32
   linalg.fill ins(%zero : f32) outs(%c : memref<64x64xf32>)
@@ -52,5 +63,30 @@ func.func @too_small(%a: memref<2x48xf32>, %b: memref<48x64xf32>, %c: memref<2x6
   %zero = arith.constant 0.0 : f32
   linalg.fill ins(%zero : f32) outs(%c : memref<2x64xf32>)
   linalg.matmul ins(%a, %b : memref<2x48xf32>, memref<48x64xf32>) outs(%c : memref<2x64xf32>)
+  return
+}
+// The copy reads the zeros by a name that the buffer had before.
+func.func @other_name(%p: i1, %a: memref<64x48xf32>, %b: memref<48x64xf32>, %c: memref<64x64xf32>, %d: memref<64x64xf32>, %o: memref<64x64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %s = arith.select %p, %c, %o : memref<64x64xf32>
+  linalg.fill ins(%zero : f32) outs(%c : memref<64x64xf32>)
+  memref.copy %s, %d : memref<64x64xf32> to memref<64x64xf32>
+  linalg.matmul ins(%a, %b : memref<64x48xf32>, memref<48x64xf32>) outs(%c : memref<64x64xf32>)
+  return
+}
+func.func @negative_zero(%a: memref<64x48xf32>, %b: memref<48x64xf32>, %c: memref<64x64xf32>) {
+  %zero = arith.constant -0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%c : memref<64x64xf32>)
+  linalg.matmul ins(%a, %b : memref<64x48xf32>, memref<48x64xf32>) outs(%c : memref<64x64xf32>)
+  return
+}
+// A mark that the pass did not make says nothing: the sum begins with what is there.
+func.func @marked(%a: memref<64x48xf32>, %b: memref<48x64xf32>, %c: memref<64x64xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : memref<64x48xf32>, memref<48x64xf32>) outs(%c : memref<64x64xf32>) attrs = {fastk.from_zero} {
+  ^bb0(%x: f32, %y: f32, %s: f32):
+    %0 = arith.mulf %x, %y : f32
+    %1 = arith.addf %s, %0 : f32
+    linalg.yield %1 : f32
+  }
   return
 }

@@ -12,12 +12,12 @@
 
 namespace fastk {
 
-/// The value that `op` writes to its only result without computing it for each
-/// element: that of a fill, or a constant; null where it has several results or
-/// reduces something.
+/// What `op` yields as its only result: the operand of it, where the body hands
+/// that on, or a value of the body. Whoever asks for a fill asks a matcher of
+/// constants about it. Null where `op` has several results or reduces.
 mlir::Value fillOf(mlir::linalg::LinalgOp op);
 
-/// The scalar that every element of a tensor is, or null.
+/// The same of the fill or generic op that makes `tensor`, or null.
 mlir::Value fillOf(mlir::Value tensor);
 
 /// Whether every element of a tensor is the constant zero.

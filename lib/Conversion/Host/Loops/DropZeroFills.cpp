@@ -20,15 +20,24 @@ using namespace fastk;
 /// What `op` fills with zero, all of it; null when it does anything else.
 static Value filledWithZero(linalg::LinalgOp op) {
   Value fill = fillOf(op);
-  if (!fill || !matchPattern(fill, m_AnyZeroFloat()))
+  // What is made again is +0.
+  if (!fill || !matchPattern(fill, m_PosZeroFloat()))
     return nullptr;
   OpOperand *init = op.getDpsInitOperand(0);
   return op.getMatchingIndexingMap(init).isPermutation() ? init->get()
                                                          : nullptr;
 }
 
+/// Whether `user` may give its operand another name.
+static bool makesAlias(Operation *user) {
+  return isa<ViewLikeOpInterface, memref::ExtractAlignedPointerAsIndexOp>(
+             user) ||
+         user->hasTrait<OpTrait::IsTerminator>() ||
+         llvm::any_of(user->getResultTypes(), llvm::IsaPred<BaseMemRefType>);
+}
+
 /// The op after `fill` that is the first to use `buffer`, if it is beside it
-/// and no view of the buffer hides another one.
+/// and no other name of the buffer hides another one.
 static Operation *firstUserAfter(Operation *fill, Value buffer) {
   // Distinct buffers: what a view or a value of a loop shows might be read by
   // others meanwhile.
@@ -38,7 +47,7 @@ static Operation *firstUserAfter(Operation *fill, Value buffer) {
     return nullptr;
   Operation *first = nullptr;
   for (Operation *user : buffer.getUsers()) {
-    if (isa<ViewLikeOpInterface>(user))
+    if (makesAlias(user))
       return nullptr;
     Operation *beside = fill->getBlock()->findAncestorOpInBlock(*user);
     if (!beside)

@@ -133,6 +133,8 @@ static LogicalResult lowerLinalg(func::FuncOp func,
       return op->emitOpError() << "cannot be lowered to loops (required by "
                                   "'fastk.default_lowering')";
   }
+  // Nobody else's mark is believed.
+  func.walk([](linalg::GenericOp op) { op->removeAttr(kFromZeroAttr); });
   if (options.relaxed)
     dropZeroFills(func);
   SmallVector<linalg::GenericOp> generics;
@@ -164,7 +166,8 @@ struct FastkLinalgToLoopsPass
     options.vectorBytes = vectorBytes;
     options.relaxed = relaxed;
     options.hasThreads = threads;
-    for (auto func : getOperation().getOps<func::FuncOp>())
+    // Declarations come to them meanwhile.
+    for (auto func : llvm::to_vector(getOperation().getOps<func::FuncOp>()))
       if (failed(lowerLinalg(func, options)))
         return signalPassFailure();
   }

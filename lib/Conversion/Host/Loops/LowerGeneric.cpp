@@ -339,7 +339,8 @@ void LoopEmitter::emitPiece(unsigned dim, int64_t piece, int64_t size) {
 /// are too few, and a reduction is around the innermost loop, pieces of that
 /// one.
 bool LoopEmitter::emitParallelLoops() {
-  if (isParallelContext())
+  // No loop at all has nothing to deal out.
+  if (isParallelContext() || llvm::is_contained(staticSizes, 0))
     return false;
   auto iterators = op.getIteratorTypesArray();
   auto isParallel = [&](unsigned dim) {

@@ -19,6 +19,8 @@ static constexpr int64_t kMostPieces = 64;
 static constexpr int64_t kFewestPieces = 16;
 /// So many steps pay for one of the last op.
 static constexpr int64_t kFewestSteps = 16;
+/// Elements of the results of all pieces: 32 MB of f64.
+static constexpr int64_t kMostPartials = int64_t(1) << 22;
 
 int64_t fastk::choosePieces(int64_t size) {
   int64_t most = std::min(kMostPieces, size / kFewestSteps);
@@ -66,6 +68,31 @@ static bool isPlainIndex(linalg::GenericOp op, unsigned dim) {
   return isFound;
 }
 
+/// Whether `combiner` is the same operation on pieces, which begin with its
+/// neutral element and may go where the whole does not: its flags must not say
+/// that what happens then never does.
+static bool holdsForPieces(Operation *combiner) {
+  // The neutral element of these is not a number.
+  if (isa<arith::MaxNumFOp, arith::MinNumFOp>(combiner) &&
+      bitEnumContainsAny(cast<arith::ArithFastMathInterface>(combiner)
+                             .getFastMathFlagsAttr()
+                             .getValue(),
+                         arith::FastMathFlags::nnan))
+    return false;
+  auto wraps = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(combiner);
+  return !wraps || wraps.getOverflowAttr().getValue() ==
+                       arith::IntegerOverflowFlags::none;
+}
+
+/// What changes nothing when `combiner` takes it; the op must have such a
+/// value.
+static TypedAttr neutralOf(Operation *combiner) {
+  // Not +0: that makes one of a sum of negative zeros.
+  if (isa<arith::AddFOp>(combiner))
+    return FloatAttr::get(combiner->getResult(0).getType(), -0.0);
+  return *arith::getNeutralElement(combiner);
+}
+
 /// What joins each result with what is reduced; empty where one of them is
 /// anything but an operation with a neutral element.
 static SmallVector<Operation *> combinersOf(linalg::GenericOp op) {
@@ -78,7 +105,8 @@ static SmallVector<Operation *> combinersOf(linalg::GenericOp op) {
     if (!combiner || combiner->getBlock() != body || !accumulator.hasOneUse() ||
         *accumulator.getUsers().begin() != combiner ||
         combiner->getNumOperands() != 2 || !combiner->hasOneUse() ||
-        !arith::getNeutralElement(combiner))
+        !isa<FloatType, IntegerType>(value.getType()) ||
+        !arith::getNeutralElement(combiner) || !holdsForPieces(combiner))
       return {};
     combiners.push_back(combiner);
   }
@@ -147,8 +175,8 @@ createPartials(RewriterBase &rewriter, linalg::GenericOp op, const Cut &cut,
     llvm::append_range(shape, type.getShape());
     Value partial = memref::AllocOp::create(
         rewriter, loc, MemRefType::get(shape, type.getElementType()));
-    Value neutral = arith::ConstantOp::create(
-        rewriter, loc, *arith::getNeutralElement(combiner));
+    Value neutral =
+        arith::ConstantOp::create(rewriter, loc, neutralOf(combiner));
     auto fill = linalg::FillOp::create(rewriter, loc, neutral, partial);
     parts.push_back(*linalg::generalizeNamedOp(rewriter, fill));
     partials.push_back(partial);
@@ -231,6 +259,18 @@ static linalg::GenericOp createJoin(RewriterBase &rewriter,
       });
 }
 
+/// Whether the results of so many pieces have a size, and a bearable one.
+static bool mayHavePartials(linalg::GenericOp op, int64_t pieces) {
+  int64_t elements = 0;
+  for (Value operand : op->getOperands())
+    if (auto type = dyn_cast<MemRefType>(operand.getType());
+        type && !type.hasStaticShape())
+      return false;
+  for (Value init : op.getDpsInits())
+    elements += cast<MemRefType>(init.getType()).getNumElements();
+  return elements <= kMostPartials / pieces;
+}
+
 bool fastk::splitReduction(RewriterBase &rewriter, linalg::GenericOp op,
                            unsigned dim,
                            SmallVectorImpl<linalg::GenericOp> &parts) {
@@ -247,8 +287,9 @@ bool fastk::splitReduction(RewriterBase &rewriter, linalg::GenericOp op,
   bool arePlain = llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
     return op.getMatchingIndexingMap(&init).isProjectedPermutation();
   });
-  if (cut.pieces == 0 || combiners.empty() || isNumbered || !areAlike ||
-      !arePlain || !isPlainIndex(op, dim))
+  if (cut.pieces == 0 || !mayHavePartials(op, cut.pieces) ||
+      combiners.empty() || isNumbered || !areAlike || !arePlain ||
+      !isPlainIndex(op, dim))
     return false;
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
