@@ -15,8 +15,10 @@
 // CHECK-LABEL: func.func @one_pass
 // CHECK-NOT: memref.store %cst{{.*}} memref<64x64xf32>
 // CHECK: %[[C1:.*]], %{{.*}}, %{{.*}}:2, %{{.*}}:2 = memref.extract_strided_metadata %arg2
+// CHECK-NOT: memref.store %cst{{.*}} memref<64x64xf32>
 // CHECK: %[[FLAT1:.*]] = memref.reinterpret_cast %[[C1]]
 // CHECK-NOT: load %[[FLAT1]]
+// CHECK-NOT: memref.store %cst{{.*}} memref<64x64xf32>
 // CHECK-LABEL: func.func @two_passes
 // CHECK: memref.store %cst{{.*}} memref<64x64xf32>
 // CHECK-LABEL: func.func @not_zero
