@@ -259,7 +259,8 @@ static linalg::GenericOp createJoin(RewriterBase &rewriter,
       });
 }
 
-/// Whether the results of so many pieces have a size, and a bearable one.
+/// Whether all sizes are known, which slices and partial results need, and the
+/// results of so many pieces are bearable.
 static bool mayHavePartials(linalg::GenericOp op, int64_t pieces) {
   int64_t elements = 0;
   for (Value operand : op->getOperands())
