@@ -97,12 +97,12 @@ def answer(options, workers, folder):
     command = [sys.executable, "-m", "fastk.ray", "local", spool, f"--workers={workers}", f"--rehearse={rehearsed}"]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "python")}
     killed = []
-    with open(folder / "said", "w", encoding="utf-8") as said:
-        process = subprocess.Popen(list(map(str, command)), stderr=said, env=environment)
+    # What it says is shown: without workers it waits for some.
+    process = subprocess.Popen(list(map(str, command)), env=environment)
     next_kill = None
     while len(answers := list(spool.glob("*/verdict.json"))) < options.jobs:
         if process.poll() is not None:
-            sys.exit(f"the driver ended:\n{(folder / 'said').read_text()}")
+            sys.exit(f"the driver ended with {process.returncode}")
         if answers and options.kill_every:
             next_kill = next_kill or time.monotonic() + options.kill_every
             if time.monotonic() >= next_kill:
@@ -134,6 +134,9 @@ def main():
     add("--kill-every", type=float, default=0, help="seconds")
     add("--seed", type=int, default=1)
     options = parser.parse_args()
+    worker = os.environ.get("FASTK_WORKER", "fastk-worker")
+    if not shutil.which(worker):
+        parser.error(f"there is no {worker}: name one by FASTK_WORKER, or put it in PATH")
     random.seed(options.seed)
     one = None
     for workers in options.workers:
