@@ -38,6 +38,10 @@ static constexpr int64_t kMinContractionRows = 32;
 /// fused it must have this many trips. The code is the same for any number.
 static constexpr int64_t kContractionTrips = 16;
 
+/// Steps of a reduction that LLVM unrolls in the loop around it, which it then
+/// vectorises (lib/Conversion/Host/Loops/LowerGeneric.cpp).
+static constexpr int64_t kShortWindow = 32;
+
 /// Elements of the largest intermediate that one trip may make: 4 MB of f32 for
 /// each thread.
 static constexpr int64_t kTripElements = 1 << 20;
@@ -184,9 +188,25 @@ static int64_t chooseTile(ArrayRef<int64_t> sizes, ArrayRef<unsigned> rows) {
       last, std::clamp(limit, kMinContractionRows, kContractionRows));
 }
 
+/// Whether `op` reduces windows of so few elements that they are better off
+/// side by side than each by itself.
+static bool hasShortWindows(linalg::GenericOp op) {
+  SmallVector<unsigned> reductions;
+  op.getReductionDims(reductions);
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  int64_t steps = 1;
+  for (unsigned dim : reductions) {
+    if (ShapedType::isDynamic(sizes[dim]) || sizes[dim] > kShortWindow)
+      return false;
+    steps = std::min(steps * sizes[dim], kShortWindow + 1);
+  }
+  return steps <= kShortWindow;
+}
+
 /// Whether `op` reduces what lies apart, although what lies beside it belongs
 /// to the next of the rows that `loops` number: a sum of columns, which is
-/// better off with all of them at once.
+/// better off with all of them at once, or short windows, which begin beside
+/// each other.
 static bool readsAcross(linalg::GenericOp op, ArrayRef<unsigned> loops) {
   SmallVector<unsigned> reductions;
   op.getReductionDims(reductions);
@@ -196,8 +216,11 @@ static bool readsAcross(linalg::GenericOp op, ArrayRef<unsigned> loops) {
       return false;
     AffineExpr last = map.getResults().back();
     auto isLast = [&](unsigned dim) { return last.isFunctionOfDim(dim); };
-    return llvm::any_of(loops, isLast) && llvm::none_of(reductions, isLast) &&
-           llvm::any_of(reductions,
+    if (llvm::none_of(loops, isLast))
+      return false;
+    if (llvm::any_of(reductions, isLast))
+      return hasShortWindows(op);
+    return llvm::any_of(reductions,
                         [&](unsigned dim) { return map.isFunctionOfDim(dim); });
   });
 }

@@ -139,3 +139,50 @@ func.func @column_means(%x: tensor<320x64xf32>) -> tensor<64xf32> {
   }
   return %mean : tensor<64xf32>
 }
+
+// -----
+
+// Windows of few elements are no row each: those that begin beside each other are.
+#window = affine_map<(n, c, x, k) -> (n, c, x * 3 + k)>
+#size = affine_map<(n, c, x, k) -> (k)>
+#place = affine_map<(n, c, x, k) -> (n, c, x)>
+// CHECK-LABEL: func.func @windows
+// CHECK: scf.forall (%{{.*}}, %{{.*}}) in (4, 6)
+// CHECK: arith.maximumf
+// CHECK: -> tensor<1x1x99xf32>
+// CHECK: return
+func.func @windows(%x: tensor<4x6x300xf32>) -> tensor<4x6x99xf32> {
+  %m = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<4x6x99xf32>
+  %w = tensor.empty() : tensor<6xf32>
+  %i = linalg.fill ins(%m : f32) outs(%e : tensor<4x6x99xf32>) -> tensor<4x6x99xf32>
+  %max = linalg.generic {indexing_maps = [#window, #size, #place], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+    ins(%x, %w : tensor<4x6x300xf32>, tensor<6xf32>) outs(%i : tensor<4x6x99xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.maximumf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x6x99xf32>
+  return %max : tensor<4x6x99xf32>
+}
+
+// -----
+
+// A long window is a row of its own.
+#window = affine_map<(n, c, x, k) -> (n, c, x * 33 + k)>
+#size = affine_map<(n, c, x, k) -> (k)>
+#place = affine_map<(n, c, x, k) -> (n, c, x)>
+// CHECK-LABEL: func.func @long_windows
+// CHECK: scf.forall (%{{.*}}, %{{.*}}, %{{.*}}) in (4, 6, 9)
+func.func @long_windows(%x: tensor<4x6x300xf32>) -> tensor<4x6x9xf32> {
+  %m = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<4x6x9xf32>
+  %w = tensor.empty() : tensor<33xf32>
+  %i = linalg.fill ins(%m : f32) outs(%e : tensor<4x6x9xf32>) -> tensor<4x6x9xf32>
+  %max = linalg.generic {indexing_maps = [#window, #size, #place], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+    ins(%x, %w : tensor<4x6x300xf32>, tensor<33xf32>) outs(%i : tensor<4x6x9xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.maximumf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x6x9xf32>
+  return %max : tensor<4x6x9xf32>
+}
